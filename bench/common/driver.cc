@@ -1,0 +1,164 @@
+#include "bench/common/driver.h"
+
+#include <algorithm>
+#include <chrono>
+#include <cstdio>
+#include <thread>
+
+#include <pthread.h>
+#include <sched.h>
+#include <unistd.h>
+
+#include <fmt/format.h>
+
+#include "bench/common/environment.h"
+#include "bench/common/report.h"
+
+namespace elider::bench {
+
+namespace {
+
+constexpr double kNsPerSecond = 1e9;
+constexpr uint64_t kProgressIntervalNs = 1'000'000'000;
+// How soon a failed worker ends the run; also the longest oversleep of a measurement.
+constexpr uint64_t kWatchIntervalNs = 20'000'000;
+
+void sleep_ns(uint64_t ns) { std::this_thread::sleep_for(std::chrono::nanoseconds(ns)); }
+
+}  // namespace
+
+bool pin_thread(uint32_t index) {
+  cpu_set_t allowed;
+  CPU_ZERO(&allowed);
+  if (sched_getaffinity(0, sizeof(allowed), &allowed) != 0) return false;
+  const int count = CPU_COUNT(&allowed);
+  if (count == 0) return false;
+  int wanted = static_cast<int>(index % static_cast<uint32_t>(count));
+  for (int cpu = 0; cpu < CPU_SETSIZE; ++cpu) {
+    if (!CPU_ISSET(cpu, &allowed) || wanted-- > 0) continue;
+    cpu_set_t one;
+    CPU_ZERO(&one);
+    CPU_SET(cpu, &one);
+    return pthread_setaffinity_np(pthread_self(), sizeof(one), &one) == 0;
+  }
+  return false;
+}
+
+uint64_t RunResult::aborts_total() const {
+  uint64_t sum = 0;
+  for (uint64_t count : aborts) sum += count;
+  return sum;
+}
+
+RunControl::RunControl(const CommonOptions& options, const Database* db, std::vector<std::string> types)
+    : options_(options), db_(db), types_(std::move(types)), shows_progress_(!options.quiet && ::isatty(STDERR_FILENO) == 1) {
+  for (uint32_t thread = 0; thread < options.threads; ++thread) {
+    tallies_.push_back(std::make_unique<Tally>());
+    tallies_.back()->latency.resize(types_.size());
+  }
+}
+
+void RunControl::arrive() {
+  prepared_.fetch_add(1, std::memory_order_acq_rel);
+  // A futex wait, not a spin: with more threads than processors the last one must get to run.
+  while (phase_.load(std::memory_order_acquire) == static_cast<uint32_t>(Phase::kPreparing))
+    phase_.wait(static_cast<uint32_t>(Phase::kPreparing), std::memory_order_acquire);
+}
+
+void RunControl::fail(uint32_t thread, std::string why) {
+  tallies_[thread]->failure = std::move(why);
+  failed_.store(1, std::memory_order_release);
+}
+
+void RunControl::wait_for_threads_prepared() {
+  while (prepared_.load(std::memory_order_acquire) < options_.threads) sleep_ns(1'000'000);
+}
+
+void RunControl::show_progress(const char* what, double elapsed, double total, double interval, uint64_t* done_before,
+                               uint64_t* aborts_before) {
+  uint64_t done = 0;
+  for (const auto& tally : tallies_) done += tally->published();
+  std::string aborts;
+  if (db_ != nullptr) {
+    const uint64_t now = db_->statistics().aborts_total();
+    aborts = fmt::format(", {} aborts/s", short_number(static_cast<double>(now - *aborts_before) / interval));
+    *aborts_before = now;
+  }
+  const std::string line = fmt::format("{} {:.0f}/{:.0f} s: {} txn/s{}", what, elapsed, total,
+                                       short_number(static_cast<double>(done - *done_before) / interval), aborts);
+  *done_before = done;
+  fmt::print(stderr, "\r{:<70}", line);
+  std::fflush(stderr);
+}
+
+void RunControl::wait_until(uint64_t end_ns, uint64_t begin_ns, const char* what) {
+  uint64_t done_before = 0;
+  uint64_t aborts_before = shows_progress_ && db_ != nullptr ? db_->statistics().aborts_total() : 0;
+  uint64_t shown_ns = begin_ns;
+  const double total = static_cast<double>(end_ns - begin_ns) / kNsPerSecond;
+  for (uint64_t now = steady_ns(); now < end_ns; now = steady_ns()) {
+    if (failed_.load(std::memory_order_acquire) != 0) break;
+    if (shows_progress_ && now - shown_ns >= kProgressIntervalNs) {
+      show_progress(what, static_cast<double>(now - begin_ns) / kNsPerSecond, total, static_cast<double>(now - shown_ns) / kNsPerSecond,
+                    &done_before, &aborts_before);
+      shown_ns = now;
+    }
+    sleep_ns(std::min(end_ns - now, kWatchIntervalNs));
+  }
+  if (shows_progress_ && shown_ns != begin_ns) fmt::print(stderr, "\r{:<70}\r", "");
+}
+
+RunResult RunControl::run(const std::function<void(uint32_t)>& body) {
+  std::vector<std::thread> threads;
+  std::atomic<uint32_t> unpinned{0};
+  for (uint32_t thread = 0; thread < options_.threads; ++thread)
+    threads.emplace_back([&, thread] {
+      if (options_.pin && !pin_thread(thread)) unpinned.fetch_add(1, std::memory_order_relaxed);
+      body(thread);
+    });
+  wait_for_threads_prepared();
+  if (unpinned.load(std::memory_order_relaxed) != 0) fmt::print(stderr, "elider: --pin: the system refused to bind a thread; running on\n");
+
+  if (options_.warmup_seconds > 0) {
+    const uint64_t begin_ns = steady_ns();
+    set_phase(Phase::kWarmup);
+    phase_.notify_all();
+    wait_until(begin_ns + static_cast<uint64_t>(options_.warmup_seconds * kNsPerSecond), begin_ns, "warm-up");
+  }
+  const Statistics before = db_ != nullptr ? db_->statistics() : Statistics();
+  const TickScale scale;
+  const uint64_t begin_ns = steady_ns();
+  set_phase(Phase::kMeasuring);
+  phase_.notify_all();
+  wait_until(begin_ns + static_cast<uint64_t>(options_.seconds * kNsPerSecond), begin_ns, "running");
+  set_phase(Phase::kStopped);
+  const uint64_t end_ns = steady_ns();
+  const double ns_per_tick = scale.ns_per_tick();
+  for (std::thread& thread : threads) thread.join();
+  return collect(static_cast<double>(end_ns - begin_ns) / kNsPerSecond, ns_per_tick, before);
+}
+
+RunResult RunControl::collect(double seconds, double ns_per_tick, const Statistics& before) {
+  RunResult result;
+  result.seconds = seconds;
+  result.ns_per_tick = ns_per_tick;
+  for (size_t type = 0; type < types_.size(); ++type) {
+    TypeResult& of_type = result.types.emplace_back();
+    of_type.name = types_[type];
+    for (const auto& tally : tallies_) of_type.latency_ticks.merge(tally->latency[type]);
+    of_type.committed = of_type.latency_ticks.count();
+    result.committed += of_type.committed;
+  }
+  for (const auto& tally : tallies_)
+    if (result.failure.empty()) result.failure = tally->failure;
+  result.resident_bytes = resident_bytes();
+  result.resident_huge_bytes = resident_huge_bytes();
+  if (db_ == nullptr) return result;
+  result.has_statistics = true;
+  result.at_end = db_->statistics();
+  result.engine_commits = result.at_end.commits - before.commits;
+  for (size_t cause = 0; cause < result.aborts.size(); ++cause) result.aborts[cause] = result.at_end.aborts[cause] - before.aborts[cause];
+  return result;
+}
+
+}  // namespace elider::bench

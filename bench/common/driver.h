@@ -1,0 +1,160 @@
+// Driver: runs a benchmark's transactions on T threads for S seconds and measures each of them.
+//
+//   auto outcome = drive<MyWorker>(options, &db, {"read", "write"}, [&](uint32_t thread) {
+//     return std::make_unique<MyWorker>(...);
+//   });
+//
+// A worker is one thread's generator of transactions. Its run_one() runs one to its end, conflicts
+// retried, and returns the position of its type in the list of names; or kWorkerFailed, which ends
+// the whole run, and failure() then says why. The driver adds to a transaction one read of the tick
+// counter, one read of a shared flag, and three writes to lines of its own thread: no indirect call,
+// no allocation. A latency is the time from one transaction's end to the next one's, so it includes
+// drawing the inputs; that way the latencies of a thread sum up to its time.
+// Thread safety: drive() is called by one thread; workers never share.
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <concepts>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "bench/common/histogram.h"
+#include "bench/common/options.h"
+#include "bench/common/ticks.h"
+#include "elider/database.h"
+#include "elider/statistics.h"
+
+namespace elider::bench {
+
+inline constexpr uint32_t kWorkerFailed = ~uint32_t{0};
+
+template <class W>
+concept BenchWorker = requires(W worker, const W constant) {
+  { worker.run_one() } -> std::convertible_to<uint32_t>;
+  { constant.failure() } -> std::convertible_to<std::string>;
+};
+
+// One transaction type, all threads together.
+struct TypeResult {
+  std::string name;
+  uint64_t committed = 0;
+  Histogram latency_ticks;
+};
+
+struct RunResult {
+  std::string failure;     // empty: the run went well; else why it ended early
+  double seconds = 0;      // measured
+  double ns_per_tick = 1;  // unit of TypeResult::latency_ticks
+  uint64_t committed = 0;  // in the measured time, all types
+  std::vector<TypeResult> types;
+  // The database's counters: of the measured time (commits, aborts), and as they stood at its end.
+  bool has_statistics = false;
+  uint64_t engine_commits = 0;
+  std::array<uint64_t, kCauseCount> aborts{};
+  Statistics at_end;
+  uint64_t resident_bytes = 0;  // of the process, at the end
+  uint64_t resident_huge_bytes = 0;
+
+  double throughput() const { return seconds > 0 ? static_cast<double>(committed) / seconds : 0; }
+  uint64_t aborts_total() const;
+};
+
+template <class W>
+struct Outcome {
+  RunResult result;
+  std::vector<std::unique_ptr<W>> workers;  // as their threads left them, for checks and own counters
+};
+
+// What the threads of one run share. The parts that do not depend on the worker; use drive().
+class RunControl {
+ public:
+  enum class Phase : uint32_t { kPreparing, kWarmup, kMeasuring, kStopped };
+
+  // One thread's own lines: written by it alone, read by the progress line.
+  struct alignas(128) Tally {
+    std::atomic<uint64_t> done{0};
+    std::vector<Histogram> latency;
+    std::string failure;
+    void publish(uint64_t count) { done.store(count, std::memory_order_relaxed); }  // a statistic: no order needed
+    uint64_t published() const { return done.load(std::memory_order_relaxed); }
+  };
+
+  // `db` may be null: then there are no statistics of aborts.
+  RunControl(const CommonOptions& options, const Database* db, std::vector<std::string> types);
+
+  // Runs body(thread) on every thread, from preparation to stop, and puts the result together.
+  RunResult run(const std::function<void(uint32_t)>& body);
+
+  // By the threads: waits until all are prepared.
+  void arrive();
+  // Relaxed: the phase guards no data, and a transaction more or less in a phase does not matter.
+  Phase phase() const { return static_cast<Phase>(phase_.load(std::memory_order_relaxed)); }
+  void fail(uint32_t thread, std::string why);
+  Tally& tally(uint32_t thread) { return *tallies_[thread]; }
+  size_t types() const { return types_.size(); }
+
+ private:
+  void set_phase(Phase phase) { phase_.store(static_cast<uint32_t>(phase), std::memory_order_release); }
+  void wait_for_threads_prepared();
+  void wait_until(uint64_t end_ns, uint64_t begin_ns, const char* what);
+  void show_progress(const char* what, double elapsed, double total, double interval, uint64_t* done_before, uint64_t* aborts_before);
+  RunResult collect(double seconds, double ns_per_tick, const Statistics& before);
+
+  // Constant after construction.
+  const CommonOptions& options_;
+  const Database* db_;
+  std::vector<std::string> types_;
+  bool shows_progress_;
+  std::vector<std::unique_ptr<Tally>> tallies_;
+
+  alignas(128) std::atomic<uint32_t> phase_{0};
+  alignas(128) std::atomic<uint32_t> prepared_{0};
+  std::atomic<uint32_t> failed_{0};
+};
+
+// Binds the calling thread to the index-th processor (modulo their number) that this process may use.
+// False: the system refused.
+bool pin_thread(uint32_t index);
+
+namespace detail {
+
+template <BenchWorker W>
+void work(RunControl& control, uint32_t thread, W& worker) {
+  RunControl::Tally& tally = control.tally(thread);
+  const uint32_t types = static_cast<uint32_t>(control.types());
+  while (control.phase() == RunControl::Phase::kWarmup)
+    if (worker.run_one() >= types) [[unlikely]] return control.fail(thread, worker.failure());
+  Histogram* const latency = tally.latency.data();
+  uint64_t done = 0;
+  uint64_t last = ticks();
+  while (control.phase() == RunControl::Phase::kMeasuring) {
+    const uint32_t type = worker.run_one();
+    if (type >= types) [[unlikely]] return control.fail(thread, worker.failure());
+    const uint64_t now = ticks();
+    latency[type].record(now - last);
+    last = now;
+    tally.publish(++done);
+  }
+}
+
+}  // namespace detail
+
+// make(thread) -> std::unique_ptr<W> runs on the thread that will use the worker. `db` may be null.
+template <BenchWorker W, class Make>
+Outcome<W> drive(const CommonOptions& options, const Database* db, std::vector<std::string> types, Make&& make) {
+  Outcome<W> outcome;
+  outcome.workers.resize(options.threads);
+  RunControl control(options, db, std::move(types));
+  outcome.result = control.run([&](uint32_t thread) {
+    outcome.workers[thread] = make(thread);
+    control.arrive();
+    detail::work(control, thread, *outcome.workers[thread]);
+  });
+  return outcome;
+}
+
+}  // namespace elider::bench

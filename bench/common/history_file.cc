@@ -1,0 +1,109 @@
+#include "bench/common/history_file.h"
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <iterator>
+#include <string_view>
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+namespace elider::bench {
+
+namespace {
+
+constexpr size_t kBufferBytes = size_t{1} << 20;
+
+// How docs/history.md abbreviates it.
+char kind_letter(HistoryOperation::Kind kind) {
+  switch (kind) {
+    case HistoryOperation::Kind::kRead: return 'r';
+    case HistoryOperation::Kind::kReadAbsent: return 'a';
+    case HistoryOperation::Kind::kWrite: return 'w';
+    case HistoryOperation::Kind::kRemove: return 'd';
+    case HistoryOperation::Kind::kAdd: return '+';
+    case HistoryOperation::Kind::kScan: return 's';
+  }
+  return '?';
+}
+
+// Text as JSON; anything that is not UTF-8 is replaced.
+std::string json_text(std::string_view text) {
+  return nlohmann::json(text).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+}
+
+void write_operation(fmt::memory_buffer& line, const HistoryOperation& operation) {
+  const auto out = std::back_inserter(line);
+  if (operation.kind != HistoryOperation::Kind::kScan) {
+    fmt::format_to(out, R"(["{}",{},{},{},{}])", kind_letter(operation.kind), operation.table, operation.group, operation.key,
+                   operation.version);
+    return;
+  }
+  fmt::format_to(out, R"(["s",{},{},{},{},[)", operation.table, operation.range.first, operation.range.last, operation.reverse);
+  for (size_t i = 0; i < operation.rows.size(); ++i)
+    fmt::format_to(out, "{}[{},{}]", i == 0 ? "" : ",", operation.rows[i].first, operation.rows[i].second);
+  fmt::format_to(out, "]]");
+}
+
+}  // namespace
+
+HistoryFile::HistoryFile(std::string path, std::FILE* file) : path_(std::move(path)), file_(file) {
+  std::setvbuf(file_, nullptr, _IOFBF, kBufferBytes);
+}
+
+Result<std::unique_ptr<HistoryFile>> HistoryFile::open(const std::string& path) {
+  std::FILE* file = std::fopen(path.c_str(), "w");
+  if (file == nullptr) return Status::invalid_argument(fmt::format("history file '{}' cannot be written: {}", path, std::strerror(errno)));
+  return std::unique_ptr<HistoryFile>(new HistoryFile(path, file));
+}
+
+HistoryFile::~HistoryFile() {
+  if (file_ != nullptr) std::fclose(file_);
+}
+
+void HistoryFile::append(const std::string& line) {
+  const std::lock_guard guard(mutex_);
+  if (file_ == nullptr) return;
+  if (std::fwrite(line.data(), 1, line.size(), file_) != line.size() && error_ == 0) error_ = errno;
+}
+
+void HistoryFile::on_table(uint32_t position, const Schema& schema) {
+  uint32_t groups = 1;
+  for (const Column& column : schema.columns) groups = std::max(groups, column.group + 1);
+  const nlohmann::ordered_json line = {{"t", "table"},
+                                       {"position", position},
+                                       {"name", schema.name},
+                                       {"ordered", schema.key_index == KeyIndex::kOrdered},
+                                       {"groups", groups}};
+  append(line.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace) + "\n");
+}
+
+void HistoryFile::on_transaction(const HistoryTransaction& transaction) {
+  fmt::memory_buffer line;
+  const auto out = std::back_inserter(line);
+  fmt::format_to(out, R"({{"t":"txn","session":{},"start_ns":{},"end_ns":{},"snapshot":{},"order":{},"outcome":"{}","cause":"{}",)",
+                 transaction.session, transaction.begin_ns, transaction.end_ns, transaction.snapshot, transaction.order,
+                 transaction.committed ? "committed" : "aborted", name_of(transaction.cause));
+  fmt::format_to(out, R"("attempt":{},"procedure":{},"read_only":{},"ops":[)", transaction.attempt, json_text(transaction.procedure),
+                 transaction.read_only);
+  bool first = true;
+  for (const HistoryOperation& operation : transaction.operations) {
+    if (!first) line.push_back(',');
+    first = false;
+    write_operation(line, operation);
+  }
+  fmt::format_to(out, "]}}\n");
+  append(fmt::to_string(line));
+}
+
+Status HistoryFile::close() {
+  const std::lock_guard guard(mutex_);
+  if (file_ == nullptr) return {};
+  if (std::fclose(file_) != 0 && error_ == 0) error_ = errno;
+  file_ = nullptr;
+  if (error_ == 0) return {};
+  return Status::invalid_argument(fmt::format("history file '{}' is not whole: {}", path_, std::strerror(error_)));
+}
+
+}  // namespace elider::bench

@@ -1,0 +1,39 @@
+// Loader: fills tables on T threads before a benchmark (or reads them after it), with a progress line
+// that begins with `what`, and a figure at the end.
+//
+// The work is cut into parts 0 to parts - 1 (row batches, warehouses); threads take the next part as
+// they are free. Thread safety: load_parallel() is called by one thread; the body runs on all.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <functional>
+#include <string>
+
+#include "bench/common/options.h"
+#include "elider/status.h"
+
+namespace elider::bench {
+
+class LoadProgress {
+ public:
+  void add(uint64_t rows) { rows_.fetch_add(rows, std::memory_order_relaxed); }  // a statistic: no order needed
+  uint64_t rows() const { return rows_.load(std::memory_order_relaxed); }
+
+ private:
+  alignas(128) std::atomic<uint64_t> rows_{0};
+};
+
+struct LoadResult {
+  Status status;  // of the first part that failed; the others were left
+  uint64_t rows = 0;
+  double seconds = 0;
+  double rows_per_s() const { return seconds > 0 ? static_cast<double>(rows) / seconds : 0; }
+};
+
+// body(thread, part, progress) loads one part and adds what it loaded to the progress. `rows_total` is
+// what all parts will add up to (0: unknown), for the progress line alone.
+LoadResult load_parallel(const CommonOptions& options, const std::string& what, uint64_t parts, uint64_t rows_total,
+                         const std::function<Status(uint32_t thread, uint64_t part, LoadProgress& progress)>& body);
+
+}  // namespace elider::bench

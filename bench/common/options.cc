@@ -1,0 +1,132 @@
+#include "bench/common/options.h"
+
+#include <cerrno>
+#include <charconv>
+#include <cstring>
+#include <utility>
+
+#include <unistd.h>
+
+#include <CLI/CLI.hpp>
+#include <fmt/format.h>
+
+#include "bench/common/commands.h"
+#include "bench/common/history_file.h"
+
+namespace elider::bench {
+
+namespace {
+
+// Refused here and not in the engine, whose message could not name the command line's option.
+constexpr uint64_t kMemoryLimitMin = uint64_t{4} << 20;
+
+std::string check_seconds(const std::string& text) {
+  double seconds = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), seconds);
+  if (error != std::errc{} || end != text.data() + text.size()) return "'" + text + "' is not a number of seconds";
+  if (!(seconds > 0 && seconds <= 86400)) return "must be above 0 and at most 86400, not " + text;
+  return {};
+}
+
+std::string check_warmup(const std::string& text) { return text == "0" ? std::string() : check_seconds(text); }
+
+void check_writable(const char* option, const std::string& path) {
+  if (path.empty() || path == "-") return;
+  const bool existed = ::access(path.c_str(), F_OK) == 0;
+  std::FILE* file = std::fopen(path.c_str(), "a");
+  if (file == nullptr) refuse_option(option, fmt::format("'{}' cannot be written: {}", path, std::strerror(errno)));
+  std::fclose(file);
+  if (!existed) ::unlink(path.c_str());
+}
+
+}  // namespace
+
+bool parse_bytes(const std::string& text, uint64_t* bytes) {
+  uint64_t number = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  if (error != std::errc{} || end == text.data()) return false;
+  const std::string unit(end, text.data() + text.size());
+  unsigned shift = 0;
+  if (unit == "K" || unit == "k") shift = 10;
+  else if (unit == "M" || unit == "m") shift = 20;
+  else if (unit == "G" || unit == "g") shift = 30;
+  else if (!unit.empty()) return false;
+  if (number > ~uint64_t{0} >> shift) return false;
+  *bytes = number << shift;
+  return true;
+}
+
+void add_common_options(CLI::App& command, CommonOptions& options) {
+  command.add_option("--threads", options.threads, "Worker threads (1 to 256)")->check(CLI::Range(1u, 256u))->capture_default_str();
+  command.add_option("--seconds", options.seconds, "Measured time")->check(check_seconds)->capture_default_str();
+  command.add_option("--warmup", options.warmup_seconds, "Seconds run before and not measured")->check(check_warmup)->capture_default_str();
+  command.add_option("--seed", options.seed, "Of all random inputs")->check(CLI::NonNegativeNumber)->capture_default_str();
+  command.add_flag("--pin", options.pin, "Bind thread i to the i-th processor");
+  command
+      .add_option_function<std::string>(
+          "--sync",
+          [&options](const std::string& name) {
+            if (!parse(name, &options.sync))
+              refuse_option("--sync", fmt::format("'{}' is none of automatic, optimistic, latched, single-threaded", name));
+          },
+          "How shared nodes are guarded: automatic, optimistic, latched, single-threaded [automatic]")
+      ->type_name("POLICY");
+  command
+      .add_option_function<std::string>(
+          "--memory-limit",
+          [&options](const std::string& text) {
+            if (!parse_bytes(text, &options.memory_limit_bytes))
+              refuse_option("--memory-limit", fmt::format("'{}' is not a size such as 512M or 2G", text));
+            if (options.memory_limit_bytes != 0 && options.memory_limit_bytes < kMemoryLimitMin)
+              refuse_option("--memory-limit", fmt::format("must be 0 (none) or at least 4M, not {}", text));
+          },
+          "Of the database, as 512M or 2G; 0: none [0]")
+      ->type_name("BYTES");
+  command.add_flag_callback("--no-huge-pages", [&options] { options.huge_pages = false; }, "Memory of 4 KiB pages");
+  command.add_option("--json", options.json_file, "Write the results here (- for standard output)")->type_name("FILE");
+  command.add_option("--history", options.history_file, "Write every transaction's reads and writes here (slow; see check-history)")
+      ->type_name("FILE");
+  command.add_flag("--quiet", options.quiet, "No progress and no table");
+}
+
+void check_common_options(const CommonOptions& options) {
+  if (options.sync == SyncPolicy::kSingleThreaded && options.threads != 1)
+    refuse_option("--sync", fmt::format("single-threaded goes with --threads 1, not {}", options.threads));
+  check_writable("--json", options.json_file);
+  check_writable("--history", options.history_file);
+}
+
+Session::Session() = default;
+Session::Session(Session&&) noexcept = default;
+Session& Session::operator=(Session&& other) noexcept {
+  // The database first: closing it may still write to the history.
+  db_ = std::move(other.db_);
+  history_ = std::move(other.history_);
+  return *this;
+}
+Session::~Session() = default;
+
+Result<Session> Session::open(const CommonOptions& common) {
+  Session session;
+  Options options;
+  options.sync = common.sync;
+  options.memory_limit_bytes = common.memory_limit_bytes;
+  options.huge_pages = common.huge_pages;
+  if (!common.history_file.empty()) {
+    auto history = HistoryFile::open(common.history_file);
+    if (!history.ok()) return history.status();
+    session.history_ = std::move(*history);
+    options.history = session.history_.get();
+  }
+  auto db = Database::open(options);
+  if (!db.ok()) return db.status();
+  session.db_ = std::move(*db);
+  return session;
+}
+
+Status Session::close() {
+  db_ = Database();
+  return history_ ? history_->close() : Status();
+}
+
+}  // namespace elider::bench

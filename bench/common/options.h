@@ -1,0 +1,65 @@
+// CommonOptions: what every macro benchmark can be told: how long, how many threads, which engine,
+// where the results go. Session: the database opened as they say, with the history file if asked for.
+// Not here: what one benchmark alone needs (warehouses, records).
+// Thread safety: options are values; a session is opened and closed by one thread.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include "elider/database.h"
+#include "elider/options.h"
+
+namespace CLI {
+class App;
+}
+
+namespace elider::bench {
+
+class HistoryFile;
+
+struct CommonOptions {
+  uint32_t threads = 1;           // --threads, 1 to 256
+  double seconds = 10;            // --seconds, measured; above 0
+  double warmup_seconds = 0;      // --warmup, run before and not measured
+  uint64_t seed = 1;              // --seed; inputs are the same for the same seed and threads
+  bool pin = false;               // --pin: thread i on the i-th processor allowed to this process
+  SyncPolicy sync = SyncPolicy::kAutomatic;  // --sync
+  uint64_t memory_limit_bytes = 0;           // --memory-limit, 0: none
+  bool huge_pages = true;                    // --no-huge-pages turns it off
+  std::string json_file;          // --json, "-" is standard output; empty: none
+  std::string history_file;       // --history; empty: none
+  bool quiet = false;             // --quiet: no progress line and no table
+};
+
+// Declares them on a subcommand; parsing checks each by itself.
+void add_common_options(CLI::App& command, CommonOptions& options);
+
+// First in a callback: refuses combinations that make no sense and files that cannot be written, so
+// that a run of minutes does not end with an error that was certain at its begin.
+void check_common_options(const CommonOptions& options);
+
+// A command that takes 64K, 512M, 2G (powers of 1024) or plain bytes. False: it is none of these.
+bool parse_bytes(const std::string& text, uint64_t* bytes);
+
+// An open database and the history file it writes.
+class Session {
+ public:
+  Session();
+  Session(Session&&) noexcept;
+  Session& operator=(Session&&) noexcept;
+  ~Session();
+
+  static Result<Session> open(const CommonOptions& options);
+
+  Database& db() { return db_; }
+  // Closes the database, then the history file. The message of a failure names the file.
+  Status close();
+
+ private:
+  std::unique_ptr<HistoryFile> history_;
+  Database db_;
+};
+
+}  // namespace elider::bench

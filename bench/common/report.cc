@@ -1,0 +1,186 @@
+#include "bench/common/report.h"
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+
+#include <fmt/format.h>
+
+#include "bench/common/environment.h"
+
+namespace elider::bench {
+
+namespace {
+
+constexpr double kNsPerMicrosecond = 1e3;
+
+double quantile_us(const RunResult& result, const TypeResult& type, double share) {
+  return type.latency_ticks.quantile(share) * result.ns_per_tick / kNsPerMicrosecond;
+}
+
+uint64_t memory_in_use(const Statistics::Memory& memory) {
+  return memory.rows + memory.versions + memory.blocks + memory.indexes + memory.free;
+}
+
+Json latency_json(const RunResult& result) {
+  Json latency = Json::object();
+  for (const TypeResult& type : result.types) {
+    latency[type.name] = {{"committed", type.committed},
+                          {"p50", quantile_us(result, type, 0.5)},
+                          {"p99", quantile_us(result, type, 0.99)},
+                          {"p99_9", quantile_us(result, type, 0.999)},
+                          {"mean", type.latency_ticks.mean() * result.ns_per_tick / kNsPerMicrosecond},
+                          {"max", static_cast<double>(type.latency_ticks.max()) * result.ns_per_tick / kNsPerMicrosecond}};
+  }
+  return latency;
+}
+
+Json aborts_json(const RunResult& result) {
+  Json aborts = Json::object();
+  for (int cause = 1; cause < kCauseCount; ++cause)
+    aborts[std::string(name_of(static_cast<Cause>(cause)))] = result.aborts[static_cast<size_t>(cause)];
+  aborts["total"] = result.aborts_total();
+  return aborts;
+}
+
+Json memory_json(const Report& report) {
+  const Statistics::Memory& memory = report.result.at_end.memory;
+  Json json = {{"rows", memory.rows},       {"versions", memory.versions}, {"blocks", memory.blocks},
+               {"indexes", memory.indexes}, {"free", memory.free},         {"total", memory_in_use(memory)},
+               {"reserved", memory.reserved}, {"rss", report.result.resident_bytes}, {"rss_huge_pages", report.result.resident_huge_bytes}};
+  if (report.records != 0) json["per_record"] = static_cast<double>(memory_in_use(memory)) / static_cast<double>(report.records);
+  return json;
+}
+
+Json configuration_json(const CommonOptions& options, const Report& report) {
+  const Environment machine = environment();
+  Json json = report.configuration;
+  json["benchmark"] = report.benchmark;
+  json["threads"] = options.threads;
+  json["seconds"] = options.seconds;
+  json["warmup_seconds"] = options.warmup_seconds;
+  json["seed"] = options.seed;
+  json["pin"] = options.pin;
+  json["sync"] = std::string(name_of(options.sync));
+  json["memory_limit_bytes"] = options.memory_limit_bytes;
+  json["history"] = !options.history_file.empty();
+  json["commit"] = machine.commit;
+  json["compiler"] = machine.compiler;
+  json["build"] = machine.build;
+  json["machine"] = {{"cpu", machine.cpu},
+                     {"cpus", machine.cpus},
+                     {"system", machine.system},
+                     {"memory_bytes", machine.memory_bytes},
+                     {"transparent_huge_pages", machine.huge_pages}};
+  json["huge_pages"] = options.huge_pages;
+  return json;
+}
+
+void print_latencies(std::FILE* out, const RunResult& result) {
+  size_t width = 11;
+  for (const TypeResult& type : result.types) width = std::max(width, type.name.size());
+  fmt::print(out, "  {:<{}} {:>12} {:>12} {:>10} {:>10} {:>10} {:>10}\n", "transaction", width, "committed", "txn/s", "p50 us", "p99 us",
+             "p99.9 us", "max us");
+  for (const TypeResult& type : result.types) {
+    const double rate = result.seconds > 0 ? static_cast<double>(type.committed) / result.seconds : 0;
+    fmt::print(out, "  {:<{}} {:>12} {:>12.0f} {:>10.2f} {:>10.2f} {:>10.2f} {:>10.0f}\n", type.name, width, type.committed, rate,
+               quantile_us(result, type, 0.5), quantile_us(result, type, 0.99), quantile_us(result, type, 0.999),
+               static_cast<double>(type.latency_ticks.max()) * result.ns_per_tick / kNsPerMicrosecond);
+  }
+}
+
+void print_aborts(std::FILE* out, const RunResult& result) {
+  const uint64_t total = result.aborts_total();
+  std::string causes;
+  for (int cause = 1; cause < kCauseCount; ++cause) {
+    const uint64_t count = result.aborts[static_cast<size_t>(cause)];
+    if (count != 0) causes += fmt::format("{}{} {}", causes.empty() ? ": " : ", ", name_of(static_cast<Cause>(cause)), count);
+  }
+  const uint64_t attempts = result.engine_commits + total;
+  const double share = attempts == 0 ? 0 : 100 * static_cast<double>(total) / static_cast<double>(attempts);
+  fmt::print(out, "  aborts       {} of {} attempts ({:.3f}%){}\n", total, attempts, share, causes);
+}
+
+void print_memory(std::FILE* out, const Report& report) {
+  const Statistics::Memory& memory = report.result.at_end.memory;
+  const double total = static_cast<double>(memory_in_use(memory));
+  fmt::print(out, "  memory       {}: rows {}, versions {}, blocks {}, indexes {}, free {}; resident {}\n", short_bytes(total),
+             short_bytes(static_cast<double>(memory.rows)), short_bytes(static_cast<double>(memory.versions)),
+             short_bytes(static_cast<double>(memory.blocks)), short_bytes(static_cast<double>(memory.indexes)),
+             short_bytes(static_cast<double>(memory.free)), short_bytes(static_cast<double>(report.result.resident_bytes)));
+  if (report.records == 0) return;
+  const double records = static_cast<double>(report.records);
+  fmt::print(out, "  a record     {:.1f} bytes: rows {:.1f}, indexes {:.1f}\n", total / records, static_cast<double>(memory.rows) / records,
+             static_cast<double>(memory.indexes) / records);
+}
+
+}  // namespace
+
+std::string short_number(double value) {
+  if (value >= 1e9) return fmt::format("{:.3g} G", value / 1e9);
+  if (value >= 1e6) return fmt::format("{:.3g} M", value / 1e6);
+  if (value >= 1e4) return fmt::format("{:.3g} K", value / 1e3);
+  return fmt::format("{:.0f}", value);
+}
+
+std::string short_bytes(double bytes) {
+  if (bytes >= 1e9) return fmt::format("{:.2f} GB", bytes / 1e9);
+  if (bytes >= 1e6) return fmt::format("{:.1f} MB", bytes / 1e6);
+  if (bytes >= 1e3) return fmt::format("{:.1f} kB", bytes / 1e3);
+  return fmt::format("{:.0f} B", bytes);
+}
+
+Json to_json(const CommonOptions& options, const Report& report) {
+  const RunResult& result = report.result;
+  Json json = {{"throughput_txns_per_s", result.throughput()},
+               {"committed", result.committed},
+               {"seconds", result.seconds},
+               {"aborts", aborts_json(result)},
+               {"latency_us", latency_json(result)},
+               {"memory_bytes", memory_json(report)},
+               {"load", {{"rows", report.load.rows}, {"seconds", report.load.seconds}, {"rows_per_s", report.load.rows_per_s()}}},
+               {"configuration", configuration_json(options, report)}};
+  if (!result.failure.empty()) json["failure"] = result.failure;
+  for (const auto& [key, value] : report.extra.items()) json[key] = value;
+  return json;
+}
+
+void print_table(std::FILE* out, const CommonOptions& options, const Report& report) {
+  const RunResult& result = report.result;
+  const Environment machine = environment();
+  fmt::print(out, "{}: {} txn/s ({:.0f}), {} committed in {:.2f} s by {} thread{}\n", report.benchmark, short_number(result.throughput()),
+             result.throughput(), result.committed, result.seconds, options.threads, options.threads == 1 ? "" : "s");
+  print_latencies(out, result);
+  if (result.has_statistics) {
+    print_aborts(out, result);
+    print_memory(out, report);
+  }
+  if (report.load.rows != 0)
+    fmt::print(out, "  loading      {} rows in {:.2f} s, {} rows/s\n", report.load.rows, report.load.seconds,
+               short_number(report.load.rows_per_s()));
+  for (const std::string& note : report.notes) fmt::print(out, "  {}\n", note);
+  fmt::print(out, "  machine      {}, {} processors, huge pages {}; commit {}, {}\n", machine.cpu, machine.cpus,
+             options.huge_pages ? machine.huge_pages : "off", machine.commit, machine.build);
+  if (!result.failure.empty()) fmt::print(out, "  FAILED       {}\n", result.failure);
+}
+
+Status write_json(const std::string& path, const Json& json) {
+  const std::string text = json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+  if (path == "-") {
+    fmt::print("{}", text);
+    return {};
+  }
+  std::FILE* file = std::fopen(path.c_str(), "w");
+  bool written = file != nullptr && std::fwrite(text.data(), 1, text.size(), file) == text.size();
+  const int error = errno;
+  if (file != nullptr && std::fclose(file) != 0) written = false;
+  if (written) return {};
+  return Status::invalid_argument(fmt::format("--json: '{}' cannot be written: {}", path, std::strerror(error)));
+}
+
+Status publish(const CommonOptions& options, const Report& report) {
+  if (!options.quiet) print_table(stdout, options, report);
+  return options.json_file.empty() ? Status() : write_json(options.json_file, to_json(options, report));
+}
+
+}  // namespace elider::bench

@@ -1,0 +1,47 @@
+// Report: what a benchmark run was and what it gave, as a table for people and as JSON for programs.
+// The JSON's keys are described in docs/benchmarks.md; tools rely on them, so they are only ever added to.
+// Thread safety: none.
+#pragma once
+
+#include <cstdint>
+#include <cstdio>
+#include <string>
+#include <vector>
+
+#include <nlohmann/json.hpp>
+
+#include "bench/common/driver.h"
+#include "bench/common/loader.h"
+#include "bench/common/options.h"
+
+namespace elider::bench {
+
+using Json = nlohmann::ordered_json;
+
+struct Report {
+  std::string benchmark;                    // "tpcc", "ycsb"
+  Json configuration = Json::object();      // the benchmark's own options; the common ones are added
+  RunResult result;
+  LoadResult load;
+  uint64_t records = 0;                     // rows that the memory is divided by; 0: no such line
+  Json extra = Json::object();              // merged into the JSON's top level ("consistency", ...)
+  std::vector<std::string> notes;           // lines below the table
+};
+
+// The whole document: throughput_txns_per_s, committed, aborts, latency_us, memory_bytes,
+// configuration, and what `extra` adds.
+Json to_json(const CommonOptions& options, const Report& report);
+void print_table(std::FILE* out, const CommonOptions& options, const Report& report);
+
+// The table to standard output (unless quiet), the JSON to its file. The message of a failure names
+// the file.
+Status publish(const CommonOptions& options, const Report& report);
+
+// Writes a document to its file ("-": standard output). The message of a failure names the file.
+Status write_json(const std::string& path, const Json& json);
+
+// "1.23 M", "456 K", "12.3": three digits, for people.
+std::string short_number(double value);
+std::string short_bytes(double bytes);
+
+}  // namespace elider::bench

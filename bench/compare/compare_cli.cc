@@ -1,0 +1,106 @@
+// `elider bench compare`: options, help and exit code.
+#include <algorithm>
+#include <filesystem>
+#include <memory>
+
+#include <CLI/CLI.hpp>
+#include <fmt/format.h>
+
+#include "bench/common/commands.h"
+#include "bench/compare/compare.h"
+#include "bench/ycsb/value.h"
+
+namespace elider::bench {
+
+namespace {
+
+constexpr uint64_t kRecordsMax = 100'000'000;
+
+constexpr const char* kHelp =
+    "RocksDB is its OptimisticTransactionDB. All run YCSB's mixes of reads and read-modify-writes on the\n"
+    "same records and inputs, none with durability, all serializably. The stores take turns within a\n"
+    "repetition, and ratios are taken within it. Each store's values are checked afterwards. A store whose\n"
+    "library was not there when elider was built is left out, with the name of the package that has it.\n"
+    "\n"
+    "  elider bench compare --records 1000000 --threads 2 --seconds 5 --repeat 3 --mix 100/0,80/20,50/50\n";
+
+// One of the names, each at most once.
+void check_peers(const std::vector<std::string>& peers) {
+  for (size_t i = 0; i < peers.size(); ++i) {
+    if (peers[i] != "rocksdb" && peers[i] != "lmdb" && peers[i] != "sqlite")
+      refuse_option("--peers", fmt::format("'{}' is none of rocksdb, lmdb, sqlite", peers[i]));
+    const auto before = peers.begin() + static_cast<std::ptrdiff_t>(i);
+    if (std::find(peers.begin(), before, peers[i]) != before) refuse_option("--peers", fmt::format("'{}' stands twice", peers[i]));
+  }
+}
+
+void check(CompareOptions& options) {
+  check_common_options(options.ycsb.common);
+  if (!options.ycsb.common.history_file.empty()) refuse_option("--history", "is not for compare: other stores write none");
+  check_peers(options.peers);
+  for (const std::string& mix : options.mixes) {
+    options.ycsb.mix = mix;
+    resolve(options.ycsb);
+  }
+  if (options.ycsb.distribution == Distribution::kLatest)
+    refuse_option("--distribution", "latest goes with inserts, which compare has none of");
+  std::error_code error;
+  if (!options.folder.empty() && !std::filesystem::is_directory(options.folder, error))
+    refuse_option("--dir", fmt::format("'{}' is no folder", options.folder));
+}
+
+void run(CompareOptions& options) {
+  check(options);
+  auto outcome = run_compare(options);
+  Status status = outcome.status();
+  if (status.ok()) {
+    if (!options.ycsb.common.quiet) print_compare(stdout, options, *outcome);
+    const std::string& file = options.ycsb.common.json_file;
+    if (!file.empty()) status = write_json(file, to_json(options, *outcome));
+  }
+  if (status.ok()) return;
+  fmt::print(stderr, "elider bench compare: {}\n", status.message());
+  set_exit_code(kExitFailed);
+}
+
+}  // namespace
+
+void add_compare(CLI::App& bench) {
+  auto options = std::make_shared<CompareOptions>();
+  options->mixes = {"100/0", "80/20", "50/50"};
+  options->peers = {"rocksdb", "lmdb", "sqlite"};
+  options->ycsb.common.seconds = 3;
+  CLI::App& command = *bench.add_subcommand("compare", "elider beside RocksDB, LMDB and SQLite from their Debian packages")->footer(kHelp);
+  command.add_option("--records", options->ycsb.records, "Records loaded into each store")
+      ->check(CLI::Range(uint64_t{1}, kRecordsMax))
+      ->capture_default_str();
+  command.add_option("--value-bytes", options->ycsb.value_bytes, "Size of a value")
+      ->check(CLI::Range(kValueBytesMin, uint32_t{1} << 16))
+      ->capture_default_str();
+  command.add_option("--mix", options->mixes, "Percent reads/read-modify-writes, several with commas")
+      ->delimiter(',')
+      ->capture_default_str();
+  command.add_option("--peers", options->peers, "rocksdb, lmdb, sqlite, with commas")->delimiter(',')->capture_default_str();
+  command.add_option("--repeat", options->repeat, "Repetitions (1 to 100)")->check(CLI::Range(1u, 100u))->capture_default_str();
+  command.add_option("--distribution", options->ycsb.distribution_name, "Of keys: uniform, zipfian [uniform]")->type_name("NAME");
+  command.add_option("--theta", options->ycsb.theta, "Skew of zipfian, above 0 and below 1")->capture_default_str();
+  command.add_option("--operations", options->ycsb.operations, "Operations a transaction (1 to 16)")
+      ->check(CLI::Range(1u, kOperationsMax))
+      ->capture_default_str();
+  command.add_flag("--batch", options->ycsb.batch, "elider gets all keys of a transaction in one multi_get");
+  command
+      .add_option_function<std::string>(
+          "--index",
+          [options](const std::string& name) {
+            if (name != "hash" && name != "btree") refuse_option("--index", fmt::format("'{}' is none of hash, btree", name));
+            options->ycsb.key_index = name == "hash" ? KeyIndex::kHashed : KeyIndex::kOrdered;
+          },
+          "elider's: hash or btree [hash]")
+      ->type_name("KIND");
+  command.add_option("--dir", options->folder, "Where RocksDB and LMDB put their files [/dev/shm, or a temporary folder]")
+      ->type_name("FOLDER");
+  add_common_options(command, options->ycsb.common);
+  command.callback([options] { run(*options); });
+}
+
+}  // namespace elider::bench

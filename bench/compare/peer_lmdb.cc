@@ -1,0 +1,175 @@
+// LMDB: a memory-mapped file that is written through its map and never synced. It has one writer at a
+// time, by its design; a transaction that only reads runs beside it on a snapshot.
+#include "bench/compare/peer.h"
+
+#ifndef ELIDER_HAVE_LMDB
+
+namespace elider::bench {
+Result<std::unique_ptr<Peer>> open_lmdb(const CompareOptions&) { return built_without("LMDB", "liblmdb-dev"); }
+}  // namespace elider::bench
+
+#else
+
+#include <algorithm>
+
+#include <fmt/format.h>
+#include <lmdb.h>
+
+#include "bench/ycsb/value.h"
+
+namespace elider::bench {
+
+namespace {
+
+// A page of 4 KiB is at least half full; the map may be far larger than what is ever touched.
+constexpr uint64_t kMapBytesMin = uint64_t{256} << 20;
+constexpr uint64_t kBytesBesideValue = 48;
+
+Status failed(const char* what, int code) { return Status(Code::kInvalidArgument, fmt::format("LMDB: {}: {}", what, mdb_strerror(code))); }
+
+struct CloseEnvironment {
+  void operator()(MDB_env* env) const { mdb_env_close(env); }
+};
+using Environment = std::unique_ptr<MDB_env, CloseEnvironment>;
+
+class LmdbClient : public PeerClient {
+ public:
+  LmdbClient(MDB_env* env, MDB_dbi table, uint32_t value_bytes) : env_(env), table_(table), row_(value_bytes) {}
+  ~LmdbClient() override {
+    if (reader_ != nullptr) mdb_txn_abort(reader_);
+  }
+
+  Status run(std::span<const PeerOperation> operations) override {
+    const bool writes = std::any_of(operations.begin(), operations.end(), [](const PeerOperation& each) { return each.modifies; });
+    return writes ? run_writer(operations) : run_reader(operations);
+  }
+
+  Result<uint64_t> sum_counters(uint64_t records) override {
+    if (Status status = begin_reader(); !status.ok()) return status;
+    uint64_t sum = 0;
+    Status status;
+    for (Key key = 0; key < records && status.ok(); ++key) {
+      const void* value = nullptr;
+      status = get(reader_, key, &value);
+      if (!status.ok()) break;
+      if (!value_is_whole(value, value_bytes(), key)) status = damaged_value(key);
+      sum += value_counter(value);
+    }
+    mdb_txn_reset(reader_);
+    if (!status.ok()) return status;
+    return sum;
+  }
+
+ private:
+  uint32_t value_bytes() const { return static_cast<uint32_t>(row_.size()); }
+
+  // One reader's slot, taken once and renewed for each transaction.
+  Status begin_reader() {
+    const int code = reader_ == nullptr ? mdb_txn_begin(env_, nullptr, MDB_RDONLY, &reader_) : mdb_txn_renew(reader_);
+    return code == 0 ? Status() : failed("begin reader", code);
+  }
+
+  Status get(MDB_txn* txn, Key key, const void** value) {
+    MDB_val name{sizeof(key), &key};
+    MDB_val found;
+    if (const int code = mdb_get(txn, table_, &name, &found); code != 0) return failed("get", code);
+    if (found.mv_size != row_.size() || !value_ends_match(found.mv_data, value_bytes(), key)) return damaged_value(key);
+    *value = found.mv_data;
+    return {};
+  }
+
+  Status run_reader(std::span<const PeerOperation> operations) {
+    if (Status status = begin_reader(); !status.ok()) return status;
+    Status status;
+    for (const PeerOperation& operation : operations) {
+      const void* value = nullptr;
+      status = get(reader_, operation.key, &value);
+      if (!status.ok()) break;
+    }
+    mdb_txn_reset(reader_);
+    return status;
+  }
+
+  Status run_writer(std::span<const PeerOperation> operations) {
+    MDB_txn* txn = nullptr;
+    if (const int code = mdb_txn_begin(env_, nullptr, 0, &txn); code != 0) return failed("begin", code);
+    for (const PeerOperation& operation : operations)
+      if (Status status = run_one(txn, operation); !status.ok()) {
+        mdb_txn_abort(txn);
+        return status;
+      }
+    const int code = mdb_txn_commit(txn);
+    return code == 0 ? Status() : failed("commit", code);
+  }
+
+  Status run_one(MDB_txn* txn, const PeerOperation& operation) {
+    const void* value = nullptr;
+    if (Status status = get(txn, operation.key, &value); !status.ok()) return status;
+    if (!operation.modifies) return {};
+    fill_value(row_.data(), value_bytes(), operation.key, value_counter(value) + 1);
+    Key key = operation.key;
+    MDB_val name{sizeof(key), &key};
+    MDB_val data{row_.size(), row_.data()};
+    const int code = mdb_put(txn, table_, &name, &data, 0);
+    return code == 0 ? Status() : failed("put", code);
+  }
+
+  MDB_env* const env_;
+  const MDB_dbi table_;
+  MDB_txn* reader_ = nullptr;
+  std::vector<std::byte> row_;
+};
+
+class LmdbPeer : public Peer {
+ public:
+  LmdbPeer(std::unique_ptr<ScratchFolder> folder, Environment env, uint32_t value_bytes)
+      : folder_(std::move(folder)), env_(std::move(env)), value_bytes_(value_bytes) {}
+
+  std::string about() const override { return fmt::format("{}, no sync, writable map, in {}", MDB_VERSION_STRING, folder_->path()); }
+
+  Status load(uint64_t records) override {
+    MDB_txn* txn = nullptr;
+    if (const int code = mdb_txn_begin(env_.get(), nullptr, 0, &txn); code != 0) return failed("begin", code);
+    std::vector<std::byte> row(value_bytes_);
+    int code = mdb_dbi_open(txn, nullptr, MDB_INTEGERKEY, &table_);
+    for (Key key = 0; key < records && code == 0; ++key) {
+      fill_value(row.data(), value_bytes_, key, 0);
+      MDB_val name{sizeof(key), &key};
+      MDB_val data{row.size(), row.data()};
+      code = mdb_put(txn, table_, &name, &data, MDB_APPEND);
+    }
+    if (code == 0) code = mdb_txn_commit(txn);
+    else mdb_txn_abort(txn);
+    return code == 0 ? Status() : failed("load", code);
+  }
+
+  Result<std::unique_ptr<PeerClient>> client() override {
+    return std::unique_ptr<PeerClient>(new LmdbClient(env_.get(), table_, value_bytes_));
+  }
+
+ private:
+  std::unique_ptr<ScratchFolder> folder_;  // goes after the environment in it is closed
+  Environment env_;
+  MDB_dbi table_ = 0;
+  const uint32_t value_bytes_;
+};
+
+}  // namespace
+
+Result<std::unique_ptr<Peer>> open_lmdb(const CompareOptions& options) {
+  const uint64_t table_bytes = options.ycsb.records * (options.ycsb.value_bytes + kBytesBesideValue);
+  auto folder = ScratchFolder::make(options, "lmdb", 2 * table_bytes);
+  if (!folder.ok()) return folder.status();
+  MDB_env* made = nullptr;
+  if (const int code = mdb_env_create(&made); code != 0) return failed("create", code);
+  Environment env(made);
+  if (const int code = mdb_env_set_mapsize(made, std::max(kMapBytesMin, 4 * table_bytes)); code != 0) return failed("map size", code);
+  // NOTLS: a thread may hold the readers of several clients.
+  constexpr unsigned kFlags = MDB_NOSYNC | MDB_NOMETASYNC | MDB_WRITEMAP | MDB_NORDAHEAD | MDB_NOTLS;
+  if (const int code = mdb_env_open(made, (*folder)->path().c_str(), kFlags, 0600); code != 0) return failed("open", code);
+  return std::unique_ptr<Peer>(new LmdbPeer(std::move(*folder), std::move(env), options.ycsb.value_bytes));
+}
+
+}  // namespace elider::bench
+
+#endif

@@ -1,0 +1,211 @@
+// SQLite: a database in memory, prepared statements, no sync. One thread has the database for itself;
+// several share one page cache, a connection each, and one that meets a lock tries again.
+#include "bench/compare/peer.h"
+
+#ifndef ELIDER_HAVE_SQLITE
+
+namespace elider::bench {
+Result<std::unique_ptr<Peer>> open_sqlite(const CompareOptions&) { return built_without("SQLite", "libsqlite3-dev"); }
+}  // namespace elider::bench
+
+#else
+
+#include <algorithm>
+
+#include <sched.h>
+
+#include <fmt/format.h>
+#include <sqlite3.h>
+
+#include "bench/ycsb/value.h"
+
+namespace elider::bench {
+
+namespace {
+
+struct CloseConnection {
+  void operator()(sqlite3* connection) const { sqlite3_close_v2(connection); }
+};
+using Connection = std::shared_ptr<sqlite3>;
+struct FinalizeStatement {
+  void operator()(sqlite3_stmt* statement) const { sqlite3_finalize(statement); }
+};
+using Statement = std::unique_ptr<sqlite3_stmt, FinalizeStatement>;
+
+Status failed(const char* what, sqlite3* connection) {
+  return Status(Code::kInvalidArgument, fmt::format("SQLite: {}: {}", what, sqlite3_errmsg(connection)));
+}
+bool is_locked(int code) { return (code & 0xff) == SQLITE_BUSY || (code & 0xff) == SQLITE_LOCKED; }
+
+Result<Connection> connect(bool shared) {
+  const char* name = shared ? "file:elider-compare?mode=memory&cache=shared" : ":memory:";
+  sqlite3* made = nullptr;
+  constexpr int kFlags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_URI | SQLITE_OPEN_NOMUTEX;
+  const int code = sqlite3_open_v2(name, &made, kFlags, nullptr);
+  Connection connection(made, CloseConnection());
+  if (code != SQLITE_OK) return failed("open", made);
+  if (sqlite3_exec(made, "PRAGMA synchronous=OFF", nullptr, nullptr, nullptr) != SQLITE_OK) return failed("pragma", made);
+  return connection;
+}
+
+Status prepare(sqlite3* connection, const char* text, Statement* statement) {
+  sqlite3_stmt* made = nullptr;
+  const int code = sqlite3_prepare_v3(connection, text, -1, SQLITE_PREPARE_PERSISTENT, &made, nullptr);
+  statement->reset(made);
+  return code == SQLITE_OK ? Status() : failed(text, connection);
+}
+
+class SqliteClient : public PeerClient {
+ public:
+  SqliteClient(Connection connection, uint32_t value_bytes) : connection_(std::move(connection)), row_(value_bytes) {}
+
+  Status prepare_all() {
+    for (const auto& [text, statement] : {std::pair<const char*, Statement*>{"BEGIN", &begin_},
+                                          {"BEGIN IMMEDIATE", &begin_writer_},
+                                          {"COMMIT", &commit_},
+                                          {"ROLLBACK", &rollback_},
+                                          {"SELECT v FROM kv WHERE k=?1", &select_},
+                                          {"UPDATE kv SET v=?2 WHERE k=?1", &update_}})
+      if (Status status = prepare(connection_.get(), text, statement); !status.ok()) return status;
+    return {};
+  }
+
+  Status run(std::span<const PeerOperation> operations) override {
+    const bool writes = std::any_of(operations.begin(), operations.end(), [](const PeerOperation& each) { return each.modifies; });
+    for (;;) {
+      bool locked = false;
+      Status status = run_once(operations, writes, &locked);
+      if (!locked) return status;
+      ::sched_yield();  // the holder of the lock may wait for this processor
+    }
+  }
+
+  Result<uint64_t> sum_counters(uint64_t records) override {
+    uint64_t sum = 0;
+    for (Key key = 0; key < records; ++key) {
+      const int code = step_select(key);
+      const void* value = sqlite3_column_blob(select_.get(), 0);
+      const bool whole = code == SQLITE_ROW && has_size() && value_is_whole(value, value_bytes(), key);
+      if (whole) sum += value_counter(value);
+      sqlite3_reset(select_.get());
+      if (!whole) return damaged_value(key);
+    }
+    return sum;
+  }
+
+ private:
+  uint32_t value_bytes() const { return static_cast<uint32_t>(row_.size()); }
+  bool has_size() const { return static_cast<size_t>(sqlite3_column_bytes(select_.get(), 0)) == row_.size(); }
+
+  int step_select(Key key) {
+    sqlite3_bind_int64(select_.get(), 1, static_cast<sqlite3_int64>(key));
+    return sqlite3_step(select_.get());
+  }
+  // Runs a statement that gives no row.
+  int execute(const Statement& statement) {
+    const int code = sqlite3_step(statement.get());
+    sqlite3_reset(statement.get());
+    return code;
+  }
+
+  Status run_once(std::span<const PeerOperation> operations, bool writes, bool* locked) {
+    // A lone read is a transaction by itself.
+    const bool explicit_begin = writes || operations.size() > 1;
+    if (explicit_begin)
+      if (const int code = execute(writes ? begin_writer_ : begin_); code != SQLITE_DONE) return ended("begin", code, locked);
+    for (const PeerOperation& operation : operations) {
+      Status status = run_one(operation, locked);
+      if (status.ok() && !*locked) continue;
+      if (explicit_begin) execute(rollback_);
+      return status;
+    }
+    if (!explicit_begin) return {};
+    const int code = execute(commit_);
+    if (code == SQLITE_DONE) return {};
+    Status status = ended("commit", code, locked);
+    execute(rollback_);
+    return status;
+  }
+
+  Status run_one(const PeerOperation& operation, bool* locked) {
+    const int code = step_select(operation.key);
+    const void* value = code == SQLITE_ROW ? sqlite3_column_blob(select_.get(), 0) : nullptr;
+    const bool whole = value != nullptr && has_size() && value_ends_match(value, value_bytes(), operation.key);
+    const uint64_t counter = whole ? value_counter(value) : 0;
+    sqlite3_reset(select_.get());
+    if (code != SQLITE_ROW && code != SQLITE_DONE) return ended("select", code, locked);
+    if (!whole) return damaged_value(operation.key);
+    if (!operation.modifies) return {};
+    fill_value(row_.data(), value_bytes(), operation.key, counter + 1);
+    sqlite3_bind_int64(update_.get(), 1, static_cast<sqlite3_int64>(operation.key));
+    sqlite3_bind_blob(update_.get(), 2, row_.data(), static_cast<int>(row_.size()), SQLITE_STATIC);
+    const int updated = execute(update_);
+    return updated == SQLITE_DONE ? Status() : ended("update", updated, locked);
+  }
+
+  Status ended(const char* what, int code, bool* locked) {
+    *locked = is_locked(code);
+    return *locked ? Status() : failed(what, connection_.get());
+  }
+
+  Connection connection_;
+  Statement begin_, begin_writer_, commit_, rollback_, select_, update_;
+  std::vector<std::byte> row_;
+};
+
+class SqlitePeer : public Peer {
+ public:
+  SqlitePeer(Connection connection, bool shared, uint32_t value_bytes)
+      : connection_(std::move(connection)), shared_(shared), value_bytes_(value_bytes) {}
+
+  std::string about() const override {
+    return fmt::format("{} in memory{}", sqlite3_libversion(), shared_ ? ", one cache shared by all threads" : "");
+  }
+
+  Status load(uint64_t records) override {
+    sqlite3* connection = connection_.get();
+    if (sqlite3_exec(connection, "CREATE TABLE kv(k INTEGER PRIMARY KEY, v BLOB) ; BEGIN", nullptr, nullptr, nullptr) != SQLITE_OK)
+      return failed("create table", connection);
+    Statement insert;
+    if (Status status = prepare(connection, "INSERT INTO kv VALUES(?1,?2)", &insert); !status.ok()) return status;
+    std::vector<std::byte> row(value_bytes_);
+    for (Key key = 0; key < records; ++key) {
+      fill_value(row.data(), value_bytes_, key, 0);
+      sqlite3_bind_int64(insert.get(), 1, static_cast<sqlite3_int64>(key));
+      sqlite3_bind_blob(insert.get(), 2, row.data(), static_cast<int>(row.size()), SQLITE_STATIC);
+      if (sqlite3_step(insert.get()) != SQLITE_DONE) return failed("load", connection);
+      sqlite3_reset(insert.get());
+    }
+    return sqlite3_exec(connection, "COMMIT", nullptr, nullptr, nullptr) == SQLITE_OK ? Status() : failed("load", connection);
+  }
+
+  Result<std::unique_ptr<PeerClient>> client() override {
+    Connection connection = connection_;
+    if (shared_) {
+      auto own = connect(true);
+      if (!own.ok()) return own.status();
+      connection = *own;
+    }
+    auto client = std::make_unique<SqliteClient>(connection, value_bytes_);
+    if (Status status = client->prepare_all(); !status.ok()) return status;
+    return std::unique_ptr<PeerClient>(std::move(client));
+  }
+
+ private:
+  Connection connection_;
+  const bool shared_;
+  const uint32_t value_bytes_;
+};
+
+}  // namespace
+
+Result<std::unique_ptr<Peer>> open_sqlite(const CompareOptions& options) {
+  const bool shared = options.ycsb.common.threads > 1;
+  auto connection = connect(shared);
+  if (!connection.ok()) return connection.status();
+  return std::unique_ptr<Peer>(new SqlitePeer(*connection, shared, options.ycsb.value_bytes));
+}
+
+}  // namespace elider::bench
+
+#endif

@@ -1,0 +1,77 @@
+// ElleSession: what one thread's transactions asked for and got, kept until the run ends, and
+// write_elle(), which writes all sessions as one history in Elle's JSON-lines format (docs/history.md).
+//
+// An event's index is drawn from one counter: the invocation's before the transaction begins, the
+// completion's after it has ended. So the order of the file is an order in real time, and what it says
+// about precedence is true: of two transactions the first ended before the second was begun.
+// Thread safety: a session belongs to its thread; write_elle() runs when the threads have ended.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "elider/status.h"
+
+namespace elider::bench {
+
+// Micro-operations in words: kind, key, then what the kind has. Compact, since a run holds millions.
+class MicroOps {
+ public:
+  enum class Kind : int64_t { kAppend, kWrite, kReadList, kReadValue, kReadNull };
+
+  void append(int64_t key, int64_t value) { put({static_cast<int64_t>(Kind::kAppend), key, value}); }
+  void write(int64_t key, int64_t value) { put({static_cast<int64_t>(Kind::kWrite), key, value}); }
+  void read_list(int64_t key, std::span<const int64_t> values);
+  void read_value(int64_t key, std::optional<int64_t> value);
+  // In an invocation, where the result is not known yet: written as null in every workload.
+  void read_unknown(int64_t key) { put({static_cast<int64_t>(Kind::kReadNull), key}); }
+  void clear() { words_.clear(); }
+  std::span<const int64_t> words() const { return words_; }
+
+ private:
+  void put(std::initializer_list<int64_t> words) { words_.insert(words_.end(), words); }
+  std::vector<int64_t> words_;
+};
+
+// `[["append",1,2],["r",1,[2]]]`
+std::string json_of(std::span<const int64_t> words);
+
+// Where a committed transaction stands in the commit order (elider/history.h).
+struct CommitRank {
+  uint64_t snapshot = 0;
+  uint64_t order = 0;
+  bool read_only = false;
+  bool known = false;
+};
+
+enum class EventType : uint8_t { kInvoke, kOk, kFail, kInfo };
+
+class ElleSession {
+ public:
+  void record(uint64_t index, uint64_t time_ns, EventType type, const MicroOps& operations, const CommitRank& rank = {});
+
+  struct Event {
+    uint64_t index = 0;
+    uint64_t time_ns = 0;
+    uint64_t words_begin = 0;
+    uint32_t words_count = 0;
+    EventType type = EventType::kInvoke;
+    CommitRank rank;
+  };
+  const std::vector<Event>& events() const { return events_; }
+  std::span<const int64_t> words(const Event& event) const { return std::span(words_).subspan(event.words_begin, event.words_count); }
+
+ private:
+  std::vector<Event> events_;
+  std::vector<int64_t> words_;
+};
+
+// Writes FILE and FILE.ranks, a JSON object from the index of each completion of a committed
+// transaction to its place in the engine's commit order. kInvalidArgument: a file cannot be written.
+Status write_elle(const std::string& path, const std::vector<std::unique_ptr<ElleSession>>& sessions);
+
+}  // namespace elider::bench

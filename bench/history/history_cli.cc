@@ -1,0 +1,113 @@
+// The command `elider bench history`.
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+#include <iostream>
+#include <memory>
+#include <string>
+
+#include <CLI/CLI.hpp>
+#include <fmt/format.h>
+
+#include "bench/common/commands.h"
+#include "bench/history/history_run.h"
+
+namespace elider::bench {
+
+namespace {
+
+constexpr uint64_t kTransactionsDefault = 10000;
+
+// Before anything runs, and not after: an error that was certain at the begin.
+void check_writable(const std::string& option, const std::string& path) {
+  if (path.empty()) return;
+  std::FILE* file = std::fopen(path.c_str(), "w");
+  if (file == nullptr) refuse_option(option, fmt::format("'{}' cannot be written: {}", path, std::strerror(errno)));
+  std::fclose(file);
+}
+
+struct HistoryCommand {
+  HistoryOptions options;
+  std::string index = "btree";
+  std::string sync = "automatic";
+  bool scans_chosen = false;
+
+  void check() {
+    if (!parse(sync, &options.sync)) {
+      refuse_option("--sync", "'" + sync + "' is none of automatic, optimistic, latched, single-threaded");
+    }
+    if (options.sync == SyncPolicy::kSingleThreaded && options.threads != 1) {
+      refuse_option("--sync", fmt::format("single-threaded goes with --threads 1, not {}", options.threads));
+    }
+    if (options.seconds < 0) refuse_option("--seconds", fmt::format("{} is negative", options.seconds));
+    if (options.seconds == 0 && options.transactions == 0) options.transactions = kTransactionsDefault;
+    check_writable("--out", options.out);
+    check_writable("--history", options.history_file);
+    options.index = index == "hash" ? KeyIndex::kHashed : KeyIndex::kOrdered;
+    // Range scans are what these workloads are for.
+    if (!scans_chosen && options.workload == "scan") options.scan_percent = 40;
+    if (!scans_chosen && options.workload == "bank") options.scan_percent = 30;
+  }
+
+  void run() {
+    check();
+    const auto summary = run_history(options);
+    if (!summary.ok()) {
+      std::cerr << summary.status().message() << "\n";
+      return set_exit_code(kExitFailed);
+    }
+    std::cout << fmt::format("{}: {} committed, {} failed, {} unknown in {:.1f} s; wrote {} and {}.ranks\n", options.workload,
+                             summary->committed, summary->failed, summary->unknown, summary->seconds, options.out, options.out);
+    if (summary->unknown != 0) std::cerr << "a transaction ended with an unexpected status: " << summary->first_unknown << "\n";
+    if (summary->complaints != 0) {
+      std::cerr << fmt::format("{} committed transactions saw a broken invariant; the first: {}\n", summary->complaints,
+                               summary->first_complaint);
+    }
+    set_exit_code(summary->unknown == 0 && summary->complaints == 0 ? 0 : kExitFailed);
+  }
+};
+
+void add_options(CLI::App& sub, HistoryCommand& command) {
+  HistoryOptions& options = command.options;
+  sub.add_option("--workload", options.workload, "list-append, rw-register, bank or scan [list-append]")
+      ->check(CLI::IsMember({"list-append", "rw-register", "bank", "scan"}));
+  sub.add_option("--out", options.out, "The history, in Elle's JSON lines; the commit ranks go to FILE.ranks")
+      ->required()
+      ->type_name("FILE");
+  sub.add_option("--history", options.history_file, "Also write the engine's own history, for elider check-history")->type_name("FILE");
+  sub.add_option("--threads", options.threads, "Clients, each a thread and a process of the history [4]")->check(CLI::Range(1, 256));
+  sub.add_option("--keys", options.keys, "Keys in use at a time; of bank: accounts, at least 2 [8]")->check(CLI::Range(1, 10000));
+  sub.add_option("--seconds", options.seconds, "Stop after this time [no bound]");
+  sub.add_option("--transactions", options.transactions, "Stop after so many, failed ones included [10000 if no --seconds]");
+  sub.add_option("--seed", options.seed, "Of the inputs; the interleaving is the system's [1]");
+  sub.add_option("--index", command.index, "hash or btree [btree]")->check(CLI::IsMember({"hash", "btree"}));
+  sub.add_option("--sync", command.sync, "How shared nodes are guarded: automatic, optimistic, latched, single-threaded [automatic]");
+  sub.add_option("--operations", options.operations, "Of a transaction, at the most [4]")->check(CLI::Range(1, 64));
+  sub.add_option("--read-only-share", options.read_only_percent, "Percent of transactions on a snapshot [20]")->check(CLI::Range(0, 100));
+  sub.add_option("--scan-share", options.scan_percent, "Percent of operations that scan (bank: that audit) [10; scan 40, bank 30]")
+      ->check(CLI::Range(0, 100));
+  sub.add_option("--rollback-share", options.rollback_percent, "Percent of updating transactions that roll back [2]")
+      ->check(CLI::Range(0, 100));
+  sub.add_option("--yield", options.yield_percent, "Percent of operations before which the thread yields its processor [20]")
+      ->check(CLI::Range(0, 100));
+  sub.add_option("--block-threshold", options.block_threshold_bytes, "Bytes from which a row is kept as a block [2048]");
+}
+
+}  // namespace
+
+void add_history(CLI::App& bench) {
+  auto command = std::make_shared<HistoryCommand>();
+  CLI::App* sub = bench.add_subcommand("history", "Run a contended workload and write its history for serializability checkers");
+  add_options(*sub, *command);
+  sub->footer(
+      "Workloads: list-append and scan append to lists (scan: each element is a row, so readers scan ranges that\n"
+      "others insert into); rw-register writes registers; bank transfers between accounts and audits their sum.\n"
+      "A key is retired after 32 writes and a fresh one takes its place. The history stays in memory until the\n"
+      "end: about 1 KB a transaction. Check it with: adya check -c strict-serializable [-m rw-register] FILE");
+  sub->callback([command, sub] {
+    command->scans_chosen = sub->count("--scan-share") != 0;
+    command->run();
+  });
+}
+
+}  // namespace elider::bench

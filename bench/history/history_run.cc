@@ -1,0 +1,182 @@
+#include "bench/history/history_run.h"
+
+#include <atomic>
+#include <chrono>
+#include <mutex>
+#include <thread>
+
+#include "bench/common/history_file.h"
+#include "bench/history/rank_sink.h"
+
+namespace elider::bench {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+// What the threads share.
+struct Run {
+  const HistoryOptions& options;
+  Database& db;
+  Workload& workload;
+  uint32_t procedure_id;
+  Clock::time_point begin = Clock::now();
+  std::atomic<uint64_t> next_index{0};  // the history's clock
+  std::atomic<uint64_t> started{0};     // transactions
+
+  uint64_t now_ns() const { return static_cast<uint64_t>(std::chrono::nanoseconds(Clock::now() - begin).count()); }
+  bool goes_on() {
+    // relaxed: a count; it orders nothing.
+    if (options.transactions != 0 && started.fetch_add(1, std::memory_order_relaxed) >= options.transactions) return false;
+    return options.seconds == 0 || static_cast<double>(now_ns()) < options.seconds * 1e9;
+  }
+};
+
+class Client {
+ public:
+  Client(Run& run, uint32_t thread)
+      : run_(run), random_(run.options.seed, thread), yields_(random_, run.options.yield_percent), next_value_(int64_t{thread} << 32) {}
+
+  void run() {
+    while (run_.goes_on()) one();
+  }
+
+  HistorySummary summary;
+  std::unique_ptr<ElleSession> session = std::make_unique<ElleSession>();
+
+ private:
+  void one() {
+    Plan plan = draw();
+    MicroOps asked;
+    run_.workload.invocation(plan, &asked);
+    // The counter is drawn outside the transaction on both sides, so it never claims too much.
+    const uint64_t invoked = run_.next_index.fetch_add(1);
+    session->record(invoked, run_.now_ns(), EventType::kInvoke, asked);
+    RankSink::last() = {};
+    const Status status = plan.interactive ? run_interactive(plan) : run_procedure(plan);
+    const uint64_t completed = run_.next_index.fetch_add(1);
+    complete(completed, asked, status);
+  }
+
+  Plan draw() {
+    const HistoryOptions& options = run_.options;
+    Plan plan;
+    plan.read_only = random_.below(100) < options.read_only_percent;
+    plan.roll_back = !plan.read_only && random_.below(100) < options.rollback_percent;
+    plan.interactive = random_.below(4) == 0;
+    // Some give up at their first conflict, so that a history has failures of both kinds.
+    plan.attempts_max = random_.below(4) == 0 ? 1 : 0;
+    run_.workload.plan(random_, next_value_, &plan);
+    next_value_ += options.operations;
+    return plan;
+  }
+
+  Status execute(Transaction& txn, const Plan& plan) {
+    attempt_.did.clear();
+    attempt_.complaint.clear();
+    if (Status status = run_.workload.execute(txn, plan, yields_, &attempt_); !status.ok()) return status;
+    yields_.maybe();
+    return plan.roll_back ? Status::rollback() : Status();
+  }
+
+  Status run_procedure(const Plan& plan) {
+    const auto procedure = [&](Transaction& txn) { return execute(txn, plan); };
+    const RunPolicy policy{.attempts_max = plan.attempts_max, .procedure_id = run_.procedure_id};
+    return plan.read_only ? run_.db.run_read_only(procedure, policy) : run_.db.run(procedure, policy);
+  }
+
+  Status run_interactive(const Plan& plan) {
+    auto txn = plan.read_only ? run_.db.begin_read_only() : run_.db.begin();
+    if (!txn.ok()) return txn.status();
+    if (Status status = execute(**txn, plan); !status.ok()) {
+      // Outside of run() nobody has made sure that what it saw was consistent: any error may be due to
+      // that, and none is a surprise. It certainly did not commit.
+      txn->rollback();
+      return Status::rollback();
+    }
+    return txn->commit();
+  }
+
+  static bool certainly_not_committed(Code code) {
+    return code == Code::kConflict || code == Code::kDeadline || code == Code::kRolledBack || code == Code::kMemoryLimit;
+  }
+
+  void complete(uint64_t index, const MicroOps& asked, const Status& status) {
+    if (status.ok()) {
+      ++summary.committed;
+      session->record(index, run_.now_ns(), EventType::kOk, attempt_.did, RankSink::last());
+      if (attempt_.complaint.empty()) return;
+      if (summary.complaints++ == 0) summary.first_complaint = attempt_.complaint;
+      return;
+    }
+    // A failed transaction's writes are named as they were asked for: values that depend on a read
+    // may be written again by one that commits.
+    if (certainly_not_committed(status.code())) {
+      ++summary.failed;
+      return session->record(index, run_.now_ns(), EventType::kFail, asked);
+    }
+    if (summary.unknown++ == 0) summary.first_unknown = status.message();
+    session->record(index, run_.now_ns(), EventType::kInfo, asked);
+  }
+
+  Run& run_;
+  Random random_;
+  Yields yields_;
+  Attempt attempt_;
+  int64_t next_value_;
+};
+
+void add(const HistorySummary& part, HistorySummary* whole) {
+  whole->committed += part.committed;
+  whole->failed += part.failed;
+  whole->unknown += part.unknown;
+  whole->complaints += part.complaints;
+  if (whole->first_unknown.empty()) whole->first_unknown = part.first_unknown;
+  if (whole->first_complaint.empty()) whole->first_complaint = part.first_complaint;
+}
+
+}  // namespace
+
+Result<HistorySummary> run_history(const HistoryOptions& options) {
+  std::unique_ptr<HistoryFile> file;
+  if (!options.history_file.empty()) {
+    auto opened = HistoryFile::open(options.history_file);
+    if (!opened.ok()) return opened.status();
+    file = std::move(*opened);
+  }
+  RankSink sink(file.get());
+  HistorySummary summary;
+  std::vector<std::unique_ptr<Client>> clients;
+  {
+    auto db = Database::open({.sync = options.sync,
+                              .memory_limit_bytes = options.memory_limit_bytes,
+                              .block_threshold_bytes = options.block_threshold_bytes,
+                              .history = &sink});
+    if (!db.ok()) return db.status();
+    const auto workload = make_workload(options);
+    if (workload == nullptr) return Status::invalid_argument("there is no workload '" + options.workload + "'");
+    if (Status status = workload->create(*db); !status.ok()) return status;
+    Run run{options, *db, *workload, db->procedure_id(options.workload)};
+    std::vector<std::thread> threads;
+    for (uint32_t i = 0; i < options.threads; ++i) clients.push_back(std::make_unique<Client>(run, i));
+    for (auto& client : clients) threads.emplace_back([&client] { client->run(); });
+    for (std::thread& thread : threads) thread.join();
+    summary.seconds = static_cast<double>(run.now_ns()) / 1e9;
+    // A broken database leaves a history that is worth checking, so it is told at the end.
+    if (Status status = db->verify(); !status.ok()) {
+      summary.complaints = 1;
+      summary.first_complaint = status.message();
+    }
+  }
+  std::vector<std::unique_ptr<ElleSession>> sessions;
+  for (auto& client : clients) {
+    add(client->summary, &summary);
+    sessions.push_back(std::move(client->session));
+  }
+  if (Status status = write_elle(options.out, sessions); !status.ok()) return status;
+  if (file != nullptr) {
+    if (Status status = file->close(); !status.ok()) return status;
+  }
+  return summary;
+}
+
+}  // namespace elider::bench

@@ -1,0 +1,48 @@
+// HotKeys: the few keys that all threads contend for. Each takes 32 writes and is then retired; a
+// fresh key takes its place, so that lists stay short and first inserts never end.
+//
+// A write is claimed before its transaction runs and stays claimed if it aborts: a key can get fewer
+// than 32 writes, never more. Retired keys keep their rows, and scans go on reading them.
+// Thread safety: all.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+
+#include "bench/common/random.h"
+
+namespace elider::bench {
+
+inline constexpr uint32_t kWritesPerKey = 32;
+
+class HotKeys {
+ public:
+  explicit HotKeys(uint32_t count) : count_(count), next_(count), slots_(new std::atomic<uint64_t>[count]) {
+    for (uint32_t i = 0; i < count; ++i) slots_[i].store(pack(i, 0), std::memory_order_relaxed);  // relaxed: no thread has it yet
+  }
+
+  int64_t to_read(Random& random) const { return key_of(slots_[random.below(count_)].load()); }
+
+  int64_t to_write(Random& random) {
+    for (;;) {
+      std::atomic<uint64_t>& slot = slots_[random.below(count_)];
+      uint64_t seen = slot.load();
+      const uint64_t claimed = writes_of(seen) < kWritesPerKey ? seen + 1 : pack(next_.fetch_add(1), 1);
+      if (slot.compare_exchange_strong(seen, claimed)) return key_of(claimed);
+    }
+  }
+
+ private:
+  // A slot: [63..8] key  [7..0] writes claimed
+  static uint64_t pack(uint64_t key, uint64_t writes) { return key << 8 | writes; }
+  static int64_t key_of(uint64_t slot) { return static_cast<int64_t>(slot >> 8); }
+  static uint64_t writes_of(uint64_t slot) { return slot & 0xff; }
+  static_assert(kWritesPerKey < 256);
+
+  const uint32_t count_;
+  std::atomic<uint64_t> next_;  // a key that was never used
+  const std::unique_ptr<std::atomic<uint64_t>[]> slots_;
+};
+
+}  // namespace elider::bench

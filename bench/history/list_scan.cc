@@ -1,0 +1,135 @@
+// The workload scan: list-append where each element is a row of its own, so that a list is a range of
+// keys (k, position), its reader is a range scan, and every append inserts a row into a range that
+// others have scanned: what phantom protection is for. Tables without an order find a list through
+// the secondary index, or row by row until one is absent.
+#include <algorithm>
+#include <vector>
+
+#include "bench/history/hot_keys.h"
+#include "bench/history/workload.h"
+
+namespace elider::bench {
+namespace {
+
+constexpr int64_t kScanSpanMax = 4;
+
+struct ElementRow {
+  uint64_t list = 0;
+  int64_t value = 0;
+};
+
+enum ReadVariant : Variant { kByIndex, kByIndexReverse, kRowByRow, kForward, kReverse, kReadVariants };
+
+Key element_key(int64_t list, uint64_t position) { return static_cast<Key>(list) * kWritesPerKey + position; }
+
+class ListScan : public Workload {
+ public:
+  explicit ListScan(const HistoryOptions& options) : options_(options), keys_(options.keys) {}
+
+  Status create(Database& db) override {
+    auto table = db.create_table(SchemaOf<ElementRow>("elements")
+                                     .key_index(options_.index)
+                                     .column("list", &ElementRow::list)
+                                     .column("value", &ElementRow::value)
+                                     .index("by_list", {"list"}, [](const ElementRow& row) { return row.list; }));
+    if (!table.ok()) return table.status();
+    table_ = *table;
+    auto index = db.index(table_, "by_list");
+    if (!index.ok()) return index.status();
+    by_list_ = *index;
+    return {};
+  }
+
+  void plan(Random& random, int64_t value, Plan* plan) override {
+    const uint64_t count = random.between(1, options_.operations);
+    for (uint64_t i = 0; i < count; ++i) {
+      PlannedOperation operation;
+      // The last two ways need a table with an order.
+      operation.variant = static_cast<Variant>(random.below(options_.index == KeyIndex::kOrdered ? kReadVariants : kForward));
+      if (random.below(100) < options_.scan_percent) {
+        operation.kind = PlannedOperation::Kind::kScan;
+        if (operation.variant == kRowByRow) operation.variant = kByIndex;
+        operation.key = std::max<int64_t>(0, keys_.to_read(random) - static_cast<int64_t>(random.below(kScanSpanMax)));
+        operation.last_key = operation.key + static_cast<int64_t>(random.below(kScanSpanMax));
+      } else if (plan->read_only || random.below(2) == 0) {
+        operation.key = operation.last_key = keys_.to_read(random);
+      } else {
+        operation.kind = PlannedOperation::Kind::kWrite;
+        operation.key = operation.last_key = keys_.to_write(random);
+        operation.value = value++;
+      }
+      plan->operations.push_back(operation);
+    }
+  }
+
+  Status execute(Transaction& txn, const Plan& plan, Yields& yields, Attempt* attempt) override {
+    std::vector<std::vector<int64_t>> lists;
+    for (const PlannedOperation& operation : plan.operations) {
+      yields.maybe();
+      lists.assign(static_cast<size_t>(operation.last_key - operation.key) + 1, {});
+      if (Status status = read_lists(txn, operation, &lists); !status.ok()) return status;
+      if (operation.kind != PlannedOperation::Kind::kWrite) {
+        for (size_t i = 0; i < lists.size(); ++i) attempt->did.read_list(operation.key + static_cast<int64_t>(i), lists[i]);
+        continue;
+      }
+      yields.maybe();
+      if (Status status = append(txn, operation, lists[0], yields); !status.ok()) return status;
+      attempt->did.append(operation.key, operation.value);
+    }
+    return {};
+  }
+
+ private:
+  Status append(Transaction& txn, const PlannedOperation& operation, const std::vector<int64_t>& list, Yields& yields) const {
+    if (list.size() >= kWritesPerKey)
+      return Status::invalid_argument("list " + std::to_string(operation.key) + " has more elements than appends");
+    // Now and then the last element is taken out and put back: no change of the list, but of its rows.
+    if (!list.empty() && yields.random().below(8) == 0) {
+      const Key last = element_key(operation.key, list.size() - 1);
+      if (Status status = txn.remove(table_, last); !status.ok()) return status;
+      if (Status status = txn.insert(table_, last, {static_cast<uint64_t>(operation.key), list.back()}); !status.ok()) return status;
+    }
+    return txn.insert(table_, element_key(operation.key, list.size()), {static_cast<uint64_t>(operation.key), operation.value});
+  }
+
+  Status read_lists(Transaction& txn, const PlannedOperation& operation, std::vector<std::vector<int64_t>>* lists) const {
+    if (operation.variant == kRowByRow) return read_row_by_row(txn, operation.key, &lists->front());
+    const bool by_index = operation.variant == kByIndex || operation.variant == kByIndexReverse;
+    const ScanOptions options{.reverse = operation.variant == kReverse || operation.variant == kByIndexReverse};
+    const auto visit = [&](Key row_key, const View<ElementRow>& view) {
+      const int64_t list = static_cast<int64_t>(row_key / kWritesPerKey);
+      // A row from outside the range shows as an element that its list cannot have.
+      if (list >= operation.key && list <= operation.last_key) (*lists)[static_cast<size_t>(list - operation.key)].push_back(view->value);
+      else lists->front().push_back(-1 - list);
+      return true;
+    };
+    const KeyRange keys{element_key(operation.key, 0), element_key(operation.last_key, kWritesPerKey - 1)};
+    const KeyRange values{static_cast<uint64_t>(operation.key), static_cast<uint64_t>(operation.last_key)};
+    Status status = by_index ? txn.scan(by_list_, values, options, visit) : txn.scan(table_, keys, options, visit);
+    if (options.reverse) {
+      for (auto& list : *lists) std::reverse(list.begin(), list.end());
+    }
+    return status;
+  }
+
+  Status read_row_by_row(Transaction& txn, int64_t list, std::vector<int64_t>* elements) const {
+    for (uint64_t position = 0; position < kWritesPerKey; ++position) {
+      View<ElementRow> view;
+      if (Status status = find(txn, table_, element_key(list, position), &view); !status.ok()) return status;
+      if (!view) break;
+      elements->push_back(view->value);
+    }
+    return {};
+  }
+
+  const HistoryOptions& options_;
+  HotKeys keys_;
+  Table<ElementRow> table_;
+  Index<ElementRow> by_list_;
+};
+
+}  // namespace
+
+std::unique_ptr<Workload> make_list_scan(const HistoryOptions& options) { return std::make_unique<ListScan>(options); }
+
+}  // namespace elider::bench

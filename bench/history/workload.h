@@ -1,0 +1,134 @@
+// Workload: one kind of history: its tables, how a transaction of it is drawn, how it runs against
+// the database, and how Elle's micro-operations express it. Four are registered: list-append (a list
+// is a row), scan (a list is a range of rows), rw-register and bank.
+//
+// A transaction is drawn as a whole before it runs (Plan), so that every attempt does the same.
+// Thread safety: plan() and execute() by all threads at once, each with its own arguments.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "bench/common/random.h"
+#include "bench/history/elle_record.h"
+#include "elider/database.h"
+
+namespace elider::bench {
+
+struct HistoryOptions {
+  std::string workload = "list-append";
+  uint32_t threads = 4;
+  uint32_t keys = 8;
+  double seconds = 0;
+  uint64_t transactions = 0;
+  uint64_t seed = 1;
+  std::string out;
+  std::string history_file;
+  KeyIndex index = KeyIndex::kOrdered;
+  SyncPolicy sync = SyncPolicy::kAutomatic;
+  uint32_t operations = 4;         // of a transaction, at the most
+  uint32_t read_only_percent = 20;
+  uint32_t scan_percent = 10;      // of operations
+  uint32_t rollback_percent = 2;
+  uint32_t yield_percent = 20;     // before an operation
+  uint32_t block_threshold_bytes = 2048;
+  uint64_t memory_limit_bytes = 0;
+};
+
+// How an operation is carried out; a workload gives each number its meaning.
+using Variant = uint32_t;
+
+struct PlannedOperation {
+  enum class Kind : uint8_t { kRead, kWrite, kScan };
+  Kind kind = Kind::kRead;
+  Variant variant = 0;
+  int64_t key = 0;
+  int64_t last_key = 0;  // kScan: the range's end; bank: the other account
+  int64_t value = 0;     // kWrite: unique in the run
+};
+
+struct Plan {
+  std::vector<PlannedOperation> operations;
+  bool read_only = false;    // on a snapshot
+  bool roll_back = false;    // at the end, by the procedure
+  bool interactive = false;  // begin() and commit() instead of run()
+  uint32_t attempts_max = 0;
+};
+
+// What one attempt did. It counts only if the attempt commits.
+struct Attempt {
+  MicroOps did;
+  std::string complaint;  // an invariant that the workload itself saw broken
+};
+
+// Before an operation gives the processor to another thread now and then: with few processors,
+// transactions would seldom meet otherwise.
+class Yields {
+ public:
+  Yields(Random& random, uint32_t percent) : random_(random), percent_(percent) {}
+  void maybe();
+  Random& random() { return random_; }
+
+ private:
+  Random& random_;
+  uint32_t percent_;
+};
+
+class Workload {
+ public:
+  virtual ~Workload() = default;
+  virtual Status create(Database& db) = 0;
+  // Fills operations; the rest of the plan is drawn by the caller. `value` is the first of as many
+  // unique values as the transaction may have operations.
+  virtual void plan(Random& random, int64_t value, Plan* plan) = 0;
+  // What is known before it runs: reads without results, writes whose values do not depend on reads.
+  virtual void invocation(const Plan& plan, MicroOps* operations) const;
+  virtual Status execute(Transaction& txn, const Plan& plan, Yields& yields, Attempt* attempt) = 0;
+};
+
+std::unique_ptr<Workload> make_list_append(const HistoryOptions& options);
+std::unique_ptr<Workload> make_list_scan(const HistoryOptions& options);
+std::unique_ptr<Workload> make_rw_register(const HistoryOptions& options);
+std::unique_ptr<Workload> make_bank(const HistoryOptions& options);
+
+// Null: no workload has this name.
+std::unique_ptr<Workload> make_workload(const HistoryOptions& options);
+
+// -- what several workloads share ---------------------------------------------------------------------
+
+// A row where there is one; ok with a false view where there is none.
+template <class Row>
+Status find(Transaction& txn, const Table<Row>& table, Key key, View<Row>* view, const Columns<Row>& columns = {}) {
+  auto found = txn.get(table, key, columns);
+  if (!found.ok() && !found.not_found()) return found.status();
+  *view = found.ok() ? *found : View<Row>();
+  return {};
+}
+
+// A cell stands for a logical key and lives in one of two rows, 2k and 2k+1. A write may move it from
+// one to the other: a removal and an insert of rows that leave the logical key's value in place. So
+// histories that cannot express a removal still exercise them, and a reader that sees both rows, or
+// neither, gets a value that no checker accepts.
+inline Key cell_row(int64_t key, int half) { return static_cast<Key>(key) * 2 + static_cast<Key>(half); }
+
+template <class Row>
+struct Cell {
+  View<Row> half[2];
+  // Where the cell lives; -1: nowhere. If in both rows (which is wrong), the first.
+  int place() const { return half[0] ? 0 : half[1] ? 1 : -1; }
+};
+
+template <class Row>
+Status read_cell(Transaction& txn, const Table<Row>& table, int64_t key, bool batched, Cell<Row>* cell) {
+  if (batched) {
+    const Key keys[2] = {cell_row(key, 0), cell_row(key, 1)};
+    return txn.multi_get(table, std::span<const Key>(keys), std::span<View<Row>>(cell->half));
+  }
+  if (Status status = find(txn, table, cell_row(key, 0), &cell->half[0]); !status.ok()) return status;
+  return find(txn, table, cell_row(key, 1), &cell->half[1]);
+}
+
+}  // namespace elider::bench

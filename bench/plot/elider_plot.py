@@ -1,0 +1,339 @@
+#!/usr/bin/env python3
+"""Draws benchmark results: FILE.json... (what --json wrote) into one PNG or SVG.
+
+Runs whose configurations are equal but for the seed are one group: its median is drawn, with its
+minimum and maximum as an error bar. Run by `elider plot`; exit code 0 drawn, 1 a file or a library is
+wrong, 2 bad arguments.
+"""
+import argparse
+import json
+import os
+import statistics
+import sys
+
+# Colours that stay apart for colour-blind readers (Okabe and Ito).
+COLOURS = ["#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00", "#F0E442", "#000000"]
+SPEAKS_FOR_ITSELF = {"benchmark", "workload", "mix", "index", "distribution"}
+NOT_A_DIFFERENCE = {"seed", "commit", "compiler", "build", "machine", "history", "sync_used"}
+SYSTEM_PYTHON = "/usr/bin/python3"
+MEMORY_PARTS = ["rows", "versions", "blocks", "indexes", "free"]
+
+
+class Problem(Exception):
+    """What the user should be told, in one line."""
+
+
+def read(path):
+    """The results in one file; a Problem names it if it holds none."""
+    try:
+        with open(path, encoding="utf-8") as file:
+            result = json.load(file)
+    except OSError as error:
+        raise Problem(f"{path}: {error.strerror}") from error
+    except ValueError as error:
+        raise Problem(f"{path}: not JSON: {error}") from error
+    if not isinstance(result, dict) or "throughput_txns_per_s" not in result or "configuration" not in result:
+        raise Problem(f"{path}: not a benchmark's result (it has no throughput_txns_per_s or no configuration)")
+    return result
+
+
+class Group:
+    """Runs of one configuration."""
+
+    def __init__(self, configuration):
+        self.configuration = configuration
+        self.runs = []
+        self.label = ""
+
+    def throughputs(self):
+        return [run["throughput_txns_per_s"] for run in self.runs]
+
+
+def key_of(configuration, ignored=frozenset()):
+    kept = {name: value for name, value in configuration.items() if name not in NOT_A_DIFFERENCE and name not in ignored}
+    return json.dumps(kept, sort_keys=True)
+
+
+def group_runs(results):
+    groups = {}
+    for result in results:
+        configuration = result["configuration"]
+        groups.setdefault(key_of(configuration), Group(configuration)).runs.append(result)
+    ordered = sorted(groups.values(), key=lambda group: group.configuration.get("threads", 0))
+    label_groups(ordered)
+    return ordered
+
+
+def differing(groups):
+    """The configuration's names whose values are not the same in all groups."""
+    names = []
+    for group in groups:
+        names += [name for name in group.configuration if name not in names]
+    return [
+        name
+        for name in names
+        if name not in NOT_A_DIFFERENCE and len({json.dumps(g.configuration.get(name), sort_keys=True) for g in groups}) > 1
+    ]
+
+
+def short(value):
+    if isinstance(value, dict):
+        return " ".join(f"{name} {short(each)}" for name, each in value.items())
+    if isinstance(value, float):
+        return f"{value:g}"
+    return str(value)
+
+
+def label_groups(groups):
+    names = [name for name in differing(groups) if name not in ("shares", "warmup_seconds")]
+    for group in groups:
+        parts = []
+        for name in names:
+            value = group.configuration.get(name)
+            if value not in (None, ""):
+                parts.append(short(value) if name in SPEAKS_FOR_ITSELF else f"{name} {short(value)}")
+        group.label = "\n".join(parts) or str(group.configuration.get("benchmark", "run"))
+
+
+def spread(values):
+    """Median, and how far minimum and maximum lie from it."""
+    middle = statistics.median(values)
+    return middle, middle - min(values), max(values) - middle
+
+
+def unit_of(value):
+    for unit, scale in (("M", 1e6), ("K", 1e3)):
+        if value >= scale:
+            return unit, scale
+    return "", 1.0
+
+
+def draw_bars(axes, labels, values, colours=None):
+    """Bars of median throughputs, each with its spread and its figure."""
+    spreads = [spread(each) for each in values]
+    unit, scale = unit_of(max(middle for middle, _, _ in spreads))
+    heights = [middle / scale for middle, _, _ in spreads]
+    errors = [[low / scale for _, low, _ in spreads], [high / scale for _, _, high in spreads]]
+    axes.set_xlim(-0.7, max(len(labels), 4) - 0.3)
+    bars = axes.bar(range(len(labels)), heights, yerr=errors, capsize=3, color=colours or COLOURS[0], width=0.6)
+    axes.bar_label(bars, labels=[f"{height:.3g}" for height in heights], padding=2, fontsize=8)
+    axes.set_xticks(range(len(labels)), labels, fontsize=8)
+    axes.set_ylabel(f"throughput ({unit + ' ' if unit else ''}transactions/s)")
+    axes.margins(y=0.15)
+
+
+def draw_throughput(axes, groups):
+    threads = {group.configuration.get("threads") for group in groups}
+    if len(threads) > 1 and None not in threads:
+        draw_over_threads(axes, groups)
+    else:
+        draw_bars(axes, [group.label for group in groups], [group.throughputs() for group in groups])
+    axes.set_title("Throughput", fontsize=10)
+
+
+def draw_over_threads(axes, groups):
+    lines = {}
+    for group in groups:
+        lines.setdefault(key_of(group.configuration, {"threads"}), []).append(group)
+    unit, scale = unit_of(max(max(group.throughputs()) for group in groups))
+    for position, line in enumerate(lines.values()):
+        line.sort(key=lambda group: group.configuration["threads"])
+        spreads = [spread(group.throughputs()) for group in line]
+        label = "\n".join(part for part in line[0].label.split("\n") if not part.startswith("threads ")) or "median, min, max"
+        axes.errorbar(
+            [group.configuration["threads"] for group in line],
+            [middle / scale for middle, _, _ in spreads],
+            yerr=[[low / scale for _, low, _ in spreads], [high / scale for _, _, high in spreads]],
+            marker="o", capsize=3, color=COLOURS[position % len(COLOURS)], label=label.replace("\n", ", "),
+        )
+    axes.set_xlabel("threads")
+    axes.set_xticks(sorted({group.configuration["threads"] for group in groups}))
+    axes.set_ylabel(f"throughput ({unit + ' ' if unit else ''}transactions/s)")
+    axes.margins(x=0.1)
+    axes.set_ylim(0, 1.15 * max(max(group.throughputs()) for group in groups) / scale)
+    axes.legend(fontsize=8, loc="lower right")
+
+
+def draw_latency(axes, groups):
+    """p50, p99 and p99.9 of each transaction type, by the group's median run."""
+    rows = []
+    for group in groups:
+        for name in group.runs[0].get("latency_us", {}):
+            points = [
+                [run["latency_us"][name][q] for run in group.runs if name in run.get("latency_us", {})]
+                for q in ("p50", "p99", "p99_9")
+            ]
+            head = f"{name}\n{group.label}" if len(groups) > 1 else name
+            rows.append((head.replace("\n", ", "), [statistics.median(each) for each in points]))
+    if not rows:
+        return False
+    for at, (_, (p50, p99, p99_9)) in enumerate(rows):
+        axes.plot([p50, p99_9], [at, at], color="#BBBBBB", linewidth=2, zorder=1)
+        for value, marker, colour in ((p50, "o", COLOURS[0]), (p99, "s", COLOURS[1]), (p99_9, "D", COLOURS[5])):
+            axes.scatter([max(value, 1e-3)], [at], marker=marker, color=colour, zorder=2, s=28)
+    for marker, colour, label in (("o", COLOURS[0], "p50"), ("s", COLOURS[1], "p99"), ("D", COLOURS[5], "p99.9")):
+        axes.scatter([], [], marker=marker, color=colour, label=label)
+    axes.set_xscale("log")
+    axes.xaxis.set_major_formatter("{x:g}")
+    low, high = axes.get_xlim()
+    axes.xaxis.set_minor_formatter("{x:g}" if high < 20 * low else "")
+    axes.tick_params(axis="x", which="both", labelsize=8)
+    axes.margins(y=0.2)
+    axes.set_yticks(range(len(rows)), [name for name, _ in rows], fontsize=8)
+    axes.invert_yaxis()
+    axes.set_xlabel("latency (µs)")
+    axes.set_title("Latency by transaction", fontsize=10)
+    axes.legend(fontsize=8)
+    return True
+
+
+def draw_aborts(axes, groups):
+    """Aborts by cause, as a share of all attempts."""
+    causes = []
+    for group in groups:
+        causes += [c for c, n in group.runs[0].get("aborts", {}).items() if c != "total" and n > 0 and c not in causes]
+    if not causes:
+        return False
+    bottoms = [0.0] * len(groups)
+    for position, cause in enumerate(causes):
+        shares = []
+        for group in groups:
+            run = group.runs[0]
+            attempts = run["committed"] + run["aborts"].get("total", 0)
+            shares.append(100 * run["aborts"].get(cause, 0) / attempts if attempts else 0.0)
+        axes.bar(range(len(groups)), shares, bottom=bottoms, label=cause, color=COLOURS[position % len(COLOURS)], width=0.6)
+        bottoms = [bottom + share for bottom, share in zip(bottoms, shares)]
+    axes.set_xticks(range(len(groups)), [group.label for group in groups], fontsize=8)
+    axes.set_xlim(-0.7, max(len(groups), 4) - 0.3)
+    axes.set_ylabel("aborts (% of attempts)")
+    axes.set_title("Aborts by cause", fontsize=10)
+    axes.legend(fontsize=8)
+    return True
+
+
+def draw_memory(axes, groups):
+    """Memory in use by part."""
+    with_memory = [group for group in groups if group.runs[0].get("memory_bytes", {}).get("total", 0) > 0]
+    if not with_memory:
+        return False
+    bottoms = [0.0] * len(with_memory)
+    for position, part in enumerate(MEMORY_PARTS):
+        sizes = [group.runs[0]["memory_bytes"].get(part, 0) / 1e6 for group in with_memory]
+        if not any(sizes):
+            continue
+        axes.bar(range(len(with_memory)), sizes, bottom=bottoms, label=part, color=COLOURS[position], width=0.6)
+        bottoms = [bottom + size for bottom, size in zip(bottoms, sizes)]
+    axes.set_xticks(range(len(with_memory)), [group.label for group in with_memory], fontsize=8)
+    axes.set_xlim(-0.7, max(len(with_memory), 4) - 0.3)
+    axes.set_ylabel("memory in use (MB)")
+    axes.set_title("Memory by part", fontsize=10)
+    axes.legend(fontsize=8)
+    return True
+
+
+def draw_compare(axes, result, mix):
+    stores = mix["stores"]
+    draw_bars(axes, list(stores), [of_store["throughput_txns_per_s"]["runs"] for of_store in stores.values()], COLOURS[: len(stores)])
+    configuration = result["configuration"]
+    axes.set_title(f"{mix['mix']} read / read-modify-write, {configuration.get('threads')} threads", fontsize=10)
+
+
+def panels_of(results):
+    """The drawings to make, each a function of its axes that says whether there was anything to draw."""
+    compares = [result for result in results if "results" in result]
+    runs = [result for result in results if "results" not in result]
+    panels = []
+    for result in compares:
+        for mix in result["results"]:
+            panels.append(lambda axes, result=result, mix=mix: draw_compare(axes, result, mix))
+    if runs:
+        groups = group_runs(runs)
+        for draw in (draw_throughput, draw_latency, draw_aborts, draw_memory):
+            panels.append(lambda axes, draw=draw: draw(axes, groups))
+    return panels
+
+
+def footer(results):
+    """Where the figures are from: every machine and commit among them."""
+    seen = []
+    for result in results:
+        configuration = result["configuration"]
+        machine = configuration.get("machine", {})
+        line = (
+            f"{machine.get('cpu', 'unknown processor')}, {machine.get('cpus', '?')} processors, "
+            f"huge pages {machine.get('transparent_huge_pages', 'unknown')}; "
+            f"commit {configuration.get('commit', 'unknown')}, {configuration.get('compiler', '')} {configuration.get('build', '')}"
+        )
+        if line not in seen:
+            seen.append(line)
+    return "\n".join(seen)
+
+
+def title_of(results):
+    first = results[0]["configuration"]
+    parts = [str(first.get("benchmark", "benchmark"))]
+    if "warehouses" in first:
+        parts.append(f"{first['warehouses']} warehouses")
+    if "records" in first:
+        parts.append(f"{first['records']:,} records of {first.get('value_bytes', '?')} bytes")
+    return ", ".join(parts)
+
+
+def draw(pyplot, results, title, output):
+    drawn = []
+    panels = panels_of(results)
+    figure, grid = pyplot.subplots(len(panels), 1, figsize=(9, 3.2 * len(panels) + 1), squeeze=False)
+    for axes, panel in zip(grid[:, 0], panels):
+        axes.grid(axis="both", color="#E5E5E5", linewidth=0.6)
+        axes.set_axisbelow(True)
+        for side in ("top", "right"):
+            axes.spines[side].set_visible(False)
+        if panel(axes) is False:
+            figure.delaxes(axes)
+        else:
+            drawn.append(axes)
+    # Panels without anything to show leave no gap.
+    for position, axes in enumerate(drawn):
+        axes.set_subplotspec(pyplot.GridSpec(len(drawn), 1, figure=figure)[position])
+    figure.set_size_inches(9, 3.2 * len(drawn) + 1)
+    figure.suptitle(title or title_of(results), fontsize=12)
+    lines = footer(results)
+    figure.text(0.01, 0.005, lines, fontsize=7, color="#666666")
+    figure.tight_layout(rect=(0, 0.012 + 0.14 * (lines.count("\n") + 1) / figure.get_figheight(), 1, 0.99))
+    figure.savefig(output, dpi=150)
+
+
+def load_pyplot():
+    """matplotlib.pyplot, of this Python or of the system's, which Debian's package serves alone."""
+    try:
+        import matplotlib
+    except ImportError:
+        if os.path.realpath(sys.executable) != os.path.realpath(SYSTEM_PYTHON) and os.access(SYSTEM_PYTHON, os.X_OK):
+            os.execv(SYSTEM_PYTHON, [SYSTEM_PYTHON, *sys.argv])
+        raise Problem("matplotlib is missing: install the Debian package python3-matplotlib") from None
+    matplotlib.use("Agg")
+    from matplotlib import pyplot
+
+    return pyplot
+
+
+def main():
+    parser = argparse.ArgumentParser(prog="elider plot")
+    parser.add_argument("files", nargs="+")
+    parser.add_argument("--output", required=True)
+    parser.add_argument("--title", default="")
+    arguments = parser.parse_args()
+    pyplot = load_pyplot()
+    results = [read(path) for path in arguments.files]
+    try:
+        draw(pyplot, results, arguments.title, arguments.output)
+    except OSError as error:
+        raise Problem(f"{arguments.output}: {error.strerror}") from error
+
+
+if __name__ == "__main__":
+    try:
+        main()
+    except Problem as problem:
+        print(f"elider plot: {problem}", file=sys.stderr)
+        sys.exit(1)

@@ -1,0 +1,17 @@
+// The date of a transaction: seconds since 1970, the resolution that the specification asks for
+// (clause 1.3.1), from the system's coarse clock, which costs a quarter of the exact one.
+// Thread safety: pure reads.
+#pragma once
+
+#include <cstdint>
+#include <ctime>
+
+namespace elider::bench::tpcc {
+
+inline int64_t now_seconds() {
+  timespec time{};
+  clock_gettime(CLOCK_REALTIME_COARSE, &time);
+  return time.tv_sec;
+}
+
+}  // namespace elider::bench::tpcc

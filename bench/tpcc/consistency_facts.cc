@@ -1,0 +1,168 @@
+#include "bench/tpcc/consistency_facts.h"
+
+#include <algorithm>
+#include <mutex>
+#include <string>
+#include <thread>
+
+namespace elider::bench::tpcc {
+namespace {
+
+Status strange(const std::string& what, const std::string& why) { return Status::invalid_argument(what + " " + why); }
+
+Status read_customers(Database& db, const Tables& tables, uint32_t warehouse, uint32_t district, const Sizes& sizes, DistrictFacts* facts) {
+  facts->customers.resize(sizes.customers);
+  std::vector<Key> keys(sizes.customers);
+  for (uint32_t c = 1; c <= sizes.customers; ++c) keys[c - 1] = CustomerKey::pack_unchecked(warehouse, district, c);
+  return read_rows(db, tables.customer, tables.customer_checked, keys, true, [&](Key key, const Customer& row) {
+    CustomerFacts& customer = facts->customers[CustomerKey::unpack(key)[2] - 1];
+    customer.balance = row.balance;
+    customer.ytd_payment = row.ytd_payment;
+    customer.delivery_count = row.delivery_count;
+  });
+}
+
+// Orders and new orders; the lines follow, as they are compared with the orders.
+Status read_orders(Transaction& txn, const Tables& tables, KeyRange range, const Sizes& sizes, DistrictFacts* facts) {
+  facts->orders.clear();
+  facts->new_orders.clear();
+  facts->lines_ordered = 0;
+  Status wrong;
+  Status status = txn.scan(tables.order, range, {.columns = tables.order_checked}, [&](Key key, const View<Order>& row) {
+    const auto number = static_cast<uint32_t>(OrderKey::unpack(key)[2]);
+    facts->orders.push_back({number, row->customer, row->carrier, row->line_count});
+    facts->lines_ordered += row->line_count;
+    if (row->customer == 0 || row->customer > sizes.customers)
+      wrong = strange("order " + std::to_string(number), "is of customer " + std::to_string(row->customer) + ", who cannot exist");
+    return wrong.ok();
+  });
+  if (!status.ok()) return status;
+  if (!wrong.ok()) return wrong;
+  return txn.scan(tables.new_order, range, {}, [&](Key key, const View<NewOrder>&) {
+    facts->new_orders.push_back(static_cast<uint32_t>(OrderKey::unpack(key)[2]));
+    return true;
+  });
+}
+
+// Counts each order's lines, and adds up what was delivered to whom and taken from which stock.
+class LineReader {
+ public:
+  LineReader(DistrictFacts* facts, GlobalFacts& global) : facts_(facts), global_(global) {}
+
+  bool take(Key key, const OrderLine& line) {
+    const auto [warehouse, district, number, position] = LineKey::unpack(key);
+    ++facts_->lines;
+    while (at_ < facts_->orders.size() && facts_->orders[at_].order < number) ++at_;
+    if (at_ < facts_->orders.size() && facts_->orders[at_].order == number) {
+      OrderFacts& order = facts_->orders[at_];
+      ++order.lines_found;
+      order.lines_dated += line.delivery_date != 0;
+      if (line.delivery_date != 0) facts_->customers[order.customer - 1].delivered_amount += line.amount;
+    }
+    if (number <= global_.sizes.customers) return true;  // loaded: it took nothing from stock
+    if (!global_.has_stock(line.supply_warehouse, line.item)) {
+      wrong_ = strange("line " + std::to_string(position) + " of order " + std::to_string(number),
+                       "is of item " + std::to_string(line.item) + " of warehouse " + std::to_string(line.supply_warehouse) +
+                           ", which cannot exist");
+      return false;
+    }
+    const size_t stock = global_.stock(line.supply_warehouse, line.item);
+    global_.stock_ytd.add(stock, line.quantity);
+    global_.stock_orders.add(stock, 1);
+    if (line.supply_warehouse != warehouse) global_.stock_remote.add(stock, 1);
+    return true;
+  }
+  const Status& wrong() const { return wrong_; }
+
+ private:
+  DistrictFacts* facts_;
+  GlobalFacts& global_;
+  size_t at_ = 0;  // in the orders, which come in the order of the lines
+  Status wrong_;
+};
+
+}  // namespace
+
+GlobalFacts::GlobalFacts(const Sizes& given)
+    : sizes(given),
+      paid_by_customer(size_t{given.warehouses} * kDistricts * given.customers),
+      paid_to_district(size_t{given.warehouses} * kDistricts),
+      district_ytd(size_t{given.warehouses} * kDistricts),
+      stock_ytd(size_t{given.warehouses} * given.items),
+      stock_orders(size_t{given.warehouses} * given.items),
+      stock_remote(size_t{given.warehouses} * given.items) {}
+
+bool GlobalFacts::has_customer(uint64_t warehouse, uint64_t district, uint64_t customer) const {
+  return warehouse >= 1 && warehouse <= sizes.warehouses && district >= 1 && district <= kDistricts && customer >= 1 &&
+         customer <= sizes.customers;
+}
+
+bool GlobalFacts::has_stock(uint64_t warehouse, uint64_t item) const {
+  return warehouse >= 1 && warehouse <= sizes.warehouses && item >= 1 && item <= sizes.items;
+}
+
+Status run_tasks(uint32_t threads, uint64_t count, const std::function<Status(uint64_t)>& task) {
+  std::atomic<uint64_t> next{0};
+  std::mutex mutex;
+  Status first_error;
+  const auto work = [&] {
+    for (uint64_t i = next.fetch_add(1); i < count; i = next.fetch_add(1)) {
+      Status status = task(i);
+      if (status.ok()) continue;
+      next.store(count);
+      std::lock_guard lock(mutex);
+      if (first_error.ok()) first_error = status;
+    }
+  };
+  std::vector<std::thread> helpers;
+  for (uint32_t t = 1; t < threads && t < count; ++t) helpers.emplace_back(work);
+  work();
+  for (std::thread& helper : helpers) helper.join();
+  return first_error;
+}
+
+Status read_history(Database& db, const Tables& tables, uint32_t source, const std::function<uint64_t(uint64_t)>& counter, uint64_t first,
+                    uint64_t last, GlobalFacts& global) {
+  std::vector<Key> keys;
+  keys.reserve(last - first);
+  for (uint64_t i = first; i < last; ++i) keys.push_back(HistoryKey::pack_unchecked(source, counter(i)));
+  Status wrong;
+  uint64_t found = 0;
+  Status status = read_rows(db, tables.history, tables.history_checked, keys, false, [&](Key key, const History& row) {
+    if (!global.has_customer(row.customer_warehouse, row.customer_district, row.customer) ||
+        !global.has_customer(row.warehouse, row.district, 1)) {
+      wrong = strange("history row " + std::to_string(key), "names a customer or district that cannot exist");
+      return;
+    }
+    global.paid_by_customer.add(global.customer(row.customer_warehouse, row.customer_district, row.customer), row.amount);
+    global.paid_to_district.add(global.district(row.warehouse, row.district), row.amount);
+    ++found;
+  });
+  if (source != kLoaderSource) global.payments += found;
+  return status.ok() ? wrong : status;
+}
+
+Result<DistrictFacts> read_district(Database& db, const Tables& tables, uint32_t warehouse, uint32_t district, GlobalFacts& global) {
+  DistrictFacts facts;
+  const Key key = DistrictKey::pack_unchecked(warehouse, district);
+  Status status = read_rows(db, tables.district, tables.district_checked, std::span(&key, 1), true, [&](Key, const District& row) {
+    facts.district.ytd = row.ytd;
+    facts.district.next_order = row.next_order;
+  });
+  if (!status.ok()) return status;
+  if (status = read_customers(db, tables, warehouse, district, global.sizes, &facts); !status.ok()) return status;
+  status = db.run_read_only([&](Transaction& txn) {
+    return read_orders(txn, tables, OrderKey::prefix(warehouse, district), global.sizes, &facts);
+  });
+  if (!status.ok()) return status;
+  LineReader lines(&facts, global);
+  status = db.run_read_only([&](Transaction& txn) -> Status {
+    Status read = txn.scan(tables.line, LineKey::prefix(warehouse, district), {.columns = tables.line_checked},
+                           [&](Key line, const View<OrderLine>& row) { return lines.take(line, *row); });
+    return read.ok() ? lines.wrong() : read;
+  });
+  if (!status.ok()) return status;
+  return facts;
+}
+
+}  // namespace elider::bench::tpcc

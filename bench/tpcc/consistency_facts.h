@@ -1,0 +1,107 @@
+// What the consistency checks read: sums over the history, and the orders and customers of one
+// district, gathered in read-only transactions of bounded size.
+//
+// Facts are gathered while nothing writes, so that several transactions read one state.
+// Thread safety: Sums may be added to by all threads; the rest belongs to one.
+#pragma once
+
+#include <algorithm>
+#include <atomic>
+#include <cstdint>
+#include <functional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "bench/tpcc/input.h"
+#include "bench/tpcc/schema.h"
+
+namespace elider::bench::tpcc {
+
+// Numbers that several threads add to.
+class Sums {
+ public:
+  explicit Sums(size_t count) : values_(count) {}
+  // Relaxed: they are read when the threads that add have ended.
+  void add(size_t i, int64_t value) { values_[i].fetch_add(value, std::memory_order_relaxed); }
+  int64_t operator[](size_t i) const { return values_[i].load(std::memory_order_relaxed); }
+
+ private:
+  std::vector<std::atomic<int64_t>> values_;
+};
+
+// Sums of all districts together, with places for each.
+struct GlobalFacts {
+  explicit GlobalFacts(const Sizes& sizes);
+
+  size_t district(uint64_t warehouse, uint64_t district) const { return (warehouse - 1) * kDistricts + district - 1; }
+  size_t customer(uint64_t warehouse, uint64_t d, uint64_t customer) const {
+    return district(warehouse, d) * sizes.customers + customer - 1;
+  }
+  size_t stock(uint64_t warehouse, uint64_t item) const { return (warehouse - 1) * sizes.items + item - 1; }
+  bool has_customer(uint64_t warehouse, uint64_t district, uint64_t customer) const;
+  bool has_stock(uint64_t warehouse, uint64_t item) const;
+
+  const Sizes sizes;
+  Sums paid_by_customer, paid_to_district, district_ytd;  // of h_amount; and d_ytd itself
+  Sums stock_ytd, stock_orders, stock_remote;             // as the lines of NewOrders say
+  std::atomic<uint64_t> payments{0}, new_orders{0}, delivered{0};
+};
+
+struct CustomerFacts {
+  int64_t balance = 0, ytd_payment = 0;
+  int64_t delivered_amount = 0;  // of the order lines with a delivery date
+  uint32_t delivery_count = 0;
+};
+
+struct OrderFacts {
+  uint32_t order = 0;
+  uint16_t customer = 0;
+  uint8_t carrier = 0, line_count = 0;
+  uint32_t lines_found = 0;
+  uint32_t lines_dated = 0;  // with a delivery date
+};
+
+struct DistrictFacts {
+  District district{};                    // ytd and next_order alone
+  std::vector<CustomerFacts> customers;   // by number - 1
+  std::vector<OrderFacts> orders;         // by number
+  std::vector<uint32_t> new_orders;       // numbers, ascending
+  uint64_t lines = 0;
+  uint64_t lines_ordered = 0;             // sum of line_count
+};
+
+// Calls task(i) for 0 <= i < count on as many threads; the first error ends it.
+Status run_tasks(uint32_t threads, uint64_t count, const std::function<Status(uint64_t)>& task);
+
+// Adds the history rows of one source with the counters first to last - 1; a row that is missing is
+// left out of the sums. kInvalidArgument: a row names a customer that cannot exist.
+Status read_history(Database& db, const Tables& tables, uint32_t source, const std::function<uint64_t(uint64_t)>& counter, uint64_t first,
+                    uint64_t last, GlobalFacts& global);
+// And adds to the global sums what its order lines took from stock.
+Result<DistrictFacts> read_district(Database& db, const Tables& tables, uint32_t warehouse, uint32_t district, GlobalFacts& global);
+
+// Rows by key, `batch` of them in a transaction: visit(key, row) for each, or kNotFound where one is
+// missing and must_exist.
+template <class Row, class Visit>
+Status read_rows(Database& db, const Table<Row>& table, const Columns<Row>& columns, std::span<const Key> keys, bool must_exist,
+                 Visit&& visit) {
+  constexpr size_t kBatch = 256;
+  std::vector<View<Row>> views(kBatch);
+  for (size_t at = 0; at < keys.size(); at += kBatch) {
+    const std::span<const Key> some = keys.subspan(at, std::min(kBatch, keys.size() - at));
+    Status status = db.run_read_only([&](Transaction& txn) -> Status {
+      if (Status read = txn.multi_get(table, some, std::span(views.data(), some.size()), columns); !read.ok()) return read;
+      for (size_t i = 0; i < some.size(); ++i) {
+        if (views[i]) visit(some[i], *views[i]);
+        else if (must_exist)
+          return Status(Code::kNotFound, "table " + table.schema().name + " has no row of key " + std::to_string(some[i]));
+      }
+      return {};
+    });
+    if (!status.ok()) return status;
+  }
+  return {};
+}
+
+}  // namespace elider::bench::tpcc

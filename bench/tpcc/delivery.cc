@@ -1,0 +1,97 @@
+// Delivery (clause 2.7): the oldest waiting order of each of the ten districts, in one transaction.
+// It goes through the districts step by step, so that the orders and then the customers are looked up
+// in one batch each, and their cache misses overlap.
+#include <span>
+
+#include "bench/tpcc/clock.h"
+#include "bench/tpcc/transactions.h"
+
+namespace elider::bench::tpcc {
+namespace {
+
+struct Batch {
+  uint32_t count = 0;                          // districts that had a waiting order
+  std::array<Key, kDistricts> orders;          // of NewOrder and Order rows
+  std::array<Key, kDistricts> customers;
+  std::array<int64_t, kDistricts> amounts;
+};
+
+Status take_oldest(Transaction& txn, const Tables& tables, uint32_t warehouse, Batch* batch, DeliveryOutput* output) {
+  for (uint32_t district = 1; district <= kDistricts; ++district) {
+    uint32_t& number = output->order[district - 1] = 0;
+    Key oldest = 0;
+    Status status = txn.scan(tables.new_order, OrderKey::prefix(warehouse, district), {.limit = 1}, [&](Key key, const View<NewOrder>&) {
+      oldest = key;
+      number = static_cast<uint32_t>(OrderKey::unpack(key)[2]);
+      return true;
+    });
+    if (!status.ok()) return status;
+    if (number == 0) continue;  // nothing waits here (2.7.4.2)
+    if (status = txn.remove(tables.new_order, oldest); !status.ok()) return status;
+    batch->orders[batch->count++] = oldest;
+  }
+  return {};
+}
+
+Status hand_to_carrier(Transaction& txn, const Tables& tables, uint32_t carrier, Batch* batch) {
+  std::array<View<Order>, kDistricts> views;
+  const std::span<const Key> keys(batch->orders.data(), batch->count);
+  Status status = txn.multi_get(tables.order, keys, std::span(views.data(), keys.size()), tables.order_customer);
+  if (!status.ok()) return status;
+  for (uint32_t i = 0; i < batch->count; ++i) {
+    const auto [warehouse, district, number] = OrderKey::unpack(batch->orders[i]);
+    if (!views[i]) return Status(Code::kNotFound, "order " + std::to_string(number) + " waits for delivery and does not exist");
+    batch->customers[i] = CustomerKey::pack_unchecked(warehouse, district, views[i]->customer);
+    status = txn.update(tables.order, views[i], tables.order_carrier, [&](Order& order) { order.carrier = static_cast<uint8_t>(carrier); });
+    if (!status.ok()) return status;
+  }
+  return {};
+}
+
+Status date_lines(Transaction& txn, const Tables& tables, Batch* batch) {
+  const int64_t date = now_seconds();
+  for (uint32_t i = 0; i < batch->count; ++i) {
+    const auto [warehouse, district, number] = OrderKey::unpack(batch->orders[i]);
+    Status changed;
+    int64_t amount = 0;
+    const ScanOptions options{.columns = tables.line_amount};
+    Status status = txn.scan(tables.line, LineKey::prefix(warehouse, district, number), options, [&](Key, const View<OrderLine>& line) {
+      amount += line->amount;
+      changed = txn.update(tables.line, line, tables.line_date, [&](OrderLine& row) { row.delivery_date = date; });
+      return changed.ok();
+    });
+    if (!status.ok()) return status;
+    if (!changed.ok()) return changed;
+    batch->amounts[i] = amount;
+  }
+  return {};
+}
+
+Status charge_customers(Transaction& txn, const Tables& tables, const Batch& batch) {
+  std::array<View<Customer>, kDistricts> views;
+  const std::span<const Key> keys(batch.customers.data(), batch.count);
+  Status status = txn.multi_get(tables.customer, keys, std::span(views.data(), keys.size()), tables.customer_delivered);
+  if (!status.ok()) return status;
+  for (uint32_t i = 0; i < batch.count; ++i) {
+    if (!views[i])
+      return Status(Code::kNotFound, "the customer of key " + std::to_string(batch.customers[i]) + " has an order and does not exist");
+    status = txn.update(tables.customer, views[i], tables.customer_delivered, [&](Customer& customer) {
+      customer.balance += batch.amounts[i];
+      ++customer.delivery_count;
+    });
+    if (!status.ok()) return status;
+  }
+  return {};
+}
+
+}  // namespace
+
+Status delivery(Transaction& txn, const Tables& tables, const DeliveryInput& input, DeliveryOutput* output) {
+  Batch batch;
+  if (Status status = take_oldest(txn, tables, input.warehouse, &batch, output); !status.ok()) return status;
+  if (Status status = hand_to_carrier(txn, tables, input.carrier, &batch); !status.ok()) return status;
+  if (Status status = date_lines(txn, tables, &batch); !status.ok()) return status;
+  return charge_customers(txn, tables, batch);
+}
+
+}  // namespace elider::bench::tpcc

@@ -1,0 +1,129 @@
+// Inputs of TPC-C's transactions, drawn as the specification says (clauses 2.1.6, 2.4.1 to 2.8.1).
+//
+// An input is drawn before its transaction begins, so that a transaction that runs again after a
+// conflict runs with the same input. Think and keying times are not here: nobody waits.
+// Thread safety: a Workload is constant; an InputStream belongs to one thread.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "bench/common/random.h"
+#include "bench/tpcc/schema.h"
+#include "elider/status.h"
+
+namespace elider::bench::tpcc {
+
+enum class Kind : uint8_t { kNewOrder, kPayment, kOrderStatus, kDelivery, kStockLevel };
+inline constexpr uint32_t kKinds = 5;
+std::string_view name_of(Kind kind);  // "new_order", ...
+
+// Percentages by Kind; they add up to 100. The default keeps the specification's minima of the last
+// four (clause 5.2.3) and gives all the rest to NewOrder.
+using Mix = std::array<uint32_t, kKinds>;
+inline constexpr Mix kStandardMix = {45, 43, 4, 4, 4};
+// From "45,43,4,4,4". kInvalidArgument names what is wrong with it.
+Result<Mix> parse_mix(std::string_view text);
+
+// The constants C of the non-uniform distribution (clause 2.1.6). Those of last names differ between
+// loading and running by 65 to 119, but neither 96 nor 112 (clause 2.1.6.1).
+struct NonUniformConstants {
+  uint32_t last_name_load, last_name_run, customer, item;
+  static NonUniformConstants draw(uint64_t seed);
+};
+
+// first to last, unevenly: NURand(a, first, last) with the constant c.
+inline uint32_t non_uniform(Random& random, uint32_t a, uint32_t c, uint32_t first, uint32_t last) {
+  const auto one = static_cast<uint32_t>(random.between(0, a));
+  const auto other = static_cast<uint32_t>(random.between(first, last));
+  return ((one | other) + c) % (last - first + 1) + first;
+}
+
+// The last name of this number, 0 to 999 (clause 4.3.2.3).
+const Text<16>& last_name(uint32_t number);
+
+// What all threads of a run have in common.
+struct Workload {
+  Sizes sizes;
+  Mix mix = kStandardMix;
+  NonUniformConstants constants{};
+  uint64_t seed = 1;
+  uint32_t threads = 1;
+};
+
+// A customer by number, or by last name where the number is 0 (60 of 100).
+struct CustomerChoice {
+  uint32_t warehouse = 0, district = 0, customer = 0;
+  Text<16> last{};
+};
+
+struct NewOrderInput {
+  struct Line {
+    uint32_t item, supply_warehouse, quantity;
+  };
+  uint32_t warehouse = 0, district = 0, customer = 0, line_count = 0;
+  bool all_local = true;
+  std::array<Line, kLinesMax> lines;
+};
+
+struct PaymentInput {
+  uint32_t warehouse = 0, district = 0, amount = 0;
+  CustomerChoice customer;
+  Key history_key = 0;  // not used by any other Payment
+};
+
+struct OrderStatusInput {
+  CustomerChoice customer;
+};
+
+struct DeliveryInput {
+  uint32_t warehouse = 0, carrier = 0;
+};
+
+struct StockLevelInput {
+  uint32_t warehouse = 0, district = 0;
+  int32_t threshold = 0;
+};
+
+// One thread's inputs; the same for the same workload and thread.
+class InputStream {
+ public:
+  InputStream(const Workload& workload, uint32_t thread);
+
+  Kind kind() {
+    const auto dice = static_cast<uint32_t>(random_.below(100));
+    uint32_t kind = 0;
+    while (dice >= mix_until_[kind]) ++kind;
+    return static_cast<Kind>(kind);
+  }
+  // One of the warehouses that this thread serves: thread, thread + threads, ... (from 0), or, where
+  // there are fewer warehouses than threads, thread modulo warehouses.
+  uint32_t home_warehouse() { return first_home_ + static_cast<uint32_t>(random_.below(homes_)) * workload_.threads; }
+
+  void draw(uint32_t warehouse, NewOrderInput* input);
+  void draw(uint32_t warehouse, PaymentInput* input);
+  void draw(uint32_t warehouse, OrderStatusInput* input);
+  void draw(uint32_t warehouse, DeliveryInput* input);
+  void draw(uint32_t warehouse, StockLevelInput* input);
+
+  uint64_t payments_drawn() const { return payments_; }
+
+ private:
+  uint32_t between(uint32_t first, uint32_t last) { return static_cast<uint32_t>(random_.between(first, last)); }
+  bool percent(uint32_t share) { return random_.below(100) < share; }
+  uint32_t other_warehouse(uint32_t home);
+  uint32_t customer_number();
+  void draw_customer(uint32_t warehouse, uint32_t district, CustomerChoice* choice);
+
+  const Workload& workload_;
+  Random random_;
+  std::array<uint32_t, kKinds> mix_until_{};
+  uint32_t source_;
+  uint32_t first_home_;
+  uint32_t homes_;
+  uint64_t payments_ = 0;
+};
+
+}  // namespace elider::bench::tpcc

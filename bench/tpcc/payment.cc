@@ -1,0 +1,105 @@
+// Payment (clause 2.5). The sums of the warehouse and of the district are changed by commutative
+// additions, so Payments to one warehouse do not conflict with each other there.
+#include <algorithm>
+#include <charconv>
+#include <cstring>
+
+#include "bench/tpcc/clock.h"
+#include "bench/tpcc/transactions.h"
+
+namespace elider::bench::tpcc {
+namespace {
+
+// What stands at the left of the data of a customer with bad credit: this Payment.
+class CreditEntry {
+ public:
+  CreditEntry(Key customer, const PaymentInput& input) {
+    const auto [warehouse, district, number] = CustomerKey::unpack(customer);
+    for (const uint64_t value : {number, district, warehouse, uint64_t{input.district}, uint64_t{input.warehouse}}) {
+      append(value);
+      *end_++ = ' ';
+    }
+    append(input.amount / 100);
+    *end_++ = '.';
+    *end_++ = static_cast<char>('0' + input.amount / 10 % 10);
+    *end_++ = static_cast<char>('0' + input.amount % 10);
+    *end_++ = '|';
+  }
+  // The oldest entries fall off at the right.
+  void put_before(Text<500>& data) const {
+    const auto size = static_cast<size_t>(end_ - text_.data());
+    std::memmove(data.data() + size, data.data(), data.size() - size);
+    std::memcpy(data.data(), text_.data(), size);
+  }
+
+ private:
+  void append(uint64_t value) { end_ = std::to_chars(end_, text_.data() + text_.size(), value).ptr; }
+  std::array<char, 64> text_;
+  char* end_ = text_.data();
+};
+
+Status pay(Transaction& txn, const Tables& tables, Key key, const PaymentInput& input, PaymentOutput* output) {
+  auto customer = txn.get(tables.customer, key, tables.customer_payment);
+  if (!customer.ok()) return customer.status();
+  const Customer& row = **customer;
+  output->customer = key;
+  output->first = row.first;
+  output->middle = row.middle;
+  output->last = row.last;
+  output->address = address_of(row);
+  output->phone = row.phone;
+  output->since = row.since;
+  output->credit = row.credit;
+  output->credit_limit = row.credit_limit;
+  output->discount = row.discount;
+  Status status = txn.update(tables.customer, *customer, tables.customer_paid, [&](Customer& changed) {
+    changed.balance -= input.amount;
+    changed.ytd_payment += input.amount;
+    ++changed.payment_count;
+    output->balance = changed.balance;
+  });
+  if (!status.ok() || row.credit[0] != 'B') return status;
+  return txn.update(tables.customer, key, tables.customer_data, [&](Customer& changed) {
+    CreditEntry(key, input).put_before(changed.data);
+    std::copy_n(changed.data.begin(), output->data.size(), output->data.begin());
+  });
+}
+
+Status insert_history(Transaction& txn, const Tables& tables, const PaymentInput& input, const Text<10>& warehouse,
+                      const Text<10>& district, const PaymentOutput& output) {
+  const auto [customer_warehouse, customer_district, customer] = CustomerKey::unpack(output.customer);
+  History history{.date = output.date,
+                  .amount = input.amount,
+                  .customer = static_cast<uint16_t>(customer),
+                  .customer_warehouse = static_cast<uint16_t>(customer_warehouse),
+                  .warehouse = static_cast<uint16_t>(input.warehouse),
+                  .customer_district = static_cast<uint8_t>(customer_district),
+                  .district = static_cast<uint8_t>(input.district),
+                  .data = {}};
+  const auto blanks = std::copy(warehouse.begin(), warehouse.end(), history.data.begin());
+  std::copy(district.begin(), district.end(), std::fill_n(blanks, 4, ' '));
+  return txn.insert(tables.history, input.history_key, history);
+}
+
+}  // namespace
+
+Status payment(Transaction& txn, const Tables& tables, const PaymentInput& input, Scratch& scratch, PaymentOutput* output) {
+  Key customer = 0;
+  if (Status status = find_customer(txn, tables, input.customer, scratch, &customer); !status.ok()) return status;
+  if (Status status = pay(txn, tables, customer, input, output); !status.ok()) return status;
+
+  const Key warehouse_key = WarehouseKey::pack_unchecked(input.warehouse);
+  const Key district_key = DistrictKey::pack_unchecked(input.warehouse, input.district);
+  auto warehouse = txn.get(tables.warehouse, warehouse_key, tables.warehouse_address);
+  if (!warehouse.ok()) return warehouse.status();
+  auto district = txn.get(tables.district, district_key, tables.district_address);
+  if (!district.ok()) return district.status();
+  output->warehouse = address_of(**warehouse);
+  output->district = address_of(**district);
+  if (Status status = txn.add(tables.warehouse, warehouse_key, &Warehouse::ytd, input.amount); !status.ok()) return status;
+  if (Status status = txn.add(tables.district, district_key, &District::ytd, input.amount); !status.ok()) return status;
+  output->date = now_seconds();
+  return insert_history(txn, tables, input, (*warehouse)->name, (*district)->name, *output);
+}
+
+}  // namespace elider::bench::tpcc

@@ -1,0 +1,180 @@
+// The nine tables of TPC-C (specification revision 5.11, clause 1.3) as rows of elider, their keys,
+// and the columns that each transaction reads or writes, compiled once.
+//
+// It is the layout only: load.h fills the tables, transactions.h changes them.
+// Money is in cents and rates are in ten-thousandths, so that sums compare exactly. Dates are
+// seconds since 1970; 0 stands for a null date and carrier 0 for a null carrier. A column that is a
+// part of the key stands in the row only where a secondary index has to read it.
+//
+// Commit groups (DBX-TC, section 4.3): a warehouse's and a district's year-to-date sums are apart
+// from the names and taxes that every NewOrder reads, and d_next_o_id is apart from both, so that
+// Payment and NewOrder of one warehouse do not conflict. A customer's balance is apart from the
+// columns that NewOrder reads. A stock row is one group: whoever reads its s_dist also writes its
+// s_quantity, so a second group would only cost a second commit word to check.
+// Thread safety: Tables is constant once create_tables() has returned.
+#pragma once
+
+#include <array>
+#include <cstdint>
+
+#include "elider/database.h"
+
+namespace elider::bench::tpcc {
+
+template <size_t N>
+using Text = std::array<char, N>;  // padded with zeros
+
+inline constexpr uint32_t kDistricts = 10;
+inline constexpr uint32_t kLinesMin = 5;
+inline constexpr uint32_t kLinesMax = 15;
+inline constexpr uint32_t kWarehousesMax = 65535;
+
+// How many rows there are. The defaults are the specification's (clause 1.2.1); smaller ones are for
+// tests, and their results are not TPC-C.
+struct Sizes {
+  uint32_t warehouses = 1;
+  uint32_t items = 100'000;  // 1 to 131,070
+  uint32_t customers = 3000;  // a district; 1 to 4,095
+  // Each district is loaded with an order a customer, of which the last 30% wait for delivery.
+  uint32_t delivered_orders() const { return customers * 7 / 10; }
+  // Last names in use, of 1,000: every one belongs to a customer of each district.
+  uint32_t last_names() const { return customers < 1000 ? customers : 1000; }
+};
+
+struct Warehouse {
+  int64_t ytd;
+  uint32_t tax;
+  Text<10> name;
+  Text<20> street_1, street_2, city;
+  Text<2> state;
+  Text<9> zip;
+};
+
+struct District {
+  int64_t ytd;
+  uint32_t next_order;
+  uint32_t tax;
+  Text<10> name;
+  Text<20> street_1, street_2, city;
+  Text<2> state;
+  Text<9> zip;
+};
+
+// Payment's columns stand first, then NewOrder's: with the two commit words they fill two cache
+// lines. The rest is read by Payment and Order-Status alone. No byte is padding.
+struct Customer {
+  int64_t balance, ytd_payment;
+  uint32_t payment_count, delivery_count;
+  uint32_t discount;
+  uint16_t warehouse, id;
+  uint8_t district;
+  Text<2> credit, middle;
+  Text<16> last, first, phone;
+  Text<20> street_1, street_2, city;
+  Text<2> state;
+  Text<9> zip;
+  Text<500> data;
+  int64_t since, credit_limit;
+};
+static_assert(sizeof(Customer) == 672);
+
+struct History {
+  int64_t date;
+  uint32_t amount;
+  uint16_t customer, customer_warehouse, warehouse;
+  uint8_t customer_district, district;
+  Text<24> data;
+};
+
+struct NewOrder {
+  uint8_t undelivered;  // always 1: the key says everything, and a row has a column
+};
+
+struct Order {
+  int64_t entry_date;
+  uint16_t warehouse, customer;
+  uint8_t district, carrier, line_count, all_local;
+};
+
+struct OrderLine {
+  int64_t delivery_date;
+  uint32_t amount, item;
+  uint16_t supply_warehouse, quantity;
+  Text<24> district_info;
+};
+
+struct Item {
+  uint32_t price, image;
+  Text<24> name;
+  Text<50> data;
+};
+
+struct Stock {
+  int32_t quantity;
+  uint32_t ytd, order_count, remote_count;
+  Text<50> data;
+  Text<24> info_01, info_02, info_03, info_04, info_05, info_06, info_07, info_08, info_09, info_10;
+};
+
+// s_dist_01 to s_dist_10, by district - 1.
+inline constexpr std::array<Text<24> Stock::*, kDistricts> kDistrictInfo = {
+    &Stock::info_01, &Stock::info_02, &Stock::info_03, &Stock::info_04, &Stock::info_05,
+    &Stock::info_06, &Stock::info_07, &Stock::info_08, &Stock::info_09, &Stock::info_10};
+
+using WarehouseKey = KeyLayout<16>;
+using DistrictKey = KeyLayout<16, 4>;        // warehouse, district
+using CustomerKey = KeyLayout<16, 4, 12>;    // warehouse, district, customer
+using OrderKey = KeyLayout<16, 4, 28>;       // warehouse, district, order; of NewOrder rows too
+using LineKey = KeyLayout<16, 4, 28, 4>;     // warehouse, district, order, line
+using ItemKey = KeyLayout<17>;
+using StockKey = KeyLayout<16, 17>;          // warehouse, item
+using HistoryKey = KeyLayout<24, 40>;        // source (see below), counter
+using CustomerNameKey = KeyLayout<16, 4, 44>;  // warehouse, district, hash of the last name
+
+// A hash of the name for the index by last name: who scans it must compare the names themselves.
+uint64_t name_hash(const Text<16>& last);
+
+// Where a history row's key comes from: the loader, or a thread, which counts its Payments.
+inline constexpr uint32_t kLoaderSource = 0;
+inline constexpr uint32_t source_of_thread(uint32_t thread) { return thread + 1; }
+
+enum class IndexChoice : uint8_t {
+  kMixed,  // hash tables but for orders, order lines and new orders, which are scanned
+  kBtree,  // B+-trees throughout
+};
+
+struct Tables {
+  Table<Warehouse> warehouse;
+  Table<District> district;
+  Table<Customer> customer;
+  Table<History> history;
+  Table<NewOrder> new_order;
+  Table<Order> order;
+  Table<OrderLine> line;
+  Table<Item> item;
+  Table<Stock> stock;
+  Index<Customer> customer_by_name;  // value: CustomerNameKey
+  Index<Order> order_by_customer;    // value: CustomerKey
+
+  Columns<Warehouse> warehouse_tax, warehouse_address;
+  Columns<District> district_tax_next, district_next, district_address;
+  Columns<Customer> customer_name, customer_terms, customer_paid, customer_payment, customer_data, customer_status,
+      customer_delivered;
+  Columns<Order> order_status, order_customer, order_carrier;
+  Columns<OrderLine> line_status, line_amount, line_date, line_item;
+  Columns<Item> item_sale;
+  Columns<Stock> stock_counts, stock_quantity;
+  std::array<Columns<Stock>, kDistricts> stock_sale;  // by district - 1
+  // What the consistency checks read.
+  Columns<Warehouse> warehouse_checked;
+  Columns<District> district_checked;
+  Columns<Customer> customer_checked;
+  Columns<History> history_checked;
+  Columns<Order> order_checked;
+  Columns<OrderLine> line_checked;
+};
+
+// Makes the nine tables in an empty database. Any error is the database's, and names its table.
+Result<Tables> create_tables(Database& db, IndexChoice choice);
+
+}  // namespace elider::bench::tpcc

@@ -1,0 +1,148 @@
+#include "bench/tpcc/tpcc.h"
+
+#include <cstdio>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "bench/common/commands.h"
+#include "bench/common/driver.h"
+#include "bench/common/report.h"
+#include "bench/tpcc/consistency.h"
+#include "bench/tpcc/load.h"
+
+namespace elider::bench::tpcc {
+namespace {
+
+using TerminalOutcome = Outcome<Terminal>;
+
+int fail(const std::string& what) {
+  fmt::print(stderr, "tpcc: {}\n", what);
+  return kExitFailed;
+}
+
+TerminalOutcome run_terminals(const CommonOptions& common, const TpccOptions& options, Database& db, const Tables& tables,
+                              const Workload& workload) {
+  std::vector<std::string> names;
+  for (uint32_t kind = 0; kind < kKinds; ++kind) names.emplace_back(name_of(static_cast<Kind>(kind)));
+  return drive<Terminal>(common, &db, std::move(names),
+                         [&](uint32_t thread) { return std::make_unique<Terminal>(db, tables, workload, options.snapshots, thread); });
+}
+
+RunTotals totals_of(const TerminalOutcome& outcome) {
+  RunTotals totals;
+  for (const auto& terminal : outcome.workers) {
+    totals.new_orders += terminal->counts().new_orders;
+    totals.payments += terminal->counts().payments;
+    totals.delivered += terminal->counts().delivered;
+    totals.history_keys.push_back(terminal->history_keys_used());
+  }
+  return totals;
+}
+
+Json configuration_json(const TpccOptions& options, const Workload& workload) {
+  Json mix = Json::object();
+  for (uint32_t kind = 0; kind < kKinds; ++kind) mix[std::string(name_of(static_cast<Kind>(kind)))] = options.mix[kind];
+  const NonUniformConstants& c = workload.constants;
+  return {{"warehouses", options.sizes.warehouses},
+          {"index", options.index == IndexChoice::kMixed ? "mixed" : "btree"},
+          {"mix", mix},
+          {"snapshots", {{"order_status", options.snapshots.order_status}, {"stock_level", options.snapshots.stock_level}}},
+          {"nurand", {{"c_last_load", c.last_name_load}, {"c_last_run", c.last_name_run}, {"c_customer", c.customer}, {"c_item", c.item}}}};
+}
+
+Json consistency_json(const ConsistencyReport& consistency) {
+  Json conditions = Json::array();
+  for (const Condition& condition : consistency.conditions) {
+    conditions.push_back({{"clause", condition.clause},
+                          {"statement", condition.statement},
+                          {"ok", condition.violations == 0},
+                          {"checked", condition.checked},
+                          {"violations", condition.violations},
+                          {"examples", condition.examples}});
+  }
+  return {{"ok", consistency.ok()}, {"seconds", consistency.seconds}, {"conditions", conditions}};
+}
+
+// The lines and the JSON that a run of TPC-C adds to the common report.
+void describe_run(const TerminalOutcome& outcome, Report* report) {
+  TerminalCounts sum;
+  for (const auto& terminal : outcome.workers) {
+    sum.new_orders += terminal->counts().new_orders;
+    sum.rolled_back += terminal->counts().rolled_back;
+    sum.delivered += terminal->counts().delivered;
+    sum.skipped += terminal->counts().skipped;
+  }
+  const double seconds = outcome.result.seconds;
+  const double new_orders_measured = static_cast<double>(outcome.result.types[0].committed);
+  const double per_minute = seconds > 0 ? new_orders_measured / seconds * 60 : 0;
+  report->notes.push_back(fmt::format("new orders   {} a minute; {} of {} rolled back, as 1 in 100 must", short_number(per_minute),
+                                      sum.rolled_back, sum.new_orders + sum.rolled_back));
+  report->notes.push_back(fmt::format("deliveries   {} orders; {} times none was waiting", sum.delivered, sum.skipped));
+  report->extra["new_orders_per_minute"] = per_minute;
+  report->extra["new_orders_rolled_back"] = sum.rolled_back;
+  report->extra["orders_delivered"] = sum.delivered;
+  report->extra["deliveries_skipped"] = sum.skipped;
+}
+
+// False: a condition does not hold, or the rows could not be read.
+bool check_run(Database& db, const Tables& tables, const Workload& workload, const RunTotals& totals, Report* report) {
+  auto checked = check_consistency(db, tables, workload, totals);
+  if (!checked.ok()) {
+    fmt::print(stderr, "tpcc: the consistency conditions could not be checked: {}\n", checked.status().message());
+    report->notes.push_back("consistency  COULD NOT BE CHECKED");
+    report->extra["consistency"] = {{"ok", false}, {"failure", checked.status().message()}, {"conditions", Json::array()}};
+    return false;
+  }
+  for (const std::string& line : checked->complaints()) fmt::print(stderr, "tpcc: {}\n", line);
+  size_t broken = 0;
+  for (const Condition& condition : checked->conditions) broken += condition.violations != 0;
+  const size_t all = checked->conditions.size();
+  report->notes.push_back(broken == 0 ? fmt::format("consistency  all {} conditions hold (checked in {:.2f} s)", all, checked->seconds)
+                                      : fmt::format("consistency  VIOLATED: {} of {} conditions do not hold", broken, all));
+  report->extra["consistency"] = consistency_json(*checked);
+  return broken == 0;
+}
+
+}  // namespace
+
+const char* const kTpccDeviations =
+    "TPC-C revision 5.11: nine tables, five transactions, the specification's sizes and input distributions.\n"
+    "Deviations: there are no terminals, and no keying or think times: each thread runs one transaction after\n"
+    "the other. Delivery runs at once instead of through a queue. 1% of the NewOrders roll back and count as\n"
+    "completed, as the specification has it. d_next_o_id is read and incremented inside NewOrder. Nothing is\n"
+    "written to disk. Order-Status and Stock-Level read a snapshot unless --no-snapshot says otherwise.\n"
+    "After the run the consistency conditions 3.3.2.1 to 12 are checked; a violation is a failing exit status.\n"
+    "This is no audited result, and not comparable to published TPC-C results.";
+
+int run_tpcc(const CommonOptions& common, const TpccOptions& options) {
+  auto opened = Session::open(common);
+  if (!opened.ok()) return fail(opened.status().message());
+  Session session = std::move(*opened);
+  auto tables = create_tables(session.db(), options.index);
+  if (!tables.ok()) return fail(tables.status().message());
+  const Workload workload{.sizes = options.sizes,
+                          .mix = options.mix,
+                          .constants = NonUniformConstants::draw(common.seed),
+                          .seed = common.seed,
+                          .threads = common.threads};
+  Report report;
+  report.benchmark = "tpcc";
+  report.configuration = configuration_json(options, workload);
+  report.load = load(common, session.db(), *tables, workload);
+  if (!report.load.status.ok()) return fail("loading failed: " + report.load.status.message());
+
+  TerminalOutcome outcome = run_terminals(common, options, session.db(), *tables, workload);
+  describe_run(outcome, &report);
+  const bool consistent = check_run(session.db(), *tables, workload, totals_of(outcome), &report);
+  const bool completed = outcome.result.failure.empty();
+  if (!completed) fmt::print(stderr, "tpcc: the run ended early: {}\n", outcome.result.failure);
+  report.result = std::move(outcome.result);
+  if (Status status = publish(common, report); !status.ok()) return fail(status.message());
+  if (Status status = session.close(); !status.ok()) return fail(status.message());
+  return consistent && completed ? 0 : kExitFailed;
+}
+
+}  // namespace elider::bench::tpcc

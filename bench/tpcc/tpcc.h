@@ -1,0 +1,30 @@
+// The TPC-C benchmark from begin to end: opens a database, loads it, runs the mix, checks the
+// consistency conditions, and reports. It is not a benchmark result in the sense of the TPC: nobody
+// has audited it, and the deviations that kTpccDeviations lists are deliberate.
+// Thread safety: one thread calls it, once a run.
+#pragma once
+
+#include <cstdint>
+
+#include "bench/common/options.h"
+#include "bench/tpcc/input.h"
+#include "bench/tpcc/schema.h"
+#include "bench/tpcc/terminal.h"
+
+namespace elider::bench::tpcc {
+
+struct TpccOptions {
+  Sizes sizes;
+  Mix mix = kStandardMix;
+  IndexChoice index = IndexChoice::kMixed;
+  SnapshotUse snapshots;
+};
+
+// Where the program is not the specification's, a paragraph for --help.
+extern const char* const kTpccDeviations;
+
+// The process's exit code: 0, or kExitFailed where something went wrong or a condition does not
+// hold, which standard error then says.
+int run_tpcc(const CommonOptions& common, const TpccOptions& options);
+
+}  // namespace elider::bench::tpcc

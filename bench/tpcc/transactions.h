@@ -1,0 +1,100 @@
+// The five transactions of TPC-C as procedures of elider: each takes its input, works through one
+// Transaction, and leaves in its output what a terminal would show (clauses 2.4.3 to 2.8.3).
+//
+// A procedure may run several times, until its transaction commits: it changes nothing but the
+// transaction, its output and its scratch memory, and it uses only the output of the last run.
+// Deviations from the specification: Delivery runs at once instead of through a queue (2.7.2.1), and
+// of the order that is rolled back nothing has been written when the unused item is found.
+// Thread safety: outputs and scratch memory belong to one thread.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <vector>
+
+#include "bench/tpcc/input.h"
+#include "bench/tpcc/schema.h"
+#include "elider/transaction.h"
+
+namespace elider::bench::tpcc {
+
+inline constexpr uint32_t kRecentOrders = 20;  // that Stock-Level looks at
+
+struct Address {
+  Text<20> street_1, street_2, city;
+  Text<2> state;
+  Text<9> zip;
+};
+template <class Row>
+Address address_of(const Row& row) {
+  return {row.street_1, row.street_2, row.city, row.state, row.zip};
+}
+
+struct NewOrderOutput {
+  struct Line {
+    Text<24> item_name;
+    int32_t stock_quantity;
+    uint32_t price, amount;
+    char brand;  // 'B' for a branded item, 'G' for a generic one
+  };
+  uint32_t order = 0, discount = 0, warehouse_tax = 0, district_tax = 0;
+  int64_t entry_date = 0;
+  double total_cents = 0;
+  Text<16> last{};
+  Text<2> credit{};
+  std::array<Line, kLinesMax> lines;
+};
+
+struct PaymentOutput {
+  int64_t date = 0;
+  Address warehouse{}, district{}, address{};
+  Key customer = 0;
+  Text<16> first{}, last{}, phone{};
+  Text<2> middle{}, credit{};
+  int64_t since = 0, credit_limit = 0, balance = 0;
+  uint32_t discount = 0;
+  Text<200> data{};  // of a customer with bad credit
+};
+
+struct OrderStatusOutput {
+  struct Line {
+    int64_t delivery_date;
+    uint32_t amount, item, supply_warehouse, quantity;
+  };
+  Key customer = 0;
+  int64_t balance = 0, entry_date = 0;
+  Text<16> first{}, last{};
+  Text<2> middle{};
+  uint32_t order = 0, carrier = 0, line_count = 0;
+  std::array<Line, kLinesMax> lines;
+};
+
+struct DeliveryOutput {
+  std::array<uint32_t, kDistricts> order{};  // by district - 1; 0: there was nothing to deliver
+};
+
+struct StockLevelOutput {
+  uint32_t low_stock = 0;
+};
+
+// Memory that procedures use again and again, so that they need not allocate.
+struct Scratch {
+  struct Namesake {
+    Text<16> first;
+    Key key;
+  };
+  std::vector<Namesake> namesakes;
+};
+
+// The customer's key: by number, or the middle one of those with the last name in the order of their
+// first names (2.5.2.2, 2.6.2.2). kNotFound: nobody has that name.
+Status find_customer(Transaction& txn, const Tables& tables, const CustomerChoice& choice, Scratch& scratch, Key* key);
+
+// Status::rollback() if the last item does not exist.
+Status new_order(Transaction& txn, const Tables& tables, const NewOrderInput& input, NewOrderOutput* output);
+Status payment(Transaction& txn, const Tables& tables, const PaymentInput& input, Scratch& scratch, PaymentOutput* output);
+Status order_status(Transaction& txn, const Tables& tables, const OrderStatusInput& input, Scratch& scratch, OrderStatusOutput* output);
+Status delivery(Transaction& txn, const Tables& tables, const DeliveryInput& input, DeliveryOutput* output);
+Status stock_level(Transaction& txn, const Tables& tables, const StockLevelInput& input, StockLevelOutput* output);
+
+}  // namespace elider::bench::tpcc

@@ -1,0 +1,89 @@
+// KeyChooser: which record an operation touches. KeySpace: which key a record has, and which records
+// exist while threads insert.
+//
+// Record numbers 0 to records - 1 are loaded. In the run thread t of T inserts records + t,
+// records + t + T, ... in order, each thread its own, so no two threads draw one key; the newest
+// record that certainly exists is found from how far every thread has come.
+// Thread safety: a KeySpace is shared by all threads; a KeyChooser belongs to one.
+#pragma once
+
+#include <algorithm>
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "bench/common/random.h"
+#include "bench/ycsb/workload.h"
+#include "bench/ycsb/zipfian.h"
+#include "elider/key.h"
+
+namespace elider::bench {
+
+class KeySpace {
+ public:
+  KeySpace(uint64_t records, uint32_t threads, bool hashed) : records_(records), hashed_(hashed) {
+    for (uint32_t thread = 0; thread < threads; ++thread) inserted_.push_back(std::make_unique<Inserted>());
+  }
+  // The key of a record. Hashed: scattered over all 64-bit numbers, no two alike.
+  Key key(uint64_t record) const { return hashed_ ? mix64(record + 1) : record; }
+
+  uint64_t records() const { return records_; }
+  uint64_t next_record(uint32_t thread) const { return records_ + inserted(thread) * inserted_.size() + thread; }
+  // By the thread itself, after the insert of next_record() has committed. Release: who counts the
+  // record must find its row.
+  void record_inserted(uint32_t thread) { inserted_[thread]->count.store(inserted(thread) + 1, std::memory_order_release); }
+  uint64_t inserted(uint32_t thread) const { return inserted_[thread]->count.load(std::memory_order_acquire); }
+  // All records below this number exist.
+  uint64_t existing() const {
+    uint64_t rounds = ~uint64_t{0};
+    for (uint32_t thread = 0; thread < inserted_.size(); ++thread) rounds = std::min(rounds, inserted(thread));
+    return records_ + rounds * inserted_.size();
+  }
+
+ private:
+  struct alignas(128) Inserted {
+    std::atomic<uint64_t> count{0};
+  };
+  const uint64_t records_;
+  const bool hashed_;
+  std::vector<std::unique_ptr<Inserted>> inserted_;
+};
+
+class KeyChooser {
+ public:
+  KeyChooser(const YcsbOptions& options, const KeySpace& space)
+      : space_(space),
+        distribution_(options.distribution),
+        clustered_(options.clustered),
+        records_(options.records),
+        zipfian_(options.records, options.theta) {}
+
+  Key draw(Random& random) { return space_.key(draw_record(random)); }
+
+ private:
+  // The other threads' lines are looked at this seldom, so that following them costs nothing.
+  static constexpr uint32_t kDrawsBetweenLooks = 256;
+
+  uint64_t draw_record(Random& random) {
+    switch (distribution_) {
+      case Distribution::kUniform: return random.below(records_);
+      case Distribution::kZipfian: {
+        const uint64_t rank = zipfian_.rank(random.uniform());
+        return clustered_ ? rank : Random::scale(mix64(rank + 1), records_);
+      }
+      case Distribution::kLatest: break;
+    }
+    if (draws_++ % kDrawsBetweenLooks == 0) zipfian_.resize(space_.existing());
+    return zipfian_.size() - 1 - zipfian_.rank(random.uniform());
+  }
+
+  const KeySpace& space_;
+  const Distribution distribution_;
+  const bool clustered_;
+  const uint64_t records_;
+  Zipfian zipfian_;
+  uint32_t draws_ = 0;
+};
+
+}  // namespace elider::bench

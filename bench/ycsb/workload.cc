@@ -1,0 +1,87 @@
+#include "bench/ycsb/workload.h"
+
+#include <cctype>
+#include <cstdio>
+
+#include <fmt/format.h>
+
+#include "bench/common/commands.h"
+
+namespace elider::bench {
+
+namespace {
+
+struct Standard {
+  char letter;
+  Shares shares;  // read, update, read-modify-write, insert, scan
+  Distribution distribution;
+};
+constexpr Standard kStandards[] = {
+    {'a', {50, 50, 0, 0, 0}, Distribution::kZipfian}, {'b', {95, 5, 0, 0, 0}, Distribution::kZipfian},
+    {'c', {100, 0, 0, 0, 0}, Distribution::kZipfian}, {'d', {95, 0, 0, 5, 0}, Distribution::kLatest},
+    {'e', {0, 0, 0, 5, 95}, Distribution::kZipfian},  {'f', {50, 0, 50, 0, 0}, Distribution::kZipfian},
+};
+
+Shares shares_of_mix(const std::string& mix) {
+  double reads = 0;
+  double writes = 0;
+  int used = 0;
+  const bool parsed = std::sscanf(mix.c_str(), "%lf/%lf%n", &reads, &writes, &used) == 2 && static_cast<size_t>(used) == mix.size();
+  if (!parsed || !(reads >= 0 && writes >= 0 && reads + writes > 99.999 && reads + writes < 100.001))
+    refuse_option("--mix", fmt::format("'{}' is not two percentages that sum up to 100, as 80/20 (reads/read-modify-writes)", mix));
+  return {reads, 0, writes, 0, 0};
+}
+
+const Standard& standard(const std::string& name) {
+  for (const Standard& each : kStandards)
+    if (name.size() == 1 && std::tolower(static_cast<unsigned char>(name[0])) == each.letter) return each;
+  refuse_option("--workload", fmt::format("'{}' is none of a, b, c, d, e, f", name));
+}
+
+Distribution distribution_of(const std::string& name) {
+  for (Distribution each : {Distribution::kUniform, Distribution::kZipfian, Distribution::kLatest})
+    if (name == name_of(each)) return each;
+  refuse_option("--distribution", fmt::format("'{}' is none of uniform, zipfian, latest", name));
+}
+
+}  // namespace
+
+const char* name_of(OperationKind kind) {
+  switch (kind) {
+    case OperationKind::kRead: return "read";
+    case OperationKind::kUpdate: return "update";
+    case OperationKind::kReadModifyWrite: return "read-modify-write";
+    case OperationKind::kInsert: return "insert";
+    case OperationKind::kScan: return "scan";
+  }
+  return "unknown";
+}
+
+const char* name_of(Distribution distribution) {
+  switch (distribution) {
+    case Distribution::kUniform: return "uniform";
+    case Distribution::kZipfian: return "zipfian";
+    case Distribution::kLatest: return "latest";
+  }
+  return "unknown";
+}
+
+void resolve(YcsbOptions& options) {
+  if (options.workload.empty()) {
+    options.shares = shares_of_mix(options.mix);
+    options.distribution = Distribution::kUniform;
+  } else {
+    const Standard& chosen = standard(options.workload);
+    options.shares = chosen.shares;
+    options.distribution = chosen.distribution;
+  }
+  if (!options.distribution_name.empty()) options.distribution = distribution_of(options.distribution_name);
+  const bool scans = options.shares[static_cast<size_t>(OperationKind::kScan)] > 0;
+  if (scans && options.key_index == KeyIndex::kHashed)
+    refuse_option("--workload", fmt::format("{} scans key ranges, which a hash table cannot: add --index btree", options.workload));
+  if (scans && options.batch) refuse_option("--batch", fmt::format("gets rows by key; workload {} scans", options.workload));
+  if (!(options.theta > 0 && options.theta < 1))
+    refuse_option("--theta", fmt::format("must be above 0 and below 1, not {}", options.theta));
+}
+
+}  // namespace elider::bench

@@ -1,0 +1,56 @@
+// Workload: which operations a YCSB run does, how often, and on which keys.
+//
+// The standard workloads A to F (Cooper et al., "Benchmarking cloud serving systems with YCSB", SoCC
+// 2010), and the mixes of reads and read-modify-writes of the transaction papers (--mix 80/20).
+// Thread safety: values.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <string>
+
+#include "bench/common/options.h"
+#include "elider/schema.h"
+
+namespace elider::bench {
+
+enum class OperationKind : uint8_t { kRead, kUpdate, kReadModifyWrite, kInsert, kScan };
+inline constexpr size_t kOperationKinds = 5;
+const char* name_of(OperationKind kind);
+
+// kLatest: zipfian, counted back from the newest record.
+enum class Distribution : uint8_t { kUniform, kZipfian, kLatest };
+const char* name_of(Distribution distribution);
+
+inline constexpr uint32_t kOperationsMax = 16;  // a transaction
+inline constexpr uint32_t kScanRowsMax = 100;   // YCSB's default
+
+// Percentages by OperationKind; they sum up to 100.
+using Shares = std::array<double, kOperationKinds>;
+
+struct YcsbOptions {
+  CommonOptions common;
+  uint64_t records = 1'000'000;     // --records, 1 to 2^32
+  uint32_t value_bytes = 100;       // --value-bytes, 8 to 2^20
+  std::string workload;             // --workload, a to f; empty: the mix
+  std::string mix = "80/20";        // --mix, reads/read-modify-writes
+  std::string distribution_name;    // --distribution; empty: the workload's own
+  double theta = 0.99;              // --theta of zipfian and latest, above 0 and below 1
+  uint32_t operations = 1;          // --operations a transaction, 1 to kOperationsMax
+  bool batch = false;               // --batch: all keys of a transaction in one multi_get
+  bool snapshot_reads = false;      // --snapshot-reads: transactions that only read are read-only ones
+  bool clustered = false;           // --clustered: zipfian ranks are keys as they are, not scattered
+  KeyIndex key_index = KeyIndex::kHashed;  // --index hash or btree
+  bool hashed_keys = false;         // --key-order hashed
+  bool skip_check = false;          // --skip-check of all values at the end
+
+  // Worked out by resolve().
+  Shares shares{};
+  Distribution distribution = Distribution::kUniform;
+};
+
+// Works out shares and distribution, and refuses what makes no sense (as bad options are, see
+// refuse_option).
+void resolve(YcsbOptions& options);
+
+}  // namespace elider::bench

@@ -1,0 +1,218 @@
+#include "bench/ycsb/ycsb.h"
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <utility>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "bench/common/driver.h"
+#include "bench/common/loader.h"
+#include "bench/ycsb/key_chooser.h"
+#include "bench/ycsb/value.h"
+#include "bench/ycsb/worker.h"
+
+namespace elider::bench {
+
+namespace {
+
+constexpr uint64_t kLoadRowsPerTransaction = 256;
+constexpr uint64_t kCheckRowsPerTransaction = 512;
+// Bounds the copies that one transaction of the check holds, where values are large.
+constexpr uint64_t kCheckBytesPerTransaction = uint64_t{4} << 20;
+
+// Part `part` of 0 to total - 1, cut into `parts` stretches: first, and one past the last.
+std::pair<uint64_t, uint64_t> stretch(uint64_t total, uint64_t part, uint64_t parts) {
+  const auto begin = [&](uint64_t i) { return static_cast<uint64_t>(static_cast<unsigned __int128>(total) * i / parts); };
+  return {begin(part), begin(part + 1)};
+}
+
+Result<TableRef> create_table(Database& db, const YcsbOptions& options) {
+  Schema schema;
+  schema.name = "usertable";
+  schema.key_index = options.key_index;
+  schema.row_bytes = options.value_bytes;
+  schema.columns.push_back({"value", ColumnType::kBytes, 0, options.value_bytes, 0});
+  return db.create_table(schema);
+}
+
+// One stretch a thread: neighbours in key order are loaded by one thread and lie together in memory.
+LoadResult load(Database& db, TableRef table, const YcsbOptions& options, const KeySpace& space) {
+  const uint32_t parts = options.common.threads;
+  const auto load_part = [&](uint32_t, uint64_t part, LoadProgress& progress) -> Status {
+    std::vector<std::byte> row(options.value_bytes);
+    const auto [first, end] = stretch(options.records, part, parts);
+    for (uint64_t begin = first; begin < end; begin += kLoadRowsPerTransaction) {
+      const uint64_t until = std::min(end, begin + kLoadRowsPerTransaction);
+      Status status = db.run([&](Transaction& txn) -> Status {
+        for (uint64_t record = begin; record < until; ++record) {
+          const Key key = space.key(record);
+          fill_value(row.data(), options.value_bytes, key, 0);
+          if (Status inserted = txn.insert(table, key, row); !inserted.ok()) return inserted;
+        }
+        return {};
+      });
+      if (!status.ok()) return status;
+      progress.add(until - begin);
+    }
+    return {};
+  };
+  return load_parallel(options.common, "loading records", parts, options.records, load_part);
+}
+
+// What the rows hold at the end.
+struct Check {
+  LoadResult pass;
+  std::atomic<uint64_t> counters{0};  // sum of all rows' counters
+  std::atomic<uint64_t> damaged{0};   // rows that are missing or not whole
+  std::atomic<Key> damaged_key{0};    // one of them
+};
+
+// Reads the records that record_at(0 to total - 1) names, in read-only transactions, and adds them up.
+template <class RecordAt>
+Status check_records(Database& db, TableRef table, const YcsbOptions& options, const KeySpace& space, uint64_t total, RecordAt&& record_at,
+                     LoadProgress& progress, Check& check) {
+  const uint64_t rows = std::clamp<uint64_t>(kCheckBytesPerTransaction / options.value_bytes, 1, kCheckRowsPerTransaction);
+  std::vector<Key> keys(rows);
+  std::vector<RawView> views(rows);
+  uint64_t counters = 0;
+  for (uint64_t begin = 0; begin < total; begin += rows) {
+    const size_t count = static_cast<size_t>(std::min(rows, total - begin));
+    for (size_t i = 0; i < count; ++i) keys[i] = space.key(record_at(begin + i));
+    uint64_t sum = 0;
+    Status status = db.run_read_only([&](Transaction& txn) -> Status {
+      sum = 0;
+      if (Status got = txn.multi_get(table, keys.data(), count, ColumnsRef(), views.data()); !got.ok()) return got;
+      for (size_t i = 0; i < count; ++i) {
+        if (views[i] && value_is_whole(views[i].bytes(), options.value_bytes, keys[i])) {
+          sum += value_counter(views[i].bytes());
+        } else {
+          check.damaged.fetch_add(1, std::memory_order_relaxed);
+          check.damaged_key.store(keys[i], std::memory_order_relaxed);
+        }
+      }
+      return {};
+    });
+    if (!status.ok()) return status;
+    counters += sum;
+    progress.add(count);
+  }
+  check.counters.fetch_add(counters, std::memory_order_relaxed);
+  return {};
+}
+
+Status check_rows(Database& db, TableRef table, const YcsbOptions& options, const KeySpace& space, Check& check) {
+  const uint32_t parts = options.common.threads;
+  // Each part: a stretch of what was loaded, and what one thread has inserted since.
+  const auto check_part = [&](uint32_t, uint64_t part, LoadProgress& progress) -> Status {
+    const auto [first, end] = stretch(options.records, part, parts);
+    const auto loaded = [&, first = first](uint64_t i) { return first + i; };
+    if (Status status = check_records(db, table, options, space, end - first, loaded, progress, check); !status.ok()) return status;
+    const auto inserted = [&](uint64_t i) { return options.records + i * parts + part; };
+    return check_records(db, table, options, space, space.inserted(static_cast<uint32_t>(part)), inserted, progress, check);
+  };
+  check.pass = load_parallel(options.common, "checking", parts, options.records, check_part);
+  return check.pass.status;
+}
+
+Json configuration(const YcsbOptions& options, const Database& db) {
+  Json shares = Json::object();
+  for (size_t kind = 0; kind < kOperationKinds; ++kind)
+    if (options.shares[kind] > 0) shares[name_of(static_cast<OperationKind>(kind))] = options.shares[kind];
+  return {{"records", options.records},
+          {"value_bytes", options.value_bytes},
+          {"workload", options.workload.empty() ? "mix" : options.workload},
+          {"mix", options.workload.empty() ? options.mix : ""},
+          {"shares", shares},
+          {"distribution", name_of(options.distribution)},
+          {"theta", options.theta},
+          {"clustered", options.clustered},
+          {"operations", options.operations},
+          {"batch", options.batch},
+          {"snapshot_reads", options.snapshot_reads},
+          {"index", options.key_index == KeyIndex::kHashed ? "hash" : "btree"},
+          {"key_order", options.hashed_keys ? "hashed" : "sequential"},
+          {"sync_used", std::string(elider::name_of(db.sync()))}};
+}
+
+std::string describe(const YcsbOptions& options) {
+  const std::string what = options.workload.empty() ? "mix " + options.mix : "workload " + options.workload;
+  return fmt::format("{}, {} records of {} bytes, {}, {} operation{} a transaction{}, {}", what,
+                     short_number(static_cast<double>(options.records)), options.value_bytes, name_of(options.distribution),
+                     options.operations, options.operations == 1 ? "" : "s", options.batch ? ", batched" : "",
+                     options.key_index == KeyIndex::kHashed ? "hash" : "btree");
+}
+
+// The sum of counters tells of lost updates only where nobody overwrites them blindly.
+bool counters_are_kept(const YcsbOptions& options) { return options.shares[static_cast<size_t>(OperationKind::kUpdate)] == 0; }
+
+Status add_check(Database& db, TableRef table, const YcsbOptions& options, const KeySpace& space, uint64_t read_modify_writes,
+                 YcsbOutcome& outcome) {
+  Check check;
+  if (Status status = check_rows(db, table, options, space, check); !status.ok()) return status;
+  const uint64_t counters = check.counters.load();
+  const bool whole = check.damaged.load() == 0;
+  const bool kept = !counters_are_kept(options) || counters == read_modify_writes;
+  Json consistency = {{"ok", whole && kept}, {"damaged_rows", check.damaged.load()}};
+  if (counters_are_kept(options)) {
+    consistency["counters"] = counters;
+    consistency["read_modify_writes"] = read_modify_writes;
+  }
+  outcome.report.extra["consistency"] = consistency;
+  outcome.ok = outcome.ok && whole && kept;
+  if (!whole)
+    outcome.report.notes.push_back(fmt::format("VIOLATION    {} rows are missing or damaged, key {} among them", check.damaged.load(),
+                                               check.damaged_key.load()));
+  if (!kept)
+    outcome.report.notes.push_back(
+        fmt::format("VIOLATION    counters sum up to {}, but {} read-modify-writes committed", counters, read_modify_writes));
+  if (whole && kept)
+    outcome.report.notes.push_back(counters_are_kept(options) ? fmt::format("consistency  every row whole, all {} updates there", counters)
+                                                              : std::string("consistency  every row whole"));
+  return {};
+}
+
+}  // namespace
+
+Result<YcsbOutcome> run_ycsb(const YcsbOptions& options) {
+  auto session = Session::open(options.common);
+  if (!session.ok()) return session.status();
+  Database& db = session->db();
+  auto table = create_table(db, options);
+  if (!table.ok()) return table.status();
+  KeySpace space(options.records, options.common.threads, options.hashed_keys);
+
+  YcsbOutcome outcome;
+  Report& report = outcome.report;
+  report.benchmark = "ycsb";
+  report.load = load(db, *table, options, space);
+  if (!report.load.status.ok()) return report.load.status;
+
+  const YcsbTypes types(options);
+  auto run = drive<YcsbWorker>(options.common, &db, types.names, [&](uint32_t thread) {
+    return std::make_unique<YcsbWorker>(options, types, db, *table, space, thread);
+  });
+  report.result = std::move(run.result);
+  report.configuration = configuration(options, db);
+  report.records = options.records;
+  YcsbWorker::Counts counts;
+  for (const auto& worker : run.workers) {
+    counts.read_modify_writes += worker->counts().read_modify_writes;
+    counts.scanned_rows += worker->counts().scanned_rows;
+  }
+  for (uint32_t thread = 0; thread < options.common.threads; ++thread) report.records += space.inserted(thread);
+  report.extra["operations_per_s"] = report.result.throughput() * options.operations;
+  report.extra["scanned_rows"] = counts.scanned_rows;
+  report.notes.push_back(fmt::format("workload     {}", describe(options)));
+  if (options.operations > 1)
+    report.notes.push_back(fmt::format("operations   {}/s", short_number(report.result.throughput() * options.operations)));
+  outcome.ok = report.result.failure.empty();
+  if (!options.skip_check)
+    if (Status status = add_check(db, *table, options, space, counts.read_modify_writes, outcome); !status.ok()) return status;
+  if (Status status = session->close(); !status.ok()) return status;
+  return outcome;
+}
+
+}  // namespace elider::bench

@@ -1,0 +1,93 @@
+// `elider bench ycsb`: options, help and exit code.
+#include <memory>
+
+#include <CLI/CLI.hpp>
+#include <fmt/format.h>
+
+#include "bench/common/commands.h"
+#include "bench/ycsb/value.h"
+#include "bench/ycsb/ycsb.h"
+
+namespace elider::bench {
+
+namespace {
+
+constexpr uint64_t kRecordsMax = uint64_t{1} << 32;
+
+constexpr const char* kHelp =
+    "Workloads: a 50% read, 50% update; b 95/5; c 100% read; d 95% read of the latest, 5% insert;\n"
+    "e 95% scan of 1 to 100 rows, 5% insert (needs --index btree); f 50% read, 50% read-modify-write.\n"
+    "a, b, c, e, f are zipfian. Without --workload: --mix R/W, R% read and W% read-modify-write, uniform.\n"
+    "An update writes the whole value. Afterwards every value is checked, and the read-modify-writes are\n"
+    "counted: a lost update is a failure (exit code 1).\n"
+    "\n"
+    "  elider bench ycsb --records 10000000 --mix 80/20 --distribution uniform --threads 2 --json out.json\n"
+    "  elider bench ycsb --workload e --index btree\n"
+    "  elider bench ycsb --operations 16 --batch\n";
+
+void run(YcsbOptions& options) {
+  check_common_options(options.common);
+  resolve(options);
+  auto outcome = run_ycsb(options);
+  if (!outcome.ok()) {
+    fmt::print(stderr, "elider bench ycsb: {}\n", outcome.status().message());
+    return set_exit_code(kExitFailed);
+  }
+  if (Status status = publish(options.common, outcome->report); !status.ok()) {
+    fmt::print(stderr, "elider bench ycsb: {}\n", status.message());
+    return set_exit_code(kExitFailed);
+  }
+  if (outcome->ok) return;
+  fmt::print(stderr, "elider bench ycsb: {}\n",
+             outcome->report.result.failure.empty() ? "the values at the end are wrong" : outcome->report.result.failure);
+  set_exit_code(kExitFailed);
+}
+
+}  // namespace
+
+void add_ycsb(CLI::App& bench) {
+  auto options = std::make_shared<YcsbOptions>();
+  CLI::App& command = *bench.add_subcommand("ycsb", "Short transactions on one table of 8-byte keys and values of a fixed size");
+  command.footer(kHelp);
+  command.add_option("--records", options->records, "Records loaded")
+      ->check(CLI::Range(uint64_t{1}, kRecordsMax))
+      ->capture_default_str();
+  command.add_option("--value-bytes", options->value_bytes, "Size of a value")
+      ->check(CLI::Range(kValueBytesMin, kRowBytesMax))
+      ->capture_default_str();
+  CLI::Option* workload = command.add_option("--workload", options->workload, "a, b, c, d, e or f")->type_name("LETTER");
+  command.add_option("--mix", options->mix, "Percent reads/read-modify-writes")->capture_default_str()->excludes(workload);
+  command.add_option("--distribution", options->distribution_name, "Of keys: uniform, zipfian, latest [the workload's own]")
+      ->type_name("NAME");
+  command.add_option("--theta", options->theta, "Skew of zipfian and latest, above 0 and below 1")->capture_default_str();
+  command.add_flag("--clustered", options->clustered, "Zipfian: the commonest keys lie side by side, not scattered");
+  command.add_option("--operations", options->operations, "Operations a transaction (1 to 16)")
+      ->check(CLI::Range(1u, kOperationsMax))
+      ->capture_default_str();
+  command.add_flag("--batch", options->batch, "All keys of a transaction in one multi_get: its cache misses overlap");
+  command.add_flag("--snapshot-reads", options->snapshot_reads, "Transactions that only read run on the newest snapshot");
+  command
+      .add_option_function<std::string>(
+          "--index",
+          [options](const std::string& name) {
+            if (name != "hash" && name != "btree") refuse_option("--index", fmt::format("'{}' is none of hash, btree", name));
+            options->key_index = name == "hash" ? KeyIndex::kHashed : KeyIndex::kOrdered;
+          },
+          "hash or btree [hash]")
+      ->type_name("KIND");
+  command
+      .add_option_function<std::string>(
+          "--key-order",
+          [options](const std::string& name) {
+            if (name != "hashed" && name != "sequential")
+              refuse_option("--key-order", fmt::format("'{}' is none of sequential, hashed", name));
+            options->hashed_keys = name == "hashed";
+          },
+          "sequential: record n has key n; hashed: keys are scattered [sequential]")
+      ->type_name("ORDER");
+  command.add_flag("--skip-check", options->skip_check, "Do not check the values at the end");
+  add_common_options(command, options->common);
+  command.callback([options] { run(*options); });
+}
+
+}  // namespace elider::bench

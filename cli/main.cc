@@ -1,0 +1,74 @@
+// The command line: declares every command and turns the outcome into an exit code: 0 it worked, 1 it
+// ran and failed, 2 it was asked for nonsense and nothing was run. What a command does stands with it.
+#include <cstdio>
+#include <exception>
+#include <string>
+
+#include <CLI/CLI.hpp>
+#include <fmt/format.h>
+
+#include "bench/common/commands.h"
+#include "bench/common/environment.h"
+
+#ifndef ELIDER_VERSION
+#define ELIDER_VERSION "unversioned"
+#endif
+
+namespace {
+
+constexpr const char* kAbout =
+    "elider: an in-memory, serializable transactional database.\n"
+    "The database itself is a C++ library (include elider/elider.h); this program measures and checks it.";
+
+constexpr const char* kExamples =
+    "  elider bench tpcc --warehouses 2 --threads 2 --seconds 10    orders of a wholesaler, checked afterwards\n"
+    "  elider bench ycsb --records 1000000 --mix 80/20              short transactions on one table\n"
+    "  elider bench compare                                         the same beside RocksDB, LMDB and SQLite\n"
+    "  elider bench history --workload list-append --out h.jsonl    histories for checkers of serializability\n"
+    "  elider check-history history.jsonl                           is a run's --history strictly serializable?\n"
+    "  elider plot *.json -o speed.png                              a drawing of what --json wrote\n"
+    "\n"
+    "Exit code: 0 it worked; 1 it ran and failed; 2 an option makes no sense, and nothing was run.";
+
+std::string version() {
+  const elider::bench::Environment build = elider::bench::environment();
+  return fmt::format("elider {} (commit {}, {}, {})", ELIDER_VERSION, build.commit, build.compiler, build.build);
+}
+
+int run(int argc, char** argv) {
+  CLI::App app(kAbout, "elider");
+  app.set_version_flag("--version", version());
+  app.require_subcommand(1);
+  app.get_formatter()->column_width(32);
+  CLI::App& bench = *app.add_subcommand("bench", "Measure: tpcc, ycsb, compare, history (each has its own --help)");
+  bench.require_subcommand(1);
+  elider::bench::add_tpcc(bench);
+  elider::bench::add_ycsb(bench);
+  elider::bench::add_compare(bench);
+  elider::bench::add_history(bench);
+  elider::bench::add_check_history(app);
+  elider::bench::add_plot(app);
+  app.footer(kExamples);  // last, since subcommands take over what is there when they are made
+  if (argc == 1) {
+    fmt::print(stderr, "{}", app.help());
+    return elider::bench::kExitUsage;
+  }
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError& error) {
+    // The parser has a code for each kind of error; a caller only needs to know that it was one.
+    return app.exit(error) == 0 ? 0 : elider::bench::kExitUsage;
+  }
+  return elider::bench::exit_code();
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  try {
+    return run(argc, argv);
+  } catch (const std::exception& error) {
+    std::fprintf(stderr, "elider: %s\n", error.what());
+    return elider::bench::kExitFailed;
+  }
+}

@@ -1,0 +1,19 @@
+# `cmake --install`: the library, its headers and what find_package(elider) reads; the command line.
+
+include(CMakePackageConfigHelpers)
+include(GNUInstallDirs)
+
+set(config_folder "${CMAKE_INSTALL_LIBDIR}/cmake/elider")
+install(TARGETS elider EXPORT elider-targets ARCHIVE DESTINATION "${CMAKE_INSTALL_LIBDIR}")
+install(DIRECTORY "${PROJECT_SOURCE_DIR}/include/elider" DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}")
+install(EXPORT elider-targets NAMESPACE elider:: DESTINATION "${config_folder}")
+configure_package_config_file("${PROJECT_SOURCE_DIR}/cmake/elider-config.cmake.in" "${PROJECT_BINARY_DIR}/elider-config.cmake"
+                              INSTALL_DESTINATION "${config_folder}")
+write_basic_package_version_file("${PROJECT_BINARY_DIR}/elider-config-version.cmake" COMPATIBILITY SameMinorVersion)
+install(FILES "${PROJECT_BINARY_DIR}/elider-config.cmake" "${PROJECT_BINARY_DIR}/elider-config-version.cmake"
+        DESTINATION "${config_folder}")
+if(TARGET elider_cli)
+  install(TARGETS elider_cli RUNTIME DESTINATION "${CMAKE_INSTALL_BINDIR}")
+  file(GLOB plot_scripts "${PROJECT_SOURCE_DIR}/bench/plot/*.py")
+  install(PROGRAMS ${plot_scripts} DESTINATION "${CMAKE_INSTALL_DATADIR}/elider")
+endif()

@@ -1,0 +1,45 @@
+# The functions by which each folder becomes a target. Sources are found by pattern, so a new file
+# needs no change here; a folder without sources is a target without code.
+
+include(GoogleTest)
+
+# elider_layer(base DEPENDS ...): the library elider_<name> of this folder's *.cc, all levels deep, and
+# the test program <name>_test of its *_test.cc. DEPENDS are the layers below that it may include.
+function(elider_layer name)
+  cmake_parse_arguments(layer "" "" "DEPENDS" ${ARGN})
+  file(GLOB_RECURSE sources CONFIGURE_DEPENDS "${CMAKE_CURRENT_SOURCE_DIR}/*.cc")
+  set(tests ${sources})
+  list(FILTER sources EXCLUDE REGEX "_test\\.cc$")
+  list(FILTER tests INCLUDE REGEX "_test\\.cc$")
+  set(target elider_${name})
+  if(sources)
+    add_library(${target} STATIC ${sources})
+    target_link_libraries(${target} PUBLIC elider_headers ${layer_DEPENDS} PRIVATE elider_flags)
+    target_include_directories(${target} PUBLIC "${PROJECT_SOURCE_DIR}/src")
+    target_compile_definitions(${target} PUBLIC ELIDER_TEST_POINTS=$<BOOL:${ELIDER_TEST_POINTS}>)
+    set_property(GLOBAL APPEND PROPERTY ELIDER_LAYERS ${target})
+  else()
+    add_library(${target} INTERFACE)
+    target_link_libraries(${target} INTERFACE elider_headers ${layer_DEPENDS})
+    target_include_directories(${target} INTERFACE "${PROJECT_SOURCE_DIR}/src")
+    target_compile_definitions(${target} INTERFACE ELIDER_TEST_POINTS=$<BOOL:${ELIDER_TEST_POINTS}>)
+  endif()
+  if(ELIDER_BUILD_TESTS AND tests)
+    elider_test(${name}_test SOURCES ${tests} LIBRARIES ${target})
+  endif()
+endfunction()
+
+# elider_test(name SOURCES ... LIBRARIES ...): a GoogleTest program, each of its cases a test of ctest.
+function(elider_test name)
+  cmake_parse_arguments(test "" "" "SOURCES;LIBRARIES" ${ARGN})
+  add_executable(${name} ${test_SOURCES})
+  target_link_libraries(${name} PRIVATE ${test_LIBRARIES} elider_flags GTest::gmock GTest::gtest GTest::gtest_main)
+  target_include_directories(${name} PRIVATE "${PROJECT_SOURCE_DIR}")
+  gtest_discover_tests(${name} DISCOVERY_MODE PRE_TEST DISCOVERY_TIMEOUT 120 TEST_PREFIX "${name}." PROPERTIES TIMEOUT 600)
+endfunction()
+
+# elider_program(target SOURCE ...): an executable against the public library alone.
+function(elider_program target)
+  add_executable(${target} ${ARGN})
+  target_link_libraries(${target} PRIVATE elider elider_flags)
+endfunction()

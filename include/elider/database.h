@@ -1,0 +1,154 @@
+// Database: an in-memory transactional database inside this process.
+//
+//   auto db = elider::Database::open();
+//   auto accounts = db->create_table(elider::SchemaOf<Account>("accounts").column("balance", &Account::balance));
+//   elider::Status status = db->run([&](elider::Transaction& txn) -> elider::Status { ... });
+//
+// Thread safety: everything but closing (the destructor) may be called by all threads at any time;
+// threads need not register, and may come and go. Tables live as long as the database.
+#pragma once
+
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "elider/function_ref.h"
+#include "elider/options.h"
+#include "elider/procedure.h"
+#include "elider/schema.h"
+#include "elider/statistics.h"
+#include "elider/status.h"
+#include "elider/table.h"
+#include "elider/transaction.h"
+
+namespace elider {
+
+namespace detail {
+class Engine;
+class Session;
+}
+
+// A transaction outside a procedure, for interactive use. Rolled back when it is destroyed without a
+// commit. A thread may hold several.
+class ActiveTransaction {
+ public:
+  ActiveTransaction() = default;
+  ActiveTransaction(ActiveTransaction&& other) noexcept;
+  ActiveTransaction& operator=(ActiveTransaction&& other) noexcept;
+  ~ActiveTransaction();
+
+  explicit operator bool() const { return txn_ != nullptr; }
+  // Until commit() or rollback().
+  Transaction& operator*() const { return *txn_; }
+  Transaction* operator->() const { return txn_; }
+
+  // kConflict: nothing of it took effect; begin again. Ends the transaction whatever it returns.
+  Status commit();
+  void rollback();
+
+ private:
+  friend class Database;
+  ActiveTransaction(detail::Session* session, Transaction* txn) : session_(session), txn_(txn) {}
+  detail::Session* session_ = nullptr;
+  Transaction* txn_ = nullptr;
+};
+
+class Database {
+ public:
+  // An empty database. kInvalidArgument names the option that makes no sense.
+  static Result<Database> open(const Options& options = {});
+
+  Database();  // closed: only assigning to it makes sense
+  Database(Database&&) noexcept;
+  Database& operator=(Database&&) noexcept;
+  ~Database();  // no transaction may be running
+
+  // -- tables ---------------------------------------------------------------------------------------
+
+  // Makes the table, or gives the one of this name if its schema is the same.
+  // kSchemaMismatch: the message names the first difference. kInvalidArgument: names what is wrong.
+  template <class Row>
+  Result<Table<Row>> create_table(const SchemaOf<Row>& schema) {
+    auto table = create_table(schema.schema());
+    if (!table.ok()) return table.status();
+    return Table<Row>(table->base());
+  }
+  Result<TableRef> create_table(const Schema& schema);
+
+  // A table that exists. kNotFound: none of this name. kSchemaMismatch: its rows are not of Row's size.
+  template <class Row>
+  Result<Table<Row>> table(std::string_view name) const {
+    auto table = find_table(name, sizeof(Row));
+    if (!table.ok()) return table.status();
+    return Table<Row>(table->base());
+  }
+  Result<TableRef> table(std::string_view name) const { return find_table(name, 0); }
+  std::vector<TableRef> tables() const;
+
+  // A secondary index by name. kNotFound: the table has none of this name.
+  template <class Row>
+  Result<Index<Row>> index(const Table<Row>& table, std::string_view name) const {
+    auto index = find_index(table, name);
+    if (!index.ok()) return index.status();
+    return Index<Row>{*index};
+  }
+  Result<IndexRef> index(const TableRef& table, std::string_view name) const { return find_index(table, name); }
+
+  // Columns by name, for callers without the struct. kInvalidArgument names the unknown one.
+  Result<ColumnsRef> columns(const TableRef& table, std::span<const std::string> names) const;
+
+  // -- transactions -----------------------------------------------------------------------------------
+
+  // Runs procedure(Transaction&) -> Status and commits; on a conflict runs it again, as the policy says.
+  // A Status other than ok, or an exception, undoes it and is returned (kProcedureThrew for an
+  // exception) once it is sure that what the procedure saw was consistent.
+  template <class F>
+  Status run(F&& procedure, const RunPolicy& policy = {}) {
+    return run_procedure(procedure, policy, false);
+  }
+  // The same on the newest snapshot: every commit that ended before the call is seen, nothing is
+  // validated, no conflict is possible, and writes are refused (kInvalidArgument). (DBX, section 5.4)
+  template <class F>
+  Status run_read_only(F&& procedure, const RunPolicy& policy = {}) {
+    return run_procedure(procedure, policy, true);
+  }
+
+  // kMemoryLimit: too many transactions are open (Options::workers_max).
+  Result<ActiveTransaction> begin();
+  Result<ActiveTransaction> begin_read_only();
+
+  // A number for RunPolicy::procedure_id; the same for the same name. At most 256 names, then 0.
+  uint32_t procedure_id(std::string_view name);
+
+  // -- stored procedures --------------------------------------------------------------------------------
+
+  // kInvalidArgument: the name is taken, empty, or the body is missing.
+  Status register_procedure(Procedure procedure);
+  std::vector<std::pair<std::string, std::vector<Parameter>>> procedures() const;
+  // kNotFound: no such procedure. kInvalidArgument: names the argument that is missing or of another type.
+  Status call(std::string_view name, std::span<const Value> arguments, std::vector<Value>* reply = nullptr, RunPolicy policy = {});
+
+  // -- looking inside ---------------------------------------------------------------------------------
+
+  Statistics statistics() const;
+  // The sync policy in use: "optimistic", ...
+  SyncPolicy sync() const;
+  // Frees what no transaction can need any more. The engine does this itself as it runs; a caller
+  // who waits for quiet memory figures may ask for it. Only while no transaction of this thread runs.
+  void collect_garbage();
+  // Checks every invariant of every index and row; no transaction may be running. The message of a
+  // failure says which. For tests and tools.
+  Status verify();
+
+ private:
+  explicit Database(std::unique_ptr<detail::Engine> engine);
+  Status run_procedure(FunctionRef<Status(Transaction&)> procedure, const RunPolicy& policy, bool read_only);
+  Result<TableRef> find_table(std::string_view name, uint32_t row_bytes) const;
+  Result<IndexRef> find_index(const TableRef& table, std::string_view name) const;
+  std::unique_ptr<detail::Engine> engine_;
+};
+
+}  // namespace elider

@@ -1,0 +1,14 @@
+// Everything a program needs.
+#pragma once
+
+#include "elider/database.h"
+#include "elider/function_ref.h"
+#include "elider/history.h"
+#include "elider/key.h"
+#include "elider/options.h"
+#include "elider/procedure.h"
+#include "elider/schema.h"
+#include "elider/statistics.h"
+#include "elider/status.h"
+#include "elider/table.h"
+#include "elider/transaction.h"

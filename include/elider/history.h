@@ -1,0 +1,56 @@
+// History: every transaction's reads and writes, for checkers of serializability.
+//
+// A database opened with Options::history gives each ended transaction to the sink. Versions are
+// numbers that rise with every write of a key, across removal and insertion; kind kAbsent says that
+// the key had no row. Commit order: transactions sorted by (snapshot, read-only last, order) are a
+// serial order of what the engine did; docs/isolation.md says why.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "elider/key.h"
+#include "elider/status.h"
+#include "elider/table.h"
+
+namespace elider {
+
+struct HistoryOperation {
+  enum class Kind : uint8_t { kRead, kReadAbsent, kWrite, kRemove, kAdd, kScan };
+  Kind kind = Kind::kRead;
+  uint32_t table = 0;       // position in HistorySink::on_table calls
+  uint32_t group = 0;       // commit group
+  Key key = 0;              // of a scan: unused
+  uint64_t version = 0;     // read, or written; 0 where a key without a row never had one
+  // A scan: the range that was covered (shortened where a limit or the visitor ended it) and the rows
+  // that were returned, each with the version of its commit group 0 (own writes: version 0).
+  KeyRange range;
+  bool reverse = false;
+  std::vector<std::pair<Key, uint64_t>> rows;
+};
+
+struct HistoryTransaction {
+  uint64_t session = 0;   // which worker ran it
+  uint64_t begin_ns = 0;  // steady clock; begin of the attempt
+  uint64_t end_ns = 0;    // after the commit or rollback
+  bool committed = false;
+  bool read_only = false;
+  Cause cause = Cause::kNone;
+  uint64_t snapshot = 0;  // its number; of a read-only one: what it read
+  uint64_t order = 0;     // among commits of one snapshot number
+  uint32_t attempt = 1;
+  std::string procedure;
+  std::vector<HistoryOperation> operations;  // reads first seen in order, then writes
+};
+
+class HistorySink {
+ public:
+  virtual ~HistorySink() = default;
+  // Before any operation on the table; `position` counts from 0. Called by one thread at a time.
+  virtual void on_table(uint32_t position, const Schema& schema) = 0;
+  // Called by all threads at once.
+  virtual void on_transaction(const HistoryTransaction& transaction) = 0;
+};
+
+}  // namespace elider

@@ -1,0 +1,93 @@
+// Keys: unsigned 64-bit numbers, and how a composite key is packed into one.
+//
+// KeyLayout<16, 4, 28> describes a key of three fields of 16, 4 and 28 bits, the first the most
+// significant, so that keys sort by the first field, then the second, then the third. A field that
+// does not fit is refused: it would otherwise silently name another row.
+// Thread safety: everything here is a pure function.
+#pragma once
+
+#include <array>
+#include <cassert>
+#include <concepts>
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <utility>
+
+#include "elider/status.h"
+
+namespace elider {
+
+using Key = uint64_t;
+inline constexpr Key kKeyMax = ~Key{0};
+
+// All keys k with first <= k <= last: both ends are part of it.
+struct KeyRange {
+  Key first = 0;
+  Key last = kKeyMax;
+};
+
+template <unsigned... Widths>
+class KeyLayout {
+  static_assert(sizeof...(Widths) >= 1, "a key has at least one field");
+  static_assert(((Widths >= 1 && Widths <= 64) && ...), "a field has 1 to 64 bits");
+  static_assert((Widths + ...) <= 64, "a key has 64 bits at the most");
+
+ public:
+  static constexpr size_t kFields = sizeof...(Widths);
+  static constexpr unsigned kBits = (Widths + ...);
+
+  // The key, or kInvalidArgument that names the field that does not fit, its value and its width.
+  template <std::convertible_to<uint64_t>... Fields>
+    requires(sizeof...(Fields) == kFields)
+  static Result<Key> pack(Fields... fields) {
+    const std::array<uint64_t, kFields> values{static_cast<uint64_t>(fields)...};
+    for (size_t i = 0; i < kFields; ++i)
+      if (!fits(values[i], kWidths[i])) [[unlikely]] return refuse(i, values[i]);
+    return join(values);
+  }
+
+  // The key, where the caller knows that every field fits (from a loop bound, say).
+  template <std::convertible_to<uint64_t>... Fields>
+    requires(sizeof...(Fields) == kFields)
+  static constexpr Key pack_unchecked(Fields... fields) {
+    const std::array<uint64_t, kFields> values{static_cast<uint64_t>(fields)...};
+    for (size_t i = 0; i < kFields; ++i) assert(fits(values[i], kWidths[i]));
+    return join(values);
+  }
+
+  // All keys whose leading fields are these. Fields are not checked, as above.
+  template <std::convertible_to<uint64_t>... Fields>
+    requires(sizeof...(Fields) >= 1 && sizeof...(Fields) < kFields)
+  static constexpr KeyRange prefix(Fields... fields) {
+    std::array<uint64_t, kFields> first{static_cast<uint64_t>(fields)...};
+    std::array<uint64_t, kFields> last = first;
+    for (size_t i = sizeof...(Fields); i < kFields; ++i) last[i] = max_of(kWidths[i]);
+    return {join(first), join(last)};
+  }
+
+  static constexpr std::array<uint64_t, kFields> unpack(Key key) {
+    std::array<uint64_t, kFields> values{};
+    for (size_t i = kFields; i-- > 0;) {
+      values[i] = key & max_of(kWidths[i]);
+      key = kWidths[i] == 64 ? 0 : key >> kWidths[i];
+    }
+    return values;
+  }
+
+ private:
+  static constexpr std::array<unsigned, kFields> kWidths{Widths...};
+  static constexpr uint64_t max_of(unsigned width) { return width == 64 ? ~uint64_t{0} : (uint64_t{1} << width) - 1; }
+  static constexpr bool fits(uint64_t value, unsigned width) { return value <= max_of(width); }
+  static constexpr Key join(const std::array<uint64_t, kFields>& values) {
+    Key key = values[0];
+    for (size_t i = 1; i < kFields; ++i) key = key << kWidths[i] | values[i];
+    return key;
+  }
+  static Status refuse(size_t field, uint64_t value) {
+    return Status::invalid_argument("key field " + std::to_string(field) + " is " + std::to_string(value) + ", which does not fit in " +
+                                    std::to_string(kWidths[field]) + " bits");
+  }
+};
+
+}  // namespace elider

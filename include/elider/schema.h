@@ -1,0 +1,144 @@
+// Schema: what a table is: its columns, commit groups, key index and secondary indexes.
+//
+// A row is a trivially copyable struct of fixed size. The schema describes its columns (name, type,
+// offset), so that tools and bindings can read the table without the struct. Columns may be split
+// into commit groups (DBX-TC, section 4.3: column groups): each group has a commit word of its own,
+// so a transaction that changes a hot counter does not conflict with one that reads the rest.
+// Thread safety: a Schema is a value.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <initializer_list>
+#include <string>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include "elider/key.h"
+
+namespace elider {
+
+enum class ColumnType : uint8_t {
+  kInt8, kInt16, kInt32, kInt64, kUInt8, kUInt16, kUInt32, kUInt64, kFloat, kDouble,
+  kBytes,  // anything else: text, arrays, nested structs; copied as it is
+};
+
+struct Column {
+  std::string name;
+  ColumnType type = ColumnType::kBytes;
+  uint32_t offset = 0;  // bytes from the row's begin
+  uint32_t size = 0;    // bytes
+  uint32_t group = 0;   // commit group, 0 to kCommitGroupsMax - 1
+  friend bool operator==(const Column&, const Column&) = default;
+};
+
+// kOrdered: B+-tree, with range scans. kHashed: hash table, point operations alone, faster.
+enum class KeyIndex : uint8_t { kOrdered, kHashed };
+
+inline constexpr uint32_t kColumnsMax = 64;
+inline constexpr uint32_t kCommitGroupsMax = 4;
+inline constexpr uint32_t kRowBytesMax = 1u << 20;
+inline constexpr uint32_t kSecondaryIndexesMax = 8;
+
+// A second way to find rows: by the value that `key` gives for a row. The engine keeps it in the
+// same transaction. Rows are found in the order of (value, primary key).
+struct SecondaryIndex {
+  std::string name;
+  bool unique = false;
+  std::vector<std::string> columns;            // the columns that `key` reads; no others
+  std::function<uint64_t(const void* row)> key;  // pure: the same columns give the same value
+};
+
+struct Schema {
+  std::string name;
+  KeyIndex key_index = KeyIndex::kOrdered;
+  uint32_t row_bytes = 0;
+  std::vector<Column> columns;
+  std::vector<SecondaryIndex> indexes;
+
+  // Whether two schemas lay out and index rows alike (key functions cannot be compared).
+  bool same_as(const Schema& other) const;
+};
+
+template <class T>
+constexpr ColumnType column_type_of() {
+  using U = std::remove_cv_t<T>;
+  if constexpr (std::is_enum_v<U>) return column_type_of<std::underlying_type_t<U>>();
+  else if constexpr (std::is_same_v<U, float>) return ColumnType::kFloat;
+  else if constexpr (std::is_same_v<U, double>) return ColumnType::kDouble;
+  else if constexpr (std::is_integral_v<U> && sizeof(U) == 1) return std::is_signed_v<U> ? ColumnType::kInt8 : ColumnType::kUInt8;
+  else if constexpr (std::is_integral_v<U> && sizeof(U) == 2) return std::is_signed_v<U> ? ColumnType::kInt16 : ColumnType::kUInt16;
+  else if constexpr (std::is_integral_v<U> && sizeof(U) == 4) return std::is_signed_v<U> ? ColumnType::kInt32 : ColumnType::kUInt32;
+  else if constexpr (std::is_integral_v<U> && sizeof(U) == 8) return std::is_signed_v<U> ? ColumnType::kInt64 : ColumnType::kUInt64;
+  else return ColumnType::kBytes;
+}
+
+template <class Row, class Member>
+uint32_t offset_of(Member Row::*member) {
+  alignas(Row) static constexpr std::byte kRow[sizeof(Row)]{};
+  const Row* row = reinterpret_cast<const Row*>(kRow);
+  return static_cast<uint32_t>(reinterpret_cast<const std::byte*>(&(row->*member)) - kRow);
+}
+
+// Describes a table of Row:
+//
+//   SchemaOf<Account>("accounts")
+//       .column("owner", &Account::owner)
+//       .column("balance", &Account::balance)
+//       .group({"balance"})
+//       .index("by_owner", {"owner"}, [](const Account& a) { return a.owner; })
+//
+// Mistakes (a column named twice, an unknown one in a group) are reported by Database::create_table.
+template <class Row>
+class SchemaOf {
+  static_assert(std::is_trivially_copyable_v<Row>, "a row is copied byte by byte");
+  static_assert(sizeof(Row) <= kRowBytesMax);
+
+ public:
+  explicit SchemaOf(std::string name) {
+    schema_.name = std::move(name);
+    schema_.row_bytes = sizeof(Row);
+  }
+  SchemaOf& ordered() { schema_.key_index = KeyIndex::kOrdered; return *this; }
+  SchemaOf& hashed() { schema_.key_index = KeyIndex::kHashed; return *this; }
+  SchemaOf& key_index(KeyIndex kind) { schema_.key_index = kind; return *this; }
+  template <class Member>
+  SchemaOf& column(std::string name, Member Row::*member) {
+    schema_.columns.push_back({std::move(name), column_type_of<Member>(), offset_of(member), sizeof(Member), 0});
+    return *this;
+  }
+  // Puts these columns, named before, into one new commit group; the others stay in group 0.
+  SchemaOf& group(std::initializer_list<const char*> names) {
+    ++groups_;
+    for (const char* name : names) {
+      bool found = false;
+      for (Column& column : schema_.columns)
+        if (column.name == name) { column.group = groups_; found = true; }
+      if (!found) schema_.columns.push_back({name, ColumnType::kBytes, 0, 0, groups_});  // size 0: refused with its name
+    }
+    return *this;
+  }
+  template <class F>
+  SchemaOf& index(std::string name, std::vector<std::string> columns, F key) {
+    return add_index(std::move(name), std::move(columns), std::move(key), false);
+  }
+  template <class F>
+  SchemaOf& unique_index(std::string name, std::vector<std::string> columns, F key) {
+    return add_index(std::move(name), std::move(columns), std::move(key), true);
+  }
+  const Schema& schema() const { return schema_; }
+
+ private:
+  template <class F>
+  SchemaOf& add_index(std::string name, std::vector<std::string> columns, F key, bool unique) {
+    schema_.indexes.push_back({std::move(name), unique, std::move(columns),
+                               [key = std::move(key)](const void* row) -> uint64_t { return key(*static_cast<const Row*>(row)); }});
+    return *this;
+  }
+  Schema schema_;
+  uint32_t groups_ = 0;
+};
+
+}  // namespace elider

@@ -1,0 +1,53 @@
+// Statistics: what a database has done and holds. A snapshot of counters, each exact, not all of one
+// instant. Thread safety: a value.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "elider/status.h"
+
+namespace elider {
+
+struct Statistics {
+  struct Procedure {
+    std::string name;  // "" for what runs under no name
+    uint64_t commits = 0;
+    std::array<uint64_t, kCauseCount> aborts{};  // by Cause
+  };
+  struct Table {
+    std::string name;
+    uint64_t rows = 0;                           // present rows, as of the commits counted
+    std::array<uint64_t, kCauseCount> aborts{};  // attempts that this table's rows or ranges ended
+    uint64_t row_bytes = 0;                      // memory of its rows, absent ones not yet reclaimed included
+  };
+  struct Memory {
+    uint64_t rows = 0, versions = 0, blocks = 0, indexes = 0;  // bytes in use
+    uint64_t free = 0;      // bytes kept for reuse
+    uint64_t reserved = 0;  // bytes taken from the system
+  };
+
+  uint64_t commits = 0;
+  uint64_t read_only_commits = 0;  // counted in commits too
+  std::array<uint64_t, kCauseCount> aborts{};
+  std::vector<Procedure> procedures;
+  std::vector<Table> tables;
+  Memory memory;
+  uint64_t versions_alive = 0;      // old versions kept for snapshots and not yet reclaimed
+  uint64_t retired_objects = 0;     // waiting for a grace period
+  uint64_t snapshot = 0;            // the global snapshot number S
+  uint64_t epoch = 0;
+  uint32_t workers = 0;             // contexts in use by threads and open transactions
+  uint64_t longest_active_us = 0;   // age of the oldest transaction that is running
+
+  uint64_t aborts_total() const {
+    uint64_t sum = 0;
+    for (uint64_t count : aborts) sum += count;
+    return sum;
+  }
+  std::string to_json() const;
+};
+
+}  // namespace elider

@@ -1,0 +1,119 @@
+// Table, Columns, View: typed faces over what the engine keeps; none of them owns anything.
+//
+// A Table<Row> names a table of an open Database; a Columns<Row> names some of its columns; a
+// View<Row> is a consistent copy of a row (or of those columns), made by a transaction.
+// All are small values, copied freely. They live as long as the Database (View: see there).
+// Thread safety: tables and columns may be used by all threads; a view belongs to its transaction.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+#include <type_traits>
+#include <utility>
+
+#include "elider/schema.h"
+
+namespace elider {
+
+namespace detail {
+class TableBase;  // the engine's table
+struct ColumnSet; // some columns of it, compiled
+
+// What the transaction knows of a view's row beside its bytes.
+struct ImageHeader {
+  void* row = nullptr;      // the engine's row
+  Key key = 0;
+  uint32_t read_index = 0;  // where the transaction tracks this read; ~0: nowhere
+  uint32_t groups = 0;      // the commit groups that were read, a bit each
+};
+
+// Finds the columns whose [offset, offset + size) is exactly a column of the table. The set lives as
+// long as the table; an unknown column gives a set that every operation refuses.
+struct ColumnSpan { uint32_t offset, size; };
+const ColumnSet* compile_columns(TableBase& table, const ColumnSpan* spans, size_t count);
+const ColumnSet* all_columns(const TableBase& table);
+const Schema& schema_of(const TableBase& table);
+}  // namespace detail
+
+// A table without its row type, for tools and bindings: rows are bytes, columns are found by name.
+class TableRef {
+ public:
+  TableRef() = default;
+  explicit TableRef(detail::TableBase* table) : table_(table) {}
+  explicit operator bool() const { return table_ != nullptr; }
+  const Schema& schema() const { return detail::schema_of(*table_); }
+  detail::TableBase* base() const { return table_; }
+
+ private:
+  detail::TableBase* table_ = nullptr;
+};
+
+// Some columns of a table, without its row type.
+class ColumnsRef {
+ public:
+  ColumnsRef() = default;
+  explicit ColumnsRef(const detail::ColumnSet* set) : set_(set) {}
+  static ColumnsRef all(TableRef table) { return ColumnsRef(detail::all_columns(*table.base())); }
+  const detail::ColumnSet* set() const { return set_; }
+
+ private:
+  const detail::ColumnSet* set_ = nullptr;  // null: all columns
+};
+
+template <class Row>
+class Columns : public ColumnsRef {
+ public:
+  Columns() = default;  // all columns
+  explicit Columns(const detail::ColumnSet* set) : ColumnsRef(set) {}
+};
+
+// A secondary index of a table: its place in the table's schema.
+struct IndexRef {
+  TableRef table;
+  uint32_t position = 0;
+};
+template <class Row>
+struct Index : IndexRef {};
+
+template <class Row>
+class Table : public TableRef {
+ public:
+  Table() = default;
+  explicit Table(detail::TableBase* table) : TableRef(table) {}
+
+  // These columns; each must have been described in the schema. Compile once, outside the hot path.
+  template <class... Members>
+  Columns<Row> columns(Members Row::*... members) const {
+    const detail::ColumnSpan spans[] = {{offset_of(members), static_cast<uint32_t>(sizeof(std::declval<Row>().*members))}...};
+    return Columns<Row>(detail::compile_columns(*base(), spans, sizeof...(Members)));
+  }
+};
+
+// A copy of a row at its own layout: with fewer columns asked for, only their bytes hold anything.
+// It lives to the transaction's end; in a scan's visitor, until the visitor returns. Own writes made
+// after it do not show in it.
+class RawView {
+ public:
+  RawView() = default;
+  RawView(const std::byte* bytes, const detail::ImageHeader* header) : bytes_(bytes), header_(header) {}
+  explicit operator bool() const { return bytes_ != nullptr; }
+  const std::byte* bytes() const { return bytes_; }
+  Key key() const { return header_->key; }
+  const detail::ImageHeader* header() const { return header_; }
+
+ private:
+  const std::byte* bytes_ = nullptr;
+  const detail::ImageHeader* header_ = nullptr;
+};
+
+template <class Row>
+class View : public RawView {
+ public:
+  View() = default;
+  explicit View(RawView raw) : RawView(raw) {}
+  const Row& operator*() const { return *reinterpret_cast<const Row*>(bytes()); }
+  const Row* operator->() const { return reinterpret_cast<const Row*>(bytes()); }
+};
+
+}  // namespace elider

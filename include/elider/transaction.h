@@ -1,0 +1,173 @@
+// Transaction: reads and writes of many rows that take effect at one point in time, or not at all.
+//
+// A procedure gets one from Database::run; Database::begin gives one to interactive callers.
+// Isolation is strict serializability, phantoms and reads of absent keys included (docs/isolation.md;
+// DBX, section 5). Execution is optimistic: reads copy, writes are buffered, the commit validates. So
+// a procedure may see, before the commit refuses it, rows that no single point in time held together;
+// what it returns or throws then is discarded and it runs again.
+// A transaction sees its own writes, in every operation, scans included.
+//
+// Statuses common to all operations:
+//   kInvalidArgument  table or columns of another database, or a row of the wrong size
+//   kConflict         this attempt cannot commit any more: return it, and the engine runs it again
+//   kMemoryLimit      the transaction is undone; the database goes on
+//   kFinished         the transaction has ended
+// After any of them but kInvalidArgument the transaction can only be rolled back.
+// Thread safety: one thread at a time uses a transaction; which one may change between calls.
+#pragma once
+
+#include <cstdint>
+#include <limits>
+#include <span>
+#include <type_traits>
+
+#include "elider/function_ref.h"
+#include "elider/status.h"
+#include "elider/table.h"
+
+namespace elider {
+
+inline constexpr uint64_t kNoLimit = std::numeric_limits<uint64_t>::max();
+
+struct ScanOptions {
+  uint64_t limit = kNoLimit;  // rows visited at the most
+  bool reverse = false;       // from the last key to the first
+  ColumnsRef columns = {};    // filled in each view; all by default
+};
+
+class Transaction {
+ public:
+  // -- reading ------------------------------------------------------------------------------------
+
+  // The row, or the columns asked for. kNotFound: no such key (and the commit will make sure of it).
+  template <class Row>
+  Result<View<Row>> get(const Table<Row>& table, Key key, const Columns<Row>& columns = {}) {
+    RawView view;
+    if (Status status = do_get(table, key, columns, &view); !status.ok()) [[unlikely]] return status;
+    return View<Row>(view);
+  }
+
+  // views[i] is the row of keys[i], or false if there is none. The lookups overlap their cache
+  // misses: much quicker than get() one by one. The spans are of one size.
+  template <class Row>
+  Status multi_get(const Table<Row>& table, std::span<const Key> keys, std::span<View<Row>> views, const Columns<Row>& columns = {}) {
+    static_assert(sizeof(View<Row>) == sizeof(RawView));
+    if (keys.size() != views.size()) return Status::invalid_argument("multi_get: as many views as keys are needed");
+    return do_multi_get(table, keys.data(), keys.size(), columns, static_cast<RawView*>(views.data()));
+  }
+
+  // Calls visit(Key, const View<Row>&) -> bool for each row of the range, in key order; a false ends
+  // the scan. The visitor may use this transaction. kUnsupported: the table is hashed.
+  template <class Row, class Visitor>
+  Status scan(const Table<Row>& table, KeyRange range, const ScanOptions& options, Visitor&& visit) {
+    return do_scan(table, range, options, [&](Key key, RawView view) -> bool { return visit(key, View<Row>(view)); });
+  }
+
+  // The same through a secondary index, in the order of (index value, primary key); the range is of
+  // index values. The visitor is given the primary key.
+  template <class Row, class Visitor>
+  Status scan(const Index<Row>& index, KeyRange range, const ScanOptions& options, Visitor&& visit) {
+    return do_scan_index(index, range, options, [&](Key key, RawView view) -> bool { return visit(key, View<Row>(view)); });
+  }
+
+  // -- writing ------------------------------------------------------------------------------------
+
+  // kDuplicateKey: the key is there, or a unique index holds the row's value; nothing is changed.
+  template <class Row>
+  Status insert(const Table<Row>& table, Key key, const std::type_identity_t<Row>& row) { return do_insert(table, key, &row); }
+
+  // The row of this key becomes `row`, whether or not there was one. kDuplicateKey: by a unique index.
+  template <class Row>
+  Status put(const Table<Row>& table, Key key, const std::type_identity_t<Row>& row) { return do_put(table, key, &row); }
+
+  // Reads these columns, lets change(Row&) alter them (only them), and writes them back. One lookup.
+  // kNotFound: no such key. kDuplicateKey: by a unique index.
+  template <class Row, class Change>
+    requires std::is_invocable_v<Change, Row&>
+  Status update(const Table<Row>& table, Key key, const Columns<Row>& columns, Change&& change) {
+    void* image = nullptr;
+    if (Status status = do_edit(table, key, columns, &image); !status.ok()) [[unlikely]] return status;
+    change(*static_cast<Row*>(image));
+    return do_edited(table, image);
+  }
+  // The same for a row this transaction has read: no lookup at all.
+  template <class Row, class Change>
+    requires std::is_invocable_v<Change, Row&>
+  Status update(const Table<Row>& table, const View<Row>& view, const Columns<Row>& columns, Change&& change) {
+    void* image = nullptr;
+    if (Status status = do_edit_view(table, view, columns, &image); !status.ok()) [[unlikely]] return status;
+    change(*static_cast<Row*>(image));
+    return do_edited(table, image);
+  }
+  // Sets these columns to those of `row` without reading them. kNotFound: no such key.
+  template <class Row>
+  Status write(const Table<Row>& table, Key key, const Columns<Row>& columns, const std::type_identity_t<Row>& row) {
+    return do_write(table, key, columns, &row);
+  }
+
+  // column += delta, at commit. Conflicts with no other add (DBX-TC: commutative operations), so many
+  // transactions may add to one hot row. Numeric columns; integers wrap around. kNotFound: no such
+  // key. kInvalidArgument: the column is not numeric, or a secondary index reads it.
+  template <class Row, class Member>
+    requires std::is_arithmetic_v<Member>
+  Status add(const Table<Row>& table, Key key, Member Row::*member, std::type_identity_t<Member> delta) {
+    return do_add(table, key, offset_of(member), column_type_of<Member>(), &delta);
+  }
+
+  // kNotFound: no such key.
+  Status remove(const TableRef& table, Key key) { return do_remove(table, key); }
+
+  // -- the same without a row type: `row` has schema().row_bytes bytes ------------------------------
+
+  Status get(const TableRef& table, Key key, const ColumnsRef& columns, RawView* view) { return do_get(table, key, columns, view); }
+  Status multi_get(const TableRef& table, const Key* keys, size_t count, const ColumnsRef& columns, RawView* views) {
+    return do_multi_get(table, keys, count, columns, views);
+  }
+  Status scan(const TableRef& table, KeyRange range, const ScanOptions& options, FunctionRef<bool(Key, RawView)> visit) {
+    return do_scan(table, range, options, visit);
+  }
+  Status scan(const IndexRef& index, KeyRange range, const ScanOptions& options, FunctionRef<bool(Key, RawView)> visit) {
+    return do_scan_index(index, range, options, visit);
+  }
+  Status insert(const TableRef& table, Key key, std::span<const std::byte> row);
+  Status put(const TableRef& table, Key key, std::span<const std::byte> row);
+  // `image` points to a whole row's layout, filled with these columns; change only them, before the
+  // next call on this transaction, then call edited().
+  Status edit(const TableRef& table, Key key, const ColumnsRef& columns, void** image) { return do_edit(table, key, columns, image); }
+  // The same for a row this transaction has read.
+  Status edit(const TableRef& table, const RawView& view, const ColumnsRef& columns, void** image) { return do_edit_view(table, view, columns, image); }
+  Status edited(const TableRef& table, void* image) { return do_edited(table, image); }
+  Status write(const TableRef& table, Key key, const ColumnsRef& columns, const void* row) { return do_write(table, key, columns, row); }
+  Status add(const TableRef& table, Key key, uint32_t offset, ColumnType type, const void* delta) { return do_add(table, key, offset, type, delta); }
+
+  // -- the transaction itself -----------------------------------------------------------------------
+
+  // 1 the first time a procedure runs, 2 after one conflict, ...
+  uint32_t attempt() const { return attempt_; }
+  bool read_only() const { return read_only_; }
+
+  Transaction(const Transaction&) = delete;
+  Transaction& operator=(const Transaction&) = delete;
+
+ protected:
+  Transaction() = default;
+  virtual ~Transaction() = default;
+
+  virtual Status do_get(const TableRef& table, Key key, const ColumnsRef& columns, RawView* view) = 0;
+  virtual Status do_multi_get(const TableRef& table, const Key* keys, size_t count, const ColumnsRef& columns, RawView* views) = 0;
+  virtual Status do_scan(const TableRef& table, KeyRange range, const ScanOptions& options, FunctionRef<bool(Key, RawView)> visit) = 0;
+  virtual Status do_scan_index(const IndexRef& index, KeyRange range, const ScanOptions& options, FunctionRef<bool(Key, RawView)> visit) = 0;
+  virtual Status do_insert(const TableRef& table, Key key, const void* row) = 0;
+  virtual Status do_put(const TableRef& table, Key key, const void* row) = 0;
+  virtual Status do_edit(const TableRef& table, Key key, const ColumnsRef& columns, void** image) = 0;
+  virtual Status do_edit_view(const TableRef& table, const RawView& view, const ColumnsRef& columns, void** image) = 0;
+  virtual Status do_edited(const TableRef& table, void* image) = 0;
+  virtual Status do_write(const TableRef& table, Key key, const ColumnsRef& columns, const void* row) = 0;
+  virtual Status do_add(const TableRef& table, Key key, uint32_t offset, ColumnType type, const void* delta) = 0;
+  virtual Status do_remove(const TableRef& table, Key key) = 0;
+
+  uint32_t attempt_ = 1;
+  bool read_only_ = false;
+};
+
+}  // namespace elider

@@ -1,0 +1,302 @@
+#include "base/memory.h"
+
+#include <sys/mman.h>
+
+#include <algorithm>
+#include <new>
+
+#include "base/check.h"
+
+namespace elider {
+
+namespace {
+
+constexpr size_t kHugePageBytes = size_t{2} << 20;
+constexpr size_t kPageBytes = size_t{4} << 10;
+constexpr size_t kSmallChunkBytes = size_t{64} << 10;
+constexpr uint64_t kSmallLimitBytes = uint64_t{64} << 20;
+// Address space is asked for in regions of this size; pages are touched only as chunks are used.
+constexpr size_t kRegionBytes = size_t{64} << 20;
+constexpr size_t kRunAlignment = 256;
+
+}  // namespace
+
+Memory::Memory(uint64_t limit_bytes, bool huge_pages)
+    : limit_bytes_(limit_bytes),
+      huge_pages_(huge_pages),
+      chunk_bytes_(limit_bytes != 0 && limit_bytes < kSmallLimitBytes ? kSmallChunkBytes : kHugePageBytes) {}
+
+Memory::~Memory() {
+  ELIDER_CHECK(allocators_.empty(), "a database's workers are gone before its memory");
+  for (const Mapping& region : regions_) {
+    // The addresses may be mapped again by somebody else, who knows nothing of our poison.
+    unpoison_memory(region.begin, region.bytes);
+    ::munmap(region.begin, region.bytes);
+  }
+}
+
+uint64_t Memory::used_bytes(MemoryPart part) const {
+  const auto index = static_cast<unsigned>(part);
+  std::lock_guard lock(mutex_);
+  int64_t sum = detached_bytes_[index];
+  for (const Allocator* allocator : allocators_) sum += allocator->used_bytes_[index].load(std::memory_order_relaxed);
+  // While others run, a free may be seen before its allocation.
+  return sum > 0 ? static_cast<uint64_t>(sum) : 0;
+}
+
+uint64_t Memory::used_bytes() const {
+  uint64_t sum = 0;
+  for (unsigned part = 0; part < kMemoryParts; ++part) sum += used_bytes(static_cast<MemoryPart>(part));
+  return sum;
+}
+
+uint64_t Memory::free_bytes() const {
+  const uint64_t used = used_bytes();
+  const uint64_t reserved = reserved_bytes();
+  return used < reserved ? reserved - used : 0;
+}
+
+bool Memory::reserve(size_t bytes) {
+  const uint64_t before = reserved_bytes_.fetch_add(bytes, std::memory_order_relaxed);
+  if (limit_bytes_ == 0 || before + bytes <= limit_bytes_) return true;
+  reserved_bytes_.fetch_sub(bytes, std::memory_order_relaxed);
+  return false;
+}
+
+// The system aligns to pages only, so more is mapped and the ends are given back.
+std::byte* Memory::map_region(size_t bytes, size_t alignment) {
+  const size_t mapped = bytes + (alignment > kPageBytes ? alignment : 0);
+  void* address = ::mmap(nullptr, mapped, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (address == MAP_FAILED) return nullptr;
+  auto* const raw = static_cast<std::byte*>(address);
+  const auto number = reinterpret_cast<uintptr_t>(raw);
+  const size_t before = align_up(number, alignment) - number;
+  const size_t after = mapped - bytes - before;
+  if (before != 0) ::munmap(raw, before);
+  if (after != 0) ::munmap(raw + before + bytes, after);
+  if (huge_pages_ && bytes >= kHugePageBytes) {
+    // A system without huge pages refuses, and nothing else changes.
+    static_cast<void>(::madvise(raw + before, bytes, MADV_HUGEPAGE));
+  }
+  return raw + before;
+}
+
+Memory::Mapping Memory::take_chunk(size_t bytes_min) {
+  std::lock_guard lock(mutex_);
+  for (size_t i = 0; i < rests_.size(); ++i) {
+    const Mapping rest = rests_[i];
+    if (rest.bytes < bytes_min) continue;
+    rests_[i] = rests_.back();
+    rests_.pop_back();
+    return rest;
+  }
+  if (!reserve(chunk_bytes_)) return {nullptr, 0};
+  if (static_cast<size_t>(region_end_ - region_next_) < chunk_bytes_) {
+    std::byte* region = map_region(kRegionBytes, kHugePageBytes);
+    if (region == nullptr) {
+      reserved_bytes_.fetch_sub(chunk_bytes_, std::memory_order_relaxed);
+      return {nullptr, 0};
+    }
+    regions_.push_back({region, kRegionBytes});
+    region_next_ = region;
+    region_end_ = region + kRegionBytes;
+  }
+  std::byte* const chunk = region_next_;
+  region_next_ += chunk_bytes_;
+  poison_memory(chunk, chunk_bytes_);
+  return {chunk, chunk_bytes_};
+}
+
+void Memory::give_rest(Mapping rest) {
+  if (rest.bytes == 0) return;
+  std::lock_guard lock(mutex_);
+  rests_.push_back(rest);
+}
+
+size_t Memory::round_large(size_t bytes) const {
+  return align_up(bytes, huge_pages_ && bytes >= kHugePageBytes ? kHugePageBytes : kPageBytes);
+}
+
+void* Memory::take_large(size_t bytes) {
+  const size_t rounded = round_large(bytes);
+  if (!reserve(rounded)) return nullptr;
+  std::byte* object = map_region(rounded, rounded >= kHugePageBytes ? kHugePageBytes : kPageBytes);
+  if (object == nullptr) reserved_bytes_.fetch_sub(rounded, std::memory_order_relaxed);
+  return object;
+}
+
+void Memory::give_large(void* object, size_t bytes) {
+  const size_t rounded = round_large(bytes);
+  ELIDER_CHECK(::munmap(object, rounded) == 0, "a large object is a mapping of its own");
+  reserved_bytes_.fetch_sub(rounded, std::memory_order_relaxed);
+}
+
+void Memory::put_batch(unsigned size_class, detail::FreeBatch batch) {
+  if (batch.count == 0) return;
+  Depot& depot = depots_[size_class];
+  std::lock_guard lock(depot.mutex);
+  depot.batches.push_back(batch);
+}
+
+detail::FreeBatch Memory::take_batch(unsigned size_class) {
+  Depot& depot = depots_[size_class];
+  std::lock_guard lock(depot.mutex);
+  if (depot.batches.empty()) return {};
+  const detail::FreeBatch batch = depot.batches.back();
+  depot.batches.pop_back();
+  return batch;
+}
+
+void Memory::attach(Allocator* allocator) {
+  std::lock_guard lock(mutex_);
+  allocators_.push_back(allocator);
+}
+
+void Memory::detach(Allocator* allocator) {
+  std::lock_guard lock(mutex_);
+  for (unsigned part = 0; part < kMemoryParts; ++part)
+    detached_bytes_[part] += allocator->used_bytes_[part].load(std::memory_order_relaxed);
+  std::erase(allocators_, allocator);
+}
+
+Allocator::Allocator(Memory& memory) : memory_(memory), largest_bytes_(std::min(kLargestClassBytes, memory.chunk_bytes() / 8)) {
+  // A thirty-second of a chunk is what a class may keep twice before the others get some of it.
+  for (unsigned i = 0; i < kSizeClasses; ++i)
+    batch_objects_[i] = static_cast<uint32_t>(std::clamp<size_t>(memory.chunk_bytes() / 32 / class_bytes(i), 1, 1024));
+  memory_.attach(this);
+}
+
+Allocator::~Allocator() {
+  flush();
+  for (unsigned i = 0; i < kSizeClasses; ++i) {
+    const Cache& cache = caches_[i];
+    detail::FreeBatch batch;
+    for (std::byte* next = cache.run_next; next != cache.run_end; next += class_bytes(i)) push(batch, next, class_bytes(i));
+    memory_.put_batch(i, batch);
+  }
+  memory_.give_rest({chunk_next_, static_cast<size_t>(chunk_end_ - chunk_next_)});
+  memory_.detach(this);
+}
+
+void Allocator::flush() {
+  for (unsigned i = 0; i < kSizeClasses; ++i) {
+    Cache& cache = caches_[i];
+    memory_.put_batch(i, cache.active);
+    memory_.put_batch(i, cache.spare);
+    cache.active = cache.spare = {};
+  }
+}
+
+void Allocator::push(detail::FreeBatch& batch, std::byte* memory, size_t bytes) {
+  unpoison_memory(memory, sizeof(detail::FreeObject));
+  batch.first = new (memory) detail::FreeObject{batch.first};
+  poison_memory(memory, bytes);
+  ++batch.count;
+}
+
+// The active batch is full: it becomes the spare one, and the spare one goes to the depot.
+void Allocator::hand_over(unsigned size_class) {
+  Cache& cache = caches_[size_class];
+  memory_.put_batch(size_class, cache.spare);
+  cache.spare = cache.active;
+  cache.active = {};
+}
+
+void* Allocator::allocate_slowly(size_t bytes, MemoryPart part) {
+  const unsigned size_class = size_class_of(bytes);
+  if (!refill(size_class) && !start_run(size_class) && !split_larger(size_class)) return nullptr;
+  return allocate(bytes, part);
+}
+
+bool Allocator::refill(unsigned size_class) {
+  Cache& cache = caches_[size_class];
+  if (cache.spare.first != nullptr) {
+    cache.active = cache.spare;
+    cache.spare = {};
+    return true;
+  }
+  cache.active = memory_.take_batch(size_class);
+  return cache.active.first != nullptr;
+}
+
+// A run holds some objects, so that those allocated one after the other are neighbours: a hundredth and
+// less of a chunk, but one object at the least.
+bool Allocator::start_run(unsigned size_class) {
+  const size_t size = class_bytes(size_class);
+  const size_t wanted = std::max<size_t>(memory_.chunk_bytes() / 128 / size, 1) * size;
+  for (;;) {
+    const size_t skip = align_up(reinterpret_cast<uintptr_t>(chunk_next_), kRunAlignment) - reinterpret_cast<uintptr_t>(chunk_next_);
+    const auto room = static_cast<size_t>(chunk_end_ - chunk_next_);
+    if (room >= skip + size) {
+      Cache& cache = caches_[size_class];
+      std::byte* const begin = chunk_next_ + skip;
+      const size_t bytes = std::min(wanted, (room - skip) / size * size);
+      recycle(chunk_next_, skip);
+      cache.run_next = begin;
+      cache.run_end = begin + bytes;
+      chunk_next_ = cache.run_end;
+      return true;
+    }
+    const Memory::Mapping chunk = memory_.take_chunk(size + kRunAlignment);
+    if (chunk.bytes == 0) return false;
+    recycle(chunk_next_, room);
+    chunk_next_ = chunk.begin;
+    chunk_end_ = chunk.begin + chunk.bytes;
+  }
+}
+
+// At the limit: a free object of a larger class becomes a run of this one. It never grows together again,
+// which is better than failing while memory is free.
+bool Allocator::split_larger(unsigned size_class) {
+  const size_t size = class_bytes(size_class);
+  const bool aligned = size % kCacheLineBytes == 0;
+  for (unsigned larger = size_class + 1; larger < kSizeClasses; ++larger) {
+    const size_t bytes = class_bytes(larger);
+    if (bytes > largest_bytes_) break;
+    if (aligned && bytes % kCacheLineBytes != 0) continue;
+    Cache& from = caches_[larger];
+    if (from.active.first == nullptr && !refill(larger)) continue;
+    auto* const begin = reinterpret_cast<std::byte*>(from.active.first);
+    unpoison_memory(begin, sizeof(detail::FreeObject));
+    from.active.first = from.active.first->next;
+    --from.active.count;
+    poison_memory(begin, sizeof(detail::FreeObject));
+    Cache& to = caches_[size_class];
+    to.run_next = begin;
+    to.run_end = begin + bytes / size * size;
+    recycle(to.run_end, bytes % size);
+    return true;
+  }
+  return false;
+}
+
+// Makes free objects of what would be lost, the largest first.
+void Allocator::recycle(std::byte* begin, size_t bytes) {
+  while (bytes >= kSmallestClassBytes) {
+    unsigned size_class = size_class_of(std::min(bytes, largest_bytes_));
+    if (class_bytes(size_class) > bytes) --size_class;
+    // A class of whole cache lines needs its alignment; smaller ones need none.
+    const size_t misaligned = reinterpret_cast<uintptr_t>(begin) % kCacheLineBytes;
+    if (misaligned != 0) size_class = std::min(size_class, size_class_of(std::min(bytes, kCacheLineBytes - misaligned)));
+    if (class_bytes(size_class) > bytes) return;
+    const size_t size = class_bytes(size_class);
+    detail::FreeBatch batch;
+    push(batch, begin, size);
+    memory_.put_batch(size_class, batch);
+    begin += size;
+    bytes -= size;
+  }
+}
+
+void* Allocator::allocate_large(size_t bytes, MemoryPart part) {
+  void* const object = memory_.take_large(bytes);
+  if (object != nullptr) count(part, static_cast<int64_t>(memory_.round_large(bytes)));
+  return object;
+}
+
+void Allocator::free_large(void* object, size_t bytes, MemoryPart part) {
+  count(part, -static_cast<int64_t>(memory_.round_large(bytes)));
+  memory_.give_large(object, bytes);
+}
+
+}  // namespace elider

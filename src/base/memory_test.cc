@@ -1,0 +1,238 @@
+#include "base/memory.h"
+
+#include <gtest/gtest.h>
+
+#include <cstring>
+#include <map>
+#include <memory>
+#include <thread>
+#include <vector>
+
+#include "base/random.h"
+
+namespace elider {
+namespace {
+
+constexpr auto kPart = MemoryPart::kRows;
+constexpr uint64_t kMiB = uint64_t{1} << 20;
+
+TEST(SizeClass, EverySizeIsCoveredByTheSmallestClass) {
+  for (size_t bytes = 1; bytes <= kLargestClassBytes; bytes += bytes < 5000 ? 1 : 37) {
+    const unsigned size_class = size_class_of(bytes);
+    ASSERT_LT(size_class, kSizeClasses);
+    ASSERT_GE(class_bytes(size_class), bytes);
+    ASSERT_TRUE(size_class == 0 || class_bytes(size_class - 1) < bytes) << bytes;
+  }
+}
+
+TEST(SizeClass, StepsAreAnEighthAtMostAndWholeLines) {
+  for (unsigned i = 0; i < kSizeClasses; ++i) {
+    const size_t bytes = class_bytes(i);
+    EXPECT_EQ(bytes % 16, 0u);
+    EXPECT_TRUE(bytes <= 256 || bytes % 64 == 0) << bytes;
+    EXPECT_TRUE(bytes <= 1024 || bytes - class_bytes(i - 1) <= bytes / 8) << bytes;
+  }
+}
+
+TEST(Allocator, ObjectsAreApartAlignedAndKeepTheirContent) {
+  Memory memory;
+  Allocator allocator(memory);
+  Random random(1);
+  std::map<std::byte*, size_t> objects;
+  for (int i = 0; i < 3000; ++i) {
+    const size_t bytes = i % 100 == 0 ? random.between(1, 600000) : random.between(1, 3000);
+    auto* object = static_cast<std::byte*>(allocator.allocate(bytes, kPart));
+    ASSERT_NE(object, nullptr);
+    const size_t alignment = bytes > kLargestClassBytes ? 4096 : class_bytes(size_class_of(bytes)) % 64 == 0 ? 64 : 16;
+    ASSERT_EQ(reinterpret_cast<uintptr_t>(object) % alignment, 0u) << bytes;
+    std::memset(object, static_cast<int>(bytes % 251), bytes);
+    objects[object] = bytes;
+    if (i % 3 == 0) {
+      auto victim = objects.lower_bound(object + random.between(0, 100000));
+      if (victim == objects.end()) victim = objects.begin();
+      allocator.free(victim->first, victim->second, kPart);
+      objects.erase(victim);
+    }
+  }
+  std::byte* end = nullptr;
+  for (const auto& [object, bytes] : objects) {
+    ASSERT_GE(object, end);
+    end = object + bytes;
+    for (size_t i = 0; i < bytes; ++i) ASSERT_EQ(static_cast<size_t>(object[i]), bytes % 251);
+  }
+  for (const auto& [object, bytes] : objects) allocator.free(object, bytes, kPart);
+  EXPECT_EQ(memory.used_bytes(), 0u);
+}
+
+TEST(Allocator, ObjectsOfOneClassAreNeighbours) {
+  Memory memory;
+  Allocator allocator(memory);
+  int neighbours = 0;
+  std::byte* last = nullptr;
+  for (int i = 0; i < 10000; ++i) {
+    auto* object = static_cast<std::byte*>(allocator.allocate(120, kPart));
+    static_cast<void>(allocator.allocate(256, MemoryPart::kIndexes));
+    neighbours += object == last + 128;
+    last = object;
+  }
+  EXPECT_GE(neighbours, 9900);
+}
+
+TEST(Allocator, FreedObjectsAreUsedAgainBeforeFreshOnes) {
+  Memory memory;
+  Allocator allocator(memory);
+  for (int round = 0; round < 1000; ++round) {
+    std::vector<void*> objects;
+    for (int i = 0; i < 500; ++i) objects.push_back(allocator.allocate(200, kPart));
+    for (void* object : objects) allocator.free(object, 200, kPart);
+  }
+  EXPECT_EQ(memory.reserved_bytes(), memory.chunk_bytes());
+}
+
+TEST(Allocator, CountsBytesByPart) {
+  Memory memory;
+  Allocator allocator(memory);
+  void* row = allocator.allocate(100, MemoryPart::kRows);
+  void* node = allocator.allocate(256, MemoryPart::kIndexes);
+  void* block = allocator.allocate(1000000, MemoryPart::kBlocks);
+  EXPECT_EQ(memory.used_bytes(MemoryPart::kRows), 112u);
+  EXPECT_EQ(memory.used_bytes(MemoryPart::kIndexes), 256u);
+  EXPECT_EQ(memory.used_bytes(MemoryPart::kVersions), 0u);
+  EXPECT_GE(memory.used_bytes(MemoryPart::kBlocks), 1000000u);
+  EXPECT_EQ(memory.used_bytes() + memory.free_bytes(), memory.reserved_bytes());
+  allocator.free(row, 100, MemoryPart::kRows);
+  allocator.free(node, 256, MemoryPart::kIndexes);
+  allocator.free(block, 1000000, MemoryPart::kBlocks);
+  EXPECT_EQ(memory.used_bytes(), 0u);
+  EXPECT_EQ(memory.reserved_bytes(), memory.chunk_bytes());
+}
+
+TEST(Allocator, OneAllocatesAnotherFreesStaysBounded) {
+  Memory memory;
+  Allocator producer(memory), consumer(memory);
+  for (int round = 0; round < 2000; ++round) {
+    void* objects[300];
+    for (void*& object : objects) object = producer.allocate(512, kPart);
+    for (void* object : objects) consumer.free(object, 512, kPart);
+  }
+  EXPECT_EQ(memory.used_bytes(), 0u);
+  EXPECT_LE(memory.reserved_bytes(), 2 * memory.chunk_bytes());
+}
+
+TEST(Allocator, TwoThreadsPassingObjectsStayBounded) {
+  Memory memory;
+  std::vector<std::thread> threads;
+  // Each thread frees what the other allocated; a batch changes hands through an exchanged pointer.
+  constexpr int kObjects = 64;
+  using Batch = std::array<void*, kObjects>;
+  std::array<std::atomic<Batch*>, 2> mailbox{};
+  std::atomic<int> done{0};
+  for (int me = 0; me < 2; ++me) {
+    threads.emplace_back([&, me] {
+      Allocator allocator(memory);
+      for (int round = 0; round < 20000; ++round) {
+        auto batch = std::make_unique<Batch>();
+        for (void*& object : *batch) {
+          object = allocator.allocate(256, kPart);
+          std::memset(object, me, 256);
+        }
+        std::unique_ptr<Batch> old(mailbox[1 - me].exchange(batch.release(), std::memory_order_acq_rel));
+        if (old == nullptr) old.reset(mailbox[me].exchange(nullptr, std::memory_order_acq_rel));
+        if (old != nullptr)
+          for (void* object : *old) allocator.free(object, 256, kPart);
+      }
+      done.fetch_add(1);
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_LE(memory.reserved_bytes(), 4 * memory.chunk_bytes());
+  EXPECT_LE(memory.used_bytes(), 2u * kObjects * 256);
+  for (auto& slot : mailbox) delete slot.load();
+}
+
+TEST(Allocator, AllocatorsThatComeAndGoStayBounded) {
+  Memory memory;
+  for (int round = 0; round < 2000; ++round) {
+    Allocator allocator(memory);
+    void* small = allocator.allocate(40, kPart);
+    void* large = allocator.allocate(5000, kPart);
+    allocator.free(small, 40, kPart);
+    allocator.free(large, 5000, kPart);
+  }
+  EXPECT_EQ(memory.reserved_bytes(), memory.chunk_bytes());
+}
+
+class MemoryLimit : public testing::TestWithParam<uint64_t> {};
+
+TEST_P(MemoryLimit, AllocationFailsThereAndWorksAgainAfterFrees) {
+  const uint64_t limit = GetParam() * kMiB;
+  Memory memory(limit);
+  Allocator allocator(memory);
+  for (int round = 0; round < 3; ++round) {
+    std::vector<void*> objects;
+    while (void* object = allocator.allocate(1000, kPart)) objects.push_back(object);
+    EXPECT_LE(memory.reserved_bytes(), limit);
+    EXPECT_GE(objects.size() * 1024, limit - limit / 20);
+    for (void* object : objects) allocator.free(object, 1000, kPart);
+    EXPECT_EQ(memory.used_bytes(), 0u);
+  }
+}
+
+TEST_P(MemoryLimit, SmallerObjectsFitWhereLargerOnesWereFreed) {
+  const uint64_t limit = GetParam() * kMiB;
+  Memory memory(limit);
+  Allocator allocator(memory);
+  std::vector<void*> objects;
+  while (void* object = allocator.allocate(4096, kPart)) objects.push_back(object);
+  for (void* object : objects) allocator.free(object, 4096, kPart);
+  uint64_t count = 0;
+  while (allocator.allocate(96, kPart) != nullptr) ++count;
+  EXPECT_GE(count * 96, limit - limit / 10);
+}
+
+TEST_P(MemoryLimit, LargeObjectsCount) {
+  const uint64_t limit = GetParam() * kMiB;
+  Memory memory(limit);
+  Allocator allocator(memory);
+  EXPECT_EQ(allocator.allocate(limit + 1, kPart), nullptr);
+  EXPECT_EQ(memory.reserved_bytes(), 0u);
+  void* half = allocator.allocate(limit / 2, kPart);
+  ASSERT_NE(half, nullptr);
+  EXPECT_EQ(allocator.allocate(limit / 2 + kMiB, kPart), nullptr);
+  allocator.free(half, limit / 2, kPart);
+  EXPECT_EQ(memory.reserved_bytes(), 0u);
+}
+
+TEST_P(MemoryLimit, SeveralWorkersFit) {
+  Memory memory(GetParam() * kMiB);
+  std::vector<std::unique_ptr<Allocator>> allocators;
+  for (int i = 0; i < 8; ++i) {
+    allocators.push_back(std::make_unique<Allocator>(memory));
+    for (size_t bytes : {24, 128, 256, 700, 5000}) EXPECT_NE(allocators.back()->allocate(bytes, kPart), nullptr) << i;
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(MiB, MemoryLimit, testing::Values(4, 32, 100), testing::PrintToStringParamName());
+
+TEST(Memory, WithoutHugePagesWorksTheSame) {
+  Memory memory(0, false);
+  Allocator allocator(memory);
+  void* object = allocator.allocate(3 * kMiB, kPart);
+  std::memset(object, 1, 3 * kMiB);
+  EXPECT_EQ(memory.used_bytes(), 3 * kMiB);
+  allocator.free(object, 3 * kMiB, kPart);
+}
+
+#if ELIDER_ASAN
+TEST(AllocatorDeathTest, UseAfterFreeIsReported) {
+  Memory memory;
+  Allocator allocator(memory);
+  auto* object = static_cast<volatile char*>(allocator.allocate(64, kPart));
+  allocator.free(const_cast<char*>(object), 64, kPart);
+  EXPECT_DEATH(object[8] = 1, "use-after-poison");
+  EXPECT_DEATH(allocator.free(const_cast<char*>(object), 64, kPart), "freed once");
+}
+#endif
+
+}  // namespace
+}  // namespace elider

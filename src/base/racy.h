@@ -1,0 +1,134 @@
+// Racy accessors: how memory is read and written that another thread may be writing (sequence-lock
+// style: copy, then validate the word that guards it, then use).
+//
+// Scalars are relaxed atomics: the compiler neither tears nor repeats them. Copies are plain memcpy
+// between compiler barriers, and under TSan relaxed atomics word by word, so that TSan still reports
+// every access that goes round these functions. What a copy holds means nothing until it is validated.
+//
+// Order: racy_read_fence() stands between the racy reads and the load that validates them; it pairs
+// with the writer's racy_write_fence(), which stands between taking the guard and the first racy
+// write, and with the release store that gives the guard back. On x86 both cost nothing.
+// Thread safety: all; that is the point.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <type_traits>
+
+#include "base/sanitizer.h"
+
+namespace elider {
+
+template <class T>
+concept RacyScalar = std::is_trivially_copyable_v<T> &&(sizeof(T) == 1 || sizeof(T) == 2 || sizeof(T) == 4 || sizeof(T) == 8);
+
+// relaxed: the value means nothing before the validation, which brings the order.
+template <RacyScalar T>
+inline T racy_load(const T& shared) {
+  T value;
+  __atomic_load(const_cast<T*>(&shared), &value, __ATOMIC_RELAXED);
+  return value;
+}
+template <RacyScalar T>
+inline void racy_store(T& shared, std::type_identity_t<T> value) {
+  __atomic_store(&shared, &value, __ATOMIC_RELAXED);
+}
+
+// The loads before it stay before the loads after it.
+inline void racy_read_fence() {
+#if !ELIDER_TSAN
+  std::atomic_thread_fence(std::memory_order_acquire);
+#endif
+}
+// The stores before it stay before the stores after it.
+inline void racy_write_fence() {
+#if !ELIDER_TSAN
+  std::atomic_thread_fence(std::memory_order_release);
+#endif
+}
+
+namespace detail {
+
+inline void compiler_barrier() { asm volatile("" ::: "memory"); }
+
+// Two overlapping moves cover every size from W to 2W, which saves small copies a call and a loop.
+template <size_t W>
+inline void copy_overlapping(void* to, const void* from, size_t bytes) {
+  char head[W], tail[W];
+  std::memcpy(head, from, W);
+  std::memcpy(tail, static_cast<const char*>(from) + bytes - W, W);
+  std::memcpy(to, head, W);
+  std::memcpy(static_cast<char*>(to) + bytes - W, tail, W);
+}
+
+inline void copy_small_first(void* to, const void* from, size_t bytes) {
+  if (bytes > 64) {
+    std::memcpy(to, from, bytes);
+  } else if (bytes >= 32) {
+    copy_overlapping<32>(to, from, bytes);
+  } else if (bytes >= 16) {
+    copy_overlapping<16>(to, from, bytes);
+  } else if (bytes >= 8) {
+    copy_overlapping<8>(to, from, bytes);
+  } else if (bytes >= 4) {
+    copy_overlapping<4>(to, from, bytes);
+  } else {
+    for (size_t i = 0; i < bytes; ++i) static_cast<char*>(to)[i] = static_cast<const char*>(from)[i];
+  }
+}
+
+// Words where the shared side is aligned, single bytes elsewhere: both sides of a race then use the
+// same units, whatever part of the row each copies.
+template <bool kToShared>
+inline void copy_atomically(char* to, const char* from, size_t bytes) {
+  size_t i = 0;
+  while (i < bytes) {
+    const auto shared = reinterpret_cast<uintptr_t>(kToShared ? to + i : from + i);
+    if (shared % 8 == 0 && bytes - i >= 8) {
+      uint64_t word;
+      if constexpr (kToShared) {
+        std::memcpy(&word, from + i, 8);
+        __atomic_store_n(reinterpret_cast<uint64_t*>(to + i), word, __ATOMIC_RELAXED);
+      } else {
+        word = __atomic_load_n(reinterpret_cast<const uint64_t*>(from + i), __ATOMIC_RELAXED);
+        std::memcpy(to + i, &word, 8);
+      }
+      i += 8;
+    } else {
+      if constexpr (kToShared) {
+        __atomic_store_n(to + i, from[i], __ATOMIC_RELAXED);
+      } else {
+        to[i] = __atomic_load_n(from + i, __ATOMIC_RELAXED);
+      }
+      ++i;
+    }
+  }
+}
+
+}  // namespace detail
+
+// Private memory becomes a copy of shared memory. Validate it before use.
+inline void racy_copy_in(void* private_to, const void* shared_from, size_t bytes) {
+#if ELIDER_TSAN
+  detail::copy_atomically<false>(static_cast<char*>(private_to), static_cast<const char*>(shared_from), bytes);
+#else
+  detail::compiler_barrier();
+  detail::copy_small_first(private_to, shared_from, bytes);
+  detail::compiler_barrier();
+#endif
+}
+
+// Shared memory becomes a copy of private memory. The caller holds the guard.
+inline void racy_copy_out(void* shared_to, const void* private_from, size_t bytes) {
+#if ELIDER_TSAN
+  detail::copy_atomically<true>(static_cast<char*>(shared_to), static_cast<const char*>(private_from), bytes);
+#else
+  detail::compiler_barrier();
+  detail::copy_small_first(shared_to, private_from, bytes);
+  detail::compiler_barrier();
+#endif
+}
+
+}  // namespace elider

@@ -1,0 +1,63 @@
+// Random: a small quick generator (xoshiro256**, seeded by splitmix64), the same on all machines.
+//
+// Not for secrets. Thread safety: one thread at a time; give each its own, seeded apart.
+#pragma once
+
+#include <bit>
+#include <cstdint>
+
+namespace elider {
+
+// One step of splitmix64: advances `state`, gives a well mixed number.
+inline uint64_t splitmix64(uint64_t& state) {
+  state += 0x9e3779b97f4a7c15u;
+  uint64_t z = state;
+  z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
+  z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
+  return z ^ (z >> 31);
+}
+
+class Random {
+ public:
+  using result_type = uint64_t;  // what std::shuffle and the distributions ask for
+
+  explicit Random(uint64_t seed = 0) {
+    for (uint64_t& word : state_) word = splitmix64(seed);
+  }
+
+  uint64_t next() {
+    const uint64_t result = std::rotl(state_[1] * 5, 7) * 9;
+    const uint64_t shifted = state_[1] << 17;
+    state_[2] ^= state_[0];
+    state_[3] ^= state_[1];
+    state_[1] ^= state_[2];
+    state_[0] ^= state_[3];
+    state_[2] ^= shifted;
+    state_[3] = std::rotl(state_[3], 45);
+    return result;
+  }
+
+  // 0 to n - 1, n >= 1. Multiply and shift: the bias is below n / 2^64.
+  uint64_t below(uint64_t n) { return static_cast<uint64_t>((static_cast<unsigned __int128>(next()) * n) >> 64); }
+
+  // first to last, both ends included.
+  uint64_t between(uint64_t first, uint64_t last) {
+    const uint64_t span = last - first;
+    return span == ~uint64_t{0} ? next() : first + below(span + 1);
+  }
+
+  // 0 <= x < 1, of 53 random bits.
+  double uniform() { return static_cast<double>(next() >> 11) * 0x1.0p-53; }
+
+  // True once in n on average, n >= 1.
+  bool one_in(uint64_t n) { return below(n) == 0; }
+
+  static constexpr uint64_t min() { return 0; }
+  static constexpr uint64_t max() { return ~uint64_t{0}; }
+  uint64_t operator()() { return next(); }
+
+ private:
+  uint64_t state_[4];
+};
+
+}  // namespace elider

@@ -1,0 +1,83 @@
+// RetiredList: a queue of objects that wait for their grace period, in the order they were retired.
+//
+// Its size may be read by any thread; all else is one thread's at a time. Not a general queue: it keeps
+// its memory until it is empty, and grows by doubling.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <utility>
+
+namespace elider {
+
+class Worker;
+
+// Called by the reclaiming worker (not always the retiring one), while it is inside and at the end of a
+// transaction. It may free memory, unlink, and retire further objects.
+using Reclaim = void (*)(Worker& worker, void* object, uint64_t argument);
+
+struct Retired {
+  Reclaim reclaim;
+  void* object;
+  uint64_t argument;
+  uint64_t epoch;  // when it was retired
+};
+
+class RetiredList {
+ public:
+  RetiredList() = default;
+  RetiredList(RetiredList&& other) noexcept { swap(other); }
+
+  uint64_t size() const { return size_.load(std::memory_order_relaxed); }
+  bool empty() const { return size() == 0; }
+
+  void push(const Retired& retired) {
+    const uint64_t size = this->size();
+    if (size == capacity_) [[unlikely]]
+      grow();
+    ring_[(first_ + size) & (capacity_ - 1)] = retired;
+    size_.store(size + 1, std::memory_order_relaxed);
+  }
+  // The list is not empty.
+  const Retired& front() const { return ring_[first_]; }
+  void pop() {
+    first_ = (first_ + 1) & (capacity_ - 1);
+    size_.store(size() - 1, std::memory_order_relaxed);
+    if (empty() && capacity_ > kCapacityKept) [[unlikely]] {
+      ring_.reset();
+      capacity_ = first_ = 0;
+    }
+  }
+
+  void swap(RetiredList& other) noexcept {
+    std::swap(ring_, other.ring_);
+    std::swap(capacity_, other.capacity_);
+    std::swap(first_, other.first_);
+    const uint64_t size = this->size();
+    size_.store(other.size(), std::memory_order_relaxed);
+    other.size_.store(size, std::memory_order_relaxed);
+  }
+
+ private:
+  static constexpr uint64_t kCapacityMin = 256;
+  static constexpr uint64_t kCapacityKept = 16384;
+
+  void grow() {
+    const uint64_t size = this->size();
+    const uint64_t capacity = capacity_ == 0 ? kCapacityMin : capacity_ * 2;
+    std::unique_ptr<Retired[]> ring(new Retired[capacity]);
+    for (uint64_t i = 0; i < size; ++i) ring[i] = ring_[(first_ + i) & (capacity_ - 1)];
+    ring_ = std::move(ring);
+    capacity_ = capacity;
+    first_ = 0;
+  }
+
+  std::unique_ptr<Retired[]> ring_;
+  uint64_t capacity_ = 0;  // a power of two, or 0
+  uint64_t first_ = 0;
+  std::atomic<uint64_t> size_{0};  // one writer
+};
+
+}  // namespace elider

@@ -1,0 +1,108 @@
+#include "elider/status.h"
+
+#include <deque>
+#include <map>
+#include <mutex>
+
+namespace elider {
+
+namespace {
+
+// Names live as long as the process: a Status may outlive its database. Never destroyed, for the same reason.
+struct Names {
+  std::mutex mutex;               // a leaf lock
+  std::deque<std::string> by_id;  // a deque: growth moves no string
+  std::map<std::string_view, uint32_t> ids;
+};
+
+Names& names() {
+  static Names* const instance = new Names;
+  return *instance;
+}
+
+}  // namespace
+
+uint32_t intern_name(std::string_view name) {
+  if (name.empty()) return 0;
+  Names& all = names();
+  std::lock_guard lock(all.mutex);
+  const auto it = all.ids.find(name);
+  if (it != all.ids.end()) return it->second;
+  all.by_id.emplace_back(name);
+  const auto id = static_cast<uint32_t>(all.by_id.size());  // from 1: 0 is "no name"
+  all.ids.emplace(all.by_id.back(), id);
+  return id;
+}
+
+std::string_view interned_name(uint32_t id) {
+  Names& all = names();
+  std::lock_guard lock(all.mutex);
+  return id == 0 || id > all.by_id.size() ? std::string_view() : std::string_view(all.by_id[id - 1]);
+}
+
+std::string_view name_of(Code code) {
+  switch (code) {
+    case Code::kOk: return "ok";
+    case Code::kNotFound: return "not found";
+    case Code::kDuplicateKey: return "duplicate key";
+    case Code::kConflict: return "conflict";
+    case Code::kInvalidArgument: return "invalid argument";
+    case Code::kSchemaMismatch: return "schema mismatch";
+    case Code::kMemoryLimit: return "memory limit";
+    case Code::kDeadline: return "deadline";
+    case Code::kRolledBack: return "rolled back";
+    case Code::kProcedureThrew: return "procedure threw";
+    case Code::kUnsupported: return "unsupported";
+    case Code::kFinished: return "finished";
+  }
+  return "unknown code";
+}
+
+std::string_view name_of(Cause cause) {
+  switch (cause) {
+    case Cause::kNone: return "none";
+    case Cause::kReadChanged: return "read changed";
+    case Cause::kReadLocked: return "read locked";
+    case Cause::kWriteChanged: return "write changed";
+    case Cause::kWriteLocked: return "write locked";
+    case Cause::kPhantom: return "phantom";
+    case Cause::kRowRemoved: return "row removed";
+    case Cause::kMemoryLimit: return "memory limit";
+    case Cause::kDeadline: return "deadline";
+    case Cause::kUser: return "user";
+    case Cause::kException: return "exception";
+  }
+  return "unknown cause";
+}
+
+std::string_view Status::table() const { return interned_name(table_name_id_); }
+
+std::string Status::message() const {
+  std::string words(name_of(code_));
+  // Some codes have one cause of the same name; saying it twice helps nobody.
+  if (cause_ != Cause::kNone && name_of(cause_) != words) {
+    words += ": ";
+    words += name_of(cause_);
+  }
+  if (text_ != nullptr && !text_->text.empty()) {
+    words += ": ";
+    words += text_->text;
+  }
+  const std::string_view table_name = table();
+  if (table_name.empty() && !has_key_) return words;
+  words += " (";
+  if (!table_name.empty()) {
+    words += "table '";
+    words += table_name;
+    words += '\'';
+  }
+  if (has_key_) {
+    if (!table_name.empty()) words += ", ";
+    words += "key ";
+    words += std::to_string(key_);
+  }
+  words += ')';
+  return words;
+}
+
+}  // namespace elider

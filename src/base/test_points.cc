@@ -1,0 +1,199 @@
+#include "base/test_points.h"
+
+#include <condition_variable>
+#include <cstdio>
+#include <cstdlib>
+#include <map>
+#include <mutex>
+
+#include "base/check.h"
+
+namespace elider {
+
+namespace {
+
+struct Point {
+  std::shared_ptr<std::function<void()>> action;
+  uint64_t reached = 0;
+};
+
+struct Points {
+  std::mutex mutex;  // a leaf lock: actions run outside it
+  std::map<std::string, Point, std::less<>> by_name;
+};
+
+// Never destroyed: threads may pass test points while the process ends.
+Points& points() {
+  static Points* const instance = new Points;
+  return *instance;
+}
+
+struct MutantName {
+  Mutant mutant;
+  std::string_view name;
+};
+constexpr MutantName kMutantNames[] = {
+    {Mutant::kNone, "none"},
+    {Mutant::kSkipReadValidation, "skip_read_validation"},
+    {Mutant::kKeepLeafVersion, "keep_leaf_version"},
+    {Mutant::kLateSnapshotRead, "late_snapshot_read"},
+    {Mutant::kIgnoreLockBit, "ignore_lock_bit"},
+    {Mutant::kSkipAbsentRead, "skip_absent_read"},
+};
+
+// A wrong name must not look like a mutant that no checker can find.
+Mutant mutant_of_environment() {
+  const char* const name = std::getenv("ELIDER_MUTANT");
+  Mutant mutant = Mutant::kNone;
+  if (name == nullptr || *name == '\0' || !TestPoints::enabled()) return mutant;
+  if (!parse(name, &mutant)) {
+    std::fprintf(stderr, "elider: ELIDER_MUTANT=%s is no mutant\n", name);
+    std::exit(2);
+  }
+  return mutant;
+}
+
+std::atomic<Mutant>& mutant_variable() {
+  static std::atomic<Mutant> variable{mutant_of_environment()};
+  return variable;
+}
+
+}  // namespace
+
+void TestPoints::on(std::string name, std::function<void()> action) {
+  Points& all = points();
+  std::lock_guard lock(all.mutex);
+  Point& point = all.by_name[std::move(name)];
+  point.action = std::make_shared<std::function<void()>>(std::move(action));
+  point.reached = 0;
+  watched_.store(static_cast<int>(all.by_name.size()), std::memory_order_release);
+}
+
+void TestPoints::off(std::string_view name) {
+  Points& all = points();
+  std::lock_guard lock(all.mutex);
+  const auto it = all.by_name.find(name);
+  if (it != all.by_name.end()) all.by_name.erase(it);
+  watched_.store(static_cast<int>(all.by_name.size()), std::memory_order_release);
+}
+
+void TestPoints::clear() {
+  Points& all = points();
+  std::lock_guard lock(all.mutex);
+  all.by_name.clear();
+  watched_.store(0, std::memory_order_release);
+}
+
+uint64_t TestPoints::reached(std::string_view name) {
+  Points& all = points();
+  std::lock_guard lock(all.mutex);
+  const auto it = all.by_name.find(name);
+  return it == all.by_name.end() ? 0 : it->second.reached;
+}
+
+void TestPoints::run(const char* name) {
+  Points& all = points();
+  std::shared_ptr<std::function<void()>> action;
+  {
+    std::lock_guard lock(all.mutex);
+    const auto it = all.by_name.find(std::string_view(name));
+    if (it == all.by_name.end()) return;
+    ++it->second.reached;
+    action = it->second.action;
+  }
+  (*action)();
+}
+
+struct TestStop::State {
+  State(std::string point, uint64_t pass, std::chrono::milliseconds wait) : name(std::move(point)), timeout(wait), pass_first(pass) {}
+
+  void arrive();
+  void let_go();
+  // Waits for the flag; ends the process with these words if it does not come.
+  void wait_for(const bool& flag, std::unique_lock<std::mutex>& lock, const char* words);
+
+  const std::string name;
+  const std::chrono::milliseconds timeout;
+  std::mutex mutex;  // guards what follows
+  std::condition_variable changed;
+  uint64_t pass_first;
+  bool reached = false;
+  bool go = false;
+};
+
+void TestStop::State::arrive() {
+  std::unique_lock lock(mutex);
+  if (reached) return;
+  if (pass_first != 0) {
+    --pass_first;
+    return;
+  }
+  reached = true;
+  changed.notify_all();
+  wait_for(go, lock, "nobody let go the thread at");
+}
+
+void TestStop::State::let_go() {
+  std::lock_guard lock(mutex);
+  go = true;
+  changed.notify_all();
+}
+
+void TestStop::State::wait_for(const bool& flag, std::unique_lock<std::mutex>& lock, const char* words) {
+  // An absolute time on the system's clock: older TSan runtimes do not know the steady clock's wait.
+  const auto until = std::chrono::system_clock::now() + timeout;
+  while (!flag) {
+    if (changed.wait_until(lock, until) == std::cv_status::no_timeout || flag) continue;
+    std::fprintf(stderr, "elider: %s test point '%s'\n", words, name.c_str());
+    ELIDER_CHECK(false, "a race that a test forces comes about in time");
+  }
+}
+
+TestStop::TestStop(std::string name, uint64_t pass_first, std::chrono::milliseconds timeout)
+    : state_(std::make_shared<State>(std::move(name), pass_first, timeout)) {
+  TestPoints::on(state_->name, [state = state_] { state->arrive(); });
+}
+
+TestStop::~TestStop() {
+  TestPoints::off(state_->name);
+  if (!go_at_.empty()) TestPoints::off(go_at_);
+  go();
+}
+
+void TestStop::wait_until_reached() {
+  std::unique_lock lock(state_->mutex);
+  state_->wait_for(state_->reached, lock, "no thread reached");
+}
+
+bool TestStop::reached() const {
+  std::lock_guard lock(state_->mutex);
+  return state_->reached;
+}
+
+void TestStop::go() { state_->let_go(); }
+
+void TestStop::go_at(std::string other) {
+  go_at_ = std::move(other);
+  TestPoints::on(go_at_, [state = state_] { state->let_go(); });
+}
+
+Mutant active_mutant() { return mutant_variable().load(std::memory_order_relaxed); }
+
+void set_mutant(Mutant mutant) { mutant_variable().store(mutant, std::memory_order_relaxed); }
+
+std::string_view name_of(Mutant mutant) {
+  for (const MutantName& entry : kMutantNames)
+    if (entry.mutant == mutant) return entry.name;
+  return "unknown";
+}
+
+bool parse(std::string_view name, Mutant* mutant) {
+  for (const MutantName& entry : kMutantNames) {
+    if (entry.name != name) continue;
+    *mutant = entry.mutant;
+    return true;
+  }
+  return false;
+}
+
+}  // namespace elider

@@ -1,0 +1,111 @@
+// Test points: named places in the engine where a test may run code or hold a thread, so that a race
+// is reproduced by naming it and never by sleeping. And mutants: deliberate defects that prove that the
+// checkers can fail.
+//
+//   ELIDER_TEST_POINT("occ.commit.after_lock");
+//   if (!ELIDER_MUTANT(kSkipReadValidation) && !valid) ...
+//
+// Both exist only in builds with ELIDER_TEST_POINTS=1 (presets dev, asan, tsan); elsewhere the first is
+// nothing and the second is `false`. Names: "area.step"; a point costs one relaxed load while no test
+// watches any point.
+// Thread safety: all.
+#pragma once
+
+#include <atomic>
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <string_view>
+
+#ifndef ELIDER_TEST_POINTS
+#define ELIDER_TEST_POINTS 0
+#endif
+
+#if ELIDER_TEST_POINTS
+#define ELIDER_TEST_POINT(name) ::elider::TestPoints::reach(name)
+#define ELIDER_MUTANT(which) (::elider::active_mutant() == ::elider::Mutant::which)
+#else
+#define ELIDER_TEST_POINT(name) static_cast<void>(0)
+#define ELIDER_MUTANT(which) false
+#endif
+
+namespace elider {
+
+class TestPoints {
+ public:
+  static constexpr bool enabled() { return ELIDER_TEST_POINTS != 0; }
+
+  // From now on each thread that reaches the point runs `action` there. Replaces the point's action.
+  static void on(std::string name, std::function<void()> action);
+  // The point does nothing again. Threads that are inside its action finish it.
+  static void off(std::string_view name);
+  static void clear();  // off() for all
+  // How often the point was reached since it was given an action.
+  static uint64_t reached(std::string_view name);
+
+  // What ELIDER_TEST_POINT calls.
+  static void reach(const char* name) {
+    // relaxed: on() happens before the threads of a test run on to the point, or they may miss it.
+    if (watched_.load(std::memory_order_relaxed) != 0) [[unlikely]]
+      run(name);
+  }
+
+ private:
+  static void run(const char* name);
+  inline static std::atomic<int> watched_{0};
+};
+
+// Holds the first thread that reaches a test point until go(). One test, one stop, one scope:
+//
+//   TestStop stop("occ.commit.after_lock");
+//   std::thread writer([&] { ... commits ... });
+//   stop.wait_until_reached();
+//   ... the writer holds its locks now ...
+//   stop.go();
+//
+// Each wait ends the process with a message after `timeout`, so that a race that never comes about is a
+// failure and not a hang. While a point has a stop, it must have no other action.
+class TestStop {
+ public:
+  static constexpr std::chrono::milliseconds kTimeout{20000};
+
+  // Lets `pass_first` arrivals pass before it holds one.
+  explicit TestStop(std::string name, uint64_t pass_first = 0, std::chrono::milliseconds timeout = kTimeout);
+  ~TestStop();  // go(), and the point is free again
+
+  void wait_until_reached();
+  bool reached() const;  // a thread stands, or stood, at the point
+  void go();
+  // Holds it until another thread reaches `other`: go() is called there.
+  void go_at(std::string other);
+
+  TestStop(const TestStop&) = delete;
+  TestStop& operator=(const TestStop&) = delete;
+
+ private:
+  // Shared with the point's action: a thread may be on its way to it while the stop is destroyed.
+  struct State;
+  const std::shared_ptr<State> state_;
+  std::string go_at_;
+};
+
+// Each leaves out one step that serializability needs.
+enum class Mutant : uint32_t {
+  kNone,
+  kSkipReadValidation,  // "skip_read_validation": commits without looking at what it read
+  kKeepLeafVersion,     // "keep_leaf_version": an insert does not raise the leaf's version
+  kLateSnapshotRead,    // "late_snapshot_read": a reader reads at the number after its own
+  kIgnoreLockBit,       // "ignore_lock_bit": reads and validation do not mind a locked row
+  kSkipAbsentRead,      // "skip_absent_read": reads of absent keys are not tracked
+};
+
+// Takes the name from the environment variable ELIDER_MUTANT when first asked; a name that is none
+// ends the process. kNone in builds without test points.
+Mutant active_mutant();
+void set_mutant(Mutant mutant);
+std::string_view name_of(Mutant mutant);
+bool parse(std::string_view name, Mutant* mutant);
+
+}  // namespace elider

@@ -1,0 +1,256 @@
+#include "base/worker.h"
+
+#include <algorithm>
+#include <functional>
+
+#include "base/spin.h"
+#include "base/test_points.h"
+
+namespace elider {
+
+namespace {
+
+// The argument of a retired piece of memory: its size, and above it its part.
+constexpr unsigned kPartShift = 56;
+
+void free_retired(Worker& worker, void* object, uint64_t argument) {
+  const uint64_t bytes = argument & ((uint64_t{1} << kPartShift) - 1);
+  worker.free(object, bytes, static_cast<MemoryPart>(argument >> kPartShift));
+}
+
+}  // namespace
+
+Worker::Worker(Workers& workers, Memory& memory, uint32_t id, uint64_t seed)
+    : bytes_per_weight_(memory.chunk_bytes() < kLargestClassBytes ? kBytesPerWeightSmall : kBytesPerWeight),
+      workers_(workers),
+      id_(id),
+      random_(seed),
+      memory_(memory) {}
+
+void Worker::wait_until_unclaimed() {
+  do {
+    announced_.store(kOutside, std::memory_order_release);
+    Spin spin;
+    while (claimed_.load(std::memory_order_acquire)) spin.wait();
+    announce();
+  } while (claimed_.load(std::memory_order_acquire));
+}
+
+void Worker::retire_memory(void* object, size_t bytes, MemoryPart part) {
+  countdown_ -= static_cast<int64_t>(bytes) / bytes_per_weight_;
+  retire(&free_retired, object, bytes | static_cast<uint64_t>(part) << kPartShift);
+}
+
+// At the end of a stay inside. Bounded work, but enough: for 256 objects retired it comes by once and again
+// after each further leave() while there is something to reclaim, 128 objects a time.
+void Worker::maintain() {
+  countdown_ = kCountdown;
+  if (retired_.empty() && workers_.orphans_.empty()) return;
+  // Nothing read so far is used any more, and the former announcement would hold back the epoch.
+  announce();
+  // Where another worker has advanced the epoch since the last time, that is enough.
+  const uint64_t epoch = workers_.epoch();
+  if (epoch == epoch_looked_after_) {
+    workers_.try_advance();
+    epoch_looked_after_ = workers_.epoch();
+  } else {
+    epoch_looked_after_ = epoch;
+  }
+  size_t reclaimed = workers_.reclaim_own(*this, kReclaimsPerLeave);
+  if (!workers_.orphans_.empty()) reclaimed += workers_.reclaim_orphans(*this, kReclaimsPerLeave);
+  if (reclaimed >= kReclaimsPerLeave) countdown_ = 1;
+}
+
+Workers::Workers(Memory& memory, uint32_t workers_max, uint64_t seed)
+    : memory_(memory), workers_max_(workers_max), seed_(seed), slots_(new std::atomic<Worker*>[workers_max] {}) {
+  ELIDER_CHECK(workers_max >= 1, "a database has at least one worker");
+  prepare_asymmetric_fence();
+  epoch_->store(kFirstEpoch, std::memory_order_release);
+  free_ids_.resize(workers_max);
+  for (uint32_t id = 0; id < workers_max; ++id) free_ids_[id] = id;  // ascending: a heap already
+}
+
+Workers::~Workers() {
+  Worker* worker = acquire();
+  if (worker == nullptr) worker = at(0);  // all are in use, by threads that will not come back
+  for (uint32_t id = 0; id < ids_used_max(); ++id) {
+    ELIDER_CHECK(!at(id)->inside(), "no transaction runs when its database closes");
+    orphan(*at(id));
+  }
+  worker->inside_ = true;
+  // Every grace period is over. What a callback retires joins the queue.
+  epoch_->store(~uint64_t{0} >> 1, std::memory_order_release);
+  while (!orphans_.empty()) {
+    epoch_->fetch_add(kGraceEpochs, std::memory_order_acq_rel);
+    reclaim_orphans(*worker, ~size_t{0});
+    orphan(*worker);
+  }
+  for (uint32_t id = 0; id < ids_used_max(); ++id) delete at(id);
+}
+
+Worker* Workers::acquire() {
+  std::lock_guard lock(mutex_);
+  if (free_ids_.empty()) return nullptr;
+  std::pop_heap(free_ids_.begin(), free_ids_.end(), std::greater<>());
+  const uint32_t id = free_ids_.back();
+  free_ids_.pop_back();
+  Worker* worker = at(id);
+  if (worker == nullptr) {
+    uint64_t state = seed_ + id;
+    worker = new Worker(*this, memory_, id, splitmix64(state));
+    slots_[id].store(worker, std::memory_order_release);
+  }
+  if (id >= ids_used_max()) ids_used_max_.store(id + 1, std::memory_order_release);
+  in_use_.fetch_add(1, std::memory_order_relaxed);
+  return worker;
+}
+
+void Workers::release(Worker* worker) {
+  ELIDER_CHECK(!worker->inside(), "a worker is given back after leave()");
+  if (!worker->retired_.empty()) {
+    worker->enter();  // keeps collect() off the list
+    orphan(*worker);
+    worker->inside_ = false;
+    worker->announced_.store(Worker::kOutside, std::memory_order_release);
+  }
+  worker->memory_.flush();
+  std::lock_guard lock(mutex_);
+  free_ids_.push_back(worker->id());
+  std::push_heap(free_ids_.begin(), free_ids_.end(), std::greater<>());
+  in_use_.fetch_sub(1, std::memory_order_relaxed);
+}
+
+bool Workers::all_announced(uint64_t epoch) const {
+  const uint32_t count = ids_used_max();
+  for (uint32_t id = 0; id < count; ++id) {
+    // acquire: pairs with the releases of enter() and leave(): what was done inside has been done.
+    const uint64_t announced = at(id)->announced_.load(std::memory_order_acquire);
+    if (announced != Worker::kOutside && announced != epoch) return false;
+  }
+  return true;
+}
+
+bool Workers::try_advance() {
+  if (advancing_->exchange(true, std::memory_order_acquire)) return false;
+  const uint64_t epoch = epoch_->load(std::memory_order_acquire);
+  // The first look is free and mostly finds the one that is in the way. The fence pairs with
+  // light_fence() in Worker::announce: a worker that the second look misses reads after the fence.
+  bool advanced = false;
+  if (all_announced(epoch)) {
+    heavy_fence();
+    ELIDER_TEST_POINT("worker.advance.after_fence");
+    if (all_announced(epoch)) {
+      epoch_->store(epoch + 1, std::memory_order_release);
+      advanced = true;
+    }
+  }
+  advancing_->store(false, std::memory_order_release);
+  return advanced;
+}
+
+size_t Workers::reclaim_own(Worker& worker, size_t objects_max) {
+  RetiredList& list = worker.retired_;
+  const uint64_t now = epoch();
+  size_t count = 0;
+  while (count < objects_max && !list.empty() && list.front().epoch + kGraceEpochs <= now) {
+    const Retired retired = list.front();  // a copy: the callback may retire more
+    list.pop();
+    retired.reclaim(worker, retired.object, retired.argument);
+    ++count;
+  }
+  return count;
+}
+
+// Callbacks take latches and retire, so they run outside the lock, a few at a time.
+size_t Workers::reclaim_orphans(Worker& worker, size_t objects_max) {
+  const uint64_t now = epoch();
+  size_t count = 0;
+  while (count < objects_max) {
+    std::array<Retired, 32> due;
+    size_t due_count = 0;
+    {
+      std::lock_guard lock(orphans_mutex_);
+      const size_t wanted = std::min(due.size(), objects_max - count);
+      while (due_count < wanted && !orphans_.empty() && orphans_.front().epoch + kGraceEpochs <= now) {
+        due[due_count++] = orphans_.front();
+        orphans_.pop();
+      }
+    }
+    for (size_t i = 0; i < due_count; ++i) due[i].reclaim(worker, due[i].object, due[i].argument);
+    if (due_count == 0) break;
+    count += due_count;
+  }
+  return count;
+}
+
+void Workers::orphan(Worker& worker) {
+  if (worker.retired_.empty()) return;
+  std::lock_guard lock(orphans_mutex_);
+  if (orphans_.empty()) {
+    orphans_.swap(worker.retired_);
+    return;
+  }
+  for (; !worker.retired_.empty(); worker.retired_.pop()) orphans_.push(worker.retired_.front());
+}
+
+void Workers::orphan_idle(const Worker& except) {
+  const uint32_t count = ids_used_max();
+  std::vector<Worker*> claimed;
+  for (uint32_t id = 0; id < count; ++id) {
+    Worker* const worker = at(id);
+    if (worker == &except || worker->retired_.empty()) continue;
+    worker->claimed_.store(true, std::memory_order_release);
+    claimed.push_back(worker);
+  }
+  if (claimed.empty()) return;
+  // Pairs with light_fence() in Worker::announce: either the announcement is seen here, or the claim there.
+  heavy_fence();
+  for (Worker* const worker : claimed) {
+    if (worker->announced_.load(std::memory_order_acquire) == Worker::kOutside) orphan(*worker);
+    worker->claimed_.store(false, std::memory_order_release);
+  }
+}
+
+void Workers::collect() {
+  // One object may be retired three times on its way (unlinked, then freed, with the node it was in), so
+  // this many rounds empty the lists where nobody else is running, and bound the work where others are.
+  constexpr int kRoundsMax = 64;
+  constexpr int kRoundsStalledMax = 8;
+  std::lock_guard one_at_a_time(collect_mutex_);
+  Worker* const worker = acquire();
+  if (worker == nullptr) return;
+  int stalled = 0;
+  for (int round = 0; round < kRoundsMax && stalled < kRoundsStalledMax; ++round) {
+    worker->enter();
+    orphan_idle(*worker);
+    const bool advanced = try_advance();
+    worker->announce();
+    const size_t reclaimed = reclaim_own(*worker, ~size_t{0}) + reclaim_orphans(*worker, ~size_t{0});
+    worker->countdown_ = Worker::kCountdown;
+    worker->leave();
+    if (retired_objects() == 0) break;
+    stalled = advanced || reclaimed != 0 ? 0 : stalled + 1;
+    if (stalled != 0) ::sched_yield();
+  }
+  release(worker);
+}
+
+uint64_t Workers::retired_objects() const {
+  uint64_t sum = orphans_.size();
+  const uint32_t count = ids_used_max();
+  for (uint32_t id = 0; id < count; ++id) sum += at(id)->retired_.size();
+  return sum;
+}
+
+uint64_t Workers::oldest_entered_ns() const {
+  uint64_t oldest = ~uint64_t{0};
+  const uint32_t count = ids_used_max();
+  for (uint32_t id = 0; id < count; ++id) {
+    const Worker& worker = *at(id);
+    if (worker.announced_.load(std::memory_order_acquire) == Worker::kOutside) continue;
+    oldest = std::min(oldest, worker.entered_ticks_.load(std::memory_order_relaxed));
+  }
+  return oldest == ~uint64_t{0} ? 0 : clock_.ns_of(oldest);
+}
+
+}  // namespace elider

@@ -1,0 +1,319 @@
+#include "base/worker.h"
+
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <functional>
+#include <thread>
+#include <vector>
+
+#include "base/spin.h"
+#include "base/test_points.h"
+
+namespace elider {
+namespace {
+
+constexpr auto kPart = MemoryPart::kRows;
+
+// A retired object that counts its reclamation.
+void count_reclaim(Worker&, void* object, uint64_t argument) { *static_cast<uint64_t*>(object) += argument; }
+
+struct WorkerTest : testing::Test {
+  // What callbacks count; they stand first, because the last callbacks run when `workers` is destroyed.
+  uint64_t reclaimed = 0;
+  uint64_t late = 0;
+  Memory memory;
+  Workers workers{memory, 16, 1};
+
+  // One stay inside that retires nothing.
+  static void pass(Worker& worker) {
+    worker.enter();
+    worker.leave();
+  }
+};
+
+TEST_F(WorkerTest, IdsAreUniqueLowAndUsedAgain) {
+  Worker* a = workers.acquire();
+  Worker* b = workers.acquire();
+  EXPECT_EQ(a->id(), 0u);
+  EXPECT_EQ(b->id(), 1u);
+  EXPECT_EQ(workers.in_use(), 2u);
+  workers.release(a);
+  Worker* c = workers.acquire();
+  EXPECT_EQ(c->id(), 0u);
+  EXPECT_EQ(workers.ids_used_max(), 2u);
+  workers.release(b);
+  workers.release(c);
+  EXPECT_EQ(workers.in_use(), 0u);
+}
+
+TEST_F(WorkerTest, AcquireGivesNullWhenAllAreInUse) {
+  std::vector<Worker*> all;
+  for (int i = 0; i < 16; ++i) all.push_back(workers.acquire());
+  EXPECT_EQ(workers.acquire(), nullptr);
+  workers.collect();  // does nothing, and does not hang
+  for (Worker* worker : all) workers.release(worker);
+  EXPECT_NE(workers.acquire(), nullptr);
+}
+
+TEST_F(WorkerTest, NothingIsReclaimedWhileAReaderIsInside) {
+  Worker* reader = workers.acquire();
+  Worker* writer = workers.acquire();
+  reader->enter();
+  for (int i = 0; i < 10000; ++i) {
+    writer->enter();
+    writer->retire(&count_reclaim, &reclaimed, 1);
+    writer->leave();
+  }
+  workers.collect();
+  EXPECT_EQ(reclaimed, 0u);
+  EXPECT_EQ(workers.retired_objects(), 10000u);
+  reader->leave();
+  workers.collect();
+  EXPECT_EQ(reclaimed, 10000u);
+  EXPECT_EQ(workers.retired_objects(), 0u);
+}
+
+TEST_F(WorkerTest, AReaderThatEntersLaterHoldsOnlyLaterObjects) {
+  Worker* reader = workers.acquire();
+  Worker* writer = workers.acquire();
+  writer->enter();
+  writer->retire(&count_reclaim, &reclaimed, 1);
+  writer->leave();
+  for (int i = 0; i < 3; ++i) workers.collect();
+  reader->enter();
+  writer->enter();
+  writer->retire(&count_reclaim, &late, 1);
+  writer->leave();
+  workers.collect();
+  EXPECT_EQ(reclaimed, 1u);
+  EXPECT_EQ(late, 0u);
+  reader->leave();
+}
+
+TEST_F(WorkerTest, WorkersReclaimByThemselvesAndStayBounded) {
+  Worker* worker = workers.acquire();
+  uint64_t waiting_max = 0;
+  for (int i = 0; i < 100000; ++i) {
+    worker->enter();
+    for (int k = 0; k < i % 7; ++k) worker->retire(&count_reclaim, &reclaimed, 1);
+    worker->leave();
+    waiting_max = std::max(waiting_max, workers.retired_objects());
+  }
+  EXPECT_LE(waiting_max, 2500u);
+  EXPECT_GE(reclaimed, 290000u);
+}
+
+TEST_F(WorkerTest, LargeObjectsAreReclaimedSooner) {
+  Worker* worker = workers.acquire();
+  for (int i = 0; i < 10000; ++i) {
+    worker->enter();
+    void* object = worker->allocate(100000, kPart);
+    ASSERT_NE(object, nullptr);
+    worker->retire_memory(object, 100000, kPart);
+    worker->leave();
+  }
+  EXPECT_LE(memory.reserved_bytes(), uint64_t{8} << 20);
+}
+
+TEST_F(WorkerTest, CallbacksRetireFurtherObjectsInOrder) {
+  Worker* worker = workers.acquire();
+  static std::vector<int> order;
+  order.clear();
+  worker->enter();
+  worker->retire(
+      [](Worker& w, void* memory_of_node, uint64_t) {
+        EXPECT_TRUE(w.inside());
+        order.push_back(1);
+        w.retire(
+            [](Worker& v, void* node, uint64_t) {
+              order.push_back(2);
+              v.free(node, 64, kPart);
+            },
+            memory_of_node, 0);
+      },
+      worker->allocate(64, kPart), 0);
+  worker->leave();
+  workers.collect();
+  EXPECT_EQ(order, (std::vector<int>{1, 2}));
+  EXPECT_EQ(memory.used_bytes(), 0u);
+}
+
+TEST_F(WorkerTest, AReleasedWorkersObjectsAreReclaimedByOthers) {
+  Worker* other = workers.acquire();
+  Worker* leaving = workers.acquire();
+  leaving->enter();
+  for (int i = 0; i < 100; ++i) leaving->retire(&count_reclaim, &reclaimed, 1);
+  leaving->leave();
+  workers.release(leaving);
+  EXPECT_EQ(workers.retired_objects(), 100u);
+  for (int i = 0; i < 4 * 5000; ++i) pass(*other);
+  EXPECT_EQ(reclaimed, 100u);
+}
+
+TEST_F(WorkerTest, CollectEmptiesTheListOfAWorkerThatIsIdle) {
+  Worker* idle = workers.acquire();
+  idle->enter();
+  idle->retire(&count_reclaim, &reclaimed, 1);
+  idle->leave();
+  workers.collect();
+  EXPECT_EQ(reclaimed, 1u);
+  pass(*idle);
+}
+
+TEST(Workers, DestructorReclaimsEverythingInOrder) {
+  Memory memory;
+  static std::vector<uint64_t> order;
+  order.clear();
+  {
+    Workers workers(memory, 4, 1);
+    Worker* worker = workers.acquire();
+    worker->enter();
+    for (uint64_t i = 0; i < 100; ++i) {
+      worker->retire(
+          [](Worker& w, void* object, uint64_t argument) {
+            order.push_back(argument);
+            w.retire([](Worker& v, void* o, uint64_t) { v.free(o, 100, kPart); }, object, 0);
+          },
+          worker->allocate(100, kPart), i);
+    }
+    worker->leave();
+  }
+  ASSERT_EQ(order.size(), 100u);
+  for (uint64_t i = 0; i < 100; ++i) EXPECT_EQ(order[i], i);
+  EXPECT_EQ(memory.used_bytes(), 0u);
+}
+
+TEST_F(WorkerTest, TheOldestStayInsideIsTimed) {
+  EXPECT_EQ(workers.oldest_entered_ns(), 0u);
+  Worker* first = workers.acquire();
+  Worker* second = workers.acquire();
+  const uint64_t before = now_ns();
+  first->enter();
+  const uint64_t after = now_ns();
+  while (now_ns() < after + 20000000) pass(*second);
+  second->enter();
+  const uint64_t oldest = workers.oldest_entered_ns();
+  EXPECT_GE(oldest + 2000000, before);
+  EXPECT_LE(oldest, after + 2000000);
+  first->leave();
+  EXPECT_GE(workers.oldest_entered_ns(), oldest + 10000000);
+  second->leave();
+  EXPECT_EQ(workers.oldest_entered_ns(), 0u);
+}
+
+TEST_F(WorkerTest, AReaderThatEntersAtTheFenceIsNotOverlooked) {
+  if (!TestPoints::enabled()) GTEST_SKIP() << "built without test points";
+  // The advance has looked once and fenced; a reader enters now, and an object it sees is retired. However
+  // often the epoch moves on, the object stays until the reader leaves.
+  Worker* reader = workers.acquire();
+  Worker* writer = workers.acquire();
+  writer->enter();
+  writer->retire(&count_reclaim, &reclaimed, 0);  // or collect() would have nothing to do
+  writer->leave();
+  TestStop stop("worker.advance.after_fence");
+  std::thread collector([&] { workers.collect(); });
+  stop.wait_until_reached();
+  reader->enter();
+  writer->enter();
+  writer->retire(&count_reclaim, &reclaimed, 1);
+  writer->leave();
+  stop.go();
+  collector.join();
+  workers.collect();
+  EXPECT_EQ(reclaimed, 0u);
+  reader->leave();
+  workers.collect();
+  EXPECT_EQ(reclaimed, 1u);
+}
+
+// A shared cell that readers follow and writers replace; threads join and leave all the time. A reclaimed
+// object is overwritten, so a reader that sees the mark has found a broken grace period (and ASan or
+// TSan find it too).
+class Churn {
+ public:
+  static constexpr uint64_t kAlive = 0x600d600d600d600d, kDead = 0xdeaddeaddeaddead;
+  struct Object {
+    uint64_t mark;
+    uint64_t filler[7];
+  };
+
+  Churn() : workers_(memory_, 8, 7) {}
+
+  void run(int threads, int joins, int stays) {
+    std::vector<std::thread> running;
+    for (int t = 0; t < threads; ++t) {
+      running.emplace_back([=, this] {
+        for (int j = 0; j < joins; ++j) join_once(stays);
+      });
+    }
+    std::thread collector([&] {
+      while (!stop_.load()) {
+        workers_.collect();
+        std::this_thread::yield();
+      }
+    });
+    for (std::thread& thread : running) thread.join();
+    stop_.store(true);
+    collector.join();
+    for (auto& cell : cells_) delete_now(cell.load());
+    workers_.collect();
+    EXPECT_EQ(workers_.retired_objects(), 0u);
+    EXPECT_EQ(broken_.load(), 0u);
+    EXPECT_EQ(memory_.used_bytes(), 0u);
+  }
+
+ private:
+  void join_once(int stays) {
+    Worker* worker = workers_.acquire();
+    for (int i = 0; i < stays; ++i) {
+      worker->enter();
+      for (int k = 0; k < 4; ++k) step(*worker);
+      worker->leave();
+    }
+    workers_.release(worker);
+  }
+
+  void step(Worker& worker) {
+    std::atomic<Object*>& cell = cells_[worker.random().below(cells_.size())];
+    if (worker.random().one_in(3)) {
+      auto* fresh = static_cast<Object*>(worker.allocate(sizeof(Object), kPart));
+      fresh->mark = kAlive;
+      Object* old = cell.exchange(fresh, std::memory_order_acq_rel);
+      if (old != nullptr) worker.retire(&reclaim, old, 0);
+    } else {
+      const Object* object = cell.load(std::memory_order_acquire);
+      if (object == nullptr) return;
+      for (int spin = 0; spin < 10; ++spin) {
+        if (object->mark != kAlive) broken_.fetch_add(1);
+        pause();
+      }
+    }
+  }
+
+  static void reclaim(Worker& worker, void* object, uint64_t) {
+    static_cast<Object*>(object)->mark = kDead;
+    worker.free(object, sizeof(Object), kPart);
+  }
+
+  void delete_now(Object* object) {
+    if (object == nullptr) return;
+    Worker* worker = workers_.acquire();
+    worker->free(object, sizeof(Object), kPart);
+    workers_.release(worker);
+  }
+
+  Memory memory_;
+  Workers workers_;
+  std::array<std::atomic<Object*>, 8> cells_{};
+  std::atomic<uint64_t> broken_{0};
+  std::atomic<bool> stop_{false};
+};
+
+TEST(WorkersStress, ThreadsThatJoinAndLeaveNeverSeeReclaimedObjects) {
+  Churn churn;
+  churn.run(4, 40, 500);
+}
+
+}  // namespace
+}  // namespace elider

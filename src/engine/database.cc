@@ -1,0 +1,144 @@
+#include "elider/database.h"
+
+#include "engine/engine.h"
+
+namespace elider {
+
+// -- ActiveTransaction -------------------------------------------------------------------------------------
+
+ActiveTransaction::ActiveTransaction(ActiveTransaction&& other) noexcept
+    : session_(std::exchange(other.session_, nullptr)), txn_(std::exchange(other.txn_, nullptr)) {}
+
+ActiveTransaction& ActiveTransaction::operator=(ActiveTransaction&& other) noexcept {
+  if (this != &other) {
+    rollback();
+    session_ = std::exchange(other.session_, nullptr);
+    txn_ = std::exchange(other.txn_, nullptr);
+  }
+  return *this;
+}
+
+ActiveTransaction::~ActiveTransaction() { rollback(); }
+
+Status ActiveTransaction::commit() {
+  if (session_ == nullptr) return Status(Code::kFinished, "the transaction has ended");
+  txn_ = nullptr;
+  return std::exchange(session_, nullptr)->commit_active();
+}
+
+void ActiveTransaction::rollback() {
+  if (session_ == nullptr) return;
+  txn_ = nullptr;
+  std::exchange(session_, nullptr)->rollback_active();
+}
+
+// -- Transaction's untyped whole rows --------------------------------------------------------------------------
+
+namespace {
+Status wrong_row_size(const TableRef& table, size_t bytes) {
+  return Status::invalid_argument("table '" + table.schema().name + "': a row of " + std::to_string(bytes) + " bytes was given; its rows have " +
+                                  std::to_string(table.schema().row_bytes));
+}
+}  // namespace
+
+Status Transaction::insert(const TableRef& table, Key key, std::span<const std::byte> row) {
+  if (table && row.size() != table.schema().row_bytes) return wrong_row_size(table, row.size());
+  return do_insert(table, key, row.data());
+}
+Status Transaction::put(const TableRef& table, Key key, std::span<const std::byte> row) {
+  if (table && row.size() != table.schema().row_bytes) return wrong_row_size(table, row.size());
+  return do_put(table, key, row.data());
+}
+
+// -- Database ------------------------------------------------------------------------------------------------------
+
+namespace {
+
+Status check_options(const Options& options) {
+  constexpr uint64_t kLimitMin = 4u << 20;
+  if (options.memory_limit_bytes != 0 && options.memory_limit_bytes < kLimitMin)
+    return Status::invalid_argument("Options::memory_limit_bytes is " + std::to_string(options.memory_limit_bytes) + "; it is 0 (no limit) or at least " +
+                                    std::to_string(kLimitMin));
+  if (options.workers_max < 1 || options.workers_max > 4096)
+    return Status::invalid_argument("Options::workers_max is " + std::to_string(options.workers_max) + "; its range is 1 to 4096");
+  if (options.block_threshold_bytes < 64 || options.block_threshold_bytes > kRowBytesMax)
+    return Status::invalid_argument("Options::block_threshold_bytes is " + std::to_string(options.block_threshold_bytes) + "; its range is 64 to " +
+                                    std::to_string(kRowBytesMax));
+  return {};
+}
+
+}  // namespace
+
+Result<Database> Database::open(const Options& options) {
+  if (Status status = check_options(options); !status.ok()) return status;
+  for (const detail::Combination& combination : detail::registry()) {
+    if (options.sync != SyncPolicy::kAutomatic && options.sync != combination.sync) continue;
+    if (options.protocol == combination.protocol) return Database(combination.make(options));
+  }
+  return Status::invalid_argument("Options: no engine has sync policy '" + std::string(name_of(options.sync)) + "' with protocol '" +
+                                  std::string(name_of(options.protocol)) + "'");
+}
+
+Database::Database() = default;
+Database::Database(std::unique_ptr<detail::Engine> engine) : engine_(std::move(engine)) {}
+Database::Database(Database&&) noexcept = default;
+Database& Database::operator=(Database&&) noexcept = default;
+Database::~Database() = default;
+
+Result<TableRef> Database::create_table(const Schema& schema) { return engine_->create_table(schema); }
+std::vector<TableRef> Database::tables() const { return engine_->tables(); }
+
+Result<TableRef> Database::find_table(std::string_view name, uint32_t row_bytes) const {
+  detail::TableBase* table = engine_->find_table(name);
+  if (table == nullptr) return Status(Code::kNotFound, "no table is named '" + std::string(name) + "'");
+  if (row_bytes != 0 && row_bytes != table->schema().row_bytes)
+    return Status(Code::kSchemaMismatch, "table '" + std::string(name) + "' has rows of " + std::to_string(table->schema().row_bytes) +
+                                             " bytes, the struct has " + std::to_string(row_bytes));
+  return TableRef(table);
+}
+
+Result<IndexRef> Database::find_index(const TableRef& table, std::string_view name) const {
+  if (!table) return Status::invalid_argument("index '" + std::string(name) + "' is asked for of no table");
+  const auto& indexes = table.schema().indexes;
+  for (uint32_t i = 0; i < indexes.size(); ++i)
+    if (indexes[i].name == name) return IndexRef{table, i};
+  return Status(Code::kNotFound, "table '" + table.schema().name + "' has no index named '" + std::string(name) + "'");
+}
+
+Result<ColumnsRef> Database::columns(const TableRef& table, std::span<const std::string> names) const {
+  if (!table) return Status::invalid_argument("columns are asked for of no table");
+  const auto& columns = table.schema().columns;
+  uint64_t wanted = 0;
+  for (const std::string& name : names) {
+    size_t i = 0;
+    while (i < columns.size() && columns[i].name != name) ++i;
+    if (i == columns.size()) return Status::invalid_argument("table '" + table.schema().name + "' has no column named '" + name + "'");
+    wanted |= uint64_t{1} << i;
+  }
+  return ColumnsRef(&table.base()->layout().of_columns(wanted));
+}
+
+Status Database::run_procedure(FunctionRef<Status(Transaction&)> procedure, const RunPolicy& policy, bool read_only) {
+  return engine_->run(procedure, policy, read_only);
+}
+
+Result<ActiveTransaction> Database::begin() {
+  detail::Session* session;
+  Transaction* txn;
+  if (Status status = engine_->begin(false, &session, &txn); !status.ok()) return status;
+  return ActiveTransaction(session, txn);
+}
+Result<ActiveTransaction> Database::begin_read_only() {
+  detail::Session* session;
+  Transaction* txn;
+  if (Status status = engine_->begin(true, &session, &txn); !status.ok()) return status;
+  return ActiveTransaction(session, txn);
+}
+
+uint32_t Database::procedure_id(std::string_view name) { return engine_->procedure_id(name); }
+Statistics Database::statistics() const { return engine_->statistics(); }
+SyncPolicy Database::sync() const { return engine_->sync(); }
+void Database::collect_garbage() { engine_->collect_garbage(); }
+Status Database::verify() { return engine_->verify(); }
+
+}  // namespace elider

@@ -1,0 +1,69 @@
+// Engine: what a Database forwards to: one virtual face over every shipped combination of sync policy
+// and protocol. Registry: the combinations of this library, by name.
+//
+// Thread safety: as Database's.
+#pragma once
+
+#include <memory>
+#include <shared_mutex>
+#include <span>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "elider/database.h"
+#include "storage/table.h"
+
+namespace elider::detail {
+
+// A transaction context that is lent out: to a thread, or to an ActiveTransaction.
+class Session {
+ public:
+  virtual ~Session() = default;
+  // For ActiveTransaction. Ends the transaction and gives the session back.
+  virtual Status commit_active() = 0;
+  virtual void rollback_active() = 0;
+};
+
+class Engine {
+ public:
+  virtual ~Engine() = default;
+
+  virtual Status run(FunctionRef<Status(Transaction&)> procedure, const RunPolicy& policy, bool read_only) = 0;
+  // A session with a transaction that has begun.
+  virtual Status begin(bool read_only, Session** session, Transaction** txn) = 0;
+
+  virtual Result<TableRef> create_table(const Schema& schema) = 0;
+  virtual TableBase* find_table(std::string_view name) const = 0;
+  virtual std::vector<TableRef> tables() const = 0;
+
+  virtual uint32_t procedure_id(std::string_view name) = 0;
+  virtual Statistics statistics() const = 0;
+  virtual SyncPolicy sync() const = 0;
+  virtual void collect_garbage() = 0;
+  virtual Status verify() = 0;
+
+  // Stored procedures, the same for every combination (stored_procedures.cc).
+  Status register_procedure(Procedure procedure);
+  std::shared_ptr<const Procedure> find_procedure(std::string_view name) const;
+  std::vector<std::pair<std::string, std::vector<Parameter>>> procedures() const;
+
+ private:
+  mutable std::shared_mutex procedures_mutex_;  // guards procedures_
+  std::unordered_map<std::string, std::shared_ptr<const Procedure>> procedures_;
+};
+
+// One shipped combination.
+struct Combination {
+  SyncPolicy sync;
+  Protocol protocol;
+  std::unique_ptr<Engine> (*make)(const Options& options);
+};
+// All of them; the first is what kAutomatic chooses where nothing better is known.
+std::span<const Combination> registry();
+
+std::unique_ptr<Engine> make_occ_optimistic(const Options& options);
+std::unique_ptr<Engine> make_occ_latched(const Options& options);
+std::unique_ptr<Engine> make_occ_single_threaded(const Options& options);
+
+}  // namespace elider::detail

@@ -1,0 +1,195 @@
+// EngineOf: the engine under one sync policy: catalog, sessions, the retry loop, statistics.
+#pragma once
+
+#include <chrono>
+#include <exception>
+#include <mutex>
+#include <shared_mutex>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "base/clock.h"
+#include "engine/engine.h"
+#include "engine/session.h"
+
+namespace elider::detail {
+
+uint64_t next_database_id();
+// Waits before the next attempt, by the policy; false if the deadline passes, or the attempts are used up.
+bool wait_before_retry(const RunPolicy& policy, uint32_t attempt, uint64_t begin_ns, Random& random);
+
+template <class Sync>
+class EngineOf final : public Engine {
+ public:
+  EngineOf(const Options& options, SyncPolicy sync)
+      : sync_(sync), memory_(options.memory_limit_bytes, options.huge_pages), store_(memory_, options, next_database_id()),
+        pool_(std::make_shared<SessionPool<Sync>>(store_)) {}
+  // The workers reclaim through tables and indexes: they go first (declared last).
+  ~EngineOf() override = default;
+
+  Status run(FunctionRef<Status(Transaction&)> procedure, const RunPolicy& policy, bool read_only) override;
+  Status begin(bool read_only, Session** session, Transaction** txn) override;
+  Result<TableRef> create_table(const Schema& schema) override;
+  TableBase* find_table(std::string_view name) const override;
+  std::vector<TableRef> tables() const override;
+  uint32_t procedure_id(std::string_view name) override { return store_.procedures.id(name); }
+  Statistics statistics() const override;
+  SyncPolicy sync() const override { return sync_; }
+  void collect_garbage() override;
+  Status verify() override;
+
+ private:
+  using TableType = txn::Table<Sync>;
+
+  SessionOf<Sync>* session_of_thread();
+  template <class Txn>
+  Status attempts(SessionOf<Sync>& session, Txn& txn, FunctionRef<Status(Transaction&)> procedure, const RunPolicy& policy);
+  template <class Txn>
+  Status attempt(Txn& txn, FunctionRef<Status(Transaction&)> procedure);
+  Status refuse_session() const {
+    if constexpr (!Sync::kConcurrent) return Status::invalid_argument("a single-threaded database has a transaction open in another thread");
+    return Status(Code::kMemoryLimit, "more transactions are open than Options::workers_max allows (" + std::to_string(store_.options.workers_max) + ")");
+  }
+
+  // -- engine_inside.h
+  Status verify_table(TableType& table, SessionOf<Sync>& session);
+
+  const SyncPolicy sync_;
+  Memory memory_;
+  mutable std::shared_mutex catalog_mutex_;  // guards tables_
+  std::vector<std::unique_ptr<TableType>> tables_;
+  txn::Store store_;
+  std::shared_ptr<SessionPool<Sync>> pool_;
+};
+
+// -- transactions ----------------------------------------------------------------------------------------
+
+template <class Sync>
+SessionOf<Sync>* EngineOf<Sync>::session_of_thread() {
+  auto* session = static_cast<SessionOf<Sync>*>(thread_session(store_.id));
+  if (session == nullptr) [[unlikely]] {
+    session = pool_->take();
+    if (session != nullptr) keep_thread_session(store_.id, pool_, session);
+    return session;
+  }
+  return session->busy ? pool_->take() : session;  // a transaction within a transaction
+}
+
+template <class Sync>
+Status EngineOf<Sync>::run(FunctionRef<Status(Transaction&)> procedure, const RunPolicy& policy, bool read_only) {
+  if (!pool_->may_begin()) [[unlikely]] return refuse_session();
+  SessionOf<Sync>* session = session_of_thread();
+  if (session == nullptr) [[unlikely]] {
+    pool_->finished();
+    return refuse_session();
+  }
+  session->busy = true;
+  Status status = read_only ? attempts(*session, session->snapshot, procedure, policy) : attempts(*session, session->occ, procedure, policy);
+  session->busy = false;
+  pool_->finished();
+  if (session != thread_session(store_.id)) [[unlikely]] pool_->give_back(session);
+  return status;
+}
+
+template <class Sync>
+template <class Txn>
+Status EngineOf<Sync>::attempts(SessionOf<Sync>& session, Txn& txn, FunctionRef<Status(Transaction&)> procedure, const RunPolicy& policy) {
+  const uint64_t begin_ns = policy.deadline_us != 0 ? now_ns() : 0;
+  for (uint32_t number = 1;; ++number) {
+    session.worker.enter();
+    txn.begin(number, policy.procedure_id);
+    Status status = attempt(txn, procedure);
+    session.worker.leave();
+    if (!status.retryable()) [[likely]] return status;
+    if (!wait_before_retry(policy, number, begin_ns, session.worker.random())) {
+      session.counters.procedures[policy.procedure_id].aborts[static_cast<size_t>(Cause::kDeadline)].add(1);
+      return Status(Code::kDeadline, "given up after " + std::to_string(number) + " attempts; the last one: " + status.message());
+    }
+  }
+}
+
+template <class Sync>
+template <class Txn>
+Status EngineOf<Sync>::attempt(Txn& txn, FunctionRef<Status(Transaction&)> procedure) {
+  Status status;
+  Cause cause = Cause::kUser;
+  try {
+    status = procedure(txn);
+    if (status.ok()) [[likely]] return txn.commit();
+  } catch (const std::exception& error) {
+    status = Status(Code::kProcedureThrew, std::string("the procedure threw: ") + error.what());
+    cause = Cause::kException;
+  } catch (...) {
+    status = Status(Code::kProcedureThrew, "the procedure threw what is no std::exception");
+    cause = Cause::kException;
+  }
+  // What it made of rows that never stood together means nothing: run it again.
+  if (!txn.doom().ok()) {
+    status = txn.doom();
+    cause = status.cause();
+  } else if (!txn.reads_hold()) {
+    status = Status(Code::kConflict, Cause::kReadChanged);
+    cause = Cause::kReadChanged;
+  }
+  txn.rollback(cause);
+  return status;
+}
+
+template <class Sync>
+Status EngineOf<Sync>::begin(bool read_only, Session** lent, Transaction** txn) {
+  if (!pool_->may_begin()) return refuse_session();
+  SessionOf<Sync>* session = pool_->take();
+  if (session == nullptr) {
+    pool_->finished();
+    return refuse_session();
+  }
+  session->busy = true;
+  session->read_only = read_only;
+  session->worker.enter();
+  if (read_only) session->snapshot.begin(1, 0);
+  else session->occ.begin(1, 0);
+  *lent = session;
+  *txn = read_only ? static_cast<Transaction*>(&session->snapshot) : &session->occ;
+  return {};
+}
+
+// -- catalog -------------------------------------------------------------------------------------------------
+
+template <class Sync>
+Result<TableRef> EngineOf<Sync>::create_table(const Schema& schema) {
+  if (Status status = storage::check_schema(schema); !status.ok()) return status;
+  std::unique_lock lock(catalog_mutex_);
+  for (const auto& table : tables_) {
+    if (table->schema().name != schema.name) continue;
+    const std::string what = storage::difference(table->schema(), schema);
+    if (what.empty()) return TableRef(table.get());
+    return Status(Code::kSchemaMismatch, "table '" + schema.name + "' is there with another schema: " + what);
+  }
+  if (tables_.size() >= txn::kTablesMax)
+    return Status::invalid_argument("table '" + schema.name + "': there are " + std::to_string(txn::kTablesMax) + " tables already");
+  tables_.push_back(std::make_unique<TableType>(schema, static_cast<uint32_t>(tables_.size()), store_.id, store_.options.block_threshold_bytes));
+  TableType& made = *tables_.back();
+  if (store_.options.history != nullptr) store_.options.history->on_table(made.id(), made.schema());
+  return TableRef(&made);
+}
+
+template <class Sync>
+TableBase* EngineOf<Sync>::find_table(std::string_view name) const {
+  std::shared_lock lock(catalog_mutex_);
+  for (const auto& table : tables_)
+    if (table->schema().name == name) return table.get();
+  return nullptr;
+}
+
+template <class Sync>
+std::vector<TableRef> EngineOf<Sync>::tables() const {
+  std::shared_lock lock(catalog_mutex_);
+  std::vector<TableRef> all;
+  for (const auto& table : tables_) all.emplace_back(table.get());
+  return all;
+}
+
+}  // namespace elider::detail
+
+#include "engine/engine_inside.h"

@@ -1,0 +1,7 @@
+#include "engine/engine_of.h"
+
+namespace elider::detail {
+
+std::unique_ptr<Engine> make_occ_latched(const Options& options) { return std::make_unique<EngineOf<sync::Latched>>(options, SyncPolicy::kLatched); }
+
+}  // namespace elider::detail

@@ -1,0 +1,34 @@
+#include <atomic>
+#include <chrono>
+#include <thread>
+
+#include "base/clock.h"
+#include "base/spin.h"
+#include "engine/engine_of.h"
+
+namespace elider::detail {
+
+uint64_t next_database_id() {
+  static std::atomic<uint64_t> next{1};
+  return next.fetch_add(1);
+}
+
+bool wait_before_retry(const RunPolicy& policy, uint32_t attempt, uint64_t begin_ns, Random& random) {
+  if (policy.attempts_max != 0 && attempt >= policy.attempts_max) return false;
+  const uint32_t doublings = attempt - 1 < 20 ? attempt - 1 : 20;
+  uint64_t bound_us = static_cast<uint64_t>(policy.backoff_min_us) << doublings;
+  if (bound_us > policy.backoff_max_us) bound_us = policy.backoff_max_us;
+  if (bound_us != 0) {
+    const uint64_t wait_ns = random.below(bound_us * 1000 + 1);
+    if (wait_ns > 50'000) {
+      std::this_thread::sleep_for(std::chrono::nanoseconds(wait_ns));
+    } else {
+      const uint64_t until = now_ns() + wait_ns;
+      Spin spin;
+      while (now_ns() < until) spin.wait();
+    }
+  }
+  return policy.deadline_us == 0 || now_ns() - begin_ns < policy.deadline_us * 1000;
+}
+
+}  // namespace elider::detail

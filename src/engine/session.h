@@ -1,0 +1,132 @@
+// Sessions: the transaction contexts of one database, each lent to one user at a time.
+//
+// A thread keeps the session it first took until it ends, so that db.run() costs no lock; further
+// transactions open at once in the thread, and ActiveTransactions, take others. Sessions are made as
+// needed, never destroyed before the database, and used again.
+//
+// Thread safety: a session belongs to whom it is lent to; the pool to all.
+#pragma once
+
+#include <atomic>
+#include <memory>
+#include <mutex>
+#include <vector>
+
+#include "engine/engine.h"
+#include "txn/occ/occ_transaction.h"
+#include "txn/snapshot_transaction.h"
+
+namespace elider::detail {
+
+// What a thread's end needs of a pool, whatever its policy.
+class SessionPoolBase {
+ public:
+  virtual ~SessionPoolBase() = default;
+  virtual void give_back(Session* session) = 0;
+};
+
+// The session that this thread keeps of database `id`; null if none.
+Session* thread_session(uint64_t id);
+void keep_thread_session(uint64_t id, const std::shared_ptr<SessionPoolBase>& pool, Session* session);
+
+template <class Sync>
+class SessionPool;
+
+template <class Sync>
+class SessionOf final : public Session {
+ public:
+  SessionOf(SessionPool<Sync>& its_pool, txn::Store& store, Worker& its_worker)
+      : pool(its_pool), worker(its_worker), occ(store, its_worker, counters), snapshot(store, its_worker, counters) {}
+
+  Status commit_active() override {
+    Status status = read_only ? snapshot.commit() : occ.commit();
+    finish_active();
+    return status;
+  }
+  void rollback_active() override {
+    if (read_only) snapshot.rollback(Cause::kUser);
+    else occ.rollback(Cause::kUser);
+    finish_active();
+  }
+
+  SessionPool<Sync>& pool;
+  Worker& worker;
+  txn::Counters counters;
+  txn::OccTransaction<Sync> occ;
+  txn::SnapshotTransaction<Sync> snapshot;
+  bool busy = false;       // a transaction of it is running
+  bool read_only = false;  // of an active one: which
+
+ private:
+  void finish_active() {
+    worker.leave();
+    busy = false;
+    pool.finished();
+    pool.give_back(this);
+  }
+};
+
+template <class Sync>
+class SessionPool final : public SessionPoolBase {
+ public:
+  explicit SessionPool(txn::Store& store) : store_(store) {}
+
+  // Null if workers_max are in use.
+  SessionOf<Sync>* take() {
+    std::lock_guard lock(mutex_);
+    if (!free_.empty()) {
+      SessionOf<Sync>* session = free_.back();
+      free_.pop_back();
+      ++in_use_;
+      return session;
+    }
+    if (all_.size() >= store_.options.workers_max) return nullptr;  // collect_garbage() has one more
+    Worker* worker = store_.workers.acquire();
+    if (worker == nullptr) return nullptr;
+    all_.push_back(std::make_unique<SessionOf<Sync>>(*this, store_, *worker));
+    ++in_use_;
+    return all_.back().get();
+  }
+  void give_back(Session* session) override {
+    std::lock_guard lock(mutex_);
+    free_.push_back(static_cast<SessionOf<Sync>*>(session));
+    --in_use_;
+  }
+
+  template <class F>
+  void for_each_counters(F&& f) const {
+    std::lock_guard lock(mutex_);
+    for (const auto& session : all_) f(session->counters);
+  }
+  uint32_t in_use() const {
+    std::lock_guard lock(mutex_);
+    return in_use_;
+  }
+
+  // Under SingleThreaded: whether this thread may begin a transaction: no other one has one open. It
+  // finds a mistake, and is not a lock.
+  bool may_begin() {
+    if constexpr (!Sync::kConcurrent) {
+      const uint64_t self = reinterpret_cast<uint64_t>(&thread_mark_);
+      if (open_.load(std::memory_order_relaxed) != 0 && owner_.load(std::memory_order_relaxed) != self) return false;
+      owner_.store(self, std::memory_order_relaxed);
+      open_.store(open_.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
+    }
+    return true;
+  }
+  void finished() {
+    if constexpr (!Sync::kConcurrent) open_.store(open_.load(std::memory_order_relaxed) - 1, std::memory_order_relaxed);
+  }
+
+ private:
+  inline static thread_local char thread_mark_ = 0;
+  txn::Store& store_;
+  mutable std::mutex mutex_;  // guards all_, free_, in_use_
+  std::vector<std::unique_ptr<SessionOf<Sync>>> all_;
+  std::vector<SessionOf<Sync>*> free_;
+  uint32_t in_use_ = 0;
+  std::atomic<uint32_t> open_{0};
+  std::atomic<uint64_t> owner_{0};
+};
+
+}  // namespace elider::detail

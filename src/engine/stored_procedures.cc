@@ -1,0 +1,78 @@
+#include "engine/engine.h"
+
+namespace elider {
+
+std::string_view name_of(ValueType type) {
+  switch (type) {
+    case ValueType::kInt64: return "int64";
+    case ValueType::kUInt64: return "uint64";
+    case ValueType::kDouble: return "double";
+    case ValueType::kText: return "text";
+  }
+  return "?";
+}
+
+namespace detail {
+
+Status Engine::register_procedure(Procedure procedure) {
+  if (procedure.name.empty()) return Status::invalid_argument("a stored procedure needs a name");
+  if (!procedure.body) return Status::invalid_argument("stored procedure '" + procedure.name + "' has no body");
+  std::unique_lock lock(procedures_mutex_);
+  std::string name = procedure.name;
+  if (!procedures_.try_emplace(name, std::make_shared<const Procedure>(std::move(procedure))).second)
+    return Status::invalid_argument("stored procedure '" + name + "' is registered already");
+  return {};
+}
+
+std::shared_ptr<const Procedure> Engine::find_procedure(std::string_view name) const {
+  std::shared_lock lock(procedures_mutex_);
+  auto found = procedures_.find(std::string(name));
+  return found == procedures_.end() ? nullptr : found->second;
+}
+
+std::vector<std::pair<std::string, std::vector<Parameter>>> Engine::procedures() const {
+  std::shared_lock lock(procedures_mutex_);
+  std::vector<std::pair<std::string, std::vector<Parameter>>> all;
+  for (const auto& [name, procedure] : procedures_) all.emplace_back(name, procedure->parameters);
+  return all;
+}
+
+}  // namespace detail
+
+namespace {
+Status check_arguments(const Procedure& procedure, std::span<const Value> arguments) {
+  const std::string named = "stored procedure '" + procedure.name + "': ";
+  for (size_t i = 0; i < procedure.parameters.size(); ++i) {
+    const Parameter& parameter = procedure.parameters[i];
+    if (i >= arguments.size()) return Status::invalid_argument(named + "argument '" + parameter.name + "' is missing");
+    const auto given = static_cast<ValueType>(arguments[i].index());
+    if (given != parameter.type)
+      return Status::invalid_argument(named + "argument '" + parameter.name + "' is of type " + std::string(name_of(given)) + ", not " +
+                                      std::string(name_of(parameter.type)));
+  }
+  if (arguments.size() > procedure.parameters.size())
+    return Status::invalid_argument(named + std::to_string(arguments.size()) + " arguments, but it takes " + std::to_string(procedure.parameters.size()));
+  return {};
+}
+}  // namespace
+
+Status Database::register_procedure(Procedure procedure) { return engine_->register_procedure(std::move(procedure)); }
+std::vector<std::pair<std::string, std::vector<Parameter>>> Database::procedures() const { return engine_->procedures(); }
+
+Status Database::call(std::string_view name, std::span<const Value> arguments, std::vector<Value>* reply, RunPolicy policy) {
+  const std::shared_ptr<const Procedure> procedure = engine_->find_procedure(name);
+  if (procedure == nullptr) return Status(Code::kNotFound, "no stored procedure is named '" + std::string(name) + "'");
+  if (Status status = check_arguments(*procedure, arguments); !status.ok()) return status;
+  if (policy.procedure_id == 0) policy.procedure_id = engine_->procedure_id(name);
+  std::vector<Value> unwanted;
+  std::vector<Value>& results = reply != nullptr ? *reply : unwanted;
+  auto body = [&](Transaction& txn) {
+    results.clear();
+    return procedure->body(txn, arguments, results);
+  };
+  Status status = engine_->run(body, policy, procedure->read_only);
+  if (!status.ok()) results.clear();
+  return status;
+}
+
+}  // namespace elider

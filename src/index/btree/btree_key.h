@@ -1,0 +1,42 @@
+// What the B+-tree asks of a key type: its ends, its order and its neighbours. Two key types are
+// shipped: uint64_t and SecondaryKey. Pure functions.
+#pragma once
+
+#include <cstdint>
+#include <limits>
+
+#include "index/index.h"
+
+namespace elider::index {
+
+template <class Key>
+struct KeyTraits;
+
+template <>
+struct KeyTraits<uint64_t> {
+  static constexpr uint64_t kMin = 0;
+  static constexpr uint64_t kMax = std::numeric_limits<uint64_t>::max();
+  static constexpr bool less(uint64_t a, uint64_t b) { return a < b; }
+};
+
+template <>
+struct KeyTraits<SecondaryKey> {
+  static constexpr SecondaryKey kMin{0, 0};
+  static constexpr SecondaryKey kMax{std::numeric_limits<uint64_t>::max(), std::numeric_limits<uint64_t>::max()};
+  // As one 128-bit number: two instructions and no branch.
+  static constexpr bool less(const SecondaryKey& a, const SecondaryKey& b) { return wide(a) < wide(b); }
+
+ private:
+  static constexpr unsigned __int128 wide(const SecondaryKey& key) {
+    return static_cast<unsigned __int128>(key.value) << 64 | key.primary;
+  }
+};
+
+// The next key up; only if key is not the largest.
+constexpr uint64_t key_after(uint64_t key) { return key + 1; }
+constexpr SecondaryKey key_after(SecondaryKey key) { return {key.value + (key.primary == KeyTraits<uint64_t>::kMax ? 1 : 0), key.primary + 1}; }
+// The next key down; only if key is not the smallest.
+constexpr uint64_t key_before(uint64_t key) { return key - 1; }
+constexpr SecondaryKey key_before(SecondaryKey key) { return {key.value - (key.primary == 0 ? 1 : 0), key.primary - 1}; }
+
+}  // namespace elider::index

@@ -1,0 +1,219 @@
+// The nodes of the B+-tree: leaves of keys and handles, inner nodes of separators and children.
+//
+// Child i of an inner node covers the keys k with separator[i - 1] <= k < separator[i]; an inner node
+// with one child has no separator. Nodes start on a cache line. There are no sibling pointers:
+// unlinking a leaf then changes its parent alone. Leaves are small, for the sake of few phantoms that
+// are none; inner nodes are wider, because each level costs its time even where it is in the cache.
+//
+//   leaf of uint64_t keys (256 bytes):   word 8 | count, level, run 8 | 15 keys | 15 handles
+//   inner of uint64_t keys (768 bytes):  word 8 | count, level, run 8 | 16 free | 44 keys | 45 children
+//
+// Thread safety: readers use the racy accessors and validate the word; whoever holds the word's lock,
+// or has a node that is not linked yet, writes. `count` is released after the slots it covers, so a
+// child pointer at or below a count that was read has been set, and the epoch keeps its node alive.
+#pragma once
+
+#include <algorithm>
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+
+#include "base/racy.h"
+#include "index/btree/btree_key.h"
+#include "index/btree/btree_slots.h"
+#include "index/index.h"
+#include "sync/version_word.h"
+
+namespace elider::index {
+
+inline constexpr size_t kLeafBytes = 256;
+inline constexpr size_t kInnerBytes = 768;
+inline constexpr unsigned kLevelsMax = 48;  // far above what 2^64 insertions can build
+
+struct alignas(64) BTreeNode {
+  sync::VersionWord word;
+
+  unsigned count() const { return count_.load(std::memory_order_acquire); }
+  void set_count(unsigned count) { count_.store(static_cast<uint16_t>(count), std::memory_order_release); }
+  unsigned level() const { return level_; }  // 0: a leaf. Constant.
+
+  // A node that is not linked yet becomes an empty one.
+  void start(unsigned level) {
+    word.start(0);
+    // relaxed: whoever finds the node finds it through a released pointer.
+    count_.store(0, std::memory_order_relaxed);
+    level_ = static_cast<uint8_t>(level);
+    last_position_ = 0;
+    run_ = 0;
+  }
+
+  // -- is this node filled from left to right? Only writers look at this. -----------------------------
+  void note_insert(unsigned position) {
+    run_ = position == last_position_ + 1u ? static_cast<uint8_t>(std::min(run_ + 1, 255)) : uint8_t{0};
+    last_position_ = static_cast<uint8_t>(position);
+  }
+  void note_erase(unsigned position) {
+    if (position <= last_position_ && last_position_ > 0) --last_position_;
+  }
+  // An insertion at `position` would go on with a run of ascending ones.
+  bool ascends_at(unsigned position) const { return run_ >= kRunMin && position == last_position_ + 1u; }
+
+ private:
+  static constexpr uint8_t kRunMin = 3;
+  std::atomic<uint16_t> count_{0};  // entries of a leaf; separators of an inner node
+  uint8_t level_ = 0;
+  uint8_t last_position_ = 0;
+  uint8_t run_ = 0;
+  uint8_t unused_[3] = {};
+};
+inline constexpr size_t kNodeHeaderBytes = 16;
+
+// Asks for the lines from `first` up to `end`; they arrive together, so they cost one miss.
+inline void prefetch_lines(const void* first, const void* end) {
+  const auto* line = reinterpret_cast<const char*>(reinterpret_cast<uintptr_t>(first) & ~uintptr_t{63});
+  for (; line < end; line += 64) __builtin_prefetch(line, 0, 3);
+}
+
+template <class KeyType>
+struct BTreeLeaf : BTreeNode {
+  using Key = KeyType;
+  static constexpr unsigned kEntries = (kLeafBytes - kNodeHeaderBytes) / (sizeof(Key) + sizeof(Handle));
+
+  Key key(unsigned i) const { return keys_.get(i); }
+  Handle handle(unsigned i) const { return racy_load(handles_[i]); }
+
+  // What a lookup touches first, and what it touches when it knows where the key stands.
+  void prefetch_keys() const { prefetch_lines(this, handles_); }
+  void prefetch_handle(unsigned i) const { __builtin_prefetch(&handles_[std::min(i, kEntries - 1)], 0, 3); }
+  // All but the first line, for a lookup that follows at once.
+  void prefetch_rest() const { prefetch_lines(reinterpret_cast<const char*>(this) + 64, handles_ + kEntries); }
+
+  // Where the key stands, or `count`.
+  unsigned position_of(const Key& key, unsigned count) const { return keys_.position_of(key, count); }
+  // Where the key stands or would be inserted, among `count` entries.
+  unsigned lower_bound(const Key& key, unsigned count) const { return keys_.count_below(key, count); }
+  // The key's handle, or kNoHandle.
+  Handle find(const Key& key) const {
+    const unsigned n = count();
+    const unsigned position = position_of(key, n);
+    return position < n ? handle(position) : kNoHandle;
+  }
+  void copy_to(unsigned n, Key* keys, Handle* handles) const {
+    for (unsigned i = 0; i < n; ++i) keys[i] = key(i);
+    racy_copy_in(handles, handles_, n * sizeof(Handle));
+  }
+
+  // Empty and not linked yet.
+  void start_leaf() {
+    start(0);
+    for (unsigned i = 0; i < kEntries; ++i) keys_.blank(i);
+  }
+  // Not full.
+  void insert(unsigned position, const Key& key, Handle handle) {
+    const unsigned n = count();
+    for (unsigned i = n; i > position; --i) {
+      keys_.move(i, i - 1);
+      racy_store(handles_[i], racy_load(handles_[i - 1]));
+    }
+    keys_.set(position, key);
+    racy_store(handles_[position], handle);
+    set_count(n + 1);
+    note_insert(position);
+  }
+  void erase(unsigned position) {
+    const unsigned n = count();
+    for (unsigned i = position; i + 1 < n; ++i) {
+      keys_.move(i, i + 1);
+      racy_store(handles_[i], racy_load(handles_[i + 1]));
+    }
+    keys_.blank(n - 1);
+    set_count(n - 1);
+    note_erase(position);
+  }
+  // The entries from `at` on go to `right`, which is empty and not linked yet.
+  void split_to(BTreeLeaf& right, unsigned at) {
+    const unsigned n = count();
+    for (unsigned i = at; i < n; ++i) {
+      right.keys_.set(i - at, key(i));
+      racy_store(right.handles_[i - at], handle(i));
+      keys_.blank(i);
+    }
+    right.set_count(n - at);
+    set_count(at);
+  }
+
+ private:
+  KeySlots<Key, kEntries> keys_;
+  Handle handles_[kEntries];
+};
+
+template <class KeyType>
+struct BTreeInner : BTreeNode {
+  using Key = KeyType;
+  // A multiple of four, the keys on a multiple of 32 bytes: whole vectors, and none across two lines.
+  static constexpr unsigned kKeys = (kInnerBytes - 32 - sizeof(void*)) / (sizeof(Key) + sizeof(void*)) / 4 * 4;
+
+  Key key(unsigned i) const { return keys_.get(i); }
+  BTreeNode* child(unsigned i) const { return children_[i].load(std::memory_order_acquire); }
+  bool full() const { return count() == kKeys; }
+
+  // As a leaf's. A search asks for the keys itself, at once; the children it finds late.
+  void prefetch_keys() const { prefetch_lines(this, children_); }
+  void prefetch_child(unsigned i) const { __builtin_prefetch(&children_[i], 0, 3); }
+  void prefetch_rest() const { prefetch_lines(children_, children_ + kKeys + 1); }
+
+  // Which child covers the key, among `count` separators.
+  unsigned child_of(const Key& key, unsigned count) const { return keys_.count_not_above(key, count); }
+
+  // Not linked yet.
+  void start_inner(unsigned level) {
+    start(level);
+    for (unsigned i = 0; i < kKeys; ++i) keys_.blank(i);
+  }
+  void set_only_child(BTreeNode* child) { set_child(0, child); }
+  // Child `position` has been split at `separator`; its right half is `right`. Not full.
+  void insert(unsigned position, const Key& separator, BTreeNode* right) {
+    const unsigned n = count();
+    for (unsigned i = n; i > position; --i) {
+      keys_.move(i, i - 1);
+      set_child(i + 1, child(i));
+    }
+    keys_.set(position, separator);
+    set_child(position + 1, right);
+    set_count(n + 1);
+    note_insert(position);
+  }
+  // Child `position` goes; a neighbour covers its keys from now on. There are two children or more.
+  void erase_child(unsigned position) {
+    const unsigned n = count();
+    for (unsigned i = position > 0 ? position - 1 : 0; i + 1 < n; ++i) keys_.move(i, i + 1);
+    for (unsigned i = position; i < n; ++i) set_child(i, child(i + 1));
+    keys_.blank(n - 1);
+    set_count(n - 1);
+    note_erase(position);
+  }
+  // Keeps `at` separators; what follows separator `at` goes to `right`, which is empty and not linked
+  // yet. Returns that separator, which stands between the two. at < count.
+  Key split_to(BTreeInner& right, unsigned at) {
+    const unsigned n = count();
+    const Key separator = key(at);
+    for (unsigned i = at + 1; i < n; ++i) right.keys_.set(i - at - 1, key(i));
+    for (unsigned i = at + 1; i <= n; ++i) right.set_child(i - at - 1, child(i));
+    for (unsigned i = at; i < n; ++i) keys_.blank(i);
+    right.set_count(n - at - 1);
+    set_count(at);
+    return separator;
+  }
+
+ private:
+  void set_child(unsigned i, BTreeNode* child) { children_[i].store(child, std::memory_order_release); }
+  alignas(32) KeySlots<Key, kKeys> keys_;
+  std::atomic<BTreeNode*> children_[kKeys + 1];
+};
+
+static_assert(sizeof(BTreeLeaf<uint64_t>) == kLeafBytes && BTreeLeaf<uint64_t>::kEntries == 15);
+static_assert(sizeof(BTreeLeaf<SecondaryKey>) == kLeafBytes && BTreeLeaf<SecondaryKey>::kEntries == 10);
+static_assert(sizeof(BTreeInner<uint64_t>) == kInnerBytes && BTreeInner<uint64_t>::kKeys == 44);
+static_assert(sizeof(BTreeInner<SecondaryKey>) <= kInnerBytes && BTreeInner<SecondaryKey>::kKeys == 28);
+
+}  // namespace elider::index

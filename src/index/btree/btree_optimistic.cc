@@ -1,0 +1,15 @@
+// The B+-trees of the optimistic sync policy.
+#include "index/btree/btree_batch.h"
+#include "index/btree/btree_find.h"
+#include "index/btree/btree_insert.h"
+#include "index/btree/btree_remove.h"
+#include "index/btree/btree_scan.h"
+#include "index/btree/btree_verify.h"
+#include "sync/optimistic.h"
+
+namespace elider::index {
+
+template class BTree<sync::Optimistic, uint64_t>;
+template class BTree<sync::Optimistic, SecondaryKey>;
+
+}  // namespace elider::index

@@ -1,0 +1,171 @@
+// BTree: removal, and the unlinking of what becomes empty. Included by the instantiations only.
+//
+// The common removal changes one leaf. The last entry of a leaf takes the leaf with it, and every
+// ancestor that had no other child: the lowest ancestor with two children or more (the anchor) loses
+// one, and its neighbour covers the range from then on. The neighbour's version need not rise: whoever
+// saw the range empty holds a witness of the unlinked leaf, and that has changed.
+// Cache lines written: a leaf's four; when it empties, those of the anchor and a word a node between.
+#pragma once
+
+#include <array>
+#include <optional>
+
+#include "base/check.h"
+#include "base/spin.h"
+#include "index/btree/btree.h"
+
+namespace elider::index {
+
+// From the anchor to the leaf, the leaf excluded. Without an anchor, `single` starts at the root.
+template <sync::Policy Sync, class KeyType>
+struct BTree<Sync, KeyType>::Path {
+  Inner* anchor = nullptr;
+  ReadGuard anchor_guard;
+  unsigned anchor_child = 0;
+  unsigned single_count = 0;  // nodes with one child, top down
+  std::array<Inner*, kLevelsMax> single;
+  std::array<ReadGuard, kLevelsMax> single_guards;
+
+  void pass(Inner* inner, const ReadGuard& guard, unsigned child) {
+    if (inner->count() > 0) {
+      anchor = inner;
+      anchor_guard = guard;
+      anchor_child = child;
+      single_count = 0;
+    } else {
+      single[single_count] = inner;
+      single_guards[single_count++] = guard;
+    }
+  }
+};
+
+template <sync::Policy Sync, class KeyType>
+bool BTree<Sync, KeyType>::remove(Worker& worker, const Key& key, Handle expected) {
+  Spin spin;
+  bool structure = false;
+  while (true) {
+    Unlinked unlinked;
+    const RemoveAttempt attempt = Sync::section(latch_, [&]() -> RemoveAttempt {
+      if (structure) return remove_last(key, expected, unlinked);
+      Place place;
+      return descend(key, place) ? remove_at(place, key, expected) : RemoveAttempt{};
+    });
+    retire(worker, unlinked);
+    if (attempt.progress == Progress::kDone) {
+      if (attempt.removed) counts_.add(worker.id(), -1, 0);
+      return attempt.removed;
+    }
+    // remove_last() may find that the leaf has filled again: it then asks for the common way.
+    if (attempt.progress == Progress::kStructure) {
+      structure = !structure;
+    } else {
+      spin.wait();
+    }
+  }
+}
+
+template <sync::Policy Sync, class KeyType>
+auto BTree<Sync, KeyType>::remove_at(const Place& place, const Key& key, Handle expected) -> RemoveAttempt {
+  Leaf* const leaf = place.leaf;
+  const unsigned count = leaf->count();
+  const unsigned position = leaf->lower_bound(key, count);
+  const bool found = position < count && leaf->key(position) == key && leaf->handle(position) == expected;
+  if (!found) return {place.guard.valid() ? Progress::kDone : Progress::kRestart, false};
+  if (count == 1 && root_node() != leaf) return {place.guard.valid() ? Progress::kStructure : Progress::kRestart, false};
+  WriteGuard write(leaf->word, place.guard);
+  if (!write.owns()) return {};
+  leaf->erase(position);
+  write.raise();
+  return {Progress::kDone, true};
+}
+
+// Removes the only entry of a leaf that is not the root.
+template <sync::Policy Sync, class KeyType>
+auto BTree<Sync, KeyType>::remove_last(const Key& key, Handle expected, Unlinked& unlinked) -> RemoveAttempt {
+  if (lower_root(unlinked)) return {};
+  Node* node;
+  ReadGuard guard;
+  if (!start_at_root(node, guard)) return {};
+  Path path;
+  Place place;
+  while (node->level() > 0) {
+    unsigned child;
+    Node* const below = step_down(as_inner(node), key, child, place.first, place.last);
+    path.pass(as_inner(node), guard, child);
+    const ReadGuard below_guard(below->word);
+    if (!guard.valid() || below_guard.obsolete()) return {};
+    node = below;
+    guard = below_guard;
+  }
+  place.leaf = as_leaf(node);
+  place.guard = guard;
+  const bool found = place.leaf->count() > 0 && place.leaf->find(key) == expected;
+  if (!found) return {guard.valid() ? Progress::kDone : Progress::kRestart, false};
+  // Another entry came, or the leaf has become the root: then it stays.
+  if (place.leaf->count() > 1 || root_node() == node) return {guard.valid() ? Progress::kStructure : Progress::kRestart, false};
+  return unlink(path, place, unlinked);
+}
+
+template <sync::Policy Sync, class KeyType>
+auto BTree<Sync, KeyType>::unlink(const Path& path, const Place& place, Unlinked& unlinked) -> RemoveAttempt {
+  ELIDER_TEST_POINT("btree.before_unlink");
+  std::optional<WriteGuard> write_anchor;
+  if (path.anchor) {
+    write_anchor.emplace(path.anchor->word, path.anchor_guard);
+    if (!write_anchor->owns()) return {};
+  }
+  std::array<std::optional<WriteGuard>, kLevelsMax> write_single;
+  for (unsigned i = 0; i < path.single_count; ++i) {
+    write_single[i].emplace(path.single[i]->word, path.single_guards[i]);
+    if (!write_single[i]->owns()) return {};
+  }
+  WriteGuard write(place.leaf->word, place.guard);
+  if (!write.owns()) return {};
+
+  if (path.anchor) {
+    path.anchor->erase_child(path.anchor_child);
+    write_anchor->raise();
+    place.leaf->set_count(0);
+    write.retire();
+    unlinked.nodes[unlinked.count++] = place.leaf;
+  } else {
+    // Nothing else is in the tree: the empty leaf becomes its root.
+    if (root_node() != path.single[0]) return {};
+    place.leaf->erase(0);
+    write.raise();
+    set_root(place.leaf);
+  }
+  for (unsigned i = 0; i < path.single_count; ++i) {
+    write_single[i]->retire();
+    unlinked.nodes[unlinked.count++] = path.single[i];
+  }
+  return {Progress::kDone, true};
+}
+
+// Takes away an inner root that has one child; true if it did. The child is not touched: as a root it
+// covers what it covered. One level a call, as the caller comes back until there is nothing to do.
+template <sync::Policy Sync, class KeyType>
+bool BTree<Sync, KeyType>::lower_root(Unlinked& unlinked) {
+  Node* node;
+  ReadGuard guard;
+  if (!start_at_root(node, guard) || node->level() == 0 || node->count() > 0) return false;
+  WriteGuard write(node->word, guard);
+  if (!write.owns() || root_node() != node) return false;
+  set_root(as_inner(node)->child(0));
+  write.retire();
+  unlinked.nodes[unlinked.count++] = node;
+  return true;
+}
+
+template <sync::Policy Sync, class KeyType>
+void BTree<Sync, KeyType>::retire(Worker& worker, const Unlinked& unlinked) {
+  for (unsigned i = 0; i < unlinked.count; ++i) {
+    Node* const node = unlinked.nodes[i];
+    if (node == &first_leaf_) continue;  // part of the tree; it is not used again
+    const size_t bytes = bytes_of(node);
+    counts_.add(worker.id(), 0, -static_cast<int64_t>(bytes));
+    worker.retire_memory(node, bytes, MemoryPart::kIndexes);
+  }
+}
+
+}  // namespace elider::index

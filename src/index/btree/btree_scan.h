@@ -1,0 +1,51 @@
+// BTree: reading whole leaves, which scans are made of. Included by the instantiations only.
+//
+// There are no sibling pointers: a scan comes down again for each leaf, on a path that is in the cache,
+// and needs to trust nothing that it saw before.
+#pragma once
+
+#include "base/spin.h"
+#include "index/btree/btree.h"
+
+namespace elider::index {
+
+template <sync::Policy Sync, class KeyType>
+void BTree<Sync, KeyType>::read_leaf(const Key& key, Hint& hint, Contents& contents) {
+  struct Attempt {
+    bool done;
+    Hint hint;
+  };
+  Spin spin;
+  bool use_hint = hint.covers(key);
+  while (true) {
+    const Attempt attempt = Sync::section(latch_, [&]() -> Attempt {
+      Place place;
+      if (use_hint) {
+        place = {hint.leaf, ReadGuard::resume(hint.leaf->word, hint.version), hint.first, hint.last};
+        if (!place.guard.current()) return {false, {}};
+      } else if (!descend(key, place)) {
+        return {false, {}};
+      }
+      return {copy_leaf(place, contents), place.hint(place.guard.version())};
+    });
+    if (attempt.done) [[likely]] {
+      hint = attempt.hint;
+      return;
+    }
+    if (!use_hint) spin.wait();
+    use_hint = false;
+  }
+}
+
+template <sync::Policy Sync, class KeyType>
+inline bool BTree<Sync, KeyType>::copy_leaf(const Place& place, Contents& contents) const {
+  const unsigned count = place.leaf->count();
+  place.leaf->copy_to(count, contents.keys.data(), contents.handles.data());
+  contents.count = count;
+  contents.first = place.first;
+  contents.last = place.last;
+  contents.witness = {place.leaf->word.address(), place.guard.version()};
+  return place.guard.valid();
+}
+
+}  // namespace elider::index

@@ -1,0 +1,55 @@
+// ShardedCounts: how many entries and bytes an index holds, counted without sharing a line between
+// the workers that change it. A sum is exact when nobody writes, and approximate otherwise.
+//
+// Thread safety: add() by the worker whose id is given; sums by all.
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+
+namespace elider::index {
+
+class ShardedCounts {
+ public:
+  // Returns the number of entries in this worker's shard, for decisions that are made now and then.
+  int64_t add(uint32_t worker_id, int64_t entries, int64_t bytes) {
+    // Low ids own their shard, so a plain addition is enough; the others share the last one.
+    if (worker_id < kShards - 1) [[likely]] {
+      Shard& shard = shards_[worker_id];
+      if (bytes != 0) bump_own(shard.bytes, bytes);
+      return bump_own(shard.entries, entries);
+    }
+    Shard& shard = shards_[kShards - 1];
+    if (bytes != 0) shard.bytes.fetch_add(bytes, std::memory_order_relaxed);
+    return shard.entries.fetch_add(entries, std::memory_order_relaxed) + entries;
+  }
+
+  int64_t entries() const {
+    int64_t sum = 0;
+    for (const Shard& shard : shards_) sum += shard.entries.load(std::memory_order_relaxed);
+    return sum;
+  }
+  int64_t bytes() const {
+    int64_t sum = 0;
+    for (const Shard& shard : shards_) sum += shard.bytes.load(std::memory_order_relaxed);
+    return sum;
+  }
+
+ private:
+  static constexpr size_t kShards = 16;
+  // All orders are relaxed: the counts order nothing.
+  struct alignas(64) Shard {
+    std::atomic<int64_t> entries{0};
+    std::atomic<int64_t> bytes{0};
+  };
+  static int64_t bump_own(std::atomic<int64_t>& count, int64_t change) {
+    const int64_t now = count.load(std::memory_order_relaxed) + change;
+    count.store(now, std::memory_order_relaxed);
+    return now;
+  }
+  std::array<Shard, kShards> shards_;
+};
+
+}  // namespace elider::index

@@ -1,0 +1,137 @@
+// HashTable: growth, one bucket a step. Included by the instantiations only.
+//
+// A step locks one bucket, divides its chain between it and the new bucket, publishes the new number
+// of buckets, and unlocks. Chains need no memory for that: a chain of c buckets divides into two that
+// need c - 1 overflow buckets or less, as they are dense. Cache lines written: the two chains and the
+// number of buckets.
+#pragma once
+
+#include <algorithm>
+#include <mutex>
+#include <new>
+
+#include "index/hash/hash_table.h"
+
+namespace elider::index {
+
+// Fills a head and then overflow buckets behind it, taken from a list of unused ones.
+template <sync::Policy Sync>
+struct HashTable<Sync>::Builder {
+  Bucket* head;
+  Bucket* filling;
+  unsigned count = 0;
+
+  explicit Builder(Bucket* head_of_chain) : head(head_of_chain), filling(head_of_chain) { head->start(); }
+  void add(Key key, Handle handle, Bucket*& unused) {
+    if (count == Bucket::kEntries) {
+      Bucket* const bucket = unused;
+      unused = bucket->next();
+      Bucket* const second = head->next();
+      bucket->start();
+      bucket->set_next(second);
+      head->set_next(bucket);
+      filling = bucket;
+      count = 0;
+    }
+    filling->set(count++, key, handle);
+  }
+};
+
+template <sync::Policy Sync>
+void HashTable<Sync>::grow(Worker& worker) {
+  const auto wanted = [this] { return size() * kFillBuckets > bucket_count() * kFillEntries; };
+  if (!wanted()) return;
+  std::unique_lock<sync::SpinLatch> growing;
+  if constexpr (Sync::kConcurrent) {
+    growing = std::unique_lock<sync::SpinLatch>(growing_, std::try_to_lock);
+    if (!growing.owns_lock()) return;
+  }
+  for (unsigned step = 0; step < kStepsMax && wanted(); ++step) {
+    const size_t n = bucket_count();
+    // Without memory it stays as it is: its chains get longer, and the next insertion tries again.
+    if (n == first_of(segment_of(n)) && !add_segment(worker, n)) return;
+    ELIDER_TEST_POINT("hash.before_migrate");
+    Spin spin;
+    while (true) {
+      const StepAttempt attempt = Sync::section(latch_, [&] { return split_bucket(n); });
+      if (attempt.progress == Progress::kDone) {
+        for (Bucket* bucket = attempt.unused; bucket;) {
+          Bucket* const next = bucket->next();
+          retire(worker, bucket);
+          bucket = next;
+        }
+        break;
+      }
+      spin.wait();
+    }
+    ELIDER_TEST_POINT("hash.after_migrate");
+  }
+}
+
+// Makes the segment that begins with bucket `index`, in a wider directory if need be.
+template <sync::Policy Sync>
+bool HashTable<Sync>::add_segment(Worker& worker, size_t index) {
+  const unsigned segment = segment_of(index);
+  Bucket** directory = directory_.load(std::memory_order_acquire);
+  if (segment == directory_size_) {
+    const size_t bytes = directory_size_ * sizeof(Bucket*);
+    auto** const wider = static_cast<Bucket**>(worker.allocate(2 * bytes, MemoryPart::kIndexes));
+    if (!wider) return false;
+    std::copy_n(directory, directory_size_, wider);
+    directory_.store(wider, std::memory_order_release);
+    if (directory != first_directory_.data()) {
+      worker.retire_memory(directory, bytes, MemoryPart::kIndexes);
+      counts_.add(worker.id(), 0, -static_cast<int64_t>(bytes));
+    }
+    counts_.add(worker.id(), 0, static_cast<int64_t>(2 * bytes));
+    directory = wider;
+    directory_size_ *= 2;
+  }
+  const size_t bytes = buckets_of(segment) * sizeof(Bucket);
+  void* const memory = worker.allocate(bytes, MemoryPart::kIndexes);
+  if (!memory) return false;
+  // Its buckets are made one by one, as they come into use.
+  directory[segment] = static_cast<Bucket*>(memory);
+  counts_.add(worker.id(), 0, static_cast<int64_t>(bytes));
+  return true;
+}
+
+// One step, from n buckets to n + 1.
+template <sync::Policy Sync>
+auto HashTable<Sync>::split_bucket(size_t n) -> StepAttempt {
+  Bucket* const source = bucket_at(n - std::bit_floor(n));
+  const ReadGuard guard(source->word);
+  WriteGuard write(source->word, guard);
+  if (!write.owns()) return {};
+  // Nobody looks at the new bucket yet; a witness of it can only be of after this.
+  Bucket* const target = new (bucket_at(n)) Bucket;
+  Bucket* rest = source;
+  Bucket* unused = nullptr;
+  Key keys[Bucket::kEntries];
+  Handle handles[Bucket::kEntries];
+  // The entries of a bucket are taken out of it before it is used again.
+  const auto empty = [&](Bucket* bucket) {
+    const unsigned count = bucket->count();
+    for (unsigned i = 0; i < count; ++i) {
+      keys[i] = bucket->key(i);
+      handles[i] = bucket->handle(i);
+    }
+    rest = bucket->next();
+    return count;
+  };
+  unsigned count = empty(source);
+  Builder stays(source), goes(target);
+  while (true) {
+    for (unsigned i = 0; i < count; ++i) (index_of(hash_of(keys[i]), n + 1) == n ? goes : stays).add(keys[i], handles[i], unused);
+    if (!rest) break;
+    Bucket* const bucket = rest;
+    count = empty(bucket);
+    bucket->set_next(unused);
+    unused = bucket;
+  }
+  bucket_count_.store(n + 1, std::memory_order_release);
+  write.raise();
+  return {Progress::kDone, unused};
+}
+
+}  // namespace elider::index

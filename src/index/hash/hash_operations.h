@@ -1,0 +1,202 @@
+// HashTable: lookups that met a writer, batches, insertion and removal. Included by the instantiations
+// only. Cache lines written by an operation: two buckets at the most.
+#pragma once
+
+#include <algorithm>
+#include <new>
+
+#include "index/hash/hash_table.h"
+
+namespace elider::index {
+
+template <sync::Policy Sync>
+HashTable<Sync>::HashTable() {
+  first_directory_[0] = first_buckets_.data();
+  directory_.store(first_directory_.data(), std::memory_order_release);
+}
+
+template <sync::Policy Sync>
+Handle HashTable<Sync>::get_again(uint64_t hash, Key key, Witness& witness) {
+  Spin spin;
+  while (true) {
+    const Found found = Sync::section(latch_, [&] { return find(hash, key); });
+    if (found.valid) {
+      witness = found.witness;
+      return found.handle;
+    }
+    spin.wait();
+  }
+}
+
+template <sync::Policy Sync>
+void HashTable<Sync>::multi_get(const Key* keys, size_t count, Handle* handles, Witness* witnesses) {
+  while (count > 0) {
+    const size_t group = std::min(count, kGroup);
+    const uint32_t failed = Sync::section(latch_, [&]() -> uint32_t { return get_group(keys, group, handles, witnesses); });
+    for (size_t i = 0; failed >> i != 0; ++i) {
+      if ((failed >> i & 1) == 0) continue;
+      Witness witness;
+      handles[i] = get_again(hash_of(keys[i]), keys[i], witness);
+      if (witnesses) witnesses[i] = witness;
+    }
+    keys += group;
+    handles += group;
+    if (witnesses) witnesses += group;
+    count -= group;
+  }
+}
+
+// Three passes, each of which asks for what the next one touches: the heads, the first overflow
+// buckets of the keys that are not in their heads, and the rest. Returns a bit a key that failed.
+template <sync::Policy Sync>
+uint32_t HashTable<Sync>::get_group(const Key* keys, size_t count, Handle* handles, Witness* witnesses) const {
+  const size_t n = bucket_count();
+  size_t indexes[kGroup];
+  Bucket* heads[kGroup];
+  for (size_t i = 0; i < count; ++i) {
+    indexes[i] = index_of(hash_of(keys[i]), n);
+    heads[i] = bucket_at(indexes[i]);
+    __builtin_prefetch(heads[i], 0, 3);
+  }
+  ELIDER_TEST_POINT("hash.buckets_chosen");
+  ReadGuard guards[kGroup];
+  const Bucket* followers[kGroup];
+  uint32_t unfound = 0, failed = 0;
+  for (size_t i = 0; i < count; ++i) {
+    guards[i] = ReadGuard(heads[i]->word);
+    handles[i] = heads[i]->find(keys[i]);
+    followers[i] = heads[i]->next();
+    if (handles[i] == kNoHandle && followers[i]) {
+      __builtin_prefetch(followers[i], 0, 3);
+      unfound |= uint32_t{1} << i;
+    }
+  }
+  for (; unfound != 0; unfound &= unfound - 1) {
+    const int i = std::countr_zero(unfound);
+    for (const Bucket* bucket = followers[i]; bucket && handles[i] == kNoHandle; bucket = bucket->next()) handles[i] = bucket->find(keys[i]);
+  }
+  // One look at the count will do: it is made under all the guards.
+  const size_t n_now = bucket_count();
+  for (size_t i = 0; i < count; ++i) {
+    if (n_now != n && index_of(hash_of(keys[i]), n_now) != indexes[i]) [[unlikely]] failed |= uint32_t{1} << i;
+    if (!guards[i].valid()) [[unlikely]] failed |= uint32_t{1} << i;
+    if (witnesses) witnesses[i] = {heads[i]->word.address(), guards[i].version()};
+  }
+  return failed;
+}
+
+template <sync::Policy Sync>
+InsertResult HashTable<Sync>::get_or_insert(Worker& worker, Key key, Handle candidate) {
+  const uint64_t hash = hash_of(key);
+  Spin spin;
+  Bucket* spare = nullptr;
+  while (true) {
+    const InsertAttempt attempt = Sync::section(latch_, [&] { return try_insert(hash, key, candidate, spare); });
+    if (attempt.progress == Progress::kDone) [[likely]] {
+      const bool unused = spare && !attempt.used_spare;
+      if (unused) worker.free(spare, sizeof(Bucket), MemoryPart::kIndexes);
+      if (attempt.result.inserted) {
+        const int64_t mine = counts_.add(worker.id(), 1, attempt.used_spare ? int64_t{sizeof(Bucket)} : 0);
+        if (mine % kInsertsBetweenGrowth == 0) grow(worker);
+      }
+      return attempt.result;
+    }
+    if (attempt.progress == Progress::kNeedsBucket) {
+      void* const memory = worker.allocate(sizeof(Bucket), MemoryPart::kIndexes);
+      if (!memory) return {};
+      spare = new (memory) Bucket;
+    } else {
+      spin.wait();
+    }
+  }
+}
+
+template <sync::Policy Sync>
+auto HashTable<Sync>::try_insert(uint64_t hash, Key key, Handle candidate, Bucket* spare) -> InsertAttempt {
+  Bucket* head;
+  ReadGuard guard;
+  if (!locate(hash, head, guard)) return {};
+  InsertAttempt attempt;
+  const Witness before{head->word.address(), guard.version()};
+  Bucket* const second = head->next();
+  Handle handle = head->find(key);
+  for (const Bucket* bucket = second; bucket && handle == kNoHandle; bucket = bucket->next()) handle = bucket->find(key);
+  if (handle != kNoHandle) {
+    if (!guard.valid()) return {};
+    attempt.result = {.handle = handle, .inserted = false, .before = before, .after = before, .split_off = {}};
+    attempt.progress = Progress::kDone;
+    return attempt;
+  }
+  Bucket* roomy = second ? second : head;
+  unsigned position = roomy->count();
+  if (position == Bucket::kEntries && !spare) {
+    attempt.progress = guard.valid() ? Progress::kNeedsBucket : Progress::kRestart;
+    return attempt;
+  }
+  WriteGuard write(head->word, guard);
+  if (!write.owns()) return {};
+  ELIDER_TEST_POINT("hash.locked_for_insert");
+  if (position == Bucket::kEntries) {
+    spare->set(0, key, candidate);
+    spare->set_next(second);
+    head->set_next(spare);
+    attempt.used_spare = true;
+  } else {
+    roomy->set(position, key, candidate);
+  }
+  if (!ELIDER_MUTANT(kKeepLeafVersion)) write.raise();
+  attempt.result = {
+      .handle = candidate, .inserted = true, .before = before, .after = {head->word.address(), write.after()}, .split_off = {}};
+  attempt.progress = Progress::kDone;
+  return attempt;
+}
+
+template <sync::Policy Sync>
+bool HashTable<Sync>::remove(Worker& worker, Key key, Handle expected) {
+  const uint64_t hash = hash_of(key);
+  Spin spin;
+  while (true) {
+    const RemoveAttempt attempt = Sync::section(latch_, [&] { return try_remove(hash, key, expected); });
+    if (attempt.progress == Progress::kDone) [[likely]] {
+      if (attempt.emptied) retire(worker, attempt.emptied);
+      if (attempt.removed) counts_.add(worker.id(), -1, 0);
+      return attempt.removed;
+    }
+    spin.wait();
+  }
+}
+
+// The last entry of the chain's only bucket with room takes the place of what goes.
+template <sync::Policy Sync>
+auto HashTable<Sync>::try_remove(uint64_t hash, Key key, Handle expected) -> RemoveAttempt {
+  Bucket* head;
+  ReadGuard guard;
+  if (!locate(hash, head, guard)) return {};
+  Bucket* holder = head;
+  while (holder && holder->find(key) != expected) holder = holder->next();
+  if (!holder) return {guard.valid() ? Progress::kDone : Progress::kRestart, false, nullptr};
+  WriteGuard write(head->word, guard);
+  if (!write.owns()) return {};
+  unsigned position = 0;
+  while (holder->key(position) != key || holder->handle(position) != expected) ++position;
+  Bucket* const second = head->next();
+  Bucket* const roomy = second ? second : head;
+  const unsigned last = roomy->count() - 1;
+  holder->set(position, roomy->key(last), roomy->handle(last));
+  roomy->clear(last);
+  write.raise();
+  RemoveAttempt attempt{Progress::kDone, true, nullptr};
+  if (second && last == 0) {
+    head->set_next(second->next());
+    attempt.emptied = second;
+  }
+  return attempt;
+}
+
+template <sync::Policy Sync>
+void HashTable<Sync>::retire(Worker& worker, Bucket* bucket) {
+  counts_.add(worker.id(), 0, -int64_t{sizeof(Bucket)});
+  worker.retire_memory(bucket, sizeof(Bucket), MemoryPart::kIndexes);
+}
+
+}  // namespace elider::index

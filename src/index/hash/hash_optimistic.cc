@@ -1,0 +1,11 @@
+// The hash table of the optimistic sync policy.
+#include "index/hash/hash_grow.h"
+#include "index/hash/hash_operations.h"
+#include "index/hash/hash_verify.h"
+#include "sync/optimistic.h"
+
+namespace elider::index {
+
+template class HashTable<sync::Optimistic>;
+
+}  // namespace elider::index

@@ -1,0 +1,203 @@
+// HashTable: the unordered index: a chained hash table of cache-line buckets (DBX, section 4,
+// "unordered store"), with a version a bucket for the detection of reads of absent keys.
+//
+// Where we deviate from DBX: it grows without a global lock. It is a linear hash table: with N buckets,
+// 2^L <= N < 2^(L+1), a hash belongs to bucket (its low L+1 bits), or, if there is no such bucket yet,
+// to (its low L bits). It grows by one bucket at a time, N, which takes over its share of bucket N - 2^L;
+// whoever inserts does a few such steps. So nothing is ever copied as a whole, no operation waits for
+// long, and memory follows the number of entries closely. Buckets never move: segments of them are
+// found through a directory, and only that is replaced, and retired, as it fills.
+//
+// It does not shrink its directory; chains give their overflow buckets back.
+//
+// Thread safety: as the sync policy's: all operations by all threads under Optimistic and Latched.
+// Callers are within a grace period of their Worker from an operation to the last use of its witness.
+// Memory belongs to the workers' Memory; a table gives nothing back when it is destroyed.
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+#include <iosfwd>
+
+#include "base/spin.h"
+#include "base/test_points.h"
+#include "base/worker.h"
+#include "elider/status.h"
+#include "index/counts.h"
+#include "index/hash/hash_bucket.h"
+#include "index/index.h"
+#include "sync/exclusive.h"
+#include "sync/optimistic.h"
+#include "sync/policy.h"
+
+namespace elider::index {
+
+// The hash table finds a bucket at once and needs no hint; the type is there for one interface.
+struct NoHint {};
+
+template <sync::Policy Sync>
+class HashTable {
+ public:
+  using Key = elider::Key;
+  using Hint = NoHint;
+
+  HashTable();
+  HashTable(const HashTable&) = delete;
+  HashTable& operator=(const HashTable&) = delete;
+
+  // The key's handle or kNoHandle; `witness` is of its bucket in either case.
+  Handle get(Key key, Witness& witness) {
+    const uint64_t hash = hash_of(key);
+    const Found found = Sync::section(latch_, [&] { return find(hash, key); });
+    if (!found.valid) [[unlikely]] return get_again(hash, key, witness);
+    witness = found.witness;
+    return found.handle;
+  }
+  Handle get(Key key, Hint&, Witness& witness) { return get(key, witness); }
+
+  // Finds the key, or inserts it with `candidate`, which is not kNoHandle. The result's handle is
+  // kNoHandle if there is no memory for an overflow bucket; nothing is changed then.
+  InsertResult get_or_insert(Worker& worker, Key key, Handle candidate);
+  InsertResult get_or_insert(Worker& worker, Key key, Handle candidate, Hint&) { return get_or_insert(worker, key, candidate); }
+
+  // Removes the key if it maps to `expected`, which is not kNoHandle; false if not, and nothing is changed.
+  bool remove(Worker& worker, Key key, Handle expected);
+
+  // get() of keys[0 .. count), in groups whose cache misses overlap. Witnesses may be null.
+  void multi_get(const Key* keys, size_t count, Handle* handles, Witness* witnesses);
+
+  // Brings the key's bucket nearer, for a get() soon.
+  void prefetch(Key key) const { __builtin_prefetch(bucket_at(index_of(hash_of(key), bucket_count())), 0, 3); }
+
+  // Entries; approximate while others write.
+  size_t size() const { return static_cast<size_t>(std::max(counts_.entries(), int64_t{0})); }
+  size_t memory_bytes() const { return sizeof(*this) + static_cast<size_t>(counts_.bytes()); }
+  size_t bucket_count() const { return bucket_count_.load(std::memory_order_acquire); }
+
+  // Every invariant; only while nobody writes. The message names the bucket and what is wrong with it.
+  Status verify() const;
+  // The buckets for people, a line each; only while nobody writes.
+  void dump(std::ostream& out) const;
+
+ private:
+  using Bucket = HashBucket;
+  using ReadGuard = typename Sync::ReadGuard;
+  using WriteGuard = typename Sync::WriteGuard;
+
+  static constexpr size_t kGroup = 16;
+  // The first segments double, so that a small table is small: 64 (part of the table), 64, 128, ...,
+  // 2048; the others have 4096 buckets, 256 KiB.
+  static constexpr size_t kFirstBuckets = 64;
+  static constexpr size_t kSegmentBuckets = 4096;
+  static constexpr unsigned kSmallSegments = 7;
+  static constexpr size_t kFirstDirectory = 16;
+  // It grows when there are more than kFillEntries entries in kFillBuckets buckets on average.
+  static constexpr uint64_t kFillEntries = 12;
+  static constexpr uint64_t kFillBuckets = 5;
+  static constexpr int64_t kInsertsBetweenGrowth = 16;
+  static constexpr unsigned kStepsMax = 32;
+
+  struct Found {
+    bool valid;
+    Handle handle;
+    Witness witness;
+  };
+  // How an attempt at an operation ended. All but kDone try again.
+  enum class Progress : uint8_t { kDone, kRestart, kNeedsBucket };
+  struct InsertAttempt {
+    Progress progress = Progress::kRestart;
+    bool used_spare = false;
+    InsertResult result;
+  };
+  struct RemoveAttempt {
+    Progress progress = Progress::kRestart;
+    bool removed = false;
+    Bucket* emptied = nullptr;  // unlinked; to be retired
+  };
+  struct StepAttempt {
+    Progress progress = Progress::kRestart;
+    Bucket* unused = nullptr;  // unlinked; a list through next(), to be retired
+  };
+  struct Builder;
+
+  // Of `n` buckets.
+  static size_t index_of(uint64_t hash, size_t n) {
+    const size_t floor = std::bit_floor(n);
+    const size_t index = hash & (2 * floor - 1);
+    return index - (index >= n ? floor : 0);
+  }
+  // Where bucket `index` stands in the directory: the segment and the position in it.
+  static unsigned segment_of(size_t index) {
+    return static_cast<unsigned>(index >= kSegmentBuckets ? kSmallSegments - 1 + index / kSegmentBuckets : std::bit_width(index / kFirstBuckets));
+  }
+  static size_t first_of(unsigned segment) {
+    if (segment >= kSmallSegments) return (segment - kSmallSegments + 1) * kSegmentBuckets;
+    return segment == 0 ? 0 : kFirstBuckets << (segment - 1);
+  }
+  static size_t buckets_of(unsigned segment) {
+    if (segment >= kSmallSegments) return kSegmentBuckets;
+    return segment == 0 ? kFirstBuckets : kFirstBuckets << (segment - 1);
+  }
+  // `index` is below a bucket_count() read before.
+  Bucket* bucket_at(size_t index) const {
+    Bucket* const* const directory = directory_.load(std::memory_order_acquire);
+    if (index >= kSegmentBuckets) [[likely]] return directory[kSmallSegments - 1 + index / kSegmentBuckets] + index % kSegmentBuckets;
+    const unsigned segment = segment_of(index);
+    return directory[segment] + (index - first_of(segment));
+  }
+
+  // The hash's bucket under a guard; false: the table has grown there, start over. The second look at
+  // the count is under the guard, and a growing step publishes its count before it unlocks the bucket.
+  bool locate(uint64_t hash, Bucket*& head, ReadGuard& guard) const {
+    const size_t index = index_of(hash, bucket_count());
+    head = bucket_at(index);
+    ELIDER_TEST_POINT("hash.bucket_chosen");
+    guard = ReadGuard(head->word);
+    return index_of(hash, bucket_count()) == index;
+  }
+  Found find(uint64_t hash, Key key) const {
+    Bucket* head;
+    ReadGuard guard;
+    if (!locate(hash, head, guard)) return {false, kNoHandle, {}};
+    Handle handle = head->find(key);
+    // The epoch keeps an overflow bucket alive, though the pointer is not validated yet.
+    if (handle == kNoHandle)
+      for (const Bucket* bucket = head->next(); bucket && handle == kNoHandle; bucket = bucket->next()) handle = bucket->find(key);
+    return {guard.valid(), handle, {head->word.address(), guard.version()}};
+  }
+
+  Handle get_again(uint64_t hash, Key key, Witness& witness);
+  uint32_t get_group(const Key* keys, size_t count, Handle* handles, Witness* witnesses) const;
+  InsertAttempt try_insert(uint64_t hash, Key key, Handle candidate, Bucket* spare);
+  RemoveAttempt try_remove(uint64_t hash, Key key, Handle expected);
+  void retire(Worker& worker, Bucket* bucket);
+  Status verify_chain(size_t index, size_t n, size_t& entries, size_t& bytes) const;
+
+  // hash_grow.h
+  void grow(Worker& worker);
+  bool add_segment(Worker& worker, size_t index);
+  StepAttempt split_bucket(size_t n);
+
+  // Read by every operation, written by growth: the number of buckets, and their segments.
+  alignas(128) std::atomic<size_t> bucket_count_{kFirstBuckets};
+  std::atomic<Bucket**> directory_;
+  // Guarded by growing_: how many pointers the directory has room for.
+  size_t directory_size_ = kFirstDirectory;
+  alignas(128) mutable typename Sync::Latch latch_;
+  // One worker at a time grows the table; others go on without waiting. Rank: as an index's latch,
+  // which is taken under it.
+  sync::SpinLatch growing_;
+  ShardedCounts counts_;
+  std::array<Bucket*, kFirstDirectory> first_directory_{};
+  std::array<Bucket, kFirstBuckets> first_buckets_;
+};
+
+extern template class HashTable<sync::Optimistic>;
+extern template class HashTable<sync::Latched>;
+extern template class HashTable<sync::SingleThreaded>;
+
+}  // namespace elider::index

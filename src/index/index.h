@@ -1,0 +1,65 @@
+// What every index is: a map from a key to a handle, an opaque 64-bit number that is not 0.
+//
+// An index knows no rows, tables or transactions. What it gives the transaction layer beyond a map
+// (DBX, section 4, "custom features"): get_or_insert, a Witness of what a lookup or a scan saw, and
+// batched lookups that overlap their cache misses.
+//
+// Every index class is a template over its sync policy (src/sync) and offers, thread-safe as that
+// policy is, all within a grace period (the caller's Worker has entered, see base/worker.h):
+//
+//   Handle get(Key key, Hint& hint, Witness& witness)
+//       The handle or kNoHandle. `witness` is of the leaf or bucket that was read, in either case.
+//   InsertResult get_or_insert(Worker& worker, Key key, Handle candidate, Hint& hint)
+//       Finds the key, or inserts it with `candidate` (DBX's get-with-insert).
+//   bool remove(Worker& worker, Key key, Handle expected)
+//       Removes the key if it maps to `expected`; false if not. Raises the leaf's or bucket's version.
+//   void multi_get(const Key* keys, size_t count, Handle* handles, Witness* witnesses)
+//       get() of each, with the misses of all overlapped.
+//   size_t size() (approximate while others write), memory_bytes(), verify() -> Status, dump(ostream)
+// and the ordered ones
+//   void read_leaf(Key key, Hint& hint, Contents& contents)
+//       Atomically: all entries of the leaf that covers `key`, in key order, what it covers (first to
+//       last, both included), and its witness. A scan is a sequence of these: forward from
+//       key_after(last), in reverse from key_before(first).
+// Hint and Contents are types of the index. A Hint remembers where the last operation ended; keep one
+// an index and transaction, and let it end with the grace period.
+#pragma once
+
+#include <atomic>
+#include <compare>
+#include <cstdint>
+
+#include "elider/key.h"
+
+namespace elider::index {
+
+using Handle = uint64_t;
+inline constexpr Handle kNoHandle = 0;
+
+// While holds(), no key has been inserted into, removed from, or split off the leaf or bucket it is
+// of, since the read that made it. Valid within the grace period. This is how phantoms and reads of
+// absent keys are detected (DBX, section 5.3, "range query").
+struct Witness {
+  const std::atomic<uint64_t>* version = nullptr;
+  uint64_t value = 0;
+  // acquire: the reads that follow a commit's validation must not move before it.
+  bool holds() const { return version->load(std::memory_order_acquire) == value; }
+};
+
+struct InsertResult {
+  Handle handle = kNoHandle;  // the one that was there, or the candidate; kNoHandle: out of memory
+  bool inserted = false;
+  // If inserted: the leaf's witness as it was just before and just after, and, if the leaf was split,
+  // that of the new sibling (else version is null). A transaction that had read the leaf replaces
+  // `before` by `after`, and adds `split_off`, so that its own insert is no phantom to itself.
+  Witness before, after, split_off;
+};
+
+// The key of a secondary index: its value, then the row's primary key, so that equal values are apart.
+struct SecondaryKey {
+  uint64_t value = 0;
+  Key primary = 0;
+  friend auto operator<=>(const SecondaryKey&, const SecondaryKey&) = default;
+};
+
+}  // namespace elider::index

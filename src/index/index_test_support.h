@@ -1,0 +1,108 @@
+// What the index tests share: an arena of workers, seeds that are printed and can be given again,
+// keys of both types made of numbers, and whole scans.
+//
+// For tests only. Thread safety: an Inside belongs to one thread.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <cstdint>
+#include <cstdlib>
+#include <iostream>
+#include <memory>
+#include <random>
+#include <vector>
+
+#include "base/random.h"
+#include "base/worker.h"
+#include "index/btree/btree.h"
+#include "index/hash/hash_table.h"
+
+namespace elider::index::test {
+
+// `count`, scaled by ELIDER_TEST_SCALE.
+inline uint64_t scaled(uint64_t count) {
+  const char* const scale = std::getenv("ELIDER_TEST_SCALE");
+  const double product = static_cast<double>(count) * (scale ? std::strtod(scale, nullptr) : 1.0);
+  return product < 1 ? 1 : static_cast<uint64_t>(product);
+}
+
+// By chance, or ELIDER_SEED.
+inline uint64_t seed_of_test() {
+  const char* const given = std::getenv("ELIDER_SEED");
+  const uint64_t seed = given ? std::strtoull(given, nullptr, 10) : std::random_device{}() % 1'000'000'000;
+  std::cerr << "[   SEED   ] ELIDER_SEED=" << seed << " replays this\n";
+  return seed;
+}
+
+struct Arena {
+  explicit Arena(uint64_t limit_bytes = 0) : memory(limit_bytes, false), workers(memory, 64, 1) {}
+  Memory memory;
+  Workers workers;
+};
+
+// A worker of its own, within a grace period.
+class Inside {
+ public:
+  explicit Inside(Arena& arena) : arena_(arena), worker_(*arena.workers.acquire()) { worker_.enter(); }
+  ~Inside() {
+    worker_.leave();
+    arena_.workers.release(&worker_);
+  }
+  Worker& operator*() { return worker_; }
+  // Ends the grace period and begins another: hints and witnesses are void.
+  void pass() {
+    worker_.leave();
+    worker_.enter();
+  }
+
+ private:
+  Arena& arena_;
+  Worker& worker_;
+};
+
+template <class S, class K>
+struct Combination {
+  using Sync = S;
+  using Key = K;
+};
+using TreeCombinations =
+    testing::Types<Combination<sync::Optimistic, uint64_t>, Combination<sync::Optimistic, SecondaryKey>, Combination<sync::Latched, uint64_t>,
+                   Combination<sync::Latched, SecondaryKey>, Combination<sync::SingleThreaded, uint64_t>,
+                   Combination<sync::SingleThreaded, SecondaryKey>>;
+using ConcurrentTreeCombinations = testing::Types<Combination<sync::Optimistic, uint64_t>, Combination<sync::Optimistic, SecondaryKey>,
+                                                  Combination<sync::Latched, uint64_t>>;
+
+// The n-th key, in order. The secondary ones have equal values in groups, so that both halves matter.
+template <class Key>
+Key nth_key(uint64_t n) {
+  if constexpr (std::is_same_v<Key, SecondaryKey>) {
+    return {n >> 3, (n & 7) << 61 | (n & 7)};
+  } else {
+    return n;
+  }
+}
+inline uint64_t number_of(uint64_t key) { return key; }
+inline uint64_t number_of(const SecondaryKey& key) { return key.value << 3 | (key.primary & 7); }
+
+// A handle that tells its key, and which insertion made it (0 to 255).
+inline Handle handle_of(uint64_t n, uint64_t generation = 1) { return (n + 1) << 8 | (generation & 0xff); }
+inline uint64_t number_of_handle(Handle handle) { return (handle >> 8) - 1; }
+
+// All leaves, from the first to the last. Checks that they join without gap or overlap.
+template <class Tree>
+std::vector<typename Tree::Contents> all_leaves(Tree& tree) {
+  using Traits = KeyTraits<typename Tree::Key>;
+  std::vector<typename Tree::Contents> leaves;
+  typename Tree::Key at = Traits::kMin;
+  while (true) {
+    typename Tree::Contents leaf;
+    tree.read_leaf(at, leaf);
+    EXPECT_EQ(leaf.first, at);
+    leaves.push_back(leaf);
+    if (leaf.last == Traits::kMax) return leaves;
+    at = key_after(leaf.last);
+  }
+}
+
+}  // namespace elider::index::test

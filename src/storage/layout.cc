@@ -1,0 +1,147 @@
+#include "storage/layout.h"
+
+#include <algorithm>
+
+#include "storage/number.h"
+#include "storage/record.h"
+
+namespace elider::storage {
+
+namespace {
+uint32_t round_up(uint32_t value, uint32_t to) { return (value + to - 1) / to * to; }
+}  // namespace
+
+Layout::Layout(const detail::TableBase* table, const Schema& schema, uint32_t block_threshold_bytes)
+    : table_(table), schema_(schema), row_bytes_(schema.row_bytes) {
+  uint32_t group_count = 1;
+  for (const Column& column : schema.columns) group_count = std::max(group_count, column.group + 1);
+  groups_.resize(group_count);
+
+  // Every byte belongs to one piece: a described column, or what lies between them (group 0).
+  std::vector<uint32_t> order(schema.columns.size());
+  for (uint32_t i = 0; i < order.size(); ++i) order[i] = i;
+  std::sort(order.begin(), order.end(), [&](uint32_t a, uint32_t b) { return schema.columns[a].offset < schema.columns[b].offset; });
+  uint32_t at = 0;
+  for (uint32_t i : order) {
+    const Column& column = schema.columns[i];
+    if (column.offset > at) pieces_.push_back({at, column.offset - at, 0, 0, 0});
+    pieces_.push_back({column.offset, column.size, column.group, 0, uint64_t{1} << i});
+    at = column.offset + column.size;
+  }
+  if (at < row_bytes_) pieces_.push_back({at, row_bytes_ - at, 0, 0, 0});
+  place_groups(block_threshold_bytes);
+
+  all_ = compile(~uint64_t{0}, true);
+  none_ = compile(0, false);
+  invalid_ = std::make_unique<ColumnSet>();
+  for (const SecondaryIndex& index : schema.indexes) {
+    uint64_t columns = 0;
+    for (uint32_t i = 0; i < schema.columns.size(); ++i)
+      if (std::find(index.columns.begin(), index.columns.end(), schema.columns[i].name) != index.columns.end()) columns |= uint64_t{1} << i;
+    indexed_columns_ |= columns;
+    index_columns_.push_back(&of_columns(columns));
+  }
+  for (const Placed& piece : pieces_)
+    for (uint32_t i = 0; i < schema.columns.size(); ++i)
+      if (piece.columns == uint64_t{1} << i && !(piece.columns & indexed_columns_) && is_number(schema.columns[i].type))
+        numbers_.push_back({piece.row_offset, piece.payload_offset, piece.group, schema.columns[i].type, piece.columns});
+}
+
+void Layout::place_groups(uint32_t block_threshold_bytes) {
+  if (groups_.size() == 1) {
+    for (Placed& piece : pieces_) piece.payload_offset = piece.row_offset;
+    groups_[0].payload_bytes = row_bytes_;
+  } else {
+    for (Placed& piece : pieces_) {
+      Group& group = groups_[piece.group];
+      // The same place modulo 8 as in the row: neighbours there stay neighbours here, and aligned.
+      const uint32_t base = group.payload_bytes;
+      piece.payload_offset = base % 8 <= piece.row_offset % 8 ? base - base % 8 + piece.row_offset % 8
+                                                              : round_up(base, 8) + piece.row_offset % 8;
+      group.payload_bytes = piece.payload_offset + piece.size;
+    }
+  }
+  for (Group& group : groups_) {
+    group.block = group.payload_bytes >= block_threshold_bytes;
+    group.cell_offset = block_bytes_;
+    block_bytes_ += kCellHeaderBytes + round_up(group.block ? sizeof(void*) : std::max(group.payload_bytes, 1u), 8);
+  }
+}
+
+std::unique_ptr<ColumnSet> Layout::compile(uint64_t columns, bool whole) const {
+  auto set = std::make_unique<ColumnSet>();
+  set->table = table_;
+  set->columns = columns;
+  set->whole = whole;
+  for (uint32_t g = 0; g < group_count(); ++g) {
+    set->begin[g] = static_cast<uint32_t>(set->spans.size());
+    for (const Placed& piece : pieces_) {
+      if (piece.group != g || !(whole || (piece.columns & columns))) continue;
+      if (set->spans.size() > set->begin[g]) {
+        Span& last = set->spans.back();
+        if (last.row_offset + last.size == piece.row_offset && last.payload_offset + last.size == piece.payload_offset) {
+          last.size += piece.size;
+          continue;
+        }
+      }
+      set->spans.push_back({piece.row_offset, piece.payload_offset, piece.size});
+    }
+    if (set->spans.size() > set->begin[g] || whole) set->groups |= 1u << g;
+  }
+  for (uint32_t g = group_count(); g <= kCommitGroupsMax; ++g) set->begin[g] = static_cast<uint32_t>(set->spans.size());
+  find_lines(*set);
+  return set;
+}
+
+void Layout::find_lines(ColumnSet& set) const {
+  constexpr uint32_t kLine = 64, kLinesMax = 8;
+  auto add = [&](uint32_t offset) {
+    for (uint32_t line : set.lines)
+      if (line / kLine == offset / kLine) return;
+    if (set.lines.size() < kLinesMax) set.lines.push_back(offset);
+  };
+  for (uint32_t g = 0; g < group_count(); ++g) {
+    if (!(set.groups >> g & 1)) continue;
+    add(groups_[g].cell_offset);
+    if (groups_[g].block) continue;
+    for (uint32_t s = set.begin[g]; s < set.begin[g + 1]; ++s) {
+      const uint32_t first = groups_[g].cell_offset + kCellHeaderBytes + set.spans[s].payload_offset;
+      for (uint32_t at = first; at < first + set.spans[s].size; at += kLine) add(at);
+      add(first + set.spans[s].size - 1);
+    }
+  }
+  if (set.lines.empty()) set.lines.push_back(0);
+}
+
+const ColumnSet& Layout::of_columns(uint64_t columns) const {
+  std::lock_guard lock(mutex_);
+  for (const auto& set : compiled_)
+    if (set->columns == columns) return *set;
+  compiled_.push_back(compile(columns, false));
+  return *compiled_.back();
+}
+
+const ColumnSet& Layout::of_spans(const detail::ColumnSpan* spans, size_t count) const {
+  uint64_t columns = 0;
+  for (size_t s = 0; s < count; ++s) {
+    bool found = false;
+    for (uint32_t i = 0; i < schema_.columns.size() && !found; ++i)
+      if (schema_.columns[i].offset == spans[s].offset && schema_.columns[i].size == spans[s].size) {
+        columns |= uint64_t{1} << i;
+        found = true;
+      }
+    if (!found) return *invalid_;
+  }
+  return of_columns(columns);
+}
+
+const ColumnSet& Layout::with_index(const ColumnSet& set, uint32_t index) const {
+  if (set.whole) return set;
+  // acquire: pairs with the release below, so that the set's contents are seen.
+  if (const ColumnSet* made = set.with_index[index].load(std::memory_order_acquire)) return *made;
+  const ColumnSet& joined = of_columns(set.columns | index_columns(index).columns);
+  set.with_index[index].store(&joined, std::memory_order_release);
+  return joined;
+}
+
+}  // namespace elider::storage

@@ -1,0 +1,116 @@
+// Layout: where the bytes of a row stand in memory, and ColumnSet: some columns, compiled to copies.
+//
+// A row is one block of cells, one a commit group; a cell is a header (storage/record.h) and the
+// group's bytes. A table with one group keeps the row's own layout as its payload, so that a whole
+// row is one copy. With several, each group holds its columns packed, and group 0 also every byte
+// that no column describes. A group of at least the block threshold keeps its payload in a block of
+// its own, which the cell points to.
+// Thread safety: constant after construction; column sets are compiled under a lock and never freed
+// before the table.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <vector>
+
+#include "elider/schema.h"
+#include "elider/table.h"
+
+namespace elider::storage {
+
+// `size` bytes stand at `row_offset` in a row and at `payload_offset` in their group's payload.
+struct Span {
+  uint32_t row_offset;
+  uint32_t payload_offset;
+  uint32_t size;
+};
+
+struct Group {
+  uint32_t cell_offset = 0;    // bytes from the row block's begin
+  uint32_t payload_bytes = 0;  // of the group's columns
+  bool block = false;          // the cell holds a pointer to the payload
+};
+
+}  // namespace elider::storage
+
+namespace elider::detail {
+
+struct ColumnSet {
+  const TableBase* table = nullptr;  // null: an unknown column was asked for
+  uint64_t columns = 0;              // bit i: the schema's column i
+  uint32_t groups = 0;               // bit g: group g holds some of them
+  bool whole = false;                // every byte of the row
+  uint32_t begin[kCommitGroupsMax + 1] = {};  // spans of group g: begin[g] to begin[g + 1]
+  std::vector<storage::Span> spans;
+  std::vector<uint32_t> lines;       // offsets in the row block whose cache lines a read touches; for prefetching
+  // These and the columns that secondary index i reads; made when first needed.
+  mutable std::atomic<const ColumnSet*> with_index[kSecondaryIndexesMax] = {};
+};
+
+}  // namespace elider::detail
+
+namespace elider::storage {
+
+using detail::ColumnSet;
+
+// A column that can be added to.
+struct Number {
+  uint32_t row_offset;
+  uint32_t payload_offset;
+  uint32_t group;
+  ColumnType type;
+  uint64_t column;  // its bit
+};
+
+class Layout {
+ public:
+  Layout(const detail::TableBase* table, const Schema& schema, uint32_t block_threshold_bytes);
+
+  uint32_t group_count() const { return static_cast<uint32_t>(groups_.size()); }
+  const Group& group(uint32_t g) const { return groups_[g]; }
+  uint32_t block_bytes() const { return block_bytes_; }  // of a row block: all cells
+  uint32_t row_bytes() const { return row_bytes_; }
+  uint32_t all_groups() const { return (1u << group_count()) - 1; }
+
+  const ColumnSet& all() const { return *all_; }
+  const ColumnSet& none() const { return *none_; }
+  const ColumnSet& invalid() const { return *invalid_; }
+  const ColumnSet& of_columns(uint64_t columns) const;
+  const ColumnSet& of_spans(const detail::ColumnSpan* spans, size_t count) const;
+  const ColumnSet& with_index(const ColumnSet& set, uint32_t index) const;
+  // The columns that a secondary index reads, as a set and as bits.
+  const ColumnSet& index_columns(uint32_t index) const { return *index_columns_[index]; }
+  uint64_t indexed_columns() const { return indexed_columns_; }
+  // The number of this type at this offset, unless a secondary index reads it; else null.
+  const Number* number_at(uint32_t row_offset, ColumnType type) const {
+    for (const Number& number : numbers_)
+      if (number.row_offset == row_offset && number.type == type) return &number;
+    return nullptr;
+  }
+
+ private:
+  struct Placed {  // bytes that travel together
+    uint32_t row_offset, size, group, payload_offset;
+    uint64_t columns;
+  };
+  void place_groups(uint32_t block_threshold_bytes);
+  std::unique_ptr<ColumnSet> compile(uint64_t columns, bool whole) const;
+  void find_lines(ColumnSet& set) const;
+
+  const detail::TableBase* table_;
+  const Schema& schema_;
+  uint32_t row_bytes_;
+  uint32_t block_bytes_ = 0;
+  std::vector<Group> groups_;
+  std::vector<Placed> pieces_;  // by row offset
+  std::vector<Number> numbers_;
+  uint64_t indexed_columns_ = 0;
+  std::unique_ptr<ColumnSet> all_, none_, invalid_;
+  std::vector<const ColumnSet*> index_columns_;
+  mutable std::mutex mutex_;  // guards compiled_
+  mutable std::vector<std::unique_ptr<ColumnSet>> compiled_;
+};
+
+}  // namespace elider::storage

@@ -1,0 +1,34 @@
+#include "storage/record.h"
+
+namespace elider::storage {
+
+bool read_cell_at(const Cell& cell, const Group& group, const ColumnSet& columns, uint32_t g, uint64_t rs, std::byte* image,
+                  uint64_t* sequence) {
+  for (;;) {
+    const uint64_t w = cell.load_unlocked();
+    const uint64_t n = cell.snapshot();
+    if (n <= rs) [[likely]] {
+      if (word::absent(w)) {
+        if (!cell.unchanged(w)) continue;
+        *sequence = word::sequence(w);
+        return false;
+      }
+      copy_to_image(columns, g, image, group.block ? cell.block() : cell.payload_inside());
+      ELIDER_TEST_POINT("read.copied");
+      if (!cell.unchanged(w) && !ELIDER_MUTANT(kIgnoreLockBit)) continue;
+      *sequence = word::sequence(w);
+      return true;
+    }
+    const Version* version = cell.previous();
+    if (!cell.unchanged(w) && !ELIDER_MUTANT(kIgnoreLockBit)) continue;  // or the pair (n, previous) may not belong together
+    while (version != nullptr && version->snapshot > rs) version = version->previous;
+    *sequence = version == nullptr ? 0 : version->sequence;
+    if (version == nullptr || version->absent) return false;
+    const std::byte* payload = version->payload();
+    for (uint32_t s = columns.begin[g]; s < columns.begin[g + 1]; ++s)
+      std::memcpy(image + columns.spans[s].row_offset, payload + columns.spans[s].payload_offset, columns.spans[s].size);
+    return true;
+  }
+}
+
+}  // namespace elider::storage

@@ -1,0 +1,182 @@
+// Record: the row block that an index maps a key to: a cell a commit group, each with a header and,
+// beside it, the group's bytes (DBX, section 5.1, where the metadata stands apart from the data; here
+// a small row lives in place, so that a read costs one dependent cache miss).
+//
+// Protocol of a cell. A reader copies: load the word (acquire), wait while it is locked, copy the
+// payload with racy accesses, load the word again; equal words mean a consistent copy. A writer
+// locks the word (a compare-and-swap), changes payload, snapshot and previous, and releases it with a
+// higher sequence. A cell's `snapshot` and `previous` change only under its lock.
+//
+// Old versions hang on `previous`, newest first, with falling snapshot numbers. A version is retired
+// the moment it is made, so `previous` may dangle: it is followed only by a reader whose snapshot
+// number is below the cell's, and for such a reader the writer kept the version within the reader's
+// grace period (storage/snapshots.h).
+//
+// Thread safety: as the protocol says; every shared access goes through an accessor here.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+
+#include "base/check.h"
+#include "base/racy.h"
+#include "base/spin.h"
+#include "base/test_points.h"
+#include "storage/layout.h"
+
+namespace elider::storage {
+
+// The commit word:
+//
+//   63                                                3   2        1       0
+//  +---------------------------------------------------+---------+-------+------+
+//  | sequence                                          | removed | absent| lock |
+//  +---------------------------------------------------+---------+-------+------+
+//
+// sequence  rises with every write of the group, across removal and insertion of the key
+// removed   the row block is unlinked from its index: nobody may commit into it
+// absent    there is no row at present
+// lock      a commit is writing
+namespace word {
+inline constexpr uint64_t kLocked = 1, kAbsent = 2, kRemoved = 4, kStep = 8;
+static_assert((kLocked | kAbsent | kRemoved) == kStep - 1);
+inline constexpr uint64_t kUnknown = ~uint64_t{0};  // no word: its lock and removed bits never stand together with a sequence of ones
+inline bool locked(uint64_t w) { return w & kLocked; }
+inline bool absent(uint64_t w) { return w & (kAbsent | kRemoved); }
+inline bool removed(uint64_t w) { return w & kRemoved; }
+inline uint64_t sequence(uint64_t w) { return w / kStep; }
+inline uint64_t next(uint64_t w, bool absent) { return (w & ~(kStep - 1)) + kStep + (absent ? kAbsent : 0); }
+}  // namespace word
+
+// What a cell held at an earlier snapshot. Constant once linked.
+struct Version {
+  uint64_t snapshot;
+  uint64_t sequence;
+  Version* previous;
+  std::atomic<uint64_t>* alive;  // how many there are; falls when this is reclaimed
+  uint32_t bytes;                // of this block
+  bool absent;
+  bool block;                    // the payload is a pointer
+  const std::byte* payload() const {
+    const std::byte* inside = reinterpret_cast<const std::byte*>(this + 1);
+    if (!block) return inside;
+    const std::byte* pointed;
+    std::memcpy(&pointed, inside, sizeof pointed);
+    return pointed;
+  }
+  std::byte* payload_inside() { return reinterpret_cast<std::byte*>(this + 1); }
+};
+
+class Cell {
+ public:
+  // acquire: the payload that is copied afterwards is at least as new as the word.
+  uint64_t load() const { return word_.load(std::memory_order_acquire); }
+
+  // The word once nobody holds its lock. Waits for a commit's write phase at the longest.
+  uint64_t load_unlocked() const {
+    uint64_t w = load();
+    if (word::locked(w) && !ELIDER_MUTANT(kIgnoreLockBit)) [[unlikely]] {
+      Spin spin;
+      do {
+        spin.wait();
+        w = load();
+      } while (word::locked(w));
+    }
+    return w;
+  }
+
+  // Whether what was copied since load() gave `w` is consistent. The racy copies are ordered before
+  // this load by the fence, which pairs with the release in unlock().
+  bool unchanged(uint64_t w) const {
+    read_fence();
+    return word_.load(std::memory_order_relaxed) == w;  // relaxed: the fence stands before it
+  }
+
+  // Takes the lock if the word is `expected`, which is unlocked. seq_cst: a commit reads the snapshot
+  // number and the readers' slots after all its locks (storage/snapshots.h).
+  bool lock_from(uint64_t& expected) {
+    return word_.compare_exchange_strong(expected, expected | word::kLocked, std::memory_order_seq_cst, std::memory_order_acquire);
+  }
+  // release: whoever sees the new word sees the payload written under the lock.
+  void unlock(uint64_t new_word) { word_.store(new_word, std::memory_order_release); }
+  // For a cell nobody else can reach, or that the caller has locked.
+  void set_word(uint64_t w) { word_.store(w, std::memory_order_relaxed); }
+
+  // relaxed: read between load() and unchanged(), or under the lock.
+  uint64_t snapshot() const { return snapshot_.load(std::memory_order_relaxed); }
+  void set_snapshot(uint64_t n) { snapshot_.store(n, std::memory_order_relaxed); }
+  // The version's contents were written before the pointer was published: release and acquire.
+  Version* previous() const { return previous_.load(std::memory_order_acquire); }
+  void set_previous(Version* version) { previous_.store(version, std::memory_order_release); }
+
+  std::byte* payload_inside() { return reinterpret_cast<std::byte*>(this + 1); }
+  const std::byte* payload_inside() const { return reinterpret_cast<const std::byte*>(this + 1); }
+  // Of a group kept as a block: the block. Its contents are constant while it is reachable.
+  std::byte* block() const {
+    return reinterpret_cast<const std::atomic<std::byte*>*>(payload_inside())->load(std::memory_order_acquire);  // as previous()
+  }
+  void set_block(std::byte* block) {
+    reinterpret_cast<std::atomic<std::byte*>*>(payload_inside())->store(block, std::memory_order_release);
+  }
+
+ private:
+  static void read_fence() {
+#if !defined(__SANITIZE_THREAD__)  // which knows no fences; there the racy accesses are atomic ones
+    std::atomic_thread_fence(std::memory_order_acquire);
+#endif
+  }
+  std::atomic<uint64_t> word_;
+  std::atomic<uint64_t> snapshot_;     // number of the commit that wrote the present contents; 0: none did
+  std::atomic<Version*> previous_;
+};
+inline constexpr uint32_t kCellHeaderBytes = 24;
+static_assert(sizeof(Cell) == kCellHeaderBytes);
+
+// A row block. Its cells stand where the table's layout says.
+class Row {
+ public:
+  Cell& cell(const Layout& layout, uint32_t g) {
+    return *reinterpret_cast<Cell*>(reinterpret_cast<std::byte*>(this) + layout.group(g).cell_offset);
+  }
+};
+
+// Copies the columns of group g between an image (a row's own layout) and a payload.
+inline void copy_to_image(const ColumnSet& columns, uint32_t g, std::byte* image, const std::byte* shared_payload) {
+  for (uint32_t s = columns.begin[g]; s < columns.begin[g + 1]; ++s) {
+    const Span& span = columns.spans[s];
+    racy_copy_in(image + span.row_offset, shared_payload + span.payload_offset, span.size);
+  }
+}
+inline void copy_to_payload(const ColumnSet& columns, uint32_t g, std::byte* shared_payload, const std::byte* image) {
+  for (uint32_t s = columns.begin[g]; s < columns.begin[g + 1]; ++s) {
+    const Span& span = columns.spans[s];
+    racy_copy_out(shared_payload + span.payload_offset, image + span.row_offset, span.size);
+  }
+}
+inline void copy_image(const ColumnSet& columns, uint32_t g, std::byte* to, const std::byte* from) {
+  for (uint32_t s = columns.begin[g]; s < columns.begin[g + 1]; ++s) {
+    const Span& span = columns.spans[s];
+    std::memcpy(to + span.row_offset, from + span.row_offset, span.size);
+  }
+}
+
+// Copies columns of group g of the newest version and returns the word they belong to; an absent
+// word means that nothing was copied. Waits while a commit writes the cell.
+inline uint64_t read_cell(const Cell& cell, const Group& group, const ColumnSet& columns, uint32_t g, std::byte* image) {
+  for (;;) {
+    const uint64_t w = cell.load_unlocked();
+    if (word::absent(w)) [[unlikely]] return w;
+    copy_to_image(columns, g, image, group.block ? cell.block() : cell.payload_inside());
+    ELIDER_TEST_POINT("read.copied");
+    if (cell.unchanged(w) || ELIDER_MUTANT(kIgnoreLockBit)) [[likely]] return w;
+  }
+}
+
+// The same as of snapshot rs. False: the row was absent then. `sequence`: of the version that was read,
+// 0 if there was none yet.
+bool read_cell_at(const Cell& cell, const Group& group, const ColumnSet& columns, uint32_t g, uint64_t rs, std::byte* image,
+                  uint64_t* sequence);
+
+}  // namespace elider::storage

@@ -1,0 +1,98 @@
+#include "storage/table.h"
+
+#include <algorithm>
+
+namespace elider {
+
+bool Schema::same_as(const Schema& other) const { return storage::difference(*this, other).empty(); }
+
+namespace storage {
+
+namespace {
+
+Status wrong(const Schema& schema, const std::string& what) {
+  return Status::invalid_argument("table '" + schema.name + "': " + what);
+}
+
+uint32_t size_of(ColumnType type) {
+  switch (type) {
+    case ColumnType::kInt8: case ColumnType::kUInt8: return 1;
+    case ColumnType::kInt16: case ColumnType::kUInt16: return 2;
+    case ColumnType::kInt32: case ColumnType::kUInt32: case ColumnType::kFloat: return 4;
+    case ColumnType::kInt64: case ColumnType::kUInt64: case ColumnType::kDouble: return 8;
+    case ColumnType::kBytes: return 0;
+  }
+  return 0;
+}
+
+Status check_columns(const Schema& schema) {
+  if (schema.columns.size() > kColumnsMax)
+    return wrong(schema, std::to_string(schema.columns.size()) + " columns, of which a table has " + std::to_string(kColumnsMax) + " at the most");
+  for (size_t i = 0; i < schema.columns.size(); ++i) {
+    const Column& column = schema.columns[i];
+    const std::string named = "column '" + column.name + "' ";
+    if (column.name.empty()) return wrong(schema, "column " + std::to_string(i) + " has no name");
+    if (column.size == 0) return wrong(schema, named + "is put into a group but never described, or has no bytes");
+    if (column.size > schema.row_bytes || column.offset > schema.row_bytes - column.size)
+      return wrong(schema, named + "reaches past the row's " + std::to_string(schema.row_bytes) + " bytes");
+    if (size_of(column.type) != 0 && size_of(column.type) != column.size)
+      return wrong(schema, named + "has " + std::to_string(column.size) + " bytes, which its type has not");
+    if (column.group >= kCommitGroupsMax)
+      return wrong(schema, named + "is in group " + std::to_string(column.group) + ", but there are " + std::to_string(kCommitGroupsMax) + " at the most");
+    for (size_t j = 0; j < i; ++j) {
+      const Column& other = schema.columns[j];
+      if (other.name == column.name) return wrong(schema, named + "is described twice");
+      if (column.offset < other.offset + other.size && other.offset < column.offset + column.size)
+        return wrong(schema, named + "overlaps column '" + other.name + "'");
+    }
+  }
+  return {};
+}
+
+}  // namespace
+
+Status check_schema(const Schema& schema) {
+  if (schema.name.empty()) return Status::invalid_argument("a table needs a name");
+  if (schema.row_bytes == 0 || schema.row_bytes > kRowBytesMax)
+    return wrong(schema, "a row of " + std::to_string(schema.row_bytes) + " bytes; 1 to " + std::to_string(kRowBytesMax) + " are possible");
+  if (Status status = check_columns(schema); !status.ok()) return status;
+  if (schema.indexes.size() > kSecondaryIndexesMax) return wrong(schema, "more than " + std::to_string(kSecondaryIndexesMax) + " secondary indexes");
+  for (size_t i = 0; i < schema.indexes.size(); ++i) {
+    const SecondaryIndex& index = schema.indexes[i];
+    const std::string named = "index '" + index.name + "' ";
+    if (index.name.empty()) return wrong(schema, "secondary index " + std::to_string(i) + " has no name");
+    if (!index.key) return wrong(schema, named + "has no key function");
+    if (index.columns.empty()) return wrong(schema, named + "reads no columns");
+    for (const std::string& name : index.columns)
+      if (std::none_of(schema.columns.begin(), schema.columns.end(), [&](const Column& c) { return c.name == name; }))
+        return wrong(schema, named + "reads column '" + name + "', which is not described");
+    for (size_t j = 0; j < i; ++j)
+      if (schema.indexes[j].name == index.name) return wrong(schema, named + "is declared twice");
+  }
+  return {};
+}
+
+std::string difference(const Schema& a, const Schema& b) {
+  if (a.name != b.name) return "name '" + a.name + "' and '" + b.name + "'";
+  if (a.row_bytes != b.row_bytes) return "rows of " + std::to_string(a.row_bytes) + " and " + std::to_string(b.row_bytes) + " bytes";
+  if (a.key_index != b.key_index) return "one is ordered, the other hashed";
+  if (a.columns.size() != b.columns.size()) return std::to_string(a.columns.size()) + " and " + std::to_string(b.columns.size()) + " columns";
+  for (size_t i = 0; i < a.columns.size(); ++i)
+    if (!(a.columns[i] == b.columns[i])) return "column '" + a.columns[i].name + "' is not as column '" + b.columns[i].name + "'";
+  if (a.indexes.size() != b.indexes.size())
+    return std::to_string(a.indexes.size()) + " and " + std::to_string(b.indexes.size()) + " secondary indexes";
+  for (size_t i = 0; i < a.indexes.size(); ++i)
+    if (a.indexes[i].name != b.indexes[i].name || a.indexes[i].unique != b.indexes[i].unique || a.indexes[i].columns != b.indexes[i].columns)
+      return "secondary index '" + a.indexes[i].name + "' is not as '" + b.indexes[i].name + "'";
+  return {};
+}
+
+}  // namespace storage
+
+namespace detail {
+const ColumnSet* compile_columns(TableBase& table, const ColumnSpan* spans, size_t count) { return &table.layout().of_spans(spans, count); }
+const ColumnSet* all_columns(const TableBase& table) { return &table.layout().all(); }
+const Schema& schema_of(const TableBase& table) { return table.schema(); }
+}  // namespace detail
+
+}  // namespace elider

@@ -1,0 +1,62 @@
+// TableBase: what a table is beneath its indexes: schema, layout, and the counters that concern it.
+// Catalog checks of schemas stand here too. Thread safety: constant but for the atomics.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <string>
+
+#include "base/memory.h"
+#include "elider/schema.h"
+#include "elider/status.h"
+#include "elider/table.h"
+#include "storage/layout.h"
+#include "storage/record.h"
+
+namespace elider::storage {
+
+// Ok, or kInvalidArgument that names what is wrong with the schema.
+Status check_schema(const Schema& schema);
+// Empty if the two are the same, else words for the first difference.
+std::string difference(const Schema& a, const Schema& b);
+
+}  // namespace elider::storage
+
+namespace elider::detail {
+
+class TableBase {
+ public:
+  TableBase(Schema schema, uint32_t id, uint64_t database_id, uint32_t block_threshold_bytes)
+      : schema_(std::move(schema)), layout_(this, schema_, block_threshold_bytes), name_id_(intern_name(schema_.name)), id_(id),
+        database_id_(database_id) {}
+  virtual ~TableBase() = default;
+  TableBase(const TableBase&) = delete;
+  TableBase& operator=(const TableBase&) = delete;
+
+  const Schema& schema() const { return schema_; }
+  const storage::Layout& layout() const { return layout_; }
+  uint32_t id() const { return id_; }  // its position in the catalog
+  uint32_t name_id() const { return name_id_; }
+  uint64_t database_id() const { return database_id_; }
+
+  Status error(Code code, Cause cause, Key key) const { return Status(code, cause, name_id_, key); }
+
+  // Sequences of row blocks that were unlinked are below this: a new block of the same key starts here,
+  // so that its sequence never runs backwards.
+  uint64_t sequence_floor() const { return sequence_floor_.load(std::memory_order_acquire); }
+  void raise_sequence_floor(uint64_t sequence) {
+    uint64_t floor = sequence_floor_.load(std::memory_order_relaxed);  // the exchange below checks it
+    while (floor < sequence && !sequence_floor_.compare_exchange_weak(floor, sequence, std::memory_order_acq_rel)) {
+    }
+  }
+
+ private:
+  const Schema schema_;
+  const storage::Layout layout_;
+  const uint32_t name_id_;
+  const uint32_t id_;
+  const uint64_t database_id_;
+  std::atomic<uint64_t> sequence_floor_{0};
+};
+
+}  // namespace elider::detail

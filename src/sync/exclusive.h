@@ -1,0 +1,106 @@
+// Exclusive guards: for policies under which nobody else is inside the index during an operation.
+// Guards then cost nothing and cannot fail, but writers still raise versions: Witnesses, which are
+// checked outside any operation, need them.
+//
+//   Latched          one spinlock an index, held for the whole operation: the papers' baseline
+//   SingleThreaded   nobody at all: one thread at a time uses the database; no locked instructions
+//
+// Thread safety: as said at each.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <mutex>
+#include <string_view>
+#include <utility>
+
+#include "base/spin.h"
+#include "sync/policy.h"
+#include "sync/version_word.h"
+
+namespace elider::sync {
+
+// A test-and-test-and-set lock. Not fair, not reentrant. Rank: an index's latch is taken with no other
+// latch held, and none is taken under it.
+class SpinLatch {
+ public:
+  void lock() {
+    Spin spin;
+    while (held_.exchange(true, std::memory_order_acquire)) {
+      // relaxed: only to wait without taking the line from the holder.
+      while (held_.load(std::memory_order_relaxed)) spin.wait();
+    }
+  }
+  bool try_lock() { return !held_.exchange(true, std::memory_order_acquire); }
+  void unlock() { held_.store(false, std::memory_order_release); }
+
+ private:
+  std::atomic<bool> held_{false};
+};
+
+struct ExclusiveGuards {
+  class ReadGuard {
+   public:
+    ReadGuard() = default;
+    explicit ReadGuard(const VersionWord& word) : word_(&word), seen_(word.read()) {}
+    static ReadGuard resume(const VersionWord& word, uint64_t version) {
+      ReadGuard guard;
+      guard.word_ = &word;
+      guard.seen_ = version;
+      return guard;
+    }
+    static constexpr bool obsolete() { return false; }  // nothing obsolete is reachable
+    static constexpr bool valid() { return true; }
+    [[nodiscard]] bool current() const { return word_->read() == seen_; }
+    uint64_t version() const { return seen_; }
+
+   private:
+    const VersionWord* word_ = nullptr;
+    uint64_t seen_ = 0;
+  };
+
+  class WriteGuard {
+   public:
+    WriteGuard(VersionWord& word, const ReadGuard& read) : word_(&word), after_(read.version()) {}
+    // The store comes after the change: a Witness that still holds was checked before it.
+    ~WriteGuard() { word_->publish(after_); }
+    WriteGuard(const WriteGuard&) = delete;
+    WriteGuard& operator=(const WriteGuard&) = delete;
+
+    static constexpr bool owns() { return true; }
+    void raise() { after_ = VersionWord::raised(after_); }
+    void retire() { after_ = VersionWord::raised(after_) | VersionWord::kObsolete; }
+    uint64_t after() const { return after_; }
+
+   private:
+    VersionWord* word_;
+    uint64_t after_;
+  };
+};
+
+struct Latched : ExclusiveGuards {
+  static constexpr std::string_view kName = "latched";
+  static constexpr bool kConcurrent = true;
+
+  using Latch = SpinLatch;
+  template <class Body>
+  static auto section(Latch& latch, Body&& body) {
+    const std::lock_guard<SpinLatch> held(latch);
+    return std::forward<Body>(body)();
+  }
+};
+static_assert(Policy<Latched>);
+
+struct SingleThreaded : ExclusiveGuards {
+  static constexpr std::string_view kName = "single-threaded";
+  static constexpr bool kConcurrent = false;
+
+  struct Latch {};
+  template <class Body>
+  static auto section(Latch&, Body&& body) {
+    return std::forward<Body>(body)();
+  }
+};
+static_assert(Policy<SingleThreaded>);
+
+}  // namespace elider::sync

@@ -1,0 +1,79 @@
+// Optimistic: readers remember a node's version and check it after reading; writers lock the nodes
+// they change, and only those. Readers write no shared memory, so read-mostly work scales.
+//
+// It does not make an operation atomic by itself: the algorithm couples the guards (child's guard
+// first, then the parent's valid()). Thread safety: many threads, each with its own guards.
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+#include <utility>
+
+#include "base/spin.h"
+#include "sync/policy.h"
+#include "sync/version_word.h"
+
+namespace elider::sync {
+
+struct Optimistic {
+  static constexpr std::string_view kName = "optimistic";
+  static constexpr bool kConcurrent = true;
+
+  struct Latch {};
+  template <class Body>
+  static auto section(Latch&, Body&& body) {
+    return std::forward<Body>(body)();
+  }
+
+  class ReadGuard {
+   public:
+    ReadGuard() = default;
+    explicit ReadGuard(const VersionWord& word) : word_(&word), seen_(word.read()) {
+      if (VersionWord::locked(seen_)) [[unlikely]] wait();
+    }
+    static ReadGuard resume(const VersionWord& word, uint64_t version) {
+      ReadGuard guard;
+      guard.word_ = &word;
+      guard.seen_ = version;
+      return guard;
+    }
+    bool obsolete() const { return VersionWord::obsolete(seen_); }
+    [[nodiscard]] bool valid() const { return word_->still(seen_); }
+    [[nodiscard]] bool current() const { return word_->read() == seen_; }
+    uint64_t version() const { return seen_; }
+
+   private:
+    void wait() {
+      Spin spin;
+      do {
+        spin.wait();
+        seen_ = word_->read();
+      } while (VersionWord::locked(seen_));
+    }
+    const VersionWord* word_ = nullptr;
+    uint64_t seen_ = 0;
+  };
+
+  class WriteGuard {
+   public:
+    WriteGuard(VersionWord& word, const ReadGuard& read) : word_(&word), after_(read.version()), owns_(word.lock_if(after_)) {}
+    ~WriteGuard() {
+      if (owns_) word_->publish(after_);
+    }
+    WriteGuard(const WriteGuard&) = delete;
+    WriteGuard& operator=(const WriteGuard&) = delete;
+
+    bool owns() const { return owns_; }
+    void raise() { after_ = VersionWord::raised(after_); }
+    void retire() { after_ = VersionWord::raised(after_) | VersionWord::kObsolete; }
+    uint64_t after() const { return after_; }
+
+   private:
+    VersionWord* word_;
+    uint64_t after_;
+    bool owns_;
+  };
+};
+static_assert(Policy<Optimistic>);
+
+}  // namespace elider::sync

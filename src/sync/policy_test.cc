@@ -1,0 +1,142 @@
+// The guards: what each policy promises of them, and the version word's bits.
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <thread>
+#include <vector>
+
+#include "sync/exclusive.h"
+#include "sync/optimistic.h"
+
+namespace elider::sync {
+namespace {
+
+TEST(VersionWordTest, ARaisedWordIsUnlockedNotObsoleteAndDifferent) {
+  for (const uint64_t word : {uint64_t{0}, VersionWord::kStep, 7 * VersionWord::kStep, ~uint64_t{0} & ~uint64_t{3}}) {
+    for (const uint64_t bits : {uint64_t{0}, VersionWord::kLocked}) {
+      const uint64_t raised = VersionWord::raised(word | bits);
+      EXPECT_FALSE(VersionWord::locked(raised));
+      EXPECT_FALSE(VersionWord::obsolete(raised));
+      EXPECT_EQ(raised, word + VersionWord::kStep);
+    }
+  }
+}
+
+TEST(OptimisticTest, AReadIsValidUntilAWriterTakesTheNode) {
+  VersionWord word;
+  const Optimistic::ReadGuard read(word);
+  EXPECT_TRUE(read.valid());
+  {
+    Optimistic::WriteGuard write(word, read);
+    ASSERT_TRUE(write.owns());
+    EXPECT_FALSE(read.valid());
+    write.raise();
+    EXPECT_EQ(write.after(), read.version() + VersionWord::kStep);
+  }
+  EXPECT_FALSE(read.valid());
+  EXPECT_TRUE(Optimistic::ReadGuard(word).valid());
+}
+
+TEST(OptimisticTest, AWriterThatChangedNothingEndsNoRead) {
+  VersionWord word;
+  const Optimistic::ReadGuard read(word);
+  { const Optimistic::WriteGuard write(word, read); }
+  EXPECT_TRUE(read.valid());
+}
+
+TEST(OptimisticTest, OnlyOneOfTwoWritersOwns) {
+  VersionWord word;
+  const Optimistic::ReadGuard read(word);
+  const Optimistic::WriteGuard first(word, read), second(word, read);
+  EXPECT_TRUE(first.owns());
+  EXPECT_FALSE(second.owns());
+}
+
+TEST(OptimisticTest, AWriterOfAnOldReadDoesNotOwn) {
+  VersionWord word;
+  const Optimistic::ReadGuard old(word);
+  {
+    Optimistic::WriteGuard write(word, old);
+    write.raise();
+  }
+  EXPECT_FALSE(Optimistic::WriteGuard(word, old).owns());
+  EXPECT_TRUE(Optimistic::WriteGuard(word, Optimistic::ReadGuard(word)).owns());
+}
+
+template <class Sync>
+struct PolicyTest : testing::Test {};
+using Policies = testing::Types<Optimistic, Latched, SingleThreaded>;
+TYPED_TEST_SUITE(PolicyTest, Policies);
+
+TYPED_TEST(PolicyTest, RaiseAndRetireChangeTheWordWhenTheGuardEnds) {
+  VersionWord word;
+  const uint64_t at_first = word.read();
+  typename TypeParam::ReadGuard read(word);
+  {
+    typename TypeParam::WriteGuard write(word, read);
+    write.raise();
+  }
+  const uint64_t raised = word.read();
+  EXPECT_EQ(raised, at_first + VersionWord::kStep);
+  {
+    typename TypeParam::WriteGuard write(word, typename TypeParam::ReadGuard(word));
+    write.retire();
+  }
+  EXPECT_TRUE(VersionWord::obsolete(word.read()));
+  EXPECT_NE(word.read(), raised);
+  // A hint is told in every policy, also where a guard cannot fail otherwise.
+  EXPECT_FALSE(TypeParam::ReadGuard::resume(word, raised).current());
+  EXPECT_TRUE(TypeParam::ReadGuard::resume(word, word.read()).current());
+}
+
+TYPED_TEST(PolicyTest, ASectionReturnsWhatItsBodyReturns) {
+  typename TypeParam::Latch latch;
+  EXPECT_EQ(TypeParam::section(latch, [] { return 42; }), 42);
+}
+
+// A pair of numbers that writers keep equal: readers who validate never see them differ.
+TEST(OptimisticTest, ValidReadsAreWhole) {
+  struct Node {
+    VersionWord word;
+    uint64_t a = 0, b = 0;
+  } node;
+  std::atomic<bool> done{false};
+  std::vector<std::thread> readers;
+  for (int t = 0; t < 2; ++t) {
+    readers.emplace_back([&] {
+      while (!done.load()) {
+        const Optimistic::ReadGuard read(node.word);
+        const uint64_t a = racy_load(node.a), b = racy_load(node.b);
+        if (read.valid()) {
+          ASSERT_EQ(a, b);
+        }
+      }
+    });
+  }
+  uint64_t writes = 0;
+  while (writes < 50000) {
+    Optimistic::WriteGuard write(node.word, Optimistic::ReadGuard(node.word));
+    if (!write.owns()) continue;
+    ++writes;
+    racy_store(node.a, writes);
+    racy_store(node.b, writes);
+    write.raise();
+  }
+  done = true;
+  for (std::thread& reader : readers) reader.join();
+}
+
+TEST(LatchedTest, SectionsExcludeEachOther) {
+  Latched::Latch latch;
+  uint64_t count = 0;
+  std::vector<std::thread> threads;
+  for (int t = 0; t < 4; ++t)
+    threads.emplace_back([&] {
+      for (int i = 0; i < 20000; ++i) Latched::section(latch, [&] { return ++count; });
+    });
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_EQ(count, 80000u);
+}
+
+}  // namespace
+}  // namespace elider::sync

@@ -1,0 +1,54 @@
+// Arena: memory of one transaction: images of rows, freed together when it ends.
+//
+// What it gives is 16-byte aligned and not initialized. It keeps its first block between
+// transactions and gives larger ones back. Thread safety: none; it belongs to one transaction.
+#pragma once
+
+#include <cstddef>
+#include <cstdlib>
+#include <memory>
+#include <vector>
+
+namespace elider::txn {
+
+class Arena {
+ public:
+  Arena() : first_(new std::byte[kFirstBytes + kAlign]) { rewind(); }
+  Arena(const Arena&) = delete;
+  Arena& operator=(const Arena&) = delete;
+
+  std::byte* allocate(size_t bytes) {
+    bytes = (bytes + kAlign - 1) & ~(kAlign - 1);
+    if (static_cast<size_t>(end_ - at_) < bytes) [[unlikely]] return allocate_block(bytes);
+    std::byte* memory = at_;
+    at_ += bytes;
+    return memory;
+  }
+  void clear() {
+    if (!more_.empty()) [[unlikely]] more_.clear();
+    rewind();
+  }
+
+ private:
+  static constexpr size_t kAlign = 16, kFirstBytes = 128 << 10;
+  static std::byte* align(std::byte* p) { return reinterpret_cast<std::byte*>((reinterpret_cast<uintptr_t>(p) + kAlign - 1) & ~(kAlign - 1)); }
+  void rewind() {
+    at_ = align(first_.get());
+    end_ = at_ + kFirstBytes;
+  }
+  std::byte* allocate_block(size_t bytes) {
+    const size_t size = bytes > (1 << 20) ? bytes : 1 << 20;
+    more_.emplace_back(new std::byte[size + kAlign]);
+    at_ = align(more_.back().get());
+    end_ = at_ + size;
+    std::byte* memory = at_;
+    at_ += bytes;
+    return memory;
+  }
+  std::unique_ptr<std::byte[]> first_;
+  std::vector<std::unique_ptr<std::byte[]>> more_;
+  std::byte* at_ = nullptr;
+  std::byte* end_ = nullptr;
+};
+
+}  // namespace elider::txn

@@ -1,0 +1,60 @@
+// Counters: what one session has committed and aborted, by procedure and by table.
+// Thread safety: written by the session's thread, read by all (Database::statistics).
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <cstdint>
+#include <memory>
+
+#include "elider/status.h"
+
+namespace elider::txn {
+
+// A counter with one writer: no locked instruction. relaxed: it orders nothing.
+class Counter {
+ public:
+  void add(int64_t n) { value_.store(value_.load(std::memory_order_relaxed) + n, std::memory_order_relaxed); }
+  int64_t get() const { return value_.load(std::memory_order_relaxed); }
+
+ private:
+  std::atomic<int64_t> value_{0};
+};
+
+struct ProcedureCounters {
+  Counter commits;
+  std::array<Counter, kCauseCount> aborts;
+};
+struct TableCounters {
+  Counter rows;
+  std::array<Counter, kCauseCount> aborts;
+};
+
+// A growing array of which others may read while its owner adds entries.
+template <class Entry, uint32_t kMax>
+class CounterArray {
+ public:
+  ~CounterArray() {
+    for (auto& entry : entries_) delete entry.load(std::memory_order_relaxed);
+  }
+  Entry& operator[](uint32_t i) {
+    Entry* entry = entries_[i].load(std::memory_order_relaxed);  // relaxed: the owner's own store
+    if (entry == nullptr) [[unlikely]] entries_[i].store(entry = new Entry, std::memory_order_release);
+    return *entry;
+  }
+  const Entry* find(uint32_t i) const { return entries_[i].load(std::memory_order_acquire); }
+
+ private:
+  std::array<std::atomic<Entry*>, kMax> entries_{};
+};
+
+inline constexpr uint32_t kProceduresMax = 257;  // 0 is "no name"
+inline constexpr uint32_t kTablesMax = 1024;
+
+struct Counters {
+  CounterArray<ProcedureCounters, kProceduresMax> procedures;
+  CounterArray<TableCounters, kTablesMax> tables;
+  Counter read_only_commits;
+};
+
+}  // namespace elider::txn

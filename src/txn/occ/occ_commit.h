@@ -1,0 +1,264 @@
+// OccTransaction: the commit (DBX, Algorithm 1; the order of its steps: storage/snapshots.h).
+#pragma once
+
+#include "txn/occ/occ_transaction.h"
+
+namespace elider::txn {
+
+template <class Sync>
+bool OccTransaction<Sync>::failed(Cause cause, detail::TableBase* table, Key key) {
+  cause_ = cause;
+  cause_table_ = table;
+  cause_key_ = key;
+  return false;
+}
+
+template <class Sync>
+void OccTransaction<Sync>::count_abort(Cause cause) {
+  counters_.procedures[procedure_].aborts[static_cast<size_t>(cause)].add(1);
+  if (cause_table_ != nullptr) counters_.tables[cause_table_->id()].aborts[static_cast<size_t>(cause)].add(1);
+}
+
+// -- locks -----------------------------------------------------------------------------------------------
+
+// False: somebody else holds it for long, or the row is not what the write needs.
+template <class Sync>
+bool OccTransaction<Sync>::lock_write(WriteEntry& write) {
+  constexpr unsigned kWaitsMax = 256;  // some microseconds: a commit holds its locks for less
+  Cell& cell = *write.cell;
+  Spin spin;
+  for (unsigned waits = 0;;) {
+    uint64_t w = cell.load();
+    if (word::locked(w)) [[unlikely]] {
+      if (++waits > kWaitsMax) return failed(Cause::kWriteLocked, write.table, write.key);
+      spin.wait();
+      continue;
+    }
+    if (write.expected != word::kUnknown ? w != write.expected : word::absent(w) && write.kind != WriteKind::kPresent) [[unlikely]]
+      return failed(word::removed(w) ? Cause::kRowRemoved : Cause::kWriteChanged, write.table, write.key);
+    if (word::removed(w)) [[unlikely]] return failed(Cause::kRowRemoved, write.table, write.key);
+    if constexpr (Sync::kConcurrent) {
+      if (!cell.lock_from(w)) [[unlikely]] continue;
+    } else {
+      cell.set_word(w | word::kLocked);
+    }
+    write.locked_from = w;
+    return true;
+  }
+}
+
+// How many are locked: all of them, or those before the one that failed.
+template <class Sync>
+size_t OccTransaction<Sync>::lock_writes() {
+  for (size_t i = 0; i < writes_.size(); ++i)
+    if (writes_[i].kind != WriteKind::kNone && !lock_write(writes_[i])) [[unlikely]] return i;
+  return writes_.size();
+}
+
+template <class Sync>
+void OccTransaction<Sync>::unlock_writes(size_t count) {
+  for (size_t i = 0; i < count; ++i)
+    if (writes_[i].kind != WriteKind::kNone) writes_[i].cell->unlock(writes_[i].locked_from);
+}
+
+// -- memory that the writes need, taken before anything is changed --------------------------------------
+
+template <class Sync>
+bool OccTransaction<Sync>::prepare_blocks() {
+  for (WriteEntry& write : writes_) {
+    const storage::Group& group = write.table->layout().group(write.group);
+    if (!group.block || write.kind == WriteKind::kRemove || write.kind == WriteKind::kNone) [[likely]] continue;
+    write.block = static_cast<std::byte*>(worker_.allocate(group.payload_bytes, MemoryPart::kBlocks));
+    if (write.block == nullptr) return failed(Cause::kMemoryLimit, write.table, write.key);
+  }
+  return true;
+}
+
+// An old version is kept where a reader may need it: one that reads at this cell's number or later.
+template <class Sync>
+bool OccTransaction<Sync>::prepare_versions(uint64_t newest_reader) {
+  for (WriteEntry& write : writes_) {
+    if (write.kind == WriteKind::kNone || write.cell->snapshot() > newest_reader) continue;
+    if (write.cell->snapshot() == 0 && word::absent(write.locked_from)) continue;  // before it was nothing: no version says so
+    const storage::Group& group = write.table->layout().group(write.group);
+    const bool absent = word::absent(write.locked_from);
+    const size_t bytes = sizeof(storage::Version) + (absent ? 0 : group.block ? sizeof(void*) : group.payload_bytes);
+    auto* version = static_cast<storage::Version*>(worker_.allocate(bytes, MemoryPart::kVersions));
+    if (version == nullptr) return failed(Cause::kMemoryLimit, write.table, write.key);
+    write.version = new (version) storage::Version{write.cell->snapshot(), word::sequence(write.locked_from), write.cell->previous(),
+                                                   &store_.versions_alive, static_cast<uint32_t>(bytes), absent, group.block};
+  }
+  return true;
+}
+
+// -- validation --------------------------------------------------------------------------------------------
+
+template <class Sync>
+bool OccTransaction<Sync>::validate() {
+  if (!ELIDER_MUTANT(kSkipReadValidation)) {
+    for (const ReadEntry& read : reads_) {
+      if (read.cell == nullptr) continue;  // a write expects its word
+      const uint64_t w = read.cell->load();
+      if (w == read.word) [[likely]] continue;
+      if (word::locked(w) && (w & ~word::kLocked) == read.word) {
+        if (write_positions_.find(read.cell) != PointerMap::kNone || ELIDER_MUTANT(kIgnoreLockBit)) continue;  // locked by this commit
+        return failed(Cause::kReadLocked, read.table, read.key);
+      }
+      return failed(word::removed(w) ? Cause::kRowRemoved : Cause::kReadChanged, read.table, read.key);
+    }
+    for (const WriteEntry& write : writes_)
+      if (write.kind == WriteKind::kNone && write.cell->load() != write.expected) [[unlikely]]
+        return failed(Cause::kWriteChanged, write.table, write.key);
+  }
+  for (const NodeEntry& node : nodes_)
+    if (!node.witness.holds()) [[unlikely]] return failed(Cause::kPhantom, node.table, node.key);
+  return true;
+}
+
+// -- installing ----------------------------------------------------------------------------------------------
+
+inline void reclaim_version(Worker& worker, void* object, uint64_t) {
+  auto* version = static_cast<storage::Version*>(object);
+  version->alive->fetch_sub(1, std::memory_order_relaxed);  // relaxed: a count
+  worker.free(version, version->bytes, MemoryPart::kVersions);
+}
+
+template <class Sync>
+void OccTransaction<Sync>::keep_version(WriteEntry& write) {
+  storage::Version* version = write.version;
+  const storage::Group& group = write.table->layout().group(write.group);
+  if (!version->absent) {
+    if (group.block) {
+      std::byte* block = write.cell->block();
+      std::memcpy(version->payload_inside(), &block, sizeof block);
+    } else {
+      std::memcpy(version->payload_inside(), write.cell->payload_inside(), group.payload_bytes);
+    }
+  }
+  write.cell->set_previous(version);
+  store_.versions_alive.fetch_add(1, std::memory_order_relaxed);  // relaxed: a count
+  worker_.retire(reclaim_version, version, 0);
+}
+
+template <class Sync>
+void OccTransaction<Sync>::write_payload(WriteEntry& write) {
+  const storage::Group& group = write.table->layout().group(write.group);
+  std::byte* payload = write.cell->payload_inside();
+  if (group.block) [[unlikely]] {
+    // A copy with the changes; readers keep the old block until the grace period ends.
+    std::byte* old_block = write.cell->block();
+    if (old_block != nullptr) {
+      if (write.kind == WriteKind::kUpdate) std::memcpy(write.block, old_block, group.payload_bytes);
+      worker_.retire_memory(old_block, group.payload_bytes, MemoryPart::kBlocks);
+    }
+    payload = write.block;
+  }
+  storage::copy_to_payload(*write.columns, write.group, payload, write.image);
+  if (write.additions != nullptr)
+    for (const Addition& a : *write.additions) storage::add_to_payload(a.type, payload + a.payload_offset, &a.delta);
+  if (group.block) [[unlikely]] write.cell->set_block(write.block);
+}
+
+template <class Sync>
+void OccTransaction<Sync>::install(WriteEntry& write, uint64_t n) {
+  if (write.kind == WriteKind::kNone) return;
+  if (write.version != nullptr) [[unlikely]] keep_version(write);
+  if (write.kind != WriteKind::kRemove) write_payload(write);
+  write.cell->set_snapshot(n);
+  const bool absent = write.kind == WriteKind::kRemove;
+  if (write.group == 0 && absent != word::absent(write.locked_from)) counters_.tables[write.table->id()].rows.add(absent ? -1 : 1);
+  write.cell->unlock(word::next(write.locked_from, absent));
+}
+
+// -- the whole -------------------------------------------------------------------------------------------------
+
+// What is left when locks or validation fail: nothing has been changed yet.
+template <class Sync>
+Status OccTransaction<Sync>::give_up(size_t locked) {
+  unlock_writes(locked);
+  for (WriteEntry& write : writes_) {
+    if (write.block != nullptr) worker_.free(write.block, write.table->layout().group(write.group).payload_bytes, MemoryPart::kBlocks);
+    if (write.version != nullptr) worker_.free(write.version, write.version->bytes, MemoryPart::kVersions);
+  }
+  const bool memory = cause_ == Cause::kMemoryLimit;
+  Status status = cause_table_->error(memory ? Code::kMemoryLimit : Code::kConflict, cause_, cause_key_);
+  rollback(cause_);
+  return status;
+}
+
+// No writes: what was read was all there at the instant of the validation.
+template <class Sync>
+Status OccTransaction<Sync>::commit_reads() {
+  uint64_t n = 0, order = 0;
+  if (recording()) [[unlikely]] {
+    n = store_.snapshots.current();
+    order = store_.commit_order.fetch_add(1);
+  }
+  // One row was read at one instant already.
+  const bool single = reads_.size() == 1 && nodes_.empty();
+  if ((!single || recording()) && !validate()) [[unlikely]] return give_up(0);
+  counters_.procedures[procedure_].commits.add(1);
+  if (recording()) [[unlikely]] record_end(true, Cause::kNone, n, order);
+  end();
+  return {};
+}
+
+template <class Sync>
+Status OccTransaction<Sync>::commit() {
+  if (state_ != State::kActive) [[unlikely]] {
+    if (state_ == State::kFinished) return Status(Code::kFinished, "the transaction has ended");
+    Status status = doom_;
+    rollback(status.cause());
+    return status;
+  }
+  if (writes_.empty()) return commit_reads();
+  if (!prepare_blocks()) [[unlikely]] return give_up(0);
+  ELIDER_TEST_POINT("occ.commit.before_lock");
+  const size_t locked = lock_writes();
+  if (locked != writes_.size()) [[unlikely]] return give_up(locked);
+  ELIDER_TEST_POINT("occ.commit.after_lock");
+  // Before S is read: who reads at S or later then meets the entries, and the locks.
+  if (!index_changes_.empty() && !index_entries_present()) [[unlikely]] return give_up(locked);
+  const uint64_t n = store_.snapshots.current();
+  const uint64_t order = recording() ? store_.commit_order.fetch_add(1) : 0;
+  ELIDER_TEST_POINT("occ.commit.after_snapshot");
+  const uint64_t newest_reader = store_.snapshots.newest_reader_before(n, store_.workers.ids_used_max());
+  ELIDER_TEST_POINT("occ.commit.after_slots");
+  if (!validate()) [[unlikely]] return give_up(locked);
+  if (newest_reader != 0 && !prepare_versions(newest_reader)) [[unlikely]] return give_up(locked);
+  ELIDER_TEST_POINT("occ.commit.before_write");
+  for (WriteEntry& write : writes_) install(write, n);
+  ELIDER_TEST_POINT("occ.commit.after_release");
+  counters_.procedures[procedure_].commits.add(1);
+  if (recording()) [[unlikely]] record_end(true, Cause::kNone, n, order);
+  retire_rows(true);
+  if (!index_changes_.empty()) index_finish(true);
+  end();
+  return {};
+}
+
+template <class Sync>
+void OccTransaction<Sync>::rollback(Cause cause) {
+  if (state_ == State::kFinished) return;
+  count_abort(cause);
+  if (recording()) [[unlikely]] record_end(false, cause, 0, 0);
+  if (!writes_.empty()) retire_rows(false);
+  if (!index_changes_.empty()) index_finish(false);
+  end();
+}
+
+// Row blocks that are absent now by this transaction's doing.
+template <class Sync>
+void OccTransaction<Sync>::retire_rows(bool committed) {
+  for (const WriteEntry& write : writes_) {
+    if (write.group != 0) continue;
+    auto& table = static_cast<TableType&>(*write.table);
+    if (committed && write.kind == WriteKind::kRemove) {
+      retire_row(worker_, table, write.row, write.key, word::next(write.locked_from, true));
+    } else if (write.created && (!committed || write.kind == WriteKind::kNone)) {
+      retire_row(worker_, table, write.row, write.key, write.expected);
+    }
+  }
+}
+
+}  // namespace elider::txn

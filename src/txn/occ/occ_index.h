@@ -1,0 +1,164 @@
+// OccTransaction: secondary indexes, kept in the same transaction.
+//
+// An entry maps (value, primary key) to the row block itself. Invariant: for every version of a row that
+// the newest state or a reader's snapshot can see, its entry is in the index; entries that match no
+// version may be there too, and whoever follows one recomputes the row's value and ignores it. So an
+// entry is put in before the commit that needs it, and taken out a grace period after the commit that
+// ended it (reclaim.h). Phantoms are found as in the key index: a new entry raises its leaf's version; a
+// row that is changed into the range was read by whoever saw its entry.
+#pragma once
+
+#include "txn/occ/occ_transaction.h"
+
+namespace elider::txn {
+
+// The secondary indexes that read some of these columns, a bit each.
+template <class Sync>
+uint64_t OccTransaction<Sync>::indexes_reading(TableType& table, uint64_t columns) const {
+  uint64_t indexes = 0;
+  if ((columns & table.layout().indexed_columns()) == 0) return 0;
+  for (uint32_t i = 0; i < table.secondary_count(); ++i)
+    if (columns & table.layout().index_columns(i).columns) indexes |= uint64_t{1} << i;
+  return indexes;
+}
+
+// What the row's values are for this transaction now, own writes included.
+template <class Sync>
+Status OccTransaction<Sync>::old_index_values(TableType& table, Row* row, Key key, uint64_t affected, uint64_t* values) {
+  std::byte* image = arena_.allocate(table.layout().row_bytes());
+  detail::ImageHeader header;
+  for (uint64_t rest = affected; rest != 0; rest &= rest - 1) {
+    const uint32_t i = static_cast<uint32_t>(std::countr_zero(rest));
+    if (Status status = read_row(table, row, key, table.layout().index_columns(i), image, &header); !status.ok()) return status;
+    values[i] = table.index_value(i, image);
+  }
+  return {};
+}
+
+// No other row that is there has this value.
+template <class Sync>
+Status OccTransaction<Sync>::index_check_unique(TableType& table, Row* row, Key key, uint32_t i, uint64_t value) {
+  if (!table.schema().indexes[i].unique) return {};
+  bool taken = false;
+  Status status = scan_secondary(table, i, {value, value}, {}, table.layout().index_columns(i), [&](Key, RawView view) {
+    taken = view.header()->row != row;
+    return !taken;
+  });
+  if (status.ok() && taken) return table.error(Code::kDuplicateKey, Cause::kNone, key);
+  return status;
+}
+
+// The values of the row that was in this absent row block before: their entries are still there, and end
+// when another row comes in. False: none was, or somebody changes it now (then the commit will fail).
+template <class Sync>
+bool OccTransaction<Sync>::former_index_values(TableType& table, Row* row, uint64_t* values) {
+  const Layout& layout = table.layout();
+  WriteEntry* write = write_of(row, layout, 0);
+  if (write->created || row->cell(layout, 0).snapshot() == 0) return false;
+  std::byte* image = arena_.allocate(layout.row_bytes());
+  for (uint32_t i = 0; i < table.secondary_count(); ++i) {
+    reclaim::copy_locked(layout, row, layout.index_columns(i), image);
+    for (uint32_t g = 0; g < layout.group_count(); ++g) {
+      const uint64_t expected = write_of(row, layout, g)->expected;
+      if (!row->cell(layout, g).unchanged(expected) && expected != word::kUnknown) return false;
+    }
+    values[i] = table.index_value(i, image);
+  }
+  return true;
+}
+
+// A row comes where none was. Uniqueness has been checked unless the row block is new.
+template <class Sync>
+Status OccTransaction<Sync>::index_insert(TableType& table, Row* row, Key key, const std::byte* image) {
+  uint64_t former[kSecondaryIndexesMax];
+  const bool had_row = former_index_values(table, row, former);
+  for (uint32_t i = 0; i < table.secondary_count(); ++i) {
+    const uint64_t value = table.index_value(i, image);
+    Status status = index_check_unique(table, row, key, i, value);
+    if (status.ok()) status = index_add(table, row, key, i, had_row && former[i] != value ? &former[i] : nullptr, value);
+    if (status.ok()) continue;
+    // Not inserted after all: the row block stays absent, and must be so at the commit.
+    if (status.code() == Code::kDuplicateKey)
+      for (uint32_t g = 0; g < table.layout().group_count(); ++g) write_of(row, table.layout(), g)->kind = WriteKind::kNone;
+    return status;
+  }
+  return {};
+}
+
+// The row's indexed columns have changed: from these values to what the row is now.
+template <class Sync>
+Status OccTransaction<Sync>::index_update(TableType& table, Row* row, Key key, const uint64_t* old_values, uint64_t affected) {
+  uint64_t new_values[kSecondaryIndexesMax];
+  if (Status status = old_index_values(table, row, key, affected, new_values); !status.ok()) return status;
+  for (uint64_t rest = affected; rest != 0; rest &= rest - 1) {
+    const uint32_t i = static_cast<uint32_t>(std::countr_zero(rest));
+    if (new_values[i] == old_values[i]) continue;
+    if (Status status = index_check_unique(table, row, key, i, new_values[i]); !status.ok()) return status;
+  }
+  for (uint64_t rest = affected; rest != 0; rest &= rest - 1) {
+    const uint32_t i = static_cast<uint32_t>(std::countr_zero(rest));
+    if (new_values[i] == old_values[i]) continue;
+    if (Status status = index_add(table, row, key, i, &old_values[i], new_values[i]); !status.ok()) return status;
+  }
+  return {};
+}
+
+template <class Sync>
+Status OccTransaction<Sync>::index_add(TableType& table, Row* row, Key key, uint32_t i, const uint64_t* old_value, uint64_t new_value) {
+  index::InsertResult result = table.secondary(i).get_or_insert(worker_, {new_value, key}, reinterpret_cast<index::Handle>(row),
+                                                                hints(table).secondary[i]);
+  if (result.handle == index::kNoHandle) [[unlikely]] return doom(table, Code::kMemoryLimit, Cause::kMemoryLimit, key);
+  IndexChange change{row, &table, key, i, old_value != nullptr, old_value != nullptr ? *old_value : 0, new_value, result.inserted, {}};
+  if (result.inserted) {
+    track_own_insert(table, result, key);
+    change.witness = result.after;
+  } else if (TableType::as_row(result.handle) != row) {
+    // The entry of a row block of this key that is being unlinked.
+    return doom(table, Code::kConflict, Cause::kRowRemoved, key);
+  } else {
+    table.secondary(i).get({new_value, key}, hints(table).secondary[i], change.witness);
+  }
+  index_changes_.push_back(change);
+  return {};
+}
+
+// With the rows locked: the entries that this commit needs are there still, or again. A stale entry that
+// this transaction found may have been taken out since. False: no memory.
+template <class Sync>
+bool OccTransaction<Sync>::index_entries_present() {
+  for (IndexChange& change : index_changes_) {
+    if (change.witness.holds()) continue;
+    auto& table = static_cast<TableType&>(*change.table);
+    SecondaryHint hint;
+    index::InsertResult result =
+        table.secondary(change.index).get_or_insert(worker_, {change.new_value, change.key}, reinterpret_cast<index::Handle>(change.row), hint);
+    if (result.handle == index::kNoHandle) {
+      cause_ = Cause::kMemoryLimit;
+      cause_table_ = &table;
+      cause_key_ = change.key;
+      return false;
+    }
+    if (result.inserted) {
+      change.inserted = true;
+      track_own_insert(table, result, change.key);
+    }
+  }
+  return true;
+}
+
+// Entries that their rows may no longer match are left to the reclamation.
+template <class Sync>
+void OccTransaction<Sync>::index_finish(bool committed) {
+  for (const IndexChange& change : index_changes_) {
+    auto& table = static_cast<TableType&>(*change.table);
+    if (committed && change.has_old) retire_entry(worker_, table, change.row, change.key, change.index, change.old_value);
+    if (!change.inserted) continue;
+    // The new entry is in use if the row was committed with that value or with a later one of this
+    // transaction, which then has it as its old value.
+    const WriteKind kind = write_of(change.row, table.layout(), 0) != nullptr ? write_of(change.row, table.layout(), 0)->kind : WriteKind::kUpdate;
+    if (!committed || kind == WriteKind::kRemove || kind == WriteKind::kNone)
+      retire_entry(worker_, table, change.row, change.key, change.index, change.new_value);
+  }
+}
+
+}  // namespace elider::txn

@@ -1,0 +1,72 @@
+// OccTransaction: range scans, leaf by leaf, through the key index or a secondary one (DBX, section 5.3,
+// "range query"). Every leaf of the range is tracked, so that the commit finds phantoms.
+#pragma once
+
+#include "txn/occ/occ_transaction.h"
+
+namespace elider::txn {
+
+template <class Sync>
+Status OccTransaction<Sync>::do_scan(const TableRef& ref, KeyRange range, const ScanOptions& options, FunctionRef<bool(Key, RawView)> visit) {
+  const ColumnSet* set;
+  if (Status status = check(ref, options.columns, &set); !status.ok()) [[unlikely]] return status;
+  auto& table = static_cast<TableType&>(*ref.base());
+  if (!table.ordered()) return refuse_scan_of_hashed(ref);
+  ScanHistory history(*this, table, range, options.reverse);
+  std::byte* image = arena_.allocate(table.layout().row_bytes());
+  detail::ImageHeader header;
+  uint64_t visited = 0;
+  Status result;
+  auto track = [&](const index::Witness& witness, Key at) { track_node(table, witness, at); };
+  auto prefetch = [&](index::Handle handle) { prefetch_row(TableType::as_row(handle), *set); };
+  auto row_found = [&](Key key, index::Handle handle) {
+    Status status = read_row(table, TableType::as_row(handle), key, *set, image, &header);
+    if (status.not_found()) return true;
+    if (!status.ok()) [[unlikely]] { result = std::move(status); return false; }
+    history.found(key, header);
+    const bool wanted = visit(key, RawView(image, &header));
+    if (state_ != State::kActive) [[unlikely]] { result = doom_; return false; }
+    if (!wanted || ++visited == options.limit) { history.stopped(key); return false; }
+    return true;
+  };
+  if (options.limit != 0) scan_leaves(table.tree(), range.first, range.last, options.reverse, options.limit, track, prefetch, row_found);
+  history.done(result.ok());
+  return result;
+}
+
+template <class Sync>
+Status OccTransaction<Sync>::do_scan_index(const IndexRef& ref, KeyRange range, const ScanOptions& options,
+                                           FunctionRef<bool(Key, RawView)> visit) {
+  const ColumnSet* set;
+  if (Status status = check(ref.table, options.columns, &set); !status.ok()) [[unlikely]] return status;
+  auto& table = static_cast<TableType&>(*ref.table.base());
+  if (ref.position >= table.secondary_count()) return refuse_index(ref.table, ref.position);
+  return scan_secondary(table, ref.position, range, options, *set, visit);
+}
+
+template <class Sync>
+Status OccTransaction<Sync>::scan_secondary(TableType& table, uint32_t i, KeyRange range, const ScanOptions& options, const ColumnSet& wanted_set,
+                                            FunctionRef<bool(Key, RawView)> visit) {
+  const ColumnSet& set = table.layout().with_index(wanted_set, i);  // the value must be computed to be believed
+  std::byte* image = arena_.allocate(table.layout().row_bytes());
+  detail::ImageHeader header;
+  uint64_t visited = 0;
+  Status result;
+  auto track = [&](const index::Witness& witness, const index::SecondaryKey& at) { track_node(table, witness, at.primary); };
+  auto prefetch = [&](index::Handle handle) { prefetch_row(TableType::as_row(handle), set); };
+  auto row_found = [&](const index::SecondaryKey& entry, index::Handle handle) {
+    Status status = read_row(table, TableType::as_row(handle), entry.primary, set, image, &header);
+    if (status.not_found()) return true;
+    if (!status.ok()) [[unlikely]] { result = std::move(status); return false; }
+    if (table.index_value(i, image) != entry.value) return true;  // an entry of an earlier or a later value
+    const bool more = visit(entry.primary, RawView(image, &header));
+    if (state_ != State::kActive) [[unlikely]] { result = doom_; return false; }
+    return more && ++visited != options.limit;
+  };
+  if (options.limit != 0)
+    scan_leaves(table.secondary(i), index::SecondaryKey{range.first, 0}, index::SecondaryKey{range.last, kKeyMax}, options.reverse,
+                options.limit, track, prefetch, row_found);
+  return result;
+}
+
+}  // namespace elider::txn

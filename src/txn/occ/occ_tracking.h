@@ -1,0 +1,106 @@
+// OccTransaction: what all operations need: argument checks, doom, tracked leaves, begin and end.
+#pragma once
+
+#include "txn/occ/occ_transaction.h"
+
+namespace elider::txn {
+
+template <class Sync>
+Status OccTransaction<Sync>::check(const TableRef& table, const ColumnsRef& columns, const ColumnSet** set) {
+  const ColumnSet* chosen = columns.set();
+  if (state_ != State::kActive || !table || table.base()->database_id() != store_.id || (chosen != nullptr && chosen->table != table.base()))
+      [[unlikely]]
+    return refuse(table, columns);
+  *set = chosen != nullptr ? chosen : &table.base()->layout().all();
+  return {};
+}
+
+template <class Sync>
+Status OccTransaction<Sync>::refuse(const TableRef& table, const ColumnsRef& columns) const {
+  if (state_ == State::kFinished) return Status(Code::kFinished, "the transaction has ended");
+  if (state_ == State::kDoomed) return doom_;
+  return refuse_arguments(store_.id, table, columns);
+}
+
+// The attempt cannot commit: only a rollback is left.
+template <class Sync>
+Status OccTransaction<Sync>::doom(detail::TableBase& table, Code code, Cause cause, Key key) {
+  state_ = State::kDoomed;
+  cause_table_ = &table;
+  doom_ = table.error(code, cause, key);
+  return doom_;
+}
+
+template <class Sync>
+typename OccTransaction<Sync>::TableHints& OccTransaction<Sync>::hints(TableType& table) {
+  if (table.id() >= hints_.size()) [[unlikely]] hints_.resize(table.id() + 1);
+  TableHints& found = hints_[table.id()];
+  if (found.transaction != id_) {  // hints hold within one grace period only
+    found.transaction = id_;
+    found.primary = {};
+    found.secondary.assign(table.secondary_count(), {});
+  }
+  return found;
+}
+
+template <class Sync>
+void OccTransaction<Sync>::track_node(TableType& table, const index::Witness& witness, Key key) {
+  if (!nodes_.empty() && nodes_.back().witness.version == witness.version && nodes_.back().witness.value == witness.value) return;
+  const uint32_t known = node_positions_.find(witness.version);
+  if (known != PointerMap::kNone) {
+    // A leaf read twice at two versions: the first witness fails at validation, and that is right.
+    if (nodes_[known].witness.value == witness.value) return;
+  } else {
+    node_positions_.insert(witness.version, static_cast<uint32_t>(nodes_.size()));
+  }
+  nodes_.push_back({witness, &table, key});
+}
+
+// Its own insert is no phantom to a transaction.
+template <class Sync>
+void OccTransaction<Sync>::track_own_insert(TableType& table, const index::InsertResult& result, Key key) {
+  if (nodes_.empty()) return;
+  const uint32_t position = node_positions_.find(result.before.version);
+  if (position == PointerMap::kNone || nodes_[position].witness.value != result.before.value) return;
+  nodes_[position].witness = result.after;
+  if (result.after.version != result.before.version) node_positions_.insert(result.after.version, position);
+  if (result.split_off.version != nullptr) track_node(table, result.split_off, key);
+}
+
+template <class Sync>
+void OccTransaction<Sync>::track_absent(TableType& table, const index::Witness& witness, Key key) {
+  if (recording()) [[unlikely]] record_read(table, key, 0, false, 0);
+  if (ELIDER_MUTANT(kSkipAbsentRead)) return;
+  track_node(table, witness, key);
+}
+
+template <class Sync>
+void OccTransaction<Sync>::begin(uint32_t attempt, uint32_t procedure) {
+  state_ = State::kActive;
+  attempt_ = attempt;
+  procedure_ = procedure;
+  ++id_;
+  if (recording()) [[unlikely]] begin_ns_ = now_ns();
+}
+
+// Forgets everything; the memory stays for the next transaction.
+template <class Sync>
+void OccTransaction<Sync>::end() {
+  state_ = State::kFinished;
+  if (!doom_.ok()) [[unlikely]] doom_ = {};
+  cause_table_ = nullptr;
+  reads_.clear();
+  if (!nodes_.empty()) {
+    nodes_.clear();
+    node_positions_.clear();
+  }
+  if (!writes_.empty()) {
+    writes_.clear();
+    write_positions_.clear();
+    additions_.clear();
+    index_changes_.clear();
+  }
+  arena_.clear();
+}
+
+}  // namespace elider::txn

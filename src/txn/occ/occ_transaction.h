@@ -1,0 +1,190 @@
+// OccTransaction: DBX's transactions: optimistic execution, validation at commit (sections 5.2, 5.3).
+//
+// Execution copies what it reads with the commit word it had (Algorithm 2), buffers what it writes,
+// and puts the row blocks of inserts, still absent, into the indexes. The commit (Algorithm 1, with
+// word locks where DBX has one hardware transaction) locks what it writes, reads the snapshot number,
+// looks at the readers (storage/snapshots.h), validates every word and every witness, and installs.
+//
+// Why it is serializable: every committed transaction appears to run at the instant between its last
+// lock and its validation. What it read is unchanged and unlocked at its validation, so nobody else's
+// instant lies between that read and this one; what it writes is locked over it.
+// No deadlock: a lock that stays taken for long ends the attempt.
+//
+// Deviations from the paper: an absent key is tracked by the version of its leaf or bucket instead of
+// by a row inserted for the purpose; additions (DBX-TC) are writes that expect no particular word.
+//
+// Thread safety: none; it belongs to one worker.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "base/clock.h"
+#include "elider/transaction.h"
+#include "storage/number.h"
+#include "txn/arena.h"
+#include "txn/counters.h"
+#include "txn/occ/sets.h"
+#include "txn/pointer_map.h"
+#include "txn/reclaim.h"
+#include "txn/refuse.h"
+#include "txn/scan_leaves.h"
+#include "txn/store.h"
+#include "txn/table.h"
+
+namespace elider::txn {
+
+template <class Sync>
+class OccTransaction final : public Transaction {
+ public:
+  OccTransaction(Store& store, Worker& worker, Counters& counters) : store_(store), worker_(worker), counters_(counters) {}
+
+  // The caller's worker has entered, and leaves after commit() or rollback().
+  void begin(uint32_t attempt, uint32_t procedure);
+  // Ok: committed. Otherwise nothing of it took effect. Ended in either case.
+  Status commit();
+  void rollback(Cause cause);
+  // Whether what was read is still as it was read: what a procedure made of it can be trusted.
+  bool reads_hold() { return validate(); }
+  // Ok, or why the transaction can only be rolled back.
+  const Status& doom() const { return doom_; }
+  bool active() const { return state_ != State::kFinished; }
+
+ protected:
+  Status do_get(const TableRef& table, Key key, const ColumnsRef& columns, RawView* view) override;
+  Status do_multi_get(const TableRef& table, const Key* keys, size_t count, const ColumnsRef& columns, RawView* views) override;
+  Status do_scan(const TableRef& table, KeyRange range, const ScanOptions& options, FunctionRef<bool(Key, RawView)> visit) override;
+  Status do_scan_index(const IndexRef& index, KeyRange range, const ScanOptions& options, FunctionRef<bool(Key, RawView)> visit) override;
+  Status do_insert(const TableRef& table, Key key, const void* row) override;
+  Status do_put(const TableRef& table, Key key, const void* row) override;
+  Status do_edit(const TableRef& table, Key key, const ColumnsRef& columns, void** image) override;
+  Status do_edit_view(const TableRef& table, const RawView& view, const ColumnsRef& columns, void** image) override;
+  Status do_edited(const TableRef& table, void* image) override;
+  Status do_write(const TableRef& table, Key key, const ColumnsRef& columns, const void* row) override;
+  Status do_add(const TableRef& table, Key key, uint32_t offset, ColumnType type, const void* delta) override;
+  Status do_remove(const TableRef& table, Key key) override;
+
+ private:
+  using TableType = Table<Sync>;
+  enum class State : uint8_t { kFinished, kActive, kDoomed };
+
+  // The leaves this transaction last used of a table's indexes (DBX, section 6.2: the node buffer).
+  struct TableHints {
+    uint64_t transaction = 0;  // of which transaction they are
+    PrimaryHint primary;
+    std::vector<SecondaryHint> secondary;
+  };
+
+  // -- occ_tracking.h: what all operations need ---------------------------------------------------------
+  Status check(const TableRef& table, const ColumnsRef& columns, const ColumnSet** set);
+  Status refuse(const TableRef& table, const ColumnsRef& columns) const;
+  Status doom(detail::TableBase& table, Code code, Cause cause, Key key);
+  TableHints& hints(TableType& table);
+  void track_node(TableType& table, const index::Witness& witness, Key key);
+  void track_own_insert(TableType& table, const index::InsertResult& result, Key key);
+  void track_absent(TableType& table, const index::Witness& witness, Key key);
+  void end();
+
+  // -- occ_read.h ---------------------------------------------------------------------------------------
+  // The row of the key, present or absent, or null (then the absence is tracked).
+  Row* find(TableType& table, Key key);
+  // Copies columns of a row to the image, own writes included, and tracks it. kNotFound if absent.
+  Status read_row(TableType& table, Row* row, Key key, const ColumnSet& set, std::byte* image, detail::ImageHeader* header);
+  Status read_group(TableType& table, Row* row, Key key, const ColumnSet& set, uint32_t g, std::byte* image);
+  Status read_own(TableType& table, WriteEntry& write, const ColumnSet& set, std::byte* image);
+  bool view_block(TableType& table, Row* row, detail::ImageHeader* header, RawView* view, Status* status);
+  Status view_row(TableType& table, Row* row, Key key, const ColumnSet& set, RawView* view);
+
+  // -- occ_scan.h ---------------------------------------------------------------------------------------
+  Status scan_secondary(TableType& table, uint32_t i, KeyRange range, const ScanOptions& options, const ColumnSet& set,
+                        FunctionRef<bool(Key, RawView)> visit);
+
+  // -- occ_write.h --------------------------------------------------------------------------------------
+  WriteEntry* write_of(Row* row, const Layout& layout, uint32_t g);
+  std::byte* image_of(TableType& table, Row* row);
+  WriteEntry& add_write(TableType& table, Row* row, Key key, uint32_t g, WriteKind kind, const ColumnSet& set, uint64_t expected, std::byte* image);
+  Status edit_row(TableType& table, Row* row, Key key, const ColumnSet& set, const detail::ImageHeader* read, void** image);
+  Status edit_group(TableType& table, Row* row, Key key, const ColumnSet& set, uint32_t g, uint64_t expected, std::byte* image);
+  Status widen(TableType& table, WriteEntry& write, const ColumnSet& set);
+  Status insert_row(TableType& table, Key key, const void* row, bool replace);
+  Row* new_row(TableType& table);
+  Status replace_row(TableType& table, Row* row, Key key, const void* source, bool replace);
+  void make_present(TableType& table, Row* row, Key key, const uint64_t* words, const void* source, bool created);
+  Status present_word(TableType& table, Row* row, Key key, uint32_t g, uint64_t* w);
+
+  // -- occ_index.h: secondary indexes ---------------------------------------------------------------------
+  uint64_t indexes_reading(TableType& table, uint64_t columns) const;
+  Status old_index_values(TableType& table, Row* row, Key key, uint64_t affected, uint64_t* values);
+  bool former_index_values(TableType& table, Row* row, uint64_t* values);
+  Status index_insert(TableType& table, Row* row, Key key, const std::byte* image);
+  Status index_update(TableType& table, Row* row, Key key, const uint64_t* old_values, uint64_t affected);
+  Status index_add(TableType& table, Row* row, Key key, uint32_t i, const uint64_t* old_value, uint64_t new_value);
+  Status index_check_unique(TableType& table, Row* row, Key key, uint32_t i, uint64_t value);
+  bool index_entries_present();
+  void index_finish(bool committed);
+
+  // -- occ_commit.h ---------------------------------------------------------------------------------------
+  Status commit_reads();
+  bool prepare_blocks();
+  bool lock_write(WriteEntry& write);
+  size_t lock_writes();
+  void unlock_writes(size_t count);
+  bool prepare_versions(uint64_t newest_reader);
+  bool validate();
+  void install(WriteEntry& write, uint64_t n);
+  void keep_version(WriteEntry& write);
+  void write_payload(WriteEntry& write);
+  Status give_up(size_t locked);
+  void retire_rows(bool committed);
+  bool failed(Cause cause, detail::TableBase* table, Key key);
+  void count_abort(Cause cause);
+
+  // -- occ_history.h --------------------------------------------------------------------------------------
+  bool recording() const { return store_.options.history != nullptr; }
+  class ScanHistory;
+  void record_read(detail::TableBase& table, Key key, uint32_t g, bool present, uint64_t sequence);
+  void record_end(bool committed, Cause cause, uint64_t snapshot, uint64_t order);
+
+  // Constant after construction.
+  Store& store_;
+  Worker& worker_;
+  Counters& counters_;
+
+  State state_ = State::kFinished;
+  uint32_t procedure_ = 0;
+  uint64_t id_ = 0;  // counts this object's transactions
+  Status doom_;
+  Cause cause_ = Cause::kNone;              // of a failed validation, and where
+  detail::TableBase* cause_table_ = nullptr;
+  Key cause_key_ = 0;
+
+  Arena arena_;
+  std::vector<ReadEntry> reads_;
+  std::vector<NodeEntry> nodes_;
+  PointerMap node_positions_;               // by version word; kept once there are many
+  std::vector<WriteEntry> writes_;
+  PointerMap write_positions_;              // by cell
+  std::vector<std::unique_ptr<std::vector<Addition>>> additions_;
+  std::vector<IndexChange> index_changes_;
+  std::vector<TableHints> hints_;           // by table id
+  struct PendingEdit {                      // between do_edit and do_edited, of indexed columns
+    Row* row = nullptr;
+    Key key = 0;
+    uint64_t affected = 0;                  // secondary indexes, a bit each
+    uint64_t old_values[kSecondaryIndexesMax] = {};
+    const ColumnSet* set = nullptr;
+    std::byte* before = nullptr;            // the columns as they were
+  } edit_;
+  std::vector<HistoryOperation> operations_;  // while recording
+  uint64_t begin_ns_ = 0;
+};
+
+}  // namespace elider::txn
+
+#include "txn/occ/occ_commit.h"
+#include "txn/occ/occ_history.h"
+#include "txn/occ/occ_index.h"
+#include "txn/occ/occ_read.h"
+#include "txn/occ/occ_scan.h"
+#include "txn/occ/occ_tracking.h"
+#include "txn/occ/occ_write.h"

@@ -1,0 +1,359 @@
+// OccTransaction: buffered writes (DBX, section 5.2) and inserts of absent row blocks (section 5.3).
+#pragma once
+
+#include "txn/occ/occ_transaction.h"
+
+namespace elider::txn {
+
+template <class Sync>
+WriteEntry* OccTransaction<Sync>::write_of(Row* row, const Layout& layout, uint32_t g) {
+  const uint32_t position = write_positions_.find(&row->cell(layout, g));
+  return position == PointerMap::kNone ? nullptr : &writes_[position];
+}
+
+// The image that all writes of this row share.
+template <class Sync>
+std::byte* OccTransaction<Sync>::image_of(TableType& table, Row* row) {
+  if (!writes_.empty())
+    for (uint32_t g = 0; g < table.layout().group_count(); ++g)
+      if (WriteEntry* write = write_of(row, table.layout(), g); write != nullptr && write->image != nullptr) return write->image;
+  return arena_.allocate(table.layout().row_bytes());
+}
+
+template <class Sync>
+WriteEntry& OccTransaction<Sync>::add_write(TableType& table, Row* row, Key key, uint32_t g, WriteKind kind, const ColumnSet& set,
+                                            uint64_t expected, std::byte* image) {
+  Cell& cell = row->cell(table.layout(), g);
+  write_positions_.insert(&cell, static_cast<uint32_t>(writes_.size()));
+  return writes_.emplace_back(WriteEntry{&cell, row, &table, key, image, &set, expected, 0, nullptr, nullptr, nullptr, g, kind, false});
+}
+
+// The word of a group that is there now; the commit makes sure that it still is.
+template <class Sync>
+Status OccTransaction<Sync>::present_word(TableType& table, Row* row, Key key, uint32_t g, uint64_t* w) {
+  Cell& cell = row->cell(table.layout(), g);
+  *w = cell.load_unlocked();
+  if (word::removed(*w)) [[unlikely]] return doom(table, Code::kConflict, Cause::kRowRemoved, key);
+  if (!word::absent(*w)) [[likely]] return {};
+  reads_.push_back({&cell, *w, key, &table});
+  if (recording()) [[unlikely]] record_read(table, key, g, false, word::sequence(*w));
+  return table.error(Code::kNotFound, Cause::kNone, key);
+}
+
+// -- changes of some columns ----------------------------------------------------------------------
+
+// An update that has some columns comes to have these too, with their present values.
+template <class Sync>
+Status OccTransaction<Sync>::widen(TableType& table, WriteEntry& write, const ColumnSet& set) {
+  if (write.kind == WriteKind::kRemove || write.kind == WriteKind::kNone) return table.error(Code::kNotFound, Cause::kNone, write.key);
+  if (write.kind == WriteKind::kPresent) return {};
+  const Layout& layout = table.layout();
+  const bool whole = set.whole || write.columns->whole;
+  const uint64_t missing = set.columns & ~write.columns->columns;
+  if (missing == 0 && !(set.whole && !write.columns->whole)) return {};
+  // Read what is missing beside the image, then lay what was written before over it.
+  std::byte* fresh = arena_.allocate(layout.row_bytes());
+  if (Status status = read_own(table, write, set, fresh); !status.ok()) return status;
+  const ColumnSet& joined = whole ? layout.all() : layout.of_columns(set.columns | write.columns->columns);
+  copy_image(set, write.group, write.image, fresh);
+  if (write.additions != nullptr) {  // read_own applied those of `set`
+    std::erase_if(*write.additions, [&](const Addition& a) {
+      for (uint32_t s = set.begin[write.group]; s < set.begin[write.group + 1]; ++s)
+        if (a.row_offset >= set.spans[s].row_offset && a.row_offset < set.spans[s].row_offset + set.spans[s].size) return true;
+      return false;
+    });
+    if (write.additions->empty()) write.additions = nullptr;
+  }
+  write.columns = &joined;
+  return {};
+}
+
+template <class Sync>
+Status OccTransaction<Sync>::edit_group(TableType& table, Row* row, Key key, const ColumnSet& set, uint32_t g, uint64_t expected,
+                                        std::byte* image) {
+  const Layout& layout = table.layout();
+  const uint64_t w = storage::read_cell(row->cell(layout, g), layout.group(g), set, g, image);
+  if (word::removed(w)) [[unlikely]] return doom(table, Code::kConflict, Cause::kRowRemoved, key);
+  if (expected != word::kUnknown && expected != w) [[unlikely]] return doom(table, Code::kConflict, Cause::kReadChanged, key);
+  if (recording()) [[unlikely]] record_read(table, key, g, !word::absent(w), word::sequence(w));
+  if (word::absent(w)) [[unlikely]] {
+    reads_.push_back({&row->cell(layout, g), w, key, &table});
+    return table.error(Code::kNotFound, Cause::kNone, key);
+  }
+  add_write(table, row, key, g, WriteKind::kUpdate, set, w, image);
+  return {};
+}
+
+// `read`: the view that the caller has of the row, or null.
+template <class Sync>
+Status OccTransaction<Sync>::edit_row(TableType& table, Row* row, Key key, const ColumnSet& set, const detail::ImageHeader* read,
+                                      void** image_out) {
+  const Layout& layout = table.layout();
+  const uint64_t affected = table.secondary_count() == 0 ? 0 : indexes_reading(table, set.columns);
+  std::byte* image = image_of(table, row);
+  for (uint32_t rest = set.groups != 0 ? set.groups : 1; rest != 0; rest &= rest - 1) {
+    const uint32_t g = static_cast<uint32_t>(std::countr_zero(rest));
+    if (!writes_.empty()) {
+      if (WriteEntry* write = write_of(row, layout, g)) {
+        if (Status status = widen(table, *write, set); !status.ok()) return status;
+        continue;
+      }
+    }
+    uint64_t expected = word::kUnknown;
+    if (read != nullptr && read->read_index != ~0u && (read->groups >> g & 1)) {
+      ReadEntry& entry = reads_[read->read_index + static_cast<uint32_t>(std::popcount(read->groups & ((1u << g) - 1)))];
+      if (entry.cell != nullptr) {
+        expected = entry.word;
+        entry.cell = nullptr;  // the write expects the same word: no need to validate it twice
+      }
+    }
+    if (Status status = edit_group(table, row, key, set, g, expected, image); !status.ok()) [[unlikely]] return status;
+  }
+  edit_.affected = affected;
+  if (affected != 0) [[unlikely]] {
+    edit_.row = row;
+    edit_.key = key;
+    if (Status status = old_index_values(table, row, key, affected, edit_.old_values); !status.ok()) return status;
+    edit_.before = arena_.allocate(layout.row_bytes());
+    for (uint32_t g = 0; g < layout.group_count(); ++g) copy_image(set, g, edit_.before, image);
+    edit_.set = &set;
+  }
+  *image_out = image;
+  return {};
+}
+
+template <class Sync>
+Status OccTransaction<Sync>::do_edit(const TableRef& ref, Key key, const ColumnsRef& columns, void** image) {
+  const ColumnSet* set;
+  if (Status status = check(ref, columns, &set); !status.ok()) [[unlikely]] return status;
+  auto& table = static_cast<TableType&>(*ref.base());
+  Row* row = find(table, key);
+  if (row == nullptr) [[unlikely]] return table.error(Code::kNotFound, Cause::kNone, key);
+  return edit_row(table, row, key, *set, nullptr, image);
+}
+
+template <class Sync>
+Status OccTransaction<Sync>::do_edit_view(const TableRef& ref, const RawView& view, const ColumnsRef& columns, void** image) {
+  const ColumnSet* set;
+  if (Status status = check(ref, columns, &set); !status.ok()) [[unlikely]] return status;
+  if (!view) return Status::invalid_argument("update: the view is of no row");
+  return edit_row(static_cast<TableType&>(*ref.base()), static_cast<Row*>(view.header()->row), view.key(), *set, view.header(), image);
+}
+
+// Secondary indexes follow what was changed in the image; on a duplicate the change is taken back.
+template <class Sync>
+Status OccTransaction<Sync>::do_edited(const TableRef& ref, void* image) {
+  if (edit_.affected == 0) [[likely]] return {};
+  auto& table = static_cast<TableType&>(*ref.base());
+  const uint64_t affected = edit_.affected;
+  edit_.affected = 0;
+  Status status = index_update(table, edit_.row, edit_.key, edit_.old_values, affected);
+  if (status.code() == Code::kDuplicateKey)
+    for (uint32_t g = 0; g < table.layout().group_count(); ++g) copy_image(*edit_.set, g, static_cast<std::byte*>(image), edit_.before);
+  return status;
+}
+
+// Blind: no read, but of the columns that decide a secondary index's value.
+template <class Sync>
+Status OccTransaction<Sync>::do_write(const TableRef& ref, Key key, const ColumnsRef& columns, const void* row_bytes) {
+  const ColumnSet* set;
+  if (Status status = check(ref, columns, &set); !status.ok()) [[unlikely]] return status;
+  auto& table = static_cast<TableType&>(*ref.base());
+  const Layout& layout = table.layout();
+  const auto* source = static_cast<const std::byte*>(row_bytes);
+  Row* row = find(table, key);
+  if (row == nullptr) [[unlikely]] return table.error(Code::kNotFound, Cause::kNone, key);
+  if (table.secondary_count() != 0 && indexes_reading(table, set->columns) != 0) {
+    void* image;
+    if (Status status = edit_row(table, row, key, *set, nullptr, &image); !status.ok()) return status;
+    for (uint32_t g = 0; g < layout.group_count(); ++g) copy_image(*set, g, static_cast<std::byte*>(image), source);
+    return do_edited(ref, image);
+  }
+  std::byte* image = image_of(table, row);
+  for (uint32_t rest = set->groups != 0 ? set->groups : 1; rest != 0; rest &= rest - 1) {
+    const uint32_t g = static_cast<uint32_t>(std::countr_zero(rest));
+    WriteEntry* write = write_of(row, layout, g);
+    if (write == nullptr) {
+      uint64_t w;
+      if (Status status = present_word(table, row, key, g, &w); !status.ok()) [[unlikely]] return status;
+      add_write(table, row, key, g, WriteKind::kUpdate, *set, word::kUnknown, image);
+    } else if (write->kind == WriteKind::kUpdate) {
+      if (Status status = widen(table, *write, *set); !status.ok()) return status;
+    } else if (write->kind != WriteKind::kPresent) {
+      return table.error(Code::kNotFound, Cause::kNone, key);
+    }
+    copy_image(*set, g, image, source);
+  }
+  return {};
+}
+
+template <class Sync>
+Status OccTransaction<Sync>::do_add(const TableRef& ref, Key key, uint32_t offset, ColumnType type, const void* delta) {
+  const ColumnSet* unused;
+  if (Status status = check(ref, {}, &unused); !status.ok()) [[unlikely]] return status;
+  auto& table = static_cast<TableType&>(*ref.base());
+  const Layout& layout = table.layout();
+  const storage::Number* number = layout.number_at(offset, type);
+  if (number == nullptr) [[unlikely]] return refuse_add(ref, offset, type);
+  Row* row = find(table, key);
+  if (row == nullptr) [[unlikely]] return table.error(Code::kNotFound, Cause::kNone, key);
+  WriteEntry* write = write_of(row, layout, number->group);
+  if (write == nullptr) {
+    uint64_t w;
+    if (Status status = present_word(table, row, key, number->group, &w); !status.ok()) [[unlikely]] return status;
+    write = &add_write(table, row, key, number->group, WriteKind::kUpdate, layout.none(), word::kUnknown, image_of(table, row));
+  }
+  if (write->kind == WriteKind::kRemove || write->kind == WriteKind::kNone) return table.error(Code::kNotFound, Cause::kNone, key);
+  if (write->kind == WriteKind::kPresent || (write->columns->columns & number->column)) {
+    storage::add_numbers(type, write->image + offset, write->image + offset, delta);
+    return {};
+  }
+  if (write->additions == nullptr) write->additions = additions_.emplace_back(std::make_unique<std::vector<Addition>>()).get();
+  Addition addition{offset, number->payload_offset, type, 0};
+  std::memcpy(&addition.delta, delta, storage::number_bytes(type));
+  write->additions->push_back(addition);
+  return {};
+}
+
+// -- whole rows --------------------------------------------------------------------------------------
+
+// An absent row block that nobody can reach yet, locked, so that nobody uses it before its sequence is set.
+template <class Sync>
+Row* OccTransaction<Sync>::new_row(TableType& table) {
+  const Layout& layout = table.layout();
+  auto* row = static_cast<Row*>(worker_.allocate(layout.block_bytes(), MemoryPart::kRows));
+  if (row == nullptr) [[unlikely]] return nullptr;
+  for (uint32_t g = 0; g < layout.group_count(); ++g) {
+    Cell& cell = row->cell(layout, g);
+    cell.set_word(word::kAbsent | word::kLocked);
+    cell.set_snapshot(0);
+    cell.set_previous(nullptr);
+    if (layout.group(g).block) cell.set_block(nullptr);
+  }
+  return row;
+}
+
+// The row is `source` from now on. words: of each group, what the commit must find.
+template <class Sync>
+void OccTransaction<Sync>::make_present(TableType& table, Row* row, Key key, const uint64_t* words, const void* source, bool created) {
+  const Layout& layout = table.layout();
+  std::byte* image = image_of(table, row);
+  std::memcpy(image, source, layout.row_bytes());
+  for (uint32_t g = 0; g < layout.group_count(); ++g) {
+    WriteEntry* write = write_of(row, layout, g);
+    if (write == nullptr) write = &add_write(table, row, key, g, WriteKind::kPresent, layout.all(), words[g], image);
+    write->kind = WriteKind::kPresent;
+    write->columns = &layout.all();
+    write->image = image;
+    write->additions = nullptr;
+    write->created |= created;
+  }
+}
+
+template <class Sync>
+Status OccTransaction<Sync>::do_insert(const TableRef& ref, Key key, const void* row) {
+  const ColumnSet* unused;
+  if (Status status = check(ref, {}, &unused); !status.ok()) [[unlikely]] return status;
+  auto& table = static_cast<TableType&>(*ref.base());
+  return insert_row(table, key, row, false);
+}
+
+template <class Sync>
+Status OccTransaction<Sync>::do_put(const TableRef& ref, Key key, const void* source) {
+  const ColumnSet* unused;
+  if (Status status = check(ref, {}, &unused); !status.ok()) [[unlikely]] return status;
+  auto& table = static_cast<TableType&>(*ref.base());
+  index::Witness unneeded;  // if there is none, the insert decides
+  Row* row = table.find(key, hints(table).primary, unneeded);
+  return row != nullptr ? replace_row(table, row, key, source, true) : insert_row(table, key, source, true);
+}
+
+template <class Sync>
+Status OccTransaction<Sync>::insert_row(TableType& table, Key key, const void* source, bool replace) {
+  Row* candidate = new_row(table);
+  index::InsertResult result;
+  if (candidate != nullptr) [[likely]] {
+    result = table.find_or_insert(worker_, key, candidate, hints(table).primary);
+    if (!result.inserted) worker_.free(candidate, table.layout().block_bytes(), MemoryPart::kRows);
+  }
+  if (result.handle == index::kNoHandle) [[unlikely]] return doom(table, Code::kMemoryLimit, Cause::kMemoryLimit, key);
+  Row* row = TableType::as_row(result.handle);
+  if (!result.inserted) return replace_row(table, row, key, source, replace);
+
+  track_own_insert(table, result, key);
+  // Read after the insert: an older block of this key was unlinked, and the floor raised, before it.
+  const uint64_t w = table.sequence_floor() * word::kStep | word::kAbsent;
+  uint64_t words[kCommitGroupsMax];
+  for (uint32_t g = 0; g < table.layout().group_count(); ++g) row->cell(table.layout(), g).unlock(words[g] = w);
+  ELIDER_TEST_POINT("occ.insert.after_index");
+  make_present(table, row, key, words, source, true);
+  if (recording()) [[unlikely]] record_read(table, key, 0, false, word::sequence(w));
+  if (table.secondary_count() == 0) [[likely]] return {};
+  return index_insert(table, row, key, static_cast<const std::byte*>(source));
+}
+
+// A row block that is there, with or without a row in it at present.
+template <class Sync>
+Status OccTransaction<Sync>::replace_row(TableType& table, Row* row, Key key, const void* source, bool replace) {
+  const Layout& layout = table.layout();
+  uint64_t words[kCommitGroupsMax];
+  bool present;
+  if (WriteEntry* write = write_of(row, layout, 0)) {
+    present = write->kind == WriteKind::kPresent || write->kind == WriteKind::kUpdate;
+    for (uint32_t g = 0; g < layout.group_count(); ++g) {
+      WriteEntry* of_group = write_of(row, layout, g);
+      words[g] = of_group != nullptr ? of_group->expected : word::kUnknown;
+    }
+  } else {
+    for (uint32_t g = 0; g < layout.group_count(); ++g) {
+      words[g] = row->cell(layout, g).load_unlocked();
+      if (word::removed(words[g])) [[unlikely]] return doom(table, Code::kConflict, Cause::kRowRemoved, key);
+    }
+    present = !word::absent(words[0]);
+    if (recording()) [[unlikely]] record_read(table, key, 0, present, word::sequence(words[0]));
+    if (present && !replace) reads_.push_back({&row->cell(layout, 0), words[0], key, &table});
+  }
+  if (present && !replace) return table.error(Code::kDuplicateKey, Cause::kNone, key);
+  const auto* image = static_cast<const std::byte*>(source);
+  if (table.secondary_count() != 0) {
+    const uint64_t all = (uint64_t{1} << table.secondary_count()) - 1;
+    uint64_t old_values[kSecondaryIndexesMax];
+    if (present)
+      if (Status status = old_index_values(table, row, key, all, old_values); !status.ok()) return status;
+    // Uniqueness first: nothing may change if it is violated.
+    for (uint32_t i = 0; i < table.secondary_count(); ++i)
+      if (Status status = index_check_unique(table, row, key, i, table.index_value(i, image)); !status.ok()) return status;
+    make_present(table, row, key, words, source, false);
+    return present ? index_update(table, row, key, old_values, all) : index_insert(table, row, key, image);
+  }
+  make_present(table, row, key, words, source, false);
+  return {};
+}
+
+template <class Sync>
+Status OccTransaction<Sync>::do_remove(const TableRef& ref, Key key) {
+  const ColumnSet* unused;
+  if (Status status = check(ref, {}, &unused); !status.ok()) [[unlikely]] return status;
+  auto& table = static_cast<TableType&>(*ref.base());
+  const Layout& layout = table.layout();
+  Row* row = find(table, key);
+  if (row == nullptr) [[unlikely]] return table.error(Code::kNotFound, Cause::kNone, key);
+  WriteKind kind = WriteKind::kRemove;
+  uint64_t w = word::kUnknown;
+  if (WriteEntry* write = write_of(row, layout, 0)) {
+    if (write->kind == WriteKind::kRemove || write->kind == WriteKind::kNone) return table.error(Code::kNotFound, Cause::kNone, key);
+    if (write->kind == WriteKind::kPresent && write->expected != word::kUnknown && word::absent(write->expected)) kind = WriteKind::kNone;
+  } else {
+    if (Status status = present_word(table, row, key, 0, &w); !status.ok()) [[unlikely]] return status;
+    if (recording()) [[unlikely]] record_read(table, key, 0, true, word::sequence(w));
+  }
+  for (uint32_t g = 0; g < layout.group_count(); ++g) {
+    WriteEntry* write = write_of(row, layout, g);
+    if (write == nullptr) write = &add_write(table, row, key, g, kind, layout.all(), g == 0 ? w : word::kUnknown, nullptr);
+    write->kind = kind;
+    write->additions = nullptr;
+  }
+  return {};
+}
+
+}  // namespace elider::txn

@@ -1,0 +1,75 @@
+// What an optimistic transaction remembers: what it has read, what it will write (DBX, section 5.2).
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "index/index.h"
+#include "storage/record.h"
+#include "storage/table.h"
+
+namespace elider::txn {
+
+// A commit group of a row, and the word it had when it was copied, or found absent.
+struct ReadEntry {
+  storage::Cell* cell;
+  uint64_t word;
+  Key key;
+  detail::TableBase* table;
+};
+
+// A leaf or bucket whose coverage must not have changed: a scan, or a read of an absent key.
+struct NodeEntry {
+  index::Witness witness;
+  detail::TableBase* table;
+  Key key;
+};
+
+// column += delta, not yet applied.
+struct Addition {
+  uint32_t row_offset;
+  uint32_t payload_offset;
+  ColumnType type;
+  uint64_t delta;  // the number's own bytes, the first ones
+};
+
+enum class WriteKind : uint8_t {
+  kUpdate,   // some columns of a row that is there
+  kPresent,  // the whole group; the row is there afterwards, whether or not it was before
+  kRemove,   // the row is not there afterwards
+  kNone,     // inserted and removed again by this transaction: it must still be absent
+};
+
+// What becomes of one commit group of a row.
+struct WriteEntry {
+  storage::Cell* cell;
+  storage::Row* row;
+  detail::TableBase* table;
+  Key key;
+  std::byte* image;                    // the row's own layout; shared by all groups of the row
+  const storage::ColumnSet* columns;   // which of it are written
+  uint64_t expected;                   // the word it must still have; word::kUnknown: any that fits the kind
+  uint64_t locked_from;                // during the commit: the word it had
+  storage::Version* version;           // during the commit: the old version to keep, or null
+  std::byte* block;                    // during the commit: the new block of a group kept as one
+  std::vector<Addition>* additions;    // or null
+  uint32_t group;
+  WriteKind kind;
+  bool created;                        // an absent row that this transaction put into the index, or found absent there
+};
+
+// A change of a row's value in a secondary index: the new entry is in the index since the operation;
+// the old one leaves it some time after the commit.
+struct IndexChange {
+  storage::Row* row;
+  detail::TableBase* table;
+  Key key;
+  uint32_t index;
+  bool has_old;
+  uint64_t old_value;
+  uint64_t new_value;
+  bool inserted;            // this transaction put the new entry there
+  index::Witness witness;   // while it holds, the new entry is still there
+};
+
+}  // namespace elider::txn

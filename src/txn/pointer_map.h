@@ -1,0 +1,76 @@
+// PointerMap: from an address to a position in one of a transaction's sets.
+//
+// Emptied in constant time, by a generation number; a one-word filter answers most lookups of what is
+// not there. Thread safety: none; it belongs to one transaction.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+namespace elider::txn {
+
+class PointerMap {
+ public:
+  static constexpr uint32_t kNone = ~uint32_t{0};
+
+  PointerMap() : slots_(kSlotsMin) {}
+
+  void clear() {
+    filter_ = 0;
+    count_ = 0;
+    if (++generation_ == 0) [[unlikely]] {
+      for (Slot& slot : slots_) slot = {};
+      generation_ = 1;
+    }
+  }
+
+  uint32_t find(const void* address) const {
+    const uint64_t hash = hash_of(address);
+    if (!(filter_ >> (hash >> 58) & 1)) [[likely]] return kNone;
+    for (uint32_t i = hash & mask();; i = (i + 1) & mask()) {
+      const Slot& slot = slots_[i];
+      if (slot.generation != generation_) return kNone;
+      if (slot.address == address) return slot.position;
+    }
+  }
+
+  // `address` must not be there.
+  void insert(const void* address, uint32_t position) {
+    if (++count_ * 2 > slots_.size()) [[unlikely]] grow();
+    place(address, position);
+  }
+
+ private:
+  static constexpr uint32_t kSlotsMin = 128;
+  struct Slot {
+    const void* address = nullptr;
+    uint32_t generation = 0;
+    uint32_t position = 0;
+  };
+  // Multiplicative; the low bits choose the slot, so the product's high half is folded into them.
+  static uint64_t hash_of(const void* address) {
+    const uint64_t product = (reinterpret_cast<uintptr_t>(address) >> 3) * 0x9e3779b97f4a7c15u;
+    return product ^ product >> 32;
+  }
+  uint32_t mask() const { return static_cast<uint32_t>(slots_.size() - 1); }
+  void place(const void* address, uint32_t position) {
+    const uint64_t hash = hash_of(address);
+    filter_ |= uint64_t{1} << (hash >> 58);
+    uint32_t i = hash & mask();
+    while (slots_[i].generation == generation_) i = (i + 1) & mask();
+    slots_[i] = {address, generation_, position};
+  }
+  void grow() {
+    std::vector<Slot> old(slots_.size() * 2);
+    old.swap(slots_);
+    for (const Slot& slot : old)
+      if (slot.generation == generation_) place(slot.address, slot.position);
+  }
+
+  uint64_t filter_ = 0;
+  uint32_t generation_ = 1;
+  uint32_t count_ = 0;
+  std::vector<Slot> slots_;
+};
+
+}  // namespace elider::txn

@@ -1,0 +1,199 @@
+// Reclaim: what follows a commit or an abort a grace period later (DBX, section 5.5).
+//
+//   A removed row           is absent since the commit. After one grace period no snapshot needs it: it
+//                           is unlinked from all indexes and marked removed. After another its memory
+//                           is reused.
+//   An insert that aborted  leaves an absent row block in the index: the same two steps.
+//   A secondary entry whose row has another value since the commit, or whose transaction aborted: after
+//                           one grace period it is taken out, unless the row has that value again.
+//
+// Invariants. An absent state of a row block has one unlink task, made by whoever brought it about, and
+// the task does nothing if the word has changed since. A task that may come late (its worker was idle)
+// looks its row up in the index before it touches it. A stale entry is on its row's list until it is
+// taken out; unlinking a row takes all of them, so no entry outlives its row block.
+//
+// Lock ranks: cells, then StaleEntries::mutex, then index latches. Who holds the mutex takes cells by
+// try alone.
+//
+// Thread safety: callable by any worker that is inside.
+#pragma once
+
+#include <algorithm>
+
+#include "txn/table.h"
+
+namespace elider::txn {
+
+// The row block is absent with this word in group 0: unlink it after a grace period.
+template <class Sync>
+void retire_row(Worker& worker, Table<Sync>& table, Row* row, Key key, uint64_t absent_word);
+
+// (value, key) of the index may match no version of the row any more.
+template <class Sync>
+void retire_entry(Worker& worker, Table<Sync>& table, Row* row, Key key, uint32_t index, uint64_t value);
+
+namespace reclaim {
+
+template <class Sync>
+struct UnlinkTask {
+  Table<Sync>* table;
+  Row* row;
+  Key key;
+  uint64_t absent_word;
+};
+
+template <class Sync>
+struct EntryTask {
+  Table<Sync>* table;
+  Row* row;
+  Key key;
+  StaleEntry entry;
+};
+
+// Locks every group of the row if nobody else holds one. words: what each was.
+inline bool try_lock_row(const Layout& layout, Row* row, uint64_t* words) {
+  for (uint32_t g = 0; g < layout.group_count(); ++g) {
+    words[g] = row->cell(layout, g).load();
+    if (!word::locked(words[g]) && row->cell(layout, g).lock_from(words[g])) continue;
+    while (g-- > 0) row->cell(layout, g).unlock(words[g]);
+    return false;
+  }
+  return true;
+}
+inline void unlock_row(const Layout& layout, Row* row, const uint64_t* words) {
+  for (uint32_t g = 0; g < layout.group_count(); ++g) row->cell(layout, g).unlock(words[g]);
+}
+
+// The row's columns, of the newest version, while the caller holds its locks.
+inline void copy_locked(const Layout& layout, Row* row, const ColumnSet& set, std::byte* image) {
+  for (uint32_t g = 0; g < layout.group_count(); ++g) {
+    if (set.begin[g] == set.begin[g + 1]) continue;
+    const Cell& cell = row->cell(layout, g);
+    storage::copy_to_image(set, g, image, layout.group(g).block ? cell.block() : cell.payload_inside());
+  }
+}
+
+template <class Sync>
+void free_row_now(Worker& worker, void* object, uint64_t table_address) {
+  const Layout& layout = reinterpret_cast<Table<Sync>*>(table_address)->layout();
+  auto* row = static_cast<Row*>(object);
+  for (uint32_t g = 0; g < layout.group_count(); ++g)
+    if (layout.group(g).block)
+      if (std::byte* block = row->cell(layout, g).block()) worker.free(block, layout.group(g).payload_bytes, MemoryPart::kBlocks);
+  worker.free(row, layout.block_bytes(), MemoryPart::kRows);
+}
+
+// With secondary indexes a row waits twice: a transaction that found the row before it was unlinked may
+// have put a new entry for it in, seen it removed, and taken the entry out again; who saw that entry
+// entered at the latest one epoch after the unlinking.
+template <class Sync>
+void free_row(Worker& worker, void* object, uint64_t table_address) {
+  if (reinterpret_cast<Table<Sync>*>(table_address)->secondary_count() == 0) free_row_now<Sync>(worker, object, table_address);
+  else worker.retire(free_row_now<Sync>, object, table_address);
+}
+
+template <class Sync>
+void remove_entries(Worker& worker, Table<Sync>& table, Row* row, Key key) {
+  const Layout& layout = table.layout();
+  const index::Handle handle = reinterpret_cast<index::Handle>(row);
+  if (row->cell(layout, 0).snapshot() != 0) {  // some commit has filled it
+    auto image = std::make_unique<std::byte[]>(layout.row_bytes());
+    for (uint32_t i = 0; i < table.secondary_count(); ++i) {
+      copy_locked(layout, row, layout.index_columns(i), image.get());
+      table.secondary(i).remove(worker, {table.index_value(i, image.get()), key}, handle);
+    }
+  }
+  std::lock_guard lock(table.stale().mutex);
+  auto pending = table.stale().by_row.extract(row);
+  if (pending.empty()) return;
+  for (const StaleEntry& entry : pending.mapped()) table.secondary(entry.index).remove(worker, {entry.value, key}, handle);
+}
+
+// One step: the row leaves its indexes.
+template <class Sync>
+void unlink_row(Worker& worker, void* object, uint64_t) {
+  auto* task = static_cast<UnlinkTask<Sync>*>(object);
+  auto& [table, row, key, absent_word] = *task;
+  const Layout& layout = table->layout();
+  PrimaryHint hint;
+  index::Witness unneeded;
+  uint64_t words[kCommitGroupsMax];
+  if (table->find(key, hint, unneeded) != row || row->cell(layout, 0).load() != absent_word) {
+    delete task;  // somebody unlinked it before, or put a row into it again
+    return;
+  }
+  if (!try_lock_row(layout, row, words)) {
+    worker.retire(unlink_row<Sync>, task, 0);
+    return;
+  }
+  if (words[0] != absent_word) {
+    unlock_row(layout, row, words);
+    delete task;
+    return;
+  }
+  ELIDER_TEST_POINT("gc.before_unlink");
+  uint64_t sequence_max = 0;
+  for (uint32_t g = 0; g < layout.group_count(); ++g) sequence_max = std::max(sequence_max, word::sequence(words[g]));
+  table->raise_sequence_floor(sequence_max + 1);  // before a new block of this key can come
+  // Before the stale entries are taken: whoever makes one after that sees it (retire_entry).
+  row->cell(layout, 0).set_word(words[0] | word::kLocked | word::kRemoved);
+  if (table->secondary_count() != 0) remove_entries(worker, *table, row, key);
+  table->remove(worker, key, row);
+  ELIDER_TEST_POINT("gc.after_unlink");
+  for (uint32_t g = 0; g < layout.group_count(); ++g) row->cell(layout, g).unlock(word::next(words[g], true) | word::kRemoved);
+  worker.retire(free_row<Sync>, row, reinterpret_cast<uint64_t>(table));
+  delete task;
+}
+
+// The entry goes, unless its row has that value again.
+template <class Sync>
+void unlink_entry(Worker& worker, void* object, uint64_t) {
+  std::unique_ptr<EntryTask<Sync>> task(static_cast<EntryTask<Sync>*>(object));
+  auto& [table, row, key, entry] = *task;
+  const Layout& layout = table->layout();
+  std::lock_guard lock(table->stale().mutex);
+  auto found = table->stale().by_row.find(row);
+  if (found == table->stale().by_row.end()) return;
+  auto& list = found->second;
+  auto at = std::find_if(list.begin(), list.end(), [&](const StaleEntry& e) { return e.ticket == entry.ticket; });
+  if (at == list.end()) return;  // a later change of the same entry has its own task; or the row is unlinked
+  uint64_t words[kCommitGroupsMax];
+  if (!try_lock_row(layout, row, words)) {
+    worker.retire(unlink_entry<Sync>, task.release(), 0);
+    return;
+  }
+  bool matches = false;
+  if (row->cell(layout, 0).snapshot() != 0) {  // an absent row's last entry is its unlinking's
+    auto image = std::make_unique<std::byte[]>(layout.row_bytes());
+    copy_locked(layout, row, layout.index_columns(entry.index), image.get());
+    matches = table->index_value(entry.index, image.get()) == entry.value;
+  }
+  if (!matches) table->secondary(entry.index).remove(worker, {entry.value, key}, reinterpret_cast<index::Handle>(row));
+  unlock_row(layout, row, words);
+  list.erase(at);
+  if (list.empty()) table->stale().by_row.erase(found);
+}
+
+}  // namespace reclaim
+
+template <class Sync>
+void retire_row(Worker& worker, Table<Sync>& table, Row* row, Key key, uint64_t absent_word) {
+  worker.retire(reclaim::unlink_row<Sync>, new reclaim::UnlinkTask<Sync>{&table, row, key, absent_word}, 0);
+}
+
+template <class Sync>
+void retire_entry(Worker& worker, Table<Sync>& table, Row* row, Key key, uint32_t index, uint64_t value) {
+  std::lock_guard lock(table.stale().mutex);
+  if (word::removed(row->cell(table.layout(), 0).load())) {
+    // Unlinked meanwhile, with the entries it had then: this one is nobody's.
+    table.secondary(index).remove(worker, {value, key}, reinterpret_cast<index::Handle>(row));
+    return;
+  }
+  auto& list = table.stale().by_row[row];
+  std::erase_if(list, [&](const StaleEntry& e) { return e.index == index && e.value == value; });
+  const StaleEntry entry{index, value, ++table.stale().next_ticket};
+  list.push_back(entry);
+  worker.retire(reclaim::unlink_entry<Sync>, new reclaim::EntryTask<Sync>{&table, row, key, entry}, 0);
+}
+
+}  // namespace elider::txn

@@ -1,0 +1,40 @@
+// What a wrong argument of an operation is answered, in every kind of transaction.
+#pragma once
+
+#include <string>
+
+#include "elider/status.h"
+#include "elider/table.h"
+#include "storage/table.h"
+
+namespace elider::txn {
+
+inline Status refuse_arguments(uint64_t database_id, const TableRef& table, const ColumnsRef& columns) {
+  if (!table) return Status::invalid_argument("the operation names no table");
+  const std::string named = "table '" + table.schema().name + "'";
+  if (table.base()->database_id() != database_id) return Status::invalid_argument(named + " belongs to another database");
+  if (columns.set() != nullptr && columns.set()->table == nullptr)
+    return Status::invalid_argument("the columns asked for are not all columns of " + named);
+  return Status::invalid_argument("the columns asked for are those of another table than " + named.substr(6));
+}
+
+inline Status refuse_scan_of_hashed(const TableRef& table) {
+  return Status(Code::kUnsupported, "table '" + table.schema().name + "' is hashed: it has no order to scan in");
+}
+inline Status refuse_index(const TableRef& table, uint32_t position) {
+  return Status::invalid_argument("table '" + table.schema().name + "' has no secondary index " + std::to_string(position));
+}
+
+inline Status refuse_add(const TableRef& table, uint32_t offset, ColumnType type) {
+  const std::string named = "table '" + table.schema().name + "': ";
+  for (const Column& column : table.schema().columns) {
+    if (column.offset != offset) continue;
+    const std::string what = named + "column '" + column.name + "' cannot be added to: ";
+    if (column.type == ColumnType::kBytes) return Status::invalid_argument(what + "it is not a number");
+    if (column.type != type) return Status::invalid_argument(what + "it is a number of another type");
+    return Status::invalid_argument(what + "a secondary index reads it");
+  }
+  return Status::invalid_argument(named + "no column begins at offset " + std::to_string(offset));
+}
+
+}  // namespace elider::txn

@@ -1,0 +1,63 @@
+// Store: what all transactions of one database share. Thread safety: each member's own.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <mutex>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/worker.h"
+#include "elider/history.h"
+#include "elider/options.h"
+#include "storage/snapshots.h"
+#include "txn/counters.h"
+
+namespace elider::txn {
+
+// The names under which procedures are counted; 0 is "". Thread-safe.
+class ProcedureNames {
+ public:
+  explicit ProcedureNames(uint32_t names_max) : names_max_(names_max) { names_.emplace_back(); }
+  // The same number for the same name; 0 when there are names_max already.
+  uint32_t id(std::string_view name) {
+    std::lock_guard lock(mutex_);
+    for (uint32_t i = 0; i < names_.size(); ++i)
+      if (names_[i] == name) return i;
+    if (names_.size() >= names_max_) return 0;
+    names_.emplace_back(name);
+    return static_cast<uint32_t>(names_.size() - 1);
+  }
+  std::string name(uint32_t id) const {
+    std::lock_guard lock(mutex_);
+    return id < names_.size() ? names_[id] : std::string();
+  }
+  uint32_t count() const {
+    std::lock_guard lock(mutex_);
+    return static_cast<uint32_t>(names_.size());
+  }
+
+ private:
+  const uint32_t names_max_;
+  mutable std::mutex mutex_;  // guards names_
+  std::vector<std::string> names_;
+};
+
+struct Store {
+  Store(Memory& memory, const Options& chosen, uint64_t store_id)
+      : options(chosen), id(store_id), workers(memory, chosen.workers_max + 1, store_id), snapshots(chosen.workers_max + 1), procedures(kProceduresMax) {}
+
+  // Constant after construction. There is one worker more than sessions, for collect_garbage().
+  const Options options;
+  const uint64_t id;  // of the database; unique in the process
+
+  Workers workers;
+  storage::Snapshots snapshots;
+  ProcedureNames procedures;
+  alignas(64) std::atomic<uint64_t> versions_alive{0};
+  // Counts commits where a history is recorded: among those of one snapshot number the serial order.
+  alignas(64) std::atomic<uint64_t> commit_order{0};
+};
+
+}  // namespace elider::txn

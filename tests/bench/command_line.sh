@@ -1,0 +1,74 @@
+#!/usr/bin/env bash
+# The command line as a user meets it: exit codes, messages that name the option, JSON files, drawings.
+# 0 it worked, 1 it ran and failed, 2 it was asked for nonsense and nothing was run.
+set -u
+elider=$1
+folder=$(mktemp -d)
+trap 'rm -rf "$folder"' EXIT
+failed=0
+
+# expect CODE PATTERN COMMAND...: the command's exit code, and a pattern that its output matches.
+expect() {
+  local code=$1 pattern=$2
+  shift 2
+  local output
+  output=$("$@" 2>&1)
+  local actual=$?
+  if [ "$actual" -ne "$code" ] || ! grep -qE -e "$pattern" <<<"$output"; then
+    echo "FAILED: $*"
+    echo "  expected exit code $code and /$pattern/, got $actual and:"
+    sed 's/^/  | /' <<<"$output"
+    failed=1
+  fi
+}
+
+expect 0 'elider bench tpcc' "$elider" --help
+expect 0 '^elider [0-9]+\.[0-9]+\.[0-9]+ \(commit ' "$elider" --version
+expect 2 'Usage: elider' "$elider"
+for command in 'bench tpcc' 'bench ycsb' 'bench compare' 'bench history' 'check-history' 'plot'; do
+  # shellcheck disable=SC2086  # two words are two arguments
+  expect 0 'Usage: elider|Options:' "$elider" $command --help
+done
+
+expect 2 'bogus' "$elider" bogus
+expect 2 '--seconds' "$elider" bench ycsb --seconds -5
+expect 2 '--threads' "$elider" bench ycsb --threads 0
+expect 2 '--operations' "$elider" bench ycsb --operations 17
+expect 2 '--index btree' "$elider" bench ycsb --workload e
+expect 2 '--sync' "$elider" bench ycsb --sync wishful
+expect 2 '--warehouses' "$elider" bench tpcc --warehouses 0
+expect 2 'nothere.json' "$elider" plot nothere.json -o "$folder/x.png"
+expect 2 'png' "$elider" plot "$0" -o "$folder/x.pdf"
+
+small=(--records 5000 --seconds 0.3 --threads 2)
+expect 0 'txn/s' "$elider" bench ycsb "${small[@]}" --value-bytes 100 --mix 80/20 --distribution uniform --operations 1 --index hash \
+  --json "$folder/ycsb.json"
+expect 0 '^\{' "$elider" bench ycsb "${small[@]}" --quiet --json -
+expect 0 '"runs"' "$elider" bench compare --records 500 --seconds 0.1 --repeat 2 --mix 80/20 --quiet --json -
+"$elider" bench compare --records 500 --seconds 0.1 --repeat 2 --mix 80/20,50/50 --quiet --json "$folder/compare.json" || failed=1
+
+expect 0 '' python3 - "$folder/ycsb.json" <<'PYTHON'
+import json, sys
+result = json.load(open(sys.argv[1]))
+for key in ("throughput_txns_per_s", "committed", "aborts", "latency_us", "memory_bytes", "configuration", "consistency"):
+    assert key in result, key
+assert result["throughput_txns_per_s"] > 0 and result["consistency"]["ok"]
+PYTHON
+
+# A history that the checker accepts.
+"$elider" bench ycsb --records 200 --seconds 0.1 --threads 2 --mix 50/50 --operations 4 --quiet --history "$folder/history.jsonl" || failed=1
+expect 0 '' "$elider" check-history "$folder/history.jsonl"
+
+if python3 -c 'import matplotlib' 2>/dev/null || /usr/bin/python3 -c 'import matplotlib' 2>/dev/null; then
+  expect 0 '' "$elider" plot "$folder/ycsb.json" "$folder/ycsb.json" -o "$folder/ycsb.png" --title 'A title'
+  expect 0 '' "$elider" plot "$folder/compare.json" -o "$folder/compare.svg"
+  [ "$(head -c 4 "$folder/ycsb.png" | tail -c 3)" = PNG ] || { echo "FAILED: ycsb.png is no PNG"; failed=1; }
+  grep -q '<svg' "$folder/compare.svg" || { echo "FAILED: compare.svg is no SVG"; failed=1; }
+  echo '{}' >"$folder/empty.json"
+  expect 1 'empty.json.*throughput_txns_per_s' "$elider" plot "$folder/empty.json" -o "$folder/x.png"
+else
+  expect 1 'python3-matplotlib' "$elider" plot "$folder/ycsb.json" -o "$folder/ycsb.png"
+fi
+
+[ "$failed" -eq 0 ] && echo "command line: every check passed"
+exit "$failed"

@@ -1,0 +1,106 @@
+#include "bench/common/driver.h"
+
+#include <atomic>
+#include <thread>
+
+#include <gtest/gtest.h>
+
+#include "bench/common/loader.h"
+#include "bench/common/report.h"
+
+namespace elider::bench {
+namespace {
+
+CommonOptions quick(uint32_t threads) {
+  CommonOptions options;
+  options.threads = threads;
+  options.seconds = 0.1;
+  options.quiet = true;
+  return options;
+}
+
+// Two types in turn, a tenth of a millisecond each; fails after `fail_after` of them.
+struct SleepyWorker {
+  explicit SleepyWorker(uint64_t fail_after) : fail_after(fail_after) {}
+  uint32_t run_one() {
+    if (done == fail_after) return kWorkerFailed;
+    std::this_thread::sleep_for(std::chrono::microseconds(100));
+    return static_cast<uint32_t>(done++ % 2);
+  }
+  std::string failure() const { return "broke on purpose"; }
+  uint64_t fail_after;
+  uint64_t done = 0;
+};
+
+TEST(Driver, counts_every_measured_transaction_by_type) {
+  auto outcome = drive<SleepyWorker>(quick(3), nullptr, {"even", "odd"}, [](uint32_t) { return std::make_unique<SleepyWorker>(~0ull); });
+  const RunResult& result = outcome.result;
+  EXPECT_EQ(result.failure, "");
+  uint64_t done = 0;
+  for (const auto& worker : outcome.workers) done += worker->done;
+  EXPECT_EQ(outcome.workers.size(), 3u);
+  EXPECT_EQ(result.committed, done);
+  EXPECT_EQ(result.types[0].committed + result.types[1].committed, done);
+  EXPECT_GE(result.types[0].committed, result.types[1].committed);
+  EXPECT_NEAR(result.seconds, 0.1, 0.08);
+  EXPECT_FALSE(result.has_statistics);
+}
+
+TEST(Driver, latencies_are_in_true_microseconds) {
+  auto outcome = drive<SleepyWorker>(quick(1), nullptr, {"even", "odd"}, [](uint32_t) { return std::make_unique<SleepyWorker>(~0ull); });
+  const RunResult& result = outcome.result;
+  EXPECT_GE(result.types[0].latency_ticks.quantile(0.5) * result.ns_per_tick, 98'000);
+  // A thread's latencies sum up to its time.
+  const double sum = result.types[0].latency_ticks.mean() * static_cast<double>(result.types[0].committed) +
+                     result.types[1].latency_ticks.mean() * static_cast<double>(result.types[1].committed);
+  EXPECT_NEAR(sum * result.ns_per_tick / 1e9, result.seconds, 0.1 * result.seconds);
+}
+
+TEST(Driver, warm_up_is_run_and_not_measured) {
+  CommonOptions options = quick(1);
+  options.warmup_seconds = 0.1;
+  auto outcome = drive<SleepyWorker>(options, nullptr, {"even", "odd"}, [](uint32_t) { return std::make_unique<SleepyWorker>(~0ull); });
+  EXPECT_GT(outcome.workers[0]->done, outcome.result.committed + 50);
+}
+
+TEST(Driver, a_failing_worker_ends_the_run_early_and_says_why) {
+  CommonOptions options = quick(2);
+  options.seconds = 60;
+  auto outcome = drive<SleepyWorker>(options, nullptr, {"even", "odd"},
+                                     [](uint32_t thread) { return std::make_unique<SleepyWorker>(thread == 0 ? 10 : ~0ull); });
+  EXPECT_EQ(outcome.result.failure, "broke on purpose");
+  EXPECT_LT(outcome.result.seconds, 10);
+}
+
+TEST(Loader, loads_every_part_once_on_all_threads) {
+  std::vector<std::atomic<int>> parts(100);
+  const auto load_part = [&](uint32_t, uint64_t part, LoadProgress& progress) -> Status {
+    ++parts[part];
+    progress.add(3);
+    return {};
+  };
+  const LoadResult result = load_parallel(quick(4), "parts", parts.size(), 0, load_part);
+  EXPECT_TRUE(result.status.ok());
+  EXPECT_EQ(result.rows, 300u);
+  for (const auto& count : parts) EXPECT_EQ(count.load(), 1);
+}
+
+TEST(Loader, stops_at_the_first_failure_and_returns_it) {
+  std::atomic<uint64_t> ran{0};
+  const LoadResult result = load_parallel(quick(2), "parts", 1'000'000, 0, [&](uint32_t, uint64_t part, LoadProgress&) -> Status {
+    ++ran;
+    return part == 5 ? Status::invalid_argument("part five") : Status();
+  });
+  EXPECT_EQ(result.status.message(), Status::invalid_argument("part five").message());
+  EXPECT_LT(ran.load(), 1'000'000u);
+}
+
+TEST(Report, numbers_are_short) {
+  EXPECT_EQ(short_number(2'345'678), "2.35 M");
+  EXPECT_EQ(short_number(56'789), "56.8 K");
+  EXPECT_EQ(short_number(987), "987");
+  EXPECT_EQ(short_bytes(1'080'000'000), "1.08 GB");
+}
+
+}  // namespace
+}  // namespace elider::bench

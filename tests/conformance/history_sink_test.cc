@@ -1,0 +1,162 @@
+// The history sink: every ended transaction, with the versions that it read and wrote.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "elider/elider.h"
+#include "tests/support/database_test.h"
+
+namespace elider::test {
+namespace {
+
+class CollectingSink : public HistorySink {
+ public:
+  void on_table(uint32_t position, const Schema& schema) override {
+    EXPECT_EQ(position, tables.size());
+    tables.push_back(schema.name);
+  }
+  void on_transaction(const HistoryTransaction& transaction) override {
+    const std::lock_guard lock(mutex_);
+    transactions.push_back(transaction);
+  }
+  std::vector<std::string> tables;
+  std::vector<HistoryTransaction> transactions;
+
+ private:
+  std::mutex mutex_;  // guards transactions
+};
+
+using Kind = HistoryOperation::Kind;
+
+class HistorySinkTest : public DatabaseTest {
+ protected:
+  void SetUp() override {
+    Options options;
+    options.history = &sink_;
+    reopen(options);
+    accounts_ = create(grouped_account_schema(GetParam().key_index));
+    insert(accounts_, 1, Account{1, 10, 0, 0});
+  }
+  void TearDown() override {
+    DatabaseTest::TearDown();
+    db_ = Database();  // before the sink
+  }
+  const HistoryTransaction& last() { return sink_.transactions.back(); }
+  static const HistoryOperation* find(const HistoryTransaction& txn, Kind kind, Key key, uint32_t group) {
+    for (const HistoryOperation& operation : txn.operations)
+      if (operation.kind == kind && operation.key == key && operation.group == group) return &operation;
+    return nullptr;
+  }
+
+  CollectingSink sink_;
+  Table<Account> accounts_;
+};
+ELIDER_ON_EVERY(HistorySinkTest);
+
+TEST_P(HistorySinkTest, TablesAndCommitsAreTold) {
+  EXPECT_EQ(sink_.tables, (std::vector<std::string>{"accounts"}));
+  ASSERT_EQ(sink_.transactions.size(), 1u);
+  EXPECT_TRUE(last().committed);
+  EXPECT_FALSE(last().read_only);
+  EXPECT_EQ(last().attempt, 1u);
+  EXPECT_LE(last().begin_ns, last().end_ns);
+  for (uint32_t group = 0; group < 3; ++group) EXPECT_NE(find(last(), Kind::kWrite, 1, group), nullptr) << "group " << group;
+}
+
+TEST_P(HistorySinkTest, AReadHasTheVersionThatWasWritten) {
+  const HistoryOperation written = *find(last(), Kind::kWrite, 1, 0);
+  read(db_, [&](Transaction& txn) { ASSERT_OK(txn.get(accounts_, 1)); });
+  EXPECT_TRUE(last().read_only);
+  const HistoryOperation* seen = find(last(), Kind::kRead, 1, 0);
+  ASSERT_NE(seen, nullptr);
+  EXPECT_EQ(seen->version, written.version);
+  transact(db_, [&](Transaction& txn) {
+    ASSERT_OK(txn.update(accounts_, 1, accounts_.columns(&Account::owner), [](Account& a) { ++a.owner; }));
+  });
+  seen = find(last(), Kind::kRead, 1, 0);
+  ASSERT_NE(seen, nullptr);
+  EXPECT_EQ(seen->version, written.version);
+  const HistoryOperation* rewritten = find(last(), Kind::kWrite, 1, 0);
+  ASSERT_NE(rewritten, nullptr);
+  EXPECT_GT(rewritten->version, written.version);
+  EXPECT_EQ(find(last(), Kind::kWrite, 1, 1), nullptr);  // another group
+}
+
+TEST_P(HistorySinkTest, VersionsRiseAcrossRemovalAndInsertion) {
+  uint64_t version = find(last(), Kind::kWrite, 1, 0)->version;
+  for (int round = 0; round < 10; ++round) {
+    transact(db_, [&](Transaction& txn) { ASSERT_OK(txn.remove(accounts_, 1)); });
+    const HistoryOperation* removed = find(last(), Kind::kRemove, 1, 0);
+    ASSERT_NE(removed, nullptr);
+    EXPECT_GT(removed->version, version);
+    if (round % 2 == 0) db_.collect_garbage();
+    insert(accounts_, 1, Account{});
+    const HistoryOperation* written = find(last(), Kind::kWrite, 1, 0);
+    ASSERT_NE(written, nullptr);
+    EXPECT_GT(written->version, removed->version);
+    version = written->version;
+  }
+}
+
+TEST_P(HistorySinkTest, AbsenceAddsAndScansAreTold) {
+  transact(db_, [&](Transaction& txn) {
+    EXPECT_CODE(Code::kNotFound, txn.get(accounts_, 2));
+    ASSERT_OK(txn.add(accounts_, 1, &Account::balance, int64_t{1}));
+  });
+  EXPECT_NE(find(last(), Kind::kReadAbsent, 2, 0), nullptr);
+  EXPECT_NE(find(last(), Kind::kAdd, 1, 1), nullptr);
+  EXPECT_EQ(find(last(), Kind::kRead, 1, 1), nullptr);
+  if (!GetParam().ordered()) return;  // scans are of ordered tables
+  transact(db_, [&](Transaction& txn) {
+    ASSERT_OK(txn.scan(accounts_, {0, 9}, {}, [](Key, const View<Account>&) { return true; }));
+  });
+  const auto scan = std::find_if(last().operations.begin(), last().operations.end(),
+                                 [](const HistoryOperation& operation) { return operation.kind == Kind::kScan; });
+  ASSERT_NE(scan, last().operations.end());
+  EXPECT_EQ(scan->range.first, 0u);
+  EXPECT_EQ(scan->range.last, 9u);
+  ASSERT_EQ(scan->rows.size(), 1u);
+  EXPECT_EQ(scan->rows[0].first, 1u);
+}
+
+TEST_P(HistorySinkTest, RolledBackAttemptsAreToldAsSuch) {
+  EXPECT_FALSE(db_.run([&](Transaction& txn) -> Status {
+    EXPECT_OK(txn.put(accounts_, 1, Account{}));
+    return Status::rollback();
+  }).ok());
+  EXPECT_FALSE(last().committed);
+  EXPECT_EQ(last().cause, Cause::kUser);
+}
+
+TEST_P(HistorySinkTest, ProceduresAndAttemptsAreTold) {
+  if (!GetParam().concurrent()) return;  // needs a conflict
+  RunPolicy policy;
+  policy.procedure_id = db_.procedure_id("contended");
+  int runs = 0;
+  ASSERT_OK(db_.run(
+      [&](Transaction& txn) -> Status {
+        auto view = txn.get(accounts_, 1);
+        if (!view.ok()) return view.status();
+        if (++runs == 1) {
+          ActiveTransaction other = begin(db_);
+          EXPECT_OK(other->put(accounts_, 1, Account{5, 5, 5, 5}));
+          EXPECT_OK(other.commit());
+        }
+        return txn.update(accounts_, *view, {}, [](Account& a) { ++a.balance; });
+      },
+      policy));
+  ASSERT_GE(sink_.transactions.size(), 4u);
+  const HistoryTransaction& lost = sink_.transactions[sink_.transactions.size() - 2];
+  EXPECT_FALSE(lost.committed);
+  EXPECT_EQ(lost.procedure, "contended");
+  EXPECT_EQ(lost.attempt, 1u);
+  EXPECT_TRUE(last().committed);
+  EXPECT_EQ(last().attempt, 2u);
+  EXPECT_EQ(last().procedure, "contended");
+}
+
+}  // namespace
+}  // namespace elider::test

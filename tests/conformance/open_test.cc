@@ -1,0 +1,129 @@
+// Opening a database: options that make no sense are refused by name; a database knows its policy.
+#include <gtest/gtest.h>
+
+#include <string>
+#include <utility>
+
+#include "elider/elider.h"
+#include "tests/support/database_test.h"
+
+namespace elider::test {
+namespace {
+
+TEST(OpenTest, DefaultOptionsChooseAPolicy) {
+  auto database = Database::open();
+  ASSERT_OK(database);
+  EXPECT_NE(database->sync(), SyncPolicy::kAutomatic);
+  EXPECT_TRUE(database->tables().empty());
+  EXPECT_OK(database->verify());
+}
+
+TEST(OpenTest, EveryNamedPolicyIsUsedAsAsked) {
+  for (SyncPolicy sync : {SyncPolicy::kOptimistic, SyncPolicy::kLatched, SyncPolicy::kSingleThreaded}) {
+    Options options;
+    options.sync = sync;
+    auto database = Database::open(options);
+    ASSERT_OK(database);
+    EXPECT_EQ(database->sync(), sync);
+  }
+}
+
+TEST(OpenTest, NamesOfPoliciesParseBack) {
+  for (SyncPolicy sync : {SyncPolicy::kAutomatic, SyncPolicy::kOptimistic, SyncPolicy::kLatched, SyncPolicy::kSingleThreaded}) {
+    SyncPolicy parsed = SyncPolicy::kAutomatic;
+    EXPECT_TRUE(parse(name_of(sync), &parsed));
+    EXPECT_EQ(parsed, sync);
+  }
+  SyncPolicy untouched = SyncPolicy::kLatched;
+  EXPECT_FALSE(parse("wishful", &untouched));
+  EXPECT_FALSE(parse("", &untouched));
+  EXPECT_EQ(untouched, SyncPolicy::kLatched);
+}
+
+TEST(OpenTest, NonsenseOptionsAreRefusedByName) {
+  const auto refused = [](const char* option, auto&& spoil) {
+    Options options;
+    spoil(options);
+    EXPECT_REFUSED(Code::kInvalidArgument, option, Database::open(options));
+  };
+  refused("sync", [](Options& o) { o.sync = static_cast<SyncPolicy>(77); });
+  refused("protocol", [](Options& o) { o.protocol = static_cast<Protocol>(77); });
+  refused("memory_limit_bytes", [](Options& o) { o.memory_limit_bytes = 1; });
+  refused("memory_limit_bytes", [](Options& o) { o.memory_limit_bytes = (4u << 20) - 1; });
+  refused("block_threshold_bytes", [](Options& o) { o.block_threshold_bytes = 63; });
+  refused("block_threshold_bytes", [](Options& o) { o.block_threshold_bytes = (1u << 20) + 1; });
+  refused("workers_max", [](Options& o) { o.workers_max = 0; });
+  refused("workers_max", [](Options& o) { o.workers_max = 4097; });
+}
+
+TEST(OpenTest, OptionsAtTheEndsOfTheirRangesAreTaken) {
+  const auto taken = [](auto&& change) {
+    Options options;
+    change(options);
+    EXPECT_OK(Database::open(options));
+  };
+  taken([](Options& o) { o.memory_limit_bytes = 4u << 20; });
+  taken([](Options& o) { o.block_threshold_bytes = 64; });
+  taken([](Options& o) { o.block_threshold_bytes = 1u << 20; });
+  taken([](Options& o) { o.workers_max = 1; });
+  taken([](Options& o) { o.workers_max = 4096; });
+  taken([](Options& o) { o.huge_pages = false; });
+}
+
+TEST(OpenTest, DatabasesOfOneProcessAreApart) {
+  auto first = Database::open();
+  auto second = Database::open();
+  ASSERT_OK(first);
+  ASSERT_OK(second);
+  auto accounts = first->create_table(account_schema(KeyIndex::kOrdered));
+  ASSERT_OK(accounts);
+  EXPECT_CODE(Code::kNotFound, second->table<Account>("accounts"));
+  // A table used in another database's transaction is bad input, not a crash.
+  Status inside;
+  EXPECT_OK(second->run([&](Transaction& txn) -> Status {
+    inside = txn.get(*accounts, 1).status();
+    return {};
+  }));
+  EXPECT_CODE(Code::kInvalidArgument, inside);
+  EXPECT_OK(second->run([&](Transaction& txn) -> Status {
+    inside = txn.insert(*accounts, 1, Account{});
+    return {};
+  }));
+  EXPECT_CODE(Code::kInvalidArgument, inside);
+}
+
+TEST(OpenTest, AMovedDatabaseKeepsItsRows) {
+  auto opened = Database::open();
+  ASSERT_OK(opened);
+  auto accounts = opened->create_table(account_schema(KeyIndex::kHashed));
+  ASSERT_OK(accounts);
+  transact(*opened, [&](Transaction& txn) { ASSERT_OK(txn.insert(*accounts, 1, Account{7, 70, 0, 0})); });
+  Database moved = std::move(opened).value();
+  read(moved, [&](Transaction& txn) {
+    auto view = txn.get(*accounts, 1);
+    ASSERT_OK(view);
+    EXPECT_EQ((*view)->balance, 70);
+  });
+  EXPECT_OK(moved.verify());
+}
+
+TEST(OpenTest, MoreOpenTransactionsThanWorkersAreRefused) {
+  Options options;
+  options.workers_max = 3;
+  auto database = Database::open(options);
+  ASSERT_OK(database);
+  std::vector<ActiveTransaction> open;
+  Status refusal;
+  for (int i = 0; i < 4 && refusal.ok(); ++i) {
+    auto txn = database->begin();
+    if (txn.ok()) open.push_back(std::move(txn).value());
+    else refusal = txn.status();
+  }
+  EXPECT_CODE(Code::kMemoryLimit, refusal);
+  EXPECT_GE(open.size(), 2u);  // the thread itself may count as one
+  open.pop_back();
+  EXPECT_OK(database->begin());
+}
+
+}  // namespace
+}  // namespace elider::test

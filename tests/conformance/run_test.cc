@@ -1,0 +1,197 @@
+// Database::run: what it retries, how often, and until when; and what it tells the procedure.
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <stdexcept>
+#include <vector>
+
+#include "elider/elider.h"
+#include "tests/support/database_test.h"
+
+namespace elider::test {
+namespace {
+
+class RunTest : public DatabaseTest {
+ protected:
+  void SetUp() override {
+    DatabaseTest::SetUp();
+    accounts_ = create(account_schema(GetParam().key_index));
+    insert(accounts_, 1, Account{1, 0, 0, 0});
+    insert(accounts_, 2, Account{2, 0, 0, 0});
+  }
+  // Another transaction changes the row of this key and commits.
+  void interfere(Key key) {
+    ActiveTransaction other = begin(db_);
+    EXPECT_OK(other->update(accounts_, key, {}, [](Account& a) { ++a.balance; }));
+    EXPECT_OK(other.commit());
+  }
+  // Reads row 1 and writes row 2: conflicts whenever row 1 changes meanwhile.
+  Status copy(Transaction& txn, bool disturbed) {
+    auto view = txn.get(accounts_, 1);
+    if (!view.ok()) return view.status();
+    if (disturbed) interfere(1);
+    return txn.update(accounts_, 2, {}, [&](Account& a) { a.balance = (*view)->balance; });
+  }
+
+  Table<Account> accounts_;
+};
+ELIDER_ON_CONCURRENT(RunTest);
+
+class RunOnceTest : public RunTest {};
+ELIDER_ON_EVERY(RunOnceTest);
+
+TEST_P(RunOnceTest, WithoutConflictTheProcedureRunsOnce) {
+  std::vector<uint32_t> attempts;
+  EXPECT_OK(db_.run([&](Transaction& txn) -> Status {
+    attempts.push_back(txn.attempt());
+    EXPECT_FALSE(txn.read_only());
+    return copy(txn, false);
+  }));
+  EXPECT_EQ(attempts, (std::vector<uint32_t>{1}));
+}
+
+TEST_P(RunOnceTest, AReadOnlyProcedureIsToldSo) {
+  EXPECT_OK(db_.run_read_only([&](Transaction& txn) -> Status {
+    EXPECT_TRUE(txn.read_only());
+    EXPECT_EQ(txn.attempt(), 1u);
+    return {};
+  }));
+}
+
+TEST_P(RunOnceTest, AProcedureThatDoesNothingCommits) {
+  EXPECT_OK(db_.run([](Transaction&) -> Status { return {}; }));
+  EXPECT_OK(db_.run_read_only([](Transaction&) -> Status { return {}; }));
+}
+
+TEST_P(RunOnceTest, ANotFoundThatTheProcedureReturnsIsNotRetried) {
+  int runs = 0;
+  const Status status = db_.run([&](Transaction& txn) -> Status {
+    ++runs;
+    return txn.get(accounts_, 999).status();
+  });
+  EXPECT_CODE(Code::kNotFound, status);
+  EXPECT_EQ(status.key(), 999u);
+  EXPECT_EQ(runs, 1);
+}
+
+TEST_P(RunTest, AConflictRunsTheProcedureAgainAndTellsTheAttempt) {
+  std::vector<uint32_t> attempts;
+  EXPECT_OK(db_.run([&](Transaction& txn) -> Status {
+    attempts.push_back(txn.attempt());
+    return copy(txn, attempts.size() <= 3);
+  }));
+  EXPECT_EQ(attempts, (std::vector<uint32_t>{1, 2, 3, 4}));
+  EXPECT_EQ(row(accounts_, 2).balance, 3);  // the last attempt read the newest value
+}
+
+TEST_P(RunTest, TheLastAttemptIsTheLast) {
+  int runs = 0;
+  RunPolicy policy;
+  policy.attempts_max = 3;
+  const Status status = db_.run(
+      [&](Transaction& txn) -> Status {
+        ++runs;
+        return copy(txn, true);
+      },
+      policy);
+  EXPECT_CODE(Code::kDeadline, status);
+  EXPECT_FALSE(status.retryable());
+  EXPECT_EQ(runs, 3);
+  EXPECT_EQ(row(accounts_, 2).balance, 0);
+}
+
+TEST_P(RunTest, OneAttemptIsEnoughWithoutConflict) {
+  RunPolicy policy;
+  policy.attempts_max = 1;
+  EXPECT_OK(db_.run([&](Transaction& txn) -> Status { return copy(txn, false); }, policy));
+}
+
+TEST_P(RunTest, ADeadlineEndsTheAttempts) {
+  RunPolicy policy;
+  policy.deadline_us = 20'000;
+  int runs = 0;
+  const auto start = std::chrono::steady_clock::now();
+  const Status status = db_.run(
+      [&](Transaction& txn) -> Status {
+        ++runs;
+        return copy(txn, true);
+      },
+      policy);
+  const auto elapsed = std::chrono::steady_clock::now() - start;
+  EXPECT_CODE(Code::kDeadline, status);
+  EXPECT_GT(runs, 1);
+  EXPECT_GE(elapsed, std::chrono::milliseconds(19));
+  EXPECT_LT(elapsed, std::chrono::seconds(20));  // a slow machine is no failure, a hang is
+}
+
+TEST_P(RunTest, ADeadlineThatHasNotPassedIsNotInTheWay) {
+  RunPolicy policy;
+  policy.deadline_us = 60'000'000;
+  int runs = 0;
+  EXPECT_OK(db_.run([&](Transaction& txn) -> Status { return copy(txn, ++runs == 1); }, policy));
+  EXPECT_EQ(runs, 2);
+}
+
+TEST_P(RunTest, WithoutBackoffConflictsAreRetriedAllTheSame) {
+  RunPolicy policy;
+  policy.backoff_min_us = policy.backoff_max_us = 0;
+  int runs = 0;
+  EXPECT_OK(db_.run([&](Transaction& txn) -> Status { return copy(txn, ++runs <= 100); }, policy));
+  EXPECT_EQ(runs, 101);
+}
+
+TEST_P(RunTest, BackoffStaysBoundedAfterManyAttempts) {
+  RunPolicy policy;
+  policy.backoff_min_us = 1;
+  policy.backoff_max_us = 2;
+  int runs = 0;  // more attempts than a shift by attempt - 2 has bits
+  EXPECT_OK(db_.run([&](Transaction& txn) -> Status { return copy(txn, ++runs <= 100); }, policy));
+  EXPECT_EQ(runs, 101);
+}
+
+// What an inconsistent attempt returns or throws is discarded: it may come from rows that no point in
+// time held together.
+TEST_P(RunTest, AnErrorOfAnAttemptThatCannotCommitIsDiscarded) {
+  int runs = 0;
+  EXPECT_OK(db_.run([&](Transaction& txn) -> Status {
+    ++runs;
+    EXPECT_OK(copy(txn, runs == 1));
+    if (runs == 1) return Status::invalid_argument("seen in an inconsistent attempt");
+    return {};
+  }));
+  EXPECT_EQ(runs, 2);
+}
+
+TEST_P(RunTest, AnExceptionOfAnAttemptThatCannotCommitIsDiscarded) {
+  int runs = 0;
+  EXPECT_OK(db_.run([&](Transaction& txn) -> Status {
+    ++runs;
+    EXPECT_OK(copy(txn, runs == 1));
+    if (runs == 1) throw std::runtime_error("seen in an inconsistent attempt");
+    return {};
+  }));
+  EXPECT_EQ(runs, 2);
+}
+
+// A procedure may run others: each is a transaction of its own.
+TEST_P(RunTest, AProcedureMayRunAnotherTransaction) {
+  EXPECT_CODE(Code::kRolledBack, db_.run([&](Transaction& txn) -> Status {
+    EXPECT_OK(txn.update(accounts_, 1, {}, [](Account& a) { a.balance = 100; }));
+    EXPECT_OK(db_.run([&](Transaction& inner) -> Status {
+      return inner.update(accounts_, 2, {}, [](Account& a) { a.balance = 200; });
+    }));
+    EXPECT_OK(db_.run_read_only([&](Transaction& inner) -> Status {
+      auto view = inner.get(accounts_, 2);
+      EXPECT_OK(view);
+      EXPECT_EQ((*view)->balance, 200);
+      return {};
+    }));
+    EXPECT_OK(txn.get(accounts_, 1));
+    return Status::rollback();
+  }));
+  EXPECT_EQ(row(accounts_, 1).balance, 0);
+  EXPECT_EQ(row(accounts_, 2).balance, 200);
+}
+
+}  // namespace
+}  // namespace elider::test

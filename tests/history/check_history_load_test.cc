@@ -1,0 +1,125 @@
+// The loader refuses what is not a whole history, and says in which line.
+#include "bench/history/check_history_load.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <sstream>
+
+#include "bench/common/history_file.h"
+
+namespace elider::check {
+namespace {
+
+using ::testing::HasSubstr;
+
+const std::string kTable = R"({"t":"table","position":0,"name":"x","ordered":true,"groups":1})" "\n";
+
+std::string txn(const std::string& ops) {
+  return R"({"t":"txn","session":3,"start_ns":5,"end_ns":9,"snapshot":18446744073709551615,"order":2,"outcome":"committed",)"
+         R"("cause":"none","attempt":1,"procedure":"p","read_only":false,"ops":[)" + ops + "]}\n";
+}
+
+std::string refusal(const std::string& text) {
+  std::istringstream stream(text);
+  auto history = load_history(stream, "h.jsonl");
+  return history.ok() ? "" : history.status().message();
+}
+
+TEST(LoadHistory, whole_history_keeps_every_field) {
+  std::istringstream stream(kTable + txn(R"(["r",0,0,18446744073709551615,4],["s",0,1,9,true,[[7,2],[3,0]]],["+",0,1,5,6])"));
+  auto history = load_history(stream, "h.jsonl");
+  ASSERT_TRUE(history.ok()) << history.status().message();
+  ASSERT_EQ(history->transactions.size(), 1u);
+  const RecordedTransaction& t = history->transactions[0];
+  EXPECT_EQ(t.session, 3u);
+  EXPECT_EQ(t.begin_ns, 5u);
+  EXPECT_EQ(t.end_ns, 9u);
+  EXPECT_EQ(t.snapshot, ~uint64_t{0});
+  EXPECT_EQ(t.line, 2u);
+  EXPECT_EQ(t.operations_count, 2u);
+  EXPECT_EQ(t.scans_count, 1u);
+  EXPECT_EQ(history->operations[0].key, ~uint64_t{0});
+  EXPECT_EQ(history->operations[1].kind, OperationKind::kAdd);
+  EXPECT_EQ(history->operations[1].group, 1u);
+  EXPECT_TRUE(history->scans[0].reverse);
+  EXPECT_EQ(history->scans[0].rows_count, 2u);
+  EXPECT_EQ(history->rows[1].key, 3u);
+}
+
+TEST(LoadHistory, truncated_file_is_refused_with_its_line) {
+  const std::string whole = kTable + txn(R"(["r",0,0,1,4])");
+  EXPECT_EQ(refusal(whole), "");
+  // Cut at every byte of the last line: none may pass as a shorter history.
+  for (size_t size = kTable.size() + 1; size < whole.size(); ++size) {
+    EXPECT_THAT(refusal(whole.substr(0, size)), HasSubstr("h.jsonl:2: ")) << size;
+  }
+  EXPECT_THAT(refusal(""), HasSubstr("empty"));
+}
+
+TEST(LoadHistory, malformed_lines_are_refused_with_the_field) {
+  EXPECT_THAT(refusal(kTable + "{]\n"), HasSubstr("h.jsonl:2: it is not JSON"));
+  EXPECT_THAT(refusal(kTable + "\n"), HasSubstr("h.jsonl:2: it is not JSON"));
+  EXPECT_THAT(refusal("[1]\n"), HasSubstr("h.jsonl:1: it is not a JSON object"));
+  EXPECT_THAT(refusal("{\"t\":\"row\"}\n"), HasSubstr("neither \"table\" nor \"txn\""));
+  EXPECT_THAT(refusal("{\"t\":\"txn\"}\n"), HasSubstr("field \"session\" is missing"));
+  EXPECT_THAT(refusal(txn(R"(["r",0,0,1,4])")), HasSubstr("table 0, which no line before describes"));
+  EXPECT_THAT(refusal(kTable + kTable), HasSubstr("table position 0 where 1 comes next"));
+  EXPECT_THAT(refusal(kTable + txn(R"(["q",0,0,1,4])")), HasSubstr("\"q\" is none of"));
+  EXPECT_THAT(refusal(kTable + txn(R"(["r",0,0,1])")), HasSubstr("has not 5 elements"));
+  EXPECT_THAT(refusal(kTable + txn(R"(["r",0,0,-1,4])")), HasSubstr("a key is -1"));
+  EXPECT_THAT(refusal(kTable + txn(R"(["r",0,70000,1,4])")), HasSubstr("more than 65535"));
+  EXPECT_THAT(refusal(kTable + txn(R"(["s",0,1,2,false,[[1]]])")), HasSubstr("is not [key, version]"));
+  EXPECT_THAT(refusal(kTable + txn("7")), HasSubstr("operation 7 is not an array"));
+}
+
+TEST(LoadHistory, time_that_runs_backwards_is_refused) {
+  std::string line = txn("");
+  line.replace(line.find("\"end_ns\":9"), 10, "\"end_ns\":4");
+  EXPECT_THAT(refusal(kTable + line), HasSubstr("\"end_ns\" is before"));
+}
+
+TEST(LoadHistory, missing_file_is_refused_by_name) {
+  auto history = load_history("/nonexistent/h.jsonl");
+  ASSERT_FALSE(history.ok());
+  EXPECT_THAT(history.status().message(), HasSubstr("/nonexistent/h.jsonl"));
+}
+
+TEST(LoadHistory, what_the_history_file_writes_is_read_back) {
+  const std::string path = ::testing::TempDir() + "/load_history_test.jsonl";
+  {
+    auto file = bench::HistoryFile::open(path);
+    ASSERT_TRUE(file.ok());
+    Schema schema;
+    schema.name = "odd \"name\"";
+    (*file)->on_table(0, schema);
+    HistoryTransaction transaction;
+    transaction.session = 1;
+    transaction.begin_ns = 2;
+    transaction.end_ns = 3;
+    transaction.committed = true;
+    transaction.procedure = "p\n";
+    using Kind = HistoryOperation::Kind;
+    for (Kind kind : {Kind::kRead, Kind::kReadAbsent, Kind::kScan, Kind::kWrite, Kind::kRemove, Kind::kAdd}) {
+      HistoryOperation operation;
+      operation.kind = kind;
+      operation.key = kKeyMax;
+      operation.version = 8;
+      if (kind == Kind::kScan) operation.rows = {{1, 2}, {3, 4}};
+      transaction.operations.push_back(operation);
+    }
+    (*file)->on_transaction(transaction);
+    ASSERT_TRUE((*file)->close().ok());
+  }
+  auto history = load_history(path);
+  ASSERT_TRUE(history.ok()) << history.status().message();
+  EXPECT_EQ(history->tables[0].name, "odd \"name\"");
+  EXPECT_EQ(history->procedures[0], "p\n");
+  ASSERT_EQ(history->operations.size(), 5u);
+  EXPECT_EQ(history->operations[4].kind, OperationKind::kAdd);
+  EXPECT_EQ(history->scans[0].range.last, kKeyMax);
+  EXPECT_EQ(history->rows[1].version, 4u);
+}
+
+}  // namespace
+}  // namespace elider::check

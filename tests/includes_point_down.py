@@ -1,0 +1,117 @@
+#!/usr/bin/env python3
+"""Checks that every #include points down the list of layers.
+
+usage: includes_point_down.py SOURCE_DIR [--compiler CXX [--internal]]
+
+Our own headers are included with quotes and from the roots ("base/check.h"), so the first folder of the
+path names the layer. With --compiler, each public header is also compiled alone, without the internal
+ones in sight; with --internal, each header of src/ too. Exit status 1: at least one is wrong; each is
+printed.
+"""
+
+import argparse
+import pathlib
+import re
+import subprocess
+import sys
+import tempfile
+
+# What each layer may include beside itself and the public headers. A tool sees the public ones alone.
+BELOW = {
+    "elider": set(),
+    "base": set(),
+    "htm": {"base"},
+    "sync": {"htm", "base"},
+    "index": {"sync", "htm", "base"},
+    "storage": {"sync", "htm", "base"},
+    "log": {"base"},
+    "txn": {"log", "index", "storage", "sync", "htm", "base"},
+    "heap": {"log", "sync", "htm", "base"},
+    "engine": {"txn", "heap", "log", "index", "storage", "sync", "htm", "base"},
+    "capi": {"engine"},
+    "bench": set(),
+    "cli": {"bench"},
+    "server": set(),
+    "examples": set(),
+}
+INCLUDE = re.compile(r'^\s*#\s*include\s*(["<])([^">]+)[">]')
+
+
+def layer_of(path: pathlib.Path):
+    """The layer of a file, by its path from the source folder; None: it may include everything."""
+    parts = path.parts
+    if parts[0] == "src":
+        return parts[1]
+    if parts[0] == "include":
+        return "elider"
+    return None if parts[0] == "tests" else parts[0]
+
+
+def resolve(root: pathlib.Path, name: str):
+    for folder in ("include", "src", "."):
+        if (root / folder / name).is_file():
+            return root / folder / name
+    return None
+
+
+def wrong_includes(root: pathlib.Path):
+    folders = [root / name for name in ("include", "src", "bench", "cli", "server", "examples", "tests")]
+    files = [file for folder in folders for pattern in ("*.h", "*.cc", "*.cpp") for file in sorted(folder.rglob(pattern))]
+    if not files:
+        yield "no source file was found under " + str(root)
+    for file in files:
+        path = file.relative_to(root)
+        layer = layer_of(path)
+        if layer is not None and layer not in BELOW:
+            yield f"{path}:1: the folder '{layer}' is no known layer"
+            continue
+        for number, line in enumerate(file.read_text(encoding="utf-8").splitlines(), 1):
+            match = INCLUDE.match(line)
+            if not match:
+                continue
+            quote, name = match.groups()
+            target = name.split("/")[0]
+            ours = target in BELOW or target == "tests"
+            if quote == "<":
+                if ours and "/" in name and resolve(root, name):
+                    yield f"{path}:{number}: <{name}> is ours: include it with quotes"
+                continue
+            if resolve(root, name) is None or "/" not in name:
+                yield f'{path}:{number}: "{name}" is not a header as seen from include/, src/ or the root'
+            elif layer is not None and target not in BELOW[layer] | {layer, "elider"}:
+                yield f'{path}:{number}: {layer} may not include "{name}"'
+
+
+def headers_that_do_not_compile(root: pathlib.Path, folder_name: str, compiler: str):
+    includes = [f"-I{root / 'include'}"] + ([f"-I{root / 'src'}"] if folder_name == "src" else [])
+    with tempfile.TemporaryDirectory() as folder:
+        for header in sorted((root / folder_name).rglob("*.h")):
+            name = header.relative_to(root / folder_name).as_posix()
+            source = pathlib.Path(folder) / "alone.cc"
+            source.write_text(f'#include "{name}"\n', encoding="utf-8")
+            command = [compiler, "-std=c++20", "-Wall", "-Wextra", "-Werror", "-fsyntax-only", *includes, str(source)]
+            result = subprocess.run(command, capture_output=True, text=True, check=False)
+            if result.returncode != 0:
+                yield f"{folder_name}/{name} does not compile alone:\n" + "\n".join(result.stderr.splitlines()[:8])
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("root", type=pathlib.Path)
+    parser.add_argument("--compiler")
+    parser.add_argument("--internal", action="store_true")
+    arguments = parser.parse_args()
+    root = arguments.root.resolve()
+    mistakes = list(wrong_includes(root))
+    if arguments.compiler:
+        mistakes += headers_that_do_not_compile(root, "include", arguments.compiler)
+    if arguments.compiler and arguments.internal:
+        mistakes += headers_that_do_not_compile(root, "src", arguments.compiler)
+    for mistake in mistakes:
+        print(mistake)
+    print(f"{len(mistakes)} wrong")
+    return 1 if mistakes else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,54 @@
+// RaceTest: forces races by test points. A Background runs a body in a thread and is joined at the end.
+//
+// The tests skip in builds without test points, where no race can be forced.
+// Thread safety: a Background is used by the thread that made it.
+#pragma once
+
+#include <array>
+#include <functional>
+#include <thread>
+#include <utility>
+
+#include "base/test_points.h"
+#include "tests/support/database_test.h"
+
+namespace elider::test {
+
+// The steps of a commit, in order: before it locks what it writes, before it reads the snapshot number,
+// before it looks at the readers, before it validates, before it writes, after it released its locks.
+inline constexpr std::array<const char*, 6> kCommitPoints{"occ.commit.before_lock", "occ.commit.after_lock",   "occ.commit.after_snapshot",
+                                                          "occ.commit.after_slots", "occ.commit.before_write", "occ.commit.after_release"};
+inline constexpr size_t kValidated = 4;  // from this point on, reads have been validated
+
+class Background {
+ public:
+  explicit Background(std::function<void()> body) : thread_(std::move(body)) {}
+  ~Background() { join(); }
+  Background(const Background&) = delete;
+  Background& operator=(const Background&) = delete;
+  void join() {
+    if (thread_.joinable()) thread_.join();
+  }
+
+ private:
+  std::thread thread_;
+};
+
+class RaceTest : public DatabaseTest {
+ protected:
+  void SetUp() override {
+    if (!TestPoints::enabled()) GTEST_SKIP() << "this build has no test points";
+    DatabaseTest::SetUp();
+  }
+  void TearDown() override {
+    TestPoints::clear();
+    if (TestPoints::enabled()) DatabaseTest::TearDown();
+  }
+  // One attempt, no retry: what this very commit is told.
+  template <class Body>
+  Status once(Body&& body) {
+    return db_.run(std::forward<Body>(body), RunPolicy{.attempts_max = 1});
+  }
+};
+
+}  // namespace elider::test

@@ -1,0 +1,340 @@
+// Single rows: copying against writing, inserting one key twice, reinserting against unlinking, and
+// leaves and buckets that split while they are read.
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <optional>
+#include <thread>
+#include <vector>
+
+#include "tests/race/race_test.h"
+
+namespace elider::test {
+namespace {
+
+class RecordRaceTest : public RaceTest {
+ protected:
+  void SetUp() override {
+    RaceTest::SetUp();
+    if (IsSkipped()) return;
+    accounts_ = create(indexed_account_schema(GetParam().key_index));
+    by_branch_ = *db_.index(accounts_, "by_branch");
+    documents_ = create(document_schema(GetParam().key_index));
+    insert(accounts_, 1, account(1));
+    insert(documents_, 1, document_of(1));
+  }
+  static Account account(Key key, uint32_t flags = 0) { return {key * 10, 0, static_cast<uint32_t>(key), flags}; }
+  Status reinsert(uint32_t flags) {
+    if (Status status = db_.run([&](Transaction& txn) { return txn.remove(accounts_, 1); }); !status.ok()) return status;
+    return db_.run([&](Transaction& txn) { return txn.insert(accounts_, 1, account(1, flags)); });
+  }
+
+  Table<Account> accounts_;
+  Index<Account> by_branch_;
+  Table<Document> documents_;
+};
+ELIDER_ON_CONCURRENT(RecordRaceTest);
+
+TEST_P(RecordRaceTest, ARowThatChangesWhileItIsCopiedIsCopiedAgain) {
+  TestStop copied("read.copied");
+  Background reader([&] {
+    transact(db_, [&](Transaction& txn) {
+      auto view = txn.get(accounts_, 1);
+      ASSERT_OK(view);
+      EXPECT_EQ(**view, (Account{11, 1, 2, 3}));  // the newest, whole
+    });
+  });
+  copied.wait_until_reached();
+  transact(db_, [&](Transaction& txn) { ASSERT_OK(txn.put(accounts_, 1, Account{11, 1, 2, 3})); });
+  copied.go();
+}
+
+TEST_P(RecordRaceTest, ARowRemovedWhileItIsCopiedIsNotFound) {
+  TestStop copied("read.copied");
+  Background reader([&] {
+    transact(db_, [&](Transaction& txn) { EXPECT_CODE(Code::kNotFound, txn.get(accounts_, 1)); });
+  });
+  copied.wait_until_reached();
+  transact(db_, [&](Transaction& txn) { ASSERT_OK(txn.remove(accounts_, 1)); });
+  copied.go();
+}
+
+TEST_P(RecordRaceTest, ARowReinsertedWhileItIsCopiedIsTheNewOne) {
+  TestStop copied("read.copied");
+  Background reader([&] {
+    transact(db_, [&](Transaction& txn) {
+      auto view = txn.get(accounts_, 1);
+      ASSERT_OK(view);
+      EXPECT_EQ((*view)->flags, 5u);
+    });
+  });
+  copied.wait_until_reached();
+  EXPECT_OK(reinsert(5));
+  copied.go();
+}
+
+TEST_P(RecordRaceTest, ABlockSwappedWhileItIsReadIsOneBlock) {
+  TestStop copied("read.copied");
+  Background reader([&] {
+    transact(db_, [&](Transaction& txn) {
+      auto view = txn.get(documents_, 1);
+      ASSERT_OK(view);
+      EXPECT_EQ(**view, document_of((*view)->revision));
+    });
+  });
+  if (GetParam().sync == SyncPolicy::kOptimistic || GetParam().sync == SyncPolicy::kLatched) copied.wait_until_reached();
+  for (uint64_t revision = 2; revision < 20; ++revision)
+    transact(db_, [&](Transaction& txn) { ASSERT_OK(txn.put(documents_, 1, document_of(revision))); });
+  copied.go();
+}
+
+TEST_P(RecordRaceTest, AReadBeforeACommitsLockIsRefusedAfterIt) {
+  for (const char* step : kCommitPoints) {
+    SCOPED_TRACE(step);
+    TestPoints::clear();
+    transact(db_, [&](Transaction& txn) { ASSERT_OK(txn.put(accounts_, 1, account(1))); });
+    TestStop commit(step);
+    Background writer([&] {
+      EXPECT_OK(db_.run([&](Transaction& txn) { return txn.update(accounts_, 1, {}, [](Account& a) { a.flags = 1; }); }));
+    });
+    commit.wait_until_reached();
+    // Reads it as of before, where it is not locked; the writer then goes on.
+    std::atomic<bool> reading{false};
+    std::optional<Status> outcome;
+    uint32_t seen = 0;
+    Background reader([&] {
+      ActiveTransaction txn = begin(db_);
+      reading = true;
+      reading.notify_all();
+      auto view = txn->get(accounts_, 1);
+      ASSERT_OK(view);
+      seen = (*view)->flags;
+      writer.join();
+      EXPECT_OK(txn->insert(documents_, 2, document_of(seen)));
+      outcome = txn.commit();
+    });
+    reading.wait(false);
+    commit.go();
+    reader.join();
+    EXPECT_EQ(outcome->ok(), seen == 1) << outcome->message();
+    transact(db_, [&](Transaction& txn) { static_cast<void>(txn.remove(documents_, 2)); });
+  }
+}
+
+TEST_P(RecordRaceTest, OfTwoInsertersOfOneKeyTheLaterIsToldOfTheDuplicate) {
+  TestStop placed("occ.insert.after_index");
+  std::vector<Code> codes;
+  Background slow([&] {
+    EXPECT_CODE(Code::kDuplicateKey, db_.run([&](Transaction& txn) -> Status {
+      const Status status = txn.insert(accounts_, 9, account(9, 1));
+      codes.push_back(status.code());
+      return status;
+    }));
+  });
+  placed.wait_until_reached();  // its row block is in the index, absent
+  EXPECT_FALSE(has(accounts_, 9));
+  transact(db_, [&](Transaction& txn) { EXPECT_CODE(Code::kNotFound, txn.get(accounts_, 9)); });
+  insert(accounts_, 9, account(9, 2));
+  placed.go();
+  slow.join();
+  EXPECT_EQ(codes.back(), Code::kDuplicateKey);
+  EXPECT_EQ(row(accounts_, 9).flags, 2u);
+}
+
+TEST_P(RecordRaceTest, AnInsertIntoABlockWhoseMakerRolledBackIsKept) {
+  TestStop locking("occ.commit.before_lock");
+  ActiveTransaction maker = begin(db_);
+  ASSERT_OK(maker->insert(accounts_, 9, account(9, 1)));
+  Background second([&] { insert(accounts_, 9, account(9, 2)); });
+  locking.wait_until_reached();  // it has found the maker's block
+  maker.rollback();
+  Background([&] {
+    for (int i = 0; i < 10; ++i) db_.collect_garbage();
+  }).join();
+  locking.go();
+  second.join();
+  db_.collect_garbage();
+  EXPECT_EQ(row(accounts_, 9).flags, 2u);
+}
+
+// An insert that found the absent row block before it was unlinked, and commits afterwards. How many
+// epochs a grace period has is the engine's affair: the removal is made so many epochs old, one more each
+// time, that the inserter can still find the block and cannot keep it.
+TEST_P(RecordRaceTest, AReinsertionMeetsTheUnlinkingOfItsRow) {
+  const auto collect = [&] {
+    Background([&] {
+      for (int i = 0; i < 10; ++i) db_.collect_garbage();
+    }).join();
+  };
+  bool met = false;
+  for (int age = 1; age <= 6 && !met; ++age) {
+    SCOPED_TRACE("age " + std::to_string(age));
+    TestPoints::clear();
+    TestPoints::on("gc.after_unlink", [] {});
+    ActiveTransaction holder = begin_read_only(db_);  // the epoch goes on by one at the most while it stands
+    transact(db_, [&](Transaction& txn) { ASSERT_OK(txn.remove(accounts_, 1)); });
+    for (int epoch = 1; epoch < age; ++epoch) {
+      collect();
+      ActiveTransaction next = begin_read_only(db_);
+      holder = std::move(next);  // ends the former one
+    }
+    collect();
+    const uint64_t unlinked_before = TestPoints::reached("gc.after_unlink");
+    TestStop locking("occ.commit.before_lock");
+    std::atomic<uint32_t> attempts{0};
+    Background inserter([&] {
+      EXPECT_OK(db_.run([&](Transaction& txn) -> Status {
+        attempts = txn.attempt();
+        return txn.insert(accounts_, 1, account(1, 8));
+      }));
+    });
+    locking.wait_until_reached();
+    holder.rollback();
+    collect();
+    const bool unlinked_meanwhile = unlinked_before == 0 && TestPoints::reached("gc.after_unlink") == 1;
+    locking.go();
+    inserter.join();
+    EXPECT_EQ(attempts.load(), unlinked_meanwhile ? 2u : 1u);
+    EXPECT_EQ(row(accounts_, 1).flags, 8u);
+    read(db_, [&](Transaction& txn) {
+      int rows = 0;
+      ASSERT_OK(txn.scan(by_branch_, {}, {}, [&](Key, const View<Account>&) { return ++rows > 0; }));
+      EXPECT_EQ(rows, 1);
+    });
+    met |= unlinked_meanwhile;
+  }
+  EXPECT_TRUE(met) << "the race did not come about";
+}
+
+// The collector stands before, or after, it took the row out of its indexes; an insert comes then.
+TEST_P(RecordRaceTest, AnInsertDuringTheUnlinkingSucceeds) {
+  for (const char* point : {"gc.before_unlink", "gc.after_unlink"}) {
+    SCOPED_TRACE(point);
+    TestPoints::clear();
+    transact(db_, [&](Transaction& txn) { ASSERT_OK(txn.remove(accounts_, 1)); });
+    TestStop unlinking(point);
+    Background collector([&] { db_.collect_garbage(); });
+    unlinking.wait_until_reached();
+    std::atomic<bool> began{false};
+    Background inserter([&] {
+      EXPECT_OK(db_.run([&](Transaction& txn) -> Status {
+        began = true;
+        began.notify_all();
+        return txn.insert(accounts_, 1, account(1, 6));
+      }));
+    });
+    began.wait(false);
+    unlinking.go();
+    inserter.join();
+    collector.join();
+    EXPECT_EQ(row(accounts_, 1).flags, 6u);
+    db_.collect_garbage();
+    EXPECT_EQ(row(accounts_, 1).flags, 6u);
+    EXPECT_OK(db_.verify());
+  }
+}
+
+// A reader of the absent row still holds its word when the block is unlinked and another one comes.
+TEST_P(RecordRaceTest, AnAbsentReadOfAnUnlinkedBlockSeesItsReinsertion) {
+  transact(db_, [&](Transaction& txn) { ASSERT_OK(txn.remove(accounts_, 1)); });
+  ActiveTransaction reader = begin(db_);
+  EXPECT_CODE(Code::kNotFound, reader->get(accounts_, 1));
+  Background([&] {
+    for (int i = 0; i < 10; ++i) db_.collect_garbage();
+    EXPECT_OK(db_.run([&](Transaction& txn) { return txn.insert(accounts_, 1, account(1, 4)); }));
+    for (int i = 0; i < 10; ++i) db_.collect_garbage();
+  }).join();
+  ASSERT_OK(reader->insert(documents_, 5, document_of(1)));
+  EXPECT_CODE(Code::kConflict, reader.commit());
+}
+
+TEST_P(RecordRaceTest, AScanWhoseLeavesSplitUnderItIsExactOnASnapshotAndRefusedElsewhere) {
+  if (!GetParam().ordered()) return;  // scans are of ordered tables
+  transact(db_, [&](Transaction& txn) {
+    for (Key key = 100; key <= 10'000; key += 100) ASSERT_OK(txn.insert(accounts_, key, account(key)));
+  });
+  for (bool snapshot : {true, false}) {
+    SCOPED_TRACE(snapshot ? "snapshot" : "ordinary");
+    const Key offset = snapshot ? 1 : 50;
+    ActiveTransaction txn = snapshot ? begin_read_only(db_) : begin(db_);
+    std::vector<Key> expected;
+    ASSERT_OK(txn->scan(accounts_, {}, {}, [&](Key key, const View<Account>&) { return expected.push_back(key), true; }));
+    std::vector<Key> keys;
+    int visits = 0;
+    ASSERT_OK(txn->scan(accounts_, {}, {}, [&](Key key, const View<Account>&) {
+      keys.push_back(key);
+      if (++visits == 30)  // fills and splits the leaves before, at and after the scan's place
+        std::thread([&] {
+          transact(db_, [&](Transaction& other) {
+            for (Key around = 2500; around < 3500; around += 100)
+              for (Key i = 0; i < 40; ++i) ASSERT_OK(other.insert(accounts_, around + offset + i, account(around + offset + i)));
+          });
+        }).join();
+      return true;
+    }));
+    if (snapshot) {
+      EXPECT_EQ(keys, expected);
+      EXPECT_OK(txn.commit());
+      continue;
+    }
+    ASSERT_OK(txn->insert(documents_, 7, document_of(1)));
+    EXPECT_CODE(Code::kConflict, txn.commit());
+  }
+}
+
+TEST_P(RecordRaceTest, ReadersMeetALeafThatIsAboutToSplit) {
+  if (!GetParam().ordered()) return;  // hash tables have no leaves
+  for (Key key = 100; key <= 5000; key += 100) insert(accounts_, key, account(key));
+  TestStop split("btree.before_split");
+  Background writer([&] {
+    for (Key key = 2001; key < 2100; ++key) insert(accounts_, key, account(key));
+  });
+  split.wait_until_reached();
+  std::atomic<bool> began{false};
+  Background reader([&] {
+    transact(db_, [&](Transaction& txn) {
+      began = true;
+      began.notify_all();
+      Key last = 0;
+      uint64_t hundreds = 0;
+      ASSERT_OK(txn.scan(accounts_, {100, 5000}, {}, [&](Key key, const View<Account>&) {
+        EXPECT_GT(key, last);
+        last = key;
+        hundreds += key % 100 == 0;
+        return true;
+      }));
+      EXPECT_EQ(hundreds, 50u);
+      for (Key key = 100; key <= 5000; key += 100) EXPECT_OK(txn.get(accounts_, key));
+    });
+  });
+  began.wait(false);
+  split.go();
+}
+
+TEST_P(RecordRaceTest, ReadersMeetABucketThatIsAboutToMigrate) {
+  if (GetParam().ordered()) return;  // B+-trees have no buckets
+  TestStop migrate("hash.before_migrate");
+  Background writer([&] {
+    for (Key key = 1000; key < 3000; ++key) insert(accounts_, key, account(key));
+  });
+  migrate.wait_until_reached();
+  std::atomic<bool> began{false};
+  Background reader([&] {
+    transact(db_, [&](Transaction& txn) {
+      began = true;
+      began.notify_all();
+      std::vector<Key> keys;
+      for (Key key = 900; key < 1000; ++key) keys.push_back(key);
+      keys.push_back(1);
+      std::vector<View<Account>> views(keys.size());
+      ASSERT_OK(txn.multi_get<Account>(accounts_, keys, views));
+      EXPECT_TRUE(views.back());
+      for (size_t i = 0; i + 1 < keys.size(); ++i) EXPECT_FALSE(views[i]);
+    });
+  });
+  began.wait(false);
+  migrate.go();
+}
+
+}  // namespace
+}  // namespace elider::test

@@ -1,0 +1,66 @@
+// Combination: one registered way to run a database (sync policy) and to index a table's keys. The
+// conformance, model, race and stress suites run on every one of them.
+//
+// Not a list of what an engine could offer: a combination stands here when Options can ask for it.
+// Thread safety: values and pure functions.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <ostream>
+#include <string>
+#include <vector>
+
+#include "elider/elider.h"
+
+namespace elider::test {
+
+struct Combination {
+  SyncPolicy sync = SyncPolicy::kOptimistic;
+  KeyIndex key_index = KeyIndex::kOrdered;
+
+  bool ordered() const { return key_index == KeyIndex::kOrdered; }
+  // Whether several transactions may be open at one time.
+  bool concurrent() const { return sync != SyncPolicy::kSingleThreaded; }
+};
+
+inline std::string name_of(const Combination& combination) {
+  std::string name(elider::name_of(combination.sync));
+  for (char& letter : name)
+    if (letter == '-') letter = '_';  // gtest accepts letters, digits and underscores alone
+  return name + (combination.ordered() ? "_ordered" : "_hashed");
+}
+
+inline std::ostream& operator<<(std::ostream& out, const Combination& combination) { return out << name_of(combination); }
+
+inline std::string combination_name(const testing::TestParamInfo<Combination>& info) { return name_of(info.param); }
+
+// Every combination; with `concurrent_only`, those that let several transactions be open; with
+// `ordered_only`, those whose tables can be scanned by key.
+inline std::vector<Combination> combinations(bool concurrent_only, bool ordered_only) {
+  std::vector<Combination> chosen;
+  for (SyncPolicy sync : {SyncPolicy::kOptimistic, SyncPolicy::kLatched, SyncPolicy::kSingleThreaded})
+    for (KeyIndex key_index : {KeyIndex::kOrdered, KeyIndex::kHashed}) {
+      const Combination combination{sync, key_index};
+      if (concurrent_only && !combination.concurrent()) continue;
+      if (ordered_only && !combination.ordered()) continue;
+      chosen.push_back(combination);
+    }
+  return chosen;
+}
+
+}  // namespace elider::test
+
+// Instantiates a TEST_P suite for every combination, or for those the name says.
+#define ELIDER_ON_EVERY(Suite)                                                                                       \
+  INSTANTIATE_TEST_SUITE_P(On, Suite, testing::ValuesIn(::elider::test::combinations(false, false)),                 \
+                           ::elider::test::combination_name)
+#define ELIDER_ON_CONCURRENT(Suite)                                                                                  \
+  INSTANTIATE_TEST_SUITE_P(On, Suite, testing::ValuesIn(::elider::test::combinations(true, false)),                  \
+                           ::elider::test::combination_name)
+#define ELIDER_ON_ORDERED(Suite)                                                                                     \
+  INSTANTIATE_TEST_SUITE_P(On, Suite, testing::ValuesIn(::elider::test::combinations(false, true)),                  \
+                           ::elider::test::combination_name)
+#define ELIDER_ON_CONCURRENT_ORDERED(Suite)                                                                          \
+  INSTANTIATE_TEST_SUITE_P(On, Suite, testing::ValuesIn(::elider::test::combinations(true, true)),                   \
+                           ::elider::test::combination_name)

@@ -1,0 +1,98 @@
+// A whole run of the benchmark on a small database, its report, and the command line's refusals.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <fstream>
+#include <string>
+#include <vector>
+
+#include <CLI/CLI.hpp>
+#include <nlohmann/json.hpp>
+
+#include "bench/common/commands.h"
+#include "bench/tpcc/tpcc.h"
+
+namespace elider::bench::tpcc {
+namespace {
+
+using Json = nlohmann::json;
+
+Json run_and_read(const TpccOptions& options, uint32_t threads) {
+  CommonOptions common;
+  common.threads = threads;
+  common.seconds = 0.3;
+  common.quiet = true;
+  common.json_file = testing::TempDir() + "tpcc_run_test_" + testing::UnitTest::GetInstance()->current_test_info()->name() + ".json";
+  EXPECT_EQ(run_tpcc(common, options), 0);
+  std::ifstream file(common.json_file);
+  Json json = Json::parse(file, nullptr, false);
+  EXPECT_FALSE(json.is_discarded());
+  std::remove(common.json_file.c_str());
+  return json;
+}
+
+constexpr Sizes kSmall{.warehouses = 2, .items = 300, .customers = 40};
+
+TEST(TpccRun, ReportHasWhatToolsRelyOn) {
+  const Json json = run_and_read({.sizes = kSmall}, 2);
+  EXPECT_GT(json["throughput_txns_per_s"].get<double>(), 0);
+  EXPECT_GT(json["committed"].get<uint64_t>(), 0u);
+  EXPECT_TRUE(json["aborts"].contains("total"));
+  for (const char* kind : {"new_order", "payment", "order_status", "delivery", "stock_level"})
+    for (const char* figure : {"p50", "p99", "p99_9"}) EXPECT_GT(json["latency_us"][kind][figure].get<double>(), 0) << kind << " " << figure;
+  EXPECT_EQ(json["configuration"]["warehouses"], 2);
+  EXPECT_EQ(json["configuration"]["index"], "mixed");
+  EXPECT_EQ(json["configuration"]["mix"]["payment"], 43);
+  EXPECT_TRUE(json["consistency"]["ok"].get<bool>());
+  EXPECT_EQ(json["consistency"]["conditions"].size(), 16u);
+  EXPECT_EQ(json["consistency"]["conditions"][0]["clause"], "3.3.2.1");
+  EXPECT_TRUE(json.contains("memory_bytes"));
+  EXPECT_GT(json["new_orders_rolled_back"].get<uint64_t>(), 0u);
+}
+
+TEST(TpccRun, MixAndIndexAndSnapshotsAreFollowed) {
+  TpccOptions options{.sizes = kSmall, .mix = {0, 90, 5, 0, 5}, .index = IndexChoice::kBtree, .snapshots = {false, false}};
+  const Json json = run_and_read(options, 1);
+  EXPECT_EQ(json["latency_us"]["new_order"]["committed"], 0);
+  EXPECT_EQ(json["latency_us"]["delivery"]["committed"], 0);
+  EXPECT_GT(json["latency_us"]["payment"]["committed"].get<uint64_t>(), json["latency_us"]["stock_level"]["committed"].get<uint64_t>());
+  EXPECT_EQ(json["configuration"]["index"], "btree");
+  EXPECT_EQ(json["configuration"]["snapshots"]["order_status"], false);
+}
+
+TEST(TpccRun, MemoryLimitIsAFailingExitStatus) {
+  CommonOptions common;
+  common.quiet = true;
+  common.memory_limit_bytes = uint64_t{16} << 20;
+  EXPECT_EQ(run_tpcc(common, {}), kExitFailed);
+}
+
+// The name of the option that is refused; "" if none is.
+std::string refused_option(std::vector<std::string> arguments) {
+  CLI::App app;
+  add_tpcc(app);
+  arguments.insert(arguments.begin(), "tpcc");
+  std::reverse(arguments.begin(), arguments.end());  // the parser takes them from the back
+  try {
+    app.parse(arguments);
+  } catch (const CLI::ParseError& error) {
+    const std::string text = error.what();
+    return text.substr(0, text.find(':'));
+  }
+  return "";
+}
+
+TEST(TpccCommandLine, NonsenseIsRefusedByItsOption) {
+  EXPECT_EQ(refused_option({"--warehouses", "0"}), "--warehouses");
+  EXPECT_EQ(refused_option({"--warehouses", "65536"}), "--warehouses");
+  EXPECT_EQ(refused_option({"--threads", "0"}), "--threads");
+  EXPECT_EQ(refused_option({"--seconds", "-1"}), "--seconds");
+  EXPECT_EQ(refused_option({"--index", "tree"}), "--index");
+  EXPECT_EQ(refused_option({"--mix", "45,43,4,4,5"}), "--mix");
+  EXPECT_EQ(refused_option({"--no-snapshot", "payment"}), "--no-snapshot");
+  EXPECT_EQ(refused_option({"--sync", "single-threaded", "--threads", "2"}), "--sync");
+}
+
+}  // namespace
+}  // namespace elider::bench::tpcc
