@@ -248,24 +248,34 @@ bool Allocator::start_run(unsigned size_class) {
 // At the limit: a free object of a larger class becomes a run of this one. It never grows together again,
 // which is better than failing while memory is free.
 bool Allocator::split_larger(unsigned size_class) {
+  constexpr unsigned kTriesMax = 64;  // one in four objects of an unaligned class begins a cache line
   const size_t size = class_bytes(size_class);
-  const bool aligned = size % kCacheLineBytes == 0;
+  const size_t alignment = size % kCacheLineBytes == 0 ? kCacheLineBytes : kSmallestClassBytes;
   for (unsigned larger = size_class + 1; larger < kSizeClasses; ++larger) {
     const size_t bytes = class_bytes(larger);
     if (bytes > largest_bytes_) break;
-    if (aligned && bytes % kCacheLineBytes != 0) continue;
     Cache& from = caches_[larger];
     if (from.active.first == nullptr && !refill(larger)) continue;
-    auto* const begin = reinterpret_cast<std::byte*>(from.active.first);
-    unpoison_memory(begin, sizeof(detail::FreeObject));
-    from.active.first = from.active.first->next;
-    --from.active.count;
-    poison_memory(begin, sizeof(detail::FreeObject));
-    Cache& to = caches_[size_class];
-    to.run_next = begin;
-    to.run_end = begin + bytes / size * size;
-    recycle(to.run_end, bytes % size);
-    return true;
+    detail::FreeObject** link = &from.active.first;
+    for (unsigned tries = 0; *link != nullptr && tries < kTriesMax; ++tries) {
+      auto* const begin = reinterpret_cast<std::byte*>(*link);
+      const size_t skip = align_up(reinterpret_cast<uintptr_t>(begin), alignment) - reinterpret_cast<uintptr_t>(begin);
+      unpoison_memory(begin, sizeof(detail::FreeObject));
+      detail::FreeObject* const next = (*link)->next;
+      if (bytes < skip + size) {
+        link = &(*link)->next;
+        continue;
+      }
+      *link = next;
+      --from.active.count;
+      poison_memory(begin, sizeof(detail::FreeObject));
+      Cache& to = caches_[size_class];
+      to.run_next = begin + skip;
+      to.run_end = to.run_next + (bytes - skip) / size * size;
+      recycle(begin, skip);
+      recycle(to.run_end, (bytes - skip) % size);
+      return true;
+    }
   }
   return false;
 }

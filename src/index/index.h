@@ -20,7 +20,7 @@
 //   void read_leaf(Key key, Hint& hint, Contents& contents)
 //       Atomically: all entries of the leaf that covers `key`, in key order, what it covers (first to
 //       last, both included), and its witness. A scan is a sequence of these: forward from
-//       key_after(last), in reverse from key_before(first).
+//       key_after(last), in reverse from key_before(first), passing by what lies before (behind) it.
 // Hint and Contents are types of the index. A Hint remembers where the last operation ended; keep one
 // an index and transaction, and let it end with the grace period.
 #pragma once

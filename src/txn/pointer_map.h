@@ -34,6 +34,15 @@ class PointerMap {
     }
   }
 
+  // The position that is kept of `address`, to be changed; null if it is not there.
+  uint32_t* find_position(const void* address) {
+    for (uint32_t i = hash_of(address) & mask();; i = (i + 1) & mask()) {
+      Slot& slot = slots_[i];
+      if (slot.generation != generation_) return nullptr;
+      if (slot.address == address) return &slot.position;
+    }
+  }
+
   // `address` must not be there.
   void insert(const void* address, uint32_t position) {
     if (++count_ * 2 > slots_.size()) [[unlikely]] grow();

@@ -54,7 +54,7 @@ class SnapshotTransaction final : public Transaction {
 
  protected:
   Status do_get(const TableRef& ref, Key key, const ColumnsRef& columns, RawView* view) override {
-    const ColumnSet* set;
+    const ColumnSet* set = nullptr;
     if (Status status = check(ref, columns, &set); !status.ok()) [[unlikely]] return status;
     auto& table = static_cast<TableType&>(*ref.base());
     index::Witness unneeded;
@@ -67,7 +67,7 @@ class SnapshotTransaction final : public Transaction {
   }
 
   Status do_multi_get(const TableRef& ref, const Key* keys, size_t count, const ColumnsRef& columns, RawView* views) override {
-    const ColumnSet* set;
+    const ColumnSet* set = nullptr;
     if (Status status = check(ref, columns, &set); !status.ok()) [[unlikely]] return status;
     auto& table = static_cast<TableType&>(*ref.base());
     constexpr size_t kBatch = 32;
@@ -89,7 +89,7 @@ class SnapshotTransaction final : public Transaction {
   }
 
   Status do_scan(const TableRef& ref, KeyRange range, const ScanOptions& options, FunctionRef<bool(Key, RawView)> visit) override {
-    const ColumnSet* set;
+    const ColumnSet* set = nullptr;
     if (Status status = check(ref, options.columns, &set); !status.ok()) [[unlikely]] return status;
     auto& table = static_cast<TableType&>(*ref.base());
     if (!table.ordered()) return refuse_scan_of_hashed(ref);
@@ -117,7 +117,7 @@ class SnapshotTransaction final : public Transaction {
   }
 
   Status do_scan_index(const IndexRef& ref, KeyRange range, const ScanOptions& options, FunctionRef<bool(Key, RawView)> visit) override {
-    const ColumnSet* wanted;
+    const ColumnSet* wanted = nullptr;
     if (Status status = check(ref.table, options.columns, &wanted); !status.ok()) [[unlikely]] return status;
     auto& table = static_cast<TableType&>(*ref.table.base());
     const uint32_t i = ref.position;
@@ -149,7 +149,7 @@ class SnapshotTransaction final : public Transaction {
   using TableType = Table<Sync>;
   static constexpr auto kNoTracking = [](const index::Witness&, const auto&) {};
   struct Prefetch {
-    const ColumnSet* set;
+    const ColumnSet* set = nullptr;
     void operator()(index::Handle handle) const {
       for (uint32_t line : set->lines) __builtin_prefetch(reinterpret_cast<const std::byte*>(handle) + line);
     }

@@ -35,7 +35,9 @@ Json run_and_read(const TpccOptions& options, uint32_t threads) {
 constexpr Sizes kSmall{.warehouses = 2, .items = 300, .customers = 40};
 
 TEST(TpccRun, ReportHasWhatToolsRelyOn) {
-  const Json json = run_and_read({.sizes = kSmall}, 2);
+  TpccOptions options;
+  options.sizes = kSmall;
+  const Json json = run_and_read(options, 2);
   EXPECT_GT(json["throughput_txns_per_s"].get<double>(), 0);
   EXPECT_GT(json["committed"].get<uint64_t>(), 0u);
   EXPECT_TRUE(json["aborts"].contains("total"));
@@ -52,7 +54,7 @@ TEST(TpccRun, ReportHasWhatToolsRelyOn) {
 }
 
 TEST(TpccRun, MixAndIndexAndSnapshotsAreFollowed) {
-  TpccOptions options{.sizes = kSmall, .mix = {0, 90, 5, 0, 5}, .index = IndexChoice::kBtree, .snapshots = {false, false}};
+  const TpccOptions options{.sizes = kSmall, .mix = {0, 90, 5, 0, 5}, .index = IndexChoice::kBtree, .snapshots = {false, false}};
   const Json json = run_and_read(options, 1);
   EXPECT_EQ(json["latency_us"]["new_order"]["committed"], 0);
   EXPECT_EQ(json["latency_us"]["delivery"]["committed"], 0);

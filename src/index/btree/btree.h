@@ -48,7 +48,8 @@ struct LeafHint {
 
 // One leaf, as it was at one moment. It covers the keys from `first` to `last`, both included: a scan
 // goes on at key_after(last) unless last is the largest key, in reverse at key_before(first) unless
-// first is the smallest.
+// first is the smallest. By then its leaf may have taken over the range of an unlinked neighbour, and
+// come again: a scan passes by the entries before (in reverse: behind) the key it asked for.
 template <class Key>
 struct LeafContents {
   static constexpr size_t kCapacity = BTreeLeaf<Key>::kEntries;

@@ -108,7 +108,7 @@ Status OccTransaction<Sync>::index_add(TableType& table, Row* row, Key key, uint
   index::InsertResult result = table.secondary(i).get_or_insert(worker_, {new_value, key}, reinterpret_cast<index::Handle>(row),
                                                                 hints(table).secondary[i]);
   if (result.handle == index::kNoHandle) [[unlikely]] return doom(table, Code::kMemoryLimit, Cause::kMemoryLimit, key);
-  IndexChange change{row, &table, key, i, old_value != nullptr, old_value != nullptr ? *old_value : 0, new_value, result.inserted, {}};
+  IndexChange change{row, &table, key, i, old_value != nullptr, old_value != nullptr ? *old_value : 0, new_value, result.inserted, false, {}};
   if (result.inserted) {
     track_own_insert(table, result, key);
     change.witness = result.after;
@@ -117,6 +117,14 @@ Status OccTransaction<Sync>::index_add(TableType& table, Row* row, Key key, uint
     return doom(table, Code::kConflict, Cause::kRowRemoved, key);
   } else {
     table.secondary(i).get({new_value, key}, hints(table).secondary[i], change.witness);
+  }
+  const void* place = reinterpret_cast<const std::byte*>(row) + i;  // one address a row and index
+  const auto position = static_cast<uint32_t>(index_changes_.size());
+  if (uint32_t* earlier = index_positions_.find_position(place)) {
+    index_changes_[*earlier].superseded = true;
+    *earlier = position;
+  } else {
+    index_positions_.insert(place, position);
   }
   index_changes_.push_back(change);
   return {};
@@ -153,10 +161,10 @@ void OccTransaction<Sync>::index_finish(bool committed) {
     auto& table = static_cast<TableType&>(*change.table);
     if (committed && change.has_old) retire_entry(worker_, table, change.row, change.key, change.index, change.old_value);
     if (!change.inserted) continue;
-    // The new entry is in use if the row was committed with that value or with a later one of this
-    // transaction, which then has it as its old value.
-    const WriteKind kind = write_of(change.row, table.layout(), 0) != nullptr ? write_of(change.row, table.layout(), 0)->kind : WriteKind::kUpdate;
-    if (!committed || kind == WriteKind::kRemove || kind == WriteKind::kNone)
+    // The new entry is in use if the row was committed with that value.
+    const WriteEntry* write = write_of(change.row, table.layout(), 0);
+    const bool gone = write != nullptr && (write->kind == WriteKind::kRemove || write->kind == WriteKind::kNone);
+    if (!committed || change.superseded || gone)
       retire_entry(worker_, table, change.row, change.key, change.index, change.new_value);
   }
 }

@@ -118,7 +118,7 @@ Status OccTransaction<Sync>::view_row(TableType& table, Row* row, Key key, const
 
 template <class Sync>
 Status OccTransaction<Sync>::do_get(const TableRef& ref, Key key, const ColumnsRef& columns, RawView* view) {
-  const ColumnSet* set;
+  const ColumnSet* set = nullptr;
   if (Status status = check(ref, columns, &set); !status.ok()) [[unlikely]] return status;
   auto& table = static_cast<TableType&>(*ref.base());
   Row* row = find(table, key);
@@ -128,7 +128,7 @@ Status OccTransaction<Sync>::do_get(const TableRef& ref, Key key, const ColumnsR
 
 template <class Sync>
 Status OccTransaction<Sync>::do_multi_get(const TableRef& ref, const Key* keys, size_t count, const ColumnsRef& columns, RawView* views) {
-  const ColumnSet* set;
+  const ColumnSet* set = nullptr;
   if (Status status = check(ref, columns, &set); !status.ok()) [[unlikely]] return status;
   auto& table = static_cast<TableType&>(*ref.base());
   constexpr size_t kBatch = 32;

@@ -8,7 +8,7 @@ namespace elider::txn {
 
 template <class Sync>
 Status OccTransaction<Sync>::do_scan(const TableRef& ref, KeyRange range, const ScanOptions& options, FunctionRef<bool(Key, RawView)> visit) {
-  const ColumnSet* set;
+  const ColumnSet* set = nullptr;
   if (Status status = check(ref, options.columns, &set); !status.ok()) [[unlikely]] return status;
   auto& table = static_cast<TableType&>(*ref.base());
   if (!table.ordered()) return refuse_scan_of_hashed(ref);
@@ -37,7 +37,7 @@ Status OccTransaction<Sync>::do_scan(const TableRef& ref, KeyRange range, const 
 template <class Sync>
 Status OccTransaction<Sync>::do_scan_index(const IndexRef& ref, KeyRange range, const ScanOptions& options,
                                            FunctionRef<bool(Key, RawView)> visit) {
-  const ColumnSet* set;
+  const ColumnSet* set = nullptr;
   if (Status status = check(ref.table, options.columns, &set); !status.ok()) [[unlikely]] return status;
   auto& table = static_cast<TableType&>(*ref.table.base());
   if (ref.position >= table.secondary_count()) return refuse_index(ref.table, ref.position);

@@ -98,7 +98,10 @@ void OccTransaction<Sync>::end() {
     writes_.clear();
     write_positions_.clear();
     additions_.clear();
-    index_changes_.clear();
+    if (!index_changes_.empty()) {
+      index_changes_.clear();
+      index_positions_.clear();
+    }
   }
   arena_.clear();
 }

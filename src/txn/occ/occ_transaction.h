@@ -166,6 +166,7 @@ class OccTransaction final : public Transaction {
   PointerMap write_positions_;              // by cell
   std::vector<std::unique_ptr<std::vector<Addition>>> additions_;
   std::vector<IndexChange> index_changes_;
+  PointerMap index_positions_;              // the last change by row and index
   std::vector<TableHints> hints_;           // by table id
   struct PendingEdit {                      // between do_edit and do_edited, of indexed columns
     Row* row = nullptr;

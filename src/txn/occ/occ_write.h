@@ -124,7 +124,7 @@ Status OccTransaction<Sync>::edit_row(TableType& table, Row* row, Key key, const
 
 template <class Sync>
 Status OccTransaction<Sync>::do_edit(const TableRef& ref, Key key, const ColumnsRef& columns, void** image) {
-  const ColumnSet* set;
+  const ColumnSet* set = nullptr;
   if (Status status = check(ref, columns, &set); !status.ok()) [[unlikely]] return status;
   auto& table = static_cast<TableType&>(*ref.base());
   Row* row = find(table, key);
@@ -134,7 +134,7 @@ Status OccTransaction<Sync>::do_edit(const TableRef& ref, Key key, const Columns
 
 template <class Sync>
 Status OccTransaction<Sync>::do_edit_view(const TableRef& ref, const RawView& view, const ColumnsRef& columns, void** image) {
-  const ColumnSet* set;
+  const ColumnSet* set = nullptr;
   if (Status status = check(ref, columns, &set); !status.ok()) [[unlikely]] return status;
   if (!view) return Status::invalid_argument("update: the view is of no row");
   return edit_row(static_cast<TableType&>(*ref.base()), static_cast<Row*>(view.header()->row), view.key(), *set, view.header(), image);
@@ -156,7 +156,7 @@ Status OccTransaction<Sync>::do_edited(const TableRef& ref, void* image) {
 // Blind: no read, but of the columns that decide a secondary index's value.
 template <class Sync>
 Status OccTransaction<Sync>::do_write(const TableRef& ref, Key key, const ColumnsRef& columns, const void* row_bytes) {
-  const ColumnSet* set;
+  const ColumnSet* set = nullptr;
   if (Status status = check(ref, columns, &set); !status.ok()) [[unlikely]] return status;
   auto& table = static_cast<TableType&>(*ref.base());
   const Layout& layout = table.layout();
@@ -189,7 +189,7 @@ Status OccTransaction<Sync>::do_write(const TableRef& ref, Key key, const Column
 
 template <class Sync>
 Status OccTransaction<Sync>::do_add(const TableRef& ref, Key key, uint32_t offset, ColumnType type, const void* delta) {
-  const ColumnSet* unused;
+  const ColumnSet* unused = nullptr;
   if (Status status = check(ref, {}, &unused); !status.ok()) [[unlikely]] return status;
   auto& table = static_cast<TableType&>(*ref.base());
   const Layout& layout = table.layout();
@@ -252,7 +252,7 @@ void OccTransaction<Sync>::make_present(TableType& table, Row* row, Key key, con
 
 template <class Sync>
 Status OccTransaction<Sync>::do_insert(const TableRef& ref, Key key, const void* row) {
-  const ColumnSet* unused;
+  const ColumnSet* unused = nullptr;
   if (Status status = check(ref, {}, &unused); !status.ok()) [[unlikely]] return status;
   auto& table = static_cast<TableType&>(*ref.base());
   return insert_row(table, key, row, false);
@@ -260,7 +260,7 @@ Status OccTransaction<Sync>::do_insert(const TableRef& ref, Key key, const void*
 
 template <class Sync>
 Status OccTransaction<Sync>::do_put(const TableRef& ref, Key key, const void* source) {
-  const ColumnSet* unused;
+  const ColumnSet* unused = nullptr;
   if (Status status = check(ref, {}, &unused); !status.ok()) [[unlikely]] return status;
   auto& table = static_cast<TableType&>(*ref.base());
   index::Witness unneeded;  // if there is none, the insert decides
@@ -283,7 +283,7 @@ Status OccTransaction<Sync>::insert_row(TableType& table, Key key, const void* s
   track_own_insert(table, result, key);
   // Read after the insert: an older block of this key was unlinked, and the floor raised, before it.
   const uint64_t w = table.sequence_floor() * word::kStep | word::kAbsent;
-  uint64_t words[kCommitGroupsMax];
+  uint64_t words[kCommitGroupsMax] = {};
   for (uint32_t g = 0; g < table.layout().group_count(); ++g) row->cell(table.layout(), g).unlock(words[g] = w);
   ELIDER_TEST_POINT("occ.insert.after_index");
   make_present(table, row, key, words, source, true);
@@ -296,10 +296,17 @@ Status OccTransaction<Sync>::insert_row(TableType& table, Key key, const void* s
 template <class Sync>
 Status OccTransaction<Sync>::replace_row(TableType& table, Row* row, Key key, const void* source, bool replace) {
   const Layout& layout = table.layout();
-  uint64_t words[kCommitGroupsMax];
+  uint64_t words[kCommitGroupsMax] = {};
   bool present;
   if (WriteEntry* write = write_of(row, layout, 0)) {
     present = write->kind == WriteKind::kPresent || write->kind == WriteKind::kUpdate;
+    if (write->kind == WriteKind::kUpdate && write->expected == word::kUnknown) {
+      // A blind write was told that the row is there: so it must be, or else this would bring it back.
+      uint64_t w = word::kUnknown;
+      if (Status status = present_word(table, row, key, 0, &w); !status.ok())
+        return status.not_found() ? doom(table, Code::kConflict, Cause::kReadChanged, key) : status;
+      write->expected = w;
+    }
     for (uint32_t g = 0; g < layout.group_count(); ++g) {
       WriteEntry* of_group = write_of(row, layout, g);
       words[g] = of_group != nullptr ? of_group->expected : word::kUnknown;
@@ -310,6 +317,9 @@ Status OccTransaction<Sync>::replace_row(TableType& table, Row* row, Key key, co
       if (word::removed(words[g])) [[unlikely]] return doom(table, Code::kConflict, Cause::kRowRemoved, key);
     }
     present = !word::absent(words[0]);
+    for (uint32_t g = 1; g < layout.group_count() && !present; ++g)
+      if (WriteEntry* write = write_of(row, layout, g); write != nullptr && write->kind == WriteKind::kUpdate)
+        return doom(table, Code::kConflict, Cause::kReadChanged, key);  // it was there when that was written
     if (recording()) [[unlikely]] record_read(table, key, 0, present, word::sequence(words[0]));
     if (present && !replace) reads_.push_back({&row->cell(layout, 0), words[0], key, &table});
   }
@@ -332,7 +342,7 @@ Status OccTransaction<Sync>::replace_row(TableType& table, Row* row, Key key, co
 
 template <class Sync>
 Status OccTransaction<Sync>::do_remove(const TableRef& ref, Key key) {
-  const ColumnSet* unused;
+  const ColumnSet* unused = nullptr;
   if (Status status = check(ref, {}, &unused); !status.ok()) [[unlikely]] return status;
   auto& table = static_cast<TableType&>(*ref.base());
   const Layout& layout = table.layout();

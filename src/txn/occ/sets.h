@@ -69,6 +69,7 @@ struct IndexChange {
   uint64_t old_value;
   uint64_t new_value;
   bool inserted;            // this transaction put the new entry there
+  bool superseded;          // a later change of this transaction gives the row another value
   index::Witness witness;   // while it holds, the new entry is still there
 };
 
