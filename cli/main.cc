@@ -53,6 +53,10 @@ int run(int argc, char** argv) {
     fmt::print(stderr, "{}", app.help());
     return elider::bench::kExitUsage;
   }
+  if (argv[1][0] != '-' && app.get_subcommand_no_throw(argv[1]) == nullptr) {
+    fmt::print(stderr, "elider: there is no command '{}'; elider --help lists those there are\n", argv[1]);
+    return elider::bench::kExitUsage;
+  }
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {

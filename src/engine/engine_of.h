@@ -78,6 +78,8 @@ SessionOf<Sync>* EngineOf<Sync>::session_of_thread() {
 
 template <class Sync>
 Status EngineOf<Sync>::run(FunctionRef<Status(Transaction&)> procedure, const RunPolicy& policy, bool read_only) {
+  if (policy.procedure_id >= txn::kProceduresMax) [[unlikely]]
+    return Status::invalid_argument("RunPolicy::procedure_id is " + std::to_string(policy.procedure_id) + ", which procedure_id() never gave");
   if (!pool_->may_begin()) [[unlikely]] return refuse_session();
   SessionOf<Sync>* session = session_of_thread();
   if (session == nullptr) [[unlikely]] {

@@ -67,9 +67,9 @@ struct Combination {
   using Key = K;
 };
 using TreeCombinations =
-    testing::Types<Combination<sync::Optimistic, uint64_t>, Combination<sync::Optimistic, SecondaryKey>, Combination<sync::Latched, uint64_t>,
-                   Combination<sync::Latched, SecondaryKey>, Combination<sync::SingleThreaded, uint64_t>,
-                   Combination<sync::SingleThreaded, SecondaryKey>>;
+    testing::Types<Combination<sync::Optimistic, uint64_t>, Combination<sync::Optimistic, SecondaryKey>,
+                   Combination<sync::Latched, uint64_t>, Combination<sync::Latched, SecondaryKey>,
+                   Combination<sync::SingleThreaded, uint64_t>, Combination<sync::SingleThreaded, SecondaryKey>>;
 using ConcurrentTreeCombinations = testing::Types<Combination<sync::Optimistic, uint64_t>, Combination<sync::Optimistic, SecondaryKey>,
                                                   Combination<sync::Latched, uint64_t>>;
 

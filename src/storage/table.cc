@@ -35,6 +35,7 @@ Status check_columns(const Schema& schema) {
     if (column.size == 0) return wrong(schema, named + "is put into a group but never described, or has no bytes");
     if (column.size > schema.row_bytes || column.offset > schema.row_bytes - column.size)
       return wrong(schema, named + "reaches past the row's " + std::to_string(schema.row_bytes) + " bytes");
+    if (column.type > ColumnType::kBytes) return wrong(schema, named + "is of no known type");
     if (size_of(column.type) != 0 && size_of(column.type) != column.size)
       return wrong(schema, named + "has " + std::to_string(column.size) + " bytes, which its type has not");
     if (column.group >= kCommitGroupsMax)

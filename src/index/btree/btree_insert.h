@@ -163,7 +163,8 @@ auto BTree<Sync, KeyType>::split_leaf(Inner* parent, const ReadGuard& parent_gua
                     .before = {leaf->word.address(), place.guard.version()},
                     .after = {leaf->word.address(), write.after()},
                     .split_off = {right->word.address(), right_version}};
-  attempt.hint = goes_left ? Hint{leaf, write.after(), place.first, key_before(separator)} : Hint{right, right_version, separator, place.last};
+  attempt.hint = goes_left ? Hint{leaf, write.after(), place.first, key_before(separator)}
+                           : Hint{right, right_version, separator, place.last};
   return attempt;
 }
 

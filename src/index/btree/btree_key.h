@@ -34,7 +34,9 @@ struct KeyTraits<SecondaryKey> {
 
 // The next key up; only if key is not the largest.
 constexpr uint64_t key_after(uint64_t key) { return key + 1; }
-constexpr SecondaryKey key_after(SecondaryKey key) { return {key.value + (key.primary == KeyTraits<uint64_t>::kMax ? 1 : 0), key.primary + 1}; }
+constexpr SecondaryKey key_after(SecondaryKey key) {
+  return {key.value + (key.primary == KeyTraits<uint64_t>::kMax ? 1 : 0), key.primary + 1};
+}
 // The next key down; only if key is not the smallest.
 constexpr uint64_t key_before(uint64_t key) { return key - 1; }
 constexpr SecondaryKey key_before(SecondaryKey key) { return {key.value - (key.primary == 0 ? 1 : 0), key.primary - 1}; }

@@ -26,9 +26,11 @@ Status BTree<Sync, KeyType>::verify() const {
   const Node* const root = root_node();
   if (Status status = verify_node(root, root->level(), Traits::kMin, Traits::kMax, census); !status.ok()) return status;
   if (census.entries != size())
-    return btree_damage(root, Traits::kMin, "holds " + std::to_string(census.entries) + " entries; " + std::to_string(size()) + " were counted");
+    return btree_damage(root, Traits::kMin,
+                        "holds " + std::to_string(census.entries) + " entries; " + std::to_string(size()) + " were counted");
   if (census.bytes != static_cast<size_t>(counts_.bytes()))
-    return btree_damage(root, Traits::kMin, "has " + std::to_string(census.bytes) + " bytes of nodes; " + std::to_string(counts_.bytes()) + " were counted");
+    return btree_damage(root, Traits::kMin,
+                        "has " + std::to_string(census.bytes) + " bytes of nodes; " + std::to_string(counts_.bytes()) + " were counted");
   return {};
 }
 
@@ -42,10 +44,13 @@ Status BTree<Sync, KeyType>::verify_node(const Node* node, unsigned level, const
   const unsigned count = node->count();
   if (count > (level == 0 ? Leaf::kEntries : Inner::kKeys)) return btree_damage(node, first, "counts " + std::to_string(count) + " keys");
 
-  const auto key_at = [&](unsigned i) { return level == 0 ? static_cast<const Leaf*>(node)->key(i) : static_cast<const Inner*>(node)->key(i); };
+  const auto key_at = [&](unsigned i) {
+    return level == 0 ? static_cast<const Leaf*>(node)->key(i) : static_cast<const Inner*>(node)->key(i);
+  };
   for (unsigned i = 0; i < count; ++i) {
     const Key key = key_at(i);
-    if (Traits::less(key, first) || Traits::less(last, key)) return btree_damage(node, first, "has a key outside its range, at " + std::to_string(i));
+    if (Traits::less(key, first) || Traits::less(last, key))
+      return btree_damage(node, first, "has a key outside its range, at " + std::to_string(i));
     if (i > 0 && !Traits::less(key_at(i - 1), key)) return btree_damage(node, first, "has keys out of order, at " + std::to_string(i));
   }
   if (level == 0) {

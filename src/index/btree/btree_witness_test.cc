@@ -23,7 +23,8 @@ struct BTreeWitnessTest : testing::Test {
 
   // Which leaf covers the key.
   static size_t covering(const std::vector<Contents>& leaves, const Key& key) {
-    return static_cast<size_t>(std::find_if(leaves.begin(), leaves.end(), [&](const Contents& leaf) { return key <= leaf.last; }) - leaves.begin());
+    const auto found = std::find_if(leaves.begin(), leaves.end(), [&](const Contents& leaf) { return key <= leaf.last; });
+    return static_cast<size_t>(found - leaves.begin());
   }
   static void expect_only_ended(const std::vector<Contents>& leaves, size_t ended) {
     for (size_t i = 0; i < leaves.size(); ++i) ASSERT_EQ(leaves[i].witness.holds(), i != ended) << "leaf " << i << " of " << leaves.size();

@@ -187,7 +187,8 @@ TYPED_TEST(HashModelTest, ADumpNamesEveryEntry) {
   std::ostringstream out;
   this->table.dump(out);
   EXPECT_NE(out.str().find("400 entries"), std::string::npos);
-  for (uint64_t n = 0; n < 400; ++n) EXPECT_NE(out.str().find(" " + std::to_string(n) + "->" + std::to_string(n + 1000)), std::string::npos);
+  for (uint64_t n = 0; n < 400; ++n)
+    EXPECT_NE(out.str().find(" " + std::to_string(n) + "->" + std::to_string(n + 1000)), std::string::npos);
 }
 
 }  // namespace

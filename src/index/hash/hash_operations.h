@@ -73,7 +73,8 @@ uint32_t HashTable<Sync>::get_group(const Key* keys, size_t count, Handle* handl
   }
   for (; unfound != 0; unfound &= unfound - 1) {
     const int i = std::countr_zero(unfound);
-    for (const Bucket* bucket = followers[i]; bucket && handles[i] == kNoHandle; bucket = bucket->next()) handles[i] = bucket->find(keys[i]);
+    const Bucket* bucket = followers[i];
+    for (; bucket && handles[i] == kNoHandle; bucket = bucket->next()) handles[i] = bucket->find(keys[i]);
   }
   // One look at the count will do: it is made under all the guards.
   const size_t n_now = bucket_count();

@@ -132,7 +132,8 @@ class HashTable {
   }
   // Where bucket `index` stands in the directory: the segment and the position in it.
   static unsigned segment_of(size_t index) {
-    return static_cast<unsigned>(index >= kSegmentBuckets ? kSmallSegments - 1 + index / kSegmentBuckets : std::bit_width(index / kFirstBuckets));
+    if (index >= kSegmentBuckets) return static_cast<unsigned>(kSmallSegments - 1 + index / kSegmentBuckets);
+    return static_cast<unsigned>(std::bit_width(index / kFirstBuckets));
   }
   static size_t first_of(unsigned segment) {
     if (segment >= kSmallSegments) return (segment - kSmallSegments + 1) * kSegmentBuckets;

@@ -115,6 +115,19 @@ bool OccTransaction<Sync>::validate() {
   return true;
 }
 
+// Without locks of its own: whatever is locked is somebody else's. What updates have read stands in the
+// writes alone.
+template <class Sync>
+bool OccTransaction<Sync>::reads_hold() const {
+  for (const ReadEntry& read : reads_)
+    if (read.cell != nullptr && read.cell->load() != read.word) return false;
+  for (const WriteEntry& write : writes_)
+    if (write.expected != word::kUnknown && write.cell->load() != write.expected) return false;
+  for (const NodeEntry& node : nodes_)
+    if (!node.witness.holds()) return false;
+  return true;
+}
+
 // -- installing ----------------------------------------------------------------------------------------------
 
 inline void reclaim_version(Worker& worker, void* object, uint64_t) {

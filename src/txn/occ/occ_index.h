@@ -109,15 +109,12 @@ Status OccTransaction<Sync>::index_add(TableType& table, Row* row, Key key, uint
                                                                 hints(table).secondary[i]);
   if (result.handle == index::kNoHandle) [[unlikely]] return doom(table, Code::kMemoryLimit, Cause::kMemoryLimit, key);
   IndexChange change{row, &table, key, i, old_value != nullptr, old_value != nullptr ? *old_value : 0, new_value, result.inserted, false, {}};
-  if (result.inserted) {
-    track_own_insert(table, result, key);
-    change.witness = result.after;
-  } else if (TableType::as_row(result.handle) != row) {
+  if (!result.inserted && TableType::as_row(result.handle) != row) {
     // The entry of a row block of this key that is being unlinked.
     return doom(table, Code::kConflict, Cause::kRowRemoved, key);
-  } else {
-    table.secondary(i).get({new_value, key}, hints(table).secondary[i], change.witness);
   }
+  if (result.inserted) track_own_insert(table, result, key);
+  change.witness = result.after;  // of the leaf as it held the entry, found or put there
   const void* place = reinterpret_cast<const std::byte*>(row) + i;  // one address a row and index
   const auto position = static_cast<uint32_t>(index_changes_.size());
   if (uint32_t* earlier = index_positions_.find_position(place)) {

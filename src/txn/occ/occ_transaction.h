@@ -45,7 +45,7 @@ class OccTransaction final : public Transaction {
   Status commit();
   void rollback(Cause cause);
   // Whether what was read is still as it was read: what a procedure made of it can be trusted.
-  bool reads_hold() { return validate(); }
+  bool reads_hold() const;
   // Ok, or why the transaction can only be rolled back.
   const Status& doom() const { return doom_; }
   bool active() const { return state_ != State::kFinished; }

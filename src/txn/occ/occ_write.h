@@ -101,10 +101,10 @@ Status OccTransaction<Sync>::edit_row(TableType& table, Row* row, Key key, const
     }
     uint64_t expected = word::kUnknown;
     if (read != nullptr && read->read_index != ~0u && (read->groups >> g & 1)) {
-      ReadEntry& entry = reads_[read->read_index + static_cast<uint32_t>(std::popcount(read->groups & ((1u << g) - 1)))];
-      if (entry.cell != nullptr) {
-        expected = entry.word;
-        entry.cell = nullptr;  // the write expects the same word: no need to validate it twice
+      const uint64_t position = uint64_t{read->read_index} + static_cast<uint64_t>(std::popcount(read->groups & ((1u << g) - 1)));
+      if (position < reads_.size() && reads_[position].cell == &row->cell(layout, g)) [[likely]] {
+        expected = reads_[position].word;
+        reads_[position].cell = nullptr;  // the write expects the same word: no need to validate it twice
       }
     }
     if (Status status = edit_group(table, row, key, set, g, expected, image); !status.ok()) [[unlikely]] return status;
@@ -359,7 +359,13 @@ Status OccTransaction<Sync>::do_remove(const TableRef& ref, Key key) {
   }
   for (uint32_t g = 0; g < layout.group_count(); ++g) {
     WriteEntry* write = write_of(row, layout, g);
-    if (write == nullptr) write = &add_write(table, row, key, g, kind, layout.all(), g == 0 ? w : word::kUnknown, nullptr);
+    if (write == nullptr) {
+      // With secondary indexes an insert may follow, which relies on the values that the row has now.
+      if (g != 0) w = word::kUnknown;
+      if (g != 0 && table.secondary_count() != 0)
+        if (Status status = present_word(table, row, key, g, &w); !status.ok()) return doom(table, Code::kConflict, Cause::kReadChanged, key);
+      write = &add_write(table, row, key, g, kind, layout.all(), w, nullptr);
+    }
     write->kind = kind;
     write->additions = nullptr;
   }
