@@ -53,7 +53,8 @@ int run(int argc, char** argv) {
     fmt::print(stderr, "{}", app.help());
     return elider::bench::kExitUsage;
   }
-  if (argv[1][0] != '-' && app.get_subcommand_no_throw(argv[1]) == nullptr) {
+  const auto commands = app.get_subcommands([&](const CLI::App* command) { return command->check_name(argv[1]); });
+  if (argv[1][0] != '-' && commands.empty()) {
     fmt::print(stderr, "elider: there is no command '{}'; elider --help lists those there are\n", argv[1]);
     return elider::bench::kExitUsage;
   }
