@@ -156,10 +156,10 @@ void compile_columns(Tables& t) {
   t.customer_status = t.customer.columns(&C::balance, &C::middle, &C::last, &C::first);
   t.customer_delivered = t.customer.columns(&C::balance, &C::delivery_count);
   t.order_status = t.order.columns(&O::entry_date, &O::carrier, &O::line_count);
-  t.order_customer = t.order.columns(&O::customer);
+  t.order_delivery = t.order.columns(&O::customer, &O::line_count);
   t.order_carrier = t.order.columns(&O::carrier);
   t.line_status = t.line.columns(&L::delivery_date, &L::amount, &L::item, &L::supply_warehouse, &L::quantity);
-  t.line_amount = t.line.columns(&L::amount);
+  t.line_delivery = t.line.columns(&L::amount, &L::delivery_date);
   t.line_date = t.line.columns(&L::delivery_date);
   t.line_item = t.line.columns(&L::item);
   t.item_sale = t.item.columns(&Item::price, &Item::name, &Item::data);

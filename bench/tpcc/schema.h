@@ -160,8 +160,8 @@ struct Tables {
   Columns<District> district_tax_next, district_next, district_address;
   Columns<Customer> customer_name, customer_terms, customer_paid, customer_payment, customer_data, customer_status,
       customer_delivered;
-  Columns<Order> order_status, order_customer, order_carrier;
-  Columns<OrderLine> line_status, line_amount, line_date, line_item;
+  Columns<Order> order_status, order_delivery, order_carrier;
+  Columns<OrderLine> line_status, line_delivery, line_date, line_item;
   Columns<Item> item_sale;
   Columns<Stock> stock_counts, stock_quantity;
   std::array<Columns<Stock>, kDistricts> stock_sale;  // by district - 1

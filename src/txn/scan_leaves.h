@@ -20,8 +20,10 @@ void scan_leaves(Tree& tree, TreeKey first, TreeKey last, bool reverse, uint64_t
     tree.read_leaf(at, leaf);
     track(leaf.witness, at);
     size_t begin = 0, end = leaf.count;
-    while (begin < end && leaf.keys[begin] < first) ++begin;
-    while (begin < end && last < leaf.keys[end - 1]) --end;
+    // Not before `at`: a leaf whose empty neighbour was unlinked comes again, with a wider range and an
+    // unchanged version; its rows were visited.
+    while (begin < end && leaf.keys[begin] < (reverse ? first : at)) ++begin;
+    while (begin < end && (reverse ? at : last) < leaf.keys[end - 1]) --end;
     const size_t wanted = limit < end - begin ? static_cast<size_t>(limit) : end - begin;
     for (size_t i = 0; i < wanted; ++i) prefetch(leaf.handles[reverse ? end - 1 - i : begin + i]);
     for (size_t i = 0; i < end - begin; ++i) {
