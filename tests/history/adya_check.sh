@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# presets: dev release
 # Histories of every registered combination, checked by a checker that none of us wrote (adya, from
 # crates.io) and by elider check-history: 100,000 transactions of list-append each, and fewer of the
 # other workloads. Adya's "unknown" (exit 2) is a failure too. Exit 77: skipped, adya cannot be had.

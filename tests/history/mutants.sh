@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# presets: dev
 # Each deliberate defect of the engine (ELIDER_MUTANT, in builds with test points) must be caught by
 # both checkers, adya and elider check-history; without one, both must pass the same workloads. A
 # checker that never fails would prove nothing. Exit 77: skipped.
