@@ -79,6 +79,8 @@ std::vector<Damage> all_damage() {
        }},
       {"history_lost", {"3.3.2.8", "3.3.2.9", "3.3.2.10", "payments"},
        [](SmallWorld& w, Transaction& txn) { return txn.remove(w.tables.history, HistoryKey::pack_unchecked(source_of_thread(0), 5)); }},
+      {"history_invented", {"payments"},
+       [](SmallWorld& w, Transaction& txn) { return txn.insert(w.tables.history, HistoryKey::pack_unchecked(77, 5), History{}); }},
       {"c_balance", {"3.3.2.10", "3.3.2.12"},
        [](SmallWorld& w, Transaction& txn) { return change(txn, w.tables.customer, kCustomer, [](Customer& r) { r.balance += 1; }); }},
       {"c_ytd_payment", {"3.3.2.12"},

@@ -42,7 +42,8 @@ TEST(TpccRun, ReportHasWhatToolsRelyOn) {
   EXPECT_GT(json["committed"].get<uint64_t>(), 0u);
   EXPECT_TRUE(json["aborts"].contains("total"));
   for (const char* kind : {"new_order", "payment", "order_status", "delivery", "stock_level"})
-    for (const char* figure : {"p50", "p99", "p99_9"}) EXPECT_GT(json["latency_us"][kind][figure].get<double>(), 0) << kind << " " << figure;
+    for (const char* figure : {"p50", "p99", "p99_9"})
+      EXPECT_GT(json["latency_us"][kind][figure].get<double>(), 0) << kind << " " << figure;
   EXPECT_EQ(json["configuration"]["warehouses"], 2);
   EXPECT_EQ(json["configuration"]["index"], "mixed");
   EXPECT_EQ(json["configuration"]["mix"]["payment"], 43);

@@ -266,7 +266,7 @@ TEST(TpccDelivery, DeliversTheOldestOfEachDistrictUntilNoneWaits) {
   int64_t amount = 0;
   for (uint32_t i = 1; i <= order.line_count; ++i) amount += row_of(world, world.tables.line, LineKey::pack_unchecked(1, 3, 22, i)).amount;
   DeliveryOutput output;
-  const auto deliver = [&] { return world.db.run([&](Transaction& txn) { return delivery(txn, world.tables, {1, 6, {}}, &output); }); };
+  const auto deliver = [&] { return world.db.run([&](Transaction& txn) { return delivery(txn, world.tables, {1, 6}, &output); }); };
   ASSERT_TRUE(deliver().ok());
   for (const uint32_t number : output.order) EXPECT_EQ(number, 22u);
   EXPECT_FALSE(has_row(world, world.tables.new_order, key));
