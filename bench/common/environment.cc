@@ -86,6 +86,8 @@ Environment environment() {
   return result;
 }
 
+uint64_t available_bytes() { return kilobytes_in("/proc/meminfo", "MemAvailable"); }
+
 uint64_t resident_bytes() { return kilobytes_in("/proc/self/status", "VmRSS"); }
 uint64_t resident_huge_bytes() { return kilobytes_in("/proc/self/smaps_rollup", "AnonHugePages"); }
 

@@ -82,6 +82,16 @@ void add_common_options(CLI::App& command, CommonOptions& options) {
           },
           "Of the database, as 512M or 2G; 0: none [0]")
       ->type_name("BYTES");
+  command
+      .add_option_function<std::string>(
+          "--prefault",
+          [&options](const std::string& text) {
+            uint64_t bytes = 0;
+            if (!parse_bytes(text, &bytes)) refuse_option("--prefault", fmt::format("'{}' is not a size such as 512M or 2G", text));
+            options.prefault_bytes = bytes;
+          },
+          "Memory to take from the system before loading; 0: as it is needed [tpcc: what loading and the run may need; else 0]")
+      ->type_name("BYTES");
   command.add_flag_callback("--no-huge-pages", [&options] { options.huge_pages = false; }, "Memory of 4 KiB pages");
   command.add_option("--json", options.json_file, "Write the results here (- for standard output)")->type_name("FILE");
   command.add_option("--history", options.history_file, "Write every transaction's reads and writes here (slow; see check-history)")
@@ -112,6 +122,7 @@ Result<Session> Session::open(const CommonOptions& common) {
   options.sync = common.sync;
   options.memory_limit_bytes = common.memory_limit_bytes;
   options.huge_pages = common.huge_pages;
+  options.prefault_bytes = common.prefault_bytes.value_or(0);
   if (!common.history_file.empty()) {
     auto history = HistoryFile::open(common.history_file);
     if (!history.ok()) return history.status();

@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "elider/database.h"
@@ -28,6 +29,7 @@ struct CommonOptions {
   SyncPolicy sync = SyncPolicy::kAutomatic;  // --sync
   uint64_t memory_limit_bytes = 0;           // --memory-limit, 0: none
   bool huge_pages = true;                    // --no-huge-pages turns it off
+  std::optional<uint64_t> prefault_bytes;    // --prefault; none: the benchmark knows best
   std::string json_file;          // --json, "-" is standard output; empty: none
   std::string history_file;       // --history; empty: none
   bool quiet = false;             // --quiet: no progress line and no table

@@ -63,6 +63,7 @@ Json configuration_json(const CommonOptions& options, const Report& report) {
   json["pin"] = options.pin;
   json["sync"] = std::string(name_of(options.sync));
   json["memory_limit_bytes"] = options.memory_limit_bytes;
+  json["prefault_bytes"] = options.prefault_bytes.value_or(0);
   json["history"] = !options.history_file.empty();
   json["commit"] = machine.commit;
   json["compiler"] = machine.compiler;

@@ -3,7 +3,10 @@
 #include <sys/mman.h>
 
 #include <algorithm>
+#include <cerrno>
+#include <fstream>
 #include <new>
+#include <string>
 
 #include "base/check.h"
 
@@ -18,6 +21,15 @@ constexpr uint64_t kSmallLimitBytes = uint64_t{64} << 20;
 // Address space is asked for in regions of this size; pages are touched only as chunks are used.
 constexpr size_t kRegionBytes = size_t{64} << 20;
 constexpr size_t kRunAlignment = 256;
+
+// Bytes that the system can give without pushing others out; all there are, where it does not say.
+uint64_t available_bytes() {
+  std::ifstream file("/proc/meminfo");
+  uint64_t kilobytes = 0;
+  for (std::string name, unit; file >> name >> kilobytes && std::getline(file, unit);)
+    if (name == "MemAvailable:") return kilobytes << 10;
+  return ~uint64_t{0};
+}
 
 }  // namespace
 
@@ -79,6 +91,25 @@ std::byte* Memory::map_region(size_t bytes, size_t alignment) {
     static_cast<void>(::madvise(raw + before, bytes, MADV_HUGEPAGE));
   }
   return raw + before;
+}
+
+bool Memory::prefault(uint64_t bytes) {
+  std::lock_guard lock(mutex_);
+  ELIDER_CHECK(regions_.empty(), "memory is touched before it is used");
+  if (bytes == 0) return true;
+  // It promises more than it has, and kills who touches it.
+  if (bytes > available_bytes()) return false;
+  const size_t rounded = align_up(bytes, kHugePageBytes);
+  std::byte* region = map_region(rounded, kHugePageBytes);
+  if (region == nullptr) return false;
+  regions_.push_back({region, rounded});
+  region_next_ = region;
+  region_end_ = region + rounded;
+  // Older kernels (before 5.14) know no MADV_POPULATE_WRITE: there each page is written to.
+  if (::madvise(region, rounded, MADV_POPULATE_WRITE) == 0) return true;
+  if (errno != EINVAL) return false;
+  for (size_t at = 0; at < rounded; at += kPageBytes) const_cast<volatile std::byte&>(region[at]) = std::byte{0};
+  return true;
 }
 
 Memory::Mapping Memory::take_chunk(size_t bytes_min) {

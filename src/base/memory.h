@@ -55,6 +55,10 @@ class Memory {
   // No Allocator of it may be left, and no object be used any more.
   ~Memory();
 
+  // Takes this much from the system and touches it, before anything is allocated: allocations then meet
+  // no page fault until it is used up. It counts as reserved when it is. False: the system refuses.
+  [[nodiscard]] bool prefault(uint64_t bytes);
+
   uint64_t limit_bytes() const { return limit_bytes_; }
   size_t chunk_bytes() const { return chunk_bytes_; }
   // Bytes of objects in use, rounded up to their classes. Exact while no worker allocates or frees.

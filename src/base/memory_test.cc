@@ -1,6 +1,7 @@
 #include "base/memory.h"
 
 #include <gtest/gtest.h>
+#include <sys/resource.h>
 
 #include <cstring>
 #include <map>
@@ -9,6 +10,7 @@
 #include <vector>
 
 #include "base/random.h"
+#include "base/sanitizer.h"
 
 namespace elider {
 namespace {
@@ -32,6 +34,28 @@ TEST(SizeClass, StepsAreAnEighthAtMostAndWholeLines) {
     EXPECT_TRUE(bytes <= 256 || bytes % 64 == 0) << bytes;
     EXPECT_TRUE(bytes <= 1024 || bytes - class_bytes(i - 1) <= bytes / 8) << bytes;
   }
+}
+
+TEST(Memory, PrefaultedMemoryIsThereBeforeItIsUsed) {
+  Memory memory;
+  ASSERT_TRUE(memory.prefault(5 * kMiB));
+  EXPECT_EQ(memory.reserved_bytes(), 0u);
+  Allocator allocator(memory);
+  rusage before{}, after{};
+  std::byte* last = nullptr;
+  ASSERT_EQ(::getrusage(RUSAGE_THREAD, &before), 0);
+  for (int i = 0; i < 40; ++i) {
+    last = static_cast<std::byte*>(allocator.allocate(100'000, kPart));
+    for (size_t at = 0; at < 100'000; at += 4096) last[at] = std::byte{1};
+  }
+  ASSERT_EQ(::getrusage(RUSAGE_THREAD, &after), 0);
+#if !ELIDER_ASAN && !ELIDER_TSAN  // whose shadow memory faults
+  EXPECT_LE(after.ru_minflt - before.ru_minflt, 4);
+#endif
+  // Beyond it, memory comes as ever.
+  for (int i = 0; i < 100; ++i) ASSERT_NE(allocator.allocate(100'000, kPart), nullptr);
+  EXPECT_GE(memory.reserved_bytes(), 13 * kMiB);
+  EXPECT_FALSE(Memory().prefault(uint64_t{1} << 46));
 }
 
 TEST(Allocator, ObjectsAreApartAlignedAndKeepTheirContent) {

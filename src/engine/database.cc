@@ -59,6 +59,10 @@ Status check_options(const Options& options) {
   if (options.memory_limit_bytes != 0 && options.memory_limit_bytes < kLimitMin)
     return Status::invalid_argument("Options::memory_limit_bytes is " + std::to_string(options.memory_limit_bytes) + "; it is 0 (no limit) or at least " +
                                     std::to_string(kLimitMin));
+  const uint64_t prefault_max = options.memory_limit_bytes != 0 ? options.memory_limit_bytes : uint64_t{1} << 40;
+  if (options.prefault_bytes > prefault_max)
+    return Status::invalid_argument("Options::prefault_bytes is " + std::to_string(options.prefault_bytes) + "; it is " + std::to_string(prefault_max) +
+                                    " at the most");
   if (options.workers_max < 1 || options.workers_max > 4096)
     return Status::invalid_argument("Options::workers_max is " + std::to_string(options.workers_max) + "; its range is 1 to 4096");
   if (options.block_threshold_bytes < 64 || options.block_threshold_bytes > kRowBytesMax)
@@ -73,7 +77,10 @@ Result<Database> Database::open(const Options& options) {
   if (Status status = check_options(options); !status.ok()) return status;
   for (const detail::Combination& combination : detail::registry()) {
     if (options.sync != SyncPolicy::kAutomatic && options.sync != combination.sync) continue;
-    if (options.protocol == combination.protocol) return Database(combination.make(options));
+    if (options.protocol != combination.protocol) continue;
+    std::unique_ptr<detail::Engine> engine = combination.make(options);
+    if (Status status = engine->prefault(options.prefault_bytes); !status.ok()) return status;
+    return Database(std::move(engine));
   }
   return Status::invalid_argument("Options: no engine has sync policy '" + std::string(name_of(options.sync)) + "' with protocol '" +
                                   std::string(name_of(options.protocol)) + "'");

@@ -29,6 +29,8 @@ class Engine {
  public:
   virtual ~Engine() = default;
 
+  // Right after the making. kMemoryLimit: the system has not so much.
+  virtual Status prefault(uint64_t bytes) = 0;
   virtual Status run(FunctionRef<Status(Transaction&)> procedure, const RunPolicy& policy, bool read_only) = 0;
   // A session with a transaction that has begun.
   virtual Status begin(bool read_only, Session** session, Transaction** txn) = 0;

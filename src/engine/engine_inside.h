@@ -62,6 +62,12 @@ void EngineOf<Sync>::collect_garbage() {
 }
 
 template <class Sync>
+Status EngineOf<Sync>::prefault(uint64_t bytes) {
+  if (memory_.prefault(bytes)) return {};
+  return Status(Code::kMemoryLimit, "Options::prefault_bytes: the system has no " + std::to_string(bytes) + " bytes to give");
+}
+
+template <class Sync>
 Status EngineOf<Sync>::verify() {
   SessionOf<Sync>* session = pool_->take();
   if (session == nullptr) return refuse_session();

@@ -28,6 +28,7 @@ class EngineOf final : public Engine {
   // The workers reclaim through tables and indexes: they go first (declared last).
   ~EngineOf() override = default;
 
+  Status prefault(uint64_t bytes) override;
   Status run(FunctionRef<Status(Transaction&)> procedure, const RunPolicy& policy, bool read_only) override;
   Status begin(bool read_only, Session** session, Transaction** txn) override;
   Result<TableRef> create_table(const Schema& schema) override;

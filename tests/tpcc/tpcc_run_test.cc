@@ -51,7 +51,9 @@ TEST(TpccRun, ReportHasWhatToolsRelyOn) {
   EXPECT_EQ(json["consistency"]["conditions"].size(), 16u);
   EXPECT_EQ(json["consistency"]["conditions"][0]["clause"], "3.3.2.1");
   EXPECT_TRUE(json.contains("memory_bytes"));
-  EXPECT_GT(json["new_orders_rolled_back"].get<uint64_t>(), 0u);
+  // One in a hundred: of a slow build's few orders perhaps none.
+  const uint64_t new_orders = json["latency_us"]["new_order"]["committed"];
+  if (new_orders > 2000) EXPECT_GT(json["new_orders_rolled_back"].get<uint64_t>(), 0u);
 }
 
 TEST(TpccRun, MixAndIndexAndSnapshotsAreFollowed) {
