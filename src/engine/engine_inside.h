@@ -95,7 +95,7 @@ Status EngineOf<Sync>::verify_table(TableType& table, SessionOf<Sync>&) {
 
   std::string wrong;
   auto image = std::make_unique<std::byte[]>(layout.row_bytes());
-  auto track = [](const index::Witness&, const auto&) {};
+  auto track = [](const index::Witness&, const auto&, const auto&) {};
   auto skip = [](index::Handle) {};
   auto check_row = [&](Key key, index::Handle handle) {
     storage::Row* row = TableType::as_row(handle);

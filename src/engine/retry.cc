@@ -20,7 +20,10 @@ bool wait_before_retry(const RunPolicy& policy, uint32_t attempt, uint64_t begin
   if (bound_us > policy.backoff_max_us) bound_us = policy.backoff_max_us;
   if (bound_us != 0) {
     const uint64_t wait_ns = random.below(bound_us * 1000 + 1);
-    if (wait_ns > 50'000) {
+    // A sleep may take a tick of the system's clock, 1 to 10 ms: shorter waits give the processor up, but
+    // only to whoever wants it.
+    constexpr uint64_t kShortestSleepNs = 2'000'000;
+    if (wait_ns >= kShortestSleepNs) {
       std::this_thread::sleep_for(std::chrono::nanoseconds(wait_ns));
     } else {
       const uint64_t until = now_ns() + wait_ns;

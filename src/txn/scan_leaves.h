@@ -2,14 +2,15 @@
 // both kinds of ordered index.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 
 #include "index/btree/btree.h"
 
 namespace elider::txn {
 
-// Calls, for each leaf of [first, last] in turn, track(witness, key) before its rows are looked at, then
-// prefetch(handle) for those of its entries that will be wanted, then found(key, handle) -> bool for each
+// Calls, for each leaf of [first, last] in turn, track(witness, from, to) with what of the range it covers
+// before its rows are looked at, then prefetch(handle) for those of its entries that will be wanted, then found(key, handle) -> bool for each
 // entry in order; false ends the scan.
 template <class Tree, class TreeKey, class Track, class Prefetch, class Found>
 void scan_leaves(Tree& tree, TreeKey first, TreeKey last, bool reverse, uint64_t limit, Track&& track, Prefetch&& prefetch, Found&& found) {
@@ -18,7 +19,8 @@ void scan_leaves(Tree& tree, TreeKey first, TreeKey last, bool reverse, uint64_t
   TreeKey at = reverse ? last : first;
   for (;;) {
     tree.read_leaf(at, leaf);
-    track(leaf.witness, at);
+    if (reverse) track(leaf.witness, std::max(first, leaf.first), at);
+    else track(leaf.witness, at, std::min(last, leaf.last));
     size_t begin = 0, end = leaf.count;
     // Not before `at`: a leaf whose empty neighbour was unlinked comes again, with a wider range and an
     // unchanged version; its rows were visited.

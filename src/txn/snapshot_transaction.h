@@ -147,7 +147,7 @@ class SnapshotTransaction final : public Transaction {
 
  private:
   using TableType = Table<Sync>;
-  static constexpr auto kNoTracking = [](const index::Witness&, const auto&) {};
+  static constexpr auto kNoTracking = [](const index::Witness&, const auto&, const auto&) {};
   struct Prefetch {
     const ColumnSet* set = nullptr;
     void operator()(index::Handle handle) const {

@@ -2,6 +2,10 @@
 // transaction's commit fail; rows outside the part that was visited do not.
 #include <gtest/gtest.h>
 
+#include <functional>
+#include <string>
+#include <thread>
+
 #include "elider/elider.h"
 #include "tests/support/database_test.h"
 
@@ -91,6 +95,109 @@ TEST_P(KeyPhantomTest, AScanThatItsVisitorEndedCoversOnlyWhatItVisited) {
   };
   expect_commit(Code::kOk, two, inserting(15'003));
   expect_commit(Code::kConflict, two, inserting(150));
+}
+
+// What follows changes the leaf that was scanned, but not what the scan found.
+TEST_P(KeyPhantomTest, AnInsertBesideTheRangeDoesNotConflict) {
+  expect_commit(Code::kOk, scanning({1000, 1100}), inserting(1101));
+  expect_commit(Code::kOk, scanning({1200, 1300}, {.reverse = true}), inserting(1199));
+  expect_commit(Code::kOk, scanning({2001, 2099}), inserting(2099 + 2));
+  expect_commit(Code::kOk, scanning({3000, 4000}, {.limit = 2}), inserting(3101));
+  expect_commit(Code::kOk, scanning({3000, 4000}, {.limit = 2, .reverse = true}), inserting(3899));
+}
+
+TEST_P(KeyPhantomTest, ASplitOfAScannedLeafDoesNotConflict) {
+  const auto fill_beside = [&](Transaction& txn) {
+    for (Key key = 1101; key < 1150; ++key) ASSERT_OK(txn.insert(accounts_, key, account(key)));
+    for (Key key = 951; key < 999; ++key) ASSERT_OK(txn.insert(accounts_, key, account(key)));
+  };
+  expect_commit(Code::kOk, scanning({1000, 1100}), fill_beside);
+}
+
+TEST_P(KeyPhantomTest, ARowThatCameAndWentDoesNotConflict) {
+  expect_commit(Code::kOk, scanning({1000, 2000}), [&](Transaction&) {
+    transact(db_, inserting(1501));
+    transact(db_, [&](Transaction& txn) { ASSERT_OK(txn.remove(accounts_, 1501)); });
+  });
+}
+
+TEST_P(KeyPhantomTest, ARowThatWentAndCameConflicts) {
+  expect_commit(Code::kConflict, scanning({1000, 2000}), [&](Transaction&) {
+    transact(db_, [&](Transaction& txn) { ASSERT_OK(txn.remove(accounts_, 1500)); });
+    transact(db_, inserting(1500));
+  });
+  expect_commit(Code::kConflict, scanning({2001, 3000}), [&](Transaction&) {  // as many rows as before
+    transact(db_, [&](Transaction& txn) { ASSERT_OK(txn.remove(accounts_, 2500)); });
+    transact(db_, inserting(2501));
+  });
+}
+
+TEST_P(KeyPhantomTest, AForeignInsertThatWasReadLaterConflicts) {
+  for (const bool scanned : {false, true}) {
+    ActiveTransaction observer = begin(db_);
+    scanning({1000, 2000})(*observer);
+    const Key key = scanned ? 1501 : 1502;
+    transact(db_, inserting(key));
+    if (scanned) scanning({1000, 2000})(*observer);
+    else ASSERT_OK(observer->get(accounts_, key));
+    ASSERT_OK(observer->update(other_, 1, {}, [](Account& a) { ++a.balance; }));
+    EXPECT_CODE(Code::kConflict, observer.commit());
+  }
+}
+
+TEST_P(KeyPhantomTest, AForeignInsertThatWasWrittenLaterConflicts) {
+  using Write = std::function<Status(Transaction&, Key)>;
+  const Write writes[] = {
+      [&](Transaction& txn, Key key) { return txn.put(accounts_, key, account(key)); },
+      [&](Transaction& txn, Key key) { return txn.remove(accounts_, key); },
+      [&](Transaction& txn, Key key) { return txn.add(accounts_, key, &Account::balance, 1); },
+      [&](Transaction& txn, Key key) { return txn.update(accounts_, key, {}, [](Account& a) { ++a.balance; }); },
+      [&](Transaction& txn, Key key) { return txn.write(accounts_, key, accounts_.columns(&Account::balance), account(key)); },
+  };
+  Key key = 1500;
+  for (const Write& write : writes) {
+    ActiveTransaction observer = begin(db_);
+    scanning({1000, 2000})(*observer);
+    transact(db_, inserting(++key));
+    ASSERT_OK(write(*observer, key));
+    EXPECT_CODE(Code::kConflict, observer.commit());
+  }
+}
+
+TEST_P(KeyPhantomTest, OwnWritesOfScannedRowsDoNotHideAForeignInsert) {
+  for (const bool foreign : {false, true}) {
+    ActiveTransaction observer = begin(db_);
+    ASSERT_OK(observer->insert(accounts_, foreign ? 1601 : 1602, account(foreign ? 1601 : 1602)));
+    scanning({1000, 2000})(*observer);
+    ASSERT_OK(observer->remove(accounts_, foreign ? 1100 : 1200));
+    ASSERT_OK(observer->update(accounts_, 1300, accounts_.columns(&Account::balance), [](Account& a) { ++a.balance; }));
+    transact(db_, inserting(foreign ? 1501 : 901));
+    EXPECT_CODE(foreign ? Code::kConflict : Code::kOk, observer.commit());
+  }
+}
+
+TEST_P(KeyPhantomTest, TheUnlinkingOfRemovedRowsDoesNotConflict) {
+  Key key = 100;
+  // A removed row is unlinked some garbage collections after the commit: one of these rounds sees it.
+  for (int before = 0; before < 6; ++before) {
+    for (const bool reinserted : {false, true}) {
+      SCOPED_TRACE(std::to_string(before) + (reinserted ? " reinserted" : ""));
+      key += 1000;
+      transact(db_, [&](Transaction& txn) {
+        for (Key gone = key; gone < key + 900; gone += 100) ASSERT_OK(txn.remove(accounts_, gone));
+      });
+      for (int i = 0; i < before; ++i) db_.collect_garbage();
+      ActiveTransaction observer = begin(db_);
+      scanning({key, key + 900}, {.limit = 1})(*observer);
+      EXPECT_CODE(Code::kNotFound, observer->get(accounts_, key + 100));
+      ASSERT_OK(observer->update(other_, 1, {}, [](Account& a) { ++a.balance; }));
+      std::thread([&] {
+        for (int i = 0; i < 10; ++i) db_.collect_garbage();
+        if (reinserted) transact(db_, inserting(key + 100));
+      }).join();
+      EXPECT_CODE(reinserted ? Code::kConflict : Code::kOk, observer.commit());
+    }
+  }
 }
 
 TEST_P(KeyPhantomTest, OwnInsertsAreNoPhantoms) {

@@ -122,6 +122,27 @@ TEST_P(CommitRaceTest, IndexScansOfRowsMovedByTheOtherHaveOneWinner) {
   expect_one_winner("move", moving(50, 1, 60), moving(60, 2, 50));
 }
 
+// A commit finds the leaf it scanned changed, and looks again; what comes during that look counts.
+TEST_P(CommitRaceTest, APhantomDuringTheSecondLookIsFound) {
+  if (!GetParam().ordered()) return;  // scans are of ordered tables
+  for (const char* step : {"occ.repair", "occ.repaired"}) {
+    SCOPED_TRACE(step);
+    reset();
+    ActiveTransaction early = begin(db_);
+    ASSERT_OK(early->scan(accounts_, {10, 20}, {}, [](Key, const View<Account>&) { return true; }));
+    ASSERT_OK(early->update(accounts_, 1, accounts_.columns(&Account::balance), [](Account& a) { ++a.balance; }));
+    ASSERT_OK(once([&](Transaction& txn) { return txn.insert(accounts_, 21, account(21)); }));
+    TestStop look(step);
+    Status outcome;
+    Background committing([&] { outcome = early.commit(); });
+    look.wait_until_reached();
+    ASSERT_OK(once([&](Transaction& txn) { return txn.insert(accounts_, 15, account(15)); }));
+    look.go();
+    committing.join();
+    EXPECT_CODE(Code::kConflict, outcome);
+  }
+}
+
 TEST_P(CommitRaceTest, OneUniqueValueHasOneWinner) {
   const auto taking = [&](Key inserted) -> Body {
     return [=, this](Transaction& txn) { return txn.insert(accounts_, inserted, Account{777, 0, 1, 0}); };

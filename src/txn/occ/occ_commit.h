@@ -93,8 +93,9 @@ bool OccTransaction<Sync>::prepare_versions(uint64_t newest_reader) {
 
 // -- validation --------------------------------------------------------------------------------------------
 
+// Whether everything that was read stands as it was read, at the instant of the call.
 template <class Sync>
-bool OccTransaction<Sync>::validate() {
+bool OccTransaction<Sync>::reads_stand() {
   if (!ELIDER_MUTANT(kSkipReadValidation)) {
     for (const ReadEntry& read : reads_) {
       if (read.cell == nullptr) continue;  // a write expects its word
@@ -111,8 +112,14 @@ bool OccTransaction<Sync>::validate() {
         return failed(Cause::kWriteChanged, write.table, write.key);
   }
   for (const NodeEntry& node : nodes_)
-    if (!node.witness.holds()) [[unlikely]] return failed(Cause::kPhantom, node.table, node.key);
+    if (!node.witness.holds()) [[unlikely]] return failed(Cause::kPhantom, node.table, node.secondary() ? 0 : node.first);
   return true;
+}
+
+template <class Sync>
+bool OccTransaction<Sync>::validate() {
+  if (reads_stand()) [[likely]] return true;
+  return (cause_ == Cause::kPhantom || cause_ == Cause::kRowRemoved) && repair() && reads_stand();
 }
 
 // Without locks of its own: whatever is locked is somebody else's. What updates have read stands in the

@@ -113,7 +113,7 @@ Status OccTransaction<Sync>::index_add(TableType& table, Row* row, Key key, uint
     // The entry of a row block of this key that is being unlinked.
     return doom(table, Code::kConflict, Cause::kRowRemoved, key);
   }
-  if (result.inserted) track_own_insert(table, result, key);
+  if (result.inserted) track_own_insert(result);
   change.witness = result.after;  // of the leaf as it held the entry, found or put there
   const void* place = reinterpret_cast<const std::byte*>(row) + i;  // one address a row and index
   const auto position = static_cast<uint32_t>(index_changes_.size());
@@ -145,7 +145,7 @@ bool OccTransaction<Sync>::index_entries_present() {
     }
     if (result.inserted) {
       change.inserted = true;
-      track_own_insert(table, result, change.key);
+      track_own_insert(result);
     }
   }
   return true;

@@ -17,16 +17,32 @@ Status OccTransaction<Sync>::do_scan(const TableRef& ref, KeyRange range, const 
   detail::ImageHeader header;
   uint64_t visited = 0;
   Status result;
-  auto track = [&](const index::Witness& witness, Key at) { track_node(table, witness, at); };
+  uint32_t node = 0;  // of the leaf at hand
+  auto track = [&](const index::Witness& witness, Key from, Key to) { node = track_scanned(table, witness, from, to); };
+  auto count_seen = [&](Row* row, bool there) {
+    Presence presence;
+    if (!writes_.empty() && own_presence(table, row, &presence)) {
+      if (presence == Presence::kUnknown) nodes_[node].seen = NodeEntry::kUnknown;
+      there = presence == Presence::kPresent;
+    }
+    if (there && nodes_[node].seen != NodeEntry::kUnknown) ++nodes_[node].seen;
+  };
+  // What lies beyond the last row that was looked at is no concern of this transaction.
+  auto stop_at = [&](Key key) {
+    history.stopped(key);
+    (options.reverse ? nodes_[node].first : nodes_[node].last) = key;
+  };
   auto prefetch = [&](index::Handle handle) { prefetch_row(TableType::as_row(handle), *set); };
   auto row_found = [&](Key key, index::Handle handle) {
-    Status status = read_row(table, TableType::as_row(handle), key, *set, image, &header);
+    Row* row = TableType::as_row(handle);
+    Status status = read_row(table, row, key, *set, image, &header);
+    count_seen(row, status.ok());
     if (status.not_found()) return true;
     if (!status.ok()) [[unlikely]] { result = std::move(status); return false; }
     history.found(key, header);
     const bool wanted = visit(key, RawView(image, &header));
     if (state_ != State::kActive) [[unlikely]] { result = doom_; return false; }
-    if (!wanted || ++visited == options.limit) { history.stopped(key); return false; }
+    if (!wanted || ++visited == options.limit) { stop_at(key); return false; }
     return true;
   };
   if (options.limit != 0) scan_leaves(table.tree(), range.first, range.last, options.reverse, options.limit, track, prefetch, row_found);
@@ -52,7 +68,9 @@ Status OccTransaction<Sync>::scan_secondary(TableType& table, uint32_t i, KeyRan
   detail::ImageHeader header;
   uint64_t visited = 0;
   Status result;
-  auto track = [&](const index::Witness& witness, const index::SecondaryKey& at) { track_node(table, witness, at.primary); };
+  auto track = [&](const index::Witness& witness, const index::SecondaryKey&, const index::SecondaryKey&) {
+    track_node(table, witness, kKeyMax, 0);
+  };
   auto prefetch = [&](index::Handle handle) { prefetch_row(TableType::as_row(handle), set); };
   auto row_found = [&](const index::SecondaryKey& entry, index::Handle handle) {
     Status status = read_row(table, TableType::as_row(handle), entry.primary, set, image, &header);

@@ -43,35 +43,46 @@ typename OccTransaction<Sync>::TableHints& OccTransaction<Sync>::hints(TableType
   return found;
 }
 
+// first > last: of a secondary index.
 template <class Sync>
-void OccTransaction<Sync>::track_node(TableType& table, const index::Witness& witness, Key key) {
-  if (!nodes_.empty() && nodes_.back().witness.version == witness.version && nodes_.back().witness.value == witness.value) return;
+void OccTransaction<Sync>::track_node(TableType& table, const index::Witness& witness, Key first, Key last) {
+  if (!nodes_.empty() && nodes_.back().is_of(witness) && nodes_.back().first == first && nodes_.back().last == last) return;
   const uint32_t known = node_positions_.find(witness.version);
-  if (known != PointerMap::kNone) {
-    // A leaf read twice at two versions: the first witness fails at validation, and that is right.
-    if (nodes_[known].witness.value == witness.value) return;
-  } else {
-    node_positions_.insert(witness.version, static_cast<uint32_t>(nodes_.size()));
-  }
-  nodes_.push_back({witness, &table, key});
+  if (known == PointerMap::kNone) node_positions_.insert(witness.version, static_cast<uint32_t>(nodes_.size()));
+  // A leaf read twice at two versions: the first witness fails at validation, and that is right.
+  else if (nodes_[known].is_of(witness) && nodes_[known].first == first && nodes_[known].last == last) return;
+  nodes_.push_back({witness, &table, first, last, 0});
+}
+
+// A leaf that a scan is about to look at. Its position: a scan that stops early says so there.
+template <class Sync>
+uint32_t OccTransaction<Sync>::track_scanned(TableType& table, const index::Witness& witness, Key first, Key last) {
+  const auto position = static_cast<uint32_t>(nodes_.size());
+  if (node_positions_.find(witness.version) == PointerMap::kNone) node_positions_.insert(witness.version, position);
+  nodes_.push_back({witness, &table, first, last, 0});
+  return position;
 }
 
 // Its own insert is no phantom to a transaction.
 template <class Sync>
-void OccTransaction<Sync>::track_own_insert(TableType& table, const index::InsertResult& result, Key key) {
+void OccTransaction<Sync>::track_own_insert(const index::InsertResult& result) {
   if (nodes_.empty()) return;
   const uint32_t position = node_positions_.find(result.before.version);
-  if (position == PointerMap::kNone || nodes_[position].witness.value != result.before.value) return;
+  if (position == PointerMap::kNone || !nodes_[position].is_of(result.before)) return;
   nodes_[position].witness = result.after;
   if (result.after.version != result.before.version) node_positions_.insert(result.after.version, position);
-  if (result.split_off.version != nullptr) track_node(table, result.split_off, key);
+  if (result.split_off.version == nullptr) return;
+  NodeEntry half = nodes_[position];
+  half.witness = result.split_off;
+  node_positions_.insert(half.witness.version, static_cast<uint32_t>(nodes_.size()));
+  nodes_.push_back(half);
 }
 
 template <class Sync>
 void OccTransaction<Sync>::track_absent(TableType& table, const index::Witness& witness, Key key) {
   if (recording()) [[unlikely]] record_read(table, key, 0, false, 0);
   if (ELIDER_MUTANT(kSkipAbsentRead)) return;
-  track_node(table, witness, key);
+  track_node(table, witness, key, key);
 }
 
 template <class Sync>

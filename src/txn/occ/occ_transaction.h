@@ -80,8 +80,9 @@ class OccTransaction final : public Transaction {
   Status refuse(const TableRef& table, const ColumnsRef& columns) const;
   Status doom(detail::TableBase& table, Code code, Cause cause, Key key);
   TableHints& hints(TableType& table);
-  void track_node(TableType& table, const index::Witness& witness, Key key);
-  void track_own_insert(TableType& table, const index::InsertResult& result, Key key);
+  void track_node(TableType& table, const index::Witness& witness, Key first, Key last);
+  uint32_t track_scanned(TableType& table, const index::Witness& witness, Key first, Key last);
+  void track_own_insert(const index::InsertResult& result);
   void track_absent(TableType& table, const index::Witness& witness, Key key);
   void end();
 
@@ -131,6 +132,7 @@ class OccTransaction final : public Transaction {
   void unlock_writes(size_t count);
   bool prepare_versions(uint64_t newest_reader);
   bool validate();
+  bool reads_stand();
   void install(WriteEntry& write, uint64_t n);
   void keep_version(WriteEntry& write);
   void write_payload(WriteEntry& write);
@@ -138,6 +140,14 @@ class OccTransaction final : public Transaction {
   void retire_rows(bool committed);
   bool failed(Cause cause, detail::TableBase* table, Key key);
   void count_abort(Cause cause);
+
+  // -- occ_repair.h: what changed beside what was read ------------------------------------------------------
+  enum class Presence : uint8_t { kAbsent, kPresent, kUnknown };
+  bool own_presence(TableType& table, Row* row, Presence* presence);
+  bool repair();
+  bool repair_node(size_t position);
+  index::Witness find_again(TableType& table, Key key, uint32_t* there);
+  bool look_again(TableType& table, Row* row, Key key, uint32_t* there);
 
   // -- occ_history.h --------------------------------------------------------------------------------------
   bool recording() const { return store_.options.history != nullptr; }
@@ -186,6 +196,7 @@ class OccTransaction final : public Transaction {
 #include "txn/occ/occ_history.h"
 #include "txn/occ/occ_index.h"
 #include "txn/occ/occ_read.h"
+#include "txn/occ/occ_repair.h"
 #include "txn/occ/occ_scan.h"
 #include "txn/occ/occ_tracking.h"
 #include "txn/occ/occ_write.h"

@@ -280,7 +280,7 @@ Status OccTransaction<Sync>::insert_row(TableType& table, Key key, const void* s
   Row* row = TableType::as_row(result.handle);
   if (!result.inserted) return replace_row(table, row, key, source, replace);
 
-  track_own_insert(table, result, key);
+  track_own_insert(result);
   // Read after the insert: an older block of this key was unlinked, and the floor raised, before it.
   const uint64_t w = table.sequence_floor() * word::kStep | word::kAbsent;
   uint64_t words[kCommitGroupsMax] = {};

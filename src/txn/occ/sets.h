@@ -18,11 +18,17 @@ struct ReadEntry {
   detail::TableBase* table;
 };
 
-// A leaf or bucket whose coverage must not have changed: a scan, or a read of an absent key.
+// A leaf or bucket whose coverage must not have changed: a scan, or a read of an absent key. Of it the keys
+// from first to last were looked at, and `seen` rows were there, own writes apart; in a secondary index
+// no range is kept.
 struct NodeEntry {
+  static constexpr uint32_t kUnknown = ~uint32_t{0};
   index::Witness witness;
   detail::TableBase* table;
-  Key key;
+  Key first, last;
+  uint32_t seen;  // kUnknown: an own blind write covers one of them
+  bool secondary() const { return last < first; }
+  bool is_of(const index::Witness& w) const { return witness.version == w.version && witness.value == w.value; }
 };
 
 // column += delta, not yet applied.
