@@ -192,7 +192,7 @@ Result<Tables> create_tables(Database& db, IndexChoice choice) {
   steps.take(db.create_table(warehouse_schema().key_index(point)), &tables.warehouse);
   steps.take(db.create_table(district_schema().key_index(point)), &tables.district);
   steps.take(db.create_table(customer_schema().key_index(point)), &tables.customer);
-  steps.take(db.create_table(history_schema().key_index(point)), &tables.history);
+  steps.take(db.create_table(history_schema()), &tables.history);
   steps.take(db.create_table(item_schema().key_index(point)), &tables.item);
   steps.take(db.create_table(stock_schema().key_index(point)), &tables.stock);
   steps.take(db.create_table(SchemaOf<NewOrder>("new_order").column("undelivered", &NewOrder::undelivered)), &tables.new_order);

@@ -139,7 +139,7 @@ inline constexpr uint32_t kLoaderSource = 0;
 inline constexpr uint32_t source_of_thread(uint32_t thread) { return thread + 1; }
 
 enum class IndexChoice : uint8_t {
-  kMixed,  // hash tables but for orders, order lines and new orders, which are scanned
+  kMixed,  // hash tables but for orders, order lines and new orders, which are scanned, and history, which grows at its ends
   kBtree,  // B+-trees throughout
 };
 

@@ -2,7 +2,8 @@
 //
 //   A removed row           is absent since the commit. After one grace period no snapshot needs it: it
 //                           is unlinked from all indexes and marked removed. After another its memory
-//                           is reused.
+//                           is reused. Where the commit saw no reader that may need it, it is unlinked
+//                           at once: a reader that comes later finds it absent at its number, or not.
 //   An insert that aborted  leaves an absent row block in the index: the same two steps.
 //   A secondary entry whose row has another value since the commit, or whose transaction aborted: after
 //                           one grace period it is taken out, unless the row has that value again.
@@ -27,6 +28,11 @@ namespace elider::txn {
 // The row block is absent with this word in group 0: unlink it after a grace period.
 template <class Sync>
 void retire_row(Worker& worker, Table<Sync>& table, Row* row, Key key, uint64_t absent_word);
+
+// Within the grace period in which the row block became absent with this word, and where no snapshot
+// needs it: unlinks it now.
+template <class Sync>
+void unlink_row_now(Worker& worker, Table<Sync>& table, Row* row, Key key, uint64_t absent_word);
 
 // (value, key) of the index may match no version of the row any more.
 template <class Sync>
@@ -109,39 +115,44 @@ void remove_entries(Worker& worker, Table<Sync>& table, Row* row, Key key) {
   for (const StaleEntry& entry : pending.mapped()) table.secondary(entry.index).remove(worker, {entry.value, key}, handle);
 }
 
-// One step: the row leaves its indexes.
+// The row leaves its indexes, if it still is absent with this word; the caller knows that its memory has
+// not been reused. False: somebody holds one of its locks.
 template <class Sync>
-void unlink_row(Worker& worker, void* object, uint64_t) {
-  auto* task = static_cast<UnlinkTask<Sync>*>(object);
-  auto& [table, row, key, absent_word] = *task;
-  const Layout& layout = table->layout();
-  PrimaryHint hint;
-  index::Witness unneeded;
-  uint64_t words[kCommitGroupsMax];
-  if (table->find(key, hint, unneeded) != row || row->cell(layout, 0).load() != absent_word) {
-    delete task;  // somebody unlinked it before, or put a row into it again
-    return;
-  }
-  if (!try_lock_row(layout, row, words)) {
-    worker.retire(unlink_row<Sync>, task, 0);
-    return;
-  }
+bool try_unlink_row(Worker& worker, Table<Sync>& table, Row* row, Key key, uint64_t absent_word) {
+  const Layout& layout = table.layout();
+  uint64_t words[kCommitGroupsMax] = {};
+  if (!try_lock_row(layout, row, words)) return false;
   if (words[0] != absent_word) {
     unlock_row(layout, row, words);
-    delete task;
-    return;
+    return true;
   }
   ELIDER_TEST_POINT("gc.before_unlink");
   uint64_t sequence_max = 0;
   for (uint32_t g = 0; g < layout.group_count(); ++g) sequence_max = std::max(sequence_max, word::sequence(words[g]));
-  table->raise_sequence_floor(sequence_max + 1);  // before a new block of this key can come
+  table.raise_sequence_floor(sequence_max + 1);  // before a new block of this key can come
   // Before the stale entries are taken: whoever makes one after that sees it (retire_entry).
   row->cell(layout, 0).set_word(words[0] | word::kLocked | word::kRemoved);
-  if (table->secondary_count() != 0) remove_entries(worker, *table, row, key);
-  table->remove(worker, key, row);
+  if (table.secondary_count() != 0) remove_entries(worker, table, row, key);
+  table.remove(worker, key, row);
   ELIDER_TEST_POINT("gc.after_unlink");
   for (uint32_t g = 0; g < layout.group_count(); ++g) row->cell(layout, g).unlock(word::next(words[g], true) | word::kRemoved);
-  worker.retire(free_row<Sync>, row, reinterpret_cast<uint64_t>(table));
+  worker.retire(free_row<Sync>, row, reinterpret_cast<uint64_t>(&table));
+  return true;
+}
+
+// One step, a grace period later.
+template <class Sync>
+void unlink_row(Worker& worker, void* object, uint64_t) {
+  auto* task = static_cast<UnlinkTask<Sync>*>(object);
+  auto& [table, row, key, absent_word] = *task;
+  PrimaryHint hint;
+  index::Witness unneeded;
+  // Otherwise somebody unlinked it before, or put a row into it again.
+  if (table->find(key, hint, unneeded) == row && row->cell(table->layout(), 0).load() == absent_word &&
+      !try_unlink_row(worker, *table, row, key, absent_word)) {
+    worker.retire(unlink_row<Sync>, task, 0);
+    return;
+  }
   delete task;
 }
 
@@ -179,6 +190,11 @@ void unlink_entry(Worker& worker, void* object, uint64_t) {
 template <class Sync>
 void retire_row(Worker& worker, Table<Sync>& table, Row* row, Key key, uint64_t absent_word) {
   worker.retire(reclaim::unlink_row<Sync>, new reclaim::UnlinkTask<Sync>{&table, row, key, absent_word}, 0);
+}
+
+template <class Sync>
+void unlink_row_now(Worker& worker, Table<Sync>& table, Row* row, Key key, uint64_t absent_word) {
+  if (!reclaim::try_unlink_row(worker, table, row, key, absent_word)) retire_row(worker, table, row, key, absent_word);
 }
 
 template <class Sync>

@@ -207,7 +207,7 @@ class BTree {
   bool copy_leaf(const Place& place, Contents& contents) const;
 
   // btree_batch.h
-  uint32_t get_group(const Key* keys, size_t count, Handle* handles, Witness* witnesses) const;
+  uint32_t get_group(const Key* keys, size_t count, Handle* handles, Hint* hints) const;
 
   // btree_verify.h
   struct Census {

@@ -12,29 +12,49 @@
 
 namespace elider::index {
 
+namespace detail {
+// Whether `next` likely lies in the leaf of `key`, or in the one behind it.
+inline bool is_near(uint64_t key, uint64_t next) { return next - key <= BTreeLeaf<uint64_t>::kEntries; }
+inline bool is_near(const SecondaryKey&, const SecondaryKey&) { return false; }
+}  // namespace detail
+
+// Keys that follow each other closely are a run: its first key, the head, goes down with the heads of other
+// runs, and the rest begin in its leaf.
 template <sync::Policy Sync, class KeyType>
 void BTree<Sync, KeyType>::multi_get(const Key* keys, size_t count, Handle* handles, Witness* witnesses) {
-  while (count > 0) {
-    const size_t group = std::min(count, kGroup);
-    const uint32_t failed = Sync::section(latch_, [&]() -> uint32_t { return get_group(keys, group, handles, witnesses); });
-    // A writer came between; these few go down again by themselves.
-    for (size_t i = 0; failed >> i != 0; ++i) {
-      if ((failed >> i & 1) == 0) continue;
-      Hint hint;
-      Witness witness;
-      handles[i] = get_by_descent(keys[i], hint, witness);
-      if (witnesses) witnesses[i] = witness;
+  Key heads[kGroup];
+  Handle found[kGroup];
+  Hint hints[kGroup];
+  size_t ends[kGroup];  // of the runs
+  for (size_t begin = 0; begin < count;) {
+    size_t runs = 0;
+    size_t at = begin;
+    for (; at < count && runs < kGroup; ++runs) {
+      heads[runs] = keys[at];
+      do ++at;
+      while (at < count && detail::is_near(keys[at - 1], keys[at]));
+      ends[runs] = at;
     }
-    keys += group;
-    handles += group;
-    if (witnesses) witnesses += group;
-    count -= group;
+    const uint32_t failed = Sync::section(latch_, [&]() -> uint32_t { return get_group(heads, runs, found, hints); });
+    for (size_t run = 0; run < runs; begin = ends[run++]) {
+      Hint& hint = hints[run];
+      Witness witness;
+      // A writer came between: the few that this happens to go down again by themselves.
+      if (failed >> run & 1) [[unlikely]] found[run] = get_by_descent(heads[run], hint, witness);
+      handles[begin] = found[run];
+      if (witnesses) witnesses[begin] = {hint.leaf->word.address(), hint.version};
+      for (size_t i = begin + 1; i < ends[run]; ++i) {
+        handles[i] = get(keys[i], hint, witness);
+        if (witnesses) witnesses[i] = witness;
+      }
+    }
   }
 }
 
-// Returns a bit for each key whose lookup met a writer.
+// Returns a bit for each key whose lookup met a writer. A hint covers its key, and what its leaf holds from
+// there on.
 template <sync::Policy Sync, class KeyType>
-uint32_t BTree<Sync, KeyType>::get_group(const Key* keys, size_t count, Handle* handles, Witness* witnesses) const {
+uint32_t BTree<Sync, KeyType>::get_group(const Key* keys, size_t count, Handle* handles, Hint* hints) const {
   const uint32_t all = static_cast<uint32_t>((uint64_t{1} << count) - 1);
   Node* root;
   ReadGuard root_guard;
@@ -78,9 +98,10 @@ uint32_t BTree<Sync, KeyType>::get_group(const Key* keys, size_t count, Handle* 
     leaf->prefetch_handle(positions[i]);
   }
   for (size_t i = 0; i < count; ++i) {
-    const Leaf* const leaf = as_leaf(nodes[i]);
+    Leaf* const leaf = as_leaf(nodes[i]);
     handles[i] = positions[i] < counts[i] ? leaf->handle(positions[i]) : kNoHandle;
-    if (witnesses) witnesses[i] = {leaf->word.address(), guards[i].version()};
+    const Key last = positions[i] < counts[i] ? leaf->key(counts[i] - 1) : keys[i];
+    hints[i] = {leaf, guards[i].version(), keys[i], last};
     if (!guards[i].valid()) [[unlikely]] failed |= uint32_t{1} << i;
   }
   return failed;

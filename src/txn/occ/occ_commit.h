@@ -251,7 +251,7 @@ Status OccTransaction<Sync>::commit() {
   ELIDER_TEST_POINT("occ.commit.after_release");
   counters_.procedures[procedure_].commits.add(1);
   if (recording()) [[unlikely]] record_end(true, Cause::kNone, n, order);
-  retire_rows(true);
+  retire_rows(true, newest_reader == 0);
   if (!index_changes_.empty()) index_finish(true);
   end();
   return {};
@@ -262,19 +262,20 @@ void OccTransaction<Sync>::rollback(Cause cause) {
   if (state_ == State::kFinished) return;
   count_abort(cause);
   if (recording()) [[unlikely]] record_end(false, cause, 0, 0);
-  if (!writes_.empty()) retire_rows(false);
+  if (!writes_.empty()) retire_rows(false, false);
   if (!index_changes_.empty()) index_finish(false);
   end();
 }
 
-// Row blocks that are absent now by this transaction's doing.
+// Row blocks that are absent now by this transaction's doing; unneeded: no reader is left behind it.
 template <class Sync>
-void OccTransaction<Sync>::retire_rows(bool committed) {
+void OccTransaction<Sync>::retire_rows(bool committed, bool unneeded) {
   for (const WriteEntry& write : writes_) {
     if (write.group != 0) continue;
     auto& table = static_cast<TableType&>(*write.table);
     if (committed && write.kind == WriteKind::kRemove) {
-      retire_row(worker_, table, write.row, write.key, word::next(write.locked_from, true));
+      if (unneeded) unlink_row_now(worker_, table, write.row, write.key, word::next(write.locked_from, true));
+      else retire_row(worker_, table, write.row, write.key, word::next(write.locked_from, true));
     } else if (write.created && (!committed || write.kind == WriteKind::kNone)) {
       retire_row(worker_, table, write.row, write.key, write.expected);
     }

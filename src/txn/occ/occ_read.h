@@ -31,11 +31,20 @@ Status OccTransaction<Sync>::read_group(TableType& table, Row* row, Key key, con
   const Layout& layout = table.layout();
   Cell& cell = row->cell(layout, g);
   const uint64_t w = storage::read_cell(cell, layout.group(g), set, g, image);
-  if (word::removed(w)) [[unlikely]] return doom(table, Code::kConflict, Cause::kRowRemoved, key);
+  if (word::removed(w)) [[unlikely]] return read_removed(table, cell, key, w);
   reads_.push_back({&cell, w, key, &table});
   if (recording()) [[unlikely]] record_read(table, key, g, !word::absent(w), word::sequence(w));
   if (word::absent(w)) [[unlikely]] return table.error(Code::kNotFound, Cause::kNone, key);
   return {};
+}
+
+// The row block has left its index since it was found there: in between the key had no row. The word that
+// is kept is none the block will ever have again, so that the commit looks for the key (occ_repair.h).
+template <class Sync>
+Status OccTransaction<Sync>::read_removed(TableType& table, Cell& cell, Key key, uint64_t w) {
+  reads_.push_back({&cell, w & ~word::kRemoved, key, &table});
+  if (recording()) record_read(table, key, 0, false, 0);
+  return table.error(Code::kNotFound, Cause::kNone, key);
 }
 
 // A group that this transaction has written.

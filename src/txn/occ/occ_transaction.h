@@ -92,6 +92,7 @@ class OccTransaction final : public Transaction {
   // Copies columns of a row to the image, own writes included, and tracks it. kNotFound if absent.
   Status read_row(TableType& table, Row* row, Key key, const ColumnSet& set, std::byte* image, detail::ImageHeader* header);
   Status read_group(TableType& table, Row* row, Key key, const ColumnSet& set, uint32_t g, std::byte* image);
+  Status read_removed(TableType& table, Cell& cell, Key key, uint64_t w);
   Status read_own(TableType& table, WriteEntry& write, const ColumnSet& set, std::byte* image);
   bool view_block(TableType& table, Row* row, detail::ImageHeader* header, RawView* view, Status* status);
   Status view_row(TableType& table, Row* row, Key key, const ColumnSet& set, RawView* view);
@@ -137,7 +138,7 @@ class OccTransaction final : public Transaction {
   void keep_version(WriteEntry& write);
   void write_payload(WriteEntry& write);
   Status give_up(size_t locked);
-  void retire_rows(bool committed);
+  void retire_rows(bool committed, bool unneeded);
   bool failed(Cause cause, detail::TableBase* table, Key key);
   void count_abort(Cause cause);
 

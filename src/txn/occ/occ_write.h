@@ -33,7 +33,7 @@ template <class Sync>
 Status OccTransaction<Sync>::present_word(TableType& table, Row* row, Key key, uint32_t g, uint64_t* w) {
   Cell& cell = row->cell(table.layout(), g);
   *w = cell.load_unlocked();
-  if (word::removed(*w)) [[unlikely]] return doom(table, Code::kConflict, Cause::kRowRemoved, key);
+  if (word::removed(*w)) [[unlikely]] return read_removed(table, cell, key, *w);
   if (!word::absent(*w)) [[likely]] return {};
   reads_.push_back({&cell, *w, key, &table});
   if (recording()) [[unlikely]] record_read(table, key, g, false, word::sequence(*w));
@@ -73,7 +73,7 @@ Status OccTransaction<Sync>::edit_group(TableType& table, Row* row, Key key, con
                                         std::byte* image) {
   const Layout& layout = table.layout();
   const uint64_t w = storage::read_cell(row->cell(layout, g), layout.group(g), set, g, image);
-  if (word::removed(w)) [[unlikely]] return doom(table, Code::kConflict, Cause::kRowRemoved, key);
+  if (word::removed(w) && expected == word::kUnknown) [[unlikely]] return read_removed(table, row->cell(layout, g), key, w);
   if (expected != word::kUnknown && expected != w) [[unlikely]] return doom(table, Code::kConflict, Cause::kReadChanged, key);
   if (recording()) [[unlikely]] record_read(table, key, g, !word::absent(w), word::sequence(w));
   if (word::absent(w)) [[unlikely]] {
