@@ -1,6 +1,6 @@
 // PointerMap: from an address to a position in one of a transaction's sets.
 //
-// Emptied in constant time, by a generation number; a one-word filter answers most lookups of what is
+// Emptied in constant time, by a generation number; a filter of 512 bits answers most lookups of what is
 // not there. Thread safety: none; it belongs to one transaction.
 #pragma once
 
@@ -16,7 +16,7 @@ class PointerMap {
   PointerMap() : slots_(kSlotsMin) {}
 
   void clear() {
-    filter_ = 0;
+    for (uint64_t& word : filter_) word = 0;
     count_ = 0;
     if (++generation_ == 0) [[unlikely]] {
       for (Slot& slot : slots_) slot = {};
@@ -26,7 +26,7 @@ class PointerMap {
 
   uint32_t find(const void* address) const {
     const uint64_t hash = hash_of(address);
-    if (!(filter_ >> (hash >> 58) & 1)) [[likely]] return kNone;
+    if (!(filter_[hash >> 61] >> (hash >> 55 & 63) & 1)) [[likely]] return kNone;
     for (uint32_t i = hash & mask();; i = (i + 1) & mask()) {
       const Slot& slot = slots_[i];
       if (slot.generation != generation_) return kNone;
@@ -64,7 +64,7 @@ class PointerMap {
   uint32_t mask() const { return static_cast<uint32_t>(slots_.size() - 1); }
   void place(const void* address, uint32_t position) {
     const uint64_t hash = hash_of(address);
-    filter_ |= uint64_t{1} << (hash >> 58);
+    filter_[hash >> 61] |= uint64_t{1} << (hash >> 55 & 63);
     uint32_t i = hash & mask();
     while (slots_[i].generation == generation_) i = (i + 1) & mask();
     slots_[i] = {address, generation_, position};
@@ -76,7 +76,7 @@ class PointerMap {
       if (slot.generation == generation_) place(slot.address, slot.position);
   }
 
-  uint64_t filter_ = 0;
+  uint64_t filter_[8] = {};  // a bit an address; few are set while few are kept
   uint32_t generation_ = 1;
   uint32_t count_ = 0;
   std::vector<Slot> slots_;

@@ -186,7 +186,8 @@ class BTree {
   }
 
   // btree_insert.h
-  InsertAttempt insert_at(const Place& place, const Key& key, Handle candidate);
+  Progress insert_at(const Place& place, const Key& key, Handle candidate, InsertResult& result, Hint& hint);
+  InsertResult insert_into_full(Worker& worker, const Key& key, Handle candidate, Hint& hint);
   InsertAttempt insert_splitting(const Key& key, Handle candidate, const Spares& spares);
   InsertAttempt split_leaf(Inner* parent, const ReadGuard& parent_guard, unsigned child, const Place& place, const Key& key,
                            Handle candidate, const Spares& spares);

@@ -68,22 +68,18 @@ inline bool BTree<Sync, KeyType>::descend(const Key& key, Place& place) const {
 
 template <sync::Policy Sync, class KeyType>
 Handle BTree<Sync, KeyType>::get_by_descent(const Key& key, Hint& hint, Witness& witness) {
-  struct Attempt {
-    bool done;
-    Handle handle;
-    Hint hint;
-  };
   Spin spin;
   while (true) {
-    const Attempt attempt = Sync::section(latch_, [&]() -> Attempt {
+    const Hinted attempt = Sync::section(latch_, [&]() -> Hinted {
       Place place;
-      if (!descend(key, place)) return {false, kNoHandle, {}};
+      if (!descend(key, place)) return {false, kNoHandle};
       const Handle handle = place.leaf->find(key);
-      return {place.guard.valid(), handle, place.hint(place.guard.version())};
+      // Not valid is not remembered: the attempt that ends sets it.
+      hint = place.hint(place.guard.version());
+      return {place.guard.valid(), handle};
     });
-    if (attempt.done) [[likely]] {
-      hint = attempt.hint;
-      witness = {attempt.hint.leaf->word.address(), attempt.hint.version};
+    if (attempt.hit) [[likely]] {
+      witness = {hint.leaf->word.address(), hint.version};
       return attempt.handle;
     }
     spin.wait();

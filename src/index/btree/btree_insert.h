@@ -30,22 +30,39 @@ inline Division divide(const BTreeNode& leaf, unsigned position, unsigned count)
 
 template <sync::Policy Sync, class KeyType>
 InsertResult BTree<Sync, KeyType>::get_or_insert(Worker& worker, const Key& key, Handle candidate, Hint& hint) {
-  Spin spin;
-  Spares spares;
   bool use_hint = hint.covers(key);
-  bool splitting = false;
-  while (true) {
-    const InsertAttempt attempt = Sync::section(latch_, [&]() -> InsertAttempt {
-      if (splitting) return insert_splitting(key, candidate, spares);
+  InsertResult result;
+  for (Spin spin;; use_hint = false) {
+    const Progress progress = Sync::section(latch_, [&]() -> Progress {
       Place place;
       if (use_hint) {
         place = {hint.leaf, ReadGuard::resume(hint.leaf->word, hint.version), hint.first, hint.last};
-        if (!place.guard.current()) return {};
+        if (!place.guard.current()) return Progress::kRestart;
       } else if (!descend(key, place)) {
-        return {};
+        return Progress::kRestart;
       }
-      return insert_at(place, key, candidate);
+      return insert_at(place, key, candidate, result, hint);
     });
+    if (progress == Progress::kDone) [[likely]] {
+      if (result.inserted) counts_.add(worker.id(), 1, 0);
+      return result;
+    }
+    if (progress == Progress::kSplit) return insert_into_full(worker, key, candidate, hint);
+    if (!use_hint) spin.wait();
+  }
+}
+
+// The same where the leaf was found full: with memory for the nodes of a split.
+template <sync::Policy Sync, class KeyType>
+InsertResult BTree<Sync, KeyType>::insert_into_full(Worker& worker, const Key& key, Handle candidate, Hint& hint) {
+  Spin spin;
+  Spares spares;
+  while (true) {
+    if (!take_spares(worker, spares)) {
+      give_back(worker, spares);
+      return {};
+    }
+    const InsertAttempt attempt = Sync::section(latch_, [&]() -> InsertAttempt { return insert_splitting(key, candidate, spares); });
     if (attempt.used_leaf) spares.leaf = nullptr;
     if (attempt.used_inner) spares.inner = nullptr;
     if (attempt.used_leaf || attempt.used_inner || attempt.result.inserted)
@@ -56,48 +73,41 @@ InsertResult BTree<Sync, KeyType>::get_or_insert(Worker& worker, const Key& key,
       give_back(worker, spares);
       return attempt.result;
     }
-    if (attempt.progress == Progress::kSplit) splitting = true;
-    if (splitting && !take_spares(worker, spares)) {
-      give_back(worker, spares);
-      return {};
-    }
-    if (attempt.progress == Progress::kRestart && !use_hint && !attempt.used_inner) spin.wait();
-    use_hint = false;
+    if (!attempt.used_inner) spin.wait();
   }
 }
 
+// `result` and `hint` are set if the key was found or inserted, word by word where they are wanted: they
+// are too large to be handed from frame to frame.
 template <sync::Policy Sync, class KeyType>
-auto BTree<Sync, KeyType>::insert_at(const Place& place, const Key& key, Handle candidate) -> InsertAttempt {
+auto BTree<Sync, KeyType>::insert_at(const Place& place, const Key& key, Handle candidate, InsertResult& result, Hint& hint) -> Progress {
   Leaf* const leaf = place.leaf;
   const unsigned count = leaf->count();
   const unsigned position = leaf->lower_bound(key, count);
-  InsertAttempt attempt;
+  uint64_t version = place.guard.version();
   if (position < count && leaf->key(position) == key) {
-    attempt.result.handle = leaf->handle(position);
-    if (!place.guard.valid()) return {};
-    const uint64_t version = place.guard.version();
-    attempt.result.before = attempt.result.after = {leaf->word.address(), version};
-    attempt.hint = place.hint(version);
-    attempt.progress = Progress::kDone;
-    return attempt;
+    const Handle found = leaf->handle(position);
+    if (!place.guard.valid()) return Progress::kRestart;
+    result.handle = found;
+    result.before = {leaf->word.address(), version};
+  } else {
+    if (count == Leaf::kEntries) return place.guard.valid() ? Progress::kSplit : Progress::kRestart;
+    WriteGuard write(leaf->word, place.guard);
+    if (!write.owns()) return Progress::kRestart;
+    ELIDER_TEST_POINT("btree.locked_for_insert");
+    leaf->insert(position, key, candidate);
+    if (!ELIDER_MUTANT(kKeepLeafVersion)) write.raise();
+    result.handle = candidate;
+    result.inserted = true;
+    result.before = {leaf->word.address(), version};
+    version = write.after();
   }
-  if (count == Leaf::kEntries) {
-    attempt.progress = place.guard.valid() ? Progress::kSplit : Progress::kRestart;
-    return attempt;
-  }
-  WriteGuard write(leaf->word, place.guard);
-  if (!write.owns()) return {};
-  ELIDER_TEST_POINT("btree.locked_for_insert");
-  leaf->insert(position, key, candidate);
-  if (!ELIDER_MUTANT(kKeepLeafVersion)) write.raise();
-  attempt.result = {.handle = candidate,
-                    .inserted = true,
-                    .before = {leaf->word.address(), place.guard.version()},
-                    .after = {leaf->word.address(), write.after()},
-                    .split_off = {}};
-  attempt.hint = place.hint(write.after());
-  attempt.progress = Progress::kDone;
-  return attempt;
+  result.after = {leaf->word.address(), version};
+  hint.leaf = leaf;
+  hint.version = version;
+  hint.first = place.first;
+  hint.last = place.last;
+  return Progress::kDone;
 }
 
 // A descent that splits: at the first full inner node, else at the leaf.
@@ -122,7 +132,8 @@ auto BTree<Sync, KeyType>::insert_splitting(const Key& key, Handle candidate, co
   }
   place.leaf = as_leaf(node);
   place.guard = guard;
-  InsertAttempt attempt = insert_at(place, key, candidate);
+  InsertAttempt attempt;
+  attempt.progress = insert_at(place, key, candidate, attempt.result, attempt.hint);
   if (attempt.progress != Progress::kSplit) return attempt;
   return parent ? split_leaf(parent, parent_guard, child, place, key, candidate, spares) : grow_root(node, guard, spares);
 }

@@ -25,7 +25,7 @@ WriteEntry& OccTransaction<Sync>::add_write(TableType& table, Row* row, Key key,
                                             uint64_t expected, std::byte* image) {
   Cell& cell = row->cell(table.layout(), g);
   write_positions_.insert(&cell, static_cast<uint32_t>(writes_.size()));
-  return writes_.emplace_back(WriteEntry{&cell, row, &table, key, image, &set, expected, 0, nullptr, nullptr, nullptr, g, kind, false});
+  return writes_.emplace_back(&cell, row, &table, key, image, &set, expected, uint64_t{0}, nullptr, nullptr, nullptr, g, kind, false);
 }
 
 // The word of a group that is there now; the commit makes sure that it still is.
@@ -271,11 +271,9 @@ Status OccTransaction<Sync>::do_put(const TableRef& ref, Key key, const void* so
 template <class Sync>
 Status OccTransaction<Sync>::insert_row(TableType& table, Key key, const void* source, bool replace) {
   Row* candidate = new_row(table);
-  index::InsertResult result;
-  if (candidate != nullptr) [[likely]] {
-    result = table.find_or_insert(worker_, key, candidate, hints(table).primary);
-    if (!result.inserted) worker_.free(candidate, table.layout().block_bytes(), MemoryPart::kRows);
-  }
+  if (candidate == nullptr) [[unlikely]] return doom(table, Code::kMemoryLimit, Cause::kMemoryLimit, key);
+  const index::InsertResult result = table.find_or_insert(worker_, key, candidate, hints(table).primary);
+  if (!result.inserted) [[unlikely]] worker_.free(candidate, table.layout().block_bytes(), MemoryPart::kRows);
   if (result.handle == index::kNoHandle) [[unlikely]] return doom(table, Code::kMemoryLimit, Cause::kMemoryLimit, key);
   Row* row = TableType::as_row(result.handle);
   if (!result.inserted) return replace_row(table, row, key, source, replace);
