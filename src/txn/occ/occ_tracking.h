@@ -19,6 +19,7 @@ template <class Sync>
 Status OccTransaction<Sync>::refuse(const TableRef& table, const ColumnsRef& columns) const {
   if (state_ == State::kFinished) return Status(Code::kFinished, "the transaction has ended");
   if (state_ == State::kDoomed) return doom_;
+  if (state_ == State::kEditing) return refuse_pending_edit(TableRef(edit_.table));
   return refuse_arguments(store_.id, table, columns);
 }
 
@@ -29,6 +30,17 @@ Status OccTransaction<Sync>::doom(detail::TableBase& table, Code code, Cause cau
   cause_table_ = &table;
   doom_ = table.error(code, cause, key);
   return doom_;
+}
+
+template <class Sync>
+template <class Operation>
+Status OccTransaction<Sync>::guarded(detail::TableBase& table, Key key, Operation&& operation) {
+  try {
+    return operation();
+  } catch (...) {
+    if (state_ == State::kActive || state_ == State::kEditing) static_cast<void>(doom(table, Code::kProcedureThrew, Cause::kException, key));
+    throw;
+  }
 }
 
 template <class Sync>
@@ -50,10 +62,11 @@ void OccTransaction<Sync>::track_node(TableType& table, const index::Witness& wi
   if (known != PointerMap::kNone) {
     // A leaf read twice at two versions: the first witness fails at validation, and that is right.
     if (nodes_[known].witness.value == witness.value) return;
-  } else {
-    node_positions_.insert(witness.version, static_cast<uint32_t>(nodes_.size()));
+    nodes_.push_back({witness, &table, key});
+    return;
   }
-  nodes_.push_back({witness, &table, key});
+  nodes_.push_back({witness, &table, key});  // first: a position that leads nowhere must not be left by an exception
+  node_positions_.insert(witness.version, static_cast<uint32_t>(nodes_.size() - 1));
 }
 
 // Its own insert is no phantom to a transaction.
