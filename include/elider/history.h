@@ -47,9 +47,11 @@ struct HistoryTransaction {
 class HistorySink {
  public:
   virtual ~HistorySink() = default;
-  // Before any operation on the table; `position` counts from 0. Called by one thread at a time.
+  // Before any operation on the table; `position` counts from 0. Called by one thread at a time, within
+  // create_table, before the table can be found; it may look into the catalog, but not create a table.
   virtual void on_table(uint32_t position, const Schema& schema) = 0;
-  // Called by all threads at once.
+  // Called by all threads at once. The transaction has ended: what this throws is dropped, and so is the
+  // record of a transaction for which the process has no memory.
   virtual void on_transaction(const HistoryTransaction& transaction) = 0;
 };
 

@@ -9,9 +9,9 @@ namespace elider {
 
 class HistorySink;
 
-// How shared nodes are guarded (docs/architecture.md). kAutomatic chooses by the processor.
+// How shared nodes are guarded (docs/architecture.md).
 enum class SyncPolicy : uint8_t {
-  kAutomatic,
+  kAutomatic,       // the first that this library has for the protocol: kOptimistic at present, on every processor
   kOptimistic,      // version latches; readers write no shared memory
   kLatched,         // one spinlock an index: the papers' baseline
   kSingleThreaded,  // no guard: one transaction at a time, from one thread at a time
@@ -47,7 +47,9 @@ struct Options {
   // miss a read and an allocation a write.
   uint32_t block_threshold_bytes = 2048;
 
-  // Threads (and open transactions) at one time, at the most. Range 1 to 4096; each costs 128 bytes.
+  // Threads (and open transactions) at one time, at the most. Range 1 to 4096. Each costs 76 bytes when the
+  // database opens; one that has been used, some 290 KB of the process's heap, which the next user takes
+  // over, and, once it writes, a chunk of the database's memory (2 MiB of it, see memory_limit_bytes).
   uint32_t workers_max = 512;
 
   // Receives every transaction's reads and writes (elider/history.h). Null: off. It costs much.

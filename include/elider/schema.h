@@ -48,7 +48,9 @@ struct SecondaryIndex {
   std::string name;
   bool unique = false;
   std::vector<std::string> columns;            // the columns that `key` reads; no others
-  std::function<uint64_t(const void* row)> key;  // pure: the same columns give the same value
+  // Pure: the same columns give the same value. What it throws goes to the caller of the operation, and the
+  // transaction can then only be rolled back (kProcedureThrew).
+  std::function<uint64_t(const void* row)> key;
 };
 
 struct Schema {

@@ -39,7 +39,9 @@ struct Statistics {
   uint64_t retired_objects = 0;     // waiting for a grace period
   uint64_t snapshot = 0;            // the global snapshot number S
   uint64_t epoch = 0;
-  uint32_t workers = 0;             // contexts in use by threads and open transactions
+  // Contexts taken, of Options::workers_max: one for each living thread that has run a transaction here,
+  // busy or not, and one more for each transaction open beside. Not the number of those that run.
+  uint32_t workers = 0;
   uint64_t longest_active_us = 0;   // age of the oldest transaction that is running
 
   uint64_t aborts_total() const {

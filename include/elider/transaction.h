@@ -11,6 +11,7 @@
 //   kInvalidArgument  table or columns of another database, or a row of the wrong size
 //   kConflict         this attempt cannot commit any more: return it, and the engine runs it again
 //   kMemoryLimit      the transaction is undone; the database goes on
+//   kProcedureThrew   a function that the caller gave (an update's change, an index's key) threw
 //   kFinished         the transaction has ended
 // After any of them but kInvalidArgument the transaction can only be rolled back.
 // Thread safety: one thread at a time uses a transaction; which one may change between calls.
@@ -82,21 +83,26 @@ class Transaction {
 
   // Reads these columns, lets change(Row&) alter them (only them), and writes them back. One lookup.
   // kNotFound: no such key. kDuplicateKey: by a unique index.
+  // What change() throws goes on to the caller; the transaction can then only be rolled back, also where
+  // the exception is caught: every further operation, and the commit, gives kProcedureThrew. change() may
+  // not use this transaction where the columns are a secondary index's: kInvalidArgument.
   template <class Row, class Change>
     requires std::is_invocable_v<Change, Row&>
   Status update(const Table<Row>& table, Key key, const Columns<Row>& columns, Change&& change) {
     void* image = nullptr;
     if (Status status = do_edit(table, key, columns, &image); !status.ok()) [[unlikely]] return status;
-    change(*static_cast<Row*>(image));
+    apply(change, *static_cast<Row*>(image), table, key);
     return do_edited(table, image);
   }
-  // The same for a row this transaction has read: no lookup at all.
+  // The same for a row this transaction has read: no lookup at all. kInvalidArgument: the view is of
+  // another transaction, another table, or a read-only transaction. A view kept from a transaction that has
+  // ended is refused where its memory still tells; it is the caller's mistake to have kept it.
   template <class Row, class Change>
     requires std::is_invocable_v<Change, Row&>
   Status update(const Table<Row>& table, const View<Row>& view, const Columns<Row>& columns, Change&& change) {
     void* image = nullptr;
     if (Status status = do_edit_view(table, view, columns, &image); !status.ok()) [[unlikely]] return status;
-    change(*static_cast<Row*>(image));
+    apply(change, *static_cast<Row*>(image), table, view.key());
     return do_edited(table, image);
   }
   // Sets these columns to those of `row` without reading them. kNotFound: no such key.
@@ -132,7 +138,8 @@ class Transaction {
   Status insert(const TableRef& table, Key key, std::span<const std::byte> row);
   Status put(const TableRef& table, Key key, std::span<const std::byte> row);
   // `image` points to a whole row's layout, filled with these columns; change only them, before the
-  // next call on this transaction, then call edited().
+  // next call on this transaction, then call edited(): without it a change of columns that a secondary
+  // index reads cannot be committed (kInvalidArgument).
   Status edit(const TableRef& table, Key key, const ColumnsRef& columns, void** image) { return do_edit(table, key, columns, image); }
   // The same for a row this transaction has read.
   Status edit(const TableRef& table, const RawView& view, const ColumnsRef& columns, void** image) { return do_edit_view(table, view, columns, image); }
@@ -162,12 +169,25 @@ class Transaction {
   virtual Status do_edit(const TableRef& table, Key key, const ColumnsRef& columns, void** image) = 0;
   virtual Status do_edit_view(const TableRef& table, const RawView& view, const ColumnsRef& columns, void** image) = 0;
   virtual Status do_edited(const TableRef& table, void* image) = 0;
+  // Instead of do_edited: the image is half changed. Nothing but a rollback is left.
+  virtual void do_edit_threw(const TableRef& table, Key key) = 0;
   virtual Status do_write(const TableRef& table, Key key, const ColumnsRef& columns, const void* row) = 0;
   virtual Status do_add(const TableRef& table, Key key, uint32_t offset, ColumnType type, const void* delta) = 0;
   virtual Status do_remove(const TableRef& table, Key key) = 0;
 
   uint32_t attempt_ = 1;
   bool read_only_ = false;
+
+ private:
+  template <class Row, class Change>
+  void apply(Change& change, Row& image, const TableRef& table, Key key) {
+    try {
+      change(image);
+    } catch (...) {
+      do_edit_threw(table, key);
+      throw;
+    }
+  }
 };
 
 }  // namespace elider

@@ -122,15 +122,9 @@ Memory::Mapping Memory::take_chunk(size_t bytes_min) {
     return rest;
   }
   if (!reserve(chunk_bytes_)) return {nullptr, 0};
-  if (static_cast<size_t>(region_end_ - region_next_) < chunk_bytes_) {
-    std::byte* region = map_region(kRegionBytes, kHugePageBytes);
-    if (region == nullptr) {
-      reserved_bytes_.fetch_sub(chunk_bytes_, std::memory_order_relaxed);
-      return {nullptr, 0};
-    }
-    regions_.push_back({region, kRegionBytes});
-    region_next_ = region;
-    region_end_ = region + kRegionBytes;
+  if (static_cast<size_t>(region_end_ - region_next_) < chunk_bytes_ && !start_region()) {
+    reserved_bytes_.fetch_sub(chunk_bytes_, std::memory_order_relaxed);
+    return {nullptr, 0};
   }
   std::byte* const chunk = region_next_;
   region_next_ += chunk_bytes_;
@@ -138,10 +132,28 @@ Memory::Mapping Memory::take_chunk(size_t bytes_min) {
   return {chunk, chunk_bytes_};
 }
 
+bool Memory::start_region() {
+  try {
+    regions_.reserve(regions_.size() + 1);  // first: a region that is on no list would never be given back
+  } catch (const std::bad_alloc&) {
+    return false;
+  }
+  std::byte* const region = map_region(kRegionBytes, kHugePageBytes);
+  if (region == nullptr) return false;
+  regions_.push_back({region, kRegionBytes});
+  region_next_ = region;
+  region_end_ = region + kRegionBytes;
+  return true;
+}
+
 void Memory::give_rest(Mapping rest) {
   if (rest.bytes == 0) return;
   std::lock_guard lock(mutex_);
-  rests_.push_back(rest);
+  try {
+    rests_.push_back(rest);
+  } catch (const std::bad_alloc&) {
+    // As in put_batch.
+  }
 }
 
 size_t Memory::round_large(size_t bytes) const {
@@ -166,7 +178,11 @@ void Memory::put_batch(unsigned size_class, detail::FreeBatch batch) {
   if (batch.count == 0) return;
   Depot& depot = depots_[size_class];
   std::lock_guard lock(depot.mutex);
-  depot.batches.push_back(batch);
+  try {
+    depot.batches.push_back(batch);
+  } catch (const std::bad_alloc&) {
+    // The process has no memory for the list: the batch is lost to reuse until the database closes.
+  }
 }
 
 detail::FreeBatch Memory::take_batch(unsigned size_class) {

@@ -94,6 +94,7 @@ class Memory {
   // Counts these bytes as taken, unless the limit forbids it.
   bool reserve(size_t bytes);
   std::byte* map_region(size_t bytes, size_t alignment);
+  bool start_region();  // the caller holds mutex_
 
   void put_batch(unsigned size_class, detail::FreeBatch batch);
   detail::FreeBatch take_batch(unsigned size_class);

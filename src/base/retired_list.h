@@ -8,6 +8,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <new>
 #include <utility>
 
 namespace elider {
@@ -33,12 +34,15 @@ class RetiredList {
   uint64_t size() const { return size_.load(std::memory_order_relaxed); }
   bool empty() const { return size() == 0; }
 
-  void push(const Retired& retired) {
+  // False: the process has no memory for a longer list, and nothing is changed.
+  bool push(const Retired& retired) {
     const uint64_t size = this->size();
-    if (size == capacity_) [[unlikely]]
-      grow();
+    if (size == capacity_) [[unlikely]] {
+      if (!grow()) return false;
+    }
     ring_[(first_ + size) & (capacity_ - 1)] = retired;
     size_.store(size + 1, std::memory_order_relaxed);
+    return true;
   }
   // The list is not empty.
   const Retired& front() const { return ring_[first_]; }
@@ -64,14 +68,16 @@ class RetiredList {
   static constexpr uint64_t kCapacityMin = 256;
   static constexpr uint64_t kCapacityKept = 16384;
 
-  void grow() {
+  bool grow() {
     const uint64_t size = this->size();
     const uint64_t capacity = capacity_ == 0 ? kCapacityMin : capacity_ * 2;
-    std::unique_ptr<Retired[]> ring(new Retired[capacity]);
+    std::unique_ptr<Retired[]> ring(new (std::nothrow) Retired[capacity]);
+    if (ring == nullptr) return false;
     for (uint64_t i = 0; i < size; ++i) ring[i] = ring_[(first_ + i) & (capacity_ - 1)];
     ring_ = std::move(ring);
     capacity_ = capacity;
     first_ = 0;
+    return true;
   }
 
   std::unique_ptr<Retired[]> ring_;

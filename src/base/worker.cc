@@ -190,7 +190,9 @@ void Workers::orphan(Worker& worker) {
     orphans_.swap(worker.retired_);
     return;
   }
-  for (; !worker.retired_.empty(); worker.retired_.pop()) orphans_.push(worker.retired_.front());
+  // Without memory for more, the rest stays with the worker: it is used again, or collected later.
+  for (; !worker.retired_.empty(); worker.retired_.pop())
+    if (!orphans_.push(worker.retired_.front())) return;
 }
 
 void Workers::orphan_idle(const Worker& except) {

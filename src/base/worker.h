@@ -59,7 +59,9 @@ class alignas(kCacheLinePairBytes) Worker {
   }
   bool inside() const { return inside_; }
 
-  // `object` is unlinked: call reclaim(worker, object, argument) after a grace period. Only inside.
+  // `object` is unlinked: call reclaim(worker, object, argument) after a grace period. Only inside. Never
+  // fails, for it is called where a commit cannot be undone any more: if the process has no memory for a
+  // longer list, the object is never reclaimed.
   void retire(Reclaim reclaim, void* object, uint64_t argument);
 
   // As Allocator's (base/memory.h). Null: the memory limit is reached.
@@ -188,7 +190,7 @@ inline void Worker::announce() {
 inline void Worker::retire(Reclaim reclaim, void* object, uint64_t argument) {
   ELIDER_DCHECK(inside_, "an object is retired inside enter() and leave()");
   countdown_ -= kObjectWeight;
-  retired_.push({reclaim, object, argument, workers_.epoch_->load(std::memory_order_acquire)});
+  static_cast<void>(retired_.push({reclaim, object, argument, workers_.epoch_->load(std::memory_order_acquire)}));
 }
 
 }  // namespace elider

@@ -16,6 +16,8 @@
 namespace elider::detail {
 
 uint64_t next_database_id();
+// What a procedure that threw is answered; what is null if it is no std::exception. Does not throw.
+Status threw(const char* what);
 // Waits before the next attempt, by the policy; false if the deadline passes, or the attempts are used up.
 bool wait_before_retry(const RunPolicy& policy, uint32_t attempt, uint64_t begin_ns, Random& random);
 
@@ -48,16 +50,22 @@ class EngineOf final : public Engine {
   Status attempts(SessionOf<Sync>& session, Txn& txn, FunctionRef<Status(Transaction&)> procedure, const RunPolicy& policy);
   template <class Txn>
   Status attempt(Txn& txn, FunctionRef<Status(Transaction&)> procedure);
+  static Status refuse_other_thread() {
+    return Status::invalid_argument("a single-threaded database has a transaction open in another thread");
+  }
   Status refuse_session() const {
-    if constexpr (!Sync::kConcurrent) return Status::invalid_argument("a single-threaded database has a transaction open in another thread");
     return Status(Code::kMemoryLimit, "more transactions are open than Options::workers_max allows (" + std::to_string(store_.options.workers_max) + ")");
   }
 
   // -- engine_inside.h
-  Status verify_table(TableType& table, SessionOf<Sync>& session);
+  Status verify_tables();
+  Status verify_table(TableType& table);
+  std::string verify_row(TableType& table, Key key, index::Handle handle, std::byte* image);
+  std::string verify_entry(TableType& table, uint32_t i, const index::SecondaryKey& entry, index::Handle handle, std::byte* image);
 
   const SyncPolicy sync_;
   Memory memory_;
+  std::mutex creation_mutex_;                // one create_table at a time; before catalog_mutex_
   mutable std::shared_mutex catalog_mutex_;  // guards tables_
   std::vector<std::unique_ptr<TableType>> tables_;
   txn::Store store_;
@@ -81,7 +89,7 @@ template <class Sync>
 Status EngineOf<Sync>::run(FunctionRef<Status(Transaction&)> procedure, const RunPolicy& policy, bool read_only) {
   if (policy.procedure_id >= txn::kProceduresMax) [[unlikely]]
     return Status::invalid_argument("RunPolicy::procedure_id is " + std::to_string(policy.procedure_id) + ", which procedure_id() never gave");
-  if (!pool_->may_begin()) [[unlikely]] return refuse_session();
+  if (!pool_->may_begin()) [[unlikely]] return refuse_other_thread();
   SessionOf<Sync>* session = session_of_thread();
   if (session == nullptr) [[unlikely]] {
     pool_->finished();
@@ -121,19 +129,19 @@ Status EngineOf<Sync>::attempt(Txn& txn, FunctionRef<Status(Transaction&)> proce
     status = procedure(txn);
     if (status.ok()) [[likely]] return txn.commit();
   } catch (const std::exception& error) {
-    status = Status(Code::kProcedureThrew, std::string("the procedure threw: ") + error.what());
+    status = threw(error.what());
     cause = Cause::kException;
   } catch (...) {
-    status = Status(Code::kProcedureThrew, "the procedure threw what is no std::exception");
+    status = threw(nullptr);
     cause = Cause::kException;
   }
+  // A function of the caller's that threw has doomed it, and the procedure's own answer says more.
+  Status why = txn.doom();
+  if (why.ok() || why.code() == Code::kProcedureThrew) why = txn.reads_hold();
   // What it made of rows that never stood together means nothing: run it again.
-  if (!txn.doom().ok()) {
-    status = txn.doom();
-    cause = status.cause();
-  } else if (!txn.reads_hold()) {
-    status = Status(Code::kConflict, Cause::kReadChanged);
-    cause = Cause::kReadChanged;
+  if (!why.ok()) {
+    cause = why.cause();
+    status = std::move(why);
   }
   txn.rollback(cause);
   return status;
@@ -141,7 +149,7 @@ Status EngineOf<Sync>::attempt(Txn& txn, FunctionRef<Status(Transaction&)> proce
 
 template <class Sync>
 Status EngineOf<Sync>::begin(bool read_only, Session** lent, Transaction** txn) {
-  if (!pool_->may_begin()) return refuse_session();
+  if (!pool_->may_begin()) return refuse_other_thread();
   SessionOf<Sync>* session = pool_->take();
   if (session == nullptr) {
     pool_->finished();
@@ -162,19 +170,22 @@ Status EngineOf<Sync>::begin(bool read_only, Session** lent, Transaction** txn) 
 template <class Sync>
 Result<TableRef> EngineOf<Sync>::create_table(const Schema& schema) {
   if (Status status = storage::check_schema(schema); !status.ok()) return status;
-  std::unique_lock lock(catalog_mutex_);
-  for (const auto& table : tables_) {
-    if (table->schema().name != schema.name) continue;
-    const std::string what = storage::difference(table->schema(), schema);
-    if (what.empty()) return TableRef(table.get());
+  std::lock_guard one_at_a_time(creation_mutex_);
+  if (TableBase* there = find_table(schema.name)) {
+    const std::string what = storage::difference(there->schema(), schema);
+    if (what.empty()) return TableRef(there);
     return Status(Code::kSchemaMismatch, "table '" + schema.name + "' is there with another schema: " + what);
   }
+  // Without catalog_mutex_: nobody else adds tables.
   if (tables_.size() >= txn::kTablesMax)
     return Status::invalid_argument("table '" + schema.name + "': there are " + std::to_string(txn::kTablesMax) + " tables already");
-  tables_.push_back(std::make_unique<TableType>(schema, static_cast<uint32_t>(tables_.size()), store_.id, store_.options.block_threshold_bytes));
-  TableType& made = *tables_.back();
-  if (store_.options.history != nullptr) store_.options.history->on_table(made.id(), made.schema());
-  return TableRef(&made);
+  auto made = std::make_unique<TableType>(schema, static_cast<uint32_t>(tables_.size()), store_.id, store_.options.block_threshold_bytes);
+  // Before anybody can find the table, so that the history names it first; and without the catalog's lock,
+  // for the sink is the caller's code.
+  if (store_.options.history != nullptr) store_.options.history->on_table(made->id(), made->schema());
+  std::unique_lock lock(catalog_mutex_);
+  tables_.push_back(std::move(made));
+  return TableRef(tables_.back().get());
 }
 
 template <class Sync>

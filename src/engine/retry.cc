@@ -1,5 +1,7 @@
 #include <atomic>
 #include <chrono>
+#include <new>
+#include <string>
 #include <thread>
 
 #include "base/clock.h"
@@ -11,6 +13,15 @@ namespace elider::detail {
 uint64_t next_database_id() {
   static std::atomic<uint64_t> next{1};
   return next.fetch_add(1);
+}
+
+Status threw(const char* what) {
+  try {
+    if (what == nullptr) return Status(Code::kProcedureThrew, "the procedure threw what is no std::exception");
+    return Status(Code::kProcedureThrew, std::string("the procedure threw: ") + what);
+  } catch (const std::bad_alloc&) {
+    return Status(Code::kProcedureThrew, Cause::kException);  // no memory for words
+  }
 }
 
 bool wait_before_retry(const RunPolicy& policy, uint32_t attempt, uint64_t begin_ns, Random& random) {
@@ -31,7 +42,7 @@ bool wait_before_retry(const RunPolicy& policy, uint32_t attempt, uint64_t begin
       while (now_ns() < until) spin.wait();
     }
   }
-  return policy.deadline_us == 0 || now_ns() - begin_ns < policy.deadline_us * 1000;
+  return policy.deadline_us == 0 || (now_ns() - begin_ns) / 1000 < policy.deadline_us;  // a product could overflow
 }
 
 }  // namespace elider::detail

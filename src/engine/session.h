@@ -84,6 +84,7 @@ class SessionPool final : public SessionPoolBase {
     Worker* worker = store_.workers.acquire();
     if (worker == nullptr) return nullptr;
     all_.push_back(std::make_unique<SessionOf<Sync>>(*this, store_, *worker));
+    free_.reserve(all_.capacity());  // so that give_back cannot fail
     ++in_use_;
     return all_.back().get();
   }

@@ -40,10 +40,10 @@ class Snapshots {
   uint64_t begin_reading(uint32_t worker) {
     slots_[worker].value.store(kStarting);
     ELIDER_TEST_POINT("readonly.starting");
-    const uint64_t rs = current_.fetch_add(1);
+    const uint64_t rs = current_.fetch_add(1) + (ELIDER_MUTANT(kLateSnapshotRead) ? 1 : 0);
     ELIDER_TEST_POINT("readonly.before_publish");
     slots_[worker].value.store(rs, std::memory_order_release);  // release: a commit that sees rs too late sees "starting", which keeps more
-    return ELIDER_MUTANT(kLateSnapshotRead) ? rs + 1 : rs;
+    return rs;
   }
   void end_reading(uint32_t worker) { slots_[worker].value.store(kIdle, std::memory_order_release); }  // release: its reads come before
 

@@ -5,7 +5,7 @@
 #include <array>
 #include <atomic>
 #include <cstdint>
-#include <memory>
+#include <new>
 
 #include "elider/status.h"
 
@@ -39,13 +39,20 @@ class CounterArray {
   }
   Entry& operator[](uint32_t i) {
     Entry* entry = entries_[i].load(std::memory_order_relaxed);  // relaxed: the owner's own store
-    if (entry == nullptr) [[unlikely]] entries_[i].store(entry = new Entry, std::memory_order_release);
-    return *entry;
+    return entry != nullptr ? *entry : make(i);
   }
   const Entry* find(uint32_t i) const { return entries_[i].load(std::memory_order_acquire); }
 
  private:
+  // Called in the middle of a commit too, so it cannot fail: without memory, what is counted is lost.
+  [[gnu::noinline]] Entry& make(uint32_t i) {
+    auto* entry = new (std::nothrow) Entry;
+    if (entry == nullptr) return lost_;
+    entries_[i].store(entry, std::memory_order_release);
+    return *entry;
+  }
   std::array<std::atomic<Entry*>, kMax> entries_{};
+  Entry lost_;
 };
 
 inline constexpr uint32_t kProceduresMax = 257;  // 0 is "no name"

@@ -20,10 +20,16 @@
 #pragma once
 
 #include <algorithm>
+#include <memory>
+#include <new>
 
 #include "txn/table.h"
 
 namespace elider::txn {
+
+// Both are called when a commit cannot be undone any more, so neither fails. Where the process has no
+// memory for a task, a row block stays in its indexes, absent, until its key is used again; an entry that
+// cannot be listed stays, and with it, from then on, all row blocks of its table.
 
 // The row block is absent with this word in group 0: unlink it after a grace period.
 template <class Sync>
@@ -98,21 +104,41 @@ void free_row(Worker& worker, void* object, uint64_t table_address) {
   else worker.retire(free_row_now<Sync>, object, table_address);
 }
 
+// The row's values in secondary indexes `first` to `last`, while the caller holds its locks. False: a key
+// function threw, or there is no memory; whoever asked leaves things as they are.
 template <class Sync>
-void remove_entries(Worker& worker, Table<Sync>& table, Row* row, Key key) {
+bool values_locked(Table<Sync>& table, Row* row, uint32_t first, uint32_t last, uint64_t* values) {
   const Layout& layout = table.layout();
-  const index::Handle handle = reinterpret_cast<index::Handle>(row);
-  if (row->cell(layout, 0).snapshot() != 0) {  // some commit has filled it
+  try {
     auto image = std::make_unique<std::byte[]>(layout.row_bytes());
-    for (uint32_t i = 0; i < table.secondary_count(); ++i) {
+    for (uint32_t i = first; i <= last; ++i) {
       copy_locked(layout, row, layout.index_columns(i), image.get());
-      table.secondary(i).remove(worker, {table.index_value(i, image.get()), key}, handle);
+      values[i] = table.index_value(i, image.get());
     }
+    return true;
+  } catch (...) {
+    return false;
   }
+}
+
+// Marks the locked row removed, whose group 0 had `word_before`, and takes all its entries out. False: it
+// must stay as it is.
+template <class Sync>
+bool remove_entries(Worker& worker, Table<Sync>& table, Row* row, Key key, uint64_t word_before) {
+  const index::Handle handle = reinterpret_cast<index::Handle>(row);
+  const bool filled = row->cell(table.layout(), 0).snapshot() != 0;  // by some commit
+  uint64_t values[kSecondaryIndexesMax];
+  if (filled && !values_locked(table, row, 0, table.secondary_count() - 1, values)) return false;
   std::lock_guard lock(table.stale().mutex);
+  if (table.stale().unlisted) return false;
+  // Before the stale entries are taken: whoever makes one after that sees it (retire_entry).
+  row->cell(table.layout(), 0).set_word(word_before | word::kLocked | word::kRemoved);
+  if (filled)
+    for (uint32_t i = 0; i < table.secondary_count(); ++i) table.secondary(i).remove(worker, {values[i], key}, handle);
   auto pending = table.stale().by_row.extract(row);
-  if (pending.empty()) return;
+  if (pending.empty()) return true;
   for (const StaleEntry& entry : pending.mapped()) table.secondary(entry.index).remove(worker, {entry.value, key}, handle);
+  return true;
 }
 
 // The row leaves its indexes, if it still is absent with this word; the caller knows that its memory has
@@ -130,9 +156,12 @@ bool try_unlink_row(Worker& worker, Table<Sync>& table, Row* row, Key key, uint6
   uint64_t sequence_max = 0;
   for (uint32_t g = 0; g < layout.group_count(); ++g) sequence_max = std::max(sequence_max, word::sequence(words[g]));
   table.raise_sequence_floor(sequence_max + 1);  // before a new block of this key can come
-  // Before the stale entries are taken: whoever makes one after that sees it (retire_entry).
-  row->cell(layout, 0).set_word(words[0] | word::kLocked | word::kRemoved);
-  if (table.secondary_count() != 0) remove_entries(worker, table, row, key);
+  if (table.secondary_count() == 0) {
+    row->cell(layout, 0).set_word(words[0] | word::kLocked | word::kRemoved);
+  } else if (!remove_entries(worker, table, row, key, words[0])) {
+    unlock_row(layout, row, words);  // absent, until its key is used again
+    return true;
+  }
   table.remove(worker, key, row);
   ELIDER_TEST_POINT("gc.after_unlink");
   for (uint32_t g = 0; g < layout.group_count(); ++g) row->cell(layout, g).unlock(word::next(words[g], true) | word::kRemoved);
@@ -175,10 +204,14 @@ void unlink_entry(Worker& worker, void* object, uint64_t) {
   }
   bool matches = false;
   if (row->cell(layout, 0).snapshot() != 0) {  // an absent row's last entry is its unlinking's
-    auto image = std::make_unique<std::byte[]>(layout.row_bytes());
-    copy_locked(layout, row, layout.index_columns(entry.index), image.get());
-    matches = table->index_value(entry.index, image.get()) == entry.value;
+    uint64_t values[kSecondaryIndexesMax];
+    if (!values_locked(*table, row, entry.index, entry.index, values)) {
+      unlock_row(layout, row, words);
+      return;  // still on its list, so that it goes with its row
+    }
+    matches = values[entry.index] == entry.value;
   }
+  if (!matches) ELIDER_TEST_POINT("gc.before_entry_removal");
   if (!matches) table->secondary(entry.index).remove(worker, {entry.value, key}, reinterpret_cast<index::Handle>(row));
   unlock_row(layout, row, words);
   list.erase(at);
@@ -189,7 +222,8 @@ void unlink_entry(Worker& worker, void* object, uint64_t) {
 
 template <class Sync>
 void retire_row(Worker& worker, Table<Sync>& table, Row* row, Key key, uint64_t absent_word) {
-  worker.retire(reclaim::unlink_row<Sync>, new reclaim::UnlinkTask<Sync>{&table, row, key, absent_word}, 0);
+  auto* task = new (std::nothrow) reclaim::UnlinkTask<Sync>{&table, row, key, absent_word};
+  if (task != nullptr) worker.retire(reclaim::unlink_row<Sync>, task, 0);
 }
 
 template <class Sync>
@@ -205,11 +239,17 @@ void retire_entry(Worker& worker, Table<Sync>& table, Row* row, Key key, uint32_
     table.secondary(index).remove(worker, {value, key}, reinterpret_cast<index::Handle>(row));
     return;
   }
-  auto& list = table.stale().by_row[row];
-  std::erase_if(list, [&](const StaleEntry& e) { return e.index == index && e.value == value; });
   const StaleEntry entry{index, value, ++table.stale().next_ticket};
-  list.push_back(entry);
-  worker.retire(reclaim::unlink_entry<Sync>, new reclaim::EntryTask<Sync>{&table, row, key, entry}, 0);
+  try {
+    auto task = std::make_unique<reclaim::EntryTask<Sync>>(&table, row, key, entry);
+    auto& list = table.stale().by_row[row];
+    list.reserve(list.size() + 1);
+    std::erase_if(list, [&](const StaleEntry& e) { return e.index == index && e.value == value; });
+    list.push_back(entry);
+    worker.retire(reclaim::unlink_entry<Sync>, task.release(), 0);
+  } catch (const std::bad_alloc&) {
+    table.stale().unlisted = true;  // the entry stays, so its row must
+  }
 }
 
 }  // namespace elider::txn

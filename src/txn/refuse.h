@@ -18,6 +18,13 @@ inline Status refuse_arguments(uint64_t database_id, const TableRef& table, cons
   return Status::invalid_argument("the columns asked for are those of another table than " + named.substr(6));
 }
 
+inline Status refuse_pending_edit(const TableRef& table) {
+  return Status::invalid_argument("an edit of table '" + table.schema().name + "' has begun, of columns that a secondary index reads: edited() must come first");
+}
+inline Status refuse_view(const TableRef& table) {
+  return Status::invalid_argument("update: the view is of no row of table '" + table.schema().name + "' that this transaction has read");
+}
+
 inline Status refuse_scan_of_hashed(const TableRef& table) {
   return Status(Code::kUnsupported, "table '" + table.schema().name + "' is hashed: it has no order to scan in");
 }

@@ -48,7 +48,7 @@ class SnapshotTransaction final : public Transaction {
     counters_.procedures[procedure_].aborts[static_cast<size_t>(cause)].add(1);
     end(false, cause);
   }
-  bool reads_hold() const { return true; }
+  Status reads_hold() const { return {}; }
   Status doom() const { return {}; }
   bool active() const { return active_; }
 
@@ -141,6 +141,7 @@ class SnapshotTransaction final : public Transaction {
   Status do_edit(const TableRef& table, Key, const ColumnsRef&, void**) override { return refuse_write(table); }
   Status do_edit_view(const TableRef& table, const RawView&, const ColumnsRef&, void**) override { return refuse_write(table); }
   Status do_edited(const TableRef& table, void*) override { return refuse_write(table); }
+  void do_edit_threw(const TableRef&, Key) override {}  // no edit ever begins
   Status do_write(const TableRef& table, Key, const ColumnsRef&, const void*) override { return refuse_write(table); }
   Status do_add(const TableRef& table, Key, uint32_t, ColumnType, const void*) override { return refuse_write(table); }
   Status do_remove(const TableRef& table, Key) override { return refuse_write(table); }
@@ -219,7 +220,9 @@ class SnapshotTransaction final : public Transaction {
     store_.snapshots.end_reading(worker_.id());
     active_ = false;
     arena_.clear();
-    if (!recording()) [[likely]] return;
+    if (recording()) [[unlikely]] record_end(committed, cause);
+  }
+  void record_end(bool committed, Cause cause) {
     HistoryTransaction history;
     history.session = worker_.id();
     history.begin_ns = begin_ns_;
@@ -229,10 +232,13 @@ class SnapshotTransaction final : public Transaction {
     history.cause = cause;
     history.snapshot = snapshot_;
     history.attempt = attempt_;
-    history.procedure = store_.procedures.name(procedure_);
     history.operations = std::move(operations_);
     operations_.clear();
-    store_.options.history->on_transaction(history);
+    try {  // the transaction has ended: nothing that fails here may say otherwise
+      history.procedure = store_.procedures.name(procedure_);
+      store_.options.history->on_transaction(history);
+    } catch (...) {
+    }
   }
 
   Store& store_;

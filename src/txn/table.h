@@ -36,6 +36,8 @@ struct StaleEntries {
   std::mutex mutex;  // rank: after no cell lock but those taken by try; before index latches
   uint64_t next_ticket = 0;
   std::unordered_map<Row*, std::vector<StaleEntry>> by_row;
+  // An entry could not be listed, for the process has no memory: no row of the table is unlinked any more.
+  bool unlisted = false;
 };
 
 template <class Sync>

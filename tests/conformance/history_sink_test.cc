@@ -2,7 +2,10 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <chrono>
+#include <future>
 #include <mutex>
+#include <stdexcept>
 #include <string>
 #include <vector>
 
@@ -156,6 +159,48 @@ TEST_P(HistorySinkTest, ProceduresAndAttemptsAreTold) {
   EXPECT_TRUE(last().committed);
   EXPECT_EQ(last().attempt, 2u);
   EXPECT_EQ(last().procedure, "contended");
+}
+
+// The sink is the caller's code: it is called under no lock of the catalog.
+class CuriousSink : public HistorySink {
+ public:
+  void on_table(uint32_t, const Schema& schema) override {
+    if (database == nullptr) return;
+    looked = std::async(std::launch::async, [this, name = schema.name] { return database->table(name).status(); });
+    answered = looked.wait_for(std::chrono::seconds(20)) == std::future_status::ready;
+  }
+  void on_transaction(const HistoryTransaction&) override {
+    if (angry) throw std::runtime_error("no more");
+  }
+  Database* database = nullptr;
+  std::future<Status> looked;
+  bool answered = false;
+  bool angry = false;
+};
+
+TEST(CuriousSinkTest, TheCatalogCanBeAskedWhileATableIsMade) {
+  CuriousSink sink;
+  Options options;
+  options.history = &sink;
+  Database database = open_database({}, options);
+  sink.database = &database;
+  EXPECT_OK(database.create_table(account_schema(KeyIndex::kOrdered)));
+  EXPECT_TRUE(sink.answered);
+  EXPECT_CODE(Code::kNotFound, sink.looked.get());  // nobody finds it before the history has been told
+  EXPECT_OK(database.table<Account>("accounts"));
+}
+
+TEST(CuriousSinkTest, WhatTheSinkThrowsDoesNotChangeTheOutcome) {
+  CuriousSink sink;
+  Options options;
+  options.history = &sink;
+  Database database = open_database({}, options);
+  const Table<Account> accounts = *database.create_table(account_schema(KeyIndex::kOrdered));
+  sink.angry = true;
+  transact(database, [&](Transaction& txn) { ASSERT_OK(txn.insert(accounts, 1, Account{1, 2, 3, 4})); });
+  read(database, [&](Transaction& txn) { ASSERT_OK(txn.get(accounts, 1)); });
+  EXPECT_CODE(Code::kRolledBack, database.run([](Transaction&) { return Status::rollback(); }));
+  EXPECT_OK(database.verify());
 }
 
 }  // namespace

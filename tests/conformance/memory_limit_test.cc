@@ -120,7 +120,7 @@ TEST_P(MemoryLimitTest, SpaceOfRemovedRowsIsUsableAgain) {
     end += refilled;
     expect_rows(first, end - first);
   }
-  // A round may find no room for an index node, which is larger than the rows that went (docs/limits.md);
+  // A round may find no room for an index node where smaller objects went (docs/limits.md);
   // over all rounds the space comes back.
   EXPECT_GE(refilled_total, count);
 }
@@ -134,6 +134,17 @@ TEST_P(MemoryLimitTest, AnEmptiedDatabaseHoldsAsMuchAsANewOne) {
   EXPECT_EQ(emptied.retired_objects, 0u);
   EXPECT_LT(emptied.memory.rows, kLimitBytes / 50);
   EXPECT_GE(fill(0, &refusal), count * 9 / 10);
+}
+
+// Whatever needs no new row goes on in a full database: a duplicate is told, an absent block is used again.
+TEST_P(MemoryLimitTest, AnInsertThatFindsMemorySucceeds) {
+  Status refusal;
+  ASSERT_GT(fill(0, &refusal), 100u);
+  EXPECT_CODE(Code::kDuplicateKey, db_.run([&](Transaction& txn) { return txn.insert(parcels_, 5, parcel(5)); }));
+  // The block of a removed row is free after a grace period.
+  ASSERT_OK(db_.run([&](Transaction& txn) { return txn.remove(parcels_, 5); }));
+  db_.collect_garbage();
+  EXPECT_OK(db_.run([&](Transaction& txn) { return txn.insert(parcels_, 5, parcel(5)); }));
 }
 
 }  // namespace

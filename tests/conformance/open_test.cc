@@ -2,7 +2,9 @@
 #include <gtest/gtest.h>
 
 #include <string>
+#include <thread>
 #include <utility>
+#include <vector>
 
 #include "elider/elider.h"
 #include "tests/support/database_test.h"
@@ -123,6 +125,24 @@ TEST(OpenTest, MoreOpenTransactionsThanWorkersAreRefused) {
   EXPECT_GE(open.size(), 2u);  // the thread itself may count as one
   open.pop_back();
   EXPECT_OK(database->begin());
+}
+
+// A single-threaded database says which of the two it is: another thread, or too many transactions.
+TEST(OpenTest, ASingleThreadedDatabaseNamesTheCauseOfARefusal) {
+  Options options;
+  options.sync = SyncPolicy::kSingleThreaded;
+  options.workers_max = 2;
+  auto database = Database::open(options);
+  ASSERT_OK(database);
+  std::vector<ActiveTransaction> open;
+  Status refusal;
+  for (int i = 0; i < 3 && refusal.ok(); ++i) {
+    auto txn = database->begin();
+    if (txn.ok()) open.push_back(std::move(txn).value());
+    else refusal = txn.status();
+  }
+  EXPECT_REFUSED(Code::kMemoryLimit, "workers_max", refusal);
+  std::thread([&] { EXPECT_REFUSED(Code::kInvalidArgument, "another thread", database->begin()); }).join();
 }
 
 }  // namespace

@@ -193,5 +193,64 @@ TEST_P(RunTest, AProcedureMayRunAnotherTransaction) {
   EXPECT_EQ(row(accounts_, 2).balance, 200);
 }
 
+// A deadline in nanoseconds would not fit 64 bits: it must not become a short one.
+TEST_P(RunTest, AHugeDeadlineNeverPasses) {
+  for (uint64_t deadline_us : {~uint64_t{0} / 1000 + 1, ~uint64_t{0} / 1000 * 3, ~uint64_t{0}}) {
+    RunPolicy policy;
+    policy.deadline_us = deadline_us;
+    int runs = 0;
+    EXPECT_OK(db_.run([&](Transaction& txn) -> Status { return copy(txn, ++runs <= 3); }, policy));
+    EXPECT_EQ(runs, 4);
+  }
+}
+
+// What a failed attempt has read does not hold: its status names what changed, as a commit's would.
+class DiscardedAttemptTest : public RunTest {
+ protected:
+  // Runs `reads`, lets another transaction do `change`, and fails. One attempt: its conflict is reported.
+  template <class Reads, class Change>
+  void expect_conflict(Cause cause, Key key, Reads&& reads, Change&& change) {
+    const Status status = db_.run(
+        [&](Transaction& txn) -> Status {
+          reads(txn);
+          ActiveTransaction other = begin(db_);
+          change(*other);
+          EXPECT_OK(other.commit());
+          return Status::invalid_argument("seen in an inconsistent attempt");
+        },
+        RunPolicy{.attempts_max = 1});
+    EXPECT_REFUSED(Code::kDeadline, std::string(name_of(cause)), status);
+    EXPECT_REFUSED(Code::kDeadline, "table 'accounts', key " + std::to_string(key), status);
+    const Statistics statistics = db_.statistics();
+    EXPECT_EQ(statistics.aborts[static_cast<size_t>(cause)], 1u);
+    EXPECT_EQ(statistics.tables[0].aborts[static_cast<size_t>(cause)], 1u);
+  }
+  static void change(Transaction& txn, const Table<Account>& accounts, Key key) {
+    EXPECT_OK(txn.update(accounts, key, {}, [](Account& a) { ++a.balance; }));
+  }
+};
+ELIDER_ON_CONCURRENT(DiscardedAttemptTest);
+
+TEST_P(DiscardedAttemptTest, AReadRowThatChangedIsNamed) {
+  expect_conflict(
+      Cause::kReadChanged, 2,
+      [&](Transaction& txn) {
+        EXPECT_OK(txn.get(accounts_, 1));
+        EXPECT_OK(txn.get(accounts_, 2));
+      },
+      [&](Transaction& other) { change(other, accounts_, 2); });
+}
+
+TEST_P(DiscardedAttemptTest, ARowThatAnUpdateReadAndThatChangedIsNamed) {
+  expect_conflict(
+      Cause::kWriteChanged, 2, [&](Transaction& txn) { change(txn, accounts_, 2); }, [&](Transaction& other) { change(other, accounts_, 2); });
+}
+
+TEST_P(DiscardedAttemptTest, AnAbsentKeyThatCameIsNamed) {
+  expect_conflict(
+      Cause::kPhantom, 3, [&](Transaction& txn) { EXPECT_CODE(Code::kNotFound, txn.get(accounts_, 3)); },
+      [&](Transaction& other) { EXPECT_OK(other.insert(accounts_, 3, Account{})); });
+}
+
 }  // namespace
 }  // namespace elider::test

@@ -351,5 +351,50 @@ TEST_P(SecondaryIndexTest, AnUnknownIndexIsRefused) {
   });
 }
 
+// The indexed column stands in a commit group of its own: removing and inserting the row in one transaction
+// moves its entry all the same, and so does doing it in two, with the block reclaimed between or not.
+TEST_P(SecondaryIndexTest, AnIndexedColumnInAGroupOfItsOwnFollowsRemoveAndInsert) {
+  const Table<Account> table = create(indexed_account_schema(GetParam().key_index, "grouped").group({"branch"}).group({"owner"}));
+  const Index<Account> index = *db_.index(table, "by_branch");
+  insert(table, 1, Account{100, 0, 10, 0});
+  const auto expect_branch = [&](uint32_t branch) {
+    read(db_, [&](Transaction& txn) {
+      ByBranch found;
+      EXPECT_OK(txn.scan(index, {}, {}, [&](Key key, const View<Account>& view) {
+        found.emplace_back(view->branch, key);
+        return true;
+      }));
+      EXPECT_EQ(found, (ByBranch{{branch, 1}}));
+    });
+    EXPECT_OK(db_.verify());
+  };
+  for (uint32_t branch = 11; branch < 30; ++branch) {
+    const Account next{100, 0, branch, 0};
+    switch (branch % 4) {
+      case 0:
+        transact(db_, [&](Transaction& txn) {
+          ASSERT_OK(txn.remove(table, 1));
+          ASSERT_OK(txn.insert(table, 1, next));
+        });
+        break;
+      case 1:
+        transact(db_, [&](Transaction& txn) {
+          ASSERT_OK(txn.update(table, 1, table.columns(&Account::balance), [](Account& a) { ++a.balance; }));
+          ASSERT_OK(txn.remove(table, 1));
+          ASSERT_OK(txn.put(table, 1, Account{101, 0, 5, 0}));
+          ASSERT_OK(txn.write(table, 1, table.columns(&Account::branch), next));
+        });
+        break;
+      default:
+        transact(db_, [&](Transaction& txn) { ASSERT_OK(txn.remove(table, 1)); });
+        if (branch % 4 == 2) db_.collect_garbage();
+        insert(table, 1, next);
+    }
+    expect_branch(branch);
+    if (branch % 3 == 0) db_.collect_garbage();
+    expect_branch(branch);
+  }
+}
+
 }  // namespace
 }  // namespace elider::test

@@ -2,6 +2,8 @@
 // of the first one's commit. Exactly one of them may commit; no step leaves a gap.
 #include <gtest/gtest.h>
 
+#include <array>
+#include <atomic>
 #include <functional>
 #include <optional>
 #include <string>
@@ -181,6 +183,45 @@ TEST_P(CommitRaceTest, AnInsertOfAKeyReadAsAbsentIsBeforeOrAfterTheWholeReader) 
     EXPECT_OK(outcomes.second);
     EXPECT_EQ(outcomes.first.ok(), i >= kValidated) << outcomes.first.message();
   }
+}
+
+// Two transactions take one unique value for different keys, and run again at once when they lose: each
+// makes entries in the other's range. One of them must get through at every moment, without luck.
+TEST_P(CommitRaceTest, ARetryForAUniqueValueDoesNotAbortTheOther) {
+  const auto take = [&](Transaction& txn, Key key) { return txn.insert(accounts_, key, Account{777, 0, 1, 0}); };
+  ActiveTransaction first = begin(db_), second = begin(db_);
+  ASSERT_OK(take(*first, 15));
+  ASSERT_OK(take(*second, 25));
+  EXPECT_CODE(Code::kConflict, first.commit());  // the second one's entry came after it had looked
+  for (int retry = 0; retry < 5; ++retry) {
+    ActiveTransaction again = begin(db_);
+    ASSERT_OK(take(*again, 15));
+  }
+  ActiveTransaction last = begin(db_);
+  ASSERT_OK(take(*last, 15));
+  EXPECT_OK(second.commit());
+  EXPECT_CODE(Code::kConflict, last.commit());
+}
+
+TEST_P(CommitRaceTest, ThreadsThatFightForUniqueValuesMakeProgress) {
+  constexpr uint64_t kRounds = 300;
+  std::array<std::atomic<uint64_t>, 2> won{}, attempts{};
+  const auto fight = [&](size_t self) {
+    for (uint64_t value = 1000; value < 1000 + kRounds; ++value) {
+      const Status status = db_.run([&](Transaction& txn) -> Status {
+        ++attempts[self];
+        return txn.insert(accounts_, value * 10 + self, Account{value, 0, 1, 0});
+      });
+      if (status.ok()) ++won[self];
+      else EXPECT_CODE(Code::kDuplicateKey, status);
+    }
+  };
+  {
+    Background other([&] { fight(1); });
+    fight(0);
+  }
+  EXPECT_EQ(won[0] + won[1], kRounds);
+  EXPECT_LT(attempts[0] + attempts[1], kRounds * 2 * 20) << "they abort each other again and again";
 }
 
 }  // namespace

@@ -2,8 +2,11 @@
 // leaves and buckets that split while they are read.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <atomic>
+#include <functional>
 #include <optional>
+#include <string>
 #include <thread>
 #include <vector>
 
@@ -367,6 +370,102 @@ TEST_P(RecordRaceTest, ReadersMeetABucketThatIsAboutToMigrate) {
   });
   began.wait(false);
   migrate.go();
+}
+
+// A transaction finds an outdated entry of the very value that it gives the row, and relies on it; the
+// entry is taken out before the commit, which must put it in again. As above the entry is made older until
+// that can happen.
+TEST_P(RecordRaceTest, AnEntryFoundAndThenTakenOutIsThereAfterTheCommit) {
+  const auto collect = [&] {
+    Background([&] {
+      for (int i = 0; i < 10; ++i) db_.collect_garbage();
+    }).join();
+  };
+  const auto set_branch = [&](Transaction& txn, uint32_t branch) {
+    return txn.update(accounts_, 1, accounts_.columns(&Account::branch), [&](Account& a) { a.branch = branch; });
+  };
+  bool met = false;
+  for (int age = 1; age <= 6; ++age) {
+    SCOPED_TRACE("age " + std::to_string(age));
+    TestPoints::clear();
+    TestPoints::on("gc.before_entry_removal", [] {});
+    transact(db_, [&](Transaction& txn) { ASSERT_OK(set_branch(txn, 70)); });
+    collect();
+    ActiveTransaction holder = begin_read_only(db_);
+    transact(db_, [&](Transaction& txn) { ASSERT_OK(set_branch(txn, 71)); });  // the entry of 70 is outdated now
+    for (int epoch = 1; epoch < age; ++epoch) {
+      collect();
+      ActiveTransaction next = begin_read_only(db_);
+      holder = std::move(next);
+    }
+    collect();
+    const uint64_t removed_before = TestPoints::reached("gc.before_entry_removal");
+    TestStop locking("occ.commit.before_lock");
+    Background back([&] { EXPECT_OK(db_.run([&](Transaction& txn) { return set_branch(txn, 70); })); });
+    locking.wait_until_reached();  // it has found the entry, or put another one in
+    holder.rollback();
+    collect();
+    met |= TestPoints::reached("gc.before_entry_removal") > removed_before;
+    locking.go();
+    back.join();
+    collect();
+    EXPECT_OK(db_.verify());
+    read(db_, [&](Transaction& txn) {
+      int rows = 0;
+      ASSERT_OK(txn.scan(by_branch_, {70, 70}, {}, [&](Key, const View<Account>&) { return ++rows > 0; }));
+      EXPECT_EQ(rows, 1);
+    });
+  }
+  EXPECT_TRUE(met) << "the race did not come about";
+}
+
+// The scan has read a leaf; the next one's rows, removed before, are unlinked then and the leaf with them, so
+// that a neighbour takes over its range: that may be the leaf the scan has just read. No row comes twice.
+TEST_P(RecordRaceTest, AScanVisitsNoRowTwiceWhenANeighbourLeafIsUnlinked) {
+  if (!GetParam().ordered()) return;  // scans are of ordered tables
+  constexpr Key kRows = 300, kGapFirst = 121, kGapLast = 180;  // whole leaves: ascending insertions fill 15 entries each
+  const auto collect = [&] {
+    Background([&] {
+      for (int i = 0; i < 10; ++i) db_.collect_garbage();
+    }).join();
+  };
+  bool met = false;
+  for (bool reverse : {false, true})
+    for (int age = 1; age <= 6; ++age) {
+      SCOPED_TRACE((reverse ? "reverse, age " : "forward, age ") + std::to_string(age));
+      const Table<Account> table = create(account_schema(GetParam().key_index, (reverse ? "r" : "f") + std::to_string(age)));
+      transact(db_, [&](Transaction& txn) {
+        for (Key key = 1; key <= kRows; ++key) ASSERT_OK(txn.insert(table, key, account(key)));
+      });
+      TestPoints::clear();
+      TestPoints::on("gc.after_unlink", [] {});
+      ActiveTransaction holder = begin_read_only(db_);
+      transact(db_, [&](Transaction& txn) {
+        for (Key key = kGapFirst; key <= kGapLast; ++key) ASSERT_OK(txn.remove(table, key));
+      });
+      for (int epoch = 1; epoch < age; ++epoch) {
+        collect();
+        ActiveTransaction next = begin_read_only(db_);
+        holder = std::move(next);
+      }
+      collect();
+      const uint64_t unlinked_before = TestPoints::reached("gc.after_unlink");
+      std::vector<Key> keys;
+      ActiveTransaction scanner = begin(db_);
+      ASSERT_OK(scanner->scan(table, {}, {.reverse = reverse}, [&](Key key, const View<Account>&) {
+        keys.push_back(key);
+        if (key == (reverse ? kGapLast + 1 : kGapFirst - 1)) {
+          holder.rollback();
+          collect();
+        }
+        return true;
+      }));
+      met |= TestPoints::reached("gc.after_unlink") == unlinked_before + (kGapLast - kGapFirst + 1);
+      if (reverse) std::reverse(keys.begin(), keys.end());
+      EXPECT_EQ(std::adjacent_find(keys.begin(), keys.end(), std::greater_equal<>()), keys.end()) << "a row came twice, or out of order";
+      EXPECT_EQ(keys.size(), kRows - (kGapLast - kGapFirst + 1));
+    }
+  EXPECT_TRUE(met) << "the race did not come about";
 }
 
 }  // namespace

@@ -258,5 +258,24 @@ TEST_P(SnapshotRaceTest, AReaderWhoseRowsAreRemovedAndCollectedStillSeesThem) {
   EXPECT_GE(TestPoints::reached("gc.after_unlink"), 4u);  // now they are gone
 }
 
+// What the mutant of the same name is: a snapshot read one number late, so that a commit after the reader's
+// begin shows in it.
+TEST_P(SnapshotRaceTest, TheMutantReadsTheSnapshotOneNumberLate) {
+  for (bool mutant : {false, true}) {
+    reset();
+    if (mutant) set_mutant(Mutant::kLateSnapshotRead);
+    ActiveTransaction early = begin_read_only(db_);
+    set_mutant(Mutant::kNone);
+    const auto change = [&](Transaction& txn) { return txn.update(accounts_, 5, {}, [](Account& a) { ++a.flags; }); };
+    const uint32_t flags = kBefore.at(5).flags;
+    EXPECT_OK(db_.run(change));  // with the number after the reader's
+    begin_read_only(db_).rollback();
+    EXPECT_OK(db_.run(change));  // with the number after that
+    auto view = early->get(accounts_, 5);
+    ASSERT_OK(view);
+    EXPECT_EQ((*view)->flags, mutant ? flags + 1 : flags);
+  }
+}
+
 }  // namespace
 }  // namespace elider::test

@@ -127,7 +127,8 @@ class BTree {
   enum class Progress : uint8_t {
     kDone,
     kRestart,    // another operation came between
-    kSplit,      // the leaf is full: come back with spare nodes
+    kSplit,       // the leaf is full: come back with a spare leaf
+    kSplitInner,  // and so is its parent, or it has none: come back with a spare inner node too
     kStructure,  // the leaf becomes empty: come back through remove_last
   };
   struct Hinted {
@@ -194,7 +195,7 @@ class BTree {
   InsertAttempt split_inner(Inner* parent, const ReadGuard& parent_guard, unsigned child, Inner* node, const ReadGuard& guard,
                             const Spares& spares);
   InsertAttempt grow_root(Node* root, const ReadGuard& guard, const Spares& spares);
-  bool take_spares(Worker& worker, Spares& spares);
+  bool take_spare(Worker& worker, Spares& spares, Progress wanted);
   void give_back(Worker& worker, Spares& spares);
 
   // btree_remove.h

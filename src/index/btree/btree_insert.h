@@ -1,8 +1,10 @@
 // BTree: insertion and splits. Included by the instantiations only.
 //
-// The common insertion changes one leaf. A full leaf ends the attempt; the operation takes memory for
-// new nodes outside its section and comes back, splitting on its way down every full inner node it
-// meets, so that a split never needs more than its parent. One attempt splits one node, or adds a root.
+// The common insertion changes one leaf. A full leaf ends the attempt; the operation takes memory for a
+// new leaf outside its section and comes back. If the leaf's parent is full too, that ends the attempt
+// again: with memory for an inner node it comes back and splits the uppermost of the full nodes that stand
+// one above the other there, whose parent has room. One attempt splits one node, or adds a root; so each
+// takes no more memory than this insertion needs, and a split never needs more than its parent.
 // Cache lines written: a leaf's four; in a split, those of the node, its new sibling and the parent.
 #pragma once
 
@@ -57,8 +59,9 @@ template <sync::Policy Sync, class KeyType>
 InsertResult BTree<Sync, KeyType>::insert_into_full(Worker& worker, const Key& key, Handle candidate, Hint& hint) {
   Spin spin;
   Spares spares;
+  Progress wanted = Progress::kSplit;
   while (true) {
-    if (!take_spares(worker, spares)) {
+    if (!take_spare(worker, spares, wanted)) {
       give_back(worker, spares);
       return {};
     }
@@ -73,7 +76,11 @@ InsertResult BTree<Sync, KeyType>::insert_into_full(Worker& worker, const Key& k
       give_back(worker, spares);
       return attempt.result;
     }
-    if (!attempt.used_inner) spin.wait();
+    if (attempt.progress == Progress::kSplit || attempt.progress == Progress::kSplitInner) {
+      wanted = attempt.progress;
+    } else if (!attempt.used_inner) {
+      spin.wait();
+    }
   }
 }
 
@@ -110,7 +117,7 @@ auto BTree<Sync, KeyType>::insert_at(const Place& place, const Key& key, Handle 
   return Progress::kDone;
 }
 
-// A descent that splits: at the first full inner node, else at the leaf.
+// A descent that splits, if the leaf is full: the leaf, or the uppermost of the full inner nodes above it.
 template <sync::Policy Sync, class KeyType>
 auto BTree<Sync, KeyType>::insert_splitting(const Key& key, Handle candidate, const Spares& spares) -> InsertAttempt {
   Node* node;
@@ -118,10 +125,18 @@ auto BTree<Sync, KeyType>::insert_splitting(const Key& key, Handle candidate, co
   ReadGuard guard, parent_guard;
   Inner* parent = nullptr;
   unsigned child = 0;
+  // The uppermost of the full inner nodes met last, without one that has room below it.
+  struct {
+    Inner* node = nullptr;
+    Inner* parent = nullptr;
+    ReadGuard guard, parent_guard;
+    unsigned child = 0;
+  } full;
   if (!start_at_root(node, guard)) return {};
   while (node->level() > 0) {
     Inner* const inner = as_inner(node);
-    if (inner->full()) return parent ? split_inner(parent, parent_guard, child, inner, guard, spares) : grow_root(node, guard, spares);
+    if (!inner->full()) full.node = nullptr;
+    else if (full.node == nullptr) full = {inner, parent, guard, parent_guard, child};
     Node* const below = step_down(inner, key, child, place.first, place.last);
     const ReadGuard below_guard(below->word);
     if (!guard.valid() || below_guard.obsolete()) return {};
@@ -134,8 +149,16 @@ auto BTree<Sync, KeyType>::insert_splitting(const Key& key, Handle candidate, co
   place.guard = guard;
   InsertAttempt attempt;
   attempt.progress = insert_at(place, key, candidate, attempt.result, attempt.hint);
-  if (attempt.progress != Progress::kSplit) return attempt;
-  return parent ? split_leaf(parent, parent_guard, child, place, key, candidate, spares) : grow_root(node, guard, spares);
+  if (attempt.progress != Progress::kSplit || spares.leaf == nullptr) return attempt;
+  const bool room_above = parent != nullptr && full.node == nullptr;
+  if (room_above) return split_leaf(parent, parent_guard, child, place, key, candidate, spares);
+  if (spares.inner == nullptr) {
+    attempt.progress = Progress::kSplitInner;
+    return attempt;
+  }
+  if (parent == nullptr) return grow_root(node, guard, spares);
+  return full.parent ? split_inner(full.parent, full.parent_guard, full.child, full.node, full.guard, spares)
+                     : grow_root(full.node, full.guard, spares);
 }
 
 // Divides a full leaf and inserts the key. The parent has room, as its guard saw it.
@@ -218,10 +241,13 @@ auto BTree<Sync, KeyType>::grow_root(Node* root, const ReadGuard& guard, const S
 }
 
 template <sync::Policy Sync, class KeyType>
-bool BTree<Sync, KeyType>::take_spares(Worker& worker, Spares& spares) {
-  if (!spares.leaf) spares.leaf = worker.allocate(sizeof(Leaf), MemoryPart::kIndexes);
+bool BTree<Sync, KeyType>::take_spare(Worker& worker, Spares& spares, Progress wanted) {
+  if (wanted == Progress::kSplit) {
+    if (!spares.leaf) spares.leaf = worker.allocate(sizeof(Leaf), MemoryPart::kIndexes);
+    return spares.leaf != nullptr;
+  }
   if (!spares.inner) spares.inner = worker.allocate(sizeof(Inner), MemoryPart::kIndexes);
-  return spares.leaf && spares.inner;
+  return spares.inner != nullptr;
 }
 
 template <sync::Policy Sync, class KeyType>

@@ -129,5 +129,31 @@ TYPED_TEST(BTreeStructureTest, ADumpNamesEveryEntry) {
   EXPECT_NE(out.str().find(last.str()), std::string::npos) << out.str();
 }
 
+// All memory is taken but one leaf's: an insertion that splits a leaf, and no inner node, has what it needs.
+TYPED_TEST(BTreeStructureTest, ALeafSplitsWithMemoryForALeafAlone) {
+  Arena small(uint64_t{4} << 20);
+  Inside inside(small);
+  const auto insert = [&](uint64_t n) {
+    return this->tree.get_or_insert(*inside, nth_key<typename TestFixture::Key>(n), handle_of(n), this->hint).inserted;
+  };
+  uint64_t n = 0;
+  while (n < 100) ASSERT_TRUE(insert(n++));
+  ASSERT_EQ(this->tree.height(), 2u);  // its root has room
+  void* const kept = (*inside).allocate(kLeafBytes, MemoryPart::kIndexes);
+  for (const size_t bytes : {kInnerBytes, kLeafBytes})
+    while ((*inside).allocate(bytes, MemoryPart::kIndexes) != nullptr) {
+    }
+  const size_t bytes_before = this->tree.memory_bytes();
+  while (insert(n)) ASSERT_LT(++n, 200u) << "a leaf splits without memory";
+  EXPECT_EQ(this->tree.memory_bytes(), bytes_before);
+  (*inside).free(kept, kLeafBytes, MemoryPart::kIndexes);
+  const uint64_t full_at = n;
+  while (insert(n)) ++n;
+  EXPECT_GT(n, full_at);
+  EXPECT_EQ(this->tree.memory_bytes(), bytes_before + kLeafBytes);
+  EXPECT_EQ(this->tree.size(), n);
+  this->expect_sound();
+}
+
 }  // namespace
 }  // namespace elider::index::test

@@ -78,6 +78,16 @@ class HashTable {
   size_t memory_bytes() const { return sizeof(*this) + static_cast<size_t>(counts_.bytes()); }
   size_t bucket_count() const { return bucket_count_.load(std::memory_order_acquire); }
 
+  // Calls visit(key, handle) -> bool for every entry, in no order; false ends it. Only while nobody writes.
+  template <class Visit>
+  void for_each(Visit&& visit) const {
+    const size_t n = bucket_count();
+    for (size_t i = 0; i < n; ++i)
+      for (const Bucket* bucket = bucket_at(i); bucket; bucket = bucket->next())
+        for (unsigned entry = 0; entry < bucket->count(); ++entry)
+          if (!visit(bucket->key(entry), bucket->handle(entry))) return;
+  }
+
   // Every invariant; only while nobody writes. The message names the bucket and what is wrong with it.
   Status verify() const;
   // The buckets for people, a line each; only while nobody writes.

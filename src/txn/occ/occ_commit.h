@@ -119,20 +119,37 @@ bool OccTransaction<Sync>::reads_stand() {
 template <class Sync>
 bool OccTransaction<Sync>::validate() {
   if (reads_stand()) [[likely]] return true;
-  return (cause_ == Cause::kPhantom || cause_ == Cause::kRowRemoved) && repair() && reads_stand();
+  if (cause_ != Cause::kPhantom && cause_ != Cause::kRowRemoved) return false;
+  try {
+    return repair() && reads_stand();
+  } catch (const std::bad_alloc&) {
+    return failed(Cause::kMemoryLimit, cause_table_, cause_key_);  // rows are locked: no exception leaves
+  }
 }
 
 // Without locks of its own: whatever is locked is somebody else's. What updates have read stands in the
 // writes alone.
 template <class Sync>
-bool OccTransaction<Sync>::reads_hold() const {
-  for (const ReadEntry& read : reads_)
-    if (read.cell != nullptr && read.cell->load() != read.word) return false;
-  for (const WriteEntry& write : writes_)
-    if (write.expected != word::kUnknown && write.cell->load() != write.expected) return false;
+Status OccTransaction<Sync>::reads_hold() {
+  const auto conflict = [this](Cause cause, detail::TableBase* table, Key key) {
+    failed(cause, table, key);
+    return table->error(Code::kConflict, cause, key);
+  };
+  for (const ReadEntry& read : reads_) {
+    if (read.cell == nullptr) continue;
+    const uint64_t w = read.cell->load();
+    if (w == read.word) continue;
+    return conflict(word::locked(w) ? Cause::kReadLocked : word::removed(w) ? Cause::kRowRemoved : Cause::kReadChanged, read.table, read.key);
+  }
+  for (const WriteEntry& write : writes_) {
+    if (write.expected == word::kUnknown) continue;
+    const uint64_t w = write.cell->load();
+    if (w == write.expected) continue;
+    return conflict(word::locked(w) ? Cause::kWriteLocked : word::removed(w) ? Cause::kRowRemoved : Cause::kWriteChanged, write.table, write.key);
+  }
   for (const NodeEntry& node : nodes_)
-    if (!node.witness.holds()) return false;
-  return true;
+    if (!node.witness.holds()) return conflict(Cause::kPhantom, node.table, node.secondary() ? 0 : node.first);
+  return {};
 }
 
 // -- installing ----------------------------------------------------------------------------------------------
@@ -227,8 +244,11 @@ template <class Sync>
 Status OccTransaction<Sync>::commit() {
   if (state_ != State::kActive) [[unlikely]] {
     if (state_ == State::kFinished) return Status(Code::kFinished, "the transaction has ended");
-    Status status = doom_;
-    rollback(status.cause());
+    Status status = state_ == State::kEditing ? refuse_pending_edit(TableRef(edit_.table)) : doom_;
+    // What threw may have seen rows that never stood together.
+    if (status.code() == Code::kProcedureThrew)
+      if (Status held = reads_hold(); !held.ok()) status = std::move(held);
+    rollback(status.cause() == Cause::kNone ? Cause::kUser : status.cause());
     return status;
   }
   if (writes_.empty()) return commit_reads();

@@ -46,8 +46,18 @@ class OccTransaction<Sync>::ScanHistory {
   HistoryOperation operation_;
 };
 
+// The transaction has ended: nothing that fails here may say otherwise.
 template <class Sync>
 void OccTransaction<Sync>::record_end(bool committed, Cause cause, uint64_t snapshot, uint64_t order) {
+  try {
+    tell_history(committed, cause, snapshot, order);
+  } catch (...) {
+  }
+  operations_.clear();
+}
+
+template <class Sync>
+void OccTransaction<Sync>::tell_history(bool committed, Cause cause, uint64_t snapshot, uint64_t order) {
   HistoryTransaction history;
   history.session = worker_.id();
   history.begin_ns = begin_ns_;
@@ -59,7 +69,6 @@ void OccTransaction<Sync>::record_end(bool committed, Cause cause, uint64_t snap
   history.attempt = attempt_;
   history.procedure = store_.procedures.name(procedure_);
   history.operations = std::move(operations_);
-  operations_.clear();
   for (const WriteEntry& write : writes_) {
     if (write.kind == WriteKind::kNone || !committed) continue;
     HistoryOperation operation;

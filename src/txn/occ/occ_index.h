@@ -12,6 +12,17 @@
 
 namespace elider::txn {
 
+// What the key function gives. If it throws, the operation is half done: only a rollback is left.
+template <class Sync>
+uint64_t OccTransaction<Sync>::index_value(TableType& table, uint32_t i, Key key, const std::byte* image) {
+  try {
+    return table.index_value(i, image);
+  } catch (...) {
+    static_cast<void>(doom(table, Code::kProcedureThrew, Cause::kException, key));
+    throw;
+  }
+}
+
 // The secondary indexes that read some of these columns, a bit each.
 template <class Sync>
 uint64_t OccTransaction<Sync>::indexes_reading(TableType& table, uint64_t columns) const {
@@ -30,7 +41,7 @@ Status OccTransaction<Sync>::old_index_values(TableType& table, Row* row, Key ke
   for (uint64_t rest = affected; rest != 0; rest &= rest - 1) {
     const uint32_t i = static_cast<uint32_t>(std::countr_zero(rest));
     if (Status status = read_row(table, row, key, table.layout().index_columns(i), image, &header); !status.ok()) return status;
-    values[i] = table.index_value(i, image);
+    values[i] = index_value(table, i, key, image);
   }
   return {};
 }
@@ -51,7 +62,7 @@ Status OccTransaction<Sync>::index_check_unique(TableType& table, Row* row, Key 
 // The values of the row that was in this absent row block before: their entries are still there, and end
 // when another row comes in. False: none was, or somebody changes it now (then the commit will fail).
 template <class Sync>
-bool OccTransaction<Sync>::former_index_values(TableType& table, Row* row, uint64_t* values) {
+bool OccTransaction<Sync>::former_index_values(TableType& table, Row* row, Key key, uint64_t* values) {
   const Layout& layout = table.layout();
   WriteEntry* write = write_of(row, layout, 0);
   if (write->created || row->cell(layout, 0).snapshot() == 0) return false;
@@ -62,7 +73,7 @@ bool OccTransaction<Sync>::former_index_values(TableType& table, Row* row, uint6
       const uint64_t expected = write_of(row, layout, g)->expected;
       if (!row->cell(layout, g).unchanged(expected) && expected != word::kUnknown) return false;
     }
-    values[i] = table.index_value(i, image);
+    values[i] = index_value(table, i, key, image);
   }
   return true;
 }
@@ -71,9 +82,9 @@ bool OccTransaction<Sync>::former_index_values(TableType& table, Row* row, uint6
 template <class Sync>
 Status OccTransaction<Sync>::index_insert(TableType& table, Row* row, Key key, const std::byte* image) {
   uint64_t former[kSecondaryIndexesMax];
-  const bool had_row = former_index_values(table, row, former);
+  const bool had_row = former_index_values(table, row, key, former);
   for (uint32_t i = 0; i < table.secondary_count(); ++i) {
-    const uint64_t value = table.index_value(i, image);
+    const uint64_t value = index_value(table, i, key, image);
     Status status = index_check_unique(table, row, key, i, value);
     if (status.ok()) status = index_add(table, row, key, i, had_row && former[i] != value ? &former[i] : nullptr, value);
     if (status.ok()) continue;
@@ -105,10 +116,14 @@ Status OccTransaction<Sync>::index_update(TableType& table, Row* row, Key key, c
 
 template <class Sync>
 Status OccTransaction<Sync>::index_add(TableType& table, Row* row, Key key, uint32_t i, const uint64_t* old_value, uint64_t new_value) {
+  // On the list before it is in the index, so that an exception leaves no entry that nobody takes out.
+  const auto position = static_cast<uint32_t>(index_changes_.size());
+  IndexChange& change = index_changes_.emplace_back(
+      IndexChange{row, &table, key, i, old_value != nullptr, old_value != nullptr ? *old_value : 0, new_value, false, false, {}});
   index::InsertResult result = table.secondary(i).get_or_insert(worker_, {new_value, key}, reinterpret_cast<index::Handle>(row),
                                                                 hints(table).secondary[i]);
   if (result.handle == index::kNoHandle) [[unlikely]] return doom(table, Code::kMemoryLimit, Cause::kMemoryLimit, key);
-  IndexChange change{row, &table, key, i, old_value != nullptr, old_value != nullptr ? *old_value : 0, new_value, result.inserted, false, {}};
+  change.inserted = result.inserted;
   if (!result.inserted && TableType::as_row(result.handle) != row) {
     // The entry of a row block of this key that is being unlinked.
     return doom(table, Code::kConflict, Cause::kRowRemoved, key);
@@ -116,14 +131,12 @@ Status OccTransaction<Sync>::index_add(TableType& table, Row* row, Key key, uint
   if (result.inserted) track_own_insert(result);
   change.witness = result.after;  // of the leaf as it held the entry, found or put there
   const void* place = reinterpret_cast<const std::byte*>(row) + i;  // one address a row and index
-  const auto position = static_cast<uint32_t>(index_changes_.size());
   if (uint32_t* earlier = index_positions_.find_position(place)) {
     index_changes_[*earlier].superseded = true;
     *earlier = position;
   } else {
     index_positions_.insert(place, position);
   }
-  index_changes_.push_back(change);
   return {};
 }
 
@@ -137,15 +150,13 @@ bool OccTransaction<Sync>::index_entries_present() {
     SecondaryHint hint;
     index::InsertResult result =
         table.secondary(change.index).get_or_insert(worker_, {change.new_value, change.key}, reinterpret_cast<index::Handle>(change.row), hint);
-    if (result.handle == index::kNoHandle) {
-      cause_ = Cause::kMemoryLimit;
-      cause_table_ = &table;
-      cause_key_ = change.key;
-      return false;
-    }
-    if (result.inserted) {
-      change.inserted = true;
+    if (result.handle == index::kNoHandle) return failed(Cause::kMemoryLimit, &table, change.key);
+    if (!result.inserted) continue;
+    change.inserted = true;
+    try {
       track_own_insert(result);
+    } catch (const std::bad_alloc&) {
+      return failed(Cause::kMemoryLimit, &table, change.key);  // the rows are locked: no exception leaves
     }
   }
   return true;

@@ -76,7 +76,7 @@ Status OccTransaction<Sync>::scan_secondary(TableType& table, uint32_t i, KeyRan
     Status status = read_row(table, TableType::as_row(handle), entry.primary, set, image, &header);
     if (status.not_found()) return true;
     if (!status.ok()) [[unlikely]] { result = std::move(status); return false; }
-    if (table.index_value(i, image) != entry.value) return true;  // an entry of an earlier or a later value
+    if (index_value(table, i, entry.primary, image) != entry.value) return true;  // an entry of an earlier or a later value
     const bool more = visit(entry.primary, RawView(image, &header));
     if (state_ != State::kActive) [[unlikely]] { result = doom_; return false; }
     return more && ++visited != options.limit;

@@ -19,6 +19,7 @@ template <class Sync>
 Status OccTransaction<Sync>::refuse(const TableRef& table, const ColumnsRef& columns) const {
   if (state_ == State::kFinished) return Status(Code::kFinished, "the transaction has ended");
   if (state_ == State::kDoomed) return doom_;
+  if (state_ == State::kEditing) return refuse_pending_edit(TableRef(edit_.table));
   return refuse_arguments(store_.id, table, columns);
 }
 
@@ -29,6 +30,17 @@ Status OccTransaction<Sync>::doom(detail::TableBase& table, Code code, Cause cau
   cause_table_ = &table;
   doom_ = table.error(code, cause, key);
   return doom_;
+}
+
+template <class Sync>
+template <class Operation>
+Status OccTransaction<Sync>::guarded(detail::TableBase& table, Key key, Operation&& operation) {
+  try {
+    return operation();
+  } catch (...) {
+    if (state_ == State::kActive || state_ == State::kEditing) static_cast<void>(doom(table, Code::kProcedureThrew, Cause::kException, key));
+    throw;
+  }
 }
 
 template <class Sync>
@@ -48,19 +60,22 @@ template <class Sync>
 void OccTransaction<Sync>::track_node(TableType& table, const index::Witness& witness, Key first, Key last) {
   if (!nodes_.empty() && nodes_.back().is_of(witness) && nodes_.back().first == first && nodes_.back().last == last) return;
   const uint32_t known = node_positions_.find(witness.version);
-  if (known == PointerMap::kNone) node_positions_.insert(witness.version, static_cast<uint32_t>(nodes_.size()));
   // A leaf read twice at two versions: the first witness fails at validation, and that is right.
-  else if (nodes_[known].is_of(witness) && nodes_[known].first == first && nodes_[known].last == last) return;
-  nodes_.push_back({witness, &table, first, last, 0});
+  if (known != PointerMap::kNone && nodes_[known].is_of(witness) && nodes_[known].first == first && nodes_[known].last == last) return;
+  add_node({witness, &table, first, last, 0}, known == PointerMap::kNone);
 }
 
 // A leaf that a scan is about to look at. Its position: a scan that stops early says so there.
 template <class Sync>
 uint32_t OccTransaction<Sync>::track_scanned(TableType& table, const index::Witness& witness, Key first, Key last) {
-  const auto position = static_cast<uint32_t>(nodes_.size());
-  if (node_positions_.find(witness.version) == PointerMap::kNone) node_positions_.insert(witness.version, position);
-  nodes_.push_back({witness, &table, first, last, 0});
-  return position;
+  add_node({witness, &table, first, last, 0}, node_positions_.find(witness.version) == PointerMap::kNone);
+  return static_cast<uint32_t>(nodes_.size() - 1);
+}
+
+template <class Sync>
+void OccTransaction<Sync>::add_node(const NodeEntry& node, bool is_new) {
+  nodes_.push_back(node);  // first: a position that leads nowhere must not be left by an exception
+  if (is_new) node_positions_.insert(node.witness.version, static_cast<uint32_t>(nodes_.size() - 1));
 }
 
 // Its own insert is no phantom to a transaction.
@@ -74,8 +89,7 @@ void OccTransaction<Sync>::track_own_insert(const index::InsertResult& result) {
   if (result.split_off.version == nullptr) return;
   NodeEntry half = nodes_[position];
   half.witness = result.split_off;
-  node_positions_.insert(half.witness.version, static_cast<uint32_t>(nodes_.size()));
-  nodes_.push_back(half);
+  add_node(half, true);
 }
 
 template <class Sync>

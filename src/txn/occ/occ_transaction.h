@@ -44,8 +44,9 @@ class OccTransaction final : public Transaction {
   // Ok: committed. Otherwise nothing of it took effect. Ended in either case.
   Status commit();
   void rollback(Cause cause);
-  // Whether what was read is still as it was read: what a procedure made of it can be trusted.
-  bool reads_hold() const;
+  // Ok: what was read is still as it was read, and what a procedure made of it can be trusted. Else the
+  // conflict that a commit would meet.
+  Status reads_hold();
   // Ok, or why the transaction can only be rolled back.
   const Status& doom() const { return doom_; }
   bool active() const { return state_ != State::kFinished; }
@@ -60,13 +61,15 @@ class OccTransaction final : public Transaction {
   Status do_edit(const TableRef& table, Key key, const ColumnsRef& columns, void** image) override;
   Status do_edit_view(const TableRef& table, const RawView& view, const ColumnsRef& columns, void** image) override;
   Status do_edited(const TableRef& table, void* image) override;
+  void do_edit_threw(const TableRef& table, Key key) override;
   Status do_write(const TableRef& table, Key key, const ColumnsRef& columns, const void* row) override;
   Status do_add(const TableRef& table, Key key, uint32_t offset, ColumnType type, const void* delta) override;
   Status do_remove(const TableRef& table, Key key) override;
 
  private:
   using TableType = Table<Sync>;
-  enum class State : uint8_t { kFinished, kActive, kDoomed };
+  // kEditing: between do_edit and do_edited of columns that a secondary index reads.
+  enum class State : uint8_t { kFinished, kActive, kEditing, kDoomed };
 
   // The leaves this transaction last used of a table's indexes (DBX, section 6.2: the node buffer).
   struct TableHints {
@@ -79,8 +82,12 @@ class OccTransaction final : public Transaction {
   Status check(const TableRef& table, const ColumnsRef& columns, const ColumnSet** set);
   Status refuse(const TableRef& table, const ColumnsRef& columns) const;
   Status doom(detail::TableBase& table, Code code, Cause cause, Key key);
+  // operation(), a write; if it throws, it is half done: then only a rollback is left.
+  template <class Operation>
+  Status guarded(detail::TableBase& table, Key key, Operation&& operation);
   TableHints& hints(TableType& table);
   void track_node(TableType& table, const index::Witness& witness, Key first, Key last);
+  void add_node(const NodeEntry& node, bool is_new);
   uint32_t track_scanned(TableType& table, const index::Witness& witness, Key first, Key last);
   void track_own_insert(const index::InsertResult& result);
   void track_absent(TableType& table, const index::Witness& witness, Key key);
@@ -108,16 +115,23 @@ class OccTransaction final : public Transaction {
   Status edit_row(TableType& table, Row* row, Key key, const ColumnSet& set, const detail::ImageHeader* read, void** image);
   Status edit_group(TableType& table, Row* row, Key key, const ColumnSet& set, uint32_t g, uint64_t expected, std::byte* image);
   Status widen(TableType& table, WriteEntry& write, const ColumnSet& set);
+  static void forget_additions(WriteEntry& write, const ColumnSet& set);
+  void overwrite(TableType& table, WriteEntry& write, const ColumnSet& set);
+  bool has_read(TableType& table, const detail::ImageHeader& view);
+  Status write_row(const TableRef& ref, TableType& table, Key key, const ColumnSet& set, const std::byte* source);
+  Status add_to_row(TableType& table, Key key, const storage::Number& number, const void* delta);
   Status insert_row(TableType& table, Key key, const void* row, bool replace);
   Row* new_row(TableType& table);
   Status replace_row(TableType& table, Row* row, Key key, const void* source, bool replace);
   void make_present(TableType& table, Row* row, Key key, const uint64_t* words, const void* source, bool created);
+  Status remove_row(TableType& table, Key key);
   Status present_word(TableType& table, Row* row, Key key, uint32_t g, uint64_t* w);
 
   // -- occ_index.h: secondary indexes ---------------------------------------------------------------------
+  uint64_t index_value(TableType& table, uint32_t i, Key key, const std::byte* image);
   uint64_t indexes_reading(TableType& table, uint64_t columns) const;
   Status old_index_values(TableType& table, Row* row, Key key, uint64_t affected, uint64_t* values);
-  bool former_index_values(TableType& table, Row* row, uint64_t* values);
+  bool former_index_values(TableType& table, Row* row, Key key, uint64_t* values);
   Status index_insert(TableType& table, Row* row, Key key, const std::byte* image);
   Status index_update(TableType& table, Row* row, Key key, const uint64_t* old_values, uint64_t affected);
   Status index_add(TableType& table, Row* row, Key key, uint32_t i, const uint64_t* old_value, uint64_t new_value);
@@ -154,6 +168,7 @@ class OccTransaction final : public Transaction {
   bool recording() const { return store_.options.history != nullptr; }
   class ScanHistory;
   void record_read(detail::TableBase& table, Key key, uint32_t g, bool present, uint64_t sequence);
+  void tell_history(bool committed, Cause cause, uint64_t snapshot, uint64_t order);
   void record_end(bool committed, Cause cause, uint64_t snapshot, uint64_t order);
 
   // Constant after construction.
@@ -180,6 +195,7 @@ class OccTransaction final : public Transaction {
   PointerMap index_positions_;              // the last change by row and index
   std::vector<TableHints> hints_;           // by table id
   struct PendingEdit {                      // between do_edit and do_edited, of indexed columns
+    TableType* table = nullptr;
     Row* row = nullptr;
     Key key = 0;
     uint64_t affected = 0;                  // secondary indexes, a bit each

@@ -24,8 +24,10 @@ template <class Sync>
 WriteEntry& OccTransaction<Sync>::add_write(TableType& table, Row* row, Key key, uint32_t g, WriteKind kind, const ColumnSet& set,
                                             uint64_t expected, std::byte* image) {
   Cell& cell = row->cell(table.layout(), g);
-  write_positions_.insert(&cell, static_cast<uint32_t>(writes_.size()));
-  return writes_.emplace_back(&cell, row, &table, key, image, &set, expected, uint64_t{0}, nullptr, nullptr, nullptr, g, kind, false);
+  // The write first: a position that leads nowhere must not be left by an exception.
+  WriteEntry& write = writes_.emplace_back(&cell, row, &table, key, image, &set, expected, uint64_t{0}, nullptr, nullptr, nullptr, g, kind, false);
+  write_positions_.insert(&cell, static_cast<uint32_t>(writes_.size() - 1));
+  return write;
 }
 
 // The word of a group that is there now; the commit makes sure that it still is.
@@ -56,16 +58,31 @@ Status OccTransaction<Sync>::widen(TableType& table, WriteEntry& write, const Co
   if (Status status = read_own(table, write, set, fresh); !status.ok()) return status;
   const ColumnSet& joined = whole ? layout.all() : layout.of_columns(set.columns | write.columns->columns);
   copy_image(set, write.group, write.image, fresh);
-  if (write.additions != nullptr) {  // read_own applied those of `set`
-    std::erase_if(*write.additions, [&](const Addition& a) {
-      for (uint32_t s = set.begin[write.group]; s < set.begin[write.group + 1]; ++s)
-        if (a.row_offset >= set.spans[s].row_offset && a.row_offset < set.spans[s].row_offset + set.spans[s].size) return true;
-      return false;
-    });
-    if (write.additions->empty()) write.additions = nullptr;
-  }
+  forget_additions(write, set);  // read_own applied those
   write.columns = &joined;
   return {};
+}
+
+// The additions to these columns are in the image, or overwritten there.
+template <class Sync>
+void OccTransaction<Sync>::forget_additions(WriteEntry& write, const ColumnSet& set) {
+  if (write.additions == nullptr) return;
+  std::erase_if(*write.additions, [&](const Addition& a) {
+    for (uint32_t s = set.begin[write.group]; s < set.begin[write.group + 1]; ++s)
+      if (a.row_offset >= set.spans[s].row_offset && a.row_offset < set.spans[s].row_offset + set.spans[s].size) return true;
+    return false;
+  });
+  if (write.additions->empty()) write.additions = nullptr;
+}
+
+// An update that has some columns comes to have these too, whose bytes the caller is about to set: they are
+// not read, so a blind write stays blind.
+template <class Sync>
+void OccTransaction<Sync>::overwrite(TableType& table, WriteEntry& write, const ColumnSet& set) {
+  forget_additions(write, set);
+  const Layout& layout = table.layout();
+  if (set.whole || write.columns->whole) write.columns = &layout.all();
+  else if ((set.columns & ~write.columns->columns) != 0) write.columns = &layout.of_columns(set.columns | write.columns->columns);
 }
 
 template <class Sync>
@@ -109,14 +126,16 @@ Status OccTransaction<Sync>::edit_row(TableType& table, Row* row, Key key, const
     }
     if (Status status = edit_group(table, row, key, set, g, expected, image); !status.ok()) [[unlikely]] return status;
   }
-  edit_.affected = affected;
   if (affected != 0) [[unlikely]] {
+    edit_.table = &table;
     edit_.row = row;
     edit_.key = key;
+    edit_.affected = affected;
     if (Status status = old_index_values(table, row, key, affected, edit_.old_values); !status.ok()) return status;
     edit_.before = arena_.allocate(layout.row_bytes());
     for (uint32_t g = 0; g < layout.group_count(); ++g) copy_image(set, g, edit_.before, image);
     edit_.set = &set;
+    state_ = State::kEditing;
   }
   *image_out = image;
   return {};
@@ -127,9 +146,11 @@ Status OccTransaction<Sync>::do_edit(const TableRef& ref, Key key, const Columns
   const ColumnSet* set = nullptr;
   if (Status status = check(ref, columns, &set); !status.ok()) [[unlikely]] return status;
   auto& table = static_cast<TableType&>(*ref.base());
-  Row* row = find(table, key);
-  if (row == nullptr) [[unlikely]] return table.error(Code::kNotFound, Cause::kNone, key);
-  return edit_row(table, row, key, *set, nullptr, image);
+  return guarded(table, key, [&]() -> Status {
+    Row* row = find(table, key);
+    if (row == nullptr) [[unlikely]] return table.error(Code::kNotFound, Cause::kNone, key);
+    return edit_row(table, row, key, *set, nullptr, image);
+  });
 }
 
 template <class Sync>
@@ -137,20 +158,53 @@ Status OccTransaction<Sync>::do_edit_view(const TableRef& ref, const RawView& vi
   const ColumnSet* set = nullptr;
   if (Status status = check(ref, columns, &set); !status.ok()) [[unlikely]] return status;
   if (!view) return Status::invalid_argument("update: the view is of no row");
-  return edit_row(static_cast<TableType&>(*ref.base()), static_cast<Row*>(view.header()->row), view.key(), *set, view.header(), image);
+  auto& table = static_cast<TableType&>(*ref.base());
+  if (!has_read(table, *view.header())) [[unlikely]] return refuse_view(ref);
+  return guarded(table, view.key(),
+                 [&] { return edit_row(table, static_cast<Row*>(view.header()->row), view.key(), *set, view.header(), image); });
+}
+
+// Whether the view is of a row of this table that this transaction tracks, read or written. The header may
+// be another transaction's, or overwritten since its own ended: so nothing it points to is followed. A view
+// that another transaction made of the same row passes, and does no harm: the update reads the row itself.
+template <class Sync>
+bool OccTransaction<Sync>::has_read(TableType& table, const detail::ImageHeader& view) {
+  const Layout& layout = table.layout();
+  auto* row = static_cast<Row*>(view.row);
+  const uint32_t groups = view.groups & layout.all_groups();
+  if (groups == 0) return false;
+  if (view.read_index < reads_.size()) {
+    const ReadEntry& read = reads_[view.read_index];
+    const auto g = static_cast<uint32_t>(std::countr_zero(groups));
+    if (read.cell == &row->cell(layout, g) && read.table == &table && read.key == view.key) [[likely]] return true;
+  }
+  // An update has taken the read over, or the row was this transaction's own.
+  for (uint32_t rest = groups; rest != 0; rest &= rest - 1) {
+    const WriteEntry* write = write_of(row, layout, static_cast<uint32_t>(std::countr_zero(rest)));
+    if (write != nullptr && write->table == &table && write->key == view.key) return true;
+  }
+  return false;
 }
 
 // Secondary indexes follow what was changed in the image; on a duplicate the change is taken back.
 template <class Sync>
 Status OccTransaction<Sync>::do_edited(const TableRef& ref, void* image) {
-  if (edit_.affected == 0) [[likely]] return {};
-  auto& table = static_cast<TableType&>(*ref.base());
-  const uint64_t affected = edit_.affected;
-  edit_.affected = 0;
-  Status status = index_update(table, edit_.row, edit_.key, edit_.old_values, affected);
+  if (state_ == State::kActive) [[likely]] return {};
+  if (state_ != State::kEditing) return refuse(ref, {});
+  auto& table = *edit_.table;
+  if (ref.base() != &table) return refuse_pending_edit(TableRef(&table));
+  state_ = State::kActive;
+  Status status = guarded(table, edit_.key, [&] { return index_update(table, edit_.row, edit_.key, edit_.old_values, edit_.affected); });
   if (status.code() == Code::kDuplicateKey)
     for (uint32_t g = 0; g < table.layout().group_count(); ++g) copy_image(*edit_.set, g, static_cast<std::byte*>(image), edit_.before);
   return status;
+}
+
+template <class Sync>
+void OccTransaction<Sync>::do_edit_threw(const TableRef& ref, Key key) {
+  // change() may have ended the attempt before it threw: then that is why.
+  if (state_ == State::kActive || state_ == State::kEditing)
+    static_cast<void>(doom(*ref.base(), Code::kProcedureThrew, Cause::kException, key));
 }
 
 // Blind: no read, but of the columns that decide a secondary index's value.
@@ -159,30 +213,34 @@ Status OccTransaction<Sync>::do_write(const TableRef& ref, Key key, const Column
   const ColumnSet* set = nullptr;
   if (Status status = check(ref, columns, &set); !status.ok()) [[unlikely]] return status;
   auto& table = static_cast<TableType&>(*ref.base());
+  return guarded(table, key, [&] { return write_row(ref, table, key, *set, static_cast<const std::byte*>(row_bytes)); });
+}
+
+template <class Sync>
+Status OccTransaction<Sync>::write_row(const TableRef& ref, TableType& table, Key key, const ColumnSet& set, const std::byte* source) {
   const Layout& layout = table.layout();
-  const auto* source = static_cast<const std::byte*>(row_bytes);
   Row* row = find(table, key);
   if (row == nullptr) [[unlikely]] return table.error(Code::kNotFound, Cause::kNone, key);
-  if (table.secondary_count() != 0 && indexes_reading(table, set->columns) != 0) {
+  if (table.secondary_count() != 0 && indexes_reading(table, set.columns) != 0) {
     void* image;
-    if (Status status = edit_row(table, row, key, *set, nullptr, &image); !status.ok()) return status;
-    for (uint32_t g = 0; g < layout.group_count(); ++g) copy_image(*set, g, static_cast<std::byte*>(image), source);
+    if (Status status = edit_row(table, row, key, set, nullptr, &image); !status.ok()) return status;
+    for (uint32_t g = 0; g < layout.group_count(); ++g) copy_image(set, g, static_cast<std::byte*>(image), source);
     return do_edited(ref, image);
   }
   std::byte* image = image_of(table, row);
-  for (uint32_t rest = set->groups != 0 ? set->groups : 1; rest != 0; rest &= rest - 1) {
+  for (uint32_t rest = set.groups != 0 ? set.groups : 1; rest != 0; rest &= rest - 1) {
     const uint32_t g = static_cast<uint32_t>(std::countr_zero(rest));
     WriteEntry* write = write_of(row, layout, g);
     if (write == nullptr) {
       uint64_t w;
       if (Status status = present_word(table, row, key, g, &w); !status.ok()) [[unlikely]] return status;
-      add_write(table, row, key, g, WriteKind::kUpdate, *set, word::kUnknown, image);
+      add_write(table, row, key, g, WriteKind::kUpdate, set, word::kUnknown, image);
     } else if (write->kind == WriteKind::kUpdate) {
-      if (Status status = widen(table, *write, *set); !status.ok()) return status;
+      overwrite(table, *write, set);
     } else if (write->kind != WriteKind::kPresent) {
       return table.error(Code::kNotFound, Cause::kNone, key);
     }
-    copy_image(*set, g, image, source);
+    copy_image(set, g, image, source);
   }
   return {};
 }
@@ -192,25 +250,31 @@ Status OccTransaction<Sync>::do_add(const TableRef& ref, Key key, uint32_t offse
   const ColumnSet* unused = nullptr;
   if (Status status = check(ref, {}, &unused); !status.ok()) [[unlikely]] return status;
   auto& table = static_cast<TableType&>(*ref.base());
-  const Layout& layout = table.layout();
-  const storage::Number* number = layout.number_at(offset, type);
+  const storage::Number* number = table.layout().number_at(offset, type);
   if (number == nullptr) [[unlikely]] return refuse_add(ref, offset, type);
+  return guarded(table, key, [&] { return add_to_row(table, key, *number, delta); });
+}
+
+template <class Sync>
+Status OccTransaction<Sync>::add_to_row(TableType& table, Key key, const storage::Number& number, const void* delta) {
+  const Layout& layout = table.layout();
+  const uint32_t offset = number.row_offset;
   Row* row = find(table, key);
   if (row == nullptr) [[unlikely]] return table.error(Code::kNotFound, Cause::kNone, key);
-  WriteEntry* write = write_of(row, layout, number->group);
+  WriteEntry* write = write_of(row, layout, number.group);
   if (write == nullptr) {
     uint64_t w;
-    if (Status status = present_word(table, row, key, number->group, &w); !status.ok()) [[unlikely]] return status;
-    write = &add_write(table, row, key, number->group, WriteKind::kUpdate, layout.none(), word::kUnknown, image_of(table, row));
+    if (Status status = present_word(table, row, key, number.group, &w); !status.ok()) [[unlikely]] return status;
+    write = &add_write(table, row, key, number.group, WriteKind::kUpdate, layout.none(), word::kUnknown, image_of(table, row));
   }
   if (write->kind == WriteKind::kRemove || write->kind == WriteKind::kNone) return table.error(Code::kNotFound, Cause::kNone, key);
-  if (write->kind == WriteKind::kPresent || (write->columns->columns & number->column)) {
-    storage::add_numbers(type, write->image + offset, write->image + offset, delta);
+  if (write->kind == WriteKind::kPresent || (write->columns->columns & number.column)) {
+    storage::add_numbers(number.type, write->image + offset, write->image + offset, delta);
     return {};
   }
   if (write->additions == nullptr) write->additions = additions_.emplace_back(std::make_unique<std::vector<Addition>>()).get();
-  Addition addition{offset, number->payload_offset, type, 0};
-  std::memcpy(&addition.delta, delta, storage::number_bytes(type));
+  Addition addition{offset, number.payload_offset, number.type, 0};
+  std::memcpy(&addition.delta, delta, storage::number_bytes(number.type));
   write->additions->push_back(addition);
   return {};
 }
@@ -255,7 +319,7 @@ Status OccTransaction<Sync>::do_insert(const TableRef& ref, Key key, const void*
   const ColumnSet* unused = nullptr;
   if (Status status = check(ref, {}, &unused); !status.ok()) [[unlikely]] return status;
   auto& table = static_cast<TableType&>(*ref.base());
-  return insert_row(table, key, row, false);
+  return guarded(table, key, [&] { return insert_row(table, key, row, false); });
 }
 
 template <class Sync>
@@ -263,27 +327,33 @@ Status OccTransaction<Sync>::do_put(const TableRef& ref, Key key, const void* so
   const ColumnSet* unused = nullptr;
   if (Status status = check(ref, {}, &unused); !status.ok()) [[unlikely]] return status;
   auto& table = static_cast<TableType&>(*ref.base());
-  index::Witness unneeded;  // if there is none, the insert decides
-  Row* row = table.find(key, hints(table).primary, unneeded);
-  return row != nullptr ? replace_row(table, row, key, source, true) : insert_row(table, key, source, true);
+  return guarded(table, key, [&] {
+    index::Witness unneeded;  // if there is none, the insert decides
+    Row* row = table.find(key, hints(table).primary, unneeded);
+    return row != nullptr ? replace_row(table, row, key, source, true) : insert_row(table, key, source, true);
+  });
 }
 
 template <class Sync>
 Status OccTransaction<Sync>::insert_row(TableType& table, Key key, const void* source, bool replace) {
   Row* candidate = new_row(table);
-  if (candidate == nullptr) [[unlikely]] return doom(table, Code::kMemoryLimit, Cause::kMemoryLimit, key);
+  if (candidate == nullptr) [[unlikely]] {
+    index::Witness unneeded;  // a row block that is there, with or without a row, needs no other
+    if (Row* row = table.find(key, hints(table).primary, unneeded)) return replace_row(table, row, key, source, replace);
+    return doom(table, Code::kMemoryLimit, Cause::kMemoryLimit, key);
+  }
   const index::InsertResult result = table.find_or_insert(worker_, key, candidate, hints(table).primary);
   if (!result.inserted) [[unlikely]] worker_.free(candidate, table.layout().block_bytes(), MemoryPart::kRows);
   if (result.handle == index::kNoHandle) [[unlikely]] return doom(table, Code::kMemoryLimit, Cause::kMemoryLimit, key);
   Row* row = TableType::as_row(result.handle);
   if (!result.inserted) return replace_row(table, row, key, source, replace);
 
-  track_own_insert(result);
   // Read after the insert: an older block of this key was unlinked, and the floor raised, before it.
   const uint64_t w = table.sequence_floor() * word::kStep | word::kAbsent;
   uint64_t words[kCommitGroupsMax] = {};
   for (uint32_t g = 0; g < table.layout().group_count(); ++g) row->cell(table.layout(), g).unlock(words[g] = w);
   ELIDER_TEST_POINT("occ.insert.after_index");
+  track_own_insert(result);  // may throw: the row is unlocked before it
   make_present(table, row, key, words, source, true);
   if (recording()) [[unlikely]] record_read(table, key, 0, false, word::sequence(w));
   if (table.secondary_count() == 0) [[likely]] return {};
@@ -330,7 +400,7 @@ Status OccTransaction<Sync>::replace_row(TableType& table, Row* row, Key key, co
       if (Status status = old_index_values(table, row, key, all, old_values); !status.ok()) return status;
     // Uniqueness first: nothing may change if it is violated.
     for (uint32_t i = 0; i < table.secondary_count(); ++i)
-      if (Status status = index_check_unique(table, row, key, i, table.index_value(i, image)); !status.ok()) return status;
+      if (Status status = index_check_unique(table, row, key, i, index_value(table, i, key, image)); !status.ok()) return status;
     make_present(table, row, key, words, source, false);
     return present ? index_update(table, row, key, old_values, all) : index_insert(table, row, key, image);
   }
@@ -343,6 +413,11 @@ Status OccTransaction<Sync>::do_remove(const TableRef& ref, Key key) {
   const ColumnSet* unused = nullptr;
   if (Status status = check(ref, {}, &unused); !status.ok()) [[unlikely]] return status;
   auto& table = static_cast<TableType&>(*ref.base());
+  return guarded(table, key, [&] { return remove_row(table, key); });
+}
+
+template <class Sync>
+Status OccTransaction<Sync>::remove_row(TableType& table, Key key) {
   const Layout& layout = table.layout();
   Row* row = find(table, key);
   if (row == nullptr) [[unlikely]] return table.error(Code::kNotFound, Cause::kNone, key);

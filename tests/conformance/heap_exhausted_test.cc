@@ -1,0 +1,217 @@
+// The process's heap runs out at each allocation of a commit or rollback in turn. Story: whatever fails,
+// the commit takes effect whole or not at all, says which, leaves no row locked, and the database goes on.
+//
+// This file replaces operator new for the whole test program, so that a test may let it fail.
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <new>
+
+#include "elider/elider.h"
+#include "tests/support/database_test.h"
+
+namespace {
+
+// Allocations that this thread may still make; below 0: any number.
+thread_local int64_t allocations_left = -1;
+
+void* allocate_or_null(size_t bytes) {
+  if (allocations_left == 0) return nullptr;
+  if (allocations_left > 0) --allocations_left;
+  return std::malloc(bytes != 0 ? bytes : 1);
+}
+void* allocate_or_throw(size_t bytes) {
+  void* const memory = allocate_or_null(bytes);
+  if (memory == nullptr) throw std::bad_alloc();
+  return memory;
+}
+
+}  // namespace
+
+void* operator new(size_t bytes) { return allocate_or_throw(bytes); }
+void* operator new[](size_t bytes) { return allocate_or_throw(bytes); }
+void* operator new(size_t bytes, const std::nothrow_t&) noexcept { return allocate_or_null(bytes); }
+void* operator new[](size_t bytes, const std::nothrow_t&) noexcept { return allocate_or_null(bytes); }
+void operator delete(void* memory) noexcept { std::free(memory); }
+void operator delete[](void* memory) noexcept { std::free(memory); }
+void operator delete(void* memory, size_t) noexcept { std::free(memory); }
+void operator delete[](void* memory, size_t) noexcept { std::free(memory); }
+void operator delete(void* memory, const std::nothrow_t&) noexcept { std::free(memory); }
+void operator delete[](void* memory, const std::nothrow_t&) noexcept { std::free(memory); }
+
+namespace elider::test {
+namespace {
+
+class HeapExhaustedTest : public DatabaseTest {
+ protected:
+  static constexpr Key kRows = 400;  // more removals than a list of retired objects has room for at first
+
+  void SetUp() override { make({}); }
+  void make(const Options& options) {
+    reopen(options);
+    accounts_ = create(indexed_account_schema(GetParam().key_index).group({"balance"}));
+    by_branch_ = *db_.index(accounts_, "by_branch");
+    documents_ = create(document_schema(GetParam().key_index));
+    transact(db_, [&](Transaction& txn) {
+      for (Key key = 0; key < kRows; ++key) ASSERT_OK(txn.insert(accounts_, key, before(key)));
+      ASSERT_OK(txn.insert(documents_, 1, document_of(1)));
+    });
+  }
+  static Account before(Key key) { return {key, 0, 1, 0}; }
+  static Account after(Key key) { return {key, 5, 2, 5}; }
+
+  // Removes, moves in the indexes, inserts, swaps a block.
+  void change(Transaction& txn) {
+    for (Key key = 0; key < kRows; ++key) {
+      if (key % 4 == 0) ASSERT_OK(txn.put(accounts_, key, after(key)));
+      else ASSERT_OK(txn.remove(accounts_, key));
+    }
+    for (Key key = 1000; key < 1050; ++key) ASSERT_OK(txn.insert(accounts_, key, after(key)));
+    ASSERT_OK(txn.put(documents_, 1, document_of(2)));
+  }
+  void expect_state(bool changed) {
+    read(db_, [&](Transaction& txn) {
+      for (Key key = 0; key < kRows; ++key) {
+        auto view = txn.get(accounts_, key);
+        ASSERT_CODE(changed && key % 4 != 0 ? Code::kNotFound : Code::kOk, view);
+        if (!view.ok()) continue;
+        ASSERT_EQ(**view, changed ? after(key) : before(key));
+      }
+      auto document = txn.get(documents_, 1);
+      ASSERT_OK(document);
+      ASSERT_EQ(**document, document_of(changed ? 2 : 1));
+      uint64_t moved = 0;
+      ASSERT_OK(txn.scan(by_branch_, {2, 2}, {}, [&](Key, const View<Account>&) { return ++moved > 0; }));
+      ASSERT_EQ(moved, changed ? kRows / 4 + 50 : 0u);
+    });
+  }
+  // operation() with so many allocations possible, and whether that was enough. It throws nothing.
+  template <class Operation>
+  static Status limited(int64_t allocations, Operation&& operation, bool* enough) {
+    Status status;
+    bool threw = false;
+    allocations_left = allocations;
+    try {
+      status = operation();
+    } catch (...) {
+      threw = true;
+    }
+    *enough = allocations_left != 0;
+    allocations_left = -1;
+    EXPECT_FALSE(threw);
+    return status;
+  }
+  // Ends a changing transaction by `end` with so many allocations possible; true if that was enough.
+  template <class End>
+  bool end_with(int64_t allocations, End&& end, bool snapshot_open) {
+    ActiveTransaction reader;
+    if (snapshot_open && GetParam().concurrent()) {
+      reader = begin_read_only(db_);
+      EXPECT_OK(reader->get(accounts_, 0));
+    }
+    ActiveTransaction txn = begin(db_);
+    change(*txn);
+    bool enough = false;
+    const Status status = limited(allocations, [&] { return end(txn); }, &enough);
+    EXPECT_TRUE(status.ok() || status.code() == Code::kMemoryLimit) << status.message();
+    committed_ = status.ok();
+    return enough;
+  }
+  template <class End>
+  void expect_whole_or_nothing(End&& end, bool snapshot_open, int64_t step) {
+    int64_t allocations = 0;
+    for (bool enough = false; !enough; allocations += step) {
+      SCOPED_TRACE("allocations: " + std::to_string(allocations));
+      make({});
+      enough = end_with(allocations, end, snapshot_open);
+      expect_state(committed_);
+      for (int i = 0; i < 2; ++i) db_.collect_garbage();
+      EXPECT_OK(db_.verify());
+      expect_state(committed_);
+      transact(db_, [&](Transaction& txn) {  // no row is locked, no entry in the way
+        for (Key key = 0; key < kRows; ++key) ASSERT_OK(txn.put(accounts_, key, before(key)));
+        for (Key key = 1000; key < 1050; ++key) ASSERT_OK(txn.put(accounts_, key, before(key)));
+      });
+      db_.collect_garbage();
+      EXPECT_OK(db_.verify());
+      if (HasFailure()) return;
+    }
+    EXPECT_GT(allocations, step) << "nothing was allocated: the test tests nothing";
+  }
+
+  bool committed_ = false;
+  Table<Account> accounts_;
+  Index<Account> by_branch_;
+  Table<Document> documents_;
+};
+ELIDER_ON_EVERY(HeapExhaustedTest);
+
+TEST_P(HeapExhaustedTest, ACommitIsWholeOrNothing) {
+  expect_whole_or_nothing([](ActiveTransaction& txn) { return txn.commit(); }, false, 47);
+}
+
+TEST_P(HeapExhaustedTest, ACommitBesideAReaderIsWholeOrNothing) {
+  expect_whole_or_nothing([](ActiveTransaction& txn) { return txn.commit(); }, true, 101);
+}
+
+TEST_P(HeapExhaustedTest, ARollbackLeavesNothing) {
+  expect_whole_or_nothing(
+      [](ActiveTransaction& txn) {
+        txn.rollback();
+        return Status(Code::kMemoryLimit, Cause::kUser);
+      },
+      false, 19);
+}
+
+// Each allocation of a commit of one row of each kind.
+TEST_P(HeapExhaustedTest, ASmallCommitIsWholeOrNothingAtEachAllocation) {
+  bool enough = false;
+  for (int64_t allocations = 0; !enough; ++allocations) {
+    SCOPED_TRACE("allocations: " + std::to_string(allocations));
+    make({});
+    ActiveTransaction txn = begin(db_);
+    ASSERT_OK(txn->put(accounts_, 1, after(1)));
+    ASSERT_OK(txn->remove(accounts_, 2));
+    ASSERT_OK(txn->insert(accounts_, 1000, after(1000)));
+    ASSERT_OK(txn->put(documents_, 1, document_of(2)));
+    const Status status = limited(allocations, [&] { return txn.commit(); }, &enough);
+    EXPECT_EQ(row(accounts_, 1), status.ok() ? after(1) : before(1));
+    EXPECT_EQ(has(accounts_, 2), !status.ok());
+    EXPECT_EQ(has(accounts_, 1000), status.ok());
+    EXPECT_EQ(row(documents_, 1), document_of(status.ok() ? 2 : 1));
+    db_.collect_garbage();
+    EXPECT_OK(db_.verify());
+    if (HasFailure()) return;
+  }
+}
+
+// A procedure that swallows the failure of an operation cannot commit half of it.
+TEST_P(HeapExhaustedTest, AnOperationThatFailsDoomsItsTransaction) {
+  for (int64_t allocations = 0; allocations < 40; ++allocations) {
+    SCOPED_TRACE("allocations: " + std::to_string(allocations));
+    make({});
+    bool failed = false;
+    const Status status = db_.run([&](Transaction& txn) -> Status {
+      failed = false;
+      allocations_left = allocations;
+      try {
+        for (Key key = 1000; key < 1400; ++key)
+          if (Status insert = txn.insert(accounts_, key, after(key)); !insert.ok()) failed = true;
+      } catch (const std::bad_alloc&) {
+        failed = true;
+      }
+      allocations_left = -1;
+      return {};
+    });
+    EXPECT_EQ(status.ok(), !failed) << status.message();
+    EXPECT_EQ(has(accounts_, 1000), !failed);
+    EXPECT_EQ(has(accounts_, 1399), !failed);
+    db_.collect_garbage();
+    EXPECT_OK(db_.verify());
+    insert(accounts_, 1399 + (failed ? 0 : 1), after(1399 + (failed ? 0 : 1)));
+    if (HasFailure()) return;
+  }
+}
+
+}  // namespace
+}  // namespace elider::test
