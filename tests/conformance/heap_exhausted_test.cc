@@ -1,7 +1,8 @@
 // The process's heap runs out at each allocation of a commit or rollback in turn. Story: whatever fails,
 // the commit takes effect whole or not at all, says which, leaves no row locked, and the database goes on.
 //
-// This file replaces operator new for the whole test program, so that a test may let it fail.
+// This file replaces operator new for the whole test program, so that a test may let it fail. Not inline:
+// gcc would take new and free() for a mismatch.
 #include <gtest/gtest.h>
 
 #include <cstdlib>
@@ -28,16 +29,16 @@ void* allocate_or_throw(size_t bytes) {
 
 }  // namespace
 
-void* operator new(size_t bytes) { return allocate_or_throw(bytes); }
-void* operator new[](size_t bytes) { return allocate_or_throw(bytes); }
-void* operator new(size_t bytes, const std::nothrow_t&) noexcept { return allocate_or_null(bytes); }
-void* operator new[](size_t bytes, const std::nothrow_t&) noexcept { return allocate_or_null(bytes); }
-void operator delete(void* memory) noexcept { std::free(memory); }
-void operator delete[](void* memory) noexcept { std::free(memory); }
-void operator delete(void* memory, size_t) noexcept { std::free(memory); }
-void operator delete[](void* memory, size_t) noexcept { std::free(memory); }
-void operator delete(void* memory, const std::nothrow_t&) noexcept { std::free(memory); }
-void operator delete[](void* memory, const std::nothrow_t&) noexcept { std::free(memory); }
+[[gnu::noinline]] void* operator new(size_t bytes) { return allocate_or_throw(bytes); }
+[[gnu::noinline]] void* operator new[](size_t bytes) { return allocate_or_throw(bytes); }
+[[gnu::noinline]] void* operator new(size_t bytes, const std::nothrow_t&) noexcept { return allocate_or_null(bytes); }
+[[gnu::noinline]] void* operator new[](size_t bytes, const std::nothrow_t&) noexcept { return allocate_or_null(bytes); }
+[[gnu::noinline]] void operator delete(void* memory) noexcept { std::free(memory); }
+[[gnu::noinline]] void operator delete[](void* memory) noexcept { std::free(memory); }
+[[gnu::noinline]] void operator delete(void* memory, size_t) noexcept { std::free(memory); }
+[[gnu::noinline]] void operator delete[](void* memory, size_t) noexcept { std::free(memory); }
+[[gnu::noinline]] void operator delete(void* memory, const std::nothrow_t&) noexcept { std::free(memory); }
+[[gnu::noinline]] void operator delete[](void* memory, const std::nothrow_t&) noexcept { std::free(memory); }
 
 namespace elider::test {
 namespace {
