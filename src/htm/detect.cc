@@ -106,7 +106,8 @@ Hardware find_out() {
   found.tsx_parameter = tsx_words_of(first_line_of("/proc/cmdline"));
   found.defect = known_defect(found.vendor, found.family, found.model, found.stepping, found.tsx_force_abort);
   if (!found.rtm) {
-    found.reason = found.vendor.empty() ? "this is no x86-64 processor" : "the processor has no RTM, or it is switched off (CPUID leaf 7, EBX bit 11)";
+    found.reason = found.vendor.empty() ? "this is no x86-64 processor"
+                                        : "the processor has no RTM, or it is switched off (CPUID leaf 7, EBX bit 11)";
   } else if (found.rtm_always_aborts) {
     found.reason = "the processor aborts every region (CPUID leaf 7, EDX bit 11)";
   } else if (!found.defect.empty()) {
@@ -115,7 +116,8 @@ Hardware find_out() {
 #if ELIDER_HAVE_RTM
     found.usable = self_test<Rtm>(found);
 #endif
-    found.reason = std::to_string(found.self_test_committed) + " of " + std::to_string(found.self_test_regions) + " regions of the self-test committed";
+    found.reason = std::to_string(found.self_test_committed) + " of " + std::to_string(found.self_test_regions) +
+                   " regions of the self-test committed";
   }
   return found;
 }
