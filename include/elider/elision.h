@@ -30,7 +30,7 @@ struct ElisionPolicy {
   uint32_t system_aborts_max = 2;      // interrupts, page faults, and what never succeeds. 0 to 1,000,000
   // An abort because the lock was held says nothing against the region and counts for none of the
   // above; the section waits until the lock is free. After so many it queues for the lock all the same.
-  uint32_t lock_held_aborts_max = 1000;
+  uint32_t lock_held_aborts_max = 1000;  // 0 to 1,000,000
 
   // The bounds for conflicts and capacity are divided by the height of the tree that a section descends,
   // as a taller one wastes more an abort (DBX, section 4).
@@ -48,9 +48,9 @@ struct ElisionPolicy {
   // A thread looks after each `window_runs` runs of a site how many ended as a region. If fewer than
   // `poor_percent` did, it tries no region there for the next `off_runs` runs; then again, and twice as
   // long (up to 64 times) whenever that does not pay either. window_runs 0: a site never shuts itself off.
-  uint32_t window_runs = 256;
-  uint32_t poor_percent = 50;
-  uint32_t off_runs = 4096;
+  uint32_t window_runs = 256;  // 0 to 1,000,000
+  uint32_t poor_percent = 50;  // 0 to 100
+  uint32_t off_runs = 4096;    // 1 to 1,000,000
 };
 
 // Why regions abort, for statistics; the order of htm::Cause.

@@ -32,7 +32,7 @@ struct Options {
 
   // For kElided: what executes the hardware transactions, and when they give up.
   HtmBackend htm = HtmBackend::kAutomatic;
-  ElisionPolicy elision;
+  ElisionPolicy elision = {};
 
   // Bytes of rows, versions and index nodes at the most; 0: no limit. Range 0 or >= 4 MiB. A
   // transaction that needs more fails with kMemoryLimit. Memory is taken in chunks of 2 MiB (less
