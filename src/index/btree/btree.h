@@ -172,10 +172,6 @@ class BTree {
   static Inner* as_inner(Node* node) { return static_cast<Inner*>(node); }
   Node* root_node() const { return root_.load(std::memory_order_acquire); }
   void set_root(Node* node) { root_.store(node, std::memory_order_release); }
-  // What regions are tried for falls with the height.
-  void note_height() {
-    if constexpr (requires { latch_.set_height(1u); }) latch_.set_height(height());
-  }
   static constexpr size_t bytes_of(const Node* node) { return node->level() == 0 ? sizeof(Leaf) : sizeof(Inner); }
 
   // btree_find.h

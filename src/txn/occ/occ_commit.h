@@ -248,7 +248,7 @@ Status OccTransaction<Sync>::commit() {
 }
 
 template <class Sync>
-Status OccTransaction<Sync>::commit_by_locks() {
+[[gnu::always_inline]] inline Status OccTransaction<Sync>::commit_by_locks() {
   const size_t locked = lock_writes();
   if (locked != writes_.size()) [[unlikely]] return give_up(locked);
   ELIDER_TEST_POINT("occ.commit.after_lock");
@@ -268,7 +268,7 @@ Status OccTransaction<Sync>::commit_by_locks() {
 
 // Everything is written and released.
 template <class Sync>
-Status OccTransaction<Sync>::finish(uint64_t n, uint64_t order) {
+[[gnu::always_inline]] inline Status OccTransaction<Sync>::finish(uint64_t n, uint64_t order) {
   ELIDER_TEST_POINT("occ.commit.after_release");
   counters_.procedures[procedure_].commits.add(1);
   if (recording()) [[unlikely]] record_end(true, Cause::kNone, n, order);

@@ -116,28 +116,23 @@ Status OccTransaction<Sync>::commit_in_region() {
   constexpr unsigned kMovesMax = 16;  // then the words change too fast: locks make them stand still
   htm::Site& site = store_.elision->commit;
   const Reach reach = reach_of_region();
-  if (reach == Reach::kNone) {
-    site.mine().went_direct();
-    return commit_by_locks();
-  }
-  for (unsigned moves = 0; moves < kMovesMax; ++moves) {
+  if (reach == Reach::kNone) site.mine().went_direct();
+  for (unsigned moves = reach == Reach::kNone ? kMovesMax : 0; moves < kMovesMax; ++moves) {
     // What the words must be when the region begins. Whoever holds one is waited for here.
     for (WriteEntry& write : writes_)
       if (write.kind != WriteKind::kNone && !await_word<false>(write)) [[unlikely]] return give_up(0);
     const AtOnce done = htm::run_region<typename Sync::Backend>(
         site, htm::SubscribedWithin{}, [&]() -> AtOnce { return commit_at_once(reach); }, []() -> AtOnce { return {}; });
-    switch (done.end) {
-      case AtOnce::End::kMoved: continue;
-      case AtOnce::End::kUnsuited: return commit_by_locks();
-      case AtOnce::End::kFailed: return give_up(0);
-      case AtOnce::End::kWritten:
-        for (const WriteEntry& write : writes_) count_row(write);
-        return finish(done.n, done.order);
-      case AtOnce::End::kLocked:
-        if (done.newest_reader != 0 && !prepare_versions(done.newest_reader)) [[unlikely]] return give_up(writes_.size());
-        for (WriteEntry& write : writes_) install(write, done.n);
-        return finish(done.n, done.order);
+    if (done.end == AtOnce::End::kMoved) continue;
+    if (done.end == AtOnce::End::kUnsuited) break;
+    if (done.end == AtOnce::End::kFailed) return give_up(0);
+    if (done.end == AtOnce::End::kLocked) {
+      if (done.newest_reader != 0 && !prepare_versions(done.newest_reader)) [[unlikely]] return give_up(writes_.size());
+      for (WriteEntry& write : writes_) install(write, done.n);
+    } else {
+      for (const WriteEntry& write : writes_) count_row(write);
     }
+    return finish(done.n, done.order);
   }
   return commit_by_locks();
 }
