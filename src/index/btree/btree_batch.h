@@ -16,7 +16,8 @@ template <sync::Policy Sync, class KeyType>
 void BTree<Sync, KeyType>::multi_get(const Key* keys, size_t count, Handle* handles, Witness* witnesses) {
   while (count > 0) {
     const size_t group = std::min(count, kGroup);
-    const uint32_t failed = Sync::section(latch_, [&]() -> uint32_t { return get_group(keys, group, handles, witnesses); });
+    const uint32_t failed =
+        Sync::section(latch_, sync::Operation::kBatch, [&]() -> uint32_t { return get_group(keys, group, handles, witnesses); });
     // A writer came between; these few go down again by themselves.
     for (size_t i = 0; failed >> i != 0; ++i) {
       if ((failed >> i & 1) == 0) continue;

@@ -75,7 +75,7 @@ Handle BTree<Sync, KeyType>::get_by_descent(const Key& key, Hint& hint, Witness&
   };
   Spin spin;
   while (true) {
-    const Attempt attempt = Sync::section(latch_, [&]() -> Attempt {
+    const Attempt attempt = Sync::section(latch_, sync::Operation::kGet, [&]() -> Attempt {
       Place place;
       if (!descend(key, place)) return {false, kNoHandle, {}};
       const Handle handle = place.leaf->find(key);

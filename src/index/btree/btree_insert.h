@@ -10,6 +10,7 @@
 
 #include "base/check.h"
 #include "base/spin.h"
+#include "htm/prefault.h"
 #include "index/btree/btree.h"
 
 namespace elider::index {
@@ -35,7 +36,7 @@ InsertResult BTree<Sync, KeyType>::get_or_insert(Worker& worker, const Key& key,
   bool use_hint = hint.covers(key);
   bool splitting = false;
   while (true) {
-    const InsertAttempt attempt = Sync::section(latch_, [&]() -> InsertAttempt {
+    const InsertAttempt attempt = Sync::section(latch_, sync::Operation::kInsert, [&]() -> InsertAttempt {
       if (splitting) return insert_splitting(key, candidate, spares);
       Place place;
       if (use_hint) {
@@ -48,6 +49,8 @@ InsertResult BTree<Sync, KeyType>::get_or_insert(Worker& worker, const Key& key,
     });
     if (attempt.used_leaf) spares.leaf = nullptr;
     if (attempt.used_inner) spares.inner = nullptr;
+    if constexpr (Sync::kRegions)
+      if (attempt.used_inner) latch_.set_height(height());  // a taller tree's regions are tried less often
     if (attempt.used_leaf || attempt.used_inner || attempt.result.inserted)
       counts_.add(worker.id(), attempt.result.inserted ? 1 : 0,
                   (attempt.used_leaf ? int64_t{sizeof(Leaf)} : 0) + (attempt.used_inner ? int64_t{sizeof(Inner)} : 0));
@@ -210,6 +213,10 @@ template <sync::Policy Sync, class KeyType>
 bool BTree<Sync, KeyType>::take_spares(Worker& worker, Spares& spares) {
   if (!spares.leaf) spares.leaf = worker.allocate(sizeof(Leaf), MemoryPart::kIndexes);
   if (!spares.inner) spares.inner = worker.allocate(sizeof(Inner), MemoryPart::kIndexes);
+  if constexpr (Sync::kRegions) {
+    htm::prefault(spares.leaf, sizeof(Leaf));
+    htm::prefault(spares.inner, sizeof(Inner));
+  }
   return spares.leaf && spares.inner;
 }
 
