@@ -86,9 +86,12 @@ TEST(ElidedProgram, holds_in_parallel) {
     emulator::reset_counters();
     ElidedProgram program(mutant);
     constexpr uint32_t kThreads = 4, kRounds = 1000;
+    std::atomic<uint32_t> ready{0};
     std::vector<std::thread> threads;
     for (uint32_t t = 0; t < kThreads; ++t) {
-      threads.emplace_back([&program] {
+      threads.emplace_back([&program, &ready] {
+        ready.fetch_add(1);
+        while (ready.load() < kThreads) ::sched_yield();
         for (uint32_t round = 0; round < kRounds; ++round) program.section(round);
       });
     }

@@ -112,6 +112,20 @@ struct Odd {
   char bytes[100];
 };
 
+// What a failed compare-exchange reports is a write as well.
+TEST(Region, abort_undoes_what_a_failed_compare_exchange_saw) {
+  const Lines lines = make_lines(2);
+  std::atomic<uint64_t> word{5};
+  uint64_t& expected = lines[0].words[3];
+  expected = 1;
+  EXPECT_EQ(code_of(attempt([&] {
+              word.compare_exchange_strong(expected, 2);
+              elider_emulator_abort(static_cast<unsigned char>(expected));
+            })),
+            5u);
+  EXPECT_EQ(expected, 1u);
+}
+
 TEST(Region, abort_undoes_copies_of_every_kind) {
   const Lines lines = make_lines(64);
   auto* memory = reinterpret_cast<char*>(lines.get());

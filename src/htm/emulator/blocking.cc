@@ -116,22 +116,22 @@ int notify(pthread_cond_t* condition, int (*function)(pthread_cond_t*), uint32_t
   return result;
 }
 
-// Gives others the turn; `sleep` is what the call does besides, where nobody else is there.
+// Gives the turn to whoever is ready for it. False: nobody is.
+bool yield(Thread* thread) {
+  const bool others = machine.ready != 0;
+  if (others) pass_turn(thread, ThreadState::kReady);
+  leave(thread);
+  return others;
+}
+
+// `sleep` is the real call.
 template <class Sleep>
-auto rest(Sleep&& sleep) -> decltype(sleep()) {
+int rest(Sleep&& sleep) {
   Thread* const thread = enter_call();
   if (thread == nullptr) return sleep();
-  if (!modelled()) {
-    go_away(thread);
-    return sleep();
-  }
-  if (machine.ready == 0) {
-    leave(thread);
-    return sleep();
-  }
-  pass_turn(thread, ThreadState::kReady);
-  leave(thread);
-  return 0;
+  if (modelled()) return yield(thread) ? 0 : sleep();
+  go_away(thread);
+  return sleep();
 }
 
 long futex_modelled(Thread* thread, int operation, const uint32_t* word, uint32_t value, const timespec* time) {
@@ -297,8 +297,8 @@ int pthread_cond_broadcast(pthread_cond_t* condition) {
 }
 
 int sched_yield() {
-  need_real();
-  return rest([] { return real.sched_yield(); });
+  Thread* const thread = enter_call();
+  return thread != nullptr && yield(thread) ? 0 : real.sched_yield();
 }
 int nanosleep(const timespec* time, timespec* left) {
   need_real();
