@@ -126,7 +126,8 @@ TEST(Conflict, region_that_asks_last_wins) {
 TEST(Conflict, regions_that_read_the_same_both_commit) {
   Meeting meeting;
   uint64_t& second = meeting.line(10).words[0];
-  EXPECT_EQ(meeting.run([&] { look(meeting.line(0).words[0]); }, [&] { second = attempt([&] { look(meeting.line(0).words[0]); }); }), kStarted);
+  const auto read = [&] { look(meeting.line(0).words[0]); };
+  EXPECT_EQ(meeting.run(read, [&] { second = attempt(read); }), kStarted);
   EXPECT_EQ(second, kStarted);
 }
 

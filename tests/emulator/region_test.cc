@@ -259,7 +259,8 @@ TEST(Region, calls_that_cannot_be_undone_abort_it) {
   static std::atomic<void*> kept{nullptr};
   const std::vector<std::function<void()>> calls = {
       [] { kept = std::malloc(10); }, [] { kept = new int; },  [] { std::string(100, 'x').swap(*new std::string); },
-      [&] { mutex.lock(); },          [] { ::sched_yield(); }, [] { kept = mmap(nullptr, 4096, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0); },
+      [&] { mutex.lock(); },          [] { ::sched_yield(); },
+      [] { kept = mmap(nullptr, 4096, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0); },
       [&] { word.wait(0); }};
   for (size_t i = 0; i < calls.size(); ++i) {
     const uint64_t before = thread_counters().call_aborts;

@@ -94,7 +94,9 @@ void configure_from_environment() {
     for (char* word = strtok(words, ","); word != nullptr; word = strtok(nullptr, ",")) {
       char* const value = strchr(word, '=');
       if (value != nullptr) *value = '\0';
-      if (value == nullptr || !set_option(options, word, value + 1)) die("ELIDER_HTM_EMULATOR: \"%s\" is no option, or its value no number", word);
+      if (value == nullptr || !set_option(options, word, value + 1)) {
+        die("ELIDER_HTM_EMULATOR: \"%s\" is no option, or its value no number", word);
+      }
     }
   }
   configure(options);

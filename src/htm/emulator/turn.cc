@@ -68,7 +68,9 @@ Thread* end_timed_wait() {
     set_state(&thread, ThreadState::kReady);
     return &thread;
   }
-  if (any_blocked) die("every thread of the schedule of seed %llu waits for another", static_cast<unsigned long long>(machine.options.seed));
+  if (any_blocked) {
+    die("every thread of the schedule of seed %llu waits for another", static_cast<unsigned long long>(machine.options.seed));
+  }
   return nullptr;
 }
 
