@@ -26,6 +26,7 @@ constexpr const char* kExamples =
     "  elider bench compare                                         the same beside RocksDB, LMDB and SQLite\n"
     "  elider bench history --workload list-append --out h.jsonl    histories for checkers of serializability\n"
     "  elider check-history history.jsonl                           is a run's --history strictly serializable?\n"
+    "  elider hardware                                              has this machine hardware transactions?\n"
     "  elider plot *.json -o speed.png                              a drawing of what --json wrote\n"
     "\n"
     "Exit code: 0 it worked; 1 it ran and failed; 2 an option makes no sense, and nothing was run.";
@@ -47,6 +48,7 @@ int run(int argc, char** argv) {
   elider::bench::add_compare(bench);
   elider::bench::add_history(bench);
   elider::bench::add_check_history(app);
+  elider::bench::add_hardware(app);
   elider::bench::add_plot(app);
   app.footer(kExamples);  // last, since subcommands take over what is there when they are made
   if (argc == 1) {

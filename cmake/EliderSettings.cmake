@@ -38,6 +38,27 @@ if(ELIDER_SANITIZE)
   endif()
 endif()
 
+# The emulator of hardware transactions sees accesses by the thread sanitizer's instrumentation, and its
+# runtime takes libtsan's place. Whatever the compiler would turn into accesses that it does not announce
+# (copies of fixed sizes, above all) stays a call.
+if(ELIDER_EMULATOR)
+  set(copies memcpy memmove memset memcmp)
+  target_compile_definitions(elider_flags INTERFACE ELIDER_EMULATOR=1)
+  target_compile_options(elider_flags INTERFACE -fsanitize=thread -Wno-tsan -fno-omit-frame-pointer -fno-ipa-reference
+                                                -fno-tree-loop-distribute-patterns)
+  foreach(function IN LISTS copies)
+    target_compile_options(elider_flags INTERFACE -fno-builtin-${function} -D__builtin_${function}=${function})
+  endforeach()
+  target_compile_options(elider_flags INTERFACE "SHELL:-include cstring")
+  set(calls malloc calloc realloc aligned_alloc posix_memalign free _Znwm _Znam _ZnwmSt11align_val_t _ZnamSt11align_val_t
+            _ZdlPv _ZdaPv _ZdlPvm _ZdaPvm _ZdlPvmSt11align_val_t _ZdlPvSt11align_val_t __cxa_guard_acquire
+            __cxa_allocate_exception write mmap munmap madvise)
+  foreach(function IN LISTS copies calls)
+    target_link_options(elider_flags INTERFACE "LINKER:--wrap=${function}")
+  endforeach()
+  target_link_libraries(elider_flags INTERFACE "$<LINK_LIBRARY:WHOLE_ARCHIVE,elider_emulator>")
+endif()
+
 if(ELIDER_LTO)
   include(CheckIPOSupported)
   check_ipo_supported()

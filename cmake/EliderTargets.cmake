@@ -4,10 +4,16 @@
 include(GoogleTest)
 
 # elider_layer(base DEPENDS ...): the library elider_<name> of this folder's *.cc, all levels deep, and
-# the test program <name>_test of its *_test.cc. DEPENDS are the layers below that it may include.
+# the test program <name>_test of its *_test.cc. A subfolder with a CMakeLists.txt of its own is no part
+# of either. DEPENDS are the layers below that it may include.
 function(elider_layer name)
   cmake_parse_arguments(layer "" "" "DEPENDS" ${ARGN})
   file(GLOB_RECURSE sources CONFIGURE_DEPENDS "${CMAKE_CURRENT_SOURCE_DIR}/*.cc")
+  file(GLOB_RECURSE apart CONFIGURE_DEPENDS "${CMAKE_CURRENT_SOURCE_DIR}/*/CMakeLists.txt")
+  foreach(file IN LISTS apart)
+    get_filename_component(folder "${file}" DIRECTORY)
+    list(FILTER sources EXCLUDE REGEX "^${folder}/")
+  endforeach()
   set(tests ${sources})
   list(FILTER sources EXCLUDE REGEX "_test\\.cc$")
   list(FILTER tests INCLUDE REGEX "_test\\.cc$")

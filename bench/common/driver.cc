@@ -138,6 +138,27 @@ RunResult RunControl::run(const std::function<void(uint32_t)>& body) {
   return collect(static_cast<double>(end_ns - begin_ns) / kNsPerSecond, ns_per_tick, before);
 }
 
+// By site, all tables together. Counters only rise, and a site of `before` is there at the end, too.
+std::vector<Statistics::Elision> elision_between(const Statistics& before, const Statistics& at_end) {
+  std::vector<Statistics::Elision> sites;
+  const auto site_of = [&sites](const std::string& name) -> Statistics::Elision& {
+    for (Statistics::Elision& site : sites)
+      if (site.site == name) return site;
+    sites.emplace_back().site = name;
+    return sites.back();
+  };
+  const auto add = [&](const Statistics::Elision& counted, uint64_t factor) {
+    Statistics::Elision& site = site_of(counted.site);
+    site.commits += factor * counted.commits;
+    site.fallbacks += factor * counted.fallbacks;
+    site.direct += factor * counted.direct;
+    for (size_t cause = 0; cause < kRegionCauseCount; ++cause) site.aborts[cause] += factor * counted.aborts[cause];
+  };
+  for (const Statistics::Elision& counted : at_end.elision) add(counted, 1);
+  for (const Statistics::Elision& counted : before.elision) add(counted, ~uint64_t{0});  // -1, in arithmetic that wraps
+  return sites;
+}
+
 RunResult RunControl::collect(double seconds, double ns_per_tick, const Statistics& before) {
   RunResult result;
   result.seconds = seconds;
@@ -158,6 +179,7 @@ RunResult RunControl::collect(double seconds, double ns_per_tick, const Statisti
   result.at_end = db_->statistics();
   result.engine_commits = result.at_end.commits - before.commits;
   for (size_t cause = 0; cause < result.aborts.size(); ++cause) result.aborts[cause] = result.at_end.aborts[cause] - before.aborts[cause];
+  result.elision = elision_between(before, result.at_end);
   return result;
 }
 

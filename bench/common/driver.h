@@ -55,6 +55,8 @@ struct RunResult {
   bool has_statistics = false;
   uint64_t engine_commits = 0;
   std::array<uint64_t, kCauseCount> aborts{};
+  // Under SyncPolicy::kElided: what became of its hardware transactions, of all tables together.
+  std::vector<Statistics::Elision> elision;
   Statistics at_end;
   uint64_t resident_bytes = 0;  // of the process, at the end
   uint64_t resident_huge_bytes = 0;

@@ -20,6 +20,9 @@ namespace {
 // Refused here and not in the engine, whose message could not name the command line's option.
 constexpr uint64_t kMemoryLimitMin = uint64_t{4} << 20;
 
+constexpr const char* kPolicies = "automatic, optimistic, elided, latched, single-threaded";
+constexpr const char* kBackends = "automatic, rtm, none, always-aborts, emulated";
+
 std::string check_seconds(const std::string& text) {
   double seconds = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), seconds);
@@ -56,21 +59,45 @@ bool parse_bytes(const std::string& text, uint64_t* bytes) {
   return true;
 }
 
+void add_sync_options(CLI::App& command, SyncPolicy& sync, HtmBackend& htm) {
+  command
+      .add_option_function<std::string>(
+          "--sync",
+          [&sync](const std::string& name) {
+            if (!parse(name, &sync)) refuse_option("--sync", fmt::format("'{}' is none of {}", name, kPolicies));
+          },
+          fmt::format("How shared nodes are guarded: {} [automatic]", kPolicies))
+      ->type_name("POLICY");
+  command
+      .add_option_function<std::string>(
+          "--htm",
+          [&htm](const std::string& name) {
+            if (!parse(name, &htm)) refuse_option("--htm", fmt::format("'{}' is none of {}", name, kBackends));
+          },
+          fmt::format("What runs the hardware transactions of --sync elided: {} [automatic]", kBackends))
+      ->type_name("BACKEND");
+}
+
+void check_sync_options(SyncPolicy sync, HtmBackend htm, uint32_t threads) {
+  if (sync == SyncPolicy::kSingleThreaded && threads != 1)
+    refuse_option("--sync", fmt::format("single-threaded goes with --threads 1, not {}", threads));
+  if (htm == HtmBackend::kAutomatic) return;
+  if (sync != SyncPolicy::kElided && sync != SyncPolicy::kAutomatic)
+    refuse_option("--htm", fmt::format("{} goes with --sync elided, not {}", elider::name_of(htm), elider::name_of(sync)));
+  // Opening costs nothing yet, and says whether this build and this machine have it.
+  Options options;
+  options.sync = sync;
+  options.htm = htm;
+  if (auto db = Database::open(options); !db.ok()) refuse_option("--htm", db.status().message());
+}
+
 void add_common_options(CLI::App& command, CommonOptions& options) {
   command.add_option("--threads", options.threads, "Worker threads (1 to 256)")->check(CLI::Range(1u, 256u))->capture_default_str();
   command.add_option("--seconds", options.seconds, "Measured time")->check(check_seconds)->capture_default_str();
   command.add_option("--warmup", options.warmup_seconds, "Seconds run before and not measured")->check(check_warmup)->capture_default_str();
   command.add_option("--seed", options.seed, "Of all random inputs")->check(CLI::NonNegativeNumber)->capture_default_str();
   command.add_flag("--pin", options.pin, "Bind thread i to the i-th processor");
-  command
-      .add_option_function<std::string>(
-          "--sync",
-          [&options](const std::string& name) {
-            if (!parse(name, &options.sync))
-              refuse_option("--sync", fmt::format("'{}' is none of automatic, optimistic, latched, single-threaded", name));
-          },
-          "How shared nodes are guarded: automatic, optimistic, latched, single-threaded [automatic]")
-      ->type_name("POLICY");
+  add_sync_options(command, options.sync, options.htm);
   command
       .add_option_function<std::string>(
           "--memory-limit",
@@ -100,8 +127,7 @@ void add_common_options(CLI::App& command, CommonOptions& options) {
 }
 
 void check_common_options(const CommonOptions& options) {
-  if (options.sync == SyncPolicy::kSingleThreaded && options.threads != 1)
-    refuse_option("--sync", fmt::format("single-threaded goes with --threads 1, not {}", options.threads));
+  check_sync_options(options.sync, options.htm, options.threads);
   check_writable("--json", options.json_file);
   check_writable("--history", options.history_file);
 }
@@ -120,6 +146,8 @@ Result<Session> Session::open(const CommonOptions& common) {
   Session session;
   Options options;
   options.sync = common.sync;
+  options.htm = common.htm;
+  options.elision = common.elision;
   options.memory_limit_bytes = common.memory_limit_bytes;
   options.huge_pages = common.huge_pages;
   options.prefault_bytes = common.prefault_bytes.value_or(0);

@@ -62,6 +62,7 @@ Json configuration_json(const CommonOptions& options, const Report& report) {
   json["seed"] = options.seed;
   json["pin"] = options.pin;
   json["sync"] = std::string(name_of(options.sync));
+  json["htm"] = std::string(name_of(options.htm));
   json["memory_limit_bytes"] = options.memory_limit_bytes;
   json["prefault_bytes"] = options.prefault_bytes.value_or(0);
   json["history"] = !options.history_file.empty();
@@ -100,6 +101,34 @@ void print_aborts(std::FILE* out, const RunResult& result) {
   const uint64_t attempts = result.engine_commits + total;
   const double share = attempts == 0 ? 0 : 100 * static_cast<double>(total) / static_cast<double>(attempts);
   fmt::print(out, "  aborts       {} of {} attempts ({:.3f}%){}\n", total, attempts, share, causes);
+}
+
+// One object a site: how many regions began, what they came to, and why they aborted.
+Json elision_json(const RunResult& result) {
+  Json sites = Json::array();
+  for (const Statistics::Elision& site : result.elision) {
+    Json aborts = Json::object();
+    for (size_t cause = 0; cause < kRegionCauseCount; ++cause) aborts[std::string(region_cause_name(cause))] = site.aborts[cause];
+    sites.push_back({{"site", site.site},
+                     {"attempts", site.attempts()},
+                     {"commits", site.commits},
+                     {"fallbacks", site.fallbacks},
+                     {"direct", site.direct},
+                     {"aborts", aborts}});
+  }
+  return sites;
+}
+
+void print_elision(std::FILE* out, const RunResult& result) {
+  if (result.elision.empty()) return;
+  fmt::print(out, "  {:<13} {:>12} {:>12} {:>10} {:>10}  aborts of regions\n", "elided", "regions", "committed", "fell back", "direct");
+  for (const Statistics::Elision& site : result.elision) {
+    std::string causes;
+    for (size_t cause = 0; cause < kRegionCauseCount; ++cause)
+      if (site.aborts[cause] != 0) causes += fmt::format("{}{} {}", causes.empty() ? "" : ", ", region_cause_name(cause), site.aborts[cause]);
+    fmt::print(out, "  {:<13} {:>12} {:>12} {:>10} {:>10}  {}\n", site.site, site.attempts(), site.commits, site.fallbacks, site.direct,
+               causes.empty() ? "none" : causes);
+  }
 }
 
 void print_memory(std::FILE* out, const Report& report) {
@@ -141,6 +170,7 @@ Json to_json(const CommonOptions& options, const Report& report) {
                {"memory_bytes", memory_json(report)},
                {"load", {{"rows", report.load.rows}, {"seconds", report.load.seconds}, {"rows_per_s", report.load.rows_per_s()}}},
                {"configuration", configuration_json(options, report)}};
+  if (!result.elision.empty()) json["elision"] = elision_json(result);
   if (!result.failure.empty()) json["failure"] = result.failure;
   for (const auto& [key, value] : report.extra.items()) json[key] = value;
   return json;
@@ -154,6 +184,7 @@ void print_table(std::FILE* out, const CommonOptions& options, const Report& rep
   print_latencies(out, result);
   if (result.has_statistics) {
     print_aborts(out, result);
+    print_elision(out, result);
     print_memory(out, report);
   }
   if (report.load.rows != 0)

@@ -29,6 +29,7 @@ struct HistoryOptions {
   std::string history_file;
   KeyIndex index = KeyIndex::kOrdered;
   SyncPolicy sync = SyncPolicy::kAutomatic;
+  HtmBackend htm = HtmBackend::kAutomatic;
   uint32_t operations = 4;         // of a transaction, at the most
   uint32_t read_only_percent = 20;
   uint32_t scan_percent = 10;      // of operations

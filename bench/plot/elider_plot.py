@@ -14,7 +14,7 @@ import sys
 # Colours that stay apart for colour-blind readers (Okabe and Ito).
 COLOURS = ["#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00", "#F0E442", "#000000"]
 SPEAKS_FOR_ITSELF = {"benchmark", "workload", "mix", "index", "distribution"}
-NOT_A_DIFFERENCE = {"seed", "commit", "compiler", "build", "machine", "history", "sync_used"}
+NOT_A_DIFFERENCE = {"seed", "commit", "compiler", "build", "machine", "history", "sync_used", "htm_used"}
 SYSTEM_PYTHON = "/usr/bin/python3"
 MEMORY_PARTS = ["rows", "versions", "blocks", "indexes", "free"]
 

@@ -136,6 +136,8 @@ class Database {
   Statistics statistics() const;
   // The sync policy in use: "optimistic", ...
   SyncPolicy sync() const;
+  // What executes its hardware transactions; kNone under other policies than kElided.
+  HtmBackend htm() const;
   // Frees what no transaction can need any more. The engine does this itself as it runs; a caller
   // who waits for quiet memory figures may ask for it. Only while no transaction of this thread runs.
   void collect_garbage();

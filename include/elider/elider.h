@@ -2,7 +2,9 @@
 #pragma once
 
 #include "elider/database.h"
+#include "elider/elision.h"
 #include "elider/function_ref.h"
+#include "elider/hardware.h"
 #include "elider/history.h"
 #include "elider/key.h"
 #include "elider/options.h"

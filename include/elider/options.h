@@ -5,27 +5,34 @@
 #include <string>
 #include <string_view>
 
+#include "elider/elision.h"
+
 namespace elider {
 
 class HistorySink;
 
 // How shared nodes are guarded (docs/architecture.md).
 enum class SyncPolicy : uint8_t {
-  kAutomatic,       // the first that this library has for the protocol: kOptimistic at present, on every processor
+  kAutomatic,       // kElided where hardware transactions are proved to work (elider/hardware.h), else kOptimistic
   kOptimistic,      // version latches; readers write no shared memory
   kLatched,         // one spinlock an index: the papers' baseline
   kSingleThreaded,  // no guard: one transaction at a time, from one thread at a time
+  kElided,          // hardware transactions; where they fail, locks (docs/hardware-transactions.md)
 };
 // How transactions execute and commit.
 enum class Protocol : uint8_t { kOcc };
 
-std::string_view name_of(SyncPolicy sync);  // "automatic", "optimistic", "latched", "single-threaded"
+std::string_view name_of(SyncPolicy sync);  // "automatic", "optimistic", "latched", "single-threaded", "elided"
 std::string_view name_of(Protocol protocol);
 bool parse(std::string_view name, SyncPolicy* sync);
 
 struct Options {
   SyncPolicy sync = SyncPolicy::kAutomatic;
   Protocol protocol = Protocol::kOcc;
+
+  // For kElided: what executes the hardware transactions, and when they give up.
+  HtmBackend htm = HtmBackend::kAutomatic;
+  ElisionPolicy elision = {};
 
   // Bytes of rows, versions and index nodes at the most; 0: no limit. Range 0 or >= 4 MiB. A
   // transaction that needs more fails with kMemoryLimit. Memory is taken in chunks of 2 MiB (less

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "elider/elision.h"
 #include "elider/status.h"
 
 namespace elider {
@@ -23,6 +24,21 @@ struct Statistics {
     std::array<uint64_t, kCauseCount> aborts{};  // attempts that this table's rows or ranges ended
     uint64_t row_bytes = 0;                      // memory of its rows, absent ones not yet reclaimed included
   };
+  // Hardware transactions ("regions") under SyncPolicy::kElided, by the place in the code that runs them.
+  struct Elision {
+    std::string site;         // "index get", "index batch", "index scan", "index insert", "index remove", "record read", "commit"
+    std::string table;        // of an index's site; all indexes of a table together. Else ""
+    uint64_t commits = 0;     // runs that ended as a region
+    uint64_t fallbacks = 0;   // runs that tried, and took their lock
+    uint64_t direct = 0;      // runs that took it at once: too large, switched off, or no hardware
+    std::array<uint64_t, kRegionCauseCount> aborts{};  // regions, by region_cause_name()
+    uint64_t aborts_total() const {
+      uint64_t sum = 0;
+      for (uint64_t count : aborts) sum += count;
+      return sum;
+    }
+    uint64_t attempts() const { return commits + aborts_total(); }  // regions that began
+  };
   struct Memory {
     uint64_t rows = 0, versions = 0, blocks = 0, indexes = 0;  // bytes in use
     uint64_t free = 0;      // bytes kept for reuse
@@ -34,6 +50,7 @@ struct Statistics {
   std::array<uint64_t, kCauseCount> aborts{};
   std::vector<Procedure> procedures;
   std::vector<Table> tables;
+  std::vector<Elision> elision;     // those that ran; empty under other policies
   Memory memory;
   uint64_t versions_alive = 0;      // old versions kept for snapshots and not yet reclaimed
   uint64_t retired_objects = 0;     // waiting for a grace period

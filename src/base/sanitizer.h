@@ -4,7 +4,10 @@
 
 #include <cstddef>
 
-#if defined(__SANITIZE_THREAD__)
+// The emulator of hardware transactions borrows TSan's instrumentation and none of its rules.
+#if defined(ELIDER_EMULATOR)
+#define ELIDER_TSAN 0
+#elif defined(__SANITIZE_THREAD__)
 #define ELIDER_TSAN 1
 #elif defined(__has_feature)
 #if __has_feature(thread_sanitizer)

@@ -39,6 +39,11 @@ constexpr MutantName kMutantNames[] = {
     {Mutant::kLateSnapshotRead, "late_snapshot_read"},
     {Mutant::kIgnoreLockBit, "ignore_lock_bit"},
     {Mutant::kSkipAbsentRead, "skip_absent_read"},
+    {Mutant::kSkipSubscription, "skip_subscription"},
+    {Mutant::kLazySubscription, "lazy_subscription"},
+    {Mutant::kSkipLockWait, "skip_lock_wait"},
+    {Mutant::kUnboundedRetry, "unbounded_retry"},
+    {Mutant::kSkipRegionEnd, "skip_region_end"},
 };
 
 // A wrong name must not look like a mutant that no checker can find.
@@ -92,6 +97,8 @@ uint64_t TestPoints::reached(std::string_view name) {
 }
 
 void TestPoints::run(const char* name) {
+  // acquire: pairs with set_region_exit().
+  if (void (*const leave)() = region_exit_.load(std::memory_order_acquire)) leave();
   Points& all = points();
   std::shared_ptr<std::function<void()>> action;
   {

@@ -42,6 +42,9 @@ class TestPoints {
   // The point does nothing again. Threads that are inside its action finish it.
   static void off(std::string_view name);
   static void clear();  // off() for all
+  // What a thread calls first at a watched point: where the point lies within a hardware transaction it
+  // ends that (and so the call does not return), because nothing may be waited for inside one.
+  static void set_region_exit(void (*leave)()) { region_exit_.store(leave, std::memory_order_release); }
   // How often the point was reached since it was given an action.
   static uint64_t reached(std::string_view name);
 
@@ -55,6 +58,7 @@ class TestPoints {
  private:
   static void run(const char* name);
   inline static std::atomic<int> watched_{0};
+  inline static std::atomic<void (*)()> region_exit_{nullptr};
 };
 
 // Holds the first thread that reaches a test point until go(). One test, one stop, one scope:
@@ -99,6 +103,12 @@ enum class Mutant : uint32_t {
   kLateSnapshotRead,    // "late_snapshot_read": a reader's snapshot is read one number late
   kIgnoreLockBit,       // "ignore_lock_bit": reads and validation do not mind a locked row
   kSkipAbsentRead,      // "skip_absent_read": reads of absent keys are not tracked
+  // Of lock elision (src/htm/elide.h); nothing but what runs regions can tell.
+  kSkipSubscription,    // "skip_subscription": a region does not read its lock
+  kLazySubscription,    // "lazy_subscription": it reads the lock at its end alone
+  kSkipLockWait,        // "skip_lock_wait": it begins again while the lock is held
+  kUnboundedRetry,      // "unbounded_retry": it is tried again for ever
+  kSkipRegionEnd,       // "skip_region_end": a section returns without ending its region
 };
 
 // Takes the name from the environment variable ELIDER_MUTANT when first asked; a name that is none

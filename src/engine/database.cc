@@ -54,6 +54,34 @@ Status Transaction::put(const TableRef& table, Key key, std::span<const std::byt
 
 namespace {
 
+Status check_range(const char* name, uint32_t value, uint32_t first, uint32_t last) {
+  if (value >= first && value <= last) return {};
+  return Status::invalid_argument("Options::elision." + std::string(name) + " is " + std::to_string(value) + "; its range is " +
+                                  std::to_string(first) + " to " + std::to_string(last));
+}
+
+Status check_elision(const ElisionPolicy& policy) {
+  constexpr uint32_t kAbortsMax = 1'000'000;
+  struct Range {
+    const char* name;
+    uint32_t value, first, last;
+  };
+  const Range ranges[] = {
+      {"conflict_aborts_max", policy.conflict_aborts_max, 0, kAbortsMax},
+      {"capacity_aborts_max", policy.capacity_aborts_max, 0, kAbortsMax},
+      {"system_aborts_max", policy.system_aborts_max, 0, kAbortsMax},
+      {"lock_held_aborts_max", policy.lock_held_aborts_max, 0, kAbortsMax},
+      {"write_lines_max", policy.write_lines_max, 1, 512},
+      {"read_lines_max", policy.read_lines_max, 1, 65536},
+      {"window_runs", policy.window_runs, 0, kAbortsMax},
+      {"poor_percent", policy.poor_percent, 0, 100},
+      {"off_runs", policy.off_runs, 1, kAbortsMax},
+  };
+  for (const Range& range : ranges)
+    if (Status status = check_range(range.name, range.value, range.first, range.last); !status.ok()) return status;
+  return {};
+}
+
 Status check_options(const Options& options) {
   constexpr uint64_t kLimitMin = 4u << 20;
   if (options.memory_limit_bytes != 0 && options.memory_limit_bytes < kLimitMin)
@@ -68,22 +96,30 @@ Status check_options(const Options& options) {
   if (options.block_threshold_bytes < 64 || options.block_threshold_bytes > kRowBytesMax)
     return Status::invalid_argument("Options::block_threshold_bytes is " + std::to_string(options.block_threshold_bytes) + "; its range is 64 to " +
                                     std::to_string(kRowBytesMax));
-  return {};
+  if (options.htm != HtmBackend::kAutomatic && options.sync != SyncPolicy::kElided && options.sync != SyncPolicy::kAutomatic)
+    return Status::invalid_argument("Options::htm is '" + std::string(name_of(options.htm)) + "', which goes with sync policy 'elided', not '" +
+                                    std::string(name_of(options.sync)) + "'");
+  return check_elision(options.elision);
 }
 
 }  // namespace
 
 Result<Database> Database::open(const Options& options) {
   if (Status status = check_options(options); !status.ok()) return status;
+  SyncPolicy sync = options.sync;
+  HtmBackend htm = options.htm;
+  detail::choose_automatic(&sync, &htm);
   for (const detail::Combination& combination : detail::registry()) {
-    if (options.sync != SyncPolicy::kAutomatic && options.sync != combination.sync) continue;
-    if (options.protocol != combination.protocol) continue;
+    if (combination.sync != sync || combination.protocol != options.protocol) continue;
+    if (sync == SyncPolicy::kElided && combination.htm != htm) continue;
+    if (Status status = detail::can_run(combination); !status.ok()) return status;
     std::unique_ptr<detail::Engine> engine = combination.make(options);
     if (Status status = engine->prefault(options.prefault_bytes); !status.ok()) return status;
     return Database(std::move(engine));
   }
-  return Status::invalid_argument("Options: no engine has sync policy '" + std::string(name_of(options.sync)) + "' with protocol '" +
-                                  std::string(name_of(options.protocol)) + "'");
+  std::string asked = "sync policy '" + std::string(name_of(sync)) + "' with protocol '" + std::string(name_of(options.protocol)) + "'";
+  if (sync == SyncPolicy::kElided) asked += " and htm '" + std::string(name_of(htm)) + "'";
+  return Status::invalid_argument("Options: no engine of this build has " + asked);
 }
 
 Database::Database() = default;
@@ -145,6 +181,7 @@ Result<ActiveTransaction> Database::begin_read_only() {
 uint32_t Database::procedure_id(std::string_view name) { return engine_->procedure_id(name); }
 Statistics Database::statistics() const { return engine_->statistics(); }
 SyncPolicy Database::sync() const { return engine_->sync(); }
+HtmBackend Database::htm() const { return engine_->htm(); }
 void Database::collect_garbage() { engine_->collect_garbage(); }
 Status Database::verify() { return engine_->verify(); }
 

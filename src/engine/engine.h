@@ -42,6 +42,7 @@ class Engine {
   virtual uint32_t procedure_id(std::string_view name) = 0;
   virtual Statistics statistics() const = 0;
   virtual SyncPolicy sync() const = 0;
+  virtual HtmBackend htm() const = 0;  // kNone under policies that know none
   virtual void collect_garbage() = 0;
   virtual Status verify() = 0;
 
@@ -58,14 +59,23 @@ class Engine {
 // One shipped combination.
 struct Combination {
   SyncPolicy sync;
+  HtmBackend htm;  // of kElided; else kNone
   Protocol protocol;
   std::unique_ptr<Engine> (*make)(const Options& options);
 };
 // All of them; the first is what kAutomatic chooses where nothing better is known.
 std::span<const Combination> registry();
+// What kAutomatic stands for in these options, on this machine. Neither of the two is kAutomatic afterwards.
+void choose_automatic(SyncPolicy* sync, HtmBackend* htm);
+// Ok, or why this machine cannot run it.
+Status can_run(const Combination& combination);
 
 std::unique_ptr<Engine> make_occ_optimistic(const Options& options);
 std::unique_ptr<Engine> make_occ_latched(const Options& options);
 std::unique_ptr<Engine> make_occ_single_threaded(const Options& options);
+std::unique_ptr<Engine> make_occ_elided_none(const Options& options);
+std::unique_ptr<Engine> make_occ_elided_always_aborts(const Options& options);
+std::unique_ptr<Engine> make_occ_elided_rtm(const Options& options);       // on x86-64
+std::unique_ptr<Engine> make_occ_elided_emulated(const Options& options);  // in builds with the emulator
 
 }  // namespace elider::detail

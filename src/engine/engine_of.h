@@ -12,6 +12,7 @@
 #include "base/clock.h"
 #include "engine/engine.h"
 #include "engine/session.h"
+#include "htm/test_points.h"
 
 namespace elider::detail {
 
@@ -24,9 +25,12 @@ bool wait_before_retry(const RunPolicy& policy, uint32_t attempt, uint64_t begin
 template <class Sync>
 class EngineOf final : public Engine {
  public:
-  EngineOf(const Options& options, SyncPolicy sync)
-      : sync_(sync), memory_(options.memory_limit_bytes, options.huge_pages), store_(memory_, options, next_database_id()),
-        pool_(std::make_shared<SessionPool<Sync>>(store_)) {}
+  EngineOf(const Options& options, SyncPolicy sync, HtmBackend htm = HtmBackend::kNone)
+      : sync_(sync), htm_(htm), memory_(options.memory_limit_bytes, options.huge_pages), store_(memory_, options, next_database_id()),
+        pool_(std::make_shared<SessionPool<Sync>>(store_)) {
+    if constexpr (kElides) store_.elision = std::make_unique<txn::ElisionSites>(store_.options.elision);
+    if constexpr (Sync::kRegions) htm::leave_regions_at_test_points<typename Sync::Backend>();
+  }
   // The workers reclaim through tables and indexes: they go first (declared last).
   ~EngineOf() override = default;
 
@@ -39,11 +43,14 @@ class EngineOf final : public Engine {
   uint32_t procedure_id(std::string_view name) override { return store_.procedures.id(name); }
   Statistics statistics() const override;
   SyncPolicy sync() const override { return sync_; }
+  HtmBackend htm() const override { return htm_; }
   void collect_garbage() override;
   Status verify() override;
 
  private:
   using TableType = txn::Table<Sync>;
+  // Whether the policy has a backend, though it may be one without regions.
+  static constexpr bool kElides = requires { typename Sync::Backend; };
 
   SessionOf<Sync>* session_of_thread();
   template <class Txn>
@@ -62,8 +69,10 @@ class EngineOf final : public Engine {
   Status verify_table(TableType& table);
   std::string verify_row(TableType& table, Key key, index::Handle handle, std::byte* image);
   std::string verify_entry(TableType& table, uint32_t i, const index::SecondaryKey& entry, index::Handle handle, std::byte* image);
+  void add_elision(Statistics& statistics) const;
 
   const SyncPolicy sync_;
+  const HtmBackend htm_;
   Memory memory_;
   std::mutex creation_mutex_;                // one create_table at a time; before catalog_mutex_
   mutable std::shared_mutex catalog_mutex_;  // guards tables_
@@ -180,6 +189,7 @@ Result<TableRef> EngineOf<Sync>::create_table(const Schema& schema) {
   if (tables_.size() >= txn::kTablesMax)
     return Status::invalid_argument("table '" + schema.name + "': there are " + std::to_string(txn::kTablesMax) + " tables already");
   auto made = std::make_unique<TableType>(schema, static_cast<uint32_t>(tables_.size()), store_.id, store_.options.block_threshold_bytes);
+  if constexpr (kElides) made->for_each_latch([&](auto& latch) { latch.set_policy(store_.options.elision); });
   // Before anybody can find the table, so that the history names it first; and without the catalog's lock,
   // for the sink is the caller's code.
   if (store_.options.history != nullptr) store_.options.history->on_table(made->id(), made->schema());

@@ -1,8 +1,7 @@
 // Names of options, and statistics as JSON.
-#include <cstdio>
-
 #include "elider/options.h"
 #include "elider/statistics.h"
+#include "engine/json_text.h"
 
 namespace elider {
 
@@ -12,6 +11,18 @@ std::string_view name_of(SyncPolicy sync) {
     case SyncPolicy::kOptimistic: return "optimistic";
     case SyncPolicy::kLatched: return "latched";
     case SyncPolicy::kSingleThreaded: return "single-threaded";
+    case SyncPolicy::kElided: return "elided";
+  }
+  return "?";
+}
+
+std::string_view name_of(HtmBackend htm) {
+  switch (htm) {
+    case HtmBackend::kAutomatic: return "automatic";
+    case HtmBackend::kRtm: return "rtm";
+    case HtmBackend::kNone: return "none";
+    case HtmBackend::kAlwaysAborts: return "always-aborts";
+    case HtmBackend::kEmulated: return "emulated";
   }
   return "?";
 }
@@ -24,7 +35,8 @@ std::string_view name_of(Protocol protocol) {
 }
 
 bool parse(std::string_view name, SyncPolicy* sync) {
-  for (SyncPolicy known : {SyncPolicy::kAutomatic, SyncPolicy::kOptimistic, SyncPolicy::kLatched, SyncPolicy::kSingleThreaded})
+  for (SyncPolicy known :
+       {SyncPolicy::kAutomatic, SyncPolicy::kOptimistic, SyncPolicy::kLatched, SyncPolicy::kSingleThreaded, SyncPolicy::kElided})
     if (name_of(known) == name) {
       *sync = known;
       return true;
@@ -32,25 +44,19 @@ bool parse(std::string_view name, SyncPolicy* sync) {
   return false;
 }
 
+bool parse(std::string_view name, HtmBackend* htm) {
+  for (HtmBackend known :
+       {HtmBackend::kAutomatic, HtmBackend::kRtm, HtmBackend::kNone, HtmBackend::kAlwaysAborts, HtmBackend::kEmulated})
+    if (name_of(known) == name) {
+      *htm = known;
+      return true;
+    }
+  return false;
+}
+
 namespace {
 
-std::string quoted(std::string_view text) {
-  std::string out = "\"";
-  for (char c : text) {
-    if (c == '"' || c == '\\') {
-      out += '\\';
-      out += c;
-    } else if (static_cast<unsigned char>(c) < 0x20) {
-      char escaped[8];
-      std::snprintf(escaped, sizeof escaped, "\\u%04x", static_cast<unsigned>(static_cast<unsigned char>(c)));
-      out += escaped;
-    } else {
-      out += c;
-    }
-  }
-  out += '"';
-  return out;
-}
+using detail::quoted;
 
 void add_number(std::string& out, std::string_view name, uint64_t value) {
   if (out.back() != '{') out += ',';
@@ -91,6 +97,20 @@ std::string Statistics::to_json() const {
   add_number(out, "free", memory.free);
   add_number(out, "reserved", memory.reserved);
   out += "}";
+  if (!elision.empty()) {
+    out += ",\"elision\":[";
+    for (size_t i = 0; i < elision.size(); ++i) {
+      const Elision& site = elision[i];
+      out += i == 0 ? "{\"site\":" : ",{\"site\":";
+      out += quoted(site.site) + ",\"table\":" + quoted(site.table) + ",\"attempts\":" + std::to_string(site.attempts()) +
+             ",\"commits\":" + std::to_string(site.commits) + ",\"fallbacks\":" + std::to_string(site.fallbacks) +
+             ",\"direct\":" + std::to_string(site.direct) + ",\"aborts\":{";
+      for (size_t c = 0; c < kRegionCauseCount; ++c)
+        if (site.aborts[c] != 0) add_number(out, region_cause_name(c), site.aborts[c]);
+      out += "}}";
+    }
+    out += "]";
+  }
   add_number(out, "versions_alive", versions_alive);
   add_number(out, "retired_objects", retired_objects);
   add_number(out, "snapshot", snapshot);

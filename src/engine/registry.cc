@@ -1,14 +1,36 @@
+#include "elider/hardware.h"
 #include "engine/engine.h"
+#include "htm/detect.h"
+#include "htm/rtm.h"
 
 namespace elider::detail {
 
 std::span<const Combination> registry() {
   static constexpr Combination kCombinations[] = {
-      {SyncPolicy::kOptimistic, Protocol::kOcc, make_occ_optimistic},
-      {SyncPolicy::kLatched, Protocol::kOcc, make_occ_latched},
-      {SyncPolicy::kSingleThreaded, Protocol::kOcc, make_occ_single_threaded},
+      {SyncPolicy::kOptimistic, HtmBackend::kNone, Protocol::kOcc, make_occ_optimistic},
+      {SyncPolicy::kLatched, HtmBackend::kNone, Protocol::kOcc, make_occ_latched},
+      {SyncPolicy::kSingleThreaded, HtmBackend::kNone, Protocol::kOcc, make_occ_single_threaded},
+      {SyncPolicy::kElided, HtmBackend::kNone, Protocol::kOcc, make_occ_elided_none},
+      {SyncPolicy::kElided, HtmBackend::kAlwaysAborts, Protocol::kOcc, make_occ_elided_always_aborts},
+#if ELIDER_HAVE_RTM
+      {SyncPolicy::kElided, HtmBackend::kRtm, Protocol::kOcc, make_occ_elided_rtm},
+#endif
+#if defined(ELIDER_EMULATOR)
+      {SyncPolicy::kElided, HtmBackend::kEmulated, Protocol::kOcc, make_occ_elided_emulated},
+#endif
   };
   return kCombinations;
+}
+
+void choose_automatic(SyncPolicy* sync, HtmBackend* htm) {
+  const Hardware& machine = hardware();
+  if (*sync == SyncPolicy::kAutomatic) *sync = *htm == HtmBackend::kAutomatic ? machine.automatic : SyncPolicy::kElided;
+  if (*htm == HtmBackend::kAutomatic) *htm = *sync == SyncPolicy::kElided ? machine.automatic_htm : HtmBackend::kNone;
+}
+
+Status can_run(const Combination& combination) {
+  if (combination.sync != SyncPolicy::kElided || combination.htm != HtmBackend::kRtm || htm::rtm_instructions_exist()) return {};
+  return Status(Code::kUnsupported, "Options::htm is 'rtm', but this processor does not have the instructions: " + hardware().reason);
 }
 
 }  // namespace elider::detail

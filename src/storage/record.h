@@ -123,7 +123,7 @@ class Cell {
 
  private:
   static void read_fence() {
-#if !defined(__SANITIZE_THREAD__)  // which knows no fences; there the racy accesses are atomic ones
+#if !ELIDER_TSAN  // which knows no fences; there the racy accesses are atomic ones
     std::atomic_thread_fence(std::memory_order_acquire);
 #endif
   }

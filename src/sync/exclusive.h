@@ -33,12 +33,16 @@ class SpinLatch {
   }
   bool try_lock() { return !held_.exchange(true, std::memory_order_acquire); }
   void unlock() { held_.store(false, std::memory_order_release); }
+  // acquire: whoever sees it free sees what was done under it.
+  bool held() const { return held_.load(std::memory_order_acquire); }
 
  private:
   std::atomic<bool> held_{false};
 };
 
 struct ExclusiveGuards {
+  static constexpr bool kRegions = false;
+
   class ReadGuard {
    public:
     ReadGuard() = default;
@@ -84,7 +88,7 @@ struct Latched : ExclusiveGuards {
 
   using Latch = SpinLatch;
   template <class Body>
-  static auto section(Latch& latch, Body&& body) {
+  static auto section(Latch& latch, Operation, Body&& body) {
     const std::lock_guard<SpinLatch> held(latch);
     return std::forward<Body>(body)();
   }
@@ -97,7 +101,7 @@ struct SingleThreaded : ExclusiveGuards {
 
   struct Latch {};
   template <class Body>
-  static auto section(Latch&, Body&& body) {
+  static auto section(Latch&, Operation, Body&& body) {
     return std::forward<Body>(body)();
   }
 };

@@ -18,10 +18,11 @@ namespace elider::sync {
 struct Optimistic {
   static constexpr std::string_view kName = "optimistic";
   static constexpr bool kConcurrent = true;
+  static constexpr bool kRegions = false;
 
   struct Latch {};
   template <class Body>
-  static auto section(Latch&, Body&& body) {
+  static auto section(Latch&, Operation, Body&& body) {
     return std::forward<Body>(body)();
   }
 

@@ -3,10 +3,13 @@
 // An index algorithm is written once, against this concept, and instantiated a policy:
 //
 //   Latch                   one an index, alone on its cache line
-//   section(latch, body)    runs body(), one attempt of one operation, and returns what it returns.
+//   section(latch, operation, body)
+//                           runs body(), one attempt of one operation, and returns what it returns.
 //                           body begins and ends in section()'s frame, allocates and frees nothing,
-//                           makes no system call, throws nothing, and hands its results back by value:
-//                           so a policy may run it as one hardware transaction, or under one lock.
+//                           makes no system call, throws nothing, and hands its results back by value,
+//                           or in locals of its caller that it sets before it reads them: so a policy
+//                           may run it as one hardware transaction (several times, of which one counts),
+//                           or under one lock. `operation` is its kind, for the policy's statistics.
 //   ReadGuard(word)         from here the node's reads are validated; waits while a writer holds it
 //     obsolete()            the node has been unlinked: start over
 //     valid()               nothing changed since the guard was made. Before: what was read means
@@ -21,12 +24,15 @@
 //                           obsolete. By default it goes back to what it was
 //     after()               that value
 //   kConcurrent             whether operations may meet in time
+//   kRegions                whether sections run as hardware transactions: memory that a body is the first
+//                           to write is then touched beforehand, and records and commits use them, too
 //
 // A guard that cannot fail under a policy says so with a constant, and the compiler drops the retry.
 // Results come by return value; nothing throws. Thread safety: a guard belongs to one thread.
 #pragma once
 
 #include <concepts>
+#include <cstddef>
 #include <cstdint>
 #include <string_view>
 
@@ -34,11 +40,16 @@
 
 namespace elider::sync {
 
+// The operations of an index, each of which has its own ways to abort.
+enum class Operation : uint8_t { kGet, kBatch, kScan, kInsert, kRemove };
+inline constexpr size_t kOperations = 5;
+
 template <class S>
 concept Policy = requires(typename S::Latch& latch, VersionWord& word, typename S::ReadGuard read, typename S::WriteGuard& write) {
   { S::kName } -> std::convertible_to<std::string_view>;
   { S::kConcurrent } -> std::convertible_to<bool>;
-  { S::section(latch, [] { return 1; }) } -> std::same_as<int>;
+  { S::kRegions } -> std::convertible_to<bool>;
+  { S::section(latch, Operation::kGet, [] { return 1; }) } -> std::same_as<int>;
   typename S::ReadGuard;
   { S::ReadGuard::resume(word, uint64_t{0}) } -> std::same_as<typename S::ReadGuard>;
   { read.obsolete() } -> std::convertible_to<bool>;

@@ -5,6 +5,7 @@
 #include <thread>
 #include <vector>
 
+#include "sync/elided.h"
 #include "sync/exclusive.h"
 #include "sync/optimistic.h"
 
@@ -65,7 +66,7 @@ TEST(OptimisticTest, AWriterOfAnOldReadDoesNotOwn) {
 
 template <class Sync>
 struct PolicyTest : testing::Test {};
-using Policies = testing::Types<Optimistic, Latched, SingleThreaded>;
+using Policies = testing::Types<Optimistic, Latched, SingleThreaded, Elided<htm::None>, Elided<htm::AlwaysAborts>>;
 TYPED_TEST_SUITE(PolicyTest, Policies);
 
 TYPED_TEST(PolicyTest, RaiseAndRetireChangeTheWordWhenTheGuardEnds) {
@@ -91,7 +92,7 @@ TYPED_TEST(PolicyTest, RaiseAndRetireChangeTheWordWhenTheGuardEnds) {
 
 TYPED_TEST(PolicyTest, ASectionReturnsWhatItsBodyReturns) {
   typename TypeParam::Latch latch;
-  EXPECT_EQ(TypeParam::section(latch, [] { return 42; }), 42);
+  EXPECT_EQ(TypeParam::section(latch, Operation::kGet, [] { return 42; }), 42);
 }
 
 // A pair of numbers that writers keep equal: readers who validate never see them differ.
@@ -126,13 +127,38 @@ TEST(OptimisticTest, ValidReadsAreWhole) {
   for (std::thread& reader : readers) reader.join();
 }
 
+// A backend whose regions begin and end, and exclude nobody: for what one thread sees.
+struct OneThread {
+  static constexpr std::string_view kName = "one-thread";
+  static constexpr bool kRunsRegions = true;
+  static unsigned begin() { return htm::kStarted; }
+  static void commit() {}
+  template <uint8_t Code>
+  static void abort() {
+    ADD_FAILURE() << "aborted with code " << int{Code};
+  }
+  static bool active() { return false; }
+};
+
+TEST(ElidedTest, ASectionRunsUnderItsLatchOnlyWhereTheRegionFails) {
+  ElidedLatch latch;
+  const auto latched = [&] { return latch.latch().held(); };
+  EXPECT_FALSE(Elided<OneThread>::section(latch, Operation::kGet, latched));
+  EXPECT_TRUE(Elided<htm::AlwaysAborts>::section(latch, Operation::kInsert, latched));
+  EXPECT_TRUE(Elided<htm::None>::section(latch, Operation::kRemove, latched));
+  EXPECT_FALSE(latch.latch().held());
+  EXPECT_EQ(latch.site(Operation::kGet).counts().commits, 1u);
+  EXPECT_EQ(latch.site(Operation::kInsert).counts().fallbacks, 1u);
+  EXPECT_EQ(latch.site(Operation::kRemove).counts().direct, 1u);
+}
+
 TEST(LatchedTest, SectionsExcludeEachOther) {
   Latched::Latch latch;
   uint64_t count = 0;
   std::vector<std::thread> threads;
   for (int t = 0; t < 4; ++t)
     threads.emplace_back([&] {
-      for (int i = 0; i < 20000; ++i) Latched::section(latch, [&] { return ++count; });
+      for (int i = 0; i < 20000; ++i) Latched::section(latch, Operation::kGet, [&] { return ++count; });
     });
   for (std::thread& thread : threads) thread.join();
   EXPECT_EQ(count, 80000u);

@@ -3,6 +3,7 @@
 
 #include <atomic>
 #include <cstdint>
+#include <memory>
 #include <mutex>
 #include <string>
 #include <string_view>
@@ -11,6 +12,7 @@
 #include "base/worker.h"
 #include "elider/history.h"
 #include "elider/options.h"
+#include "htm/site.h"
 #include "storage/snapshots.h"
 #include "txn/counters.h"
 
@@ -44,6 +46,13 @@ class ProcedureNames {
   std::vector<std::string> names_;
 };
 
+// The regions of transactions: what became of them. Under a policy that elides.
+struct ElisionSites {
+  explicit ElisionSites(const ElisionPolicy& policy) : record_read(policy), commit(policy) {}
+  htm::Site record_read;
+  htm::Site commit;
+};
+
 struct Store {
   Store(Memory& memory, const Options& chosen, uint64_t store_id)
       : options(chosen), id(store_id), workers(memory, chosen.workers_max + 1, store_id), snapshots(chosen.workers_max + 1), procedures(kProceduresMax) {}
@@ -51,6 +60,8 @@ struct Store {
   // Constant after construction. There is one worker more than sessions, for collect_garbage().
   const Options options;
   const uint64_t id;  // of the database; unique in the process
+
+  std::unique_ptr<ElisionSites> elision;  // null under other policies
 
   Workers workers;
   storage::Snapshots snapshots;

@@ -80,6 +80,14 @@ class Table final : public detail::TableBase {
   // What secondary index i makes of a row.
   uint64_t index_value(uint32_t i, const std::byte* image) const { return schema().indexes[i].key(image); }
 
+  // The latches of all its indexes.
+  template <class F>
+  void for_each_latch(F&& f) {
+    if (ordered()) f(ordered_->latch());
+    else f(hashed_->latch());
+    for (auto& index : secondary_) f(index->latch());
+  }
+
   static Row* as_row(index::Handle handle) { return reinterpret_cast<Row*>(handle); }
 
  private:

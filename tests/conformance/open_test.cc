@@ -21,7 +21,7 @@ TEST(OpenTest, DefaultOptionsChooseAPolicy) {
 }
 
 TEST(OpenTest, EveryNamedPolicyIsUsedAsAsked) {
-  for (SyncPolicy sync : {SyncPolicy::kOptimistic, SyncPolicy::kLatched, SyncPolicy::kSingleThreaded}) {
+  for (SyncPolicy sync : {SyncPolicy::kOptimistic, SyncPolicy::kLatched, SyncPolicy::kSingleThreaded, SyncPolicy::kElided}) {
     Options options;
     options.sync = sync;
     auto database = Database::open(options);
@@ -31,7 +31,8 @@ TEST(OpenTest, EveryNamedPolicyIsUsedAsAsked) {
 }
 
 TEST(OpenTest, NamesOfPoliciesParseBack) {
-  for (SyncPolicy sync : {SyncPolicy::kAutomatic, SyncPolicy::kOptimistic, SyncPolicy::kLatched, SyncPolicy::kSingleThreaded}) {
+  for (SyncPolicy sync :
+       {SyncPolicy::kAutomatic, SyncPolicy::kOptimistic, SyncPolicy::kLatched, SyncPolicy::kSingleThreaded, SyncPolicy::kElided}) {
     SyncPolicy parsed = SyncPolicy::kAutomatic;
     EXPECT_TRUE(parse(name_of(sync), &parsed));
     EXPECT_EQ(parsed, sync);
@@ -42,6 +43,53 @@ TEST(OpenTest, NamesOfPoliciesParseBack) {
   EXPECT_EQ(untouched, SyncPolicy::kLatched);
 }
 
+TEST(OpenTest, EveryNamedBackendIsUsedAsAskedAndMeansElided) {
+  for (HtmBackend htm : {HtmBackend::kNone, HtmBackend::kAlwaysAborts}) {
+    for (SyncPolicy sync : {SyncPolicy::kElided, SyncPolicy::kAutomatic}) {
+      Options options;
+      options.sync = sync;
+      options.htm = htm;
+      auto database = Database::open(options);
+      ASSERT_OK(database);
+      EXPECT_EQ(database->sync(), SyncPolicy::kElided);
+      EXPECT_EQ(database->htm(), htm);
+    }
+  }
+}
+
+TEST(OpenTest, NamesOfBackendsParseBack) {
+  for (HtmBackend htm :
+       {HtmBackend::kAutomatic, HtmBackend::kRtm, HtmBackend::kNone, HtmBackend::kAlwaysAborts, HtmBackend::kEmulated}) {
+    HtmBackend parsed = HtmBackend::kAutomatic;
+    EXPECT_TRUE(parse(name_of(htm), &parsed));
+    EXPECT_EQ(parsed, htm);
+  }
+  HtmBackend untouched = HtmBackend::kRtm;
+  EXPECT_FALSE(parse("wishful", &untouched));
+  EXPECT_EQ(untouched, HtmBackend::kRtm);
+}
+
+// Automatic takes hardware transactions only where they are proved to work, and otherwise runs none.
+TEST(OpenTest, AutomaticElidesOnlyOnProof) {
+  const Hardware& machine = hardware();
+  auto database = Database::open();
+  ASSERT_OK(database);
+  EXPECT_EQ(database->sync(), machine.usable ? SyncPolicy::kElided : SyncPolicy::kOptimistic);
+  EXPECT_EQ(database->htm(), machine.usable ? HtmBackend::kRtm : HtmBackend::kNone);
+  EXPECT_FALSE(machine.usable && !machine.rtm);
+}
+
+// Forced where the processor has no such instruction: refused in words, instead of ended by a signal.
+TEST(OpenTest, ForcingAMissingInstructionIsRefused) {
+  Options options;
+  options.sync = SyncPolicy::kElided;
+  options.htm = HtmBackend::kRtm;
+  auto database = Database::open(options);
+  if (database.ok()) GTEST_SKIP() << "this machine executes XBEGIN";
+  EXPECT_NE(database.status().message().find("rtm"), std::string::npos) << database.status().message();
+  EXPECT_TRUE(database.status().code() == Code::kUnsupported || database.status().code() == Code::kInvalidArgument);
+}
+
 TEST(OpenTest, NonsenseOptionsAreRefusedByName) {
   const auto refused = [](const char* option, auto&& spoil) {
     Options options;
@@ -49,6 +97,13 @@ TEST(OpenTest, NonsenseOptionsAreRefusedByName) {
     EXPECT_REFUSED(Code::kInvalidArgument, option, Database::open(options));
   };
   refused("sync", [](Options& o) { o.sync = static_cast<SyncPolicy>(77); });
+  refused("htm", [](Options& o) { o.sync = SyncPolicy::kElided, o.htm = static_cast<HtmBackend>(77); });
+  refused("htm", [](Options& o) { o.sync = SyncPolicy::kOptimistic, o.htm = HtmBackend::kRtm; });
+  refused("conflict_aborts_max", [](Options& o) { o.elision.conflict_aborts_max = 1'000'001; });
+  refused("write_lines_max", [](Options& o) { o.elision.write_lines_max = 0; });
+  refused("read_lines_max", [](Options& o) { o.elision.read_lines_max = 65537; });
+  refused("poor_percent", [](Options& o) { o.elision.poor_percent = 101; });
+  refused("off_runs", [](Options& o) { o.elision.off_runs = 0; });
   refused("protocol", [](Options& o) { o.protocol = static_cast<Protocol>(77); });
   refused("memory_limit_bytes", [](Options& o) { o.memory_limit_bytes = 1; });
   refused("memory_limit_bytes", [](Options& o) { o.memory_limit_bytes = (4u << 20) - 1; });

@@ -86,7 +86,7 @@ TEST_P(RecordRaceTest, ABlockSwappedWhileItIsReadIsOneBlock) {
       EXPECT_EQ(**view, document_of((*view)->revision));
     });
   });
-  if (GetParam().sync == SyncPolicy::kOptimistic || GetParam().sync == SyncPolicy::kLatched) copied.wait_until_reached();
+  if (GetParam().concurrent()) copied.wait_until_reached();
   for (uint64_t revision = 2; revision < 20; ++revision)
     transact(db_, [&](Transaction& txn) { ASSERT_OK(txn.put(documents_, 1, document_of(revision))); });
   copied.go();

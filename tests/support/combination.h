@@ -1,22 +1,26 @@
-// Combination: one registered way to run a database (sync policy) and to index a table's keys. The
-// conformance, model, race and stress suites run on every one of them.
+// Combination: one registered way to run a database (sync policy and, if it elides, backend) and to index
+// a table's keys. The conformance, model, race and stress suites run on every one of them.
 //
-// Not a list of what an engine could offer: a combination stands here when Options can ask for it.
+// Not a list of its own: the engine's registry says what Options can ask for. The backend rtm takes part
+// where the machine has it, or where the environment variable ELIDER_TEST_RTM forces it.
 // Thread safety: values and pure functions.
 #pragma once
 
 #include <gtest/gtest.h>
 
+#include <cstdlib>
 #include <ostream>
 #include <string>
 #include <vector>
 
 #include "elider/elider.h"
+#include "engine/engine.h"
 
 namespace elider::test {
 
 struct Combination {
   SyncPolicy sync = SyncPolicy::kOptimistic;
+  HtmBackend htm = HtmBackend::kNone;
   KeyIndex key_index = KeyIndex::kOrdered;
 
   bool ordered() const { return key_index == KeyIndex::kOrdered; }
@@ -26,6 +30,7 @@ struct Combination {
 
 inline std::string name_of(const Combination& combination) {
   std::string name(elider::name_of(combination.sync));
+  if (combination.sync == SyncPolicy::kElided) name += "_" + std::string(elider::name_of(combination.htm));
   for (char& letter : name)
     if (letter == '-') letter = '_';  // gtest accepts letters, digits and underscores alone
   return name + (combination.ordered() ? "_ordered" : "_hashed");
@@ -39,13 +44,15 @@ inline std::string combination_name(const testing::TestParamInfo<Combination>& i
 // `ordered_only`, those whose tables can be scanned by key.
 inline std::vector<Combination> combinations(bool concurrent_only, bool ordered_only) {
   std::vector<Combination> chosen;
-  for (SyncPolicy sync : {SyncPolicy::kOptimistic, SyncPolicy::kLatched, SyncPolicy::kSingleThreaded})
+  for (const detail::Combination& shipped : detail::registry()) {
+    if (shipped.htm == HtmBackend::kRtm && !hardware().usable && std::getenv("ELIDER_TEST_RTM") == nullptr) continue;
     for (KeyIndex key_index : {KeyIndex::kOrdered, KeyIndex::kHashed}) {
-      const Combination combination{sync, key_index};
+      const Combination combination{shipped.sync, shipped.htm, key_index};
       if (concurrent_only && !combination.concurrent()) continue;
       if (ordered_only && !combination.ordered()) continue;
       chosen.push_back(combination);
     }
+  }
   return chosen;
 }
 

@@ -28,6 +28,7 @@
 #include "index/btree/btree_node.h"
 #include "index/counts.h"
 #include "index/index.h"
+#include "sync/elided.h"
 #include "sync/exclusive.h"
 #include "sync/optimistic.h"
 #include "sync/policy.h"
@@ -107,6 +108,8 @@ class BTree {
   size_t size() const { return static_cast<size_t>(std::max(counts_.entries(), int64_t{0})); }
   size_t memory_bytes() const { return sizeof(*this) + static_cast<size_t>(counts_.bytes()); }
   unsigned height() const { return root_node()->level() + 1; }
+  // For the policy's own settings and statistics.
+  typename Sync::Latch& latch() { return latch_; }
 
   // Every invariant; only while nobody writes. The message names the node and what is wrong with it.
   Status verify() const;
@@ -178,7 +181,7 @@ class BTree {
   bool descend(const Key& key, Place& place) const;
   Handle get_by_descent(const Key& key, Hint& hint, Witness& witness);
   Hinted get_by_hint(const Key& key, const Hint& hint) {
-    return Sync::section(latch_, [&]() -> Hinted {
+    return Sync::section(latch_, sync::Operation::kGet, [&]() -> Hinted {
       const ReadGuard guard = ReadGuard::resume(hint.leaf->word, hint.version);
       if (!guard.current()) return {false, kNoHandle};
       const Handle handle = hint.leaf->find(key);
@@ -232,5 +235,17 @@ extern template class BTree<sync::Latched, uint64_t>;
 extern template class BTree<sync::Latched, SecondaryKey>;
 extern template class BTree<sync::SingleThreaded, uint64_t>;
 extern template class BTree<sync::SingleThreaded, SecondaryKey>;
+extern template class BTree<sync::Elided<htm::None>, uint64_t>;
+extern template class BTree<sync::Elided<htm::None>, SecondaryKey>;
+extern template class BTree<sync::Elided<htm::AlwaysAborts>, uint64_t>;
+extern template class BTree<sync::Elided<htm::AlwaysAborts>, SecondaryKey>;
+#if ELIDER_HAVE_RTM
+extern template class BTree<sync::Elided<htm::Rtm>, uint64_t>;
+extern template class BTree<sync::Elided<htm::Rtm>, SecondaryKey>;
+#endif
+#if defined(ELIDER_EMULATOR)
+extern template class BTree<sync::Elided<htm::Emulated>, uint64_t>;
+extern template class BTree<sync::Elided<htm::Emulated>, SecondaryKey>;
+#endif
 
 }  // namespace elider::index

@@ -70,7 +70,7 @@ template <sync::Policy Sync, class KeyType>
 Handle BTree<Sync, KeyType>::get_by_descent(const Key& key, Hint& hint, Witness& witness) {
   Spin spin;
   while (true) {
-    const Hinted attempt = Sync::section(latch_, [&]() -> Hinted {
+    const Hinted attempt = Sync::section(latch_, sync::Operation::kGet, [&]() -> Hinted {
       Place place;
       if (!descend(key, place)) return {false, kNoHandle};
       const Handle handle = place.leaf->find(key);

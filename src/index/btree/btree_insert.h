@@ -12,6 +12,7 @@
 
 #include "base/check.h"
 #include "base/spin.h"
+#include "htm/prefault.h"
 #include "index/btree/btree.h"
 
 namespace elider::index {
@@ -35,7 +36,7 @@ InsertResult BTree<Sync, KeyType>::get_or_insert(Worker& worker, const Key& key,
   bool use_hint = hint.covers(key);
   InsertResult result;
   for (Spin spin;; use_hint = false) {
-    const Progress progress = Sync::section(latch_, [&]() -> Progress {
+    const Progress progress = Sync::section(latch_, sync::Operation::kInsert, [&]() -> Progress {
       Place place;
       if (use_hint) {
         place = {hint.leaf, ReadGuard::resume(hint.leaf->word, hint.version), hint.first, hint.last};
@@ -65,9 +66,12 @@ InsertResult BTree<Sync, KeyType>::insert_into_full(Worker& worker, const Key& k
       give_back(worker, spares);
       return {};
     }
-    const InsertAttempt attempt = Sync::section(latch_, [&]() -> InsertAttempt { return insert_splitting(key, candidate, spares); });
+    const InsertAttempt attempt =
+        Sync::section(latch_, sync::Operation::kInsert, [&]() -> InsertAttempt { return insert_splitting(key, candidate, spares); });
     if (attempt.used_leaf) spares.leaf = nullptr;
     if (attempt.used_inner) spares.inner = nullptr;
+    if constexpr (Sync::kRegions)
+      if (attempt.used_inner) latch_.set_height(height());  // a taller tree's regions are tried less often
     if (attempt.used_leaf || attempt.used_inner || attempt.result.inserted)
       counts_.add(worker.id(), attempt.result.inserted ? 1 : 0,
                   (attempt.used_leaf ? int64_t{sizeof(Leaf)} : 0) + (attempt.used_inner ? int64_t{sizeof(Inner)} : 0));
@@ -244,9 +248,13 @@ template <sync::Policy Sync, class KeyType>
 bool BTree<Sync, KeyType>::take_spare(Worker& worker, Spares& spares, Progress wanted) {
   if (wanted == Progress::kSplit) {
     if (!spares.leaf) spares.leaf = worker.allocate(sizeof(Leaf), MemoryPart::kIndexes);
+    if constexpr (Sync::kRegions)
+      if (spares.leaf) htm::prefault(spares.leaf, sizeof(Leaf));
     return spares.leaf != nullptr;
   }
   if (!spares.inner) spares.inner = worker.allocate(sizeof(Inner), MemoryPart::kIndexes);
+  if constexpr (Sync::kRegions)
+    if (spares.inner) htm::prefault(spares.inner, sizeof(Inner));
   return spares.inner != nullptr;
 }
 

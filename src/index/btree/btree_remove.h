@@ -45,7 +45,8 @@ bool BTree<Sync, KeyType>::remove(Worker& worker, const Key& key, Handle expecte
   bool structure = false;
   while (true) {
     Unlinked unlinked;
-    const RemoveAttempt attempt = Sync::section(latch_, [&]() -> RemoveAttempt {
+    const RemoveAttempt attempt = Sync::section(latch_, sync::Operation::kRemove, [&]() -> RemoveAttempt {
+      if constexpr (Sync::kRegions) unlinked.count = 0;  // what an aborted run of this body left
       if (structure) return remove_last(key, expected, unlinked);
       Place place;
       return descend(key, place) ? remove_at(place, key, expected) : RemoveAttempt{};

@@ -18,7 +18,7 @@ void BTree<Sync, KeyType>::read_leaf(const Key& key, Hint& hint, Contents& conte
   Spin spin;
   bool use_hint = hint.covers(key);
   while (true) {
-    const Attempt attempt = Sync::section(latch_, [&]() -> Attempt {
+    const Attempt attempt = Sync::section(latch_, sync::Operation::kScan, [&]() -> Attempt {
       Place place;
       if (use_hint) {
         place = {hint.leaf, ReadGuard::resume(hint.leaf->word, hint.version), hint.first, hint.last};

@@ -10,6 +10,7 @@
 #include <mutex>
 #include <new>
 
+#include "htm/prefault.h"
 #include "index/hash/hash_table.h"
 
 namespace elider::index {
@@ -53,7 +54,7 @@ void HashTable<Sync>::grow(Worker& worker) {
     ELIDER_TEST_POINT("hash.before_migrate");
     Spin spin;
     while (true) {
-      const StepAttempt attempt = Sync::section(latch_, [&] { return split_bucket(n); });
+      const StepAttempt attempt = Sync::section(latch_, sync::Operation::kInsert, [&] { return split_bucket(n); });
       if (attempt.progress == Progress::kDone) {
         for (Bucket* bucket = attempt.unused; bucket;) {
           Bucket* const next = bucket->next();
@@ -90,6 +91,7 @@ bool HashTable<Sync>::add_segment(Worker& worker, size_t index) {
   const size_t bytes = buckets_of(segment) * sizeof(Bucket);
   void* const memory = worker.allocate(bytes, MemoryPart::kIndexes);
   if (!memory) return false;
+  if constexpr (Sync::kRegions) htm::prefault(memory, bytes);
   // Its buckets are made one by one, as they come into use.
   directory[segment] = static_cast<Bucket*>(memory);
   counts_.add(worker.id(), 0, static_cast<int64_t>(bytes));

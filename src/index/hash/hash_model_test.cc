@@ -76,8 +76,7 @@ struct HashModelTest : testing::Test {
   uint64_t generation = 0;
   Random random{seed_of_test()};
 };
-using Policies = testing::Types<sync::Optimistic, sync::Latched, sync::SingleThreaded>;
-TYPED_TEST_SUITE(HashModelTest, Policies);
+TYPED_TEST_SUITE(HashModelTest, test::TablePolicies);
 
 TYPED_TEST(HashModelTest, RandomOperationsGrowShrinkAndEmpty) {
   for (const uint64_t space : {50u, 3000u, 100000u}) {

@@ -19,7 +19,7 @@ template <sync::Policy Sync>
 Handle HashTable<Sync>::get_again(uint64_t hash, Key key, Witness& witness) {
   Spin spin;
   while (true) {
-    const Found found = Sync::section(latch_, [&] { return find(hash, key); });
+    const Found found = Sync::section(latch_, sync::Operation::kGet, [&] { return find(hash, key); });
     if (found.valid) {
       witness = found.witness;
       return found.handle;
@@ -32,7 +32,8 @@ template <sync::Policy Sync>
 void HashTable<Sync>::multi_get(const Key* keys, size_t count, Handle* handles, Witness* witnesses) {
   while (count > 0) {
     const size_t group = std::min(count, kGroup);
-    const uint32_t failed = Sync::section(latch_, [&]() -> uint32_t { return get_group(keys, group, handles, witnesses); });
+    const uint32_t failed =
+        Sync::section(latch_, sync::Operation::kBatch, [&]() -> uint32_t { return get_group(keys, group, handles, witnesses); });
     for (size_t i = 0; failed >> i != 0; ++i) {
       if ((failed >> i & 1) == 0) continue;
       Witness witness;
@@ -92,7 +93,7 @@ InsertResult HashTable<Sync>::get_or_insert(Worker& worker, Key key, Handle cand
   Spin spin;
   Bucket* spare = nullptr;
   while (true) {
-    const InsertAttempt attempt = Sync::section(latch_, [&] { return try_insert(hash, key, candidate, spare); });
+    const InsertAttempt attempt = Sync::section(latch_, sync::Operation::kInsert, [&] { return try_insert(hash, key, candidate, spare); });
     if (attempt.progress == Progress::kDone) [[likely]] {
       const bool unused = spare && !attempt.used_spare;
       if (unused) worker.free(spare, sizeof(Bucket), MemoryPart::kIndexes);
@@ -157,7 +158,7 @@ bool HashTable<Sync>::remove(Worker& worker, Key key, Handle expected) {
   const uint64_t hash = hash_of(key);
   Spin spin;
   while (true) {
-    const RemoveAttempt attempt = Sync::section(latch_, [&] { return try_remove(hash, key, expected); });
+    const RemoveAttempt attempt = Sync::section(latch_, sync::Operation::kRemove, [&] { return try_remove(hash, key, expected); });
     if (attempt.progress == Progress::kDone) [[likely]] {
       if (attempt.emptied) retire(worker, attempt.emptied);
       if (attempt.removed) counts_.add(worker.id(), -1, 0);

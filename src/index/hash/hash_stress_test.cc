@@ -79,8 +79,7 @@ struct HashStressTest : testing::Test {
   std::atomic<bool> done{false};
   std::atomic<int64_t> left{0};
 };
-using Policies = testing::Types<sync::Optimistic, sync::Latched>;
-TYPED_TEST_SUITE(HashStressTest, Policies);
+TYPED_TEST_SUITE(HashStressTest, test::ConcurrentTablePolicies);
 
 TYPED_TEST(HashStressTest, GrowsUnderWritersAndReaders) {
   const uint64_t seed = seed_of_test();

@@ -30,6 +30,7 @@
 #include "index/counts.h"
 #include "index/hash/hash_bucket.h"
 #include "index/index.h"
+#include "sync/elided.h"
 #include "sync/exclusive.h"
 #include "sync/optimistic.h"
 #include "sync/policy.h"
@@ -52,7 +53,7 @@ class HashTable {
   // The key's handle or kNoHandle; `witness` is of its bucket in either case.
   Handle get(Key key, Witness& witness) {
     const uint64_t hash = hash_of(key);
-    const Found found = Sync::section(latch_, [&] { return find(hash, key); });
+    const Found found = Sync::section(latch_, sync::Operation::kGet, [&] { return find(hash, key); });
     if (!found.valid) [[unlikely]] return get_again(hash, key, witness);
     witness = found.witness;
     return found.handle;
@@ -76,6 +77,8 @@ class HashTable {
   // Entries; approximate while others write.
   size_t size() const { return static_cast<size_t>(std::max(counts_.entries(), int64_t{0})); }
   size_t memory_bytes() const { return sizeof(*this) + static_cast<size_t>(counts_.bytes()); }
+  // For the policy's own settings and statistics.
+  typename Sync::Latch& latch() { return latch_; }
   size_t bucket_count() const { return bucket_count_.load(std::memory_order_acquire); }
 
   // Calls visit(key, handle) -> bool for every entry, in no order; false ends it. Only while nobody writes.
@@ -210,5 +213,13 @@ class HashTable {
 extern template class HashTable<sync::Optimistic>;
 extern template class HashTable<sync::Latched>;
 extern template class HashTable<sync::SingleThreaded>;
+extern template class HashTable<sync::Elided<htm::None>>;
+extern template class HashTable<sync::Elided<htm::AlwaysAborts>>;
+#if ELIDER_HAVE_RTM
+extern template class HashTable<sync::Elided<htm::Rtm>>;
+#endif
+#if defined(ELIDER_EMULATOR)
+extern template class HashTable<sync::Elided<htm::Emulated>>;
+#endif
 
 }  // namespace elider::index

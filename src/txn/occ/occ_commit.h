@@ -21,9 +21,11 @@ void OccTransaction<Sync>::count_abort(Cause cause) {
 
 // -- locks -----------------------------------------------------------------------------------------------
 
+// Takes the word's lock, or, with kTake false, only waits until nobody holds it; locked_from is then the word.
 // False: somebody else holds it for long, or the row is not what the write needs.
 template <class Sync>
-bool OccTransaction<Sync>::lock_write(WriteEntry& write) {
+template <bool kTake>
+bool OccTransaction<Sync>::await_word(WriteEntry& write) {
   constexpr unsigned kWaitsMax = 256;  // some microseconds: a commit holds its locks for less
   Cell& cell = *write.cell;
   Spin spin;
@@ -37,7 +39,9 @@ bool OccTransaction<Sync>::lock_write(WriteEntry& write) {
     if (write.expected != word::kUnknown ? w != write.expected : word::absent(w) && write.kind != WriteKind::kPresent) [[unlikely]]
       return failed(word::removed(w) ? Cause::kRowRemoved : Cause::kWriteChanged, write.table, write.key);
     if (word::removed(w)) [[unlikely]] return failed(Cause::kRowRemoved, write.table, write.key);
-    if constexpr (Sync::kConcurrent) {
+    if constexpr (!kTake) {
+      // The region compares.
+    } else if constexpr (Sync::kConcurrent) {
       if (!cell.lock_from(w)) [[unlikely]] continue;
     } else {
       cell.set_word(w | word::kLocked);
@@ -51,7 +55,7 @@ bool OccTransaction<Sync>::lock_write(WriteEntry& write) {
 template <class Sync>
 size_t OccTransaction<Sync>::lock_writes() {
   for (size_t i = 0; i < writes_.size(); ++i)
-    if (writes_[i].kind != WriteKind::kNone && !lock_write(writes_[i])) [[unlikely]] return i;
+    if (writes_[i].kind != WriteKind::kNone && !await_word<true>(writes_[i])) [[unlikely]] return i;
   return writes_.size();
 }
 
@@ -76,10 +80,15 @@ bool OccTransaction<Sync>::prepare_blocks() {
 
 // An old version is kept where a reader may need it: one that reads at this cell's number or later.
 template <class Sync>
+bool OccTransaction<Sync>::needs_version(const WriteEntry& write, uint64_t newest_reader) {
+  if (write.kind == WriteKind::kNone || write.cell->snapshot() > newest_reader) return false;
+  return write.cell->snapshot() != 0 || !word::absent(write.locked_from);  // before it was nothing: no version says so
+}
+
+template <class Sync>
 bool OccTransaction<Sync>::prepare_versions(uint64_t newest_reader) {
   for (WriteEntry& write : writes_) {
-    if (write.kind == WriteKind::kNone || write.cell->snapshot() > newest_reader) continue;
-    if (write.cell->snapshot() == 0 && word::absent(write.locked_from)) continue;  // before it was nothing: no version says so
+    if (!needs_version(write, newest_reader)) continue;
     const storage::Group& group = write.table->layout().group(write.group);
     const bool absent = word::absent(write.locked_from);
     const size_t bytes = sizeof(storage::Version) + (absent ? 0 : group.block ? sizeof(void*) : group.payload_bytes);
@@ -119,7 +128,7 @@ bool OccTransaction<Sync>::reads_stand() {
 template <class Sync>
 bool OccTransaction<Sync>::validate() {
   if (reads_stand()) [[likely]] return true;
-  if (cause_ != Cause::kPhantom && cause_ != Cause::kRowRemoved) return false;
+  if (!may_be_repaired()) return false;
   try {
     return repair() && reads_stand();
   } catch (const std::bad_alloc&) {
@@ -196,15 +205,22 @@ void OccTransaction<Sync>::write_payload(WriteEntry& write) {
   if (group.block) [[unlikely]] write.cell->set_block(write.block);
 }
 
+// Of group 0's write, as it takes effect: whether there is a row more or less.
+template <class Sync>
+void OccTransaction<Sync>::count_row(const WriteEntry& write) {
+  if (write.kind == WriteKind::kNone) return;
+  const bool absent = write.kind == WriteKind::kRemove;
+  if (write.group == 0 && absent != word::absent(write.locked_from)) counters_.tables[write.table->id()].rows.add(absent ? -1 : 1);
+}
+
 template <class Sync>
 void OccTransaction<Sync>::install(WriteEntry& write, uint64_t n) {
   if (write.kind == WriteKind::kNone) return;
   if (write.version != nullptr) [[unlikely]] keep_version(write);
   if (write.kind != WriteKind::kRemove) write_payload(write);
   write.cell->set_snapshot(n);
-  const bool absent = write.kind == WriteKind::kRemove;
-  if (write.group == 0 && absent != word::absent(write.locked_from)) counters_.tables[write.table->id()].rows.add(absent ? -1 : 1);
-  write.cell->unlock(word::next(write.locked_from, absent));
+  count_row(write);
+  write.cell->unlock(word::next(write.locked_from, write.kind == WriteKind::kRemove));
 }
 
 // -- the whole -------------------------------------------------------------------------------------------------
@@ -254,6 +270,12 @@ Status OccTransaction<Sync>::commit() {
   if (writes_.empty()) return commit_reads();
   if (!prepare_blocks()) [[unlikely]] return give_up(0);
   ELIDER_TEST_POINT("occ.commit.before_lock");
+  if constexpr (Sync::kRegions) return commit_in_region();
+  else return commit_by_locks();
+}
+
+template <class Sync>
+[[gnu::always_inline]] inline Status OccTransaction<Sync>::commit_by_locks() {
   const size_t locked = lock_writes();
   if (locked != writes_.size()) [[unlikely]] return give_up(locked);
   ELIDER_TEST_POINT("occ.commit.after_lock");
@@ -268,6 +290,12 @@ Status OccTransaction<Sync>::commit() {
   if (newest_reader != 0 && !prepare_versions(newest_reader)) [[unlikely]] return give_up(locked);
   ELIDER_TEST_POINT("occ.commit.before_write");
   for (WriteEntry& write : writes_) install(write, n);
+  return finish(n, order, newest_reader);
+}
+
+// Everything is written and released.
+template <class Sync>
+[[gnu::always_inline]] inline Status OccTransaction<Sync>::finish(uint64_t n, uint64_t order, uint64_t newest_reader) {
   ELIDER_TEST_POINT("occ.commit.after_release");
   counters_.procedures[procedure_].commits.add(1);
   if (recording()) [[unlikely]] record_end(true, Cause::kNone, n, order);

@@ -30,7 +30,7 @@ template <class Sync>
 Status OccTransaction<Sync>::read_group(TableType& table, Row* row, Key key, const ColumnSet& set, uint32_t g, std::byte* image) {
   const Layout& layout = table.layout();
   Cell& cell = row->cell(layout, g);
-  const uint64_t w = storage::read_cell(cell, layout.group(g), set, g, image);
+  const uint64_t w = copy_cell(cell, layout.group(g), set, g, image);
   if (word::removed(w)) [[unlikely]] return read_removed(table, cell, key, w);
   reads_.push_back({&cell, w, key, &table});
   if (recording()) [[unlikely]] record_read(table, key, g, !word::absent(w), word::sequence(w));
@@ -57,7 +57,7 @@ Status OccTransaction<Sync>::read_own(TableType& table, WriteEntry& write, const
     copy_image(set, g, image, write.image);
     return {};
   }
-  const uint64_t w = storage::read_cell(*write.cell, table.layout().group(g), set, g, image);
+  const uint64_t w = copy_cell(*write.cell, table.layout().group(g), set, g, image);
   if (word::absent(w) || (write.expected != word::kUnknown && write.expected != w)) [[unlikely]]
     return doom(table, Code::kConflict, Cause::kReadChanged, write.key);
   write.expected = w;

@@ -19,8 +19,10 @@
 #include <string>
 #include <vector>
 
+#include "base/cache_line.h"
 #include "base/clock.h"
 #include "elider/transaction.h"
+#include "htm/prefault.h"
 #include "storage/number.h"
 #include "txn/arena.h"
 #include "txn/counters.h"
@@ -141,16 +143,22 @@ class OccTransaction final : public Transaction {
 
   // -- occ_commit.h ---------------------------------------------------------------------------------------
   Status commit_reads();
+  Status commit_by_locks();
   bool prepare_blocks();
-  bool lock_write(WriteEntry& write);
+  template <bool kTake>
+  bool await_word(WriteEntry& write);
   size_t lock_writes();
   void unlock_writes(size_t count);
+  static bool needs_version(const WriteEntry& write, uint64_t newest_reader);
   bool prepare_versions(uint64_t newest_reader);
   bool validate();
   bool reads_stand();
+  bool may_be_repaired() const { return cause_ == Cause::kPhantom || cause_ == Cause::kRowRemoved; }
+  void count_row(const WriteEntry& write);
   void install(WriteEntry& write, uint64_t n);
   void keep_version(WriteEntry& write);
   void write_payload(WriteEntry& write);
+  Status finish(uint64_t n, uint64_t order, uint64_t newest_reader);
   Status give_up(size_t locked);
   void retire_rows(bool committed, bool unneeded);
   bool failed(Cause cause, detail::TableBase* table, Key key);
@@ -163,6 +171,29 @@ class OccTransaction final : public Transaction {
   bool repair_node(size_t position);
   index::Witness find_again(TableType& table, Key key, uint32_t* there);
   bool look_again(TableType& table, Row* row, Key key, uint32_t* there);
+
+  // -- occ_region.h: hardware transactions, under a policy that has them --------------------------------------
+  enum class Reach : uint8_t { kNone, kLockBits, kWhole };
+  // What a commit's region did, and what it read.
+  struct AtOnce {
+    enum class End : uint8_t {
+      kUnsuited,  // nothing; the commit takes its locks
+      kMoved,     // nothing: a word is not what it was before the region
+      kFailed,    // nothing: validation failed, and the cause is noted
+      kLocked,    // it set all lock bits
+      kWritten,   // everything
+    };
+    End end = End::kUnsuited;
+    uint64_t n = 0;
+    uint64_t order = 0;
+    uint64_t newest_reader = 0;
+  };
+  static constexpr size_t lines_of(size_t bytes) { return (bytes + kCacheLineBytes - 1) / kCacheLineBytes; }
+  uint64_t copy_cell(const Cell& cell, const storage::Group& group, const ColumnSet& set, uint32_t g, std::byte* image);
+  uint64_t copy_cell_in_region(const Cell& cell, const storage::Group& group, const ColumnSet& set, uint32_t g, std::byte* image);
+  Reach reach_of_region() const;
+  AtOnce commit_at_once(Reach reach);
+  Status commit_in_region();
 
   // -- occ_history.h --------------------------------------------------------------------------------------
   bool recording() const { return store_.options.history != nullptr; }
@@ -213,6 +244,7 @@ class OccTransaction final : public Transaction {
 #include "txn/occ/occ_history.h"
 #include "txn/occ/occ_index.h"
 #include "txn/occ/occ_read.h"
+#include "txn/occ/occ_region.h"
 #include "txn/occ/occ_repair.h"
 #include "txn/occ/occ_scan.h"
 #include "txn/occ/occ_tracking.h"

@@ -287,6 +287,7 @@ Row* OccTransaction<Sync>::new_row(TableType& table) {
   const Layout& layout = table.layout();
   auto* row = static_cast<Row*>(worker_.allocate(layout.block_bytes(), MemoryPart::kRows));
   if (row == nullptr) [[unlikely]] return nullptr;
+  if constexpr (Sync::kRegions) htm::prefault(row, layout.block_bytes());
   for (uint32_t g = 0; g < layout.group_count(); ++g) {
     Cell& cell = row->cell(layout, g);
     cell.set_word(word::kAbsent | word::kLocked);

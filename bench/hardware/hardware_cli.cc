@@ -1,0 +1,34 @@
+// The command `elider hardware`: what this machine says about hardware transactions, and what automatic
+// would choose.
+#include <cstdio>
+#include <memory>
+#include <string>
+
+#include <CLI/CLI.hpp>
+#include <fmt/format.h>
+
+#include "bench/common/commands.h"
+#include "bench/common/report.h"
+#include "elider/hardware.h"
+
+namespace elider::bench {
+
+void add_hardware(CLI::App& app) {
+  auto json_file = std::make_shared<std::string>();
+  CLI::App* sub = app.add_subcommand("hardware", "Say whether this machine has hardware transactions, and what automatic chooses");
+  sub->add_option("--json", *json_file, "Write it as JSON here instead (- for standard output)")->type_name("FILE");
+  sub->footer("Runs a thousand tiny hardware transactions where the processor has them, and none elsewhere.");
+  sub->callback([json_file] {
+    const Hardware& machine = hardware();
+    if (json_file->empty()) {
+      fmt::print("{}", machine.to_text());
+      return;
+    }
+    if (Status status = write_json(*json_file, Json::parse(machine.to_json())); !status.ok()) {
+      fmt::print(stderr, "{}\n", status.message());
+      set_exit_code(kExitFailed);
+    }
+  });
+}
+
+}  // namespace elider::bench

@@ -1,0 +1,166 @@
+#include "htm/detect.h"
+
+#include <csetjmp>
+#include <csignal>
+#include <cstring>
+#include <fstream>
+#include <mutex>
+
+#include "htm/rtm.h"
+
+#if defined(__x86_64__)
+#include <cpuid.h>
+#endif
+
+namespace elider::htm {
+
+namespace {
+
+std::string first_line_of(const char* path) {
+  std::ifstream file(path);
+  std::string line;
+  std::getline(file, line);
+  return line;
+}
+
+// The words of the kernel's command line that concern TSX.
+std::string tsx_words_of(const std::string& command_line) {
+  std::string found;
+  size_t begin = 0;
+  while (begin < command_line.size()) {
+    size_t end = command_line.find(' ', begin);
+    if (end == std::string::npos) end = command_line.size();
+    const std::string word = command_line.substr(begin, end - begin);
+    if (word.compare(0, 4, "tsx=") == 0 || word.compare(0, 16, "tsx_async_abort=") == 0) found += (found.empty() ? "" : " ") + word;
+    begin = end + 1;
+  }
+  return found;
+}
+
+#if defined(__x86_64__)
+
+void append_register(std::string& text, unsigned value) {
+  char bytes[4];
+  std::memcpy(bytes, &value, 4);
+  text.append(bytes, 4);
+}
+
+void ask_processor(Hardware& found) {
+  unsigned eax = 0, ebx = 0, ecx = 0, edx = 0;
+  if (__get_cpuid(0, &eax, &ebx, &ecx, &edx) == 0) return;
+  append_register(found.vendor, ebx);
+  append_register(found.vendor, edx);
+  append_register(found.vendor, ecx);
+  if (__get_cpuid(1, &eax, &ebx, &ecx, &edx) != 0) {
+    found.family = (eax >> 8) & 0xf;
+    found.model = (eax >> 4) & 0xf;
+    found.stepping = eax & 0xf;
+    if (found.family == 6 || found.family == 15) found.model += (eax >> 12) & 0xf0;
+    if (found.family == 15) found.family += (eax >> 20) & 0xff;
+  }
+  for (unsigned leaf = 0x80000002; leaf <= 0x80000004; ++leaf) {
+    if (__get_cpuid(leaf, &eax, &ebx, &ecx, &edx) == 0) break;
+    for (unsigned value : {eax, ebx, ecx, edx}) append_register(found.name, value);
+  }
+  found.name.resize(std::strlen(found.name.c_str()));
+  const size_t last = found.name.find_last_not_of(' ');
+  found.name.resize(last == std::string::npos ? 0 : last + 1);
+  if (__get_cpuid_count(7, 0, &eax, &ebx, &ecx, &edx) != 0) {
+    found.hle = (ebx >> 4 & 1) != 0;
+    found.rtm = (ebx >> 11 & 1) != 0;
+    found.rtm_always_aborts = (edx >> 11 & 1) != 0;
+    found.tsx_force_abort = (edx >> 13 & 1) != 0;
+    found.tsxldtrk = (edx >> 16 & 1) != 0;
+  }
+}
+
+// Where SIGILL takes the thread that tries the instruction.
+thread_local sigjmp_buf illegal_instruction;
+
+void jump_back(int) { siglongjmp(illegal_instruction, 1); }
+
+bool try_xbegin() {
+  static std::mutex mutex;  // one at a time changes the signal's action
+  const std::lock_guard lock(mutex);
+  struct sigaction ours {}, theirs {};
+  ours.sa_handler = jump_back;
+  sigemptyset(&ours.sa_mask);
+  if (::sigaction(SIGILL, &ours, &theirs) != 0) return false;
+  volatile bool exists = false;
+  if (sigsetjmp(illegal_instruction, 1) == 0) {
+    if (Rtm::begin() == kStarted) Rtm::commit();
+    exists = true;
+  }
+  ::sigaction(SIGILL, &theirs, nullptr);
+  return exists;
+}
+
+#else
+void ask_processor(Hardware&) {}
+#endif
+
+Hardware find_out() {
+  Hardware found;
+  ask_processor(found);
+  found.tsx_async_abort = first_line_of("/sys/devices/system/cpu/vulnerabilities/tsx_async_abort");
+  found.tsx_parameter = tsx_words_of(first_line_of("/proc/cmdline"));
+  found.defect = known_defect(found.vendor, found.family, found.model, found.stepping, found.tsx_force_abort);
+  if (!found.rtm) {
+    found.reason = found.vendor.empty() ? "this is no x86-64 processor"
+                                        : "the processor has no RTM, or it is switched off (CPUID leaf 7, EBX bit 11)";
+  } else if (found.rtm_always_aborts) {
+    found.reason = "the processor aborts every region (CPUID leaf 7, EDX bit 11)";
+  } else if (!found.defect.empty()) {
+    found.reason = "this stepping is refused: " + found.defect;
+  } else {
+#if ELIDER_HAVE_RTM
+    found.usable = self_test<Rtm>(found);
+#endif
+    found.reason = std::to_string(found.self_test_committed) + " of " + std::to_string(found.self_test_regions) +
+                   " regions of the self-test committed";
+  }
+  return found;
+}
+
+}  // namespace
+
+// Haswell's and early Broadwell's RTM can corrupt memory (errata HSD136, HSE44, HSM142, HSW136 and BDM53);
+// Haswell-EX from stepping 4 on is sound. On Skylake and its client successors, and on Skylake-SP, regions
+// can miss the order of other processors' stores unless a microcode says otherwise (EDX[13]).
+std::string known_defect(const std::string& vendor, uint32_t family, uint32_t model, uint32_t stepping, bool fixed_by_microcode) {
+  if (vendor != "GenuineIntel" || family != 6) return {};
+  switch (model) {
+    case 0x3c:
+    case 0x45:
+    case 0x46: return "Haswell's regions can corrupt memory";
+    case 0x3f: return stepping >= 4 ? std::string() : "Haswell-EP's regions can corrupt memory";
+    case 0x3d: return stepping > 4 ? std::string() : "early Broadwell's regions can corrupt memory";
+    case 0x55:
+      if (stepping > 5) return {};
+      break;
+    case 0x8e:
+    case 0x9e:
+      if (stepping > 0xc) return {};
+      break;
+    case 0x4e:
+    case 0x5e: break;
+    default: return {};
+  }
+  return fixed_by_microcode ? std::string() : "its regions can violate the memory order, and the microcode does not say that it mends that";
+}
+
+const Hardware& detect() {
+  static const Hardware found = find_out();
+  return found;
+}
+
+bool rtm_instructions_exist() {
+#if defined(__x86_64__)
+  static const bool exist = detect().rtm || try_xbegin();
+  return exist;
+#else
+  return false;
+#endif
+}
+
+}  // namespace elider::htm

@@ -1,0 +1,139 @@
+// elide(): lock elision (DBX, section 6.1; HyPer-HTM, section 3.2). A section runs as one region, in which
+// its lock is read and not taken; only where that fails does it take the lock.
+//
+//   region     begin, read the lock (held: abort with kLockHeldCode), body, commit
+//   abort      wait until the lock is free, then try again, as often as the policy allows for that cause
+//   fallback   take the lock, body
+//
+// Why it excludes: a region has the lock's word among the lines it has read from its begin to its end, so
+// whoever takes the lock aborts it. Reading the lock at the end alone ("lazily") is unsafe: until then the
+// region could compute, and jump, with what a holder has half written.
+//
+// Not reentrant: a body begins no section under the same lock. Thread safety: all, each with its own body.
+#pragma once
+
+#include <mutex>
+#include <type_traits>
+#include <utility>
+
+#include "base/spin.h"
+#include "base/test_points.h"
+#include "htm/backend.h"
+#include "htm/emulated.h"
+#include "htm/site.h"
+#include "htm/status.h"
+
+// The one place where a region begins. The emulator's begin must be called by name in the frame that
+// outlives the region (htm/emulated.h).
+#if defined(ELIDER_EMULATOR)
+#define ELIDER_HTM_BEGIN(Backend, status)                                  \
+  do {                                                                     \
+    if constexpr (std::is_same_v<Backend, ::elider::htm::Emulated>) {      \
+      status = elider_emulator_begin();                                    \
+    } else {                                                               \
+      status = Backend::begin();                                           \
+    }                                                                      \
+  } while (false)
+#else
+#define ELIDER_HTM_BEGIN(Backend, status) status = Backend::begin()
+#endif
+
+namespace elider::htm {
+
+// What elide() needs of a lock: held() is read inside regions, and takes no lock of its own.
+template <class L>
+concept ElidableLock = requires(const L& lock) {
+  { lock.held() } -> std::same_as<bool>;
+};
+
+// For a section whose region reads, and minds, the locks that it elides itself, such as the lock bits of
+// the rows that a commit writes.
+struct SubscribedWithin {
+  static constexpr bool held() { return false; }
+};
+
+// What is left of one run's tries.
+class Patience {
+ public:
+  Patience(const ElisionPolicy& policy, uint32_t height) {
+    const uint32_t divisor = policy.less_for_tall_trees && height > 1 ? height : 1;
+    conflicts_ = policy.conflict_aborts_max / divisor;
+    capacity_ = policy.capacity_aborts_max / divisor;
+    system_ = policy.system_aborts_max;
+    lock_held_ = policy.lock_held_aborts_max;
+  }
+  // After an abort: whether to try again.
+  bool allows(Cause cause) {
+    switch (cause) {
+      case Cause::kConflict:
+      case Cause::kRetry: return take(conflicts_);
+      case Cause::kCapacity: return take(capacity_);
+      case Cause::kLockHeld: return take(lock_held_);
+      case Cause::kNested:
+      case Cause::kSystem: return take(system_);
+      case Cause::kExplicit:
+      case Cause::kDebug: return false;  // it would happen again
+    }
+    return false;
+  }
+
+ private:
+  static bool take(uint32_t& left) { return left != 0 && left-- != 0; }
+  uint32_t conflicts_, capacity_, system_, lock_held_;
+};
+
+// Waits until nobody holds the lock, or for so long that queueing for it is better. A region that begins
+// while it is held aborts at once, and one that is aborted by its holder would be, again.
+template <ElidableLock Lock>
+void wait_until_free(const Lock& lock) {
+  constexpr uint32_t kYieldsMax = 1000;
+  if (!lock.held() || ELIDER_MUTANT(kSkipLockWait)) [[likely]] return;
+  Spin spin;
+  while (lock.held() && spin.yields() < kYieldsMax) spin.wait();
+}
+
+// Runs body() as a region if the site's policy gets it done, else fallback(). Both return the same type, by
+// value. The body may run several times, of which one counts; it begins and ends in this frame.
+template <Backend B, ElidableLock Lock, class Body, class Fallback>
+auto run_region(Site& site, const Lock& lock, Body&& body, Fallback&& fallback) -> decltype(body()) {
+  using Value = decltype(body());
+  static_assert(!std::is_void_v<Value>, "a section hands its results back by value");
+  if constexpr (B::kRunsRegions) {
+    const ElisionPolicy& policy = site.policy();
+    Site::Part& part = site.mine();
+    if (part.tries(policy)) [[likely]] {
+      Patience patience(policy, site.height());
+      Cause cause;
+      do {
+        wait_until_free(lock);
+        unsigned status;
+        ELIDER_HTM_BEGIN(B, status);
+        if (status == kStarted) [[likely]] {
+          if (!ELIDER_MUTANT(kSkipSubscription) && !ELIDER_MUTANT(kLazySubscription) && lock.held()) B::template abort<kLockHeldCode>();
+          Value value = body();
+          if (ELIDER_MUTANT(kLazySubscription) && lock.held()) B::template abort<kLockHeldCode>();
+          if (!ELIDER_MUTANT(kSkipRegionEnd)) B::commit();
+          part.committed(policy);
+          return value;
+        }
+        cause = decode(status);
+        part.aborted(cause);
+      } while (patience.allows(cause) || ELIDER_MUTANT(kUnboundedRetry));
+      part.fell_back(policy);
+    }
+  } else {
+    site.mine().went_direct();
+  }
+  return fallback();
+}
+
+// The same with a lock to take: lock.lock() and lock.unlock().
+template <Backend B, ElidableLock Lock, class Body>
+[[gnu::always_inline]] inline auto elide(Site& site, Lock& lock, Body&& body) -> decltype(body()) {
+  return run_region<B>(site, lock, body, [&]() -> decltype(body()) {
+    const std::lock_guard<Lock> held(lock);
+    return body();
+  });
+}
+
+}  // namespace elider::htm

@@ -1,0 +1,42 @@
+// LineTable: which regions own which 64-byte lines. A line that no region has touched is not in it.
+//
+// A hash table with chains; entries come from a pool that never shrinks.
+// Thread safety: whoever has the turn.
+#pragma once
+
+#include <cstdint>
+
+namespace elider::emulator {
+
+inline constexpr uint32_t kLineShift = 6;
+inline constexpr int32_t kNoRegion = -1;
+
+struct Line {
+  uint64_t number;   // address >> kLineShift
+  uint64_t readers;  // a bit a region
+  int32_t writer;    // a region, or kNoRegion
+  uint32_t undo;     // where the writer keeps the old bytes
+  uint32_t next;     // in the chain, or in the list of free entries; 0: the end
+};
+
+class LineTable {
+ public:
+  // nullptr: no region has the line.
+  Line* find(uint64_t number);
+  Line& find_or_insert(uint64_t number);
+  // Takes the region off the line, and the line out of the table if nobody else is on it.
+  void release(uint64_t number, int32_t region);
+
+ private:
+  static constexpr uint32_t kBuckets = 1u << 16;
+  static constexpr uint32_t kLinesMax = 1u << 24;
+
+  static uint32_t bucket_of(uint64_t number) { return static_cast<uint32_t>((number * 0x9e3779b97f4a7c15u) >> 48); }
+
+  uint32_t heads_[kBuckets];
+  Line* pool_;
+  uint32_t used_;
+  uint32_t free_;
+};
+
+}  // namespace elider::emulator

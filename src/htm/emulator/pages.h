@@ -1,0 +1,36 @@
+// Pages: which pages of the process a region may touch without a fault.
+//
+// A page is mapped at its first read or write, and a page of zeros that was only read faults once more at
+// its first write. What instrumented code outside regions does to a page is remembered; what nobody saw
+// touched is asked of the kernel (mincore) once. Pages that uninstrumented code maps anew at an address
+// used before are not noticed: then a fault is missing.
+// Thread safety: whoever has the turn.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+namespace elider::emulator {
+
+class Pages {
+ public:
+  // Code outside regions is about to access these bytes.
+  void touch(uintptr_t address, size_t bytes, bool write);
+  // False: an access of this byte in a region faults.
+  bool present(uintptr_t address, bool write);
+  // These bytes have been mapped or unmapped.
+  void forget(uintptr_t address, size_t bytes);
+
+ private:
+  enum State : uint8_t { kUnknown, kReadable, kWritable };
+  static constexpr uint32_t kPageShift = 12;
+  static constexpr uint32_t kLeafShift = 18;
+  static constexpr uint32_t kLeaves = 1u << 17;  // 47 bits of address
+
+  // nullptr: not an address of a program.
+  uint8_t* state_of(uintptr_t page);
+
+  uint8_t* leaves_[kLeaves];
+};
+
+}  // namespace elider::emulator

@@ -1,0 +1,80 @@
+// What the runtime needs of the system without calling instrumented or intercepted code: raw system
+// calls, memory, copies, a random generator, and how the process ends.
+//
+// Only the runtime's own files include it: they are compiled without instrumentation, and an inline
+// function that the program shared with them would be linked in one of its two forms for both.
+// Thread safety: all, except Random.
+#pragma once
+
+#include <linux/futex.h>
+#include <sys/syscall.h>
+#include <time.h>
+
+#include <cstddef>
+#include <cstdint>
+
+namespace elider::emulator {
+
+inline long raw_syscall(long number, long a = 0, long b = 0, long c = 0, long d = 0, long e = 0, long f = 0) {
+  long result;
+  register long r10 asm("r10") = d;
+  register long r8 asm("r8") = e;
+  register long r9 asm("r9") = f;
+  asm volatile("syscall" : "=a"(result) : "a"(number), "D"(a), "S"(b), "d"(c), "r"(r10), "r"(r8), "r"(r9) : "rcx", "r11", "memory");
+  return result;
+}
+
+// Returns when `word` is no longer `value`, somebody wakes it, or the time is over.
+inline void futex_wait(const uint32_t* word, uint32_t value, long nanoseconds) {
+  const timespec time{0, nanoseconds};
+  raw_syscall(SYS_futex, reinterpret_cast<long>(word), FUTEX_WAIT_PRIVATE, value, reinterpret_cast<long>(&time));
+}
+inline void futex_wake(const uint32_t* word) { raw_syscall(SYS_futex, reinterpret_cast<long>(word), FUTEX_WAKE_PRIVATE, 1); }
+inline void give_up_processor() { raw_syscall(SYS_sched_yield); }
+inline void sleep_ns(long nanoseconds) {
+  const timespec time{0, nanoseconds};
+  raw_syscall(SYS_nanosleep, reinterpret_cast<long>(&time), 0);
+}
+
+inline void compiler_barrier() { asm volatile("" ::: "memory"); }
+
+// As memcpy, whose name is wrapped; `from` and `to` do not overlap, or `to` is lower.
+inline void copy_bytes(void* to, const void* from, size_t bytes) {
+  asm volatile("rep movsb" : "+D"(to), "+S"(from), "+c"(bytes)::"memory");
+}
+
+// Zeroed memory that costs nothing until it is touched; never given back.
+void* map_memory(size_t bytes);
+
+// Prints "elider emulator: ..." and aborts the process.
+[[noreturn]] void die(const char* format, ...) __attribute__((format(printf, 1, 2)));
+
+// splitmix64.
+struct Random {
+  uint64_t state;
+
+  uint64_t next() {
+    state += 0x9e3779b97f4a7c15u;
+    uint64_t z = state;
+    z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
+    z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
+    return z ^ (z >> 31);
+  }
+  uint64_t below(uint64_t n) { return static_cast<uint64_t>((static_cast<unsigned __int128>(next()) * n) >> 64); }
+  bool with_probability(double p) { return static_cast<double>(next() >> 11) * 0x1.0p-53 < p; }
+};
+
+// The runtime's own short critical sections. Not fair.
+class Lock {
+ public:
+  void lock() {
+    while (__atomic_exchange_n(&held_, 1u, __ATOMIC_ACQUIRE) != 0) give_up_processor();
+  }
+  void unlock() { __atomic_store_n(&held_, 0u, __ATOMIC_RELEASE); }
+  void reset() { held_ = 0; }
+
+ private:
+  uint32_t held_ = 0;
+};
+
+}  // namespace elider::emulator

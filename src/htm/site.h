@@ -1,0 +1,132 @@
+// Site: one place in the code that runs regions: what became of them, and whether trying still pays.
+//
+// A thread counts in a part of its own, after a region or before it, never inside: counting shares no line
+// between threads and adds none to a region. Sums are exact while nobody runs, and approximate otherwise.
+//
+// A site that does not pay shuts itself off, thread by thread, and tries again later (elider/elision.h).
+// It is not a lock. Thread safety: all; set_policy() and set_height() before, or beside, everything else.
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+
+#include "base/cache_line.h"
+#include "elider/elision.h"
+#include "htm/status.h"
+
+namespace elider::htm {
+
+static_assert(kCauses == kRegionCauseCount);
+
+// Which part a thread counts in: one of its own for the first threads, the last for all others.
+inline constexpr uint32_t kParts = 16;
+inline constexpr uint32_t kSharedPart = kParts - 1;
+inline constexpr uint32_t kNoPart = ~uint32_t{0};
+namespace detail {
+inline constinit thread_local uint32_t part_of_thread = kNoPart;
+uint32_t assign_part();  // sets part_of_thread; the part is free again when the thread ends
+}  // namespace detail
+
+struct SiteCounts {
+  uint64_t commits = 0;    // runs that ended as a region
+  uint64_t fallbacks = 0;  // runs that tried, and took the lock
+  uint64_t direct = 0;     // runs that took the lock at once: too large, or the site is off
+  std::array<uint64_t, kCauses> aborts{};
+  // Regions that began.
+  uint64_t attempts() const {
+    uint64_t sum = commits;
+    for (uint64_t count : aborts) sum += count;
+    return sum;
+  }
+  void add(const SiteCounts& other) {
+    commits += other.commits;
+    fallbacks += other.fallbacks;
+    direct += other.direct;
+    for (size_t i = 0; i < kCauses; ++i) aborts[i] += other.aborts[i];
+  }
+};
+
+class Site {
+ public:
+  // One thread's. All orders are relaxed: the counts order nothing.
+  class alignas(kCacheLinePairBytes) Part {
+   public:
+    // Whether this run should try a region; counts it if not.
+    bool tries(const ElisionPolicy& policy) {
+      if (off_left_.load(std::memory_order_relaxed) == 0) [[likely]] return true;
+      run_off(policy);
+      return false;
+    }
+    void committed(const ElisionPolicy& policy) {
+      bump(commits_);
+      if (policy.window_runs != 0) end_run(policy, true);
+    }
+    void aborted(Cause cause) { bump(aborts_[static_cast<size_t>(cause)]); }
+    void fell_back(const ElisionPolicy& policy) {
+      bump(fallbacks_);
+      if (policy.window_runs != 0) end_run(policy, false);
+    }
+    void went_direct() { bump(direct_); }
+    bool off() const { return off_left_.load(std::memory_order_relaxed) != 0; }
+    void add_to(SiteCounts& counts) const;
+
+   private:
+    friend class Site;
+    void bump(std::atomic<uint64_t>& count) {
+      if (shared_) [[unlikely]] {
+        count.fetch_add(1, std::memory_order_relaxed);
+      } else {
+        count.store(count.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
+      }
+    }
+    // In the shared part the numbers of a window are approximate, which does no harm.
+    void end_run(const ElisionPolicy& policy, bool in_region) {
+      const uint32_t runs = window_runs_.load(std::memory_order_relaxed) + 1;
+      const uint32_t good = window_good_.load(std::memory_order_relaxed) + (in_region ? 1 : 0);
+      window_runs_.store(runs, std::memory_order_relaxed);
+      window_good_.store(good, std::memory_order_relaxed);
+      const uint32_t length = window_length_.load(std::memory_order_relaxed);
+      if (runs >= (length != 0 ? length : policy.window_runs)) [[unlikely]] end_window(policy, runs, good);
+    }
+    void end_window(const ElisionPolicy& policy, uint32_t runs, uint32_t good);
+    void run_off(const ElisionPolicy& policy);
+
+    std::atomic<uint64_t> commits_{0}, fallbacks_{0}, direct_{0};
+    std::array<std::atomic<uint64_t>, kCauses> aborts_{};
+    std::atomic<uint32_t> window_runs_{0}, window_good_{0};
+    std::atomic<uint32_t> window_length_{0};  // 0: the policy's
+    std::atomic<uint32_t> off_left_{0};    // runs to go without trying
+    std::atomic<uint32_t> off_doubled_{0};  // how often the time off has doubled
+    bool shared_ = false;                  // constant
+  };
+  static_assert(sizeof(Part) == kCacheLinePairBytes);
+
+  Site() { parts_[kSharedPart].shared_ = true; }
+  explicit Site(const ElisionPolicy& policy) : Site() { set_policy(policy); }
+  Site(const Site&) = delete;
+  Site& operator=(const Site&) = delete;
+
+  // `policy` outlives the site. Before the first run.
+  void set_policy(const ElisionPolicy& policy) { policy_ = &policy; }
+  const ElisionPolicy& policy() const { return *policy_; }
+
+  // Of the structure that the site's regions descend. relaxed: a hint.
+  void set_height(uint32_t height) { height_.store(height, std::memory_order_relaxed); }
+  uint32_t height() const { return height_.load(std::memory_order_relaxed); }
+
+  Part& mine() {
+    const uint32_t part = detail::part_of_thread;
+    return parts_[part != kNoPart ? part : detail::assign_part()];
+  }
+  SiteCounts counts() const;
+
+ private:
+  static const ElisionPolicy kDefaultPolicy;
+  const ElisionPolicy* policy_ = &kDefaultPolicy;
+  std::atomic<uint32_t> height_{1};
+  std::array<Part, kParts> parts_;
+};
+
+}  // namespace elider::htm

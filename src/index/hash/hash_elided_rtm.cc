@@ -1,0 +1,15 @@
+// The hash table of the elided sync policy of Intel's RTM.
+#include "index/hash/hash_grow.h"
+#include "index/hash/hash_operations.h"
+#include "index/hash/hash_verify.h"
+#include "sync/elided.h"
+
+#if ELIDER_HAVE_RTM
+
+namespace elider::index {
+
+template class HashTable<sync::Elided<htm::Rtm>>;
+
+}  // namespace elider::index
+
+#endif

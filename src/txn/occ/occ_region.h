@@ -1,0 +1,143 @@
+// OccTransaction: reads of cells and commits as hardware transactions, under a policy that has them (DBX,
+// Algorithms 1 and 2; the order of a commit's steps: storage/snapshots.h).
+//
+// What is elided are the lock bits of the cells. A region reads the bit of every cell that it reads or
+// writes, and so needs no other lock: whoever commits by locks takes those bits, which aborts it. DBX has
+// one lock for all commits; here commits that fall back exclude only those that touch the same rows.
+//
+// A commit's region does at one instant what a commit by locks does in steps: words as expected, S, the
+// readers' slots, validation, then
+//   whole      everything is written in it: few lines, rows in place, no version to be kept
+//   lock bits  it sets the bits alone and the writing follows outside under them: for large write sets,
+//              rows kept as blocks, and where a snapshot reader needs an old version, which takes memory
+// Both are correct as that commit is, with all its steps up to the last lock, or up to the last release, at
+// the region's instant. Readers outside regions (snapshots, reclamation) see words before or after it.
+//
+// Lines read: two a write (its cell, its entry), one a read and one a witness, their entries (three to two
+// lines), S, and a slot a worker ever used. Lines written: the rows' (whole), or one a write (lock bits). A
+// cell's read: the lines of its columns; written: as many of the private copy.
+#pragma once
+
+#include "htm/elide.h"
+#include "txn/occ/occ_transaction.h"
+
+namespace elider::txn {
+
+// -- reading a cell ----------------------------------------------------------------------------------------
+
+// As storage::read_cell.
+template <class Sync>
+[[gnu::always_inline]] inline uint64_t OccTransaction<Sync>::copy_cell(const Cell& cell, const storage::Group& group, const ColumnSet& set,
+                                                                       uint32_t g, std::byte* image) {
+  if constexpr (Sync::kRegions) return copy_cell_in_region(cell, group, set, g, image);
+  else return storage::read_cell(cell, group, set, g, image);
+}
+
+template <class Sync>
+uint64_t OccTransaction<Sync>::copy_cell_in_region(const Cell& cell, const storage::Group& group, const ColumnSet& set, uint32_t g,
+                                                   std::byte* image) {
+  const ElisionPolicy& policy = store_.options.elision;
+  if (!policy.record_reads || lines_of(group.payload_bytes) > policy.write_lines_max) return storage::read_cell(cell, group, set, g, image);
+  const uint64_t copied = htm::run_region<typename Sync::Backend>(
+      store_.elision->record_read, htm::SubscribedWithin{},
+      [&]() -> uint64_t {
+        const uint64_t w = cell.load();
+        if (word::locked(w) && !ELIDER_MUTANT(kIgnoreLockBit)) [[unlikely]] return word::kUnknown;
+        if (!word::absent(w)) [[likely]] storage::copy_to_image(set, g, image, group.block ? cell.block() : cell.payload_inside());
+        ELIDER_TEST_POINT("read.copied");
+        return w;
+      },
+      [&]() -> uint64_t { return storage::read_cell(cell, group, set, g, image); });
+  // Waiting for a lock bit is for outside.
+  return copied != word::kUnknown ? copied : storage::read_cell(cell, group, set, g, image);
+}
+
+// -- a commit ----------------------------------------------------------------------------------------------
+
+// How far the region may go. Sets that are known not to fit are not tried.
+template <class Sync>
+auto OccTransaction<Sync>::reach_of_region() const -> Reach {
+  const ElisionPolicy& policy = store_.options.elision;
+  const size_t lines_read = 4 * writes_.size() + 2 * (reads_.size() + nodes_.size()) + store_.workers.ids_used_max();
+  if (writes_.size() > policy.write_lines_max || lines_read > policy.read_lines_max) return Reach::kNone;
+  size_t lines_written = 0;
+  for (const WriteEntry& write : writes_) {
+    const storage::Group& group = write.table->layout().group(write.group);
+    if (group.block) return Reach::kLockBits;
+    lines_written += lines_of(storage::kCellHeaderBytes + group.payload_bytes) + 1;  // a cell may begin anywhere in its first line
+  }
+  return lines_written <= policy.write_lines_max ? Reach::kWhole : Reach::kLockBits;
+}
+
+// The region's body. Reads come before writes, so that a region that fails holds nobody up.
+template <class Sync>
+auto OccTransaction<Sync>::commit_at_once(Reach reach) -> AtOnce {
+  AtOnce result;
+  for (const WriteEntry& write : writes_) {
+    if (write.kind == WriteKind::kNone || write.cell->load() == write.locked_from) [[likely]] continue;
+    result.end = AtOnce::End::kMoved;
+    return result;
+  }
+  ELIDER_TEST_POINT("occ.commit.after_lock");
+  for (const IndexChange& change : index_changes_) {
+    if (change.witness.holds()) continue;
+    result.end = AtOnce::End::kUnsuited;  // an entry may have to be put back, which is another operation
+    return result;
+  }
+  result.n = store_.snapshots.current();
+  result.order = recording() ? store_.commit_order.fetch_add(1) : 0;
+  ELIDER_TEST_POINT("occ.commit.after_snapshot");
+  result.newest_reader = store_.snapshots.newest_reader_before(result.n, store_.workers.ids_used_max());
+  ELIDER_TEST_POINT("occ.commit.after_slots");
+  if (!reads_stand()) [[unlikely]] {
+    result.end = AtOnce::End::kFailed;
+    return result;
+  }
+  bool whole = reach == Reach::kWhole;
+  if (result.newest_reader != 0) [[unlikely]]
+    for (const WriteEntry& write : writes_) whole = whole && !needs_version(write, result.newest_reader);
+  ELIDER_TEST_POINT("occ.commit.before_write");
+  for (WriteEntry& write : writes_) {
+    if (write.kind == WriteKind::kNone) continue;
+    if (!whole) {
+      write.cell->set_word(write.locked_from | word::kLocked);
+      continue;
+    }
+    if (write.kind != WriteKind::kRemove) write_payload(write);
+    write.cell->set_snapshot(result.n);
+    write.cell->unlock(word::next(write.locked_from, write.kind == WriteKind::kRemove));
+  }
+  result.end = whole ? AtOnce::End::kWritten : AtOnce::End::kLocked;
+  return result;
+}
+
+template <class Sync>
+Status OccTransaction<Sync>::commit_in_region() {
+  constexpr unsigned kMovesMax = 16;  // then the words change too fast: locks make them stand still
+  htm::Site& site = store_.elision->commit;
+  const Reach reach = reach_of_region();
+  if (reach == Reach::kNone) site.mine().went_direct();
+  for (unsigned moves = reach == Reach::kNone ? kMovesMax : 0; moves < kMovesMax; ++moves) {
+    // What the words must be when the region begins. Whoever holds one is waited for here.
+    for (WriteEntry& write : writes_)
+      if (write.kind != WriteKind::kNone && !await_word<false>(write)) [[unlikely]] return give_up(0);
+    const AtOnce done = htm::run_region<typename Sync::Backend>(
+        site, htm::SubscribedWithin{}, [&]() -> AtOnce { return commit_at_once(reach); }, []() -> AtOnce { return {}; });
+    if (done.end == AtOnce::End::kMoved) continue;
+    if (done.end == AtOnce::End::kUnsuited) break;
+    if (done.end == AtOnce::End::kFailed) {
+      if (may_be_repaired()) break;  // a second look is not for a region
+      return give_up(0);
+    }
+    if (done.end == AtOnce::End::kLocked) {
+      if (done.newest_reader != 0 && !prepare_versions(done.newest_reader)) [[unlikely]] return give_up(writes_.size());
+      for (WriteEntry& write : writes_) install(write, done.n);
+    } else {
+      for (const WriteEntry& write : writes_) count_row(write);
+    }
+    return finish(done.n, done.order, done.newest_reader);
+  }
+  return commit_by_locks();
+}
+
+}  // namespace elider::txn

@@ -1,0 +1,24 @@
+#!/usr/bin/env bash
+# Every mutant of the small elided program must fail its tests, and the program itself must pass them.
+# presets: emulator
+set -eu
+
+program="$ELIDER_BUILD_DIR/emulator_test"
+[[ -x "$program" ]] || { echo "there is no $program" >&2; exit 1; }
+
+wrong=0
+for mutant in none no_subscription lazy_subscription missing_commit unbounded_retry raw_write fallback_does_not_wait; do
+  status=0
+  ELIDER_ELISION_MUTANT=$mutant timeout 300 "$program" --gtest_filter='ElidedProgram.holds_in_thousands_of_schedules' >log 2>&1 || status=$?
+  how=$(grep -m1 -oE 'elider emulator: .*|seed [0-9]+$' log || true)
+  if [[ $mutant == none && $status -eq 0 ]]; then
+    echo "none: passes"
+  elif [[ $mutant != none && $status -ne 0 && $status -ne 124 ]]; then
+    echo "$mutant: caught (${how:-status $status})"
+  else
+    echo "$mutant: WRONG, status $status" >&2
+    tail -5 log >&2
+    wrong=1
+  fi
+done
+exit $wrong
