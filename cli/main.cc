@@ -41,11 +41,12 @@ int run(int argc, char** argv) {
   app.set_version_flag("--version", version());
   app.require_subcommand(1);
   app.get_formatter()->column_width(32);
-  CLI::App& bench = *app.add_subcommand("bench", "Measure: tpcc, ycsb, compare, history (each has its own --help)");
+  CLI::App& bench = *app.add_subcommand("bench", "Measure: tpcc, ycsb, compare, elision, history (each has its own --help)");
   bench.require_subcommand(1);
   elider::bench::add_tpcc(bench);
   elider::bench::add_ycsb(bench);
   elider::bench::add_compare(bench);
+  elider::bench::add_elision(bench);
   elider::bench::add_history(bench);
   elider::bench::add_check_history(app);
   elider::bench::add_hardware(app);

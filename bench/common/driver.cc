@@ -156,6 +156,7 @@ std::vector<Statistics::Elision> elision_between(const Statistics& before, const
   };
   for (const Statistics::Elision& counted : at_end.elision) add(counted, 1);
   for (const Statistics::Elision& counted : before.elision) add(counted, ~uint64_t{0});  // -1, in arithmetic that wraps
+  std::erase_if(sites, [](const Statistics::Elision& site) { return site.attempts() + site.fallbacks + site.direct == 0; });
   return sites;
 }
 

@@ -3,7 +3,7 @@
 //
 //   begin()       kStarted: a region has begun. Otherwise the status of an abort (htm/status.h), and
 //                 nothing is changed: also when the region had begun, for an abort comes back from here a
-//                 second time. The frame that calls begin() must still stand when the region ends
+//                 second time. It is inlined: the frame that calls it must still stand when the region ends
 //   commit()      the region's writes take effect, all at once
 //   abort<C>()    the region ends as if it had never been; begin() returns with code C. Does not return
 //   active()      whether the calling thread is in a region

@@ -23,21 +23,6 @@
 #include "htm/site.h"
 #include "htm/status.h"
 
-// The one place where a region begins. The emulator's begin must be called by name in the frame that
-// outlives the region (htm/emulated.h).
-#if defined(ELIDER_EMULATOR)
-#define ELIDER_HTM_BEGIN(Backend, status)                                  \
-  do {                                                                     \
-    if constexpr (std::is_same_v<Backend, ::elider::htm::Emulated>) {      \
-      status = elider_emulator_begin();                                    \
-    } else {                                                               \
-      status = Backend::begin();                                           \
-    }                                                                      \
-  } while (false)
-#else
-#define ELIDER_HTM_BEGIN(Backend, status) status = Backend::begin()
-#endif
-
 namespace elider::htm {
 
 // What elide() needs of a lock: held() is read inside regions, and takes no lock of its own.
@@ -82,18 +67,22 @@ class Patience {
   uint32_t conflicts_, capacity_, system_, lock_held_;
 };
 
-// Waits until nobody holds the lock, or for so long that queueing for it is better. A region that begins
-// while it is held aborts at once, and one that is aborted by its holder would be, again.
+// Waits until nobody holds the lock: a region that began before would abort at once. False: that takes so
+// long that it is better to queue for the lock.
 template <ElidableLock Lock>
-void wait_until_free(const Lock& lock) {
+bool wait_until_free(const Lock& lock) {
   constexpr uint32_t kYieldsMax = 1000;
-  if (!lock.held() || ELIDER_MUTANT(kSkipLockWait)) [[likely]] return;
+  if (!lock.held() || ELIDER_MUTANT(kSkipLockWait)) [[likely]] return true;
   Spin spin;
-  while (lock.held() && spin.yields() < kYieldsMax) spin.wait();
+  while (lock.held()) {
+    if (spin.yields() >= kYieldsMax) return false;
+    spin.wait();
+  }
+  return true;
 }
 
 // Runs body() as a region if the site's policy gets it done, else fallback(). Both return the same type, by
-// value. The body may run several times, of which one counts; it begins and ends in this frame.
+// value. The body may run several times, of which one counts. The region begins and ends in this frame.
 template <Backend B, ElidableLock Lock, class Body, class Fallback>
 auto run_region(Site& site, const Lock& lock, Body&& body, Fallback&& fallback) -> decltype(body()) {
   using Value = decltype(body());
@@ -105,9 +94,8 @@ auto run_region(Site& site, const Lock& lock, Body&& body, Fallback&& fallback) 
       Patience patience(policy, site.height());
       Cause cause;
       do {
-        wait_until_free(lock);
-        unsigned status;
-        ELIDER_HTM_BEGIN(B, status);
+        if (!wait_until_free(lock)) break;
+        const unsigned status = B::begin();
         if (status == kStarted) [[likely]] {
           if (!ELIDER_MUTANT(kSkipSubscription) && !ELIDER_MUTANT(kLazySubscription) && lock.held()) B::template abort<kLockHeldCode>();
           Value value = body();

@@ -127,6 +127,15 @@ TEST_F(ElideTest, ItWaitsForTheLockBeforeARegionBegins) {
   EXPECT_EQ(Scripted::begins, 1u);
 }
 
+TEST_F(ElideTest, ItDoesNotWaitForeverForTheLock) {
+  Scripted::play({});
+  lock_.held_for_looks = ~0u;
+  const Seen seen = run();
+  EXPECT_FALSE(seen.in_region);
+  EXPECT_TRUE(seen.locked);
+  EXPECT_EQ(Scripted::begins, 0u);
+}
+
 struct Bound {
   unsigned status;
   Cause cause;

@@ -1,8 +1,7 @@
 // Emulated: regions by the emulator (src/htm/emulator), in builds that have it (ELIDER_EMULATOR).
 //
-// Not a measure of anything: its speed says nothing about a processor's. begin() returns twice, as
-// setjmp does, so the compiler must see the call itself in the frame that outlives the region: no
-// function that calls it can be inlined. Sections therefore begin through ELIDER_HTM_BEGIN (htm/elide.h).
+// Not a measure of anything: its speed says nothing about a processor's. An abort restores the frame that
+// called elider_emulator_begin(), and so begin() is always inlined into the frame that outlives the region.
 // Thread safety: as any backend's.
 #pragma once
 
@@ -14,7 +13,7 @@
 #include "htm/backend.h"
 
 extern "C" {
-unsigned elider_emulator_begin(void) __attribute__((returns_twice));
+unsigned elider_emulator_begin(void);
 void elider_emulator_commit(void);
 void elider_emulator_abort(unsigned char code);
 int elider_emulator_active(void);
@@ -26,11 +25,10 @@ struct Emulated {
   static constexpr std::string_view kName = "emulated";
   static constexpr bool kRunsRegions = true;
 
-  // Declared for the concept; never defined, so that a call is an error of the linker.
-  static unsigned begin();
-  static void commit() { elider_emulator_commit(); }
+  [[gnu::always_inline]] static unsigned begin() { return elider_emulator_begin(); }
+  [[gnu::always_inline]] static void commit() { elider_emulator_commit(); }
   template <uint8_t Code>
-  static void abort() {
+  [[gnu::always_inline]] static void abort() {
     elider_emulator_abort(Code);
     __builtin_trap();
   }

@@ -38,6 +38,38 @@ class StatisticsTest : public DatabaseTest {
 
   Table<Account> accounts_;
 };
+
+TEST_P(StatisticsTest, RegionsAreCountedBySiteUnderElision) {
+  transact(db_, [&](Transaction& txn) {
+    for (Key key = 1; key <= 5; ++key) ASSERT_OK(bump(txn, key));
+  });
+  const Statistics statistics = db_.statistics();
+  EXPECT_EQ(db_.htm(), GetParam().htm);
+  if (GetParam().sync != SyncPolicy::kElided) {
+    EXPECT_TRUE(statistics.elision.empty());
+    EXPECT_EQ(statistics.to_json().find("elision"), std::string::npos);
+    return;
+  }
+  EXPECT_NE(statistics.to_json().find("\"elision\":[{\"site\":\"index "), std::string::npos) << statistics.to_json();
+  bool gets = false, commits = false;
+  for (const Statistics::Elision& site : statistics.elision) {
+    SCOPED_TRACE(site.site);
+    gets = gets || (site.site == "index get" && site.table == "accounts");
+    commits = commits || site.site == "commit";
+    if (GetParam().htm == HtmBackend::kNone) {
+      EXPECT_EQ(site.attempts(), 0u);
+      EXPECT_GT(site.direct, 0u);
+    } else if (GetParam().htm == HtmBackend::kAlwaysAborts) {
+      EXPECT_EQ(site.commits, 0u);
+      EXPECT_GT(site.fallbacks, 0u);
+      EXPECT_EQ(site.aborts_total(), site.aborts[7]);  // system
+    } else {
+      EXPECT_GT(site.attempts(), 0u);
+    }
+  }
+  EXPECT_TRUE(gets);
+  EXPECT_EQ(commits, GetParam().htm != HtmBackend::kNone);  // without regions rows have no lock that could be elided
+}
 ELIDER_ON_EVERY(StatisticsTest);
 
 class ConflictStatisticsTest : public StatisticsTest {};

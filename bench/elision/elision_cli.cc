@@ -1,0 +1,107 @@
+// The command `elider bench elision`: how many aborts a section should bear before it takes its lock, by
+// one workload run with several bounds (yDB compares 3 and 100; HyPer-HTM, section 3.2, 3 to 100).
+#include <cstdio>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include <CLI/CLI.hpp>
+#include <fmt/format.h>
+
+#include "bench/common/commands.h"
+#include "bench/common/environment.h"
+#include "bench/ycsb/ycsb.h"
+
+namespace elider::bench {
+
+namespace {
+
+constexpr uint32_t kBoundMax = 1'000'000;
+constexpr uint64_t kRecordsMax = 100'000'000;
+
+struct ElisionStudy {
+  YcsbOptions ycsb;
+  std::vector<uint32_t> bounds = {3, 10, 20, 30, 100};
+  uint32_t repeat = 1;
+};
+
+// Everything a run did, all sites together.
+Statistics::Elision sum_of(const RunResult& result) {
+  Statistics::Elision sum;
+  for (const Statistics::Elision& site : result.elision) {
+    sum.commits += site.commits;
+    sum.fallbacks += site.fallbacks;
+    sum.direct += site.direct;
+    for (size_t cause = 0; cause < kRegionCauseCount; ++cause) sum.aborts[cause] += site.aborts[cause];
+  }
+  return sum;
+}
+
+double percent(uint64_t part, uint64_t whole) { return whole == 0 ? 0 : 100 * static_cast<double>(part) / static_cast<double>(whole); }
+
+void print_row(uint32_t bound, const RunResult& result) {
+  const Statistics::Elision sum = sum_of(result);
+  const uint64_t runs = sum.commits + sum.fallbacks + sum.direct;
+  fmt::print("  {:>8} {:>12.0f} {:>14} {:>10.3f} {:>10.3f} {:>10.3f}\n", bound, result.throughput(), sum.attempts(),
+             percent(sum.aborts_total(), sum.attempts()), percent(sum.fallbacks, runs), percent(sum.direct, runs));
+}
+
+// The bounds take turns, so that a slow minute of the machine falls on all of them.
+Status study(ElisionStudy& options) {
+  CommonOptions& common = options.ycsb.common;
+  const bool table = !common.quiet;
+  if (table)
+    fmt::print("  {:>8} {:>12} {:>14} {:>10} {:>10} {:>10}\n", "bound", "txn/s", "regions", "aborted %", "fell bk %", "direct %");
+  Json runs = Json::array();
+  for (uint32_t round = 0; round < options.repeat; ++round)
+    for (uint32_t bound : options.bounds) {
+      common.elision.conflict_aborts_max = common.elision.capacity_aborts_max = common.elision.system_aborts_max = bound;
+      auto outcome = run_ycsb(options.ycsb);
+      if (!outcome.ok()) return outcome.status();
+      if (!outcome->ok) return Status::invalid_argument(fmt::format("the values at the end are wrong, with the bound {}", bound));
+      if (table) print_row(bound, outcome->report.result);
+      Json run = to_json(common, outcome->report);
+      run["configuration"]["benchmark"] = "elision";
+      run["configuration"]["aborts_max"] = bound;
+      run["configuration"]["round"] = round;
+      runs.push_back(std::move(run));
+    }
+  const Json document = {{"benchmark", "elision"}, {"htm_used", runs.empty() ? Json() : runs[0]["configuration"]["htm_used"]}, {"runs", runs}};
+  if (table) fmt::print("  regions by   {}; {}\n", document["htm_used"].get<std::string>(), environment().cpu);
+  return common.json_file.empty() ? Status() : write_json(common.json_file, document);
+}
+
+}  // namespace
+
+void add_elision(CLI::App& bench) {
+  auto options = std::make_shared<ElisionStudy>();
+  CLI::App& command = *bench.add_subcommand("elision", "One YCSB workload under --sync elided, with several bounds on aborts");
+  YcsbOptions& ycsb = options->ycsb;
+  ycsb.common.sync = SyncPolicy::kElided;
+  command.add_option("--bounds", options->bounds, "Aborts by conflict, capacity or the system before a section takes its lock")
+      ->delimiter(',')
+      ->check(CLI::Range(0u, kBoundMax))
+      ->capture_default_str();
+  command.add_option("--repeat", options->repeat, "Rounds of all bounds (1 to 100)")->check(CLI::Range(1u, 100u))->capture_default_str();
+  command.add_option("--records", ycsb.records, "Records loaded")->check(CLI::Range(uint64_t{1}, kRecordsMax))->capture_default_str();
+  command.add_option("--mix", ycsb.mix, "Percent reads/read-modify-writes")->capture_default_str();
+  command.add_option("--operations", ycsb.operations, "Operations a transaction (1 to 16)")
+      ->check(CLI::Range(1u, kOperationsMax))
+      ->capture_default_str();
+  command.add_option("--distribution", ycsb.distribution_name, "Of keys: uniform, zipfian, latest [uniform]")->type_name("NAME");
+  add_common_options(command, ycsb.common);
+  command.footer("A figure belongs to what ran the regions, which the last line names: an emulator's says nothing of a processor.");
+  command.callback([options] {
+    CommonOptions& common = options->ycsb.common;
+    check_common_options(common);
+    if (common.sync != SyncPolicy::kElided) refuse_option("--sync", "the study is of elided");
+    if (!common.history_file.empty()) refuse_option("--history", "the study keeps none");
+    resolve(options->ycsb);
+    if (Status status = study(*options); !status.ok()) {
+      fmt::print(stderr, "elider bench elision: {}\n", status.message());
+      set_exit_code(kExitFailed);
+    }
+  });
+}
+
+}  // namespace elider::bench

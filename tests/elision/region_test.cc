@@ -1,0 +1,262 @@
+// Commits and reads of rows as regions, step by step in one thread: what a region writes, when it sets lock
+// bits alone, when it declines, and what happens when a row moves between the look and the region. The
+// backend begins and commits regions and isolates nothing, which one thread does not need.
+#include <gtest/gtest.h>
+
+#include <functional>
+#include <memory>
+#include <utility>
+
+#include "elider/elider.h"
+#include "engine/engine_of.h"
+#include "index/btree/btree_batch.h"
+#include "index/btree/btree_find.h"
+#include "index/btree/btree_insert.h"
+#include "index/btree/btree_remove.h"
+#include "index/btree/btree_scan.h"
+#include "index/btree/btree_verify.h"
+#include "index/hash/hash_grow.h"
+#include "index/hash/hash_operations.h"
+#include "index/hash/hash_verify.h"
+#include "sync/elided.h"
+#include "tests/support/rows.h"
+#include "tests/support/status_matchers.h"
+
+namespace elider::test {
+namespace {
+
+struct OneThread {
+  static constexpr std::string_view kName = "one-thread";
+  static constexpr bool kRunsRegions = true;
+  inline static std::function<void()> before_next;  // runs as the next region begins, and no more
+  inline static unsigned status_of_next = htm::kStarted;
+  inline static bool inside = false;
+
+  static unsigned begin() {
+    if (before_next) std::exchange(before_next, nullptr)();
+    if (const unsigned status = std::exchange(status_of_next, htm::kStarted); status != htm::kStarted) return status;
+    EXPECT_FALSE(inside) << "a region within a region";
+    inside = true;
+    return htm::kStarted;
+  }
+  static void commit() {
+    EXPECT_TRUE(inside);
+    inside = false;
+  }
+  template <uint8_t Code>
+  static void abort() {
+    ADD_FAILURE() << "aborted with code " << int{Code};
+  }
+  static bool active() { return false; }
+};
+using Sync = sync::Elided<OneThread>;
+
+class RegionTest : public testing::Test {
+ protected:
+  void SetUp() override { open({}); }
+  void TearDown() override {
+    EXPECT_FALSE(OneThread::inside);
+    if (engine_) {
+      EXPECT_OK(engine_->verify());
+    }
+  }
+
+  void open(const Options& options) {
+    OneThread::before_next = nullptr;
+    OneThread::status_of_next = htm::kStarted;
+    engine_ = std::make_unique<detail::EngineOf<Sync>>(options, SyncPolicy::kElided, HtmBackend::kNone);
+    accounts_ = create(account_schema(KeyIndex::kOrdered));
+    documents_ = create(document_schema(KeyIndex::kHashed));
+    indexed_ = create(indexed_account_schema(KeyIndex::kHashed, "indexed"));
+    for (Key key = 0; key < 100; ++key) put(accounts_, key, Account{key, 0, 0, 0});
+    put(documents_, 1, document_of(1));
+  }
+  template <class Row>
+  Table<Row> create(const SchemaOf<Row>& schema) {
+    auto table = engine_->create_table(schema.schema());
+    EXPECT_OK(table);
+    return Table<Row>(table->base());
+  }
+  Status run(FunctionRef<Status(Transaction&)> procedure, bool read_only = false) {
+    return engine_->run(procedure, {.attempts_max = 1}, read_only);
+  }
+  template <class Row>
+  void put(const Table<Row>& table, Key key, const Row& row) {
+    EXPECT_OK(run([&](Transaction& txn) { return txn.put(table, key, row); }));
+  }
+  Status bump(Transaction& txn, Key key) {
+    return txn.update(accounts_, key, {}, [](Account& a) { ++a.balance; });
+  }
+  int64_t balance(Key key) {
+    int64_t found = -1;
+    EXPECT_OK(run([&](Transaction& txn) -> Status {
+      auto view = txn.get(accounts_, key);
+      if (!view.ok()) return view.status();
+      found = (*view)->balance;
+      return {};
+    }));
+    return found;
+  }
+  Statistics::Elision site(const std::string& name) {
+    Statistics::Elision sum;
+    for (const Statistics::Elision& site : engine_->statistics().elision) {
+      if (site.site != name) continue;
+      sum.commits += site.commits;
+      sum.fallbacks += site.fallbacks;
+      sum.direct += site.direct;
+    }
+    return sum;
+  }
+
+  std::unique_ptr<detail::Engine> engine_;
+  Table<Account> accounts_;
+  Table<Document> documents_;
+  Table<Account> indexed_;
+};
+
+TEST_F(RegionTest, ASmallCommitIsOneRegion) {
+  const uint64_t before = site("commit").commits;
+  EXPECT_OK(run([&](Transaction& txn) { return bump(txn, 1); }));
+  EXPECT_EQ(balance(1), 1);
+  EXPECT_EQ(site("commit").commits, before + 1);
+  EXPECT_GT(site("record read").commits, 0u);
+  EXPECT_EQ(site("commit").fallbacks, 0u);
+}
+
+// Sixty rows are too many lines to be written in a region, and few enough to be locked in one.
+TEST_F(RegionTest, ALargerCommitLocksInTheRegionAndWritesOutside) {
+  const uint64_t before = site("commit").commits;
+  EXPECT_OK(run([&](Transaction& txn) -> Status {
+    for (Key key = 0; key < 60; ++key)
+      if (Status status = bump(txn, key); !status.ok()) return status;
+    return {};
+  }));
+  EXPECT_EQ(site("commit").commits, before + 1);
+  EXPECT_EQ(site("commit").direct, 0u);
+  for (Key key = 0; key < 60; ++key) EXPECT_EQ(balance(key), 1);
+}
+
+TEST_F(RegionTest, ACommitTooLargeForAnyRegionTakesItsLocks) {
+  const uint64_t before = site("commit").commits;
+  EXPECT_OK(run([&](Transaction& txn) -> Status {
+    for (Key key = 0; key < 100; ++key)
+      if (Status status = bump(txn, key); !status.ok()) return status;
+    return {};
+  }));
+  EXPECT_EQ(site("commit").commits, before);
+  EXPECT_EQ(site("commit").direct, 1u);
+  EXPECT_EQ(balance(99), 1);
+}
+
+TEST_F(RegionTest, ARegionThatAbortsFallsBackToLocks) {
+  Options options;
+  options.elision.system_aborts_max = 0;
+  open(options);
+  EXPECT_OK(run([&](Transaction& txn) -> Status {
+    Status status = bump(txn, 1);
+    OneThread::status_of_next = 0;  // the commit's
+    return status;
+  }));
+  EXPECT_EQ(site("commit").fallbacks, 1u);
+  EXPECT_EQ(balance(1), 1);
+}
+
+// The region finds the word changed, commits nothing, and the next one sees that the read is outdated.
+TEST_F(RegionTest, ARowThatChangesBetweenTheLookAndTheRegionFailsTheCommit) {
+  const Status status = run([&](Transaction& txn) -> Status {
+    if (Status updated = bump(txn, 1); !updated.ok()) return updated;
+    OneThread::before_next = [&] { EXPECT_OK(run([&](Transaction& other) { return bump(other, 1); })); };
+    return {};
+  });
+  EXPECT_CODE(Code::kDeadline, status);
+  EXPECT_EQ(engine_->statistics().aborts[static_cast<size_t>(Cause::kWriteChanged)], 1u);
+  EXPECT_EQ(balance(1), 1);
+}
+
+// An addition expects no particular word: it is tried again, and both take effect.
+TEST_F(RegionTest, ABlindWriteOnAMovedRowIsTriedAgain) {
+  EXPECT_OK(run([&](Transaction& txn) -> Status {
+    Status status = txn.add(accounts_, 1, &Account::balance, 5);
+    OneThread::before_next = [&] { EXPECT_OK(run([&](Transaction& other) { return bump(other, 1); })); };
+    return status;
+  }));
+  EXPECT_EQ(balance(1), 6);
+}
+
+TEST_F(RegionTest, AReadThatChangesBeforeTheRegionFailsTheCommit) {
+  const Status status = run([&](Transaction& txn) -> Status {
+    auto view = txn.get(accounts_, 1);
+    if (!view.ok()) return view.status();
+    if (Status updated = bump(txn, 2); !updated.ok()) return updated;
+    OneThread::before_next = [&] { EXPECT_OK(run([&](Transaction& other) { return bump(other, 1); })); };
+    return {};
+  });
+  EXPECT_CODE(Code::kDeadline, status);
+  EXPECT_EQ(engine_->statistics().aborts[static_cast<size_t>(Cause::kReadChanged)], 1u);
+  EXPECT_EQ(balance(2), 0);
+}
+
+// The old version takes memory, so the region sets the lock bits alone; the reader finds what it should.
+TEST_F(RegionTest, ASnapshotReaderKeepsSeeingWhatItSaw) {
+  detail::Session* session = nullptr;
+  Transaction* reader = nullptr;
+  ASSERT_OK(engine_->begin(true, &session, &reader));
+  EXPECT_OK(run([&](Transaction& txn) { return bump(txn, 1); }));
+  EXPECT_OK(run([&](Transaction& txn) { return bump(txn, 1); }));
+  EXPECT_OK(run([&](Transaction& txn) { return txn.remove(accounts_, 2); }));
+  auto view = reader->get(accounts_, 1);
+  ASSERT_OK(view);
+  EXPECT_EQ((*view)->balance, 0);
+  EXPECT_OK(reader->get(accounts_, 2));
+  EXPECT_GT(engine_->statistics().versions_alive, 0u);
+  EXPECT_OK(session->commit_active());
+  EXPECT_EQ(balance(1), 2);
+  EXPECT_EQ(site("commit").fallbacks, 0u);
+}
+
+TEST_F(RegionTest, AReaderThatBeginsBetweenTheLookAndTheRegionSeesTheOldState) {
+  detail::Session* session = nullptr;
+  Transaction* reader = nullptr;
+  EXPECT_OK(run([&](Transaction& txn) -> Status {
+    Status status = bump(txn, 1);
+    OneThread::before_next = [&] { ASSERT_OK(engine_->begin(true, &session, &reader)); };
+    return status;
+  }));
+  ASSERT_NE(reader, nullptr);
+  auto view = reader->get(accounts_, 1);
+  ASSERT_OK(view);
+  EXPECT_EQ((*view)->balance, 0);
+  EXPECT_OK(session->commit_active());
+  EXPECT_EQ(balance(1), 1);
+}
+
+TEST_F(RegionTest, BlocksInsertsRemovalsAndSecondaryEntriesAreCommitted) {
+  put(documents_, 1, document_of(7));
+  EXPECT_OK(run([&](Transaction& txn) -> Status {
+    auto view = txn.get(documents_, 1);
+    if (!view.ok()) return view.status();
+    EXPECT_EQ(**view, document_of(7));
+    return {};
+  }));
+  for (uint64_t round = 0; round < 3; ++round) {
+    for (Key key = 0; key < 50; ++key) put(indexed_, key, Account{key, 0, static_cast<uint32_t>(round), 0});
+    for (Key key = 0; key < 50; key += 2) EXPECT_OK(run([&](Transaction& txn) { return txn.remove(indexed_, key); }));
+  }
+  EXPECT_EQ(site("commit").fallbacks, 0u);
+  for (const Statistics::Table& table : engine_->statistics().tables)
+    if (table.name == "indexed") {
+      EXPECT_EQ(table.rows, 25u);
+    }
+  engine_->collect_garbage();
+}
+
+TEST_F(RegionTest, RecordReadsInRegionsCanBeTurnedOff) {
+  Options options;
+  options.elision.record_reads = false;
+  open(options);
+  EXPECT_EQ(balance(1), 0);
+  EXPECT_EQ(site("record read").commits, 0u);
+}
+
+}  // namespace
+}  // namespace elider::test
