@@ -39,6 +39,9 @@ constexpr MutantName kMutantNames[] = {
     {Mutant::kLateSnapshotRead, "late_snapshot_read"},
     {Mutant::kIgnoreLockBit, "ignore_lock_bit"},
     {Mutant::kSkipAbsentRead, "skip_absent_read"},
+    {Mutant::kSkipFrameChecksum, "skip_frame_checksum"},
+    {Mutant::kAcknowledgeEarly, "acknowledge_early"},
+    {Mutant::kLargestDurable, "largest_durable"},
 };
 
 // A wrong name must not look like a mutant that no checker can find.

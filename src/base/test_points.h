@@ -91,7 +91,7 @@ class TestStop {
   std::string go_at_;
 };
 
-// Each leaves out one step that serializability needs.
+// Each leaves out one step that serializability or durability needs.
 enum class Mutant : uint32_t {
   kNone,
   kSkipReadValidation,  // "skip_read_validation": commits without looking at what it read
@@ -99,6 +99,9 @@ enum class Mutant : uint32_t {
   kLateSnapshotRead,    // "late_snapshot_read": a reader reads at the number after its own
   kIgnoreLockBit,       // "ignore_lock_bit": reads and validation do not mind a locked row
   kSkipAbsentRead,      // "skip_absent_read": reads of absent keys are not tracked
+  kSkipFrameChecksum,   // "skip_frame_checksum": the log's reader believes every frame
+  kAcknowledgeEarly,    // "acknowledge_early": a frame counts as durable before it is synced
+  kLargestDurable,      // "largest_durable": durable is what one log file has synced, not all
 };
 
 // Takes the name from the environment variable ELIDER_MUTANT when first asked; a name that is none
