@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "base/clock.h"
+#include "engine/data_folder.h"
 #include "engine/engine.h"
 #include "engine/session.h"
 
@@ -26,6 +27,7 @@ class EngineOf final : public Engine {
       : sync_(sync), memory_(options.memory_limit_bytes, options.huge_pages), store_(memory_, options, next_database_id()),
         pool_(std::make_shared<SessionPool<Sync>>(store_)) {}
   // The workers reclaim through tables and indexes: they go first (declared last).
+  // The data folder closes before: it brings to the disk what is left.
   ~EngineOf() override = default;
 
   Status run(FunctionRef<Status(Transaction&)> procedure, const RunPolicy& policy, bool read_only) override;
@@ -33,6 +35,9 @@ class EngineOf final : public Engine {
   Result<TableRef> create_table(const Schema& schema) override;
   TableBase* find_table(std::string_view name) const override;
   std::vector<TableRef> tables() const override;
+  Status open_data() override { return data_.open(*this, store_); }
+  Status wait_durable() override { return store_.log == nullptr ? Status() : store_.log->wait_durable(store_.snapshots.current()); }
+  const Recovery& recovery() const override { return data_.recovery(); }
   uint32_t procedure_id(std::string_view name) override { return store_.procedures.id(name); }
   Statistics statistics() const override;
   SyncPolicy sync() const override { return sync_; }
@@ -61,6 +66,7 @@ class EngineOf final : public Engine {
   std::vector<std::unique_ptr<TableType>> tables_;
   txn::Store store_;
   std::shared_ptr<SessionPool<Sync>> pool_;
+  DataFolder data_;
 };
 
 // -- transactions ----------------------------------------------------------------------------------------
@@ -88,9 +94,12 @@ Status EngineOf<Sync>::run(FunctionRef<Status(Transaction&)> procedure, const Ru
   }
   session->busy = true;
   Status status = read_only ? attempts(*session, session->snapshot, procedure, policy) : attempts(*session, session->occ, procedure, policy);
+  const uint64_t number = read_only ? session->snapshot.commit_number() : session->occ.commit_number();
   session->busy = false;
   pool_->finished();
   if (session != thread_session(store_.id)) [[unlikely]] pool_->give_back(session);
+  // Outside the epoch: a wait for the disk holds back no reclamation.
+  if (store_.log != nullptr && status.ok() && store_.waits(policy.durability)) return store_.log->wait_durable(number);
   return status;
 }
 
@@ -170,6 +179,7 @@ Result<TableRef> EngineOf<Sync>::create_table(const Schema& schema) {
   }
   if (tables_.size() >= txn::kTablesMax)
     return Status::invalid_argument("table '" + schema.name + "': there are " + std::to_string(txn::kTablesMax) + " tables already");
+  if (Status status = data_.log_table(static_cast<uint32_t>(tables_.size()), schema); !status.ok()) return status;
   tables_.push_back(std::make_unique<TableType>(schema, static_cast<uint32_t>(tables_.size()), store_.id, store_.options.block_threshold_bytes));
   TableType& made = *tables_.back();
   if (store_.options.history != nullptr) store_.options.history->on_table(made.id(), made.schema());

@@ -48,6 +48,8 @@ class OccTransaction final : public Transaction {
   bool reads_hold() const;
   // Ok, or why the transaction can only be rolled back.
   const Status& doom() const { return doom_; }
+  // Of a commit, where there is a log: once it is durable, so is what was read and written.
+  uint64_t commit_number() const { return commit_number_; }
   bool active() const { return state_ != State::kFinished; }
 
  protected:
@@ -139,6 +141,12 @@ class OccTransaction final : public Transaction {
   bool failed(Cause cause, detail::TableBase* table, Key key);
   void count_abort(Cause cause);
 
+  // -- occ_log.h ------------------------------------------------------------------------------------------
+  Status log_reserve();
+  std::byte* log_write(std::byte* to, const WriteEntry& write);
+  void log_publish(uint64_t n);
+  Status refuse_commit(const Status& status);
+
   // -- occ_history.h --------------------------------------------------------------------------------------
   bool recording() const { return store_.options.history != nullptr; }
   class ScanHistory;
@@ -153,6 +161,8 @@ class OccTransaction final : public Transaction {
   State state_ = State::kFinished;
   uint32_t procedure_ = 0;
   uint64_t id_ = 0;  // counts this object's transactions
+  uint64_t commit_number_ = 0;
+  std::byte* log_place_ = nullptr;  // during the commit: room for its record
   Status doom_;
   Cause cause_ = Cause::kNone;              // of a failed validation, and where
   detail::TableBase* cause_table_ = nullptr;
@@ -185,6 +195,7 @@ class OccTransaction final : public Transaction {
 #include "txn/occ/occ_commit.h"
 #include "txn/occ/occ_history.h"
 #include "txn/occ/occ_index.h"
+#include "txn/occ/occ_log.h"
 #include "txn/occ/occ_read.h"
 #include "txn/occ/occ_scan.h"
 #include "txn/occ/occ_tracking.h"
