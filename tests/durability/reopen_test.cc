@@ -8,6 +8,7 @@
 #include <fstream>
 #include <map>
 #include <random>
+#include <thread>
 
 #include "tests/support/database_test.h"
 
@@ -245,6 +246,73 @@ TEST_P(ReopenTest, KilledProcessesLoseNothingAcknowledged) {
     EXPECT_EQ(sum, 0) << "round " << round;
   }
   EXPECT_GT(told, 0u);
+}
+
+// Four threads of a child, two log files with small segments. Each transaction raises its thread's row and
+// adds to a common one, and tells; whenever the child is killed, the common row is the sum of the others, and
+// nothing that was told is missing.
+TEST_P(ReopenTest, KilledThreadsLeaveWholeTransactions) {
+  if (!GetParam().concurrent()) GTEST_SKIP() << "one thread at a time";
+  constexpr Key kThreads = 4;
+  options_.log_threads = 2;
+  options_.log_segment_bytes = 4096;
+  struct Told {
+    Key thread;
+    int64_t count;
+  };
+  int64_t told[kThreads + 1] = {};
+  for (int round = 0; round < 12; ++round) {
+    int ends[2];
+    ASSERT_EQ(::pipe(ends), 0);
+    const pid_t child = ::fork();
+    ASSERT_GE(child, 0);
+    if (child == 0) {
+      auto database = Database::open(options_);
+      if (!database.ok()) ::_exit(3);
+      auto table = database->create_table(grouped_account_schema(KeyIndex::kOrdered));
+      if (!table.ok() || !database->run([&](Transaction& txn) -> Status {
+            for (Key key = 0; key <= kThreads; ++key)
+              if (Status status = txn.insert(*table, key, Account{}); !status.ok() && status.code() != Code::kDuplicateKey) return status;
+            return {};
+          }).ok())
+        ::_exit(4);
+      std::vector<std::thread> threads;
+      for (Key thread = 1; thread <= kThreads; ++thread)
+        threads.emplace_back([&, thread] {
+          RunPolicy policy;
+          policy.durability = Durability::kGroup;
+          for (;;) {
+            Told now{thread, 0};
+            const Status status = database->run([&](Transaction& txn) -> Status {
+              if (Status added = txn.add(*table, 0, &Account::balance, 1); !added.ok()) return added;
+              return txn.update(*table, thread, table->columns(&Account::balance), [&](Account& account) { now.count = ++account.balance; });
+            }, policy);
+            if (!status.ok() || ::write(ends[1], &now, sizeof now) != sizeof now) ::_exit(5);
+          }
+        });
+      for (std::thread& thread : threads) thread.join();
+    }
+    ::close(ends[1]);
+    Told now{};
+    for (int i = 0; i < 20 + round * 10 && ::read(ends[0], &now, sizeof now) == sizeof now; ++i) told[now.thread] = now.count;
+    ::kill(child, SIGKILL);
+    while (::read(ends[0], &now, sizeof now) == sizeof now) told[now.thread] = now.count;
+    ::close(ends[0]);
+    int how = 0;
+    ::waitpid(child, &how, 0);
+    ASSERT_TRUE(WIFSIGNALED(how)) << "the child ended by itself with " << WEXITSTATUS(how);
+
+    Database database = open();
+    auto table = database.table<Account>("accounts");
+    ASSERT_OK(table);
+    const auto found = rows(database, *table);
+    int64_t sum = 0;
+    for (Key thread = 1; thread <= kThreads; ++thread) {
+      ASSERT_GE(found.at(thread).balance, told[thread]) << "round " << round;
+      sum += found.at(thread).balance;
+    }
+    EXPECT_EQ(found.at(0).balance, sum) << "round " << round;
+  }
 }
 
 INSTANTIATE_TEST_SUITE_P(Policies, ReopenTest,
