@@ -58,7 +58,7 @@ struct Options {
 
   // Where the data is kept: a folder, or several on different disks. What is there is recovered. Empty: in memory
   // alone, and all that follows means nothing.
-  std::vector<std::string> data_folders;
+  std::vector<std::string> data_folders = {};
   Durability durability = Durability::kAsync;
   // Between two groups that are written, at the longest, while there is something to write and nobody waits.
   // Microseconds, default 1000, range 1 to 10^7. Raising it loses more in a crash.
@@ -72,7 +72,7 @@ struct Options {
   uint64_t log_buffer_bytes = 1u << 20;
   // The schemas of tables that have secondary indexes: their key functions are in no file. Opening a folder
   // with such a table that is not here is refused (kSchemaMismatch); others need not be here.
-  std::vector<Schema> schemas;
+  std::vector<Schema> schemas = {};
 
   // Receives every transaction's reads and writes (elider/history.h). Null: off. It costs much.
   HistorySink* history = nullptr;
