@@ -56,9 +56,23 @@ class ActiveTransaction {
   Transaction* txn_ = nullptr;
 };
 
+// What opening a data folder found and did.
+struct Recovery {
+  uint64_t snapshot = 0;      // the state is that after all commits up to this number
+  uint64_t records = 0;       // commits, and tables made
+  uint64_t records_void = 0;  // whole, but not acknowledged, and behind a gap in another file of the log
+  uint64_t rows = 0;          // written into tables
+  uint64_t log_bytes = 0;
+  uint64_t duration_us = 0;
+  // A crash's tails, which were left out: "'<file>' from byte <offset>: <count> bytes".
+  std::vector<std::string> cuts;
+};
+
 class Database {
  public:
-  // An empty database. kInvalidArgument names the option that makes no sense.
+  // An empty database, or what Options::data_folders hold. kInvalidArgument names the option that makes no sense,
+  // or the folder that another database has open. kCorrupt, kUnsupported, kIoError: the message names the file;
+  // nothing was changed. kSchemaMismatch: Options::schemas lacks a table, or says something else of it.
   static Result<Database> open(const Options& options = {});
 
   Database();  // closed: only assigning to it makes sense
@@ -122,6 +136,15 @@ class Database {
 
   // A number for RunPolicy::procedure_id; the same for the same name. At most 256 names, then 0.
   uint32_t procedure_id(std::string_view name);
+
+  // -- durability -------------------------------------------------------------------------------------------
+
+  // Waits until everything that was committed before the call is on the disk. Ok at once without a data folder.
+  // kIoError: a file could not be written; the message names it. From then on commits with writes are refused
+  // with the same status, and reads go on. What was not acknowledged may or may not be there afterwards.
+  Status wait_durable();
+  // What was found when it was opened.
+  const Recovery& recovery() const;
 
   // -- stored procedures --------------------------------------------------------------------------------
 

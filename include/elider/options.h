@@ -4,8 +4,10 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "elider/elision.h"
+#include "elider/schema.h"
 
 namespace elider {
 
@@ -21,6 +23,14 @@ enum class SyncPolicy : uint8_t {
 };
 // How transactions execute and commit.
 enum class Protocol : uint8_t { kOcc };
+
+// When a commit with writes returns, where the database has a data folder. Either way what is lost in a crash is
+// a tail of the commit order: no transaction in part, and none before one that is kept.
+enum class Durability : uint8_t {
+  kDefault,  // of a RunPolicy: as Options::durability says, which is then kAsync
+  kAsync,    // at once: on the disk some time later, Options::flush_interval_us and a write and a sync of the disk
+  kGroup,    // when it is on the disk; a read-only one, when all that it may have read is
+};
 
 std::string_view name_of(SyncPolicy sync);  // "automatic", "optimistic", "latched", "single-threaded", "elided"
 std::string_view name_of(Protocol protocol);
@@ -59,6 +69,24 @@ struct Options {
   // over, and, once it writes, a chunk of the database's memory (2 MiB of it, see memory_limit_bytes).
   uint32_t workers_max = 512;
 
+  // Where the data is kept: a folder, or several on different disks. What is there is recovered. Empty: in memory
+  // alone, and all that follows means nothing.
+  std::vector<std::string> data_folders = {};
+  Durability durability = Durability::kAsync;
+  // Between two groups that are written, at the longest, while there is something to write and nobody waits.
+  // Microseconds, default 1000, range 1 to 10^7. Raising it loses more in a crash.
+  uint32_t flush_interval_us = 1000;
+  // Threads that write, each to a file of its own. Range 1 to 64. One a disk is enough.
+  uint32_t log_threads = 1;
+  // A file of the log, bytes at the most. Range 4096 to 2^32.
+  uint64_t log_segment_bytes = 64u << 20;
+  // A thread may be ahead of the log by as much; then its commits wait. Bytes, a power of two, 4096 to 2^30. It
+  // costs as much memory a thread.
+  uint64_t log_buffer_bytes = 1u << 20;
+  // The schemas of tables that have secondary indexes: their key functions are in no file. Opening a folder
+  // with such a table that is not here is refused (kSchemaMismatch); others need not be here.
+  std::vector<Schema> schemas = {};
+
   // Receives every transaction's reads and writes (elider/history.h). Null: off. It costs much.
   HistorySink* history = nullptr;
 };
@@ -72,6 +100,8 @@ struct RunPolicy {
   // backoff_max_us. 0 turns waiting off.
   uint32_t backoff_min_us = 1;
   uint32_t backoff_max_us = 256;
+  // When run() returns after the commit.
+  Durability durability = Durability::kDefault;
   // What Database::procedure_id gave; statistics are counted under that name.
   uint32_t procedure_id = 0;
 };

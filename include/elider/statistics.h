@@ -55,6 +55,9 @@ struct Statistics {
   uint64_t versions_alive = 0;      // old versions kept for snapshots and not yet reclaimed
   uint64_t retired_objects = 0;     // waiting for a grace period
   uint64_t snapshot = 0;            // the global snapshot number S
+  uint64_t durable_snapshot = 0;    // commits up to this number are on the disk; 0 without a data folder
+  uint64_t log_bytes = 0;           // written since the database was opened
+  uint64_t log_frames = 0;          // groups, each synced
   uint64_t epoch = 0;
   // Contexts taken, of Options::workers_max: one for each living thread that has run a transaction here,
   // busy or not, and one more for each transaction open beside. Not the number of those that run.

@@ -29,8 +29,10 @@ enum class Code : uint8_t {
   kProcedureThrew = 9,   // the procedure threw; the message holds what()
   kUnsupported = 10,     // this table or engine cannot do it (a range scan of a hashed table)
   kFinished = 11,        // the transaction has already committed or rolled back
+  kIoError = 12,         // a file could not be opened, read, written or synced; the message names it
+  kCorrupt = 13,         // a file holds what it must not; the message names it and the offset
 };
-inline constexpr int kCodeCount = 12;
+inline constexpr int kCodeCount = 14;
 
 // Why a transaction could not commit. Statistics count aborts by it.
 enum class Cause : uint8_t {

@@ -54,6 +54,8 @@ std::string_view name_of(Code code) {
     case Code::kProcedureThrew: return "procedure threw";
     case Code::kUnsupported: return "unsupported";
     case Code::kFinished: return "finished";
+    case Code::kIoError: return "file error";
+    case Code::kCorrupt: return "damaged file";
   }
   return "unknown code";
 }

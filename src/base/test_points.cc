@@ -44,6 +44,9 @@ constexpr MutantName kMutantNames[] = {
     {Mutant::kSkipLockWait, "skip_lock_wait"},
     {Mutant::kUnboundedRetry, "unbounded_retry"},
     {Mutant::kSkipRegionEnd, "skip_region_end"},
+    {Mutant::kSkipFrameChecksum, "skip_frame_checksum"},
+    {Mutant::kAcknowledgeEarly, "acknowledge_early"},
+    {Mutant::kLargestDurable, "largest_durable"},
 };
 
 // A wrong name must not look like a mutant that no checker can find.

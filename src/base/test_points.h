@@ -95,7 +95,7 @@ class TestStop {
   std::string go_at_;
 };
 
-// Each leaves out one step that serializability needs.
+// Each leaves out one step that serializability or durability needs.
 enum class Mutant : uint32_t {
   kNone,
   kSkipReadValidation,  // "skip_read_validation": commits without looking at what it read
@@ -109,6 +109,9 @@ enum class Mutant : uint32_t {
   kSkipLockWait,        // "skip_lock_wait": it begins again while the lock is held
   kUnboundedRetry,      // "unbounded_retry": it is tried again for ever
   kSkipRegionEnd,       // "skip_region_end": a section returns without ending its region
+  kSkipFrameChecksum,   // "skip_frame_checksum": the log's reader believes every frame
+  kAcknowledgeEarly,    // "acknowledge_early": a frame counts as durable before it is synced
+  kLargestDurable,      // "largest_durable": durable is what one log file has synced, not all
 };
 
 // Takes the name from the environment variable ELIDER_MUTANT when first asked; a name that is none

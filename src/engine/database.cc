@@ -1,5 +1,7 @@
 #include "elider/database.h"
 
+#include <bit>
+
 #include "engine/engine.h"
 
 namespace elider {
@@ -82,6 +84,18 @@ Status check_elision(const ElisionPolicy& policy) {
   return {};
 }
 
+Status check_log_options(const Options& options) {
+  if (options.flush_interval_us < 1 || options.flush_interval_us > 10'000'000)
+    return Status::invalid_argument("Options::flush_interval_us is " + std::to_string(options.flush_interval_us) + "; its range is 1 to 10000000");
+  if (options.log_threads < 1 || options.log_threads > 64)
+    return Status::invalid_argument("Options::log_threads is " + std::to_string(options.log_threads) + "; its range is 1 to 64");
+  if (options.log_segment_bytes < 4096 || options.log_segment_bytes > uint64_t{1} << 32)
+    return Status::invalid_argument("Options::log_segment_bytes is " + std::to_string(options.log_segment_bytes) + "; its range is 4096 to 2^32");
+  if (options.log_buffer_bytes < 4096 || options.log_buffer_bytes > uint64_t{1} << 30 || !std::has_single_bit(options.log_buffer_bytes))
+    return Status::invalid_argument("Options::log_buffer_bytes is " + std::to_string(options.log_buffer_bytes) + "; it is a power of two, 4096 to 2^30");
+  return {};
+}
+
 Status check_options(const Options& options) {
   constexpr uint64_t kLimitMin = 4u << 20;
   if (options.memory_limit_bytes != 0 && options.memory_limit_bytes < kLimitMin)
@@ -99,6 +113,7 @@ Status check_options(const Options& options) {
   if (options.htm != HtmBackend::kAutomatic && options.sync != SyncPolicy::kElided && options.sync != SyncPolicy::kAutomatic)
     return Status::invalid_argument("Options::htm is '" + std::string(name_of(options.htm)) + "', which goes with sync policy 'elided', not '" +
                                     std::string(name_of(options.sync)) + "'");
+  if (Status status = check_log_options(options); !status.ok()) return status;
   return check_elision(options.elision);
 }
 
@@ -115,6 +130,7 @@ Result<Database> Database::open(const Options& options) {
     if (Status status = detail::can_run(combination); !status.ok()) return status;
     std::unique_ptr<detail::Engine> engine = combination.make(options);
     if (Status status = engine->prefault(options.prefault_bytes); !status.ok()) return status;
+    if (Status status = engine->open_data(); !status.ok()) return status;
     return Database(std::move(engine));
   }
   std::string asked = "sync policy '" + std::string(name_of(sync)) + "' with protocol '" + std::string(name_of(options.protocol)) + "'";
@@ -178,6 +194,8 @@ Result<ActiveTransaction> Database::begin_read_only() {
   return ActiveTransaction(session, txn);
 }
 
+Status Database::wait_durable() { return engine_->wait_durable(); }
+const Recovery& Database::recovery() const { return engine_->recovery(); }
 uint32_t Database::procedure_id(std::string_view name) { return engine_->procedure_id(name); }
 Statistics Database::statistics() const { return engine_->statistics(); }
 SyncPolicy Database::sync() const { return engine_->sync(); }

@@ -39,6 +39,11 @@ class Engine {
   virtual TableBase* find_table(std::string_view name) const = 0;
   virtual std::vector<TableRef> tables() const = 0;
 
+  // Recovers what the data folders hold and starts the log; ok without any. Once, before all else.
+  virtual Status open_data() = 0;
+  virtual Status wait_durable() = 0;
+  virtual const Recovery& recovery() const = 0;
+
   virtual uint32_t procedure_id(std::string_view name) = 0;
   virtual Statistics statistics() const = 0;
   virtual SyncPolicy sync() const = 0;

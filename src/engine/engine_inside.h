@@ -46,6 +46,12 @@ Statistics EngineOf<Sync>::statistics() const {
   s.versions_alive = store_.versions_alive.load(std::memory_order_relaxed);  // relaxed: a count
   s.retired_objects = store_.workers.retired_objects();
   s.snapshot = store_.snapshots.current();
+  if (store_.log != nullptr) {
+    const log::LogFacts facts = store_.log->facts();
+    s.durable_snapshot = facts.durable;
+    s.log_bytes = facts.bytes;
+    s.log_frames = facts.frames;
+  }
   s.epoch = store_.workers.epoch();
   s.workers = pool_->in_use();
   if (const uint64_t oldest = store_.workers.oldest_entered_ns(); oldest != 0) {

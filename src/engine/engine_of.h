@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "base/clock.h"
+#include "engine/data_folder.h"
 #include "engine/engine.h"
 #include "engine/session.h"
 #include "htm/test_points.h"
@@ -32,6 +33,7 @@ class EngineOf final : public Engine {
     if constexpr (Sync::kRegions) htm::leave_regions_at_test_points<typename Sync::Backend>();
   }
   // The workers reclaim through tables and indexes: they go first (declared last).
+  // The data folder closes before: it brings to the disk what is left.
   ~EngineOf() override = default;
 
   Status prefault(uint64_t bytes) override;
@@ -40,6 +42,9 @@ class EngineOf final : public Engine {
   Result<TableRef> create_table(const Schema& schema) override;
   TableBase* find_table(std::string_view name) const override;
   std::vector<TableRef> tables() const override;
+  Status open_data() override { return data_.open(*this, store_); }
+  Status wait_durable() override { return store_.log == nullptr ? Status() : store_.log->wait_durable(store_.snapshots.current()); }
+  const Recovery& recovery() const override { return data_.recovery(); }
   uint32_t procedure_id(std::string_view name) override { return store_.procedures.id(name); }
   Statistics statistics() const override;
   SyncPolicy sync() const override { return sync_; }
@@ -79,6 +84,7 @@ class EngineOf final : public Engine {
   std::vector<std::unique_ptr<TableType>> tables_;
   txn::Store store_;
   std::shared_ptr<SessionPool<Sync>> pool_;
+  DataFolder data_;
 };
 
 // -- transactions ----------------------------------------------------------------------------------------
@@ -106,9 +112,12 @@ Status EngineOf<Sync>::run(FunctionRef<Status(Transaction&)> procedure, const Ru
   }
   session->busy = true;
   Status status = read_only ? attempts(*session, session->snapshot, procedure, policy) : attempts(*session, session->occ, procedure, policy);
+  const uint64_t number = read_only ? session->snapshot.commit_number() : session->occ.commit_number();
   session->busy = false;
   pool_->finished();
   if (session != thread_session(store_.id)) [[unlikely]] pool_->give_back(session);
+  // Outside the epoch: a wait for the disk holds back no reclamation.
+  if (store_.log != nullptr && status.ok() && store_.waits(policy.durability)) return store_.log->wait_durable(number);
   return status;
 }
 
@@ -188,6 +197,7 @@ Result<TableRef> EngineOf<Sync>::create_table(const Schema& schema) {
   // Without catalog_mutex_: nobody else adds tables.
   if (tables_.size() >= txn::kTablesMax)
     return Status::invalid_argument("table '" + schema.name + "': there are " + std::to_string(txn::kTablesMax) + " tables already");
+  if (Status status = data_.log_table(static_cast<uint32_t>(tables_.size()), schema); !status.ok()) return status;
   auto made = std::make_unique<TableType>(schema, static_cast<uint32_t>(tables_.size()), store_.id, store_.options.block_threshold_bytes);
   if constexpr (kElides) made->for_each_latch([&](auto& latch) { latch.set_policy(store_.options.elision); });
   // Before anybody can find the table, so that the history names it first; and without the catalog's lock,

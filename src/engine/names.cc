@@ -114,6 +114,9 @@ std::string Statistics::to_json() const {
   add_number(out, "versions_alive", versions_alive);
   add_number(out, "retired_objects", retired_objects);
   add_number(out, "snapshot", snapshot);
+  add_number(out, "durable_snapshot", durable_snapshot);
+  add_number(out, "log_bytes", log_bytes);
+  add_number(out, "log_frames", log_frames);
   add_number(out, "epoch", epoch);
   add_number(out, "workers", workers);
   add_number(out, "longest_active_us", longest_active_us);

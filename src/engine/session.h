@@ -35,12 +35,15 @@ class SessionPool;
 template <class Sync>
 class SessionOf final : public Session {
  public:
-  SessionOf(SessionPool<Sync>& its_pool, txn::Store& store, Worker& its_worker)
-      : pool(its_pool), worker(its_worker), occ(store, its_worker, counters), snapshot(store, its_worker, counters) {}
+  SessionOf(SessionPool<Sync>& its_pool, txn::Store& its_store, Worker& its_worker)
+      : pool(its_pool), store(its_store), worker(its_worker), occ(store, its_worker, counters), snapshot(store, its_worker, counters) {}
 
   Status commit_active() override {
     Status status = read_only ? snapshot.commit() : occ.commit();
+    const uint64_t number = read_only ? snapshot.commit_number() : occ.commit_number();
+    txn::Store& its_store = store;  // the session is another's once it is given back
     finish_active();
+    if (its_store.log != nullptr && status.ok() && its_store.waits(Durability::kDefault)) return its_store.log->wait_durable(number);
     return status;
   }
   void rollback_active() override {
@@ -50,6 +53,7 @@ class SessionOf final : public Session {
   }
 
   SessionPool<Sync>& pool;
+  txn::Store& store;
   Worker& worker;
   txn::Counters counters;
   txn::OccTransaction<Sync> occ;

@@ -36,6 +36,13 @@ class Snapshots {
 
   uint64_t current() const { return current_.load(); }
 
+  // Starts the next number, as a reader does, for the log. What S was.
+  uint64_t advance() { return current_.fetch_add(1); }
+  // While no transaction runs: numbers below are in use by what was recovered.
+  void start_at(uint64_t number) {
+    if (current_.load() < number) current_.store(number);
+  }
+
   // A reader's steps 1 to 3. The number at which it reads.
   uint64_t begin_reading(uint32_t worker) {
     slots_[worker].value.store(kStarting);

@@ -36,6 +36,8 @@ class SnapshotTransaction final : public Transaction {
     snapshot_ = store_.snapshots.begin_reading(worker_.id());
     active_ = true;
   }
+  // Once it is durable, so is all that was read.
+  uint64_t commit_number() const { return snapshot_; }
   Status commit() {
     if (!active_) return Status(Code::kFinished, "the transaction has ended");
     counters_.procedures[procedure_].commits.add(1);

@@ -13,6 +13,7 @@
 #include "elider/history.h"
 #include "elider/options.h"
 #include "htm/site.h"
+#include "log/log.h"
 #include "storage/snapshots.h"
 #include "txn/counters.h"
 
@@ -57,6 +58,11 @@ struct Store {
   Store(Memory& memory, const Options& chosen, uint64_t store_id)
       : options(chosen), id(store_id), workers(memory, chosen.workers_max + 1, store_id), snapshots(chosen.workers_max + 1), procedures(kProceduresMax) {}
 
+  // Whether a commit is acknowledged only when it is on the disk.
+  bool waits(Durability durability) const {
+    return (durability == Durability::kDefault ? options.durability : durability) == Durability::kGroup;
+  }
+
   // Constant after construction. There is one worker more than sessions, for collect_garbage().
   const Options options;
   const uint64_t id;  // of the database; unique in the process
@@ -66,6 +72,7 @@ struct Store {
   Workers workers;
   storage::Snapshots snapshots;
   ProcedureNames procedures;
+  log::Log* log = nullptr;  // null: none, or none yet; set while no transaction runs
   alignas(64) std::atomic<uint64_t> versions_alive{0};
   // Counts commits where a history is recorded: among those of one snapshot number the serial order.
   alignas(64) std::atomic<uint64_t> commit_order{0};

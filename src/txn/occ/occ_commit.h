@@ -229,6 +229,7 @@ void OccTransaction<Sync>::install(WriteEntry& write, uint64_t n) {
 template <class Sync>
 Status OccTransaction<Sync>::give_up(size_t locked) {
   unlock_writes(locked);
+  if (store_.log != nullptr) store_.log->end_commit(worker_.id());
   for (WriteEntry& write : writes_) {
     if (write.block != nullptr) worker_.free(write.block, write.table->layout().group(write.group).payload_bytes, MemoryPart::kBlocks);
     if (write.version != nullptr) worker_.free(write.version, write.version->bytes, MemoryPart::kVersions);
@@ -250,6 +251,7 @@ Status OccTransaction<Sync>::commit_reads() {
   // One row was read at one instant already.
   const bool single = reads_.size() == 1 && nodes_.empty();
   if ((!single || recording()) && !validate()) [[unlikely]] return give_up(0);
+  if (store_.log != nullptr) commit_number_ = store_.snapshots.current();
   counters_.procedures[procedure_].commits.add(1);
   if (recording()) [[unlikely]] record_end(true, Cause::kNone, n, order);
   end();
@@ -269,9 +271,12 @@ Status OccTransaction<Sync>::commit() {
   }
   if (writes_.empty()) return commit_reads();
   if (!prepare_blocks()) [[unlikely]] return give_up(0);
+  if (store_.log != nullptr)
+    if (Status status = log_reserve(); !status.ok()) [[unlikely]] return refuse_commit(status);
   ELIDER_TEST_POINT("occ.commit.before_lock");
-  if constexpr (Sync::kRegions) return commit_in_region();
-  else return commit_by_locks();
+  if constexpr (Sync::kRegions)
+    if (store_.log == nullptr) return commit_in_region();  // a record is written under locks
+  return commit_by_locks();
 }
 
 template <class Sync>
@@ -281,6 +286,7 @@ template <class Sync>
   ELIDER_TEST_POINT("occ.commit.after_lock");
   // Before S is read: who reads at S or later then meets the entries, and the locks.
   if (!index_changes_.empty() && !index_entries_present()) [[unlikely]] return give_up(locked);
+  if (store_.log != nullptr) store_.log->begin_commit(worker_.id());
   const uint64_t n = store_.snapshots.current();
   const uint64_t order = recording() ? store_.commit_order.fetch_add(1) : 0;
   ELIDER_TEST_POINT("occ.commit.after_snapshot");
@@ -288,6 +294,10 @@ template <class Sync>
   ELIDER_TEST_POINT("occ.commit.after_slots");
   if (!validate()) [[unlikely]] return give_up(locked);
   if (newest_reader != 0 && !prepare_versions(newest_reader)) [[unlikely]] return give_up(locked);
+  if (store_.log != nullptr) {
+    log_publish(n);
+    commit_number_ = n;
+  }
   ELIDER_TEST_POINT("occ.commit.before_write");
   for (WriteEntry& write : writes_) install(write, n);
   return finish(n, order, newest_reader);

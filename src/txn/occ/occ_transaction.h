@@ -51,6 +51,8 @@ class OccTransaction final : public Transaction {
   Status reads_hold();
   // Ok, or why the transaction can only be rolled back.
   const Status& doom() const { return doom_; }
+  // Of a commit, where there is a log: once it is durable, so is what was read and written.
+  uint64_t commit_number() const { return commit_number_; }
   bool active() const { return state_ != State::kFinished; }
 
  protected:
@@ -194,6 +196,11 @@ class OccTransaction final : public Transaction {
   Reach reach_of_region() const;
   AtOnce commit_at_once(Reach reach);
   Status commit_in_region();
+  // -- occ_log.h ------------------------------------------------------------------------------------------
+  Status log_reserve();
+  std::byte* log_write(std::byte* to, const WriteEntry& write);
+  void log_publish(uint64_t n);
+  Status refuse_commit(const Status& status);
 
   // -- occ_history.h --------------------------------------------------------------------------------------
   bool recording() const { return store_.options.history != nullptr; }
@@ -210,6 +217,8 @@ class OccTransaction final : public Transaction {
   State state_ = State::kFinished;
   uint32_t procedure_ = 0;
   uint64_t id_ = 0;  // counts this object's transactions
+  uint64_t commit_number_ = 0;
+  std::byte* log_place_ = nullptr;  // during the commit: room for its record
   Status doom_;
   Cause cause_ = Cause::kNone;              // of a failed validation, and where
   detail::TableBase* cause_table_ = nullptr;
@@ -243,6 +252,7 @@ class OccTransaction final : public Transaction {
 #include "txn/occ/occ_commit.h"
 #include "txn/occ/occ_history.h"
 #include "txn/occ/occ_index.h"
+#include "txn/occ/occ_log.h"
 #include "txn/occ/occ_read.h"
 #include "txn/occ/occ_region.h"
 #include "txn/occ/occ_repair.h"

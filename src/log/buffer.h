@@ -1,0 +1,126 @@
+// Buffer: what one worker has appended and the logger has not taken yet: a ring of bytes with one writer and
+// one reader, without a lock, of bounded size. And the worker's announcement that it is inside a commit.
+//
+// A record is written in place: reserve() gives the room, publish() shows it to the logger. One that is
+// larger than half the ring goes into a block of its own.
+//
+//   ring record: number (8 bytes) | bytes (4) | kind (4) | the bytes, to the next multiple of 16
+//
+// Thread safety: the functions of each half belong to one thread at a time.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <memory>
+
+#include "base/cache_line.h"
+#include "log/format.h"
+
+namespace elider::log {
+
+class alignas(kCacheLinePairBytes) Buffer {
+ public:
+  // -- the worker ------------------------------------------------------------------------------------------
+
+  // seq_cst in all three: the announcement and the worker's later read of the snapshot number stand against
+  // the logger's raise of that number and its look at the announcement (Dekker's pattern).
+  void announce(uint64_t number) { committing_.store(number); }
+  void withdraw() { committing_.store(0, std::memory_order_release); }  // release: what was published is seen by who sees this
+  bool announced() const { return committing_.load(std::memory_order_relaxed) != 0; }  // relaxed: the worker's own
+
+  // Room for `bytes`, or null: the logger has to take something first. Forgets an earlier reservation.
+  std::byte* reserve(size_t bytes, size_t capacity) {
+    if (memory_ == nullptr) {
+      memory_.reset(new std::byte[capacity]);  // not set to zero: pages come as they are used
+      capacity_ = capacity;
+    }
+    const bool outside = ring_bytes(bytes) > capacity_ / 2;
+    const size_t needed = outside ? kHeaderBytes + kUnit : ring_bytes(bytes);
+    const uint64_t tail = tail_.load(std::memory_order_acquire);  // the logger has copied what stood before it
+    const size_t to_end = capacity_ - offset(end_);
+    const size_t skipped = to_end < needed ? to_end : 0;
+    if (capacity_ - (end_ - tail) < skipped + needed) return nullptr;
+    if (skipped != 0) put_header(end_, 0, static_cast<uint32_t>(skipped - kHeaderBytes), kSkip);
+    place_ = end_ + skipped;
+    block_.reset(outside ? new std::byte[bytes] : nullptr);
+    return outside ? block_.get() : at(place_) + kHeaderBytes;
+  }
+
+  // The first `bytes` of what was reserved are a record.
+  void publish(uint64_t number, size_t bytes) {
+    if (block_ != nullptr) {
+      std::byte* block = block_.release();
+      std::memcpy(at(place_) + kHeaderBytes, &block, sizeof block);
+      put_header(place_, number, static_cast<uint32_t>(bytes), kOutside);
+      end_ = place_ + kHeaderBytes + kUnit;
+    } else {
+      put_header(place_, number, static_cast<uint32_t>(bytes), kInside);
+      end_ = place_ + ring_bytes(bytes);
+    }
+    head_.store(end_, std::memory_order_release);  // pairs with take()'s acquire
+  }
+
+  // -- the logger ------------------------------------------------------------------------------------------
+
+  uint64_t committing() const { return committing_.load(); }
+  uint64_t head() const { return head_.load(std::memory_order_acquire); }
+  bool empty() const { return head() == tail_.load(std::memory_order_relaxed); }  // relaxed: the logger's own
+
+  // Calls take(number, bytes) for each record before `head`, until it says false (that one stays).
+  template <class F>
+  bool take(uint64_t head, F&& take_one) {
+    uint64_t tail = tail_.load(std::memory_order_relaxed);  // relaxed: the logger's own
+    bool more = true;
+    while (more && tail != head) {
+      uint64_t number;
+      uint32_t bytes, kind;
+      std::memcpy(&number, at(tail), 8);
+      std::memcpy(&bytes, at(tail) + 8, 4);
+      std::memcpy(&kind, at(tail) + 12, 4);
+      if (kind == kSkip) {
+        tail += kHeaderBytes + bytes;
+        continue;
+      }
+      std::byte* block = at(tail) + kHeaderBytes;
+      if (kind == kOutside) std::memcpy(&block, at(tail) + kHeaderBytes, sizeof block);
+      more = take_one(number, Bytes(block, bytes));
+      if (!more) break;
+      if (kind == kOutside) delete[] block;
+      tail += kind == kOutside ? kHeaderBytes + kUnit : ring_bytes(bytes);
+    }
+    tail_.store(tail, std::memory_order_release);  // pairs with reserve()'s acquire: the room is free
+    return more;
+  }
+
+  Buffer() = default;
+  ~Buffer() {
+    if (memory_ != nullptr) take(head(), [](uint64_t, Bytes) { return true; });
+  }
+
+ private:
+  static constexpr size_t kHeaderBytes = 16, kUnit = 16;
+  static constexpr uint32_t kInside = 0, kOutside = 1, kSkip = 2;
+  static constexpr size_t ring_bytes(size_t bytes) { return kHeaderBytes + (bytes + kUnit - 1) / kUnit * kUnit; }
+  size_t offset(uint64_t position) const { return static_cast<size_t>(position & (capacity_ - 1)); }
+  std::byte* at(uint64_t position) { return memory_.get() + offset(position); }
+  void put_header(uint64_t position, uint64_t number, uint32_t bytes, uint32_t kind) {
+    std::memcpy(at(position), &number, 8);
+    std::memcpy(at(position) + 8, &bytes, 4);
+    std::memcpy(at(position) + 12, &kind, 4);
+  }
+
+  // The worker's; memory_ and capacity_ are constant once head_ is not 0.
+  std::unique_ptr<std::byte[]> memory_;
+  size_t capacity_ = 0;  // a power of two
+  uint64_t end_ = 0;     // what head_ is
+  uint64_t place_ = 0;   // of the reservation
+  std::unique_ptr<std::byte[]> block_;
+
+  std::atomic<uint64_t> committing_{0};  // no commit that is under way has a smaller number; 0: none is
+  std::atomic<uint64_t> head_{0};
+  alignas(kCacheLinePairBytes) std::atomic<uint64_t> tail_{0};  // the logger's
+};
+
+}  // namespace elider::log

@@ -1,0 +1,256 @@
+// The story. Workers commit records through the log and wait for some of them. The machine stops: at any
+// system call, with any of the sectors that were not synced on the disk. What recovery then makes of the disk
+// is exactly the records up to some number: none twice, none in part, none after it, and every one that a
+// wait had acknowledged. Recovered again it is the same; written to and recovered once more, it is that and
+// what was written.
+#include <algorithm>
+#include <cstdio>
+#include <thread>
+
+#include "base/test_points.h"
+#include "log/log_test_support.h"
+
+namespace elider::log {
+namespace {
+
+struct Workload {
+  std::vector<MemoryFiles::Call> calls;
+  MemoryFiles::Contents before;
+  State written;                                     // by this run and those before
+  std::vector<std::pair<size_t, uint64_t>> acknowledged;  // after so many calls, everything up to the number
+};
+
+// Two workers on `streams` streams; each waits for some of its records.
+void run_workload(Workload& run, uint64_t seed, uint32_t streams) {
+  MemoryFiles files(run.before);
+  std::mutex mutex;
+  {
+    Running running;
+    LogOptions options;
+    options.streams = streams;
+    options.workers = 2;
+    options.flush_interval_us = 100;
+    options.segment_bytes = 2048;
+    ASSERT_TRUE(running.start(files, options).ok());
+    std::vector<std::thread> threads;
+    for (uint32_t w = 0; w < 2; ++w)
+      threads.emplace_back([&, w] {
+        Random random(seed * 2 + w);
+        for (int i = 0; i < 12; ++i) {
+          uint64_t number = 0;
+          const std::string text = std::to_string(seed) + ":" + std::to_string(w) + ":" + std::to_string(i) + std::string(random.below(900), '.');
+          ASSERT_TRUE(running.commit(w, text, &number).ok());
+          {
+            std::lock_guard lock(mutex);
+            run.written.emplace(number, text);
+          }
+          if (random.one_in(2)) continue;
+          ASSERT_TRUE(running.log->wait_durable(number).ok());
+          std::lock_guard lock(mutex);
+          run.acknowledged.emplace_back(files.call_count(), number);
+        }
+      });
+    for (std::thread& thread : threads) thread.join();
+    running.log.reset();
+  }
+  run.calls = files.calls();
+}
+
+// Empty, or what is wrong with what was recovered.
+std::string judge(const Recovered& recovered, const State& written, uint64_t acknowledged) {
+  if (!recovered.status.ok()) return recovered.status.message();
+  uint64_t last = acknowledged;
+  for (const auto& [number, text] : recovered.state) last = std::max(last, number);
+  State expected(written.begin(), written.upper_bound(last));
+  if (recovered.state.size() == expected.size() &&
+      std::is_permutation(recovered.state.begin(), recovered.state.end(), expected.begin(), expected.end()))
+    return "";
+  return "recovered " + std::to_string(recovered.state.size()) + " records up to " + std::to_string(last) + " instead of " +
+         std::to_string(expected.size()) + "; acknowledged was " + std::to_string(acknowledged);
+}
+
+// Recovers an image twice, writes to it, and recovers it again.
+std::string check_image(const MemoryFiles::Contents& image, const State& written, uint64_t acknowledged) {
+  MemoryFiles files(image);
+  const Recovered first = recover(files);
+  if (std::string wrong = judge(first, written, acknowledged); !wrong.empty()) return wrong;
+  State after = first.state;
+  {
+    Running running;
+    LogOptions options;
+    if (Status status = running.start(files, options); !status.ok()) return "opened again: " + status.message();
+    uint64_t number = 0;
+    if (Status status = running.commit(0, "after", &number); !status.ok()) return status.message();
+    if (!written.empty() && !first.state.empty() && number <= first.state.rbegin()->first) return "a number is used twice";
+    after.emplace(number, "after");
+  }
+  const Recovered second = recover(files);
+  if (!second.status.ok()) return "recovered after writing: " + second.status.message();
+  if (second.state.size() != after.size() || !std::is_permutation(second.state.begin(), second.state.end(), after.begin(), after.end()))
+    return "recovered after writing: another state";
+  return "";
+}
+
+// Every boundary between two calls, with several choices of what was not synced. Empty, or the first fault.
+std::string check_crashes(const Workload& run, uint64_t seed, int samples, uint64_t* images) {
+  Random random(seed);
+  for (size_t count = 0; count <= run.calls.size(); ++count) {
+    uint64_t acknowledged = 0;
+    for (const auto& [calls, number] : run.acknowledged)
+      if (calls <= count) acknowledged = std::max(acknowledged, number);
+    for (int sample = 0; sample < samples; ++sample) {
+      const uint32_t chance = sample == 0 ? 0 : sample == 1 ? 100 : static_cast<uint32_t>(random.below(101));
+      ++*images;
+      const auto image = MemoryFiles::image(run.calls, count, random, chance, run.before);
+      if (std::string wrong = check_image(image, run.written, acknowledged); !wrong.empty())
+        return "seed " + std::to_string(seed) + ", after call " + std::to_string(count) + ": " + wrong;
+    }
+  }
+  return "";
+}
+
+double scale() {
+  const char* const text = std::getenv("ELIDER_TEST_SCALE");
+  return text == nullptr ? 1.0 : std::atof(text);
+}
+
+std::string search(uint64_t seeds, int samples) {
+  uint64_t images = 0;
+  for (uint64_t seed = 1; seed <= seeds; ++seed) {
+    Workload run;
+    run_workload(run, seed, 1 + seed % 2);
+    std::string wrong = check_crashes(run, seed, samples, &images);
+    // And a second run upon what the first one left whole.
+    if (wrong.empty()) {
+      Random random(seed);
+      Workload second;
+      second.before = MemoryFiles::image(run.calls, run.calls.size(), random, 100);
+      second.written = run.written;
+      run_workload(second, seed + 1000, 1 + seed % 3);
+      if (!run.written.empty()) second.acknowledged.emplace_back(0, run.written.rbegin()->first);
+      wrong = check_crashes(second, seed + 1000, samples, &images);
+    }
+    if (!wrong.empty()) return wrong;
+  }
+  std::printf("%llu images\n", static_cast<unsigned long long>(images));
+  return "";
+}
+
+TEST(LogCrash, EveryImageRecoversToAPrefixWithAllThatWasAcknowledged) {
+  EXPECT_EQ(search(static_cast<uint64_t>(std::max(1.0, 6 * scale())), 8), "");
+}
+
+class LogMutant : public testing::TestWithParam<Mutant> {
+ protected:
+  void SetUp() override {
+    if (!TestPoints::enabled()) GTEST_SKIP() << "this build has no mutants";
+  }
+  void TearDown() override { set_mutant(Mutant::kNone); }
+};
+
+TEST_P(LogMutant, IsCaught) {
+  set_mutant(GetParam());
+  EXPECT_NE(search(40, 4), "");
+}
+
+INSTANTIATE_TEST_SUITE_P(Durability, LogMutant, testing::Values(Mutant::kAcknowledgeEarly, Mutant::kLargestDurable, Mutant::kSkipFrameChecksum),
+                         [](const auto& info) {
+                           std::string name(name_of(info.param));
+                           return name;
+                         });
+
+TEST(LogCrash, ATailOfZerosGarbageOrAnOlderSegmentIsCut) {
+  Workload run;
+  run_workload(run, 5, 1);
+  Random random(5);
+  const auto whole = MemoryFiles::image(run.calls, run.calls.size(), random, 100);
+  std::string last, first;
+  for (const auto& [path, bytes] : whole) {
+    if (path.find("/log-") == std::string::npos) continue;
+    if (first.empty()) first = path;
+    last = path;
+  }
+  ASSERT_NE(first, last) << "the run has several segments";
+  for (int kind = 0; kind < 3; ++kind) {
+    auto image = whole;
+    std::vector<std::byte>& tail = image[last];
+    if (kind == 0) tail.resize(tail.size() + 4096);
+    if (kind == 1)
+      for (int i = 0; i < 3000; ++i) tail.push_back(static_cast<std::byte>(random.below(256)));
+    if (kind == 2) tail.insert(tail.end(), whole.at(first).begin(), whole.at(first).end());
+    MemoryFiles files(image);
+    const Recovered recovered = recover(files);
+    EXPECT_EQ(judge(recovered, run.written, run.written.rbegin()->first), "") << "kind " << kind;
+    ASSERT_EQ(recovered.facts.cuts.size(), 1u) << "kind " << kind;
+    EXPECT_EQ(recovered.facts.cuts[0].file, last);
+    EXPECT_EQ(recovered.facts.cuts[0].offset, whole.at(last).size());
+  }
+}
+
+// A run that ended well: whatever is done to a byte of it is noticed, or loses the last frame at the most
+// (which a crash could have cut as well).
+TEST(LogDamage, EveryFlippedByteIsFoundOrCutByTheRules) {
+  Workload run;
+  run_workload(run, 3, 2);
+  Random random(3);
+  const auto whole = MemoryFiles::image(run.calls, run.calls.size(), random, 100);
+  uint64_t refused = 0, cut = 0;
+  for (const auto& [path, bytes] : whole) {
+    for (size_t at = 0; at < bytes.size(); ++at) {
+      auto image = whole;
+      image[path][at] ^= static_cast<std::byte>(1 + random.below(255));
+      MemoryFiles files(image);
+      const Recovered recovered = recover(files);
+      if (recovered.status.code() == Code::kCorrupt || recovered.status.code() == Code::kUnsupported) {
+        ++refused;
+        EXPECT_NE(recovered.status.message().find("db/"), std::string::npos) << recovered.status.message();
+        continue;
+      }
+      ASSERT_EQ(judge(recovered, run.written, 0), "") << path << " at " << at;
+      ASSERT_EQ(recovered.facts.cuts.size(), 1u) << path << " at " << at << ": damage went by without a word";
+      ++cut;
+    }
+  }
+  std::printf("%llu refused, %llu cut\n", static_cast<unsigned long long>(refused), static_cast<unsigned long long>(cut));
+  EXPECT_GT(refused, cut);
+}
+
+TEST(LogDamage, EveryTruncationIsFoundOrCutByTheRules) {
+  Workload run;
+  run_workload(run, 4, 2);
+  Random random(4);
+  const auto whole = MemoryFiles::image(run.calls, run.calls.size(), random, 100);
+  for (const auto& [path, bytes] : whole) {
+    for (size_t size = 0; size < bytes.size(); ++size) {
+      auto image = whole;
+      image[path].resize(size);
+      MemoryFiles files(image);
+      const Recovered recovered = recover(files);
+      if (recovered.status.code() == Code::kCorrupt) continue;
+      ASSERT_EQ(judge(recovered, run.written, 0), "") << path << " cut to " << size;
+    }
+  }
+}
+
+TEST(LogDamage, AMissingFileIsNamed) {
+  Workload run;
+  run_workload(run, 6, 2);
+  Random random(6);
+  const auto whole = MemoryFiles::image(run.calls, run.calls.size(), random, 100);
+  std::string before_last;
+  for (const auto& [path, bytes] : whole) {
+    auto image = whole;
+    image.erase(path);
+    MemoryFiles files(image);
+    const Recovered recovered = recover(files);
+    if (recovered.status.ok()) {
+      // The last segment of a stream: its absence is noticed if what it held was known to be durable.
+      EXPECT_EQ(judge(recovered, run.written, 0), "") << path;
+      continue;
+    }
+    EXPECT_EQ(recovered.status.code(), Code::kCorrupt) << recovered.status.message();
+  }
+}
+
+}  // namespace
+}  // namespace elider::log

@@ -1,0 +1,148 @@
+#include "log/file.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdio>
+#include <system_error>
+
+namespace elider::log {
+
+Status file_error(const char* what, const std::string& path, int error) {
+  return Status(Code::kIoError, std::string("cannot ") + what + " '" + path + "': " + std::generic_category().message(error));
+}
+
+Status FileSystem::read_all(const std::string& path, std::vector<std::byte>* bytes) {
+  std::unique_ptr<File> file;
+  if (Status status = open(path, OpenMode::kRead, &file); !status.ok()) return status;
+  uint64_t size = 0;
+  if (Status status = file->size(&size); !status.ok()) return status;
+  bytes->resize(size);
+  size_t count = 0;
+  if (Status status = file->read_at(0, *bytes, &count); !status.ok()) return status;
+  bytes->resize(count);
+  return {};
+}
+
+namespace {
+
+class SystemFile final : public File {
+ public:
+  SystemFile(std::string path, int descriptor) : File(std::move(path)), descriptor_(descriptor) {}
+  ~SystemFile() override { ::close(descriptor_); }
+
+  Status write_at(uint64_t offset, std::span<const std::byte> bytes) override {
+    while (!bytes.empty()) {
+      const ssize_t count = ::pwrite(descriptor_, bytes.data(), bytes.size(), static_cast<off_t>(offset));
+      if (count < 0) {
+        if (errno == EINTR) continue;
+        return file_error("write", path(), errno);
+      }
+      if (count == 0) return file_error("write", path(), ENOSPC);
+      offset += static_cast<uint64_t>(count);
+      bytes = bytes.subspan(static_cast<size_t>(count));
+    }
+    return {};
+  }
+  Status sync() override { return ::fdatasync(descriptor_) == 0 ? Status() : file_error("sync", path(), errno); }
+  Status read_at(uint64_t offset, std::span<std::byte> bytes, size_t* count) override {
+    *count = 0;
+    while (!bytes.empty()) {
+      const ssize_t got = ::pread(descriptor_, bytes.data(), bytes.size(), static_cast<off_t>(offset + *count));
+      if (got < 0) {
+        if (errno == EINTR) continue;
+        return file_error("read", path(), errno);
+      }
+      if (got == 0) break;
+      *count += static_cast<size_t>(got);
+      bytes = bytes.subspan(static_cast<size_t>(got));
+    }
+    return {};
+  }
+  Status size(uint64_t* bytes) override {
+    struct stat facts;
+    if (::fstat(descriptor_, &facts) != 0) return file_error("look at", path(), errno);
+    *bytes = static_cast<uint64_t>(facts.st_size);
+    return {};
+  }
+
+ private:
+  const int descriptor_;
+};
+
+class SystemFiles final : public FileSystem {
+ public:
+  Status open(const std::string& path, OpenMode mode, std::unique_ptr<File>* file) override {
+    int flags = O_CLOEXEC;
+    if (mode == OpenMode::kRead) flags |= O_RDONLY;
+    if (mode == OpenMode::kCreate) flags |= O_RDWR | O_CREAT | O_EXCL;
+    if (mode == OpenMode::kCreateNew) flags |= O_RDWR | O_CREAT | O_TRUNC;
+    const int descriptor = ::open(path.c_str(), flags, 0644);
+    if (descriptor < 0 && errno == ENOENT && mode == OpenMode::kRead) return Status(Code::kNotFound, "there is no file '" + path + "'");
+    if (descriptor < 0) return file_error(mode == OpenMode::kRead ? "open" : "create", path, errno);
+    *file = std::make_unique<SystemFile>(path, descriptor);
+    return {};
+  }
+
+  Status list(const std::string& folder, std::vector<std::string>* names) override {
+    names->clear();
+    DIR* opened = ::opendir(folder.c_str());
+    if (opened == nullptr && errno == ENOENT) return Status(Code::kNotFound, "there is no folder '" + folder + "'");
+    if (opened == nullptr) return file_error("list", folder, errno);
+    errno = 0;
+    while (const dirent* entry = ::readdir(opened)) {
+      const std::string name = entry->d_name;
+      if (name != "." && name != "..") names->push_back(name);
+      errno = 0;
+    }
+    const int error = errno;
+    ::closedir(opened);
+    if (error != 0) return file_error("list", folder, error);
+    std::sort(names->begin(), names->end());
+    return {};
+  }
+
+  Status make_folder(const std::string& folder) override {
+    if (::mkdir(folder.c_str(), 0755) == 0 || errno == EEXIST) return {};
+    return file_error("create the folder", folder, errno);
+  }
+  Status rename(const std::string& from, const std::string& to) override {
+    return ::rename(from.c_str(), to.c_str()) == 0 ? Status() : file_error("rename", from, errno);
+  }
+  Status remove(const std::string& path) override { return ::unlink(path.c_str()) == 0 ? Status() : file_error("remove", path, errno); }
+
+  Status sync_folder(const std::string& folder) override {
+    const int descriptor = ::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (descriptor < 0) return file_error("open the folder", folder, errno);
+    const int failed = ::fsync(descriptor) == 0 ? 0 : errno;
+    ::close(descriptor);
+    return failed == 0 ? Status() : file_error("sync the folder", folder, failed);
+  }
+
+  Status lock(const std::string& path, std::unique_ptr<File>* held) override {
+    const int descriptor = ::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0644);
+    if (descriptor < 0) return file_error("create", path, errno);
+    auto file = std::make_unique<SystemFile>(path, descriptor);
+    // Of the open file, not of the process: a second database in this process is refused, too.
+    if (::flock(descriptor, LOCK_EX | LOCK_NB) != 0) {
+      if (errno == EWOULDBLOCK) return Status::invalid_argument("'" + path + "' is locked: another database has the folder open");
+      return file_error("lock", path, errno);
+    }
+    *held = std::move(file);
+    return {};
+  }
+};
+
+}  // namespace
+
+FileSystem& system_files() {
+  static SystemFiles* const instance = new SystemFiles;  // never destroyed: a database may outlive statics
+  return *instance;
+}
+
+}  // namespace elider::log

@@ -1,0 +1,81 @@
+// File, FileSystem: every access of the log to the disk. One implementation makes system calls
+// (system_files()); tests have others that record what happened and refuse calls.
+//
+// Not a cache: what is written is with the system when a call returns, and on the disk when sync() does.
+// A name is on the disk once its folder is synced. A failed call is never repeated here (but for EINTR and
+// the rest of a short write): after a failed sync nobody knows what is on the disk.
+//
+// Thread safety: a File belongs to one thread at a time; a FileSystem to all.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "elider/status.h"
+
+namespace elider::log {
+
+class File {
+ public:
+  explicit File(std::string path) : path_(std::move(path)) {}
+  virtual ~File() = default;
+  File(const File&) = delete;
+  File& operator=(const File&) = delete;
+
+  const std::string& path() const { return path_; }
+
+  // All of it, or kIoError that names the file.
+  virtual Status write_at(uint64_t offset, std::span<const std::byte> bytes) = 0;
+  // Contents and length are on the disk when it is ok.
+  virtual Status sync() = 0;
+  // As write_at and then sync.
+  virtual Status write_and_sync(uint64_t offset, std::span<const std::byte> bytes) {
+    if (Status status = write_at(offset, bytes); !status.ok()) return status;
+    return sync();
+  }
+  // Fills `bytes` from the file; *count is less than asked for only at the file's end.
+  virtual Status read_at(uint64_t offset, std::span<std::byte> bytes, size_t* count) = 0;
+  virtual Status size(uint64_t* bytes) = 0;
+
+ private:
+  const std::string path_;
+};
+
+enum class OpenMode : uint8_t {
+  kRead,       // it must be there
+  kCreate,     // read and write; it must not be there
+  kCreateNew,  // read and write; what is there is emptied
+};
+
+class FileSystem {
+ public:
+  virtual ~FileSystem() = default;
+
+  // Each returns kIoError that names the path and the system's reason; open() of a missing file kNotFound.
+  virtual Status open(const std::string& path, OpenMode mode, std::unique_ptr<File>* file) = 0;
+  // The names in a folder, sorted. kNotFound: there is no such folder.
+  virtual Status list(const std::string& folder, std::vector<std::string>* names) = 0;
+  // Ok if it is there already.
+  virtual Status make_folder(const std::string& folder) = 0;
+  virtual Status rename(const std::string& from, const std::string& to) = 0;
+  virtual Status remove(const std::string& path) = 0;
+  virtual Status sync_folder(const std::string& folder) = 0;
+  // Holds the path, a file that is made if needed, against every other holder, in this process too, until
+  // *held is destroyed. kInvalidArgument: somebody else holds it.
+  virtual Status lock(const std::string& path, std::unique_ptr<File>* held) = 0;
+
+  // The whole file.
+  Status read_all(const std::string& path, std::vector<std::byte>* bytes);
+};
+
+// Plain system calls; lives as long as the process.
+FileSystem& system_files();
+
+// kIoError: "cannot <what> '<path>': <the system's words for the errno>".
+Status file_error(const char* what, const std::string& path, int error);
+
+}  // namespace elider::log

@@ -1,0 +1,90 @@
+// Format: how the log's files are laid out, byte by byte as docs/formats.md says, and their encoding.
+//
+// Decoders trust nothing: a length, a version or a checksum that does not fit gives false or a status, never
+// a read past the bytes given. All numbers are little-endian. Thread safety: pure functions.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "elider/status.h"
+
+namespace elider::log {
+
+using Bytes = std::span<const std::byte>;
+using DatabaseId = std::array<uint64_t, 2>;  // random, made with the database
+
+inline constexpr uint32_t kFormatVersion = 1;
+inline constexpr uint64_t kNumberMax = ~uint64_t{0};
+
+// Where a segment stands: the run of the database, the stream (one a logger thread), its position there.
+struct SegmentName {
+  uint32_t generation = 0;
+  uint32_t stream = 0;
+  uint32_t segment = 0;
+  friend bool operator==(const SegmentName&, const SegmentName&) = default;
+};
+std::string file_name(const SegmentName& name);  // "log-00000001-00-00000000"
+bool parse_file_name(const std::string& text, SegmentName* name);
+// The seed of all checksums in a segment: bytes of another segment or database do not pass in it.
+uint64_t seed_of(const DatabaseId& database, const SegmentName& name);
+
+inline constexpr size_t kSegmentHeaderBytes = 64;
+struct SegmentHeader {
+  DatabaseId database{};
+  SegmentName name;
+  uint64_t first_frame = 0;  // the sequence of its first frame
+  uint64_t closed = 0;       // as the frame before it says; of the first segment, what the log started with
+};
+void encode(const SegmentHeader& header, std::vector<std::byte>* out);
+// kCorrupt says what does not fit, kUnsupported names an unknown version; neither names the file.
+Status decode(Bytes bytes, const DatabaseId& database, const SegmentName& expected, SegmentHeader* header);
+
+inline constexpr size_t kFrameHeaderBytes = 64;
+inline constexpr size_t kFramePayloadBytesMax = size_t{1} << 30;
+struct FrameHeader {
+  uint64_t sequence = 0;      // from 0, one more each frame of a stream
+  uint64_t closed = 0;        // all of the stream's records with numbers up to it are in this frame or before
+  uint64_t durable = 0;       // was durable in all streams when the frame was made
+  uint64_t first_number = 0;  // the smallest and the largest number of its records; 0 and 0 without any
+  uint64_t last_number = 0;
+  uint32_t payload_bytes = 0;
+  uint32_t records = 0;
+};
+// Fills the first kFrameHeaderBytes of `frame`, whose payload stands behind them.
+void seal(const FrameHeader& header, uint64_t seed, std::span<std::byte> frame);
+// Whether a whole frame with a fitting checksum stands at the begin of `bytes`.
+bool open_frame(Bytes bytes, uint64_t seed, FrameHeader* header);
+
+// A record: what one commit (or one change of the catalog) appended. Its bytes mean nothing to the log.
+inline constexpr size_t kRecordHeaderBytes = 12;
+struct Record {
+  uint64_t number = 0;
+  Bytes bytes;
+};
+void put_record_header(std::byte* to, uint64_t number, uint32_t bytes);
+// Takes the first record off *payload. False: none, or one that does not fit.
+bool take_record(Bytes* payload, Record* record);
+
+// The manifest: which generations there are. Replaced as a whole, by a rename.
+struct Generation {
+  uint32_t generation = 0;
+  uint32_t streams = 0;
+  uint64_t cut = kNumberMax;  // records with larger numbers are void; kNumberMax: not known yet, it may be open
+  friend bool operator==(const Generation&, const Generation&) = default;
+};
+struct Manifest {
+  DatabaseId database{};
+  uint32_t folders = 1;
+  uint64_t next_number = 1;  // the first snapshot number that was never in use when this was written
+  std::vector<Generation> generations;
+};
+inline constexpr char kManifestName[] = "MANIFEST";
+std::vector<std::byte> encode(const Manifest& manifest);
+Status decode(Bytes bytes, Manifest* manifest);
+
+}  // namespace elider::log

@@ -1,0 +1,251 @@
+#include "log/log.h"
+
+#include <algorithm>
+#include <chrono>
+
+#include "base/spin.h"
+#include "base/test_points.h"
+
+namespace elider::log {
+
+namespace {
+constexpr size_t kFrameBytesTarget = 4u << 20;  // a frame takes no further record once it is so large
+constexpr auto kShortWait = std::chrono::microseconds(50);
+}  // namespace
+
+Log::Log(const LogOptions& options, NumberSource& source, uint32_t streams)
+    : options_(options), source_(source), buffers_(std::make_unique<Buffer[]>(options.workers)) {
+  loggers_.reserve(streams);
+}
+
+Status Log::start(FileSystem& files, const LogOptions& options, const DatabaseId& database, uint32_t generation, NumberSource& source,
+                  std::unique_ptr<Log>* started) {
+  std::unique_ptr<Log> log(new Log(options, source, options.streams));
+  const uint64_t base = source.current() - 1;
+  for (uint32_t i = 0; i < options.streams; ++i) {
+    const std::string& folder = options.folders[i % options.folders.size()];
+    auto stream = std::make_unique<Stream>(files, folder, database, generation, i, options.segment_bytes);
+    if (Status status = stream->create(base); !status.ok()) return status;
+    log->loggers_.push_back(std::make_unique<Logger>(std::move(stream)));
+    log->loggers_.back()->written = log->loggers_.back()->closed = base;
+  }
+  // Before any frame: where one stream has a frame, every stream has its file.
+  for (const std::string& folder : options.folders)
+    if (Status status = files.sync_folder(folder); !status.ok()) return status;
+  log->durable_.store(base, std::memory_order_release);
+  for (uint32_t i = 0; i < options.streams; ++i) log->loggers_[i]->thread = std::thread([self = log.get(), i] { self->run(i); });
+  *started = std::move(log);
+  return {};
+}
+
+Log::~Log() {
+  // So that every stream closes what any of them has. A failure leaves no more to do.
+  if (loggers_.size() == options_.streams && loggers_.back()->thread.joinable()) static_cast<void>(wait_durable(source_.current()));
+  {
+    std::lock_guard lock(mutex_);
+    stopping_ = true;
+  }
+  wake_.notify_all();
+  for (const auto& logger : loggers_)
+    if (logger->thread.joinable()) logger->thread.join();
+}
+
+// -- workers -----------------------------------------------------------------------------------------------
+
+Status Log::reserve(uint32_t worker, size_t bytes, std::byte** place) {
+  if (bytes > kFramePayloadBytesMax - kFrameBytesTarget - kRecordHeaderBytes) [[unlikely]]
+    return Status::invalid_argument("a transaction of " + std::to_string(bytes) + " bytes is more than a frame of the log can hold");
+  Spin spin;
+  for (;;) {
+    if (failed()) [[unlikely]] break;
+    *place = buffers_[worker].reserve(bytes, options_.buffer_bytes);
+    if (*place != nullptr) [[likely]] return {};
+    if (spin.yields() < 16) {
+      spin.wait();
+    } else {
+      crowded_.store(true);
+      wake_.notify_all();
+      std::this_thread::sleep_for(kShortWait);
+    }
+  }
+  std::lock_guard lock(mutex_);
+  return failure_;
+}
+
+Status Log::wait_durable(uint64_t number) {
+  if (durable() >= number) return {};
+  number = std::min(number, source_.current());
+  std::unique_lock lock(mutex_);
+  if (wanted_ < number) {
+    wanted_ = number;
+    wake_.notify_all();
+  }
+  progressed_.wait(lock, [&] { return durable_.load(std::memory_order_relaxed) >= number || !failure_.ok(); });  // relaxed: stored under mutex_
+  return durable_.load(std::memory_order_relaxed) >= number ? Status() : failure_;
+}
+
+LogFacts Log::facts() const {
+  std::lock_guard lock(mutex_);
+  return {durable_.load(std::memory_order_relaxed), frames_, bytes_, records_, failure_};  // relaxed: stored under mutex_
+}
+
+// -- loggers -------------------------------------------------------------------------------------------------
+
+void Log::run(uint32_t index) {
+  Logger& logger = *loggers_[index];
+  const auto interval = std::chrono::microseconds(options_.flush_interval_us);
+  bool progress = true;
+  for (;;) {
+    bool demanded;
+    {
+      std::unique_lock lock(mutex_);
+      // What somebody waits for is done at once; without progress a worker is in the midst of a commit.
+      const auto due = [&] { return stopping_ || !failure_.ok() || wanted_ > logger.closed || crowded_.exchange(false); };
+      if (!due()) wake_.wait_for(lock, interval, due);
+      else if (!progress) wake_.wait_for(lock, kShortWait);
+      if (stopping_ || !failure_.ok()) return;
+      demanded = wanted_ > logger.closed;
+    }
+    progress = round(index, demanded);
+  }
+}
+
+// Writes what there is. False: nothing came of it.
+bool Log::round(uint32_t index, bool demanded) {
+  Logger& logger = *loggers_[index];
+  const uint64_t closed = close_numbers(index, demanded);
+  uint64_t before, newest;
+  {
+    std::lock_guard lock(mutex_);
+    before = logger.closed;
+    newest = newest_number();
+  }
+  bool all = false, frame = false;
+  while (!all) {
+    all = collect(index);
+    // A frame that leaves records in the buffers closes nothing; nor does a quiet stream need a frame
+    // unless others have records that its closing holds back.
+    const uint64_t says = all ? std::max(closed, before) : before;
+    if (logger.header.records == 0 && (logger.written >= newest || says <= logger.written)) break;
+    frame = true;
+    if (ELIDER_MUTANT(kAcknowledgeEarly)) has_written(logger, says, true);
+    ELIDER_TEST_POINT("log.before_write");
+    if (Status status = write_frame(logger, says); !status.ok()) {
+      fail(status);
+      return true;
+    }
+    ELIDER_TEST_POINT("log.after_sync");
+    has_written(logger, says, true);
+  }
+  if (!frame && closed > before) has_written(logger, closed, false);
+  return frame || closed > before;
+}
+
+// The largest number that none of this stream's workers can commit with any more.
+uint64_t Log::close_numbers(uint32_t index, bool demanded) {
+  // Only where it matters: a quiet database keeps its number.
+  const bool raise = demanded || pending(index) || loggers_[index]->newest > loggers_[index]->closed;
+  uint64_t closed = raise ? source_.advance() : source_.current() - 1;
+  for (uint32_t i = index; i < options_.workers; i += options_.streams) {
+    const uint64_t committing = buffers_[i].committing();
+    if (committing != 0) closed = std::min(closed, committing - 1);
+  }
+  return closed;
+}
+
+bool Log::pending(uint32_t index) const {
+  for (uint32_t i = index; i < options_.workers; i += options_.streams)
+    if (!buffers_[i].empty()) return true;
+  return false;
+}
+
+// Moves records into the frame. False: it is full, and some are left.
+bool Log::collect(uint32_t index) {
+  Logger& logger = *loggers_[index];
+  logger.frame.resize(kFrameHeaderBytes);
+  logger.header = FrameHeader{};
+  uint64_t newest = 0;
+  bool all = true;
+  for (uint32_t i = index; i < options_.workers && all; i += options_.streams) {
+    if (buffers_[i].empty()) continue;
+    all = buffers_[i].take(buffers_[i].head(), [&](uint64_t number, Bytes bytes) {
+      if (logger.frame.size() >= kFrameBytesTarget) return false;
+      const size_t at = logger.frame.size();
+      logger.frame.resize(at + kRecordHeaderBytes);
+      put_record_header(logger.frame.data() + at, number, static_cast<uint32_t>(bytes.size()));
+      logger.frame.insert(logger.frame.end(), bytes.begin(), bytes.end());
+      FrameHeader& header = logger.header;
+      header.first_number = header.records == 0 ? number : std::min(header.first_number, number);
+      header.last_number = std::max(header.last_number, number);
+      ++header.records;
+      newest = std::max(newest, number);
+      return true;
+    });
+  }
+  std::lock_guard lock(mutex_);
+  logger.newest = std::max(logger.newest, newest);
+  return all;
+}
+
+Status Log::write_frame(Logger& logger, uint64_t closed) {
+  logger.header.closed = closed;
+  {
+    std::lock_guard lock(mutex_);
+    logger.header.durable = kNumberMax;
+    for (const auto& other : loggers_) logger.header.durable = std::min(logger.header.durable, other->written);
+  }
+  return logger.stream->append(logger.header, logger.frame);
+}
+
+// `closed` is closed and all records up to it are on the disk; `frame`: and a frame says so.
+void Log::has_written(Logger& logger, uint64_t closed, bool frame) {
+  uint64_t before, after;
+  {
+    std::lock_guard lock(mutex_);
+    before = durable_.load(std::memory_order_relaxed);  // relaxed: stored under mutex_
+    logger.closed = std::max(logger.closed, closed);
+    if (frame) {
+      logger.written = std::max(logger.written, closed);
+      ++frames_;
+      records_ += logger.header.records;
+      bytes_ += logger.frame.size();
+    }
+    update_durable();
+    after = durable_.load(std::memory_order_relaxed);
+  }
+  if (after == before) return;
+  progressed_.notify_all();
+  if (options_.on_durable) options_.on_durable(after);
+}
+
+uint64_t Log::newest_number() const {
+  uint64_t newest = 0;
+  for (const auto& logger : loggers_) newest = std::max(newest, logger->newest);
+  return newest;
+}
+
+// The smallest over the streams. What is closed without a frame counts where no stream has a record that
+// recovery, which sees frames alone, would cut.
+void Log::update_durable() {
+  uint64_t written = kNumberMax, closed = kNumberMax, largest = 0;
+  for (const auto& logger : loggers_) {
+    written = std::min(written, logger->written);
+    closed = std::min(closed, logger->closed);
+    largest = std::max(largest, logger->written);
+  }
+  uint64_t durable = newest_number() <= written ? closed : written;
+  if (ELIDER_MUTANT(kLargestDurable)) durable = largest;
+  if (durable > durable_.load(std::memory_order_relaxed)) durable_.store(durable, std::memory_order_release);
+}
+
+void Log::fail(const Status& status) {
+  {
+    std::lock_guard lock(mutex_);
+    if (failure_.ok()) failure_ = status;
+    failed_.store(true, std::memory_order_release);
+  }
+  wake_.notify_all();
+  progressed_.notify_all();
+}
+
+}  // namespace elider::log

@@ -1,0 +1,208 @@
+#include "log/log.h"
+
+#include <cerrno>
+#include <thread>
+
+#include "log/log_test_support.h"
+
+namespace elider::log {
+namespace {
+
+LogOptions options_of(uint32_t streams, uint32_t workers) {
+  LogOptions options;
+  options.streams = streams;
+  options.workers = workers;
+  options.flush_interval_us = 200;
+  return options;
+}
+
+TEST(Log, WhatWasCommittedComesBack) {
+  MemoryFiles files;
+  State expected;
+  for (int run = 0; run < 3; ++run) {
+    Running running;
+    ASSERT_TRUE(running.start(files, options_of(2, 3)).ok());
+    for (int i = 0; i < 50; ++i) {
+      uint64_t number = 0;
+      const std::string text = "run " + std::to_string(run) + " record " + std::to_string(i);
+      ASSERT_TRUE(running.commit(static_cast<uint32_t>(i) % 3, text, &number).ok());
+      expected.emplace(number, text);
+      if (i % 10 == 0) {
+        ASSERT_TRUE(running.log->wait_durable(number).ok());
+      }
+    }
+    running.log.reset();  // brings the rest to the disk
+  }
+  const Recovered recovered = recover(files);
+  ASSERT_TRUE(recovered.status.ok()) << recovered.status.message();
+  EXPECT_EQ(recovered.facts.records, 150u);
+  EXPECT_TRUE(std::is_permutation(recovered.state.begin(), recovered.state.end(), expected.begin(), expected.end()));
+}
+
+TEST(Log, AWaitEndsOnceTheRecordIsOnTheDisk) {
+  MemoryFiles files;
+  Running running;
+  ASSERT_TRUE(running.start(files, options_of(1, 1)).ok());
+  uint64_t number = 0;
+  ASSERT_TRUE(running.commit(0, "one", &number).ok());
+  ASSERT_TRUE(running.log->wait_durable(number).ok());
+  Random random(1);
+  MemoryFiles crashed(MemoryFiles::image(files.calls(), files.call_count(), random, 0));
+  EXPECT_EQ(recover(crashed).state.count(number), 1u);
+}
+
+TEST(Log, ANumberIsNotClosedWhileACommitWithItIsUnderWay) {
+  MemoryFiles files;
+  Running running;
+  ASSERT_TRUE(running.start(files, options_of(1, 2)).ok());
+  std::byte* place = nullptr;
+  ASSERT_TRUE(running.log->reserve(0, 4, &place).ok());
+  running.log->begin_commit(0);
+  const uint64_t held = running.numbers->current();
+  uint64_t other = 0;
+  for (int i = 0; i < 20; ++i) {
+    ASSERT_TRUE(running.commit(1, "other", &other).ok());
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  }
+  EXPECT_GT(other, held) << "the loggers raise the number meanwhile";
+  EXPECT_LT(running.log->durable(), held);
+  std::memcpy(place, "held", 4);
+  running.log->publish(0, held, 4);
+  running.log->end_commit(0);
+  EXPECT_TRUE(running.log->wait_durable(other).ok());
+}
+
+TEST(Log, LargeRecordsAndFullBuffersComeThrough) {
+  MemoryFiles files;
+  LogOptions options = options_of(1, 1);
+  options.buffer_bytes = 4096;
+  options.segment_bytes = 64 << 10;
+  State expected;
+  {
+    Running running;
+    ASSERT_TRUE(running.start(files, options).ok());
+    Random random(7);
+    for (int i = 0; i < 400; ++i) {
+      uint64_t number = 0;
+      const std::string text(random.below(10) == 0 ? random.below(20000) : random.below(500), static_cast<char>('a' + i % 26));
+      ASSERT_TRUE(running.commit(0, text, &number).ok());
+      expected.emplace(number, text);
+    }
+  }
+  const Recovered recovered = recover(files);
+  ASSERT_TRUE(recovered.status.ok()) << recovered.status.message();
+  EXPECT_EQ(recovered.state, expected);
+  EXPECT_GT(files.contents().size(), 3u) << "the segments have a size limit";
+}
+
+TEST(Log, ManyWorkersAtOnceLoseNothing) {
+  MemoryFiles files;
+  constexpr uint32_t kWorkers = 4;
+  constexpr int kRecords = 2000;
+  {
+    Running running;
+    LogOptions options = options_of(2, kWorkers);
+    options.buffer_bytes = 4096;
+    ASSERT_TRUE(running.start(files, options).ok());
+    std::vector<std::thread> threads;
+    for (uint32_t w = 0; w < kWorkers; ++w)
+      threads.emplace_back([&, w] {
+        for (int i = 0; i < kRecords; ++i) {
+          uint64_t number = 0;
+          ASSERT_TRUE(running.commit(w, std::to_string(w) + ":" + std::to_string(i), &number).ok());
+          if (i % 500 == 0) {
+            ASSERT_TRUE(running.log->wait_durable(number).ok());
+          }
+        }
+      });
+    for (std::thread& thread : threads) thread.join();
+  }
+  const Recovered recovered = recover(files);
+  ASSERT_TRUE(recovered.status.ok()) << recovered.status.message();
+  std::set<std::string> texts;
+  for (const auto& [number, text] : recovered.state) texts.insert(text);
+  EXPECT_EQ(texts.size(), kWorkers * kRecords);
+}
+
+TEST(Log, AFailedSyncEndsAcknowledgement) {
+  MemoryFiles files;
+  Running running;
+  ASSERT_TRUE(running.start(files, options_of(1, 1)).ok());
+  uint64_t first = 0, second = 0;
+  ASSERT_TRUE(running.commit(0, "first", &first).ok());
+  ASSERT_TRUE(running.log->wait_durable(first).ok());
+  std::atomic<int> refused{0};
+  files.refuse_with([&](const MemoryFiles::Call& call) {
+    if (call.kind != MemoryFiles::Call::Kind::kSync || refused.fetch_add(1) != 0) return Status();
+    return file_error("sync", call.path, EIO);
+  });
+  const uint64_t durable = running.log->durable();
+  ASSERT_TRUE(running.commit(0, "second", &second).ok());
+  const Status status = running.log->wait_durable(second);
+  EXPECT_EQ(status.code(), Code::kIoError);
+  EXPECT_NE(status.message().find("log-00000001-00-00000000"), std::string::npos) << status.message();
+  EXPECT_NE(status.message().find("Input/output error"), std::string::npos) << status.message();
+  EXPECT_LT(running.log->durable(), second);
+  EXPECT_GE(running.log->durable(), durable);
+  std::byte* place = nullptr;
+  EXPECT_EQ(running.log->reserve(0, 1, &place).code(), Code::kIoError);
+  EXPECT_EQ(running.log->facts().failure.code(), Code::kIoError);
+  const size_t calls = files.call_count();
+  running.log.reset();
+  EXPECT_EQ(files.call_count(), calls) << "nothing is written after a failed sync";
+}
+
+TEST(Log, EveryRefusedCallIsReportedAndLosesNothingAcknowledged) {
+  for (int refused_call = 0;; ++refused_call) {
+    MemoryFiles files;
+    int calls = 0;
+    bool refused = false;
+    files.refuse_with([&](const MemoryFiles::Call& call) {
+      if (calls++ != refused_call) return Status();
+      refused = true;
+      return file_error("use", call.path, ENOSPC);
+    });
+    State acknowledged;
+    LogOptions options = options_of(2, 2);
+    options.segment_bytes = 256;  // a segment a frame
+    Status status;
+    {
+      Running running;
+      status = running.start(files, options);
+      for (int i = 0; i < 4 && status.ok(); ++i) {
+        uint64_t number = 0;
+        const std::string text(200, static_cast<char>('a' + i));
+        status = running.commit(static_cast<uint32_t>(i) % 2, text, &number);
+        if (status.ok()) status = running.log->wait_durable(number);
+        if (status.ok()) acknowledged.emplace(number, text);
+      }
+      running.log.reset();
+    }
+    files.refuse_with(nullptr);
+    const Recovered recovered = recover(files);
+    ASSERT_TRUE(recovered.status.ok()) << "call " << refused_call << ": " << recovered.status.message();
+    for (const auto& record : acknowledged)
+      EXPECT_NE(std::find(recovered.state.begin(), recovered.state.end(), record), recovered.state.end()) << "call " << refused_call;
+    if (!refused) break;
+    if (acknowledged.size() < 4) {
+      EXPECT_EQ(status.code(), Code::kIoError) << "call " << refused_call;
+    }
+  }
+}
+
+TEST(Log, TheCallbackTellsTheDurableNumber) {
+  MemoryFiles files;
+  Running running;
+  LogOptions options = options_of(1, 1);
+  std::atomic<uint64_t> told{0};
+  options.on_durable = [&](uint64_t number) { told = number; };
+  ASSERT_TRUE(running.start(files, options).ok());
+  uint64_t number = 0;
+  ASSERT_TRUE(running.commit(0, "x", &number).ok());
+  ASSERT_TRUE(running.log->wait_durable(number).ok());
+  running.log.reset();
+  EXPECT_GE(told.load(), number);
+}
+
+}  // namespace
+}  // namespace elider::log

@@ -1,0 +1,240 @@
+// MemoryFiles: a file system for tests, in memory. It records every call, can refuse one, and rebuilds what a
+// disk may hold after a crash.
+//
+// The crash model: contents and length of a file are sure up to its last sync; each 512-byte sector written
+// since may be there or not, and the length may be any that was reached. Creations, renames and removals are
+// sure once their folder is synced; of those since, any number may have happened, in their order.
+// Thread safety: all.
+#pragma once
+
+#include <cstring>
+#include <functional>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "base/random.h"
+#include "log/file.h"
+
+namespace elider::log {
+
+class MemoryFiles final : public FileSystem {
+ public:
+  struct Call {
+    enum class Kind : uint8_t { kCreate, kEmpty, kWrite, kSync, kRename, kRemove, kSyncFolder };
+    Kind kind;
+    std::string path, to;
+    uint64_t offset = 0;
+    std::vector<std::byte> bytes;
+  };
+  using Contents = std::map<std::string, std::vector<std::byte>>;
+  static constexpr size_t kSectorBytes = 512;
+
+  MemoryFiles() = default;
+  explicit MemoryFiles(Contents contents) {
+    for (auto& [path, bytes] : contents) files_[path] = std::make_shared<Inode>(Inode{std::move(bytes)});
+  }
+
+  // A status other than ok refuses a call, which is then not made. Called with the mutex held.
+  void refuse_with(std::function<Status(const Call&)> refuse) {
+    std::lock_guard lock(mutex_);
+    refuse_ = std::move(refuse);
+  }
+  std::vector<Call> calls() const {
+    std::lock_guard lock(mutex_);
+    return calls_;
+  }
+  size_t call_count() const {
+    std::lock_guard lock(mutex_);
+    return calls_.size();
+  }
+  Contents contents() const {
+    std::lock_guard lock(mutex_);
+    Contents all;
+    for (const auto& [path, inode] : files_) all[path] = inode->bytes;
+    return all;
+  }
+
+  // What may be on the disk if the machine stops after the first `count` of these calls. `chance` of each unsure
+  // sector to be there, in percent: 0 none, 100 all.
+  static Contents image(const std::vector<Call>& calls, size_t count, Random& random, uint32_t chance, const Contents& before = {}) {
+    struct Disk {
+      std::vector<std::byte> sure, now;
+    };
+    std::map<std::string, std::shared_ptr<Disk>> sure, now;
+    for (const auto& [path, bytes] : before) sure[path] = now[path] = std::make_shared<Disk>(Disk{bytes, bytes});
+    std::vector<std::function<void()>> names;  // changes of names since the last sync of a folder
+    const auto chosen = [&] { return random.below(100) < chance; };
+    for (size_t i = 0; i < count; ++i) {
+      const Call& call = calls[i];
+      switch (call.kind) {
+        case Call::Kind::kCreate: {
+          auto disk = std::make_shared<Disk>();
+          now[call.path] = disk;
+          names.push_back([&sure, path = call.path, disk] { sure[path] = disk; });
+          break;
+        }
+        case Call::Kind::kEmpty: now[call.path]->now.clear(); now[call.path]->sure.clear(); break;
+        case Call::Kind::kWrite: write(now[call.path]->now, call.offset, call.bytes); break;
+        case Call::Kind::kSync: now[call.path]->sure = now[call.path]->now; break;
+        case Call::Kind::kRename:
+          now[call.to] = now[call.path];
+          now.erase(call.path);
+          names.push_back([&sure, from = call.path, to = call.to] {
+            sure[to] = sure[from];
+            sure.erase(from);
+          });
+          break;
+        case Call::Kind::kRemove:
+          now.erase(call.path);
+          names.push_back([&sure, path = call.path] { sure.erase(path); });
+          break;
+        case Call::Kind::kSyncFolder:
+          for (auto& change : names) change();
+          names.clear();
+          break;
+      }
+    }
+    for (auto& change : names) {
+      if (!chosen()) break;
+      change();
+    }
+    Contents result;
+    for (auto& [path, disk] : sure) result[path] = survive(disk->sure, disk->now, chosen);
+    return result;
+  }
+
+  Status open(const std::string& path, OpenMode mode, std::unique_ptr<File>* file) override {
+    std::lock_guard lock(mutex_);
+    const auto found = files_.find(path);
+    if (mode == OpenMode::kRead && found == files_.end()) return Status(Code::kNotFound, "there is no file '" + path + "'");
+    if (mode == OpenMode::kCreate && found != files_.end()) return file_error("create", path, EEXIST);
+    if (mode != OpenMode::kRead) {
+      const auto kind = found == files_.end() ? Call::Kind::kCreate : Call::Kind::kEmpty;
+      if (Status status = record({kind, path, {}, 0, {}}); !status.ok()) return status;
+      if (found == files_.end()) files_[path] = std::make_shared<Inode>();
+      else found->second->bytes.clear();
+    }
+    *file = std::make_unique<MemoryFile>(*this, path, files_[path]);
+    return {};
+  }
+  Status list(const std::string& folder, std::vector<std::string>* names) override {
+    std::lock_guard lock(mutex_);
+    names->clear();
+    for (const auto& [path, inode] : files_)
+      if (path.starts_with(folder + "/")) names->push_back(path.substr(folder.size() + 1));
+    return {};
+  }
+  Status make_folder(const std::string&) override { return {}; }
+  Status rename(const std::string& from, const std::string& to) override {
+    std::lock_guard lock(mutex_);
+    if (Status status = record({Call::Kind::kRename, from, to, 0, {}}); !status.ok()) return status;
+    files_[to] = files_[from];
+    files_.erase(from);
+    return {};
+  }
+  Status remove(const std::string& path) override {
+    std::lock_guard lock(mutex_);
+    if (Status status = record({Call::Kind::kRemove, path, {}, 0, {}}); !status.ok()) return status;
+    files_.erase(path);
+    return {};
+  }
+  Status sync_folder(const std::string& folder) override {
+    std::lock_guard lock(mutex_);
+    return record({Call::Kind::kSyncFolder, folder, {}, 0, {}});
+  }
+  Status lock(const std::string& path, std::unique_ptr<File>* held) override {
+    std::lock_guard lock(mutex_);
+    if (!locked_.insert(path).second) return Status::invalid_argument("'" + path + "' is locked: another database has the folder open");
+    *held = std::make_unique<HeldLock>(*this, path);
+    return {};
+  }
+
+ private:
+  struct Inode {
+    std::vector<std::byte> bytes;
+  };
+
+  static void write(std::vector<std::byte>& to, uint64_t offset, const std::vector<std::byte>& bytes) {
+    if (to.size() < offset + bytes.size()) to.resize(offset + bytes.size());
+    std::memcpy(to.data() + offset, bytes.data(), bytes.size());
+  }
+  // What is sure, with some of the sectors that have changed since.
+  template <class Chosen>
+  static std::vector<std::byte> survive(const std::vector<std::byte>& sure, const std::vector<std::byte>& now, Chosen&& chosen) {
+    std::vector<std::byte> result = sure;
+    for (size_t at = 0; at < now.size(); at += kSectorBytes) {
+      const size_t bytes = std::min(kSectorBytes, now.size() - at);
+      const bool same = at + bytes <= sure.size() && std::memcmp(sure.data() + at, now.data() + at, bytes) == 0;
+      if (same || !chosen()) continue;
+      if (result.size() < at + bytes) result.resize(at + bytes);
+      std::memcpy(result.data() + at, now.data() + at, bytes);
+    }
+    return result;
+  }
+
+  class MemoryFile final : public File {
+   public:
+    MemoryFile(MemoryFiles& files, const std::string& path, std::shared_ptr<Inode> inode) : File(path), files_(files), inode_(std::move(inode)) {}
+    Status write_at(uint64_t offset, std::span<const std::byte> bytes) override {
+      std::lock_guard lock(files_.mutex_);
+      Call call{Call::Kind::kWrite, path(), {}, offset, {bytes.begin(), bytes.end()}};
+      if (Status status = files_.record(call); !status.ok()) return status;
+      MemoryFiles::write(inode_->bytes, offset, call.bytes);
+      return {};
+    }
+    Status sync() override {
+      std::lock_guard lock(files_.mutex_);
+      return files_.record({Call::Kind::kSync, path(), {}, 0, {}});
+    }
+    Status read_at(uint64_t offset, std::span<std::byte> bytes, size_t* count) override {
+      std::lock_guard lock(files_.mutex_);
+      const size_t size = inode_->bytes.size();
+      *count = offset >= size ? 0 : std::min(bytes.size(), size - static_cast<size_t>(offset));
+      if (*count != 0) std::memcpy(bytes.data(), inode_->bytes.data() + offset, *count);
+      return {};
+    }
+    Status size(uint64_t* bytes) override {
+      std::lock_guard lock(files_.mutex_);
+      *bytes = inode_->bytes.size();
+      return {};
+    }
+
+   private:
+    MemoryFiles& files_;
+    const std::shared_ptr<Inode> inode_;
+  };
+  class HeldLock final : public File {
+   public:
+    HeldLock(MemoryFiles& files, const std::string& path) : File(path), files_(files) {}
+    ~HeldLock() override {
+      std::lock_guard lock(files_.mutex_);
+      files_.locked_.erase(path());
+    }
+    Status write_at(uint64_t, std::span<const std::byte>) override { return file_error("write", path(), EBADF); }
+    Status sync() override { return {}; }
+    Status read_at(uint64_t, std::span<std::byte>, size_t* count) override { *count = 0; return {}; }
+    Status size(uint64_t* bytes) override { *bytes = 0; return {}; }
+
+   private:
+    MemoryFiles& files_;
+  };
+
+  Status record(Call call) {
+    if (refuse_)
+      if (Status status = refuse_(call); !status.ok()) return status;
+    calls_.push_back(std::move(call));
+    return {};
+  }
+
+  mutable std::mutex mutex_;  // guards all of it
+  std::map<std::string, std::shared_ptr<Inode>> files_;
+  std::set<std::string> locked_;
+  std::vector<Call> calls_;
+  std::function<Status(const Call&)> refuse_;
+};
+
+}  // namespace elider::log

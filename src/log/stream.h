@@ -1,0 +1,48 @@
+// Stream: the writing end of one logger's files: frames into segments, each segment up to a size.
+//
+// A frame is one write and one sync, and the next is begun when that sync has succeeded; so a whole frame
+// behind a broken one means damage, and never a crash. After an error it must not be used again.
+// Thread safety: one thread at a time.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "log/file.h"
+#include "log/format.h"
+
+namespace elider::log {
+
+class Stream {
+ public:
+  Stream(FileSystem& files, std::string folder, const DatabaseId& database, uint32_t generation, uint32_t stream, uint64_t segment_bytes)
+      : files_(files), folder_(std::move(folder)), database_(database), segment_bytes_(segment_bytes), name_{generation, stream, 0} {}
+
+  // Makes the first segment; its name is on the disk only once the folder is synced.
+  Status create(uint64_t closed) {
+    closed_ = closed;
+    return begin_segment(0);
+  }
+
+  // `frame` has kFrameHeaderBytes of room before its payload. Ok: it is on the disk.
+  Status append(FrameHeader header, std::span<std::byte> frame);
+
+  uint64_t bytes_written() const { return bytes_written_; }
+
+ private:
+  Status begin_segment(uint32_t segment);
+
+  FileSystem& files_;
+  const std::string folder_;
+  const DatabaseId database_;
+  const uint64_t segment_bytes_;
+  SegmentName name_;
+  std::unique_ptr<File> file_;
+  uint64_t seed_ = 0;
+  uint64_t offset_ = 0;  // where the next frame goes
+  uint64_t next_frame_ = 0;
+  uint64_t closed_ = 0;  // as the last frame says
+  uint64_t bytes_written_ = 0;
+};
+
+}  // namespace elider::log

@@ -1,0 +1,325 @@
+// A database with a data folder: what was committed is there when it is opened again, whatever kind of write
+// it was; what a crash leaves is a prefix of the commits, with everything that was acknowledged in it.
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
+#include <map>
+#include <random>
+#include <thread>
+
+#include "tests/support/database_test.h"
+
+namespace elider::test {
+namespace {
+
+class ReopenTest : public testing::TestWithParam<Combination> {
+ protected:
+  void SetUp() override {
+    std::string text = (std::filesystem::temp_directory_path() / "elider_data_XXXXXX").string();
+    ASSERT_NE(::mkdtemp(text.data()), nullptr);
+    folder_ = text;
+    options_.sync = GetParam().sync;
+    if (options_.sync == SyncPolicy::kElided) options_.htm = GetParam().htm;
+    options_.data_folders = {folder_ / "data"};
+  }
+  void TearDown() override { std::filesystem::remove_all(folder_); }
+
+  Database open() {
+    auto database = Database::open(options_);
+    EXPECT_OK(database);
+    return std::move(database).value();
+  }
+  template <class Row>
+  std::map<Key, Row> rows(Database& database, const Table<Row>& table) {
+    std::map<Key, Row> found;
+    EXPECT_OK(database.run_read_only([&](Transaction& txn) -> Status {
+      found.clear();
+      return txn.scan(table, KeyRange{}, ScanOptions{}, [&](Key key, const View<Row>& view) {
+        found[key] = *view;
+        return true;
+      });
+    }));
+    return found;
+  }
+
+  std::filesystem::path folder_;
+  Options options_;
+};
+
+// Random writes of all kinds, in several runs, against a model.
+TEST_P(ReopenTest, EveryKindOfWriteComesBack) {
+  std::map<Key, Account> model;
+  std::mt19937_64 random(42);
+  for (int run = 0; run < 4; ++run) {
+    Database database = open();
+    auto made = database.create_table(grouped_account_schema(KeyIndex::kOrdered));
+    ASSERT_OK(made);
+    const Table<Account> table = *made;
+    ASSERT_EQ(rows(database, table), model) << "run " << run;
+    const auto balance = table.columns(&Account::balance);
+    const auto owner = table.columns(&Account::owner);
+    for (int i = 0; i < 300; ++i) {
+      auto changed = model;
+      transact(database, [&](Transaction& txn) {
+        changed = model;
+        for (int step = 0; step < 3; ++step) {
+          const Key key = random() % 40;
+          const auto value = static_cast<int64_t>(random() % 1000);
+          const auto it = changed.find(key);
+          switch (random() % 6) {
+            case 0: {
+              const Account account{key, value, static_cast<uint32_t>(value), 1};
+              ASSERT_OK(txn.put(table, key, account));
+              changed[key] = account;
+              break;
+            }
+            case 1:
+              if (it == changed.end()) break;
+              ASSERT_OK(txn.remove(table, key));
+              changed.erase(key);
+              break;
+            case 2:
+              if (it == changed.end()) break;
+              ASSERT_OK(txn.update(table, key, balance, [&](Account& account) { account.balance = value; }));
+              it->second.balance = value;
+              break;
+            case 3:
+              if (it == changed.end()) break;
+              ASSERT_OK(txn.add(table, key, &Account::balance, value));
+              it->second.balance += value;
+              break;
+            case 4:
+              if (it == changed.end()) break;
+              ASSERT_OK(txn.update(table, key, owner, [&](Account& account) { account.owner = static_cast<uint64_t>(value); }));
+              it->second.owner = static_cast<uint64_t>(value);
+              break;
+            case 5:
+              if (it == changed.end()) break;
+              ASSERT_OK(txn.add(table, key, &Account::flags, uint32_t{3}));
+              it->second.flags += 3;
+              break;
+          }
+        }
+      });
+      model = changed;
+    }
+  }
+  Database database = open();
+  EXPECT_EQ(database.recovery().rows, model.size());
+  EXPECT_TRUE(database.recovery().cuts.empty());
+  auto table = database.table<Account>("accounts");
+  ASSERT_OK(table) << "the table is there without its struct's schema";
+  EXPECT_EQ(rows(database, *table), model);
+  EXPECT_OK(database.verify());
+}
+
+TEST_P(ReopenTest, LargeRowsAndSecondaryIndexesComeBack) {
+  const auto schema = indexed_account_schema(KeyIndex::kOrdered);
+  options_.log_threads = 2;
+  options_.log_segment_bytes = 65536;
+  {
+    Database database = open();
+    auto accounts = database.create_table(schema);
+    auto documents = database.create_table(document_schema(KeyIndex::kOrdered));
+    ASSERT_OK(accounts);
+    ASSERT_OK(documents);
+    for (uint64_t i = 0; i < 60; ++i)
+      transact(database, [&](Transaction& txn) {
+        ASSERT_OK(txn.insert(*accounts, i, Account{1000 + i, 0, static_cast<uint32_t>(i % 5), 0}));
+        ASSERT_OK(txn.insert(*documents, i, document_of(i)));
+      });
+  }
+  EXPECT_CODE(Code::kSchemaMismatch, Database::open(options_));
+  options_.schemas = {schema.schema()};
+  Database database = open();
+  EXPECT_OK(database.verify());
+  auto accounts = database.table<Account>("accounts");
+  auto documents = database.table<Document>("documents");
+  ASSERT_OK(accounts);
+  ASSERT_OK(documents);
+  auto by_branch = database.index(*accounts, "by_branch");
+  ASSERT_OK(by_branch);
+  read(database, [&](Transaction& txn) {
+    int found = 0;
+    ASSERT_OK(txn.scan(*by_branch, KeyRange{3, 3}, ScanOptions{}, [&](Key, const View<Account>&) { return ++found, true; }));
+    EXPECT_EQ(found, 12);
+  });
+  for (const auto& [key, document] : rows(database, *documents)) EXPECT_EQ(document, document_of(key));
+}
+
+TEST_P(ReopenTest, AFolderThatIsOpenIsRefused) {
+  Database database = open();
+  EXPECT_CODE(Code::kInvalidArgument, Database::open(options_));
+}
+
+TEST_P(ReopenTest, AWaitMakesWhatWasCommittedDurable) {
+  options_.flush_interval_us = 10'000'000;
+  Database database = open();
+  auto table = database.create_table(account_schema(KeyIndex::kHashed));
+  ASSERT_OK(table);
+  transact(database, [&](Transaction& txn) { ASSERT_OK(txn.insert(*table, 1, Account{})); });
+  EXPECT_OK(database.wait_durable());
+  const Statistics statistics = database.statistics();
+  EXPECT_GT(statistics.durable_snapshot, 0u);
+  EXPECT_GT(statistics.log_frames, 0u);
+  EXPECT_NE(statistics.to_json().find("\"durable_snapshot\""), std::string::npos);
+}
+
+TEST_P(ReopenTest, DamageIsRefusedAndNamed) {
+  {
+    Database database = open();
+    auto table = database.create_table(account_schema(KeyIndex::kHashed));
+    ASSERT_OK(table);
+    for (Key key = 0; key < 10; ++key) {
+      transact(database, [&](Transaction& txn) { ASSERT_OK(txn.insert(*table, key, Account{})); });
+      ASSERT_OK(database.wait_durable());
+    }
+  }
+  const std::filesystem::path file = folder_ / "data" / "log-00000001-00-00000000";
+  std::fstream stream(file, std::ios::in | std::ios::out | std::ios::binary);
+  stream.seekp(200);
+  stream.put('!');
+  stream.close();
+  auto refused = Database::open(options_);
+  EXPECT_CODE(Code::kCorrupt, refused);
+  EXPECT_NE(refused.status().message().find(file.filename().string()), std::string::npos) << refused.status().message();
+}
+
+// A child moves money between accounts with group commits and tells each one through a pipe; it is killed; all
+// that it told is there, and no transfer in part.
+TEST_P(ReopenTest, KilledProcessesLoseNothingAcknowledged) {
+  constexpr Key kAccounts = 16;
+  uint64_t told = 0;
+  std::mt19937_64 random(7);
+  for (int round = 0; round < 12; ++round) {
+    int ends[2];
+    ASSERT_EQ(::pipe(ends), 0);
+    const pid_t child = ::fork();
+    ASSERT_GE(child, 0);
+    if (child == 0) {
+      ::close(ends[0]);
+      auto database = Database::open(options_);
+      if (!database.ok()) ::_exit(3);
+      auto table = database->create_table(account_schema(KeyIndex::kOrdered));
+      if (!table.ok()) ::_exit(4);
+      RunPolicy policy;
+      policy.durability = Durability::kGroup;
+      for (;;) {
+        uint64_t count = 0;
+        // Account 0 counts the transfers in its owner.
+        const Status status = database->run([&](Transaction& txn) -> Status {
+          Account from{}, to{};
+          if (auto view = txn.get(*table, 0); view.ok()) from = **view;
+          count = ++from.owner;
+          const Key other = 1 + count % (kAccounts - 1);
+          if (auto view = txn.get(*table, other); view.ok()) to = **view;
+          from.balance -= 1;
+          to.balance += 1;
+          if (Status put = txn.put(*table, 0, from); !put.ok()) return put;
+          return txn.put(*table, other, to);
+        }, policy);
+        if (!status.ok() || ::write(ends[1], &count, sizeof count) != sizeof count) ::_exit(5);
+      }
+    }
+    ::close(ends[1]);
+    const uint64_t wanted = random() % 40;
+    uint64_t count = 0;
+    for (uint64_t i = 0; i < wanted && ::read(ends[0], &count, sizeof count) == sizeof count; ++i) told = count;
+    ::kill(child, SIGKILL);
+    while (::read(ends[0], &count, sizeof count) == sizeof count) told = count;
+    ::close(ends[0]);
+    int how = 0;
+    ::waitpid(child, &how, 0);
+    ASSERT_TRUE(WIFSIGNALED(how)) << "the child ended by itself with " << WEXITSTATUS(how);
+
+    Database database = open();
+    auto table = database.create_table(account_schema(KeyIndex::kOrdered));
+    ASSERT_OK(table);
+    const auto found = rows(database, *table);
+    const uint64_t kept = found.contains(0) ? found.at(0).owner : 0;
+    ASSERT_GE(kept, told) << "round " << round;
+    EXPECT_LE(kept, told + 1) << "round " << round;
+    int64_t sum = 0;
+    for (const auto& [key, account] : found) sum += account.balance;
+    EXPECT_EQ(sum, 0) << "round " << round;
+  }
+  EXPECT_GT(told, 0u);
+}
+
+// Four threads of a child, two log files with small segments. Each transaction raises its thread's row and
+// adds to a common one, and tells; whenever the child is killed, the common row is the sum of the others, and
+// nothing that was told is missing.
+TEST_P(ReopenTest, KilledThreadsLeaveWholeTransactions) {
+  if (!GetParam().concurrent()) GTEST_SKIP() << "one thread at a time";
+  constexpr Key kThreads = 4;
+  options_.log_threads = 2;
+  options_.log_segment_bytes = 4096;
+  struct Told {
+    Key thread;
+    int64_t count;
+  };
+  int64_t told[kThreads + 1] = {};
+  for (int round = 0; round < 12; ++round) {
+    int ends[2];
+    ASSERT_EQ(::pipe(ends), 0);
+    const pid_t child = ::fork();
+    ASSERT_GE(child, 0);
+    if (child == 0) {
+      auto database = Database::open(options_);
+      if (!database.ok()) ::_exit(3);
+      auto table = database->create_table(grouped_account_schema(KeyIndex::kOrdered));
+      if (!table.ok() || !database->run([&](Transaction& txn) -> Status {
+            for (Key key = 0; key <= kThreads; ++key)
+              if (Status status = txn.insert(*table, key, Account{}); !status.ok() && status.code() != Code::kDuplicateKey) return status;
+            return {};
+          }).ok())
+        ::_exit(4);
+      std::vector<std::thread> threads;
+      for (Key thread = 1; thread <= kThreads; ++thread)
+        threads.emplace_back([&, thread] {
+          RunPolicy policy;
+          policy.durability = Durability::kGroup;
+          for (;;) {
+            Told now{thread, 0};
+            const Status status = database->run([&](Transaction& txn) -> Status {
+              if (Status added = txn.add(*table, 0, &Account::balance, 1); !added.ok()) return added;
+              return txn.update(*table, thread, table->columns(&Account::balance), [&](Account& account) { now.count = ++account.balance; });
+            }, policy);
+            if (!status.ok() || ::write(ends[1], &now, sizeof now) != sizeof now) ::_exit(5);
+          }
+        });
+      for (std::thread& thread : threads) thread.join();
+    }
+    ::close(ends[1]);
+    Told now{};
+    for (int i = 0; i < 20 + round * 10 && ::read(ends[0], &now, sizeof now) == sizeof now; ++i) told[now.thread] = now.count;
+    ::kill(child, SIGKILL);
+    while (::read(ends[0], &now, sizeof now) == sizeof now) told[now.thread] = now.count;
+    ::close(ends[0]);
+    int how = 0;
+    ::waitpid(child, &how, 0);
+    ASSERT_TRUE(WIFSIGNALED(how)) << "the child ended by itself with " << WEXITSTATUS(how);
+
+    Database database = open();
+    auto table = database.table<Account>("accounts");
+    ASSERT_OK(table);
+    const auto found = rows(database, *table);
+    int64_t sum = 0;
+    for (Key thread = 1; thread <= kThreads; ++thread) {
+      ASSERT_GE(found.at(thread).balance, told[thread]) << "round " << round;
+      sum += found.at(thread).balance;
+    }
+    EXPECT_EQ(found.at(0).balance, sum) << "round " << round;
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Policies, ReopenTest,
+                         testing::Values(Combination{.sync = SyncPolicy::kOptimistic}, Combination{.sync = SyncPolicy::kSingleThreaded},
+                                         Combination{.sync = SyncPolicy::kElided, .htm = HtmBackend::kAlwaysAborts}),
+                         combination_name);
+
+}  // namespace
+}  // namespace elider::test
