@@ -99,7 +99,7 @@ class TestStop {
 enum class Mutant : uint32_t {
   kNone,
   kSkipReadValidation,  // "skip_read_validation": commits without looking at what it read
-  kKeepLeafVersion,     // "keep_leaf_version": an insert does not raise the leaf's version
+  kKeepLeafVersion,     // "keep_leaf_version": commits do not mind a raised leaf version
   kLateSnapshotRead,    // "late_snapshot_read": a reader's snapshot is read one number late
   kIgnoreLockBit,       // "ignore_lock_bit": reads and validation do not mind a locked row
   kSkipAbsentRead,      // "skip_absent_read": reads of absent keys are not tracked

@@ -131,7 +131,13 @@ class SnapshotTransaction final : public Transaction {
     scan_leaves(table.secondary(i), index::SecondaryKey{range.first, 0}, index::SecondaryKey{range.last, kKeyMax}, options.reverse, options.limit,
                 kNoTracking, Prefetch{&set}, [&](const index::SecondaryKey& entry, index::Handle handle) {
                   detail::ImageHeader header;
-                  if (!read_row(table, TableType::as_row(handle), entry.primary, set, image, &header)) return true;
+                  Row* row = TableType::as_row(handle);
+                  const size_t recorded = operations_.size();
+                  if (!read_row(table, row, entry.primary, set, image, &header)) {
+                    // A block that has left its table says nothing of the key, which may have another.
+                    if (word::removed(row->cell(table.layout(), 0).load())) operations_.resize(recorded);
+                    return true;
+                  }
                   if (table.index_value(i, image) != entry.value) return true;  // it has that value in another snapshot
                   return visit(entry.primary, RawView(image, &header)) && ++visited != options.limit;
                 });

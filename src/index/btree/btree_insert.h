@@ -107,7 +107,7 @@ auto BTree<Sync, KeyType>::insert_at(const Place& place, const Key& key, Handle 
     if (!write.owns()) return Progress::kRestart;
     ELIDER_TEST_POINT("btree.locked_for_insert");
     leaf->insert(position, key, candidate);
-    if (!ELIDER_MUTANT(kKeepLeafVersion)) write.raise();
+    write.raise();
     result.handle = candidate;
     result.inserted = true;
     result.before = {leaf->word.address(), version};

@@ -105,18 +105,5 @@ TYPED_TEST(BTreeWitnessTest, AWitnessOfAnUnlinkedLeafNeverHoldsAgain) {
   EXPECT_TRUE(status.ok()) << status.message();
 }
 
-#if ELIDER_TEST_POINTS
-TYPED_TEST(BTreeWitnessTest, TheMutantKeepsTheVersion) {
-  using Key = typename TestFixture::Key;
-  typename TestFixture::Tree::Hint hint;
-  const auto leaves = all_leaves(this->tree);
-  set_mutant(Mutant::kKeepLeafVersion);
-  const InsertResult result = this->tree.get_or_insert(*this->inside, nth_key<Key>(1), handle_of(1), hint);
-  set_mutant(Mutant::kNone);
-  EXPECT_TRUE(result.inserted);
-  EXPECT_TRUE(leaves[0].witness.holds()) << "the mutant is there to be caught by the checkers";
-}
-#endif
-
 }  // namespace
 }  // namespace elider::index::test

@@ -146,7 +146,7 @@ auto HashTable<Sync>::try_insert(uint64_t hash, Key key, Handle candidate, Bucke
   } else {
     roomy->set(position, key, candidate);
   }
-  if (!ELIDER_MUTANT(kKeepLeafVersion)) write.raise();
+  write.raise();
   attempt.result = {
       .handle = candidate, .inserted = true, .before = before, .after = {head->word.address(), write.after()}, .split_off = {}};
   attempt.progress = Progress::kDone;

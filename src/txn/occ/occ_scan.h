@@ -73,6 +73,9 @@ Status OccTransaction<Sync>::scan_secondary(TableType& table, uint32_t i, KeyRan
   };
   auto prefetch = [&](index::Handle handle) { prefetch_row(TableType::as_row(handle), set); };
   auto row_found = [&](const index::SecondaryKey& entry, index::Handle handle) {
+    // A block that has left its table, and an entry that is about to be taken out: the key's row, if it has
+    // one, has another entry, and the leaf of that one is tracked.
+    if (word::removed(TableType::as_row(handle)->cell(table.layout(), 0).load())) [[unlikely]] return true;
     Status status = read_row(table, TableType::as_row(handle), entry.primary, set, image, &header);
     if (status.not_found()) return true;
     if (!status.ok()) [[unlikely]] { result = std::move(status); return false; }
