@@ -234,7 +234,7 @@ void Log::update_durable() {
     largest = std::max(largest, logger->written);
   }
   uint64_t durable = newest_number() <= written ? closed : written;
-  if (ELIDER_MUTANT(kLargestDurable)) durable = largest;
+  if (ELIDER_MUTANT(kLargestDurable)) durable = std::max(durable, largest);
   if (durable > durable_.load(std::memory_order_relaxed)) durable_.store(durable, std::memory_order_release);
 }
 
