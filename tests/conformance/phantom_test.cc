@@ -176,6 +176,16 @@ TEST_P(KeyPhantomTest, OwnWritesOfScannedRowsDoNotHideAForeignInsert) {
   }
 }
 
+TEST_P(KeyPhantomTest, OwnWritesAloneNeverConflict) {
+  ActiveTransaction alone = begin(db_);
+  ASSERT_OK(alone->add(accounts_, 1500, &Account::balance, 1));  // blind: who looks again cannot tell
+  for (int i = 0; i < 3; ++i) scanning({1400, 1600})(*alone);
+  for (Key key = 1501; key < 1540; ++key) ASSERT_OK(alone->insert(accounts_, key, account(key)));
+  scanning({1400, 1600})(*alone);
+  for (Key key = 1541; key < 1560; ++key) ASSERT_OK(alone->insert(accounts_, key, account(key)));
+  EXPECT_OK(alone.commit());
+}
+
 TEST_P(KeyPhantomTest, TheUnlinkingOfRemovedRowsDoesNotConflict) {
   Key key = 100;
   // A removed row is unlinked some garbage collections after the commit: one of these rounds sees it.

@@ -75,6 +75,7 @@ uint32_t OccTransaction<Sync>::track_scanned(TableType& table, const index::Witn
 template <class Sync>
 void OccTransaction<Sync>::add_node(const NodeEntry& node, bool is_new) {
   nodes_.push_back(node);  // first: a position that leads nowhere must not be left by an exception
+  node_repeated_ = node_repeated_ || !is_new;
   if (is_new) node_positions_.insert(node.witness.version, static_cast<uint32_t>(nodes_.size() - 1));
 }
 
@@ -82,14 +83,20 @@ void OccTransaction<Sync>::add_node(const NodeEntry& node, bool is_new) {
 template <class Sync>
 void OccTransaction<Sync>::track_own_insert(const index::InsertResult& result) {
   if (nodes_.empty()) return;
-  const uint32_t position = node_positions_.find(result.before.version);
-  if (position == PointerMap::kNone || !nodes_[position].is_of(result.before)) return;
-  nodes_[position].witness = result.after;
-  if (result.after.version != result.before.version) node_positions_.insert(result.after.version, position);
-  if (result.split_off.version == nullptr) return;
-  NodeEntry half = nodes_[position];
-  half.witness = result.split_off;
-  add_node(half, true);
+  const uint32_t known = node_positions_.find(result.before.version);
+  if (known == PointerMap::kNone) return;
+  // A leaf that was looked at several times has several entries, and all of them must follow.
+  const size_t end = node_repeated_ ? nodes_.size() : known + 1;
+  for (size_t i = known; i < end; ++i) {
+    if (!nodes_[i].is_of(result.before)) continue;
+    nodes_[i].witness = result.after;
+    if (result.after.version != result.before.version && node_positions_.find(result.after.version) == PointerMap::kNone)
+      node_positions_.insert(result.after.version, static_cast<uint32_t>(i));
+    if (result.split_off.version == nullptr) continue;
+    NodeEntry half = nodes_[i];
+    half.witness = result.split_off;
+    add_node(half, node_positions_.find(half.witness.version) == PointerMap::kNone);
+  }
 }
 
 template <class Sync>
@@ -117,6 +124,7 @@ void OccTransaction<Sync>::end() {
   reads_.clear();
   if (!nodes_.empty()) {
     nodes_.clear();
+    node_repeated_ = false;
     node_positions_.clear();
   }
   if (!writes_.empty()) {

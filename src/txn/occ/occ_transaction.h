@@ -227,6 +227,7 @@ class OccTransaction final : public Transaction {
   Arena arena_;
   std::vector<ReadEntry> reads_;
   std::vector<NodeEntry> nodes_;
+  bool node_repeated_ = false;              // some leaf has several entries
   PointerMap node_positions_;               // by version word; kept once there are many
   std::vector<WriteEntry> writes_;
   PointerMap write_positions_;              // by cell
