@@ -332,7 +332,8 @@ void OccTransaction<Sync>::retire_rows(bool committed, bool unneeded) {
     if (write.group != 0) continue;
     auto& table = static_cast<TableType&>(*write.table);
     if (committed && write.kind == WriteKind::kRemove) {
-      if (unneeded) unlink_row_now(worker_, table, write.row, write.key, word::next(write.locked_from, true));
+      // Entries of secondary indexes that others are putting there need the grace period.
+      if (unneeded && table.secondary_count() == 0) unlink_row_now(worker_, table, write.row, write.key, word::next(write.locked_from, true));
       else retire_row(worker_, table, write.row, write.key, word::next(write.locked_from, true));
     } else if (write.created && (!committed || write.kind == WriteKind::kNone)) {
       retire_row(worker_, table, write.row, write.key, write.expected);
