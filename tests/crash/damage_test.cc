@@ -10,6 +10,7 @@
 #include <cstdio>
 
 #include "tests/crash/image_check.h"
+#include "tests/support/status_matchers.h"
 
 namespace elider::crash {
 namespace {
@@ -26,19 +27,19 @@ class Damage : public testing::TestWithParam<uint32_t> {
  protected:
   // Two runs, one upon the other, on as many log files as the parameter says.
   void SetUp() override {
-    shape_ = {.seed = 7, .sessions = 2, .transactions = 5, .log_threads = GetParam(), .folders = GetParam(), .flush_interval_us = 200};
+    shape_ = {.seed = 7, .sessions = 2, .transactions = 14, .log_threads = GetParam(), .folders = GetParam(), .flush_interval_us = 200};
     Recorder first(shape_);
-    ASSERT_EQ(first.run().message(), "");
+    ASSERT_OK(first.run());
     const Opened between = open(whole(first));
-    ASSERT_EQ(between.status.message(), "");
+    ASSERT_OK(between.status);
     Story story = first.story();
     story.continue_from(between.state);
     shape_.seed = 8;
     second_ = std::make_unique<Recorder>(shape_, whole(first), std::move(story));
-    ASSERT_EQ(second_->run().message(), "");
+    ASSERT_OK(second_->run());
     whole_ = whole(*second_);
     const Opened opened = open(whole_);
-    ASSERT_EQ(opened.status.message(), "");
+    ASSERT_OK(opened.status);
     ASSERT_EQ(opened.cuts.size(), 0u);
     full_ = opened.state;
     ASSERT_EQ(second_->story().judge(full_, second_->files().call_count()), "");
@@ -184,7 +185,7 @@ TEST_P(Damage, AFileThatIsThereTwiceAddsNothing) {
       image[free_name] = bytes;
       const Opened opened = open(image);
       if (is_refused(opened.status)) continue;
-      EXPECT_EQ(opened.status.message(), "") << path << " as " << free_name;
+      EXPECT_OK(opened.status) << path << " as " << free_name;
       EXPECT_EQ(difference(full_, opened.state), "") << path << " as " << free_name;
     }
   }
