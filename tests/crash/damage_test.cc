@@ -9,6 +9,7 @@
 
 #include <cstdio>
 
+#include "base/sanitizer.h"
 #include "tests/crash/image_check.h"
 #include "tests/support/status_matchers.h"
 
@@ -16,6 +17,8 @@ namespace elider::crash {
 namespace {
 
 using Contents = log::MemoryFiles::Contents;
+
+constexpr size_t kStep = ELIDER_ASAN || ELIDER_TSAN ? 61 : 1;  // sanitizers look at every so manieth byte
 
 struct Opened {
   Status status;
@@ -100,7 +103,7 @@ TEST_P(Damage, EveryFlippedByteIsFoundOrCutByTheRules) {
   Random random(1);
   uint64_t refused = 0, cut = 0;
   for (const auto& [path, bytes] : whole_)
-    for (size_t at = 0; at < bytes.size(); ++at) {
+    for (size_t at = 0; at < bytes.size(); at += kStep) {
       Contents image = whole_;
       image[path][at] ^= static_cast<std::byte>(1 + random.below(255));
       const Opened opened = open(image);
@@ -111,13 +114,13 @@ TEST_P(Damage, EveryFlippedByteIsFoundOrCutByTheRules) {
   std::printf("%llu bytes: %llu refused, %llu cut\n", static_cast<unsigned long long>(refused + cut), static_cast<unsigned long long>(refused),
               static_cast<unsigned long long>(cut));
   EXPECT_GT(refused, cut);
-  EXPECT_GT(cut, 0u);
+  if (kStep == 1) EXPECT_GT(cut, 0u);
 }
 
 TEST_P(Damage, EveryTruncationIsFoundOrCutByTheRules) {
   uint64_t refused = 0, cut = 0, at_a_frame = 0;
   for (const auto& [path, bytes] : whole_)
-    for (size_t size = 0; size < bytes.size(); ++size) {
+    for (size_t size = 0; size < bytes.size(); size += kStep) {
       Contents image = whole_;
       image[path].resize(size);
       const Opened opened = open(image);
