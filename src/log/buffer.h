@@ -16,6 +16,7 @@
 #include <memory>
 
 #include "base/cache_line.h"
+#include "base/clock.h"
 #include "log/format.h"
 
 namespace elider::log {
@@ -28,17 +29,21 @@ class alignas(kCacheLinePairBytes) Buffer {
   // the logger's raise of that number and its look at the announcement (Dekker's pattern).
   void announce(uint64_t number) { committing_.store(number); }
   void withdraw() { committing_.store(0, std::memory_order_release); }  // release: what was published is seen by who sees this
-  bool announced() const { return committing_.load(std::memory_order_relaxed) != 0; }  // relaxed: the worker's own
+  bool unused() const { return memory_ == nullptr; }
 
-  // Room for `bytes`, or null: the logger has to take something first. Forgets an earlier reservation.
-  std::byte* reserve(size_t bytes, size_t capacity) {
-    if (memory_ == nullptr) {
-      memory_.reset(new std::byte[capacity]);  // not set to zero: pages come as they are used
-      capacity_ = capacity;
-    }
+  // Before the first reservation.
+  void open(size_t capacity) {
+    memory_.reset(new std::byte[capacity]);  // not set to zero: pages come as they are used
+    capacity_ = capacity;
+  }
+  // Room for `bytes`, or null: it is not open, or the logger has to take something first. Forgets an earlier
+  // reservation.
+  std::byte* reserve(size_t bytes) {
+    if (memory_ == nullptr) [[unlikely]] return nullptr;
     const bool outside = ring_bytes(bytes) > capacity_ / 2;
     const size_t needed = outside ? kHeaderBytes + kUnit : ring_bytes(bytes);
     const uint64_t tail = tail_.load(std::memory_order_acquire);  // the logger has copied what stood before it
+    if (tail == end_) oldest_ns_.store(now_ns(), std::memory_order_relaxed);  // relaxed: a statistic
     const size_t to_end = capacity_ - offset(end_);
     const size_t skipped = to_end < needed ? to_end : 0;
     if (capacity_ - (end_ - tail) < skipped + needed) return nullptr;
@@ -66,6 +71,8 @@ class alignas(kCacheLinePairBytes) Buffer {
 
   uint64_t committing() const { return committing_.load(); }
   uint64_t head() const { return head_.load(std::memory_order_acquire); }
+  // When the oldest record in it was made, or a little before; the logger may be about to take it.
+  uint64_t oldest_ns() const { return oldest_ns_.load(std::memory_order_relaxed); }  // relaxed: a statistic
   bool empty() const { return head() == tail_.load(std::memory_order_relaxed); }  // relaxed: the logger's own
 
   // Calls take(number, bytes) for each record before `head`, until it says false (that one stays).
@@ -120,6 +127,7 @@ class alignas(kCacheLinePairBytes) Buffer {
 
   std::atomic<uint64_t> committing_{0};  // no commit that is under way has a smaller number; 0: none is
   std::atomic<uint64_t> head_{0};
+  std::atomic<uint64_t> oldest_ns_{0};
   alignas(kCacheLinePairBytes) std::atomic<uint64_t> tail_{0};  // the logger's
 };
 

@@ -12,7 +12,7 @@ Status Stream::begin_segment(uint32_t segment) {
   encode(SegmentHeader{database_, name_, next_frame_, closed_}, &bytes);
   if (Status status = file_->write_and_sync(0, bytes); !status.ok()) return status;
   offset_ = bytes.size();
-  bytes_written_ += bytes.size();
+  ++syncs_;
   return {};
 }
 
@@ -21,13 +21,14 @@ Status Stream::append(FrameHeader header, std::span<std::byte> frame) {
     if (Status status = begin_segment(name_.segment + 1); !status.ok()) return status;
     // Before a frame in it counts: else a crash could take the file away.
     if (Status status = files_.sync_folder(folder_); !status.ok()) return status;
+    ++syncs_;
   }
   header.sequence = next_frame_;
   header.payload_bytes = static_cast<uint32_t>(frame.size() - kFrameHeaderBytes);
   seal(header, seed_, frame);
   if (Status status = file_->write_and_sync(offset_, frame); !status.ok()) return status;
   offset_ += frame.size();
-  bytes_written_ += frame.size();
+  ++syncs_;
   ++next_frame_;
   closed_ = header.closed;
   return {};
