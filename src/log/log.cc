@@ -1,5 +1,7 @@
 #include "log/log.h"
 
+#include <pthread.h>
+
 #include <algorithm>
 #include <chrono>
 
@@ -74,11 +76,15 @@ Status Log::reserve_slowly(uint32_t worker, size_t bytes, std::byte** place) {
     if (spin.yields() < kYieldsBeforeSleep) {
       spin.wait();
     } else {
-      crowded_.store(true);
-      wake_.notify_all();
+      ask_for_room();
       std::this_thread::sleep_for(kShortWait);
     }
   }
+}
+
+// The next group is begun at once. A logger that is about to wait may miss it, and then waits as long as ever.
+void Log::ask_for_room() {
+  if (!crowded_.load(std::memory_order_relaxed) && !crowded_.exchange(true)) wake_.notify_all();  // relaxed: a hint
 }
 
 // Loggers do at once what somebody waits for.
@@ -123,6 +129,7 @@ bool Log::for_each_buffer(uint32_t index, F&& f) const {
 // -- loggers -------------------------------------------------------------------------------------------------
 
 void Log::run(uint32_t index) {
+  ::pthread_setname_np(::pthread_self(), "elider-log");  // for those who look at the process's threads
   Logger& logger = *loggers_[index];
   const auto interval = std::chrono::microseconds(options_.flush_interval_us);
   for (uint32_t idle = 0;;) {

@@ -86,7 +86,9 @@ class Log {
   // kInvalidArgument: so many bytes are more than a frame can hold.
   Status reserve(uint32_t worker, size_t bytes, std::byte** place) {
     if (!failed() && bytes <= kRecordBytesMax) [[likely]] {
-      *place = buffers_[worker].reserve(bytes);
+      Buffer& buffer = buffers_[worker];
+      *place = buffer.reserve(bytes);
+      if (buffer.half_full()) [[unlikely]] ask_for_room();
       if (*place != nullptr) [[likely]] return {};
     }
     return reserve_slowly(worker, bytes, place);
@@ -139,6 +141,7 @@ class Log {
   bool pending(uint32_t index) const;
   uint64_t newest_number() const;
   Status reserve_slowly(uint32_t worker, size_t bytes, std::byte** place);
+  void ask_for_room();
   void demand(uint64_t number);
   template <class F>
   bool for_each_buffer(uint32_t index, F&& f) const;
@@ -149,7 +152,7 @@ class Log {
   std::vector<std::unique_ptr<Logger>> loggers_;
 
   Durable durable_;
-  std::atomic<bool> crowded_{false};  // a worker waits for room
+  std::atomic<bool> crowded_{false};  // a worker's buffer is half full, or more
   std::atomic<uint64_t> room_waits_{0};
 
   // The workers that have ever appended; each puts itself there before its first commit. seq_cst: as announcements.
