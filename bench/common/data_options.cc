@@ -1,5 +1,6 @@
 #include "bench/common/data_options.h"
 
+#include <bit>
 #include <filesystem>
 #include <system_error>
 
@@ -7,6 +8,7 @@
 #include <fmt/format.h>
 
 #include "bench/common/commands.h"
+#include "bench/common/options.h"
 
 namespace elider::bench {
 
@@ -14,6 +16,7 @@ void DataOptions::apply(Options& options) const {
   options.data_folders = folders;
   options.durability = durability;
   options.flush_interval_us = flush_interval_us;
+  options.log_buffer_bytes = log_buffer_bytes;
   options.log_io = log_io;
   if (!folders.empty()) options.log_threads = static_cast<uint32_t>(folders.size());
 }
@@ -39,6 +42,17 @@ void add_data_options(CLI::App& command, DataOptions& options) {
   command.add_option("--flush-interval", options.flush_interval_us, "With --data: microseconds between two groups where nobody waits")
       ->check(CLI::Range(1u, 10'000'000u))
       ->capture_default_str();
+  command
+      .add_option_function<std::string>(
+          "--log-buffer",
+          [&options](const std::string& text) {
+            uint64_t bytes = 0;
+            if (!parse_bytes(text, &bytes) || !std::has_single_bit(bytes) || bytes < 4096 || bytes > uint64_t{1} << 30)
+              refuse_option("--log-buffer", fmt::format("'{}' is no power of two from 4K to 1G", text));
+            options.log_buffer_bytes = bytes;
+          },
+          fmt::format("With --data: a thread may be ahead of the log by so much, a power of two [{}M]", options.log_buffer_bytes >> 20))
+      ->type_name("BYTES");
   command
       .add_option_function<std::string>(
           "--log-io",

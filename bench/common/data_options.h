@@ -21,6 +21,7 @@ struct DataOptions {
   Durability durability = Durability::kAsync;  // --durability
   bool resume = false;                        // --resume: on what the folders hold
   uint32_t flush_interval_us = Options().flush_interval_us;  // --flush-interval
+  uint64_t log_buffer_bytes = Options().log_buffer_bytes;    // --log-buffer
   LogIo log_io = LogIo::kAutomatic;           // --log-io
 
   bool logs() const { return !folders.empty() && durability != Durability::kNone; }

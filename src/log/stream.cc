@@ -4,6 +4,10 @@
 
 namespace elider::log {
 
+namespace {
+constexpr uint64_t kForgetBytes = 1u << 20;
+}
+
 Status Stream::begin_segment(uint32_t segment) {
   name_.segment = segment;
   seed_ = seed_of(database_, name_);
@@ -12,6 +16,7 @@ Status Stream::begin_segment(uint32_t segment) {
   encode(SegmentHeader{database_, name_, next_frame_, closed_}, &bytes);
   if (Status status = file_->write_and_sync(0, bytes); !status.ok()) return status;
   offset_ = bytes.size();
+  forgotten_ = 0;
   ++syncs_;
   return {};
 }
@@ -31,6 +36,11 @@ Status Stream::append(FrameHeader header, std::span<std::byte> frame) {
   ++syncs_;
   ++next_frame_;
   closed_ = header.closed;
+  // The memory of what was written is used again at once for what comes, while it is still in the processor's caches.
+  if (offset_ - forgotten_ >= kForgetBytes) {
+    file_->forget(forgotten_, offset_ - forgotten_);
+    forgotten_ = offset_;
+  }
   return {};
 }
 
