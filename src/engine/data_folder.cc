@@ -18,9 +18,14 @@ Status DataFolder::open(Engine& engine, txn::Store& store) {
   const Options& options = store.options;
   if (options.data_folders.empty()) return {};
   const uint64_t begin_ns = now_ns();
-  if (Status status = log::Directory::open(log::system_files(), options.data_folders, true, &directory_); !status.ok()) return status;
-  if (Status status = recover(engine, store); !status.ok()) return status;
-  if (Status status = start_log(store); !status.ok()) return status;
+  const bool writes = options.durability != Durability::kNone;
+  Status status = log::Directory::open(log::system_files(), options.data_folders, writes, &directory_);
+  if (!writes && status.not_found()) return {};  // nothing is there, and nothing is made
+  if (!status.ok()) return status;
+  if (status = recover(engine, store); !status.ok()) return status;
+  if (writes) status = start_log(store);
+  else store.snapshots.start_at(directory_->first_number());
+  if (!status.ok()) return status;
   recovery_.duration_us = (now_ns() - begin_ns) / 1000;
   return {};
 }

@@ -4,6 +4,7 @@
 // Thread safety: as Database's.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <shared_mutex>
 #include <span>
@@ -21,7 +22,7 @@ class Session {
  public:
   virtual ~Session() = default;
   // For ActiveTransaction. Ends the transaction and gives the session back.
-  virtual Status commit_active() = 0;
+  virtual Status commit_active(uint64_t* commit_number) = 0;
   virtual void rollback_active() = 0;
 };
 
@@ -41,7 +42,10 @@ class Engine {
 
   // Recovers what the data folders hold and starts the log; ok without any. Once, before all else.
   virtual Status open_data() = 0;
-  virtual Status wait_durable() = 0;
+  // As Database's; kEverything: all that was committed before the call.
+  static constexpr uint64_t kEverything = ~uint64_t{0};
+  virtual Status wait_durable(uint64_t commit_number) = 0;
+  virtual void when_durable(uint64_t commit_number, std::function<void(const Status&)> told) = 0;
   virtual const Recovery& recovery() const = 0;
 
   virtual uint32_t procedure_id(std::string_view name) = 0;

@@ -21,12 +21,6 @@ Status corrupt(const log::Record& record, const std::string& words) {
   return Status(Code::kCorrupt, "the log's record of number " + std::to_string(record.number) + ": " + words);
 }
 
-size_t bytes_of(const storage::ColumnSet& set, uint32_t group) {
-  size_t bytes = 0;
-  for (uint32_t s = set.begin[group]; s < set.begin[group + 1]; ++s) bytes += set.spans[s].size;
-  return bytes;
-}
-
 uint32_t part_of(uint32_t table, Key key) {
   return static_cast<uint32_t>((key + table) * 0x9e3779b97f4a7c15 >> 32) % Replay::kThreads;
 }
@@ -84,8 +78,8 @@ Status Replay::check(const txn::LogEntry& entry) const {
   const storage::Layout& layout = tables_[entry.table].base()->layout();
   if (entry.group >= layout.group_count()) return wrong("is of a commit group that table '" + tables_[entry.table].schema().name + "' has not");
   size_t bytes = 0;
-  if (entry.kind == txn::EntryKind::kWhole) bytes = bytes_of(layout.all(), entry.group);
-  if (entry.kind == txn::EntryKind::kColumns) bytes = bytes_of(layout.of_columns(entry.columns), entry.group);
+  if (entry.kind == txn::EntryKind::kWhole) bytes = layout.all().bytes[entry.group];
+  if (entry.kind == txn::EntryKind::kColumns) bytes = layout.of_columns(entry.columns).bytes[entry.group];
   if (entry.kind == txn::EntryKind::kAdd) {
     bytes = sizeof(uint64_t);
     const auto& columns = tables_[entry.table].schema().columns;

@@ -36,6 +36,8 @@
 
 namespace elider::txn {
 
+class EntryWriter;
+
 template <class Sync>
 class OccTransaction final : public Transaction {
  public:
@@ -197,7 +199,7 @@ class OccTransaction final : public Transaction {
   Status commit_in_region();
   // -- occ_log.h ------------------------------------------------------------------------------------------
   Status log_reserve();
-  std::byte* log_write(std::byte* to, const WriteEntry& write);
+  void log_write(EntryWriter& to, const WriteEntry& write);
   void log_publish(uint64_t n);
   Status refuse_commit(const Status& status);
 
