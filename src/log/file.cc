@@ -139,11 +139,9 @@ class SystemFiles final : public FileSystem {
   }
 };
 
-}  // namespace
-
-namespace {
 std::atomic<FileSystem*> substitute{nullptr};
-}
+
+}  // namespace
 
 FileSystem& system_files() {
   static SystemFiles* const instance = new SystemFiles;  // never destroyed: a database may outlive statics
