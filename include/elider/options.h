@@ -40,11 +40,11 @@ enum class LogFailure : uint8_t {
   kReadOnly,  // commits with writes are refused, reads go on
   kStop,      // every transaction is refused
 };
-// How the log is written. A build or a kernel without io_uring has kSystemCalls alone, and so have folders of tests.
+// How the log is written. What is written, and what an error means, is the same.
 enum class LogIo : uint8_t {
-  kAutomatic,    // as the environment's ELIDER_LOG_IO says ("io_uring" or "system-calls"), else kSystemCalls
-  kSystemCalls,  // pwrite and fdatasync
-  kIoUring,      // both in one submission; where there is none, opening is refused (kUnsupported)
+  kAutomatic,    // as the environment's ELIDER_LOG_IO says ("io_uring", "system-calls"); else kIoUring where there is one
+  kSystemCalls,  // pwrite and fdatasync, which tools from outside can see and make fail
+  kIoUring,      // both in one submission. kUnsupported: the build was without liburing, or the kernel allows none
 };
 
 std::string_view name_of(SyncPolicy sync);  // "automatic", "optimistic", "latched", "single-threaded", "elided"
@@ -100,9 +100,10 @@ struct Options {
   uint32_t log_threads = 1;
   // A file of the log, bytes at the most. Range 4096 to 2^32.
   uint64_t log_segment_bytes = 64u << 20;
-  // A thread may be ahead of the log by as much; then its commits wait. Bytes, a power of two, 4096 to 2^30. It
-  // costs as much memory a thread.
-  uint64_t log_buffer_bytes = 1u << 20;
+  // A thread may be ahead of the log by as much; then its commits wait. Bytes, a power of two, default 4 MiB, range 4096
+  // to 2^30. It costs as much memory a thread that writes; lowering it makes commits wait when the disk is slow for a
+  // while (Statistics::log_room_waits).
+  uint64_t log_buffer_bytes = 4u << 20;
   LogIo log_io = LogIo::kAutomatic;
   LogFailure log_failure = LogFailure::kReadOnly;
   // The schemas of tables that have secondary indexes: their key functions are in no file. Opening a folder

@@ -1,11 +1,13 @@
 #include "engine/data_folder.h"
 
+#include <cstdlib>
 #include <cstring>
 #include <vector>
 
 #include "base/clock.h"
 #include "engine/engine.h"
 #include "engine/replay.h"
+#include "log/uring_files.h"
 #include "txn/log_entry.h"
 
 namespace elider::detail {
@@ -30,6 +32,19 @@ Status DataFolder::open(Engine& engine, txn::Store& store) {
   return {};
 }
 
+// What a test has put in the place of the system's files comes before all else.
+Status DataFolder::choose_files(LogIo io) {
+  files_ = &log::system_files();
+  if (log::files_are_substituted()) return {};
+  const char* const asked = std::getenv("ELIDER_LOG_IO");
+  if (io == LogIo::kAutomatic && asked != nullptr && !parse(asked, &io))
+    return Status::invalid_argument("the environment's ELIDER_LOG_IO is '" + std::string(asked) + "', which is none of automatic, system-calls, io_uring");
+  if (io == LogIo::kSystemCalls) return {};
+  const Status status = log::uring_files(&files_);
+  if (status.ok()) log_io_ = LogIo::kIoUring;
+  return io == LogIo::kAutomatic ? Status() : status;
+}
+
 Status DataFolder::recover(Engine& engine, const txn::Store& store) {
   Replay replay(engine, store.options.schemas);
   log::RecoveryFacts facts;
@@ -51,6 +66,7 @@ Status DataFolder::start_log(txn::Store& store) {
   if (Status status = directory_->begin_generation(options.log_threads, &generation); !status.ok()) return status;
   store.snapshots.start_at(directory_->first_number());
   numbers_ = std::make_unique<Numbers>(store.snapshots);
+  if (Status status = choose_files(options.log_io); !status.ok()) return status;
   log::LogOptions chosen;
   chosen.folders = options.data_folders;
   chosen.streams = options.log_threads;
@@ -58,7 +74,7 @@ Status DataFolder::start_log(txn::Store& store) {
   chosen.flush_interval_us = options.flush_interval_us;
   chosen.segment_bytes = options.log_segment_bytes;
   chosen.buffer_bytes = options.log_buffer_bytes;
-  if (Status status = log::Log::start(log::system_files(), chosen, directory_->manifest().database, generation, *numbers_, &log_); !status.ok())
+  if (Status status = log::Log::start(*files_, chosen, directory_->manifest().database, generation, *numbers_, &log_); !status.ok())
     return status;
   store_ = &store;
   store.log = log_.get();

@@ -26,6 +26,7 @@ class DataFolder {
   // Before the table can be used: what is written to it has the same number or a later one.
   Status log_table(uint32_t id, const Schema& schema);
   const Recovery& recovery() const { return recovery_; }
+  LogIo log_io() const { return log_io_; }  // kSystemCalls or kIoUring
 
   DataFolder(const DataFolder&) = delete;
   DataFolder& operator=(const DataFolder&) = delete;
@@ -42,10 +43,13 @@ class DataFolder {
     storage::Snapshots& snapshots_;
   };
 
+  Status choose_files(LogIo io);
   Status recover(Engine& engine, const txn::Store& store);
   Status start_log(txn::Store& store);
 
   txn::Store* store_ = nullptr;
+  log::FileSystem* files_ = nullptr;  // that the log is written to
+  LogIo log_io_ = LogIo::kSystemCalls;
   Recovery recovery_;
   std::unique_ptr<log::Directory> directory_;
   std::unique_ptr<Numbers> numbers_;

@@ -57,7 +57,7 @@ Statistics EngineOf<Sync>::statistics() const {
     s.durable_lag_us = facts.lag_ns / 1000;
     s.durable_lag_sum_us = facts.lag_sum_ns / 1000;
     s.durable_lag_max_us = facts.lag_max_ns / 1000;
-    s.log_io = "system-calls";
+    s.log_io = name_of(data_.log_io());
     if (!facts.failure.ok()) s.log_failure = facts.failure.message();
   }
   s.epoch = store_.workers.epoch();

@@ -1,5 +1,5 @@
-// File, FileSystem: every access of the log to the disk. One implementation makes system calls
-// (system_files()); tests have others that record what happened and refuse calls.
+// File, FileSystem: every access of the log to the disk. One implementation makes system calls (system_files()), one
+// writes by io_uring (uring_files.h); tests have others that record what happened and refuse calls.
 //
 // Not a cache: what is written is with the system when a call returns, and on the disk when sync() does.
 // A name is on the disk once its folder is synced. A failed call is never repeated here (but for EINTR and
@@ -88,6 +88,7 @@ class SubstituteFiles {
   SubstituteFiles(const SubstituteFiles&) = delete;
   SubstituteFiles& operator=(const SubstituteFiles&) = delete;
 };
+bool files_are_substituted();
 
 // kIoError: "cannot <what> '<path>': <the system's words for the errno>".
 Status file_error(const char* what, const std::string& path, int error);

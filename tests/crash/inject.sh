@@ -6,6 +6,7 @@ set -uo pipefail
 folder="$(cd "$(dirname "$0")" && pwd)"
 victim="${ELIDER_BUILD_DIR:?}/crash_victim"
 every=${ELIDER_INJECT_EVERY:-4}
+export ELIDER_LOG_IO=system-calls  # neither tool sees what goes through io_uring
 failures=0 skipped=0
 for tool in strace fiu; do
   python3 "$folder/inject.py" "$victim" "$tool" "$tool" --every "$every"
