@@ -74,8 +74,8 @@ struct Options {
   bool huge_pages = true;
 
   // Memory to take and touch when the database opens, in bytes; 0: none. Range up to memory_limit_bytes
-  // where there is a limit, else 2^40. A first touch of 2 MiB costs the system 0.1 to 10 ms, which a
-  // transaction would otherwise wait for. kMemoryLimit if the system has not so much.
+  // where there is a limit, else 2^40. A first touch costs the system time, which a transaction
+  // would otherwise wait for. kMemoryLimit if the system has not so much.
   uint64_t prefault_bytes = 0;
 
   // A commit group of at least this many bytes is kept as a block that a commit swaps by pointer
