@@ -33,6 +33,9 @@ class SystemFile : public File {
     return {};
   }
 
+  // What a sync came to: zero or an errno. A file that somebody has removed is synced, but nobody will find it.
+  Status synced(int error) const;
+
  private:
   const int descriptor_;
 };

@@ -114,7 +114,9 @@ TEST_P(Damage, EveryFlippedByteIsFoundOrCutByTheRules) {
   std::printf("%llu bytes: %llu refused, %llu cut\n", static_cast<unsigned long long>(refused + cut), static_cast<unsigned long long>(refused),
               static_cast<unsigned long long>(cut));
   EXPECT_GT(refused, cut);
-  if (kStep == 1) EXPECT_GT(cut, 0u);
+  if (kStep == 1) {
+    EXPECT_GT(cut, 0u);
+  }
 }
 
 TEST_P(Damage, EveryTruncationIsFoundOrCutByTheRules) {
