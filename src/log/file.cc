@@ -72,6 +72,10 @@ Status SystemFile::size(uint64_t* bytes) {
   return {};
 }
 
+void SystemFile::make_room(uint64_t offset, uint64_t bytes) {
+  static_cast<void>(::fallocate(descriptor_, 0, static_cast<off_t>(offset), static_cast<off_t>(bytes)));  // a hint
+}
+
 void SystemFile::forget(uint64_t offset, uint64_t bytes) {
   static_cast<void>(::posix_fadvise(descriptor_, static_cast<off_t>(offset), static_cast<off_t>(bytes), POSIX_FADV_DONTNEED));  // a hint
 }

@@ -17,6 +17,7 @@ class SystemFile : public File {
   Status sync() override;
   Status read_at(uint64_t offset, std::span<std::byte> bytes, size_t* count) override;
   Status size(uint64_t* bytes) override;
+  void make_room(uint64_t offset, uint64_t bytes) override;
   void forget(uint64_t offset, uint64_t bytes) override;
 
  protected:
