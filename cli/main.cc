@@ -47,6 +47,7 @@ int run(int argc, char** argv) {
   elider::bench::add_ycsb(bench);
   elider::bench::add_compare(bench);
   elider::bench::add_elision(bench);
+  elider::bench::add_durability(bench);
   elider::bench::add_history(bench);
   elider::bench::add_check_history(app);
   elider::bench::add_hardware(app);

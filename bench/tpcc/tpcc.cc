@@ -21,11 +21,6 @@ namespace {
 
 using TerminalOutcome = Outcome<Terminal>;
 
-int fail(const std::string& what) {
-  fmt::print(stderr, "tpcc: {}\n", what);
-  return kExitFailed;
-}
-
 // What loading and the run may need at a speed that no machine we know exceeds, and half of what is
 // there at the most: the system's clearing of pages is then no part of what is measured.
 uint64_t memory_to_prefault(const CommonOptions& common, const Sizes& sizes) {
@@ -125,7 +120,8 @@ bool check_run(Database& db, const Tables& tables, const Workload& workload, con
 Status fill(const CommonOptions& common, Database& db, const Tables& tables, Workload* workload, RunTotals* earlier, Report* report) {
   if (!common.data.resume) {
     report->load = load(common, db, tables, *workload);
-    return report->load.status;
+    if (report->load.status.ok()) return {};
+    return Status(report->load.status.code(), "loading failed: " + report->load.status.message());
   }
   auto found = find_earlier(db, tables, common.threads);
   if (!found.ok()) return found.status();
@@ -153,25 +149,26 @@ const char* const kTpccDeviations =
     "After the run the consistency conditions 3.3.2.1 to 12 are checked; a violation is a failing exit status.\n"
     "This is no audited result, and not comparable to published TPC-C results.";
 
-int run_tpcc(const CommonOptions& asked, const TpccOptions& options) {
+Result<TpccOutcome> measure_tpcc(const CommonOptions& asked, const TpccOptions& options) {
   CommonOptions common = asked;
   common.prefault_bytes = memory_to_prefault(asked, options.sizes);
   if (!common.quiet)
     fmt::print(stderr, "taking {:.1f} GB of memory before the run (--prefault)\n", static_cast<double>(*common.prefault_bytes) * 1e-9);
   auto opened = Session::open(common, indexed_schemas(options.index));
-  if (!opened.ok()) return fail(opened.status().message());
+  if (!opened.ok()) return opened.status();
   Session session = std::move(*opened);
   auto tables = create_tables(session.db(), options.index);
-  if (!tables.ok()) return fail(tables.status().message());
+  if (!tables.ok()) return tables.status();
   Workload workload{.sizes = options.sizes,
                     .mix = options.mix,
                     .constants = NonUniformConstants::draw(common.seed),
                     .seed = common.seed,
                     .threads = common.threads};
-  Report report;
+  TpccOutcome made;
+  Report& report = made.report;
   report.benchmark = "tpcc";
   RunTotals earlier;
-  if (Status status = fill(common, session.db(), *tables, &workload, &earlier, &report); !status.ok()) return fail(status.message());
+  if (Status status = fill(common, session.db(), *tables, &workload, &earlier, &report); !status.ok()) return status;
   report.configuration = configuration_json(options, workload);
 
   TerminalOutcome outcome = run_terminals(common, options, session.db(), *tables, workload);
@@ -180,9 +177,17 @@ int run_tpcc(const CommonOptions& asked, const TpccOptions& options) {
   const bool completed = outcome.result.failure.empty();
   if (!completed) fmt::print(stderr, "tpcc: the run ended early: {}\n", outcome.result.failure);
   report.result = std::move(outcome.result);
-  if (Status status = publish(common, report); !status.ok()) return fail(status.message());
-  if (Status status = session.close(); !status.ok()) return fail(status.message());
-  return consistent && completed ? 0 : kExitFailed;
+  if (Status status = session.close(); !status.ok()) return status;
+  made.ok = consistent && completed;
+  return made;
+}
+
+int run_tpcc(const CommonOptions& common, const TpccOptions& options) {
+  auto outcome = measure_tpcc(common, options);
+  Status status = outcome.status();
+  if (status.ok()) status = publish(common, outcome->report);
+  if (!status.ok()) fmt::print(stderr, "tpcc: {}\n", status.message());
+  return status.ok() && outcome->ok ? 0 : kExitFailed;
 }
 
 }  // namespace elider::bench::tpcc

@@ -7,6 +7,7 @@
 #include <cstdint>
 
 #include "bench/common/options.h"
+#include "bench/common/report.h"
 #include "bench/tpcc/input.h"
 #include "bench/tpcc/schema.h"
 #include "bench/tpcc/terminal.h"
@@ -22,6 +23,13 @@ struct TpccOptions {
 
 // Where the program is not the specification's, a paragraph for --help.
 extern const char* const kTpccDeviations;
+
+struct TpccOutcome {
+  Report report;
+  bool ok = false;  // it ran to the end, and every condition holds; else standard error says why
+};
+// All but the report. An error: it could not be run, or not be checked.
+Result<TpccOutcome> measure_tpcc(const CommonOptions& common, const TpccOptions& options);
 
 // The process's exit code: 0, or kExitFailed where something went wrong or a condition does not
 // hold, which standard error then says.

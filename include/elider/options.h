@@ -42,7 +42,7 @@ enum class LogFailure : uint8_t {
 };
 // How the log is written. What is written, and what an error means, is the same.
 enum class LogIo : uint8_t {
-  kAutomatic,    // as the environment's ELIDER_LOG_IO says ("io_uring", "system-calls"); else kIoUring where there is one
+  kAutomatic,    // as the environment's ELIDER_LOG_IO says ("io_uring", "system-calls"); else kSystemCalls
   kSystemCalls,  // pwrite and fdatasync, which tools from outside can see and make fail
   kIoUring,      // both in one submission. kUnsupported: the build was without liburing, or the kernel allows none
 };

@@ -39,10 +39,10 @@ Status DataFolder::choose_files(LogIo io) {
   const char* const asked = std::getenv("ELIDER_LOG_IO");
   if (io == LogIo::kAutomatic && asked != nullptr && !parse(asked, &io))
     return Status::invalid_argument("the environment's ELIDER_LOG_IO is '" + std::string(asked) + "', which is none of automatic, system-calls, io_uring");
-  if (io == LogIo::kSystemCalls) return {};
+  if (io != LogIo::kIoUring) return {};
   const Status status = log::uring_files(&files_);
   if (status.ok()) log_io_ = LogIo::kIoUring;
-  return io == LogIo::kAutomatic ? Status() : status;
+  return status;
 }
 
 Status DataFolder::recover(Engine& engine, const txn::Store& store) {

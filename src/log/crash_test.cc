@@ -191,6 +191,10 @@ TEST(LogCrash, ATailOfZerosGarbageOrAnOlderSegmentIsCut) {
     MemoryFiles files(image);
     const Recovered recovered = recover(files);
     EXPECT_EQ(judge(recovered, run.written, run.written.rbegin()->first), "") << "kind " << kind;
+    if (kind == 0) {
+      EXPECT_TRUE(recovered.facts.cuts.empty()) << "zeros are room that was not used";
+      continue;
+    }
     ASSERT_EQ(recovered.facts.cuts.size(), 1u) << "kind " << kind;
     EXPECT_EQ(recovered.facts.cuts[0].file, last);
     EXPECT_EQ(recovered.facts.cuts[0].offset, whole.at(last).size());

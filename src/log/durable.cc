@@ -5,11 +5,20 @@
 
 namespace elider::log {
 
+// Each waits for itself, so that who has to wait for a later group is not woken by this one.
 Status Durable::wait(uint64_t number) {
-  std::unique_lock lock(mutex_);
-  const auto is_durable = [&] { return number_.load(std::memory_order_relaxed) >= number; };  // relaxed: stored under mutex_
-  changed_.wait(lock, [&] { return is_durable() || !failure_.ok(); });
-  return is_durable() ? Status() : failure_;
+  // The thread's: whoever tells it may still have its address when the wait has ended.
+  thread_local std::atomic<uint32_t> told{0};
+  told.store(0, std::memory_order_relaxed);  // relaxed: nobody else knows of it yet
+  Status result;
+  std::atomic<uint32_t>& mine = told;
+  when(number, [&result, &mine](const Status& status) {
+    result = status;
+    mine.store(1, std::memory_order_release);
+    mine.notify_one();
+  });
+  mine.wait(0, std::memory_order_acquire);
+  return result;
 }
 
 void Durable::when(uint64_t number, Told told) {
@@ -44,7 +53,6 @@ void Durable::raise(uint64_t number) {
     number_.store(number, std::memory_order_release);
     take_due(number, &due);
   }
-  changed_.notify_all();
   for (const Waiter& waiter : due) waiter.told(Status());
 }
 
@@ -57,7 +65,6 @@ void Durable::fail(const Status& status) {
     failed_.store(true, std::memory_order_release);
     take_due(~uint64_t{0}, &due);
   }
-  changed_.notify_all();
   for (const Waiter& waiter : due) waiter.told(status);
 }
 

@@ -7,7 +7,6 @@
 #pragma once
 
 #include <atomic>
-#include <condition_variable>
 #include <cstdint>
 #include <functional>
 #include <mutex>
@@ -50,7 +49,6 @@ class Durable {
   std::atomic<bool> failed_{false};
 
   mutable std::mutex mutex_;  // guards what follows, and the raising of the two above; a leaf lock
-  std::condition_variable changed_;
   std::vector<Waiter> waiters_;  // a heap, the smallest number first
   Status failure_;
 };

@@ -40,7 +40,15 @@ Status SystemFile::write_at(uint64_t offset, std::span<const std::byte> bytes) {
   return {};
 }
 
-Status SystemFile::sync() { return ::fdatasync(descriptor_) == 0 ? Status() : file_error("sync", path(), errno); }
+Status SystemFile::sync() { return synced(::fdatasync(descriptor_) == 0 ? 0 : errno); }
+
+Status SystemFile::synced(int error) const {
+  struct stat facts;
+  if (error == 0 && ::fstat(descriptor_, &facts) != 0) error = errno;
+  if (error != 0) return file_error("sync", path(), error);
+  if (facts.st_nlink == 0) return Status(Code::kIoError, "'" + path() + "' was removed by somebody: what is written to it is lost");
+  return {};
+}
 
 Status SystemFile::read_at(uint64_t offset, std::span<std::byte> bytes, size_t* count) {
   *count = 0;
@@ -62,6 +70,10 @@ Status SystemFile::size(uint64_t* bytes) {
   if (::fstat(descriptor_, &facts) != 0) return file_error("look at", path(), errno);
   *bytes = static_cast<uint64_t>(facts.st_size);
   return {};
+}
+
+void SystemFile::make_room(uint64_t offset, uint64_t bytes) {
+  static_cast<void>(::fallocate(descriptor_, 0, static_cast<off_t>(offset), static_cast<off_t>(bytes)));  // a hint
 }
 
 void SystemFile::forget(uint64_t offset, uint64_t bytes) {

@@ -40,6 +40,12 @@ class File {
   // Fills `bytes` from the file; *count is less than asked for only at the file's end.
   virtual Status read_at(uint64_t offset, std::span<std::byte> bytes, size_t* count) = 0;
   virtual Status size(uint64_t* bytes) = 0;
+  // Makes room on the disk, so that a sync of what is written there has less to do; until then it reads as zeros. Where
+  // that cannot be done nothing is: the write will tell.
+  virtual void make_room(uint64_t offset, uint64_t bytes) {
+    static_cast<void>(offset);
+    static_cast<void>(bytes);
+  }
   // These bytes, which are synced, will hardly be read soon: the system need not keep them in memory.
   virtual void forget(uint64_t offset, uint64_t bytes) {
     static_cast<void>(offset);

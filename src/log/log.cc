@@ -13,6 +13,7 @@ namespace elider::log {
 
 namespace {
 constexpr auto kShortWait = std::chrono::microseconds(50);
+constexpr uint64_t kAwaitNs = 50'000;
 constexpr uint32_t kYieldsBeforeSleep = 16;  // of who waits for another thread that is likely to want this very core
 }  // namespace
 
@@ -87,14 +88,17 @@ void Log::ask_for_room() {
   if (!crowded_.load(std::memory_order_relaxed) && !crowded_.exchange(true)) wake_.notify_all();  // relaxed: a hint
 }
 
-// Loggers do at once what somebody waits for.
+// Loggers do at once what somebody waits for. Nothing is locked where they are awake: the number stands
+// there before the look at the sleepers, and a logger counts itself among them before it looks at the number (seq_cst).
 void Log::demand(uint64_t number) {
-  {
-    std::lock_guard lock(mutex_);
-    if (wanted_ >= number) return;
-    wanted_ = number;
+  for (uint64_t wanted = wanted_.load(); wanted < number;) {
+    if (!wanted_.compare_exchange_weak(wanted, number)) continue;
+    if (sleepers_.load() != 0) {
+      { std::lock_guard lock(mutex_); }
+      wake_.notify_all();
+    }
+    return;
   }
-  wake_.notify_all();
 }
 
 Status Log::wait_durable(uint64_t number) {
@@ -137,15 +141,27 @@ void Log::run(uint32_t index) {
     {
       std::unique_lock lock(mutex_);
       // What somebody waits for is done at once; without progress a worker is in the midst of a commit.
-      const auto due = [&] { return stopping_ || failed() || wanted_ > logger.closed || crowded_.exchange(false); };
-      if (!due()) wake_.wait_for(lock, interval, due);
-      else if (idle > kYieldsBeforeSleep) wake_.wait_for(lock, kShortWait);
+      const auto due = [&] { return stopping_ || failed() || wanted_.load() > logger.closed || crowded_.exchange(false); };
+      if (idle > kYieldsBeforeSleep && due()) {
+        wake_.wait_for(lock, kShortWait);
+      } else {
+        sleepers_.fetch_add(1);
+        if (!due()) wake_.wait_for(lock, interval, due);
+        sleepers_.fetch_sub(1);
+      }
       if (stopping_ || failed()) return;
-      demanded = wanted_ > logger.closed;
+      demanded = wanted_.load() > logger.closed;
     }
     if (round(index, demanded)) idle = 0;
     else if (++idle <= kYieldsBeforeSleep && demanded) std::this_thread::yield();
+    if (demanded && idle == 0) await_demand(logger);
   }
+}
+
+// Where somebody has waited somebody will soon wait again, and to be woken takes longer than this.
+void Log::await_demand(const Logger& logger) {
+  const uint64_t begin_ns = now_ns();
+  while (wanted_.load() <= logger.closed && now_ns() - begin_ns < kAwaitNs) std::this_thread::yield();  // closed: this thread's own
 }
 
 // Writes what there is. False: nothing came of it.

@@ -141,6 +141,7 @@ class Log {
   bool pending(uint32_t index) const;
   uint64_t newest_number() const;
   Status reserve_slowly(uint32_t worker, size_t bytes, std::byte** place);
+  void await_demand(const Logger& logger);
   void ask_for_room();
   void demand(uint64_t number);
   template <class F>
@@ -159,9 +160,11 @@ class Log {
   const std::unique_ptr<std::atomic<uint32_t>[]> used_;
   std::atomic<uint32_t> used_count_{0};
 
+  std::atomic<uint64_t> wanted_{0};    // the largest number somebody has waited for
+  std::atomic<uint32_t> sleepers_{0};  // loggers that wait, or are about to
+
   mutable std::mutex mutex_;           // guards what follows, the loggers' marked fields, additions to used_; before Durable's
   std::condition_variable wake_;       // loggers wait here
-  uint64_t wanted_ = 0;                // the largest number somebody has waited for
   bool stopping_ = false;
   LogFacts facts_;                     // what is counted there
 };

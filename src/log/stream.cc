@@ -6,6 +6,10 @@ namespace elider::log {
 
 namespace {
 constexpr uint64_t kForgetBytes = 1u << 20;
+// Small frames, which somebody waits for, go where room was made for many of them: a sync that need not enlarge the file
+// takes two thirds of the time. Large ones gain nothing.
+constexpr uint64_t kRoomBytes = 256u << 10;
+constexpr size_t kSmallFrameBytes = 16u << 10;
 }
 
 Status Stream::begin_segment(uint32_t segment) {
@@ -16,7 +20,7 @@ Status Stream::begin_segment(uint32_t segment) {
   encode(SegmentHeader{database_, name_, next_frame_, closed_}, &bytes);
   if (Status status = file_->write_and_sync(0, bytes); !status.ok()) return status;
   offset_ = bytes.size();
-  forgotten_ = 0;
+  forgotten_ = room_ = 0;
   ++syncs_;
   return {};
 }
@@ -27,6 +31,10 @@ Status Stream::append(FrameHeader header, std::span<std::byte> frame) {
     // Before a frame in it counts: else a crash could take the file away.
     if (Status status = files_.sync_folder(folder_); !status.ok()) return status;
     ++syncs_;
+  }
+  if (frame.size() <= kSmallFrameBytes && offset_ + frame.size() > room_ && offset_ + kRoomBytes <= segment_bytes_) {
+    room_ = offset_ + kRoomBytes;
+    file_->make_room(offset_, kRoomBytes);
   }
   header.sequence = next_frame_;
   header.payload_bytes = static_cast<uint32_t>(frame.size() - kFrameHeaderBytes);

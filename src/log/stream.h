@@ -42,6 +42,7 @@ class Stream {
   std::unique_ptr<File> file_;
   uint64_t seed_ = 0;
   uint64_t offset_ = 0;  // where the next frame goes
+  uint64_t room_ = 0;       // was made up to here
   uint64_t forgotten_ = 0;  // the system was told up to here
   uint64_t next_frame_ = 0;
   uint64_t closed_ = 0;  // as the last frame says

@@ -17,6 +17,7 @@ class SystemFile : public File {
   Status sync() override;
   Status read_at(uint64_t offset, std::span<std::byte> bytes, size_t* count) override;
   Status size(uint64_t* bytes) override;
+  void make_room(uint64_t offset, uint64_t bytes) override;
   void forget(uint64_t offset, uint64_t bytes) override;
 
  protected:
@@ -32,6 +33,9 @@ class SystemFile : public File {
     *bytes = bytes->subspan(static_cast<size_t>(result));
     return {};
   }
+
+  // What a sync came to: zero or an errno. A file that somebody has removed is synced, but nobody will find it.
+  Status synced(int error) const;
 
  private:
   const int descriptor_;

@@ -36,7 +36,7 @@ class UringFile final : public SystemFile {
       if (const int failed = submit(offset, bytes, results); failed != 0) return file_error("write", path(), -failed);
       if (Status status = wrote(results[0], &offset, &bytes); !status.ok()) return status;
       // Else the sync was not begun.
-      if (bytes.empty()) return results[1] == 0 ? Status() : file_error("sync", path(), -results[1]);
+      if (bytes.empty()) return synced(-results[1]);
     }
   }
 
