@@ -52,6 +52,7 @@ Statistics EngineOf<Sync>::statistics() const {
     s.log_bytes = facts.bytes;
     s.log_frames = facts.frames;
   }
+  s.checkpoints = data_.checkpoint_facts();
   s.epoch = store_.workers.epoch();
   s.workers = pool_->in_use();
   if (const uint64_t oldest = store_.workers.oldest_entered_ns(); oldest != 0) {

@@ -117,6 +117,16 @@ std::string Statistics::to_json() const {
   add_number(out, "durable_snapshot", durable_snapshot);
   add_number(out, "log_bytes", log_bytes);
   add_number(out, "log_frames", log_frames);
+  out += ",\"checkpoints\":{";
+  add_number(out, "taken", checkpoints.taken);
+  add_number(out, "failed", checkpoints.failed);
+  add_number(out, "snapshot", checkpoints.snapshot);
+  add_number(out, "time_s", checkpoints.time_s);
+  add_number(out, "rows", checkpoints.rows);
+  add_number(out, "bytes", checkpoints.bytes);
+  add_number(out, "duration_us", checkpoints.duration_us);
+  add_number(out, "running", checkpoints.running ? 1 : 0);
+  out += ",\"failure\":" + quoted(checkpoints.failure) + "}";
   add_number(out, "epoch", epoch);
   add_number(out, "workers", workers);
   add_number(out, "longest_active_us", longest_active_us);

@@ -42,7 +42,7 @@ Status Directory::open(FileSystem& files, const std::vector<std::string>& folder
     if (std::find(names.begin(), names.end(), std::string(kManifestName)) == names.end())
       return Status(Code::kNotFound, "the folder '" + folders.front() + "' holds no database");
   }
-  if (Status status = files.lock(folders.front() + "/LOCK", &directory->lock_); !status.ok()) return status;
+  if (Status status = files.lock(folders.front() + "/" + kLockName, &directory->lock_); !status.ok()) return status;
   if (Status status = directory->load(create); !status.ok()) return status;
   *opened = std::move(directory);
   return {};
@@ -333,6 +333,16 @@ Status Directory::publish(const Checkpoint& checkpoint, uint32_t kept, bool* pub
   *published = true;
   ELIDER_TEST_POINT("checkpoint.published");
   return remove_unlisted();
+}
+
+Status Directory::make_empty(FileSystem& files, const std::string& folder, std::unique_ptr<File>* lock) {
+  if (Status status = files.make_folder(folder); !status.ok()) return status;
+  if (Status status = files.sync_folder(parent_of(folder)); !status.ok()) return status;
+  std::vector<std::string> names;
+  if (Status status = files.list(folder, &names); !status.ok()) return status;
+  for (const std::string& name : names)
+    if (name != kLockName) return Status::invalid_argument("the folder '" + folder + "' is not empty: there is '" + name + "'");
+  return files.lock(folder + "/" + kLockName, lock);
 }
 
 Status Directory::publish_alone(FileSystem& files, const std::string& folder, const DatabaseId& database, const Checkpoint& checkpoint) {

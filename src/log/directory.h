@@ -77,7 +77,9 @@ class Directory {
   // The checkpoint's files are whole and synced: from now on it counts. Afterwards checkpoints go but for the newest
   // `kept`, and so does the log that only they needed. *published: it counts, though what should go may not have gone.
   Status publish(const Checkpoint& checkpoint, uint32_t kept, bool* published);
-  // Makes a new folder that holds just this checkpoint, whose files are in it, a database of its own.
+  // Makes a folder, or takes an empty one, and holds its lock. kInvalidArgument: it is not empty, or held.
+  static Status make_empty(FileSystem& files, const std::string& folder, std::unique_ptr<File>* lock);
+  // Makes such a folder a database that holds just this checkpoint, whose files are in it.
   static Status publish_alone(FileSystem& files, const std::string& folder, const DatabaseId& database, const Checkpoint& checkpoint);
   static DatabaseId new_database_id();
 

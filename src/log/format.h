@@ -104,6 +104,7 @@ struct Manifest {
   std::vector<Generation> generations;
 };
 inline constexpr char kManifestName[] = "MANIFEST";
+inline constexpr char kLockName[] = "LOCK";
 std::vector<std::byte> encode(const Manifest& manifest);
 Status decode(Bytes bytes, Manifest* manifest);
 
