@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cerrno>
 #include <cstdio>
 #include <system_error>
@@ -140,9 +141,17 @@ class SystemFiles final : public FileSystem {
 
 }  // namespace
 
+namespace {
+std::atomic<FileSystem*> substitute{nullptr};
+}
+
 FileSystem& system_files() {
   static SystemFiles* const instance = new SystemFiles;  // never destroyed: a database may outlive statics
-  return *instance;
+  FileSystem* const other = substitute.load(std::memory_order_acquire);
+  return other != nullptr ? *other : *instance;
 }
+
+SubstituteFiles::SubstituteFiles(FileSystem& files) { substitute.store(&files, std::memory_order_release); }
+SubstituteFiles::~SubstituteFiles() { substitute.store(nullptr, std::memory_order_release); }
 
 }  // namespace elider::log

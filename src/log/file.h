@@ -72,8 +72,17 @@ class FileSystem {
   Status read_all(const std::string& path, std::vector<std::byte>* bytes);
 };
 
-// Plain system calls; lives as long as the process.
+// Plain system calls, unless a test has put something in their place; lives as long as the process.
 FileSystem& system_files();
+
+// For tests: while it lives, what is opened uses `files` instead of the system's. One at a time.
+class SubstituteFiles {
+ public:
+  explicit SubstituteFiles(FileSystem& files);
+  ~SubstituteFiles();
+  SubstituteFiles(const SubstituteFiles&) = delete;
+  SubstituteFiles& operator=(const SubstituteFiles&) = delete;
+};
 
 // kIoError: "cannot <what> '<path>': <the system's words for the errno>".
 Status file_error(const char* what, const std::string& path, int error);

@@ -3,6 +3,8 @@
 #include <cerrno>
 #include <thread>
 
+#include "base/random.h"
+#include "log/crash_disk.h"
 #include "log/log_test_support.h"
 
 namespace elider::log {
@@ -46,8 +48,9 @@ TEST(Log, AWaitEndsOnceTheRecordIsOnTheDisk) {
   uint64_t number = 0;
   ASSERT_TRUE(running.commit(0, "one", &number).ok());
   ASSERT_TRUE(running.log->wait_durable(number).ok());
-  Random random(1);
-  MemoryFiles crashed(MemoryFiles::image(files.calls(), files.call_count(), random, 0));
+  CrashDisk disk;
+  for (const MemoryFiles::Call& call : files.calls()) disk.apply(call);
+  MemoryFiles crashed(disk.nothing_unsure());
   EXPECT_EQ(recover(crashed).state.count(number), 1u);
 }
 
