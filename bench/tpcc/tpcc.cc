@@ -14,6 +14,7 @@
 #include "bench/common/report.h"
 #include "bench/tpcc/consistency.h"
 #include "bench/tpcc/load.h"
+#include "bench/tpcc/resume.h"
 
 namespace elider::bench::tpcc {
 namespace {
@@ -60,7 +61,7 @@ Json configuration_json(const TpccOptions& options, const Workload& workload) {
   Json mix = Json::object();
   for (uint32_t kind = 0; kind < kKinds; ++kind) mix[std::string(name_of(static_cast<Kind>(kind)))] = options.mix[kind];
   const NonUniformConstants& c = workload.constants;
-  return {{"warehouses", options.sizes.warehouses},
+  return {{"warehouses", workload.sizes.warehouses},
           {"index", options.index == IndexChoice::kMixed ? "mixed" : "btree"},
           {"mix", mix},
           {"snapshots", {{"order_status", options.snapshots.order_status}, {"stock_level", options.snapshots.stock_level}}},
@@ -120,6 +121,26 @@ bool check_run(Database& db, const Tables& tables, const Workload& workload, con
   return broken == 0;
 }
 
+// Loads the tables; or finds what an earlier run left in them, and whether it is consistent.
+Status fill(const CommonOptions& common, Database& db, const Tables& tables, Workload* workload, RunTotals* earlier, Report* report) {
+  if (!common.data.resume) {
+    report->load = load(common, db, tables, *workload);
+    return report->load.status;
+  }
+  auto found = find_earlier(db, tables, common.threads);
+  if (!found.ok()) return found.status();
+  workload->sizes = found->sizes;
+  workload->history_keys = found->totals.history_keys;
+  *earlier = found->totals;
+  auto checked = check_consistency(db, tables, *workload, *earlier);
+  if (!checked.ok()) return checked.status();
+  if (!checked->ok()) return Status(Code::kCorrupt, "what was recovered is not consistent: " + checked->complaints().front());
+  report->notes.push_back(fmt::format("resumed      {}, {} NewOrders and {} Payments of earlier runs, consistent",
+                                      describe_recovery(db.recovery()), earlier->new_orders, earlier->payments));
+  report->extra["recovery"] = recovery_json(db.recovery());
+  return {};
+}
+
 }  // namespace
 
 const char* const kTpccDeviations =
@@ -127,7 +148,7 @@ const char* const kTpccDeviations =
     "Deviations: there are no terminals, and no keying or think times: each thread runs one transaction after\n"
     "the other. Delivery runs at once instead of through a queue. 1% of the NewOrders roll back and count as\n"
     "completed, as the specification has it. d_next_o_id is read and incremented inside NewOrder. Nothing is\n"
-    "written to disk. The memory is taken from the system before the run (--prefault). Order-Status and\n"
+    "written to disk without --data. The memory is taken from the system before the run (--prefault). Order-Status and\n"
     "Stock-Level read a snapshot unless --no-snapshot says otherwise.\n"
     "After the run the consistency conditions 3.3.2.1 to 12 are checked; a violation is a failing exit status.\n"
     "This is no audited result, and not comparable to published TPC-C results.";
@@ -137,25 +158,25 @@ int run_tpcc(const CommonOptions& asked, const TpccOptions& options) {
   common.prefault_bytes = memory_to_prefault(asked, options.sizes);
   if (!common.quiet)
     fmt::print(stderr, "taking {:.1f} GB of memory before the run (--prefault)\n", static_cast<double>(*common.prefault_bytes) * 1e-9);
-  auto opened = Session::open(common);
+  auto opened = Session::open(common, indexed_schemas(options.index));
   if (!opened.ok()) return fail(opened.status().message());
   Session session = std::move(*opened);
   auto tables = create_tables(session.db(), options.index);
   if (!tables.ok()) return fail(tables.status().message());
-  const Workload workload{.sizes = options.sizes,
-                          .mix = options.mix,
-                          .constants = NonUniformConstants::draw(common.seed),
-                          .seed = common.seed,
-                          .threads = common.threads};
+  Workload workload{.sizes = options.sizes,
+                    .mix = options.mix,
+                    .constants = NonUniformConstants::draw(common.seed),
+                    .seed = common.seed,
+                    .threads = common.threads};
   Report report;
   report.benchmark = "tpcc";
+  RunTotals earlier;
+  if (Status status = fill(common, session.db(), *tables, &workload, &earlier, &report); !status.ok()) return fail(status.message());
   report.configuration = configuration_json(options, workload);
-  report.load = load(common, session.db(), *tables, workload);
-  if (!report.load.status.ok()) return fail("loading failed: " + report.load.status.message());
 
   TerminalOutcome outcome = run_terminals(common, options, session.db(), *tables, workload);
   describe_run(outcome, &report);
-  const bool consistent = check_run(session.db(), *tables, workload, totals_of(outcome), &report);
+  const bool consistent = check_run(session.db(), *tables, workload, add_totals(earlier, totals_of(outcome)), &report);
   const bool completed = outcome.result.failure.empty();
   if (!completed) fmt::print(stderr, "tpcc: the run ended early: {}\n", outcome.result.failure);
   report.result = std::move(outcome.result);

@@ -8,6 +8,7 @@
 // threads need not register, and may come and go. Tables live as long as the database.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <span>
 #include <string>
@@ -46,8 +47,9 @@ class ActiveTransaction {
   Transaction& operator*() const { return *txn_; }
   Transaction* operator->() const { return txn_; }
 
-  // kConflict: nothing of it took effect; begin again. Ends the transaction whatever it returns.
-  Status commit();
+  // kConflict: nothing of it took effect; begin again. Ends the transaction whatever it returns. `commit_number`: as
+  // RunPolicy's.
+  Status commit(uint64_t* commit_number = nullptr);
   void rollback();
 
  private:
@@ -128,10 +130,17 @@ class Database {
 
   // -- durability -------------------------------------------------------------------------------------------
 
-  // Waits until everything that was committed before the call is on the disk. Ok at once without a data folder.
+  // Waits until everything that was committed before the call is on the disk. Ok at once without a log.
   // kIoError: a file could not be written; the message names it. From then on commits with writes are refused
-  // with the same status, and reads go on. What was not acknowledged may or may not be there afterwards.
+  // with the same status, and reads go on (Options::log_failure). What was not acknowledged may or may not be there
+  // afterwards. No failed write or sync is ever tried again: to go on, open the database anew.
   Status wait_durable();
+  // The same for all commits with numbers up to RunPolicy::commit_number.
+  Status wait_durable(uint64_t commit_number);
+  // Calls told(status) once, when wait_durable(commit_number) would return it: at once in this thread, or later in one
+  // of the log's, which waits meanwhile: so it must be short, must not throw, and may call nothing of this database
+  // but statistics(). It is called before the database is closed.
+  void when_durable(uint64_t commit_number, std::function<void(const Status&)> told);
   // What was found when it was opened.
   const Recovery& recovery() const;
   // Writes all rows as of now to the data folders, beside running transactions, and waits until that counts; then the log

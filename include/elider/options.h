@@ -26,17 +26,37 @@ enum class SyncPolicy : uint8_t {
 // How transactions execute and commit.
 enum class Protocol : uint8_t { kOcc };
 
-// When a commit with writes returns, where the database has a data folder. Either way what is lost in a crash is
-// a tail of the commit order: no transaction in part, and none before one that is kept.
+// When a commit with writes returns, where the database has a data folder. Under async and group alike, what is lost
+// in a crash is a tail of the commit order: no transaction in part, and none before one that is kept.
 enum class Durability : uint8_t {
-  kDefault,  // of a RunPolicy: as Options::durability says, which is then kAsync
+  kDefault,  // of a RunPolicy alone: as Options::durability says
+  // Of a database: its folders are read when it opens and never written; what is committed is gone when it closes. Then
+  // a RunPolicy cannot have more. Of a RunPolicy: as kAsync. A single commit cannot be left out of the log, for later
+  // ones that are in it may build on what it wrote.
+  kNone,
   kAsync,    // at once: on the disk some time later, Options::flush_interval_us and a write and a sync of the disk
   kGroup,    // when it is on the disk; a read-only one, when all that it may have read is
+};
+// What a database does once its log could not be written. Acknowledging ends with either.
+enum class LogFailure : uint8_t {
+  kReadOnly,  // commits with writes are refused, reads go on
+  kStop,      // every transaction is refused
+};
+// How the log is written. A build or a kernel without io_uring has kSystemCalls alone, and so have folders of tests.
+enum class LogIo : uint8_t {
+  kAutomatic,    // as the environment's ELIDER_LOG_IO says ("io_uring" or "system-calls"), else kSystemCalls
+  kSystemCalls,  // pwrite and fdatasync
+  kIoUring,      // both in one submission; where there is none, opening is refused (kUnsupported)
 };
 
 std::string_view name_of(SyncPolicy sync);  // "automatic", "optimistic", "latched", "single-threaded", "elided"
 std::string_view name_of(Protocol protocol);
+std::string_view name_of(Durability durability);  // "default", "none", "async", "group"
+std::string_view name_of(LogIo io);               // "automatic", "system-calls", "io_uring"
+// False: nothing has this name.
 bool parse(std::string_view name, SyncPolicy* sync);
+bool parse(std::string_view name, Durability* durability);
+bool parse(std::string_view name, LogIo* io);
 
 struct Options {
   SyncPolicy sync = SyncPolicy::kAutomatic;
@@ -85,6 +105,8 @@ struct Options {
   // A thread may be ahead of the log by as much; then its commits wait. Bytes, a power of two, 4096 to 2^30. It
   // costs as much memory a thread.
   uint64_t log_buffer_bytes = 1u << 20;
+  LogIo log_io = LogIo::kAutomatic;
+  LogFailure log_failure = LogFailure::kReadOnly;
   // A checkpoint writes all rows to the folders, beside transactions; then the log before it goes, and recovery begins
   // there (docs/durability.md). While one is written no memory is reclaimed, as under any long read-only transaction.
   // It is taken by Database::checkpoint(), when so many bytes of log were written since the last one, and when so many
@@ -124,8 +146,12 @@ struct RunPolicy {
   // backoff_max_us. 0 turns waiting off.
   uint32_t backoff_min_us = 1;
   uint32_t backoff_max_us = 256;
-  // When run() returns after the commit.
+  // When run() returns after the commit. kInvalidArgument, and nothing is run: kAsync or kGroup where
+  // Options::durability is kNone.
   Durability durability = Durability::kDefault;
+  // Where run() puts the commit's number when it is ok, for Database::wait_durable() and when_durable(); null: nowhere.
+  // Of one that only read: the number that all it may have read is durable with. 0 without a log.
+  uint64_t* commit_number = nullptr;
   // What Database::procedure_id gave; statistics are counted under that name.
   uint32_t procedure_id = 0;
 };

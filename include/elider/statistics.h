@@ -67,7 +67,15 @@ struct Statistics {
   uint64_t snapshot = 0;            // the global snapshot number S
   uint64_t durable_snapshot = 0;    // commits up to this number are on the disk; 0 without a data folder
   uint64_t log_bytes = 0;           // written since the database was opened
-  uint64_t log_frames = 0;          // groups, each synced
+  uint64_t log_frames = 0;          // groups, each a write and a sync
+  uint64_t log_records = 0;         // commits (and tables made) in them
+  uint64_t log_syncs = 0;           // of files and folders
+  uint64_t log_room_waits = 0;      // commits that waited since the log was behind by Options::log_buffer_bytes
+  // From the making of a group's oldest commit until it is on the disk: of the newest group, the sum over all, the
+  // largest.
+  uint64_t durable_lag_us = 0, durable_lag_sum_us = 0, durable_lag_max_us = 0;
+  std::string log_io;               // "system-calls" or "io_uring"; empty: no log
+  std::string log_failure;          // why nothing more becomes durable; empty: it does
   Checkpoints checkpoints;
   uint64_t epoch = 0;
   // Contexts taken, of Options::workers_max: one for each living thread that has run a transaction here,

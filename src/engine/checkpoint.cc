@@ -167,7 +167,7 @@ Status Checkpoints::take() {
 }
 
 Status Checkpoints::write_and_publish(CheckpointWriter& writer) {
-  if (log_.failed()) return log_.facts().failure;  // nothing that is published would follow upon the log
+  if (log_.failed()) return log_.failure();  // nothing that is published would follow upon the log
   std::unique_ptr<txn::SnapshotRows> rows = engine_.read_snapshot();
   if (rows == nullptr) return no_snapshot();
   Status status = writer.write(std::move(rows), schema_of_);

@@ -19,18 +19,21 @@ Status DataFolder::open(Engine& engine, txn::Store& store, const OpenHow& how, b
   const Options& options = store.options;
   if (options.data_folders.empty()) return {};
   const uint64_t begin_ns = now_ns();
-  if (Status status = log::Directory::open(log::system_files(), options.data_folders, !how.for_tools, &directory_); !status.ok()) return status;
+  const bool writes = options.durability != Durability::kNone && !how.read_only;
+  Status status = log::Directory::open(log::system_files(), options.data_folders, writes && !how.for_tools, &directory_);
+  if (!writes && !how.for_tools && status.not_found()) return {};  // nothing is there, and nothing is made
+  if (!status.ok()) return status;
   {
     Replay replay(engine, *directory_, options, {how.skipped.size(), how.for_tools});
-    Status status = replay.run(&recovery_);
+    status = replay.run(&recovery_);
     *may_skip = replay.may_skip();
     if (!status.ok()) return status;
     if (how.for_tools) schemas_ = replay.schemas();
   }
   recovery_.skipped = how.skipped;
   store.snapshots.start_at(directory_->first_number());
-  if (!how.read_only)
-    if (Status status = start_log(engine, store); !status.ok()) return status;
+  if (writes) status = start_log(engine, store);
+  if (!status.ok()) return status;
   recovery_.duration_us = (now_ns() - begin_ns) / 1000;
   return {};
 }

@@ -22,10 +22,10 @@ ActiveTransaction& ActiveTransaction::operator=(ActiveTransaction&& other) noexc
 
 ActiveTransaction::~ActiveTransaction() { rollback(); }
 
-Status ActiveTransaction::commit() {
+Status ActiveTransaction::commit(uint64_t* commit_number) {
   if (session_ == nullptr) return Status(Code::kFinished, "the transaction has ended");
   txn_ = nullptr;
-  return std::exchange(session_, nullptr)->commit_active();
+  return std::exchange(session_, nullptr)->commit_active(commit_number);
 }
 
 void ActiveTransaction::rollback() {
@@ -87,6 +87,7 @@ Status check_elision(const ElisionPolicy& policy) {
 Status check_log_options(const Options& options) {
   if (options.flush_interval_us < 1 || options.flush_interval_us > 10'000'000)
     return Status::invalid_argument("Options::flush_interval_us is " + std::to_string(options.flush_interval_us) + "; its range is 1 to 10000000");
+  if (options.durability == Durability::kDefault) return Status::invalid_argument("Options::durability is 'default', which is for a RunPolicy");
   if (options.log_threads < 1 || options.log_threads > 64)
     return Status::invalid_argument("Options::log_threads is " + std::to_string(options.log_threads) + "; its range is 1 to 64");
   if (options.log_segment_bytes < 4096 || options.log_segment_bytes > uint64_t{1} << 32)
@@ -231,7 +232,11 @@ Result<ActiveTransaction> Database::begin_read_only() {
   return ActiveTransaction(session, txn);
 }
 
-Status Database::wait_durable() { return engine_->wait_durable(); }
+Status Database::wait_durable() { return engine_->wait_durable(detail::Engine::kEverything); }
+Status Database::wait_durable(uint64_t commit_number) { return engine_->wait_durable(commit_number); }
+void Database::when_durable(uint64_t commit_number, std::function<void(const Status&)> told) {
+  engine_->when_durable(commit_number, std::move(told));
+}
 const Recovery& Database::recovery() const { return engine_->recovery(); }
 Status Database::checkpoint() { return engine_->checkpoint(); }
 Status Database::backup(const std::string& folder) { return engine_->backup(folder); }

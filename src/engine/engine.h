@@ -4,6 +4,7 @@
 // Thread safety: as Database's.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <shared_mutex>
 #include <span>
@@ -23,7 +24,7 @@ class Session {
  public:
   virtual ~Session() = default;
   // For ActiveTransaction. Ends the transaction and gives the session back.
-  virtual Status commit_active() = 0;
+  virtual Status commit_active(uint64_t* commit_number) = 0;
   virtual void rollback_active() = 0;
 };
 
@@ -51,7 +52,10 @@ class Engine {
   // Recovers what the data folders hold and starts the log; ok without any. Once, before all else. *may_skip: it failed
   // for the checkpoint, and there is an older one, for another engine.
   virtual Status open_data(const OpenHow& how, bool* may_skip) = 0;
-  virtual Status wait_durable() = 0;
+  // As Database's; kEverything: all that was committed before the call.
+  static constexpr uint64_t kEverything = ~uint64_t{0};
+  virtual Status wait_durable(uint64_t commit_number) = 0;
+  virtual void when_durable(uint64_t commit_number, std::function<void(const Status&)> told) = 0;
   virtual const Recovery& recovery() const = 0;
   virtual Status checkpoint() = 0;
   virtual Status backup(const std::string& folder) = 0;

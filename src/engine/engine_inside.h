@@ -51,6 +51,14 @@ Statistics EngineOf<Sync>::statistics() const {
     s.durable_snapshot = facts.durable;
     s.log_bytes = facts.bytes;
     s.log_frames = facts.frames;
+    s.log_records = facts.records;
+    s.log_syncs = facts.syncs;
+    s.log_room_waits = facts.room_waits;
+    s.durable_lag_us = facts.lag_ns / 1000;
+    s.durable_lag_sum_us = facts.lag_sum_ns / 1000;
+    s.durable_lag_max_us = facts.lag_max_ns / 1000;
+    s.log_io = "system-calls";
+    if (!facts.failure.ok()) s.log_failure = facts.failure.message();
   }
   s.checkpoints = data_.checkpoint_facts();
   s.epoch = store_.workers.epoch();

@@ -43,7 +43,11 @@ class EngineOf final : public Engine {
   TableBase* find_table(std::string_view name) const override;
   std::vector<TableRef> tables() const override;
   Status open_data(const OpenHow& how, bool* may_skip) override { return data_.open(*this, store_, how, may_skip); }
-  Status wait_durable() override { return store_.log == nullptr ? Status() : store_.log->wait_durable(store_.snapshots.current()); }
+  Status wait_durable(uint64_t commit_number) override { return store_.log == nullptr ? Status() : store_.log->wait_durable(commit_number); }
+  void when_durable(uint64_t commit_number, std::function<void(const Status&)> told) override {
+    if (store_.log == nullptr) return told(Status());
+    store_.log->when_durable(commit_number, std::move(told));
+  }
   const Recovery& recovery() const override { return data_.recovery(); }
   Status checkpoint() override;
   Status backup(const std::string& folder) override;
@@ -109,6 +113,7 @@ template <class Sync>
 Status EngineOf<Sync>::run(FunctionRef<Status(Transaction&)> procedure, const RunPolicy& policy, bool read_only) {
   if (policy.procedure_id >= txn::kProceduresMax) [[unlikely]]
     return Status::invalid_argument("RunPolicy::procedure_id is " + std::to_string(policy.procedure_id) + ", which procedure_id() never gave");
+  if (store_.refuses(policy.durability)) [[unlikely]] return store_.refusal();
   if (!pool_->may_begin()) [[unlikely]] return refuse_other_thread();
   SessionOf<Sync>* session = session_of_thread();
   if (session == nullptr) [[unlikely]] {
@@ -124,8 +129,7 @@ Status EngineOf<Sync>::run(FunctionRef<Status(Transaction&)> procedure, const Ru
   if constexpr (!Sync::kConcurrent)
     if (data_.checkpoint_due()) [[unlikely]] static_cast<void>(data_.checkpoint());  // what failed is in the statistics
   // Outside the epoch: a wait for the disk holds back no reclamation.
-  if (store_.log != nullptr && status.ok() && store_.waits(policy.durability)) return store_.log->wait_durable(number);
-  return status;
+  return status.ok() ? store_.acknowledge(policy.durability, number, policy.commit_number) : status;
 }
 
 template <class Sync>
@@ -174,6 +178,7 @@ Status EngineOf<Sync>::attempt(Txn& txn, FunctionRef<Status(Transaction&)> proce
 
 template <class Sync>
 Status EngineOf<Sync>::begin(bool read_only, Session** lent, Transaction** txn) {
+  if (store_.refuses(Durability::kDefault)) return store_.refusal();
   if (!pool_->may_begin()) return refuse_other_thread();
   SessionOf<Sync>* session = pool_->take();
   if (session == nullptr) {

@@ -73,8 +73,15 @@ Status PartWriter::write(std::span<const std::byte> bytes) {
   facts_.bytes += bytes.size();
   unsynced_bytes_ += bytes.size();
   if (unsynced_bytes_ < kSyncEveryBytes) return {};
+  return sync();
+}
+
+// So that writing a large database takes no memory from the system's cache.
+Status PartWriter::sync() {
+  if (Status status = file_->sync(); !status.ok()) return status;
+  file_->forget(facts_.bytes - unsynced_bytes_, unsynced_bytes_);
   unsynced_bytes_ = 0;
-  return file_->sync();
+  return {};
 }
 
 Status PartWriter::append(BlockKind kind, uint32_t table, uint32_t count, std::span<std::byte> block) {
@@ -100,7 +107,7 @@ Status PartWriter::finish() {
   put(end + kBlockHeaderBytes + 16, facts_.bytes);
   if (Status status = append(BlockKind::kEnd, 0, 0, end); !status.ok()) return status;
   if (ELIDER_MUTANT(kPublishUnsynced)) return {};
-  return file_->sync();
+  return sync();
 }
 
 // -- reading ---------------------------------------------------------------------------------------------------

@@ -59,6 +59,7 @@ class PartWriter {
  private:
   PartWriter(std::unique_ptr<File> file, uint64_t seed) : file_(std::move(file)), seed_(seed) {}
   Status write(std::span<const std::byte> bytes);
+  Status sync();
 
   const std::unique_ptr<File> file_;
   const uint64_t seed_;

@@ -65,6 +65,9 @@ class SystemFile final : public File {
     }
     return {};
   }
+  void forget(uint64_t offset, uint64_t bytes) override {
+    static_cast<void>(::posix_fadvise(descriptor_, static_cast<off_t>(offset), static_cast<off_t>(bytes), POSIX_FADV_DONTNEED));  // a hint
+  }
   Status size(uint64_t* bytes) override {
     struct stat facts;
     if (::fstat(descriptor_, &facts) != 0) return file_error("look at", path(), errno);

@@ -40,6 +40,11 @@ class File {
   // Fills `bytes` from the file; *count is less than asked for only at the file's end.
   virtual Status read_at(uint64_t offset, std::span<std::byte> bytes, size_t* count) = 0;
   virtual Status size(uint64_t* bytes) = 0;
+  // These bytes, which are synced, will hardly be read soon: the system need not keep them in memory.
+  virtual void forget(uint64_t offset, uint64_t bytes) {
+    static_cast<void>(offset);
+    static_cast<void>(bytes);
+  }
 
  private:
   const std::string path_;

@@ -155,9 +155,7 @@ class RowLoaderOf : public RowLoader {
     }
     begins[count] = *at = end;
     index::Handle handles[kBatch];
-    table.find_many(keys, count, handles, nullptr);
-    for (size_t i = 0; i < count; ++i)
-      for (uint32_t line : table.layout().all().lines) __builtin_prefetch(reinterpret_cast<const std::byte*>(handles[i]) + line, 1);
+    table.find_many(keys, count, table.layout().all(), handles, nullptr);
     for (size_t i = 0; i < count; ++i)
       if (Status status = apply_row(table, keys[i], TableType::as_row(handles[i]), changes.subspan(begins[i], begins[i + 1] - begins[i])); !status.ok())
         return status;
@@ -206,10 +204,8 @@ class RowLoaderOf : public RowLoader {
       if (Status status = add(table, to, change); !status.ok()) return status;
     } else {
       const ColumnSet& set = change.kind == EntryKind::kWhole ? layout.all() : columns(table, change.columns);
-      size_t bytes = 0;
-      for (uint32_t s = set.begin[change.group]; s < set.begin[change.group + 1]; ++s) bytes += set.spans[s].size;
-      if (bytes != change.size)
-        return wrong(table, change.key, "is changed with " + std::to_string(change.size) + " bytes instead of " + std::to_string(bytes));
+      if (set.bytes[change.group] != change.size)
+        return wrong(table, change.key, "is changed with " + std::to_string(change.size) + " bytes instead of " + std::to_string(set.bytes[change.group]));
       const std::byte* from = change.bytes;
       for (uint32_t s = set.begin[change.group]; s < set.begin[change.group + 1]; ++s) {
         racy_copy_out(to + set.spans[s].payload_offset, from, set.spans[s].size);

@@ -71,9 +71,9 @@ class HashTable {
   bool remove(Worker& worker, Key key, Handle expected);
 
   // get() of keys[0 .. count), in groups whose cache misses overlap. Witnesses may be null.
-  void multi_get(const Key* keys, size_t count, Handle* handles, Witness* witnesses);
+  void multi_get(const Key* keys, size_t count, Handle* handles, Witness* witnesses, Ahead ahead = {});
 
-  // Brings the key's bucket nearer, for a get() soon.
+  // Brings the key's bucket nearer, for an operation soon.
   void prefetch(Key key) const { __builtin_prefetch(bucket_at(index_of(hash_of(key), bucket_count())), 0, 3); }
 
   // Entries; approximate while others write.
@@ -192,7 +192,7 @@ class HashTable {
 
   void copy_bucket(size_t index, std::vector<std::pair<Key, Handle>>* entries) const;
   Handle get_again(uint64_t hash, Key key, Witness& witness);
-  uint32_t get_group(const Key* keys, size_t count, Handle* handles, Witness* witnesses) const;
+  uint32_t get_group(const Key* keys, size_t count, Handle* handles, Witness* witnesses, Ahead ahead) const;
   InsertAttempt try_insert(uint64_t hash, Key key, Handle candidate, Bucket* spare);
   RemoveAttempt try_remove(uint64_t hash, Key key, Handle expected);
   void retire(Worker& worker, Bucket* bucket);
