@@ -3,6 +3,7 @@
 
 #include "elider/database.h"
 #include "elider/elision.h"
+#include "elider/files.h"
 #include "elider/function_ref.h"
 #include "elider/hardware.h"
 #include "elider/history.h"

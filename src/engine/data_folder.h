@@ -29,6 +29,7 @@ class DataFolder {
   // Before the table can be used: what is written to it has the same number or a later one.
   Status log_table(uint32_t id, const Schema& schema);
   const Recovery& recovery() const { return recovery_; }
+  const std::vector<Schema>& schemas() const { return schemas_; }  // see Engine::stored_schemas()
 
   // As Database's.
   Status checkpoint();

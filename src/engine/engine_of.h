@@ -49,6 +49,7 @@ class EngineOf final : public Engine {
     store_.log->when_durable(commit_number, std::move(told));
   }
   const Recovery& recovery() const override { return data_.recovery(); }
+  const std::vector<Schema>& stored_schemas() const override { return data_.schemas(); }
   Status checkpoint() override;
   Status backup(const std::string& folder) override;
   std::unique_ptr<txn::RowLoader> make_loader() override;

@@ -141,7 +141,8 @@ Status Directory::judge(uint32_t threads, const Progress& progress, RecoveryFact
   for (const Checkpoint& checkpoint : manifest_.checkpoints) first_number_ = std::max(first_number_, checkpoint.number + 1);
   std::vector<SegmentName> names;
   if (Status status = list_segments(&names); !status.ok()) return status;
-  std::vector<SegmentFacts> segments(names.size());
+  std::vector<SegmentFacts>& segments = segments_;
+  segments.assign(names.size(), {});
   std::vector<ReadBuffer> buffers(std::max<uint32_t>(threads, 1));
   uint64_t all_bytes = 0, done = 0;
   if (progress)
@@ -215,6 +216,12 @@ Status Directory::check_stream(const Generation& generation, uint32_t stream, ui
       return Status(Code::kCorrupt, at_end_of(streams[stream], file) + std::to_string(other.durable) + " was durable, says '" + other.durable_file +
                                         "' at byte " + std::to_string(other.durable_offset));
   return {};
+}
+
+uint64_t Directory::cut_of(uint32_t generation) const {
+  for (size_t i = 0; i < cuts_.size(); ++i)
+    if (manifest_.generations[i].generation == generation) return cuts_[i];
+  return kNumberMax;
 }
 
 Status Directory::choose_base(uint64_t to_number, size_t skipped, std::optional<Checkpoint>* base) {
@@ -346,12 +353,14 @@ Status Directory::make_empty(FileSystem& files, const std::string& folder, std::
 }
 
 Status Directory::publish_alone(FileSystem& files, const std::string& folder, const DatabaseId& database, const Checkpoint& checkpoint) {
+  return publish_copy(files, folder, {database, 1, checkpoint.number + 1, {checkpoint}, {}});
+}
+
+Status Directory::publish_copy(FileSystem& files, const std::string& folder, Manifest manifest) {
   Directory made(files, {folder});
-  made.manifest_.database = database;
-  made.manifest_.next_number = checkpoint.number + 1;
-  made.manifest_.checkpoints = {checkpoint};
+  manifest.folders = 1;
   if (Status status = files.sync_folder(folder); !status.ok()) return status;
-  return made.write_manifest(Manifest(made.manifest_));
+  return made.write_manifest(manifest);
 }
 
 // Files that the manifest does not list: left over from a crash, or no longer needed.

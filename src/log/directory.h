@@ -53,6 +53,9 @@ class Directory {
   // all), if there is one, by one thread at a time.
   using Progress = std::function<void(uint64_t done, uint64_t all)>;
   Status judge(uint32_t threads, const Progress& progress, RecoveryFacts* facts);
+  // All segments that are listed, in order, as judge() found them; and where their generation is cut.
+  const std::vector<SegmentFacts>& segments() const { return segments_; }
+  uint64_t cut_of(uint32_t generation) const;
   // What to begin with: the newest checkpoint up to `to_number` but for the `skipped` newest of these; none: with an
   // empty database. kInvalidArgument: the state after that number is not in the files; says which are. kNotFound: so
   // many cannot be skipped.
@@ -81,6 +84,8 @@ class Directory {
   static Status make_empty(FileSystem& files, const std::string& folder, std::unique_ptr<File>* lock);
   // Makes such a folder a database that holds just this checkpoint, whose files are in it.
   static Status publish_alone(FileSystem& files, const std::string& folder, const DatabaseId& database, const Checkpoint& checkpoint);
+  // Makes such a folder one that holds what this manifest lists, whose files are in it.
+  static Status publish_copy(FileSystem& files, const std::string& folder, Manifest manifest);
   static DatabaseId new_database_id();
 
   const Manifest& manifest() const { return manifest_; }
@@ -116,7 +121,8 @@ class Directory {
   uint64_t base_ = 0;
   std::vector<uint64_t> cuts_;  // by position in the manifest
   uint64_t closed_ = 0;
-  std::vector<LogPiece> judged_;  // all with records
+  std::vector<SegmentFacts> segments_;
+  std::vector<LogPiece> judged_;  // all with records that may count
   std::vector<LogPiece> pieces_;
 
   // The largest numbers of finished segments, as far as they were looked up: they do not change.

@@ -73,14 +73,25 @@ void encode(const SegmentHeader& header, std::vector<std::byte>* out) {
   out->insert(out->end(), bytes, bytes + kSegmentHeaderBytes);
 }
 
-Status decode(Bytes bytes, const DatabaseId& database, const SegmentName& expected, SegmentHeader* header) {
+namespace {
+Status check_header(Bytes bytes) {
   if (bytes.size() < kSegmentHeaderBytes) return corrupt("the segment's header is cut short");
   if (get<uint64_t>(bytes.data()) != kSegmentMagic) return corrupt("the segment's header does not begin with its magic number");
   // The checksum stands there in every version: so an unknown version is one, and no damage.
   if (get<uint64_t>(bytes.data() + 56) != checksum(bytes.first(56), 0)) return corrupt("the segment header's checksum does not fit");
-  if (Status status = check_version(get<uint32_t>(bytes.data() + 8), kFormatVersion); !status.ok()) return status;
+  return check_version(get<uint32_t>(bytes.data() + 8), kFormatVersion);
+}
+}  // namespace
+
+Status database_of(Bytes bytes, DatabaseId* database) {
+  if (Status status = check_header(bytes); !status.ok()) return status;
+  *database = {get<uint64_t>(bytes.data() + 16), get<uint64_t>(bytes.data() + 24)};
+  return {};
+}
+
+Status decode(Bytes bytes, const DatabaseId& database, const SegmentName& expected, SegmentHeader* header) {
+  if (Status status = database_of(bytes, &header->database); !status.ok()) return status;
   header->name = {get<uint32_t>(bytes.data() + 12), get<uint32_t>(bytes.data() + 32), get<uint32_t>(bytes.data() + 36)};
-  header->database = {get<uint64_t>(bytes.data() + 16), get<uint64_t>(bytes.data() + 24)};
   header->first_frame = get<uint64_t>(bytes.data() + 40);
   header->closed = get<uint64_t>(bytes.data() + 48);
   if (header->database != database) return corrupt("the segment belongs to another database");

@@ -46,6 +46,9 @@ void encode(const SegmentHeader& header, std::vector<std::byte>* out);
 // kCorrupt says what does not fit, kUnsupported names an unknown version; neither names the file.
 Status decode(Bytes bytes, const DatabaseId& database, const SegmentName& expected, SegmentHeader* header);
 
+// The database that a segment belongs to, by its header. kCorrupt, kUnsupported: as decode().
+Status database_of(Bytes bytes, DatabaseId* database);
+
 inline constexpr size_t kFrameHeaderBytes = 64;
 inline constexpr size_t kFramePayloadBytesMax = size_t{1} << 30;
 struct FrameHeader {
