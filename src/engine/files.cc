@@ -38,7 +38,8 @@ Status look_through(log::Directory& directory, const log::Checkpoint& checkpoint
     const auto part = static_cast<uint32_t>(i);
     std::unique_ptr<log::PartReader> reader;
     Status status = log::PartReader::open(directory.files(), directory.folder_of(part), directory.manifest().database, {checkpoint.number, part}, &reader);
-    log::CheckpointBlock block{log::BlockKind::kTable};
+    log::CheckpointBlock block;
+    block.kind = log::BlockKind::kTable;
     while (status.ok() && block.kind != log::BlockKind::kEnd) status = reader->next(&block);
     return status;
   });

@@ -14,6 +14,7 @@ namespace {
 
 constexpr uint32_t kThreadsMax = 16;
 constexpr uint64_t kWindowBytes = 256u << 20;  // of log that is in memory at a time
+constexpr uint64_t kLittleBytes = 1u << 20;    // of log, which more threads than one would not bring in sooner
 constexpr uint32_t kPartsAThread = 4;          // of a window's entries, so that all threads end at about the same time
 
 Status corrupt(const std::string& where, const std::string& words) { return Status(Code::kCorrupt, where + ": " + words); }
@@ -54,6 +55,7 @@ Status Replay::run(Recovery* report) {
   report->records_void = facts.records_void;
   for (const log::CutTail& cut : facts.cuts)
     report->cuts.push_back("'" + cut.file + "' from byte " + std::to_string(cut.offset) + ": " + std::to_string(cut.bytes) + " bytes");
+  if (facts.bytes < kLittleBytes && (!base.has_value() || base->parts == 1)) threads_ = 1;
   if (Status status = take_loaders(); !status.ok()) return status;
   const uint64_t load_ns = now_ns();
   if (base.has_value()) {

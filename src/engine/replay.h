@@ -66,7 +66,7 @@ class Replay {
   log::Directory& directory_;
   const Options& options_;
   const How how_;
-  const uint32_t threads_;
+  uint32_t threads_;               // one, once there is found to be little to do
   bool may_skip_ = false;
   uint64_t base_ = 0;
   std::vector<TableRef> tables_;   // by id
