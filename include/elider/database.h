@@ -19,6 +19,7 @@
 #include "elider/function_ref.h"
 #include "elider/options.h"
 #include "elider/procedure.h"
+#include "elider/recovery.h"
 #include "elider/schema.h"
 #include "elider/statistics.h"
 #include "elider/status.h"
@@ -56,18 +57,6 @@ class ActiveTransaction {
   ActiveTransaction(detail::Session* session, Transaction* txn) : session_(session), txn_(txn) {}
   detail::Session* session_ = nullptr;
   Transaction* txn_ = nullptr;
-};
-
-// What opening a data folder found and did.
-struct Recovery {
-  uint64_t snapshot = 0;      // the state is that after all commits up to this number
-  uint64_t records = 0;       // commits, and tables made
-  uint64_t records_void = 0;  // whole, but not acknowledged, and behind a gap in another file of the log
-  uint64_t rows = 0;          // written into tables
-  uint64_t log_bytes = 0;
-  uint64_t duration_us = 0;
-  // A crash's tails, which were left out: "'<file>' from byte <offset>: <count> bytes".
-  std::vector<std::string> cuts;
 };
 
 class Database {
@@ -154,6 +143,15 @@ class Database {
   void when_durable(uint64_t commit_number, std::function<void(const Status&)> told);
   // What was found when it was opened.
   const Recovery& recovery() const;
+  // Writes all rows as of now to the data folders, beside running transactions, and waits until that counts; then the log
+  // before it goes. Waits for one that is being taken, and takes another. kInvalidArgument: there is no data folder, or
+  // it is not written. kIoError, kMemoryLimit: nothing has changed, the one before still counts; the message names the
+  // file. Database::statistics has its figures.
+  Status checkpoint();
+  // Writes all rows as of now into a folder of its own, which is made if need be: a database that can be opened. Works
+  // without data folders, and after the log has failed, too. kInvalidArgument: the folder is not empty. kIoError: the
+  // message names the file; what was written is removed again.
+  Status backup(const std::string& folder);
 
   // -- stored procedures --------------------------------------------------------------------------------
 

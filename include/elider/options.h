@@ -2,11 +2,13 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "elider/elision.h"
+#include "elider/recovery.h"
 #include "elider/schema.h"
 
 namespace elider {
@@ -106,6 +108,28 @@ struct Options {
   uint64_t log_buffer_bytes = 4u << 20;
   LogIo log_io = LogIo::kAutomatic;
   LogFailure log_failure = LogFailure::kReadOnly;
+  // A checkpoint writes all rows to the folders, beside transactions; then the log before it goes, and recovery begins
+  // there (docs/durability.md). While one is written no memory is reclaimed, as under any long read-only transaction.
+  // It is taken by Database::checkpoint(), when so many bytes of log were written since the last one, and when so many
+  // seconds have passed in which anything was. 0: never for that reason. Bytes, default 4 GiB, range 0 or >= 65536;
+  // recovery reads as much log at the most. Seconds, default 0, range 0 to 10^7.
+  uint64_t checkpoint_log_bytes = uint64_t{4} << 30;
+  uint32_t checkpoint_interval_s = 0;
+  // Bytes that it writes a second, at the most; 0: no limit. Lowering it disturbs less, and takes longer.
+  uint64_t checkpoint_bytes_per_second = 0;
+  // Threads that write it. Default 1, range 1 to 64. They take processors from transactions.
+  uint32_t checkpoint_threads = 1;
+  // How many are kept, with the log behind the oldest of them. Default 1, range 1 to 16. With more than one a damaged
+  // newest one can be made up for.
+  uint32_t checkpoints_kept = 1;
+
+  // Threads that recover when the database opens; 0: one a processor, 16 at the most. Range 0 to 64.
+  uint32_t recovery_threads = 0;
+  // Recover the state after this number alone, and forget for good what came after it. kInvalidArgument: it is not in the
+  // files; says which are. Default: all.
+  uint64_t recover_to = ~uint64_t{0};
+  // Told now and then while it recovers, by one thread at a time. Must not throw.
+  std::function<void(const RecoveryProgress&)> recovery_progress = {};
   // The schemas of tables that have secondary indexes: their key functions are in no file. Opening a folder
   // with such a table that is not here is refused (kSchemaMismatch); others need not be here.
   std::vector<Schema> schemas = {};

@@ -60,6 +60,7 @@ Statistics EngineOf<Sync>::statistics() const {
     s.log_io = name_of(data_.log_io());
     if (!facts.failure.ok()) s.log_failure = facts.failure.message();
   }
+  s.checkpoints = data_.checkpoint_facts();
   s.epoch = store_.workers.epoch();
   s.workers = pool_->in_use();
   if (const uint64_t oldest = store_.workers.oldest_entered_ns(); oldest != 0) {

@@ -42,13 +42,19 @@ class EngineOf final : public Engine {
   Result<TableRef> create_table(const Schema& schema) override;
   TableBase* find_table(std::string_view name) const override;
   std::vector<TableRef> tables() const override;
-  Status open_data() override { return data_.open(*this, store_); }
+  Status open_data(const OpenHow& how, bool* may_skip) override { return data_.open(*this, store_, how, may_skip); }
   Status wait_durable(uint64_t commit_number) override { return store_.log == nullptr ? Status() : store_.log->wait_durable(commit_number); }
   void when_durable(uint64_t commit_number, std::function<void(const Status&)> told) override {
     if (store_.log == nullptr) return told(Status());
     store_.log->when_durable(commit_number, std::move(told));
   }
   const Recovery& recovery() const override { return data_.recovery(); }
+  const std::vector<Schema>& stored_schemas() const override { return data_.schemas(); }
+  Status checkpoint() override;
+  Status backup(const std::string& folder) override;
+  std::unique_ptr<txn::RowLoader> make_loader() override;
+  Status build_indexes(uint32_t threads, const std::function<void(uint64_t, uint64_t)>& progress) override;
+  std::unique_ptr<txn::SnapshotRows> read_snapshot() override;
   uint32_t procedure_id(std::string_view name) override { return store_.procedures.id(name); }
   Statistics statistics() const override;
   SyncPolicy sync() const override { return sync_; }
@@ -121,6 +127,8 @@ Status EngineOf<Sync>::run(FunctionRef<Status(Transaction&)> procedure, const Ru
   session->busy = false;
   pool_->finished();
   if (session != thread_session(store_.id)) [[unlikely]] pool_->give_back(session);
+  if constexpr (!Sync::kConcurrent)
+    if (data_.checkpoint_due()) [[unlikely]] static_cast<void>(data_.checkpoint());  // what failed is in the statistics
   // Outside the epoch: a wait for the disk holds back no reclamation.
   return status.ok() ? store_.acknowledge(policy.durability, number, policy.commit_number) : status;
 }
@@ -188,6 +196,25 @@ Status EngineOf<Sync>::begin(bool read_only, Session** lent, Transaction** txn) 
   return {};
 }
 
+// -- data folders --------------------------------------------------------------------------------------------
+
+// Under a policy for one thread it reads beside no other.
+template <class Sync>
+Status EngineOf<Sync>::checkpoint() {
+  if (!pool_->may_begin()) return refuse_other_thread();
+  Status status = data_.checkpoint();
+  pool_->finished();
+  return status;
+}
+
+template <class Sync>
+Status EngineOf<Sync>::backup(const std::string& folder) {
+  if (!pool_->may_begin()) return refuse_other_thread();
+  Status status = data_.backup(*this, store_.options, folder);
+  pool_->finished();
+  return status;
+}
+
 // -- catalog -------------------------------------------------------------------------------------------------
 
 template <class Sync>
@@ -203,6 +230,7 @@ Result<TableRef> EngineOf<Sync>::create_table(const Schema& schema) {
   if (tables_.size() >= txn::kTablesMax)
     return Status::invalid_argument("table '" + schema.name + "': there are " + std::to_string(txn::kTablesMax) + " tables already");
   if (Status status = data_.log_table(static_cast<uint32_t>(tables_.size()), schema); !status.ok()) return status;
+  ELIDER_TEST_POINT("catalog.table_logged");
   auto made = std::make_unique<TableType>(schema, static_cast<uint32_t>(tables_.size()), store_.id, store_.options.block_threshold_bytes);
   if constexpr (kElides) made->for_each_latch([&](auto& latch) { latch.set_policy(store_.options.elision); });
   // Before anybody can find the table, so that the history names it first; and without the catalog's lock,
@@ -232,3 +260,4 @@ std::vector<TableRef> EngineOf<Sync>::tables() const {
 }  // namespace elider::detail
 
 #include "engine/engine_inside.h"
+#include "engine/engine_recovery.h"

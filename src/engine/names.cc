@@ -162,6 +162,16 @@ std::string Statistics::to_json() const {
   add_number(out, "durable_lag_max_us", durable_lag_max_us);
   if (!log_io.empty()) out += ",\"log_io\":" + quoted(log_io);
   if (!log_failure.empty()) out += ",\"log_failure\":" + quoted(log_failure);
+  out += ",\"checkpoints\":{";
+  add_number(out, "taken", checkpoints.taken);
+  add_number(out, "failed", checkpoints.failed);
+  add_number(out, "snapshot", checkpoints.snapshot);
+  add_number(out, "time_s", checkpoints.time_s);
+  add_number(out, "rows", checkpoints.rows);
+  add_number(out, "bytes", checkpoints.bytes);
+  add_number(out, "duration_us", checkpoints.duration_us);
+  add_number(out, "running", checkpoints.running ? 1 : 0);
+  out += ",\"failure\":" + quoted(checkpoints.failure) + "}";
   add_number(out, "epoch", epoch);
   add_number(out, "workers", workers);
   add_number(out, "longest_active_us", longest_active_us);

@@ -56,7 +56,8 @@ struct ElisionSites {
 
 struct Store {
   Store(Memory& memory, const Options& chosen, uint64_t store_id)
-      : options(chosen), id(store_id), workers(memory, chosen.workers_max + 1, store_id), snapshots(chosen.workers_max + 1), procedures(kProceduresMax) {}
+      : options(chosen), id(store_id), workers(memory, chosen.workers_max + kOwnWorkers, store_id), snapshots(chosen.workers_max + kOwnWorkers),
+        procedures(kProceduresMax) {}
 
   // Whether no transaction may begin: it asks for more durability than the database has, or the log has failed and
   // the database is to stop then.
@@ -77,7 +78,10 @@ struct Store {
     return log->wait_durable(number);
   }
 
-  // Constant after construction. There is one worker more than sessions, for collect_garbage().
+  // There are so many workers more than sessions: for collect_garbage(), a checkpoint and a backup.
+  static constexpr uint32_t kOwnWorkers = 3;
+
+  // Constant after construction.
   const Options options;
   const uint64_t id;  // of the database; unique in the process
 
