@@ -150,8 +150,10 @@ class Recorder {
   template <class Body>
   Status execute(Database& db, Work& work, Durability durability, Body&& body) {
     const Random random = work.random;
+    uint64_t number = 0;
     RunPolicy policy;
     policy.durability = durability;
+    policy.commit_number = &number;
     work.deed.begin = clock_.fetch_add(1);
     Status status = db.run([&](Transaction& txn) -> Status {
       work.random = random;
@@ -164,12 +166,28 @@ class Recorder {
     }, policy);
     if (!status.ok()) return status;
     work.deed.number = NumberSink::last();
+    if (number != work.deed.number)
+      return Status::invalid_argument("commit number " + std::to_string(number) + " was told, but the history has " + std::to_string(work.deed.number));
     work.deed.end = clock_.fetch_add(1);
     story_.note(work.session, std::move(work.deed));
     completed_[work.session].store(work.count + 1);
     if (durability == Durability::kGroup) acknowledge(work.session, work.count + 1);
+    else status = follow(db, work, number);
     report(db);
-    return {};
+    return status;
+  }
+  // An `async` commit: some wait for its number later, some want to be told.
+  Status follow(Database& db, Work& work, uint64_t number) {
+    const uint32_t session = work.session;
+    const uint64_t count = work.count + 1, choice = work.random.below(4);
+    if (choice == 0)
+      db.when_durable(number, [this, session, count](const Status& status) {
+        if (status.ok()) acknowledge(session, count);
+      });
+    if (choice != 1) return {};
+    Status status = db.wait_durable(number);
+    if (status.ok()) acknowledge(session, count);
+    return status;
   }
 
   // -- what transactions do ------------------------------------------------------------------------------------
