@@ -9,6 +9,7 @@
 #include "elider/key.h"
 #include "elider/options.h"
 #include "elider/procedure.h"
+#include "elider/regions.h"
 #include "elider/schema.h"
 #include "elider/statistics.h"
 #include "elider/status.h"
