@@ -132,26 +132,29 @@ const char* const kTpccDeviations =
     "After the run the consistency conditions 3.3.2.1 to 12 are checked; a violation is a failing exit status.\n"
     "This is no audited result, and not comparable to published TPC-C results.";
 
-int run_tpcc(const CommonOptions& asked, const TpccOptions& options) {
+Result<TpccOutcome> measure_tpcc(const CommonOptions& asked, const TpccOptions& options) {
   CommonOptions common = asked;
   common.prefault_bytes = memory_to_prefault(asked, options.sizes);
   if (!common.quiet)
     fmt::print(stderr, "taking {:.1f} GB of memory before the run (--prefault)\n", static_cast<double>(*common.prefault_bytes) * 1e-9);
   auto opened = Session::open(common);
-  if (!opened.ok()) return fail(opened.status().message());
+  if (!opened.ok()) return opened.status();
   Session session = std::move(*opened);
   auto tables = create_tables(session.db(), options.index);
-  if (!tables.ok()) return fail(tables.status().message());
+  if (!tables.ok()) return tables.status();
   const Workload workload{.sizes = options.sizes,
                           .mix = options.mix,
                           .constants = NonUniformConstants::draw(common.seed),
                           .seed = common.seed,
                           .threads = common.threads};
-  Report report;
+  TpccOutcome measured;
+  Report& report = measured.report;
   report.benchmark = "tpcc";
   report.configuration = configuration_json(options, workload);
+  report.configuration["sync_used"] = std::string(elider::name_of(session.db().sync()));
+  report.configuration["htm_used"] = std::string(elider::name_of(session.db().htm()));
   report.load = load(common, session.db(), *tables, workload);
-  if (!report.load.status.ok()) return fail("loading failed: " + report.load.status.message());
+  if (const Status& status = report.load.status; !status.ok()) return Status(status.code(), "loading failed: " + status.message());
 
   TerminalOutcome outcome = run_terminals(common, options, session.db(), *tables, workload);
   describe_run(outcome, &report);
@@ -159,9 +162,16 @@ int run_tpcc(const CommonOptions& asked, const TpccOptions& options) {
   const bool completed = outcome.result.failure.empty();
   if (!completed) fmt::print(stderr, "tpcc: the run ended early: {}\n", outcome.result.failure);
   report.result = std::move(outcome.result);
-  if (Status status = publish(common, report); !status.ok()) return fail(status.message());
-  if (Status status = session.close(); !status.ok()) return fail(status.message());
-  return consistent && completed ? 0 : kExitFailed;
+  measured.ok = consistent && completed;
+  if (Status status = session.close(); !status.ok()) return status;
+  return measured;
+}
+
+int run_tpcc(const CommonOptions& common, const TpccOptions& options) {
+  auto measured = measure_tpcc(common, options);
+  if (!measured.ok()) return fail(measured.status().message());
+  if (Status status = publish(common, measured->report); !status.ok()) return fail(status.message());
+  return measured->ok ? 0 : kExitFailed;
 }
 
 }  // namespace elider::bench::tpcc

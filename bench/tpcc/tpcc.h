@@ -7,6 +7,7 @@
 #include <cstdint>
 
 #include "bench/common/options.h"
+#include "bench/common/report.h"
 #include "bench/tpcc/input.h"
 #include "bench/tpcc/schema.h"
 #include "bench/tpcc/terminal.h"
@@ -23,7 +24,15 @@ struct TpccOptions {
 // Where the program is not the specification's, a paragraph for --help.
 extern const char* const kTpccDeviations;
 
-// The process's exit code: 0, or kExitFailed where something went wrong or a condition does not
+// The whole benchmark. An error: it could not be run. `ok`: it ran to its end, and every condition holds; standard
+// error says what does not.
+struct TpccOutcome {
+  Report report;
+  bool ok = false;
+};
+Result<TpccOutcome> measure_tpcc(const CommonOptions& common, const TpccOptions& options);
+
+// The same, published. The process's exit code: 0, or kExitFailed where something went wrong or a condition does not
 // hold, which standard error then says.
 int run_tpcc(const CommonOptions& common, const TpccOptions& options);
 
