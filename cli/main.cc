@@ -9,6 +9,7 @@
 
 #include "bench/common/commands.h"
 #include "bench/common/environment.h"
+#include "cli/data_commands.h"
 
 #ifndef ELIDER_VERSION
 #define ELIDER_VERSION "unversioned"
@@ -18,7 +19,8 @@ namespace {
 
 constexpr const char* kAbout =
     "elider: an in-memory, serializable transactional database.\n"
-    "The database itself is a C++ library (include elider/elider.h); this program measures and checks it.";
+    "The database itself is a C++ library (include elider/elider.h); this program measures and checks it,\n"
+    "and looks after its files.";
 
 constexpr const char* kExamples =
     "  elider bench tpcc --warehouses 2 --threads 2 --seconds 10    orders of a wholesaler, checked afterwards\n"
@@ -28,6 +30,8 @@ constexpr const char* kExamples =
     "  elider check-history history.jsonl                           is a run's --history strictly serializable?\n"
     "  elider hardware                                              has this machine hardware transactions?\n"
     "  elider bench htm --json htm.json                             what its regions hold, and why they abort\n"
+    "  elider check data                                            are a database's files whole?\n"
+    "  elider backup data copy                                      a copy of them; restore, recover, checkpoint, log\n"
     "  elider plot *.json -o speed.png                              a drawing of what --json wrote\n"
     "\n"
     "Exit code: 0 it worked; 1 it ran and failed; 2 an option makes no sense, and nothing was run; 3 this machine\n"
@@ -50,10 +54,17 @@ int run(int argc, char** argv) {
   elider::bench::add_compare(bench);
   elider::bench::add_elision(bench);
   elider::bench::add_htm(bench);
+  elider::bench::add_durability(bench);
   elider::bench::add_history(bench);
   elider::bench::add_check_history(app);
   elider::bench::add_hardware(app);
   elider::bench::add_plot(app);
+  elider::cli::add_check(app);
+  elider::cli::add_backup(app);
+  elider::cli::add_restore(app);
+  elider::cli::add_checkpoint(app);
+  elider::cli::add_recover(app);
+  elider::cli::add_log(app);
   app.footer(kExamples);  // last, since subcommands take over what is there when they are made
   if (argc == 1) {
     fmt::print(stderr, "{}", app.help());

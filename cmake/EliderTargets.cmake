@@ -1,8 +1,6 @@
 # The functions by which each folder becomes a target. Sources are found by pattern, so a new file
 # needs no change here; a folder without sources is a target without code.
 
-include(GoogleTest)
-
 # elider_layer(base DEPENDS ...): the library elider_<name> of this folder's *.cc, all levels deep, and
 # the test program <name>_test of its *_test.cc. A subfolder with a CMakeLists.txt of its own is no part
 # of either. DEPENDS are the layers below that it may include.
@@ -35,13 +33,15 @@ function(elider_layer name)
   endif()
 endfunction()
 
-# elider_test(name SOURCES ... LIBRARIES ...): a GoogleTest program, each of its cases a test of ctest.
+# elider_test(name SOURCES ... LIBRARIES ...): a GoogleTest program, one test of ctest: a process for each of
+# its cases would cost more than most cases do. What became of the cases stands in googletest/<name>.xml.
 function(elider_test name)
   cmake_parse_arguments(test "" "" "SOURCES;LIBRARIES" ${ARGN})
   add_executable(${name} ${test_SOURCES})
   target_link_libraries(${name} PRIVATE ${test_LIBRARIES} elider_flags GTest::gmock GTest::gtest GTest::gtest_main)
   target_include_directories(${name} PRIVATE "${PROJECT_SOURCE_DIR}")
-  gtest_discover_tests(${name} DISCOVERY_MODE PRE_TEST DISCOVERY_TIMEOUT 120 TEST_PREFIX "${name}." PROPERTIES TIMEOUT 600)
+  add_test(NAME ${name} COMMAND ${name} --gtest_brief=1 "--gtest_output=xml:${PROJECT_BINARY_DIR}/googletest/${name}.xml")
+  set_tests_properties(${name} PROPERTIES TIMEOUT 1200)
 endfunction()
 
 # elider_program(target SOURCE ...): an executable against the public library alone.

@@ -50,7 +50,7 @@ uint64_t RunResult::aborts_total() const {
   return sum;
 }
 
-RunControl::RunControl(const CommonOptions& options, const Database* db, std::vector<std::string> types)
+RunControl::RunControl(const CommonOptions& options, Database* db, std::vector<std::string> types)
     : options_(options), db_(db), types_(std::move(types)), shows_progress_(!options.quiet && ::isatty(STDERR_FILENO) == 1) {
   for (uint32_t thread = 0; thread < options.threads; ++thread) {
     tallies_.push_back(std::make_unique<Tally>());
@@ -125,7 +125,7 @@ RunResult RunControl::run(const std::function<void(uint32_t)>& body) {
     phase_.notify_all();
     wait_until(begin_ns + static_cast<uint64_t>(options_.warmup_seconds * kNsPerSecond), begin_ns, "warm-up");
   }
-  const Statistics before = db_ != nullptr ? db_->statistics() : Statistics();
+  const Statistics before = db_ != nullptr ? statistics_when_durable() : Statistics();
   const TickScale scale;
   const uint64_t begin_ns = steady_ns();
   set_phase(Phase::kMeasuring);
@@ -160,6 +160,13 @@ std::vector<Statistics::Elision> elision_between(const Statistics& before, const
   return sites;
 }
 
+// So that the log's figures are of what was committed, not of what was by chance written. A failure of the log stands
+// in them.
+Statistics RunControl::statistics_when_durable() {
+  static_cast<void>(db_->wait_durable());
+  return db_->statistics();
+}
+
 RunResult RunControl::collect(double seconds, double ns_per_tick, const Statistics& before) {
   RunResult result;
   result.seconds = seconds;
@@ -177,10 +184,12 @@ RunResult RunControl::collect(double seconds, double ns_per_tick, const Statisti
   result.resident_huge_bytes = resident_huge_bytes();
   if (db_ == nullptr) return result;
   result.has_statistics = true;
-  result.at_end = db_->statistics();
+  result.at_end = statistics_when_durable();
+  if (result.failure.empty()) result.failure = result.at_end.log_failure;
   result.engine_commits = result.at_end.commits - before.commits;
   for (size_t cause = 0; cause < result.aborts.size(); ++cause) result.aborts[cause] = result.at_end.aborts[cause] - before.aborts[cause];
   result.elision = elision_between(before, result.at_end);
+  result.log = LogUse::between(before, result.at_end);
   return result;
 }
 

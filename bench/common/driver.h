@@ -57,6 +57,7 @@ struct RunResult {
   std::array<uint64_t, kCauseCount> aborts{};
   // Under SyncPolicy::kElided: what became of its hardware transactions, of all tables together.
   std::vector<Statistics::Elision> elision;
+  LogUse log;
   Statistics at_end;
   uint64_t resident_bytes = 0;  // of the process, at the end
   uint64_t resident_huge_bytes = 0;
@@ -86,7 +87,7 @@ class RunControl {
   };
 
   // `db` may be null: then there are no statistics of aborts.
-  RunControl(const CommonOptions& options, const Database* db, std::vector<std::string> types);
+  RunControl(const CommonOptions& options, Database* db, std::vector<std::string> types);
 
   // Runs body(thread) on every thread, from preparation to stop, and puts the result together.
   RunResult run(const std::function<void(uint32_t)>& body);
@@ -104,11 +105,12 @@ class RunControl {
   void wait_for_threads_prepared();
   void wait_until(uint64_t end_ns, uint64_t begin_ns, const char* what);
   void show_progress(const char* what, double elapsed, double total, double interval, uint64_t* done_before, uint64_t* aborts_before);
+  Statistics statistics_when_durable();
   RunResult collect(double seconds, double ns_per_tick, const Statistics& before);
 
   // Constant after construction.
   const CommonOptions& options_;
-  const Database* db_;
+  Database* db_;
   std::vector<std::string> types_;
   bool shows_progress_;
   std::vector<std::unique_ptr<Tally>> tallies_;
@@ -147,7 +149,7 @@ void work(RunControl& control, uint32_t thread, W& worker) {
 
 // make(thread) -> std::unique_ptr<W> runs on the thread that will use the worker. `db` may be null.
 template <BenchWorker W, class Make>
-Outcome<W> drive(const CommonOptions& options, const Database* db, std::vector<std::string> types, Make&& make) {
+Outcome<W> drive(const CommonOptions& options, Database* db, std::vector<std::string> types, Make&& make) {
   Outcome<W> outcome;
   outcome.workers.resize(options.threads);
   RunControl control(options, db, std::move(types));

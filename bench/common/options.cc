@@ -132,6 +132,7 @@ void add_common_options(CLI::App& command, CommonOptions& options) {
           "Memory to take from the system before loading; 0: as it is needed [tpcc: what loading and the run may need; else 0]")
       ->type_name("BYTES");
   command.add_flag_callback("--no-huge-pages", [&options] { options.huge_pages = false; }, "Memory of 4 KiB pages");
+  add_data_options(command, options.data);
   command.add_option("--json", options.json_file, "Write the results here (- for standard output)")->type_name("FILE");
   command.add_option("--history", options.history_file, "Write every transaction's reads and writes here (slow; see check-history)")
       ->type_name("FILE");
@@ -140,6 +141,7 @@ void add_common_options(CLI::App& command, CommonOptions& options) {
 
 void check_common_options(const CommonOptions& options) {
   check_sync_options(options.sync, options.htm, options.protocol, options.threads);
+  check_data_options(options.data);
   check_writable("--json", options.json_file);
   check_writable("--history", options.history_file);
 }
@@ -154,7 +156,7 @@ Session& Session::operator=(Session&& other) noexcept {
 }
 Session::~Session() = default;
 
-Result<Session> Session::open(const CommonOptions& common) {
+Result<Session> Session::open(const CommonOptions& common, std::vector<Schema> schemas) {
   Session session;
   Options options;
   options.sync = common.sync;
@@ -164,6 +166,8 @@ Result<Session> Session::open(const CommonOptions& common) {
   options.memory_limit_bytes = common.memory_limit_bytes;
   options.huge_pages = common.huge_pages;
   options.prefault_bytes = common.prefault_bytes.value_or(0);
+  options.schemas = std::move(schemas);
+  common.data.apply(options);
   if (!common.history_file.empty()) {
     auto history = HistoryFile::open(common.history_file);
     if (!history.ok()) return history.status();

@@ -8,7 +8,9 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
+#include "bench/common/data_options.h"
 #include "elider/database.h"
 #include "elider/options.h"
 
@@ -33,6 +35,7 @@ struct CommonOptions {
   uint64_t memory_limit_bytes = 0;           // --memory-limit, 0: none
   bool huge_pages = true;                    // --no-huge-pages turns it off
   std::optional<uint64_t> prefault_bytes;    // --prefault; none: the benchmark knows best
+  DataOptions data;               // --data, --durability, --resume, ...
   std::string json_file;          // --json, "-" is standard output; empty: none
   std::string history_file;       // --history; empty: none
   bool quiet = false;             // --quiet: no progress line and no table
@@ -61,7 +64,8 @@ class Session {
   Session& operator=(Session&&) noexcept;
   ~Session();
 
-  static Result<Session> open(const CommonOptions& options);
+  // `schemas`: as Options::schemas.
+  static Result<Session> open(const CommonOptions& options, std::vector<Schema> schemas = {});
 
   Database& db() { return db_; }
   // Closes the database, then the history file. The message of a failure names the file.

@@ -66,6 +66,9 @@ Json configuration_json(const CommonOptions& options, const Report& report) {
   json["memory_limit_bytes"] = options.memory_limit_bytes;
   json["prefault_bytes"] = options.prefault_bytes.value_or(0);
   json["history"] = !options.history_file.empty();
+  json["data"] = options.data.folders;
+  json["durability"] = options.data.folders.empty() ? "none" : std::string(name_of(options.data.durability));
+  json["resume"] = options.data.resume;
   add_environment(json);
   json["huge_pages"] = options.huge_pages;
   return json;
@@ -124,6 +127,33 @@ void print_elision(std::FILE* out, const RunResult& result) {
   }
 }
 
+// Of commits with writes: those that read leave nothing in the log.
+double bytes_per_record(const LogUse& log) { return log.records == 0 ? 0 : static_cast<double>(log.bytes) / static_cast<double>(log.records); }
+
+Json log_json(const RunResult& result) {
+  const LogUse& log = result.log;
+  return {{"bytes", log.bytes},
+          {"bytes_per_s", result.seconds > 0 ? static_cast<double>(log.bytes) / result.seconds : 0},
+          {"records", log.records},
+          {"bytes_per_record", bytes_per_record(log)},
+          {"bytes_per_transaction", result.committed == 0 ? 0 : static_cast<double>(log.bytes) / static_cast<double>(result.committed)},
+          {"groups", log.frames},
+          {"syncs", log.syncs},
+          {"room_waits", log.room_waits},
+          {"durable_lag_us", {{"mean", log.lag_mean_us}, {"max", log.lag_max_us}}},
+          {"io", log.io}};
+}
+
+void print_log(std::FILE* out, const CommonOptions& options, const RunResult& result) {
+  const LogUse& log = result.log;
+  if (log.io.empty()) return;
+  fmt::print(out, "  log          {} by {} ({}), {}/s; {:.0f} bytes a commit that writes, {} syncs, {} waits for room\n",
+             short_bytes(static_cast<double>(log.bytes)), log.io, name_of(options.data.durability),
+             short_bytes(result.seconds > 0 ? static_cast<double>(log.bytes) / result.seconds : 0), bytes_per_record(log), log.syncs, log.room_waits);
+  fmt::print(out, "  durable      {:.2f} ms after the oldest commit of a group, in the mean; {:.2f} ms at the most since opening\n",
+             static_cast<double>(log.lag_mean_us) / 1e3, static_cast<double>(log.lag_max_us) / 1e3);
+}
+
 void print_memory(std::FILE* out, const Report& report) {
   const Statistics::Memory& memory = report.result.at_end.memory;
   const double total = static_cast<double>(memory_in_use(memory));
@@ -176,6 +206,7 @@ Json to_json(const CommonOptions& options, const Report& report) {
                {"load", {{"rows", report.load.rows}, {"seconds", report.load.seconds}, {"rows_per_s", report.load.rows_per_s()}}},
                {"configuration", configuration_json(options, report)}};
   if (!result.elision.empty()) json["elision"] = elision_json(result);
+  if (!result.log.io.empty()) json["log"] = log_json(result);
   if (!result.failure.empty()) json["failure"] = result.failure;
   for (const auto& [key, value] : report.extra.items()) json[key] = value;
   return json;
@@ -190,6 +221,7 @@ void print_table(std::FILE* out, const CommonOptions& options, const Report& rep
   if (result.has_statistics) {
     print_aborts(out, result);
     print_elision(out, result);
+    print_log(out, options, result);
     print_memory(out, report);
   }
   if (report.load.rows != 0)
@@ -199,6 +231,18 @@ void print_table(std::FILE* out, const CommonOptions& options, const Report& rep
   fmt::print(out, "  machine      {}, {} processors, huge pages {}; commit {}, {}\n", machine.cpu, machine.cpus,
              options.huge_pages ? machine.huge_pages : "off", machine.commit, machine.build);
   if (!result.failure.empty()) fmt::print(out, "  FAILED       {}\n", result.failure);
+}
+
+std::string describe_recovery(const Recovery& recovery) {
+  const double seconds = static_cast<double>(recovery.duration_us) * 1e-6;
+  return fmt::format("{} rows of {} of log in {:.2f} s{}", recovery.rows, short_bytes(static_cast<double>(recovery.log_bytes)), seconds,
+                     recovery.cuts.empty() ? std::string() : fmt::format(", {} torn tail{}", recovery.cuts.size(), recovery.cuts.size() == 1 ? "" : "s"));
+}
+
+Json recovery_json(const Recovery& recovery) {
+  return {{"snapshot", recovery.snapshot},   {"records", recovery.records},   {"records_void", recovery.records_void},
+          {"rows", recovery.rows},           {"log_bytes", recovery.log_bytes}, {"seconds", static_cast<double>(recovery.duration_us) * 1e-6},
+          {"cuts", recovery.cuts}};
 }
 
 Status write_json(const std::string& path, const Json& json) {

@@ -43,6 +43,10 @@ void add_environment(Json& configuration);
 // Writes a document to its file ("-": standard output). The message of a failure names the file.
 Status write_json(const std::string& path, const Json& json);
 
+// What opening a data folder found, for --resume: in words, and as JSON.
+std::string describe_recovery(const Recovery& recovery);
+Json recovery_json(const Recovery& recovery);
+
 // "1.23 M", "456 K", "12.3": three digits, for people.
 std::string short_number(double value);
 std::string short_bytes(double bytes);

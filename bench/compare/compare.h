@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "bench/common/report.h"
+#include "bench/common/spread.h"
 #include "bench/compare/peer.h"
 
 namespace elider::bench {
@@ -32,12 +33,6 @@ struct CompareOutcome {
 // without is skipped.
 Result<CompareOutcome> run_compare(const CompareOptions& options);
 
-struct Spread {
-  double min = 0;
-  double median = 0;
-  double max = 0;
-};
-Spread spread_of(std::vector<double> values);
 // Of a's figures to b's, repetition by repetition.
 Spread ratio_of(const CompareSeries& a, const CompareSeries& b);
 

@@ -37,6 +37,7 @@ void check_peers(const std::vector<std::string>& peers) {
 void check(CompareOptions& options) {
   check_common_options(options.ycsb.common);
   if (!options.ycsb.common.history_file.empty()) refuse_option("--history", "is not for compare: other stores write none");
+  if (!options.ycsb.common.data.folders.empty()) refuse_option("--data", "is not for compare: no store has durability there");
   check_peers(options.peers);
   for (const std::string& mix : options.mixes) {
     options.ycsb.mix = mix;

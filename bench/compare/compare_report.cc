@@ -26,14 +26,6 @@ Json mix_json(const CompareMix& mix) {
 
 }  // namespace
 
-Spread spread_of(std::vector<double> values) {
-  if (values.empty()) return {};
-  std::sort(values.begin(), values.end());
-  const size_t middle = values.size() / 2;
-  const double median = values.size() % 2 == 1 ? values[middle] : (values[middle - 1] + values[middle]) / 2;
-  return {values.front(), median, values.back()};
-}
-
 Spread ratio_of(const CompareSeries& a, const CompareSeries& b) {
   std::vector<double> ratios;
   for (size_t i = 0; i < std::min(a.throughput.size(), b.throughput.size()); ++i)

@@ -95,6 +95,7 @@ void add_elision(CLI::App& bench) {
     CommonOptions& common = options->ycsb.common;
     check_common_options(common);
     if (common.sync != SyncPolicy::kElided) refuse_option("--sync", "the study is of elided");
+    if (!common.data.folders.empty()) refuse_option("--data", "the study is of regions, and a commit that is logged takes locks");
     if (!common.history_file.empty()) refuse_option("--history", "the study keeps none");
     resolve(options->ycsb);
     if (Status status = study(*options); !status.ok()) {

@@ -34,6 +34,8 @@ struct HistoryCommand {
 
   void check() {
     check_sync_options(options.sync, options.htm, options.protocol, options.threads);
+    if (options.data.resume) refuse_option("--resume", "is not for histories: a checker takes what it did not see written for damage");
+    check_data_options(options.data);
     if (options.seconds < 0) refuse_option("--seconds", fmt::format("{} is negative", options.seconds));
     if (options.seconds == 0 && options.transactions == 0) options.transactions = kTransactionsDefault;
     check_writable("--out", options.out);
@@ -77,6 +79,7 @@ void add_options(CLI::App& sub, HistoryCommand& command) {
   sub.add_option("--seed", options.seed, "Of the inputs; the interleaving is the system's [1]");
   sub.add_option("--index", command.index, "hash or btree [btree]")->check(CLI::IsMember({"hash", "btree"}));
   add_sync_options(sub, options.sync, options.htm, options.protocol);
+  add_data_options(sub, options.data);
   sub.add_option("--operations", options.operations, "Of a transaction, at the most [4]")->check(CLI::Range(1, 64));
   sub.add_option("--read-only-share", options.read_only_percent, "Percent of transactions on a snapshot [20]")->check(CLI::Range(0, 100));
   sub.add_option("--scan-share", options.scan_percent, "Percent of operations that scan (bank: that audit) [10; scan 40, bank 30]")

@@ -147,12 +147,14 @@ Result<HistorySummary> run_history(const HistoryOptions& options) {
   HistorySummary summary;
   std::vector<std::unique_ptr<Client>> clients;
   {
-    auto db = Database::open({.sync = options.sync,
-                              .protocol = options.protocol,
-                              .htm = options.htm,
-                              .memory_limit_bytes = options.memory_limit_bytes,
-                              .block_threshold_bytes = options.block_threshold_bytes,
-                              .history = &sink});
+    Options opening{.sync = options.sync,
+                    .protocol = options.protocol,
+                    .htm = options.htm,
+                    .memory_limit_bytes = options.memory_limit_bytes,
+                    .block_threshold_bytes = options.block_threshold_bytes,
+                    .history = &sink};
+    options.data.apply(opening);
+    auto db = Database::open(opening);
     if (!db.ok()) return db.status();
     const auto workload = make_workload(options);
     if (workload == nullptr) return Status::invalid_argument("there is no workload '" + options.workload + "'");

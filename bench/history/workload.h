@@ -12,6 +12,7 @@
 #include <string_view>
 #include <vector>
 
+#include "bench/common/data_options.h"
 #include "bench/common/random.h"
 #include "bench/history/elle_record.h"
 #include "elider/database.h"
@@ -38,6 +39,7 @@ struct HistoryOptions {
   uint32_t yield_percent = 20;     // before an operation
   uint32_t block_threshold_bytes = 2048;
   uint64_t memory_limit_bytes = 0;
+  DataOptions data;
 };
 
 // How an operation is carried out; a workload gives each number its meaning.

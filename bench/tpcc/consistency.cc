@@ -196,13 +196,6 @@ Status read_all_history(Database& db, const Tables& tables, const Workload& work
   });
 }
 
-// Rows under keys that nobody gave out can only be counted.
-uint64_t rows_of(const Database& db, const std::string& table) {
-  for (const Statistics::Table& one : db.statistics().tables)
-    if (one.name == table) return one.rows;
-  return 0;
-}
-
 void check_totals(const GlobalFacts& global, const RunTotals& totals, uint64_t history_rows, Findings& findings) {
   const auto everywhere = [] { return std::string("all warehouses"); };
   const int64_t loaded = int64_t{global.sizes.warehouses} * kDistricts * global.sizes.customers;

@@ -101,6 +101,12 @@ bool GlobalFacts::has_stock(uint64_t warehouse, uint64_t item) const {
   return warehouse >= 1 && warehouse <= sizes.warehouses && item >= 1 && item <= sizes.items;
 }
 
+uint64_t rows_of(const Database& db, const std::string& table) {
+  for (const Statistics::Table& one : db.statistics().tables)
+    if (one.name == table) return one.rows;
+  return 0;
+}
+
 Status run_tasks(uint32_t threads, uint64_t count, const std::function<Status(uint64_t)>& task) {
   std::atomic<uint64_t> next{0};
   std::mutex mutex;

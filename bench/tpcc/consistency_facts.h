@@ -71,6 +71,9 @@ struct DistrictFacts {
   uint64_t lines_ordered = 0;             // sum of line_count
 };
 
+// How many rows the table counts, those under keys that nobody gave out included.
+uint64_t rows_of(const Database& db, const std::string& table);
+
 // Calls task(i) for 0 <= i < count on as many threads; the first error ends it.
 Status run_tasks(uint32_t threads, uint64_t count, const std::function<Status(uint64_t)>& task);
 

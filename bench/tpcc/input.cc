@@ -75,6 +75,7 @@ InputStream::InputStream(const Workload& workload, uint32_t thread)
       source_(source_of_thread(thread)),
       first_home_(thread % workload.sizes.warehouses + 1),
       homes_(thread < workload.sizes.warehouses ? (workload.sizes.warehouses - first_home_) / workload.threads + 1 : 1) {
+  if (thread < workload.history_keys.size()) payments_ = workload.history_keys[thread];
   uint32_t until = 0;
   for (uint32_t kind = 0; kind < kKinds; ++kind) mix_until_[kind] = until += workload.mix[kind];
 }

@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "bench/common/random.h"
 #include "bench/tpcc/schema.h"
@@ -51,6 +52,7 @@ struct Workload {
   NonUniformConstants constants{};
   uint64_t seed = 1;
   uint32_t threads = 1;
+  std::vector<uint64_t> history_keys = {};  // by thread: keys that earlier runs' Payments used; fewer than threads: 0
 };
 
 // A customer by number, or by last name where the number is 0 (60 of 100).
@@ -108,7 +110,8 @@ class InputStream {
   void draw(uint32_t warehouse, DeliveryInput* input);
   void draw(uint32_t warehouse, StockLevelInput* input);
 
-  uint64_t payments_drawn() const { return payments_; }
+  // Earlier runs' included.
+  uint64_t history_keys_used() const { return payments_; }
 
  private:
   uint32_t between(uint32_t first, uint32_t last) { return static_cast<uint32_t>(random_.between(first, last)); }

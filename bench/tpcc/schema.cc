@@ -185,8 +185,16 @@ uint64_t name_hash(const Text<16>& last) {
   return mixed >> 20;  // 44 bits, the upper ones: a product mixes upwards
 }
 
+namespace {
+KeyIndex point_index(IndexChoice choice) { return choice == IndexChoice::kMixed ? KeyIndex::kHashed : KeyIndex::kOrdered; }
+}  // namespace
+
+std::vector<Schema> indexed_schemas(IndexChoice choice) {
+  return {customer_schema().key_index(point_index(choice)).schema(), order_schema().schema()};
+}
+
 Result<Tables> create_tables(Database& db, IndexChoice choice) {
-  const KeyIndex point = choice == IndexChoice::kMixed ? KeyIndex::kHashed : KeyIndex::kOrdered;
+  const KeyIndex point = point_index(choice);
   Tables tables;
   Steps steps;
   steps.take(db.create_table(warehouse_schema().key_index(point)), &tables.warehouse);

@@ -16,6 +16,7 @@
 
 #include <array>
 #include <cstdint>
+#include <vector>
 
 #include "elider/database.h"
 
@@ -174,7 +175,10 @@ struct Tables {
   Columns<OrderLine> line_checked;
 };
 
-// Makes the nine tables in an empty database. Any error is the database's, and names its table.
+// The schemas of the tables with secondary indexes, whose key functions no file holds (Options::schemas).
+std::vector<Schema> indexed_schemas(IndexChoice choice);
+
+// Makes the nine tables, or finds them. Any error is the database's, and names its table.
 Result<Tables> create_tables(Database& db, IndexChoice choice);
 
 }  // namespace elider::bench::tpcc

@@ -41,7 +41,7 @@ class Terminal {
   std::string failure() const { return failure_; }
 
   const TerminalCounts& counts() const { return counts_; }
-  uint64_t history_keys_used() const { return inputs_.payments_drawn(); }
+  uint64_t history_keys_used() const { return inputs_.history_keys_used(); }
 
  private:
   template <class Body>

@@ -14,16 +14,12 @@
 #include "bench/common/report.h"
 #include "bench/tpcc/consistency.h"
 #include "bench/tpcc/load.h"
+#include "bench/tpcc/resume.h"
 
 namespace elider::bench::tpcc {
 namespace {
 
 using TerminalOutcome = Outcome<Terminal>;
-
-int fail(const std::string& what) {
-  fmt::print(stderr, "tpcc: {}\n", what);
-  return kExitFailed;
-}
 
 // What loading and the run may need at a speed that no machine we know exceeds, and half of what is
 // there at the most: the system's clearing of pages is then no part of what is measured.
@@ -60,7 +56,7 @@ Json configuration_json(const TpccOptions& options, const Workload& workload) {
   Json mix = Json::object();
   for (uint32_t kind = 0; kind < kKinds; ++kind) mix[std::string(name_of(static_cast<Kind>(kind)))] = options.mix[kind];
   const NonUniformConstants& c = workload.constants;
-  return {{"warehouses", options.sizes.warehouses},
+  return {{"warehouses", workload.sizes.warehouses},
           {"index", options.index == IndexChoice::kMixed ? "mixed" : "btree"},
           {"mix", mix},
           {"snapshots", {{"order_status", options.snapshots.order_status}, {"stock_level", options.snapshots.stock_level}}},
@@ -120,6 +116,27 @@ bool check_run(Database& db, const Tables& tables, const Workload& workload, con
   return broken == 0;
 }
 
+// Loads the tables; or finds what an earlier run left in them, and whether it is consistent.
+Status fill(const CommonOptions& common, Database& db, const Tables& tables, Workload* workload, RunTotals* earlier, Report* report) {
+  if (!common.data.resume) {
+    report->load = load(common, db, tables, *workload);
+    if (report->load.status.ok()) return {};
+    return Status(report->load.status.code(), "loading failed: " + report->load.status.message());
+  }
+  auto found = find_earlier(db, tables, common.threads);
+  if (!found.ok()) return found.status();
+  workload->sizes = found->sizes;
+  workload->history_keys = found->totals.history_keys;
+  *earlier = found->totals;
+  auto checked = check_consistency(db, tables, *workload, *earlier);
+  if (!checked.ok()) return checked.status();
+  if (!checked->ok()) return Status(Code::kCorrupt, "what was recovered is not consistent: " + checked->complaints().front());
+  report->notes.push_back(fmt::format("resumed      {}, {} NewOrders and {} Payments of earlier runs, consistent",
+                                      describe_recovery(db.recovery()), earlier->new_orders, earlier->payments));
+  report->extra["recovery"] = recovery_json(db.recovery());
+  return {};
+}
+
 }  // namespace
 
 const char* const kTpccDeviations =
@@ -127,7 +144,7 @@ const char* const kTpccDeviations =
     "Deviations: there are no terminals, and no keying or think times: each thread runs one transaction after\n"
     "the other. Delivery runs at once instead of through a queue. 1% of the NewOrders roll back and count as\n"
     "completed, as the specification has it. d_next_o_id is read and incremented inside NewOrder. Nothing is\n"
-    "written to disk. The memory is taken from the system before the run (--prefault). Order-Status and\n"
+    "written to disk without --data. The memory is taken from the system before the run (--prefault). Order-Status and\n"
     "Stock-Level read a snapshot unless --no-snapshot says otherwise.\n"
     "After the run the consistency conditions 3.3.2.1 to 12 are checked; a violation is a failing exit status.\n"
     "This is no audited result, and not comparable to published TPC-C results.";
@@ -137,41 +154,42 @@ Result<TpccOutcome> measure_tpcc(const CommonOptions& asked, const TpccOptions& 
   common.prefault_bytes = memory_to_prefault(asked, options.sizes);
   if (!common.quiet)
     fmt::print(stderr, "taking {:.1f} GB of memory before the run (--prefault)\n", static_cast<double>(*common.prefault_bytes) * 1e-9);
-  auto opened = Session::open(common);
+  auto opened = Session::open(common, indexed_schemas(options.index));
   if (!opened.ok()) return opened.status();
   Session session = std::move(*opened);
   auto tables = create_tables(session.db(), options.index);
   if (!tables.ok()) return tables.status();
-  const Workload workload{.sizes = options.sizes,
-                          .mix = options.mix,
-                          .constants = NonUniformConstants::draw(common.seed),
-                          .seed = common.seed,
-                          .threads = common.threads};
-  TpccOutcome measured;
-  Report& report = measured.report;
+  Workload workload{.sizes = options.sizes,
+                    .mix = options.mix,
+                    .constants = NonUniformConstants::draw(common.seed),
+                    .seed = common.seed,
+                    .threads = common.threads};
+  TpccOutcome made;
+  Report& report = made.report;
   report.benchmark = "tpcc";
+  RunTotals earlier;
+  if (Status status = fill(common, session.db(), *tables, &workload, &earlier, &report); !status.ok()) return status;
   report.configuration = configuration_json(options, workload);
   report.configuration["sync_used"] = std::string(elider::name_of(session.db().sync()));
   report.configuration["htm_used"] = std::string(elider::name_of(session.db().htm()));
-  report.load = load(common, session.db(), *tables, workload);
-  if (const Status& status = report.load.status; !status.ok()) return Status(status.code(), "loading failed: " + status.message());
 
   TerminalOutcome outcome = run_terminals(common, options, session.db(), *tables, workload);
   describe_run(outcome, &report);
-  const bool consistent = check_run(session.db(), *tables, workload, totals_of(outcome), &report);
+  const bool consistent = check_run(session.db(), *tables, workload, add_totals(earlier, totals_of(outcome)), &report);
   const bool completed = outcome.result.failure.empty();
   if (!completed) fmt::print(stderr, "tpcc: the run ended early: {}\n", outcome.result.failure);
   report.result = std::move(outcome.result);
-  measured.ok = consistent && completed;
   if (Status status = session.close(); !status.ok()) return status;
-  return measured;
+  made.ok = consistent && completed;
+  return made;
 }
 
 int run_tpcc(const CommonOptions& common, const TpccOptions& options) {
-  auto measured = measure_tpcc(common, options);
-  if (!measured.ok()) return fail(measured.status().message());
-  if (Status status = publish(common, measured->report); !status.ok()) return fail(status.message());
-  return measured->ok ? 0 : kExitFailed;
+  auto outcome = measure_tpcc(common, options);
+  Status status = outcome.status();
+  if (status.ok()) status = publish(common, outcome->report);
+  if (!status.ok()) fmt::print(stderr, "tpcc: {}\n", status.message());
+  return status.ok() && outcome->ok ? 0 : kExitFailed;
 }
 
 }  // namespace elider::bench::tpcc

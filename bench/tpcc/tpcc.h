@@ -24,15 +24,14 @@ struct TpccOptions {
 // Where the program is not the specification's, a paragraph for --help.
 extern const char* const kTpccDeviations;
 
-// The whole benchmark. An error: it could not be run. `ok`: it ran to its end, and every condition holds; standard
-// error says what does not.
 struct TpccOutcome {
   Report report;
-  bool ok = false;
+  bool ok = false;  // it ran to the end, and every condition holds; else standard error says why
 };
+// All but the report. An error: it could not be run, or not be checked.
 Result<TpccOutcome> measure_tpcc(const CommonOptions& common, const TpccOptions& options);
 
-// The same, published. The process's exit code: 0, or kExitFailed where something went wrong or a condition does not
+// The process's exit code: 0, or kExitFailed where something went wrong or a condition does not
 // hold, which standard error then says.
 int run_tpcc(const CommonOptions& common, const TpccOptions& options);
 

@@ -41,9 +41,10 @@ void add_tpcc(CLI::App& bench) {
   auto chosen = std::make_shared<Chosen>();
   CLI::App& command = *bench.add_subcommand("tpcc", "TPC-C: order entry of a wholesale supplier, five transactions");
   command.footer(tpcc::kTpccDeviations);
-  command.add_option("--warehouses", chosen->tpcc.sizes.warehouses, "Warehouses, about 110 MB each (1 to 65535)")
-      ->check(CLI::Range(1u, tpcc::kWarehousesMax))
-      ->capture_default_str();
+  CLI::Option* warehouses =
+      command.add_option("--warehouses", chosen->tpcc.sizes.warehouses, "Warehouses, about 110 MB each (1 to 65535); --resume finds them")
+          ->check(CLI::Range(1u, tpcc::kWarehousesMax))
+          ->capture_default_str();
   command.add_option("--items", chosen->tpcc.sizes.items, "Items; fewer than the specification's are for tests")
       ->check(CLI::Range(kItemsMin, tpcc::Sizes{}.items))
       ->capture_default_str();
@@ -51,6 +52,7 @@ void add_tpcc(CLI::App& bench) {
       ->check(CLI::Range(kCustomersMin, tpcc::Sizes{}.customers))
       ->capture_default_str();
   add_common_options(command, chosen->common);
+  warehouses->excludes(command.get_option("--resume"));
   command.add_option("--index", chosen->index, "mixed: hash tables, and B+-trees where a transaction scans; btree: B+-trees throughout")
       ->check(CLI::IsMember({"mixed", "btree"}))
       ->type_name("KIND")

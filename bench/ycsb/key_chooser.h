@@ -30,6 +30,8 @@ class KeySpace {
 
   uint64_t records() const { return records_; }
   uint64_t next_record(uint32_t thread) const { return records_ + inserted(thread) * inserted_.size() + thread; }
+  // Before the run: what earlier runs with as many threads have inserted.
+  void resume(uint32_t thread, uint64_t inserted) { inserted_[thread]->count.store(inserted, std::memory_order_release); }
   // By the thread itself, after the insert of next_record() has committed. Release: who counts the
   // record must find its row.
   void record_inserted(uint32_t thread) { inserted_[thread]->count.store(inserted(thread) + 1, std::memory_order_release); }

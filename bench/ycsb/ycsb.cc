@@ -149,6 +149,72 @@ std::string describe(const YcsbOptions& options) {
 // The sum of counters tells of lost updates only where nobody overwrites them blindly.
 bool counters_are_kept(const YcsbOptions& options) { return options.shares[static_cast<size_t>(OperationKind::kUpdate)] == 0; }
 
+// -- resuming ----------------------------------------------------------------------------------------------------
+
+// How many records a thread of earlier runs has inserted: it did so in order, so the first that is missing tells.
+Result<uint64_t> find_inserted(Database& db, TableRef table, const YcsbOptions& options, const KeySpace& space, uint32_t thread) {
+  const auto exists = [&](uint64_t count) -> Result<bool> {
+    bool found = false;
+    Status status = db.run_read_only([&](Transaction& txn) -> Status {
+      RawView view;
+      Status got = txn.get(table, space.key(options.records + count * options.common.threads + thread), ColumnsRef(), &view);
+      found = got.ok();
+      return got.not_found() ? Status() : got;
+    });
+    if (!status.ok()) return status;
+    return found;
+  };
+  uint64_t below = 0, above = 1;  // so many exist; one of that number does not
+  for (;; above *= 2) {
+    const auto found = exists(above - 1);
+    if (!found.ok()) return found.status();
+    if (!*found) break;
+    below = above;
+  }
+  while (above - below > 1) {
+    const uint64_t middle = below + (above - below) / 2;
+    const auto found = exists(middle - 1);
+    if (!found.ok()) return found.status();
+    (*found ? below : above) = middle;
+  }
+  return below;
+}
+
+// What earlier runs left: their inserts go into `space`, the sum of the counters into *counters.
+Status find_earlier(Database& db, TableRef table, const YcsbOptions& options, KeySpace& space, uint64_t* counters) {
+  uint64_t known = options.records;
+  for (uint32_t thread = 0; thread < options.common.threads; ++thread) {
+    const auto inserted = find_inserted(db, table, options, space, thread);
+    if (!inserted.ok()) return inserted.status();
+    space.resume(thread, *inserted);
+    known += *inserted;
+  }
+  const uint64_t rows = db.statistics().tables.front().rows;
+  if (rows != known)
+    return Status::invalid_argument(fmt::format("--resume: {} rows were recovered, but --records {} and --threads {} account for {}: give those of the "
+                                                "run before (and its --key-order)", rows, options.records, options.common.threads, known));
+  Check check;
+  if (Status status = check_rows(db, table, options, space, check); !status.ok()) return status;
+  if (check.damaged.load() != 0)
+    return Status(Code::kCorrupt, fmt::format("--resume: {} of the rows that were recovered are missing or damaged, key {} among them",
+                                              check.damaged.load(), check.damaged_key.load()));
+  *counters = check.counters.load();
+  return {};
+}
+
+// Loads the table, or finds out what earlier runs left in it.
+Status fill(Database& db, TableRef table, const YcsbOptions& options, KeySpace& space, uint64_t* counters, Report* report) {
+  if (!options.common.data.resume) {
+    report->load = load(db, table, options, space);
+    return report->load.status;
+  }
+  if (Status status = find_earlier(db, table, options, space, counters); !status.ok()) return status;
+  report->notes.push_back(fmt::format("resumed      {}, {} updates of earlier runs", describe_recovery(db.recovery()), *counters));
+  report->extra["recovery"] = recovery_json(db.recovery());
+  return {};
+}
+
+// `read_modify_writes`: of all runs.
 Status add_check(Database& db, TableRef table, const YcsbOptions& options, const KeySpace& space, uint64_t read_modify_writes,
                  YcsbOutcome& outcome) {
   Check check;
@@ -188,8 +254,8 @@ Result<YcsbOutcome> run_ycsb(const YcsbOptions& options) {
   YcsbOutcome outcome;
   Report& report = outcome.report;
   report.benchmark = "ycsb";
-  report.load = load(db, *table, options, space);
-  if (!report.load.status.ok()) return report.load.status;
+  uint64_t earlier = 0;  // read-modify-writes of earlier runs
+  if (Status status = fill(db, *table, options, space, &earlier, &report); !status.ok()) return status;
 
   const YcsbTypes types(options);
   auto run = drive<YcsbWorker>(options.common, &db, types.names, [&](uint32_t thread) {
@@ -211,7 +277,7 @@ Result<YcsbOutcome> run_ycsb(const YcsbOptions& options) {
     report.notes.push_back(fmt::format("operations   {}/s", short_number(report.result.throughput() * options.operations)));
   outcome.ok = report.result.failure.empty();
   if (!options.skip_check)
-    if (Status status = add_check(db, *table, options, space, counts.read_modify_writes, outcome); !status.ok()) return status;
+    if (Status status = add_check(db, *table, options, space, earlier + counts.read_modify_writes, outcome); !status.ok()) return status;
   if (Status status = session->close(); !status.ok()) return status;
   return outcome;
 }

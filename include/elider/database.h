@@ -8,6 +8,7 @@
 // threads need not register, and may come and go. Tables live as long as the database.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <span>
 #include <string>
@@ -18,6 +19,7 @@
 #include "elider/function_ref.h"
 #include "elider/options.h"
 #include "elider/procedure.h"
+#include "elider/recovery.h"
 #include "elider/schema.h"
 #include "elider/statistics.h"
 #include "elider/status.h"
@@ -45,8 +47,9 @@ class ActiveTransaction {
   Transaction& operator*() const { return *txn_; }
   Transaction* operator->() const { return txn_; }
 
-  // kConflict: nothing of it took effect; begin again. Ends the transaction whatever it returns.
-  Status commit();
+  // kConflict: nothing of it took effect; begin again. Ends the transaction whatever it returns. `commit_number`: as
+  // RunPolicy's.
+  Status commit(uint64_t* commit_number = nullptr);
   void rollback();
 
  private:
@@ -54,18 +57,6 @@ class ActiveTransaction {
   ActiveTransaction(detail::Session* session, Transaction* txn) : session_(session), txn_(txn) {}
   detail::Session* session_ = nullptr;
   Transaction* txn_ = nullptr;
-};
-
-// What opening a data folder found and did.
-struct Recovery {
-  uint64_t snapshot = 0;      // the state is that after all commits up to this number
-  uint64_t records = 0;       // commits, and tables made
-  uint64_t records_void = 0;  // whole, but not acknowledged, and behind a gap in another file of the log
-  uint64_t rows = 0;          // written into tables
-  uint64_t log_bytes = 0;
-  uint64_t duration_us = 0;
-  // A crash's tails, which were left out: "'<file>' from byte <offset>: <count> bytes".
-  std::vector<std::string> cuts;
 };
 
 class Database {
@@ -139,12 +130,28 @@ class Database {
 
   // -- durability -------------------------------------------------------------------------------------------
 
-  // Waits until everything that was committed before the call is on the disk. Ok at once without a data folder.
+  // Waits until everything that was committed before the call is on the disk. Ok at once without a log.
   // kIoError: a file could not be written; the message names it. From then on commits with writes are refused
-  // with the same status, and reads go on. What was not acknowledged may or may not be there afterwards.
+  // with the same status, and reads go on (Options::log_failure). What was not acknowledged may or may not be there
+  // afterwards. No failed write or sync is ever tried again: to go on, open the database anew.
   Status wait_durable();
+  // The same for all commits with numbers up to RunPolicy::commit_number.
+  Status wait_durable(uint64_t commit_number);
+  // Calls told(status) once, when wait_durable(commit_number) would return it: at once in this thread, or later in one
+  // of the log's, which waits meanwhile: so it must be short, must not throw, and may call nothing of this database
+  // but statistics(). It is called before the database is closed.
+  void when_durable(uint64_t commit_number, std::function<void(const Status&)> told);
   // What was found when it was opened.
   const Recovery& recovery() const;
+  // Writes all rows as of now to the data folders, beside running transactions, and waits until that counts; then the log
+  // before it goes. Waits for one that is being taken, and takes another. kInvalidArgument: there is no data folder, or
+  // it is not written. kIoError, kMemoryLimit: nothing has changed, the one before still counts; the message names the
+  // file. Database::statistics has its figures.
+  Status checkpoint();
+  // Writes all rows as of now into a folder of its own, which is made if need be: a database that can be opened. Works
+  // without data folders, and after the log has failed, too. kInvalidArgument: the folder is not empty. kIoError: the
+  // message names the file; what was written is removed again.
+  Status backup(const std::string& folder);
 
   // -- stored procedures --------------------------------------------------------------------------------
 

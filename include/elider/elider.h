@@ -3,6 +3,7 @@
 
 #include "elider/database.h"
 #include "elider/elision.h"
+#include "elider/files.h"
 #include "elider/function_ref.h"
 #include "elider/hardware.h"
 #include "elider/history.h"
@@ -10,6 +11,7 @@
 #include "elider/options.h"
 #include "elider/procedure.h"
 #include "elider/regions.h"
+#include "elider/recovery.h"
 #include "elider/schema.h"
 #include "elider/statistics.h"
 #include "elider/status.h"

@@ -2,11 +2,13 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "elider/elision.h"
+#include "elider/recovery.h"
 #include "elider/schema.h"
 
 namespace elider {
@@ -27,18 +29,38 @@ enum class Protocol : uint8_t {
   kWholeTransaction,  // the papers' baseline: a whole procedure is one hardware transaction, or holds one lock for all; with kElided
 };
 
-// When a commit with writes returns, where the database has a data folder. Either way what is lost in a crash is
-// a tail of the commit order: no transaction in part, and none before one that is kept.
+// When a commit with writes returns, where the database has a data folder. Under async and group alike, what is lost
+// in a crash is a tail of the commit order: no transaction in part, and none before one that is kept.
 enum class Durability : uint8_t {
-  kDefault,  // of a RunPolicy: as Options::durability says, which is then kAsync
+  kDefault,  // of a RunPolicy alone: as Options::durability says
+  // Of a database: its folders are read when it opens and never written; what is committed is gone when it closes. Then
+  // a RunPolicy cannot have more. Of a RunPolicy: as kAsync. A single commit cannot be left out of the log, for later
+  // ones that are in it may build on what it wrote.
+  kNone,
   kAsync,    // at once: on the disk some time later, Options::flush_interval_us and a write and a sync of the disk
   kGroup,    // when it is on the disk; a read-only one, when all that it may have read is
 };
+// What a database does once its log could not be written. Acknowledging ends with either.
+enum class LogFailure : uint8_t {
+  kReadOnly,  // commits with writes are refused, reads go on
+  kStop,      // every transaction is refused
+};
+// How the log is written. What is written, and what an error means, is the same.
+enum class LogIo : uint8_t {
+  kAutomatic,    // as the environment's ELIDER_LOG_IO says ("io_uring", "system-calls"); else kSystemCalls
+  kSystemCalls,  // pwrite and fdatasync, which tools from outside can see and make fail
+  kIoUring,      // both in one submission. kUnsupported: the build was without liburing, or the kernel allows none
+};
 
 std::string_view name_of(SyncPolicy sync);  // "automatic", "optimistic", "latched", "single-threaded", "elided"
-std::string_view name_of(Protocol protocol);  // "occ", "whole-transaction"
+std::string_view name_of(Protocol protocol);      // "occ", "whole-transaction"
+std::string_view name_of(Durability durability);  // "default", "none", "async", "group"
+std::string_view name_of(LogIo io);               // "automatic", "system-calls", "io_uring"
+// False: nothing has this name.
 bool parse(std::string_view name, SyncPolicy* sync);
 bool parse(std::string_view name, Protocol* protocol);
+bool parse(std::string_view name, Durability* durability);
+bool parse(std::string_view name, LogIo* io);
 
 struct Options {
   SyncPolicy sync = SyncPolicy::kAutomatic;
@@ -58,8 +80,8 @@ struct Options {
   bool huge_pages = true;
 
   // Memory to take and touch when the database opens, in bytes; 0: none. Range up to memory_limit_bytes
-  // where there is a limit, else 2^40. A first touch of 2 MiB costs the system 0.1 to 10 ms, which a
-  // transaction would otherwise wait for. kMemoryLimit if the system has not so much.
+  // where there is a limit, else 2^40. A first touch costs the system time, which a transaction
+  // would otherwise wait for. kMemoryLimit if the system has not so much.
   uint64_t prefault_bytes = 0;
 
   // A commit group of at least this many bytes is kept as a block that a commit swaps by pointer
@@ -84,9 +106,34 @@ struct Options {
   uint32_t log_threads = 1;
   // A file of the log, bytes at the most. Range 4096 to 2^32.
   uint64_t log_segment_bytes = 64u << 20;
-  // A thread may be ahead of the log by as much; then its commits wait. Bytes, a power of two, 4096 to 2^30. It
-  // costs as much memory a thread.
-  uint64_t log_buffer_bytes = 1u << 20;
+  // A thread may be ahead of the log by as much; then its commits wait. Bytes, a power of two, default 4 MiB, range 4096
+  // to 2^30. It costs as much memory a thread that writes; lowering it makes commits wait when the disk is slow for a
+  // while (Statistics::log_room_waits).
+  uint64_t log_buffer_bytes = 4u << 20;
+  LogIo log_io = LogIo::kAutomatic;
+  LogFailure log_failure = LogFailure::kReadOnly;
+  // A checkpoint writes all rows to the folders, beside transactions; then the log before it goes, and recovery begins
+  // there (docs/durability.md). While one is written no memory is reclaimed, as under any long read-only transaction.
+  // It is taken by Database::checkpoint(), when so many bytes of log were written since the last one, and when so many
+  // seconds have passed in which anything was. 0: never for that reason. Bytes, default 4 GiB, range 0 or >= 65536;
+  // recovery reads as much log at the most. Seconds, default 0, range 0 to 10^7.
+  uint64_t checkpoint_log_bytes = uint64_t{4} << 30;
+  uint32_t checkpoint_interval_s = 0;
+  // Bytes that it writes a second, at the most; 0: no limit. Lowering it disturbs less, and takes longer.
+  uint64_t checkpoint_bytes_per_second = 0;
+  // Threads that write it. Default 1, range 1 to 64. They take processors from transactions.
+  uint32_t checkpoint_threads = 1;
+  // How many are kept, with the log behind the oldest of them. Default 1, range 1 to 16. With more than one a damaged
+  // newest one can be made up for.
+  uint32_t checkpoints_kept = 1;
+
+  // Threads that recover when the database opens; 0: one a processor, 16 at the most. Range 0 to 64.
+  uint32_t recovery_threads = 0;
+  // Recover the state after this number alone, and forget for good what came after it. kInvalidArgument: it is not in the
+  // files; says which are. Default: all.
+  uint64_t recover_to = ~uint64_t{0};
+  // Told now and then while it recovers, by one thread at a time. Must not throw.
+  std::function<void(const RecoveryProgress&)> recovery_progress = {};
   // The schemas of tables that have secondary indexes: their key functions are in no file. Opening a folder
   // with such a table that is not here is refused (kSchemaMismatch); others need not be here.
   std::vector<Schema> schemas = {};
@@ -104,8 +151,12 @@ struct RunPolicy {
   // backoff_max_us. 0 turns waiting off.
   uint32_t backoff_min_us = 1;
   uint32_t backoff_max_us = 256;
-  // When run() returns after the commit.
+  // When run() returns after the commit. kInvalidArgument, and nothing is run: kAsync or kGroup where
+  // Options::durability is kNone.
   Durability durability = Durability::kDefault;
+  // Where run() puts the commit's number when it is ok, for Database::wait_durable() and when_durable(); null: nowhere.
+  // Of one that only read: the number that all it may have read is durable with. 0 without a log.
+  uint64_t* commit_number = nullptr;
   // What Database::procedure_id gave; statistics are counted under that name.
   uint32_t procedure_id = 0;
 };

@@ -39,6 +39,16 @@ struct Statistics {
     }
     uint64_t attempts() const { return commits + aborts_total(); }  // regions that began
   };
+  // Checkpoints taken since the database was opened. snapshot and the following: of the last that succeeded; 0: none.
+  struct Checkpoints {
+    uint64_t taken = 0, failed = 0;
+    uint64_t snapshot = 0;     // it holds all commits up to this number
+    uint64_t time_s = 0;       // when it was taken: seconds since 1970
+    uint64_t rows = 0, bytes = 0;
+    uint64_t duration_us = 0;
+    bool running = false;      // one is being taken
+    std::string failure;       // why the last one failed; empty: it did not
+  };
   struct Memory {
     uint64_t rows = 0, versions = 0, blocks = 0, indexes = 0;  // bytes in use
     uint64_t free = 0;      // bytes kept for reuse
@@ -57,7 +67,16 @@ struct Statistics {
   uint64_t snapshot = 0;            // the global snapshot number S
   uint64_t durable_snapshot = 0;    // commits up to this number are on the disk; 0 without a data folder
   uint64_t log_bytes = 0;           // written since the database was opened
-  uint64_t log_frames = 0;          // groups, each synced
+  uint64_t log_frames = 0;          // groups, each a write and a sync
+  uint64_t log_records = 0;         // commits (and tables made) in them
+  uint64_t log_syncs = 0;           // of files and folders
+  uint64_t log_room_waits = 0;      // commits that waited since the log was behind by Options::log_buffer_bytes
+  // From the making of a group's oldest commit until it is on the disk: of the newest group, the sum over all, the
+  // largest.
+  uint64_t durable_lag_us = 0, durable_lag_sum_us = 0, durable_lag_max_us = 0;
+  std::string log_io;               // "system-calls" or "io_uring"; empty: no log
+  std::string log_failure;          // why nothing more becomes durable; empty: it does
+  Checkpoints checkpoints;
   uint64_t epoch = 0;
   // Contexts taken, of Options::workers_max: one for each living thread that has run a transaction here,
   // busy or not, and one more for each transaction open beside. Not the number of those that run.

@@ -47,6 +47,8 @@ constexpr MutantName kMutantNames[] = {
     {Mutant::kSkipFrameChecksum, "skip_frame_checksum"},
     {Mutant::kAcknowledgeEarly, "acknowledge_early"},
     {Mutant::kLargestDurable, "largest_durable"},
+    {Mutant::kPublishUnsynced, "publish_unsynced"},
+    {Mutant::kRemoveLogEarly, "remove_log_early"},
 };
 
 // A wrong name must not look like a mutant that no checker can find.

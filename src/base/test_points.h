@@ -112,6 +112,8 @@ enum class Mutant : uint32_t {
   kSkipFrameChecksum,   // "skip_frame_checksum": the log's reader believes every frame
   kAcknowledgeEarly,    // "acknowledge_early": a frame counts as durable before it is synced
   kLargestDurable,      // "largest_durable": durable is what one log file has synced, not all
+  kPublishUnsynced,     // "publish_unsynced": a checkpoint counts before its files are synced
+  kRemoveLogEarly,      // "remove_log_early": the log before a checkpoint goes before that counts
 };
 
 // Takes the name from the environment variable ELIDER_MUTANT when first asked; a name that is none

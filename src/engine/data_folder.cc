@@ -1,68 +1,86 @@
 #include "engine/data_folder.h"
 
+#include <cstdlib>
 #include <cstring>
 #include <vector>
 
 #include "base/clock.h"
-#include "engine/engine.h"
 #include "engine/replay.h"
+#include "log/uring_files.h"
 #include "txn/log_entry.h"
 
 namespace elider::detail {
 
 DataFolder::~DataFolder() {
+  checkpoints_.reset();
   if (store_ != nullptr) store_->log = nullptr;
 }
 
-Status DataFolder::open(Engine& engine, txn::Store& store) {
+Status DataFolder::open(Engine& engine, txn::Store& store, const OpenHow& how, bool* may_skip) {
+  *may_skip = false;
   const Options& options = store.options;
   if (options.data_folders.empty()) return {};
   const uint64_t begin_ns = now_ns();
-  if (Status status = log::Directory::open(log::system_files(), options.data_folders, true, &directory_); !status.ok()) return status;
-  if (Status status = recover(engine, store); !status.ok()) return status;
-  if (Status status = start_log(store); !status.ok()) return status;
+  const bool writes = options.durability != Durability::kNone && !how.read_only;
+  Status status = log::Directory::open(log::system_files(), options.data_folders, writes && !how.for_tools, &directory_);
+  if (!writes && !how.for_tools && status.not_found()) return {};  // nothing is there, and nothing is made
+  if (!status.ok()) return status;
+  {
+    Replay replay(engine, *directory_, options, {how.skipped.size(), how.for_tools});
+    status = replay.run(&recovery_);
+    *may_skip = replay.may_skip();
+    if (!status.ok()) return status;
+    if (how.for_tools) schemas_ = replay.schemas();
+  }
+  recovery_.skipped = how.skipped;
+  store.snapshots.start_at(directory_->first_number());
+  if (writes) status = start_log(engine, store);
+  if (!status.ok()) return status;
   recovery_.duration_us = (now_ns() - begin_ns) / 1000;
   return {};
 }
 
-Status DataFolder::recover(Engine& engine, const txn::Store& store) {
-  Replay replay(engine, store.options.schemas);
-  log::RecoveryFacts facts;
-  const auto visit = [&](uint32_t generation, uint32_t, const log::Record& record) { return replay.add(generation, record); };
-  if (Status status = directory_->recover(log::kNumberMax, visit, &facts); !status.ok()) return status;
-  if (Status status = replay.apply(engine.sync() == SyncPolicy::kSingleThreaded ? 1 : Replay::kThreads, &recovery_.rows); !status.ok()) return status;
-  recovery_.snapshot = facts.last_number;
-  recovery_.records = facts.records;
-  recovery_.records_void = facts.records_void;
-  recovery_.log_bytes = facts.bytes;
-  for (const log::CutTail& cut : facts.cuts)
-    recovery_.cuts.push_back("'" + cut.file + "' from byte " + std::to_string(cut.offset) + ": " + std::to_string(cut.bytes) + " bytes");
-  return {};
+// What a test has put in the place of the system's files comes before all else.
+Status DataFolder::choose_files(LogIo io) {
+  files_ = &log::system_files();
+  if (log::files_are_substituted()) return {};
+  const char* const asked = std::getenv("ELIDER_LOG_IO");
+  if (io == LogIo::kAutomatic && asked != nullptr && !parse(asked, &io))
+    return Status::invalid_argument("the environment's ELIDER_LOG_IO is '" + std::string(asked) + "', which is none of automatic, system-calls, io_uring");
+  if (io != LogIo::kIoUring) return {};
+  const Status status = log::uring_files(&files_);
+  if (status.ok()) log_io_ = LogIo::kIoUring;
+  return status;
 }
 
-Status DataFolder::start_log(txn::Store& store) {
+Status DataFolder::start_log(Engine& engine, txn::Store& store) {
   const Options& options = store.options;
   uint32_t generation = 0;
   if (Status status = directory_->begin_generation(options.log_threads, &generation); !status.ok()) return status;
-  store.snapshots.start_at(directory_->first_number());
   numbers_ = std::make_unique<Numbers>(store.snapshots);
+  if (Status status = choose_files(options.log_io); !status.ok()) return status;
   log::LogOptions chosen;
   chosen.folders = options.data_folders;
   chosen.streams = options.log_threads;
-  chosen.workers = options.workers_max + 2;  // all sessions, the collector, and the catalog
+  chosen.workers = store.workers.workers_max() + 1;  // and the catalog
   chosen.flush_interval_us = options.flush_interval_us;
   chosen.segment_bytes = options.log_segment_bytes;
   chosen.buffer_bytes = options.log_buffer_bytes;
-  if (Status status = log::Log::start(log::system_files(), chosen, directory_->manifest().database, generation, *numbers_, &log_); !status.ok())
+  if (Status status = log::Log::start(*files_, chosen, directory_->manifest().database, generation, *numbers_, &log_); !status.ok())
     return status;
   store_ = &store;
   store.log = log_.get();
+  checkpoints_ = std::make_unique<Checkpoints>(engine, options, *directory_, *log_, schema_of(), recovery_.log_bytes);
   return {};
+}
+
+SchemaOfTable DataFolder::schema_of() const {
+  return [this](const TableBase& table) -> const Schema& { return table.id() < schemas_.size() ? schemas_[table.id()] : table.schema(); };
 }
 
 Status DataFolder::log_table(uint32_t id, const Schema& schema) {
   if (log_ == nullptr) return {};
-  const uint32_t worker = store_->options.workers_max + 1;
+  const uint32_t worker = store_->workers.workers_max();
   std::vector<std::byte> bytes;
   txn::encode_table(id, schema, &bytes);
   std::byte* place = nullptr;
@@ -72,6 +90,15 @@ Status DataFolder::log_table(uint32_t id, const Schema& schema) {
   log_->publish(worker, numbers_->current(), bytes.size());
   log_->end_commit(worker);
   return {};
+}
+
+Status DataFolder::checkpoint() {
+  if (checkpoints_ == nullptr) return Status::invalid_argument("a checkpoint needs a data folder that is written (Options::data_folders)");
+  return checkpoints_->take();
+}
+
+Status DataFolder::backup(Engine& engine, const Options& options, const std::string& folder) {
+  return back_up(engine, directory_ != nullptr ? directory_->files() : log::system_files(), folder, options, schema_of());
 }
 
 }  // namespace elider::detail

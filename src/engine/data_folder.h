@@ -1,19 +1,22 @@
-// DataFolder: a database's files: recovers them when it is opened, then owns the log that commits append to.
+// DataFolder: a database's files: recovers them when it is opened, then owns the log that commits append to and the
+// checkpoints that make the log short again.
 //
-// Thread safety: open() before all else; log_table() under the catalog's lock; the log's own otherwise.
+// Thread safety: open() before all else; log_table() under the catalog's lock; checkpoint() and backup() by all; the log's
+// own otherwise.
 #pragma once
 
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "elider/database.h"
+#include "engine/checkpoint.h"
+#include "engine/engine.h"
 #include "log/directory.h"
 #include "log/log.h"
 #include "txn/store.h"
 
 namespace elider::detail {
-
-class Engine;
 
 class DataFolder {
  public:
@@ -21,11 +24,20 @@ class DataFolder {
   // Brings everything committed to the disk, unless the log has failed. No transaction is running.
   ~DataFolder();
 
-  // Nothing without Options::data_folders.
-  Status open(Engine& engine, txn::Store& store);
+  // Nothing without Options::data_folders. *may_skip: it failed for the checkpoint, and there is an older one.
+  Status open(Engine& engine, txn::Store& store, const OpenHow& how, bool* may_skip);
   // Before the table can be used: what is written to it has the same number or a later one.
   Status log_table(uint32_t id, const Schema& schema);
   const Recovery& recovery() const { return recovery_; }
+  LogIo log_io() const { return log_io_; }  // kSystemCalls or kIoUring
+  const std::vector<Schema>& schemas() const { return schemas_; }  // see Engine::stored_schemas()
+
+  // As Database's.
+  Status checkpoint();
+  Status backup(Engine& engine, const Options& options, const std::string& folder);
+  // Whether who runs transactions is to call checkpoint(); only where one thread does.
+  bool checkpoint_due() const { return checkpoints_ != nullptr && checkpoints_->due(); }
+  Statistics::Checkpoints checkpoint_facts() const { return checkpoints_ == nullptr ? Statistics::Checkpoints() : checkpoints_->facts(); }
 
   DataFolder(const DataFolder&) = delete;
   DataFolder& operator=(const DataFolder&) = delete;
@@ -42,14 +54,19 @@ class DataFolder {
     storage::Snapshots& snapshots_;
   };
 
-  Status recover(Engine& engine, const txn::Store& store);
-  Status start_log(txn::Store& store);
+  Status choose_files(LogIo io);
+  Status start_log(Engine& engine, txn::Store& store);
+  SchemaOfTable schema_of() const;
 
   txn::Store* store_ = nullptr;
+  log::FileSystem* files_ = nullptr;  // that the log is written to
+  LogIo log_io_ = LogIo::kSystemCalls;
   Recovery recovery_;
+  std::vector<Schema> schemas_;  // as the files have them, where tables are made without their indexes
   std::unique_ptr<log::Directory> directory_;
   std::unique_ptr<Numbers> numbers_;
   std::unique_ptr<log::Log> log_;
+  std::unique_ptr<Checkpoints> checkpoints_;  // goes first
 };
 
 }  // namespace elider::detail

@@ -22,10 +22,10 @@ ActiveTransaction& ActiveTransaction::operator=(ActiveTransaction&& other) noexc
 
 ActiveTransaction::~ActiveTransaction() { rollback(); }
 
-Status ActiveTransaction::commit() {
+Status ActiveTransaction::commit(uint64_t* commit_number) {
   if (session_ == nullptr) return Status(Code::kFinished, "the transaction has ended");
   txn_ = nullptr;
-  return std::exchange(session_, nullptr)->commit_active();
+  return std::exchange(session_, nullptr)->commit_active(commit_number);
 }
 
 void ActiveTransaction::rollback() {
@@ -87,6 +87,7 @@ Status check_elision(const ElisionPolicy& policy) {
 Status check_log_options(const Options& options) {
   if (options.flush_interval_us < 1 || options.flush_interval_us > 10'000'000)
     return Status::invalid_argument("Options::flush_interval_us is " + std::to_string(options.flush_interval_us) + "; its range is 1 to 10000000");
+  if (options.durability == Durability::kDefault) return Status::invalid_argument("Options::durability is 'default', which is for a RunPolicy");
   if (options.log_threads < 1 || options.log_threads > 64)
     return Status::invalid_argument("Options::log_threads is " + std::to_string(options.log_threads) + "; its range is 1 to 64");
   if (options.log_segment_bytes < 4096 || options.log_segment_bytes > uint64_t{1} << 32)
@@ -94,6 +95,20 @@ Status check_log_options(const Options& options) {
   if (options.log_buffer_bytes < 4096 || options.log_buffer_bytes > uint64_t{1} << 30 || !std::has_single_bit(options.log_buffer_bytes))
     return Status::invalid_argument("Options::log_buffer_bytes is " + std::to_string(options.log_buffer_bytes) + "; it is a power of two, 4096 to 2^30");
   return {};
+}
+
+Status check_checkpoint_options(const Options& options) {
+  const auto in_range = [](const char* name, uint64_t value, uint64_t first, uint64_t last) {
+    if (value >= first && value <= last) return Status();
+    return Status::invalid_argument("Options::" + std::string(name) + " is " + std::to_string(value) + "; its range is " + std::to_string(first) + " to " +
+                                    std::to_string(last));
+  };
+  if (options.checkpoint_log_bytes != 0 && options.checkpoint_log_bytes < 65536)
+    return Status::invalid_argument("Options::checkpoint_log_bytes is " + std::to_string(options.checkpoint_log_bytes) + "; it is 0 (never) or at least 65536");
+  if (Status status = in_range("checkpoint_interval_s", options.checkpoint_interval_s, 0, 10'000'000); !status.ok()) return status;
+  if (Status status = in_range("checkpoint_threads", options.checkpoint_threads, 1, 64); !status.ok()) return status;
+  if (Status status = in_range("checkpoints_kept", options.checkpoints_kept, 1, 16); !status.ok()) return status;
+  return in_range("recovery_threads", options.recovery_threads, 0, 64);
 }
 
 Status check_options(const Options& options) {
@@ -114,28 +129,51 @@ Status check_options(const Options& options) {
     return Status::invalid_argument("Options::htm is '" + std::string(name_of(options.htm)) + "', which goes with sync policy 'elided', not '" +
                                     std::string(name_of(options.sync)) + "'");
   if (Status status = check_log_options(options); !status.ok()) return status;
+  if (Status status = check_checkpoint_options(options); !status.ok()) return status;
   return check_elision(options.elision);
 }
 
 }  // namespace
 
-Result<Database> Database::open(const Options& options) {
+namespace detail {
+
+namespace {
+// A new engine for each try: what a damaged checkpoint has left in the last one goes with it.
+Status open_combination(const Combination& combination, const Options& options, OpenHow how, std::unique_ptr<Engine>* engine) {
+  for (;;) {
+    *engine = combination.make(options);
+    if (Status status = (*engine)->prefault(options.prefault_bytes); !status.ok()) return status;
+    bool may_skip = false;
+    Status status = (*engine)->open_data(how, &may_skip);
+    if (!may_skip) return status;
+    how.skipped.push_back(status.message());
+    engine->reset();  // it holds the folders' lock
+  }
+}
+}  // namespace
+
+Status open_engine(const Options& options, const OpenHow& how, std::unique_ptr<Engine>* engine) {
   if (Status status = check_options(options); !status.ok()) return status;
   SyncPolicy sync = options.sync;
   HtmBackend htm = options.htm;
-  detail::choose_automatic(options.protocol, &sync, &htm);
-  for (const detail::Combination& combination : detail::registry()) {
+  choose_automatic(options.protocol, &sync, &htm);
+  for (const Combination& combination : registry()) {
     if (combination.sync != sync || combination.protocol != options.protocol) continue;
     if (sync == SyncPolicy::kElided && combination.htm != htm) continue;
-    if (Status status = detail::can_run(combination); !status.ok()) return status;
-    std::unique_ptr<detail::Engine> engine = combination.make(options);
-    if (Status status = engine->prefault(options.prefault_bytes); !status.ok()) return status;
-    if (Status status = engine->open_data(); !status.ok()) return status;
-    return Database(std::move(engine));
+    if (Status status = can_run(combination); !status.ok()) return status;
+    return open_combination(combination, options, how, engine);
   }
   std::string asked = "sync policy '" + std::string(name_of(sync)) + "' with protocol '" + std::string(name_of(options.protocol)) + "'";
   if (sync == SyncPolicy::kElided) asked += " and htm '" + std::string(name_of(htm)) + "'";
   return Status::invalid_argument("Options: no engine of this build has " + asked);
+}
+
+}  // namespace detail
+
+Result<Database> Database::open(const Options& options) {
+  std::unique_ptr<detail::Engine> engine;
+  if (Status status = detail::open_engine(options, {}, &engine); !status.ok()) return status;
+  return Database(std::move(engine));
 }
 
 Database::Database() = default;
@@ -194,8 +232,14 @@ Result<ActiveTransaction> Database::begin_read_only() {
   return ActiveTransaction(session, txn);
 }
 
-Status Database::wait_durable() { return engine_->wait_durable(); }
+Status Database::wait_durable() { return engine_->wait_durable(detail::Engine::kEverything); }
+Status Database::wait_durable(uint64_t commit_number) { return engine_->wait_durable(commit_number); }
+void Database::when_durable(uint64_t commit_number, std::function<void(const Status&)> told) {
+  engine_->when_durable(commit_number, std::move(told));
+}
 const Recovery& Database::recovery() const { return engine_->recovery(); }
+Status Database::checkpoint() { return engine_->checkpoint(); }
+Status Database::backup(const std::string& folder) { return engine_->backup(folder); }
 uint32_t Database::procedure_id(std::string_view name) { return engine_->procedure_id(name); }
 Statistics Database::statistics() const { return engine_->statistics(); }
 SyncPolicy Database::sync() const { return engine_->sync(); }

@@ -4,6 +4,7 @@
 // Thread safety: as Database's.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <shared_mutex>
 #include <span>
@@ -13,6 +14,8 @@
 
 #include "elider/database.h"
 #include "storage/table.h"
+#include "txn/row_loader.h"
+#include "txn/snapshot_rows.h"
 
 namespace elider::detail {
 
@@ -21,8 +24,15 @@ class Session {
  public:
   virtual ~Session() = default;
   // For ActiveTransaction. Ends the transaction and gives the session back.
-  virtual Status commit_active() = 0;
+  virtual Status commit_active(uint64_t* commit_number) = 0;
   virtual void rollback_active() = 0;
+};
+
+// How an engine's data folders are opened.
+struct OpenHow {
+  std::vector<std::string> skipped;  // what is wrong with checkpoints that are left out, the newest ones
+  bool for_tools = false;            // which have no key functions: tables have no secondary indexes; nothing is made
+  bool read_only = false;            // nothing in the folders changes
 };
 
 class Engine {
@@ -39,10 +49,25 @@ class Engine {
   virtual TableBase* find_table(std::string_view name) const = 0;
   virtual std::vector<TableRef> tables() const = 0;
 
-  // Recovers what the data folders hold and starts the log; ok without any. Once, before all else.
-  virtual Status open_data() = 0;
-  virtual Status wait_durable() = 0;
+  // Recovers what the data folders hold and starts the log; ok without any. Once, before all else. *may_skip: it failed
+  // for the checkpoint, and there is an older one, for another engine.
+  virtual Status open_data(const OpenHow& how, bool* may_skip) = 0;
+  // As Database's; kEverything: all that was committed before the call.
+  static constexpr uint64_t kEverything = ~uint64_t{0};
+  virtual Status wait_durable(uint64_t commit_number) = 0;
+  virtual void when_durable(uint64_t commit_number, std::function<void(const Status&)> told) = 0;
   virtual const Recovery& recovery() const = 0;
+  // As the files have them, where tables were made without their secondary indexes.
+  virtual const std::vector<Schema>& stored_schemas() const = 0;
+  virtual Status checkpoint() = 0;
+  virtual Status backup(const std::string& folder) = 0;
+
+  // For recovery, while nothing else runs. Null: Options::workers_max are in use.
+  virtual std::unique_ptr<txn::RowLoader> make_loader() = 0;
+  // The secondary indexes of all tables, from their rows. progress(rows done, all of them), if there is one.
+  virtual Status build_indexes(uint32_t threads, const std::function<void(uint64_t, uint64_t)>& progress) = 0;
+  // For checkpoints. Null: too many are being read.
+  virtual std::unique_ptr<txn::SnapshotRows> read_snapshot() = 0;
 
   virtual uint32_t procedure_id(std::string_view name) = 0;
   virtual Statistics statistics() const = 0;
@@ -61,6 +86,9 @@ class Engine {
   mutable std::shared_mutex procedures_mutex_;  // guards procedures_
   std::unordered_map<std::string, std::shared_ptr<const Procedure>> procedures_;
 };
+
+// The engine that the options choose, opened.
+Status open_engine(const Options& options, const OpenHow& how, std::unique_ptr<Engine>* engine);
 
 // One shipped combination.
 struct Combination {

@@ -51,7 +51,16 @@ Statistics EngineOf<Sync>::statistics() const {
     s.durable_snapshot = facts.durable;
     s.log_bytes = facts.bytes;
     s.log_frames = facts.frames;
+    s.log_records = facts.records;
+    s.log_syncs = facts.syncs;
+    s.log_room_waits = facts.room_waits;
+    s.durable_lag_us = facts.lag_ns / 1000;
+    s.durable_lag_sum_us = facts.lag_sum_ns / 1000;
+    s.durable_lag_max_us = facts.lag_max_ns / 1000;
+    s.log_io = name_of(data_.log_io());
+    if (!facts.failure.ok()) s.log_failure = facts.failure.message();
   }
+  s.checkpoints = data_.checkpoint_facts();
   s.epoch = store_.workers.epoch();
   s.workers = pool_->in_use();
   if (const uint64_t oldest = store_.workers.oldest_entered_ns(); oldest != 0) {

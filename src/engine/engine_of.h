@@ -46,9 +46,19 @@ class EngineOf final : public Engine {
   Result<TableRef> create_table(const Schema& schema) override;
   TableBase* find_table(std::string_view name) const override;
   std::vector<TableRef> tables() const override;
-  Status open_data() override { return data_.open(*this, store_); }
-  Status wait_durable() override { return store_.log == nullptr ? Status() : store_.log->wait_durable(store_.snapshots.current()); }
+  Status open_data(const OpenHow& how, bool* may_skip) override { return data_.open(*this, store_, how, may_skip); }
+  Status wait_durable(uint64_t commit_number) override { return store_.log == nullptr ? Status() : store_.log->wait_durable(commit_number); }
+  void when_durable(uint64_t commit_number, std::function<void(const Status&)> told) override {
+    if (store_.log == nullptr) return told(Status());
+    store_.log->when_durable(commit_number, std::move(told));
+  }
   const Recovery& recovery() const override { return data_.recovery(); }
+  const std::vector<Schema>& stored_schemas() const override { return data_.schemas(); }
+  Status checkpoint() override;
+  Status backup(const std::string& folder) override;
+  std::unique_ptr<txn::RowLoader> make_loader() override;
+  Status build_indexes(uint32_t threads, const std::function<void(uint64_t, uint64_t)>& progress) override;
+  std::unique_ptr<txn::SnapshotRows> read_snapshot() override;
   uint32_t procedure_id(std::string_view name) override { return store_.procedures.id(name); }
   Statistics statistics() const override;
   SyncPolicy sync() const override { return sync_; }
@@ -117,6 +127,7 @@ template <class Sync>
 Status EngineOf<Sync>::run(FunctionRef<Status(Transaction&)> procedure, const RunPolicy& policy, bool read_only) {
   if (policy.procedure_id >= txn::kProceduresMax) [[unlikely]]
     return Status::invalid_argument("RunPolicy::procedure_id is " + std::to_string(policy.procedure_id) + ", which procedure_id() never gave");
+  if (store_.refuses(policy.durability)) [[unlikely]] return store_.refusal();
   if (!pool_->may_begin()) [[unlikely]] return refuse_other_thread();
   SessionOf<Sync>* session = session_of_thread();
   if (session == nullptr) [[unlikely]] {
@@ -126,15 +137,15 @@ Status EngineOf<Sync>::run(FunctionRef<Status(Transaction&)> procedure, const Ru
   session->busy = true;
   Status status = read_only ? attempts(*session, session->snapshot, procedure, policy) : attempts(*session, session->occ, procedure, policy);
   // Before the session is another's; a database without a log has no use for it.
-  const bool logs = store_.log != nullptr;
   uint64_t number = 0;
-  if (logs) [[unlikely]] number = read_only ? session->snapshot.commit_number() : session->occ.commit_number();
+  if (store_.log != nullptr) [[unlikely]] number = read_only ? session->snapshot.commit_number() : session->occ.commit_number();
   session->busy = false;
   pool_->finished();
   if (session != thread_session(store_.id)) [[unlikely]] pool_->give_back(session);
+  if constexpr (!Sync::kConcurrent)
+    if (data_.checkpoint_due()) [[unlikely]] static_cast<void>(data_.checkpoint());  // what failed is in the statistics
   // Outside the epoch: a wait for the disk holds back no reclamation.
-  if (logs && status.ok() && store_.waits(policy.durability)) [[unlikely]] return store_.log->wait_durable(number);
-  return status;
+  return status.ok() ? store_.acknowledge(policy.durability, number, policy.commit_number) : status;
 }
 
 template <class Sync>
@@ -191,6 +202,7 @@ template <class Txn>
 
 template <class Sync>
 Status EngineOf<Sync>::begin(bool read_only, Session** lent, Transaction** txn) {
+  if (store_.refuses(Durability::kDefault)) return store_.refusal();
   if (!pool_->may_begin()) return refuse_other_thread();
   SessionOf<Sync>* session = pool_->take();
   if (session == nullptr) {
@@ -205,6 +217,25 @@ Status EngineOf<Sync>::begin(bool read_only, Session** lent, Transaction** txn) 
   *lent = session;
   *txn = read_only ? static_cast<Transaction*>(&session->snapshot) : &session->occ;
   return {};
+}
+
+// -- data folders --------------------------------------------------------------------------------------------
+
+// Under a policy for one thread it reads beside no other.
+template <class Sync>
+Status EngineOf<Sync>::checkpoint() {
+  if (!pool_->may_begin()) return refuse_other_thread();
+  Status status = data_.checkpoint();
+  pool_->finished();
+  return status;
+}
+
+template <class Sync>
+Status EngineOf<Sync>::backup(const std::string& folder) {
+  if (!pool_->may_begin()) return refuse_other_thread();
+  Status status = data_.backup(*this, store_.options, folder);
+  pool_->finished();
+  return status;
 }
 
 // -- catalog -------------------------------------------------------------------------------------------------
@@ -222,6 +253,7 @@ Result<TableRef> EngineOf<Sync>::create_table(const Schema& schema) {
   if (tables_.size() >= txn::kTablesMax)
     return Status::invalid_argument("table '" + schema.name + "': there are " + std::to_string(txn::kTablesMax) + " tables already");
   if (Status status = data_.log_table(static_cast<uint32_t>(tables_.size()), schema); !status.ok()) return status;
+  ELIDER_TEST_POINT("catalog.table_logged");
   auto made = std::make_unique<TableType>(schema, static_cast<uint32_t>(tables_.size()), store_.id, store_.options.block_threshold_bytes);
   if constexpr (kElides) made->for_each_latch([&](auto& latch) { latch.set_policy(store_.options.elision); });
   // Before anybody can find the table, so that the history names it first; and without the catalog's lock,
@@ -251,3 +283,4 @@ std::vector<TableRef> EngineOf<Sync>::tables() const {
 }  // namespace elider::detail
 
 #include "engine/engine_inside.h"
+#include "engine/engine_recovery.h"

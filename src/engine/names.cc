@@ -35,6 +35,43 @@ std::string_view name_of(Protocol protocol) {
   return "?";
 }
 
+std::string_view name_of(Durability durability) {
+  switch (durability) {
+    case Durability::kDefault: return "default";
+    case Durability::kNone: return "none";
+    case Durability::kAsync: return "async";
+    case Durability::kGroup: return "group";
+  }
+  return "?";
+}
+
+std::string_view name_of(LogIo io) {
+  switch (io) {
+    case LogIo::kAutomatic: return "automatic";
+    case LogIo::kSystemCalls: return "system-calls";
+    case LogIo::kIoUring: return "io_uring";
+  }
+  return "?";
+}
+
+bool parse(std::string_view name, Durability* durability) {
+  for (Durability known : {Durability::kDefault, Durability::kNone, Durability::kAsync, Durability::kGroup})
+    if (name_of(known) == name) {
+      *durability = known;
+      return true;
+    }
+  return false;
+}
+
+bool parse(std::string_view name, LogIo* io) {
+  for (LogIo known : {LogIo::kAutomatic, LogIo::kSystemCalls, LogIo::kIoUring})
+    if (name_of(known) == name) {
+      *io = known;
+      return true;
+    }
+  return false;
+}
+
 bool parse(std::string_view name, SyncPolicy* sync) {
   for (SyncPolicy known :
        {SyncPolicy::kAutomatic, SyncPolicy::kOptimistic, SyncPolicy::kLatched, SyncPolicy::kSingleThreaded, SyncPolicy::kElided})
@@ -127,6 +164,24 @@ std::string Statistics::to_json() const {
   add_number(out, "durable_snapshot", durable_snapshot);
   add_number(out, "log_bytes", log_bytes);
   add_number(out, "log_frames", log_frames);
+  add_number(out, "log_records", log_records);
+  add_number(out, "log_syncs", log_syncs);
+  add_number(out, "log_room_waits", log_room_waits);
+  add_number(out, "durable_lag_us", durable_lag_us);
+  add_number(out, "durable_lag_sum_us", durable_lag_sum_us);
+  add_number(out, "durable_lag_max_us", durable_lag_max_us);
+  if (!log_io.empty()) out += ",\"log_io\":" + quoted(log_io);
+  if (!log_failure.empty()) out += ",\"log_failure\":" + quoted(log_failure);
+  out += ",\"checkpoints\":{";
+  add_number(out, "taken", checkpoints.taken);
+  add_number(out, "failed", checkpoints.failed);
+  add_number(out, "snapshot", checkpoints.snapshot);
+  add_number(out, "time_s", checkpoints.time_s);
+  add_number(out, "rows", checkpoints.rows);
+  add_number(out, "bytes", checkpoints.bytes);
+  add_number(out, "duration_us", checkpoints.duration_us);
+  add_number(out, "running", checkpoints.running ? 1 : 0);
+  out += ",\"failure\":" + quoted(checkpoints.failure) + "}";
   add_number(out, "epoch", epoch);
   add_number(out, "workers", workers);
   add_number(out, "longest_active_us", longest_active_us);

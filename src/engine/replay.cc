@@ -1,184 +1,289 @@
 #include "engine/replay.h"
 
 #include <algorithm>
-#include <cstring>
-#include <string>
-#include <thread>
 #include <tuple>
 
+#include "base/clock.h"
+#include "base/parallel.h"
 #include "engine/engine.h"
-#include "storage/layout.h"
-#include "storage/number.h"
 #include "storage/table.h"
 
 namespace elider::detail {
 
 namespace {
 
-constexpr size_t kRowsATransaction = 256;
+constexpr uint32_t kThreadsMax = 16;
+constexpr uint64_t kWindowBytes = 256u << 20;  // of log that is in memory at a time
+constexpr uint64_t kLittleBytes = 1u << 20;    // of log, which more threads than one would not bring in sooner
+constexpr uint32_t kPartsAThread = 4;          // of a window's entries, so that all threads end at about the same time
 
-Status corrupt(const log::Record& record, const std::string& words) {
-  return Status(Code::kCorrupt, "the log's record of number " + std::to_string(record.number) + ": " + words);
+Status corrupt(const std::string& where, const std::string& words) { return Status(Code::kCorrupt, where + ": " + words); }
+
+uint32_t threads_of(const Engine& engine, const Options& options) {
+  if (engine.sync() == SyncPolicy::kSingleThreaded) return 1;
+  const uint32_t wanted = options.recovery_threads != 0 ? options.recovery_threads : processors(kThreadsMax);
+  return std::min(wanted, options.workers_max);
 }
 
-size_t bytes_of(const storage::ColumnSet& set, uint32_t group) {
-  size_t bytes = 0;
-  for (uint32_t s = set.begin[group]; s < set.begin[group + 1]; ++s) bytes += set.spans[s].size;
-  return bytes;
-}
-
-uint32_t part_of(uint32_t table, Key key) {
-  return static_cast<uint32_t>((key + table) * 0x9e3779b97f4a7c15 >> 32) % Replay::kThreads;
-}
+uint64_t microseconds_since(uint64_t begin_ns) { return (now_ns() - begin_ns) / 1000; }
 
 }  // namespace
 
-// -- records -------------------------------------------------------------------------------------------------
+// Of the numbers behind `after` up to `to`.
+struct Replay::Window {
+  uint64_t after = 0, to = 0;
+  std::vector<const log::LogPiece*> pieces;
+  std::vector<log::ReadBuffer> buffers;  // by piece: entries point into them
+  std::vector<std::vector<std::vector<txn::RowChange>>> changes;  // by parsing thread and part
+  std::vector<Described> described;      // guarded by the replay's mutex_, as the counts are
+  uint64_t records = 0, records_void = 0, last_number = 0;
+  uint64_t bytes_all = 0;                // of all windows, for the progress
+};
 
-Status Replay::add(uint32_t generation, const log::Record& record) {
-  if (record.bytes.empty()) return corrupt(record, "it is empty");
-  chunks_.emplace_back(new std::byte[record.bytes.size()]);
-  std::memcpy(chunks_.back().get(), record.bytes.data(), record.bytes.size());
-  const log::Record kept{record.number, log::Bytes(chunks_.back().get(), record.bytes.size())};
-  switch (static_cast<txn::RecordKind>(record.bytes.front())) {
-    case txn::RecordKind::kTable: {
-      Described table{0, {}, kept};
-      if (!txn::decode_table(kept.bytes, &table.id, &table.schema)) return corrupt(record, "the table's schema does not fit");
-      described_.push_back(std::move(table));
-      return {};
+Replay::Replay(Engine& engine, log::Directory& directory, const Options& options, const How& how)
+    : engine_(engine), directory_(directory), options_(options), how_(how), threads_(threads_of(engine, options)) {}
+
+Status Replay::run(Recovery* report) {
+  const uint64_t begin_ns = now_ns();
+  log::RecoveryFacts facts;
+  const auto progress = [this](uint64_t done, uint64_t all) { tell(RecoveryProgress::Step::kJudge, done, all); };
+  if (Status status = directory_.judge(threads_, options_.recovery_progress ? progress : log::Directory::Progress(), &facts); !status.ok()) return status;
+  std::optional<log::Checkpoint> base;
+  if (Status status = directory_.choose_base(options_.recover_to, how_.skipped, &base); !status.ok()) return status;
+  report->judge_us = microseconds_since(begin_ns);
+  report->log_bytes = facts.bytes;
+  report->records_void = facts.records_void;
+  for (const log::CutTail& cut : facts.cuts)
+    report->cuts.push_back("'" + cut.file + "' from byte " + std::to_string(cut.offset) + ": " + std::to_string(cut.bytes) + " bytes");
+  if (facts.bytes < kLittleBytes && (!base.has_value() || base->parts == 1)) threads_ = 1;
+  if (Status status = take_loaders(); !status.ok()) return status;
+  const uint64_t load_ns = now_ns();
+  if (base.has_value()) {
+    if (Status status = load_checkpoint(*base, report); !status.ok()) {
+      const bool damaged = status.code() == Code::kCorrupt || status.code() == Code::kIoError || status.code() == Code::kUnsupported;
+      may_skip_ = damaged && directory_.manifest().checkpoints.front().number < base->number;
+      return status;
     }
-    case txn::RecordKind::kCommit: commits_.push_back({generation, kept}); return {};
+    base_ = report->snapshot = report->checkpoint = base->number;
   }
-  return corrupt(record, "it is of no known kind");
+  report->checkpoint_us = microseconds_since(load_ns);
+  const uint64_t log_ns = now_ns();
+  if (Status status = bring_in_log(report); !status.ok()) return status;
+  report->log_us = microseconds_since(log_ns);
+  const uint64_t index_ns = now_ns();
+  const auto built = [this](uint64_t done, uint64_t all) { tell(RecoveryProgress::Step::kIndexes, done, all); };
+  if (Status status = engine_.build_indexes(threads_, built); !status.ok()) return status;
+  report->index_us = microseconds_since(index_ns);
+  report->tables = tables_.size();
+  for (const Statistics::Table& table : engine_.statistics().tables) report->rows += table.rows;
+  return {};
 }
 
-Status Replay::make_tables() {
-  std::sort(described_.begin(), described_.end(), [](const Described& a, const Described& b) { return a.id < b.id; });
-  for (const Described& table : described_)
+Status Replay::take_loaders() {
+  while (loaders_.size() < threads_) {
+    auto loader = engine_.make_loader();
+    if (loader == nullptr) return Status(Code::kMemoryLimit, "there is no context left to recover with (Options::workers_max)");
+    loaders_.push_back(std::move(loader));
+  }
+  return {};
+}
+
+void Replay::tell(RecoveryProgress::Step step, uint64_t done, uint64_t all) {
+  if (options_.recovery_progress) options_.recovery_progress({step, done, all});
+}
+
+// -- tables ----------------------------------------------------------------------------------------------------
+
+Status Replay::make_tables(std::vector<Described> described) {
+  std::sort(described.begin(), described.end(), [](const Described& a, const Described& b) { return a.id < b.id; });
+  for (const Described& table : described)
     if (Status status = make_table(table); !status.ok()) return status;
   return {};
 }
 
 Status Replay::make_table(const Described& table) {
-  const auto& [id, described, record] = table;
+  const auto& [id, described, where] = table;
+  if (id < tables_.size()) {
+    // A checkpoint may have tables that were made while it was taken.
+    const std::string what = storage::difference(schemas_[id], described);
+    return what.empty() ? Status() : corrupt(where, "table " + std::to_string(id) + " is there with another schema: " + what);
+  }
+  if (id != tables_.size())
+    return corrupt(where, "table '" + described.name + "' has id " + std::to_string(id) + ", but " + std::to_string(tables_.size()) + " is next");
   Schema schema = described;
-  if (id != tables_.size()) return corrupt(record, "table '" + schema.name + "' has id " + std::to_string(id) + ", but " + std::to_string(tables_.size()) + " is next");
-  if (!schema.indexes.empty()) {
-    const auto given = std::find_if(schemas_.begin(), schemas_.end(), [&](const Schema& s) { return s.name == schema.name; });
-    if (given == schemas_.end())
+  if (how_.without_indexes) {
+    schema.indexes.clear();
+  } else if (!schema.indexes.empty()) {
+    const auto& all = options_.schemas;
+    const auto given = std::find_if(all.begin(), all.end(), [&](const Schema& s) { return s.name == schema.name; });
+    if (given == all.end())
       return Status(Code::kSchemaMismatch, "table '" + schema.name + "' has secondary indexes, whose key functions are in no file: give its schema in Options::schemas");
     if (const std::string what = storage::difference(schema, *given); !what.empty())
       return Status(Code::kSchemaMismatch, "table '" + schema.name + "' has another schema in Options::schemas: " + what);
     schema = *given;
   }
   auto made = engine_.create_table(schema);
-  if (!made.ok()) return made.status();
+  if (!made.ok()) return corrupt(where, made.status().message());
   tables_.push_back(*made);
+  schemas_.push_back(described);
   return {};
 }
 
-// The entry fits the table that it names.
-Status Replay::check(const txn::LogEntry& entry) const {
-  const auto wrong = [&](const std::string& words) { return Status(Code::kCorrupt, "an entry of key " + std::to_string(entry.key) + " " + words); };
-  if (entry.table >= tables_.size()) return wrong("is of table " + std::to_string(entry.table) + ", which was not made");
-  const storage::Layout& layout = tables_[entry.table].base()->layout();
-  if (entry.group >= layout.group_count()) return wrong("is of a commit group that table '" + tables_[entry.table].schema().name + "' has not");
-  size_t bytes = 0;
-  if (entry.kind == txn::EntryKind::kWhole) bytes = bytes_of(layout.all(), entry.group);
-  if (entry.kind == txn::EntryKind::kColumns) bytes = bytes_of(layout.of_columns(entry.columns), entry.group);
-  if (entry.kind == txn::EntryKind::kAdd) {
-    bytes = sizeof(uint64_t);
-    const auto& columns = tables_[entry.table].schema().columns;
-    if (std::none_of(columns.begin(), columns.end(), [&](const Column& c) { return c.offset == entry.columns && storage::is_number(c.type); }))
-      return wrong("adds to no column");
+// -- the checkpoint ----------------------------------------------------------------------------------------------
+
+Status Replay::load_checkpoint(const log::Checkpoint& checkpoint, Recovery* report) {
+  if (Status status = load_tables(checkpoint); !status.ok()) return status;
+  done_ = 0;
+  std::vector<log::PartFacts> facts(checkpoint.parts);
+  Status status = parallel(threads_, checkpoint.parts, [&](uint32_t thread, size_t i) {
+    const auto part = static_cast<uint32_t>(i);
+    std::unique_ptr<log::PartReader> reader;
+    Status opened = log::PartReader::open(directory_.files(), directory_.folder_of(part), directory_.manifest().database, {checkpoint.number, part}, &reader);
+    if (!opened.ok()) return opened;
+    Status loaded = load_part(*loaders_[thread], *reader, checkpoint.parts * log::kPartBytesTarget);
+    facts[i] = reader->facts();
+    return loaded;
+  });
+  for (const log::PartFacts& part : facts) {
+    report->checkpoint_rows += part.rows;
+    report->checkpoint_bytes += part.bytes;
   }
-  if (bytes != entry.bytes.size()) return wrong("has " + std::to_string(entry.bytes.size()) + " bytes instead of " + std::to_string(bytes));
+  return status;
+}
+
+// They stand at the begin of the first part.
+Status Replay::load_tables(const log::Checkpoint& checkpoint) {
+  std::unique_ptr<log::PartReader> part;
+  if (Status status = log::PartReader::open(directory_.files(), directory_.folder_of(0), directory_.manifest().database, {checkpoint.number, 0}, &part); !status.ok())
+    return status;
+  std::vector<Described> described;
+  log::CheckpointBlock block;
+  for (;;) {
+    if (Status status = part->next(&block); !status.ok()) return status;
+    if (block.kind != log::BlockKind::kTable) break;
+    Described table{0, {}, "'" + part->path() + "' at byte " + std::to_string(block.offset)};
+    if (!txn::decode_table(block.payload, &table.id, &table.schema)) return corrupt(table.where, "the table's schema does not fit");
+    described.push_back(std::move(table));
+  }
+  return make_tables(std::move(described));
+}
+
+Status Replay::load_part(txn::RowLoader& loader, log::PartReader& part, uint64_t all_bytes) {
+  log::CheckpointBlock block;
+  for (;;) {
+    if (Status status = part.next(&block); !status.ok()) return status;
+    if (block.kind == log::BlockKind::kEnd) return {};
+    if (block.kind == log::BlockKind::kTable) continue;
+    const std::string where = "'" + part.path() + "' at byte " + std::to_string(block.offset);
+    if (block.table >= tables_.size()) return corrupt(where, "rows of table " + std::to_string(block.table) + ", which the checkpoint has not");
+    Status status = loader.load(*tables_[block.table].base(), block.payload, block.count);
+    if (status.code() == Code::kCorrupt) return corrupt(where, status.message());
+    if (!status.ok()) return status;
+    if (!options_.recovery_progress) continue;
+    std::lock_guard lock(mutex_);
+    done_ += block.payload.size();
+    tell(RecoveryProgress::Step::kCheckpoint, done_, std::max(done_, all_bytes));
+  }
+}
+
+// -- the log -------------------------------------------------------------------------------------------------------
+
+Status Replay::bring_in_log(Recovery* report) {
+  const std::vector<log::LogPiece>& pieces = directory_.pieces();
+  done_ = 0;
+  Window window;
+  window.changes.resize(threads_);
+  for (auto& parts : window.changes) parts.resize(threads_ * kPartsAThread);
+  for (const log::LogPiece& piece : pieces) window.bytes_all += piece.bytes;
+  window.after = base_;
+  for (size_t next = 0; next < pieces.size(); window.after = window.to) {
+    // Up to the last number of so many segments; others that reach into it are read now, and again.
+    uint64_t bytes = 0;
+    while (next < pieces.size() && (bytes == 0 || bytes + pieces[next].bytes <= kWindowBytes)) bytes += pieces[next++].bytes;
+    while (next < pieces.size() && pieces[next].last_number == pieces[next - 1].last_number) ++next;
+    window.to = next < pieces.size() ? pieces[next - 1].last_number : log::kNumberMax;
+    window.pieces.clear();
+    for (const log::LogPiece& piece : pieces)
+      if (piece.last_number > window.after && piece.first_number <= window.to) window.pieces.push_back(&piece);
+    if (Status status = bring_in(window); !status.ok()) return status;
+    tell(RecoveryProgress::Step::kLog, done_ += bytes, window.bytes_all);
+  }
+  report->records = window.records;
+  report->records_void += window.records_void;
+  report->snapshot = std::max(report->snapshot, window.last_number);
   return {};
 }
 
-Status Replay::split(const Kept& commit) {
-  const auto& [generation, record] = commit;
+Status Replay::bring_in(Window& window) {
+  if (window.buffers.size() < window.pieces.size()) window.buffers.resize(window.pieces.size());
+  for (auto& parts : window.changes)
+    for (auto& part : parts) part.clear();
+  window.described.clear();
+  Status status = parallel(threads_, window.pieces.size(), [&](uint32_t thread, size_t i) { return parse(window, thread, *window.pieces[i], &window.buffers[i]); });
+  if (!status.ok()) return status;
+  if (status = make_tables(std::move(window.described)); !status.ok()) return status;
+  return parallel(threads_, threads_ * kPartsAThread, [&](uint32_t thread, size_t part) { return apply_part(window, thread, part); });
+}
+
+Status Replay::parse(Window& window, uint32_t thread, const log::LogPiece& piece, log::ReadBuffer* buffer) {
+  uint64_t records = 0, records_void = 0, last_number = 0;
+  const uint64_t to = std::min({window.to, piece.cut, options_.recover_to});
+  const std::string where = "'" + piece.folder + "/" + log::file_name(piece.name) + "'";
+  Status status = directory_.read(piece, buffer, [&](const log::Record& record) -> Status {
+    if (record.number > piece.cut && record.number > window.after && record.number <= window.to) ++records_void;
+    if (record.number <= window.after || record.number > to) return {};
+    ++records;
+    last_number = std::max(last_number, record.number);
+    return parse_record(window, thread, where, piece.name.generation, record);
+  });
+  std::lock_guard lock(mutex_);
+  window.records += records;
+  window.records_void += records_void;
+  window.last_number = std::max(window.last_number, last_number);
+  return status;
+}
+
+Status Replay::parse_record(Window& window, uint32_t thread, const std::string& file, uint32_t generation, const log::Record& record) {
+  const auto refuse = [&](const std::string& words) { return corrupt(file + ", the record of number " + std::to_string(record.number), words); };
+  if (record.bytes.empty()) return refuse("it is empty");
+  const auto kind = static_cast<txn::RecordKind>(record.bytes.front());
+  if (kind == txn::RecordKind::kTable) {
+    Described table{0, {}, file + ", the record of number " + std::to_string(record.number)};
+    if (!txn::decode_table(record.bytes, &table.id, &table.schema)) return refuse("the table's schema does not fit");
+    std::lock_guard lock(mutex_);
+    window.described.push_back(std::move(table));
+    return {};
+  }
+  if (kind != txn::RecordKind::kCommit) return refuse("it is of no known kind");
+  auto& parts = window.changes[thread];
   log::Bytes rest = record.bytes.subspan(1);
   txn::LogEntry entry;
   for (uint32_t order = 0; !rest.empty(); ++order) {
-    if (!txn::take_entry(&rest, &entry)) return corrupt(record, "entry " + std::to_string(order) + " does not fit in it");
-    if (Status status = check(entry); !status.ok()) return corrupt(record, status.message());
-    parts_[part_of(entry.table, entry.key)].push_back({entry.key, entry.sequence, generation, entry.table, entry.columns, entry.bytes.data(),
-                                                       static_cast<uint32_t>(entry.bytes.size()), static_cast<uint8_t>(entry.group), entry.kind, order});
+    if (!txn::take_entry(&rest, &entry)) return refuse("entry " + std::to_string(order) + " does not fit in it");
+    const uint64_t hash = (entry.key + entry.table) * 0x9e3779b97f4a7c15;
+    parts[(hash >> 32) % parts.size()].push_back({entry.key, entry.sequence, entry.columns, entry.bytes.data(), static_cast<uint32_t>(entry.bytes.size()),
+                                                  entry.table, generation, order, static_cast<uint8_t>(entry.group), entry.kind});
   }
   return {};
 }
 
-// -- rows ------------------------------------------------------------------------------------------------------
-
-Status Replay::apply(uint32_t threads, uint64_t* rows) {
-  if (Status status = make_tables(); !status.ok()) return status;
-  for (const Kept& commit : commits_)
-    if (Status status = split(commit); !status.ok()) return status;
-  Status status[kThreads];
-  uint64_t counts[kThreads] = {};
-  if (threads <= 1) {
-    for (uint32_t i = 0; i < kThreads; ++i) status[i] = apply_part(parts_[i], &counts[i]);
-  } else {
-    std::vector<std::thread> running;
-    for (uint32_t i = 0; i < kThreads; ++i) running.emplace_back([&, i] { status[i] = apply_part(parts_[i], &counts[i]); });
-    for (std::thread& thread : running) thread.join();
+Status Replay::apply_part(Window& window, uint32_t thread, size_t part) {
+  std::vector<txn::RowChange>& all = window.changes[0][part];
+  for (size_t other = 1; other < window.changes.size(); ++other) {
+    const std::vector<txn::RowChange>& more = window.changes[other][part];
+    all.insert(all.end(), more.begin(), more.end());
   }
-  for (uint32_t i = 0; i < kThreads; ++i) {
-    if (!status[i].ok()) return status[i];
-    *rows += counts[i];
-  }
-  return {};
-}
-
-// What a row's entries, in order, leave of it. False: no row.
-bool Replay::fold(const Entry* begin, const Entry* end, std::byte* image) const {
-  const storage::Layout& layout = tables_[begin->table].base()->layout();
-  bool present = false;  // by group 0, with which every row comes and goes
-  for (const Entry* entry = begin; entry != end; ++entry) {
-    if (entry->kind == txn::EntryKind::kAdd) {
-      const auto offset = static_cast<uint32_t>(entry->columns);
-      for (const Column& column : tables_[entry->table].schema().columns)
-        if (column.offset == offset) storage::add_numbers(column.type, image + offset, image + offset, entry->bytes);
-      continue;
-    }
-    if (entry->group == 0) present = entry->kind != txn::EntryKind::kRemove;
-    if (entry->kind == txn::EntryKind::kRemove) continue;
-    const storage::ColumnSet& set = entry->kind == txn::EntryKind::kWhole ? layout.all() : layout.of_columns(entry->columns);
-    const std::byte* from = entry->bytes;
-    for (uint32_t s = set.begin[entry->group]; s < set.begin[entry->group + 1]; ++s) {
-      std::memcpy(image + set.spans[s].row_offset, from, set.spans[s].size);
-      from += set.spans[s].size;
-    }
-  }
-  return present;
-}
-
-Status Replay::apply_part(std::vector<Entry>& entries, uint64_t* rows) {
-  const auto rank = [](const Entry& e) { return std::tuple(e.table, e.key, e.group, e.generation, e.sequence, e.order); };
-  std::sort(entries.begin(), entries.end(), [&](const Entry& a, const Entry& b) { return rank(a) < rank(b); });
-  std::vector<std::byte> image;
-  const Entry* const end = entries.data() + entries.size();
-  for (const Entry* at = entries.data(); at != end;) {
-    const Entry* next = at;
-    uint64_t written = 0;
-    Status status = engine_.run([&](Transaction& txn) -> Status {
-      next = at;
-      written = 0;
-      for (size_t row = 0; row < kRowsATransaction && next != end; ++row) {
-        const Entry* const first = next;
-        while (next != end && next->table == first->table && next->key == first->key) ++next;
-        const TableRef& table = tables_[first->table];
-        image.assign(table.schema().row_bytes, std::byte{0});
-        if (!fold(first, next, image.data())) continue;
-        ++written;
-        if (Status put = txn.put(table, first->key, image); !put.ok()) return put;
-      }
-      return {};
-    }, {}, false);
+  const auto rank = [](const txn::RowChange& c) { return std::tuple(c.table, c.key, c.group, c.generation, c.sequence, c.order); };
+  std::sort(all.begin(), all.end(), [&](const txn::RowChange& a, const txn::RowChange& b) { return rank(a) < rank(b); });
+  for (size_t at = 0; at < all.size();) {
+    size_t end = at;
+    while (end < all.size() && all[end].table == all[at].table) ++end;
+    const std::string where = "the log up to number " + std::to_string(std::min(window.to, options_.recover_to));
+    if (all[at].table >= tables_.size()) return corrupt(where, "table " + std::to_string(all[at].table) + " is written to, which was not made");
+    Status status = loaders_[thread]->apply(*tables_[all[at].table].base(), {all.data() + at, end - at});
+    if (status.code() == Code::kCorrupt) return corrupt(where, status.message());
     if (!status.ok()) return status;
-    at = next;
-    *rows += written;
+    at = end;
   }
   return {};
 }

@@ -1,20 +1,26 @@
-// Replay: makes tables and rows of a log's records.
+// Replay: makes tables and rows of what the data folders hold: the newest checkpoint, and the log behind it.
 //
-// It takes all records first, since those of several files come in no common order, and then makes each row
-// once: the entries of a key, by commit group in the order of their sequences, laid over each other. So it needs
-// about as much memory as the log's records have bytes. Rows are written by transactions, which build the
-// secondary indexes too; several threads write, each its own keys.
+// The log is taken in windows of snapshot numbers, so that memory is bounded: of each window, segments are parsed in
+// several threads, and the entries, divided by key, sorted and laid over the rows in several threads. All entries of a
+// row with smaller numbers are in earlier windows; so those of a window, by commit group in the order of their sequences,
+// are all that matters. Secondary indexes are built last, from the rows.
 //
 // Thread safety: one thread at a time.
 #pragma once
 
 #include <cstdint>
 #include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
 #include <vector>
 
-#include "elider/database.h"
-#include "log/format.h"
+#include "elider/options.h"
+#include "elider/table.h"
+#include "log/checkpoint_file.h"
+#include "log/directory.h"
 #include "txn/log_entry.h"
+#include "txn/row_loader.h"
 
 namespace elider::detail {
 
@@ -22,54 +28,52 @@ class Engine;
 
 class Replay {
  public:
-  static constexpr uint32_t kThreads = 4;
+  struct How {
+    size_t skipped = 0;            // checkpoints that were found to be damaged, the newest
+    bool without_indexes = false;  // for tools, which have no key functions: tables are made without secondary indexes
+  };
+  Replay(Engine& engine, log::Directory& directory, const Options& options, const How& how);
 
-  // `schemas`: where key functions come from.
-  Replay(Engine& engine, const std::vector<Schema>& schemas) : engine_(engine), schemas_(schemas) {}
-
-  // Keeps a copy. kCorrupt: the record is of no known kind.
-  Status add(uint32_t generation, const log::Record& record);
-  // Makes all tables and rows. *rows: how many. kCorrupt: a record makes no sense. kSchemaMismatch: see
-  // Options::schemas.
-  Status apply(uint32_t threads, uint64_t* rows);
+  // Makes all tables and rows. kCorrupt: a file or a record makes no sense. kSchemaMismatch: see Options::schemas.
+  Status run(Recovery* report);
+  // The failure of run() was the checkpoint's, and there is an older one.
+  bool may_skip() const { return may_skip_; }
+  // By table id, as the files have them.
+  const std::vector<Schema>& schemas() const { return schemas_; }
 
  private:
-  struct Entry {
-    Key key;
-    uint64_t sequence;
-    uint32_t generation;
-    uint32_t table;
-    uint64_t columns;
-    const std::byte* bytes;
-    uint32_t size;
-    uint8_t group;
-    txn::EntryKind kind;
-    uint32_t order;  // in its record: additions follow the bytes they belong to
-  };
-  // A table may stand behind what was written to it: they come from different buffers.
-  struct Kept {
-    uint32_t generation;
-    log::Record record;
-  };
   struct Described {
     uint32_t id;
     Schema schema;
-    log::Record record;
+    std::string where;
   };
-  Status make_tables();
+  struct Window;
+
+  Status load_checkpoint(const log::Checkpoint& checkpoint, Recovery* report);
+  Status load_tables(const log::Checkpoint& checkpoint);
+  Status load_part(txn::RowLoader& loader, log::PartReader& part, uint64_t all_bytes);
+  Status bring_in_log(Recovery* report);
+  Status bring_in(Window& window);
+  Status parse(Window& window, uint32_t thread, const log::LogPiece& piece, log::ReadBuffer* buffer);
+  Status parse_record(Window& window, uint32_t thread, const std::string& where, uint32_t generation, const log::Record& record);
+  Status apply_part(Window& window, uint32_t thread, size_t part);
+  Status make_tables(std::vector<Described> described);
   Status make_table(const Described& table);
-  Status split(const Kept& commit);
-  Status check(const txn::LogEntry& entry) const;
-  Status apply_part(std::vector<Entry>& entries, uint64_t* rows);
-  bool fold(const Entry* begin, const Entry* end, std::byte* image) const;
+  Status take_loaders();
+  void tell(RecoveryProgress::Step step, uint64_t done, uint64_t all);
 
   Engine& engine_;
-  const std::vector<Schema>& schemas_;
-  std::vector<Described> described_;
-  std::vector<Kept> commits_;
-  std::vector<TableRef> tables_;
-  std::vector<std::unique_ptr<std::byte[]>> chunks_;  // the records' bytes
-  std::vector<Entry> parts_[kThreads];                // by key
+  log::Directory& directory_;
+  const Options& options_;
+  const How how_;
+  uint32_t threads_;               // one, once there is found to be little to do
+  bool may_skip_ = false;
+  uint64_t base_ = 0;
+  std::vector<TableRef> tables_;   // by id
+  std::vector<Schema> schemas_;
+  std::vector<std::unique_ptr<txn::RowLoader>> loaders_;  // by thread
+  std::mutex mutex_;               // guards done_, and the progress that is told
+  uint64_t done_ = 0;
 };
 
 }  // namespace elider::detail

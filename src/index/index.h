@@ -13,7 +13,7 @@
 //       Finds the key, or inserts it with `candidate` (DBX's get-with-insert).
 //   bool remove(Worker& worker, Key key, Handle expected)
 //       Removes the key if it maps to `expected`; false if not. Raises the leaf's or bucket's version.
-//   void multi_get(const Key* keys, size_t count, Handle* handles, Witness* witnesses)
+//   void multi_get(const Key* keys, size_t count, Handle* handles, Witness* witnesses, Ahead ahead)
 //       get() of each, with the misses of all overlapped.
 //   size_t size() (approximate while others write), memory_bytes(), verify() -> Status, dump(ostream)
 // and the ordered ones
@@ -28,6 +28,7 @@
 #include <atomic>
 #include <compare>
 #include <cstdint>
+#include <span>
 
 #include "elider/key.h"
 
@@ -45,6 +46,13 @@ struct Witness {
   // acquire: the reads that follow a commit's validation must not move before it.
   bool holds() const { return version->load(std::memory_order_acquire) == value; }
 };
+
+// Where handles are addresses: offsets from one whose cache lines are asked for as soon as it is found, so
+// that these misses overlap with those of the keys after it.
+using Ahead = std::span<const uint32_t>;
+inline void prefetch_ahead(Handle handle, Ahead ahead) {
+  for (const uint32_t offset : ahead) __builtin_prefetch(reinterpret_cast<const char*>(handle) + offset, 0, 3);
+}
 
 struct InsertResult {
   Handle handle = kNoHandle;  // the one that was there, or the candidate; kNoHandle: out of memory

@@ -9,6 +9,7 @@
 // Thread safety: the functions of each half belong to one thread at a time.
 #pragma once
 
+#include <algorithm>
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
@@ -16,6 +17,7 @@
 #include <memory>
 
 #include "base/cache_line.h"
+#include "base/clock.h"
 #include "log/format.h"
 
 namespace elider::log {
@@ -28,25 +30,34 @@ class alignas(kCacheLinePairBytes) Buffer {
   // the logger's raise of that number and its look at the announcement (Dekker's pattern).
   void announce(uint64_t number) { committing_.store(number); }
   void withdraw() { committing_.store(0, std::memory_order_release); }  // release: what was published is seen by who sees this
-  bool announced() const { return committing_.load(std::memory_order_relaxed) != 0; }  // relaxed: the worker's own
+  bool unused() const { return memory_ == nullptr; }
 
-  // Room for `bytes`, or null: the logger has to take something first. Forgets an earlier reservation.
-  std::byte* reserve(size_t bytes, size_t capacity) {
-    if (memory_ == nullptr) {
-      memory_.reset(new std::byte[capacity]);  // not set to zero: pages come as they are used
-      capacity_ = capacity;
-    }
+  // Before the first reservation.
+  void open(size_t capacity) {
+    memory_.reset(new std::byte[capacity]);  // not set to zero: pages come as they are used
+    capacity_ = capacity;
+  }
+  // Room for `bytes`, or null: it is not open, or the logger has to take something first. Forgets an earlier
+  // reservation.
+  std::byte* reserve(size_t bytes) {
+    if (memory_ == nullptr) [[unlikely]] return nullptr;
     const bool outside = ring_bytes(bytes) > capacity_ / 2;
     const size_t needed = outside ? kHeaderBytes + kUnit : ring_bytes(bytes);
     const uint64_t tail = tail_.load(std::memory_order_acquire);  // the logger has copied what stood before it
+    if (tail == end_) oldest_ns_.store(now_ns(), std::memory_order_relaxed);  // relaxed: a statistic
     const size_t to_end = capacity_ - offset(end_);
     const size_t skipped = to_end < needed ? to_end : 0;
+    half_full_ = end_ - tail > capacity_ / 2;
     if (capacity_ - (end_ - tail) < skipped + needed) return nullptr;
     if (skipped != 0) put_header(end_, 0, static_cast<uint32_t>(skipped - kHeaderBytes), kSkip);
     place_ = end_ + skipped;
+    if (!outside) prefetch(at(place_), needed);
     block_.reset(outside ? new std::byte[bytes] : nullptr);
     return outside ? block_.get() : at(place_) + kHeaderBytes;
   }
+
+  // At the last reservation: the logger should take something before there is no room.
+  bool half_full() const { return half_full_; }
 
   // The first `bytes` of what was reserved are a record.
   void publish(uint64_t number, size_t bytes) {
@@ -66,6 +77,8 @@ class alignas(kCacheLinePairBytes) Buffer {
 
   uint64_t committing() const { return committing_.load(); }
   uint64_t head() const { return head_.load(std::memory_order_acquire); }
+  // When the oldest record in it was made, or a little before; the logger may be about to take it.
+  uint64_t oldest_ns() const { return oldest_ns_.load(std::memory_order_relaxed); }  // relaxed: a statistic
   bool empty() const { return head() == tail_.load(std::memory_order_relaxed); }  // relaxed: the logger's own
 
   // Calls take(number, bytes) for each record before `head`, until it says false (that one stays).
@@ -103,6 +116,11 @@ class alignas(kCacheLinePairBytes) Buffer {
   static constexpr size_t kHeaderBytes = 16, kUnit = 16;
   static constexpr uint32_t kInside = 0, kOutside = 1, kSkip = 2;
   static constexpr size_t ring_bytes(size_t bytes) { return kHeaderBytes + (bytes + kUnit - 1) / kUnit * kUnit; }
+  // The logger has read these lines on another processor: fetched at once rather than one by one as they are written.
+  static void prefetch(const std::byte* from, size_t bytes) {
+    constexpr size_t kBytesMax = 1024;
+    for (size_t i = 0; i < std::min(bytes, kBytesMax); i += kCacheLineBytes) __builtin_prefetch(from + i, 1);
+  }
   size_t offset(uint64_t position) const { return static_cast<size_t>(position & (capacity_ - 1)); }
   std::byte* at(uint64_t position) { return memory_.get() + offset(position); }
   void put_header(uint64_t position, uint64_t number, uint32_t bytes, uint32_t kind) {
@@ -116,10 +134,12 @@ class alignas(kCacheLinePairBytes) Buffer {
   size_t capacity_ = 0;  // a power of two
   uint64_t end_ = 0;     // what head_ is
   uint64_t place_ = 0;   // of the reservation
+  bool half_full_ = false;
   std::unique_ptr<std::byte[]> block_;
 
   std::atomic<uint64_t> committing_{0};  // no commit that is under way has a smaller number; 0: none is
   std::atomic<uint64_t> head_{0};
+  std::atomic<uint64_t> oldest_ns_{0};
   alignas(kCacheLinePairBytes) std::atomic<uint64_t> tail_{0};  // the logger's
 };
 

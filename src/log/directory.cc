@@ -1,17 +1,16 @@
 #include "log/directory.h"
 
 #include <algorithm>
+#include <mutex>
 #include <random>
+#include <tuple>
+
+#include "base/parallel.h"
+#include "base/test_points.h"
 
 namespace elider::log {
 
 namespace {
-
-DatabaseId new_database_id() {
-  std::random_device device;
-  const auto word = [&] { return uint64_t{device()} << 32 | device(); };
-  return {word(), word()};
-}
 
 std::string parent_of(const std::string& folder) {
   const size_t slash = folder.find_last_of('/');
@@ -20,6 +19,12 @@ std::string parent_of(const std::string& folder) {
 }
 
 }  // namespace
+
+DatabaseId Directory::new_database_id() {
+  std::random_device device;
+  const auto word = [&] { return uint64_t{device()} << 32 | device(); };
+  return {word(), word()};
+}
 
 // -- opening -------------------------------------------------------------------------------------------------
 
@@ -37,7 +42,7 @@ Status Directory::open(FileSystem& files, const std::vector<std::string>& folder
     if (std::find(names.begin(), names.end(), std::string(kManifestName)) == names.end())
       return Status(Code::kNotFound, "the folder '" + folders.front() + "' holds no database");
   }
-  if (Status status = files.lock(folders.front() + "/LOCK", &directory->lock_); !status.ok()) return status;
+  if (Status status = files.lock(folders.front() + "/" + kLockName, &directory->lock_); !status.ok()) return status;
   if (Status status = directory->load(create); !status.ok()) return status;
   *opened = std::move(directory);
   return {};
@@ -102,101 +107,284 @@ Status Directory::check_files() const {
 
 // -- recovery --------------------------------------------------------------------------------------------------
 
-// Reads a generation's frames without its records: whether it is whole, and where it ends.
-Status Directory::scan(size_t position, uint64_t* cut, RecoveryFacts* facts) {
+namespace {
+std::string at_end_of(const StreamFacts& stream, const std::string& first_file) {
+  return "'" + (stream.last_file.empty() ? first_file : stream.last_file) + "' at byte " + std::to_string(stream.last_offset) +
+         ": the log ends at number " + std::to_string(stream.closed) + ", but number ";
+}
+}  // namespace
+
+// In order of generation, stream, position; those that are listed.
+Status Directory::list_segments(std::vector<SegmentName>* segments) const {
+  std::vector<std::string> names;
+  for (size_t f = 0; f < folders_.size(); ++f) {
+    if (Status status = files_.list(folders_[f], &names); !status.ok()) return status;
+    SegmentName name;
+    for (const std::string& text : names) {
+      if (!parse_file_name(text, &name) || name.stream % folders_.size() != f) continue;
+      for (const Generation& generation : manifest_.generations)
+        if (generation.generation == name.generation && name.stream < generation.streams && name.segment >= generation.first_segments[name.stream])
+          segments->push_back(name);
+    }
+  }
+  const auto rank = [](const SegmentName& n) { return std::tuple(n.generation, n.stream, n.segment); };
+  std::sort(segments->begin(), segments->end(), [&](const SegmentName& a, const SegmentName& b) { return rank(a) < rank(b); });
+  return {};
+}
+
+Status Directory::judge(uint32_t threads, const Progress& progress, RecoveryFacts* facts) {
+  *facts = {};
+  judged_.clear();
+  closed_ = 0;
+  cuts_.assign(manifest_.generations.size(), 0);
+  first_number_ = std::max<uint64_t>(1, manifest_.next_number);
+  for (const Checkpoint& checkpoint : manifest_.checkpoints) first_number_ = std::max(first_number_, checkpoint.number + 1);
+  std::vector<SegmentName> names;
+  if (Status status = list_segments(&names); !status.ok()) return status;
+  std::vector<SegmentFacts>& segments = segments_;
+  segments.assign(names.size(), {});
+  std::vector<ReadBuffer> buffers(std::max<uint32_t>(threads, 1));
+  uint64_t all_bytes = 0, done = 0;
+  if (progress)
+    for (const SegmentName& name : names) {
+      std::unique_ptr<File> file;
+      uint64_t bytes = 0;
+      if (Status status = files_.open(folder_of(name.stream) + "/" + file_name(name), OpenMode::kRead, &file); !status.ok()) return status;
+      if (Status status = file->size(&bytes); !status.ok()) return status;
+      all_bytes += bytes;
+    }
+  std::mutex mutex;  // guards done, and progress
+  Status status = parallel(threads, names.size(), [&](uint32_t thread, size_t i) {
+    const auto unneeded = [](const FrameView&) { return Status(); };
+    Status read = read_segment(files_, folder_of(names[i].stream), manifest_.database, names[i], &buffers[thread], unneeded, &segments[i]);
+    if (read.ok() && progress) {
+      std::lock_guard lock(mutex);
+      done += segments[i].bytes;
+      progress(done, all_bytes);
+    }
+    return read;
+  });
+  if (!status.ok()) return status;
+  for (size_t i = 0; i < manifest_.generations.size(); ++i)
+    if (status = judge_generation(i, segments, facts); !status.ok()) return status;
+  closed_ = facts->closed;
+  return {};
+}
+
+// Whether a generation is whole, and where it ends.
+Status Directory::judge_generation(size_t position, const std::vector<SegmentFacts>& segments, RecoveryFacts* facts) {
   const Generation& generation = manifest_.generations[position];
   std::vector<StreamFacts> streams(generation.streams);
   uint64_t smallest = kNumberMax;
   bool frames = false;
   for (uint32_t s = 0; s < generation.streams; ++s) {
-    if (Status status = read_stream(files_, folder_of(s), manifest_.database, generation.generation, s, [](const FrameView&) { return Status(); }, &streams[s]);
-        !status.ok())
-      return status;
+    const auto of_stream = [&](const SegmentFacts& f) { return f.name.generation == generation.generation && f.name.stream == s; };
+    const auto begin = std::find_if(segments.begin(), segments.end(), of_stream);
+    const auto end = std::find_if_not(begin, segments.end(), of_stream);
+    if (Status status = join_segments(folder_of(s), {begin, end}, generation.first_segments[s], &streams[s]); !status.ok()) return status;
     smallest = std::min(smallest, streams[s].closed);
-    frames = frames || streams[s].frames != 0;
+    frames = frames || streams[s].frames != 0 || generation.first_segments[s] != 0;
     facts->frames += streams[s].frames;
-    facts->bytes += streams[s].bytes;
     facts->cuts.insert(facts->cuts.end(), streams[s].cuts.begin(), streams[s].cuts.end());
     first_number_ = std::max({first_number_, streams[s].last_number + 1, streams[s].closed + 1});
   }
-  *cut = generation.cut != kNumberMax ? generation.cut : smallest;
+  const uint64_t cut = cuts_[position] = generation.cut != kNumberMax ? generation.cut : smallest;
   for (uint32_t s = 0; s < generation.streams; ++s) {
-    const std::string file = folder_of(s) + "/" + file_name({generation.generation, s, 0});
-    if (frames && !streams[s].found) return Status(Code::kCorrupt, "'" + file + "' is missing or has no header, though other files of its time hold frames");
-    if (streams[s].closed < *cut)
-      return Status(Code::kCorrupt, "'" + (streams[s].last_file.empty() ? file : streams[s].last_file) + "' at byte " + std::to_string(streams[s].last_offset) +
-                                        ": the log ends at number " + std::to_string(streams[s].closed) + ", but number " + std::to_string(*cut) +
-                                        " was recovered from it before");
-    for (uint32_t other = 0; other < generation.streams; ++other)
-      if (streams[other].durable > streams[s].closed)
-        return Status(Code::kCorrupt, "'" + (streams[s].last_file.empty() ? file : streams[s].last_file) + "' at byte " + std::to_string(streams[s].last_offset) +
-                                          ": the log ends at number " + std::to_string(streams[s].closed) + ", but number " +
-                                          std::to_string(streams[other].durable) + " was durable, says '" + streams[other].durable_file + "' at byte " +
-                                          std::to_string(streams[other].durable_offset));
+    if (frames && !streams[s].found)
+      return Status(Code::kCorrupt, "'" + folder_of(s) + "/" + file_name({generation.generation, s, generation.first_segments[s]}) +
+                                        "' is missing or has no header, though other files of its time hold frames");
+    if (Status status = check_stream(generation, s, cut, streams); !status.ok()) return status;
+  }
+  facts->closed = std::max(facts->closed, cut);
+  for (const SegmentFacts& segment : segments) {
+    if (segment.name.generation != generation.generation) continue;
+    facts->bytes += segment.bytes;
+    if (segment.records == 0) continue;
+    if (segment.first_number > cut) facts->records_void += segment.records;
+    else judged_.push_back({folder_of(segment.name.stream), segment.name, cut, segment.first_number, segment.last_number, segment.bytes});
   }
   return {};
 }
 
-Status Directory::replay(size_t position, uint64_t to_number, const Visit& visit, RecoveryFacts* facts) {
-  const Generation& generation = manifest_.generations[position];
-  const uint64_t last = std::min(cuts_[position], to_number);
-  for (uint32_t s = 0; s < generation.streams; ++s) {
-    StreamFacts unneeded;
-    const auto of_record = [&](const Record& record) -> Status {
-      if (record.number > cuts_[position]) ++facts->records_void;
-      else ++counted_[position];
-      if (record.number > last) return {};
-      ++facts->records;
-      facts->last_number = std::max(facts->last_number, record.number);
-      return visit(generation.generation, s, record);
-    };
-    const auto of_frame = [&](const FrameView& frame) { return read_records(frame, folder_of(s), of_record); };
-    if (Status status = read_stream(files_, folder_of(s), manifest_.database, generation.generation, s, of_frame, &unneeded); !status.ok()) return status;
-  }
+// The stream does not end before what is known to have been whole.
+Status Directory::check_stream(const Generation& generation, uint32_t stream, uint64_t cut, const std::vector<StreamFacts>& streams) const {
+  const std::string file = folder_of(stream) + "/" + file_name({generation.generation, stream, generation.first_segments[stream]});
+  if (streams[stream].closed < cut)
+    return Status(Code::kCorrupt, at_end_of(streams[stream], file) + std::to_string(cut) + " was recovered from it before");
+  for (const StreamFacts& other : streams)
+    if (other.durable > streams[stream].closed)
+      return Status(Code::kCorrupt, at_end_of(streams[stream], file) + std::to_string(other.durable) + " was durable, says '" + other.durable_file +
+                                        "' at byte " + std::to_string(other.durable_offset));
   return {};
+}
+
+uint64_t Directory::cut_of(uint32_t generation) const {
+  for (size_t i = 0; i < cuts_.size(); ++i)
+    if (manifest_.generations[i].generation == generation) return cuts_[i];
+  return kNumberMax;
+}
+
+Status Directory::choose_base(uint64_t to_number, size_t skipped, std::optional<Checkpoint>* base) {
+  const auto& all = manifest_.checkpoints;
+  const uint64_t newest = std::max(closed_, all.empty() ? 0 : all.back().number);
+  const uint64_t oldest = all.empty() ? 0 : all.front().number;
+  if (to_number < oldest || (to_number > newest && to_number != kNumberMax))
+    return Status::invalid_argument("the state after number " + std::to_string(to_number) + " is not in '" + folders_.front() + "', which holds those after numbers " +
+                                    std::to_string(oldest) + " to " + std::to_string(newest));
+  size_t count = 0;  // of checkpoints up to that number
+  while (count < all.size() && all[count].number <= to_number) ++count;
+  if (skipped >= count && skipped != 0) return Status(Code::kNotFound, "'" + folders_.front() + "' has no older checkpoint");
+  base->reset();
+  if (count > skipped) *base = all[count - 1 - skipped];
+  base_ = base->has_value() ? (*base)->number : 0;
+  to_number_ = to_number;
+  pieces_.clear();
+  for (const LogPiece& piece : judged_)
+    if (piece.last_number > base_ && piece.first_number <= to_number_) pieces_.push_back(piece);
+  std::stable_sort(pieces_.begin(), pieces_.end(), [](const LogPiece& a, const LogPiece& b) { return a.last_number < b.last_number; });
+  return {};
+}
+
+Status Directory::read(const LogPiece& piece, ReadBuffer* buffer, const std::function<Status(const Record&)>& visit) {
+  SegmentFacts unneeded;
+  return read_segment(files_, piece.folder, manifest_.database, piece.name, buffer, [&](const FrameView& frame) { return read_records(frame, piece.folder, visit); },
+                      &unneeded);
 }
 
 Status Directory::recover(uint64_t to_number, const Visit& visit, RecoveryFacts* facts) {
-  *facts = {};
-  const size_t count = manifest_.generations.size();
-  cuts_.assign(count, 0);
-  counted_.assign(count, 0);
-  first_number_ = std::max<uint64_t>(1, manifest_.next_number);
-  // All of it is judged before anything is taken from it.
-  for (size_t i = 0; i < count; ++i)
-    if (Status status = scan(i, &cuts_[i], facts); !status.ok()) return status;
-  for (size_t i = 0; i < count; ++i)
-    if (Status status = replay(i, to_number, visit, facts); !status.ok()) return status;
+  std::optional<Checkpoint> base;
+  if (Status status = judge(1, nullptr, facts); !status.ok()) return status;
+  if (Status status = choose_base(to_number, 0, &base); !status.ok()) return status;
+  ReadBuffer buffer;
+  for (const LogPiece& piece : pieces_) {
+    Status status = read(piece, &buffer, [&](const Record& record) -> Status {
+      if (record.number > piece.cut) ++facts->records_void;
+      if (record.number <= base_ || record.number > std::min(piece.cut, to_number)) return {};
+      ++facts->records;
+      facts->last_number = std::max(facts->last_number, record.number);
+      return visit(piece.name.generation, piece.name.stream, record);
+    });
+    if (!status.ok()) return status;
+  }
   return {};
 }
 
 // -- the next generation ---------------------------------------------------------------------------------------
 
+// Whether it has a record that counts behind the base.
+bool Directory::needed(const Generation& generation) const {
+  return std::any_of(judged_.begin(), judged_.end(), [&](const LogPiece& piece) {
+    return piece.name.generation == generation.generation && piece.last_number > oldest_base() && piece.first_number <= to_number_;
+  });
+}
+
+uint64_t Directory::oldest_base() const {
+  return manifest_.checkpoints.empty() ? 0 : std::min(manifest_.checkpoints.front().number, base_);
+}
+
 Status Directory::begin_generation(uint32_t streams, uint32_t* generation) {
   Manifest next = manifest_;
+  // Later ones are damaged, or behind the number that is gone back to.
+  std::erase_if(next.checkpoints, [&](const Checkpoint& checkpoint) { return checkpoint.number > base_; });
   next.generations.clear();
   for (size_t i = 0; i < manifest_.generations.size(); ++i) {
-    if (counted_.size() <= i || counted_[i] == 0) continue;
+    if (!needed(manifest_.generations[i])) continue;
     next.generations.push_back(manifest_.generations[i]);
-    next.generations.back().cut = cuts_[i];
+    next.generations.back().cut = std::min(cuts_[i], to_number_);
   }
   *generation = manifest_.generations.empty() ? 1 : manifest_.generations.back().generation + 1;
-  next.generations.push_back({*generation, streams, kNumberMax});
+  next.generations.push_back({*generation, streams, kNumberMax, std::vector<uint32_t>(streams)});
   next.next_number = first_number_;
   if (Status status = write_manifest(next); !status.ok()) return status;
   return remove_unlisted();
 }
 
+// -- checkpoints -----------------------------------------------------------------------------------------------
+
+// Segments that hold nothing behind the oldest checkpoint any more, and generations of them.
+void Directory::drop_log(Manifest* manifest) {
+  const uint64_t base = manifest->checkpoints.front().number;
+  const uint32_t open = manifest->generations.back().generation;
+  std::erase_if(manifest->generations, [&](const Generation& generation) { return generation.generation != open && generation.cut <= base; });
+  for (Generation& generation : manifest->generations)
+    for (uint32_t s = 0; s < generation.streams; ++s)
+      for (;; ++generation.first_segments[s]) {
+        const SegmentName name{generation.generation, s, generation.first_segments[s]};
+        auto known = finished_.find(file_name(name));
+        if (known == finished_.end()) {
+          uint64_t last_number = 0;
+          if (!finished_segment(files_, folder_of(s), manifest_.database, name, &last_number)) break;
+          known = finished_.emplace(file_name(name), last_number).first;
+        }
+        if (known->second > base) break;
+      }
+}
+
+Status Directory::publish(const Checkpoint& checkpoint, uint32_t kept, bool* published) {
+  *published = false;
+  Manifest next = manifest_;
+  next.checkpoints.push_back(checkpoint);
+  if (next.checkpoints.size() > kept) next.checkpoints.erase(next.checkpoints.begin(), next.checkpoints.end() - kept);
+  drop_log(&next);
+  // The names of the checkpoint's files, and of the segments that are to be the first ones.
+  for (const std::string& folder : folders_)
+    if (Status status = files_.sync_folder(folder); !status.ok()) return status;
+  if (ELIDER_MUTANT(kRemoveLogEarly)) {
+    const Manifest before = manifest_;
+    manifest_ = next;
+    Status status = remove_unlisted();
+    manifest_ = before;
+    if (!status.ok()) return status;
+  }
+  if (Status status = write_manifest(next); !status.ok()) return status;
+  *published = true;
+  ELIDER_TEST_POINT("checkpoint.published");
+  return remove_unlisted();
+}
+
+Status Directory::make_empty(FileSystem& files, const std::string& folder, std::unique_ptr<File>* lock) {
+  if (Status status = files.make_folder(folder); !status.ok()) return status;
+  if (Status status = files.sync_folder(parent_of(folder)); !status.ok()) return status;
+  std::vector<std::string> names;
+  if (Status status = files.list(folder, &names); !status.ok()) return status;
+  for (const std::string& name : names)
+    if (name != kLockName) return Status::invalid_argument("the folder '" + folder + "' is not empty: there is '" + name + "'");
+  return files.lock(folder + "/" + kLockName, lock);
+}
+
+Status Directory::publish_alone(FileSystem& files, const std::string& folder, const DatabaseId& database, const Checkpoint& checkpoint) {
+  return publish_copy(files, folder, {database, 1, checkpoint.number + 1, {checkpoint}, {}});
+}
+
+Status Directory::publish_copy(FileSystem& files, const std::string& folder, Manifest manifest) {
+  Directory made(files, {folder});
+  manifest.folders = 1;
+  if (Status status = files.sync_folder(folder); !status.ok()) return status;
+  return made.write_manifest(manifest);
+}
+
+// Files that the manifest does not list: left over from a crash, or no longer needed.
 Status Directory::remove_unlisted() {
+  const auto listed_segment = [&](const SegmentName& name) {
+    const auto& all = manifest_.generations;
+    return std::any_of(all.begin(), all.end(), [&](const Generation& g) {
+      return g.generation == name.generation && (name.stream >= g.streams || name.segment >= g.first_segments[name.stream]);
+    });
+  };
+  const auto listed_part = [&](const CheckpointName& name) {
+    const auto& all = manifest_.checkpoints;
+    return std::any_of(all.begin(), all.end(), [&](const Checkpoint& c) { return c.number == name.number && name.part < c.parts; });
+  };
   std::vector<std::string> names;
   for (const std::string& folder : folders_) {
     if (Status status = files_.list(folder, &names); !status.ok()) return status;
     for (const std::string& text : names) {
-      SegmentName name;
-      if (!parse_file_name(text, &name)) continue;
-      const auto& listed = manifest_.generations;
-      if (std::any_of(listed.begin(), listed.end(), [&](const Generation& g) { return g.generation == name.generation; })) continue;
+      SegmentName segment;
+      CheckpointName part;
+      const bool left_over = parse_file_name(text, &segment) ? !listed_segment(segment) : parse_file_name(text, &part) && !listed_part(part);
+      if (!left_over) continue;
       if (Status status = files_.remove(folder + "/" + text); !status.ok()) return status;
+      finished_.erase(text);
     }
   }
   return {};

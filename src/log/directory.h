@@ -1,15 +1,18 @@
-// Directory: the folders of one database's log, held by a lock file: the manifest, the generations, and what
-// of them counts.
+// Directory: the folders of one database's files, held by a lock file: the manifest, the checkpoints and the
+// generations of the log, and what of them counts.
 //
 // Each opening writes a generation of its own and never touches an older file. What an older generation may
 // hold beyond the last number that is whole in all of its streams is void: its cut, found when it is read
-// for the first time, is kept in the manifest, so that it cannot come to life later.
+// for the first time, is kept in the manifest, so that it cannot come to life later. A checkpoint is one once the
+// manifest says so; only then does what it stands for go.
 //
 // Thread safety: one thread at a time.
 #pragma once
 
 #include <functional>
+#include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -21,10 +24,20 @@ namespace elider::log {
 
 // What recovery found.
 struct RecoveryFacts {
-  uint64_t last_number = 0;  // the state is that after all commits up to this number
+  uint64_t last_number = 0;  // the largest number of a record that counts
+  uint64_t closed = 0;       // the files hold all commits up to this number, whether there are any or not
   uint64_t frames = 0, records = 0, bytes = 0;
   uint64_t records_void = 0;  // whole, but behind the last number that is whole in every stream
   std::vector<CutTail> cuts;
+};
+
+// A segment with records that may count.
+struct LogPiece {
+  std::string folder;
+  SegmentName name;
+  uint64_t cut = 0;  // records with larger numbers are void
+  uint64_t first_number = 0, last_number = 0;
+  uint64_t bytes = 0;
 };
 
 class Directory {
@@ -34,19 +47,51 @@ class Directory {
   // kCorrupt, kUnsupported, kIoError: the message names the file.
   static Status open(FileSystem& files, const std::vector<std::string>& folders, bool create, std::unique_ptr<Directory>* directory);
 
-  // Finds the cut of the last generation, then calls visit(generation, stream, record) for each record that
-  // counts and whose number is at most `to_number`: generations in order, a stream's records in order, its
-  // streams one after the other. Changes nothing on the disk.
+  // -- recovery: these in this order; they change nothing on the disk ---------------------------------------------
+
+  // Reads all of the log: whether it is whole, and where each generation is cut. Calls progress(bytes read, bytes in
+  // all), if there is one, by one thread at a time.
+  using Progress = std::function<void(uint64_t done, uint64_t all)>;
+  Status judge(uint32_t threads, const Progress& progress, RecoveryFacts* facts);
+  // All segments that are listed, in order, as judge() found them; and where their generation is cut.
+  const std::vector<SegmentFacts>& segments() const { return segments_; }
+  uint64_t cut_of(uint32_t generation) const;
+  // What to begin with: the newest checkpoint up to `to_number` but for the `skipped` newest of these; none: with an
+  // empty database. kInvalidArgument: the state after that number is not in the files; says which are. kNotFound: so
+  // many cannot be skipped.
+  Status choose_base(uint64_t to_number, size_t skipped, std::optional<Checkpoint>* base);
+  // The segments with records behind the base, in the order of their last numbers.
+  const std::vector<LogPiece>& pieces() const { return pieces_; }
+  // Calls visit(record) for each record of the piece; its bytes live as long as the buffer.
+  Status read(const LogPiece& piece, ReadBuffer* buffer, const std::function<Status(const Record&)>& visit);
+
+  // All of it but the checkpoint: calls visit(generation, stream, record) for each record that counts, is behind the
+  // base, and whose number is at most `to_number`; a segment's records in order.
   using Visit = std::function<Status(uint32_t generation, uint32_t stream, const Record& record)>;
   Status recover(uint64_t to_number, const Visit& visit, RecoveryFacts* facts);
 
-  // After recover() to the end: puts the cut down and makes the next generation, with `streams` streams. Files
-  // of generations in which nothing counts go. The numbers of the new generation are at least first_number().
+  // -- writing --------------------------------------------------------------------------------------------------
+
+  // After choose_base(): puts the cuts down and makes the next generation, with `streams` streams. What is behind the
+  // `to_number` of choose_base() is gone with it. Files that hold nothing that counts go. The numbers of the new
+  // generation are at least first_number().
   Status begin_generation(uint32_t streams, uint32_t* generation);
   uint64_t first_number() const { return first_number_; }
+  // The checkpoint's files are whole and synced: from now on it counts. Afterwards checkpoints go but for the newest
+  // `kept`, and so does the log that only they needed. *published: it counts, though what should go may not have gone.
+  Status publish(const Checkpoint& checkpoint, uint32_t kept, bool* published);
+  // Makes a folder, or takes an empty one, and holds its lock. kInvalidArgument: it is not empty, or held.
+  static Status make_empty(FileSystem& files, const std::string& folder, std::unique_ptr<File>* lock);
+  // Makes such a folder a database that holds just this checkpoint, whose files are in it.
+  static Status publish_alone(FileSystem& files, const std::string& folder, const DatabaseId& database, const Checkpoint& checkpoint);
+  // Makes such a folder one that holds what this manifest lists, whose files are in it.
+  static Status publish_copy(FileSystem& files, const std::string& folder, Manifest manifest);
+  static DatabaseId new_database_id();
 
   const Manifest& manifest() const { return manifest_; }
-  const std::string& folder_of(uint32_t stream) const { return folders_[stream % folders_.size()]; }
+  const std::string& folder_of(uint32_t stream) const { return folders_[stream % folders_.size()]; }  // of a part, too
+  const std::vector<std::string>& folders() const { return folders_; }
+  FileSystem& files() { return files_; }
 
   Directory(const Directory&) = delete;
   Directory& operator=(const Directory&) = delete;
@@ -58,16 +103,30 @@ class Directory {
   Status write_manifest(const Manifest& manifest);
   Status check_files() const;
   Status remove_unlisted();
-  Status scan(size_t position, uint64_t* cut, RecoveryFacts* facts);
-  Status replay(size_t position, uint64_t to_number, const Visit& visit, RecoveryFacts* facts);
+  Status list_segments(std::vector<SegmentName>* segments) const;
+  Status judge_generation(size_t position, const std::vector<SegmentFacts>& segments, RecoveryFacts* facts);
+  Status check_stream(const Generation& generation, uint32_t stream, uint64_t cut, const std::vector<StreamFacts>& streams) const;
+  void drop_log(Manifest* manifest);
+  bool needed(const Generation& generation) const;
+  uint64_t oldest_base() const;
 
   FileSystem& files_;
   const std::vector<std::string> folders_;
   std::unique_ptr<File> lock_;
   Manifest manifest_;
-  std::vector<uint64_t> cuts_;     // by position in the manifest, since recover()
-  std::vector<uint64_t> counted_;  // records that count, likewise
   uint64_t first_number_ = 1;
+
+  // Of recovery.
+  uint64_t to_number_ = kNumberMax;
+  uint64_t base_ = 0;
+  std::vector<uint64_t> cuts_;  // by position in the manifest
+  uint64_t closed_ = 0;
+  std::vector<SegmentFacts> segments_;
+  std::vector<LogPiece> judged_;  // all with records that may count
+  std::vector<LogPiece> pieces_;
+
+  // The largest numbers of finished segments, as far as they were looked up: they do not change.
+  std::map<std::string, uint64_t> finished_;
 };
 
 }  // namespace elider::log

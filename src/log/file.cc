@@ -1,4 +1,4 @@
-#include "log/file.h"
+#include "log/system_file.h"
 
 #include <dirent.h>
 #include <fcntl.h>
@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cerrno>
 #include <cstdio>
 #include <system_error>
@@ -29,62 +30,74 @@ Status FileSystem::read_all(const std::string& path, std::vector<std::byte>* byt
   return {};
 }
 
+SystemFile::~SystemFile() { ::close(descriptor_); }
+
+Status SystemFile::write_at(uint64_t offset, std::span<const std::byte> bytes) {
+  while (!bytes.empty()) {
+    const ssize_t count = ::pwrite(descriptor_, bytes.data(), bytes.size(), static_cast<off_t>(offset));
+    if (Status status = wrote(count < 0 ? -errno : count, &offset, &bytes); !status.ok()) return status;
+  }
+  return {};
+}
+
+Status SystemFile::sync() { return synced(::fdatasync(descriptor_) == 0 ? 0 : errno); }
+
+Status SystemFile::synced(int error) const {
+  struct stat facts;
+  if (error == 0 && ::fstat(descriptor_, &facts) != 0) error = errno;
+  if (error != 0) return file_error("sync", path(), error);
+  if (facts.st_nlink == 0) return Status(Code::kIoError, "'" + path() + "' was removed by somebody: what is written to it is lost");
+  return {};
+}
+
+Status SystemFile::read_at(uint64_t offset, std::span<std::byte> bytes, size_t* count) {
+  *count = 0;
+  while (!bytes.empty()) {
+    const ssize_t got = ::pread(descriptor_, bytes.data(), bytes.size(), static_cast<off_t>(offset + *count));
+    if (got < 0) {
+      if (errno == EINTR) continue;
+      return file_error("read", path(), errno);
+    }
+    if (got == 0) break;
+    *count += static_cast<size_t>(got);
+    bytes = bytes.subspan(static_cast<size_t>(got));
+  }
+  return {};
+}
+
+Status SystemFile::size(uint64_t* bytes) {
+  struct stat facts;
+  if (::fstat(descriptor_, &facts) != 0) return file_error("look at", path(), errno);
+  *bytes = static_cast<uint64_t>(facts.st_size);
+  return {};
+}
+
+void SystemFile::make_room(uint64_t offset, uint64_t bytes) {
+  static_cast<void>(::fallocate(descriptor_, 0, static_cast<off_t>(offset), static_cast<off_t>(bytes)));  // a hint
+}
+
+void SystemFile::forget(uint64_t offset, uint64_t bytes) {
+  static_cast<void>(::posix_fadvise(descriptor_, static_cast<off_t>(offset), static_cast<off_t>(bytes), POSIX_FADV_DONTNEED));  // a hint
+}
+
+Status open_descriptor(const std::string& path, OpenMode mode, int* descriptor) {
+  int flags = O_CLOEXEC;
+  if (mode == OpenMode::kRead) flags |= O_RDONLY;
+  if (mode == OpenMode::kCreate) flags |= O_RDWR | O_CREAT | O_EXCL;
+  if (mode == OpenMode::kCreateNew) flags |= O_RDWR | O_CREAT | O_TRUNC;
+  *descriptor = ::open(path.c_str(), flags, 0644);
+  if (*descriptor >= 0) return {};
+  if (errno == ENOENT && mode == OpenMode::kRead) return Status(Code::kNotFound, "there is no file '" + path + "'");
+  return file_error(mode == OpenMode::kRead ? "open" : "create", path, errno);
+}
+
 namespace {
-
-class SystemFile final : public File {
- public:
-  SystemFile(std::string path, int descriptor) : File(std::move(path)), descriptor_(descriptor) {}
-  ~SystemFile() override { ::close(descriptor_); }
-
-  Status write_at(uint64_t offset, std::span<const std::byte> bytes) override {
-    while (!bytes.empty()) {
-      const ssize_t count = ::pwrite(descriptor_, bytes.data(), bytes.size(), static_cast<off_t>(offset));
-      if (count < 0) {
-        if (errno == EINTR) continue;
-        return file_error("write", path(), errno);
-      }
-      if (count == 0) return file_error("write", path(), ENOSPC);
-      offset += static_cast<uint64_t>(count);
-      bytes = bytes.subspan(static_cast<size_t>(count));
-    }
-    return {};
-  }
-  Status sync() override { return ::fdatasync(descriptor_) == 0 ? Status() : file_error("sync", path(), errno); }
-  Status read_at(uint64_t offset, std::span<std::byte> bytes, size_t* count) override {
-    *count = 0;
-    while (!bytes.empty()) {
-      const ssize_t got = ::pread(descriptor_, bytes.data(), bytes.size(), static_cast<off_t>(offset + *count));
-      if (got < 0) {
-        if (errno == EINTR) continue;
-        return file_error("read", path(), errno);
-      }
-      if (got == 0) break;
-      *count += static_cast<size_t>(got);
-      bytes = bytes.subspan(static_cast<size_t>(got));
-    }
-    return {};
-  }
-  Status size(uint64_t* bytes) override {
-    struct stat facts;
-    if (::fstat(descriptor_, &facts) != 0) return file_error("look at", path(), errno);
-    *bytes = static_cast<uint64_t>(facts.st_size);
-    return {};
-  }
-
- private:
-  const int descriptor_;
-};
 
 class SystemFiles final : public FileSystem {
  public:
   Status open(const std::string& path, OpenMode mode, std::unique_ptr<File>* file) override {
-    int flags = O_CLOEXEC;
-    if (mode == OpenMode::kRead) flags |= O_RDONLY;
-    if (mode == OpenMode::kCreate) flags |= O_RDWR | O_CREAT | O_EXCL;
-    if (mode == OpenMode::kCreateNew) flags |= O_RDWR | O_CREAT | O_TRUNC;
-    const int descriptor = ::open(path.c_str(), flags, 0644);
-    if (descriptor < 0 && errno == ENOENT && mode == OpenMode::kRead) return Status(Code::kNotFound, "there is no file '" + path + "'");
-    if (descriptor < 0) return file_error(mode == OpenMode::kRead ? "open" : "create", path, errno);
+    int descriptor = -1;
+    if (Status status = open_descriptor(path, mode, &descriptor); !status.ok()) return status;
     *file = std::make_unique<SystemFile>(path, descriptor);
     return {};
   }
@@ -138,11 +151,18 @@ class SystemFiles final : public FileSystem {
   }
 };
 
+std::atomic<FileSystem*> substitute{nullptr};
+
 }  // namespace
 
 FileSystem& system_files() {
   static SystemFiles* const instance = new SystemFiles;  // never destroyed: a database may outlive statics
-  return *instance;
+  FileSystem* const other = substitute.load(std::memory_order_acquire);
+  return other != nullptr ? *other : *instance;
 }
+
+bool files_are_substituted() { return substitute.load(std::memory_order_acquire) != nullptr; }
+SubstituteFiles::SubstituteFiles(FileSystem& files) { substitute.store(&files, std::memory_order_release); }
+SubstituteFiles::~SubstituteFiles() { substitute.store(nullptr, std::memory_order_release); }
 
 }  // namespace elider::log

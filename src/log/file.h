@@ -1,5 +1,5 @@
-// File, FileSystem: every access of the log to the disk. One implementation makes system calls
-// (system_files()); tests have others that record what happened and refuse calls.
+// File, FileSystem: every access of the log to the disk. One implementation makes system calls (system_files()), one
+// writes by io_uring (uring_files.h); tests have others that record what happened and refuse calls.
 //
 // Not a cache: what is written is with the system when a call returns, and on the disk when sync() does.
 // A name is on the disk once its folder is synced. A failed call is never repeated here (but for EINTR and
@@ -40,6 +40,17 @@ class File {
   // Fills `bytes` from the file; *count is less than asked for only at the file's end.
   virtual Status read_at(uint64_t offset, std::span<std::byte> bytes, size_t* count) = 0;
   virtual Status size(uint64_t* bytes) = 0;
+  // Makes room on the disk, so that a sync of what is written there has less to do; until then it reads as zeros. Where
+  // that cannot be done nothing is: the write will tell.
+  virtual void make_room(uint64_t offset, uint64_t bytes) {
+    static_cast<void>(offset);
+    static_cast<void>(bytes);
+  }
+  // These bytes, which are synced, will hardly be read soon: the system need not keep them in memory.
+  virtual void forget(uint64_t offset, uint64_t bytes) {
+    static_cast<void>(offset);
+    static_cast<void>(bytes);
+  }
 
  private:
   const std::string path_;
@@ -72,8 +83,18 @@ class FileSystem {
   Status read_all(const std::string& path, std::vector<std::byte>* bytes);
 };
 
-// Plain system calls; lives as long as the process.
+// Plain system calls, unless a test has put something in their place; lives as long as the process.
 FileSystem& system_files();
+
+// For tests: while it lives, what is opened uses `files` instead of the system's. One at a time.
+class SubstituteFiles {
+ public:
+  explicit SubstituteFiles(FileSystem& files);
+  ~SubstituteFiles();
+  SubstituteFiles(const SubstituteFiles&) = delete;
+  SubstituteFiles& operator=(const SubstituteFiles&) = delete;
+};
+bool files_are_substituted();
 
 // kIoError: "cannot <what> '<path>': <the system's words for the errno>".
 Status file_error(const char* what, const std::string& path, int error);

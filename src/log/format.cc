@@ -1,10 +1,9 @@
 #include "log/format.h"
 
-#include <bit>
+#include <algorithm>
 #include <cstdio>
-#include <cstring>
-#include <type_traits>
 
+#include "base/bytes.h"
 #include "base/checksum.h"
 #include "base/test_points.h"
 
@@ -16,26 +15,12 @@ constexpr uint64_t kSegmentMagic = 0x31474f4c444c45;  // "ELDLOG1" and a zero
 constexpr uint32_t kFrameMagic = 0x4d524645;          // "EFRM"
 constexpr uint64_t kManifestMagic = 0x314e4d444c45;   // "ELDMN1" and zeros
 
-static_assert(std::endian::native == std::endian::little, "files are little-endian, as this processor must be");
-
-template <class T>
-void put(std::byte* to, T value) {
-  static_assert(std::is_integral_v<T>);
-  std::memcpy(to, &value, sizeof value);
-}
-template <class T>
-T get(const std::byte* from) {
-  T value;
-  std::memcpy(&value, from, sizeof value);
-  return value;
-}
-
 Status corrupt(const std::string& words) { return Status(Code::kCorrupt, words); }
 
-Status check_version(uint32_t version) {
-  if (version == kFormatVersion) return {};
+Status check_version(uint32_t version, uint32_t newest) {
+  if (version >= 1 && version <= newest) return {};
   return Status(Code::kUnsupported, "format version " + std::to_string(version) + " is not known; this program reads version " +
-                                        std::to_string(kFormatVersion));
+                                        std::to_string(newest) + (newest == 1 ? "" : " and those before"));
 }
 
 // Of the payload, seeded with that of the header's other fields.
@@ -88,14 +73,25 @@ void encode(const SegmentHeader& header, std::vector<std::byte>* out) {
   out->insert(out->end(), bytes, bytes + kSegmentHeaderBytes);
 }
 
-Status decode(Bytes bytes, const DatabaseId& database, const SegmentName& expected, SegmentHeader* header) {
+namespace {
+Status check_header(Bytes bytes) {
   if (bytes.size() < kSegmentHeaderBytes) return corrupt("the segment's header is cut short");
   if (get<uint64_t>(bytes.data()) != kSegmentMagic) return corrupt("the segment's header does not begin with its magic number");
   // The checksum stands there in every version: so an unknown version is one, and no damage.
   if (get<uint64_t>(bytes.data() + 56) != checksum(bytes.first(56), 0)) return corrupt("the segment header's checksum does not fit");
-  if (Status status = check_version(get<uint32_t>(bytes.data() + 8)); !status.ok()) return status;
+  return check_version(get<uint32_t>(bytes.data() + 8), kFormatVersion);
+}
+}  // namespace
+
+Status database_of(Bytes bytes, DatabaseId* database) {
+  if (Status status = check_header(bytes); !status.ok()) return status;
+  *database = {get<uint64_t>(bytes.data() + 16), get<uint64_t>(bytes.data() + 24)};
+  return {};
+}
+
+Status decode(Bytes bytes, const DatabaseId& database, const SegmentName& expected, SegmentHeader* header) {
+  if (Status status = database_of(bytes, &header->database); !status.ok()) return status;
   header->name = {get<uint32_t>(bytes.data() + 12), get<uint32_t>(bytes.data() + 32), get<uint32_t>(bytes.data() + 36)};
-  header->database = {get<uint64_t>(bytes.data() + 16), get<uint64_t>(bytes.data() + 24)};
   header->first_frame = get<uint64_t>(bytes.data() + 40);
   header->closed = get<uint64_t>(bytes.data() + 48);
   if (header->database != database) return corrupt("the segment belongs to another database");
@@ -119,14 +115,17 @@ void seal(const FrameHeader& header, uint64_t seed, std::span<std::byte> frame) 
   put(to + 56, frame_checksum(frame, seed));
 }
 
-bool open_frame(Bytes bytes, uint64_t seed, FrameHeader* header) {
+bool peek_frame(Bytes bytes, FrameHeader* header) {
   if (bytes.size() < kFrameHeaderBytes || get<uint32_t>(bytes.data()) != kFrameMagic) return false;
-  const uint32_t payload_bytes = get<uint32_t>(bytes.data() + 4);
-  if (payload_bytes > kFramePayloadBytesMax || payload_bytes > bytes.size() - kFrameHeaderBytes) return false;
   *header = {get<uint64_t>(bytes.data() + 8),  get<uint64_t>(bytes.data() + 16), get<uint64_t>(bytes.data() + 24),
-             get<uint64_t>(bytes.data() + 32), get<uint64_t>(bytes.data() + 40), payload_bytes,
+             get<uint64_t>(bytes.data() + 32), get<uint64_t>(bytes.data() + 40), get<uint32_t>(bytes.data() + 4),
              get<uint32_t>(bytes.data() + 48)};
-  return get<uint64_t>(bytes.data() + 56) == frame_checksum(bytes.first(kFrameHeaderBytes + payload_bytes), seed) ||
+  return header->payload_bytes <= kFramePayloadBytesMax;
+}
+
+bool open_frame(Bytes bytes, uint64_t seed, FrameHeader* header) {
+  if (!peek_frame(bytes, header) || header->payload_bytes > bytes.size() - kFrameHeaderBytes) return false;
+  return get<uint64_t>(bytes.data() + 56) == frame_checksum(bytes.first(kFrameHeaderBytes + header->payload_bytes), seed) ||
          ELIDER_MUTANT(kSkipFrameChecksum);
 }
 
@@ -146,42 +145,104 @@ bool take_record(Bytes* payload, Record* record) {
 
 // -- the manifest ----------------------------------------------------------------------------------------------
 
+namespace {
+constexpr size_t kManifestFixedBytes = 56;    // before the checkpoints
+constexpr size_t kManifestFixedBytes1 = 48;   // of version 1, before the generations
+constexpr size_t kManifestEntryBytes = 16;    // of a checkpoint; of a generation, before its first segments
+
+// Takes the generations off `from`, which they must fill. first_segments: whether they have any.
+bool take_generations(Bytes from, uint64_t count, bool first_segments, std::vector<Generation>* generations) {
+  generations->clear();
+  for (; count > 0; --count) {
+    if (from.size() < kManifestEntryBytes) return false;
+    Generation generation{get<uint32_t>(from.data()), get<uint32_t>(from.data() + 4), get<uint64_t>(from.data() + 8), {}};
+    from = from.subspan(kManifestEntryBytes);
+    if (generation.streams > kStreamsMax) return false;
+    generation.first_segments.resize(generation.streams);
+    if (first_segments) {
+      if (from.size() < 4 * size_t{generation.streams}) return false;
+      for (uint32_t s = 0; s < generation.streams; ++s) generation.first_segments[s] = get<uint32_t>(from.data() + 4 * s);
+      from = from.subspan(4 * size_t{generation.streams});
+    }
+    generations->push_back(std::move(generation));
+  }
+  return from.empty();
+}
+
+}  // namespace
+
+std::string file_name(const CheckpointName& name) {
+  char text[48];
+  std::snprintf(text, sizeof text, "checkpoint-%016llx-%08x", static_cast<unsigned long long>(name.number), name.part);
+  return text;
+}
+
+bool parse_file_name(const std::string& text, CheckpointName* name) {
+  unsigned long long number = 0;
+  CheckpointName parsed;
+  if (std::sscanf(text.c_str(), "checkpoint-%16llx-%8x", &number, &parsed.part) != 2) return false;
+  parsed.number = number;
+  if (file_name(parsed) != text) return false;
+  *name = parsed;
+  return true;
+}
+
 std::vector<std::byte> encode(const Manifest& manifest) {
-  std::vector<std::byte> bytes(48 + 16 * manifest.generations.size() + 8);
+  std::vector<std::byte> bytes(kManifestFixedBytes);
   put(bytes.data(), kManifestMagic);
-  put(bytes.data() + 8, kFormatVersion);
+  put(bytes.data() + 8, kManifestVersion);
   put(bytes.data() + 12, manifest.folders);
   put(bytes.data() + 16, manifest.database[0]);
   put(bytes.data() + 24, manifest.database[1]);
   put(bytes.data() + 32, manifest.next_number);
   put(bytes.data() + 40, static_cast<uint64_t>(manifest.generations.size()));
-  std::byte* to = bytes.data() + 48;
+  put(bytes.data() + 48, static_cast<uint64_t>(manifest.checkpoints.size()));
+  const auto grow = [&](size_t by) {
+    bytes.resize(bytes.size() + by);
+    return bytes.data() + bytes.size() - by;
+  };
+  for (const Checkpoint& checkpoint : manifest.checkpoints) {
+    std::byte* to = grow(kManifestEntryBytes);
+    put(to, checkpoint.number);
+    put(to + 8, checkpoint.parts);
+    put(to + 12, uint32_t{0});
+  }
   for (const Generation& generation : manifest.generations) {
+    std::byte* to = grow(kManifestEntryBytes + 4 * size_t{generation.streams});
     put(to, generation.generation);
     put(to + 4, generation.streams);
     put(to + 8, generation.cut);
-    to += 16;
+    for (uint32_t s = 0; s < generation.streams; ++s)
+      put(to + kManifestEntryBytes + 4 * s, s < generation.first_segments.size() ? generation.first_segments[s] : uint32_t{0});
   }
-  put(to, checksum(Bytes(bytes).first(bytes.size() - 8), 0));
+  const uint64_t sum = checksum(bytes, 0);
+  put(grow(8), sum);
   return bytes;
 }
 
 Status decode(Bytes bytes, Manifest* manifest) {
-  if (bytes.size() < 56) return corrupt("the manifest is cut short");
+  if (bytes.size() < kManifestFixedBytes1 + 8) return corrupt("the manifest is cut short");
   if (get<uint64_t>(bytes.data()) != kManifestMagic) return corrupt("the manifest does not begin with its magic number");
   if (get<uint64_t>(bytes.data() + bytes.size() - 8) != checksum(bytes.first(bytes.size() - 8), 0))
     return corrupt("the manifest's checksum does not fit");
-  if (Status status = check_version(get<uint32_t>(bytes.data() + 8)); !status.ok()) return status;
-  const uint64_t count = get<uint64_t>(bytes.data() + 40);
-  if (count != (bytes.size() - 56) / 16 || bytes.size() % 16 != 8) return corrupt("the manifest's length does not fit its contents");
+  const auto version = get<uint32_t>(bytes.data() + 8);
+  if (Status status = check_version(version, kManifestVersion); !status.ok()) return status;
   manifest->folders = get<uint32_t>(bytes.data() + 12);
   manifest->database = {get<uint64_t>(bytes.data() + 16), get<uint64_t>(bytes.data() + 24)};
   manifest->next_number = get<uint64_t>(bytes.data() + 32);
-  manifest->generations.clear();
-  for (uint64_t i = 0; i < count; ++i) {
-    const std::byte* from = bytes.data() + 48 + 16 * i;
-    manifest->generations.push_back({get<uint32_t>(from), get<uint32_t>(from + 4), get<uint64_t>(from + 8)});
+  manifest->checkpoints.clear();
+  const auto generations = get<uint64_t>(bytes.data() + 40);
+  const bool old = version == 1;  // which knew no checkpoints
+  Bytes rest = bytes.first(bytes.size() - 8).subspan(old ? kManifestFixedBytes1 : std::min(kManifestFixedBytes, bytes.size() - 8));
+  if (!old) {
+    const uint64_t count = bytes.size() < kManifestFixedBytes + 8 ? kNumberMax : get<uint64_t>(bytes.data() + 48);
+    if (count > rest.size() / kManifestEntryBytes) return corrupt("the manifest's length does not fit its contents");
+    for (uint64_t i = 0; i < count; ++i) {
+      manifest->checkpoints.push_back({get<uint64_t>(rest.data()), get<uint32_t>(rest.data() + 8)});
+      rest = rest.subspan(kManifestEntryBytes);
+    }
   }
+  if (!take_generations(rest, generations, !old, &manifest->generations)) return corrupt("the manifest's length does not fit its contents");
   return {};
 }
 

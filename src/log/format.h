@@ -18,7 +18,9 @@ namespace elider::log {
 using Bytes = std::span<const std::byte>;
 using DatabaseId = std::array<uint64_t, 2>;  // random, made with the database
 
-inline constexpr uint32_t kFormatVersion = 1;
+inline constexpr uint32_t kFormatVersion = 1;    // of segments
+inline constexpr uint32_t kManifestVersion = 2;  // version 1 knew no checkpoints, and is still read
+inline constexpr uint32_t kStreamsMax = 255;
 inline constexpr uint64_t kNumberMax = ~uint64_t{0};
 
 // Where a segment stands: the run of the database, the stream (one a logger thread), its position there.
@@ -44,6 +46,9 @@ void encode(const SegmentHeader& header, std::vector<std::byte>* out);
 // kCorrupt says what does not fit, kUnsupported names an unknown version; neither names the file.
 Status decode(Bytes bytes, const DatabaseId& database, const SegmentName& expected, SegmentHeader* header);
 
+// The database that a segment belongs to, by its header. kCorrupt, kUnsupported: as decode().
+Status database_of(Bytes bytes, DatabaseId* database);
+
 inline constexpr size_t kFrameHeaderBytes = 64;
 inline constexpr size_t kFramePayloadBytesMax = size_t{1} << 30;
 struct FrameHeader {
@@ -59,6 +64,8 @@ struct FrameHeader {
 void seal(const FrameHeader& header, uint64_t seed, std::span<std::byte> frame);
 // Whether a whole frame with a fitting checksum stands at the begin of `bytes`.
 bool open_frame(Bytes bytes, uint64_t seed, FrameHeader* header);
+// The header alone, which may be all that `bytes` has: whether it begins as a frame does.
+bool peek_frame(Bytes bytes, FrameHeader* header);
 
 // A record: what one commit (or one change of the catalog) appended. Its bytes mean nothing to the log.
 inline constexpr size_t kRecordHeaderBytes = 12;
@@ -70,20 +77,37 @@ void put_record_header(std::byte* to, uint64_t number, uint32_t bytes);
 // Takes the first record off *payload. False: none, or one that does not fit.
 bool take_record(Bytes* payload, Record* record);
 
-// The manifest: which generations there are. Replaced as a whole, by a rename.
+// A file of a checkpoint: the snapshot number that it is of, and the file's place among its files, from 0.
+struct CheckpointName {
+  uint64_t number = 0;
+  uint32_t part = 0;
+  friend bool operator==(const CheckpointName&, const CheckpointName&) = default;
+};
+std::string file_name(const CheckpointName& name);  // "checkpoint-0000000000000001-00000000"
+bool parse_file_name(const std::string& text, CheckpointName* name);
+
+// The manifest: which checkpoints and generations there are. Replaced as a whole, by a rename.
+struct Checkpoint {
+  uint64_t number = 0;  // it holds all commits up to this number, and no others
+  uint32_t parts = 0;
+  friend bool operator==(const Checkpoint&, const Checkpoint&) = default;
+};
 struct Generation {
   uint32_t generation = 0;
   uint32_t streams = 0;
   uint64_t cut = kNumberMax;  // records with larger numbers are void; kNumberMax: not known yet, it may be open
+  std::vector<uint32_t> first_segments;  // by stream: what stood before is in the oldest checkpoint
   friend bool operator==(const Generation&, const Generation&) = default;
 };
 struct Manifest {
   DatabaseId database{};
   uint32_t folders = 1;
   uint64_t next_number = 1;  // the first snapshot number that was never in use when this was written
+  std::vector<Checkpoint> checkpoints;  // by rising numbers
   std::vector<Generation> generations;
 };
 inline constexpr char kManifestName[] = "MANIFEST";
+inline constexpr char kLockName[] = "LOCK";
 std::vector<std::byte> encode(const Manifest& manifest);
 Status decode(Bytes bytes, Manifest* manifest);
 

@@ -35,7 +35,7 @@ MemoryFiles::Contents golden() {
   Manifest manifest;
   manifest.database = kDatabase;
   manifest.next_number = 5;
-  manifest.generations = {{1, 1, kNumberMax}};
+  manifest.generations = {{1, 1, kNumberMax, {0}}};
   return {{"db/MANIFEST", encode(manifest)}, {"db/" + file_name(name), segment}};
 }
 
@@ -51,6 +51,7 @@ const std::filesystem::path kGolden = std::filesystem::path(ELIDER_TEST_SOURCE_D
 TEST(Format, TheGoldenFilesAreWhatIsWrittenToday) {
   for (const auto& [path, bytes] : golden()) {
     const std::filesystem::path file = kGolden / path.substr(3);
+    if (path == "db/MANIFEST") continue;  // of version 1, which is only read
     if (std::getenv("ELIDER_WRITE_GOLDEN") != nullptr) {
       std::ofstream(file, std::ios::binary).write(reinterpret_cast<const char*>(bytes.data()), static_cast<std::streamsize>(bytes.size()));
     }

@@ -1,20 +1,25 @@
 #include "log/log.h"
 
+#include <pthread.h>
+
 #include <algorithm>
 #include <chrono>
 
+#include "base/clock.h"
 #include "base/spin.h"
 #include "base/test_points.h"
 
 namespace elider::log {
 
 namespace {
-constexpr size_t kFrameBytesTarget = 4u << 20;  // a frame takes no further record once it is so large
 constexpr auto kShortWait = std::chrono::microseconds(50);
+constexpr uint64_t kAwaitNs = 50'000;
+constexpr uint32_t kYieldsBeforeSleep = 16;  // of who waits for another thread that is likely to want this very core
 }  // namespace
 
 Log::Log(const LogOptions& options, NumberSource& source, uint32_t streams)
-    : options_(options), source_(source), buffers_(std::make_unique<Buffer[]>(options.workers)) {
+    : options_(options), source_(source), buffers_(std::make_unique<Buffer[]>(options.workers)),
+      used_(std::make_unique<std::atomic<uint32_t>[]>(options.workers)) {
   loggers_.reserve(streams);
 }
 
@@ -32,7 +37,7 @@ Status Log::start(FileSystem& files, const LogOptions& options, const DatabaseId
   // Before any frame: where one stream has a frame, every stream has its file.
   for (const std::string& folder : options.folders)
     if (Status status = files.sync_folder(folder); !status.ok()) return status;
-  log->durable_.store(base, std::memory_order_release);
+  log->durable_.raise(base);
   for (uint32_t i = 0; i < options.streams; ++i) log->loggers_[i]->thread = std::thread([self = log.get(), i] { self->run(i); });
   *started = std::move(log);
   return {};
@@ -52,62 +57,111 @@ Log::~Log() {
 
 // -- workers -----------------------------------------------------------------------------------------------
 
-Status Log::reserve(uint32_t worker, size_t bytes, std::byte** place) {
-  if (bytes > kFramePayloadBytesMax - kFrameBytesTarget - kRecordHeaderBytes) [[unlikely]]
+// The first record of a worker, one that is too large, or no room.
+Status Log::reserve_slowly(uint32_t worker, size_t bytes, std::byte** place) {
+  if (bytes > kRecordBytesMax)
     return Status::invalid_argument("a transaction of " + std::to_string(bytes) + " bytes is more than a frame of the log can hold");
+  Buffer& buffer = buffers_[worker];
+  if (buffer.unused()) {
+    buffer.open(options_.buffer_bytes);
+    std::lock_guard lock(mutex_);
+    used_[used_count_.load()].store(worker);
+    used_count_.fetch_add(1);
+  }
   Spin spin;
-  for (;;) {
-    if (failed()) [[unlikely]] break;
-    *place = buffers_[worker].reserve(bytes, options_.buffer_bytes);
-    if (*place != nullptr) [[likely]] return {};
-    if (spin.yields() < 16) {
+  for (bool waited = false;; waited = true) {
+    if (failed()) return failure();
+    *place = buffer.reserve(bytes);
+    if (*place != nullptr) return {};
+    if (!waited) room_waits_.fetch_add(1, std::memory_order_relaxed);  // relaxed: a count
+    if (spin.yields() < kYieldsBeforeSleep) {
       spin.wait();
     } else {
-      crowded_.store(true);
-      wake_.notify_all();
+      ask_for_room();
       std::this_thread::sleep_for(kShortWait);
     }
   }
-  std::lock_guard lock(mutex_);
-  return failure_;
+}
+
+// The next group is begun at once. A logger that is about to wait may miss it, and then waits as long as ever.
+void Log::ask_for_room() {
+  if (!crowded_.load(std::memory_order_relaxed) && !crowded_.exchange(true)) wake_.notify_all();  // relaxed: a hint
+}
+
+// Loggers do at once what somebody waits for. Nothing is locked where they are awake: the number stands
+// there before the look at the sleepers, and a logger counts itself among them before it looks at the number (seq_cst).
+void Log::demand(uint64_t number) {
+  for (uint64_t wanted = wanted_.load(); wanted < number;) {
+    if (!wanted_.compare_exchange_weak(wanted, number)) continue;
+    if (sleepers_.load() != 0) {
+      { std::lock_guard lock(mutex_); }
+      wake_.notify_all();
+    }
+    return;
+  }
 }
 
 Status Log::wait_durable(uint64_t number) {
   if (durable() >= number) return {};
   number = std::min(number, source_.current());
-  std::unique_lock lock(mutex_);
-  if (wanted_ < number) {
-    wanted_ = number;
-    wake_.notify_all();
-  }
-  progressed_.wait(lock, [&] { return durable_.load(std::memory_order_relaxed) >= number || !failure_.ok(); });  // relaxed: stored under mutex_
-  return durable_.load(std::memory_order_relaxed) >= number ? Status() : failure_;
+  demand(number);
+  return durable_.wait(number);
+}
+
+void Log::when_durable(uint64_t number, Durable::Told told) {
+  number = std::min(number, source_.current());
+  if (durable() < number) demand(number);
+  durable_.when(number, std::move(told));
 }
 
 LogFacts Log::facts() const {
   std::lock_guard lock(mutex_);
-  return {durable_.load(std::memory_order_relaxed), frames_, bytes_, records_, failure_};  // relaxed: stored under mutex_
+  LogFacts facts = facts_;
+  facts.durable = durable();
+  facts.failure = durable_.failure();
+  facts.room_waits = room_waits_.load(std::memory_order_relaxed);  // relaxed: a count
+  return facts;
+}
+
+template <class F>
+bool Log::for_each_buffer(uint32_t index, F&& f) const {
+  for (uint32_t i = 0, count = used_count_.load(); i < count; ++i)
+    if (const uint32_t worker = used_[i].load(); worker % options_.streams == index && !f(buffers_[worker])) return false;
+  return true;
 }
 
 // -- loggers -------------------------------------------------------------------------------------------------
 
 void Log::run(uint32_t index) {
+  ::pthread_setname_np(::pthread_self(), "elider-log");  // for those who look at the process's threads
   Logger& logger = *loggers_[index];
   const auto interval = std::chrono::microseconds(options_.flush_interval_us);
-  bool progress = true;
-  for (;;) {
+  for (uint32_t idle = 0;;) {
     bool demanded;
     {
       std::unique_lock lock(mutex_);
       // What somebody waits for is done at once; without progress a worker is in the midst of a commit.
-      const auto due = [&] { return stopping_ || !failure_.ok() || wanted_ > logger.closed || crowded_.exchange(false); };
-      if (!due()) wake_.wait_for(lock, interval, due);
-      else if (!progress) wake_.wait_for(lock, kShortWait);
-      if (stopping_ || !failure_.ok()) return;
-      demanded = wanted_ > logger.closed;
+      const auto due = [&] { return stopping_ || failed() || wanted_.load() > logger.closed || crowded_.exchange(false); };
+      if (idle > kYieldsBeforeSleep && due()) {
+        wake_.wait_for(lock, kShortWait);
+      } else {
+        sleepers_.fetch_add(1);
+        if (!due()) wake_.wait_for(lock, interval, due);
+        sleepers_.fetch_sub(1);
+      }
+      if (stopping_ || failed()) return;
+      demanded = wanted_.load() > logger.closed;
     }
-    progress = round(index, demanded);
+    if (round(index, demanded)) idle = 0;
+    else if (++idle <= kYieldsBeforeSleep && demanded) std::this_thread::yield();
+    if (demanded && idle == 0) await_demand(logger);
   }
+}
+
+// Where somebody has waited somebody will soon wait again, and to be woken takes longer than this.
+void Log::await_demand(const Logger& logger) {
+  const uint64_t begin_ns = now_ns();
+  while (wanted_.load() <= logger.closed && now_ns() - begin_ns < kAwaitNs) std::this_thread::yield();  // closed: this thread's own
 }
 
 // Writes what there is. False: nothing came of it.
@@ -146,17 +200,16 @@ uint64_t Log::close_numbers(uint32_t index, bool demanded) {
   // Only where it matters: a quiet database keeps its number.
   const bool raise = demanded || pending(index) || loggers_[index]->newest > loggers_[index]->closed;
   uint64_t closed = raise ? source_.advance() : source_.current() - 1;
-  for (uint32_t i = index; i < options_.workers; i += options_.streams) {
-    const uint64_t committing = buffers_[i].committing();
+  for_each_buffer(index, [&](const Buffer& buffer) {
+    const uint64_t committing = buffer.committing();
     if (committing != 0) closed = std::min(closed, committing - 1);
-  }
+    return true;
+  });
   return closed;
 }
 
 bool Log::pending(uint32_t index) const {
-  for (uint32_t i = index; i < options_.workers; i += options_.streams)
-    if (!buffers_[i].empty()) return true;
-  return false;
+  return !for_each_buffer(index, [](const Buffer& buffer) { return buffer.empty(); });
 }
 
 // Moves records into the frame. False: it is full, and some are left.
@@ -164,24 +217,26 @@ bool Log::collect(uint32_t index) {
   Logger& logger = *loggers_[index];
   logger.frame.resize(kFrameHeaderBytes);
   logger.header = FrameHeader{};
+  logger.oldest_ns = kNumberMax;
   uint64_t newest = 0;
-  bool all = true;
-  for (uint32_t i = index; i < options_.workers && all; i += options_.streams) {
-    if (buffers_[i].empty()) continue;
-    all = buffers_[i].take(buffers_[i].head(), [&](uint64_t number, Bytes bytes) {
-      if (logger.frame.size() >= kFrameBytesTarget) return false;
-      const size_t at = logger.frame.size();
-      logger.frame.resize(at + kRecordHeaderBytes);
-      put_record_header(logger.frame.data() + at, number, static_cast<uint32_t>(bytes.size()));
-      logger.frame.insert(logger.frame.end(), bytes.begin(), bytes.end());
-      FrameHeader& header = logger.header;
-      header.first_number = header.records == 0 ? number : std::min(header.first_number, number);
-      header.last_number = std::max(header.last_number, number);
-      ++header.records;
-      newest = std::max(newest, number);
-      return true;
-    });
-  }
+  const auto take_one = [&](uint64_t number, Bytes bytes) {
+    if (logger.frame.size() >= kFrameBytesTarget) return false;
+    const size_t at = logger.frame.size();
+    logger.frame.resize(at + kRecordHeaderBytes);
+    put_record_header(logger.frame.data() + at, number, static_cast<uint32_t>(bytes.size()));
+    logger.frame.insert(logger.frame.end(), bytes.begin(), bytes.end());
+    FrameHeader& header = logger.header;
+    header.first_number = header.records == 0 ? number : std::min(header.first_number, number);
+    header.last_number = std::max(header.last_number, number);
+    ++header.records;
+    newest = std::max(newest, number);
+    return true;
+  };
+  const bool all = for_each_buffer(index, [&](Buffer& buffer) {
+    if (buffer.empty()) return true;
+    logger.oldest_ns = std::min(logger.oldest_ns, buffer.oldest_ns());
+    return buffer.take(buffer.head(), take_one);
+  });
   std::lock_guard lock(mutex_);
   logger.newest = std::max(logger.newest, newest);
   return all;
@@ -199,23 +254,26 @@ Status Log::write_frame(Logger& logger, uint64_t closed) {
 
 // `closed` is closed and all records up to it are on the disk; `frame`: and a frame says so.
 void Log::has_written(Logger& logger, uint64_t closed, bool frame) {
-  uint64_t before, after;
+  uint64_t durable;
   {
     std::lock_guard lock(mutex_);
-    before = durable_.load(std::memory_order_relaxed);  // relaxed: stored under mutex_
     logger.closed = std::max(logger.closed, closed);
     if (frame) {
       logger.written = std::max(logger.written, closed);
-      ++frames_;
-      records_ += logger.header.records;
-      bytes_ += logger.frame.size();
+      ++facts_.frames;
+      facts_.records += logger.header.records;
+      facts_.bytes += logger.frame.size();
+      facts_.syncs += logger.stream->take_syncs();
+      if (logger.header.records != 0) {
+        const uint64_t now = now_ns();
+        facts_.lag_ns = now > logger.oldest_ns ? now - logger.oldest_ns : 0;
+        facts_.lag_sum_ns += facts_.lag_ns;
+        facts_.lag_max_ns = std::max(facts_.lag_max_ns, facts_.lag_ns);
+      }
     }
-    update_durable();
-    after = durable_.load(std::memory_order_relaxed);
+    durable = durable_now();
   }
-  if (after == before) return;
-  progressed_.notify_all();
-  if (options_.on_durable) options_.on_durable(after);
+  durable_.raise(durable);
 }
 
 uint64_t Log::newest_number() const {
@@ -226,26 +284,23 @@ uint64_t Log::newest_number() const {
 
 // The smallest over the streams. What is closed without a frame counts where no stream has a record that
 // recovery, which sees frames alone, would cut.
-void Log::update_durable() {
+uint64_t Log::durable_now() const {
   uint64_t written = kNumberMax, closed = kNumberMax, largest = 0;
   for (const auto& logger : loggers_) {
     written = std::min(written, logger->written);
     closed = std::min(closed, logger->closed);
     largest = std::max(largest, logger->written);
   }
-  uint64_t durable = newest_number() <= written ? closed : written;
-  if (ELIDER_MUTANT(kLargestDurable)) durable = std::max(durable, largest);
-  if (durable > durable_.load(std::memory_order_relaxed)) durable_.store(durable, std::memory_order_release);
+  const uint64_t durable = newest_number() <= written ? closed : written;
+  return ELIDER_MUTANT(kLargestDurable) ? std::max(durable, largest) : durable;
 }
 
 void Log::fail(const Status& status) {
+  durable_.fail(status);
   {
-    std::lock_guard lock(mutex_);
-    if (failure_.ok()) failure_ = status;
-    failed_.store(true, std::memory_order_release);
+    std::lock_guard lock(mutex_);  // so that a logger that is about to wait sees it
   }
   wake_.notify_all();
-  progressed_.notify_all();
 }
 
 }  // namespace elider::log

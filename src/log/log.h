@@ -25,14 +25,15 @@
 
 #include <atomic>
 #include <condition_variable>
-#include <functional>
 #include <memory>
 #include <mutex>
 #include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "log/buffer.h"
+#include "log/durable.h"
 #include "log/file.h"
 #include "log/stream.h"
 
@@ -53,19 +54,25 @@ struct LogOptions {
   uint64_t flush_interval_us = 1000;    // at the longest between two groups where something was appended
   uint64_t segment_bytes = 64u << 20;   // of a file; a larger frame has one of its own
   uint64_t buffer_bytes = 1u << 20;     // a worker may be ahead of its logger by this; a power of two
-  std::function<void(uint64_t durable)> on_durable;  // called by a logger thread when it has risen; must be short
 };
 
 struct LogFacts {
   uint64_t durable = 0;
   uint64_t frames = 0;
-  uint64_t bytes = 0;    // written, headers included
-  uint64_t records = 0;  // on the disk
+  uint64_t bytes = 0;       // written, headers included
+  uint64_t records = 0;     // on the disk
+  uint64_t syncs = 0;       // of files and folders
+  uint64_t room_waits = 0;  // calls of reserve() that waited
+  // A group's lag: from its oldest record's making until it is on the disk.
+  uint64_t lag_ns = 0, lag_sum_ns = 0, lag_max_ns = 0;  // of the newest group, of all, the largest
   Status failure;
 };
 
 class Log {
  public:
+  static constexpr size_t kFrameBytesTarget = 4u << 20;  // a frame takes no further record once it is so large
+  static constexpr size_t kRecordBytesMax = kFramePayloadBytesMax - kFrameBytesTarget - kRecordHeaderBytes;
+
   // Makes the first segment of every stream and starts the threads. Everything up to source.current() - 1
   // counts as durable: the caller has recovered it.
   static Status start(FileSystem& files, const LogOptions& options, const DatabaseId& database, uint32_t generation, NumberSource& source,
@@ -77,7 +84,15 @@ class Log {
 
   // Room for at most `bytes`; waits while the logger is behind. kIoError: the log has failed.
   // kInvalidArgument: so many bytes are more than a frame can hold.
-  Status reserve(uint32_t worker, size_t bytes, std::byte** place);
+  Status reserve(uint32_t worker, size_t bytes, std::byte** place) {
+    if (!failed() && bytes <= kRecordBytesMax) [[likely]] {
+      Buffer& buffer = buffers_[worker];
+      *place = buffer.reserve(bytes);
+      if (buffer.half_full()) [[unlikely]] ask_for_room();
+      if (*place != nullptr) [[likely]] return {};
+    }
+    return reserve_slowly(worker, bytes, place);
+  }
   void begin_commit(uint32_t worker) { buffers_[worker].announce(source_.current()); }
   // The first `bytes` of the room are a record of this number.
   void publish(uint32_t worker, uint64_t number, size_t bytes) { buffers_[worker].publish(number, bytes); }
@@ -85,11 +100,15 @@ class Log {
 
   // -- durability --------------------------------------------------------------------------------------------
 
-  uint64_t durable() const { return durable_.load(std::memory_order_acquire); }
+  uint64_t durable() const { return durable_.number(); }
   // Waits until all commits with numbers up to `number` are on the disk; a number that S has not reached counts
   // as the last one it has. kIoError: the log has failed; whether they are is not known.
   Status wait_durable(uint64_t number);
-  bool failed() const { return failed_.load(std::memory_order_acquire); }
+  // Calls told(what wait_durable() would return) once: at once, or in a logger thread, which waits meanwhile. At
+  // the latest when the log ends.
+  void when_durable(uint64_t number, Durable::Told told);
+  bool failed() const { return durable_.failed(); }
+  Status failure() const { return durable_.failure(); }
   LogFacts facts() const;
 
   Log(const Log&) = delete;
@@ -102,6 +121,7 @@ class Log {
     const std::unique_ptr<Stream> stream;
     std::vector<std::byte> frame;
     FrameHeader header;
+    uint64_t oldest_ns = 0;  // when the oldest record of the frame was made
     std::thread thread;
     // Guarded by mutex_.
     uint64_t written = 0;  // closed, as the last synced frame says
@@ -116,27 +136,37 @@ class Log {
   bool collect(uint32_t index);
   Status write_frame(Logger& logger, uint64_t closed);
   void has_written(Logger& logger, uint64_t closed, bool frame);
-  void update_durable();
+  uint64_t durable_now() const;
   void fail(const Status& status);
   bool pending(uint32_t index) const;
   uint64_t newest_number() const;
+  Status reserve_slowly(uint32_t worker, size_t bytes, std::byte** place);
+  void await_demand(const Logger& logger);
+  void ask_for_room();
+  void demand(uint64_t number);
+  template <class F>
+  bool for_each_buffer(uint32_t index, F&& f) const;
 
   const LogOptions options_;
   NumberSource& source_;
   const std::unique_ptr<Buffer[]> buffers_;  // by worker
   std::vector<std::unique_ptr<Logger>> loggers_;
 
-  std::atomic<uint64_t> durable_{0};
-  std::atomic<bool> failed_{false};
-  std::atomic<bool> crowded_{false};  // a worker waits for room
+  Durable durable_;
+  std::atomic<bool> crowded_{false};  // a worker's buffer is half full, or more
+  std::atomic<uint64_t> room_waits_{0};
 
-  mutable std::mutex mutex_;           // guards what follows and the loggers' marked fields; a leaf lock
+  // The workers that have ever appended; each puts itself there before its first commit. seq_cst: as announcements.
+  const std::unique_ptr<std::atomic<uint32_t>[]> used_;
+  std::atomic<uint32_t> used_count_{0};
+
+  std::atomic<uint64_t> wanted_{0};    // the largest number somebody has waited for
+  std::atomic<uint32_t> sleepers_{0};  // loggers that wait, or are about to
+
+  mutable std::mutex mutex_;           // guards what follows, the loggers' marked fields, additions to used_; before Durable's
   std::condition_variable wake_;       // loggers wait here
-  std::condition_variable progressed_; // waiters wait here
-  uint64_t wanted_ = 0;                // the largest number somebody has waited for
   bool stopping_ = false;
-  uint64_t frames_ = 0, bytes_ = 0, records_ = 0;
-  Status failure_;
+  LogFacts facts_;                     // what is counted there
 };
 
 }  // namespace elider::log

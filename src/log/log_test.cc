@@ -1,8 +1,11 @@
 #include "log/log.h"
 
 #include <cerrno>
+#include <future>
 #include <thread>
 
+#include "base/random.h"
+#include "log/crash_disk.h"
 #include "log/log_test_support.h"
 
 namespace elider::log {
@@ -46,8 +49,9 @@ TEST(Log, AWaitEndsOnceTheRecordIsOnTheDisk) {
   uint64_t number = 0;
   ASSERT_TRUE(running.commit(0, "one", &number).ok());
   ASSERT_TRUE(running.log->wait_durable(number).ok());
-  Random random(1);
-  MemoryFiles crashed(MemoryFiles::image(files.calls(), files.call_count(), random, 0));
+  CrashDisk disk;
+  for (const MemoryFiles::Call& call : files.calls()) disk.apply(call);
+  MemoryFiles crashed(disk.nothing_unsure());
   EXPECT_EQ(recover(crashed).state.count(number), 1u);
 }
 
@@ -190,18 +194,59 @@ TEST(Log, EveryRefusedCallIsReportedAndLosesNothingAcknowledged) {
   }
 }
 
-TEST(Log, TheCallbackTellsTheDurableNumber) {
+TEST(Log, WhoAsksIsToldOnceWhenItIsDurable) {
   MemoryFiles files;
   Running running;
   LogOptions options = options_of(1, 1);
-  std::atomic<uint64_t> told{0};
-  options.on_durable = [&](uint64_t number) { told = number; };
+  options.flush_interval_us = 10'000'000;  // a call asks for a group at once
   ASSERT_TRUE(running.start(files, options).ok());
   uint64_t number = 0;
   ASSERT_TRUE(running.commit(0, "x", &number).ok());
-  ASSERT_TRUE(running.log->wait_durable(number).ok());
+  std::promise<uint64_t> told;
+  running.log->when_durable(number, [&](const Status& status) {
+    EXPECT_TRUE(status.ok()) << status.message();
+    told.set_value(running.log->durable());
+  });
+  EXPECT_GE(told.get_future().get(), number);
+  bool at_once = false;
+  running.log->when_durable(number, [&](const Status& status) { at_once = status.ok(); });
+  EXPECT_TRUE(at_once);
+  bool at_the_end = false;
+  ASSERT_TRUE(running.commit(0, "y", &number).ok());
+  running.log->when_durable(number, [&](const Status& status) { at_the_end = status.ok(); });
   running.log.reset();
-  EXPECT_GE(told.load(), number);
+  EXPECT_TRUE(at_the_end);
+}
+
+TEST(Log, WhoAsksIsToldOfAFailure) {
+  MemoryFiles files;
+  Running running;
+  ASSERT_TRUE(running.start(files, options_of(1, 1)).ok());
+  files.refuse_with([](const MemoryFiles::Call& call) { return file_error("use", call.path, EIO); });
+  uint64_t number = 0;
+  ASSERT_TRUE(running.commit(0, "x", &number).ok());
+  std::promise<Status> told;
+  running.log->when_durable(number, [&](const Status& status) { told.set_value(status); });
+  EXPECT_EQ(told.get_future().get().code(), Code::kIoError);
+  Status at_once;
+  running.log->when_durable(number, [&](const Status& status) { at_once = status; });
+  EXPECT_EQ(at_once.code(), Code::kIoError);
+}
+
+TEST(Log, FactsCountWhatWasWritten) {
+  MemoryFiles files;
+  Running running;
+  ASSERT_TRUE(running.start(files, options_of(1, 1)).ok());
+  uint64_t number = 0;
+  ASSERT_TRUE(running.commit(0, std::string(100, 'x'), &number).ok());
+  ASSERT_TRUE(running.log->wait_durable(number).ok());
+  const LogFacts facts = running.log->facts();
+  EXPECT_EQ(facts.records, 1u);
+  EXPECT_EQ(facts.frames, 1u);
+  EXPECT_EQ(facts.bytes, kFrameHeaderBytes + kRecordHeaderBytes + 100);
+  EXPECT_EQ(facts.syncs, 2u) << "the segment's header, and the frame";
+  EXPECT_GT(facts.lag_ns, 0u);
+  EXPECT_EQ(facts.lag_max_ns, facts.lag_ns);
 }
 
 }  // namespace

@@ -1,9 +1,5 @@
-// MemoryFiles: a file system for tests, in memory. It records every call, can refuse one, and rebuilds what a
-// disk may hold after a crash.
-//
-// The crash model: contents and length of a file are sure up to its last sync; each 512-byte sector written
-// since may be there or not, and the length may be any that was reached. Creations, renames and removals are
-// sure once their folder is synced; of those since, any number may have happened, in their order.
+// MemoryFiles: a file system for tests, in memory. It records every call and can refuse one. What a crash leaves
+// of the recorded calls, CrashDisk works out.
 // Thread safety: all.
 #pragma once
 
@@ -16,7 +12,6 @@
 #include <string>
 #include <vector>
 
-#include "base/random.h"
 #include "log/file.h"
 
 namespace elider::log {
@@ -31,7 +26,6 @@ class MemoryFiles final : public FileSystem {
     std::vector<std::byte> bytes;
   };
   using Contents = std::map<std::string, std::vector<std::byte>>;
-  static constexpr size_t kSectorBytes = 512;
 
   MemoryFiles() = default;
   explicit MemoryFiles(Contents contents) {
@@ -56,55 +50,6 @@ class MemoryFiles final : public FileSystem {
     Contents all;
     for (const auto& [path, inode] : files_) all[path] = inode->bytes;
     return all;
-  }
-
-  // What may be on the disk if the machine stops after the first `count` of these calls. `chance` of each unsure
-  // sector to be there, in percent: 0 none, 100 all.
-  static Contents image(const std::vector<Call>& calls, size_t count, Random& random, uint32_t chance, const Contents& before = {}) {
-    struct Disk {
-      std::vector<std::byte> sure, now;
-    };
-    std::map<std::string, std::shared_ptr<Disk>> sure, now;
-    for (const auto& [path, bytes] : before) sure[path] = now[path] = std::make_shared<Disk>(Disk{bytes, bytes});
-    std::vector<std::function<void()>> names;  // changes of names since the last sync of a folder
-    const auto chosen = [&] { return random.below(100) < chance; };
-    for (size_t i = 0; i < count; ++i) {
-      const Call& call = calls[i];
-      switch (call.kind) {
-        case Call::Kind::kCreate: {
-          auto disk = std::make_shared<Disk>();
-          now[call.path] = disk;
-          names.push_back([&sure, path = call.path, disk] { sure[path] = disk; });
-          break;
-        }
-        case Call::Kind::kEmpty: now[call.path]->now.clear(); now[call.path]->sure.clear(); break;
-        case Call::Kind::kWrite: write(now[call.path]->now, call.offset, call.bytes); break;
-        case Call::Kind::kSync: now[call.path]->sure = now[call.path]->now; break;
-        case Call::Kind::kRename:
-          now[call.to] = now[call.path];
-          now.erase(call.path);
-          names.push_back([&sure, from = call.path, to = call.to] {
-            sure[to] = sure[from];
-            sure.erase(from);
-          });
-          break;
-        case Call::Kind::kRemove:
-          now.erase(call.path);
-          names.push_back([&sure, path = call.path] { sure.erase(path); });
-          break;
-        case Call::Kind::kSyncFolder:
-          for (auto& change : names) change();
-          names.clear();
-          break;
-      }
-    }
-    for (auto& change : names) {
-      if (!chosen()) break;
-      change();
-    }
-    Contents result;
-    for (auto& [path, disk] : sure) result[path] = survive(disk->sure, disk->now, chosen);
-    return result;
   }
 
   Status open(const std::string& path, OpenMode mode, std::unique_ptr<File>* file) override {
@@ -162,20 +107,6 @@ class MemoryFiles final : public FileSystem {
     if (to.size() < offset + bytes.size()) to.resize(offset + bytes.size());
     std::memcpy(to.data() + offset, bytes.data(), bytes.size());
   }
-  // What is sure, with some of the sectors that have changed since.
-  template <class Chosen>
-  static std::vector<std::byte> survive(const std::vector<std::byte>& sure, const std::vector<std::byte>& now, Chosen&& chosen) {
-    std::vector<std::byte> result = sure;
-    for (size_t at = 0; at < now.size(); at += kSectorBytes) {
-      const size_t bytes = std::min(kSectorBytes, now.size() - at);
-      const bool same = at + bytes <= sure.size() && std::memcmp(sure.data() + at, now.data() + at, bytes) == 0;
-      if (same || !chosen()) continue;
-      if (result.size() < at + bytes) result.resize(at + bytes);
-      std::memcpy(result.data() + at, now.data() + at, bytes);
-    }
-    return result;
-  }
-
   class MemoryFile final : public File {
    public:
     MemoryFile(MemoryFiles& files, const std::string& path, std::shared_ptr<Inode> inode) : File(path), files_(files), inode_(std::move(inode)) {}

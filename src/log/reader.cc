@@ -24,104 +24,77 @@ uint64_t find_frame(Bytes bytes, uint64_t from, uint64_t seed, uint64_t next) {
   return bytes.size();
 }
 
-class StreamReader {
- public:
-  StreamReader(FileSystem& files, const std::string& folder, const DatabaseId& database, const std::function<Status(const FrameView&)>& visit,
-               StreamFacts* facts)
-      : files_(files), folder_(folder), database_(database), visit_(visit), facts_(facts) {}
-
-  Status read(const std::vector<SegmentName>& segments) {
-    for (size_t i = 0; i < segments.size(); ++i) {
-      const std::string path = folder_ + "/" + file_name(segments[i]);
-      if (segments[i].segment != i)
-        return Status(Code::kCorrupt, "'" + folder_ + "/" + file_name({segments[i].generation, segments[i].stream, static_cast<uint32_t>(i)}) +
-                                          "' is missing: '" + path + "' follows it");
-      if (Status status = read_segment(path, segments[i], i + 1 == segments.size()); !status.ok()) return status;
-    }
-    return {};
+void note(const FrameView& frame, SegmentFacts* facts) {
+  ++facts->frames;
+  facts->records += frame.header.records;
+  facts->closed = frame.header.closed;
+  if (frame.header.records != 0) {
+    facts->first_number = std::min(facts->first_number, frame.header.first_number);
+    facts->last_number = std::max(facts->last_number, frame.header.last_number);
   }
-
- private:
-  Status read_segment(const std::string& path, const SegmentName& name, bool last) {
-    std::vector<std::byte> contents;
-    if (Status status = files_.read_all(path, &contents); !status.ok()) return status;
-    const Bytes bytes(contents);
-    const uint64_t seed = seed_of(database_, name);
-    facts_->bytes += bytes.size();
-    SegmentHeader header;
-    if (Status status = decode(bytes, database_, name, &header); !status.ok()) {
-      // A crash while the segment was made leaves no frame in it.
-      const bool torn = last && status.code() == Code::kCorrupt && find_frame(bytes, 0, seed, 0) == bytes.size();
-      if (!torn) return in_file(path, status);
-      facts_->cuts.push_back({path, 0, bytes.size()});
-      return {};
-    }
-    facts_->found = true;
-    if (header.first_frame != next_)
-      return damaged(facts_->last_file.empty() ? path : facts_->last_file, facts_->last_offset,
-                     "frame " + std::to_string(next_) + " is missing; '" + path + "' begins with frame " + std::to_string(header.first_frame));
-    if (name.segment != 0 && header.closed != facts_->closed) return damaged(path, 48, "the closed number is not that of the frame before");
-    facts_->closed = header.closed;
-    return read_frames(path, name, bytes, seed, last);
-  }
-
-  Status read_frames(const std::string& path, const SegmentName& name, Bytes bytes, uint64_t seed, bool last) {
-    uint64_t at = kSegmentHeaderBytes;
-    FrameView frame;
-    while (open_frame(bytes.subspan(at), seed, &frame.header)) {
-      if (frame.header.sequence != next_) return damaged(path, at, "frame " + std::to_string(frame.header.sequence) + " stands where frame " +
-                                                                       std::to_string(next_) + " belongs");
-      if (frame.header.closed < facts_->closed) return damaged(path, at, "the closed number falls");
-      frame.segment = name;
-      frame.offset = at;
-      frame.payload = bytes.subspan(at + kFrameHeaderBytes, frame.header.payload_bytes);
-      note(path, frame);
-      if (Status status = visit_(frame); !status.ok()) return status;
-      at += kFrameHeaderBytes + frame.header.payload_bytes;
-      ++next_;
-    }
-    facts_->last_file = path;
-    facts_->last_offset = at;
-    if (at == bytes.size()) return {};
-    const uint64_t whole = find_frame(bytes, at, seed, next_);
-    if (whole != bytes.size())
-      return damaged(path, at, "frame " + std::to_string(next_) + " is damaged; a whole one stands behind it, at byte " + std::to_string(whole));
-    if (!last) return damaged(path, at, "frame " + std::to_string(next_) + " is damaged; another segment follows");
-    facts_->cuts.push_back({path, at, bytes.size() - at});
-    return {};
-  }
-
-  void note(const std::string& path, const FrameView& frame) {
-    ++facts_->frames;
-    facts_->records += frame.header.records;
-    facts_->closed = frame.header.closed;
-    facts_->last_number = std::max(facts_->last_number, frame.header.last_number);
-    if (frame.header.durable <= facts_->durable && facts_->frames != 1) return;
-    facts_->durable = frame.header.durable;
-    facts_->durable_file = path;
-    facts_->durable_offset = frame.offset;
-  }
-
-  FileSystem& files_;
-  const std::string& folder_;
-  const DatabaseId& database_;
-  const std::function<Status(const FrameView&)>& visit_;
-  StreamFacts* facts_;
-  uint64_t next_ = 0;  // the sequence of the next frame
-};
+  if (frame.header.durable <= facts->durable && facts->frames != 1) return;
+  facts->durable = frame.header.durable;
+  facts->durable_offset = frame.offset;
+}
 
 }  // namespace
 
-Status read_stream(FileSystem& files, const std::string& folder, const DatabaseId& database, uint32_t generation, uint32_t stream,
-                   const std::function<Status(const FrameView&)>& visit, StreamFacts* facts) {
+Status ReadBuffer::read(FileSystem& files, const std::string& path) {
+  std::unique_ptr<File> file;
+  if (Status status = files.open(path, OpenMode::kRead, &file); !status.ok()) return status;
+  uint64_t bytes = 0;
+  if (Status status = file->size(&bytes); !status.ok()) return status;
+  if (bytes > capacity_) {
+    memory_.reset(new std::byte[bytes]);
+    capacity_ = bytes;
+  }
+  size_ = 0;
+  return file->read_at(0, {memory_.get(), bytes}, &size_);
+}
+
+// -- one segment -------------------------------------------------------------------------------------------------
+
+Status read_segment(FileSystem& files, const std::string& folder, const DatabaseId& database, const SegmentName& name, ReadBuffer* buffer,
+                    const VisitFrame& visit, SegmentFacts* facts) {
   *facts = {};
-  std::vector<std::string> names;
-  if (Status status = files.list(folder, &names); !status.ok()) return status;
-  std::vector<SegmentName> segments;  // in order, as the names are
-  SegmentName name;
-  for (const std::string& text : names)
-    if (parse_file_name(text, &name) && name.generation == generation && name.stream == stream) segments.push_back(name);
-  return StreamReader(files, folder, database, visit, facts).read(segments);
+  facts->name = name;
+  facts->file = folder + "/" + file_name(name);
+  if (Status status = buffer->read(files, facts->file); !status.ok()) return status;
+  const Bytes bytes = buffer->bytes();
+  const uint64_t seed = seed_of(database, name);
+  facts->bytes = bytes.size();
+  SegmentHeader header;
+  if (Status status = decode(bytes, database, name, &header); !status.ok()) {
+    // A crash while the segment was made leaves no frame in it.
+    facts->header_fault = in_file(facts->file, status);
+    const bool torn = status.code() == Code::kCorrupt && find_frame(bytes, 0, seed, 0) == bytes.size();
+    return torn ? Status() : facts->header_fault;
+  }
+  facts->first_frame = header.first_frame;
+  facts->closed_before = facts->closed = header.closed;
+  uint64_t at = kSegmentHeaderBytes, next = header.first_frame;
+  FrameView frame;
+  while (open_frame(bytes.subspan(at), seed, &frame.header)) {
+    if (frame.header.sequence != next)
+      return damaged(facts->file, at, "frame " + std::to_string(frame.header.sequence) + " stands where frame " + std::to_string(next) + " belongs");
+    if (frame.header.closed < facts->closed) return damaged(facts->file, at, "the closed number falls");
+    frame.segment = name;
+    frame.offset = at;
+    frame.payload = bytes.subspan(at + kFrameHeaderBytes, frame.header.payload_bytes);
+    note(frame, facts);
+    if (Status status = visit(frame); !status.ok()) return status;
+    at += kFrameHeaderBytes + frame.header.payload_bytes;
+    ++next;
+  }
+  facts->whole_bytes = at;
+  // Room that was made and not used. Were a frame lost there, the next segment would not begin where this one ends.
+  if (std::all_of(bytes.begin() + static_cast<std::ptrdiff_t>(at), bytes.end(), [](std::byte b) { return b == std::byte{0}; })) {
+    facts->bytes = at;
+    return {};
+  }
+  if (const uint64_t whole = find_frame(bytes, at, seed, next); whole != bytes.size())
+    return damaged(facts->file, at, "frame " + std::to_string(next) + " is damaged; a whole one stands behind it, at byte " + std::to_string(whole));
+  return {};
 }
 
 Status read_records(const FrameView& frame, const std::string& folder, const std::function<Status(const Record&)>& visit) {
@@ -138,6 +111,101 @@ Status read_records(const FrameView& frame, const std::string& folder, const std
   }
   if (count != frame.header.records) return refuse("the frame has not as many records as it says");
   return {};
+}
+
+// -- a stream ------------------------------------------------------------------------------------------------------
+
+namespace {
+
+// The segment's place behind those that `facts` has. *next: the sequence of the next frame.
+Status check_place(const SegmentFacts& segment, bool begins, uint64_t next, const StreamFacts& facts) {
+  if (segment.first_frame != next)
+    return damaged(facts.last_file.empty() ? segment.file : facts.last_file, facts.last_offset,
+                   "frame " + std::to_string(next) + " is missing; '" + segment.file + "' begins with frame " + std::to_string(segment.first_frame));
+  if (!begins && segment.closed_before != facts.closed) return damaged(segment.file, 48, "the closed number is not that of the frame before");
+  return {};
+}
+
+}  // namespace
+
+Status join_segments(const std::string& folder, std::span<const SegmentFacts> segments, uint32_t first, StreamFacts* facts) {
+  *facts = {};
+  uint64_t next = 0;
+  for (size_t i = 0; i < segments.size(); ++i) {
+    const SegmentFacts& segment = segments[i];
+    const auto position = static_cast<uint32_t>(first + i);
+    const bool last = i + 1 == segments.size();
+    if (segment.name.segment != position)
+      return Status(Code::kCorrupt, "'" + folder + "/" + file_name({segment.name.generation, segment.name.stream, position}) + "' is missing: '" + segment.file +
+                                        "' follows it");
+    if (!segment.header_fault.ok()) {
+      if (!last) return segment.header_fault;
+      facts->cuts.push_back({segment.file, 0, segment.bytes});
+      return {};
+    }
+    // What stood before a stream's first segment went with a checkpoint.
+    if (i == 0 && first != 0) next = segment.first_frame;
+    if (Status status = check_place(segment, i == 0, next, *facts); !status.ok()) return status;
+    facts->found = true;
+    facts->closed = segment.closed;
+    facts->last_number = std::max(facts->last_number, segment.last_number);
+    if (segment.frames != 0 && (segment.durable > facts->durable || facts->frames == 0)) {
+      facts->durable = segment.durable;
+      facts->durable_file = segment.file;
+      facts->durable_offset = segment.durable_offset;
+    }
+    facts->frames += segment.frames;
+    facts->last_file = segment.file;
+    facts->last_offset = segment.whole_bytes;
+    next = segment.first_frame + segment.frames;
+    if (segment.whole_bytes == segment.bytes) continue;
+    if (!last) return damaged(segment.file, segment.whole_bytes, "frame " + std::to_string(next) + " is damaged; another segment follows");
+    facts->cuts.push_back({segment.file, segment.whole_bytes, segment.bytes - segment.whole_bytes});
+  }
+  return {};
+}
+
+// -- a segment that is finished --------------------------------------------------------------------------------------
+
+namespace {
+
+// Calls visit(header) for each frame of the file by its header; the segment's own is *header.
+template <class Visit>
+bool peek_segment(FileSystem& files, const std::string& folder, const DatabaseId& database, const SegmentName& name, SegmentHeader* header, Visit&& visit) {
+  std::unique_ptr<File> file;
+  if (!files.open(folder + "/" + file_name(name), OpenMode::kRead, &file).ok()) return false;
+  std::byte bytes[kFrameHeaderBytes];
+  static_assert(kFrameHeaderBytes == kSegmentHeaderBytes);
+  size_t count = 0;
+  if (!file->read_at(0, bytes, &count).ok() || !decode(Bytes(bytes, count), database, name, header).ok()) return false;
+  FrameHeader frame;
+  for (uint64_t at = kSegmentHeaderBytes; file->read_at(at, bytes, &count).ok() && peek_frame(Bytes(bytes, count), &frame);
+       at += kFrameHeaderBytes + frame.payload_bytes)
+    if (!visit(frame)) break;
+  return true;
+}
+
+}  // namespace
+
+bool finished_segment(FileSystem& files, const std::string& folder, const DatabaseId& database, const SegmentName& name, uint64_t* last_number) {
+  SegmentHeader header, next;
+  bool followed = false;
+  // A frame in the next one: so its header and its name are on the disk.
+  const SegmentName behind{name.generation, name.stream, name.segment + 1};
+  if (!peek_segment(files, folder, database, behind, &next, [&](const FrameHeader&) {
+        followed = true;
+        return false;
+      }) || !followed)
+    return false;
+  uint64_t frames = 0;
+  *last_number = 0;
+  if (!peek_segment(files, folder, database, name, &header, [&](const FrameHeader& frame) {
+        ++frames;
+        *last_number = std::max(*last_number, frame.last_number);
+        return true;
+      }))
+    return false;
+  return header.first_frame + frames == next.first_frame;
 }
 
 }  // namespace elider::log

@@ -5,10 +5,13 @@
 //   damage   everything else: a broken frame before a whole one, a missing segment, a frame out of order.
 //            It is kCorrupt, with the file and the offset.
 //
+// A segment is read by itself, so that several are at once; what it is among its neighbours, join_segments() says.
 // It never writes. Thread safety: each call by itself; calls may run at once.
 #pragma once
 
 #include <functional>
+#include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -21,7 +24,7 @@ struct FrameView {
   SegmentName segment;
   uint64_t offset = 0;  // in the file
   FrameHeader header;
-  Bytes payload;        // lives until the visitor returns
+  Bytes payload;        // lives as long as the buffer that was given
 };
 
 // A tail that was left out.
@@ -31,11 +34,45 @@ struct CutTail {
   uint64_t bytes = 0;
 };
 
-struct StreamFacts {
-  bool found = false;        // it has a first segment
+// Room for a file's contents, used again for the next one.
+class ReadBuffer {
+ public:
+  // Fills it with the whole file.
+  Status read(FileSystem& files, const std::string& path);
+  Bytes bytes() const { return {memory_.get(), size_}; }
+
+ private:
+  std::unique_ptr<std::byte[]> memory_;  // not set to zero first
+  size_t capacity_ = 0;
+  size_t size_ = 0;
+};
+
+struct SegmentFacts {
+  std::string file;          // its path
+  SegmentName name;
+  Status header_fault;       // what is wrong with its header; then no whole frame is in it, and the rest is 0
+  uint64_t bytes = 0;        // of the file, without the zeros of room that was not used
+  uint64_t whole_bytes = 0;  // up to the end of the last whole frame
+  uint64_t first_frame = 0;  // as its header says, as is closed_before
+  uint64_t closed_before = 0;
   uint64_t frames = 0;
   uint64_t records = 0;
-  uint64_t bytes = 0;        // of the files
+  uint64_t closed = 0;         // as the last frame says; as its header does where it has none
+  uint64_t durable = 0;        // the largest that a frame says was durable, and where
+  uint64_t durable_offset = 0;
+  uint64_t first_number = kNumberMax;  // of any record, as of last_number; no record: this and 0
+  uint64_t last_number = 0;
+};
+
+// Calls visit for each whole frame in order; a status other than ok ends it and is returned. kCorrupt: it is damaged,
+// wherever it stands.
+using VisitFrame = std::function<Status(const FrameView&)>;
+Status read_segment(FileSystem& files, const std::string& folder, const DatabaseId& database, const SegmentName& name, ReadBuffer* buffer,
+                    const VisitFrame& visit, SegmentFacts* facts);
+
+struct StreamFacts {
+  bool found = false;        // its first segment has a header
+  uint64_t frames = 0;
   uint64_t closed = 0;       // as the last frame says; 0 without one
   uint64_t durable = 0;      // the largest that a frame says was durable, and where it says so
   std::string durable_file;
@@ -46,11 +83,14 @@ struct StreamFacts {
   std::vector<CutTail> cuts; // at most one
 };
 
-// Calls visit for each frame in order; a status other than ok ends it and is returned.
-Status read_stream(FileSystem& files, const std::string& folder, const DatabaseId& database, uint32_t generation, uint32_t stream,
-                   const std::function<Status(const FrameView&)>& visit, StreamFacts* facts);
+// Judges a stream's segments together: those with positions from `first` on, in order. kCorrupt: names file and offset.
+Status join_segments(const std::string& folder, std::span<const SegmentFacts> segments, uint32_t first, StreamFacts* facts);
 
 // Calls visit(record) for each record of a frame. kCorrupt: they do not fill it; names file and offset.
 Status read_records(const FrameView& frame, const std::string& folder, const std::function<Status(const Record&)>& visit);
+
+// The largest number of any record in a segment that is no longer written, by its frames' headers alone. False: it may
+// be written yet, for there is no next segment with a frame; or the two do not fit together.
+bool finished_segment(FileSystem& files, const std::string& folder, const DatabaseId& database, const SegmentName& name, uint64_t* last_number);
 
 }  // namespace elider::log

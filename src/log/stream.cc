@@ -4,6 +4,14 @@
 
 namespace elider::log {
 
+namespace {
+constexpr uint64_t kForgetBytes = 1u << 20;
+// Small frames, which somebody waits for, go where room was made for many of them: a sync that need not enlarge the file
+// takes two thirds of the time. Large ones gain nothing.
+constexpr uint64_t kRoomBytes = 256u << 10;
+constexpr size_t kSmallFrameBytes = 16u << 10;
+}
+
 Status Stream::begin_segment(uint32_t segment) {
   name_.segment = segment;
   seed_ = seed_of(database_, name_);
@@ -12,7 +20,8 @@ Status Stream::begin_segment(uint32_t segment) {
   encode(SegmentHeader{database_, name_, next_frame_, closed_}, &bytes);
   if (Status status = file_->write_and_sync(0, bytes); !status.ok()) return status;
   offset_ = bytes.size();
-  bytes_written_ += bytes.size();
+  forgotten_ = room_ = 0;
+  ++syncs_;
   return {};
 }
 
@@ -21,15 +30,25 @@ Status Stream::append(FrameHeader header, std::span<std::byte> frame) {
     if (Status status = begin_segment(name_.segment + 1); !status.ok()) return status;
     // Before a frame in it counts: else a crash could take the file away.
     if (Status status = files_.sync_folder(folder_); !status.ok()) return status;
+    ++syncs_;
+  }
+  if (frame.size() <= kSmallFrameBytes && offset_ + frame.size() > room_ && offset_ + kRoomBytes <= segment_bytes_) {
+    room_ = offset_ + kRoomBytes;
+    file_->make_room(offset_, kRoomBytes);
   }
   header.sequence = next_frame_;
   header.payload_bytes = static_cast<uint32_t>(frame.size() - kFrameHeaderBytes);
   seal(header, seed_, frame);
   if (Status status = file_->write_and_sync(offset_, frame); !status.ok()) return status;
   offset_ += frame.size();
-  bytes_written_ += frame.size();
+  ++syncs_;
   ++next_frame_;
   closed_ = header.closed;
+  // The memory of what was written is used again at once for what comes, while it is still in the processor's caches.
+  if (offset_ - forgotten_ >= kForgetBytes) {
+    file_->forget(forgotten_, offset_ - forgotten_);
+    forgotten_ = offset_;
+  }
   return {};
 }
 

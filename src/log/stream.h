@@ -6,6 +6,7 @@
 #pragma once
 
 #include <memory>
+#include <utility>
 #include <string>
 
 #include "log/file.h"
@@ -27,7 +28,8 @@ class Stream {
   // `frame` has kFrameHeaderBytes of room before its payload. Ok: it is on the disk.
   Status append(FrameHeader header, std::span<std::byte> frame);
 
-  uint64_t bytes_written() const { return bytes_written_; }
+  // Since the last call.
+  uint64_t take_syncs() { return std::exchange(syncs_, 0); }
 
  private:
   Status begin_segment(uint32_t segment);
@@ -40,9 +42,11 @@ class Stream {
   std::unique_ptr<File> file_;
   uint64_t seed_ = 0;
   uint64_t offset_ = 0;  // where the next frame goes
+  uint64_t room_ = 0;       // was made up to here
+  uint64_t forgotten_ = 0;  // the system was told up to here
   uint64_t next_frame_ = 0;
   uint64_t closed_ = 0;  // as the last frame says
-  uint64_t bytes_written_ = 0;
+  uint64_t syncs_ = 0;  // of files and folders
 };
 
 }  // namespace elider::log

@@ -77,6 +77,7 @@ std::unique_ptr<ColumnSet> Layout::compile(uint64_t columns, bool whole) const {
     set->begin[g] = static_cast<uint32_t>(set->spans.size());
     for (const Placed& piece : pieces_) {
       if (piece.group != g || !(whole || (piece.columns & columns))) continue;
+      set->bytes[g] += piece.size;
       if (set->spans.size() > set->begin[g]) {
         Span& last = set->spans.back();
         if (last.row_offset + last.size == piece.row_offset && last.payload_offset + last.size == piece.payload_offset) {

@@ -43,6 +43,7 @@ struct ColumnSet {
   uint32_t groups = 0;               // bit g: group g holds some of them
   bool whole = false;                // every byte of the row
   uint32_t begin[kCommitGroupsMax + 1] = {};  // spans of group g: begin[g] to begin[g + 1]
+  uint32_t bytes[kCommitGroupsMax] = {};      // in the spans of group g
   std::vector<storage::Span> spans;
   std::vector<uint32_t> lines;       // offsets in the row block whose cache lines a read touches; for prefetching
   // These and the columns that secondary index i reads; made when first needed.

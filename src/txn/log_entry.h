@@ -4,6 +4,7 @@
 // Decoders trust nothing: what does not fit gives false. Thread safety: pure functions.
 #pragma once
 
+#include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -31,14 +32,32 @@ struct LogEntry {
   uint32_t table = 0;
   Key key = 0;
   uint64_t sequence = 0;           // of the commit word; entries of one group of one key are in this order
-  uint64_t columns = 0;            // kColumns: a bit each; kAdd: the column's offset in the row
+  uint64_t columns = 0;            // kColumns: a bit each; kAdd: the column's offset in the row; else 0
   std::span<const std::byte> bytes;  // kAdd: the delta, 8 bytes
+  bool valid = false;              // false: there is no entry before the first of a record
 };
-// An entry without its bytes is at most so large.
-inline constexpr size_t kEntryHeaderBytesMax = 1 + 5 + 10 + 10 + 10 + 5;
+// An entry without its bytes is at most so large, with what put_varint() may scribble behind it.
+inline constexpr size_t kEntryHeaderBytesMax = 1 + 5 + 10 + 10 + 10 + 5 + 7;
+// Of its first byte: kind, table, columns and size are those of the entry before, and the key is given as the
+// distance from that one's.
+inline constexpr uint32_t kLikeBefore = 0x10;
 
-// Numbers of 7 bits a byte, the lowest first; the high bit says that more follow.
+// Numbers of 7 bits a byte, the lowest first; the high bit says that more follow. Writes 8 bytes where it needs fewer:
+// what is behind them is written later.
 inline std::byte* put_varint(std::byte* to, uint64_t value) {
+  if (value < 0x80) [[likely]] {
+    *to = static_cast<std::byte>(value);
+    return to + 1;
+  }
+  if (value < uint64_t{1} << 56) [[likely]] {
+    const auto count = static_cast<uint32_t>(std::bit_width(value) + 6) / 7;
+    uint64_t spread = (value & 0x00fffffff0000000) << 4 | (value & 0x000000000fffffff);
+    spread = (spread & 0x0fffc0000fffc000) << 2 | (spread & 0x00003fff00003fff);
+    spread = (spread & 0x3f803f803f803f80) << 1 | (spread & 0x007f007f007f007f);
+    spread |= 0x8080808080808080 & ((uint64_t{1} << (8 * count - 8)) - 1);
+    std::memcpy(to, &spread, sizeof spread);
+    return to + count;
+  }
   for (; value >= 0x80; value >>= 7) *to++ = static_cast<std::byte>(value | 0x80);
   *to++ = static_cast<std::byte>(value);
   return to;
@@ -54,32 +73,83 @@ inline bool take_varint(std::span<const std::byte>* from, uint64_t* value) {
   return false;
 }
 
-// All but the bytes, which follow; their count stands in front of them.
-inline std::byte* put_entry_header(std::byte* to, const LogEntry& entry, size_t bytes) {
-  *to++ = static_cast<std::byte>(static_cast<uint32_t>(entry.kind) | entry.group << 2);
-  to = put_varint(to, entry.table);
-  to = put_varint(to, entry.key);
-  to = put_varint(to, entry.sequence);
-  if (entry.kind == EntryKind::kColumns || entry.kind == EntryKind::kAdd) to = put_varint(to, entry.columns);
-  return entry.kind == EntryKind::kRemove ? to : put_varint(to, bytes);
-}
+// Small numbers for small distances up and down.
+inline uint64_t fold_sign(uint64_t distance) { return distance << 1 ^ (0 - (distance >> 63)); }
+inline uint64_t unfold_sign(uint64_t folded) { return folded >> 1 ^ (0 - (folded & 1)); }
 
-// Takes the first entry off *from. False: it does not fit.
+// Puts the entries of one record behind each other. What an entry has in common with the one before is left out.
+class EntryWriter {
+ public:
+  explicit EntryWriter(std::byte* to) : to_(to) {}
+
+  // All but the entry's bytes, of which so many follow. `columns`: as LogEntry's.
+  void header(EntryKind kind, uint32_t group, uint32_t table, Key key, uint64_t sequence, uint64_t columns, size_t bytes) {
+    const uint64_t shape = static_cast<uint64_t>(kind) | group << 2 | uint64_t{table} << 8;
+    if (shape == shape_ && columns == columns_ && bytes == bytes_) {
+      *to_++ = static_cast<std::byte>(shape | kLikeBefore);
+      to_ = put_varint(to_, fold_sign(key - key_));
+      to_ = put_varint(to_, sequence);
+    } else {
+      *to_++ = static_cast<std::byte>(shape);
+      to_ = put_varint(to_, table);
+      to_ = put_varint(to_, key);
+      to_ = put_varint(to_, sequence);
+      if (kind == EntryKind::kColumns || kind == EntryKind::kAdd) to_ = put_varint(to_, columns);
+      if (kind != EntryKind::kRemove) to_ = put_varint(to_, bytes);
+      shape_ = shape;
+      columns_ = columns;
+      bytes_ = bytes;
+    }
+    key_ = key;
+  }
+  // Some of its bytes: few, so without a call.
+  void put(const std::byte* from, size_t size) {
+    std::byte* to = to_;
+    size_t at = 0;
+    for (; at + 16 <= size; at += 16) std::memcpy(to + at, from + at, 16);
+    if (size & 8) std::memcpy(to + at, from + at, 8), at += 8;
+    if (size & 4) std::memcpy(to + at, from + at, 4), at += 4;
+    for (; at < size; ++at) to[at] = from[at];
+    to_ = to + size;
+  }
+  std::byte* end() const { return to_; }
+
+ private:
+  std::byte* to_;
+  uint64_t shape_ = ~uint64_t{0};  // kind, group and table of the entry before; of none
+  uint64_t columns_ = 0;
+  size_t bytes_ = 0;
+  Key key_ = 0;
+};
+
+// Takes the next entry off *from; *entry is the one before it, one that is not valid at a record's begin. False: it does
+// not fit.
 inline bool take_entry(std::span<const std::byte>* from, LogEntry* entry) {
   if (from->empty()) return false;
   const auto first = static_cast<uint32_t>(from->front());
   *from = from->subspan(1);
-  uint64_t table = 0, bytes = 0;
-  if (first >> 2 >= kCommitGroupsMax) return false;
-  entry->kind = static_cast<EntryKind>(first & 3);
-  entry->group = first >> 2;
-  entry->columns = 0;
-  if (!take_varint(from, &table) || table > ~uint32_t{0} || !take_varint(from, &entry->key) || !take_varint(from, &entry->sequence)) return false;
-  if ((entry->kind == EntryKind::kColumns || entry->kind == EntryKind::kAdd) && !take_varint(from, &entry->columns)) return false;
-  if (entry->kind != EntryKind::kRemove && !take_varint(from, &bytes)) return false;
+  const auto kind = static_cast<EntryKind>(first & 3);
+  const uint32_t group = first >> 2 & 3;
+  static_assert(kCommitGroupsMax == 4);
+  uint64_t table = entry->table, bytes = entry->bytes.size();
+  if (first == (static_cast<uint32_t>(entry->kind) | entry->group << 2 | kLikeBefore) && entry->valid) {
+    uint64_t folded = 0;
+    if (!take_varint(from, &folded) || !take_varint(from, &entry->sequence)) return false;
+    entry->key += unfold_sign(folded);
+  } else {
+    if (first >= kLikeBefore) return false;
+    if (!take_varint(from, &table) || table > ~uint32_t{0} || !take_varint(from, &entry->key) || !take_varint(from, &entry->sequence)) return false;
+    entry->columns = 0;
+    if ((kind == EntryKind::kColumns || kind == EntryKind::kAdd) && !take_varint(from, &entry->columns)) return false;
+    bytes = 0;
+    if (kind != EntryKind::kRemove && !take_varint(from, &bytes)) return false;
+  }
   if (bytes > from->size()) return false;
+  entry->kind = kind;
+  entry->group = group;
   entry->table = static_cast<uint32_t>(table);
   entry->bytes = from->first(bytes);
+  entry->valid = true;
   *from = from->subspan(bytes);
   return true;
 }

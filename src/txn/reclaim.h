@@ -11,7 +11,8 @@
 // Invariants. An absent state of a row block has one unlink task, made by whoever brought it about, and
 // the task does nothing if the word has changed since. A task that may come late (its worker was idle)
 // looks its row up in the index before it touches it. A stale entry is on its row's list until it is
-// taken out; unlinking a row takes all of them, so no entry outlives its row block.
+// taken out, or a transaction needs it again; unlinking a row takes all of them, so no entry outlives its
+// row block.
 //
 // Lock ranks: cells, then StaleEntries::mutex, then index latches. Who holds the mutex takes cells by
 // try alone.
@@ -45,6 +46,17 @@ template <class Sync>
 void retire_entry(Worker& worker, Table<Sync>& table, Row* row, Key key, uint32_t index, uint64_t value);
 
 namespace reclaim {
+
+// A transaction found the entry and needs it: if it is stale, the entry is the transaction's from now on.
+// False: it is on no list. The caller holds the mutex of the table's stale entries.
+template <class Sync>
+bool take_over_entry(Table<Sync>& table, Row* row, uint32_t index, uint64_t value) {
+  const auto found = table.stale().by_row.find(row);
+  if (found == table.stale().by_row.end()) return false;
+  const bool listed = std::erase_if(found->second, [&](const StaleEntry& e) { return e.index == index && e.value == value; }) != 0;
+  if (found->second.empty()) table.stale().by_row.erase(found);
+  return listed;
+}
 
 template <class Sync>
 struct UnlinkTask {

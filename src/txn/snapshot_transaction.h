@@ -77,10 +77,7 @@ class SnapshotTransaction final : public Transaction {
     index::Witness unneeded[kBatch];
     for (size_t begin = 0; begin < count; begin += kBatch) {
       const size_t size = count - begin < kBatch ? count - begin : kBatch;
-      table.find_many(keys + begin, size, rows, unneeded);
-      for (size_t i = 0; i < size; ++i)
-        if (rows[i] != index::kNoHandle)
-          for (uint32_t line : set->lines) __builtin_prefetch(reinterpret_cast<const std::byte*>(rows[i]) + line);
+      table.find_many(keys + begin, size, *set, rows, unneeded);
       for (size_t i = 0; i < size; ++i) {
         views[begin + i] = {};
         if (rows[i] == index::kNoHandle) record(table, keys[begin + i], false, 0);

@@ -56,14 +56,32 @@ struct ElisionSites {
 
 struct Store {
   Store(Memory& memory, const Options& chosen, uint64_t store_id)
-      : options(chosen), id(store_id), workers(memory, chosen.workers_max + 1, store_id), snapshots(chosen.workers_max + 1), procedures(kProceduresMax) {}
+      : options(chosen), id(store_id), workers(memory, chosen.workers_max + kOwnWorkers, store_id), snapshots(chosen.workers_max + kOwnWorkers),
+        procedures(kProceduresMax) {}
 
-  // Whether a commit is acknowledged only when it is on the disk.
-  bool waits(Durability durability) const {
-    return (durability == Durability::kDefault ? options.durability : durability) == Durability::kGroup;
+  // Whether no transaction may begin: it asks for more durability than the database has, or the log has failed and
+  // the database is to stop then.
+  bool refuses(Durability durability) const {
+    if (log != nullptr) [[unlikely]] return options.log_failure == LogFailure::kStop && log->failed();
+    return durability > Durability::kNone && options.durability == Durability::kNone && !options.data_folders.empty();
+  }
+  // Why.
+  Status refusal() const {
+    if (log != nullptr) return log->failure();
+    return Status::invalid_argument("RunPolicy::durability is more than Options::durability, which is 'none': nothing is written to a file");
+  }
+  // After a commit: puts its number down where that is asked for, and waits where the commit is acknowledged only when it
+  // is on the disk.
+  Status acknowledge(Durability durability, uint64_t number, uint64_t* commit_number) const {
+    if (commit_number != nullptr) *commit_number = log != nullptr ? number : 0;
+    if (log == nullptr || (durability == Durability::kDefault ? options.durability : durability) != Durability::kGroup) [[likely]] return {};
+    return log->wait_durable(number);
   }
 
-  // Constant after construction. There is one worker more than sessions, for collect_garbage().
+  // There are so many workers more than sessions: for collect_garbage(), a checkpoint and a backup.
+  static constexpr uint32_t kOwnWorkers = 3;
+
+  // Constant after construction.
   const Options options;
   const uint64_t id;  // of the database; unique in the process
 

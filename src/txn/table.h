@@ -64,9 +64,10 @@ class Table final : public detail::TableBase {
   Row* find(Key key, PrimaryHint& hint, index::Witness& witness) {
     return as_row(ordered() ? ordered_->get(key, hint, witness) : hashed_->get(key, witness));
   }
-  void find_many(const Key* keys, size_t count, index::Handle* rows, index::Witness* witnesses) {
-    if (ordered()) ordered_->multi_get(keys, count, rows, witnesses);
-    else hashed_->multi_get(keys, count, rows, witnesses);
+  // And asks for what reading these columns of the rows touches.
+  void find_many(const Key* keys, size_t count, const ColumnSet& columns, index::Handle* rows, index::Witness* witnesses) {
+    if (ordered()) ordered_->multi_get(keys, count, rows, witnesses, columns.lines);
+    else hashed_->multi_get(keys, count, rows, witnesses, columns.lines);
   }
   index::InsertResult find_or_insert(Worker& worker, Key key, Row* candidate, PrimaryHint& hint) {
     const index::Handle handle = reinterpret_cast<index::Handle>(candidate);

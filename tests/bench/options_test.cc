@@ -42,7 +42,16 @@ TEST_P(Refused, names_the_option) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Ycsb, Refused,
-                         testing::Values(Case{{"ycsb", "--threads", "0"}, "--threads"},         //
+                         testing::Values(Case{{"ycsb", "--durability", "sometimes"}, "--durability"},                        //
+                                         Case{{"ycsb", "--durability", "default"}, "--durability"},                          //
+                                         Case{{"ycsb", "--resume"}, "--resume"},                                             //
+                                         Case{{"ycsb", "--resume", "--data", "/nowhere/at/all"}, "--data"},                  //
+                                         Case{{"ycsb", "--data", "/proc"}, "--data: '/proc' is not empty"},                  //
+                                         Case{{"ycsb", "--data", "/proc/version"}, "--data: '/proc/version' is no folder"},  //
+                                         Case{{"ycsb", "--log-io", "tape"}, "--log-io"},                                     //
+                                         Case{{"ycsb", "--flush-interval", "0"}, "--flush-interval"},                        //
+                                         Case{{"compare", "--data", "/nowhere/at/all"}, "--data"},                           //
+                                         Case{{"ycsb", "--threads", "0"}, "--threads"},         //
                                          Case{{"ycsb", "--threads", "two"}, "--threads"},       //
                                          Case{{"ycsb", "--seconds", "-1"}, "--seconds"},        //
                                          Case{{"ycsb", "--seconds", "0"}, "--seconds"},         //

@@ -5,6 +5,8 @@
 #include <array>
 #include <optional>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "elider/elider.h"
 #include "tests/support/database_test.h"
@@ -29,64 +31,54 @@ class WriteChainTest : public DatabaseTest {
   }
   using Row = std::optional<Account>;
 
-  // Does the step to the row and to the model; `salt` makes each step's values its own.
-  void apply(Transaction& txn, const Table<Account>& table, Key key, Step step, uint32_t salt, Row& model) {
-    const Account fresh{salt, int64_t{salt} * 2, salt * 3, salt * 4};
-    const bool there = model.has_value();
-    const Code missing = there ? Code::kOk : Code::kNotFound;
+  // Does the step to the row; `salt` makes each step's values its own.
+  static Status perform(Transaction& txn, const Table<Account>& table, Key key, Step step, uint32_t salt) {
+    const Account fresh = fresh_row(salt);
     switch (step) {
-      case Step::kPut:
-        ASSERT_OK(txn.put(table, key, fresh));
-        model = fresh;
-        return;
-      case Step::kInsert:
-        ASSERT_CODE(there ? Code::kDuplicateKey : Code::kOk, txn.insert(table, key, fresh));
-        if (!there) model = fresh;
-        return;
-      case Step::kRemove:
-        ASSERT_CODE(missing, txn.remove(table, key));
-        model.reset();
-        return;
-      case Step::kAddBalance:
-        ASSERT_CODE(missing, txn.add(table, key, &Account::balance, int64_t{salt}));
-        if (there) model->balance += salt;
-        return;
-      case Step::kAddBranch:
-        ASSERT_CODE(missing, txn.add(table, key, &Account::branch, salt));
-        if (there) model->branch += salt;
-        return;
+      case Step::kPut: return txn.put(table, key, fresh);
+      case Step::kInsert: return txn.insert(table, key, fresh);
+      case Step::kRemove: return txn.remove(table, key);
+      case Step::kAddBalance: return txn.add(table, key, &Account::balance, int64_t{salt});
+      case Step::kAddBranch: return txn.add(table, key, &Account::branch, salt);
       case Step::kUpdateBalance:
-        ASSERT_CODE(missing, txn.update(table, key, table.columns(&Account::balance), [&](Account& a) {
-          EXPECT_EQ(a.balance, model->balance);
-          a.balance += salt;
-        }));
-        if (there) model->balance += salt;
-        return;
+        return txn.update(table, key, table.columns(&Account::balance), [&](Account& a) { a.balance += salt; });
       case Step::kUpdateOwnerAndFlags:
-        ASSERT_CODE(missing, txn.update(table, key, table.columns(&Account::owner, &Account::flags), [&](Account& a) {
-          EXPECT_EQ(a.owner, model->owner);
-          EXPECT_EQ(a.flags, model->flags);
+        return txn.update(table, key, table.columns(&Account::owner, &Account::flags), [&](Account& a) {
           a.owner += salt;
           a.flags += salt;
-        }));
-        if (!there) return;
+        });
+      case Step::kWriteBalance: return txn.write(table, key, table.columns(&Account::balance), fresh);
+      case Step::kWriteBranch: return txn.write(table, key, table.columns(&Account::branch), fresh);
+      case Step::kWriteAll: return txn.write(table, key, {}, fresh);
+    }
+    return Status::invalid_argument("no such step");
+  }
+  // The same to a model of the row.
+  static Code perform(Step step, uint32_t salt, Row& model) {
+    const Account fresh = fresh_row(salt);
+    if (step == Step::kInsert && model) return Code::kDuplicateKey;
+    if (step == Step::kPut || step == Step::kInsert) {
+      model = fresh;
+      return Code::kOk;
+    }
+    if (!model) return Code::kNotFound;
+    switch (step) {
+      case Step::kRemove: model.reset(); break;
+      case Step::kUpdateBalance:
+      case Step::kAddBalance: model->balance += salt; break;
+      case Step::kAddBranch: model->branch += salt; break;
+      case Step::kUpdateOwnerAndFlags:
         model->owner += salt;
         model->flags += salt;
-        return;
-      case Step::kWriteBalance:
-        ASSERT_CODE(missing, txn.write(table, key, table.columns(&Account::balance), fresh));
-        if (there) model->balance = fresh.balance;
-        return;
-      case Step::kWriteBranch:
-        ASSERT_CODE(missing, txn.write(table, key, table.columns(&Account::branch), fresh));
-        if (there) model->branch = fresh.branch;
-        return;
-      case Step::kWriteAll:
-        ASSERT_CODE(missing, txn.write(table, key, {}, fresh));
-        if (there) model = fresh;
-        return;
+        break;
+      case Step::kWriteBalance: model->balance = fresh.balance; break;
+      case Step::kWriteBranch: model->branch = fresh.branch; break;
+      default: model = fresh;
     }
+    return Code::kOk;
   }
+  static Account fresh_row(uint32_t salt) { return {salt, int64_t{salt} * 2, salt * 3, salt * 4}; }
+  static constexpr uint32_t salt_of(uint32_t step) { return 100 * (step + 1); }
   void expect_own(Transaction& txn, const Table<Account>& table, Key key, const Row& model) {
     auto view = txn.get(table, key);
     ASSERT_CODE(model ? Code::kOk : Code::kNotFound, view);
@@ -117,7 +109,9 @@ class WriteChainTest : public DatabaseTest {
           int rest = chain;
           for (uint32_t i = 0; i < static_cast<uint32_t>(length); ++i, rest /= kSteps) {
             words += std::string(kNames[static_cast<size_t>(rest % kSteps)]) + "; ";
-            ASSERT_NO_FATAL_FAILURE(apply(txn, table, key, static_cast<Step>(rest % kSteps), 100 * (i + 1), model)) << words;
+            const auto step = static_cast<Step>(rest % kSteps);
+            const Code expected = perform(step, salt_of(i), model);
+            ASSERT_CODE(expected, perform(txn, table, key, step, salt_of(i))) << words;
             if (!reading) continue;
             ASSERT_NO_FATAL_FAILURE(expect_own(txn, table, key, model)) << words;
           }
@@ -126,6 +120,52 @@ class WriteChainTest : public DatabaseTest {
         read(db_, [&](Transaction& txn) { ASSERT_NO_FATAL_FAILURE(expect_own(txn, table, key, model)) << words; });
         if (HasFailure()) FAIL() << words;
       }
+    EXPECT_OK(db_.verify());
+  }
+
+  // All chains of `length` steps, and another transaction that removes the row, puts one there or puts one in
+  // its place before the chain commits: it may only if every step would have answered the same after that.
+  void run_chains_against_another(const Table<Account>& table, int length) {
+    enum class Other { kRemoves, kInserts, kReplaces };
+    constexpr std::array<const char*, 3> kOthers{", removed", ", inserted", ", replaced"};
+    int chains = 1;
+    for (int i = 0; i < length; ++i) chains *= kSteps;
+    const Key key = 5;
+    const Account another{7, 8, 9, 10};
+    int committed = 0;
+    for (int variant = 0; variant < 6 * chains; ++variant) {
+      const auto others = static_cast<Other>(variant % 3);
+      const bool block_stays = variant / 3 % 2 != 0;  // a snapshot keeps a removed row's block in its index
+      std::string words = table.schema().name + kOthers[static_cast<size_t>(others)] + (block_stays ? " in place: " : ": ");
+      transact(db_, [&](Transaction& txn) {
+        static_cast<void>(txn.remove(table, key));
+        if (others == Other::kInserts) return;
+        ASSERT_OK(txn.put(table, key, Account{1, 2, 3, 4}));
+      });
+      ActiveTransaction holder = block_stays ? begin_read_only(db_) : ActiveTransaction();
+      ActiveTransaction txn = begin(db_);
+      std::vector<std::pair<Step, Code>> done;
+      int rest = variant / 6;
+      for (uint32_t i = 0; i < static_cast<uint32_t>(length); ++i, rest /= kSteps) {
+        const auto step = static_cast<Step>(rest % kSteps);
+        done.emplace_back(step, perform(*txn, table, key, step, salt_of(i)).code());
+        words += std::string(kNames[static_cast<size_t>(step)]) + "; ";
+      }
+      transact(db_, [&](Transaction& other) { ASSERT_OK(others == Other::kRemoves ? other.remove(table, key) : other.put(table, key, another)); });
+      Row model;
+      if (others != Other::kRemoves) model = another;
+      const Status status = txn.commit();
+      if (status.ok()) {
+        ++committed;
+        for (uint32_t i = 0; i < done.size(); ++i) ASSERT_EQ(perform(done[i].first, salt_of(i), model), done[i].second) << words;
+      } else {
+        ASSERT_CODE(Code::kConflict, status) << words;
+      }
+      holder = {};
+      read(db_, [&](Transaction& after) { ASSERT_NO_FATAL_FAILURE(expect_own(after, table, key, model)) << words; });
+      if (HasFailure()) FAIL() << words;
+    }
+    EXPECT_GT(committed, 0);
     EXPECT_OK(db_.verify());
   }
 
@@ -139,6 +179,10 @@ ELIDER_ON_CONCURRENT(BlindWriteTest);
 TEST_P(WriteChainTest, EveryChainOfThreeWritesReadsAndCommitsAsTheModelSays) { run_chains(accounts_, 3); }
 
 TEST_P(WriteChainTest, EveryChainOfTwoWritesOfAnIndexedRowReadsAndCommitsAsTheModelSays) { run_chains(indexed_, 2); }
+
+TEST_P(BlindWriteTest, NoChainOfThreeWritesCommitsWhatAnothersWriteMadeWrong) { run_chains_against_another(accounts_, 3); }
+
+TEST_P(BlindWriteTest, NoChainOfTwoWritesOfAnIndexedRowCommitsWhatAnothersWriteMadeWrong) { run_chains_against_another(indexed_, 2); }
 
 // A blind write over an own blind write, or over an own add, reads nothing still: nobody's change conflicts.
 TEST_P(BlindWriteTest, AWriteOverAnOwnBlindChangeStaysBlind) {

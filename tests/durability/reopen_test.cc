@@ -6,6 +6,7 @@
 
 #include <filesystem>
 #include <fstream>
+#include <future>
 #include <map>
 #include <random>
 #include <thread>
@@ -166,6 +167,79 @@ TEST_P(ReopenTest, AWaitMakesWhatWasCommittedDurable) {
   EXPECT_GT(statistics.durable_snapshot, 0u);
   EXPECT_GT(statistics.log_frames, 0u);
   EXPECT_NE(statistics.to_json().find("\"durable_snapshot\""), std::string::npos);
+}
+
+TEST_P(ReopenTest, ACommitsNumberIsWaitedForAndTold) {
+  options_.flush_interval_us = 10'000'000;
+  Database database = open();
+  auto table = database.create_table(account_schema(KeyIndex::kHashed));
+  ASSERT_OK(table);
+  RunPolicy policy;
+  uint64_t number = 0, read_number = 0;
+  policy.commit_number = &number;
+  ASSERT_OK(database.run([&](Transaction& txn) { return txn.insert(*table, 1, Account{}); }, policy));
+  EXPECT_GT(number, 0u);
+  EXPECT_LT(database.statistics().durable_snapshot, number) << "nobody has asked yet";
+  std::promise<Status> told;
+  database.when_durable(number, [&](const Status& status) { told.set_value(status); });
+  EXPECT_OK(told.get_future().get());
+  EXPECT_GE(database.statistics().durable_snapshot, number);
+  EXPECT_OK(database.wait_durable(number));
+  policy.commit_number = &read_number;
+  policy.durability = Durability::kGroup;
+  ASSERT_OK(database.run_read_only([&](Transaction& txn) { return txn.get(*table, 1).status(); }, policy));
+  EXPECT_GE(read_number, number);
+  auto active = database.begin();
+  ASSERT_OK(active);
+  ASSERT_OK((*active)->put(*table, 2, Account{}));
+  ASSERT_OK(active->commit(&number));
+  EXPECT_GE(number, read_number);
+  const Statistics statistics = database.statistics();
+  EXPECT_EQ(statistics.log_records, 2u) << "the table and the first commit";
+  EXPECT_GE(statistics.log_syncs, statistics.log_frames);
+  EXPECT_GT(statistics.durable_lag_max_us, 0u);
+  EXPECT_NE(statistics.log_io, "");
+}
+
+TEST_P(ReopenTest, WithoutDurabilityTheFolderIsReadAndNotWritten) {
+  const auto count = [&](Database& database) { return rows(database, *database.table<Account>("accounts")).size(); };
+  options_.durability = Durability::kNone;
+  {
+    Database database = open();
+    EXPECT_TRUE(database.tables().empty());
+    EXPECT_FALSE(std::filesystem::exists(folder_ / "data")) << "not even the folder is made";
+  }
+  options_.durability = Durability::kAsync;
+  {
+    Database database = open();
+    auto table = database.create_table(account_schema(KeyIndex::kOrdered));
+    ASSERT_OK(table);
+    transact(database, [&](Transaction& txn) { ASSERT_OK(txn.insert(*table, 1, Account{})); });
+    // Of one commit, "none" is as good as "async": it is in the log.
+    RunPolicy policy;
+    policy.durability = Durability::kNone;
+    ASSERT_OK(database.run([&](Transaction& txn) { return txn.insert(*table, 2, Account{}); }, policy));
+  }
+  options_.durability = Durability::kNone;
+  for (int run = 0; run < 2; ++run) {
+    Database database = open();
+    EXPECT_EQ(count(database), 2u) << "what the run before wrote is gone";
+    auto table = database.table<Account>("accounts");
+    ASSERT_OK(table);
+    transact(database, [&](Transaction& txn) { ASSERT_OK(txn.insert(*table, 3, Account{})); });
+    EXPECT_EQ(count(database), 3u);
+    EXPECT_OK(database.wait_durable());
+    uint64_t number = 1;
+    for (const Durability asked : {Durability::kAsync, Durability::kGroup}) {
+      RunPolicy policy;
+      policy.durability = asked;
+      policy.commit_number = &number;
+      EXPECT_REFUSED(Code::kInvalidArgument, "RunPolicy::durability", database.run([](Transaction&) { return Status(); }, policy));
+    }
+    EXPECT_CODE(Code::kInvalidArgument, Database::open(options_)) << "the folder is held all the same";
+  }
+  options_.durability = Durability::kDefault;
+  EXPECT_REFUSED(Code::kInvalidArgument, "Options::durability", Database::open(options_));
 }
 
 TEST_P(ReopenTest, DamageIsRefusedAndNamed) {

@@ -209,7 +209,7 @@ TEST_F(RegionTest, ASnapshotReaderKeepsSeeingWhatItSaw) {
   EXPECT_EQ((*view)->balance, 0);
   EXPECT_OK(reader->get(accounts_, 2));
   EXPECT_GT(engine_->statistics().versions_alive, 0u);
-  EXPECT_OK(session->commit_active());
+  EXPECT_OK(session->commit_active(nullptr));
   EXPECT_EQ(balance(1), 2);
   EXPECT_EQ(site("commit").fallbacks, 0u);
 }
@@ -226,7 +226,7 @@ TEST_F(RegionTest, AReaderThatBeginsBetweenTheLookAndTheRegionSeesTheOldState) {
   auto view = reader->get(accounts_, 1);
   ASSERT_OK(view);
   EXPECT_EQ((*view)->balance, 0);
-  EXPECT_OK(session->commit_active());
+  EXPECT_OK(session->commit_active(nullptr));
   EXPECT_EQ(balance(1), 1);
 }
 

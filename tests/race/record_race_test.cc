@@ -161,6 +161,32 @@ TEST_P(RecordRaceTest, AnInsertIntoABlockWhoseMakerRolledBackIsKept) {
   EXPECT_EQ(row(accounts_, 9).flags, 2u);
 }
 
+// Nobody needs the old row: its block is unlinked at the commit, and the reinsertion makes another.
+TEST_P(RecordRaceTest, ARowUnlinkedWhileItIsCopiedWasAbsentForAMoment) {
+  for (const bool writes : {false, true}) {
+    TestPoints::clear();
+    TestStop copied("read.copied");
+    Background reader([&] {
+      uint32_t attempts = 0;
+      bool found = false;
+      EXPECT_OK(db_.run([&](Transaction& txn) -> Status {
+        attempts = txn.attempt();
+        auto view = txn.get(accounts_, 1);
+        found = view.ok();
+        if (!view.ok() && !view.not_found()) return view.status();
+        return writes ? txn.put(documents_, 2, document_of(2)) : Status();
+      }));
+      // A transaction of one read is at the moment of that read; one that writes must see the new row.
+      EXPECT_EQ(found, writes);
+      EXPECT_EQ(attempts, writes ? 2u : 1u);
+    });
+    copied.wait_until_reached();
+    EXPECT_OK(reinsert(5));
+    copied.go();
+    reader.join();
+  }
+}
+
 // An insert that found the absent row block before it was unlinked, and commits afterwards. How many
 // epochs a grace period has is the engine's affair: the removal is made so many epochs old, one more each
 // time, that the inserter can still find the block and cannot keep it.
@@ -214,7 +240,8 @@ TEST_P(RecordRaceTest, AReinsertionMeetsTheUnlinkingOfItsRow) {
 // insert comes then.
 TEST_P(RecordRaceTest, AnInsertDuringTheUnlinkingSucceeds) {
   const auto remove = [&] { transact(db_, [&](Transaction& txn) { ASSERT_OK(txn.remove(accounts_, 1)); }); };
-  for (const auto& [point, at_commit] : {std::pair("gc.before_unlink", false), std::pair("gc.after_unlink", false)}) {
+  for (const auto& [point, at_commit] : {std::pair("gc.before_unlink", true), std::pair("gc.after_unlink", true),
+                                         std::pair("gc.before_unlink", false), std::pair("gc.after_unlink", false)}) {
     SCOPED_TRACE(std::string(point) + (at_commit ? " in the commit" : ""));
     TestPoints::clear();
     if (!at_commit) {
@@ -345,10 +372,10 @@ TEST_P(RecordRaceTest, ReadersMeetABucketThatIsAboutToMigrate) {
   migrate.go();
 }
 
-// A transaction finds an outdated entry of the very value that it gives the row, and relies on it; the
-// entry is taken out before the commit, which must put it in again. As above the entry is made older until
-// that can happen.
-TEST_P(RecordRaceTest, AnEntryFoundAndThenTakenOutIsThereAfterTheCommit) {
+// A transaction gives a row a value of which there is an outdated entry, about to be taken out. Whether that
+// comes when the entry has just been found, or only while the transaction goes on: the entry is there, for
+// the transaction's own scan and after the commit. As above the entry is made older until that can happen.
+TEST_P(RecordRaceTest, AnEntryThatIsFoundBeforeItWouldBeTakenOutIsThere) {
   const auto collect = [&] {
     Background([&] {
       for (int i = 0; i < 10; ++i) db_.collect_garbage();
@@ -357,39 +384,49 @@ TEST_P(RecordRaceTest, AnEntryFoundAndThenTakenOutIsThereAfterTheCommit) {
   const auto set_branch = [&](Transaction& txn, uint32_t branch) {
     return txn.update(accounts_, 1, accounts_.columns(&Account::branch), [&](Account& a) { a.branch = branch; });
   };
-  bool met = false;
-  for (int age = 1; age <= 6; ++age) {
-    SCOPED_TRACE("age " + std::to_string(age));
-    TestPoints::clear();
-    TestPoints::on("gc.before_entry_removal", [] {});
-    transact(db_, [&](Transaction& txn) { ASSERT_OK(set_branch(txn, 70)); });
-    collect();
-    ActiveTransaction holder = begin_read_only(db_);
-    transact(db_, [&](Transaction& txn) { ASSERT_OK(set_branch(txn, 71)); });  // the entry of 70 is outdated now
-    for (int epoch = 1; epoch < age; ++epoch) {
+  const auto count = [&](Transaction& txn) {
+    int rows = 0;
+    EXPECT_OK(txn.scan(by_branch_, {70, 70}, {}, [&](Key, const View<Account>&) { return ++rows > 0; }));
+    return rows;
+  };
+  std::vector<bool> taken_out;  // by age: at the instant when it is found
+  for (const char* step : {"occ.index.entry_found", "occ.commit.before_lock"}) {
+    for (size_t age = 1; age <= 6; ++age) {
+      SCOPED_TRACE(std::string(step) + ", age " + std::to_string(age));
+      TestPoints::clear();
+      transact(db_, [&](Transaction& txn) { ASSERT_OK(set_branch(txn, 70)); });
       collect();
-      ActiveTransaction next = begin_read_only(db_);
-      holder = std::move(next);
+      ActiveTransaction holder = begin_read_only(db_);
+      transact(db_, [&](Transaction& txn) { ASSERT_OK(set_branch(txn, 71)); });  // the entry of 70 is outdated now
+      for (size_t epoch = 1; epoch < age; ++epoch) {
+        collect();
+        ActiveTransaction next = begin_read_only(db_);
+        holder = std::move(next);
+      }
+      collect();
+      TestPoints::on("gc.before_entry_removal", [] {});
+      TestPoints::on(step, [&] {
+        holder.rollback();
+        collect();
+      });
+      transact(db_, [&](Transaction& txn) {
+        ASSERT_OK(set_branch(txn, 70));
+        EXPECT_EQ(count(txn), 1);
+      });
+      const bool removed = TestPoints::reached("gc.before_entry_removal") != 0;
+      if (step == std::string_view("occ.index.entry_found")) {
+        taken_out.push_back(TestPoints::reached(step) != 0 && removed);
+      } else if (taken_out[age - 1]) {
+        EXPECT_FALSE(removed);
+      }
+      TestPoints::clear();
+      read(db_, [&](Transaction& txn) { EXPECT_EQ(count(txn), 1); });
+      collect();
+      EXPECT_OK(db_.verify());
+      read(db_, [&](Transaction& txn) { EXPECT_EQ(count(txn), 1); });
     }
-    collect();
-    const uint64_t removed_before = TestPoints::reached("gc.before_entry_removal");
-    TestStop locking("occ.commit.before_lock");
-    Background back([&] { EXPECT_OK(db_.run([&](Transaction& txn) { return set_branch(txn, 70); })); });
-    locking.wait_until_reached();  // it has found the entry, or put another one in
-    holder.rollback();
-    collect();
-    met |= TestPoints::reached("gc.before_entry_removal") > removed_before;
-    locking.go();
-    back.join();
-    collect();
-    EXPECT_OK(db_.verify());
-    read(db_, [&](Transaction& txn) {
-      int rows = 0;
-      ASSERT_OK(txn.scan(by_branch_, {70, 70}, {}, [&](Key, const View<Account>&) { return ++rows > 0; }));
-      EXPECT_EQ(rows, 1);
-    });
   }
-  EXPECT_TRUE(met) << "the race did not come about";
+  EXPECT_NE(std::count(taken_out.begin(), taken_out.end(), true), 0) << "the race did not come about";
 }
 
 // The scan has read a leaf; the next one's rows, removed before, are unlinked then and the leaf with them, so

@@ -16,12 +16,12 @@ namespace elider::bench::tpcc {
 
 struct SmallWorld {
   explicit SmallWorld(Sizes sizes = {.warehouses = 1, .items = 200, .customers = 30}, uint32_t threads = 1, uint64_t seed = 1,
-                      IndexChoice index = IndexChoice::kMixed) {
+                      IndexChoice index = IndexChoice::kMixed, const Options& database = {}) {
     workload.sizes = sizes;
     workload.constants = NonUniformConstants::draw(seed);
     workload.seed = seed;
     workload.threads = threads;
-    auto opened = Database::open();
+    auto opened = Database::open(database);
     EXPECT_TRUE(opened.ok()) << opened.status().message();
     db = std::move(*opened);
     auto made = create_tables(db, index);

@@ -3,9 +3,12 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <filesystem>
 #include <fstream>
 #include <string>
 #include <vector>
+
+#include <unistd.h>
 
 #include <CLI/CLI.hpp>
 #include <nlohmann/json.hpp>
@@ -66,6 +69,47 @@ TEST(TpccRun, MixAndIndexAndSnapshotsAreFollowed) {
   EXPECT_EQ(json["configuration"]["snapshots"]["order_status"], false);
 }
 
+// The second run finds the sizes, the keys that the Payments of three threads used, and what they add up to.
+TEST(TpccRun, ResumesOnADataFolderWithOtherThreads) {
+  const std::string folder = testing::TempDir() + "tpcc_resume_" + std::to_string(::getpid());
+  CommonOptions common;
+  common.threads = 3;
+  common.seconds = 0.2;
+  common.quiet = true;
+  common.data.folders = {folder};
+  TpccOptions options;
+  options.sizes = kSmall;
+  EXPECT_EQ(run_tpcc(common, options), 0);
+  common.data.resume = true;
+  common.json_file = folder + ".json";
+  options.sizes = {};
+  for (const uint32_t threads : {1, 4}) {
+    common.threads = threads;
+    EXPECT_EQ(run_tpcc(common, options), 0);
+    std::ifstream file(common.json_file);
+    const Json json = Json::parse(file, nullptr, false);
+    EXPECT_EQ(json["configuration"]["warehouses"], 2);
+    EXPECT_TRUE(json["consistency"]["ok"].get<bool>());
+    EXPECT_GT(json["recovery"]["rows"].get<uint64_t>(), 2u * 300);
+    EXPECT_GT(json["log"]["bytes_per_record"].get<double>(), 0);
+  }
+  std::remove(common.json_file.c_str());
+  std::filesystem::remove_all(folder);
+}
+
+TEST(TpccRun, ResumingOnAHalfLoadedDatabaseIsRefused) {
+  const std::string folder = testing::TempDir() + "tpcc_half_" + std::to_string(::getpid());
+  CommonOptions common;
+  common.quiet = true;
+  common.data.folders = {folder};
+  common.memory_limit_bytes = uint64_t{16} << 20;
+  EXPECT_EQ(run_tpcc(common, {}), kExitFailed) << "loading meets the limit";
+  common.memory_limit_bytes = 0;
+  common.data.resume = true;
+  EXPECT_EQ(run_tpcc(common, {}), kExitFailed);
+  std::filesystem::remove_all(folder);
+}
+
 TEST(TpccRun, MemoryLimitIsAFailingExitStatus) {
   CommonOptions common;
   common.quiet = true;
@@ -97,6 +141,7 @@ TEST(TpccCommandLine, NonsenseIsRefusedByItsOption) {
   EXPECT_EQ(refused_option({"--mix", "45,43,4,4,5"}), "--mix");
   EXPECT_EQ(refused_option({"--no-snapshot", "payment"}), "--no-snapshot");
   EXPECT_EQ(refused_option({"--sync", "single-threaded", "--threads", "2"}), "--sync");
+  EXPECT_EQ(refused_option({"--resume"}), "--resume");
 }
 
 }  // namespace

@@ -95,7 +95,7 @@ class BTree {
   bool remove(Worker& worker, const Key& key, Handle expected);
 
   // get() of keys[0 .. count), in groups whose cache misses overlap. Witnesses may be null.
-  void multi_get(const Key* keys, size_t count, Handle* handles, Witness* witnesses);
+  void multi_get(const Key* keys, size_t count, Handle* handles, Witness* witnesses, Ahead ahead = {});
 
   // All of the leaf that covers `key`. `hint` is used, and is that leaf afterwards.
   void read_leaf(const Key& key, Hint& hint, Contents& contents);
@@ -212,7 +212,7 @@ class BTree {
   bool copy_leaf(const Place& place, Contents& contents) const;
 
   // btree_batch.h
-  uint32_t get_group(const Key* keys, size_t count, Handle* handles, Hint* hints) const;
+  uint32_t get_group(const Key* keys, size_t count, Handle* handles, Hint* hints, Ahead ahead) const;
 
   // btree_verify.h
   struct Census {

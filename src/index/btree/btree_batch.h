@@ -21,7 +21,7 @@ inline bool is_near(const SecondaryKey&, const SecondaryKey&) { return false; }
 // Keys that follow each other closely are a run: its first key, the head, goes down with the heads of other
 // runs, and the rest begin in its leaf.
 template <sync::Policy Sync, class KeyType>
-void BTree<Sync, KeyType>::multi_get(const Key* keys, size_t count, Handle* handles, Witness* witnesses) {
+void BTree<Sync, KeyType>::multi_get(const Key* keys, size_t count, Handle* handles, Witness* witnesses, Ahead ahead) {
   Key heads[kGroup];
   Handle found[kGroup];
   Hint hints[kGroup];
@@ -35,7 +35,7 @@ void BTree<Sync, KeyType>::multi_get(const Key* keys, size_t count, Handle* hand
       while (at < count && detail::is_near(keys[at - 1], keys[at]));
       ends[runs] = at;
     }
-    const uint32_t failed = Sync::section(latch_, sync::Operation::kBatch, [&]() -> uint32_t { return get_group(heads, runs, found, hints); });
+    const uint32_t failed = Sync::section(latch_, sync::Operation::kBatch, [&]() -> uint32_t { return get_group(heads, runs, found, hints, ahead); });
     for (size_t run = 0; run < runs; begin = ends[run++]) {
       Hint& hint = hints[run];
       Witness witness;
@@ -45,6 +45,7 @@ void BTree<Sync, KeyType>::multi_get(const Key* keys, size_t count, Handle* hand
       if (witnesses) witnesses[begin] = {hint.leaf->word.address(), hint.version};
       for (size_t i = begin + 1; i < ends[run]; ++i) {
         handles[i] = get(keys[i], hint, witness);
+        prefetch_ahead(handles[i], ahead);
         if (witnesses) witnesses[i] = witness;
       }
     }
@@ -54,7 +55,7 @@ void BTree<Sync, KeyType>::multi_get(const Key* keys, size_t count, Handle* hand
 // Returns a bit for each key whose lookup met a writer. A hint covers its key, and what its leaf holds from
 // there on.
 template <sync::Policy Sync, class KeyType>
-uint32_t BTree<Sync, KeyType>::get_group(const Key* keys, size_t count, Handle* handles, Hint* hints) const {
+uint32_t BTree<Sync, KeyType>::get_group(const Key* keys, size_t count, Handle* handles, Hint* hints, Ahead ahead) const {
   const uint32_t all = static_cast<uint32_t>((uint64_t{1} << count) - 1);
   Node* root;
   ReadGuard root_guard;
@@ -100,6 +101,7 @@ uint32_t BTree<Sync, KeyType>::get_group(const Key* keys, size_t count, Handle* 
   for (size_t i = 0; i < count; ++i) {
     Leaf* const leaf = as_leaf(nodes[i]);
     handles[i] = positions[i] < counts[i] ? leaf->handle(positions[i]) : kNoHandle;
+    prefetch_ahead(handles[i], ahead);
     const Key last = positions[i] < counts[i] ? leaf->key(counts[i] - 1) : keys[i];
     hints[i] = {leaf, guards[i].version(), keys[i], last};
     if (!guards[i].valid()) [[unlikely]] failed |= uint32_t{1} << i;

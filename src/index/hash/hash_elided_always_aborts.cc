@@ -1,6 +1,7 @@
 // The hash table of the elided sync policy whose regions always abort.
 #include "index/hash/hash_grow.h"
 #include "index/hash/hash_operations.h"
+#include "index/hash/hash_read.h"
 #include "index/hash/hash_verify.h"
 #include "sync/elided.h"
 

@@ -29,11 +29,11 @@ Handle HashTable<Sync>::get_again(uint64_t hash, Key key, Witness& witness) {
 }
 
 template <sync::Policy Sync>
-void HashTable<Sync>::multi_get(const Key* keys, size_t count, Handle* handles, Witness* witnesses) {
+void HashTable<Sync>::multi_get(const Key* keys, size_t count, Handle* handles, Witness* witnesses, Ahead ahead) {
   while (count > 0) {
     const size_t group = std::min(count, kGroup);
     const uint32_t failed =
-        Sync::section(latch_, sync::Operation::kBatch, [&]() -> uint32_t { return get_group(keys, group, handles, witnesses); });
+        Sync::section(latch_, sync::Operation::kBatch, [&]() -> uint32_t { return get_group(keys, group, handles, witnesses, ahead); });
     for (size_t i = 0; failed >> i != 0; ++i) {
       if ((failed >> i & 1) == 0) continue;
       Witness witness;
@@ -50,7 +50,7 @@ void HashTable<Sync>::multi_get(const Key* keys, size_t count, Handle* handles, 
 // Three passes, each of which asks for what the next one touches: the heads, the first overflow
 // buckets of the keys that are not in their heads, and the rest. Returns a bit a key that failed.
 template <sync::Policy Sync>
-uint32_t HashTable<Sync>::get_group(const Key* keys, size_t count, Handle* handles, Witness* witnesses) const {
+uint32_t HashTable<Sync>::get_group(const Key* keys, size_t count, Handle* handles, Witness* witnesses, Ahead ahead) const {
   const size_t n = bucket_count();
   size_t indexes[kGroup];
   Bucket* heads[kGroup];
@@ -67,7 +67,9 @@ uint32_t HashTable<Sync>::get_group(const Key* keys, size_t count, Handle* handl
     guards[i] = ReadGuard(heads[i]->word);
     handles[i] = heads[i]->find(keys[i]);
     followers[i] = heads[i]->next();
-    if (handles[i] == kNoHandle && followers[i]) {
+    if (handles[i] != kNoHandle) {
+      prefetch_ahead(handles[i], ahead);
+    } else if (followers[i]) {
       __builtin_prefetch(followers[i], 0, 3);
       unfound |= uint32_t{1} << i;
     }
@@ -76,6 +78,7 @@ uint32_t HashTable<Sync>::get_group(const Key* keys, size_t count, Handle* handl
     const int i = std::countr_zero(unfound);
     const Bucket* bucket = followers[i];
     for (; bucket && handles[i] == kNoHandle; bucket = bucket->next()) handles[i] = bucket->find(keys[i]);
+    prefetch_ahead(handles[i], ahead);
   }
   // One look at the count will do: it is made under all the guards.
   const size_t n_now = bucket_count();

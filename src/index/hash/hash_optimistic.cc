@@ -1,6 +1,7 @@
 // The hash table of the optimistic sync policy.
 #include "index/hash/hash_grow.h"
 #include "index/hash/hash_operations.h"
+#include "index/hash/hash_read.h"
 #include "index/hash/hash_verify.h"
 #include "sync/optimistic.h"
 

@@ -22,6 +22,8 @@
 #include <cstddef>
 #include <cstdint>
 #include <iosfwd>
+#include <utility>
+#include <vector>
 
 #include "base/spin.h"
 #include "base/test_points.h"
@@ -69,9 +71,9 @@ class HashTable {
   bool remove(Worker& worker, Key key, Handle expected);
 
   // get() of keys[0 .. count), in groups whose cache misses overlap. Witnesses may be null.
-  void multi_get(const Key* keys, size_t count, Handle* handles, Witness* witnesses);
+  void multi_get(const Key* keys, size_t count, Handle* handles, Witness* witnesses, Ahead ahead = {});
 
-  // Brings the key's bucket nearer, for a get() soon.
+  // Brings the key's bucket nearer, for an operation soon.
   void prefetch(Key key) const { __builtin_prefetch(bucket_at(index_of(hash_of(key), bucket_count())), 0, 3); }
 
   // Entries; approximate while others write.
@@ -90,6 +92,10 @@ class HashTable {
         for (unsigned entry = 0; entry < bucket->count(); ++entry)
           if (!visit(bucket->key(entry), bucket->handle(entry))) return;
   }
+
+  // Appends the entries whose bucket was `index` when there were `n` buckets, n being an earlier bucket_count(). While
+  // others write, too: an entry that is there throughout comes once, others may or may not.
+  void read_bucket(size_t index, size_t n, std::vector<std::pair<Key, Handle>>* entries) const;
 
   // Every invariant; only while nobody writes. The message names the bucket and what is wrong with it.
   Status verify() const;
@@ -184,8 +190,9 @@ class HashTable {
     return {guard.valid(), handle, {head->word.address(), guard.version()}};
   }
 
+  void copy_bucket(size_t index, std::vector<std::pair<Key, Handle>>* entries) const;
   Handle get_again(uint64_t hash, Key key, Witness& witness);
-  uint32_t get_group(const Key* keys, size_t count, Handle* handles, Witness* witnesses) const;
+  uint32_t get_group(const Key* keys, size_t count, Handle* handles, Witness* witnesses, Ahead ahead) const;
   InsertAttempt try_insert(uint64_t hash, Key key, Handle candidate, Bucket* spare);
   RemoveAttempt try_remove(uint64_t hash, Key key, Handle expected);
   void retire(Worker& worker, Bucket* bucket);

@@ -284,8 +284,6 @@ template <class Sync>
   const size_t locked = lock_writes();
   if (locked != writes_.size()) [[unlikely]] return give_up(locked);
   ELIDER_TEST_POINT("occ.commit.after_lock");
-  // Before S is read: who reads at S or later then meets the entries, and the locks.
-  if (!index_changes_.empty() && !index_entries_present()) [[unlikely]] return give_up(locked);
   log::Log* const log = store_.log;  // once: a commit in memory alone should know it from a register
   if (log != nullptr) [[unlikely]] log->begin_commit(worker_.id());
   const uint64_t n = store_.snapshots.current();
@@ -333,8 +331,7 @@ void OccTransaction<Sync>::retire_rows(bool committed, bool unneeded) {
     if (write.group != 0) continue;
     auto& table = static_cast<TableType&>(*write.table);
     if (committed && write.kind == WriteKind::kRemove) {
-      // Entries of secondary indexes that others are putting there need the grace period.
-      if (unneeded && table.secondary_count() == 0) unlink_row_now(worker_, table, write.row, write.key, word::next(write.locked_from, true));
+      if (unneeded) unlink_row_now(worker_, table, write.row, write.key, word::next(write.locked_from, true));
       else retire_row(worker_, table, write.row, write.key, word::next(write.locked_from, true));
     } else if (write.created && (!committed || write.kind == WriteKind::kNone)) {
       retire_row(worker_, table, write.row, write.key, write.expected);

@@ -4,7 +4,7 @@
 // the newest state or a reader's snapshot can see, its entry is in the index; entries that match no
 // version may be there too, and whoever follows one recomputes the row's value and ignores it. So an
 // entry is put in before the commit that needs it, and taken out a grace period after the commit that
-// ended it (reclaim.h). Phantoms are found as in the key index: a new entry raises its leaf's version; a
+// ended it (reclaim.h); of a transaction that finds one that waits for that, it is its own. Phantoms are found as in the key index: a new entry raises its leaf's version; a
 // row that is changed into the range was read by whoever saw its entry.
 #pragma once
 
@@ -118,18 +118,26 @@ template <class Sync>
 Status OccTransaction<Sync>::index_add(TableType& table, Row* row, Key key, uint32_t i, const uint64_t* old_value, uint64_t new_value) {
   // On the list before it is in the index, so that an exception leaves no entry that nobody takes out.
   const auto position = static_cast<uint32_t>(index_changes_.size());
-  IndexChange& change = index_changes_.emplace_back(
-      IndexChange{row, &table, key, i, old_value != nullptr, old_value != nullptr ? *old_value : 0, new_value, false, false, {}});
-  index::InsertResult result = table.secondary(i).get_or_insert(worker_, {new_value, key}, reinterpret_cast<index::Handle>(row),
-                                                                hints(table).secondary[i]);
-  if (result.handle == index::kNoHandle) [[unlikely]] return doom(table, Code::kMemoryLimit, Cause::kMemoryLimit, key);
-  change.inserted = result.inserted;
-  if (!result.inserted && TableType::as_row(result.handle) != row) {
-    // The entry of a row block of this key that is being unlinked.
-    return doom(table, Code::kConflict, Cause::kRowRemoved, key);
+  IndexChange& change =
+      index_changes_.emplace_back(IndexChange{row, &table, key, i, old_value != nullptr, old_value != nullptr ? *old_value : 0, new_value, false, false});
+  const auto handle = reinterpret_cast<index::Handle>(row);
+  const auto put = [&] { return table.secondary(i).get_or_insert(worker_, {new_value, key}, handle, hints(table).secondary[i]); };
+  index::InsertResult result = put();
+  if (!result.inserted && result.handle == handle) {
+    ELIDER_TEST_POINT("occ.index.entry_found");
+    // A stale entry may be taken out at any time: from here on it is this transaction's own. If it is on no
+    // list, it is none, or it has gone since.
+    std::lock_guard lock(table.stale().mutex);
+    change.inserted = reclaim::take_over_entry(table, row, i, new_value);
+    if (!change.inserted) result = put();
   }
-  if (result.inserted) track_own_insert(result);
-  change.witness = result.after;  // of the leaf as it held the entry, found or put there
+  if (result.handle == index::kNoHandle) [[unlikely]] return doom(table, Code::kMemoryLimit, Cause::kMemoryLimit, key);
+  // Another's is the entry of a row block of this key that is being unlinked.
+  if (result.handle != handle) return doom(table, Code::kConflict, Cause::kRowRemoved, key);
+  if (result.inserted) {
+    change.inserted = true;
+    track_own_insert(result);
+  }
   const void* place = reinterpret_cast<const std::byte*>(row) + i;  // one address a row and index
   if (uint32_t* earlier = index_positions_.find_position(place)) {
     index_changes_[*earlier].superseded = true;
@@ -138,28 +146,6 @@ Status OccTransaction<Sync>::index_add(TableType& table, Row* row, Key key, uint
     index_positions_.insert(place, position);
   }
   return {};
-}
-
-// With the rows locked: the entries that this commit needs are there still, or again. A stale entry that
-// this transaction found may have been taken out since. False: no memory.
-template <class Sync>
-bool OccTransaction<Sync>::index_entries_present() {
-  for (IndexChange& change : index_changes_) {
-    if (change.witness.holds()) continue;
-    auto& table = static_cast<TableType&>(*change.table);
-    SecondaryHint hint;
-    index::InsertResult result =
-        table.secondary(change.index).get_or_insert(worker_, {change.new_value, change.key}, reinterpret_cast<index::Handle>(change.row), hint);
-    if (result.handle == index::kNoHandle) return failed(Cause::kMemoryLimit, &table, change.key);
-    if (!result.inserted) continue;
-    change.inserted = true;
-    try {
-      track_own_insert(result);
-    } catch (const std::bad_alloc&) {
-      return failed(Cause::kMemoryLimit, &table, change.key);  // the rows are locked: no exception leaves
-    }
-  }
-  return true;
 }
 
 // Entries that their rows may no longer match are left to the reclamation.

@@ -11,58 +11,42 @@
 
 namespace elider::txn {
 
-inline size_t span_bytes(const ColumnSet& columns, uint32_t g) {
-  size_t bytes = 0;
-  for (uint32_t s = columns.begin[g]; s < columns.begin[g + 1]; ++s) bytes += columns.spans[s].size;
-  return bytes;
-}
-
 template <class Sync>
 Status OccTransaction<Sync>::log_reserve() {
   size_t bytes = 1;
   for (const WriteEntry& write : writes_) {
-    bytes += kEntryHeaderBytesMax + span_bytes(*write.columns, write.group);
-    if (write.additions != nullptr) bytes += write.additions->size() * (kEntryHeaderBytesMax + sizeof(uint64_t));
+    bytes += kEntryHeaderBytesMax + write.columns->bytes[write.group];
+    if (write.additions != nullptr) [[unlikely]] bytes += write.additions->size() * (kEntryHeaderBytesMax + sizeof(uint64_t));
   }
   return store_.log->reserve(worker_.id(), bytes, &log_place_);
 }
 
 template <class Sync>
-std::byte* OccTransaction<Sync>::log_write(std::byte* to, const WriteEntry& write) {
+[[gnu::always_inline]] inline void OccTransaction<Sync>::log_write(EntryWriter& to, const WriteEntry& write) {
   const ColumnSet& columns = *write.columns;
-  const uint32_t g = write.group;
-  LogEntry entry{EntryKind::kRemove, g, write.table->id(), write.key, word::sequence(word::next(write.locked_from, false)), 0, {}};
-  if (write.kind == WriteKind::kRemove) return put_entry_header(to, entry, 0);
+  const uint32_t g = write.group, table = write.table->id();
+  const uint64_t sequence = word::sequence(word::next(write.locked_from, false));
+  if (write.kind == WriteKind::kRemove) return to.header(EntryKind::kRemove, g, table, write.key, sequence, 0, 0);
   const bool whole = write.kind == WriteKind::kPresent || columns.whole;
-  const size_t bytes = span_bytes(columns, g);
-  if (whole || bytes != 0) {
-    entry.kind = whole ? EntryKind::kWhole : EntryKind::kColumns;
-    entry.columns = columns.columns;
-    to = put_entry_header(to, entry, bytes);
-    for (uint32_t s = columns.begin[g]; s < columns.begin[g + 1]; ++s) {
-      std::memcpy(to, write.image + columns.spans[s].row_offset, columns.spans[s].size);
-      to += columns.spans[s].size;
-    }
+  if (const size_t bytes = columns.bytes[g]; whole || bytes != 0) {
+    to.header(whole ? EntryKind::kWhole : EntryKind::kColumns, g, table, write.key, sequence, whole ? 0 : columns.columns, bytes);
+    for (uint32_t s = columns.begin[g]; s < columns.begin[g + 1]; ++s) to.put(write.image + columns.spans[s].row_offset, columns.spans[s].size);
   }
-  if (write.additions == nullptr) return to;
-  entry.kind = EntryKind::kAdd;
+  if (write.additions == nullptr) [[likely]] return;
   for (const Addition& addition : *write.additions) {
-    entry.columns = addition.row_offset;
-    to = put_entry_header(to, entry, sizeof addition.delta);
-    std::memcpy(to, &addition.delta, sizeof addition.delta);
-    to += sizeof addition.delta;
+    to.header(EntryKind::kAdd, g, table, write.key, sequence, addition.row_offset, sizeof addition.delta);
+    to.put(reinterpret_cast<const std::byte*>(&addition.delta), sizeof addition.delta);
   }
-  return to;
 }
 
 // The last of the steps between which the log knows this commit to be under way.
 template <class Sync>
 void OccTransaction<Sync>::log_publish(uint64_t n) {
-  std::byte* to = log_place_;
-  *to++ = static_cast<std::byte>(RecordKind::kCommit);
+  *log_place_ = static_cast<std::byte>(RecordKind::kCommit);
+  EntryWriter to(log_place_ + 1);
   for (const WriteEntry& write : writes_)
-    if (write.kind != WriteKind::kNone) to = log_write(to, write);
-  if (to != log_place_ + 1) store_.log->publish(worker_.id(), n, static_cast<size_t>(to - log_place_));
+    if (write.kind != WriteKind::kNone) log_write(to, write);
+  if (to.end() != log_place_ + 1) store_.log->publish(worker_.id(), n, static_cast<size_t>(to.end() - log_place_));
   store_.log->end_commit(worker_.id());
 }
 

@@ -145,9 +145,7 @@ Status OccTransaction<Sync>::do_multi_get(const TableRef& ref, const Key* keys, 
   index::Witness witnesses[kBatch];
   for (size_t begin = 0; begin < count; begin += kBatch) {
     const size_t size = count - begin < kBatch ? count - begin : kBatch;
-    table.find_many(keys + begin, size, rows, witnesses);
-    for (size_t i = 0; i < size; ++i)
-      if (rows[i] != index::kNoHandle) prefetch_row(TableType::as_row(rows[i]), *set);
+    table.find_many(keys + begin, size, *set, rows, witnesses);
     for (size_t i = 0; i < size; ++i) {
       views[begin + i] = {};
       if (rows[i] == index::kNoHandle) {

@@ -79,11 +79,6 @@ auto OccTransaction<Sync>::commit_at_once(Reach reach) -> AtOnce {
     return result;
   }
   ELIDER_TEST_POINT("occ.commit.after_lock");
-  for (const IndexChange& change : index_changes_) {
-    if (change.witness.holds()) continue;
-    result.end = AtOnce::End::kUnsuited;  // an entry may have to be put back, which is another operation
-    return result;
-  }
   result.n = store_.snapshots.current();
   result.order = recording() ? store_.commit_order.fetch_add(1) : 0;
   ELIDER_TEST_POINT("occ.commit.after_snapshot");

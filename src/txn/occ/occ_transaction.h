@@ -36,6 +36,8 @@
 
 namespace elider::txn {
 
+class EntryWriter;
+
 template <class Sync>
 class OccTransaction final : public Transaction {
  public:
@@ -140,7 +142,6 @@ class OccTransaction final : public Transaction {
   Status index_update(TableType& table, Row* row, Key key, const uint64_t* old_values, uint64_t affected);
   Status index_add(TableType& table, Row* row, Key key, uint32_t i, const uint64_t* old_value, uint64_t new_value);
   Status index_check_unique(TableType& table, Row* row, Key key, uint32_t i, uint64_t value);
-  bool index_entries_present();
   void index_finish(bool committed);
 
   // -- occ_commit.h ---------------------------------------------------------------------------------------
@@ -198,7 +199,7 @@ class OccTransaction final : public Transaction {
   Status commit_in_region();
   // -- occ_log.h ------------------------------------------------------------------------------------------
   Status log_reserve();
-  std::byte* log_write(std::byte* to, const WriteEntry& write);
+  void log_write(EntryWriter& to, const WriteEntry& write);
   void log_publish(uint64_t n);
   Status refuse_commit(const Status& status);
 

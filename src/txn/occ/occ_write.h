@@ -369,7 +369,7 @@ Status OccTransaction<Sync>::replace_row(TableType& table, Row* row, Key key, co
   bool present;
   if (WriteEntry* write = write_of(row, layout, 0)) {
     present = write->kind == WriteKind::kPresent || write->kind == WriteKind::kUpdate;
-    if (write->kind == WriteKind::kUpdate && write->expected == word::kUnknown) {
+    if ((write->kind == WriteKind::kUpdate || write->kind == WriteKind::kRemove) && write->expected == word::kUnknown) {
       // A blind write was told that the row is there: so it must be, or else this would bring it back.
       uint64_t w = word::kUnknown;
       if (Status status = present_word(table, row, key, 0, &w); !status.ok())

@@ -74,9 +74,8 @@ struct IndexChange {
   bool has_old;
   uint64_t old_value;
   uint64_t new_value;
-  bool inserted;            // this transaction put the new entry there
-  bool superseded;          // a later change of this transaction gives the row another value
-  index::Witness witness;   // while it holds, the new entry is still there
+  bool inserted;    // the new entry is this transaction's: it put it there, or took it over
+  bool superseded;  // a later change of this transaction gives the row another value
 };
 
 }  // namespace elider::txn

@@ -1,0 +1,91 @@
+#include "bench/common/data_options.h"
+
+#include <bit>
+#include <filesystem>
+#include <system_error>
+
+#include <CLI/CLI.hpp>
+#include <fmt/format.h>
+
+#include "bench/common/commands.h"
+#include "bench/common/options.h"
+
+namespace elider::bench {
+
+void DataOptions::apply(Options& options) const {
+  options.data_folders = folders;
+  options.durability = durability;
+  options.flush_interval_us = flush_interval_us;
+  options.log_buffer_bytes = log_buffer_bytes;
+  options.log_io = log_io;
+  if (!folders.empty()) options.log_threads = static_cast<uint32_t>(folders.size());
+}
+
+void add_data_options(CLI::App& command, DataOptions& options) {
+  command
+      .add_option("--data", options.folders,
+                  "Keep the database in this folder, which must be empty or missing; several with commas: a log file and a thread that "
+                  "writes it in each")
+      ->delimiter(',')
+      ->type_name("DIR");
+  command
+      .add_option_function<std::string>(
+          "--durability",
+          [&options](const std::string& name) {
+            if (!parse(name, &options.durability) || options.durability == Durability::kDefault)
+              refuse_option("--durability", fmt::format("'{}' is none of none, async, group", name));
+          },
+          "With --data: async (commits return at once and are on the disk soon after), group (they return when they are on the disk), "
+          "none (nothing is written) [async]")
+      ->type_name("MODE");
+  command.add_flag("--resume", options.resume, "Continue on the database that --data holds, after its recovery");
+  command.add_option("--flush-interval", options.flush_interval_us, "With --data: microseconds between two groups where nobody waits")
+      ->check(CLI::Range(1u, 10'000'000u))
+      ->capture_default_str();
+  command
+      .add_option_function<std::string>(
+          "--log-buffer",
+          [&options](const std::string& text) {
+            uint64_t bytes = 0;
+            if (!parse_bytes(text, &bytes) || !std::has_single_bit(bytes) || bytes < 4096 || bytes > uint64_t{1} << 30)
+              refuse_option("--log-buffer", fmt::format("'{}' is no power of two from 4K to 1G", text));
+            options.log_buffer_bytes = bytes;
+          },
+          fmt::format("With --data: a thread may be ahead of the log by so much, a power of two [{}M]", options.log_buffer_bytes >> 20))
+      ->type_name("BYTES");
+  command
+      .add_option_function<std::string>(
+          "--log-io",
+          [&options](const std::string& name) {
+            if (!parse(name, &options.log_io)) refuse_option("--log-io", fmt::format("'{}' is none of automatic, system-calls, io_uring", name));
+          },
+          "How the log is written: automatic, system-calls, io_uring [automatic]")
+      ->type_name("WAY");
+}
+
+void check_data_options(const DataOptions& options) {
+  if (options.resume && options.folders.empty()) refuse_option("--resume", "needs --data, the folder to continue on");
+  for (const std::string& folder : options.folders) {
+    std::error_code error;
+    const bool there = std::filesystem::is_directory(folder, error);
+    if (options.resume && !there) refuse_option("--data", fmt::format("there is no folder '{}' to resume on", folder));
+    if (!options.resume && there && !std::filesystem::is_empty(folder, error))
+      refuse_option("--data", fmt::format("'{}' is not empty; --resume continues on a database that is there", folder));
+    if (!there && std::filesystem::exists(folder, error)) refuse_option("--data", fmt::format("'{}' is no folder", folder));
+  }
+}
+
+LogUse LogUse::between(const Statistics& before, const Statistics& at_end) {
+  LogUse use;
+  use.bytes = at_end.log_bytes - before.log_bytes;
+  use.records = at_end.log_records - before.log_records;
+  use.syncs = at_end.log_syncs - before.log_syncs;
+  use.room_waits = at_end.log_room_waits - before.log_room_waits;
+  use.frames = at_end.log_frames - before.log_frames;
+  if (use.frames != 0) use.lag_mean_us = (at_end.durable_lag_sum_us - before.durable_lag_sum_us) / use.frames;
+  use.lag_max_us = at_end.durable_lag_max_us;
+  use.io = at_end.log_io;
+  return use;
+}
+
+}  // namespace elider::bench

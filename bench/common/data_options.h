@@ -1,0 +1,46 @@
+// DataOptions: where a benchmark keeps its database: in memory alone, or in data folders with a log. And what a run
+// did to the log.
+// Thread safety: values.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "elider/options.h"
+#include "elider/statistics.h"
+
+namespace CLI {
+class App;
+}
+
+namespace elider::bench {
+
+struct DataOptions {
+  std::vector<std::string> folders;           // --data; empty: in memory alone
+  Durability durability = Durability::kAsync;  // --durability
+  bool resume = false;                        // --resume: on what the folders hold
+  uint32_t flush_interval_us = Options().flush_interval_us;  // --flush-interval
+  uint64_t log_buffer_bytes = Options().log_buffer_bytes;    // --log-buffer
+  LogIo log_io = LogIo::kAutomatic;           // --log-io
+
+  bool logs() const { return !folders.empty() && durability != Durability::kNone; }
+  // Puts them into the database's options.
+  void apply(Options& options) const;
+};
+
+void add_data_options(CLI::App& command, DataOptions& options);
+// In a callback: refuses what makes no sense: a folder that holds something, without --resume; one that is not
+// there, with it; --resume without a folder.
+void check_data_options(const DataOptions& options);
+
+// What a run added to the log, until all of it was durable.
+struct LogUse {
+  uint64_t bytes = 0, records = 0, frames = 0, syncs = 0, room_waits = 0;
+  uint64_t lag_mean_us = 0, lag_max_us = 0;  // see Statistics::durable_lag_sum_us; the largest is since the opening
+  std::string io;                            // empty: there is no log
+
+  static LogUse between(const Statistics& before, const Statistics& at_end);
+};
+
+}  // namespace elider::bench

@@ -1,0 +1,17 @@
+// Spread: what the figures of several repetitions come to.
+// Thread safety: pure functions.
+#pragma once
+
+#include <vector>
+
+namespace elider::bench {
+
+struct Spread {
+  double min = 0;
+  double median = 0;
+  double max = 0;
+};
+// Of no values: zeros.
+Spread spread_of(std::vector<double> values);
+
+}  // namespace elider::bench

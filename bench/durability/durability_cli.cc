@@ -1,0 +1,147 @@
+// The command `elider bench durability`: options, the order of the parts, the table and the JSON.
+#include "bench/durability/durability.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <filesystem>
+#include <memory>
+
+#include <CLI/CLI.hpp>
+#include <fmt/format.h>
+
+#include "bench/common/commands.h"
+#include "bench/common/environment.h"
+
+namespace elider::bench {
+
+namespace {
+
+struct Part {
+  const char* name;
+  Status (*measure)(const DurabilityOptions& options, DurabilityRows* rows);
+};
+constexpr Part kParts[] = {{"bytes", measure_bytes}, {"async", measure_async}, {"group", measure_group}, {"recovery", measure_recovery}};
+
+constexpr const char* kHelp =
+    "What is measured:\n"
+    "  bytes     the log's bytes of a TPC-C NewOrder, next to the bytes of the columns that it changes\n"
+    "  async     TPC-C whose commits return at once and are written soon after, against TPC-C without a log\n"
+    "  group     sessions that wait until their commit is on the disk. First as fast as they can; then at half\n"
+    "            that rate, arriving at random: how long the slowest of a hundred waits, against one write and\n"
+    "            sync of as many bytes as a group has, by the same disk in the same minute\n"
+    "  recovery  opening a folder that holds the log of a TPC-C run, its files in memory\n"
+    "Parts that are compared take turns; the median of the rounds counts. --data names the disk: a folder in\n"
+    "memory (/dev/shm) says nothing of one. With fewer than three free processors the log's thread takes time\n"
+    "from the transactions: run nothing beside it.\n"
+    "\n"
+    "  elider bench durability --data /srv/scratch --seconds 5 --json durability.json\n"
+    "  elider bench durability --data /srv/scratch --only group --sessions 32\n";
+
+void print_row(const DurabilityRow& row) {
+  const Spread spread = spread_of(row.runs);
+  std::string wanted;
+  if (row.at_least != 0) wanted += fmt::format("  {} {} {}: {}", row.smaller_is_better ? "at most" : "at least", row.at_least, row.unit, row.met(row.at_least) ? "met" : "NOT MET");
+  if (row.aim != 0) wanted += fmt::format("  aim {} {}: {}", row.aim, row.unit, row.met(row.aim) ? "met" : "not met");
+  fmt::print("{}\n  {:.3g} {}  (of {} round{}, {:.3g} to {:.3g}){}\n", row.work, spread.median, row.unit, row.runs.size(), row.runs.size() == 1 ? "" : "s",
+             spread.min, spread.max, wanted);
+  for (const std::string& detail : row.details) fmt::print("  {}\n", detail);
+}
+
+Json to_json(const DurabilityOptions& options, const DurabilityRows& rows) {
+  Report report;
+  report.benchmark = "durability";
+  Json json = {{"configuration", to_json(options.common, report)["configuration"]}, {"results", Json::array()}};
+  for (const DurabilityRow& row : rows) {
+    const Spread spread = spread_of(row.runs);
+    Json result = {{"part", row.part}, {"work", row.work}, {"unit", row.unit}, {"runs", row.runs},
+                   {"min", spread.min}, {"median", spread.median}, {"max", spread.max}, {"figures", row.figures}};
+    if (row.at_least != 0) result["at_least"] = {{"wanted", row.at_least}, {"met", row.met(row.at_least)}};
+    if (row.aim != 0) result["aim"] = {{"wanted", row.aim}, {"met", row.met(row.aim)}};
+    json["results"].push_back(std::move(result));
+  }
+  return json;
+}
+
+void check(const DurabilityOptions& options) {
+  const CommonOptions& common = options.common;
+  if (common.data.folders.empty()) refuse_option("--data", "is needed: a folder on the disk that is to be measured");
+  if (common.data.resume) refuse_option("--resume", "is not for durability: it makes its own databases");
+  if (common.data.durability != Durability::kAsync) refuse_option("--durability", "is not for durability: it measures async and group");
+  if (!common.history_file.empty()) refuse_option("--history", "is not for durability");
+  check_common_options(common);
+  for (const std::string& name : options.parts)
+    if (std::none_of(std::begin(kParts), std::end(kParts), [&](const Part& part) { return name == part.name; }))
+      refuse_option("--only", fmt::format("'{}' is none of bytes, async, group, recovery", name));
+}
+
+void run(DurabilityOptions& options) {
+  check(options);
+  std::error_code error;
+  const std::string& folder = options.common.data.folders.front();
+  const bool made = std::filesystem::create_directories(folder, error);
+  DurabilityRows rows;
+  Status status = error ? Status(Code::kIoError, fmt::format("--data: cannot make '{}': {}", folder, error.message())) : Status();
+  for (const Part& part : kParts) {
+    if (!status.ok() || !options.wants(part.name)) continue;
+    const size_t first = rows.size();
+    status = part.measure(options, &rows);
+    show_step(options, "");
+    for (size_t i = first; i < rows.size() && !options.common.quiet; ++i) print_row(rows[i]);
+    std::fflush(stdout);
+  }
+  if (made) std::filesystem::remove(folder, error);
+  if (status.ok() && !options.common.quiet) {
+    const Environment machine = environment();
+    fmt::print("machine: {}, {} processors; commit {}, {}\n", machine.cpu, machine.cpus, machine.commit, machine.build);
+  }
+  if (status.ok() && !options.common.json_file.empty()) status = write_json(options.common.json_file, to_json(options, rows));
+  if (status.ok()) return;
+  fmt::print(stderr, "elider bench durability: {}\n", status.message());
+  set_exit_code(kExitFailed);
+}
+
+}  // namespace
+
+bool DurabilityOptions::wants(const std::string& part) const {
+  return parts.empty() || std::find(parts.begin(), parts.end(), part) != parts.end();
+}
+
+bool DurabilityRow::met(double wanted) const {
+  const double median = spread_of(runs).median;
+  return smaller_is_better ? median <= wanted : median >= wanted;
+}
+
+RunFolder::RunFolder(const DurabilityOptions& options, const std::string& name)
+    : path_(options.common.data.folders.front() + "/elider-" + name + "-" + std::to_string(::getpid())) {
+  std::error_code error;
+  std::filesystem::create_directories(path_, error);  // who uses it says what is wrong with it
+}
+
+RunFolder::~RunFolder() {
+  std::error_code error;
+  std::filesystem::remove_all(path_, error);
+}
+
+void show_step(const DurabilityOptions& options, const std::string& what) {
+  if (options.common.quiet || ::isatty(STDERR_FILENO) != 1) return;
+  fmt::print(stderr, "\r{:<70}{}", what, what.empty() ? "\r" : "");
+  std::fflush(stderr);
+}
+
+void add_durability(CLI::App& bench) {
+  auto options = std::make_shared<DurabilityOptions>();
+  options->common.seconds = 5;
+  CLI::App& command = *bench.add_subcommand("durability", "What the log costs, how long an acknowledgement takes, how fast recovery is");
+  command.footer(kHelp);
+  command.add_option("--repeat", options->repeat, "Rounds of each comparison (1 to 100)")->check(CLI::Range(1u, 100u))->capture_default_str();
+  command.add_option("--sessions", options->sessions, "That wait for the disk at one time, for group (1 to 256)")
+      ->check(CLI::Range(1u, 256u))
+      ->capture_default_str();
+  command.add_option("--only", options->parts, "bytes, async, group, recovery, with commas [all]")->delimiter(',')->type_name("PART");
+  add_common_options(command, options->common);
+  command.callback([options] { run(*options); });
+}
+
+}  // namespace elider::bench

@@ -1,0 +1,183 @@
+// How long `group` takes to acknowledge, at half of the load that the disk can bear, against one write and sync of as
+// many bytes as a group has.
+#include <fcntl.h>
+#include <sys/prctl.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <chrono>
+#include <cmath>
+#include <cstring>
+#include <thread>
+
+#include <fmt/format.h>
+
+#include "bench/common/random.h"
+#include "bench/common/ticks.h"
+#include "bench/durability/durability.h"
+
+namespace elider::bench {
+
+namespace {
+
+constexpr uint64_t kRows = 1000;
+constexpr uint32_t kValueBytes = 100;
+
+
+double quantile(std::vector<double>& values, double share) {
+  if (values.empty()) return 0;
+  const auto at = static_cast<size_t>(share * static_cast<double>(values.size() - 1));
+  std::nth_element(values.begin(), values.begin() + static_cast<std::ptrdiff_t>(at), values.end());
+  return values[at];
+}
+
+struct Latency {
+  double p50_us = 0, p99_us = 0, per_s = 0, batch_bytes = 0, batch_records = 0;
+};
+
+Latency latency_of(std::vector<double>& us, double seconds) {
+  return {quantile(us, 0.5), quantile(us, 0.99), static_cast<double>(us.size()) / seconds, 0, 0};
+}
+
+// Appends `bytes` and syncs, one after the other.
+Result<Latency> time_syncs(const std::string& folder, size_t bytes, double seconds) {
+  const std::string path = folder + "/sync";
+  const int file = ::open(path.c_str(), O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
+  if (file < 0) return Status(Code::kIoError, fmt::format("cannot create '{}': {}", path, std::strerror(errno)));
+  const std::vector<std::byte> block(bytes, std::byte{0x5a});
+  std::vector<double> us;
+  int failed = 0;
+  const uint64_t begin = steady_ns();
+  for (uint64_t now = begin, offset = 0; failed == 0 && static_cast<double>(now - begin) < seconds * 1e9; offset += bytes) {
+    if (::pwrite(file, block.data(), bytes, static_cast<off_t>(offset)) != static_cast<ssize_t>(bytes) || ::fdatasync(file) != 0) failed = errno;
+    const uint64_t after = steady_ns();
+    us.push_back(static_cast<double>(after - now) / 1e3);
+    now = after;
+  }
+  ::close(file);
+  ::unlink(path.c_str());
+  if (failed != 0) return Status(Code::kIoError, fmt::format("cannot write '{}': {}", path, std::strerror(failed)));
+  return latency_of(us, static_cast<double>(steady_ns() - begin) / 1e9);
+}
+
+// Sessions that each write a row and wait until it is on the disk.
+class Sessions {
+ public:
+  Sessions(const DurabilityOptions& options, Database& db, TableRef table) : options_(options), db_(db), table_(table) {}
+
+  // `per_s`: transactions that arrive a second, at random times, all sessions together; 0: each as soon as the one before
+  // is acknowledged. A latency is that of the call: a transaction that arrives while its session is busy begins later.
+  Result<Latency> run(double per_s, double seconds, uint64_t seed) {
+    const Statistics before = db_.statistics();
+    std::vector<std::vector<double>> us(options_.sessions);
+    std::vector<Status> ended(options_.sessions);
+    const uint64_t begin = steady_ns();
+    std::vector<std::thread> threads;
+    for (uint32_t i = 0; i < options_.sessions; ++i)
+      threads.emplace_back([&, i] { ended[i] = session(per_s / options_.sessions, begin, seconds, Random(seed, i), &us[i]); });
+    for (std::thread& thread : threads) thread.join();
+    const double took = static_cast<double>(steady_ns() - begin) / 1e9;
+    std::vector<double> all;
+    for (uint32_t i = 0; i < options_.sessions; ++i) {
+      if (!ended[i].ok()) return ended[i];
+      all.insert(all.end(), us[i].begin(), us[i].end());
+    }
+    Latency latency = latency_of(all, took);
+    const LogUse use = LogUse::between(before, db_.statistics());
+    if (use.frames != 0) {
+      latency.batch_bytes = static_cast<double>(use.bytes) / static_cast<double>(use.frames);
+      latency.batch_records = static_cast<double>(use.records) / static_cast<double>(use.frames);
+    }
+    return latency;
+  }
+
+ private:
+  Status session(double per_s, uint64_t begin, double seconds, Random random, std::vector<double>* us) {
+    ::prctl(PR_SET_TIMERSLACK, 1);  // else a sleep is up to 50 us longer than asked for
+    RunPolicy policy;
+    policy.durability = Durability::kGroup;
+    std::vector<std::byte> row(kValueBytes);
+    const auto end = begin + static_cast<uint64_t>(seconds * 1e9);
+    double arrives = static_cast<double>(begin);
+    for (;;) {
+      if (per_s > 0) {
+        arrives += -std::log(1 - random.uniform()) / per_s * 1e9;
+        std::this_thread::sleep_until(std::chrono::steady_clock::time_point(std::chrono::nanoseconds(static_cast<int64_t>(arrives))));
+      }
+      const uint64_t called = steady_ns();
+      if (called >= end) return {};
+      std::memset(row.data(), static_cast<int>(random.below(256)), row.size());
+      const Key key = random.below(kRows);
+      if (Status status = db_.run([&](Transaction& txn) { return txn.put(table_, key, row); }, policy); !status.ok()) return status;
+      us->push_back(static_cast<double>(steady_ns() - called) / 1e3);
+    }
+  }
+
+  const DurabilityOptions& options_;
+  Database& db_;
+  const TableRef table_;
+};
+
+Status measure(const DurabilityOptions& options, const std::string& folder, DurabilityRow* row) {
+  CommonOptions common = options.common;
+  common.data.folders = {folder + "/data"};
+  common.data.durability = Durability::kGroup;
+  auto session = Session::open(common);
+  if (!session.ok()) return session.status();
+  Schema schema;
+  schema.name = "rows";
+  schema.key_index = KeyIndex::kHashed;
+  schema.row_bytes = kValueBytes;
+  schema.columns.push_back({"value", ColumnType::kBytes, 0, kValueBytes, 0});
+  auto table = session->db().create_table(schema);
+  if (!table.ok()) return table.status();
+  Sessions sessions(options, session->db(), *table);
+
+  show_step(options, fmt::format("group commits of {} sessions at full load", options.sessions));
+  const auto full = sessions.run(0, common.seconds / 2, common.seed);
+  if (!full.ok()) return full.status();
+  row->details.push_back(fmt::format("full load: {}/s by {} sessions, {:.1f} commits a group; p50 {:.0f} us, p99 {:.0f} us", short_number(full->per_s),
+                                     options.sessions, full->batch_records, full->p50_us, full->p99_us));
+  std::vector<double> syncs_p50, syncs_p99, half_p50, half_p99, batch, to_median;
+  for (uint32_t round = 0; round < options.repeat; ++round) {
+    show_step(options, fmt::format("group commits at half load, round {} of {}", round + 1, options.repeat));
+    const auto half = sessions.run(full->per_s / 2, common.seconds / 2, common.seed + round + 1);
+    if (!half.ok()) return half.status();
+    const auto syncs = time_syncs(folder, static_cast<size_t>(half->batch_bytes) + 1, common.seconds / 2);
+    if (!syncs.ok()) return syncs.status();
+    syncs_p50.push_back(syncs->p50_us);
+    syncs_p99.push_back(syncs->p99_us);
+    half_p50.push_back(half->p50_us);
+    half_p99.push_back(half->p99_us);
+    batch.push_back(half->batch_bytes);
+    row->runs.push_back(half->p99_us / syncs->p99_us);
+    to_median.push_back(half->p99_us / syncs->p50_us);
+  }
+  row->details.push_back(fmt::format("half load: p50 {:.0f} us, p99 {:.0f} us, {:.0f} bytes a group; one write and sync of as many: p50 {:.0f} us, p99 {:.0f} us",
+                                     spread_of(half_p50).median, spread_of(half_p99).median, spread_of(batch).median, spread_of(syncs_p50).median,
+                                     spread_of(syncs_p99).median));
+  row->details.push_back(fmt::format("against that write and sync's median: {:.3g} x", spread_of(to_median).median));
+  row->figures = {{"full_load_per_s", full->per_s}, {"full_load_p50_us", full->p50_us}, {"full_load_p99_us", full->p99_us},
+                  {"half_load_p50_us", half_p50},   {"half_load_p99_us", half_p99},     {"batch_bytes", batch},
+                  {"sync_p50_us", syncs_p50},       {"sync_p99_us", syncs_p99},         {"to_sync_p50", to_median},       {"sessions", options.sessions}};
+  return session->close();
+}
+
+}  // namespace
+
+Status measure_group(const DurabilityOptions& options, DurabilityRows* rows) {
+  const RunFolder folder(options, "group");
+  DurabilityRow row;
+  row.part = "group";
+  row.work = "group, p99 of the acknowledgement at half load, against the p99 of one write and sync of the batch";
+  row.unit = "x";
+  row.at_least = 3;
+  row.aim = 1.5;
+  row.smaller_is_better = true;
+  if (Status status = measure(options, folder.path(), &row); !status.ok()) return status;
+  rows->push_back(std::move(row));
+  return {};
+}
+
+}  // namespace elider::bench

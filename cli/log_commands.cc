@@ -1,0 +1,167 @@
+// The commands elider log dump and elider log verify.
+#include <algorithm>
+#include <cstdio>
+#include <cstring>
+#include <memory>
+
+#include <CLI/CLI.hpp>
+#include <fmt/format.h>
+
+#include "bench/common/report.h"
+#include "cli/data_commands.h"
+#include "elider/files.h"
+
+namespace elider::cli {
+
+using bench::Json;
+
+namespace {
+
+struct Chosen {
+  Place folders;
+  std::string place;
+  std::string table;
+  uint64_t first = 0, last = files::kNewest, limit = files::kNewest;
+  bool json = false;
+};
+
+template <class T>
+T number_in(const std::vector<std::byte>& bytes) {
+  T value{};
+  std::memcpy(&value, bytes.data(), std::min(sizeof value, bytes.size()));
+  return value;
+}
+
+Json value_of(const files::LoggedColumn& column) {
+  switch (column.type) {
+    case ColumnType::kInt8: return number_in<int8_t>(column.bytes);
+    case ColumnType::kInt16: return number_in<int16_t>(column.bytes);
+    case ColumnType::kInt32: return number_in<int32_t>(column.bytes);
+    case ColumnType::kInt64: return number_in<int64_t>(column.bytes);
+    case ColumnType::kUInt8: return number_in<uint8_t>(column.bytes);
+    case ColumnType::kUInt16: return number_in<uint16_t>(column.bytes);
+    case ColumnType::kUInt32: return number_in<uint32_t>(column.bytes);
+    case ColumnType::kUInt64: return number_in<uint64_t>(column.bytes);
+    case ColumnType::kFloat: return number_in<float>(column.bytes);
+    case ColumnType::kDouble: return number_in<double>(column.bytes);
+    case ColumnType::kBytes: break;
+  }
+  // Text where it is printable up to its zeros, else the bytes in hexadecimal.
+  size_t size = column.bytes.size();
+  while (size > 0 && column.bytes[size - 1] == std::byte{0}) --size;
+  std::string text(reinterpret_cast<const char*>(column.bytes.data()), size);
+  const auto printable = [](char c) { return c >= ' ' && c <= '~'; };
+  if (size != 0 && std::all_of(text.begin(), text.end(), printable)) return text;
+  text = "0x";
+  for (const std::byte byte : column.bytes) text += fmt::format("{:02x}", static_cast<unsigned>(byte));
+  return text;
+}
+
+const char* name_of(files::LoggedChange::Kind kind) {
+  switch (kind) {
+    case files::LoggedChange::Kind::kColumns: return "update";
+    case files::LoggedChange::Kind::kRow: return "row";
+    case files::LoggedChange::Kind::kRemove: return "remove";
+    case files::LoggedChange::Kind::kAdd: return "add";
+  }
+  return "";
+}
+
+std::string table_of(const files::LoggedChange& change) { return change.table_name.empty() ? fmt::format("#{}", change.table) : change.table_name; }
+
+void print_text(const files::LoggedRecord& record, const std::string& table) {
+  fmt::print("{} {} at {}{}\n", record.number, record.file, record.offset, record.counts ? "" : "  (void)");
+  if (record.made_table) {
+    fmt::print("  table #{} '{}', rows of {} bytes:", record.table, record.schema.name, record.schema.row_bytes);
+    for (const Column& column : record.schema.columns) fmt::print(" {}", column.name);
+    fmt::print("\n");
+  }
+  for (const files::LoggedChange& change : record.changes) {
+    if (!table.empty() && table != table_of(change)) continue;
+    fmt::print("  {} {} key {} group {} sequence {}", name_of(change.kind), table_of(change), change.key, change.group, change.sequence);
+    for (const files::LoggedColumn& column : change.columns) fmt::print(" {}={}", column.name.empty() ? "bytes" : column.name, value_of(column).dump());
+    fmt::print("\n");
+  }
+}
+
+void print_json(const files::LoggedRecord& record, const std::string& table) {
+  Json line = {{"number", record.number}, {"file", record.file}, {"offset", record.offset}, {"counts", record.counts}};
+  if (record.made_table) {
+    Json columns = Json::array();
+    for (const Column& column : record.schema.columns) columns.push_back(column.name);
+    line["table"] = {{"id", record.table}, {"name", record.schema.name}, {"row_bytes", record.schema.row_bytes}, {"columns", columns}};
+  }
+  Json changes = Json::array();
+  for (const files::LoggedChange& change : record.changes) {
+    if (!table.empty() && table != table_of(change)) continue;
+    Json columns = Json::object();
+    for (const files::LoggedColumn& column : change.columns) columns[column.name.empty() ? "bytes" : column.name] = value_of(column);
+    changes.push_back({{"kind", name_of(change.kind)}, {"table", table_of(change)}, {"key", change.key}, {"group", change.group}, {"sequence", change.sequence},
+                       {"columns", columns}});
+  }
+  if (!record.made_table) line["changes"] = changes;
+  fmt::print("{}\n", line.dump());
+}
+
+bool concerns(const files::LoggedRecord& record, const std::string& table) {
+  if (table.empty()) return true;
+  if (record.made_table) return record.schema.name == table;
+  return std::any_of(record.changes.begin(), record.changes.end(), [&](const files::LoggedChange& change) { return table_of(change) == table; });
+}
+
+void run_dump(const Chosen& chosen) {
+  uint64_t left = chosen.limit;
+  finish(files::dump_log(chosen.place, chosen.first, chosen.last, [&](const files::LoggedRecord& record) {
+    if (!concerns(record, chosen.table)) return true;
+    if (left == 0) return false;
+    if (chosen.json) print_json(record, chosen.table);
+    else print_text(record, chosen.table);
+    return --left != 0;
+  }));
+}
+
+void run_verify(const Chosen& chosen) {
+  files::Log log;
+  if (!finish(files::verify_log(chosen.folders.folders(), &log))) return;
+  if (chosen.json) {
+    Json segments = Json::array();
+    for (const files::Segment& s : log.segments)
+      segments.push_back({{"file", s.file}, {"bytes", s.bytes}, {"whole_bytes", s.whole_bytes}, {"frames", s.frames}, {"records", s.records},
+                          {"first_number", s.first_number}, {"last_number", s.last_number}});
+    fmt::print("{}\n", Json({{"checkpoint", log.checkpoint}, {"snapshot", log.snapshot}, {"segments", segments}, {"cuts", log.cuts}}).dump());
+    return;
+  }
+  for (const files::Segment& s : log.segments)
+    fmt::print("{}: {} frames, {} records, numbers {} to {}, {} bytes{}\n", s.file, s.frames, s.records, s.first_number, s.last_number, s.bytes,
+               s.cut == files::kNewest ? "" : fmt::format(", void behind {}", s.cut));
+  for (const std::string& words : log.cuts) fmt::print("cut off by a crash: {}\n", words);
+  fmt::print("the log is whole up to number {}", log.snapshot);
+  if (log.checkpoint != 0) fmt::print("; recovery begins with the checkpoint at {}", log.checkpoint);
+  fmt::print("\n");
+}
+
+}  // namespace
+
+void add_log(CLI::App& app) {
+  CLI::App& log = *app.add_subcommand("log", "Look at the log of a database: dump, verify");
+  log.require_subcommand(1);
+  auto dumped = std::make_shared<Chosen>();
+  CLI::App& dump = *log.add_subcommand("dump", "Show what commits wrote, with the names of tables and columns");
+  dump.add_option("PLACE", dumped->place, "A database's folder, or one file of its log")->required();
+  dump.add_option("--first", dumped->first, "From this snapshot number on")->type_name("N");
+  dump.add_option("--last", dumped->last, "Up to this one")->type_name("N");
+  dump.add_option("--limit", dumped->limit, "So many records at the most")->type_name("COUNT");
+  dump.add_option("--table", dumped->table, "What concerns this table alone")->type_name("NAME");
+  dump.add_flag("--json", dumped->json, "A JSON object a line");
+  dump.footer(std::string("  elider log dump data --limit 10\n  elider log dump data --table accounts --first 4000 --json\n\n"
+                          "Records come file by file, each with the number of its commit, its file and the offset of its frame.\n") + kDataExitCodes);
+  dump.callback([dumped] { run_dump(*dumped); });
+  auto verified = std::make_shared<Chosen>();
+  CLI::App& verify = *log.add_subcommand("verify", "Read all of the log of a closed database: checksums, order, nothing missing");
+  add_folders(verify, verified->folders);
+  verify.add_flag("--json", verified->json, "Print it as JSON");
+  verify.footer(std::string("  elider log verify data\n\nIt makes no rows; elider check does.\n") + kDataExitCodes);
+  verify.callback([verified] { run_verify(*verified); });
+}
+
+}  // namespace elider::cli

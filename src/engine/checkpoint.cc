@@ -1,0 +1,207 @@
+#include "engine/checkpoint.h"
+
+#include <algorithm>
+#include <chrono>
+
+#include "base/clock.h"
+#include "base/parallel.h"
+#include "base/test_points.h"
+#include "engine/engine.h"
+#include "txn/log_entry.h"
+
+namespace elider::detail {
+
+namespace {
+
+constexpr auto kLookEvery = std::chrono::milliseconds(50);
+constexpr uint64_t kRetryAfterNs = 10'000'000'000;  // after a failure, for each try writes all rows
+
+Status no_snapshot() { return Status(Code::kMemoryLimit, "there is no context left to read a snapshot with: others are being written"); }
+
+uint32_t threads_for(const Engine& engine, uint32_t wanted) { return engine.sync() == SyncPolicy::kSingleThreaded ? 1 : wanted; }
+
+}  // namespace
+
+// -- writing ---------------------------------------------------------------------------------------------------
+
+Status CheckpointWriter::write(std::unique_ptr<txn::SnapshotRows> rows, const SchemaOfTable& schema_of) {
+  number_ = rows->number();
+  begin_ns_ = now_ns();
+  std::vector<std::unique_ptr<log::PartWriter>> parts(how_.threads);
+  if (Status status = begin_part(&parts[0]); !status.ok()) return status;
+  if (Status status = write_tables(*rows, schema_of, *parts[0]); !status.ok()) return status;
+  ELIDER_TEST_POINT("checkpoint.reading");
+  Status status = parallel(how_.threads, how_.threads, [&](uint32_t, size_t i) {
+    Status written = write_rows(*rows, &parts[i]);
+    if (!written.ok()) failed_.store(true);
+    return written;
+  });
+  rows.reset();  // before the syncs: nothing is reclaimed while it is read
+  for (auto& part : parts)
+    if (status.ok() && part != nullptr) status = end_part(&part);
+  return status;
+}
+
+Status CheckpointWriter::begin_part(std::unique_ptr<log::PartWriter>* part) {
+  const uint32_t number = next_part_.fetch_add(1);
+  return log::PartWriter::create(files_, how_.folders[number % how_.folders.size()], how_.database, {number_, number}, part);
+}
+
+Status CheckpointWriter::end_part(std::unique_ptr<log::PartWriter>* part) {
+  if (Status status = (*part)->finish(); !status.ok()) return status;
+  rows_ += (*part)->facts().rows;
+  bytes_ += (*part)->facts().bytes;
+  part->reset();
+  return {};
+}
+
+Status CheckpointWriter::write_tables(const txn::SnapshotRows& rows, const SchemaOfTable& schema_of, log::PartWriter& part) {
+  std::vector<std::byte> block;
+  for (const TableBase* table : rows.tables()) {
+    block.resize(log::kBlockHeaderBytes);
+    txn::encode_table(table->id(), schema_of(*table), &block);
+    if (Status status = part.append(log::BlockKind::kTable, table->id(), 0, block); !status.ok()) return status;
+  }
+  return {};
+}
+
+// Until there are no more; *part is the one that was begun last.
+Status CheckpointWriter::write_rows(txn::SnapshotRows& rows, std::unique_ptr<log::PartWriter>* part) {
+  txn::StoredRows stored;
+  while (rows.next(log::kBlockBytesTarget, log::kBlockHeaderBytes, &stored)) {
+    if (Status status = pace(stored.used); !status.ok()) return status;
+    if (*part != nullptr && (*part)->facts().bytes >= log::kPartBytesTarget)
+      if (Status status = end_part(part); !status.ok()) return status;
+    if (*part == nullptr)
+      if (Status status = begin_part(part); !status.ok()) return status;
+    const std::span<std::byte> block(stored.bytes.data(), stored.used);
+    if (Status status = (*part)->append(log::BlockKind::kRows, stored.table->id(), stored.count, block); !status.ok()) return status;
+    ELIDER_TEST_POINT("checkpoint.block_written");
+  }
+  return {};
+}
+
+// Waits until so many bytes more may be written.
+Status CheckpointWriter::pace(size_t bytes) {
+  const uint64_t before = paced_bytes_.fetch_add(bytes);
+  for (;;) {
+    if (how_.stop != nullptr && how_.stop->load()) return Status(Code::kFinished, "the database is being closed");
+    if (failed_.load()) return Status(Code::kFinished, "another thread of it failed");
+    if (how_.bytes_per_second == 0) return {};
+    const double due_ns = 1e9 * static_cast<double>(before) / static_cast<double>(how_.bytes_per_second);
+    const double passed_ns = static_cast<double>(now_ns() - begin_ns_);
+    if (passed_ns >= due_ns) return {};
+    std::this_thread::sleep_for(std::min<std::chrono::nanoseconds>(kLookEvery, std::chrono::nanoseconds(static_cast<int64_t>(due_ns - passed_ns))));
+  }
+}
+
+void CheckpointWriter::remove() {
+  for (uint32_t i = 0; i < next_part_.load(); ++i)
+    static_cast<void>(files_.remove(how_.folders[i % how_.folders.size()] + "/" + log::file_name(log::CheckpointName{number_, i})));
+}
+
+// -- taking ------------------------------------------------------------------------------------------------------
+
+Checkpoints::Checkpoints(Engine& engine, const Options& options, log::Directory& directory, log::Log& log, SchemaOfTable schema_of, uint64_t log_bytes)
+    : engine_(engine), options_(options), directory_(directory), log_(log), schema_of_(std::move(schema_of)), log_bytes_before_(log_bytes),
+      last_ns_(now_ns()) {
+  if (options_.checkpoint_log_bytes != 0 || options_.checkpoint_interval_s != 0) thread_ = std::thread([this] { run(); });
+}
+
+Checkpoints::~Checkpoints() {
+  stop_.store(true);
+  wake_.notify_all();
+  if (thread_.joinable()) thread_.join();
+}
+
+void Checkpoints::run() {
+  for (;;) {
+    {
+      std::unique_lock lock(mutex_);
+      wake_.wait_for(lock, kLookEvery, [&] { return stop_.load(); });
+      if (stop_.load()) return;
+    }
+    if (due() || !wanted()) continue;
+    if (engine_.sync() == SyncPolicy::kSingleThreaded) due_.store(true, std::memory_order_relaxed);
+    else static_cast<void>(take());  // what failed is in the statistics
+  }
+}
+
+bool Checkpoints::wanted() {
+  const uint64_t bytes = log_.facts().bytes, now = now_ns();
+  std::lock_guard lock(mutex_);
+  if (now < not_before_ns_) return false;
+  const uint64_t since = bytes + (facts_.taken == 0 ? log_bytes_before_ : 0) - log_bytes_at_last_;
+  if (options_.checkpoint_log_bytes != 0 && since >= options_.checkpoint_log_bytes) return true;
+  return options_.checkpoint_interval_s != 0 && bytes != log_bytes_at_last_ && now - last_ns_ >= options_.checkpoint_interval_s * uint64_t{1'000'000'000};
+}
+
+Status Checkpoints::take() {
+  std::lock_guard one_at_a_time(taking_mutex_);
+  const uint64_t begin_ns = now_ns(), log_bytes = log_.facts().bytes;
+  {
+    std::lock_guard lock(mutex_);
+    facts_.running = true;
+  }
+  CheckpointWriter writer(directory_.files(), {directory_.folders(), directory_.manifest().database, threads_for(engine_, options_.checkpoint_threads),
+                                               options_.checkpoint_bytes_per_second, &stop_});
+  Status status = write_and_publish(writer);
+  due_.store(false, std::memory_order_relaxed);
+  std::lock_guard lock(mutex_);
+  facts_.running = false;
+  facts_.failure = status.ok() ? "" : status.message();
+  if (!status.ok()) {
+    ++facts_.failed;
+    not_before_ns_ = now_ns() + kRetryAfterNs;
+    return status;
+  }
+  ++facts_.taken;
+  facts_.snapshot = writer.checkpoint().number;
+  facts_.rows = writer.rows();
+  facts_.bytes = writer.bytes();
+  facts_.duration_us = (now_ns() - begin_ns) / 1000;
+  facts_.time_s = static_cast<uint64_t>(std::chrono::duration_cast<std::chrono::seconds>(std::chrono::system_clock::now().time_since_epoch()).count());
+  log_bytes_at_last_ = log_bytes;
+  last_ns_ = begin_ns;
+  return status;
+}
+
+Status Checkpoints::write_and_publish(CheckpointWriter& writer) {
+  if (log_.failed()) return log_.failure();  // nothing that is published would follow upon the log
+  std::unique_ptr<txn::SnapshotRows> rows = engine_.read_snapshot();
+  if (rows == nullptr) return no_snapshot();
+  Status status = writer.write(std::move(rows), schema_of_);
+  // What it holds is in the log, too: so a crash that loses the end of the log loses nothing that it keeps.
+  if (status.ok()) status = log_.wait_durable(writer.checkpoint().number);
+  ELIDER_TEST_POINT("checkpoint.before_publish");
+  if (!status.ok()) {
+    writer.remove();
+    return status;
+  }
+  bool published = false;
+  return directory_.publish(writer.checkpoint(), options_.checkpoints_kept, &published);
+}
+
+Statistics::Checkpoints Checkpoints::facts() const {
+  std::lock_guard lock(mutex_);
+  return facts_;
+}
+
+// -- backups -----------------------------------------------------------------------------------------------------
+
+Status back_up(Engine& engine, log::FileSystem& files, const std::string& folder, const Options& options, const SchemaOfTable& schema_of) {
+  std::unique_ptr<log::File> lock;
+  if (Status status = log::Directory::make_empty(files, folder, &lock); !status.ok()) return status;
+  std::unique_ptr<txn::SnapshotRows> rows = engine.read_snapshot();
+  if (rows == nullptr) return no_snapshot();
+  const log::DatabaseId database = log::Directory::new_database_id();
+  CheckpointWriter writer(files, {{folder}, database, threads_for(engine, options.checkpoint_threads), options.checkpoint_bytes_per_second, nullptr});
+  Status status = writer.write(std::move(rows), schema_of);
+  if (!status.ok()) {
+    writer.remove();
+    return status;
+  }
+  return log::Directory::publish_alone(files, folder, database, writer.checkpoint());
+}
+
+}  // namespace elider::detail

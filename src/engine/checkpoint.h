@@ -1,0 +1,114 @@
+// Checkpoints: writes all rows of a database to files while transactions run, by command, by the size of the log, by
+// time; and backups, which are checkpoints in a folder of their own.
+//
+// A checkpoint is a snapshot: it holds the commits up to its number, and the log behind that number does the rest
+// (docs/durability.md). Rows are streamed: a block a thread is in memory. It counts once the manifest names it, after all
+// of it is synced and the log is durable up to its number; a failure before leaves everything as it was.
+//
+// Thread safety: all.
+#pragma once
+
+#include <atomic>
+#include <condition_variable>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "elider/statistics.h"
+#include "log/checkpoint_file.h"
+#include "log/directory.h"
+#include "log/log.h"
+#include "txn/snapshot_rows.h"
+
+namespace elider::detail {
+
+class Engine;
+
+// The table's schema as the files are to have it.
+using SchemaOfTable = std::function<const Schema&(const TableBase& table)>;
+
+// Writes a snapshot's rows into parts. One use.
+class CheckpointWriter {
+ public:
+  struct How {
+    std::vector<std::string> folders;  // part i goes to folder i modulo their count
+    log::DatabaseId database{};
+    uint32_t threads = 1;
+    uint64_t bytes_per_second = 0;     // 0: no limit
+    const std::atomic<bool>* stop = nullptr;
+  };
+  CheckpointWriter(log::FileSystem& files, How how) : files_(files), how_(std::move(how)) {}
+
+  // All of it, synced; the folders' names are not. kFinished: *stop was set. Ends the snapshot as soon as it is read.
+  Status write(std::unique_ptr<txn::SnapshotRows> rows, const SchemaOfTable& schema_of);
+  // Takes away what was written, as far as the disk lets it.
+  void remove();
+
+  log::Checkpoint checkpoint() const { return {number_, next_part_.load()}; }
+  uint64_t rows() const { return rows_.load(); }
+  uint64_t bytes() const { return bytes_.load(); }
+
+ private:
+  Status begin_part(std::unique_ptr<log::PartWriter>* part);
+  Status end_part(std::unique_ptr<log::PartWriter>* part);
+  Status write_tables(const txn::SnapshotRows& rows, const SchemaOfTable& schema_of, log::PartWriter& part);
+  Status write_rows(txn::SnapshotRows& rows, std::unique_ptr<log::PartWriter>* part);
+  Status pace(size_t bytes);
+
+  log::FileSystem& files_;
+  const How how_;
+  uint64_t number_ = 0;
+  uint64_t begin_ns_ = 0;
+  std::atomic<uint32_t> next_part_{0};
+  std::atomic<uint64_t> paced_bytes_{0};
+  std::atomic<uint64_t> rows_{0}, bytes_{0};
+  std::atomic<bool> failed_{false};
+};
+
+class Checkpoints {
+ public:
+  // `log_bytes`: of the log that is there already. It takes them itself, as the options say; an engine for one thread is
+  // asked due() instead.
+  Checkpoints(Engine& engine, const Options& options, log::Directory& directory, log::Log& log, SchemaOfTable schema_of, uint64_t log_bytes);
+  ~Checkpoints();  // one that is being taken is given up
+
+  Status take();
+  // One is to be taken by who runs transactions.
+  bool due() const { return due_.load(std::memory_order_relaxed); }  // relaxed: a hint
+  Statistics::Checkpoints facts() const;
+
+  Checkpoints(const Checkpoints&) = delete;
+  Checkpoints& operator=(const Checkpoints&) = delete;
+
+ private:
+  void run();
+  bool wanted();
+  Status write_and_publish(CheckpointWriter& writer);
+
+  Engine& engine_;
+  const Options& options_;
+  log::Directory& directory_;
+  log::Log& log_;
+  const SchemaOfTable schema_of_;
+  const uint64_t log_bytes_before_;
+  std::atomic<bool> stop_{false};
+  std::atomic<bool> due_{false};
+
+  std::mutex taking_mutex_;    // one at a time, and guards directory_; before mutex_
+  mutable std::mutex mutex_;   // guards what follows; a leaf lock
+  std::condition_variable wake_;
+  Statistics::Checkpoints facts_;
+  uint64_t log_bytes_at_last_ = 0;  // that had been written when the last one was begun
+  uint64_t last_ns_ = 0;            // when that was
+  uint64_t not_before_ns_ = 0;      // after a failure
+
+  std::thread thread_;
+};
+
+// Writes a backup into `folder`. See Database::backup.
+Status back_up(Engine& engine, log::FileSystem& files, const std::string& folder, const Options& options, const SchemaOfTable& schema_of);
+
+}  // namespace elider::detail

@@ -1,0 +1,79 @@
+// EngineOf: what recovery and checkpoints need of it: rows written without transactions, and rows read as of one number.
+#pragma once
+
+#include "base/parallel.h"
+#include "engine/engine_of.h"
+#include "txn/row_loader.h"
+#include "txn/snapshot_rows.h"
+
+namespace elider::detail {
+
+// A session's worker and counters, for as long as it loads.
+template <class Sync>
+class SessionLoader final : public txn::RowLoaderOf<Sync> {
+ public:
+  explicit SessionLoader(SessionOf<Sync>& session) : txn::RowLoaderOf<Sync>(session.worker, session.counters), session_(session) {}
+  ~SessionLoader() override { session_.pool.give_back(&session_); }
+
+ private:
+  SessionOf<Sync>& session_;
+};
+
+template <class Sync>
+std::unique_ptr<txn::RowLoader> EngineOf<Sync>::make_loader() {
+  SessionOf<Sync>* session = pool_->take();
+  return session == nullptr ? nullptr : std::make_unique<SessionLoader<Sync>>(*session);
+}
+
+template <class Sync>
+std::unique_ptr<txn::SnapshotRows> EngineOf<Sync>::read_snapshot() {
+  Worker* worker = store_.workers.acquire();
+  if (worker == nullptr) return nullptr;
+  auto rows = std::make_unique<txn::SnapshotRowsOf<Sync>>(store_, *worker);
+  std::vector<TableBase*> tables;
+  {
+    // A table that is being made may have been logged with a smaller number, and is not among the tables yet.
+    std::lock_guard made(creation_mutex_);
+    std::shared_lock lock(catalog_mutex_);
+    for (const auto& table : tables_) tables.push_back(table.get());
+  }
+  rows->set_tables(std::move(tables));
+  return rows;
+}
+
+template <class Sync>
+Status EngineOf<Sync>::build_indexes(uint32_t threads, const std::function<void(uint64_t, uint64_t)>& progress) {
+  constexpr size_t kRowsAChunk = 4096;
+  uint64_t all = 0, done = 0;
+  std::mutex mutex;  // guards done, and progress
+  for (const auto& table : tables_)
+    if (table->secondary_count() != 0) all += table->ordered() ? table->tree().size() : table->hash().size();
+  if (all == 0) return {};
+  std::vector<SessionOf<Sync>*> sessions;
+  while (sessions.size() < threads)
+    if (SessionOf<Sync>* session = pool_->take()) sessions.push_back(session);
+    else break;
+  if (sessions.empty()) return refuse_session();
+  Status status;
+  for (const auto& table : tables_) {
+    if (table->secondary_count() == 0 || !status.ok()) continue;
+    txn::TableCursor<Sync> cursor(*table);
+    status = parallel(static_cast<uint32_t>(sessions.size()), sessions.size(), [&](uint32_t, size_t i) -> Status {
+      typename txn::TableCursor<Sync>::Entries entries;
+      for (;;) {
+        sessions[i]->worker.enter();
+        const bool more = cursor.next(kRowsAChunk, &entries);
+        sessions[i]->worker.leave();
+        if (!more) return {};
+        if (Status indexed = txn::index_rows(sessions[i]->worker, *table, entries); !indexed.ok()) return indexed;
+        if (!progress) continue;
+        std::lock_guard lock(mutex);
+        progress(done += entries.size(), all);
+      }
+    });
+  }
+  for (SessionOf<Sync>* session : sessions) pool_->give_back(session);
+  return status;
+}
+
+}  // namespace elider::detail

@@ -1,0 +1,147 @@
+#include "elider/files.h"
+
+#include <algorithm>
+#include <optional>
+
+#include "base/parallel.h"
+#include "engine/engine.h"
+#include "log/checkpoint_file.h"
+#include "log/directory.h"
+#include "txn/log_entry.h"
+
+namespace elider::files {
+
+namespace {
+
+Options options_of(const Folders& folders, const Tell& tell) {
+  Options options;
+  options.sync = SyncPolicy::kOptimistic;
+  options.data_folders = folders;
+  options.recovery_progress = tell;
+  options.checkpoint_log_bytes = 0;
+  options.checkpoint_threads = processors(16);
+  return options;
+}
+
+Status open(const Options& options, bool read_only, std::unique_ptr<detail::Engine>* engine, Recovery* report) {
+  detail::OpenHow how;
+  how.for_tools = true;
+  how.read_only = read_only;
+  Status status = detail::open_engine(options, how, engine);
+  if (status.ok()) *report = (*engine)->recovery();
+  return status;
+}
+
+// Reads all blocks of a checkpoint.
+Status look_through(log::Directory& directory, const log::Checkpoint& checkpoint) {
+  return parallel(processors(16), checkpoint.parts, [&](uint32_t, size_t i) {
+    const auto part = static_cast<uint32_t>(i);
+    std::unique_ptr<log::PartReader> reader;
+    Status status = log::PartReader::open(directory.files(), directory.folder_of(part), directory.manifest().database, {checkpoint.number, part}, &reader);
+    log::CheckpointBlock block;
+    block.kind = log::BlockKind::kTable;
+    while (status.ok() && block.kind != log::BlockKind::kEnd) status = reader->next(&block);
+    return status;
+  });
+}
+
+Status copy_file(log::FileSystem& files, const std::string& from, const std::string& to, Copied* copied) {
+  constexpr size_t kBytes = 1u << 20;
+  std::unique_ptr<log::File> source, target;
+  if (Status status = files.open(from, log::OpenMode::kRead, &source); !status.ok()) return status;
+  if (Status status = files.open(to, log::OpenMode::kCreate, &target); !status.ok()) return status;
+  std::vector<std::byte> bytes(kBytes);
+  for (uint64_t at = 0;;) {
+    size_t count = 0;
+    if (Status status = source->read_at(at, bytes, &count); !status.ok()) return status;
+    if (count == 0) break;
+    if (Status status = target->write_at(at, {bytes.data(), count}); !status.ok()) return status;
+    at += count;
+    copied->bytes += count;
+  }
+  ++copied->files;
+  return target->sync();
+}
+
+}  // namespace
+
+Status recover(const Folders& folders, uint64_t to_snapshot, bool dry_run, const Tell& tell, Recovery* report) {
+  Options options = options_of(folders, tell);
+  options.recover_to = to_snapshot;
+  std::unique_ptr<detail::Engine> engine;
+  return open(options, dry_run, &engine, report);
+}
+
+Status checkpoint(const Folders& folders, const Tell& tell, Recovery* report, Statistics::Checkpoints* taken) {
+  std::unique_ptr<detail::Engine> engine;
+  if (Status status = open(options_of(folders, tell), false, &engine, report); !status.ok()) return status;
+  Status status = engine->checkpoint();
+  *taken = engine->statistics().checkpoints;
+  return status;
+}
+
+Status backup(const Folders& folders, const std::string& to, const Tell& tell, Recovery* report) {
+  std::unique_ptr<detail::Engine> engine;
+  if (Status status = open(options_of(folders, tell), true, &engine, report); !status.ok()) return status;
+  return engine->backup(to);
+}
+
+Status restore(const Folders& folders, const std::string& to, Copied* copied) {
+  *copied = {};
+  log::FileSystem& files = log::system_files();
+  std::unique_ptr<log::Directory> directory;
+  if (Status status = log::Directory::open(files, folders, false, &directory); !status.ok()) return status;
+  log::RecoveryFacts facts;
+  if (Status status = directory->judge(processors(16), nullptr, &facts); !status.ok()) return status;
+  for (const log::Checkpoint& checkpoint : directory->manifest().checkpoints)
+    if (Status status = look_through(*directory, checkpoint); !status.ok()) return status;
+  std::unique_ptr<log::File> lock;
+  if (Status status = log::Directory::make_empty(files, to, &lock); !status.ok()) return status;
+  for (const log::Checkpoint& checkpoint : directory->manifest().checkpoints)
+    for (uint32_t part = 0; part < checkpoint.parts; ++part) {
+      const std::string name = log::file_name(log::CheckpointName{checkpoint.number, part});
+      if (Status status = copy_file(files, directory->folder_of(part) + "/" + name, to + "/" + name, copied); !status.ok()) return status;
+    }
+  for (const log::SegmentFacts& segment : directory->segments())
+    if (Status status = copy_file(files, segment.file, to + "/" + log::file_name(segment.name), copied); !status.ok()) return status;
+  return log::Directory::publish_copy(files, to, directory->manifest());
+}
+
+Status check(const Folders& folders, const Tell& tell, Checked* report) {
+  *report = {};
+  {
+    // The newest checkpoint is loaded below; older ones are no less to be relied upon.
+    std::unique_ptr<log::Directory> directory;
+    if (Status status = log::Directory::open(log::system_files(), folders, false, &directory); !status.ok()) return status;
+    const auto& all = directory->manifest().checkpoints;
+    report->checkpoints = all.size();
+    for (const log::Checkpoint& checkpoint : all)
+      if (Status status = look_through(*directory, checkpoint); !status.ok()) return status;
+  }
+  std::unique_ptr<detail::Engine> engine;
+  if (Status status = open(options_of(folders, tell), true, &engine, &report->recovery); !status.ok()) return status;
+  for (const TableRef& table : engine->tables()) report->tables.push_back(table.schema().name);
+  for (const Schema& schema : engine->stored_schemas())
+    for (const SecondaryIndex& index : schema.indexes) report->unchecked_indexes.push_back("'" + schema.name + "'.'" + index.name + "'");
+  Status status = engine->verify();
+  return status.ok() ? status : Status(Code::kCorrupt, status.message());
+}
+
+Status verify_log(const Folders& folders, Log* report) {
+  *report = {};
+  std::unique_ptr<log::Directory> directory;
+  if (Status status = log::Directory::open(log::system_files(), folders, false, &directory); !status.ok()) return status;
+  log::RecoveryFacts facts;
+  Status status = directory->judge(processors(16), nullptr, &facts);
+  if (!status.ok()) return status;
+  for (const log::SegmentFacts& segment : directory->segments())
+    report->segments.push_back({segment.file, segment.bytes, segment.whole_bytes, segment.frames, segment.records,
+                                segment.records == 0 ? 0 : segment.first_number, segment.last_number, directory->cut_of(segment.name.generation)});
+  if (!directory->manifest().checkpoints.empty()) report->checkpoint = directory->manifest().checkpoints.back().number;
+  report->snapshot = std::max(report->checkpoint, facts.closed);
+  for (const log::CutTail& cut : facts.cuts)
+    report->cuts.push_back("'" + cut.file + "' from byte " + std::to_string(cut.offset) + ": " + std::to_string(cut.bytes) + " bytes");
+  return {};
+}
+
+}  // namespace elider::files

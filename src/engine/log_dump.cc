@@ -1,0 +1,192 @@
+// files::dump_log: the log's records with the names of tables and columns.
+#include <algorithm>
+#include <cstring>
+#include <map>
+
+#include "elider/files.h"
+#include "log/checkpoint_file.h"
+#include "log/directory.h"
+#include "storage/layout.h"
+#include "storage/table.h"
+#include "txn/log_entry.h"
+
+namespace elider::files {
+
+namespace {
+
+// The tables that a folder's checkpoints and segments describe, as far as they can be read.
+class Catalog {
+ public:
+  struct Known {
+    Schema schema;
+    std::unique_ptr<storage::Layout> layout;  // refers to the schema
+  };
+
+  void add(log::Bytes description) {
+    uint32_t id = 0;
+    auto known = std::make_unique<Known>();
+    if (!txn::decode_table(description, &id, &known->schema) || tables_.contains(id)) return;
+    known->layout = std::make_unique<storage::Layout>(nullptr, known->schema, kRowBytesMax + 1);
+    tables_[id] = std::move(known);
+  }
+  void add_checkpoint(log::FileSystem& files, const std::string& folder, const log::DatabaseId& database, const log::CheckpointName& name) {
+    std::unique_ptr<log::PartReader> part;
+    log::CheckpointBlock block;
+    if (!log::PartReader::open(files, folder, database, name, &part).ok()) return;
+    while (part->next(&block).ok() && block.kind == log::BlockKind::kTable) add(block.payload);
+  }
+  const Known* find(uint32_t id) const {
+    const auto found = tables_.find(id);
+    return found == tables_.end() ? nullptr : found->second.get();
+  }
+
+ private:
+  std::map<uint32_t, std::unique_ptr<Known>> tables_;
+};
+
+// The bytes of an entry, by column.
+void name_columns(const Catalog::Known& known, const txn::LogEntry& entry, LoggedChange* change) {
+  const auto& columns = known.schema.columns;
+  if (entry.kind == txn::EntryKind::kAdd) {
+    for (const Column& column : columns)
+      if (column.offset == entry.columns) change->columns.push_back({column.name, column.type, {entry.bytes.begin(), entry.bytes.end()}});
+    return;
+  }
+  if (entry.group >= known.layout->group_count()) return;
+  const storage::ColumnSet& set = entry.kind == txn::EntryKind::kWhole ? known.layout->all() : known.layout->of_columns(entry.columns);
+  if (set.bytes[entry.group] != entry.bytes.size()) return;
+  std::vector<std::byte> row(known.schema.row_bytes);
+  const std::byte* from = entry.bytes.data();
+  for (uint32_t s = set.begin[entry.group]; s < set.begin[entry.group + 1]; ++s) {
+    std::memcpy(row.data() + set.spans[s].row_offset, from, set.spans[s].size);
+    from += set.spans[s].size;
+  }
+  for (size_t i = 0; i < columns.size(); ++i) {
+    const Column& column = columns[i];
+    if (column.group != entry.group || !(set.whole || (set.columns >> i & 1))) continue;
+    change->columns.push_back({column.name, column.type, {row.begin() + column.offset, row.begin() + column.offset + column.size}});
+  }
+}
+
+LoggedChange change_of(const Catalog& catalog, const txn::LogEntry& entry) {
+  LoggedChange change;
+  change.kind = static_cast<LoggedChange::Kind>(entry.kind);
+  change.table = entry.table;
+  change.group = entry.group;
+  change.key = entry.key;
+  change.sequence = entry.sequence;
+  change.bytes = entry.bytes.size();
+  if (const Catalog::Known* known = catalog.find(entry.table)) {
+    change.table_name = known->schema.name;
+    name_columns(*known, entry, &change);
+  }
+  if (change.columns.empty() && !entry.bytes.empty()) change.columns.push_back({"", ColumnType::kBytes, {entry.bytes.begin(), entry.bytes.end()}});
+  return change;
+}
+static_assert(static_cast<int>(LoggedChange::Kind::kColumns) == static_cast<int>(txn::EntryKind::kColumns) &&
+              static_cast<int>(LoggedChange::Kind::kRow) == static_cast<int>(txn::EntryKind::kWhole) &&
+              static_cast<int>(LoggedChange::Kind::kRemove) == static_cast<int>(txn::EntryKind::kRemove) &&
+              static_cast<int>(LoggedChange::Kind::kAdd) == static_cast<int>(txn::EntryKind::kAdd));
+
+// kCorrupt: the record makes no sense; does not name it.
+Status record_of(const Catalog& catalog, log::Bytes bytes, LoggedRecord* record) {
+  if (bytes.empty()) return Status(Code::kCorrupt, "a record is empty");
+  const auto kind = static_cast<txn::RecordKind>(bytes.front());
+  record->made_table = kind == txn::RecordKind::kTable;
+  if (record->made_table) return txn::decode_table(bytes, &record->table, &record->schema) ? Status() : Status(Code::kCorrupt, "a table's schema does not fit");
+  if (kind != txn::RecordKind::kCommit) return Status(Code::kCorrupt, "a record is of no known kind");
+  log::Bytes rest = bytes.subspan(1);
+  txn::LogEntry entry;
+  while (!rest.empty()) {
+    if (!txn::take_entry(&rest, &entry)) return Status(Code::kCorrupt, "an entry does not fit in its record");
+    record->changes.push_back(change_of(catalog, entry));
+  }
+  return {};
+}
+
+// Reads one segment's records; the cut: those with larger numbers are void.
+class Dump {
+ public:
+  Dump(uint64_t first, uint64_t last, FunctionRef<bool(const LoggedRecord&)> visit) : first_(first), last_(last), visit_(visit) {}
+  Catalog catalog;
+
+  // A status of kFinished: visit() has had enough.
+  Status segment(log::FileSystem& files, const std::string& folder, const log::DatabaseId& database, const log::SegmentName& name, uint64_t cut) {
+    log::SegmentFacts facts;
+    const auto of_frame = [&](const log::FrameView& frame) {
+      return log::read_records(frame, folder, [&](const log::Record& record) -> Status {
+        if (record.number < first_ || record.number > last_) return {};
+        LoggedRecord shown;
+        shown.file = folder + "/" + log::file_name(name);
+        shown.offset = frame.offset;
+        shown.number = record.number;
+        shown.counts = record.number <= cut;
+        if (Status status = record_of(catalog, record.bytes, &shown); !status.ok())
+          return Status(status.code(), "'" + shown.file + "' at byte " + std::to_string(frame.offset) + ": " + status.message());
+        return visit_(shown) ? Status() : Status(Code::kFinished, "enough");
+      });
+    };
+    return log::read_segment(files, folder, database, name, &buffer_, of_frame, &facts);
+  }
+  void learn_tables(log::FileSystem& files, const std::string& folder, const log::DatabaseId& database, const log::SegmentName& name) {
+    log::SegmentFacts facts;
+    const auto of_frame = [&](const log::FrameView& frame) {
+      return log::read_records(frame, folder, [&](const log::Record& record) {
+        if (!record.bytes.empty() && record.bytes.front() == static_cast<std::byte>(txn::RecordKind::kTable)) catalog.add(record.bytes);
+        return Status();
+      });
+    };
+    static_cast<void>(log::read_segment(files, folder, database, name, &buffer_, of_frame, &facts));  // what is damaged teaches nothing
+  }
+
+ private:
+  const uint64_t first_, last_;
+  FunctionRef<bool(const LoggedRecord&)> visit_;
+  log::ReadBuffer buffer_;
+};
+
+Status dump_folder(log::FileSystem& files, const std::string& folder, Dump& dump) {
+  std::unique_ptr<log::Directory> directory;
+  if (Status status = log::Directory::open(files, {folder}, false, &directory); !status.ok()) return status;
+  log::RecoveryFacts facts;
+  if (Status status = directory->judge(1, nullptr, &facts); !status.ok()) return status;
+  const log::DatabaseId& database = directory->manifest().database;
+  for (const log::Checkpoint& checkpoint : directory->manifest().checkpoints) dump.catalog.add_checkpoint(files, folder, database, {checkpoint.number, 0});
+  for (const log::SegmentFacts& segment : directory->segments()) dump.learn_tables(files, folder, database, segment.name);
+  for (const log::SegmentFacts& segment : directory->segments())
+    if (Status status = dump.segment(files, folder, database, segment.name, directory->cut_of(segment.name.generation)); !status.ok()) return status;
+  return {};
+}
+
+// Without its folder's lock: it is read as it stands.
+Status dump_file(log::FileSystem& files, const std::string& folder, const log::SegmentName& name, Dump& dump) {
+  log::ReadBuffer buffer;
+  const std::string path = folder + "/" + log::file_name(name);
+  if (Status status = buffer.read(files, path); !status.ok()) return status;
+  log::DatabaseId database{};
+  if (Status status = log::database_of(buffer.bytes(), &database); !status.ok()) return Status(status.code(), "'" + path + "' at byte 0: " + status.message());
+  std::vector<std::string> names;
+  if (Status status = files.list(folder, &names); !status.ok()) return status;
+  for (const std::string& text : names) {
+    log::CheckpointName part;
+    log::SegmentName other;
+    if (log::parse_file_name(text, &part) && part.part == 0) dump.catalog.add_checkpoint(files, folder, database, part);
+    if (log::parse_file_name(text, &other)) dump.learn_tables(files, folder, database, other);
+  }
+  return dump.segment(files, folder, database, name, log::kNumberMax);
+}
+
+}  // namespace
+
+Status dump_log(const std::string& folder_or_file, uint64_t first, uint64_t last, FunctionRef<bool(const LoggedRecord&)> visit) {
+  log::FileSystem& files = log::system_files();
+  Dump dump(first, last, visit);
+  const size_t slash = folder_or_file.find_last_of('/');
+  const std::string folder = slash == std::string::npos ? "." : folder_or_file.substr(0, slash);
+  log::SegmentName name;
+  const bool one_file = log::parse_file_name(slash == std::string::npos ? folder_or_file : folder_or_file.substr(slash + 1), &name);
+  Status status = one_file ? dump_file(files, folder, name, dump) : dump_folder(files, folder_or_file, dump);
+  return status.code() == Code::kFinished ? Status() : status;
+}
+
+}  // namespace elider::files

@@ -1,0 +1,75 @@
+// HashTable: reading whole buckets while others write, for going through the table once. Included by the
+// instantiations only.
+//
+// Growth moves entries from a bucket to one with a higher index, and never back. So the entries of a bucket as it was
+// are in it or in those that were split off it since; looked through in rising order, none is missed.
+#pragma once
+
+#include <algorithm>
+#include <bit>
+
+#include "base/spin.h"
+#include "index/hash/hash_table.h"
+
+namespace elider::index {
+
+// Appends what is in bucket `index` at one moment.
+template <sync::Policy Sync>
+void HashTable<Sync>::copy_bucket(size_t index, std::vector<std::pair<Key, Handle>>* entries) const {
+  struct Attempt {
+    bool valid;
+    size_t count;
+  };
+  const size_t before = entries->size();
+  size_t room = 2 * Bucket::kEntries;
+  Spin spin;
+  while (true) {
+    entries->resize(before + room);
+    std::pair<Key, Handle>* const to = entries->data() + before;
+    const Attempt attempt = Sync::section(latch_, sync::Operation::kScan, [&]() -> Attempt {
+      const Bucket* const head = bucket_at(index);
+      const ReadGuard guard(head->word);
+      size_t count = 0;
+      for (const Bucket* bucket = head; bucket; bucket = bucket->next())
+        for (unsigned i = 0; i < Bucket::kEntries; ++i) {
+          const Handle handle = bucket->handle(i);
+          if (handle == kNoHandle) continue;
+          if (count < room) to[count] = {bucket->key(i), handle};
+          ++count;
+        }
+      return {guard.valid(), count};
+    });
+    if (attempt.valid && attempt.count <= room) {
+      entries->resize(before + attempt.count);
+      return;
+    }
+    if (attempt.valid) room = 2 * attempt.count;
+    else spin.wait();
+  }
+}
+
+template <sync::Policy Sync>
+void HashTable<Sync>::read_bucket(size_t index, size_t n, std::vector<std::pair<Key, Handle>>* entries) const {
+  const size_t before = entries->size();
+  copy_bucket(index, entries);
+  size_t done = n, now = bucket_count();
+  if (now == n) [[likely]] return;
+  // Those that were split off, in rising order: bucket b + f off bucket b, for each power of two f above b.
+  std::vector<size_t> family = {index};
+  for (; done != now; done = now, now = bucket_count())
+    for (size_t f = std::bit_floor(done); f < now; f *= 2) {
+      const size_t parents = family.size();
+      for (size_t i = 0; i < parents; ++i) {
+        const size_t child = family[i] + f;
+        if (family[i] >= f || child < done || child >= now) continue;
+        family.push_back(child);
+        copy_bucket(child, entries);
+      }
+    }
+  // An entry that was moved meanwhile may have been seen twice.
+  const auto first = entries->begin() + static_cast<std::ptrdiff_t>(before);
+  std::sort(first, entries->end());
+  entries->erase(std::unique(first, entries->end(), [](const auto& a, const auto& b) { return a.first == b.first; }), entries->end());
+}
+
+}  // namespace elider::index

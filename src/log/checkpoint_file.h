@@ -1,0 +1,95 @@
+// CheckpointFile: a checkpoint's files, its parts, byte by byte as docs/formats.md says: written once, synced, and read
+// back.
+//
+// A part is a header, blocks, and an end that counts them. It knows bytes and counts, not tables; which parts make a
+// checkpoint, and that it is one, the manifest says. What a reader is given trusts nothing: each block has a checksum
+// that is seeded with the database, the checkpoint and the part, and a place in their order.
+//
+// Thread safety: a writer or a reader belongs to one thread at a time; several parts may be written or read at once.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "log/file.h"
+#include "log/format.h"
+
+namespace elider::log {
+
+inline constexpr uint32_t kCheckpointVersion = 1;
+inline constexpr size_t kCheckpointHeaderBytes = 64;
+inline constexpr size_t kBlockHeaderBytes = 40;
+// A writer ends a block that has so many bytes, and a part.
+inline constexpr size_t kBlockBytesTarget = 1u << 20;
+inline constexpr uint64_t kPartBytesTarget = 64u << 20;
+
+// Numbers of blocks: what their payload is.
+enum class BlockKind : uint32_t {
+  kEnd = 0,    // the part is whole
+  kTable = 1,  // a table's description
+  kRows = 2,   // rows of one table
+};
+
+struct CheckpointBlock {
+  BlockKind kind = BlockKind::kEnd;
+  uint32_t table = 0;
+  uint32_t count = 0;    // of rows
+  uint64_t offset = 0;   // of the block in its file
+  Bytes payload;         // lives until the next call
+};
+
+struct PartFacts {
+  uint64_t blocks = 0, rows = 0, bytes = 0;
+};
+
+class PartWriter {
+ public:
+  // Makes the file, or empties one that was left there.
+  static Status create(FileSystem& files, const std::string& folder, const DatabaseId& database, const CheckpointName& name,
+                       std::unique_ptr<PartWriter>* writer);
+  // `block` has kBlockHeaderBytes of room before its payload.
+  Status append(BlockKind kind, uint32_t table, uint32_t count, std::span<std::byte> block);
+  // Ends the part and syncs it; nothing may be appended afterwards.
+  Status finish();
+
+  const PartFacts& facts() const { return facts_; }
+  const std::string& path() const { return file_->path(); }
+
+ private:
+  PartWriter(std::unique_ptr<File> file, uint64_t seed) : file_(std::move(file)), seed_(seed) {}
+  Status write(std::span<const std::byte> bytes);
+  Status sync();
+
+  const std::unique_ptr<File> file_;
+  const uint64_t seed_;
+  uint64_t unsynced_bytes_ = 0;
+  PartFacts facts_;
+};
+
+class PartReader {
+ public:
+  // kNotFound, kCorrupt, kUnsupported, kIoError: the message names the file.
+  static Status open(FileSystem& files, const std::string& folder, const DatabaseId& database, const CheckpointName& name,
+                     std::unique_ptr<PartReader>* reader);
+  // The next block; a kEnd one once all were given and the part is whole. kCorrupt: names file and offset.
+  Status next(CheckpointBlock* block);
+
+  const PartFacts& facts() const { return facts_; }
+  const std::string& path() const { return file_->path(); }
+
+ private:
+  PartReader(std::unique_ptr<File> file, uint64_t seed, uint64_t size) : file_(std::move(file)), seed_(seed), size_(size) {}
+  Status read(uint64_t offset, std::span<std::byte> bytes);
+  Status refuse(uint64_t offset, const std::string& words) const;
+  Status check_end(const CheckpointBlock& block) const;
+
+  const std::unique_ptr<File> file_;
+  const uint64_t seed_;
+  const uint64_t size_;
+  std::unique_ptr<std::byte[]> buffer_;  // not set to zero, for it is filled from the file
+  size_t buffer_bytes_ = 0;
+  PartFacts facts_;
+};
+
+}  // namespace elider::log

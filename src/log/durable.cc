@@ -1,0 +1,71 @@
+#include "log/durable.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace elider::log {
+
+// Each waits for itself, so that who has to wait for a later group is not woken by this one.
+Status Durable::wait(uint64_t number) {
+  // The thread's: whoever tells it may still have its address when the wait has ended.
+  thread_local std::atomic<uint32_t> told{0};
+  told.store(0, std::memory_order_relaxed);  // relaxed: nobody else knows of it yet
+  Status result;
+  std::atomic<uint32_t>& mine = told;
+  when(number, [&result, &mine](const Status& status) {
+    result = status;
+    mine.store(1, std::memory_order_release);
+    mine.notify_one();
+  });
+  mine.wait(0, std::memory_order_acquire);
+  return result;
+}
+
+void Durable::when(uint64_t number, Told told) {
+  Status status;
+  {
+    std::lock_guard lock(mutex_);
+    if (number_.load(std::memory_order_relaxed) < number) {  // relaxed: stored under mutex_
+      if (failure_.ok()) {
+        waiters_.push_back({number, std::move(told)});
+        std::push_heap(waiters_.begin(), waiters_.end(), later);
+        return;
+      }
+      status = failure_;
+    }
+  }
+  told(status);
+}
+
+void Durable::take_due(uint64_t number, std::vector<Waiter>* due) {
+  while (!waiters_.empty() && waiters_.front().number <= number) {
+    std::pop_heap(waiters_.begin(), waiters_.end(), later);
+    due->push_back(std::move(waiters_.back()));
+    waiters_.pop_back();
+  }
+}
+
+void Durable::raise(uint64_t number) {
+  std::vector<Waiter> due;
+  {
+    std::lock_guard lock(mutex_);
+    if (number <= number_.load(std::memory_order_relaxed)) return;  // relaxed: stored under mutex_
+    number_.store(number, std::memory_order_release);
+    take_due(number, &due);
+  }
+  for (const Waiter& waiter : due) waiter.told(Status());
+}
+
+void Durable::fail(const Status& status) {
+  std::vector<Waiter> due;
+  {
+    std::lock_guard lock(mutex_);
+    if (!failure_.ok()) return;
+    failure_ = status;
+    failed_.store(true, std::memory_order_release);
+    take_due(~uint64_t{0}, &due);
+  }
+  for (const Waiter& waiter : due) waiter.told(status);
+}
+
+}  // namespace elider::log

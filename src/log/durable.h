@@ -1,0 +1,56 @@
+// Durable: up to which number everything is on the disk, who waits for a number, and whether the log has failed.
+//
+// It writes nothing and does not decide what is durable: the log does. A failure is for good: what is not durable
+// then never becomes so, and everybody who waits is told.
+//
+// Thread safety: all.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <functional>
+#include <mutex>
+#include <vector>
+
+#include "elider/status.h"
+
+namespace elider::log {
+
+class Durable {
+ public:
+  using Told = std::function<void(const Status&)>;
+
+  uint64_t number() const { return number_.load(std::memory_order_acquire); }
+  bool failed() const { return failed_.load(std::memory_order_acquire); }
+  Status failure() const {
+    std::lock_guard lock(mutex_);
+    return failure_;
+  }
+
+  // Until the number is durable (ok), or the log has failed (its failure: whether it is durable is not known).
+  Status wait(uint64_t number);
+  // Calls told(what wait() would return) once: at once, or in the thread that calls raise() or fail().
+  void when(uint64_t number, Told told);
+
+  // By the log. Numbers that are smaller than before are ignored.
+  void raise(uint64_t number);
+  // By the log. Only the first one counts.
+  void fail(const Status& status);
+
+ private:
+  struct Waiter {
+    uint64_t number;
+    Told told;
+  };
+  static bool later(const Waiter& a, const Waiter& b) { return a.number > b.number; }
+  void take_due(uint64_t number, std::vector<Waiter>* due);
+
+  std::atomic<uint64_t> number_{0};
+  std::atomic<bool> failed_{false};
+
+  mutable std::mutex mutex_;  // guards what follows, and the raising of the two above; a leaf lock
+  std::vector<Waiter> waiters_;  // a heap, the smallest number first
+  Status failure_;
+};
+
+}  // namespace elider::log

@@ -1,0 +1,130 @@
+// The two ways to the disk: what they write, and that errors and short writes mean the same in both.
+#include <fcntl.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
+
+#include <gtest/gtest.h>
+
+#include "log/uring_files.h"
+
+namespace elider::log {
+namespace {
+
+class FilesTest : public testing::TestWithParam<bool> {
+ protected:
+  void SetUp() override {
+    if (GetParam()) {
+      if (Status status = uring_files(&files_); !status.ok()) GTEST_SKIP() << status.message();
+    } else {
+      files_ = &system_files();
+    }
+    std::string text = (std::filesystem::temp_directory_path() / "elider_files_XXXXXX").string();
+    ASSERT_NE(::mkdtemp(text.data()), nullptr);
+    folder_ = text;
+  }
+  void TearDown() override {
+    if (!folder_.empty()) std::filesystem::remove_all(folder_);
+  }
+  static std::vector<std::byte> bytes(size_t count) {
+    std::vector<std::byte> result(count);
+    for (size_t i = 0; i < count; ++i) result[i] = static_cast<std::byte>(i * 31 + i / 256);
+    return result;
+  }
+
+  FileSystem* files_ = nullptr;
+  std::filesystem::path folder_;
+};
+
+TEST_P(FilesTest, WhatIsWrittenIsThere) {
+  const std::string path = folder_ / "file";
+  std::unique_ptr<File> file;
+  ASSERT_TRUE(files_->open(path, OpenMode::kCreate, &file).ok());
+  const auto large = bytes(3 << 20), small = bytes(100);
+  ASSERT_TRUE(file->write_and_sync(0, small).ok());
+  ASSERT_TRUE(file->write_and_sync(100, large).ok());
+  ASSERT_TRUE(file->write_and_sync(100 + large.size(), {}).ok()) << "nothing is a write, too";
+  file->forget(0, 1 << 20);
+  std::vector<std::byte> read;
+  ASSERT_TRUE(files_->read_all(path, &read).ok());
+  ASSERT_EQ(read.size(), small.size() + large.size());
+  EXPECT_TRUE(std::equal(small.begin(), small.end(), read.begin()));
+  EXPECT_TRUE(std::equal(large.begin(), large.end(), read.begin() + 100));
+  EXPECT_EQ(files_->open(path, OpenMode::kCreate, &file).code(), Code::kIoError) << "it is there already";
+}
+
+// The device that is always full.
+TEST_P(FilesTest, AFullDiskIsAnErrorThatNamesTheFile) {
+  std::unique_ptr<File> file;
+  ASSERT_TRUE(files_->open("/dev/full", OpenMode::kCreateNew, &file).ok());
+  const Status status = file->write_and_sync(0, bytes(100));
+  EXPECT_EQ(status.code(), Code::kIoError);
+  EXPECT_NE(status.message().find("cannot write '/dev/full': No space left on device"), std::string::npos) << status.message();
+}
+
+// A device that takes every write and knows no sync.
+TEST_P(FilesTest, ASyncThatFailsIsTold) {
+  std::unique_ptr<File> file;
+  ASSERT_TRUE(files_->open("/dev/null", OpenMode::kCreateNew, &file).ok());
+  const Status status = file->write_and_sync(0, bytes(100));
+  EXPECT_EQ(status.code(), Code::kIoError);
+  EXPECT_NE(status.message().find("cannot sync '/dev/null': Invalid argument"), std::string::npos) << status.message();
+}
+
+TEST_P(FilesTest, AFileThatWasRemovedIsTold) {
+  const std::string path = folder_ / "file";
+  std::unique_ptr<File> file;
+  ASSERT_TRUE(files_->open(path, OpenMode::kCreate, &file).ok());
+  ASSERT_TRUE(file->write_and_sync(0, bytes(100)).ok());
+  std::filesystem::remove(path);
+  for (const Status& status : {file->write_and_sync(100, bytes(100)), file->sync()}) {
+    EXPECT_EQ(status.code(), Code::kIoError);
+    EXPECT_NE(status.message().find(path), std::string::npos) << status.message();
+  }
+}
+
+// A limit of the file's size ends a write in its midst; what it could not take is tried alone, and fails. In a
+// child, since the limit is the process's.
+TEST_P(FilesTest, AShortWriteGoesOnAndEndsInItsError) {
+  const std::string path = folder_ / "file";
+  const pid_t child = ::fork();
+  ASSERT_GE(child, 0);
+  if (child == 0) {
+    ::signal(SIGXFSZ, SIG_IGN);
+    const rlimit limit{10000, 10000};
+    FileSystem* files = &system_files();
+    if (GetParam() && !uring_files(&files).ok()) ::_exit(2);
+    std::unique_ptr<File> file;
+    if (!files->open(path, OpenMode::kCreate, &file).ok() || ::setrlimit(RLIMIT_FSIZE, &limit) != 0) ::_exit(3);
+    const Status status = file->write_and_sync(0, bytes(20000));
+    if (status.code() != Code::kIoError) ::_exit(4);
+    ::_exit(status.message().ends_with("cannot write '" + path + "': File too large") ? 0 : 5);
+  }
+  int how = 0;
+  ASSERT_EQ(::waitpid(child, &how, 0), child);
+  ASSERT_TRUE(WIFEXITED(how));
+  EXPECT_EQ(WEXITSTATUS(how), 0);
+  EXPECT_EQ(std::filesystem::file_size(path), 10000u) << "what there was room for was written";
+}
+
+TEST_P(FilesTest, AFolderWithoutRightsOrThatIsGoneIsNamed) {
+  std::unique_ptr<File> file;
+  const Status gone = files_->open(folder_ / "gone" / "file", OpenMode::kCreate, &file);
+  EXPECT_EQ(gone.code(), Code::kIoError);
+  EXPECT_NE(gone.message().find("gone/file'"), std::string::npos) << gone.message();
+  if (::geteuid() == 0) return;  // who may do everything
+  std::filesystem::permissions(folder_, std::filesystem::perms::owner_read);
+  const Status refused = files_->open(folder_ / "file", OpenMode::kCreate, &file);
+  EXPECT_NE(refused.message().find("Permission denied"), std::string::npos) << refused.message();
+  std::filesystem::permissions(folder_, std::filesystem::perms::owner_all);
+}
+
+INSTANTIATE_TEST_SUITE_P(Files, FilesTest, testing::Bool(), [](const auto& info) { return info.param ? "io_uring" : "system_calls"; });
+
+}  // namespace
+}  // namespace elider::log

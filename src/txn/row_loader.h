@@ -1,0 +1,284 @@
+// RowLoader: writes rows without transactions, while a database opens: those of a checkpoint, and what the log says
+// became of them.
+//
+// It keeps no versions, writes no log and minds no secondary index: those are built afterwards, from the rows. Each thread
+// has its own; two must not write the same row at once, and nothing else runs.
+//
+// Thread safety: one thread at a time.
+#pragma once
+
+#include <array>
+#include <memory>
+#include <span>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "base/bytes.h"
+#include "storage/number.h"
+#include "txn/counters.h"
+#include "txn/log_entry.h"
+#include "txn/reclaim.h"
+#include "txn/snapshot_rows.h"
+
+namespace elider::txn {
+
+// An entry of the log. Those of a row's commit group are in the order of (generation, sequence, order).
+struct RowChange {
+  Key key;
+  uint64_t sequence;
+  uint64_t columns;
+  const std::byte* bytes;
+  uint32_t size;
+  uint32_t table;
+  uint32_t generation;
+  uint32_t order;  // in its record: additions follow the bytes they belong to
+  uint8_t group;
+  EntryKind kind;
+};
+
+class RowLoader {
+ public:
+  virtual ~RowLoader() = default;
+  // Rows that are not there yet, in stored form. kCorrupt: one is, or they do not fit the table. kMemoryLimit.
+  virtual Status load(detail::TableBase& table, std::span<const std::byte> rows, uint32_t count) = 0;
+  // Changes of one table, those of a row together and in order. kCorrupt: one does not fit the table, or its row.
+  virtual Status apply(detail::TableBase& table, std::span<const RowChange> changes) = 0;
+};
+
+// What snapshot number recovered contents have: every number of this run is larger.
+inline constexpr uint64_t kRecoveredNumber = 1;
+
+template <class Sync>
+class RowLoaderOf : public RowLoader {
+ public:
+  RowLoaderOf(Worker& worker, Counters& counters) : worker_(worker), counters_(counters) {}
+
+  Status load(detail::TableBase& base, std::span<const std::byte> rows, uint32_t count) override {
+    auto& table = static_cast<TableType&>(base);
+    const size_t row_bytes = stored_row_bytes(table.layout());
+    if (rows.size() != row_bytes * count)
+      return Status(Code::kCorrupt, std::to_string(count) + " rows of table '" + table.schema().name + "' in " + std::to_string(rows.size()) +
+                                        " bytes, a row of which has " + std::to_string(row_bytes));
+    worker_.enter();
+    PrimaryHint hint;
+    Status status;
+    for (const std::byte* at = rows.data(); count > 0 && status.ok(); --count, at += row_bytes) {
+      if (!table.ordered() && count > kAhead) table.hash().prefetch(get<Key>(at + kAhead * row_bytes));
+      status = load_row(table, at, hint);
+    }
+    worker_.leave();
+    return status;
+  }
+
+  Status apply(detail::TableBase& base, std::span<const RowChange> changes) override {
+    auto& table = static_cast<TableType&>(base);
+    worker_.enter();
+    Status status;
+    for (size_t at = 0; at < changes.size() && status.ok();) status = apply_batch(table, changes, &at);
+    worker_.leave();
+    return status;
+  }
+
+ private:
+  using TableType = Table<Sync>;
+  static constexpr size_t kAhead = 8;
+  static constexpr size_t kBatch = 16;  // rows whose cache misses overlap
+
+  static Status no_memory(TableType& table, Key key) { return table.error(Code::kMemoryLimit, Cause::kMemoryLimit, key); }
+  static Status wrong(TableType& table, Key key, const std::string& words) {
+    return Status(Code::kCorrupt, "key " + std::to_string(key) + " of table '" + table.schema().name + "' " + words);
+  }
+
+  // An absent row block that nobody can reach yet; null: no memory.
+  Row* new_row(TableType& table) {
+    const Layout& layout = table.layout();
+    auto* row = static_cast<Row*>(worker_.allocate(layout.block_bytes(), MemoryPart::kRows));
+    if (row == nullptr) return nullptr;
+    for (uint32_t g = 0; g < layout.group_count(); ++g) {
+      Cell& cell = row->cell(layout, g);
+      cell.set_word(table.sequence_floor() * word::kStep | word::kAbsent);
+      cell.set_snapshot(0);
+      cell.set_previous(nullptr);
+      if (layout.group(g).block) cell.set_block(nullptr);
+    }
+    return row;
+  }
+  void free_row(TableType& table, Row* row) { reclaim::free_row_now<Sync>(worker_, row, reinterpret_cast<uint64_t>(&table)); }
+
+  // Where the group's bytes are; null: no memory.
+  std::byte* payload(TableType& table, Row* row, uint32_t g) {
+    const storage::Group& group = table.layout().group(g);
+    Cell& cell = row->cell(table.layout(), g);
+    if (!group.block) return cell.payload_inside();
+    if (cell.block() == nullptr) cell.set_block(static_cast<std::byte*>(worker_.allocate(group.payload_bytes, MemoryPart::kBlocks)));
+    return cell.block();
+  }
+
+  Status load_row(TableType& table, const std::byte* stored, PrimaryHint& hint) {
+    const Layout& layout = table.layout();
+    const Key key = get<Key>(stored);
+    Row* row = new_row(table);
+    if (row == nullptr) return no_memory(table, key);
+    const std::byte* const image = stored + sizeof(Key) + sizeof(uint64_t) * layout.group_count();
+    for (uint32_t g = 0; g < layout.group_count(); ++g) {
+      std::byte* to = payload(table, row, g);
+      if (to == nullptr) {
+        free_row(table, row);
+        return no_memory(table, key);
+      }
+      storage::copy_to_payload(layout.all(), g, to, image);
+      const auto sequence = get<uint64_t>(stored + sizeof(Key) + sizeof(uint64_t) * g);
+      row->cell(layout, g).set_snapshot(kRecoveredNumber);
+      row->cell(layout, g).set_word(sequence * word::kStep);
+    }
+    const index::InsertResult inserted = table.find_or_insert(worker_, key, row, hint);
+    if (inserted.inserted) {
+      counters_.tables[table.id()].rows.add(1);
+      return {};
+    }
+    free_row(table, row);
+    return inserted.handle == index::kNoHandle ? no_memory(table, key) : wrong(table, key, "is there twice");
+  }
+
+  // -- the log -----------------------------------------------------------------------------------------------
+
+  // Takes the next rows off *at.
+  Status apply_batch(TableType& table, std::span<const RowChange> changes, size_t* at) {
+    Key keys[kBatch];
+    size_t begins[kBatch + 1];
+    size_t count = 0, end = *at;
+    while (count < kBatch && end < changes.size()) {
+      keys[count] = changes[end].key;
+      begins[count++] = end;
+      while (end < changes.size() && changes[end].key == keys[count - 1]) ++end;
+    }
+    begins[count] = *at = end;
+    index::Handle handles[kBatch];
+    table.find_many(keys, count, table.layout().all(), handles, nullptr);
+    for (size_t i = 0; i < count; ++i)
+      if (Status status = apply_row(table, keys[i], TableType::as_row(handles[i]), changes.subspan(begins[i], begins[i + 1] - begins[i])); !status.ok())
+        return status;
+    return {};
+  }
+
+  Status apply_row(TableType& table, Key key, Row* row, std::span<const RowChange> changes) {
+    const Layout& layout = table.layout();
+    const bool found = row != nullptr;
+    if (!found) row = new_row(table);
+    if (row == nullptr) return no_memory(table, key);
+    const bool before = !word::absent(row->cell(layout, 0).load());
+    Status status;
+    for (size_t i = 0; i < changes.size() && status.ok(); ++i) status = apply_change(table, row, changes[i]);
+    const uint64_t w = row->cell(layout, 0).load();
+    for (uint32_t g = 1; g < layout.group_count() && status.ok(); ++g)
+      if (word::absent(row->cell(layout, g).load()) != word::absent(w)) status = wrong(table, key, "is there in part");
+    if (status.ok() && before == word::absent(w)) counters_.tables[table.id()].rows.add(before ? -1 : 1);
+    if (found) {
+      if (status.ok() && word::absent(w)) unlink_row_now(worker_, table, row, key, w);
+      return status;
+    }
+    if (!status.ok() || word::absent(w)) {
+      free_row(table, row);
+      return status;
+    }
+    PrimaryHint unneeded;
+    if (table.find_or_insert(worker_, key, row, unneeded).inserted) return {};
+    free_row(table, row);
+    return no_memory(table, key);
+  }
+
+  Status apply_change(TableType& table, Row* row, const RowChange& change) {
+    const Layout& layout = table.layout();
+    if (change.group >= layout.group_count()) return wrong(table, change.key, "is changed in a commit group that the table has not");
+    Cell& cell = row->cell(layout, change.group);
+    const uint64_t w = cell.load();
+    if (change.kind == EntryKind::kRemove) {
+      cell.set_word(word::next(w, true));
+      return {};
+    }
+    if (change.kind != EntryKind::kWhole && word::absent(w)) return wrong(table, change.key, "is changed where it is not there");
+    std::byte* const to = payload(table, row, change.group);
+    if (to == nullptr) return no_memory(table, change.key);
+    if (change.kind == EntryKind::kAdd) {
+      if (Status status = add(table, to, change); !status.ok()) return status;
+    } else {
+      const ColumnSet& set = change.kind == EntryKind::kWhole ? layout.all() : columns(table, change.columns);
+      if (set.bytes[change.group] != change.size)
+        return wrong(table, change.key, "is changed with " + std::to_string(change.size) + " bytes instead of " + std::to_string(set.bytes[change.group]));
+      const std::byte* from = change.bytes;
+      for (uint32_t s = set.begin[change.group]; s < set.begin[change.group + 1]; ++s) {
+        racy_copy_out(to + set.spans[s].payload_offset, from, set.spans[s].size);
+        from += set.spans[s].size;
+      }
+    }
+    cell.set_snapshot(kRecoveredNumber);
+    cell.set_word(word::next(w, false));
+    return {};
+  }
+
+  Status add(TableType& table, std::byte* to, const RowChange& change) {
+    for (const Column& column : table.schema().columns) {
+      if (column.offset != change.columns || column.group != change.group) continue;
+      const storage::Number* number = table.layout().number_at(column.offset, column.type);
+      if (number == nullptr || change.size != sizeof(uint64_t)) break;
+      storage::add_to_payload(number->type, to + number->payload_offset, change.bytes);
+      return {};
+    }
+    return wrong(table, change.key, "is added to where no column is");
+  }
+
+  // The layout's own look-up takes a lock.
+  const ColumnSet& columns(TableType& table, uint64_t bits) {
+    const ColumnSet*& set = sets_[table.id()][bits];
+    if (set == nullptr) set = &table.layout().of_columns(bits);
+    return *set;
+  }
+
+  Worker& worker_;
+  Counters& counters_;
+  std::unordered_map<uint32_t, std::unordered_map<uint64_t, const ColumnSet*>> sets_;  // by table id and columns
+};
+
+// Enters the rows of `entries` into the table's secondary indexes, where nobody writes. kProcedureThrew: a key function
+// threw.
+template <class Sync>
+Status index_rows(Worker& worker, Table<Sync>& table, const typename TableCursor<Sync>::Entries& entries) {
+  struct Found {
+    uint64_t value;
+    Key key;
+    index::Handle handle;
+  };
+  const Layout& layout = table.layout();
+  std::vector<Found> found;
+  std::vector<std::byte> image(layout.row_bytes());
+  for (uint32_t i = 0; i < table.secondary_count(); ++i) {
+    found.clear();
+    for (const auto& [key, handle] : entries) {
+      Row* row = Table<Sync>::as_row(handle);
+      if (word::absent(row->cell(layout, 0).load())) continue;
+      reclaim::copy_locked(layout, row, layout.index_columns(i), image.data());
+      try {
+        found.push_back({table.index_value(i, image.data()), key, handle});
+      } catch (...) {
+        return Status(Code::kProcedureThrew, "the key function of index '" + table.schema().indexes[i].name + "' of table '" + table.schema().name +
+                                                 "' threw for key " + std::to_string(key));
+      }
+    }
+    // Neighbours in the index one after the other.
+    std::sort(found.begin(), found.end(), [](const Found& a, const Found& b) { return std::pair(a.value, a.key) < std::pair(b.value, b.key); });
+    SecondaryHint hint;
+    worker.enter();
+    Status status;
+    for (const Found& entry : found)
+      if (table.secondary(i).get_or_insert(worker, {entry.value, entry.key}, entry.handle, hint).handle == index::kNoHandle) {
+        status = table.error(Code::kMemoryLimit, Cause::kMemoryLimit, entry.key);
+        break;
+      }
+    worker.leave();
+    if (!status.ok()) return status;
+  }
+  return {};
+}
+
+}  // namespace elider::txn

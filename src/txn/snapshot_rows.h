@@ -1,0 +1,116 @@
+// SnapshotRows: all rows of a database as of one snapshot number, for writing a checkpoint while transactions run.
+//
+// It reads like a read-only transaction does, but in several threads under one number. Old versions are kept for it, and
+// nothing is reclaimed, until it is destroyed. What it gives is the payload of a checkpoint's blocks: rows of one table,
+// each its key (8 bytes), the sequence of each commit group's word (8 bytes each), and the row's bytes.
+//
+// Thread safety: next() by all; the rest by the thread that has it.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "storage/table.h"
+#include "txn/store.h"
+#include "txn/table_cursor.h"
+
+namespace elider::txn {
+
+inline size_t stored_row_bytes(const Layout& layout) { return sizeof(Key) + sizeof(uint64_t) * layout.group_count() + layout.row_bytes(); }
+
+// Rows of one table in stored form, behind some room. Used again for the next ones.
+struct StoredRows {
+  const detail::TableBase* table = nullptr;
+  uint32_t count = 0;
+  std::vector<std::byte> bytes;  // more than are used
+  size_t used = 0;
+};
+
+class SnapshotRows {
+ public:
+  virtual ~SnapshotRows() = default;
+  uint64_t number() const { return number_; }
+  // The tables that were there, in the order of their ids; perhaps later ones too.
+  const std::vector<detail::TableBase*>& tables() const { return tables_; }
+  // The next rows, of one table: about `bytes` of them, behind `room` bytes. False: there are no more.
+  virtual bool next(size_t bytes, size_t room, StoredRows* rows) = 0;
+
+ protected:
+  uint64_t number_ = 0;
+  std::vector<detail::TableBase*> tables_;
+};
+
+template <class Sync>
+class SnapshotRowsOf final : public SnapshotRows {
+ public:
+  // The worker is the caller's, and nobody else's until this is destroyed.
+  SnapshotRowsOf(Store& store, Worker& worker) : store_(store), worker_(worker) {
+    worker_.enter();
+    number_ = store_.snapshots.begin_reading(worker_.id());
+  }
+  ~SnapshotRowsOf() override {
+    store_.snapshots.end_reading(worker_.id());
+    worker_.leave();
+    store_.workers.release(&worker_);
+  }
+  // All that were made by commits up to the number. Before the first next().
+  void set_tables(std::vector<detail::TableBase*> tables) {
+    tables_ = std::move(tables);
+    for (detail::TableBase* table : tables_) cursors_.push_back(std::make_unique<TableCursor<Sync>>(*static_cast<Table<Sync>*>(table)));
+  }
+
+  bool next(size_t bytes, size_t room, StoredRows* rows) override {
+    typename TableCursor<Sync>::Entries entries;
+    for (size_t at; (at = table_.load(std::memory_order_relaxed)) < cursors_.size();) {  // relaxed: it says where to look first
+      TableCursor<Sync>& cursor = *cursors_[at];
+      const size_t count = bytes / stored_row_bytes(cursor.table().layout()) + 1;
+      if (!cursor.next(count, &entries)) {
+        table_.compare_exchange_strong(at, at + 1, std::memory_order_relaxed);  // likewise
+        continue;
+      }
+      store_rows(cursor.table(), entries, room, rows);
+      if (rows->count != 0) return true;
+    }
+    return false;
+  }
+
+ private:
+  void store_rows(Table<Sync>& table, const typename TableCursor<Sync>::Entries& entries, size_t room, StoredRows* rows) const {
+    constexpr size_t kAhead = 8;
+    const Layout& layout = table.layout();
+    const size_t row_bytes = stored_row_bytes(layout);
+    const size_t needed = room + entries.size() * row_bytes;
+    if (rows->bytes.size() < needed) rows->bytes.resize(needed);
+    rows->table = &table;
+    rows->count = 0;
+    std::byte* to = rows->bytes.data() + room;
+    for (size_t i = 0; i < entries.size(); ++i) {
+      if (i + kAhead < entries.size())
+        for (uint32_t line : layout.all().lines) __builtin_prefetch(reinterpret_cast<const std::byte*>(entries[i + kAhead].second) + line);
+      if (!store_row(layout, *Table<Sync>::as_row(entries[i].second), entries[i].first, to)) continue;
+      to += row_bytes;
+      ++rows->count;
+    }
+    rows->used = static_cast<size_t>(to - rows->bytes.data());
+  }
+
+  // False: the row was not there.
+  bool store_row(const Layout& layout, Row& row, Key key, std::byte* to) const {
+    std::byte* const image = to + sizeof(Key) + sizeof(uint64_t) * layout.group_count();
+    for (uint32_t g = 0; g < layout.group_count(); ++g) {
+      uint64_t sequence = 0;
+      if (!storage::read_cell_at(row.cell(layout, g), layout.group(g), layout.all(), g, number_, image, &sequence)) return false;
+      std::memcpy(to + sizeof(Key) + sizeof(uint64_t) * g, &sequence, sizeof sequence);
+    }
+    std::memcpy(to, &key, sizeof key);
+    return true;
+  }
+
+  Store& store_;
+  Worker& worker_;
+  std::vector<std::unique_ptr<TableCursor<Sync>>> cursors_;  // by table
+  std::atomic<size_t> table_{0};                             // those before it are done
+};
+
+}  // namespace elider::txn

@@ -1,0 +1,216 @@
+// The story. A database was closed well, twice; then something happens to its files: a byte changes, a file is cut
+// short, is missing, stands there twice or in another's place. Opening it refuses (kCorrupt or kUnsupported, with the
+// file's name), or reports what it cut off; it never stops the process, and never gives a state that no crash could
+// have left.
+//
+// What cannot be told from a crash, and so is accepted without an error: the end of the last file of a stream of the
+// last opening, where no other stream's file knows of more. Then exactly the tail of the commit order is gone.
+#include <gtest/gtest.h>
+
+#include <cstdio>
+
+#include "base/sanitizer.h"
+#include "tests/crash/image_check.h"
+#include "tests/support/status_matchers.h"
+
+namespace elider::crash {
+namespace {
+
+using Contents = log::MemoryFiles::Contents;
+
+constexpr size_t kStep = ELIDER_ASAN || ELIDER_TSAN ? 61 : 1;  // sanitizers look at every so manieth byte
+
+struct Opened {
+  Status status;
+  State state;
+  std::vector<std::string> cuts;
+};
+
+class Damage : public testing::TestWithParam<uint32_t> {
+ protected:
+  // Two runs, one upon the other, on as many log files as the parameter says.
+  void SetUp() override {
+    shape_ = {.seed = 7, .sessions = 2, .transactions = 14, .log_threads = GetParam(), .folders = GetParam(), .flush_interval_us = 200};
+    Recorder first(shape_);
+    ASSERT_OK(first.run());
+    const Opened between = open(whole(first));
+    ASSERT_OK(between.status);
+    Story story = first.story();
+    story.continue_from(between.state);
+    shape_.seed = 8;
+    second_ = std::make_unique<Recorder>(shape_, whole(first), std::move(story));
+    ASSERT_OK(second_->run());
+    whole_ = whole(*second_);
+    const Opened opened = open(whole_);
+    ASSERT_OK(opened.status);
+    ASSERT_EQ(opened.cuts.size(), 0u);
+    full_ = opened.state;
+    ASSERT_EQ(second_->story().judge(full_, second_->files().call_count()), "");
+  }
+
+  static Contents whole(Recorder& run) {
+    log::CrashDisk disk(run.before());
+    for (const auto& call : run.files().calls()) disk.apply(call);
+    return disk.everything();
+  }
+  Opened open(const Contents& contents) {
+    log::MemoryFiles files(contents);
+    const log::SubstituteFiles substitute(files);
+    Opened result;
+    auto db = Database::open(recovery_options(shape_));
+    result.status = db.ok() ? Status() : db.status();
+    if (!db.ok()) return result;
+    result.cuts = db->recovery().cuts;
+    result.status = read_state(*db, &result.state);
+    return result;
+  }
+
+  static bool is_refused(const Status& status) { return status.code() == Code::kCorrupt || status.code() == Code::kUnsupported; }
+  static bool is_segment(const std::string& path) { return path.find("/log-") != std::string::npos; }
+  static std::string generation_of(const std::string& path) { return path.substr(path.find("/log-") + 5, 8); }
+  // "d0/log-GGGGGGGG-SS-": what the segments of one stream have in common.
+  static std::string stream_of(const std::string& path) { return path.substr(0, path.size() - 8); }
+  // The files whose end a crash may have cut: the last of each stream of the last opening.
+  bool may_be_torn(const std::string& path) const {
+    if (!is_segment(path)) return false;
+    std::string last_generation;
+    for (const auto& [other, bytes] : whole_)
+      if (is_segment(other)) last_generation = std::max(last_generation, generation_of(other));
+    const auto next = std::next(whole_.find(path));
+    const bool last_of_stream = next == whole_.end() || !is_segment(next->first) || stream_of(next->first) != stream_of(path);
+    return last_of_stream && generation_of(path) == last_generation;
+  }
+  // Empty, or why this may not have come of damage to this file.
+  std::string judge(const std::string& path, const Opened& opened) const {
+    if (is_refused(opened.status)) {
+      const std::string& words = opened.status.message();
+      if (words.find("'d") == std::string::npos) return "no file is named: " + words;
+      return "";
+    }
+    if (!opened.status.ok()) return "another error than kCorrupt: " + opened.status.message();
+    if (std::string wrong = second_->story().judge(opened.state, 0); !wrong.empty()) return wrong;
+    if (!opened.cuts.empty()) return may_be_torn(path) ? "" : "damage that no crash leaves was cut off";
+    return difference(full_, opened.state).empty() ? "" : "part of the log is gone without a word";
+  }
+
+  RunShape shape_;
+  std::unique_ptr<Recorder> second_;
+  Contents whole_;
+  State full_;
+};
+
+TEST_P(Damage, EveryFlippedByteIsFoundOrCutByTheRules) {
+  Random random(1);
+  uint64_t refused = 0, cut = 0;
+  for (const auto& [path, bytes] : whole_)
+    for (size_t at = 0; at < bytes.size(); at += kStep) {
+      Contents image = whole_;
+      image[path][at] ^= static_cast<std::byte>(1 + random.below(255));
+      const Opened opened = open(image);
+      ASSERT_EQ(judge(path, opened), "") << path << " at byte " << at;
+      ASSERT_FALSE(opened.status.ok() && opened.cuts.empty()) << path << " at byte " << at << ": nobody noticed";
+      (opened.status.ok() ? cut : refused)++;
+    }
+  std::printf("%llu bytes: %llu refused, %llu cut\n", static_cast<unsigned long long>(refused + cut), static_cast<unsigned long long>(refused),
+              static_cast<unsigned long long>(cut));
+  EXPECT_GT(refused, cut);
+  if (kStep == 1) {
+    EXPECT_GT(cut, 0u);
+  }
+}
+
+TEST_P(Damage, EveryTruncationIsFoundOrCutByTheRules) {
+  uint64_t refused = 0, cut = 0, at_a_frame = 0;
+  for (const auto& [path, bytes] : whole_)
+    for (size_t size = 0; size < bytes.size(); size += kStep) {
+      Contents image = whole_;
+      image[path].resize(size);
+      const Opened opened = open(image);
+      if (opened.status.ok() && opened.cuts.empty() && may_be_torn(path)) {
+        // Between two frames: what was never written looks the same.
+        ++at_a_frame;
+        ASSERT_EQ(second_->story().judge(opened.state, 0), "") << path << " cut to " << size;
+        continue;
+      }
+      ASSERT_EQ(judge(path, opened), "") << path << " cut to " << size;
+      (opened.status.ok() ? cut : refused)++;
+    }
+  std::printf("%llu refused, %llu cut, %llu ended between two frames\n", static_cast<unsigned long long>(refused), static_cast<unsigned long long>(cut),
+              static_cast<unsigned long long>(at_a_frame));
+  EXPECT_LT(at_a_frame, 40u);
+  EXPECT_GT(refused, 0u);
+}
+
+TEST_P(Damage, AMissingFileIsAnError) {
+  uint64_t refused = 0;
+  for (const auto& [path, bytes] : whole_) {
+    Contents image = whole_;
+    image.erase(path);
+    const Opened opened = open(image);
+    if (may_be_torn(path) && opened.status.ok()) {
+      EXPECT_EQ(second_->story().judge(opened.state, 0), "") << path;
+      continue;
+    }
+    EXPECT_TRUE(is_refused(opened.status)) << path << ": " << opened.status.message();
+    ++refused;
+  }
+  EXPECT_GT(refused, 3u);
+}
+
+TEST_P(Damage, AFileInAnothersPlaceIsAnError) {
+  for (const auto& [path, bytes] : whole_)
+    for (const auto& [other, other_bytes] : whole_) {
+      if (path == other) continue;
+      Contents image = whole_;
+      image[path] = other_bytes;
+      const Opened opened = open(image);
+      if (may_be_torn(path) && opened.status.ok()) {
+        EXPECT_EQ(judge(path, opened), "") << other << " as " << path;
+        EXPECT_FALSE(opened.cuts.empty()) << other << " as " << path;
+        continue;
+      }
+      EXPECT_TRUE(is_refused(opened.status)) << other << " as " << path << ": " << opened.status.message();
+    }
+}
+
+// Under a name that is free: what is there counts as before, or opening is refused.
+TEST_P(Damage, AFileThatIsThereTwiceAddsNothing) {
+  for (const auto& [path, bytes] : whole_) {
+    if (!is_segment(path)) continue;
+    const size_t folder = path.find('/');
+    const std::string name = path.substr(folder);
+    std::vector<std::string> free_names = {"d0" + name, "d1" + name, path + ".copy", path.substr(0, folder) + "/log-00000009-00-00000000"};
+    for (const char* stream : {"00", "01", "07"})
+      for (const char* generation : {"00000001", "00000002"})
+        for (int position = 0; position < 8; ++position)
+          free_names.push_back(path.substr(0, folder) + "/log-" + generation + "-" + stream + "-0000000" + std::to_string(position));
+    for (const std::string& free_name : free_names) {
+      if (whole_.contains(free_name)) continue;
+      Contents image = whole_;
+      image[free_name] = bytes;
+      const Opened opened = open(image);
+      if (is_refused(opened.status)) continue;
+      EXPECT_OK(opened.status) << path << " as " << free_name;
+      EXPECT_EQ(difference(full_, opened.state), "") << path << " as " << free_name;
+    }
+  }
+}
+
+TEST_P(Damage, AnOlderManifestIsAnError) {
+  const auto& calls = second_->files().calls();
+  log::CrashDisk disk(second_->before());
+  const Contents older = disk.everything();
+  ASSERT_FALSE(calls.empty());
+  for (const auto& [path, bytes] : older) {
+    if (path.find("MANIFEST") == std::string::npos) continue;
+    Contents image = whole_;
+    image[path] = bytes;
+    const Opened opened = open(image);
+    EXPECT_TRUE(is_refused(opened.status)) << path << ": " << opened.status.message();
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Files, Damage, testing::Values(1u, 2u), [](const auto& info) { return std::to_string(info.param) + "_streams"; });
+
+}  // namespace
+}  // namespace elider::crash

@@ -1,0 +1,234 @@
+// The story. Several sessions write to a database; the machine stops at any system call, with any of the sectors on
+// the disk that were not synced, with a frame cut at any byte, with other bytes behind its end, or again while it
+// recovers. What comes back is a prefix of the commit order with all that was acknowledged in it, no transaction in
+// part (tests/crash/story.h), and it can be written to and comes back again.
+//
+// ELIDER_CRASH_IMAGES says how many images to look at (20,000 without it; fewer under sanitizers), ELIDER_CRASH_SEED
+// where to begin.
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <cstdio>
+#include <unordered_set>
+
+#include "base/checksum.h"
+#include "base/sanitizer.h"
+#include "base/test_points.h"
+#include "tests/crash/image_check.h"
+
+namespace elider::crash {
+namespace {
+
+using Contents = log::MemoryFiles::Contents;
+using Call = log::MemoryFiles::Call;
+
+uint64_t number_of_environment(const char* name, uint64_t otherwise) {
+  const char* const text = std::getenv(name);
+  return text == nullptr ? otherwise : std::strtoull(text, nullptr, 10);
+}
+
+// What the images of a search were made by.
+struct Counts {
+  uint64_t runs = 0, images = 0, boundaries = 0, cut_bytes = 0, tails = 0, nested = 0, same = 0;
+  void print(double seconds) const {
+    std::printf("%llu images (%.0f a second) of %llu runs, %llu at system calls, %llu cut at a byte, %llu with other tails, "
+                "%llu of crashes in recovery; %llu more were the same as others\n",
+                static_cast<unsigned long long>(images), static_cast<double>(images) / seconds, static_cast<unsigned long long>(runs),
+                static_cast<unsigned long long>(boundaries), static_cast<unsigned long long>(cut_bytes), static_cast<unsigned long long>(tails),
+                static_cast<unsigned long long>(nested), static_cast<unsigned long long>(same));
+    std::fflush(stdout);
+  }
+};
+
+// All crashes of one run.
+class Search {
+ public:
+  Search(const Recorder& run, Counts* counts, uint64_t images_max)
+      : before_(run.before()), story_(run.story()), check_(run.shape(), run.story()), counts_(*counts), images_max_(images_max), random_(run.shape().seed) {}
+
+  // Empty, or the first fault, with what to repeat it by.
+  std::string all(const std::vector<Call>& calls, uint64_t seed) {
+    log::CrashDisk disk(before_);
+    std::string wrong = at_boundary(disk, 0);
+    size_t count = 0;
+    while (wrong.empty() && count < calls.size() && !enough()) {
+      const Call& call = calls[count];
+      if (is_late_frame(calls, count)) wrong = cut_bytes(disk, call, count);
+      disk.apply(call);
+      ++count;
+      if (wrong.empty()) wrong = at_boundary(disk, count);
+      if (wrong.empty() && call.kind == Call::Kind::kSync && count % 16 == 0) wrong = other_tails(disk, call.path, count);
+    }
+    counts_.images += check_.images();
+    return wrong.empty() ? wrong : "seed " + std::to_string(seed) + ", after call " + std::to_string(count) + ": " + wrong;
+  }
+
+ private:
+  static constexpr size_t kUnsureMax = 12;  // up to it, every subset
+  static constexpr int kSamples = 256;
+
+  bool enough() const { return counts_.images + check_.images() >= images_max_; }
+
+  std::string look(Contents image, size_t calls, uint64_t* kind) {
+    uint64_t hash = calls_known(calls);
+    for (const auto& [path, bytes] : image) hash = checksum(std::as_bytes(std::span(path)), checksum(bytes, hash));
+    if (!seen_.insert(hash).second) {
+      ++counts_.same;
+      return "";
+    }
+    const bool nested = random_.one_in(300);
+    const uint64_t before = check_.images();
+    std::string wrong = check_.check(std::move(image), calls, nested);
+    ++*kind;
+    counts_.nested += check_.images() - before - 1;
+    return wrong;
+  }
+  // What is demanded of an image depends on how much was acknowledged before it.
+  uint64_t calls_known(size_t calls) const { return story_.demands_at(calls); }
+
+  std::string at_boundary(const log::CrashDisk& disk, size_t count) {
+    const size_t unsure = disk.unsure();
+    const bool every = unsure <= kUnsureMax;
+    const uint64_t choices = every ? uint64_t{1} << unsure : kSamples;
+    std::string wrong;
+    for (uint64_t choice = 0; choice < choices && wrong.empty() && !enough(); ++choice) {
+      uint64_t bits = choice;
+      const uint64_t chance = choice < 2 ? choice * 100 : random_.below(101);
+      const auto happened = [&] {
+        if (!every) return random_.below(100) < chance;
+        const bool yes = (bits & 1) != 0;
+        bits >>= 1;
+        return yes;
+      };
+      wrong = look(disk.image(happened), count, &counts_.boundaries);
+    }
+    return wrong;
+  }
+
+  // One of the last two frames of the run.
+  static bool is_late_frame(const std::vector<Call>& calls, size_t at) {
+    if (calls[at].kind != Call::Kind::kWrite) return false;
+    size_t later = 0;
+    for (size_t i = at + 1; i < calls.size(); ++i) later += calls[i].kind == Call::Kind::kWrite;
+    return later < 2;
+  }
+
+  // The write that comes next got so far and no further.
+  std::string cut_bytes(const log::CrashDisk& disk, const Call& write, size_t count) {
+    const Contents before = disk.everything();
+    std::string wrong;
+    for (size_t bytes = 0; bytes < write.bytes.size() && wrong.empty() && !enough(); ++bytes) {
+      Contents image = before;
+      std::vector<std::byte>& file = image[write.path];
+      file.resize(std::max<size_t>(file.size(), write.offset + bytes));
+      std::copy_n(write.bytes.begin(), bytes, file.begin() + static_cast<std::ptrdiff_t>(write.offset));
+      wrong = look(std::move(image), count, &counts_.cut_bytes);
+      if (!wrong.empty()) wrong = "cut at byte " + std::to_string(bytes) + " of a write: " + wrong;
+    }
+    return wrong;
+  }
+
+  // Behind the last frame of a file stands what was on the disk before.
+  std::string other_tails(const log::CrashDisk& disk, const std::string& path, size_t count) {
+    const Contents whole = disk.everything();
+    if (path.find("/log-") == std::string::npos || !whole.contains(path)) return "";
+    const auto next_segment = [&] {  // a file that another one follows has no unsure end
+      const auto after = std::next(whole.find(path));
+      return after != whole.end() && after->first.compare(0, path.size() - 8, path, 0, path.size() - 8) == 0;
+    };
+    if (next_segment()) return "";
+    std::vector<std::vector<std::byte>> tails = {std::vector<std::byte>(1 + random_.below(3000)), std::vector<std::byte>(1 + random_.below(3000))};
+    for (std::byte& byte : tails[1]) byte = static_cast<std::byte>(random_.next());
+    for (const auto& [other, bytes] : whole)
+      if (other != path && other.find("/log-") != std::string::npos) tails.push_back(bytes);
+    std::string wrong;
+    for (const auto& tail : tails) {
+      Contents image = whole;
+      image[path].insert(image[path].end(), tail.begin(), tail.end());
+      if (wrong.empty()) wrong = look(std::move(image), count, &counts_.tails);
+    }
+    return wrong;
+  }
+
+  const Contents& before_;
+  const Story& story_;
+  ImageCheck check_;
+  Counts& counts_;
+  const uint64_t images_max_;
+  Random random_;
+  std::unordered_set<uint64_t> seen_;
+};
+
+RunShape shape_of(uint64_t seed) {
+  RunShape shape;
+  shape.seed = seed;
+  shape.log_threads = 1 + static_cast<uint32_t>(seed % 3);
+  shape.folders = 1 + static_cast<uint32_t>(seed / 2 % 2);
+  shape.sessions = 2 + static_cast<uint32_t>(seed % 2);
+  return shape;
+}
+
+// Runs upon runs: each third begins anew, the others go on with an image of the one before.
+std::string search(uint64_t images, uint64_t first_seed) {
+  Counts counts;
+  const auto begin = std::chrono::steady_clock::now();
+  const auto seconds = [&] { return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count(); };
+  Contents left;
+  std::unique_ptr<Story> story;
+  std::string wrong;
+  RunShape shape;
+  double told = 0;
+  for (uint64_t seed = first_seed; wrong.empty() && counts.images < images; ++seed) {
+    const bool anew = story == nullptr || seed % 3 == 1;
+    if (anew) shape = shape_of(seed);
+    shape.seed = seed;
+    auto run = anew ? std::make_unique<Recorder>(shape) : std::make_unique<Recorder>(shape, left, *story);
+    if (Status status = run->run(); !status.ok()) return "seed " + std::to_string(seed) + ": the run itself: " + status.message();
+    const std::vector<Call> calls = run->files().calls();
+    ++counts.runs;
+    wrong = Search(*run, &counts, images).all(calls, seed);
+    if (!wrong.empty()) break;
+    // Where the next run begins: a crash at random.
+    Random random(seed);
+    log::CrashDisk disk(run->before());
+    const size_t crash = calls.size() - random.below(std::min<size_t>(calls.size(), 40));
+    for (size_t i = 0; i < crash; ++i) disk.apply(calls[i]);
+    left = disk.image([&] { return random.one_in(2); });
+    State state;
+    wrong = ImageCheck(shape, run->story()).check(left, crash, false, &state);
+    story = std::make_unique<Story>(run->story());
+    story->continue_from(state);
+    if (seconds() - told > 60) {
+      counts.print(seconds());
+      told = seconds();
+    }
+  }
+  counts.print(seconds());
+  return wrong;
+}
+
+TEST(CrashImages, EveryImageRecoversToAPrefixWithAllThatWasAcknowledged) {
+  const uint64_t images = number_of_environment("ELIDER_CRASH_IMAGES", ELIDER_ASAN || ELIDER_TSAN ? 1000 : 20000);
+  EXPECT_EQ(search(images, number_of_environment("ELIDER_CRASH_SEED", 1)), "");
+}
+
+class CrashMutant : public testing::TestWithParam<Mutant> {
+ protected:
+  void SetUp() override {
+    if (!TestPoints::enabled()) GTEST_SKIP() << "this build has no mutants";
+  }
+  void TearDown() override { set_mutant(Mutant::kNone); }
+};
+
+TEST_P(CrashMutant, IsCaught) {
+  set_mutant(GetParam());
+  const std::string fault = search(20000, 1);
+  std::printf("%s\n", fault.c_str());
+  EXPECT_NE(fault, "");
+}
+
+INSTANTIATE_TEST_SUITE_P(Durability, CrashMutant, testing::Values(Mutant::kAcknowledgeEarly, Mutant::kLargestDurable, Mutant::kSkipFrameChecksum),
+                         [](const auto& info) { return std::string(name_of(info.param)); });
+
+}  // namespace
+}  // namespace elider::crash

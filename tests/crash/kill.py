@@ -1,0 +1,117 @@
+#!/usr/bin/env python3
+"""Kills crash_victim at random points, again and again, on one database, and checks what it had told.
+
+usage: kill.py VICTIM WORK transfer|tpcc --kills N [--seed N]
+
+`transfer` leaves WORK/elle.jsonl and WORK/native.jsonl: one history across all restarts. Exit status 1: a promise was
+not kept, or the victim failed by itself; standard output says which.
+"""
+
+import argparse
+import pathlib
+import random
+import shutil
+import subprocess
+import sys
+import threading
+import time
+
+import ledger
+
+TPCC_KILLS_A_DATABASE = 40  # it grows, and so does the time of the checks
+THREADS = 3
+LINES_MAX = 160  # told before it is killed
+
+
+class Process:
+    """A victim, and a thread that takes what it tells."""
+
+    def __init__(self, arguments):
+        self.process = subprocess.Popen(arguments, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        self.output = bytearray()
+        self.lines = 0
+        self.told = threading.Condition()
+        self.reader = threading.Thread(target=self._read)
+        self.reader.start()
+
+    def _read(self):
+        while chunk := self.process.stdout.read1(65536):
+            with self.told:
+                self.output += chunk
+                self.lines += chunk.count(b"\n")
+                self.told.notify()
+        with self.told:
+            self.lines = sys.maxsize
+            self.told.notify()
+
+    def wait_for_lines(self, count):
+        with self.told:
+            self.told.wait_for(lambda: self.lines >= count, timeout=60)
+
+    def end(self):
+        errors = self.process.stderr.read().decode()
+        self.reader.join()
+        return self.process.wait(), bytes(self.output), errors
+
+
+def kill_one(arguments, rng, fault):
+    victim = Process(arguments)
+    # One in six while it recovers or makes its files, the others while it works.
+    if rng.random() < 1 / 6:
+        time.sleep(rng.random() * 0.03)
+    else:
+        victim.wait_for_lines(1 + rng.randrange(LINES_MAX))
+        time.sleep(rng.random() * 0.003)
+    victim.process.kill()
+    status, output, errors = victim.end()
+    if status != -9 or errors:
+        raise ledger.Broken(f"the victim ended by itself, with {status}: {errors}{fault}")
+    return output
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("victim")
+    parser.add_argument("work", type=pathlib.Path)
+    parser.add_argument("workload", choices=["transfer", "tpcc"])
+    parser.add_argument("--kills", type=int, required=True)
+    parser.add_argument("--seed", type=int, default=1)
+    options = parser.parse_args()
+    rng = random.Random(options.seed)
+    data = options.work / "data"
+    shutil.rmtree(data, ignore_errors=True)
+    data.mkdir(parents=True)
+    book = ledger.TransferLedger() if options.workload == "transfer" else ledger.TpccLedger()
+    begin = time.monotonic()
+    try:
+        for kill in range(options.kills):
+            if options.workload == "tpcc" and kill % TPCC_KILLS_A_DATABASE == 0:
+                shutil.rmtree(data)
+                data.mkdir()
+                book.forget()
+            arguments = [options.victim, options.workload, "--data", str(data), "--threads", str(THREADS), "--seed", str(options.seed + kill),
+                         "--process", str(kill * THREADS)]
+            book.take(kill_one(arguments, rng, f" (kill {kill})"))
+        last = subprocess.run([options.victim, options.workload, "--data", str(data), "--process", str(options.kills * THREADS), "--transactions", "5"],
+                              capture_output=True, check=False, timeout=300)
+        if last.returncode != 0:
+            raise ledger.Broken(f"the last run ended with {last.returncode}: {last.stderr.decode()}")
+        book.take(last.stdout)
+        if options.workload == "transfer":
+            # What the last run did is there, too.
+            again = subprocess.run([options.victim, "transfer", "--data", str(data), "--process", str((options.kills + 1) * THREADS), "--transactions", "1"],
+                                   capture_output=True, check=True, timeout=300)
+            book.take(again.stdout)
+            book.write_elle(options.work / "elle.jsonl")
+            book.write_native(options.work / "native.jsonl")
+    except ledger.Broken as broken:
+        print(f"FAIL {options.workload}, seed {options.seed}: {broken}")
+        print(f"the files are in {data}")
+        return 1
+    print(f"{options.workload}: {options.kills} kills, {book.restarts} restarts, {book.acknowledged} acknowledged, {book.unknown} under way when killed "
+          f"({time.monotonic() - begin:.0f} s)")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

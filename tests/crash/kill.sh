@@ -1,0 +1,26 @@
+#!/usr/bin/env bash
+# presets: dev release
+# kill -9 at random points, under transfers and under TPC-C, on one database each: nothing acknowledged is lost, nothing
+# is there in part, and the history across all restarts is strictly serializable, say adya and elider check-history.
+# ELIDER_KILLS: of each workload (10 without it). Without adya, the other checks stand alone.
+set -uo pipefail
+folder="$(cd "$(dirname "$0")" && pwd)"
+source "$folder/../history/adya_common.bash"
+victim="${ELIDER_BUILD_DIR:?}/crash_victim"
+kills=${ELIDER_KILLS:-10}
+seed=${ELIDER_KILL_SEED:-1}
+
+failures=0
+for workload in transfer tpcc; do
+  python3 "$folder/kill.py" "$victim" "$workload" "$workload" --kills "$kills" --seed "$seed" || failures=$((failures + 1))
+done
+if [ -s transfer/elle.jsonl ]; then
+  cp transfer/elle.jsonl transfer/native.jsonl .
+  check_with_elider || { echo "FAIL check-history exits with $?: $(tail -15 native.txt)"; failures=$((failures + 1)); }
+  tail -1 native.txt
+  (find_adya) || { echo "adya was not asked"; exit $((failures != 0)); }
+  find_adya
+  check_with_adya list-append || { echo "FAIL adya exits with $?: $(grep -v '^$' adya.txt | tail -15)"; failures=$((failures + 1)); }
+  tail -1 adya.txt
+fi
+[ "$failures" -eq 0 ]

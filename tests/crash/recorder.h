@@ -1,0 +1,307 @@
+// Recorder: runs a database on MemoryFiles, several sessions at once, and keeps what was called on the files (for
+// CrashDisk) and what the sessions did and were told (for Story).
+//
+// A session repeats: draw a transaction, run it with an `async` or a `group` commit, note it. Now and then it waits
+// until all is durable, or looks at the others on a snapshot that waits for what it shows.
+// Thread safety: one thread makes and runs a recorder; it starts its own.
+#pragma once
+
+#include <atomic>
+#include <mutex>
+#include <thread>
+
+#include "base/random.h"
+#include "log/memory_files.h"
+#include "tests/crash/story.h"
+
+namespace elider::crash {
+
+struct RunShape {
+  uint64_t seed = 1;
+  uint32_t sessions = 3;       // beside session 0, which makes the tables
+  uint32_t transactions = 16;  // of each
+  uint32_t log_threads = 1;
+  uint32_t folders = 1;
+  uint32_t flush_interval_us = 200;
+};
+
+inline std::vector<std::string> folders_of(uint32_t count) {
+  std::vector<std::string> names;
+  for (uint32_t i = 0; i < count; ++i) names.push_back("d" + std::to_string(i));
+  return names;
+}
+
+// The options that every run and every recovery share: little memory, small files.
+inline Options base_options(const RunShape& shape) {
+  Options options;
+  options.sync = SyncPolicy::kOptimistic;
+  options.memory_limit_bytes = 32u << 20;
+  options.huge_pages = false;
+  options.block_threshold_bytes = 64;
+  options.workers_max = shape.sessions + 4;
+  options.data_folders = folders_of(shape.folders);
+  options.flush_interval_us = shape.flush_interval_us;
+  options.log_threads = shape.log_threads;
+  options.log_segment_bytes = 4096;
+  options.log_buffer_bytes = 8192;
+  options.schemas = {account_schema().schema()};
+  return options;
+}
+
+// What the engine says of the transaction that a thread has just committed: its snapshot number.
+class NumberSink final : public HistorySink {
+ public:
+  void on_table(uint32_t, const Schema&) override {}
+  void on_transaction(const HistoryTransaction& transaction) override {
+    if (transaction.committed) last() = transaction.snapshot;
+  }
+  static uint64_t& last() {
+    thread_local uint64_t number = 0;
+    return number;
+  }
+};
+
+class Recorder {
+ public:
+  // Goes on with what `before` holds; `story` then says how it came about.
+  Recorder(const RunShape& shape, log::MemoryFiles::Contents before, Story story)
+      : shape_(shape), story_(std::move(story)), before_(before), files_(std::move(before)), clock_(story_.last_end() + 1) {}
+  explicit Recorder(const RunShape& shape) : Recorder(shape, {}, Story(shape.sessions + 1)) {}
+
+  const Story& story() const { return story_; }
+  const log::MemoryFiles::Contents& before() const { return before_; }
+  log::MemoryFiles& files() { return files_; }
+  const RunShape& shape() const { return shape_; }
+
+  Status run() {
+    const log::SubstituteFiles substitute(files_);
+    NumberSink sink;
+    Options options = base_options(shape_);
+    options.history = &sink;
+    auto opened = Database::open(options);
+    if (!opened.ok()) return opened.status();
+    Database db = std::move(*opened);
+    if (Status status = set_up(db); !status.ok()) return status;
+    std::vector<std::thread> threads;
+    std::vector<Status> ends(shape_.sessions + 1);
+    for (uint32_t s = 1; s <= shape_.sessions; ++s) threads.emplace_back([&, s] { ends[s] = session(db, s); });
+    for (std::thread& thread : threads) thread.join();
+    for (const Status& status : ends)
+      if (!status.ok()) return status;
+    return {};
+  }
+
+ private:
+  // One transaction under way: what the session asks of it, and what it did.
+  struct Work {
+    Random random;
+    uint32_t session;
+    uint64_t count;  // transactions of the session before this one
+    Deed deed;
+  };
+
+  Status set_up(Database& db) {
+    auto tables = create_tables(db);
+    if (!tables.ok()) return tables.status();
+    tables_ = *tables;
+    completed_ = std::vector<std::atomic<uint64_t>>(shape_.sessions + 1);
+    for (uint32_t s = 0; s <= shape_.sessions; ++s) completed_[s] = story_.deeds(s).size();
+    if (completed_[0] != 0) return {};
+    Work work{Random(shape_.seed), 0, 0, {}};
+    return execute(db, work, Durability::kGroup, [&](Transaction& txn) -> Status {
+      for (Key key = 0; key < kAccounts; ++key)
+        if (Status status = txn.insert(tables_.accounts, key, Account{}); !status.ok()) return status;
+      for (Key key = 0; key < kAccounts; ++key) did(work, TableId::kAccounts, key, 0, Account{});
+      for (Key key = 0; key < kHotRows; ++key) {
+        if (Status status = txn.insert(tables_.hot, key, Hot{}); !status.ok()) return status;
+        did(work, TableId::kHot, key, 0, Hot{});
+      }
+      return {};
+    });
+  }
+
+  Status session(Database& db, uint32_t s) {
+    Random random(shape_.seed * 100 + s);
+    for (uint32_t i = 0; i < shape_.transactions; ++i) {
+      Work work{Random(random.next()), s, story_.deeds(s).size(), {}};
+      const uint64_t kind = work.random.below(10);
+      const Durability durability = random.below(5) < 2 ? Durability::kGroup : Durability::kAsync;
+      Table<Item> table = tables_.items;
+      uint32_t id = static_cast<uint32_t>(TableId::kItems);
+      if (kind == 9) {
+        id = static_cast<uint32_t>(TableId::kLate) + static_cast<uint32_t>(work.random.below(kLateTables));
+        auto made = db.create_table(item_schema(id));
+        if (!made.ok()) return made.status();
+        table = *made;
+      }
+      Status status = execute(db, work, durability, [&](Transaction& txn) -> Status {
+        if (kind < 3) return transfer(txn, work);
+        if (kind < 4) return move_branch(txn, work);
+        if (kind < 6) return add(txn, work);
+        return change_items(txn, work, table, id);
+      });
+      if (status.ok() && random.one_in(8)) status = wait_for_all(db);
+      if (status.ok() && random.one_in(8)) status = look(db);
+      if (!status.ok()) return status;
+    }
+    return {};
+  }
+
+  template <class Body>
+  Status execute(Database& db, Work& work, Durability durability, Body&& body) {
+    const Random random = work.random;
+    uint64_t number = 0;
+    RunPolicy policy;
+    policy.durability = durability;
+    policy.commit_number = &number;
+    work.deed.begin = clock_.fetch_add(1);
+    Status status = db.run([&](Transaction& txn) -> Status {
+      work.random = random;
+      work.deed.effects.clear();
+      work.deed.additions.clear();
+      if (Status done = body(txn); !done.ok()) return done;
+      const Progress progress{work.count + 1, 2 * (work.count + 1)};
+      did(work, TableId::kProgress, work.session, work.count + 1, progress);
+      return txn.put(tables_.progress, work.session, progress);
+    }, policy);
+    if (!status.ok()) return status;
+    work.deed.number = NumberSink::last();
+    if (number != work.deed.number)
+      return Status::invalid_argument("commit number " + std::to_string(number) + " was told, but the history has " + std::to_string(work.deed.number));
+    work.deed.end = clock_.fetch_add(1);
+    story_.note(work.session, std::move(work.deed));
+    completed_[work.session].store(work.count + 1);
+    if (durability == Durability::kGroup) acknowledge(work.session, work.count + 1);
+    else status = follow(db, work, number);
+    report(db);
+    return status;
+  }
+  // An `async` commit: some wait for its number later, some want to be told.
+  Status follow(Database& db, Work& work, uint64_t number) {
+    const uint32_t session = work.session;
+    const uint64_t count = work.count + 1, choice = work.random.below(4);
+    if (choice == 0)
+      db.when_durable(number, [this, session, count](const Status& status) {
+        if (status.ok()) acknowledge(session, count);
+      });
+    if (choice != 1) return {};
+    Status status = db.wait_durable(number);
+    if (status.ok()) acknowledge(session, count);
+    return status;
+  }
+
+  // -- what transactions do ------------------------------------------------------------------------------------
+
+  Status transfer(Transaction& txn, Work& work) {
+    const Key from = work.random.below(kAccounts), to = (from + 1 + work.random.below(kAccounts - 1)) % kAccounts;
+    const auto columns = tables_.accounts.columns(&Account::version, &Account::balance);
+    for (const Key key : {from, to}) {
+      auto view = txn.get(tables_.accounts, key);
+      if (!view.ok()) return view.status();
+      Account account = **view;
+      ++account.version;
+      account.balance += key == from ? -7 : 7;
+      if (work.random.one_in(2)) {
+        if (Status status = txn.update(tables_.accounts, *view, columns, [&](Account& row) { row.version = account.version, row.balance = account.balance; });
+            !status.ok())
+          return status;
+      } else {
+        ++account.transfers;
+        if (Status status = txn.put(tables_.accounts, key, account); !status.ok()) return status;
+      }
+      did(work, TableId::kAccounts, key, account.version, account);
+    }
+    return {};
+  }
+  Status move_branch(Transaction& txn, Work& work) {
+    const Key key = work.random.below(kAccounts);
+    auto view = txn.get(tables_.accounts, key);
+    if (!view.ok()) return view.status();
+    Account account = **view;
+    ++account.version;
+    account.branch = static_cast<uint32_t>(work.random.below(4));
+    did(work, TableId::kAccounts, key, account.version, account);
+    return txn.update(tables_.accounts, key, tables_.accounts.columns(&Account::version, &Account::branch),
+                      [&](Account& row) { row.version = account.version, row.branch = account.branch; });
+  }
+  Status add(Transaction& txn, Work& work) {
+    for (Key key = 0; key < kHotRows; ++key) {
+      const auto sum = static_cast<int64_t>(work.random.below(1000)) - 500;
+      if (Status status = txn.add(tables_.hot, key, &Hot::sum, sum); !status.ok()) return status;
+      if (Status status = txn.add(tables_.hot, key, &Hot::count, 1); !status.ok()) return status;
+      work.deed.additions.push_back({place_of(TableId::kHot, key), sum, 1});
+    }
+    return {};
+  }
+  // Of the session's own rows: what is there goes or changes, what is not comes, some do both.
+  Status change_items(Transaction& txn, Work& work, const Table<Item>& table, uint32_t id) {
+    const uint64_t first = work.random.below(kItemsOfSession), steps = work.random.between(1, kItemsOfSession);
+    for (uint64_t i = 0; i < steps; ++i) {
+      const Key key = item_key(work.session, (first + i) % kItemsOfSession);
+      Item item{work.count + 1, {}};
+      item.text.fill(static_cast<char>('a' + work.random.below(26)));
+      auto view = txn.get(table, key);
+      if (!view.ok() && !view.status().not_found()) return view.status();
+      const uint64_t choice = work.random.below(3);
+      Status status;
+      if (!view.ok()) status = txn.insert(table, key, item);
+      else if (choice == 0) status = txn.put(table, key, item);
+      else status = txn.remove(table, key);
+      if (status.ok() && view.ok() && choice == 2) status = txn.insert(table, key, item);
+      if (!status.ok()) return status;
+      work.deed.effects.push_back({place_of(id, key), work.count + 1, !view.ok() || choice != 1, bytes_of(item)});
+    }
+    return {};
+  }
+
+  template <class Row>
+  static void did(Work& work, TableId table, Key key, uint64_t version, const Row& row) {
+    work.deed.effects.push_back({place_of(table, key), version, true, bytes_of(row)});
+  }
+
+  // -- what sessions are told --------------------------------------------------------------------------------
+
+  void acknowledge(uint32_t session, uint64_t count) {
+    std::lock_guard lock(mutex_);
+    story_.acknowledge(files_.call_count(), session, count);
+  }
+  void report(Database& db) {
+    const uint64_t durable = db.statistics().durable_snapshot;
+    std::lock_guard lock(mutex_);
+    story_.report(files_.call_count(), durable);
+  }
+  Status wait_for_all(Database& db) {
+    std::vector<uint64_t> before;
+    for (const auto& count : completed_) before.push_back(count.load());
+    if (Status status = db.wait_durable(); !status.ok()) return status;
+    for (uint32_t s = 0; s < before.size(); ++s) acknowledge(s, before[s]);
+    return {};
+  }
+  // Whoever is shown a transaction by a reader that asks for what is durable may tell others of it.
+  Status look(Database& db) {
+    std::vector<uint64_t> seen(shape_.sessions + 1);
+    RunPolicy policy;
+    policy.durability = Durability::kGroup;
+    Status status = db.run_read_only([&](Transaction& txn) -> Status {
+      for (uint32_t s = 0; s < seen.size(); ++s) {
+        auto view = txn.get(tables_.progress, s);
+        seen[s] = view.ok() ? (*view)->count : 0;
+        if (!view.ok() && !view.status().not_found()) return view.status();
+      }
+      return {};
+    }, policy);
+    for (uint32_t s = 0; status.ok() && s < seen.size(); ++s) acknowledge(s, seen[s]);
+    return status;
+  }
+
+  const RunShape shape_;
+  Story story_;
+  const log::MemoryFiles::Contents before_;
+  log::MemoryFiles files_;
+  Tables tables_;
+  std::atomic<uint64_t> clock_;
+  std::vector<std::atomic<uint64_t>> completed_;  // by session
+  std::mutex mutex_;                              // guards story_'s acknowledgements and reports
+};
+
+}  // namespace elider::crash

@@ -1,0 +1,135 @@
+// The workload `tpcc` of crash_victim: terminals on a small warehouse. It begins by checking the consistency
+// conditions on what was recovered, and tells what the database has counted; then each terminal tells what it begins
+// and what it has done.
+// Thread safety: run_tpcc_victim() by one thread; it starts its own.
+#pragma once
+
+#include <atomic>
+#include <thread>
+#include <vector>
+
+#include "bench/common/driver.h"
+#include "bench/tpcc/consistency.h"
+#include "bench/tpcc/load.h"
+#include "bench/tpcc/terminal.h"
+#include "tests/crash/victim.h"
+
+namespace elider::crash {
+
+class TpccVictim {
+ public:
+  explicit TpccVictim(const VictimOptions& options) : options_(options) {
+    workload_.sizes = {.warehouses = 1, .items = 200, .customers = 30};
+    workload_.constants = bench::tpcc::NonUniformConstants::draw(1);
+    workload_.seed = options.seed;
+    workload_.threads = options.threads;
+  }
+
+  Status run() {
+    Options options = database_options(options_);
+    options.schemas = schemas();
+    auto opened = Database::open(options);
+    if (!opened.ok()) return opened.status();
+    Database db = std::move(*opened);
+    auto tables = bench::tpcc::create_tables(db, bench::tpcc::IndexChoice::kBtree);
+    if (!tables.ok()) return tables.status();
+    tables_ = *tables;
+    if (Status status = load_once(db); !status.ok()) return status;
+    if (Status status = tell_recovered(db); !status.ok()) return status;
+    std::vector<std::thread> threads;
+    for (uint32_t i = 0; i < options_.threads; ++i) threads.emplace_back([this, &db, i] { work(db, options_.process + i); });
+    for (std::thread& thread : threads) thread.join();
+    tell("{\"t\":\"end\"}\n");
+    return {};
+  }
+
+ private:
+  struct Loaded {
+    uint64_t yes = 1;
+  };
+
+  // With their key functions, which no file holds.
+  static std::vector<Schema> schemas() {
+    std::vector<Schema> all;
+    auto db = Database::open();
+    if (!db.ok() || !bench::tpcc::create_tables(*db, bench::tpcc::IndexChoice::kBtree).ok()) return all;
+    for (const TableRef& table : db->tables()) all.push_back(table.schema());
+    return all;
+  }
+
+  // A row says that loading has ended; without it the tables are filled in part, and the folder is of no use.
+  Status load_once(Database& db) {
+    auto loaded = db.create_table(SchemaOf<Loaded>("loaded").column("yes", &Loaded::yes));
+    if (!loaded.ok()) return loaded.status();
+    bool there = false;
+    Status status = db.run_read_only([&](Transaction& txn) -> Status {
+      there = txn.get(*loaded, 0).ok();
+      return {};
+    });
+    if (!status.ok() || there) return status;
+    bench::CommonOptions quiet;
+    quiet.threads = 1;
+    quiet.quiet = true;
+    if (status = bench::tpcc::load(quiet, db, tables_, workload_).status; !status.ok()) return status;
+    return db.run([&](Transaction& txn) { return txn.insert(*loaded, 0, Loaded{}); });
+  }
+
+  // What has been done to the tables since they were loaded, by counting rows.
+  Status count(Database& db, bench::tpcc::RunTotals* totals) {
+    using namespace bench::tpcc;
+    return db.run_read_only([&](Transaction& txn) -> Status {
+      *totals = {};
+      const uint64_t loaded = uint64_t{kDistricts} * workload_.sizes.customers;
+      Status status = txn.scan(tables_.order, KeyRange{}, ScanOptions{}, [&](Key, const View<Order>&) { return ++totals->new_orders, true; });
+      if (!status.ok()) return status;
+      totals->new_orders -= loaded;
+      status = txn.scan(tables_.customer, KeyRange{}, ScanOptions{}, [&](Key, const View<Customer>& customer) {
+        totals->delivered += customer->delivery_count;
+        return true;
+      });
+      if (!status.ok()) return status;
+      return txn.scan(tables_.history, KeyRange{}, ScanOptions{}, [&](Key key, const View<History>&) {
+        const auto [source, counter] = HistoryKey::unpack(key);
+        if (source == kLoaderSource) return true;
+        ++totals->payments;
+        if (totals->history_keys.size() < source) totals->history_keys.resize(source);
+        uint64_t& keys = totals->history_keys[source - 1];
+        keys = std::max(keys, counter + 1);
+        return true;
+      });
+    });
+  }
+
+  Status tell_recovered(Database& db) {
+    if (Status status = db.verify(); !status.ok()) return status;
+    bench::tpcc::RunTotals totals;
+    if (Status status = count(db, &totals); !status.ok()) return status;
+    auto report = bench::tpcc::check_consistency(db, tables_, workload_, totals);
+    if (!report.ok()) return report.status();
+    if (!report->ok()) return Status(Code::kCorrupt, report->complaints().front());
+    tell(fmt::format("{{\"t\":\"recovered\",\"ns\":{},\"snapshot\":{},\"new_orders\":{},\"payments\":{},\"delivered\":{}}}\n", now_ns(),
+                     db.recovery().snapshot, totals.new_orders, totals.payments, totals.delivered));
+    return {};
+  }
+
+  void work(Database& db, uint32_t process) {
+    bench::tpcc::Terminal terminal(db, tables_, workload_, bench::tpcc::SnapshotUse{}, process);
+    for (uint64_t i = 0; options_.transactions == 0 || i < options_.transactions; ++i) {
+      tell(fmt::format("{{\"t\":\"begin\",\"p\":{}}}\n", process));
+      if (terminal.run_one() == bench::kWorkerFailed) {
+        tell(fmt::format("{{\"t\":\"info\",\"p\":{}}}\n", process));
+        return;
+      }
+      tell(fmt::format("{{\"t\":\"done\",\"p\":{},\"new_orders\":{},\"payments\":{},\"delivered\":{}}}\n", process, terminal.counts().new_orders,
+                       terminal.counts().payments, terminal.counts().delivered));
+    }
+  }
+
+  const VictimOptions& options_;
+  bench::tpcc::Workload workload_;
+  bench::tpcc::Tables tables_;
+};
+
+inline Status run_tpcc_victim(const VictimOptions& options) { return TpccVictim(options).run(); }
+
+}  // namespace elider::crash

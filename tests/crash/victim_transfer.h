@@ -1,0 +1,179 @@
+// The workload `transfer` of crash_victim: each transaction appends unique values to one to three lists, reads each
+// back, and moves money between them; some only read. So a later reader shows which transactions there were, and in
+// which order: a list holds all that was appended to it, and all balances together are nothing.
+// Thread safety: run_transfer_victim() by one thread; it starts its own.
+#pragma once
+
+#include <atomic>
+#include <thread>
+#include <vector>
+
+#include "base/random.h"
+#include "tests/crash/victim.h"
+
+namespace elider::crash {
+
+struct List {
+  static constexpr uint64_t kCapacity = 32;
+  uint64_t count = 0;
+  int64_t values[kCapacity] = {};
+  int64_t balance = 0;  // in a group of its own
+};
+
+// Where the engine puts the transaction that a thread has just committed in the commit order.
+class PlaceSink final : public HistorySink {
+ public:
+  struct Place {
+    uint64_t snapshot = 0, order = 0;
+  };
+  void on_table(uint32_t, const Schema&) override {}
+  void on_transaction(const HistoryTransaction& transaction) override {
+    if (transaction.committed) last() = {transaction.snapshot, transaction.order};
+  }
+  static Place& last() {
+    thread_local Place place;
+    return place;
+  }
+};
+
+class TransferVictim {
+ public:
+  explicit TransferVictim(const VictimOptions& options) : options_(options) {}
+
+  Status run() {
+    PlaceSink sink;
+    Options options = database_options(options_);
+    options.history = &sink;
+    auto opened = Database::open(options);
+    if (!opened.ok()) return opened.status();
+    Database db = std::move(*opened);
+    if (Status status = db.verify(); !status.ok()) return status;
+    auto table = db.create_table(SchemaOf<List>("lists").column("count", &List::count).column("values", &List::values)
+                                     .column("balance", &List::balance).group({"balance"}));
+    if (!table.ok()) return table.status();
+    table_ = *table;
+    if (Status status = tell_recovered(db); !status.ok()) return status;
+    std::vector<std::thread> threads;
+    for (uint32_t i = 0; i < options_.threads; ++i) threads.emplace_back([this, &db, i] { work(db, options_.process + i); });
+    for (std::thread& thread : threads) thread.join();
+    tell("{\"t\":\"end\"}\n");
+    return {};
+  }
+
+ private:
+  static constexpr Key kWindow = 6;  // keys that are written to at one time
+
+  Status tell_recovered(Database& db) {
+    std::string lists;
+    int64_t sum = 0;
+    Status status = db.run_read_only([&](Transaction& txn) -> Status {
+      lists.clear();
+      sum = 0;
+      window_ = 0;
+      return txn.scan(table_, KeyRange{}, ScanOptions{}, [&](Key key, const View<List>& view) {
+        lists += fmt::format("{}\"{}\":{}", lists.empty() ? "" : ",", key, values_of(*view));
+        sum += view->balance;
+        if (view->count == List::kCapacity) window_ = key + 1;
+        return true;
+      });
+    });
+    if (status.ok())
+      tell(fmt::format("{{\"t\":\"recovered\",\"ns\":{},\"snapshot\":{},\"cuts\":{},\"balance\":{},\"lists\":{{{}}}}}\n", now_ns(),
+                       db.recovery().snapshot, db.recovery().cuts.size(), sum, lists));
+    return status;
+  }
+
+  static std::string values_of(const List& list) {
+    std::string text = "[";
+    for (uint64_t i = 0; i < list.count; ++i) text += fmt::format("{}{}", i == 0 ? "" : ",", list.values[i]);
+    return text + "]";
+  }
+
+  void work(Database& db, uint32_t process) {
+    Random random(options_.seed * 1000003 + process);
+    int64_t value = int64_t{process} << 20;
+    for (uint64_t i = 0; options_.transactions == 0 || i < options_.transactions; ++i) {
+      const uint64_t count = random.between(1, 3);
+      const bool only_read = random.one_in(5);
+      // Distinct keys: a window that moves on as lists get full.
+      const Key first = window_.load() + random.below(kWindow);
+      std::vector<Key> keys;
+      for (uint64_t k = 0; k < count; ++k) keys.push_back(first + k);
+      if (only_read) look(db, process, keys);
+      else append(db, process, keys, value, random.one_in(4));
+      value += static_cast<int64_t>(count);
+      if (stopped_) return;
+    }
+  }
+
+  void look(Database& db, uint32_t process, const std::vector<Key>& keys) {
+    std::string asked, got;
+    for (Key key : keys) asked += fmt::format("{}[\"r\",{},null]", asked.empty() ? "" : ",", key);
+    tell(fmt::format("{{\"t\":\"invoke\",\"p\":{},\"ns\":{},\"v\":[{}]}}\n", process, now_ns(), asked));
+    const Status status = db.run_read_only([&](Transaction& txn) -> Status {
+      got.clear();
+      for (Key key : keys) {
+        List list;
+        if (Status found = get(txn, key, &list); !found.ok()) return found;
+        got += fmt::format("{}[\"r\",{},{}]", got.empty() ? "" : ",", key, values_of(list));
+      }
+      return {};
+    });
+    complete(process, status, true, asked, got);
+  }
+
+  void append(Database& db, uint32_t process, const std::vector<Key>& keys, int64_t value, bool waits_itself) {
+    std::string asked, got;
+    for (size_t i = 0; i < keys.size(); ++i)
+      asked += fmt::format("{}[\"append\",{},{}],[\"r\",{},null]", i == 0 ? "" : ",", keys[i], value + static_cast<int64_t>(i), keys[i]);
+    tell(fmt::format("{{\"t\":\"invoke\",\"p\":{},\"ns\":{},\"v\":[{}]}}\n", process, now_ns(), asked));
+    RunPolicy policy;
+    policy.durability = waits_itself ? Durability::kAsync : Durability::kGroup;
+    Status status = db.run([&](Transaction& txn) -> Status {
+      got.clear();
+      for (size_t i = 0; i < keys.size(); ++i) {
+        List list;
+        if (Status found = get(txn, keys[i], &list); !found.ok()) return found;
+        if (list.count == List::kCapacity) {
+          window_.store(std::max(window_.load(), keys[i] + 1));
+          return Status::rollback();
+        }
+        list.values[list.count++] = value + static_cast<int64_t>(i);
+        list.balance += i + 1 < keys.size() ? -5 : 5 * (static_cast<int64_t>(keys.size()) - 1);
+        if (Status put = txn.put(table_, keys[i], list); !put.ok()) return put;
+        got += fmt::format("{}[\"append\",{},{}],[\"r\",{},{}]", i == 0 ? "" : ",", keys[i], value + static_cast<int64_t>(i), keys[i], values_of(list));
+      }
+      return {};
+    }, policy);
+    const PlaceSink::Place place = PlaceSink::last();
+    if (status.ok() && waits_itself) status = db.wait_durable();
+    PlaceSink::last() = place;
+    complete(process, status, false, asked, got);
+  }
+
+  Status get(Transaction& txn, Key key, List* list) const {
+    auto view = txn.get(table_, key);
+    if (view.ok()) *list = **view;
+    return view.ok() || view.status().not_found() ? Status() : view.status();
+  }
+
+  // After an error of a file nobody knows whether the transaction is on the disk: it may or may not be there later.
+  void complete(uint32_t process, const Status& status, bool read_only, const std::string& asked, const std::string& got) {
+    const PlaceSink::Place place = PlaceSink::last();
+    if (status.ok())
+      return tell(fmt::format("{{\"t\":\"ok\",\"p\":{},\"ns\":{},\"rank\":[{},{},{}],\"v\":[{}]}}\n", process, now_ns(), place.snapshot,
+                              place.order, read_only ? "true" : "false", got));
+    const bool unknown = status.code() == Code::kIoError;
+    tell(fmt::format("{{\"t\":\"{}\",\"p\":{},\"ns\":{},\"v\":[{}]}}\n", unknown ? "info" : "fail", process, now_ns(), asked));
+    if (unknown) stopped_ = true;
+  }
+
+  const VictimOptions& options_;
+  Table<List> table_;
+  std::atomic<Key> window_{0};
+  std::atomic<bool> stopped_{false};
+};
+
+inline Status run_transfer_victim(const VictimOptions& options) { return TransferVictim(options).run(); }
+
+}  // namespace elider::crash

@@ -1,0 +1,170 @@
+// World: the tables that the crash tests write to, and a database's whole state as bytes, to be compared.
+//
+// Everything that recovery has to put together is in it: several tables, some made during the run, column groups,
+// additions, a secondary index, rows kept as blocks, keys removed and inserted again.
+// Thread safety: values and pure functions.
+#pragma once
+
+#include <array>
+#include <map>
+#include <string>
+#include <type_traits>
+#include <vector>
+
+#include "elider/elider.h"
+
+namespace elider::crash {
+
+// One a session, by its number: how many transactions of it have committed.
+struct Progress {
+  uint64_t count = 0;
+  uint64_t twice = 0;  // in a group of its own: 2 * count
+};
+// Shared by all sessions; the version rises with every write of any of them.
+struct Account {
+  uint64_t version = 0;
+  int64_t balance = 0;
+  uint32_t branch = 0;
+  uint32_t transfers = 0;
+};
+// Only ever added to.
+struct Hot {
+  int64_t sum = 0;
+  uint64_t count = 0;
+};
+// Of one session each; comes and goes. Large enough to be kept as a block.
+struct Item {
+  uint64_t version = 0;
+  std::array<char, 88> text{};
+};
+
+enum class TableId : uint8_t { kProgress, kAccounts, kHot, kItems, kLate };  // kLate + i: made during the run
+inline constexpr uint32_t kLateTables = 3;
+inline constexpr uint32_t kTables = static_cast<uint32_t>(TableId::kLate) + kLateTables;
+inline constexpr Key kAccounts = 12;
+inline constexpr Key kHotRows = 2;
+inline constexpr Key kItemsOfSession = 6;
+inline constexpr Key item_key(uint32_t session, uint64_t item) { return uint64_t{session} * 1000 + item; }
+
+static_assert(std::has_unique_object_representations_v<Progress> && std::has_unique_object_representations_v<Account> &&
+              std::has_unique_object_representations_v<Hot> && std::has_unique_object_representations_v<Item>, "rows are compared as bytes");
+
+inline std::string table_name(uint32_t table) {
+  static const char* const kNames[] = {"progress", "accounts", "hot", "items"};
+  return table < 4 ? kNames[table] : "late" + std::to_string(table - 4);
+}
+
+inline SchemaOf<Progress> progress_schema() {
+  SchemaOf<Progress> schema(table_name(0));
+  schema.column("count", &Progress::count).column("twice", &Progress::twice).group({"twice"});
+  return schema;
+}
+inline SchemaOf<Account> account_schema() {
+  SchemaOf<Account> schema(table_name(1));
+  schema.column("version", &Account::version)
+      .column("balance", &Account::balance)
+      .column("branch", &Account::branch)
+      .column("transfers", &Account::transfers)
+      .group({"balance"})
+      .group({"transfers"})
+      .index("by_branch", {"branch"}, [](const Account& account) { return uint64_t{account.branch}; });
+  return schema;
+}
+inline SchemaOf<Hot> hot_schema() {
+  SchemaOf<Hot> schema(table_name(2));
+  schema.hashed().column("sum", &Hot::sum).column("count", &Hot::count).group({"sum"});
+  return schema;
+}
+inline SchemaOf<Item> item_schema(uint32_t table = static_cast<uint32_t>(TableId::kItems)) {
+  SchemaOf<Item> schema(table_name(table));
+  schema.column("version", &Item::version).column("text", &Item::text);
+  return schema;
+}
+
+struct Tables {
+  Table<Progress> progress;
+  Table<Account> accounts;
+  Table<Hot> hot;
+  Table<Item> items;
+};
+inline Result<Tables> create_tables(Database& db) {
+  auto progress = db.create_table(progress_schema());
+  if (!progress.ok()) return progress.status();
+  auto accounts = db.create_table(account_schema());
+  if (!accounts.ok()) return accounts.status();
+  auto hot = db.create_table(hot_schema());
+  if (!hot.ok()) return hot.status();
+  auto items = db.create_table(item_schema());
+  if (!items.ok()) return items.status();
+  return Tables{*progress, *accounts, *hot, *items};
+}
+
+// -- the whole state -------------------------------------------------------------------------------------------
+
+// A row's place: the table in the high byte, then the key.
+inline constexpr uint64_t place_of(uint32_t table, Key key) { return uint64_t{table} << 56 | key; }
+inline constexpr uint64_t place_of(TableId table, Key key) { return place_of(static_cast<uint32_t>(table), key); }
+using State = std::map<uint64_t, std::string>;
+
+template <class Row>
+std::string bytes_of(const Row& row) {
+  return std::string(reinterpret_cast<const char*>(&row), sizeof row);
+}
+template <class Row>
+Row row_of(const std::string& bytes) {
+  Row row;
+  std::memcpy(&row, bytes.data(), sizeof row);
+  return row;
+}
+
+inline std::string describe(uint64_t place) {
+  return "row " + std::to_string(place << 8 >> 8) + " of table '" + table_name(static_cast<uint32_t>(place >> 56)) + "'";
+}
+
+// Every row of every table. A table that is not one of ours is an error.
+inline Status read_state(Database& db, State* state) {
+  state->clear();
+  std::vector<TableRef> tables(kTables);
+  for (const TableRef& table : db.tables()) {
+    uint32_t id = 0;
+    while (id < kTables && table_name(id) != table.schema().name) ++id;
+    if (id == kTables) return Status(Code::kCorrupt, "there is a table '" + table.schema().name + "'");
+    tables[id] = table;
+  }
+  return db.run_read_only([&](Transaction& txn) -> Status {
+    state->clear();
+    for (uint32_t id = 0; id < kTables; ++id) {
+      if (!tables[id]) continue;
+      const uint32_t bytes = tables[id].schema().row_bytes;
+      const auto keep = [&](Key key, RawView view) {
+        state->emplace(place_of(id, key), std::string(reinterpret_cast<const char*>(view.bytes()), bytes));
+        return true;
+      };
+      if (tables[id].schema().key_index == KeyIndex::kOrdered) {
+        if (Status status = txn.scan(tables[id], KeyRange{}, ScanOptions{}, keep); !status.ok()) return status;
+        continue;
+      }
+      for (Key key = 0; key < kHotRows; ++key) {
+        RawView view;
+        Status status = txn.get(tables[id], key, ColumnsRef{}, &view);
+        if (status.ok()) keep(key, view);
+        else if (!status.not_found()) return status;
+      }
+    }
+    return {};
+  });
+}
+
+// Empty, or the first difference.
+inline std::string difference(const State& expected, const State& found) {
+  for (const auto& [place, bytes] : expected) {
+    const auto there = found.find(place);
+    if (there == found.end()) return describe(place) + " is missing";
+    if (there->second != bytes) return describe(place) + " has other contents";
+  }
+  for (const auto& [place, bytes] : found)
+    if (!expected.contains(place)) return describe(place) + " should not be there";
+  return "";
+}
+
+}  // namespace elider::crash

@@ -1,0 +1,281 @@
+// The story. Sessions move money with commits that wait for the disk, and at some call the disk fails: it is full, or
+// broken, or the folder or the right to use it is gone. From then on nothing is acknowledged, every commit is refused
+// with an error that names the file, no call is made again, and what is in memory is whole. Opened again, with a disk
+// that works, everything that was acknowledged is there, and no transaction in part.
+#include <array>
+#include <cerrno>
+#include <filesystem>
+#include <future>
+#include <thread>
+
+#include "log/file.h"
+#include "tests/durability/faulty_files.h"
+#include "tests/support/database_test.h"
+
+namespace elider::test {
+namespace {
+
+constexpr Key kAccounts = 8;
+constexpr int64_t kOpening = 100;
+
+// What fails, and how.
+struct Case {
+  std::string name;
+  FileCall call;
+  int error;
+  size_t written_part = 0;
+  std::string words;  // in the error's message
+};
+
+Options options_of(LogFailure failure, uint32_t threads = 1) {
+  Options options;
+  options.sync = SyncPolicy::kOptimistic;
+  options.huge_pages = false;
+  options.workers_max = 16;
+  options.data_folders = {"db"};
+  options.log_threads = threads;
+  options.flush_interval_us = 200;
+  options.log_segment_bytes = 4096;  // so that new files are made soon
+  options.log_buffer_bytes = 65536;
+  options.log_failure = failure;
+  return options;
+}
+
+// Moves money and counts transfers of session i in account i's owner.
+Status transfer(Database& database, const Table<Account>& table, Key session, uint64_t* count, const RunPolicy& policy) {
+  return database.run([&](Transaction& txn) -> Status {
+    const Key to = (session + 1) % kAccounts;
+    Status status = txn.update(table, session, Columns<Account>(), [&](Account& account) {
+      account.balance -= 1;
+      *count = ++account.owner;
+    });
+    if (!status.ok()) return status;
+    return txn.update(table, to, table.columns(&Account::balance), [](Account& account) { account.balance += 1; });
+  }, policy);
+}
+
+struct State {
+  int64_t sum = 0;
+  std::array<uint64_t, kAccounts> transfers{};
+};
+
+Status look(Database& database, const Table<Account>& table, State* state) {
+  return database.run_read_only([&](Transaction& txn) -> Status {
+    *state = {};
+    for (Key key = 0; key < kAccounts; ++key) {
+      auto view = txn.get(table, key);
+      if (!view.ok()) return view.status();
+      state->sum += (*view)->balance;
+      state->transfers[key] = (*view)->owner;
+    }
+    return {};
+  });
+}
+
+Table<Account> make_accounts(Database& database) {
+  auto table = database.create_table(grouped_account_schema(KeyIndex::kOrdered));
+  EXPECT_OK(table);
+  transact(database, [&](Transaction& txn) {
+    for (Key key = 0; key < kAccounts; ++key) ASSERT_OK(txn.insert(*table, key, Account{0, kOpening, 0, 0}));
+  });
+  EXPECT_OK(database.wait_durable());
+  return *table;
+}
+
+// A disk in memory in the place of the system's, which fails as a case says.
+struct World {
+  // Fails the `number`-th such call from now on, and counts all calls after it.
+  void arm(const Case& how, uint32_t number) {
+    files.plan([this, how, number, seen = 0u](FileCall call, const std::string& path) mutable -> Fault {
+      if (faults != 0) ++later_calls;
+      if (faults != 0 || call != how.call || ++seen != number) return {};
+      failed_path = path;
+      ++faults;
+      return {how.error, how.written_part};
+    });
+  }
+
+  log::MemoryFiles disk;
+  FaultyFiles files{disk};
+  log::SubstituteFiles substitute{files};
+  std::atomic<uint32_t> faults{0}, later_calls{0};
+  std::string failed_path;
+};
+
+class FaultTest : public testing::TestWithParam<Case> {};
+
+TEST_P(FaultTest, EndsAcknowledgementAndLosesNothingAcknowledged) {
+  for (uint32_t number = 1; number <= 4; ++number) {
+    SCOPED_TRACE("call " + std::to_string(number));
+    World world;
+    constexpr Key kSessions = 3;
+    std::array<uint64_t, kSessions> told{};
+    {
+      auto opened = Database::open(options_of(LogFailure::kReadOnly));
+      ASSERT_OK(opened);
+      Database database = std::move(*opened);
+      const Table<Account> table = make_accounts(database);
+      world.arm(GetParam(), number);
+      std::array<Status, kSessions> ended;
+      std::vector<std::thread> sessions;
+      for (Key session = 0; session < kSessions; ++session)
+        sessions.emplace_back([&, session] {
+          RunPolicy policy;
+          policy.durability = Durability::kGroup;
+          while (ended[session].ok()) {
+            uint64_t count = 0;
+            ended[session] = transfer(database, table, session, &count, policy);
+            if (ended[session].ok()) told[session] = count;
+          }
+        });
+      for (std::thread& thread : sessions) thread.join();
+      EXPECT_EQ(world.faults, 1u);
+      for (const Status& status : ended) {
+        EXPECT_CODE(Code::kIoError, status);
+        EXPECT_NE(status.message().find("'" + world.failed_path + "'"), std::string::npos) << status.message();
+        EXPECT_NE(status.message().find(GetParam().words), std::string::npos) << status.message();
+      }
+      State state;
+      EXPECT_OK(look(database, table, &state)) << "reads go on";
+      EXPECT_EQ(state.sum, kOpening * static_cast<int64_t>(kAccounts));
+      for (Key session = 0; session < kSessions; ++session) EXPECT_GE(state.transfers[session], told[session]);
+      uint64_t count = 0;
+      for (const Durability durability : {Durability::kNone, Durability::kAsync, Durability::kGroup}) {
+        RunPolicy policy;
+        policy.durability = durability;
+        EXPECT_CODE(Code::kIoError, transfer(database, table, 0, &count, policy));
+      }
+      EXPECT_CODE(Code::kIoError, database.create_table(document_schema(KeyIndex::kHashed)));
+      EXPECT_CODE(Code::kIoError, database.wait_durable());
+      State again;
+      EXPECT_OK(look(database, table, &again));
+      EXPECT_EQ(again.transfers, state.transfers) << "refused commits left nothing";
+      const Statistics statistics = database.statistics();
+      EXPECT_EQ(statistics.log_failure, ended[0].message());
+      EXPECT_NE(statistics.to_json().find("\"log_failure\""), std::string::npos);
+      EXPECT_OK(database.verify());
+    }
+    EXPECT_EQ(world.later_calls, 0u) << "nothing is tried again, not even when the database closes";
+    world.files.plan(nullptr);
+    auto database = Database::open(options_of(LogFailure::kReadOnly));
+    ASSERT_OK(database);
+    auto table = database->table<Account>("accounts");
+    ASSERT_OK(table);
+    State state;
+    ASSERT_OK(look(*database, *table, &state));
+    EXPECT_EQ(state.sum, kOpening * static_cast<int64_t>(kAccounts)) << "a transaction came back in part";
+    for (Key session = 0; session < kSessions; ++session) EXPECT_GE(state.transfers[session], told[session]) << "session " << session;
+    uint64_t count = 0;
+    EXPECT_OK(transfer(*database, *table, 0, &count, {}));
+    EXPECT_OK(database->wait_durable());
+  }
+}
+
+TEST_P(FaultTest, StopsEverythingWhereThatIsAskedFor) {
+  World world;
+  auto opened = Database::open(options_of(LogFailure::kStop));
+  ASSERT_OK(opened);
+  Database database = std::move(*opened);
+  const Table<Account> table = make_accounts(database);
+  world.arm(GetParam(), 1);
+  Status status;
+  uint64_t count = 0;
+  while (status.ok()) status = transfer(database, table, 0, &count, {});
+  EXPECT_CODE(Code::kIoError, status);
+  State state;
+  EXPECT_CODE(Code::kIoError, look(database, table, &state));
+  EXPECT_CODE(Code::kIoError, database.run([](Transaction&) { return Status(); }));
+  EXPECT_CODE(Code::kIoError, database.begin());
+  EXPECT_CODE(Code::kIoError, database.begin_read_only());
+  EXPECT_REFUSED(Code::kIoError, "'" + world.failed_path + "'", database.wait_durable());
+  std::promise<Status> told;
+  database.when_durable(~uint64_t{0}, [&](const Status& why) { told.set_value(why); });
+  EXPECT_CODE(Code::kIoError, told.get_future().get());
+  EXPECT_FALSE(database.statistics().log_failure.empty());
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Disk, FaultTest,
+    testing::Values(Case{"full", FileCall::kWrite, ENOSPC, 0, "No space left on device"},
+                    Case{"full_in_the_midst", FileCall::kWrite, ENOSPC, 70, "No space left on device"},
+                    Case{"broken_write", FileCall::kWrite, EIO, 300, "Input/output error"},
+                    Case{"broken_sync", FileCall::kSync, EIO, 0, "Input/output error"},
+                    Case{"over_quota_sync", FileCall::kSync, EDQUOT, 0, "Disk quota exceeded"},
+                    Case{"folder_vanished", FileCall::kCreate, ENOENT, 0, "No such file or directory"},
+                    Case{"permission_lost", FileCall::kCreate, EACCES, 0, "Permission denied"},
+                    Case{"no_descriptors", FileCall::kCreate, EMFILE, 0, "Too many open files"},
+                    Case{"broken_folder_sync", FileCall::kSyncFolder, EIO, 0, "Input/output error"}),
+    [](const auto& info) { return info.param.name; });
+
+// Opening: each call of each kind fails once. It is refused, the message names a file, nothing that was there is lost, and
+// the next opening has all of it.
+TEST(FaultAtOpening, IsRefusedAndChangesNothing) {
+  log::MemoryFiles disk;
+  FaultyFiles files(disk);
+  const log::SubstituteFiles substitute(files);
+  {
+    auto database = Database::open(options_of(LogFailure::kReadOnly, 2));
+    ASSERT_OK(database);
+    const Table<Account> table = make_accounts(*database);
+    uint64_t count = 0;
+    for (int i = 0; i < 200; ++i) ASSERT_OK(transfer(*database, table, static_cast<Key>(i) % kAccounts, &count, {}));
+  }
+  int refused = 0;
+  for (const FileCall call : {FileCall::kOpen, FileCall::kCreate, FileCall::kRead, FileCall::kWrite, FileCall::kSync, FileCall::kList,
+                              FileCall::kRename, FileCall::kRemove, FileCall::kSyncFolder}) {
+    for (uint32_t number = 1;; ++number) {
+      SCOPED_TRACE("kind " + std::to_string(static_cast<int>(call)) + ", call " + std::to_string(number));
+      std::string path;
+      files.plan([&, seen = 0u](FileCall made, const std::string& of) mutable -> Fault {
+        if (made != call || ++seen != number) return {};
+        path = of;
+        return {EIO, 10};
+      });
+      {
+        auto database = Database::open(options_of(LogFailure::kReadOnly, 2));
+        files.plan(nullptr);
+        if (path.empty()) break;  // there is no such call any more
+        if (!database.ok()) {
+          ++refused;
+          EXPECT_REFUSED(Code::kIoError, "'" + path + "'", database);
+        }
+      }
+      auto database = Database::open(options_of(LogFailure::kReadOnly, 2));
+      ASSERT_OK(database);
+      auto table = database->table<Account>("accounts");
+      ASSERT_OK(table);
+      State state;
+      ASSERT_OK(look(*database, *table, &state));
+      EXPECT_EQ(state.sum, kOpening * static_cast<int64_t>(kAccounts));
+      uint64_t transfers = 0;
+      for (const uint64_t of_one : state.transfers) transfers += of_one;
+      EXPECT_EQ(transfers, 200u);
+    }
+  }
+  EXPECT_GT(refused, 20);
+}
+
+// With the system's own files.
+TEST(FaultOfTheSystem, AFolderThatVanishesEndsAcknowledgement) {
+  std::string text = (std::filesystem::temp_directory_path() / "elider_fault_XXXXXX").string();
+  ASSERT_NE(::mkdtemp(text.data()), nullptr);
+  for (const LogIo io : {LogIo::kSystemCalls, LogIo::kAutomatic}) {
+    Options options = options_of(LogFailure::kReadOnly);
+    options.data_folders = {text + "/db"};
+    options.log_segment_bytes = 1u << 20;
+    options.log_io = io;
+    auto database = Database::open(options);
+    ASSERT_OK(database);
+    const Table<Account> table = make_accounts(*database);
+    std::filesystem::remove_all(text + "/db");
+    RunPolicy policy;
+    policy.durability = Durability::kGroup;
+    uint64_t count = 0;
+    EXPECT_REFUSED(Code::kIoError, text + "/db/log-", transfer(*database, table, 0, &count, policy));
+    EXPECT_CODE(Code::kIoError, transfer(*database, table, 0, &count, {}));
+  }
+  std::filesystem::remove_all(text);
+}
+
+}  // namespace
+}  // namespace elider::test

@@ -1,0 +1,83 @@
+// Writes the first inputs of the fuzz targets: the files of small databases, cut into what each target reads. To be run
+// again where a format has changed; what libFuzzer has found beside stays good.
+//
+//   fuzz_make_corpus tests/fuzz/corpus
+#include <cstdio>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+
+#include "elider/elider.h"
+#include "tests/crash/world.h"
+#include "tests/fuzz/fuzz_support.h"
+
+namespace elider::fuzz {
+namespace {
+
+void write(const std::filesystem::path& path, const std::string& bytes) {
+  std::filesystem::create_directories(path.parent_path());
+  std::ofstream(path, std::ios::binary) << bytes;
+}
+std::string text_of(log::Bytes bytes) { return std::string(reinterpret_cast<const char*>(bytes.data()), bytes.size()); }
+
+// Every kind of entry and of table, without secondary indexes, whose key functions no input can bring along.
+log::MemoryFiles::Contents small_database(int transactions) {
+  log::MemoryFiles files;
+  const log::SubstituteFiles substitute(files);
+  Options options;
+  options.data_folders = kFolders;
+  options.block_threshold_bytes = 64;
+  auto db = Database::open(options);
+  if (!db.ok()) return {};
+  auto progress = db->create_table(crash::progress_schema());
+  auto hot = db->create_table(crash::hot_schema());
+  auto items = db->create_table(crash::item_schema());
+  if (!progress.ok() || !hot.ok() || !items.ok()) return {};
+  for (int i = 0; i < transactions; ++i) {
+    const auto key = static_cast<Key>(i % 4);
+    static_cast<void>(db->run([&](Transaction& txn) -> Status {
+      static_cast<void>(txn.put(*progress, key, {1, 2}));
+      static_cast<void>(txn.insert(*hot, key, {}));
+      static_cast<void>(txn.add(*hot, key, &crash::Hot::sum, -5));
+      static_cast<void>(txn.update(*progress, key, progress->columns(&crash::Progress::twice), [](crash::Progress& row) { ++row.twice; }));
+      return i % 3 == 2 ? txn.remove(*progress, key) : txn.put(*items, key, {});
+    }));
+    static_cast<void>(db->wait_durable());
+  }
+  db = Database();
+  return files.contents();
+}
+
+// As segment_fuzz.cc and records_fuzz.cc read them: under the name and the database that they make.
+void write_log(const std::filesystem::path& folder, const std::string& name, const log::MemoryFiles::Contents& contents) {
+  log::MemoryFiles files(contents);
+  std::unique_ptr<log::Directory> directory;
+  log::RecoveryFacts facts;
+  std::string records;
+  if (!log::Directory::open(files, kFolders, false, &directory).ok()) return;
+  const auto keep = [&](uint32_t, uint32_t, const log::Record& record) {
+    records += static_cast<char>(record.bytes.size() & 0xff);
+    records += static_cast<char>(record.bytes.size() >> 8);
+    records += text_of(record.bytes);
+    return Status();
+  };
+  if (!directory->recover(log::kNumberMax, keep, &facts).ok()) return;
+  write(folder / "records" / name, records);
+  std::string segment = text_of(contents.at("db/" + log::file_name({1, 0, 0})));
+  std::memcpy(segment.data() + 16, kDatabase.data(), 16);
+  write(folder / "segment" / name, std::string(1, '\0') + segment);
+  write(folder / "manifest" / name, text_of(contents.at("db/" + std::string(log::kManifestName))));
+}
+
+}  // namespace
+}  // namespace elider::fuzz
+
+int main(int count, char** words) {
+  using namespace elider::fuzz;
+  if (count != 2) {
+    std::fprintf(stderr, "usage: fuzz_make_corpus FOLDER\n");
+    return 2;
+  }
+  for (const int transactions : {0, 1, 6, 20}) write_log(words[1], "transactions_" + std::to_string(transactions), small_database(transactions));
+  return 0;
+}

@@ -1,0 +1,17 @@
+// The manifest's reader: the input without its last eight bytes, to which the checksum that fits is put; every fourth
+// input goes without that. What is read and written again is what it was.
+#include <cstring>
+
+#include "tests/fuzz/fuzz_support.h"
+
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+  using namespace elider;
+  std::vector<std::byte> bytes = fuzz::bytes_of(data, size);
+  if (size >= 8 && data[0] % 4 != 3) {
+    const uint64_t sum = checksum(std::span(bytes).first(size - 8), 0);
+    std::memcpy(bytes.data() + size - 8, &sum, sizeof sum);
+  }
+  log::Manifest manifest;
+  if (log::decode(bytes, &manifest).ok()) fuzz::demand(log::encode(manifest) == bytes, "a manifest is written as it was read");
+  return 0;
+}

@@ -1,0 +1,73 @@
+// DataFolderTest: a gtest fixture with a temporary folder and options that keep a database in it.
+//
+// Thread safety: a test is one thread, unless it starts others and joins them.
+#pragma once
+
+#include <gtest/gtest.h>
+#include <stdlib.h>
+
+#include <filesystem>
+#include <map>
+#include <string>
+#include <utility>
+
+#include "tests/support/database_test.h"
+
+namespace elider::test {
+
+class DataFolderTest : public testing::TestWithParam<Combination> {
+ protected:
+  void SetUp() override {
+    std::string text = (std::filesystem::temp_directory_path() / "elider_data_XXXXXX").string();
+    ASSERT_NE(::mkdtemp(text.data()), nullptr);
+    folder_ = text;
+    options_.sync = GetParam().sync;
+    if (options_.sync == SyncPolicy::kElided) options_.htm = GetParam().htm;
+    options_.data_folders = {folder_ / "data"};
+  }
+  void TearDown() override { std::filesystem::remove_all(folder_); }
+
+  Database open() { return open(options_); }
+  static Database open(const Options& options) {
+    auto database = Database::open(options);
+    EXPECT_OK(database);
+    return std::move(database).value();
+  }
+  // The options for a database in that folder alone.
+  Options options_for(const std::filesystem::path& folder) const {
+    Options options = options_;
+    options.data_folders = {folder};
+    return options;
+  }
+
+  template <class Row>
+  static std::map<Key, Row> rows(Database& database, const Table<Row>& table) {
+    std::map<Key, Row> found;
+    EXPECT_OK(database.run_read_only([&](Transaction& txn) -> Status {
+      found.clear();
+      return txn.scan(table, KeyRange{}, ScanOptions{}, [&](Key key, const View<Row>& view) {
+        found[key] = *view;
+        return true;
+      });
+    }));
+    return found;
+  }
+
+  // Files of the data folder whose names begin so.
+  size_t count_files(const std::string& begin, const char* folder = "data") const {
+    size_t count = 0;
+    for (const auto& entry : std::filesystem::directory_iterator(folder_ / folder)) count += entry.path().filename().string().starts_with(begin);
+    return count;
+  }
+
+  std::filesystem::path folder_;
+  Options options_;
+};
+
+// One of each kind: many threads, one thread, lock elision whose regions never succeed.
+inline auto durable_combinations() {
+  return testing::Values(Combination{.sync = SyncPolicy::kOptimistic}, Combination{.sync = SyncPolicy::kSingleThreaded},
+                         Combination{.sync = SyncPolicy::kElided, .htm = HtmBackend::kAlwaysAborts});
+}
+
+}  // namespace elider::test
