@@ -297,6 +297,7 @@ template <class Sync>
     log_publish(n);
     commit_number_ = n;
   }
+  if (!index_changes_.empty()) retire_old_entries();
   ELIDER_TEST_POINT("occ.commit.before_write");
   for (WriteEntry& write : writes_) install(write, n);
   return finish(n, order, newest_reader);
