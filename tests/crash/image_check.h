@@ -1,7 +1,7 @@
 // ImageCheck: opens the image of a crash and says whether what comes back is allowed.
 //
-// Each image is recovered, recovered again, written to with a `group` commit, and recovered once more; the database
-// is verified each time. `nested`: and crashes while that is done, with the same demands.
+// Each image is recovered, recovered again, written to with a `group` commit (and some with a checkpoint), and recovered
+// once more; the database is verified each time. `nested`: and crashes while that is done, with the same demands.
 // Thread safety: one thread at a time, and one ImageCheck a process: it substitutes the system's files.
 #pragma once
 
@@ -17,6 +17,7 @@ inline Options recovery_options(const RunShape& shape, bool threads = false) {
   options.memory_limit_bytes = 4u << 20;
   if (!threads) options.sync = SyncPolicy::kSingleThreaded;
   options.workers_max = 6;
+  options.recovery_threads = threads ? 3 : 1;
   options.log_threads = 1;
   return options;
 }
@@ -49,6 +50,8 @@ class ImageCheck {
       if (std::string wrong = difference(first, second); !wrong.empty()) return "recovered again: " + wrong;
       if (Status status = write_more(*db, &after); !status.ok()) return "written to: " + status.message();
       written_at = files.call_count();
+      if (shape_.checkpoints && images_ % 4 == 0)
+        if (Status status = db->checkpoint(); !status.ok()) return "its checkpoint: " + status.message();
     }
     if (std::string wrong = recover(&third, false); !wrong.empty()) return "recovered after writing: " + wrong;
     if (std::string wrong = difference(after, third); !wrong.empty()) return "recovered after writing: " + wrong;

@@ -165,6 +165,7 @@ RunShape shape_of(uint64_t seed) {
   shape.log_threads = 1 + static_cast<uint32_t>(seed % 3);
   shape.folders = 1 + static_cast<uint32_t>(seed / 2 % 2);
   shape.sessions = 2 + static_cast<uint32_t>(seed % 2);
+  shape.checkpoints = seed % 5 < 3;
   return shape;
 }
 
@@ -227,7 +228,8 @@ TEST_P(CrashMutant, IsCaught) {
   EXPECT_NE(fault, "");
 }
 
-INSTANTIATE_TEST_SUITE_P(Durability, CrashMutant, testing::Values(Mutant::kAcknowledgeEarly, Mutant::kLargestDurable, Mutant::kSkipFrameChecksum),
+INSTANTIATE_TEST_SUITE_P(Durability, CrashMutant, testing::Values(Mutant::kAcknowledgeEarly, Mutant::kLargestDurable, Mutant::kSkipFrameChecksum,
+                                                                     Mutant::kPublishUnsynced, Mutant::kRemoveLogEarly),
                          [](const auto& info) { return std::string(name_of(info.param)); });
 
 }  // namespace

@@ -23,6 +23,7 @@ struct RunShape {
   uint32_t log_threads = 1;
   uint32_t folders = 1;
   uint32_t flush_interval_us = 200;
+  bool checkpoints = false;    // the first session takes one now and then
 };
 
 inline std::vector<std::string> folders_of(uint32_t count) {
@@ -44,6 +45,7 @@ inline Options base_options(const RunShape& shape) {
   options.log_threads = shape.log_threads;
   options.log_segment_bytes = 4096;
   options.log_buffer_bytes = 8192;
+  options.checkpoint_threads = shape.folders;
   options.schemas = {account_schema().schema()};
   return options;
 }
@@ -140,6 +142,7 @@ class Recorder {
         if (kind < 6) return add(txn, work);
         return change_items(txn, work, table, id);
       });
+      if (status.ok() && shape_.checkpoints && s == 1 && i % 6 == 5) status = db.checkpoint();
       if (status.ok() && random.one_in(8)) status = wait_for_all(db);
       if (status.ok() && random.one_in(8)) status = look(db);
       if (!status.ok()) return status;

@@ -30,7 +30,7 @@ inline void demand(bool holds, const char* words) {
 inline log::MemoryFiles::Contents files_with_segment(std::vector<std::byte> segment) {
   log::Manifest manifest;
   manifest.database = kDatabase;
-  manifest.generations = {{1, 1, log::kNumberMax}};
+  manifest.generations = {{1, 1, log::kNumberMax, {0}}};
   log::MemoryFiles::Contents contents;
   contents["db/" + std::string(log::kManifestName)] = log::encode(manifest);
   contents["db/" + log::file_name({1, 0, 0})] = std::move(segment);

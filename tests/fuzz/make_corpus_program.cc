@@ -21,7 +21,7 @@ void write(const std::filesystem::path& path, const std::string& bytes) {
 std::string text_of(log::Bytes bytes) { return std::string(reinterpret_cast<const char*>(bytes.data()), bytes.size()); }
 
 // Every kind of entry and of table, without secondary indexes, whose key functions no input can bring along.
-log::MemoryFiles::Contents small_database(int transactions) {
+log::MemoryFiles::Contents small_database(int transactions, bool checkpoint) {
   log::MemoryFiles files;
   const log::SubstituteFiles substitute(files);
   Options options;
@@ -44,6 +44,7 @@ log::MemoryFiles::Contents small_database(int transactions) {
     }));
     static_cast<void>(db->wait_durable());
   }
+  if (checkpoint && !db->checkpoint().ok()) return {};
   db = Database();
   return files.contents();
 }
@@ -69,6 +70,19 @@ void write_log(const std::filesystem::path& folder, const std::string& name, con
   write(folder / "manifest" / name, text_of(contents.at("db/" + std::string(log::kManifestName))));
 }
 
+// As checkpoint_fuzz.cc reads them.
+void write_checkpoint(const std::filesystem::path& folder, const std::string& name, const log::MemoryFiles::Contents& contents) {
+  for (const auto& [path, bytes] : contents) {
+    if (path.find("/checkpoint-") == std::string::npos) continue;
+    std::string part = text_of(bytes);
+    const uint64_t number = 7;
+    std::memcpy(part.data() + 16, kDatabase.data(), 16);
+    std::memcpy(part.data() + 32, &number, sizeof number);
+    write(folder / "checkpoint" / name, std::string(1, '\0') + part);
+  }
+  write(folder / "manifest" / ("checkpoint_" + name), text_of(contents.at("db/" + std::string(log::kManifestName))));
+}
+
 }  // namespace
 }  // namespace elider::fuzz
 
@@ -78,6 +92,10 @@ int main(int count, char** words) {
     std::fprintf(stderr, "usage: fuzz_make_corpus FOLDER\n");
     return 2;
   }
-  for (const int transactions : {0, 1, 6, 20}) write_log(words[1], "transactions_" + std::to_string(transactions), small_database(transactions));
+  for (const int transactions : {0, 1, 6, 20}) {
+    const std::string name = "transactions_" + std::to_string(transactions);
+    write_log(words[1], name, small_database(transactions, false));
+    write_checkpoint(words[1], name, small_database(transactions, true));
+  }
   return 0;
 }

@@ -4,7 +4,7 @@
 #include <cstring>
 
 #include "elider/elider.h"
-#include "tests/fuzz/fuzz_support.h"
+#include "tests/fuzz/fuzz_database.h"
 
 namespace elider::fuzz {
 namespace {
@@ -33,54 +33,10 @@ std::vector<std::byte> segment_of(const uint8_t* data, size_t size) {
   return segment;
 }
 
-Options small_options() {
-  Options options;
-  options.sync = SyncPolicy::kSingleThreaded;
-  options.memory_limit_bytes = 8u << 20;
-  options.huge_pages = false;
-  options.workers_max = 6;
-  options.data_folders = kFolders;
-  options.log_buffer_bytes = 4096;
-  options.log_segment_bytes = 4096;
-  return options;
-}
-
-// Of all tables and rows that can be scanned.
-uint64_t sum_of(Database& db) {
-  uint64_t sum = 0;
-  const Status status = db.run_read_only([&](Transaction& txn) -> Status {
-    sum = 0;
-    for (const TableRef& table : db.tables()) {
-      sum = checksum(std::as_bytes(std::span(table.schema().name)), sum);
-      if (table.schema().key_index != KeyIndex::kOrdered) continue;
-      Status scanned = txn.scan(table, KeyRange{}, ScanOptions{}, [&](Key key, RawView view) {
-        sum = checksum(std::span(view.bytes(), table.schema().row_bytes), sum ^ key);
-        return true;
-      });
-      if (!scanned.ok()) return scanned;
-    }
-    return {};
-  });
-  demand(status.ok(), "all rows can be read");
-  return sum;
-}
-
 }  // namespace
 }  // namespace elider::fuzz
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
-  using namespace elider;
-  using namespace elider::fuzz;
-  log::MemoryFiles files(files_with_segment(segment_of(data, size)));
-  const log::SubstituteFiles substitute(files);
-  uint64_t sum = 0;
-  {
-    auto db = Database::open(small_options());
-    if (!db.ok()) return 0;
-    demand(db->verify().ok(), "a database that was accepted verifies");
-    sum = sum_of(*db);
-  }
-  auto again = Database::open(small_options());
-  demand(again.ok() && sum_of(*again) == sum, "what was recovered is recovered again");
+  elider::fuzz::open_twice(elider::fuzz::files_with_segment(elider::fuzz::segment_of(data, size)));
   return 0;
 }
