@@ -1,6 +1,9 @@
 #include "log/log.h"
 
+#include <algorithm>
+#include <atomic>
 #include <cerrno>
+#include <chrono>
 #include <future>
 #include <thread>
 
@@ -196,6 +199,60 @@ TEST(Log, EveryRefusedCallIsReportedAndLosesNothingAcknowledged) {
 }
 
 // While the first group is on its way to the disk seven sessions commit and wait: one group is enough for all of them.
+// Workers that fill their buffers as fast as the disk empties them: numbers are closed all the same, and nobody
+// waits for room for ever.
+TEST(Log, UnderMoreThanTheDiskCanTakeNumbersCloseAndAllWorkersGoOn) {
+  constexpr uint32_t kWorkers = 3;
+  MemoryFiles files;
+  files.refuse_with([](const MemoryFiles::Call& call) {
+    if (call.kind == MemoryFiles::Call::Kind::kSync) std::this_thread::sleep_for(std::chrono::milliseconds(20));
+    return Status();
+  });
+  Running running;
+  LogOptions options = options_of(1, kWorkers);
+  options.buffer_bytes = 4u << 20;
+  ASSERT_TRUE(running.start(files, options).ok());
+  std::atomic<bool> stop{false};
+  std::atomic<uint64_t> commits[kWorkers] = {};
+  std::vector<std::thread> workers;
+  for (uint32_t worker = 0; worker < kWorkers; ++worker)
+    workers.emplace_back([&, worker] {
+      const std::string text(4000, 'x');
+      for (uint64_t number; !stop && running.commit(worker, text, &number).ok();) ++commits[worker];
+    });
+  const auto until = [](const auto& done) {
+    const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(20);
+    while (!done() && std::chrono::steady_clock::now() < end) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    return done();
+  };
+  EXPECT_TRUE(until([&] { return std::all_of(commits, commits + kWorkers, [](const auto& count) { return count > 1000; }); }));  // all buffers are full
+  const uint64_t number = running.numbers->current();
+  auto durable = std::async(std::launch::async, [&] { return running.log->wait_durable(number); });
+  EXPECT_EQ(durable.wait_for(std::chrono::seconds(20)), std::future_status::ready);
+  uint64_t before[kWorkers];
+  std::copy(commits, commits + kWorkers, before);
+  for (uint32_t worker = 0; worker < kWorkers; ++worker)
+    EXPECT_TRUE(until([&] { return commits[worker] > before[worker] + 1500; })) << "worker " << worker << " waits for room";
+  stop = true;
+  for (std::thread& worker : workers) worker.join();
+}
+
+// A stream that has nothing to write has closed the number before another stream's record with it came.
+TEST(Log, AStreamWithoutRecordsHoldsNoWaitUp) {
+  MemoryFiles files;
+  Running running;
+  LogOptions options = options_of(2, 2);
+  options.flush_interval_us = 5'000'000;
+  ASSERT_TRUE(running.start(files, options).ok());
+  const auto begin = std::chrono::steady_clock::now();
+  for (int i = 0; i < 60; ++i) {
+    uint64_t number = 0;
+    ASSERT_TRUE(running.commit(0, "one", &number).ok());
+    ASSERT_TRUE(running.log->wait_durable(number).ok());
+  }
+  EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(4));
+}
+
 TEST(Log, CommitsThatComeMeanwhileShareTheNextGroup) {
   if (!TestPoints::enabled()) GTEST_SKIP() << "this build has no test points";
   constexpr uint32_t kSessions = 8;

@@ -17,6 +17,7 @@
 #include "index/btree/btree_verify.h"
 #include "index/hash/hash_grow.h"
 #include "index/hash/hash_operations.h"
+#include "index/hash/hash_read.h"
 #include "index/hash/hash_verify.h"
 #include "sync/elided.h"
 #include "tests/support/rows.h"

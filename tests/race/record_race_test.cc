@@ -429,6 +429,58 @@ TEST_P(RecordRaceTest, AnEntryThatIsFoundBeforeItWouldBeTakenOutIsThere) {
   EXPECT_NE(std::count(taken_out.begin(), taken_out.end(), true), 0) << "the race did not come about";
 }
 
+// A row's value goes away and comes back in one transaction, so that the entry in use stands among the outdated
+// ones; the next change of the row meets their collection when its commit has released the row. A snapshot of the
+// state before still finds the row, and so does everybody when the value has come back once more.
+TEST_P(RecordRaceTest, AnEntryInUseThatWasTakenForOutdatedIsThere) {
+  const auto collect = [&] {
+    Background([&] {
+      for (int i = 0; i < 10; ++i) db_.collect_garbage();
+    }).join();
+  };
+  const auto set_branch = [&](Transaction& txn, uint32_t branch) {
+    return txn.update(accounts_, 1, accounts_.columns(&Account::branch), [&](Account& a) { a.branch = branch; });
+  };
+  const auto count = [&](Transaction& txn) {
+    int rows = 0;
+    EXPECT_OK(txn.scan(by_branch_, {70, 70}, {}, [&](Key, const View<Account>&) { return ++rows > 0; }));
+    return rows;
+  };
+  for (int age = 1; age <= 6; ++age)
+    for (int age_later = 1; age_later <= 6 && !HasFailure(); ++age_later) {
+      SCOPED_TRACE("ages " + std::to_string(age) + " and " + std::to_string(age_later));
+      ActiveTransaction holder;
+      const auto grow_older = [&](int epochs) {
+        for (int epoch = 1; epoch < epochs; ++epoch) {
+          collect();
+          ActiveTransaction next = begin_read_only(db_);
+          holder = std::move(next);
+        }
+      };
+      transact(db_, [&](Transaction& txn) { ASSERT_OK(set_branch(txn, 70)); });
+      collect();
+      holder = begin_read_only(db_);
+      transact(db_, [&](Transaction& txn) {
+        ASSERT_OK(set_branch(txn, 71));
+        ASSERT_OK(set_branch(txn, 70));
+      });
+      grow_older(age + 1);
+      TestPoints::on("occ.commit.after_release", collect);
+      transact(db_, [&](Transaction& txn) { ASSERT_OK(set_branch(txn, 72)); });
+      TestPoints::clear();
+      EXPECT_EQ(count(*holder), 1) << "the snapshot has lost the row";
+      grow_older(age_later);
+      TestPoints::on("occ.commit.before_lock", [&] {
+        holder.rollback();
+        collect();
+      });
+      transact(db_, [&](Transaction& txn) { ASSERT_OK(set_branch(txn, 70)); });
+      TestPoints::clear();
+      read(db_, [&](Transaction& txn) { EXPECT_EQ(count(txn), 1) << "the index has lost the row"; });
+      EXPECT_OK(db_.verify());
+    }
+}
+
 // The scan has read a leaf; the next one's rows, removed before, are unlinked then and the leaf with them, so
 // that a neighbour takes over its range: that may be the leaf the scan has just read. No row comes twice.
 TEST_P(RecordRaceTest, AScanVisitsNoRowTwiceWhenANeighbourLeafIsUnlinked) {
