@@ -1,5 +1,5 @@
-// The command line: declares every command and turns the outcome into an exit code: 0 it worked, 1 it
-// ran and failed, 2 it was asked for nonsense and nothing was run. What a command does stands with it.
+// The command line: declares every command and turns the outcome into an exit code
+// (bench/common/commands.h). What a command does stands with it.
 #include <cstdio>
 #include <exception>
 #include <string>
@@ -29,11 +29,13 @@ constexpr const char* kExamples =
     "  elider bench history --workload list-append --out h.jsonl    histories for checkers of serializability\n"
     "  elider check-history history.jsonl                           is a run's --history strictly serializable?\n"
     "  elider hardware                                              has this machine hardware transactions?\n"
+    "  elider bench htm --json htm.json                             what its regions hold, and why they abort\n"
     "  elider check data                                            are a database's files whole?\n"
     "  elider backup data copy                                      a copy of them; restore, recover, checkpoint, log\n"
     "  elider plot *.json -o speed.png                              a drawing of what --json wrote\n"
     "\n"
-    "Exit code: 0 it worked; 1 it ran and failed; 2 an option makes no sense, and nothing was run.";
+    "Exit code: 0 it worked; 1 it ran and failed; 2 an option makes no sense, and nothing was run; 3 this machine\n"
+    "has no hardware transactions, which bench htm is about.";
 
 std::string version() {
   const elider::bench::Environment build = elider::bench::environment();
@@ -45,12 +47,13 @@ int run(int argc, char** argv) {
   app.set_version_flag("--version", version());
   app.require_subcommand(1);
   app.get_formatter()->column_width(32);
-  CLI::App& bench = *app.add_subcommand("bench", "Measure: tpcc, ycsb, compare, elision, history (each has its own --help)");
+  CLI::App& bench = *app.add_subcommand("bench", "Measure: tpcc, ycsb, compare, elision, htm, history (each has its own --help)");
   bench.require_subcommand(1);
   elider::bench::add_tpcc(bench);
   elider::bench::add_ycsb(bench);
   elider::bench::add_compare(bench);
   elider::bench::add_elision(bench);
+  elider::bench::add_htm(bench);
   elider::bench::add_durability(bench);
   elider::bench::add_history(bench);
   elider::bench::add_check_history(app);

@@ -1,7 +1,7 @@
 // Commands: what the command line is made of. Each add_... declares one subcommand with its options
 // and its callback; cli/main.cc calls them all. A callback runs the command and leaves the process's
 // exit code: 0 it worked, 1 it ran and failed (a check did not hold, a file is wrong), 2 it was asked
-// for nonsense and nothing was run.
+// for nonsense and nothing was run, 3 this machine cannot run it (bench htm without hardware transactions).
 // Thread safety: called by main alone.
 #pragma once
 
@@ -17,6 +17,7 @@ void add_tpcc(CLI::App& bench);           // bench/tpcc
 void add_ycsb(CLI::App& bench);           // bench/ycsb
 void add_compare(CLI::App& bench);        // bench/compare
 void add_elision(CLI::App& bench);        // bench/elision
+void add_htm(CLI::App& bench);            // bench/htm
 void add_durability(CLI::App& bench);     // bench/durability
 void add_history(CLI::App& bench);        // bench/history
 void add_check_history(CLI::App& app);    // bench/history
@@ -25,6 +26,7 @@ void add_plot(CLI::App& app);             // bench/plot
 
 inline constexpr int kExitFailed = 1;
 inline constexpr int kExitUsage = 2;
+inline constexpr int kExitUnsupported = 3;
 
 // What main returns; 0 until it is set.
 void set_exit_code(int code);

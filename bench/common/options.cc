@@ -21,6 +21,7 @@ namespace {
 constexpr uint64_t kMemoryLimitMin = uint64_t{4} << 20;
 
 constexpr const char* kPolicies = "automatic, optimistic, elided, latched, single-threaded";
+constexpr const char* kProtocols = "occ, whole-transaction";
 constexpr const char* kBackends = "automatic, rtm, none, always-aborts, emulated";
 
 std::string check_seconds(const std::string& text) {
@@ -59,7 +60,7 @@ bool parse_bytes(const std::string& text, uint64_t* bytes) {
   return true;
 }
 
-void add_sync_options(CLI::App& command, SyncPolicy& sync, HtmBackend& htm) {
+void add_sync_options(CLI::App& command, SyncPolicy& sync, HtmBackend& htm, Protocol& protocol) {
   command
       .add_option_function<std::string>(
           "--sync",
@@ -76,18 +77,29 @@ void add_sync_options(CLI::App& command, SyncPolicy& sync, HtmBackend& htm) {
           },
           fmt::format("What runs the hardware transactions of --sync elided: {} [automatic]", kBackends))
       ->type_name("BACKEND");
+  command
+      .add_option_function<std::string>(
+          "--protocol",
+          [&protocol](const std::string& name) {
+            if (!parse(name, &protocol)) refuse_option("--protocol", fmt::format("'{}' is none of {}", name, kProtocols));
+          },
+          fmt::format("How transactions execute: {}; the second, a baseline, goes with --sync elided [occ]", kProtocols))
+      ->type_name("NAME");
 }
 
-void check_sync_options(SyncPolicy sync, HtmBackend htm, uint32_t threads) {
+void check_sync_options(SyncPolicy sync, HtmBackend htm, Protocol protocol, uint32_t threads) {
+  const bool elides = sync == SyncPolicy::kElided || sync == SyncPolicy::kAutomatic;
   if (sync == SyncPolicy::kSingleThreaded && threads != 1)
     refuse_option("--sync", fmt::format("single-threaded goes with --threads 1, not {}", threads));
+  if (protocol == Protocol::kWholeTransaction && !elides)
+    refuse_option("--protocol", fmt::format("{} goes with --sync elided, not {}", elider::name_of(protocol), elider::name_of(sync)));
   if (htm == HtmBackend::kAutomatic) return;
-  if (sync != SyncPolicy::kElided && sync != SyncPolicy::kAutomatic)
-    refuse_option("--htm", fmt::format("{} goes with --sync elided, not {}", elider::name_of(htm), elider::name_of(sync)));
+  if (!elides) refuse_option("--htm", fmt::format("{} goes with --sync elided, not {}", elider::name_of(htm), elider::name_of(sync)));
   // Opening costs nothing yet, and says whether this build and this machine have it.
   Options options;
   options.sync = sync;
   options.htm = htm;
+  options.protocol = protocol;
   if (auto db = Database::open(options); !db.ok()) refuse_option("--htm", db.status().message());
 }
 
@@ -97,7 +109,7 @@ void add_common_options(CLI::App& command, CommonOptions& options) {
   command.add_option("--warmup", options.warmup_seconds, "Seconds run before and not measured")->check(check_warmup)->capture_default_str();
   command.add_option("--seed", options.seed, "Of all random inputs")->check(CLI::NonNegativeNumber)->capture_default_str();
   command.add_flag("--pin", options.pin, "Bind thread i to the i-th processor");
-  add_sync_options(command, options.sync, options.htm);
+  add_sync_options(command, options.sync, options.htm, options.protocol);
   command
       .add_option_function<std::string>(
           "--memory-limit",
@@ -128,7 +140,7 @@ void add_common_options(CLI::App& command, CommonOptions& options) {
 }
 
 void check_common_options(const CommonOptions& options) {
-  check_sync_options(options.sync, options.htm, options.threads);
+  check_sync_options(options.sync, options.htm, options.protocol, options.threads);
   check_data_options(options.data);
   check_writable("--json", options.json_file);
   check_writable("--history", options.history_file);
@@ -149,6 +161,7 @@ Result<Session> Session::open(const CommonOptions& common, std::vector<Schema> s
   Options options;
   options.sync = common.sync;
   options.htm = common.htm;
+  options.protocol = common.protocol;
   options.elision = common.elision;
   options.memory_limit_bytes = common.memory_limit_bytes;
   options.huge_pages = common.huge_pages;

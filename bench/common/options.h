@@ -30,6 +30,7 @@ struct CommonOptions {
   bool pin = false;               // --pin: thread i on the i-th processor allowed to this process
   SyncPolicy sync = SyncPolicy::kAutomatic;  // --sync
   HtmBackend htm = HtmBackend::kAutomatic;   // --htm, for --sync elided
+  Protocol protocol = Protocol::kOcc;        // --protocol
   ElisionPolicy elision;                     // as the library's; the elision study changes it
   uint64_t memory_limit_bytes = 0;           // --memory-limit, 0: none
   bool huge_pages = true;                    // --no-huge-pages turns it off
@@ -47,10 +48,10 @@ void add_common_options(CLI::App& command, CommonOptions& options);
 // that a run of minutes does not end with an error that was certain at its begin.
 void check_common_options(const CommonOptions& options);
 
-// --sync and --htm, each checked by itself; and whether they go together, and with this machine (with the
-// names of the options in the message), in a callback.
-void add_sync_options(CLI::App& command, SyncPolicy& sync, HtmBackend& htm);
-void check_sync_options(SyncPolicy sync, HtmBackend htm, uint32_t threads);
+// --sync, --htm and --protocol, each checked by itself; and whether they go together, and with this machine (with
+// the names of the options in the message), in a callback.
+void add_sync_options(CLI::App& command, SyncPolicy& sync, HtmBackend& htm, Protocol& protocol);
+void check_sync_options(SyncPolicy sync, HtmBackend htm, Protocol protocol, uint32_t threads);
 
 // A command that takes 64K, 512M, 2G (powers of 1024) or plain bytes. False: it is none of these.
 bool parse_bytes(const std::string& text, uint64_t* bytes);

@@ -53,7 +53,6 @@ Json memory_json(const Report& report) {
 }
 
 Json configuration_json(const CommonOptions& options, const Report& report) {
-  const Environment machine = environment();
   Json json = report.configuration;
   json["benchmark"] = report.benchmark;
   json["threads"] = options.threads;
@@ -63,20 +62,14 @@ Json configuration_json(const CommonOptions& options, const Report& report) {
   json["pin"] = options.pin;
   json["sync"] = std::string(name_of(options.sync));
   json["htm"] = std::string(name_of(options.htm));
+  json["protocol"] = std::string(name_of(options.protocol));
   json["memory_limit_bytes"] = options.memory_limit_bytes;
   json["prefault_bytes"] = options.prefault_bytes.value_or(0);
   json["history"] = !options.history_file.empty();
   json["data"] = options.data.folders;
   json["durability"] = options.data.folders.empty() ? "none" : std::string(name_of(options.data.durability));
   json["resume"] = options.data.resume;
-  json["commit"] = machine.commit;
-  json["compiler"] = machine.compiler;
-  json["build"] = machine.build;
-  json["machine"] = {{"cpu", machine.cpu},
-                     {"cpus", machine.cpus},
-                     {"system", machine.system},
-                     {"memory_bytes", machine.memory_bytes},
-                     {"transparent_huge_pages", machine.huge_pages}};
+  add_environment(json);
   json["huge_pages"] = options.huge_pages;
   return json;
 }
@@ -188,6 +181,18 @@ std::string short_bytes(double bytes) {
   if (bytes >= 1e6) return fmt::format("{:.1f} MB", bytes / 1e6);
   if (bytes >= 1e3) return fmt::format("{:.1f} kB", bytes / 1e3);
   return fmt::format("{:.0f} B", bytes);
+}
+
+void add_environment(Json& configuration) {
+  const Environment machine = environment();
+  configuration["commit"] = machine.commit;
+  configuration["compiler"] = machine.compiler;
+  configuration["build"] = machine.build;
+  configuration["machine"] = {{"cpu", machine.cpu},
+                              {"cpus", machine.cpus},
+                              {"system", machine.system},
+                              {"memory_bytes", machine.memory_bytes},
+                              {"transparent_huge_pages", machine.huge_pages}};
 }
 
 Json to_json(const CommonOptions& options, const Report& report) {

@@ -37,6 +37,9 @@ void print_table(std::FILE* out, const CommonOptions& options, const Report& rep
 // the file.
 Status publish(const CommonOptions& options, const Report& report);
 
+// Adds "commit", "compiler", "build" and "machine": what a figure belongs to.
+void add_environment(Json& configuration);
+
 // Writes a document to its file ("-": standard output). The message of a failure names the file.
 Status write_json(const std::string& path, const Json& json);
 

@@ -33,7 +33,7 @@ struct HistoryCommand {
   bool scans_chosen = false;
 
   void check() {
-    check_sync_options(options.sync, options.htm, options.threads);
+    check_sync_options(options.sync, options.htm, options.protocol, options.threads);
     if (options.data.resume) refuse_option("--resume", "is not for histories: a checker takes what it did not see written for damage");
     check_data_options(options.data);
     if (options.seconds < 0) refuse_option("--seconds", fmt::format("{} is negative", options.seconds));
@@ -78,7 +78,7 @@ void add_options(CLI::App& sub, HistoryCommand& command) {
   sub.add_option("--transactions", options.transactions, "Stop after so many, failed ones included [10000 if no --seconds]");
   sub.add_option("--seed", options.seed, "Of the inputs; the interleaving is the system's [1]");
   sub.add_option("--index", command.index, "hash or btree [btree]")->check(CLI::IsMember({"hash", "btree"}));
-  add_sync_options(sub, options.sync, options.htm);
+  add_sync_options(sub, options.sync, options.htm, options.protocol);
   add_data_options(sub, options.data);
   sub.add_option("--operations", options.operations, "Of a transaction, at the most [4]")->check(CLI::Range(1, 64));
   sub.add_option("--read-only-share", options.read_only_percent, "Percent of transactions on a snapshot [20]")->check(CLI::Range(0, 100));

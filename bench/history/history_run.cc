@@ -148,6 +148,7 @@ Result<HistorySummary> run_history(const HistoryOptions& options) {
   std::vector<std::unique_ptr<Client>> clients;
   {
     Options opening{.sync = options.sync,
+                    .protocol = options.protocol,
                     .htm = options.htm,
                     .memory_limit_bytes = options.memory_limit_bytes,
                     .block_threshold_bytes = options.block_threshold_bytes,

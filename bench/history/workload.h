@@ -31,6 +31,7 @@ struct HistoryOptions {
   KeyIndex index = KeyIndex::kOrdered;
   SyncPolicy sync = SyncPolicy::kAutomatic;
   HtmBackend htm = HtmBackend::kAutomatic;
+  Protocol protocol = Protocol::kOcc;
   uint32_t operations = 4;         // of a transaction, at the most
   uint32_t read_only_percent = 20;
   uint32_t scan_percent = 10;      // of operations

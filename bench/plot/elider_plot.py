@@ -32,6 +32,8 @@ def read(path):
         raise Problem(f"{path}: {error.strerror}") from error
     except ValueError as error:
         raise Problem(f"{path}: not JSON: {error}") from error
+    if isinstance(result, dict) and "figures" in result and "configuration" in result:
+        return result
     if not isinstance(result, dict) or "throughput_txns_per_s" not in result or "configuration" not in result:
         raise Problem(f"{path}: not a benchmark's result (it has no throughput_txns_per_s or no configuration)")
     return result
@@ -238,11 +240,32 @@ def draw_compare(axes, result, mix):
     axes.set_title(f"{mix['mix']} read / read-modify-write, {configuration.get('threads')} threads", fontsize=10)
 
 
+def draw_figure(axes, result, figure):
+    """A published figure made again, over what the paper reports; a wide range of x by powers of two or ten."""
+    points = [point["x"] for line in figure["series"] for point in line["points"] if point["x"] > 0]
+    for position, line in enumerate(figure["series"]):
+        axes.plot(
+            [point["x"] for point in line["points"]], [point["y"] for point in line["points"]],
+            marker="o", markersize=3, color=COLOURS[position % len(COLOURS)], label=line["name"],
+        )
+    if points and max(points) / min(points) > 100:
+        axes.set_xscale("log", base=10 if max(points) > 1e5 else 2)
+        axes.xaxis.set_major_formatter(lambda value, _: f"{value:g}")
+    axes.set_xlabel(figure["x"])
+    axes.set_ylabel(figure["y"], fontsize=8)
+    axes.set_ylim(bottom=0)
+    axes.legend(fontsize=8)
+    axes.set_title(f"{figure['figure']}: {figure['title']}\nby {result['configuration']['regions_by']}; published: {figure['published']}", fontsize=8)
+
+
 def panels_of(results):
     """The drawings to make, each a function of its axes that says whether there was anything to draw."""
     compares = [result for result in results if "results" in result]
-    runs = [result for result in results if "results" not in result]
+    runs = [result for result in results if "results" not in result and "figures" not in result]
     panels = []
+    for result in results:
+        for figure in result.get("figures", []):
+            panels.append(lambda axes, result=result, figure=figure: draw_figure(axes, result, figure))
     for result in compares:
         for mix in result["results"]:
             panels.append(lambda axes, result=result, mix=mix: draw_compare(axes, result, mix))

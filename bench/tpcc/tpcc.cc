@@ -170,6 +170,8 @@ Result<TpccOutcome> measure_tpcc(const CommonOptions& asked, const TpccOptions& 
   RunTotals earlier;
   if (Status status = fill(common, session.db(), *tables, &workload, &earlier, &report); !status.ok()) return status;
   report.configuration = configuration_json(options, workload);
+  report.configuration["sync_used"] = std::string(elider::name_of(session.db().sync()));
+  report.configuration["htm_used"] = std::string(elider::name_of(session.db().htm()));
 
   TerminalOutcome outcome = run_terminals(common, options, session.db(), *tables, workload);
   describe_run(outcome, &report);

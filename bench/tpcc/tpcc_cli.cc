@@ -12,6 +12,8 @@
 namespace elider::bench {
 namespace {
 
+constexpr uint32_t kItemsMin = 100, kCustomersMin = 20;
+
 struct Chosen {
   CommonOptions common;
   tpcc::TpccOptions tpcc;
@@ -43,6 +45,12 @@ void add_tpcc(CLI::App& bench) {
       command.add_option("--warehouses", chosen->tpcc.sizes.warehouses, "Warehouses, about 110 MB each (1 to 65535); --resume finds them")
           ->check(CLI::Range(1u, tpcc::kWarehousesMax))
           ->capture_default_str();
+  command.add_option("--items", chosen->tpcc.sizes.items, "Items; fewer than the specification's are for tests")
+      ->check(CLI::Range(kItemsMin, tpcc::Sizes{}.items))
+      ->capture_default_str();
+  command.add_option("--customers", chosen->tpcc.sizes.customers, "Customers a district; likewise")
+      ->check(CLI::Range(kCustomersMin, tpcc::Sizes{}.customers))
+      ->capture_default_str();
   add_common_options(command, chosen->common);
   warehouses->excludes(command.get_option("--resume"));
   command.add_option("--index", chosen->index, "mixed: hash tables, and B+-trees where a transaction scans; btree: B+-trees throughout")

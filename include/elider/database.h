@@ -168,6 +168,7 @@ class Database {
   SyncPolicy sync() const;
   // What executes its hardware transactions; kNone under other policies than kElided.
   HtmBackend htm() const;
+  Protocol protocol() const;
   // Frees what no transaction can need any more. The engine does this itself as it runs; a caller
   // who waits for quiet memory figures may ask for it. Only while no transaction of this thread runs.
   void collect_garbage();

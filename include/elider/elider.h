@@ -10,6 +10,7 @@
 #include "elider/key.h"
 #include "elider/options.h"
 #include "elider/procedure.h"
+#include "elider/regions.h"
 #include "elider/recovery.h"
 #include "elider/schema.h"
 #include "elider/statistics.h"

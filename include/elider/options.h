@@ -24,7 +24,10 @@ enum class SyncPolicy : uint8_t {
   kElided,          // hardware transactions; where they fail, locks (docs/hardware-transactions.md)
 };
 // How transactions execute and commit.
-enum class Protocol : uint8_t { kOcc };
+enum class Protocol : uint8_t {
+  kOcc,               // optimistic: short critical sections, validation at commit
+  kWholeTransaction,  // the papers' baseline: a whole procedure is one hardware transaction, or holds one lock for all; with kElided
+};
 
 // When a commit with writes returns, where the database has a data folder. Under async and group alike, what is lost
 // in a crash is a tail of the commit order: no transaction in part, and none before one that is kept.
@@ -50,11 +53,12 @@ enum class LogIo : uint8_t {
 };
 
 std::string_view name_of(SyncPolicy sync);  // "automatic", "optimistic", "latched", "single-threaded", "elided"
-std::string_view name_of(Protocol protocol);
+std::string_view name_of(Protocol protocol);      // "occ", "whole-transaction"
 std::string_view name_of(Durability durability);  // "default", "none", "async", "group"
 std::string_view name_of(LogIo io);               // "automatic", "system-calls", "io_uring"
 // False: nothing has this name.
 bool parse(std::string_view name, SyncPolicy* sync);
+bool parse(std::string_view name, Protocol* protocol);
 bool parse(std::string_view name, Durability* durability);
 bool parse(std::string_view name, LogIo* io);
 

@@ -156,7 +156,7 @@ Status open_engine(const Options& options, const OpenHow& how, std::unique_ptr<E
   if (Status status = check_options(options); !status.ok()) return status;
   SyncPolicy sync = options.sync;
   HtmBackend htm = options.htm;
-  choose_automatic(&sync, &htm);
+  choose_automatic(options.protocol, &sync, &htm);
   for (const Combination& combination : registry()) {
     if (combination.sync != sync || combination.protocol != options.protocol) continue;
     if (sync == SyncPolicy::kElided && combination.htm != htm) continue;
@@ -244,6 +244,7 @@ uint32_t Database::procedure_id(std::string_view name) { return engine_->procedu
 Statistics Database::statistics() const { return engine_->statistics(); }
 SyncPolicy Database::sync() const { return engine_->sync(); }
 HtmBackend Database::htm() const { return engine_->htm(); }
+Protocol Database::protocol() const { return engine_->protocol(); }
 void Database::collect_garbage() { engine_->collect_garbage(); }
 Status Database::verify() { return engine_->verify(); }
 

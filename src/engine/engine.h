@@ -73,6 +73,7 @@ class Engine {
   virtual Statistics statistics() const = 0;
   virtual SyncPolicy sync() const = 0;
   virtual HtmBackend htm() const = 0;  // kNone under policies that know none
+  virtual Protocol protocol() const = 0;
   virtual void collect_garbage() = 0;
   virtual Status verify() = 0;
 
@@ -98,8 +99,8 @@ struct Combination {
 };
 // All of them; the first is what kAutomatic chooses where nothing better is known.
 std::span<const Combination> registry();
-// What kAutomatic stands for in these options, on this machine. Neither of the two is kAutomatic afterwards.
-void choose_automatic(SyncPolicy* sync, HtmBackend* htm);
+// What kAutomatic stands for beside this protocol, on this machine. Neither of the two is kAutomatic afterwards.
+void choose_automatic(Protocol protocol, SyncPolicy* sync, HtmBackend* htm);
 // Ok, or why this machine cannot run it.
 Status can_run(const Combination& combination);
 

@@ -87,6 +87,7 @@ void EngineOf<Sync>::add_elision(Statistics& s) const {
     }
   add("record read", "", store_.elision->record_read.counts());
   add("commit", "", store_.elision->commit.counts());
+  if (whole_ != nullptr) add("whole transaction", "", whole_->counts());
 }
 
 template <class Sync>

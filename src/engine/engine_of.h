@@ -14,6 +14,7 @@
 #include "engine/engine.h"
 #include "engine/session.h"
 #include "htm/test_points.h"
+#include "txn/baseline/whole_transaction.h"
 
 namespace elider::detail {
 
@@ -29,7 +30,10 @@ class EngineOf final : public Engine {
   EngineOf(const Options& options, SyncPolicy sync, HtmBackend htm = HtmBackend::kNone)
       : sync_(sync), htm_(htm), memory_(options.memory_limit_bytes, options.huge_pages), store_(memory_, options, next_database_id()),
         pool_(std::make_shared<SessionPool<Sync>>(store_)) {
-    if constexpr (kElides) store_.elision = std::make_unique<txn::ElisionSites>(store_.options.elision);
+    if constexpr (kElides) {
+      store_.elision = std::make_unique<txn::ElisionSites>(store_.options.elision);
+      if (store_.options.protocol == Protocol::kWholeTransaction) whole_ = std::make_unique<txn::WholeTransaction>(store_.options.elision);
+    }
     if constexpr (Sync::kRegions) htm::leave_regions_at_test_points<typename Sync::Backend>();
   }
   // The workers reclaim through tables and indexes: they go first (declared last).
@@ -59,6 +63,7 @@ class EngineOf final : public Engine {
   Statistics statistics() const override;
   SyncPolicy sync() const override { return sync_; }
   HtmBackend htm() const override { return htm_; }
+  Protocol protocol() const override { return store_.options.protocol; }
   void collect_garbage() override;
   Status verify() override;
 
@@ -72,6 +77,13 @@ class EngineOf final : public Engine {
   Status attempts(SessionOf<Sync>& session, Txn& txn, FunctionRef<Status(Transaction&)> procedure, const RunPolicy& policy);
   template <class Txn>
   Status attempt(Txn& txn, FunctionRef<Status(Transaction&)> procedure);
+  template <class Txn>
+  Status attempt_whole(Txn& txn, FunctionRef<Status(Transaction&)> procedure);
+  // Whether the attempts of this session are whole transactions: not those within another one.
+  bool whole([[maybe_unused]] const SessionOf<Sync>& session) const {
+    if constexpr (kElides) return whole_ != nullptr && &session == thread_session(store_.id);
+    else return false;
+  }
   static Status refuse_other_thread() {
     return Status::invalid_argument("a single-threaded database has a transaction open in another thread");
   }
@@ -93,6 +105,7 @@ class EngineOf final : public Engine {
   mutable std::shared_mutex catalog_mutex_;  // guards tables_
   std::vector<std::unique_ptr<TableType>> tables_;
   txn::Store store_;
+  std::unique_ptr<txn::WholeTransaction> whole_;  // null under other protocols
   std::shared_ptr<SessionPool<Sync>> pool_;
   DataFolder data_;
 };
@@ -123,7 +136,9 @@ Status EngineOf<Sync>::run(FunctionRef<Status(Transaction&)> procedure, const Ru
   }
   session->busy = true;
   Status status = read_only ? attempts(*session, session->snapshot, procedure, policy) : attempts(*session, session->occ, procedure, policy);
-  const uint64_t number = read_only ? session->snapshot.commit_number() : session->occ.commit_number();
+  // Before the session is another's; a database without a log has no use for it.
+  uint64_t number = 0;
+  if (store_.log != nullptr) [[unlikely]] number = read_only ? session->snapshot.commit_number() : session->occ.commit_number();
   session->busy = false;
   pool_->finished();
   if (session != thread_session(store_.id)) [[unlikely]] pool_->give_back(session);
@@ -140,7 +155,7 @@ Status EngineOf<Sync>::attempts(SessionOf<Sync>& session, Txn& txn, FunctionRef<
   for (uint32_t number = 1;; ++number) {
     session.worker.enter();
     txn.begin(number, policy.procedure_id);
-    Status status = attempt(txn, procedure);
+    Status status = whole(session) ? attempt_whole(txn, procedure) : attempt(txn, procedure);
     session.worker.leave();
     if (!status.retryable()) [[likely]] return status;
     if (!wait_before_retry(policy, number, begin_ns, session.worker.random())) {
@@ -175,6 +190,14 @@ Status EngineOf<Sync>::attempt(Txn& txn, FunctionRef<Status(Transaction&)> proce
   }
   txn.rollback(cause);
   return status;
+}
+
+// The frame that begins the region.
+template <class Sync>
+template <class Txn>
+[[gnu::noinline]] Status EngineOf<Sync>::attempt_whole(Txn& txn, FunctionRef<Status(Transaction&)> procedure) {
+  if constexpr (kElides) return whole_->template run<typename Sync::Backend>([&] { return attempt(txn, procedure); });
+  else return attempt(txn, procedure);
 }
 
 template <class Sync>

@@ -30,6 +30,7 @@ std::string_view name_of(HtmBackend htm) {
 std::string_view name_of(Protocol protocol) {
   switch (protocol) {
     case Protocol::kOcc: return "occ";
+    case Protocol::kWholeTransaction: return "whole-transaction";
   }
   return "?";
 }
@@ -76,6 +77,15 @@ bool parse(std::string_view name, SyncPolicy* sync) {
        {SyncPolicy::kAutomatic, SyncPolicy::kOptimistic, SyncPolicy::kLatched, SyncPolicy::kSingleThreaded, SyncPolicy::kElided})
     if (name_of(known) == name) {
       *sync = known;
+      return true;
+    }
+  return false;
+}
+
+bool parse(std::string_view name, Protocol* protocol) {
+  for (Protocol known : {Protocol::kOcc, Protocol::kWholeTransaction})
+    if (name_of(known) == name) {
+      *protocol = known;
       return true;
     }
   return false;

@@ -12,19 +12,24 @@ std::span<const Combination> registry() {
       {SyncPolicy::kSingleThreaded, HtmBackend::kNone, Protocol::kOcc, make_occ_single_threaded},
       {SyncPolicy::kElided, HtmBackend::kNone, Protocol::kOcc, make_occ_elided_none},
       {SyncPolicy::kElided, HtmBackend::kAlwaysAborts, Protocol::kOcc, make_occ_elided_always_aborts},
+      {SyncPolicy::kElided, HtmBackend::kNone, Protocol::kWholeTransaction, make_occ_elided_none},
+      {SyncPolicy::kElided, HtmBackend::kAlwaysAborts, Protocol::kWholeTransaction, make_occ_elided_always_aborts},
 #if ELIDER_HAVE_RTM
       {SyncPolicy::kElided, HtmBackend::kRtm, Protocol::kOcc, make_occ_elided_rtm},
+      {SyncPolicy::kElided, HtmBackend::kRtm, Protocol::kWholeTransaction, make_occ_elided_rtm},
 #endif
 #if defined(ELIDER_EMULATOR)
       {SyncPolicy::kElided, HtmBackend::kEmulated, Protocol::kOcc, make_occ_elided_emulated},
+      {SyncPolicy::kElided, HtmBackend::kEmulated, Protocol::kWholeTransaction, make_occ_elided_emulated},
 #endif
   };
   return kCombinations;
 }
 
-void choose_automatic(SyncPolicy* sync, HtmBackend* htm) {
+void choose_automatic(Protocol protocol, SyncPolicy* sync, HtmBackend* htm) {
   const Hardware& machine = hardware();
-  if (*sync == SyncPolicy::kAutomatic) *sync = *htm == HtmBackend::kAutomatic ? machine.automatic : SyncPolicy::kElided;
+  const bool asked = *htm != HtmBackend::kAutomatic || protocol == Protocol::kWholeTransaction;
+  if (*sync == SyncPolicy::kAutomatic) *sync = asked ? SyncPolicy::kElided : machine.automatic;
   if (*htm == HtmBackend::kAutomatic) *htm = *sync == SyncPolicy::kElided ? machine.automatic_htm : HtmBackend::kNone;
 }
 

@@ -15,6 +15,7 @@ namespace {
 constexpr uint32_t kThreadsMax = 16;
 constexpr uint64_t kWindowBytes = 256u << 20;  // of log that is in memory at a time
 constexpr uint64_t kLittleBytes = 1u << 20;    // of log, which more threads than one would not bring in sooner
+constexpr uint64_t kEntryBytesGuess = 48;      // of the log, an entry
 constexpr uint32_t kPartsAThread = 4;          // of a window's entries, so that all threads end at about the same time
 
 Status corrupt(const std::string& where, const std::string& words) { return Status(Code::kCorrupt, where + ": " + words); }
@@ -216,8 +217,14 @@ Status Replay::bring_in_log(Recovery* report) {
 
 Status Replay::bring_in(Window& window) {
   if (window.buffers.size() < window.pieces.size()) window.buffers.resize(window.pieces.size());
+  // Room for all, so that nothing is moved as it comes; what is not used costs no memory.
+  uint64_t bytes = 0;
+  for (const log::LogPiece* piece : window.pieces) bytes += piece->bytes;
   for (auto& parts : window.changes)
-    for (auto& part : parts) part.clear();
+    for (auto& part : parts) {
+      part.clear();
+      part.reserve(bytes / kEntryBytesGuess / parts.size());
+    }
   window.described.clear();
   Status status = parallel(threads_, window.pieces.size(), [&](uint32_t thread, size_t i) { return parse(window, thread, *window.pieces[i], &window.buffers[i]); });
   if (!status.ok()) return status;

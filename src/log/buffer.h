@@ -81,6 +81,13 @@ class alignas(kCacheLinePairBytes) Buffer {
   uint64_t oldest_ns() const { return oldest_ns_.load(std::memory_order_relaxed); }  // relaxed: a statistic
   bool empty() const { return head() == tail_.load(std::memory_order_relaxed); }  // relaxed: the logger's own
 
+  // What take_marked() goes up to from now on: a round has an end though the worker goes on.
+  void mark() { marked_ = head(); }
+  bool marked_taken() const { return tail_.load(std::memory_order_relaxed) == marked_; }  // relaxed: the logger's own
+  template <class F>
+  bool take_marked(F&& take_one) {
+    return take(marked_, take_one);
+  }
   // Calls take(number, bytes) for each record before `head`, until it says false (that one stays).
   template <class F>
   bool take(uint64_t head, F&& take_one) {
@@ -141,6 +148,7 @@ class alignas(kCacheLinePairBytes) Buffer {
   std::atomic<uint64_t> head_{0};
   std::atomic<uint64_t> oldest_ns_{0};
   alignas(kCacheLinePairBytes) std::atomic<uint64_t> tail_{0};  // the logger's
+  uint64_t marked_ = 0;                                         // the logger's own
 };
 
 }  // namespace elider::log

@@ -141,7 +141,7 @@ void Log::run(uint32_t index) {
     {
       std::unique_lock lock(mutex_);
       // What somebody waits for is done at once; without progress a worker is in the midst of a commit.
-      const auto due = [&] { return stopping_ || failed() || wanted_.load() > logger.closed || crowded_.exchange(false); };
+      const auto due = [&] { return stopping_ || failed() || is_due(logger) || crowded_.exchange(false); };
       if (idle > kYieldsBeforeSleep && due()) {
         wake_.wait_for(lock, kShortWait);
       } else {
@@ -150,12 +150,19 @@ void Log::run(uint32_t index) {
         sleepers_.fetch_sub(1);
       }
       if (stopping_ || failed()) return;
-      demanded = wanted_.load() > logger.closed;
+      demanded = is_due(logger);
     }
     if (round(index, demanded)) idle = 0;
     else if (++idle <= kYieldsBeforeSleep && demanded) std::this_thread::yield();
     if (demanded && idle == 0) await_demand(logger);
   }
+}
+
+// Whether what somebody waits for needs this logger: numbers to close, or a frame that says which are, where
+// another stream has had a record since they were closed without one. Under the mutex.
+bool Log::is_due(const Logger& logger) const {
+  const uint64_t wanted = wanted_.load();
+  return wanted > logger.closed || (wanted > durable() && logger.written < logger.closed && logger.written < newest_number());
 }
 
 // Where somebody has waited somebody will soon wait again, and to be woken takes longer than this.
@@ -200,9 +207,10 @@ uint64_t Log::close_numbers(uint32_t index, bool demanded) {
   // Only where it matters: a quiet database keeps its number.
   const bool raise = demanded || pending(index) || loggers_[index]->newest > loggers_[index]->closed;
   uint64_t closed = raise ? source_.advance() : source_.current() - 1;
-  for_each_buffer(index, [&](const Buffer& buffer) {
+  for_each_buffer(index, [&](Buffer& buffer) {
     const uint64_t committing = buffer.committing();
     if (committing != 0) closed = std::min(closed, committing - 1);
+    buffer.mark();  // after that look: so all records with numbers that are closed are before the mark
     return true;
   });
   return closed;
@@ -212,7 +220,7 @@ bool Log::pending(uint32_t index) const {
   return !for_each_buffer(index, [](const Buffer& buffer) { return buffer.empty(); });
 }
 
-// Moves records into the frame. False: it is full, and some are left.
+// Moves records into the frame, up to the marks. False: it is full, and some are left.
 bool Log::collect(uint32_t index) {
   Logger& logger = *loggers_[index];
   logger.frame.resize(kFrameHeaderBytes);
@@ -233,12 +241,15 @@ bool Log::collect(uint32_t index) {
     return true;
   };
   const bool all = for_each_buffer(index, [&](Buffer& buffer) {
-    if (buffer.empty()) return true;
+    if (buffer.marked_taken()) return true;
     logger.oldest_ns = std::min(logger.oldest_ns, buffer.oldest_ns());
-    return buffer.take(buffer.head(), take_one);
+    return buffer.take_marked(take_one);
   });
   std::lock_guard lock(mutex_);
-  logger.newest = std::max(logger.newest, newest);
+  if (newest > logger.newest) {
+    logger.newest = newest;
+    if (loggers_.size() > 1 && sleepers_.load() != 0) wake_.notify_all();  // see is_due()
+  }
   return all;
 }
 

@@ -138,6 +138,7 @@ class Log {
   void has_written(Logger& logger, uint64_t closed, bool frame);
   uint64_t durable_now() const;
   void fail(const Status& status);
+  bool is_due(const Logger& logger) const;
   bool pending(uint32_t index) const;
   uint64_t newest_number() const;
   Status reserve_slowly(uint32_t worker, size_t bytes, std::byte** place);

@@ -5,6 +5,7 @@
 #include <thread>
 
 #include "base/random.h"
+#include "base/test_points.h"
 #include "log/crash_disk.h"
 #include "log/log_test_support.h"
 
@@ -192,6 +193,42 @@ TEST(Log, EveryRefusedCallIsReportedAndLosesNothingAcknowledged) {
       EXPECT_EQ(status.code(), Code::kIoError) << "call " << refused_call;
     }
   }
+}
+
+// While the first group is on its way to the disk seven sessions commit and wait: one group is enough for all of them.
+TEST(Log, CommitsThatComeMeanwhileShareTheNextGroup) {
+  if (!TestPoints::enabled()) GTEST_SKIP() << "this build has no test points";
+  constexpr uint32_t kSessions = 8;
+  MemoryFiles files;
+  Running running;
+  LogOptions options = options_of(1, kSessions);
+  options.flush_interval_us = 10'000'000;
+  ASSERT_TRUE(running.start(files, options).ok());
+  std::promise<void> go, reached;
+  std::atomic<int> writes{0};
+  TestPoints::on("log.before_write", [&] {
+    if (writes.fetch_add(1) != 0) return;
+    reached.set_value();
+    go.get_future().wait();
+  });
+  std::atomic<uint32_t> committed{0};
+  std::vector<std::thread> sessions;
+  for (uint32_t worker = 0; worker < kSessions; ++worker) {
+    sessions.emplace_back([&, worker] {
+      uint64_t number = 0;
+      ASSERT_TRUE(running.commit(worker, "x", &number).ok());
+      committed.fetch_add(1);
+      EXPECT_TRUE(running.log->wait_durable(number).ok());
+    });
+    if (worker == 0) reached.get_future().wait();
+  }
+  while (committed.load() != kSessions) std::this_thread::yield();
+  go.set_value();
+  for (std::thread& session : sessions) session.join();
+  TestPoints::clear();
+  const LogFacts facts = running.log->facts();
+  EXPECT_EQ(facts.records, kSessions);
+  EXPECT_EQ(facts.frames, 2u);
 }
 
 TEST(Log, WhoAsksIsToldOnceWhenItIsDurable) {

@@ -26,7 +26,7 @@ expect() {
 expect 0 'elider bench tpcc' "$elider" --help
 expect 0 '^elider [0-9]+\.[0-9]+\.[0-9]+ \(commit ' "$elider" --version
 expect 2 'Usage: elider' "$elider"
-for command in 'bench tpcc' 'bench ycsb' 'bench compare' 'bench history' 'check-history' 'plot'; do
+for command in 'bench tpcc' 'bench ycsb' 'bench compare' 'bench htm' 'bench history' 'check-history' 'plot'; do
   # shellcheck disable=SC2086  # two words are two arguments
   expect 0 'Usage: elider|Options:' "$elider" $command --help
 done
@@ -37,6 +37,8 @@ expect 2 '--threads' "$elider" bench ycsb --threads 0
 expect 2 '--operations' "$elider" bench ycsb --operations 17
 expect 2 '--index btree' "$elider" bench ycsb --workload e
 expect 2 '--sync' "$elider" bench ycsb --sync wishful
+expect 2 '--protocol.*wishful' "$elider" bench ycsb --protocol wishful
+expect 2 '--protocol.*elided' "$elider" bench ycsb --protocol whole-transaction --sync latched
 expect 2 '--warehouses' "$elider" bench tpcc --warehouses 0
 expect 2 'nothere.json' "$elider" plot nothere.json -o "$folder/x.png"
 expect 2 'png' "$elider" plot "$0" -o "$folder/x.pdf"

@@ -57,6 +57,33 @@ TEST(OpenTest, EveryNamedBackendIsUsedAsAskedAndMeansElided) {
   }
 }
 
+TEST(OpenTest, WholeTransactionsMeanElided) {
+  for (HtmBackend htm : {HtmBackend::kAutomatic, HtmBackend::kNone, HtmBackend::kAlwaysAborts}) {
+    Options options;
+    options.protocol = Protocol::kWholeTransaction;
+    options.htm = htm;
+    auto database = Database::open(options);
+    ASSERT_OK(database);
+    EXPECT_EQ(database->protocol(), Protocol::kWholeTransaction);
+    EXPECT_EQ(database->sync(), SyncPolicy::kElided);
+  }
+  Options options;
+  options.protocol = Protocol::kWholeTransaction;
+  options.sync = SyncPolicy::kOptimistic;
+  EXPECT_EQ(Database::open(options).status().code(), Code::kInvalidArgument);
+}
+
+TEST(OpenTest, NamesOfProtocolsParseBack) {
+  for (Protocol protocol : {Protocol::kOcc, Protocol::kWholeTransaction}) {
+    Protocol parsed = Protocol::kOcc;
+    EXPECT_TRUE(parse(name_of(protocol), &parsed));
+    EXPECT_EQ(parsed, protocol);
+  }
+  Protocol untouched = Protocol::kWholeTransaction;
+  EXPECT_FALSE(parse("wishful", &untouched));
+  EXPECT_EQ(untouched, Protocol::kWholeTransaction);
+}
+
 TEST(OpenTest, NamesOfBackendsParseBack) {
   for (HtmBackend htm :
        {HtmBackend::kAutomatic, HtmBackend::kRtm, HtmBackend::kNone, HtmBackend::kAlwaysAborts, HtmBackend::kEmulated}) {

@@ -128,6 +128,25 @@ TEST_P(EngineScheduleTest, sums_hold_with_a_cache_of_one_line) {
   run_seeds(2000, 100);
 }
 
+// Two threads fill the same nodes, some of them in regions and some under the lock: what an index loses if its
+// regions do not look at the lock.
+TEST_P(EngineScheduleTest, inserts_into_one_node_are_all_there) {
+  const WithOptions most([](auto& options) { options.spurious_abort_rate = 0.8; });
+  constexpr Key kEach = 6;
+  const auto insert = [&](Key first) {
+    for (Key i = 0; i < kEach; ++i)
+      expect(db_.run([&](Transaction& txn) { return txn.insert(accounts_, first + 2 * i, Account{1, 0, 0, 0}); }));
+  };
+  for (uint64_t seed = 1; seed <= 150; ++seed) {
+    const Key first = 1000 + seed * 2 * kEach;
+    emulator::run_schedule(seed, {[&] { insert(first); }, [&] { insert(first + 1); }});
+    ASSERT_EQ(failures_.load(), 0) << "seed " << seed;
+    for (Key key = first; key < first + 2 * kEach; ++key)
+      read(db_, [&](Transaction& txn) { ASSERT_OK(txn.get(accounts_, key)) << "seed " << seed; });
+  }
+  EXPECT_OK(db_.verify());
+}
+
 INSTANTIATE_TEST_SUITE_P(On, EngineScheduleTest, testing::Values(KeyIndex::kOrdered, KeyIndex::kHashed),
                          [](const auto& info) { return std::string(info.param == KeyIndex::kOrdered ? "ordered" : "hashed"); });
 

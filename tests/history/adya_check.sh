@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# presets: dev release
+# presets: dev release emulator
 # Histories of every registered combination, checked by a checker that none of us wrote (adya, from
 # crates.io) and by elider check-history: 100,000 transactions of list-append each, and fewer of the
 # other workloads. Adya's "unknown" (exit 2) is a failure too. Exit 77: skipped, adya cannot be had.
@@ -32,17 +32,30 @@ both() {
   fi
 }
 
-for sync in optimistic latched single-threaded; do
-  threads=4
-  [ "$sync" = single-threaded ] && threads=1
+# histories_of SHARE THREADS OPTIONS...: all workloads under these options, so much of their usual length.
+histories_of() {
+  local share=$1 threads=$2 index
+  shift 2
   for index in hash btree; do
-    options=(--sync "$sync" --index "$index" --threads "$threads")
-    both "$sync $index" list-append "${options[@]}" --transactions "$(scaled 100000)" --seed 1
-    both "$sync $index" scan "${options[@]}" --transactions "$(scaled 20000)" --seed 2
-    both "$sync $index" bank "${options[@]}" --transactions "$(scaled 4000)" --seed 3
-    both "$sync $index" rw-register "${options[@]}" --transactions "$(scaled 4000)" --seed 4
+    local options=("$@" --index "$index" --threads "$threads")
+    both "$* $index" list-append "${options[@]}" --transactions "$(scaled $((100000 * share / 100)))" --seed 1
+    both "$* $index" scan "${options[@]}" --transactions "$(scaled $((20000 * share / 100)))" --seed 2
+    both "$* $index" bank "${options[@]}" --transactions "$(scaled $((4000 * share / 100)))" --seed 3
+    both "$* $index" rw-register "${options[@]}" --transactions "$(scaled $((4000 * share / 100)))" --seed 4
   done
-done
+}
+
+if [ "$preset" = emulator ]; then
+  histories_of 50 4 --htm emulated
+  histories_of 50 4 --htm emulated --protocol whole-transaction
+else
+  histories_of 100 4 --sync optimistic
+  histories_of 100 4 --sync latched
+  histories_of 100 1 --sync single-threaded
+  histories_of 20 4 --htm none
+  histories_of 20 4 --htm always-aborts
+  histories_of 20 4 --htm always-aborts --protocol whole-transaction
+fi
 # Rows kept as blocks; two keys, where nearly everything conflicts; readers above all.
 both "blocks" list-append --block-threshold 64 --transactions "$(scaled 20000)" --seed 5
 both "two keys, 8 threads" list-append --keys 2 --threads 8 --transactions "$(scaled 20000)" --seed 6

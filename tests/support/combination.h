@@ -1,5 +1,5 @@
-// Combination: one registered way to run a database (sync policy and, if it elides, backend) and to index
-// a table's keys. The conformance, model, race and stress suites run on every one of them.
+// Combination: one registered way to run a database (sync policy, protocol and, if it elides, backend) and to
+// index a table's keys. The conformance, model, race and stress suites run on every one of them.
 //
 // Not a list of its own: the engine's registry says what Options can ask for. The backend rtm takes part
 // where the machine has it, or where the environment variable ELIDER_TEST_RTM forces it.
@@ -22,15 +22,19 @@ struct Combination {
   SyncPolicy sync = SyncPolicy::kOptimistic;
   HtmBackend htm = HtmBackend::kNone;
   KeyIndex key_index = KeyIndex::kOrdered;
+  Protocol protocol = Protocol::kOcc;
 
   bool ordered() const { return key_index == KeyIndex::kOrdered; }
-  // Whether several transactions may be open at one time.
-  bool concurrent() const { return sync != SyncPolicy::kSingleThreaded; }
+  // Whether several threads may run transactions.
+  bool threads() const { return sync != SyncPolicy::kSingleThreaded; }
+  // Whether, besides, several transactions may be under way at one time, and wait for each other.
+  bool concurrent() const { return threads() && protocol != Protocol::kWholeTransaction; }
 };
 
 inline std::string name_of(const Combination& combination) {
   std::string name(elider::name_of(combination.sync));
   if (combination.sync == SyncPolicy::kElided) name += "_" + std::string(elider::name_of(combination.htm));
+  if (combination.protocol != Protocol::kOcc) name += "_" + std::string(elider::name_of(combination.protocol));
   for (char& letter : name)
     if (letter == '-') letter = '_';  // gtest accepts letters, digits and underscores alone
   return name + (combination.ordered() ? "_ordered" : "_hashed");
@@ -46,8 +50,10 @@ inline std::vector<Combination> combinations(bool concurrent_only, bool ordered_
   std::vector<Combination> chosen;
   for (const detail::Combination& shipped : detail::registry()) {
     if (shipped.htm == HtmBackend::kRtm && !hardware().usable && std::getenv("ELIDER_TEST_RTM") == nullptr) continue;
+    // As on always-aborts, without the tries.
+    if (shipped.htm == HtmBackend::kNone && shipped.protocol == Protocol::kWholeTransaction) continue;
     for (KeyIndex key_index : {KeyIndex::kOrdered, KeyIndex::kHashed}) {
-      const Combination combination{shipped.sync, shipped.htm, key_index};
+      const Combination combination{shipped.sync, shipped.htm, key_index, shipped.protocol};
       if (concurrent_only && !combination.concurrent()) continue;
       if (ordered_only && !combination.ordered()) continue;
       chosen.push_back(combination);

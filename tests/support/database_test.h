@@ -17,6 +17,7 @@ namespace elider::test {
 
 inline Database open_database(const Combination& combination, Options options = {}) {
   options.sync = combination.sync;
+  options.protocol = combination.protocol;
   if (combination.sync == SyncPolicy::kElided) options.htm = combination.htm;
   auto database = Database::open(options);
   EXPECT_OK(database);

@@ -93,6 +93,8 @@ struct Options {
 // its range. The environment variable ELIDER_HTM_EMULATOR sets options at the start of a process, e.g.
 // "mode=deterministic,seed=7,sets=1,ways=1,hyperthreading=1,spurious_abort_rate=0.1".
 void configure(const Options& options);
+// The environment's options, and then these, in the same form.
+void configure_from_text(const char* text);
 Options options();
 
 // Per thread or of all threads. The sum of the aborts is begun - committed - those still running.
@@ -109,6 +111,13 @@ struct Counters {
   uint64_t lines_written_max = 0;  // the largest region that committed
   uint64_t lines_read_max = 0;
 };
+// Lines of a region: those it wrote, and those it read and did not write before. The stack below the frame of
+// begin, and that frame, are no part of it.
+struct RegionSize {
+  uint64_t lines_read = 0;
+  uint64_t lines_written = 0;
+};
+RegionSize last_region();    // the calling thread's last one that committed
 Counters thread_counters();  // of the calling thread
 Counters counters();         // of all threads, ended ones included; other threads may be counting
 void reset_counters();       // of all threads

@@ -57,6 +57,7 @@ struct Region {
   uint64_t* read_lines;
   uint32_t read_count;
   Cache* cache;
+  RegionSize last;       // of the one that committed last
   uint32_t spurious_in;  // accesses until it aborts for no reason; 0: it does not
 };
 

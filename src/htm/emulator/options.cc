@@ -85,21 +85,31 @@ void configure(const Options& options) {
 
 Options options() { return machine.options; }
 
-void configure_from_environment() {
-  Options options;
-  if (const char* text = getenv("ELIDER_HTM_EMULATOR")) {
-    char words[512];
-    if (strlen(text) >= sizeof(words)) die("ELIDER_HTM_EMULATOR is longer than %zu characters", sizeof(words) - 1);
-    strcpy(words, text);
-    for (char* word = strtok(words, ","); word != nullptr; word = strtok(nullptr, ",")) {
-      char* const value = strchr(word, '=');
-      if (value != nullptr) *value = '\0';
-      if (value == nullptr || !set_option(options, word, value + 1)) {
-        die("ELIDER_HTM_EMULATOR: \"%s\" is no option, or its value no number", word);
-      }
+namespace {
+
+// "name=value,name=value"; ends the process if it is anything else.
+void set_options(Options& options, const char* text) {
+  char words[512];
+  if (strlen(text) >= sizeof(words)) die("ELIDER_HTM_EMULATOR is longer than %zu characters", sizeof(words) - 1);
+  strcpy(words, text);
+  for (char* word = strtok(words, ","); word != nullptr; word = strtok(nullptr, ",")) {
+    char* const value = strchr(word, '=');
+    if (value != nullptr) *value = '\0';
+    if (value == nullptr || !set_option(options, word, value + 1)) {
+      die("ELIDER_HTM_EMULATOR: \"%s\" is no option, or its value no number", word);
     }
   }
+}
+
+}  // namespace
+
+void configure_from_text(const char* text) {
+  Options options;
+  if (const char* environment = getenv("ELIDER_HTM_EMULATOR")) set_options(options, environment);
+  set_options(options, text);
   configure(options);
 }
+
+void configure_from_environment() { configure_from_text(""); }
 
 }  // namespace elider::emulator

@@ -122,6 +122,8 @@ Thread* register_thread() {
   return thread;
 }
 
+RegionSize last_region() { return self == nullptr ? RegionSize{} : self->region.last; }
+
 Counters thread_counters() { return self == nullptr ? Counters{} : self->counters; }
 
 Counters counters() {

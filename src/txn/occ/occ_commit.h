@@ -251,7 +251,7 @@ Status OccTransaction<Sync>::commit_reads() {
   // One row was read at one instant already.
   const bool single = reads_.size() == 1 && nodes_.empty();
   if ((!single || recording()) && !validate()) [[unlikely]] return give_up(0);
-  if (store_.log != nullptr) commit_number_ = store_.snapshots.current();
+  if (store_.log != nullptr) [[unlikely]] commit_number_ = store_.snapshots.current();
   counters_.procedures[procedure_].commits.add(1);
   if (recording()) [[unlikely]] record_end(true, Cause::kNone, n, order);
   end();
@@ -271,7 +271,7 @@ Status OccTransaction<Sync>::commit() {
   }
   if (writes_.empty()) return commit_reads();
   if (!prepare_blocks()) [[unlikely]] return give_up(0);
-  if (store_.log != nullptr)
+  if (store_.log != nullptr) [[unlikely]]
     if (Status status = log_reserve(); !status.ok()) [[unlikely]] return refuse_commit(status);
   ELIDER_TEST_POINT("occ.commit.before_lock");
   if constexpr (Sync::kRegions)
@@ -284,7 +284,8 @@ template <class Sync>
   const size_t locked = lock_writes();
   if (locked != writes_.size()) [[unlikely]] return give_up(locked);
   ELIDER_TEST_POINT("occ.commit.after_lock");
-  if (store_.log != nullptr) store_.log->begin_commit(worker_.id());
+  log::Log* const log = store_.log;  // once: a commit in memory alone should know it from a register
+  if (log != nullptr) [[unlikely]] log->begin_commit(worker_.id());
   const uint64_t n = store_.snapshots.current();
   const uint64_t order = recording() ? store_.commit_order.fetch_add(1) : 0;
   ELIDER_TEST_POINT("occ.commit.after_snapshot");
@@ -292,10 +293,11 @@ template <class Sync>
   ELIDER_TEST_POINT("occ.commit.after_slots");
   if (!validate()) [[unlikely]] return give_up(locked);
   if (newest_reader != 0 && !prepare_versions(newest_reader)) [[unlikely]] return give_up(locked);
-  if (store_.log != nullptr) {
+  if (log != nullptr) [[unlikely]] {
     log_publish(n);
     commit_number_ = n;
   }
+  if (!index_changes_.empty()) retire_old_entries();
   ELIDER_TEST_POINT("occ.commit.before_write");
   for (WriteEntry& write : writes_) install(write, n);
   return finish(n, order, newest_reader);

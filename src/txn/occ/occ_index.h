@@ -148,12 +148,20 @@ Status OccTransaction<Sync>::index_add(TableType& table, Row* row, Key key, uint
   return {};
 }
 
-// Entries that their rows may no longer match are left to the reclamation.
+// The entries that the rows match until this commit are left to the reclamation. Before the rows can show
+// anything else: an older listing of such an entry, whose grace period may be over, ends here, and no reader
+// of the old state is without the entry. If the rows stay as they are, the listings come to nothing.
+template <class Sync>
+void OccTransaction<Sync>::retire_old_entries() {
+  for (const IndexChange& change : index_changes_)
+    if (change.has_old) retire_entry(worker_, static_cast<TableType&>(*change.table), change.row, change.key, change.index, change.old_value);
+}
+
+// So are those that this transaction put there and that are not in use.
 template <class Sync>
 void OccTransaction<Sync>::index_finish(bool committed) {
   for (const IndexChange& change : index_changes_) {
     auto& table = static_cast<TableType&>(*change.table);
-    if (committed && change.has_old) retire_entry(worker_, table, change.row, change.key, change.index, change.old_value);
     if (!change.inserted) continue;
     // The new entry is in use if the row was committed with that value.
     const WriteEntry* write = write_of(change.row, table.layout(), 0);

@@ -112,6 +112,7 @@ Status OccTransaction<Sync>::commit_in_region() {
   htm::Site& site = store_.elision->commit;
   const Reach reach = reach_of_region();
   if (reach == Reach::kNone) site.mine().went_direct();
+  else if (!index_changes_.empty()) retire_old_entries();
   for (unsigned moves = reach == Reach::kNone ? kMovesMax : 0; moves < kMovesMax; ++moves) {
     // What the words must be when the region begins. Whoever holds one is waited for here.
     for (WriteEntry& write : writes_)

@@ -142,6 +142,7 @@ class OccTransaction final : public Transaction {
   Status index_update(TableType& table, Row* row, Key key, const uint64_t* old_values, uint64_t affected);
   Status index_add(TableType& table, Row* row, Key key, uint32_t i, const uint64_t* old_value, uint64_t new_value);
   Status index_check_unique(TableType& table, Row* row, Key key, uint32_t i, uint64_t value);
+  void retire_old_entries();
   void index_finish(bool committed);
 
   // -- occ_commit.h ---------------------------------------------------------------------------------------

@@ -1,0 +1,210 @@
+// The papers' studies of databases on hardware transactions: DBX figures 9 and 10 (section 7.3), DBX-TC figure 1c
+// (section 2.2), HyPer-HTM figures 9 and 21 (sections 3.3 and 6.2).
+#include <algorithm>
+#include <array>
+#include <string>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "bench/htm/studies.h"
+#include "bench/tpcc/tpcc.h"
+#include "bench/ycsb/ycsb.h"
+#include "elider/options.h"
+#include "elider/regions.h"
+
+namespace elider::bench::htm {
+
+namespace {
+
+// What became of a run's sections, all or those of one site.
+struct Sections {
+  uint64_t regions = 0, aborted = 0, took_lock = 0, runs = 0;
+  std::array<uint64_t, kRegionCauseCount> causes{};
+};
+Sections sections_of(const RunResult& result, const std::string& site = "") {
+  Sections sum;
+  for (const Statistics::Elision& each : result.elision) {
+    if (!site.empty() && each.site != site) continue;
+    sum.regions += each.attempts();
+    sum.aborted += each.aborts_total();
+    sum.took_lock += each.fallbacks + each.direct;
+    sum.runs += each.commits + each.fallbacks + each.direct;
+    for (size_t cause = 0; cause < kRegionCauseCount; ++cause) sum.causes[cause] += each.aborts[cause];
+  }
+  return sum;
+}
+
+double percent(uint64_t part, uint64_t whole) { return whole == 0 ? 0 : 100 * static_cast<double>(part) / static_cast<double>(whole); }
+
+Json more_of(const RunResult& result, const Sections& sections) {
+  Json aborts = Json::object();
+  for (size_t cause = 0; cause < kRegionCauseCount; ++cause) aborts[std::string(region_cause_name(cause))] = sections.causes[cause];
+  return {{"throughput_txns_per_s", result.throughput()}, {"regions", sections.regions}, {"took_lock", sections.took_lock},
+          {"runs", sections.runs},                        {"aborts", aborts}};
+}
+
+// 1, 2, 4, ... and the last.
+std::vector<uint32_t> thread_counts(const StudyOptions& options) {
+  std::vector<uint32_t> counts;
+  for (uint32_t threads = 1; threads < options.threads; threads *= 2) counts.push_back(threads);
+  counts.push_back(options.threads);
+  return counts;
+}
+
+CommonOptions common_of(const StudyOptions& options, uint32_t threads) {
+  CommonOptions common;
+  common.threads = threads;
+  common.seconds = options.quick ? std::min(options.seconds, 0.5) : options.seconds;
+  common.seed = options.seed;
+  common.sync = SyncPolicy::kElided;
+  common.htm = options.htm;
+  common.elision.window_runs = 0;  // no site shuts itself off: the papers' do not
+  common.quiet = true;
+  return common;
+}
+
+// One TPC-C of so many warehouses, its conditions checked. Where a look is enough, and on the emulator, each
+// warehouse is a small one.
+Result<RunResult> run_tpcc(const StudyOptions& options, const CommonOptions& common, uint32_t warehouses, bool snapshots = true) {
+  tpcc::TpccOptions tpcc;
+  tpcc.sizes.warehouses = warehouses;
+  tpcc.snapshots = {snapshots, snapshots};
+  if (options.quick || options.emulated()) {
+    tpcc.sizes.items = 1000;
+    tpcc.sizes.customers = 60;
+  }
+  auto outcome = tpcc::measure_tpcc(common, tpcc);
+  if (!outcome.ok()) return outcome.status();
+  if (!outcome->ok) return Status::invalid_argument("TPC-C ended early, or broke a consistency condition");
+  return std::move(outcome->report.result);
+}
+
+ElisionPolicy with_restarts(ElisionPolicy policy, uint32_t restarts) {
+  policy.conflict_aborts_max = policy.capacity_aborts_max = policy.system_aborts_max = restarts;
+  return policy;
+}
+
+std::string of_small_warehouses(const StudyOptions& options) {
+  return options.quick || options.emulated() ? "warehouses of 1000 items and 600 customers" : "";
+}
+
+}  // namespace
+
+Result<Figure> dbx_9(const StudyOptions& options) {
+  Figure figure{"dbx-9", "TPC-C: aborted regions, and locks taken, over threads", "threads", "%",
+                "aborted: 0.05% on 1 thread, 1.4% on 8; locks a transaction: 0.001% and 0.002%", of_small_warehouses(options), {}};
+  Series aborted{"aborted regions", {}}, locks{"locks a transaction", {}};
+  for (const uint32_t threads : thread_counts(options)) {
+    auto result = run_tpcc(options, common_of(options, threads), threads);
+    if (!result.ok()) return result.status();
+    const Sections sections = sections_of(*result);
+    aborted.points.push_back({static_cast<double>(threads), percent(sections.aborted, sections.regions), more_of(*result, sections)});
+    locks.points.push_back({static_cast<double>(threads), percent(sections.took_lock, result->engine_commits), Json::object()});
+  }
+  figure.series = {std::move(aborted), std::move(locks)};
+  return figure;
+}
+
+// Both run the read-only transactions as the others, as the paper does.
+Result<Figure> dbx_10(const StudyOptions& options) {
+  Figure figure{"dbx-10", "TPC-C: transactions that take the lock, whole transactions against small regions", "threads",
+                "locks a transaction in %", "whole transactions: 42% on 1 thread, 82% on 8",
+                "writes are buffered, which costs a whole transaction lines; " + of_small_warehouses(options), {}};
+  for (const Protocol protocol : {Protocol::kWholeTransaction, Protocol::kOcc}) {
+    Series series{std::string(name_of(protocol)), {}};
+    for (const uint32_t threads : thread_counts(options)) {
+      CommonOptions common = common_of(options, threads);
+      common.protocol = protocol;
+      auto result = run_tpcc(options, common, threads, false);
+      if (!result.ok()) return result.status();
+      const Sections sections = sections_of(*result, protocol == Protocol::kWholeTransaction ? "whole transaction" : "");
+      const uint64_t transactions = protocol == Protocol::kWholeTransaction ? sections.runs : result->engine_commits;
+      series.points.push_back({static_cast<double>(threads), percent(sections.took_lock, transactions), more_of(*result, sections)});
+    }
+    figure.series.push_back(std::move(series));
+  }
+  return figure;
+}
+
+Result<Figure> dbx_tc_1c(const StudyOptions& options) {
+  Figure figure{"dbx-tc-1c", "TPC-C as whole transactions, by contention", "threads",
+                options.emulated() ? "locks a transaction in %" : "transactions/s",
+                "hardly scales, with a warehouse a thread or with one for all; 88% take the lock on 1 thread",
+                "a lock after the first abort by capacity; writes are buffered; " + of_small_warehouses(options), {}};
+  for (const bool local : {true, false}) {
+    Series series{local ? "a warehouse a thread" : "one warehouse", {}};
+    for (const uint32_t threads : thread_counts(options)) {
+      CommonOptions common = common_of(options, threads);
+      common.protocol = Protocol::kWholeTransaction;
+      common.elision.capacity_aborts_max = 0;
+      auto result = run_tpcc(options, common, local ? threads : 1, false);
+      if (!result.ok()) return result.status();
+      const Sections sections = sections_of(*result, "whole transaction");
+      const double share = percent(sections.took_lock, sections.runs);
+      series.points.push_back({static_cast<double>(threads), options.emulated() ? share : result->throughput(), more_of(*result, sections)});
+    }
+    figure.series.push_back(std::move(series));
+  }
+  return figure;
+}
+
+// Reads alone: what aborts is transient, and a second try succeeds. The emulator has no such aborts unless it is told.
+Result<Figure> hyper_9(const StudyOptions& options) {
+  Figure figure{"hyper-9", "lookups in a B+-tree, by restarts before the lock is taken", "threads",
+                options.emulated() ? "sections that took the lock in %" : "transactions/s",
+                "scales with 7 restarts or more, and not with fewer, on 28 cores and 64 million entries", "", {}};
+  YcsbOptions ycsb;
+  ycsb.records = options.quick || options.emulated() ? std::min<uint64_t>(options.records, 20'000) : options.records;
+  ycsb.mix = "100/0";
+  ycsb.key_index = KeyIndex::kOrdered;
+  ycsb.value_bytes = 8;
+  ycsb.skip_check = true;
+  figure.here = fmt::format("{} entries, one a transaction", ycsb.records);
+  if (options.emulated()) {
+    static_cast<void>(configure_emulator("spurious_abort_rate=0.05"));
+    figure.here += "; 5% of all regions abort for no reason of their own";
+  }
+  Status status;
+  for (const uint32_t restarts : {0u, 1u, 3u, 7u, 20u, 30u}) {
+    Series series{fmt::format("{} restarts", restarts), {}};
+    for (const uint32_t threads : thread_counts(options)) {
+      ycsb.common = common_of(options, threads);
+      ycsb.common.elision = with_restarts(ycsb.common.elision, restarts);
+      resolve(ycsb);
+      auto outcome = run_ycsb(ycsb);
+      if (!outcome.ok()) {
+        status = outcome.status();
+        break;
+      }
+      const RunResult& result = outcome->report.result;
+      const Sections sections = sections_of(result);
+      const double share = percent(sections.took_lock, sections.runs);
+      series.points.push_back({static_cast<double>(threads), options.emulated() ? share : result.throughput(), more_of(result, sections)});
+    }
+    figure.series.push_back(std::move(series));
+  }
+  if (options.emulated()) static_cast<void>(configure_emulator(""));
+  if (!status.ok()) return status;
+  return figure;
+}
+
+Result<Figure> hyper_21(const StudyOptions& options) {
+  Figure figure{"hyper-21", "TPC-C: sections that take their lock, over restarts", "restarts", "sections that took the lock in %",
+                "6% with none on 4 threads, and nearly none with a few", "", {}};
+  figure.here = fmt::format("{} threads, a warehouse each, no zones of inserts; {}", options.threads, of_small_warehouses(options));
+  Series series{"all sections", {}};
+  for (const uint32_t restarts : {0u, 1u, 2u, 3u, 5u, 7u, 10u}) {
+    CommonOptions common = common_of(options, options.threads);
+    common.elision = with_restarts(common.elision, restarts);
+    common.elision.less_for_tall_trees = false;
+    auto result = run_tpcc(options, common, options.threads);
+    if (!result.ok()) return result.status();
+    const Sections sections = sections_of(*result);
+    series.points.push_back({static_cast<double>(restarts), percent(sections.took_lock, sections.runs), more_of(*result, sections)});
+  }
+  figure.series.push_back(std::move(series));
+  return figure;
+}
+
+}  // namespace elider::bench::htm

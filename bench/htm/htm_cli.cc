@@ -1,0 +1,144 @@
+// The command `elider bench htm`: the papers' figures of hardware transactions, on whatever runs regions here.
+#include <algorithm>
+#include <cstdio>
+#include <memory>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include <CLI/CLI.hpp>
+#include <fmt/format.h>
+
+#include "bench/common/commands.h"
+#include "bench/common/environment.h"
+#include "bench/htm/studies.h"
+#include "elider/hardware.h"
+#include "elider/options.h"
+#include "elider/regions.h"
+
+namespace elider::bench {
+
+namespace htm {
+
+std::span<const Study> studies() {
+  static constexpr Study kStudies[] = {
+      {"dbx-1a", "abort rate over the working set, in order", dbx_1a},
+      {"dbx-1b", "the same where two threads share a core", dbx_1b},
+      {"dbx-1c", "what may be read beside what is written", dbx_1c},
+      {"dbx-1d", "abort rate over the duration", dbx_1d},
+      {"hyper-5", "abort rate over random lines written", hyper_5},
+      {"hyper-6", "abort rate over the duration, in decades", hyper_6},
+      {"dbx-tc-1b", "abort rate over a chain of random elements written", dbx_tc_1b},
+      {"dbx-9", "TPC-C: aborted regions, and locks taken, over threads", dbx_9},
+      {"dbx-10", "TPC-C: whole transactions against small regions", dbx_10},
+      {"dbx-tc-1c", "TPC-C as whole transactions, by contention", dbx_tc_1c},
+      {"hyper-9", "lookups in a B+-tree, by restarts", hyper_9},
+      {"hyper-21", "TPC-C: sections that take their lock, over restarts", hyper_21},
+  };
+  return kStudies;
+}
+
+}  // namespace htm
+
+namespace {
+
+constexpr uint32_t kThreadsMax = 64;
+
+struct Chosen {
+  htm::StudyOptions study;
+  std::vector<std::string> figures = {"all"};
+  std::string backend = "automatic";
+  std::string json_file;
+  bool quiet = false;
+};
+
+// What the figures belong to, in words.
+std::string regions_by(HtmBackend backend) {
+  switch (backend) {
+    case HtmBackend::kRtm: return "rtm: " + hardware().name;
+    case HtmBackend::kEmulated: return "emulated: not a speed of hardware";
+    case HtmBackend::kAlwaysAborts: return "always-aborts: no region ever commits";
+    default: return std::string(name_of(backend));
+  }
+}
+
+std::vector<const htm::Study*> wanted(const Chosen& chosen) {
+  std::vector<const htm::Study*> found;
+  for (const std::string& name : chosen.figures) {
+    const size_t before = found.size();
+    for (const htm::Study& study : htm::studies())
+      if (name == "all" || name == study.name) found.push_back(&study);
+    if (found.size() == before) refuse_option("--figure", fmt::format("'{}' is none of those that --help lists", name));
+  }
+  return found;
+}
+
+Status run_studies(const Chosen& chosen, const std::vector<const htm::Study*>& studies) {
+  const std::string backend = regions_by(chosen.study.htm);
+  if (!chosen.quiet) fmt::print("regions by {}\n", backend);
+  Json figures = Json::array();
+  for (const htm::Study* study : studies) {
+    auto figure = study->run(chosen.study);
+    if (!figure.ok()) return Status(figure.status().code(), std::string(study->name) + ": " + figure.status().message());
+    if (!chosen.quiet) htm::print(*figure, backend);
+    std::fflush(stdout);
+    figures.push_back(htm::to_json(*figure));
+  }
+  Json configuration = {{"benchmark", "htm"},
+                        {"htm_used", std::string(name_of(chosen.study.htm))},
+                        {"regions_by", backend},
+                        {"quick", chosen.study.quick},
+                        {"threads", chosen.study.threads},
+                        {"seconds", chosen.study.seconds},
+                        {"seed", chosen.study.seed}};
+  add_environment(configuration);
+  return chosen.json_file.empty() ? Status() : write_json(chosen.json_file, {{"configuration", configuration}, {"figures", figures}});
+}
+
+void run(Chosen& chosen) {
+  const std::vector<const htm::Study*> studies = wanted(chosen);
+  if (!parse(chosen.backend, &chosen.study.htm)) refuse_option("--htm", fmt::format("'{}' is no backend", chosen.backend));
+  if (Status status = find_regions(&chosen.study.htm); !status.ok()) {
+    fmt::print(stderr, "elider bench htm: {}\n", status.message());
+    set_exit_code(kExitUnsupported);
+    return;
+  }
+  if (Status status = run_studies(chosen, studies); !status.ok()) {
+    fmt::print(stderr, "elider bench htm: {}\n", status.message());
+    set_exit_code(kExitFailed);
+  }
+}
+
+std::string footer() {
+  std::string text = "Figures (DBX, EuroSys 2014; HyPer-HTM, TKDE 2015; DBX-TC):\n";
+  for (const htm::Study& study : htm::studies()) text += fmt::format("  {:<10} {}\n", study.name, study.about);
+  return text +
+         "\nA figure belongs to what ran the regions, which it names: an emulator's says nothing of a processor's speed.\n"
+         "Exit code 3: nothing runs regions here (elider hardware says why); build the preset emulator, or find a machine.\n"
+         "\n  elider bench htm --quick\n  elider bench htm --figure dbx-1a,hyper-5 --json htm.json && elider plot htm.json -o htm.png\n";
+}
+
+}  // namespace
+
+void add_htm(CLI::App& bench) {
+  auto chosen = std::make_shared<Chosen>();
+  CLI::App& command = *bench.add_subcommand("htm", "The papers' figures of hardware transactions, made again on this machine");
+  chosen->study.threads = std::clamp(std::thread::hardware_concurrency(), 1u, kThreadsMax);
+  command.add_option("--figure", chosen->figures, "Which, by name, or all")->delimiter(',')->type_name("NAMES")->capture_default_str();
+  command.add_option("--htm", chosen->backend, "What runs the regions: automatic, rtm, always-aborts, emulated")
+      ->type_name("BACKEND")
+      ->capture_default_str();
+  command.add_flag("--quick", chosen->study.quick, "Fewer points and regions, half a second a run, small databases: a look");
+  command.add_option("--threads", chosen->study.threads, "At the most (1 to 64)")->check(CLI::Range(1u, kThreadsMax))->capture_default_str();
+  command.add_option("--seconds", chosen->study.seconds, "A point of the databases' figures")->check(CLI::Range(0.1, 3600.0))->capture_default_str();
+  command.add_option("--records", chosen->study.records, "Entries of hyper-9")
+      ->check(CLI::Range(uint64_t{1000}, uint64_t{100'000'000}))
+      ->capture_default_str();
+  command.add_option("--seed", chosen->study.seed, "Of all random inputs")->check(CLI::NonNegativeNumber)->capture_default_str();
+  command.add_option("--json", chosen->json_file, "Write the figures here (- for standard output)")->type_name("FILE");
+  command.add_flag("--quiet", chosen->quiet, "No tables");
+  command.footer(footer());
+  command.callback([chosen] { run(*chosen); });
+}
+
+}  // namespace elider::bench

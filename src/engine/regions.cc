@@ -1,0 +1,75 @@
+// Single regions for studies: see elider/regions.h.
+#include "elider/regions.h"
+
+#include <string>
+
+#include "elider/hardware.h"
+#include "htm/backend.h"
+#include "htm/detect.h"
+#include "htm/emulated.h"
+#include "htm/rtm.h"
+
+#if defined(ELIDER_EMULATOR)
+#include "htm/emulator/emulator.h"
+#endif
+
+namespace elider {
+
+namespace {
+
+// The frame that begins the region ends it.
+template <htm::Backend B>
+uint32_t attempt(FunctionRef<void()> body) {
+  const unsigned status = B::begin();
+  if (status != htm::kStarted) return status;
+  body();
+  B::commit();
+  return kRegionCommitted;
+}
+
+}  // namespace
+
+Status find_regions(HtmBackend* htm) {
+  const std::string none = "no hardware transactions run here: ";
+  if (*htm == HtmBackend::kAutomatic) *htm = hardware().automatic_htm;
+  switch (*htm) {
+    case HtmBackend::kAutomatic:
+    case HtmBackend::kNone: return Status(Code::kUnsupported, none + hardware().reason);
+    case HtmBackend::kAlwaysAborts: return {};
+    case HtmBackend::kRtm:
+      if (htm::rtm_instructions_exist()) return {};
+      return Status(Code::kUnsupported, none + hardware().reason);
+    case HtmBackend::kEmulated:
+#if defined(ELIDER_EMULATOR)
+      return {};
+#else
+      return Status(Code::kUnsupported, none + "this build has no emulator");
+#endif
+  }
+  return Status::invalid_argument("find_regions: there is no such backend");
+}
+
+uint32_t try_region(HtmBackend htm, FunctionRef<void()> body) {
+  switch (htm) {
+#if ELIDER_HAVE_RTM
+    case HtmBackend::kRtm: return attempt<htm::Rtm>(body);
+#endif
+#if defined(ELIDER_EMULATOR)
+    case HtmBackend::kEmulated: return attempt<htm::Emulated>(body);
+#endif
+    default: return attempt<htm::AlwaysAborts>(body);
+  }
+}
+
+size_t region_cause_of(uint32_t status) { return static_cast<size_t>(htm::decode(status)); }
+
+Status configure_emulator([[maybe_unused]] std::string_view options) {
+#if defined(ELIDER_EMULATOR)
+  emulator::configure_from_text(std::string(options).c_str());
+  return {};
+#else
+  return Status(Code::kUnsupported, "this build has no emulator");
+#endif
+}
+
+}  // namespace elider

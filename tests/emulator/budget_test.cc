@@ -1,0 +1,165 @@
+// The region budget (docs/hardware-transactions.md): the lines that each kind of section reads and writes, measured
+// by the emulator over many runs, printed as a table, and held against the limits that the document states.
+//
+// A section's lines are those of the last region that the thread committed: so each case ends with its section.
+// Beside the limits stand kOverhead lines: the site's policy, the caller's locals above the region's frame, and the
+// transaction's own memory.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "sync/elided.h"
+#include "tests/emulator/support.h"
+#include "tests/support/database_test.h"
+#include "txn/table.h"
+
+namespace elider::test {
+namespace {
+
+using emulator::RegionSize;
+using emulator_test::WithOptions;
+
+constexpr uint64_t kOverhead = 8;
+// Of a commit, whatever its size: S, the slots of the workers, the transaction, the store, the tables' layouts.
+constexpr uint64_t kCommitFixed = 14;
+constexpr Key kRows = 3000;
+
+class BudgetTest : public testing::Test {
+ protected:
+  using TableType = txn::Table<sync::Elided<htm::Emulated>>;
+
+  // Regions succeed whatever they touch, so that all of them are measured.
+  BudgetTest() : large_([](auto& options) {
+      options.page_faults = false;
+      options.sets = 4096;
+      options.ways = 32;
+      options.read_eviction_abort_rate = 0;
+    }) {}
+
+  void open(bool record_reads, KeyIndex key_index, uint32_t block_threshold = 2048) {
+    Options options;
+    options.elision.record_reads = record_reads;
+    options.elision.window_runs = 0;
+    options.block_threshold_bytes = block_threshold;
+    db_ = open_database({SyncPolicy::kElided, HtmBackend::kEmulated, key_index}, options);
+    auto table = db_.create_table(account_schema(key_index));
+    ASSERT_OK(table);
+    accounts_ = *table;
+    balance_ = accounts_.columns(&Account::balance);
+    for (Key key = 0; key < kRows; ++key)
+      transact(db_, [&](Transaction& txn) { ASSERT_OK(txn.insert(accounts_, key * 4, Account{key, 1, 0, 0})); });
+  }
+  uint64_t height() { return static_cast<TableType&>(*TableRef(accounts_).base()).tree().height(); }
+
+  // The largest and the smallest of the regions with which `rounds` runs end; round 0 warms up and is left out.
+  struct Range {
+    RegionSize least{~uint64_t{0}, ~uint64_t{0}}, most;
+    void add(const RegionSize& size) {
+      least.lines_read = std::min(least.lines_read, size.lines_read);
+      least.lines_written = std::min(least.lines_written, size.lines_written);
+      most.lines_read = std::max(most.lines_read, size.lines_read);
+      most.lines_written = std::max(most.lines_written, size.lines_written);
+    }
+  };
+  // Each round is a transaction; the section that is measured is the last one of body(txn, round).
+  Range within(const std::function<void(Transaction&, Key)>& body, Key rounds = 200) {
+    Range range;
+    for (Key round = 0; round <= rounds; ++round)
+      transact(db_, [&](Transaction& txn) {
+        body(txn, round);
+        if (round != 0) range.add(emulator::last_region());
+      });
+    return range;
+  }
+  // The same with the last section of the whole transaction.
+  Range at_commit(const std::function<void(Transaction&, Key)>& body, Key rounds = 100) {
+    Range range;
+    for (Key round = 0; round <= rounds; ++round) {
+      transact(db_, [&](Transaction& txn) { body(txn, round); });
+      if (round != 0) range.add(emulator::last_region());
+    }
+    return range;
+  }
+
+  static void show(const char* section, const Range& range, uint64_t read_max, uint64_t written_max) {
+    std::printf("  %-34s read %4llu to %4llu (limit %4llu + %llu)   written %4llu to %4llu (limit %4llu + %llu)\n", section,
+                static_cast<unsigned long long>(range.least.lines_read), static_cast<unsigned long long>(range.most.lines_read),
+                static_cast<unsigned long long>(read_max), static_cast<unsigned long long>(kOverhead),
+                static_cast<unsigned long long>(range.least.lines_written), static_cast<unsigned long long>(range.most.lines_written),
+                static_cast<unsigned long long>(written_max), static_cast<unsigned long long>(kOverhead));
+    EXPECT_GT(range.most.lines_read + range.most.lines_written, 0u) << section;
+    EXPECT_LE(range.most.lines_read, read_max + kOverhead) << section;
+    EXPECT_LE(range.most.lines_written, written_max + kOverhead) << section;
+  }
+
+  void get(Transaction& txn, Key key) { ASSERT_OK(txn.get(accounts_, key)); }
+  void update(Transaction& txn, Key key) {
+    ASSERT_OK(txn.update(accounts_, key, balance_, [](Account& account) { ++account.balance; }));
+  }
+  static Key some(Key round) { return round * 1237 % kRows * 4; }
+
+  const WithOptions large_;
+  Database db_;
+  Table<Account> accounts_;
+  Columns<Account> balance_;
+};
+
+TEST_F(BudgetTest, sections_of_a_btree) {
+  open(false, KeyIndex::kOrdered);
+  const uint64_t h = height();
+  const uint64_t descent = 4 + 12 * (h - 1) + 1;
+  std::printf("  a B+-tree of height %llu\n", static_cast<unsigned long long>(h));
+  show("get", within([&](Transaction& txn, Key round) { get(txn, some(round)); }), descent, 0);
+  show("get by a remembered leaf", within([&](Transaction& txn, Key round) { get(txn, some(round)), get(txn, some(round)); }), 5, 0);
+  show("batch of 16", within([&](Transaction& txn, Key round) {
+         Key keys[16];
+         View<Account> views[16];
+         for (Key i = 0; i < 16; ++i) keys[i] = some(round * 16 + i);
+         ASSERT_OK(txn.multi_get(accounts_, std::span<const Key>(keys), std::span<View<Account>>(views)));
+       }), 16 * descent, 16);
+  show("scan, one leaf", within([&](Transaction& txn, Key round) {
+         ASSERT_OK(txn.scan(accounts_, {some(round), some(round)}, {}, [](Key, const View<Account>&) { return true; }));
+       }), descent, 5);
+  const Range inserts = within([&](Transaction& txn, Key round) {
+    ASSERT_OK(txn.insert(accounts_, some(round * 7) + 1 + round % 3, Account{}));
+  }, 400);
+  show("insert, with and without a split", inserts, descent, 4 + 12 + 12 + 12);
+  EXPECT_LE(inserts.least.lines_written, 4 + kOverhead) << "no split";
+  show("remove", at_commit([&](Transaction& txn, Key round) { ASSERT_OK(txn.remove(accounts_, 4 * round)); }, 400), descent, 4 + h + 12);
+}
+
+TEST_F(BudgetTest, sections_of_a_hash_table) {
+  open(false, KeyIndex::kHashed);
+  constexpr uint64_t kChain = 8;
+  show("hash get", within([&](Transaction& txn, Key round) { get(txn, some(round)); }), 3 + kChain, 0);
+  const Range inserts = within([&](Transaction& txn, Key round) { ASSERT_OK(txn.insert(accounts_, 4 * kRows + round, Account{})); }, 400);
+  show("hash insert, or growth by a bucket", inserts, 3 + kChain, 2 * kChain + 1);
+  EXPECT_LE(inserts.least.lines_written, 2 + kOverhead) << "no growth";
+  show("hash remove", at_commit([&](Transaction& txn, Key round) { ASSERT_OK(txn.remove(accounts_, 4 * round)); }), 3 + kChain, 2);
+}
+
+TEST_F(BudgetTest, sections_of_rows) {
+  open(true, KeyIndex::kOrdered);
+  const uint64_t row = 2;  // of 48 bytes with its header, anywhere in its first line
+  show("read of a row", within([&](Transaction& txn, Key round) { get(txn, some(round)); }), row, row);
+  for (const Key count : {1u, 4u, 16u}) {
+    const std::string writes = "commit, whole, " + std::to_string(count) + " rows written";
+    show(writes.c_str(), at_commit([&](Transaction& txn, Key round) {
+           for (Key i = 0; i < count; ++i) update(txn, some(round * count + i));
+         }), 4 * count + kCommitFixed, row * count);
+    const std::string reads = "commit, whole, as many read besides";
+    show(reads.c_str(), at_commit([&](Transaction& txn, Key round) {
+           for (Key i = 0; i < count; ++i) get(txn, some(round * count + i + 1000)), update(txn, some(round * count + i));
+         }), 4 * count + 2 * count + kCommitFixed, row * count);
+  }
+  show("commit, lock bits, 50 rows written", at_commit([&](Transaction& txn, Key round) {
+         for (Key i = 0; i < 50; ++i) update(txn, some(round * 50 + i));
+       }), 4 * 50 + kCommitFixed, 50);
+}
+
+}  // namespace
+}  // namespace elider::test

@@ -1,0 +1,61 @@
+#!/usr/bin/env bash
+# The engine's suites on every emulated processor of everything.txt: conformance, model and stress tests of the
+# emulated combinations, a checked history, and TPC-C with its consistency conditions and a checked history. Programs
+# that are not built are passed by, and said to be. ELIDER_EVERYTHING names the processors to run, or `all`; without
+# it one of them runs, so that the suite stays short.
+# presets: emulator
+set -u
+elider=$1
+list="$2/tests/emulator/everything.txt"
+wanted=${ELIDER_EVERYTHING:-spurious-10}
+unset ELIDER_HTM_EMULATOR
+failures=0
+ran=0
+
+# report NAME PROCESSOR STATUS SECONDS DETAIL
+report() {
+  ran=$((ran + 1))
+  if [ "$3" -eq 0 ]; then
+    printf 'ok   %-16s %-14s %4d s  %s\n' "$2" "$1" "$4" "$5"
+  else
+    failures=$((failures + 1))
+    printf 'FAIL %-16s %-14s status %d: %s\n' "$2" "$1" "$3" "$5"
+  fi
+}
+
+suite() {
+  local processor=$1 share=$2 name=$3 program="$ELIDER_BUILD_DIR/$3_test" begin=$SECONDS
+  [ -x "$program" ] || { echo "     $processor: ${name}_test is not built"; return; }
+  ELIDER_TEST_SCALE=$(awk -v a="${ELIDER_TEST_SCALE:-1}" -v b="$share" 'BEGIN { print a * b }') \
+    timeout 900 "$program" --gtest_filter='*elided_emulated*' --gtest_brief=1 >log 2>&1
+  local status=$?
+  report "$name" "$processor" "$status" $((SECONDS - begin)) \
+    "$(grep -oE '^\[ +(PASSED|FAILED) +\] [0-9]+ test.*|elider emulator: .*' log | tail -1)"
+  [ "$status" -eq 0 ] || grep -E 'Failure$|^\[  FAILED' log | sort -u | head -20
+}
+
+histories() {
+  local processor=$1 begin=$SECONDS status=0
+  [ -x "$elider" ] || { echo "     $processor: the command line is not built"; return; }
+  timeout 900 "$elider" bench history --htm emulated --workload list-append --transactions 3000 --threads 4 --out elle.jsonl \
+    --history native.jsonl >log 2>&1 && timeout 300 "$elider" check-history native.jsonl >>log 2>&1 || status=$?
+  report history "$processor" "$status" $((SECONDS - begin)) "$(tail -1 log)"
+  begin=$SECONDS status=0
+  timeout 900 "$elider" bench tpcc --htm emulated --items 200 --customers 30 --threads 2 --seconds 2 --quiet --json tpcc.json \
+    --history tpcc.jsonl >log 2>&1 && timeout 300 "$elider" check-history tpcc.jsonl >>log 2>&1 || status=$?
+  report tpcc "$processor" "$status" $((SECONDS - begin)) \
+    "$(python3 -c 'import json; r = json.load(open("tpcc.json")); print(r["committed"], "committed; conditions ok:", r["consistency"]["ok"])' 2>&1 |
+      tail -1); $(tail -1 log)"
+}
+
+while read -r name options share; do
+  [[ $name == \#* || -z $name ]] && continue
+  [[ $wanted == all || " $wanted " == *" $name "* ]] || continue
+  export ELIDER_HTM_EMULATOR=$options
+  for program in conformance model stress; do suite "$name" "$share" "$program"; done
+  histories "$name"
+done <"$list"
+
+[ "$ran" -gt 0 ] || { echo "skipped: none of the programs is built, or no processor is called '$wanted'"; exit 77; }
+echo "$((ran - failures)) of $ran passed"
+[ "$failures" -eq 0 ]
