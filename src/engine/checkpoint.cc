@@ -145,12 +145,13 @@ Status Checkpoints::take() {
   }
   CheckpointWriter writer(directory_.files(), {directory_.folders(), directory_.manifest().database, threads_for(engine_, options_.checkpoint_threads),
                                                options_.checkpoint_bytes_per_second, &stop_});
-  Status status = write_and_publish(writer);
+  bool published = false;
+  Status status = write_and_publish(writer, &published);
   due_.store(false, std::memory_order_relaxed);
   std::lock_guard lock(mutex_);
   facts_.running = false;
   facts_.failure = status.ok() ? "" : status.message();
-  if (!status.ok()) {
+  if (!published) {
     ++facts_.failed;
     not_before_ns_ = now_ns() + kRetryAfterNs;
     return status;
@@ -166,7 +167,8 @@ Status Checkpoints::take() {
   return status;
 }
 
-Status Checkpoints::write_and_publish(CheckpointWriter& writer) {
+// Published though not ok: what is older could not be removed.
+Status Checkpoints::write_and_publish(CheckpointWriter& writer, bool* published) {
   if (log_.failed()) return log_.failure();  // nothing that is published would follow upon the log
   std::unique_ptr<txn::SnapshotRows> rows = engine_.read_snapshot();
   if (rows == nullptr) return no_snapshot();
@@ -178,8 +180,7 @@ Status Checkpoints::write_and_publish(CheckpointWriter& writer) {
     writer.remove();
     return status;
   }
-  bool published = false;
-  return directory_.publish(writer.checkpoint(), options_.checkpoints_kept, &published);
+  return directory_.publish(writer.checkpoint(), options_.checkpoints_kept, published);
 }
 
 Statistics::Checkpoints Checkpoints::facts() const {

@@ -252,15 +252,24 @@ Result<TableRef> EngineOf<Sync>::create_table(const Schema& schema) {
   // Without catalog_mutex_: nobody else adds tables.
   if (tables_.size() >= txn::kTablesMax)
     return Status::invalid_argument("table '" + schema.name + "': there are " + std::to_string(txn::kTablesMax) + " tables already");
-  if (Status status = data_.log_table(static_cast<uint32_t>(tables_.size()), schema); !status.ok()) return status;
-  ELIDER_TEST_POINT("catalog.table_logged");
   auto made = std::make_unique<TableType>(schema, static_cast<uint32_t>(tables_.size()), store_.id, store_.options.block_threshold_bytes);
   if constexpr (kElides) made->for_each_latch([&](auto& latch) { latch.set_policy(store_.options.elision); });
+  const auto add = [&](bool room_alone) {
+    std::unique_lock lock(catalog_mutex_);
+    room_alone ? tables_.reserve(tables_.size() + 1) : tables_.push_back(std::move(made));
+  };
+  add(true);
+  if (Status status = data_.log_table(made->id(), schema); !status.ok()) return status;
+  ELIDER_TEST_POINT("catalog.table_logged");
   // Before anybody can find the table, so that the history names it first; and without the catalog's lock,
-  // for the sink is the caller's code.
-  if (store_.options.history != nullptr) store_.options.history->on_table(made->id(), made->schema());
-  std::unique_lock lock(catalog_mutex_);
-  tables_.push_back(std::move(made));
+  // for the sink is the caller's code. If it throws the table is there all the same: the log has it.
+  try {
+    if (store_.options.history != nullptr) store_.options.history->on_table(made->id(), made->schema());
+  } catch (...) {
+    add(false);
+    throw;
+  }
+  add(false);
   return TableRef(tables_.back().get());
 }
 
