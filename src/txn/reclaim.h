@@ -2,8 +2,9 @@
 //
 //   A removed row           is absent since the commit. After one grace period no snapshot needs it: it
 //                           is unlinked from all indexes and marked removed. After another its memory
-//                           is reused. Where the commit saw no reader that may need it, it is unlinked
-//                           at once: a reader that comes later finds it absent at its number, or not.
+//                           is reused. Of a table without secondary indexes, where the commit saw no
+//                           reader that may need it, it is unlinked at once: a reader that comes later
+//                           finds it absent at its number, or not.
 //   An insert that aborted  leaves an absent row block in the index: the same two steps.
 //   A secondary entry whose row has another value since the commit, or whose transaction aborted: after
 //                           one grace period it is taken out, unless the row has that value again.

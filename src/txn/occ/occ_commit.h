@@ -332,7 +332,9 @@ void OccTransaction<Sync>::retire_rows(bool committed, bool unneeded) {
     if (write.group != 0) continue;
     auto& table = static_cast<TableType&>(*write.table);
     if (committed && write.kind == WriteKind::kRemove) {
-      if (unneeded) unlink_row_now(worker_, table, write.row, write.key, word::next(write.locked_from, true));
+      // With secondary indexes it waits: histories with many conflicts found keys that nobody could insert any
+      // more where such rows were unlinked here, too.
+      if (unneeded && table.secondary_count() == 0) unlink_row_now(worker_, table, write.row, write.key, word::next(write.locked_from, true));
       else retire_row(worker_, table, write.row, write.key, word::next(write.locked_from, true));
     } else if (write.created && (!committed || write.kind == WriteKind::kNone)) {
       retire_row(worker_, table, write.row, write.key, write.expected);
