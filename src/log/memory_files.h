@@ -105,7 +105,7 @@ class MemoryFiles final : public FileSystem {
 
   static void write(std::vector<std::byte>& to, uint64_t offset, const std::vector<std::byte>& bytes) {
     if (to.size() < offset + bytes.size()) to.resize(offset + bytes.size());
-    std::memcpy(to.data() + offset, bytes.data(), bytes.size());
+    if (!bytes.empty()) std::memcpy(to.data() + offset, bytes.data(), bytes.size());
   }
   class MemoryFile final : public File {
    public:
