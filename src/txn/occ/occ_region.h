@@ -116,7 +116,7 @@ Status OccTransaction<Sync>::commit_in_region() {
   for (unsigned moves = reach == Reach::kNone ? kMovesMax : 0; moves < kMovesMax; ++moves) {
     // What the words must be when the region begins. Whoever holds one is waited for here.
     for (WriteEntry& write : writes_)
-      if (write.kind != WriteKind::kNone && !await_word<false>(write)) [[unlikely]] return give_up(0);
+      if (write.kind != WriteKind::kNone && !await_word<false>(write, kWaitsMax)) [[unlikely]] return give_up(0);
     const AtOnce done = htm::run_region<typename Sync::Backend>(
         site, htm::SubscribedWithin{}, [&]() -> AtOnce { return commit_at_once(reach); }, []() -> AtOnce { return {}; });
     if (done.end == AtOnce::End::kMoved) continue;
