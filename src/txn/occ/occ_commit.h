@@ -291,13 +291,12 @@ Status OccTransaction<Sync>::commit() {
   if (store_.log != nullptr) [[unlikely]]
     if (Status status = log_reserve(); !status.ok()) [[unlikely]] return refuse_commit(status);
   ELIDER_TEST_POINT("occ.commit.before_lock");
-  if constexpr (Sync::kRegions)
-    if (store_.log == nullptr) return commit_in_region();  // a record is written under locks
-  return commit_by_locks();
+  if constexpr (Sync::kRegions) return commit_in_region();
+  else return commit_by_locks();
 }
 
 template <class Sync>
-[[gnu::always_inline]] inline Status OccTransaction<Sync>::commit_by_locks() {
+[[gnu::always_inline]] inline Status OccTransaction<Sync>::commit_by_locks(bool old_entries_retired) {
   const size_t locked = lock_writes();
   if (locked != writes_.size()) [[unlikely]] return give_up(locked);
   ELIDER_TEST_POINT("occ.commit.after_lock");
@@ -310,11 +309,8 @@ template <class Sync>
   ELIDER_TEST_POINT("occ.commit.after_slots");
   if (!validate()) [[unlikely]] return give_up(locked);
   if (newest_reader != 0 && !prepare_versions(newest_reader)) [[unlikely]] return give_up(locked);
-  if (log != nullptr) [[unlikely]] {
-    log_publish(n);
-    commit_number_ = n;
-  }
-  if (!index_changes_.empty()) retire_old_entries();
+  if (log != nullptr) [[unlikely]] log_publish(n);
+  if (!old_entries_retired && !index_changes_.empty()) retire_old_entries();
   ELIDER_TEST_POINT("occ.commit.before_write");
   for (WriteEntry& write : writes_) install(write, n);
   return finish(n, order, newest_reader);

@@ -155,7 +155,7 @@ class OccTransaction final : public Transaction {
 
   // -- occ_commit.h ---------------------------------------------------------------------------------------
   Status commit_reads();
-  Status commit_by_locks();
+  Status commit_by_locks(bool old_entries_retired = false);
   bool prepare_blocks();
   template <bool kTake>
   bool await_word(WriteEntry& write, unsigned waits_max);
@@ -236,7 +236,7 @@ class OccTransaction final : public Transaction {
   detail::TableBase* cause_table_ = nullptr;
   Key cause_key_ = 0;
 
-  Arena arena_;
+  Arena arena_{Sync::kRegions};
   std::vector<ReadEntry> reads_;
   std::vector<NodeEntry> nodes_;
   bool node_repeated_ = false;              // some leaf has several entries
