@@ -40,23 +40,29 @@ std::array<std::byte, kCheckpointHeaderBytes> encode_header(const DatabaseId& da
   return bytes;
 }
 
-// Empty, or what is wrong with it. *unknown: it is of another version.
-std::string header_fault(Bytes bytes, const DatabaseId& database, const CheckpointName& name, bool* unknown) {
-  *unknown = false;
-  if (bytes.size() < kCheckpointHeaderBytes) return "the checkpoint's header is cut short";
-  if (get<uint64_t>(bytes.data()) != kPartMagic) return "the checkpoint's header does not begin with its magic number";
-  if (get<uint64_t>(bytes.data() + 56) != checksum(bytes.first(56), 0)) return "the checkpoint header's checksum does not fit";
-  if (const auto version = get<uint32_t>(bytes.data() + 8); version != kCheckpointVersion) {
-    *unknown = true;
-    return "format version " + std::to_string(version) + " is not known; this program reads version " + std::to_string(kCheckpointVersion);
-  }
+Status corrupt(const std::string& words) { return Status(Code::kCorrupt, words); }
+
+Status check_header(Bytes bytes, const DatabaseId& database, const CheckpointName& name) {
+  DatabaseId its_database{};
+  if (Status status = database_of_part(bytes, &its_database); !status.ok()) return status;
   const CheckpointName there{get<uint64_t>(bytes.data() + 32), get<uint32_t>(bytes.data() + 12)};
-  if (DatabaseId{get<uint64_t>(bytes.data() + 16), get<uint64_t>(bytes.data() + 24)} != database) return "the checkpoint belongs to another database";
-  if (!(there == name)) return "the file is " + file_name(there) + " by its header";
+  if (its_database != database) return corrupt("the checkpoint belongs to another database");
+  if (!(there == name)) return corrupt("the file is " + file_name(there) + " by its header");
   return {};
 }
 
 }  // namespace
+
+Status database_of_part(Bytes bytes, DatabaseId* database) {
+  if (bytes.size() < kCheckpointHeaderBytes) return corrupt("the checkpoint's header is cut short");
+  if (get<uint64_t>(bytes.data()) != kPartMagic) return corrupt("the checkpoint's header does not begin with its magic number");
+  if (get<uint64_t>(bytes.data() + 56) != checksum(bytes.first(56), 0)) return corrupt("the checkpoint header's checksum does not fit");
+  if (const auto version = get<uint32_t>(bytes.data() + 8); version != kCheckpointVersion)
+    return Status(Code::kUnsupported, "format version " + std::to_string(version) + " is not known; this program reads version " +
+                                          std::to_string(kCheckpointVersion));
+  *database = {get<uint64_t>(bytes.data() + 16), get<uint64_t>(bytes.data() + 24)};
+  return {};
+}
 
 // -- writing ---------------------------------------------------------------------------------------------------
 
@@ -124,9 +130,7 @@ Status PartReader::open(FileSystem& files, const std::string& folder, const Data
   std::byte header[kCheckpointHeaderBytes];
   size_t count = 0;
   if (status = file->read_at(0, header, &count); !status.ok()) return status;
-  bool unknown = false;
-  if (const std::string fault = header_fault(Bytes(header, count), database, name, &unknown); !fault.empty())
-    return Status(unknown ? Code::kUnsupported : Code::kCorrupt, "'" + path + "' at byte 0: " + fault);
+  if (status = check_header(Bytes(header, count), database, name); !status.ok()) return Status(status.code(), "'" + path + "' at byte 0: " + status.message());
   reader->reset(new PartReader(std::move(file), seed_of(database, name), size));
   (*reader)->facts_.bytes = kCheckpointHeaderBytes;
   return {};

@@ -39,6 +39,10 @@ struct CheckpointBlock {
   Bytes payload;         // lives until the next call
 };
 
+// The database that a part belongs to, by its header. kCorrupt says what does not fit, kUnsupported names an unknown version;
+// neither names the file.
+Status database_of_part(Bytes bytes, DatabaseId* database);
+
 struct PartFacts {
   uint64_t blocks = 0, rows = 0, bytes = 0;
 };

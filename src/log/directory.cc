@@ -7,6 +7,7 @@
 
 #include "base/parallel.h"
 #include "base/test_points.h"
+#include "log/checkpoint_file.h"
 
 namespace elider::log {
 
@@ -42,7 +43,9 @@ Status Directory::open(FileSystem& files, const std::vector<std::string>& folder
     if (std::find(names.begin(), names.end(), std::string(kManifestName)) == names.end())
       return Status(Code::kNotFound, "the folder '" + folders.front() + "' holds no database");
   }
-  if (Status status = files.lock(folders.front() + "/" + kLockName, &directory->lock_); !status.ok()) return status;
+  // Each of them: the second folder of a database that is open must not become somebody's first.
+  for (const std::string& folder : folders)
+    if (Status status = files.lock(folder + "/" + kLockName, &directory->locks_.emplace_back()); !status.ok()) return status;
   if (Status status = directory->load(create); !status.ok()) return status;
   *opened = std::move(directory);
   return {};
@@ -64,14 +67,16 @@ Status Directory::load(bool create) {
   return check_files();
 }
 
-// A database begins when its manifest is there; whatever log there is without one belongs to a lost one.
+// A database begins when its manifest is there; whatever is there without one belongs to a lost one, or to one whose
+// first folder is another.
 Status Directory::make_manifest() {
   std::vector<std::string> names;
   for (const std::string& folder : folders_) {
     if (Status status = files_.list(folder, &names); !status.ok()) return status;
-    SegmentName name;
+    SegmentName segment;
+    CheckpointName part;
     for (const std::string& text : names)
-      if (parse_file_name(text, &name))
+      if (parse_file_name(text, &segment) || parse_file_name(text, &part) || text == kManifestName)
         return Status(Code::kCorrupt, "'" + folders_.front() + "/" + kManifestName + "' is missing, but there is '" + folder + "/" + text + "'");
   }
   manifest_.database = new_database_id();
@@ -91,18 +96,35 @@ Status Directory::write_manifest(const Manifest& manifest) {
   return {};
 }
 
-// Files of a generation that the manifest does not know yet mean that the manifest is an old one.
+// Files of a generation that the manifest does not know yet mean that the manifest is an old one; and files of another
+// database, that a folder is not this one's. Listed files are looked at when they are read; the others would be removed.
 Status Directory::check_files() const {
   const uint32_t last = manifest_.generations.empty() ? 0 : manifest_.generations.back().generation;
-  std::vector<std::string> names;
-  for (const std::string& folder : folders_) {
-    if (Status status = files_.list(folder, &names); !status.ok()) return status;
-    SegmentName name;
-    for (const std::string& text : names)
-      if (parse_file_name(text, &name) && name.generation > last)
-        return Status(Code::kCorrupt, "'" + folders_.front() + "/" + kManifestName + "' is older than '" + folder + "/" + text + "', which it does not know");
+  const auto other_database = [](const std::string& path) {
+    return Status::invalid_argument("the folder holds another database's files: there is '" + path + "'");
+  };
+  for (size_t f = 1; f < folders_.size(); ++f) {
+    std::vector<std::string> names;
+    if (Status status = files_.list(folders_[f], &names); !status.ok()) return status;
+    if (std::find(names.begin(), names.end(), std::string(kManifestName)) != names.end()) return other_database(folders_[f] + "/" + kManifestName);
   }
-  return {};
+  return for_each_unlisted([&](const std::string& folder, const std::string& name) -> Status {
+    const std::string path = folder + "/" + name;
+    SegmentName segment;
+    const bool of_log = parse_file_name(name, &segment);
+    if (of_log && segment.generation > last)
+      return Status(Code::kCorrupt, "'" + folders_.front() + "/" + kManifestName + "' is older than '" + path + "', which it does not know");
+    std::unique_ptr<File> file;
+    if (Status status = files_.open(path, OpenMode::kRead, &file); !status.ok()) return status;
+    std::byte header[kSegmentHeaderBytes];
+    static_assert(kSegmentHeaderBytes == kCheckpointHeaderBytes);
+    size_t count = 0;
+    if (Status status = file->read_at(0, header, &count); !status.ok()) return status;
+    DatabaseId database{};
+    const Status known = of_log ? database_of(Bytes(header, count), &database) : database_of_part(Bytes(header, count), &database);
+    if (known.code() == Code::kUnsupported) return Status(known.code(), "'" + path + "' at byte 0: " + known.message());
+    return known.ok() && database != manifest_.database ? other_database(path) : Status();  // a torn header: left over from a crash
+  });
 }
 
 // -- recovery --------------------------------------------------------------------------------------------------
@@ -363,8 +385,8 @@ Status Directory::publish_copy(FileSystem& files, const std::string& folder, Man
   return made.write_manifest(manifest);
 }
 
-// Files that the manifest does not list: left over from a crash, or no longer needed.
-Status Directory::remove_unlisted() {
+// Calls visit(folder, name) for each file that the manifest does not list: left over from a crash, or no longer needed.
+Status Directory::for_each_unlisted(const std::function<Status(const std::string&, const std::string&)>& visit) const {
   const auto listed_segment = [&](const SegmentName& name) {
     const auto& all = manifest_.generations;
     return std::any_of(all.begin(), all.end(), [&](const Generation& g) {
@@ -381,13 +403,19 @@ Status Directory::remove_unlisted() {
     for (const std::string& text : names) {
       SegmentName segment;
       CheckpointName part;
-      const bool left_over = parse_file_name(text, &segment) ? !listed_segment(segment) : parse_file_name(text, &part) && !listed_part(part);
-      if (!left_over) continue;
-      if (Status status = files_.remove(folder + "/" + text); !status.ok()) return status;
-      finished_.erase(text);
+      const bool unlisted = parse_file_name(text, &segment) ? !listed_segment(segment) : parse_file_name(text, &part) && !listed_part(part);
+      if (!unlisted) continue;
+      if (Status status = visit(folder, text); !status.ok()) return status;
     }
   }
   return {};
+}
+
+Status Directory::remove_unlisted() {
+  return for_each_unlisted([&](const std::string& folder, const std::string& name) {
+    finished_.erase(name);
+    return files_.remove(folder + "/" + name);
+  });
 }
 
 }  // namespace elider::log

@@ -1,4 +1,4 @@
-// Directory: the folders of one database's files, held by a lock file: the manifest, the checkpoints and the
+// Directory: the folders of one database's files, each held by a lock file: the manifest, the checkpoints and the
 // generations of the log, and what of them counts.
 //
 // Each opening writes a generation of its own and never touches an older file. What an older generation may
@@ -42,8 +42,8 @@ struct LogPiece {
 
 class Directory {
  public:
-  // Makes the folders and the manifest where there are none. `create`: false refuses to make anything, with
-  // kNotFound. kInvalidArgument: another database holds it, or the folders are not those it was made with.
+  // Makes the folders and the manifest where there are none, nor any file of a database. `create`: false refuses to make
+  // anything, with kNotFound. kInvalidArgument: another database holds one, or the folders are not those it was made with.
   // kCorrupt, kUnsupported, kIoError: the message names the file.
   static Status open(FileSystem& files, const std::vector<std::string>& folders, bool create, std::unique_ptr<Directory>* directory);
 
@@ -102,6 +102,7 @@ class Directory {
   Status make_manifest();
   Status write_manifest(const Manifest& manifest);
   Status check_files() const;
+  Status for_each_unlisted(const std::function<Status(const std::string& folder, const std::string& name)>& visit) const;
   Status remove_unlisted();
   Status list_segments(std::vector<SegmentName>* segments) const;
   Status judge_generation(size_t position, const std::vector<SegmentFacts>& segments, RecoveryFacts* facts);
@@ -112,7 +113,7 @@ class Directory {
 
   FileSystem& files_;
   const std::vector<std::string> folders_;
-  std::unique_ptr<File> lock_;
+  std::vector<std::unique_ptr<File>> locks_;  // by folder
   Manifest manifest_;
   uint64_t first_number_ = 1;
 
