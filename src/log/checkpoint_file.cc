@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <new>
 
 #include "base/bytes.h"
 #include "base/checksum.h"
@@ -91,6 +92,8 @@ Status PartWriter::sync() {
 }
 
 Status PartWriter::append(BlockKind kind, uint32_t table, uint32_t count, std::span<std::byte> block) {
+  if (block.size() - kBlockHeaderBytes > kBlockPayloadBytesMax)
+    return Status::invalid_argument("a checkpoint's block has " + std::to_string(block.size()) + " bytes, which is too many");
   std::byte* to = block.data();
   put(to, kBlockMagic);
   put(to + 4, static_cast<uint32_t>(block.size() - kBlockHeaderBytes));
@@ -154,9 +157,13 @@ Status PartReader::next(CheckpointBlock* block) {
   if (get<uint32_t>(header) != kBlockMagic) return refuse(at, "block " + std::to_string(facts_.blocks) + " does not begin with its magic number");
   // Before memory is taken for it.
   if (at + kBlockHeaderBytes > size_ || bytes > size_ - at - kBlockHeaderBytes) return refuse(at, "block " + std::to_string(facts_.blocks) + " reaches past the file's end");
+  if (bytes > kBlockPayloadBytesMax) return refuse(at, "block " + std::to_string(facts_.blocks) + " is longer than any is");
   if (bytes > buffer_bytes_) {
-    buffer_bytes_ = std::max<size_t>(bytes, kBlockBytesTarget + (kBlockBytesTarget >> 2));
-    buffer_.reset(new std::byte[buffer_bytes_]);
+    buffer_bytes_ = 0;
+    const size_t wanted = std::max<size_t>(bytes, kBlockBytesTarget + (kBlockBytesTarget >> 2));
+    buffer_.reset(new (std::nothrow) std::byte[wanted]);
+    if (buffer_ == nullptr) return Status(Code::kMemoryLimit, "the heap has no room for a block of '" + path() + "'");
+    buffer_bytes_ = wanted;
   }
   const std::span<std::byte> payload(buffer_.get(), bytes);
   if (Status status = read(at + kBlockHeaderBytes, payload); !status.ok()) return status;

@@ -53,14 +53,14 @@ Status Directory::open(FileSystem& files, const std::vector<std::string>& folder
 
 Status Directory::load(bool create) {
   const std::string path = folders_.front() + "/" + kManifestName;
-  std::vector<std::byte> bytes;
-  Status status = files_.read_all(path, &bytes);
+  ReadBuffer manifest;
+  Status status = manifest.read(files_, path, kManifestBytesMax);
   if (status.not_found()) {
     if (!create) return status;
     return make_manifest();
   }
   if (!status.ok()) return status;
-  if (status = decode(bytes, &manifest_); !status.ok()) return Status(status.code(), "'" + path + "': " + status.message());
+  if (status = decode(manifest.bytes(), &manifest_); !status.ok()) return Status(status.code(), "'" + path + "': " + status.message());
   if (manifest_.folders != folders_.size())
     return Status::invalid_argument("the database in '" + folders_.front() + "' has " + std::to_string(manifest_.folders) + " data folders, not " +
                                     std::to_string(folders_.size()));

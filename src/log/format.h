@@ -36,6 +36,7 @@ bool parse_file_name(const std::string& text, SegmentName* name);
 uint64_t seed_of(const DatabaseId& database, const SegmentName& name);
 
 inline constexpr size_t kSegmentHeaderBytes = 64;
+inline constexpr uint64_t kSegmentBytesMax = uint64_t{1} << 32;  // of the whole file
 struct SegmentHeader {
   DatabaseId database{};
   SegmentName name;
@@ -106,6 +107,7 @@ struct Manifest {
   std::vector<Checkpoint> checkpoints;  // by rising numbers
   std::vector<Generation> generations;
 };
+inline constexpr uint64_t kManifestBytesMax = uint64_t{1} << 30;
 inline constexpr char kManifestName[] = "MANIFEST";
 inline constexpr char kLockName[] = "LOCK";
 std::vector<std::byte> encode(const Manifest& manifest);

@@ -39,19 +39,6 @@ void note(const FrameView& frame, SegmentFacts* facts) {
 
 }  // namespace
 
-Status ReadBuffer::read(FileSystem& files, const std::string& path) {
-  std::unique_ptr<File> file;
-  if (Status status = files.open(path, OpenMode::kRead, &file); !status.ok()) return status;
-  uint64_t bytes = 0;
-  if (Status status = file->size(&bytes); !status.ok()) return status;
-  if (bytes > capacity_) {
-    memory_.reset(new std::byte[bytes]);
-    capacity_ = bytes;
-  }
-  size_ = 0;
-  return file->read_at(0, {memory_.get(), bytes}, &size_);
-}
-
 // -- one segment -------------------------------------------------------------------------------------------------
 
 Status read_segment(FileSystem& files, const std::string& folder, const DatabaseId& database, const SegmentName& name, ReadBuffer* buffer,
@@ -59,7 +46,7 @@ Status read_segment(FileSystem& files, const std::string& folder, const Database
   *facts = {};
   facts->name = name;
   facts->file = folder + "/" + file_name(name);
-  if (Status status = buffer->read(files, facts->file); !status.ok()) return status;
+  if (Status status = buffer->read(files, facts->file, kSegmentBytesMax); !status.ok()) return status;
   const Bytes bytes = buffer->bytes();
   const uint64_t seed = seed_of(database, name);
   facts->bytes = bytes.size();

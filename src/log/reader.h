@@ -34,19 +34,6 @@ struct CutTail {
   uint64_t bytes = 0;
 };
 
-// Room for a file's contents, used again for the next one.
-class ReadBuffer {
- public:
-  // Fills it with the whole file.
-  Status read(FileSystem& files, const std::string& path);
-  Bytes bytes() const { return {memory_.get(), size_}; }
-
- private:
-  std::unique_ptr<std::byte[]> memory_;  // not set to zero first
-  size_t capacity_ = 0;
-  size_t size_ = 0;
-};
-
 struct SegmentFacts {
   std::string file;          // its path
   SegmentName name;

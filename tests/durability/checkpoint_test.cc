@@ -382,6 +382,30 @@ TEST_P(CheckpointTest, ADamagedOneIsNamedOrMadeUpFor) {
   }
 }
 
+// Sparse, larger than any memory: refused, before memory is taken for it.
+TEST_P(CheckpointTest, AFileOfAnEnormousSizeIsRefusedByName) {
+  constexpr uintmax_t kEnormous = uintmax_t{1} << 40;
+  {
+    Database database = open();
+    auto table = database.create_table(account_schema(KeyIndex::kOrdered));
+    ASSERT_OK(table);
+    ASSERT_OK(database.checkpoint());
+    transact(database, [&](Transaction& txn) { ASSERT_OK(txn.insert(*table, 1, Account{})); });
+  }
+  int refused = 0;
+  for (const auto& entry : std::filesystem::directory_iterator(folder_ / "data")) {
+    const std::string name = entry.path().filename().string();
+    if (name == "LOCK") continue;
+    const uintmax_t size = entry.file_size();
+    std::filesystem::resize_file(entry.path(), kEnormous);
+    EXPECT_REFUSED(Code::kCorrupt, name + "'", Database::open(options_));
+    std::filesystem::resize_file(entry.path(), size);
+    ++refused;
+  }
+  EXPECT_EQ(refused, 3);
+  EXPECT_OK(Database::open(options_));
+}
+
 // -- earlier states -----------------------------------------------------------------------------------------------------
 
 TEST_P(CheckpointTest, AnEarlierStateComesBackForGood) {
