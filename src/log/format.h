@@ -65,7 +65,7 @@ struct FrameHeader {
 void seal(const FrameHeader& header, uint64_t seed, std::span<std::byte> frame);
 // Whether a whole frame with a fitting checksum stands at the begin of `bytes`.
 bool open_frame(Bytes bytes, uint64_t seed, FrameHeader* header);
-// The header alone, which may be all that `bytes` has: whether it begins as a frame does.
+// The header alone, which may be all that `bytes` has: whether it may be one. Without its checksum: it may be damaged.
 bool peek_frame(Bytes bytes, FrameHeader* header);
 
 // A record: what one commit (or one change of the catalog) appended. Its bytes mean nothing to the log.

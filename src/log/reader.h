@@ -47,6 +47,7 @@ struct SegmentFacts {
   uint64_t closed = 0;         // as the last frame says; as its header does where it has none
   uint64_t durable = 0;        // the largest that a frame says was durable, and where
   uint64_t durable_offset = 0;
+  uint64_t searched_bytes = 0; // that were checksummed to see whether a whole frame stands behind the last one
   uint64_t first_number = kNumberMax;  // of any record, as of last_number; no record: this and 0
   uint64_t last_number = 0;
 };
