@@ -103,6 +103,28 @@ TEST(Log, LargeRecordsAndFullBuffersComeThrough) {
   EXPECT_GT(files.contents().size(), 3u) << "the segments have a size limit";
 }
 
+// Records that are larger than the ring, and a logger that stands: after one or two of them there is no room.
+TEST(Buffer, BlocksOutsideTheRingAreBounded) {
+  constexpr size_t kCapacity = 4096;
+  for (const size_t bytes : {size_t{2200}, size_t{100'000}}) {
+    Buffer buffer;
+    buffer.open(kCapacity);
+    size_t published = 0;
+    while (buffer.reserve(bytes) != nullptr && published < 100) buffer.publish(++published, bytes);
+    EXPECT_EQ(published, 1u) << bytes;
+    EXPECT_TRUE(buffer.half_full()) << "the logger is asked to take something";
+    EXPECT_NE(buffer.reserve(64), nullptr) << "the ring has room yet";
+    buffer.take(buffer.head(), [](uint64_t, Bytes) { return true; });
+    EXPECT_NE(buffer.reserve(bytes), nullptr);
+    EXPECT_FALSE(buffer.half_full());
+  }
+  Buffer buffer;
+  buffer.open(2 * kCapacity);
+  size_t published = 0;
+  while (buffer.reserve(4090) != nullptr && published < 100) buffer.publish(++published, 100);
+  EXPECT_EQ(published, 2u) << "what was reserved counts";
+}
+
 TEST(Log, ManyWorkersAtOnceLoseNothing) {
   MemoryFiles files;
   constexpr uint32_t kWorkers = 4;
