@@ -133,7 +133,7 @@ void run_workload(Workload& run, uint64_t seed, uint32_t kept) {
       State state(run.written.begin(), run.written.upper_bound(snapshot));
       ASSERT_TRUE(write_checkpoint(*running.directory, snapshot, state).ok());
       ASSERT_TRUE(running.log->wait_durable(snapshot).ok());
-      bool published = false;
+      Published published;
       ASSERT_TRUE(running.directory->publish({snapshot, 2}, kept, &published).ok());
       run.acknowledged.emplace_back(files.call_count(), snapshot);
     }
@@ -341,7 +341,7 @@ TEST(CheckpointDamage, AFailureLeavesTheOldOneAndTheLog) {
       return !others && made++ == call ? file_error("write", asked.path, ENOSPC) : Status();
     });
     Status status = write_checkpoint(*running.directory, snapshot, State(written.begin(), written.upper_bound(snapshot)));
-    bool published = false;
+    auto published = Published::kNo;
     if (status.ok()) status = running.directory->publish({snapshot, 2}, 1, &published);
     files.refuse_with(nullptr);
     if (!status.ok()) {

@@ -81,19 +81,33 @@ Status Directory::make_manifest() {
   }
   manifest_.database = new_database_id();
   manifest_.folders = static_cast<uint32_t>(folders_.size());
-  return write_manifest(manifest_);
+  Published unneeded;
+  return write_manifest(manifest_, &unneeded);
 }
 
 // As a whole or not at all: under another name, synced, renamed, and the name synced.
-Status Directory::write_manifest(const Manifest& manifest) {
+Status Directory::write_manifest(const Manifest& manifest, Published* published) {
   const std::string path = folders_.front() + "/" + kManifestName, fresh = path + ".new";
+  *published = Published::kNo;
   std::unique_ptr<File> file;
-  if (Status status = files_.open(fresh, OpenMode::kCreateNew, &file); !status.ok()) return status;
-  if (Status status = file->write_and_sync(0, encode(manifest)); !status.ok()) return status;
-  if (Status status = files_.rename(fresh, path); !status.ok()) return status;
-  if (Status status = files_.sync_folder(folders_.front()); !status.ok()) return status;
+  Status status = files_.open(fresh, OpenMode::kCreateNew, &file);
+  if (status.ok()) status = file->write_and_sync(0, encode(manifest));
+  if (!status.ok()) {
+    static_cast<void>(files_.remove(fresh));  // a full disk may need the room
+    return status;
+  }
+  *published = Published::kUnknown;
+  if (status = files_.rename(fresh, path); !status.ok()) return status;
+  if (status = sync_folder(folders_.front()); !status.ok()) return status;
+  *published = Published::kYes;
   manifest_ = manifest;
   return {};
+}
+
+Status Directory::sync_folder(const std::string& folder) {
+  Status status = files_.sync_folder(folder);
+  if (!status.ok() && sync_failure_.ok()) sync_failure_ = status;
+  return status;
 }
 
 // Files of a generation that the manifest does not know yet mean that the manifest is an old one; and files of another
@@ -317,7 +331,8 @@ Status Directory::begin_generation(uint32_t streams, uint32_t* generation) {
   *generation = manifest_.generations.empty() ? 1 : manifest_.generations.back().generation + 1;
   next.generations.push_back({*generation, streams, kNumberMax, std::vector<uint32_t>(streams)});
   next.next_number = first_number_;
-  if (Status status = write_manifest(next); !status.ok()) return status;
+  Published unneeded;
+  if (Status status = write_manifest(next, &unneeded); !status.ok()) return status;
   return remove_unlisted();
 }
 
@@ -342,15 +357,15 @@ void Directory::drop_log(Manifest* manifest) {
       }
 }
 
-Status Directory::publish(const Checkpoint& checkpoint, uint32_t kept, bool* published) {
-  *published = false;
+Status Directory::publish(const Checkpoint& checkpoint, uint32_t kept, Published* published) {
+  *published = Published::kNo;
   Manifest next = manifest_;
   next.checkpoints.push_back(checkpoint);
   if (next.checkpoints.size() > kept) next.checkpoints.erase(next.checkpoints.begin(), next.checkpoints.end() - kept);
   drop_log(&next);
   // The names of the checkpoint's files, and of the segments that are to be the first ones.
   for (const std::string& folder : folders_)
-    if (Status status = files_.sync_folder(folder); !status.ok()) return status;
+    if (Status status = sync_folder(folder); !status.ok()) return status;
   if (ELIDER_MUTANT(kRemoveLogEarly)) {
     const Manifest before = manifest_;
     manifest_ = next;
@@ -358,8 +373,7 @@ Status Directory::publish(const Checkpoint& checkpoint, uint32_t kept, bool* pub
     manifest_ = before;
     if (!status.ok()) return status;
   }
-  if (Status status = write_manifest(next); !status.ok()) return status;
-  *published = true;
+  if (Status status = write_manifest(next, published); !status.ok()) return status;
   ELIDER_TEST_POINT("checkpoint.published");
   return remove_unlisted();
 }
@@ -374,15 +388,16 @@ Status Directory::make_empty(FileSystem& files, const std::string& folder, std::
   return files.lock(folder + "/" + kLockName, lock);
 }
 
-Status Directory::publish_alone(FileSystem& files, const std::string& folder, const DatabaseId& database, const Checkpoint& checkpoint) {
-  return publish_copy(files, folder, {database, 1, checkpoint.number + 1, {checkpoint}, {}});
+Status Directory::publish_alone(FileSystem& files, const std::string& folder, const DatabaseId& database, const Checkpoint& checkpoint, Published* published) {
+  return publish_copy(files, folder, {database, 1, checkpoint.number + 1, {checkpoint}, {}}, published);
 }
 
-Status Directory::publish_copy(FileSystem& files, const std::string& folder, Manifest manifest) {
+Status Directory::publish_copy(FileSystem& files, const std::string& folder, Manifest manifest, Published* published) {
+  *published = Published::kNo;
   Directory made(files, {folder});
   manifest.folders = 1;
   if (Status status = files.sync_folder(folder); !status.ok()) return status;
-  return made.write_manifest(manifest);
+  return made.write_manifest(manifest, published);
 }
 
 // Calls visit(folder, name) for each file that the manifest does not list: left over from a crash, or no longer needed.

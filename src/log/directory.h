@@ -40,6 +40,13 @@ struct LogPiece {
   uint64_t bytes = 0;
 };
 
+// What came of publishing a checkpoint.
+enum class Published : uint8_t {
+  kNo,       // it does not count; its files may go
+  kUnknown,  // the rename of the manifest, or the sync of its name, failed: it may count; its files stay
+  kYes,
+};
+
 class Directory {
  public:
   // Makes the folders and the manifest where there are none, nor any file of a database. `create`: false refuses to make
@@ -78,14 +85,16 @@ class Directory {
   Status begin_generation(uint32_t streams, uint32_t* generation);
   uint64_t first_number() const { return first_number_; }
   // The checkpoint's files are whole and synced: from now on it counts. Afterwards checkpoints go but for the newest
-  // `kept`, and so does the log that only they needed. *published: it counts, though what should go may not have gone.
-  Status publish(const Checkpoint& checkpoint, uint32_t kept, bool* published);
+  // `kept`, and so does the log that only they needed. kYes, but not ok: what should go may not have gone.
+  Status publish(const Checkpoint& checkpoint, uint32_t kept, Published* published);
+  // Ok, or the sync of a folder that failed: what is in it is not known from then on, whatever a later sync says.
+  const Status& sync_failure() const { return sync_failure_; }
   // Makes a folder, or takes an empty one, and holds its lock. kInvalidArgument: it is not empty, or held.
   static Status make_empty(FileSystem& files, const std::string& folder, std::unique_ptr<File>* lock);
   // Makes such a folder a database that holds just this checkpoint, whose files are in it.
-  static Status publish_alone(FileSystem& files, const std::string& folder, const DatabaseId& database, const Checkpoint& checkpoint);
+  static Status publish_alone(FileSystem& files, const std::string& folder, const DatabaseId& database, const Checkpoint& checkpoint, Published* published);
   // Makes such a folder one that holds what this manifest lists, whose files are in it.
-  static Status publish_copy(FileSystem& files, const std::string& folder, Manifest manifest);
+  static Status publish_copy(FileSystem& files, const std::string& folder, Manifest manifest, Published* published);
   static DatabaseId new_database_id();
 
   const Manifest& manifest() const { return manifest_; }
@@ -100,7 +109,8 @@ class Directory {
   Directory(FileSystem& files, std::vector<std::string> folders) : files_(files), folders_(std::move(folders)) {}
   Status load(bool create);
   Status make_manifest();
-  Status write_manifest(const Manifest& manifest);
+  Status write_manifest(const Manifest& manifest, Published* published);
+  Status sync_folder(const std::string& folder);
   Status check_files() const;
   Status for_each_unlisted(const std::function<Status(const std::string& folder, const std::string& name)>& visit) const;
   Status remove_unlisted();
@@ -116,6 +126,7 @@ class Directory {
   std::vector<std::unique_ptr<File>> locks_;  // by folder
   Manifest manifest_;
   uint64_t first_number_ = 1;
+  Status sync_failure_;
 
   // Of recovery.
   uint64_t to_number_ = kNumberMax;

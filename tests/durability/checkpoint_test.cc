@@ -312,7 +312,13 @@ TEST_P(CheckpointTest, AFailureLeavesTheOldOneAndTheDatabaseGoesOn) {
   options_.checkpoint_log_bytes = 0;
   std::map<Key, Account> model;
   std::mt19937_64 random(3);
-  size_t refused = 0;
+  const auto names = [&] {
+    std::vector<std::string> all;
+    for (const auto& [path, bytes] : files.contents())
+      if (path.find("/log-") == std::string::npos) all.push_back(path);
+    return all;
+  };
+  size_t refused = 0, folders_failed = 0;
   bool done = false;
   for (size_t call = 0; !done; ++call) {
     Database database = open();
@@ -321,10 +327,15 @@ TEST_P(CheckpointTest, AFailureLeavesTheOldOneAndTheDatabaseGoesOn) {
     ASSERT_EQ(rows(database, *table), model) << "call " << call;
     for (int i = 0; i < 5; ++i) change(database, *table, &model, random);
     ASSERT_OK(database.wait_durable());
+    using Kind = log::MemoryFiles::Call::Kind;
+    const auto files_before = names();
     size_t made = 0;
+    Kind failed = Kind::kRemove;
     files.refuse_with([&](const log::MemoryFiles::Call& asked) {
-      const bool of_log = asked.path.find("/log-") != std::string::npos && asked.kind != log::MemoryFiles::Call::Kind::kRemove;
-      return !of_log && made++ == call ? log::file_error("write", asked.path, call % 2 == 0 ? ENOSPC : EIO) : Status();
+      const bool of_log = asked.path.find("/log-") != std::string::npos && asked.kind != Kind::kRemove;
+      if (of_log || made++ != call) return Status();
+      failed = asked.kind;
+      return log::file_error("write", asked.path, call % 2 == 0 ? ENOSPC : EIO);
     });
     const Status status = database.checkpoint();
     files.refuse_with(nullptr);
@@ -333,6 +344,15 @@ TEST_P(CheckpointTest, AFailureLeavesTheOldOneAndTheDatabaseGoesOn) {
       ++refused;
       EXPECT_CODE(Code::kIoError, status);
       EXPECT_EQ(database.statistics().checkpoints.failure, status.message());
+      if (failed != Kind::kRename && failed != Kind::kSyncFolder && failed != Kind::kRemove) {
+        EXPECT_EQ(names(), files_before) << "nothing of it is left";
+      }
+    }
+    if (failed == Kind::kSyncFolder) {
+      ++folders_failed;
+      EXPECT_CODE(Code::kIoError, database.create_table(document_schema(KeyIndex::kOrdered))) << "the log is in that folder, too";
+      EXPECT_EQ(database.statistics().log_failure, status.message());
+      continue;
     }
     for (int i = 0; i < 5; ++i) change(database, *table, &model, random);
     EXPECT_OK(database.wait_durable());
@@ -341,6 +361,7 @@ TEST_P(CheckpointTest, AFailureLeavesTheOldOneAndTheDatabaseGoesOn) {
     }
   }
   EXPECT_GT(refused, 6u);
+  EXPECT_EQ(folders_failed, 2u) << "before the manifest is renamed, and after it";
 }
 
 TEST_P(CheckpointTest, ADamagedOneIsNamedOrMadeUpFor) {
