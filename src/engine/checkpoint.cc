@@ -176,7 +176,7 @@ Status Checkpoints::write_and_publish(CheckpointWriter& writer, log::Published* 
   // What it holds is in the log, too: so a crash that loses the end of the log loses nothing that it keeps.
   if (status.ok()) status = log_.wait_durable(writer.checkpoint().number);
   ELIDER_TEST_POINT("checkpoint.before_publish");
-  if (status.ok()) status = directory_.publish(writer.checkpoint(), options_.checkpoints_kept, published);
+  if (status.ok()) status = directory_.publish(writer.checkpoint(), options_.checkpoints_kept, log_.take_finished(), published);
   if (*published == log::Published::kNo) writer.remove();
   // The log's names are in these folders, too; a sync of theirs may now succeed though it is not true.
   if (!directory_.sync_failure().ok()) log_.fail(directory_.sync_failure());

@@ -204,6 +204,9 @@ Status Directory::judge(uint32_t threads, const Progress& progress, RecoveryFact
   for (size_t i = 0; i < manifest_.generations.size(); ++i)
     if (status = judge_generation(i, segments, facts); !status.ok()) return status;
   closed_ = facts->closed;
+  for (size_t i = 0; i + 1 < segments.size(); ++i)
+    if (segments[i].name.generation == segments[i + 1].name.generation && segments[i].name.stream == segments[i + 1].name.stream && segments[i + 1].frames != 0)
+      finished_[file_name(segments[i].name)] = segments[i].last_number;
   return {};
 }
 
@@ -272,6 +275,7 @@ Status Directory::choose_base(uint64_t to_number, size_t skipped, std::optional<
   if (skipped >= count && skipped != 0) return Status(Code::kNotFound, "'" + folders_.front() + "' has no older checkpoint");
   base->reset();
   if (count > skipped) *base = all[count - 1 - skipped];
+  damaged_.assign(all.begin() + static_cast<std::ptrdiff_t>(count - skipped), all.begin() + static_cast<std::ptrdiff_t>(count));
   base_ = base->has_value() ? (*base)->number : 0;
   to_number_ = to_number;
   pieces_.clear();
@@ -320,8 +324,7 @@ uint64_t Directory::oldest_base() const {
 
 Status Directory::begin_generation(uint32_t streams, uint32_t* generation) {
   Manifest next = manifest_;
-  // Later ones are damaged, or behind the number that is gone back to.
-  std::erase_if(next.checkpoints, [&](const Checkpoint& checkpoint) { return checkpoint.number > base_; });
+  std::erase_if(next.checkpoints, [&](const Checkpoint& checkpoint) { return checkpoint.number > to_number_; });
   next.generations.clear();
   for (size_t i = 0; i < manifest_.generations.size(); ++i) {
     if (!needed(manifest_.generations[i])) continue;
@@ -347,19 +350,16 @@ void Directory::drop_log(Manifest* manifest) {
     for (uint32_t s = 0; s < generation.streams; ++s)
       for (;; ++generation.first_segments[s]) {
         const SegmentName name{generation.generation, s, generation.first_segments[s]};
-        auto known = finished_.find(file_name(name));
-        if (known == finished_.end()) {
-          uint64_t last_number = 0;
-          if (!finished_segment(files_, folder_of(s), manifest_.database, name, &last_number)) break;
-          known = finished_.emplace(file_name(name), last_number).first;
-        }
-        if (known->second > base) break;
+        const auto known = finished_.find(file_name(name));
+        if (known == finished_.end() || known->second > base) break;
       }
 }
 
-Status Directory::publish(const Checkpoint& checkpoint, uint32_t kept, Published* published) {
+Status Directory::publish(const Checkpoint& checkpoint, uint32_t kept, const std::vector<FinishedSegment>& finished, Published* published) {
   *published = Published::kNo;
+  for (const FinishedSegment& segment : finished) finished_[file_name(segment.name)] = segment.last_number;
   Manifest next = manifest_;
+  std::erase_if(next.checkpoints, [&](const Checkpoint& old) { return std::find(damaged_.begin(), damaged_.end(), old) != damaged_.end(); });
   next.checkpoints.push_back(checkpoint);
   if (next.checkpoints.size() > kept) next.checkpoints.erase(next.checkpoints.begin(), next.checkpoints.end() - kept);
   drop_log(&next);

@@ -85,8 +85,9 @@ class Directory {
   Status begin_generation(uint32_t streams, uint32_t* generation);
   uint64_t first_number() const { return first_number_; }
   // The checkpoint's files are whole and synced: from now on it counts. Afterwards checkpoints go but for the newest
-  // `kept`, and so does the log that only they needed. kYes, but not ok: what should go may not have gone.
-  Status publish(const Checkpoint& checkpoint, uint32_t kept, Published* published);
+  // `kept`, and so does the log that only they needed. `finished`: segments of this generation that were finished since the
+  // last call. kYes, but not ok: what should go may not have gone.
+  Status publish(const Checkpoint& checkpoint, uint32_t kept, const std::vector<FinishedSegment>& finished, Published* published);
   // Ok, or the sync of a folder that failed: what is in it is not known from then on, whatever a later sync says.
   const Status& sync_failure() const { return sync_failure_; }
   // Makes a folder, or takes an empty one, and holds its lock. kInvalidArgument: it is not empty, or held.
@@ -132,12 +133,14 @@ class Directory {
   uint64_t to_number_ = kNumberMax;
   uint64_t base_ = 0;
   std::vector<uint64_t> cuts_;  // by position in the manifest
+  std::vector<Checkpoint> damaged_;  // that were skipped: they stay until the next one is there, and count for nothing
   uint64_t closed_ = 0;
   std::vector<SegmentFacts> segments_;
   std::vector<LogPiece> judged_;  // all with records that may count
   std::vector<LogPiece> pieces_;
 
-  // The largest numbers of finished segments, as far as they were looked up: they do not change.
+  // The largest numbers of finished segments, by file name: as all of each was read and verified, or as it was written. What
+  // a file says later may be damage, upon which nothing is removed.
   std::map<std::string, uint64_t> finished_;
 };
 

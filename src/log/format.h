@@ -30,6 +30,11 @@ struct SegmentName {
   uint32_t segment = 0;
   friend bool operator==(const SegmentName&, const SegmentName&) = default;
 };
+// One that is no longer written: the next one has a synced frame, so its header and its name are on the disk, too.
+struct FinishedSegment {
+  SegmentName name;
+  uint64_t last_number = 0;  // the largest of its records; 0: it has none
+};
 std::string file_name(const SegmentName& name);  // "log-00000001-00-00000000"
 bool parse_file_name(const std::string& text, SegmentName* name);
 // The seed of all checksums in a segment: bytes of another segment or database do not pass in it.

@@ -112,6 +112,8 @@ class Log {
   bool failed() const { return durable_.failed(); }
   Status failure() const { return durable_.failure(); }
   LogFacts facts() const;
+  // Segments that were finished since the last call.
+  std::vector<FinishedSegment> take_finished();
 
   Log(const Log&) = delete;
   Log& operator=(const Log&) = delete;
@@ -169,6 +171,7 @@ class Log {
   std::condition_variable wake_;       // loggers wait here
   bool stopping_ = false;
   LogFacts facts_;                     // what is counted there
+  std::vector<FinishedSegment> finished_;
 };
 
 }  // namespace elider::log

@@ -160,47 +160,4 @@ Status join_segments(const std::string& folder, std::span<const SegmentFacts> se
   return {};
 }
 
-// -- a segment that is finished --------------------------------------------------------------------------------------
-
-namespace {
-
-// Calls visit(header) for each frame of the file by its header; the segment's own is *header.
-template <class Visit>
-bool peek_segment(FileSystem& files, const std::string& folder, const DatabaseId& database, const SegmentName& name, SegmentHeader* header, Visit&& visit) {
-  std::unique_ptr<File> file;
-  if (!files.open(folder + "/" + file_name(name), OpenMode::kRead, &file).ok()) return false;
-  std::byte bytes[kFrameHeaderBytes];
-  static_assert(kFrameHeaderBytes == kSegmentHeaderBytes);
-  size_t count = 0;
-  if (!file->read_at(0, bytes, &count).ok() || !decode(Bytes(bytes, count), database, name, header).ok()) return false;
-  FrameHeader frame;
-  for (uint64_t at = kSegmentHeaderBytes; file->read_at(at, bytes, &count).ok() && peek_frame(Bytes(bytes, count), &frame);
-       at += kFrameHeaderBytes + frame.payload_bytes)
-    if (!visit(frame)) break;
-  return true;
-}
-
-}  // namespace
-
-bool finished_segment(FileSystem& files, const std::string& folder, const DatabaseId& database, const SegmentName& name, uint64_t* last_number) {
-  SegmentHeader header, next;
-  bool followed = false;
-  // A frame in the next one: so its header and its name are on the disk.
-  const SegmentName behind{name.generation, name.stream, name.segment + 1};
-  if (!peek_segment(files, folder, database, behind, &next, [&](const FrameHeader&) {
-        followed = true;
-        return false;
-      }) || !followed)
-    return false;
-  uint64_t frames = 0;
-  *last_number = 0;
-  if (!peek_segment(files, folder, database, name, &header, [&](const FrameHeader& frame) {
-        ++frames;
-        *last_number = std::max(*last_number, frame.last_number);
-        return true;
-      }))
-    return false;
-  return header.first_frame + frames == next.first_frame;
-}
-
 }  // namespace elider::log

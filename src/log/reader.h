@@ -77,8 +77,4 @@ Status join_segments(const std::string& folder, std::span<const SegmentFacts> se
 // Calls visit(record) for each record of a frame. kCorrupt: they do not fill it; names file and offset.
 Status read_records(const FrameView& frame, const std::string& folder, const std::function<Status(const Record&)>& visit);
 
-// The largest number of any record in a segment that is no longer written, by its frames' headers alone. False: it may
-// be written yet, for there is no next segment with a frame; or the two do not fit together.
-bool finished_segment(FileSystem& files, const std::string& folder, const DatabaseId& database, const SegmentName& name, uint64_t* last_number);
-
 }  // namespace elider::log

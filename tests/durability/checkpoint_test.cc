@@ -1,11 +1,14 @@
 // Checkpoints of a database: what was committed is there when it is opened again, whether a checkpoint has it or the
 // log behind it; and nothing that goes on while one is taken gets lost or comes twice.
 #include <fstream>
+#include <optional>
 #include <random>
 #include <thread>
 
+#include "base/checksum.h"
 #include "base/test_points.h"
 #include "log/memory_files.h"
+#include "tests/durability/faulty_files.h"
 #include "tests/support/data_folder_test.h"
 
 namespace elider::test {
@@ -395,12 +398,63 @@ TEST_P(CheckpointTest, ADamagedOneIsNamedOrMadeUpFor) {
       EXPECT_NE(opened.status().message().find(newest.filename().string() + "' at byte"), std::string::npos) << opened.status().message();
       continue;
     }
+    for (int i = 0; i < 2; ++i) {  // it stays until the next one is there
+      if (i != 0) opened = Database::open(options_);
+      ASSERT_OK(opened);
+      ASSERT_EQ(opened->recovery().skipped.size(), 1u);
+      EXPECT_NE(opened->recovery().skipped[0].find(newest.filename().string()), std::string::npos);
+      EXPECT_EQ(rows(*opened, *opened->table<Account>("accounts")), model);
+      EXPECT_TRUE(std::filesystem::exists(newest));
+      opened = Status(Code::kFinished, "closed");
+    }
+    opened = Database::open(options_);
     ASSERT_OK(opened);
-    ASSERT_EQ(opened->recovery().skipped.size(), 1u);
-    EXPECT_NE(opened->recovery().skipped[0].find(newest.filename().string()), std::string::npos);
-    EXPECT_EQ(rows(*opened, *opened->table<Account>("accounts")), model);
     EXPECT_OK(opened->checkpoint());
+    EXPECT_FALSE(std::filesystem::exists(newest)) << "nor does it count among those that are kept";
+    EXPECT_EQ(count_files("checkpoint-"), kept);
+    opened = Status(Code::kFinished, "closed");
+    opened = Database::open(options_);
+    ASSERT_OK(opened);
+    EXPECT_EQ(opened->recovery().skipped.size(), 0u);
+    EXPECT_EQ(rows(*opened, *opened->table<Account>("accounts")), model);
   }
+}
+
+// What cannot be read now, or not by this program, is no damage: the older one does not take its place, and nothing goes.
+TEST_P(CheckpointTest, OneThatCannotBeReadIsNoDamagedOne) {
+  log::MemoryFiles disk;
+  FaultyFiles files(disk);
+  std::optional<log::SubstituteFiles> substitute;
+  substitute.emplace(files);
+  options_.data_folders = {"db"};
+  options_.checkpoints_kept = 2;
+  {
+    Database database = open();
+    auto table = database.create_table(account_schema(KeyIndex::kOrdered));
+    ASSERT_OK(table);
+    for (Key key = 0; key < 2; ++key) {
+      transact(database, [&](Transaction& txn) { ASSERT_OK(txn.insert(*table, key, Account{})); });
+      ASSERT_OK(database.checkpoint());
+    }
+  }
+  const log::MemoryFiles::Contents before = disk.contents();
+  std::string newest;
+  for (const auto& [path, bytes] : before)
+    if (path.find("/checkpoint-") != std::string::npos) newest = path;
+  for (const FileCall call : {FileCall::kOpen, FileCall::kRead}) {
+    files.plan([&](FileCall made, const std::string& path) { return Fault{made == call && path == newest ? EIO : 0, 0}; });
+    EXPECT_REFUSED(Code::kIoError, "'" + newest + "'", Database::open(options_));
+    files.plan(nullptr);
+    EXPECT_TRUE(disk.contents() == before);
+  }
+  auto later = before;
+  later[newest][8] = std::byte{77};  // the version, with a checksum that fits
+  const uint64_t sum = checksum(std::span(later[newest]).first(56), 0);
+  std::memcpy(later[newest].data() + 56, &sum, sizeof sum);
+  log::MemoryFiles of_later(later);
+  substitute.emplace(of_later);
+  EXPECT_REFUSED(Code::kUnsupported, "'" + newest + "'", Database::open(options_));
+  EXPECT_TRUE(of_later.contents() == later);
 }
 
 // Sparse, larger than any memory: refused, before memory is taken for it.
