@@ -18,6 +18,7 @@ void DataOptions::apply(Options& options) const {
   options.flush_interval_us = flush_interval_us;
   options.log_buffer_bytes = log_buffer_bytes;
   options.log_io = log_io;
+  options.checkpoint_log_bytes = checkpoint_log_bytes;
   if (!folders.empty()) options.log_threads = static_cast<uint32_t>(folders.size());
 }
 

@@ -23,6 +23,7 @@ struct DataOptions {
   uint32_t flush_interval_us = Options().flush_interval_us;  // --flush-interval
   uint64_t log_buffer_bytes = Options().log_buffer_bytes;    // --log-buffer
   LogIo log_io = LogIo::kAutomatic;           // --log-io
+  uint64_t checkpoint_log_bytes = Options().checkpoint_log_bytes;  // as the library's; the durability benchmark changes it
 
   bool logs() const { return !folders.empty() && durability != Durability::kNone; }
   // Puts them into the database's options.

@@ -1,4 +1,4 @@
-// TPC-C with `async` against the same without a log.
+// TPC-C with `async` against the same without a log; and under checkpoints against the same without any.
 #include <fmt/format.h>
 
 #include "bench/durability/durability.h"
@@ -8,13 +8,17 @@ namespace elider::bench {
 
 namespace {
 
-Result<tpcc::TpccOutcome> run_once(const DurabilityOptions& options, uint32_t threads, const std::string& folder) {
+enum class Kept { kInMemory, kLogged, kUnderCheckpoints };
+
+Result<tpcc::TpccOutcome> run_once(const DurabilityOptions& options, uint32_t threads, Kept kept) {
+  const RunFolder folder(options, "async");
   CommonOptions common = options.common;
   common.threads = threads;
   common.quiet = true;
   common.data.durability = Durability::kAsync;
   common.data.folders.clear();
-  if (!folder.empty()) common.data.folders.push_back(folder);
+  if (kept != Kept::kInMemory) common.data.folders.push_back(folder.path());
+  common.data.checkpoint_log_bytes = kept == Kept::kUnderCheckpoints ? 65536 : 0;  // one after the other, or none
   tpcc::TpccOptions chosen;
   chosen.sizes.warehouses = threads;
   auto outcome = tpcc::measure_tpcc(common, chosen);
@@ -22,26 +26,28 @@ Result<tpcc::TpccOutcome> run_once(const DurabilityOptions& options, uint32_t th
   return outcome;
 }
 
-Status measure(const DurabilityOptions& options, uint32_t threads, DurabilityRow* row) {
-  std::vector<double> without, with, lag_us;
+// Two ways in turns. Calls note(report) for each run of the second.
+template <class Note>
+Status compare(const DurabilityOptions& options, uint32_t threads, const char* first_name, Kept first, const char* second_name, Kept second, DurabilityRow* row,
+               const Note& note) {
+  std::vector<double> without, with;
   for (uint32_t round = 0; round < options.repeat; ++round) {
-    show_step(options, fmt::format("TPC-C with {} thread{}, round {} of {}: no log", threads, threads == 1 ? "" : "s", round + 1, options.repeat));
-    auto plain = run_once(options, threads, "");
+    const auto run = [&](const char* name, Kept kept) {
+      show_step(options, fmt::format("TPC-C with {} thread{}, round {} of {}: {}", threads, threads == 1 ? "" : "s", round + 1, options.repeat, name));
+      return run_once(options, threads, kept);
+    };
+    auto plain = run(first_name, first);
     if (!plain.ok()) return plain.status();
-    show_step(options, fmt::format("TPC-C with {} thread{}, round {} of {}: async", threads, threads == 1 ? "" : "s", round + 1, options.repeat));
-    const RunFolder folder(options, "async");
-    auto logged = run_once(options, threads, folder.path());
-    if (!logged.ok()) return logged.status();
+    auto other = run(second_name, second);
+    if (!other.ok()) return other.status();
     without.push_back(plain->report.result.throughput());
-    with.push_back(logged->report.result.throughput());
-    lag_us.push_back(static_cast<double>(logged->report.result.log.lag_mean_us));
+    with.push_back(other->report.result.throughput());
     row->runs.push_back(with.back() / without.back());
-    row->figures["log"].push_back(to_json(options.common, logged->report)["log"]);
+    note(other->report);
   }
   row->figures["without_txns_per_s"] = without;
   row->figures["with_txns_per_s"] = with;
-  row->details.push_back(fmt::format("{} txn/s without, {} with; on the disk {:.1f} ms after the commit", short_number(spread_of(without).median),
-                                     short_number(spread_of(with).median), spread_of(lag_us).median / 1e3));
+  row->details.push_back(fmt::format("{} txn/s without, {} with", short_number(spread_of(without).median), short_number(spread_of(with).median)));
   return {};
 }
 
@@ -55,9 +61,41 @@ Status measure_async(const DurabilityOptions& options, DurabilityRows* rows) {
     row.unit = "x";
     row.at_least = 0.80;
     row.aim = 0.90;
-    if (Status status = measure(options, threads, &row); !status.ok()) return status;
+    std::vector<double> lag_us;
+    Status status = compare(options, threads, "no log", Kept::kInMemory, "async", Kept::kLogged, &row, [&](const Report& report) {
+      lag_us.push_back(static_cast<double>(report.result.log.lag_mean_us));
+      row.figures["log"].push_back(to_json(options.common, report)["log"]);
+    });
+    if (!status.ok()) return status;
+    row.details.back() += fmt::format("; on the disk {:.1f} ms after the commit", spread_of(lag_us).median / 1e3);
     rows->push_back(std::move(row));
   }
+  return {};
+}
+
+Status measure_checkpoint(const DurabilityOptions& options, DurabilityRows* rows) {
+  constexpr uint32_t kThreads = 2;
+  DurabilityRow row;
+  row.part = "checkpoint";
+  row.work = "TPC-C, async, under one checkpoint after the other against none, 2 threads";
+  row.unit = "x";
+  row.at_least = 0.75;
+  row.aim = 0.90;
+  std::vector<double> taken, bytes, seconds;
+  Status status = compare(options, kThreads, "no checkpoint", Kept::kLogged, "under checkpoints", Kept::kUnderCheckpoints, &row, [&](const Report& report) {
+    const Statistics::Checkpoints& facts = report.result.at_end.checkpoints;
+    taken.push_back(static_cast<double>(facts.taken));
+    bytes.push_back(static_cast<double>(facts.bytes));
+    seconds.push_back(static_cast<double>(facts.duration_us) * 1e-6);
+  });
+  if (!status.ok()) return status;
+  if (spread_of(taken).min == 0) return Status::invalid_argument("a run ended before its first checkpoint did: give it more --seconds");
+  row.details.push_back(fmt::format("{:.0f} checkpoints a run, loading included; the last one {} in {:.2f} s", spread_of(taken).median,
+                                    short_bytes(spread_of(bytes).median), spread_of(seconds).median));
+  row.figures["checkpoints"] = taken;
+  row.figures["checkpoint_bytes"] = bytes;
+  row.figures["checkpoint_seconds"] = seconds;
+  rows->push_back(std::move(row));
   return {};
 }
 

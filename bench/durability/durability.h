@@ -26,7 +26,7 @@ struct DurabilityOptions {
 
 // A figure by repetition, and what the project wants of it.
 struct DurabilityRow {
-  std::string part;  // "async", "group", "bytes", "recovery"
+  std::string part;  // "async", "checkpoint", "group", "bytes", "recovery", "load"
   std::string work;  // "TPC-C, async against no log, 1 thread"
   std::string unit;  // "x", "MB/s"
   std::vector<double> runs;
@@ -41,10 +41,12 @@ struct DurabilityRow {
 using DurabilityRows = std::vector<DurabilityRow>;
 
 // Each adds its rows. An error: it could not be measured, or what it ran was wrong.
-Status measure_async(const DurabilityOptions& options, DurabilityRows* rows);     // async.cc
-Status measure_group(const DurabilityOptions& options, DurabilityRows* rows);     // group.cc
-Status measure_bytes(const DurabilityOptions& options, DurabilityRows* rows);     // bytes.cc
-Status measure_recovery(const DurabilityOptions& options, DurabilityRows* rows);  // recovery.cc
+Status measure_async(const DurabilityOptions& options, DurabilityRows* rows);       // async.cc
+Status measure_checkpoint(const DurabilityOptions& options, DurabilityRows* rows);  // async.cc
+Status measure_group(const DurabilityOptions& options, DurabilityRows* rows);       // group.cc
+Status measure_bytes(const DurabilityOptions& options, DurabilityRows* rows);       // bytes.cc
+Status measure_recovery(const DurabilityOptions& options, DurabilityRows* rows);    // recovery.cc
+Status measure_load(const DurabilityOptions& options, DurabilityRows* rows);        // recovery.cc
 
 // A folder in the data folder, empty when it is made and removed with all in it at the end.
 class RunFolder {

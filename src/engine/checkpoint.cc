@@ -145,13 +145,13 @@ Status Checkpoints::take() {
   }
   CheckpointWriter writer(directory_.files(), {directory_.folders(), directory_.manifest().database, threads_for(engine_, options_.checkpoint_threads),
                                                options_.checkpoint_bytes_per_second, &stop_});
-  bool published = false;
+  auto published = log::Published::kNo;
   Status status = write_and_publish(writer, &published);
   due_.store(false, std::memory_order_relaxed);
   std::lock_guard lock(mutex_);
   facts_.running = false;
   facts_.failure = status.ok() ? "" : status.message();
-  if (!published) {
+  if (published != log::Published::kYes) {
     ++facts_.failed;
     not_before_ns_ = now_ns() + kRetryAfterNs;
     return status;
@@ -168,7 +168,7 @@ Status Checkpoints::take() {
 }
 
 // Published though not ok: what is older could not be removed.
-Status Checkpoints::write_and_publish(CheckpointWriter& writer, bool* published) {
+Status Checkpoints::write_and_publish(CheckpointWriter& writer, log::Published* published) {
   if (log_.failed()) return log_.failure();  // nothing that is published would follow upon the log
   std::unique_ptr<txn::SnapshotRows> rows = engine_.read_snapshot();
   if (rows == nullptr) return no_snapshot();
@@ -176,11 +176,11 @@ Status Checkpoints::write_and_publish(CheckpointWriter& writer, bool* published)
   // What it holds is in the log, too: so a crash that loses the end of the log loses nothing that it keeps.
   if (status.ok()) status = log_.wait_durable(writer.checkpoint().number);
   ELIDER_TEST_POINT("checkpoint.before_publish");
-  if (!status.ok()) {
-    writer.remove();
-    return status;
-  }
-  return directory_.publish(writer.checkpoint(), options_.checkpoints_kept, published);
+  if (status.ok()) status = directory_.publish(writer.checkpoint(), options_.checkpoints_kept, log_.take_finished(), published);
+  if (*published == log::Published::kNo) writer.remove();
+  // The log's names are in these folders, too; a sync of theirs may now succeed though it is not true.
+  if (!directory_.sync_failure().ok()) log_.fail(directory_.sync_failure());
+  return status;
 }
 
 Statistics::Checkpoints Checkpoints::facts() const {
@@ -198,11 +198,10 @@ Status back_up(Engine& engine, log::FileSystem& files, const std::string& folder
   const log::DatabaseId database = log::Directory::new_database_id();
   CheckpointWriter writer(files, {{folder}, database, threads_for(engine, options.checkpoint_threads), options.checkpoint_bytes_per_second, nullptr});
   Status status = writer.write(std::move(rows), schema_of);
-  if (!status.ok()) {
-    writer.remove();
-    return status;
-  }
-  return log::Directory::publish_alone(files, folder, database, writer.checkpoint());
+  auto published = log::Published::kNo;
+  if (status.ok()) status = log::Directory::publish_alone(files, folder, database, writer.checkpoint(), &published);
+  if (published == log::Published::kNo) writer.remove();
+  return status;
 }
 
 }  // namespace elider::detail

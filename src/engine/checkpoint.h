@@ -86,7 +86,7 @@ class Checkpoints {
  private:
   void run();
   bool wanted();
-  Status write_and_publish(CheckpointWriter& writer, bool* published);
+  Status write_and_publish(CheckpointWriter& writer, log::Published* published);
 
   Engine& engine_;
   const Options& options_;

@@ -3,6 +3,7 @@
 #include <bit>
 
 #include "engine/engine.h"
+#include "log/format.h"
 
 namespace elider {
 
@@ -90,7 +91,7 @@ Status check_log_options(const Options& options) {
   if (options.durability == Durability::kDefault) return Status::invalid_argument("Options::durability is 'default', which is for a RunPolicy");
   if (options.log_threads < 1 || options.log_threads > 64)
     return Status::invalid_argument("Options::log_threads is " + std::to_string(options.log_threads) + "; its range is 1 to 64");
-  if (options.log_segment_bytes < 4096 || options.log_segment_bytes > uint64_t{1} << 32)
+  if (options.log_segment_bytes < 4096 || options.log_segment_bytes > log::kSegmentBytesMax)
     return Status::invalid_argument("Options::log_segment_bytes is " + std::to_string(options.log_segment_bytes) + "; its range is 4096 to 2^32");
   if (options.log_buffer_bytes < 4096 || options.log_buffer_bytes > uint64_t{1} << 30 || !std::has_single_bit(options.log_buffer_bytes))
     return Status::invalid_argument("Options::log_buffer_bytes is " + std::to_string(options.log_buffer_bytes) + "; it is a power of two, 4096 to 2^30");

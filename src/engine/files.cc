@@ -104,7 +104,8 @@ Status restore(const Folders& folders, const std::string& to, Copied* copied) {
     }
   for (const log::SegmentFacts& segment : directory->segments())
     if (Status status = copy_file(files, segment.file, to + "/" + log::file_name(segment.name), copied); !status.ok()) return status;
-  return log::Directory::publish_copy(files, to, directory->manifest());
+  log::Published unneeded;
+  return log::Directory::publish_copy(files, to, directory->manifest(), &unneeded);
 }
 
 Status check(const Folders& folders, const Tell& tell, Checked* report) {

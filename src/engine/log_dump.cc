@@ -162,7 +162,7 @@ Status dump_folder(log::FileSystem& files, const std::string& folder, Dump& dump
 Status dump_file(log::FileSystem& files, const std::string& folder, const log::SegmentName& name, Dump& dump) {
   log::ReadBuffer buffer;
   const std::string path = folder + "/" + log::file_name(name);
-  if (Status status = buffer.read(files, path); !status.ok()) return status;
+  if (Status status = buffer.read(files, path, log::kSegmentBytesMax); !status.ok()) return status;
   log::DatabaseId database{};
   if (Status status = log::database_of(buffer.bytes(), &database); !status.ok()) return Status(status.code(), "'" + path + "' at byte 0: " + status.message());
   std::vector<std::string> names;

@@ -61,8 +61,8 @@ Status Replay::run(Recovery* report) {
   const uint64_t load_ns = now_ns();
   if (base.has_value()) {
     if (Status status = load_checkpoint(*base, report); !status.ok()) {
-      const bool damaged = status.code() == Code::kCorrupt || status.code() == Code::kIoError || status.code() == Code::kUnsupported;
-      may_skip_ = damaged && directory_.manifest().checkpoints.front().number < base->number;
+      // What cannot be read now, or not by this program, may be whole.
+      may_skip_ = status.code() == Code::kCorrupt && directory_.manifest().checkpoints.front().number < base->number;
       return status;
     }
     base_ = report->snapshot = report->checkpoint = base->number;

@@ -2,9 +2,11 @@
 // one reader, without a lock, of bounded size. And the worker's announcement that it is inside a commit.
 //
 // A record is written in place: reserve() gives the room, publish() shows it to the logger. One that is
-// larger than half the ring goes into a block of its own.
+// larger than half the ring goes into a block of its own; of such blocks there are at most as many bytes as the ring has, or
+// one.
 //
-//   ring record: number (8 bytes) | bytes (4) | kind (4) | the bytes, to the next multiple of 16
+//   ring record: number (8 bytes) | bytes (4) | kind (4) | the bytes, to the next multiple of 16; or of a block of its own
+//                its address (8) and size (8)
 //
 // Thread safety: the functions of each half belong to one thread at a time.
 #pragma once
@@ -38,7 +40,7 @@ class alignas(kCacheLinePairBytes) Buffer {
     capacity_ = capacity;
   }
   // Room for `bytes`, or null: it is not open, or the logger has to take something first. Forgets an earlier
-  // reservation.
+  // reservation. Throws std::bad_alloc where there is no block to be had.
   std::byte* reserve(size_t bytes) {
     if (memory_ == nullptr) [[unlikely]] return nullptr;
     const bool outside = ring_bytes(bytes) > capacity_ / 2;
@@ -47,12 +49,15 @@ class alignas(kCacheLinePairBytes) Buffer {
     if (tail == end_) oldest_ns_.store(now_ns(), std::memory_order_relaxed);  // relaxed: a statistic
     const size_t to_end = capacity_ - offset(end_);
     const size_t skipped = to_end < needed ? to_end : 0;
-    half_full_ = end_ - tail > capacity_ / 2;
+    const size_t blocks = block_bytes_.load(std::memory_order_relaxed);  // relaxed: a count; too large at worst, for it is raised here
+    half_full_ = std::max<size_t>(end_ - tail, blocks) > capacity_ / 2;
     if (capacity_ - (end_ - tail) < skipped + needed) return nullptr;
+    if (outside && blocks != 0 && blocks + bytes > capacity_) return nullptr;
     if (skipped != 0) put_header(end_, 0, static_cast<uint32_t>(skipped - kHeaderBytes), kSkip);
     place_ = end_ + skipped;
     if (!outside) prefetch(at(place_), needed);
     block_.reset(outside ? new std::byte[bytes] : nullptr);
+    block_size_ = bytes;
     return outside ? block_.get() : at(place_) + kHeaderBytes;
   }
 
@@ -62,8 +67,10 @@ class alignas(kCacheLinePairBytes) Buffer {
   // The first `bytes` of what was reserved are a record.
   void publish(uint64_t number, size_t bytes) {
     if (block_ != nullptr) {
+      block_bytes_.fetch_add(block_size_, std::memory_order_relaxed);  // relaxed: a count
       std::byte* block = block_.release();
       std::memcpy(at(place_) + kHeaderBytes, &block, sizeof block);
+      std::memcpy(at(place_) + kHeaderBytes + sizeof block, &block_size_, sizeof block_size_);
       put_header(place_, number, static_cast<uint32_t>(bytes), kOutside);
       end_ = place_ + kHeaderBytes + kUnit;
     } else {
@@ -107,7 +114,12 @@ class alignas(kCacheLinePairBytes) Buffer {
       if (kind == kOutside) std::memcpy(&block, at(tail) + kHeaderBytes, sizeof block);
       more = take_one(number, Bytes(block, bytes));
       if (!more) break;
-      if (kind == kOutside) delete[] block;
+      if (kind == kOutside) {
+        size_t size;
+        std::memcpy(&size, at(tail) + kHeaderBytes + sizeof block, sizeof size);
+        delete[] block;
+        block_bytes_.fetch_sub(size, std::memory_order_relaxed);  // relaxed: a count
+      }
       tail += kind == kOutside ? kHeaderBytes + kUnit : ring_bytes(bytes);
     }
     tail_.store(tail, std::memory_order_release);  // pairs with reserve()'s acquire: the room is free
@@ -143,10 +155,12 @@ class alignas(kCacheLinePairBytes) Buffer {
   uint64_t place_ = 0;   // of the reservation
   bool half_full_ = false;
   std::unique_ptr<std::byte[]> block_;
+  size_t block_size_ = 0;
 
   std::atomic<uint64_t> committing_{0};  // no commit that is under way has a smaller number; 0: none is
   std::atomic<uint64_t> head_{0};
   std::atomic<uint64_t> oldest_ns_{0};
+  std::atomic<size_t> block_bytes_{0};  // of records outside that the logger has not taken
   alignas(kCacheLinePairBytes) std::atomic<uint64_t> tail_{0};  // the logger's
   uint64_t marked_ = 0;                                         // the logger's own
 };

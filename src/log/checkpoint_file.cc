@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <new>
 
 #include "base/bytes.h"
 #include "base/checksum.h"
@@ -40,23 +41,29 @@ std::array<std::byte, kCheckpointHeaderBytes> encode_header(const DatabaseId& da
   return bytes;
 }
 
-// Empty, or what is wrong with it. *unknown: it is of another version.
-std::string header_fault(Bytes bytes, const DatabaseId& database, const CheckpointName& name, bool* unknown) {
-  *unknown = false;
-  if (bytes.size() < kCheckpointHeaderBytes) return "the checkpoint's header is cut short";
-  if (get<uint64_t>(bytes.data()) != kPartMagic) return "the checkpoint's header does not begin with its magic number";
-  if (get<uint64_t>(bytes.data() + 56) != checksum(bytes.first(56), 0)) return "the checkpoint header's checksum does not fit";
-  if (const auto version = get<uint32_t>(bytes.data() + 8); version != kCheckpointVersion) {
-    *unknown = true;
-    return "format version " + std::to_string(version) + " is not known; this program reads version " + std::to_string(kCheckpointVersion);
-  }
+Status corrupt(const std::string& words) { return Status(Code::kCorrupt, words); }
+
+Status check_header(Bytes bytes, const DatabaseId& database, const CheckpointName& name) {
+  DatabaseId its_database{};
+  if (Status status = database_of_part(bytes, &its_database); !status.ok()) return status;
   const CheckpointName there{get<uint64_t>(bytes.data() + 32), get<uint32_t>(bytes.data() + 12)};
-  if (DatabaseId{get<uint64_t>(bytes.data() + 16), get<uint64_t>(bytes.data() + 24)} != database) return "the checkpoint belongs to another database";
-  if (!(there == name)) return "the file is " + file_name(there) + " by its header";
+  if (its_database != database) return corrupt("the checkpoint belongs to another database");
+  if (!(there == name)) return corrupt("the file is " + file_name(there) + " by its header");
   return {};
 }
 
 }  // namespace
+
+Status database_of_part(Bytes bytes, DatabaseId* database) {
+  if (bytes.size() < kCheckpointHeaderBytes) return corrupt("the checkpoint's header is cut short");
+  if (get<uint64_t>(bytes.data()) != kPartMagic) return corrupt("the checkpoint's header does not begin with its magic number");
+  if (get<uint64_t>(bytes.data() + 56) != checksum(bytes.first(56), 0)) return corrupt("the checkpoint header's checksum does not fit");
+  if (const auto version = get<uint32_t>(bytes.data() + 8); version != kCheckpointVersion)
+    return Status(Code::kUnsupported, "format version " + std::to_string(version) + " is not known; this program reads version " +
+                                          std::to_string(kCheckpointVersion));
+  *database = {get<uint64_t>(bytes.data() + 16), get<uint64_t>(bytes.data() + 24)};
+  return {};
+}
 
 // -- writing ---------------------------------------------------------------------------------------------------
 
@@ -85,6 +92,8 @@ Status PartWriter::sync() {
 }
 
 Status PartWriter::append(BlockKind kind, uint32_t table, uint32_t count, std::span<std::byte> block) {
+  if (block.size() - kBlockHeaderBytes > kBlockPayloadBytesMax)
+    return Status::invalid_argument("a checkpoint's block has " + std::to_string(block.size()) + " bytes, which is too many");
   std::byte* to = block.data();
   put(to, kBlockMagic);
   put(to + 4, static_cast<uint32_t>(block.size() - kBlockHeaderBytes));
@@ -124,9 +133,7 @@ Status PartReader::open(FileSystem& files, const std::string& folder, const Data
   std::byte header[kCheckpointHeaderBytes];
   size_t count = 0;
   if (status = file->read_at(0, header, &count); !status.ok()) return status;
-  bool unknown = false;
-  if (const std::string fault = header_fault(Bytes(header, count), database, name, &unknown); !fault.empty())
-    return Status(unknown ? Code::kUnsupported : Code::kCorrupt, "'" + path + "' at byte 0: " + fault);
+  if (status = check_header(Bytes(header, count), database, name); !status.ok()) return Status(status.code(), "'" + path + "' at byte 0: " + status.message());
   reader->reset(new PartReader(std::move(file), seed_of(database, name), size));
   (*reader)->facts_.bytes = kCheckpointHeaderBytes;
   return {};
@@ -150,9 +157,13 @@ Status PartReader::next(CheckpointBlock* block) {
   if (get<uint32_t>(header) != kBlockMagic) return refuse(at, "block " + std::to_string(facts_.blocks) + " does not begin with its magic number");
   // Before memory is taken for it.
   if (at + kBlockHeaderBytes > size_ || bytes > size_ - at - kBlockHeaderBytes) return refuse(at, "block " + std::to_string(facts_.blocks) + " reaches past the file's end");
+  if (bytes > kBlockPayloadBytesMax) return refuse(at, "block " + std::to_string(facts_.blocks) + " is longer than any is");
   if (bytes > buffer_bytes_) {
-    buffer_bytes_ = std::max<size_t>(bytes, kBlockBytesTarget + (kBlockBytesTarget >> 2));
-    buffer_.reset(new std::byte[buffer_bytes_]);
+    buffer_bytes_ = 0;
+    const size_t wanted = std::max<size_t>(bytes, kBlockBytesTarget + (kBlockBytesTarget >> 2));
+    buffer_.reset(new (std::nothrow) std::byte[wanted]);
+    if (buffer_ == nullptr) return Status(Code::kMemoryLimit, "the heap has no room for a block of '" + path() + "'");
+    buffer_bytes_ = wanted;
   }
   const std::span<std::byte> payload(buffer_.get(), bytes);
   if (Status status = read(at + kBlockHeaderBytes, payload); !status.ok()) return status;

@@ -23,6 +23,7 @@ inline constexpr size_t kBlockHeaderBytes = 40;
 // A writer ends a block that has so many bytes, and a part.
 inline constexpr size_t kBlockBytesTarget = 1u << 20;
 inline constexpr uint64_t kPartBytesTarget = 64u << 20;
+inline constexpr size_t kBlockPayloadBytesMax = 64u << 20;
 
 // Numbers of blocks: what their payload is.
 enum class BlockKind : uint32_t {
@@ -39,6 +40,10 @@ struct CheckpointBlock {
   Bytes payload;         // lives until the next call
 };
 
+// The database that a part belongs to, by its header. kCorrupt says what does not fit, kUnsupported names an unknown version;
+// neither names the file.
+Status database_of_part(Bytes bytes, DatabaseId* database);
+
 struct PartFacts {
   uint64_t blocks = 0, rows = 0, bytes = 0;
 };
@@ -48,7 +53,7 @@ class PartWriter {
   // Makes the file, or empties one that was left there.
   static Status create(FileSystem& files, const std::string& folder, const DatabaseId& database, const CheckpointName& name,
                        std::unique_ptr<PartWriter>* writer);
-  // `block` has kBlockHeaderBytes of room before its payload.
+  // `block` has kBlockHeaderBytes of room before its payload. kInvalidArgument: that is too large.
   Status append(BlockKind kind, uint32_t table, uint32_t count, std::span<std::byte> block);
   // Ends the part and syncs it; nothing may be appended afterwards.
   Status finish();
@@ -72,7 +77,8 @@ class PartReader {
   // kNotFound, kCorrupt, kUnsupported, kIoError: the message names the file.
   static Status open(FileSystem& files, const std::string& folder, const DatabaseId& database, const CheckpointName& name,
                      std::unique_ptr<PartReader>* reader);
-  // The next block; a kEnd one once all were given and the part is whole. kCorrupt: names file and offset.
+  // The next block; a kEnd one once all were given and the part is whole. kCorrupt: names file and offset. kMemoryLimit: the
+  // heap has no room for it.
   Status next(CheckpointBlock* block);
 
   const PartFacts& facts() const { return facts_; }

@@ -133,8 +133,8 @@ void run_workload(Workload& run, uint64_t seed, uint32_t kept) {
       State state(run.written.begin(), run.written.upper_bound(snapshot));
       ASSERT_TRUE(write_checkpoint(*running.directory, snapshot, state).ok());
       ASSERT_TRUE(running.log->wait_durable(snapshot).ok());
-      bool published = false;
-      ASSERT_TRUE(running.directory->publish({snapshot, 2}, kept, &published).ok());
+      Published published;
+      ASSERT_TRUE(running.directory->publish({snapshot, 2}, kept, running.log->take_finished(), &published).ok());
       run.acknowledged.emplace_back(files.call_count(), snapshot);
     }
     running.log.reset();
@@ -320,6 +320,44 @@ TEST(CheckpointDamage, EveryTruncationAndEveryTailIsFound) {
   }
 }
 
+// A finished segment's frames say smaller numbers than they have; then a checkpoint is taken, which would do without such a
+// segment. It stays, and the damage is found.
+TEST(CheckpointDamage, ASegmentIsNotRemovedUponWhatADamagedHeaderSays) {
+  MemoryFiles files;
+  Running running;
+  LogOptions options;
+  options.segment_bytes = 600;
+  ASSERT_TRUE(running.start(files, options).ok());
+  uint64_t number = 0, snapshot = 0;
+  State state;
+  for (int i = 0; i < 12; ++i) {
+    const std::string text(200, static_cast<char>('a' + i));
+    ASSERT_TRUE(running.commit(0, text, &number).ok());
+    ASSERT_TRUE(running.log->wait_durable(number).ok());
+    if (snapshot == 0) state.emplace(number, text);
+    if (i == 3) snapshot = running.numbers->advance();
+  }
+  for (const auto& [path, bytes] : files.contents()) {
+    if (path.find("/log-") == std::string::npos) continue;
+    std::unique_ptr<File> file;
+    ASSERT_TRUE(files.open(path, OpenMode::kRead, &file).ok());
+    FrameHeader header;
+    for (size_t at = kSegmentHeaderBytes; peek_frame(Bytes(bytes).subspan(at), &header); at += kFrameHeaderBytes + header.payload_bytes)
+      ASSERT_TRUE(file->write_at(at + 32, std::vector<std::byte>(16)).ok());  // the smallest and the largest number
+  }
+  ASSERT_TRUE(write_checkpoint(*running.directory, snapshot, state).ok());
+  Published published;
+  ASSERT_TRUE(running.directory->publish({snapshot, 2}, 1, running.log->take_finished(), &published).ok());
+  running.log.reset();
+  running.directory.reset();
+  const Recovered recovered = recover_all(files);
+  EXPECT_EQ(recovered.status.code(), Code::kCorrupt) << recovered.status.message();
+  EXPECT_EQ(recovered.status.message().find("is missing"), std::string::npos) << recovered.status.message();
+  size_t segments = 0;
+  for (const auto& [path, bytes] : files.contents()) segments += path.find("/log-") != std::string::npos;
+  EXPECT_GT(segments, 3u);
+}
+
 TEST(CheckpointDamage, AFailureLeavesTheOldOneAndTheLog) {
   Workload run;
   run_workload(run, 8, 1);
@@ -341,8 +379,8 @@ TEST(CheckpointDamage, AFailureLeavesTheOldOneAndTheLog) {
       return !others && made++ == call ? file_error("write", asked.path, ENOSPC) : Status();
     });
     Status status = write_checkpoint(*running.directory, snapshot, State(written.begin(), written.upper_bound(snapshot)));
-    bool published = false;
-    if (status.ok()) status = running.directory->publish({snapshot, 2}, 1, &published);
+    auto published = Published::kNo;
+    if (status.ok()) status = running.directory->publish({snapshot, 2}, 1, running.log->take_finished(), &published);
     files.refuse_with(nullptr);
     if (!status.ok()) {
       ++refused;

@@ -7,6 +7,7 @@
 
 #include "base/parallel.h"
 #include "base/test_points.h"
+#include "log/checkpoint_file.h"
 
 namespace elider::log {
 
@@ -42,7 +43,9 @@ Status Directory::open(FileSystem& files, const std::vector<std::string>& folder
     if (std::find(names.begin(), names.end(), std::string(kManifestName)) == names.end())
       return Status(Code::kNotFound, "the folder '" + folders.front() + "' holds no database");
   }
-  if (Status status = files.lock(folders.front() + "/" + kLockName, &directory->lock_); !status.ok()) return status;
+  // Each of them: the second folder of a database that is open must not become somebody's first.
+  for (const std::string& folder : folders)
+    if (Status status = files.lock(folder + "/" + kLockName, &directory->locks_.emplace_back()); !status.ok()) return status;
   if (Status status = directory->load(create); !status.ok()) return status;
   *opened = std::move(directory);
   return {};
@@ -50,59 +53,92 @@ Status Directory::open(FileSystem& files, const std::vector<std::string>& folder
 
 Status Directory::load(bool create) {
   const std::string path = folders_.front() + "/" + kManifestName;
-  std::vector<std::byte> bytes;
-  Status status = files_.read_all(path, &bytes);
+  ReadBuffer manifest;
+  Status status = manifest.read(files_, path, kManifestBytesMax);
   if (status.not_found()) {
     if (!create) return status;
     return make_manifest();
   }
   if (!status.ok()) return status;
-  if (status = decode(bytes, &manifest_); !status.ok()) return Status(status.code(), "'" + path + "': " + status.message());
+  if (status = decode(manifest.bytes(), &manifest_); !status.ok()) return Status(status.code(), "'" + path + "': " + status.message());
   if (manifest_.folders != folders_.size())
     return Status::invalid_argument("the database in '" + folders_.front() + "' has " + std::to_string(manifest_.folders) + " data folders, not " +
                                     std::to_string(folders_.size()));
   return check_files();
 }
 
-// A database begins when its manifest is there; whatever log there is without one belongs to a lost one.
+// A database begins when its manifest is there; whatever is there without one belongs to a lost one, or to one whose
+// first folder is another.
 Status Directory::make_manifest() {
   std::vector<std::string> names;
   for (const std::string& folder : folders_) {
     if (Status status = files_.list(folder, &names); !status.ok()) return status;
-    SegmentName name;
+    SegmentName segment;
+    CheckpointName part;
     for (const std::string& text : names)
-      if (parse_file_name(text, &name))
+      if (parse_file_name(text, &segment) || parse_file_name(text, &part) || text == kManifestName)
         return Status(Code::kCorrupt, "'" + folders_.front() + "/" + kManifestName + "' is missing, but there is '" + folder + "/" + text + "'");
   }
   manifest_.database = new_database_id();
   manifest_.folders = static_cast<uint32_t>(folders_.size());
-  return write_manifest(manifest_);
+  Published unneeded;
+  return write_manifest(manifest_, &unneeded);
 }
 
 // As a whole or not at all: under another name, synced, renamed, and the name synced.
-Status Directory::write_manifest(const Manifest& manifest) {
+Status Directory::write_manifest(const Manifest& manifest, Published* published) {
   const std::string path = folders_.front() + "/" + kManifestName, fresh = path + ".new";
+  *published = Published::kNo;
   std::unique_ptr<File> file;
-  if (Status status = files_.open(fresh, OpenMode::kCreateNew, &file); !status.ok()) return status;
-  if (Status status = file->write_and_sync(0, encode(manifest)); !status.ok()) return status;
-  if (Status status = files_.rename(fresh, path); !status.ok()) return status;
-  if (Status status = files_.sync_folder(folders_.front()); !status.ok()) return status;
+  Status status = files_.open(fresh, OpenMode::kCreateNew, &file);
+  if (status.ok()) status = file->write_and_sync(0, encode(manifest));
+  if (!status.ok()) {
+    static_cast<void>(files_.remove(fresh));  // a full disk may need the room
+    return status;
+  }
+  *published = Published::kUnknown;
+  if (status = files_.rename(fresh, path); !status.ok()) return status;
+  if (status = sync_folder(folders_.front()); !status.ok()) return status;
+  *published = Published::kYes;
   manifest_ = manifest;
   return {};
 }
 
-// Files of a generation that the manifest does not know yet mean that the manifest is an old one.
+Status Directory::sync_folder(const std::string& folder) {
+  Status status = files_.sync_folder(folder);
+  if (!status.ok() && sync_failure_.ok()) sync_failure_ = status;
+  return status;
+}
+
+// Files of a generation that the manifest does not know yet mean that the manifest is an old one; and files of another
+// database, that a folder is not this one's. Listed files are looked at when they are read; the others would be removed.
 Status Directory::check_files() const {
   const uint32_t last = manifest_.generations.empty() ? 0 : manifest_.generations.back().generation;
-  std::vector<std::string> names;
-  for (const std::string& folder : folders_) {
-    if (Status status = files_.list(folder, &names); !status.ok()) return status;
-    SegmentName name;
-    for (const std::string& text : names)
-      if (parse_file_name(text, &name) && name.generation > last)
-        return Status(Code::kCorrupt, "'" + folders_.front() + "/" + kManifestName + "' is older than '" + folder + "/" + text + "', which it does not know");
+  const auto other_database = [](const std::string& path) {
+    return Status::invalid_argument("the folder holds another database's files: there is '" + path + "'");
+  };
+  for (size_t f = 1; f < folders_.size(); ++f) {
+    std::vector<std::string> names;
+    if (Status status = files_.list(folders_[f], &names); !status.ok()) return status;
+    if (std::find(names.begin(), names.end(), std::string(kManifestName)) != names.end()) return other_database(folders_[f] + "/" + kManifestName);
   }
-  return {};
+  return for_each_unlisted([&](const std::string& folder, const std::string& name) -> Status {
+    const std::string path = folder + "/" + name;
+    SegmentName segment;
+    const bool of_log = parse_file_name(name, &segment);
+    if (of_log && segment.generation > last)
+      return Status(Code::kCorrupt, "'" + folders_.front() + "/" + kManifestName + "' is older than '" + path + "', which it does not know");
+    std::unique_ptr<File> file;
+    if (Status status = files_.open(path, OpenMode::kRead, &file); !status.ok()) return status;
+    std::byte header[kSegmentHeaderBytes];
+    static_assert(kSegmentHeaderBytes == kCheckpointHeaderBytes);
+    size_t count = 0;
+    if (Status status = file->read_at(0, header, &count); !status.ok()) return status;
+    DatabaseId database{};
+    const Status known = of_log ? database_of(Bytes(header, count), &database) : database_of_part(Bytes(header, count), &database);
+    if (known.code() == Code::kUnsupported) return Status(known.code(), "'" + path + "' at byte 0: " + known.message());
+    return known.ok() && database != manifest_.database ? other_database(path) : Status();  // a torn header: left over from a crash
+  });
 }
 
 // -- recovery --------------------------------------------------------------------------------------------------
@@ -168,6 +204,9 @@ Status Directory::judge(uint32_t threads, const Progress& progress, RecoveryFact
   for (size_t i = 0; i < manifest_.generations.size(); ++i)
     if (status = judge_generation(i, segments, facts); !status.ok()) return status;
   closed_ = facts->closed;
+  for (size_t i = 0; i + 1 < segments.size(); ++i)
+    if (segments[i].name.generation == segments[i + 1].name.generation && segments[i].name.stream == segments[i + 1].name.stream && segments[i + 1].frames != 0)
+      finished_[file_name(segments[i].name)] = segments[i].last_number;
   return {};
 }
 
@@ -236,6 +275,7 @@ Status Directory::choose_base(uint64_t to_number, size_t skipped, std::optional<
   if (skipped >= count && skipped != 0) return Status(Code::kNotFound, "'" + folders_.front() + "' has no older checkpoint");
   base->reset();
   if (count > skipped) *base = all[count - 1 - skipped];
+  damaged_.assign(all.begin() + static_cast<std::ptrdiff_t>(count - skipped), all.begin() + static_cast<std::ptrdiff_t>(count));
   base_ = base->has_value() ? (*base)->number : 0;
   to_number_ = to_number;
   pieces_.clear();
@@ -284,8 +324,7 @@ uint64_t Directory::oldest_base() const {
 
 Status Directory::begin_generation(uint32_t streams, uint32_t* generation) {
   Manifest next = manifest_;
-  // Later ones are damaged, or behind the number that is gone back to.
-  std::erase_if(next.checkpoints, [&](const Checkpoint& checkpoint) { return checkpoint.number > base_; });
+  std::erase_if(next.checkpoints, [&](const Checkpoint& checkpoint) { return checkpoint.number > to_number_; });
   next.generations.clear();
   for (size_t i = 0; i < manifest_.generations.size(); ++i) {
     if (!needed(manifest_.generations[i])) continue;
@@ -295,7 +334,8 @@ Status Directory::begin_generation(uint32_t streams, uint32_t* generation) {
   *generation = manifest_.generations.empty() ? 1 : manifest_.generations.back().generation + 1;
   next.generations.push_back({*generation, streams, kNumberMax, std::vector<uint32_t>(streams)});
   next.next_number = first_number_;
-  if (Status status = write_manifest(next); !status.ok()) return status;
+  Published unneeded;
+  if (Status status = write_manifest(next, &unneeded); !status.ok()) return status;
   return remove_unlisted();
 }
 
@@ -310,25 +350,22 @@ void Directory::drop_log(Manifest* manifest) {
     for (uint32_t s = 0; s < generation.streams; ++s)
       for (;; ++generation.first_segments[s]) {
         const SegmentName name{generation.generation, s, generation.first_segments[s]};
-        auto known = finished_.find(file_name(name));
-        if (known == finished_.end()) {
-          uint64_t last_number = 0;
-          if (!finished_segment(files_, folder_of(s), manifest_.database, name, &last_number)) break;
-          known = finished_.emplace(file_name(name), last_number).first;
-        }
-        if (known->second > base) break;
+        const auto known = finished_.find(file_name(name));
+        if (known == finished_.end() || known->second > base) break;
       }
 }
 
-Status Directory::publish(const Checkpoint& checkpoint, uint32_t kept, bool* published) {
-  *published = false;
+Status Directory::publish(const Checkpoint& checkpoint, uint32_t kept, const std::vector<FinishedSegment>& finished, Published* published) {
+  *published = Published::kNo;
+  for (const FinishedSegment& segment : finished) finished_[file_name(segment.name)] = segment.last_number;
   Manifest next = manifest_;
+  std::erase_if(next.checkpoints, [&](const Checkpoint& old) { return std::find(damaged_.begin(), damaged_.end(), old) != damaged_.end(); });
   next.checkpoints.push_back(checkpoint);
   if (next.checkpoints.size() > kept) next.checkpoints.erase(next.checkpoints.begin(), next.checkpoints.end() - kept);
   drop_log(&next);
   // The names of the checkpoint's files, and of the segments that are to be the first ones.
   for (const std::string& folder : folders_)
-    if (Status status = files_.sync_folder(folder); !status.ok()) return status;
+    if (Status status = sync_folder(folder); !status.ok()) return status;
   if (ELIDER_MUTANT(kRemoveLogEarly)) {
     const Manifest before = manifest_;
     manifest_ = next;
@@ -336,8 +373,7 @@ Status Directory::publish(const Checkpoint& checkpoint, uint32_t kept, bool* pub
     manifest_ = before;
     if (!status.ok()) return status;
   }
-  if (Status status = write_manifest(next); !status.ok()) return status;
-  *published = true;
+  if (Status status = write_manifest(next, published); !status.ok()) return status;
   ELIDER_TEST_POINT("checkpoint.published");
   return remove_unlisted();
 }
@@ -352,19 +388,20 @@ Status Directory::make_empty(FileSystem& files, const std::string& folder, std::
   return files.lock(folder + "/" + kLockName, lock);
 }
 
-Status Directory::publish_alone(FileSystem& files, const std::string& folder, const DatabaseId& database, const Checkpoint& checkpoint) {
-  return publish_copy(files, folder, {database, 1, checkpoint.number + 1, {checkpoint}, {}});
+Status Directory::publish_alone(FileSystem& files, const std::string& folder, const DatabaseId& database, const Checkpoint& checkpoint, Published* published) {
+  return publish_copy(files, folder, {database, 1, checkpoint.number + 1, {checkpoint}, {}}, published);
 }
 
-Status Directory::publish_copy(FileSystem& files, const std::string& folder, Manifest manifest) {
+Status Directory::publish_copy(FileSystem& files, const std::string& folder, Manifest manifest, Published* published) {
+  *published = Published::kNo;
   Directory made(files, {folder});
   manifest.folders = 1;
   if (Status status = files.sync_folder(folder); !status.ok()) return status;
-  return made.write_manifest(manifest);
+  return made.write_manifest(manifest, published);
 }
 
-// Files that the manifest does not list: left over from a crash, or no longer needed.
-Status Directory::remove_unlisted() {
+// Calls visit(folder, name) for each file that the manifest does not list: left over from a crash, or no longer needed.
+Status Directory::for_each_unlisted(const std::function<Status(const std::string&, const std::string&)>& visit) const {
   const auto listed_segment = [&](const SegmentName& name) {
     const auto& all = manifest_.generations;
     return std::any_of(all.begin(), all.end(), [&](const Generation& g) {
@@ -381,13 +418,19 @@ Status Directory::remove_unlisted() {
     for (const std::string& text : names) {
       SegmentName segment;
       CheckpointName part;
-      const bool left_over = parse_file_name(text, &segment) ? !listed_segment(segment) : parse_file_name(text, &part) && !listed_part(part);
-      if (!left_over) continue;
-      if (Status status = files_.remove(folder + "/" + text); !status.ok()) return status;
-      finished_.erase(text);
+      const bool unlisted = parse_file_name(text, &segment) ? !listed_segment(segment) : parse_file_name(text, &part) && !listed_part(part);
+      if (!unlisted) continue;
+      if (Status status = visit(folder, text); !status.ok()) return status;
     }
   }
   return {};
+}
+
+Status Directory::remove_unlisted() {
+  return for_each_unlisted([&](const std::string& folder, const std::string& name) {
+    finished_.erase(name);
+    return files_.remove(folder + "/" + name);
+  });
 }
 
 }  // namespace elider::log

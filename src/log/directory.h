@@ -1,4 +1,4 @@
-// Directory: the folders of one database's files, held by a lock file: the manifest, the checkpoints and the
+// Directory: the folders of one database's files, each held by a lock file: the manifest, the checkpoints and the
 // generations of the log, and what of them counts.
 //
 // Each opening writes a generation of its own and never touches an older file. What an older generation may
@@ -40,10 +40,17 @@ struct LogPiece {
   uint64_t bytes = 0;
 };
 
+// What came of publishing a checkpoint.
+enum class Published : uint8_t {
+  kNo,       // it does not count; its files may go
+  kUnknown,  // the rename of the manifest, or the sync of its name, failed: it may count; its files stay
+  kYes,
+};
+
 class Directory {
  public:
-  // Makes the folders and the manifest where there are none. `create`: false refuses to make anything, with
-  // kNotFound. kInvalidArgument: another database holds it, or the folders are not those it was made with.
+  // Makes the folders and the manifest where there are none, nor any file of a database. `create`: false refuses to make
+  // anything, with kNotFound. kInvalidArgument: another database holds one, or the folders are not those it was made with.
   // kCorrupt, kUnsupported, kIoError: the message names the file.
   static Status open(FileSystem& files, const std::vector<std::string>& folders, bool create, std::unique_ptr<Directory>* directory);
 
@@ -78,14 +85,17 @@ class Directory {
   Status begin_generation(uint32_t streams, uint32_t* generation);
   uint64_t first_number() const { return first_number_; }
   // The checkpoint's files are whole and synced: from now on it counts. Afterwards checkpoints go but for the newest
-  // `kept`, and so does the log that only they needed. *published: it counts, though what should go may not have gone.
-  Status publish(const Checkpoint& checkpoint, uint32_t kept, bool* published);
+  // `kept`, and so does the log that only they needed. `finished`: segments of this generation that were finished since the
+  // last call. kYes, but not ok: what should go may not have gone.
+  Status publish(const Checkpoint& checkpoint, uint32_t kept, const std::vector<FinishedSegment>& finished, Published* published);
+  // Ok, or the sync of a folder that failed: what is in it is not known from then on, whatever a later sync says.
+  const Status& sync_failure() const { return sync_failure_; }
   // Makes a folder, or takes an empty one, and holds its lock. kInvalidArgument: it is not empty, or held.
   static Status make_empty(FileSystem& files, const std::string& folder, std::unique_ptr<File>* lock);
   // Makes such a folder a database that holds just this checkpoint, whose files are in it.
-  static Status publish_alone(FileSystem& files, const std::string& folder, const DatabaseId& database, const Checkpoint& checkpoint);
+  static Status publish_alone(FileSystem& files, const std::string& folder, const DatabaseId& database, const Checkpoint& checkpoint, Published* published);
   // Makes such a folder one that holds what this manifest lists, whose files are in it.
-  static Status publish_copy(FileSystem& files, const std::string& folder, Manifest manifest);
+  static Status publish_copy(FileSystem& files, const std::string& folder, Manifest manifest, Published* published);
   static DatabaseId new_database_id();
 
   const Manifest& manifest() const { return manifest_; }
@@ -100,8 +110,10 @@ class Directory {
   Directory(FileSystem& files, std::vector<std::string> folders) : files_(files), folders_(std::move(folders)) {}
   Status load(bool create);
   Status make_manifest();
-  Status write_manifest(const Manifest& manifest);
+  Status write_manifest(const Manifest& manifest, Published* published);
+  Status sync_folder(const std::string& folder);
   Status check_files() const;
+  Status for_each_unlisted(const std::function<Status(const std::string& folder, const std::string& name)>& visit) const;
   Status remove_unlisted();
   Status list_segments(std::vector<SegmentName>* segments) const;
   Status judge_generation(size_t position, const std::vector<SegmentFacts>& segments, RecoveryFacts* facts);
@@ -112,20 +124,23 @@ class Directory {
 
   FileSystem& files_;
   const std::vector<std::string> folders_;
-  std::unique_ptr<File> lock_;
+  std::vector<std::unique_ptr<File>> locks_;  // by folder
   Manifest manifest_;
   uint64_t first_number_ = 1;
+  Status sync_failure_;
 
   // Of recovery.
   uint64_t to_number_ = kNumberMax;
   uint64_t base_ = 0;
   std::vector<uint64_t> cuts_;  // by position in the manifest
+  std::vector<Checkpoint> damaged_;  // that were skipped: they stay until the next one is there, and count for nothing
   uint64_t closed_ = 0;
   std::vector<SegmentFacts> segments_;
   std::vector<LogPiece> judged_;  // all with records that may count
   std::vector<LogPiece> pieces_;
 
-  // The largest numbers of finished segments, as far as they were looked up: they do not change.
+  // The largest numbers of finished segments, by file name: as all of each was read and verified, or as it was written. What
+  // a file says later may be damage, upon which nothing is removed.
   std::map<std::string, uint64_t> finished_;
 };
 

@@ -10,6 +10,7 @@
 #include <atomic>
 #include <cerrno>
 #include <cstdio>
+#include <new>
 #include <system_error>
 
 namespace elider::log {
@@ -18,16 +19,22 @@ Status file_error(const char* what, const std::string& path, int error) {
   return Status(Code::kIoError, std::string("cannot ") + what + " '" + path + "': " + std::generic_category().message(error));
 }
 
-Status FileSystem::read_all(const std::string& path, std::vector<std::byte>* bytes) {
+Status ReadBuffer::read(FileSystem& files, const std::string& path, uint64_t bytes_max) {
+  size_ = 0;
   std::unique_ptr<File> file;
-  if (Status status = open(path, OpenMode::kRead, &file); !status.ok()) return status;
-  uint64_t size = 0;
-  if (Status status = file->size(&size); !status.ok()) return status;
-  bytes->resize(size);
-  size_t count = 0;
-  if (Status status = file->read_at(0, *bytes, &count); !status.ok()) return status;
-  bytes->resize(count);
-  return {};
+  if (Status status = files.open(path, OpenMode::kRead, &file); !status.ok()) return status;
+  uint64_t bytes = 0;
+  if (Status status = file->size(&bytes); !status.ok()) return status;
+  if (bytes > bytes_max)
+    return Status(Code::kCorrupt, "'" + path + "' has " + std::to_string(bytes) + " bytes; such a file has " + std::to_string(bytes_max) + " at the most");
+  if (bytes > capacity_) {
+    capacity_ = 0;
+    memory_.reset();  // before the new one is taken
+    memory_.reset(new (std::nothrow) std::byte[bytes]);
+    if (memory_ == nullptr) return Status(Code::kMemoryLimit, "the heap has no room for the " + std::to_string(bytes) + " bytes of '" + path + "'");
+    capacity_ = bytes;
+  }
+  return file->read_at(0, {memory_.get(), bytes}, &size_);
 }
 
 SystemFile::~SystemFile() { ::close(descriptor_); }

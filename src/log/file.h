@@ -79,8 +79,20 @@ class FileSystem {
   // *held is destroyed. kInvalidArgument: somebody else holds it.
   virtual Status lock(const std::string& path, std::unique_ptr<File>* held) = 0;
 
-  // The whole file.
-  Status read_all(const std::string& path, std::vector<std::byte>* bytes);
+};
+
+// Room for a file's contents, used again for the next one.
+class ReadBuffer {
+ public:
+  // Fills it with the whole file. kCorrupt: it is larger than `bytes_max`, which no file of its kind is. kMemoryLimit: the heap has
+  // no room for it. Both name the file.
+  Status read(FileSystem& files, const std::string& path, uint64_t bytes_max);
+  std::span<const std::byte> bytes() const { return {memory_.get(), size_}; }
+
+ private:
+  std::unique_ptr<std::byte[]> memory_;  // not set to zero first
+  size_t capacity_ = 0;
+  size_t size_ = 0;
 };
 
 // Plain system calls, unless a test has put something in their place; lives as long as the process.

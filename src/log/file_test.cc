@@ -50,11 +50,16 @@ TEST_P(FilesTest, WhatIsWrittenIsThere) {
   ASSERT_TRUE(file->write_and_sync(100, large).ok());
   ASSERT_TRUE(file->write_and_sync(100 + large.size(), {}).ok()) << "nothing is a write, too";
   file->forget(0, 1 << 20);
-  std::vector<std::byte> read;
-  ASSERT_TRUE(files_->read_all(path, &read).ok());
-  ASSERT_EQ(read.size(), small.size() + large.size());
-  EXPECT_TRUE(std::equal(small.begin(), small.end(), read.begin()));
-  EXPECT_TRUE(std::equal(large.begin(), large.end(), read.begin() + 100));
+  const size_t all = small.size() + large.size();
+  ReadBuffer read;
+  ASSERT_TRUE(read.read(*files_, path, all).ok());
+  ASSERT_EQ(read.bytes().size(), all);
+  EXPECT_TRUE(std::equal(small.begin(), small.end(), read.bytes().begin()));
+  EXPECT_TRUE(std::equal(large.begin(), large.end(), read.bytes().begin() + 100));
+  const Status too_large = read.read(*files_, path, all - 1);
+  EXPECT_EQ(too_large.code(), Code::kCorrupt);
+  EXPECT_NE(too_large.message().find("'" + path + "'"), std::string::npos) << too_large.message();
+  EXPECT_EQ(read.bytes().size(), 0u);
   EXPECT_EQ(files_->open(path, OpenMode::kCreate, &file).code(), Code::kIoError) << "it is there already";
 }
 

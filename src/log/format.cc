@@ -116,11 +116,12 @@ void seal(const FrameHeader& header, uint64_t seed, std::span<std::byte> frame) 
 }
 
 bool peek_frame(Bytes bytes, FrameHeader* header) {
-  if (bytes.size() < kFrameHeaderBytes || get<uint32_t>(bytes.data()) != kFrameMagic) return false;
+  if (bytes.size() < kFrameHeaderBytes || get<uint32_t>(bytes.data()) != kFrameMagic || get<uint32_t>(bytes.data() + 52) != 0) return false;
   *header = {get<uint64_t>(bytes.data() + 8),  get<uint64_t>(bytes.data() + 16), get<uint64_t>(bytes.data() + 24),
              get<uint64_t>(bytes.data() + 32), get<uint64_t>(bytes.data() + 40), get<uint32_t>(bytes.data() + 4),
              get<uint32_t>(bytes.data() + 48)};
-  return header->payload_bytes <= kFramePayloadBytesMax;
+  return header->payload_bytes <= kFramePayloadBytesMax && header->payload_bytes / kRecordHeaderBytes >= header->records &&
+         (header->payload_bytes == 0) == (header->records == 0) && header->first_number <= header->last_number;
 }
 
 bool open_frame(Bytes bytes, uint64_t seed, FrameHeader* header) {

@@ -30,12 +30,18 @@ struct SegmentName {
   uint32_t segment = 0;
   friend bool operator==(const SegmentName&, const SegmentName&) = default;
 };
+// One that is no longer written: the next one has a synced frame, so its header and its name are on the disk, too.
+struct FinishedSegment {
+  SegmentName name;
+  uint64_t last_number = 0;  // the largest of its records; 0: it has none
+};
 std::string file_name(const SegmentName& name);  // "log-00000001-00-00000000"
 bool parse_file_name(const std::string& text, SegmentName* name);
 // The seed of all checksums in a segment: bytes of another segment or database do not pass in it.
 uint64_t seed_of(const DatabaseId& database, const SegmentName& name);
 
 inline constexpr size_t kSegmentHeaderBytes = 64;
+inline constexpr uint64_t kSegmentBytesMax = uint64_t{1} << 32;  // of the whole file
 struct SegmentHeader {
   DatabaseId database{};
   SegmentName name;
@@ -64,7 +70,7 @@ struct FrameHeader {
 void seal(const FrameHeader& header, uint64_t seed, std::span<std::byte> frame);
 // Whether a whole frame with a fitting checksum stands at the begin of `bytes`.
 bool open_frame(Bytes bytes, uint64_t seed, FrameHeader* header);
-// The header alone, which may be all that `bytes` has: whether it begins as a frame does.
+// The header alone, which may be all that `bytes` has: whether it may be one. Without its checksum: it may be damaged.
 bool peek_frame(Bytes bytes, FrameHeader* header);
 
 // A record: what one commit (or one change of the catalog) appended. Its bytes mean nothing to the log.
@@ -106,6 +112,7 @@ struct Manifest {
   std::vector<Checkpoint> checkpoints;  // by rising numbers
   std::vector<Generation> generations;
 };
+inline constexpr uint64_t kManifestBytesMax = uint64_t{1} << 30;
 inline constexpr char kManifestName[] = "MANIFEST";
 inline constexpr char kLockName[] = "LOCK";
 std::vector<std::byte> encode(const Manifest& manifest);

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <utility>
 
 #include "base/clock.h"
 #include "base/spin.h"
@@ -121,6 +122,11 @@ LogFacts Log::facts() const {
   facts.failure = durable_.failure();
   facts.room_waits = room_waits_.load(std::memory_order_relaxed);  // relaxed: a count
   return facts;
+}
+
+std::vector<FinishedSegment> Log::take_finished() {
+  std::lock_guard lock(mutex_);
+  return std::exchange(finished_, {});
 }
 
 template <class F>
@@ -275,6 +281,8 @@ void Log::has_written(Logger& logger, uint64_t closed, bool frame) {
       facts_.records += logger.header.records;
       facts_.bytes += logger.frame.size();
       facts_.syncs += logger.stream->take_syncs();
+      const std::vector<FinishedSegment> finished = logger.stream->take_finished();
+      finished_.insert(finished_.end(), finished.begin(), finished.end());
       if (logger.header.records != 0) {
         const uint64_t now = now_ns();
         facts_.lag_ns = now > logger.oldest_ns ? now - logger.oldest_ns : 0;

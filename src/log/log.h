@@ -107,9 +107,13 @@ class Log {
   // Calls told(what wait_durable() would return) once: at once, or in a logger thread, which waits meanwhile. At
   // the latest when the log ends.
   void when_durable(uint64_t number, Durable::Told told);
+  // As if a write had failed: the files' folders are not to be relied upon.
+  void fail(const Status& status);
   bool failed() const { return durable_.failed(); }
   Status failure() const { return durable_.failure(); }
   LogFacts facts() const;
+  // Segments that were finished since the last call.
+  std::vector<FinishedSegment> take_finished();
 
   Log(const Log&) = delete;
   Log& operator=(const Log&) = delete;
@@ -137,7 +141,6 @@ class Log {
   Status write_frame(Logger& logger, uint64_t closed);
   void has_written(Logger& logger, uint64_t closed, bool frame);
   uint64_t durable_now() const;
-  void fail(const Status& status);
   bool is_due(const Logger& logger) const;
   bool pending(uint32_t index) const;
   uint64_t newest_number() const;
@@ -168,6 +171,7 @@ class Log {
   std::condition_variable wake_;       // loggers wait here
   bool stopping_ = false;
   LogFacts facts_;                     // what is counted there
+  std::vector<FinishedSegment> finished_;
 };
 
 }  // namespace elider::log

@@ -103,6 +103,28 @@ TEST(Log, LargeRecordsAndFullBuffersComeThrough) {
   EXPECT_GT(files.contents().size(), 3u) << "the segments have a size limit";
 }
 
+// Records that are larger than the ring, and a logger that stands: after one or two of them there is no room.
+TEST(Buffer, BlocksOutsideTheRingAreBounded) {
+  constexpr size_t kCapacity = 4096;
+  for (const size_t bytes : {size_t{2200}, size_t{100'000}}) {
+    Buffer buffer;
+    buffer.open(kCapacity);
+    size_t published = 0;
+    while (buffer.reserve(bytes) != nullptr && published < 100) buffer.publish(++published, bytes);
+    EXPECT_EQ(published, 1u) << bytes;
+    EXPECT_TRUE(buffer.half_full()) << "the logger is asked to take something";
+    EXPECT_NE(buffer.reserve(64), nullptr) << "the ring has room yet";
+    buffer.take(buffer.head(), [](uint64_t, Bytes) { return true; });
+    EXPECT_NE(buffer.reserve(bytes), nullptr);
+    EXPECT_FALSE(buffer.half_full());
+  }
+  Buffer buffer;
+  buffer.open(2 * kCapacity);
+  size_t published = 0;
+  while (buffer.reserve(4090) != nullptr && published < 100) buffer.publish(++published, 100);
+  EXPECT_EQ(published, 2u) << "what was reserved counts";
+}
+
 TEST(Log, ManyWorkersAtOnceLoseNothing) {
   MemoryFiles files;
   constexpr uint32_t kWorkers = 4;
@@ -325,6 +347,48 @@ TEST(Log, WhoAsksIsToldOfAFailure) {
   Status at_once;
   running.log->when_durable(number, [&](const Status& status) { at_once = status; });
   EXPECT_EQ(at_once.code(), Code::kIoError);
+}
+
+// A torn tail, megabytes long, in which every frame's magic number stands: each with a length that fits. It is cut off, or
+// called damage, and its bytes are checksummed a few times, not once for each place that looks like a frame.
+TEST(Reader, ATailFullOfFramesBeginsIsReadInLinearTime) {
+  constexpr size_t kTailBytes = 4 << 20;
+  MemoryFiles::Contents contents;
+  DatabaseId database{};
+  {
+    MemoryFiles files;
+    Running running;
+    ASSERT_TRUE(running.start(files, options_of(1, 1)).ok());
+    uint64_t number = 0;
+    ASSERT_TRUE(running.commit(0, "a record", &number).ok());
+    database = running.directory->manifest().database;
+    running.log.reset();
+    contents = files.contents();
+  }
+  const std::string path = "db/log-00000001-00-00000000";
+  for (const bool plausible : {false, true}) {
+    MemoryFiles::Contents image = contents;
+    std::vector<std::byte>& bytes = image.at(path);
+    const size_t end = bytes.size();
+    const size_t step = plausible ? kFrameHeaderBytes : 8;  // headers alone, or headers one in the other
+    bytes.resize(end + kTailBytes);
+    for (size_t at = end; at + kFrameHeaderBytes <= bytes.size(); at += step) {
+      const auto payload_bytes = static_cast<uint32_t>(bytes.size() - at - kFrameHeaderBytes);
+      if (plausible) seal({1 + at / kFrameHeaderBytes % 16, 1, 1, 1, 1, 0, 0}, 12345, {bytes.data() + at, kFrameHeaderBytes});
+      std::memcpy(bytes.data() + at, "EFRM", 4);
+      std::memcpy(bytes.data() + at + 4, &payload_bytes, 4);
+      if (plausible && payload_bytes > kRecordHeaderBytes) bytes[at + 48] = std::byte{1};
+    }
+    MemoryFiles files(image);
+    ReadBuffer buffer;
+    SegmentFacts facts;
+    const Status status = read_segment(files, "db", database, {1, 0, 0}, &buffer, [](const FrameView&) { return Status(); }, &facts);
+    EXPECT_EQ(status.code(), plausible ? Code::kCorrupt : Code::kOk) << status.message();
+    EXPECT_LT(facts.searched_bytes, 20 * kTailBytes);
+    EXPECT_EQ(facts.searched_bytes > kTailBytes, plausible);
+    EXPECT_EQ(facts.frames, 1u);
+    EXPECT_EQ(facts.whole_bytes, end);
+  }
 }
 
 TEST(Log, FactsCountWhatWasWritten) {

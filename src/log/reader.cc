@@ -15,13 +15,23 @@ Status in_file(const std::string& file, const Status& status) {
   return Status(status.code(), "'" + file + "' at byte 0: " + status.message());
 }
 
-// The offset of a whole frame of this segment from `from` on, whose sequence is not before `next`; or the
-// size. Frames need not be aligned, so every byte is looked at; the magic number makes it quick.
-uint64_t find_frame(Bytes bytes, uint64_t from, uint64_t seed, uint64_t next) {
+// Looks for a whole frame of this segment from `from` on, with a sequence from `first` to `last`. Ok: there is none. Frames
+// need not be aligned, so every byte is looked at. What a header says is checked before what it checksums, and only so much
+// is checksummed: else a tail of nothing but headers would take the square of its length.
+Status find_no_frame(const std::string& file, Bytes bytes, uint64_t from, uint64_t seed, uint64_t first, uint64_t last, SegmentFacts* facts) {
+  constexpr uint64_t kTimes = 16;
   FrameHeader header;
-  for (uint64_t at = from; at + kFrameHeaderBytes <= bytes.size(); ++at)
-    if (open_frame(bytes.subspan(at), seed, &header) && header.sequence >= next) return at;
-  return bytes.size();
+  for (uint64_t at = from; at + kFrameHeaderBytes <= bytes.size(); ++at) {
+    const Bytes rest = bytes.subspan(at);
+    if (!peek_frame(rest, &header) || header.sequence < first || header.sequence > last) continue;
+    if (header.payload_bytes > rest.size() - kFrameHeaderBytes) continue;
+    facts->searched_bytes += kFrameHeaderBytes + header.payload_bytes;
+    if (facts->searched_bytes > kTimes * (bytes.size() - from))
+      return damaged(file, from, "frame " + std::to_string(first) + " is damaged; more behind it looks like frames than any crash leaves");
+    if (open_frame(rest, seed, &header))
+      return damaged(file, from, "frame " + std::to_string(first) + " is damaged; a whole one stands behind it, at byte " + std::to_string(at));
+  }
+  return {};
 }
 
 void note(const FrameView& frame, SegmentFacts* facts) {
@@ -39,19 +49,6 @@ void note(const FrameView& frame, SegmentFacts* facts) {
 
 }  // namespace
 
-Status ReadBuffer::read(FileSystem& files, const std::string& path) {
-  std::unique_ptr<File> file;
-  if (Status status = files.open(path, OpenMode::kRead, &file); !status.ok()) return status;
-  uint64_t bytes = 0;
-  if (Status status = file->size(&bytes); !status.ok()) return status;
-  if (bytes > capacity_) {
-    memory_.reset(new std::byte[bytes]);
-    capacity_ = bytes;
-  }
-  size_ = 0;
-  return file->read_at(0, {memory_.get(), bytes}, &size_);
-}
-
 // -- one segment -------------------------------------------------------------------------------------------------
 
 Status read_segment(FileSystem& files, const std::string& folder, const DatabaseId& database, const SegmentName& name, ReadBuffer* buffer,
@@ -59,7 +56,7 @@ Status read_segment(FileSystem& files, const std::string& folder, const Database
   *facts = {};
   facts->name = name;
   facts->file = folder + "/" + file_name(name);
-  if (Status status = buffer->read(files, facts->file); !status.ok()) return status;
+  if (Status status = buffer->read(files, facts->file, kSegmentBytesMax); !status.ok()) return status;
   const Bytes bytes = buffer->bytes();
   const uint64_t seed = seed_of(database, name);
   facts->bytes = bytes.size();
@@ -67,7 +64,7 @@ Status read_segment(FileSystem& files, const std::string& folder, const Database
   if (Status status = decode(bytes, database, name, &header); !status.ok()) {
     // A crash while the segment was made leaves no frame in it.
     facts->header_fault = in_file(facts->file, status);
-    const bool torn = status.code() == Code::kCorrupt && find_frame(bytes, 0, seed, 0) == bytes.size();
+    const bool torn = status.code() == Code::kCorrupt && find_no_frame(facts->file, bytes, 0, seed, 0, kNumberMax, facts).ok();
     return torn ? Status() : facts->header_fault;
   }
   facts->first_frame = header.first_frame;
@@ -92,9 +89,7 @@ Status read_segment(FileSystem& files, const std::string& folder, const Database
     facts->bytes = at;
     return {};
   }
-  if (const uint64_t whole = find_frame(bytes, at, seed, next); whole != bytes.size())
-    return damaged(facts->file, at, "frame " + std::to_string(next) + " is damaged; a whole one stands behind it, at byte " + std::to_string(whole));
-  return {};
+  return find_no_frame(facts->file, bytes, at, seed, next, next + (bytes.size() - at) / kFrameHeaderBytes, facts);
 }
 
 Status read_records(const FrameView& frame, const std::string& folder, const std::function<Status(const Record&)>& visit) {
@@ -163,49 +158,6 @@ Status join_segments(const std::string& folder, std::span<const SegmentFacts> se
     facts->cuts.push_back({segment.file, segment.whole_bytes, segment.bytes - segment.whole_bytes});
   }
   return {};
-}
-
-// -- a segment that is finished --------------------------------------------------------------------------------------
-
-namespace {
-
-// Calls visit(header) for each frame of the file by its header; the segment's own is *header.
-template <class Visit>
-bool peek_segment(FileSystem& files, const std::string& folder, const DatabaseId& database, const SegmentName& name, SegmentHeader* header, Visit&& visit) {
-  std::unique_ptr<File> file;
-  if (!files.open(folder + "/" + file_name(name), OpenMode::kRead, &file).ok()) return false;
-  std::byte bytes[kFrameHeaderBytes];
-  static_assert(kFrameHeaderBytes == kSegmentHeaderBytes);
-  size_t count = 0;
-  if (!file->read_at(0, bytes, &count).ok() || !decode(Bytes(bytes, count), database, name, header).ok()) return false;
-  FrameHeader frame;
-  for (uint64_t at = kSegmentHeaderBytes; file->read_at(at, bytes, &count).ok() && peek_frame(Bytes(bytes, count), &frame);
-       at += kFrameHeaderBytes + frame.payload_bytes)
-    if (!visit(frame)) break;
-  return true;
-}
-
-}  // namespace
-
-bool finished_segment(FileSystem& files, const std::string& folder, const DatabaseId& database, const SegmentName& name, uint64_t* last_number) {
-  SegmentHeader header, next;
-  bool followed = false;
-  // A frame in the next one: so its header and its name are on the disk.
-  const SegmentName behind{name.generation, name.stream, name.segment + 1};
-  if (!peek_segment(files, folder, database, behind, &next, [&](const FrameHeader&) {
-        followed = true;
-        return false;
-      }) || !followed)
-    return false;
-  uint64_t frames = 0;
-  *last_number = 0;
-  if (!peek_segment(files, folder, database, name, &header, [&](const FrameHeader& frame) {
-        ++frames;
-        *last_number = std::max(*last_number, frame.last_number);
-        return true;
-      }))
-    return false;
-  return header.first_frame + frames == next.first_frame;
 }
 
 }  // namespace elider::log

@@ -34,19 +34,6 @@ struct CutTail {
   uint64_t bytes = 0;
 };
 
-// Room for a file's contents, used again for the next one.
-class ReadBuffer {
- public:
-  // Fills it with the whole file.
-  Status read(FileSystem& files, const std::string& path);
-  Bytes bytes() const { return {memory_.get(), size_}; }
-
- private:
-  std::unique_ptr<std::byte[]> memory_;  // not set to zero first
-  size_t capacity_ = 0;
-  size_t size_ = 0;
-};
-
 struct SegmentFacts {
   std::string file;          // its path
   SegmentName name;
@@ -60,6 +47,7 @@ struct SegmentFacts {
   uint64_t closed = 0;         // as the last frame says; as its header does where it has none
   uint64_t durable = 0;        // the largest that a frame says was durable, and where
   uint64_t durable_offset = 0;
+  uint64_t searched_bytes = 0; // that were checksummed to see whether a whole frame stands behind the last one
   uint64_t first_number = kNumberMax;  // of any record, as of last_number; no record: this and 0
   uint64_t last_number = 0;
 };
@@ -88,9 +76,5 @@ Status join_segments(const std::string& folder, std::span<const SegmentFacts> se
 
 // Calls visit(record) for each record of a frame. kCorrupt: they do not fill it; names file and offset.
 Status read_records(const FrameView& frame, const std::string& folder, const std::function<Status(const Record&)>& visit);
-
-// The largest number of any record in a segment that is no longer written, by its frames' headers alone. False: it may
-// be written yet, for there is no next segment with a frame; or the two do not fit together.
-bool finished_segment(FileSystem& files, const std::string& folder, const DatabaseId& database, const SegmentName& name, uint64_t* last_number);
 
 }  // namespace elider::log

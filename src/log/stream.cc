@@ -1,5 +1,6 @@
 #include "log/stream.h"
 
+#include <algorithm>
 #include <vector>
 
 namespace elider::log {
@@ -20,13 +21,15 @@ Status Stream::begin_segment(uint32_t segment) {
   encode(SegmentHeader{database_, name_, next_frame_, closed_}, &bytes);
   if (Status status = file_->write_and_sync(0, bytes); !status.ok()) return status;
   offset_ = bytes.size();
-  forgotten_ = room_ = 0;
+  forgotten_ = room_ = last_number_ = 0;
   ++syncs_;
   return {};
 }
 
 Status Stream::append(FrameHeader header, std::span<std::byte> frame) {
-  if (offset_ > kSegmentHeaderBytes && offset_ + frame.size() > segment_bytes_) {
+  const FinishedSegment before{name_, last_number_};
+  const bool begins = offset_ > kSegmentHeaderBytes && offset_ + frame.size() > segment_bytes_;
+  if (begins) {
     if (Status status = begin_segment(name_.segment + 1); !status.ok()) return status;
     // Before a frame in it counts: else a crash could take the file away.
     if (Status status = files_.sync_folder(folder_); !status.ok()) return status;
@@ -44,6 +47,8 @@ Status Stream::append(FrameHeader header, std::span<std::byte> frame) {
   ++syncs_;
   ++next_frame_;
   closed_ = header.closed;
+  last_number_ = std::max(last_number_, header.last_number);
+  if (begins) finished_.push_back(before);
   // The memory of what was written is used again at once for what comes, while it is still in the processor's caches.
   if (offset_ - forgotten_ >= kForgetBytes) {
     file_->forget(forgotten_, offset_ - forgotten_);

@@ -6,8 +6,9 @@
 #pragma once
 
 #include <memory>
-#include <utility>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "log/file.h"
 #include "log/format.h"
@@ -30,6 +31,7 @@ class Stream {
 
   // Since the last call.
   uint64_t take_syncs() { return std::exchange(syncs_, 0); }
+  std::vector<FinishedSegment> take_finished() { return std::exchange(finished_, {}); }
 
  private:
   Status begin_segment(uint32_t segment);
@@ -46,6 +48,8 @@ class Stream {
   uint64_t forgotten_ = 0;  // the system was told up to here
   uint64_t next_frame_ = 0;
   uint64_t closed_ = 0;  // as the last frame says
+  uint64_t last_number_ = 0;  // of the segment's records
+  std::vector<FinishedSegment> finished_;
   uint64_t syncs_ = 0;  // of files and folders
 };
 

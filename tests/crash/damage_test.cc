@@ -221,6 +221,61 @@ TEST_P(Damage, AnOlderManifestIsAnError) {
   }
 }
 
+// A copy that is not whole, a folder in another's place: it is refused with the name of what is there, and kept as it is.
+TEST_P(Damage, FoldersThatAreNotOneWholeDatabaseAreRefusedAndKept) {
+  const auto expect_refused = [&](const Contents& image, const std::vector<std::string>& folders, const std::string& named) {
+    log::MemoryFiles files(image);
+    const log::SubstituteFiles substitute(files);
+    Options options = recovery_options(shape_);
+    options.data_folders = folders;
+    const auto db = Database::open(options);
+    ASSERT_FALSE(db.ok());
+    EXPECT_NE(db.status().message().find("'" + named), std::string::npos) << db.status().message();
+    EXPECT_TRUE(files.contents() == image);
+  };
+  const auto only = [&](const std::string& begin) {
+    Contents image;
+    for (const auto& [path, bytes] : whole_)
+      if (path.starts_with(begin)) image[path] = bytes;
+    return image;
+  };
+  const std::vector<std::string> both = folders_of(shape_.folders);
+  expect_refused(only("d0/log-"), both, "d0/log-");
+  if (shape_.checkpoints) expect_refused(only("d0/checkpoint-"), both, "d0/checkpoint-");
+  if (shape_.folders == 1) return;
+  expect_refused(only("d1/"), {"d1"}, "d1/");
+  expect_refused(whole_, {"d1", "d0"}, "d1/");
+  expect_refused(whole_, {"d2", "d0"}, "d0/MANIFEST");
+  // Of another database, beside all files of one that has nothing of these names.
+  Contents fresh;
+  {
+    log::MemoryFiles files;
+    const log::SubstituteFiles substitute(files);
+    ASSERT_OK(Database::open(recovery_options(shape_)));
+    fresh = files.contents();
+  }
+  for (const char* begin : {"d1/checkpoint-", "d0/MANIFEST"})
+    for (const auto& [path, bytes] : only(begin)) {
+      Contents image = fresh;
+      const std::string there = "d1" + path.substr(2);
+      image[there] = bytes;
+      expect_refused(image, both, there);
+    }
+}
+
+// The second folder of a database that is open is nobody else's.
+TEST_P(Damage, EveryFolderIsLocked) {
+  log::MemoryFiles files(whole_);
+  const log::SubstituteFiles substitute(files);
+  Options options = recovery_options(shape_);
+  const auto first = Database::open(options);
+  ASSERT_OK(first);
+  for (const std::string& folder : folders_of(shape_.folders)) {
+    options.data_folders = {folder};
+    EXPECT_REFUSED(Code::kInvalidArgument, "'" + folder + "/LOCK'", Database::open(options));
+  }
+}
+
 INSTANTIATE_TEST_SUITE_P(Of, Damage, testing::Values(Files{1, false}, Files{2, false}, Files{1, true}, Files{2, true}), [](const auto& info) {
   return std::to_string(info.param.streams) + "_streams" + (info.param.checkpoints ? "_and_checkpoints" : "");
 });

@@ -1,11 +1,14 @@
 // Checkpoints of a database: what was committed is there when it is opened again, whether a checkpoint has it or the
 // log behind it; and nothing that goes on while one is taken gets lost or comes twice.
 #include <fstream>
+#include <optional>
 #include <random>
 #include <thread>
 
+#include "base/checksum.h"
 #include "base/test_points.h"
 #include "log/memory_files.h"
+#include "tests/durability/faulty_files.h"
 #include "tests/support/data_folder_test.h"
 
 namespace elider::test {
@@ -312,7 +315,13 @@ TEST_P(CheckpointTest, AFailureLeavesTheOldOneAndTheDatabaseGoesOn) {
   options_.checkpoint_log_bytes = 0;
   std::map<Key, Account> model;
   std::mt19937_64 random(3);
-  size_t refused = 0;
+  const auto names = [&] {
+    std::vector<std::string> all;
+    for (const auto& [path, bytes] : files.contents())
+      if (path.find("/log-") == std::string::npos) all.push_back(path);
+    return all;
+  };
+  size_t refused = 0, folders_failed = 0;
   bool done = false;
   for (size_t call = 0; !done; ++call) {
     Database database = open();
@@ -321,10 +330,15 @@ TEST_P(CheckpointTest, AFailureLeavesTheOldOneAndTheDatabaseGoesOn) {
     ASSERT_EQ(rows(database, *table), model) << "call " << call;
     for (int i = 0; i < 5; ++i) change(database, *table, &model, random);
     ASSERT_OK(database.wait_durable());
+    using Kind = log::MemoryFiles::Call::Kind;
+    const auto files_before = names();
     size_t made = 0;
+    Kind failed = Kind::kRemove;
     files.refuse_with([&](const log::MemoryFiles::Call& asked) {
-      const bool of_log = asked.path.find("/log-") != std::string::npos && asked.kind != log::MemoryFiles::Call::Kind::kRemove;
-      return !of_log && made++ == call ? log::file_error("write", asked.path, call % 2 == 0 ? ENOSPC : EIO) : Status();
+      const bool of_log = asked.path.find("/log-") != std::string::npos && asked.kind != Kind::kRemove;
+      if (of_log || made++ != call) return Status();
+      failed = asked.kind;
+      return log::file_error("write", asked.path, call % 2 == 0 ? ENOSPC : EIO);
     });
     const Status status = database.checkpoint();
     files.refuse_with(nullptr);
@@ -333,6 +347,15 @@ TEST_P(CheckpointTest, AFailureLeavesTheOldOneAndTheDatabaseGoesOn) {
       ++refused;
       EXPECT_CODE(Code::kIoError, status);
       EXPECT_EQ(database.statistics().checkpoints.failure, status.message());
+      if (failed != Kind::kRename && failed != Kind::kSyncFolder && failed != Kind::kRemove) {
+        EXPECT_EQ(names(), files_before) << "nothing of it is left";
+      }
+    }
+    if (failed == Kind::kSyncFolder) {
+      ++folders_failed;
+      EXPECT_CODE(Code::kIoError, database.create_table(document_schema(KeyIndex::kOrdered))) << "the log is in that folder, too";
+      EXPECT_EQ(database.statistics().log_failure, status.message());
+      continue;
     }
     for (int i = 0; i < 5; ++i) change(database, *table, &model, random);
     EXPECT_OK(database.wait_durable());
@@ -341,6 +364,7 @@ TEST_P(CheckpointTest, AFailureLeavesTheOldOneAndTheDatabaseGoesOn) {
     }
   }
   EXPECT_GT(refused, 6u);
+  EXPECT_EQ(folders_failed, 2u) << "before the manifest is renamed, and after it";
 }
 
 TEST_P(CheckpointTest, ADamagedOneIsNamedOrMadeUpFor) {
@@ -374,12 +398,87 @@ TEST_P(CheckpointTest, ADamagedOneIsNamedOrMadeUpFor) {
       EXPECT_NE(opened.status().message().find(newest.filename().string() + "' at byte"), std::string::npos) << opened.status().message();
       continue;
     }
+    for (int i = 0; i < 2; ++i) {  // it stays until the next one is there
+      if (i != 0) opened = Database::open(options_);
+      ASSERT_OK(opened);
+      ASSERT_EQ(opened->recovery().skipped.size(), 1u);
+      EXPECT_NE(opened->recovery().skipped[0].find(newest.filename().string()), std::string::npos);
+      EXPECT_EQ(rows(*opened, *opened->table<Account>("accounts")), model);
+      EXPECT_TRUE(std::filesystem::exists(newest));
+      opened = Status(Code::kFinished, "closed");
+    }
+    opened = Database::open(options_);
     ASSERT_OK(opened);
-    ASSERT_EQ(opened->recovery().skipped.size(), 1u);
-    EXPECT_NE(opened->recovery().skipped[0].find(newest.filename().string()), std::string::npos);
-    EXPECT_EQ(rows(*opened, *opened->table<Account>("accounts")), model);
     EXPECT_OK(opened->checkpoint());
+    EXPECT_FALSE(std::filesystem::exists(newest)) << "nor does it count among those that are kept";
+    EXPECT_EQ(count_files("checkpoint-"), kept);
+    opened = Status(Code::kFinished, "closed");
+    opened = Database::open(options_);
+    ASSERT_OK(opened);
+    EXPECT_EQ(opened->recovery().skipped.size(), 0u);
+    EXPECT_EQ(rows(*opened, *opened->table<Account>("accounts")), model);
   }
+}
+
+// What cannot be read now, or not by this program, is no damage: the older one does not take its place, and nothing goes.
+TEST_P(CheckpointTest, OneThatCannotBeReadIsNoDamagedOne) {
+  log::MemoryFiles disk;
+  FaultyFiles files(disk);
+  std::optional<log::SubstituteFiles> substitute;
+  substitute.emplace(files);
+  options_.data_folders = {"db"};
+  options_.checkpoints_kept = 2;
+  {
+    Database database = open();
+    auto table = database.create_table(account_schema(KeyIndex::kOrdered));
+    ASSERT_OK(table);
+    for (Key key = 0; key < 2; ++key) {
+      transact(database, [&](Transaction& txn) { ASSERT_OK(txn.insert(*table, key, Account{})); });
+      ASSERT_OK(database.checkpoint());
+    }
+  }
+  const log::MemoryFiles::Contents before = disk.contents();
+  std::string newest;
+  for (const auto& [path, bytes] : before)
+    if (path.find("/checkpoint-") != std::string::npos) newest = path;
+  for (const FileCall call : {FileCall::kOpen, FileCall::kRead}) {
+    files.plan([&](FileCall made, const std::string& path) { return Fault{made == call && path == newest ? EIO : 0, 0}; });
+    EXPECT_REFUSED(Code::kIoError, "'" + newest + "'", Database::open(options_));
+    files.plan(nullptr);
+    EXPECT_TRUE(disk.contents() == before);
+  }
+  auto later = before;
+  later[newest][8] = std::byte{77};  // the version, with a checksum that fits
+  const uint64_t sum = checksum(std::span(later[newest]).first(56), 0);
+  std::memcpy(later[newest].data() + 56, &sum, sizeof sum);
+  log::MemoryFiles of_later(later);
+  substitute.emplace(of_later);
+  EXPECT_REFUSED(Code::kUnsupported, "'" + newest + "'", Database::open(options_));
+  EXPECT_TRUE(of_later.contents() == later);
+}
+
+// Sparse, larger than any memory: refused, before memory is taken for it.
+TEST_P(CheckpointTest, AFileOfAnEnormousSizeIsRefusedByName) {
+  constexpr uintmax_t kEnormous = uintmax_t{1} << 40;
+  {
+    Database database = open();
+    auto table = database.create_table(account_schema(KeyIndex::kOrdered));
+    ASSERT_OK(table);
+    ASSERT_OK(database.checkpoint());
+    transact(database, [&](Transaction& txn) { ASSERT_OK(txn.insert(*table, 1, Account{})); });
+  }
+  int refused = 0;
+  for (const auto& entry : std::filesystem::directory_iterator(folder_ / "data")) {
+    const std::string name = entry.path().filename().string();
+    if (name == "LOCK") continue;
+    const uintmax_t size = entry.file_size();
+    std::filesystem::resize_file(entry.path(), kEnormous);
+    EXPECT_REFUSED(Code::kCorrupt, name + "'", Database::open(options_));
+    std::filesystem::resize_file(entry.path(), size);
+    ++refused;
+  }
+  EXPECT_EQ(refused, 3);
+  EXPECT_OK(Database::open(options_));
 }
 
 // -- earlier states -----------------------------------------------------------------------------------------------------
