@@ -24,7 +24,7 @@ struct HistoryOperation {
   Key key = 0;              // of a scan: unused
   uint64_t version = 0;     // read, or written; 0 where a key without a row never had one
   // A scan: the range that was covered (shortened where a limit or the visitor ended it) and the rows
-  // that were returned, each with the version of its commit group 0 (own writes: version 0).
+  // that were returned, each with the version of the first commit group read (own writes: version 0).
   KeyRange range;
   bool reverse = false;
   std::vector<std::pair<Key, uint64_t>> rows;
