@@ -45,6 +45,13 @@ void check_writable(const char* option, const std::string& path) {
 
 }  // namespace
 
+std::string check_whole_number(const std::string& text) {
+  uint64_t number = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  if (error == std::errc{} && end == text.data() + text.size()) return {};
+  return "'" + text + "' is not a whole number from 0 to 18446744073709551615";
+}
+
 bool parse_bytes(const std::string& text, uint64_t* bytes) {
   uint64_t number = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
@@ -107,7 +114,7 @@ void add_common_options(CLI::App& command, CommonOptions& options) {
   command.add_option("--threads", options.threads, "Worker threads (1 to 256)")->check(CLI::Range(1u, 256u))->capture_default_str();
   command.add_option("--seconds", options.seconds, "Measured time")->check(check_seconds)->capture_default_str();
   command.add_option("--warmup", options.warmup_seconds, "Seconds run before and not measured")->check(check_warmup)->capture_default_str();
-  command.add_option("--seed", options.seed, "Of all random inputs")->check(CLI::NonNegativeNumber)->capture_default_str();
+  command.add_option("--seed", options.seed, "Of all random inputs")->check(check_whole_number)->capture_default_str();
   command.add_flag("--pin", options.pin, "Bind thread i to the i-th processor");
   add_sync_options(command, options.sync, options.htm, options.protocol);
   command

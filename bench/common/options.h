@@ -53,6 +53,9 @@ void check_common_options(const CommonOptions& options);
 void add_sync_options(CLI::App& command, SyncPolicy& sync, HtmBackend& htm, Protocol& protocol);
 void check_sync_options(SyncPolicy sync, HtmBackend htm, Protocol protocol, uint32_t threads);
 
+// An option's check: all of it is a number from 0 to 2^64 - 1, in decimal. The library alone would wrap or cut.
+std::string check_whole_number(const std::string& text);
+
 // A command that takes 64K, 512M, 2G (powers of 1024) or plain bytes. False: it is none of these.
 bool parse_bytes(const std::string& text, uint64_t* bytes);
 

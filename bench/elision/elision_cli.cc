@@ -11,6 +11,7 @@
 #include "bench/common/commands.h"
 #include "bench/common/environment.h"
 #include "bench/ycsb/ycsb.h"
+#include "elider/regions.h"
 
 namespace elider::bench {
 
@@ -90,14 +91,21 @@ void add_elision(CLI::App& bench) {
       ->capture_default_str();
   command.add_option("--distribution", ycsb.distribution_name, "Of keys: uniform, zipfian, latest [uniform]")->type_name("NAME");
   add_common_options(command, ycsb.common);
-  command.footer("A figure belongs to what ran the regions, which the last line names: an emulator's says nothing of a processor.");
+  command.footer(
+      "A figure belongs to what ran the regions, which the last line names: an emulator's says nothing of a processor.\n"
+      "Exit code 3: nothing runs regions here (elider hardware says why). --htm always-aborts studies what trying costs.");
   command.callback([options] {
     CommonOptions& common = options->ycsb.common;
     check_common_options(common);
     if (common.sync != SyncPolicy::kElided) refuse_option("--sync", "the study is of elided");
-    if (!common.data.folders.empty()) refuse_option("--data", "the study is of regions, and a commit that is logged takes locks");
+    if (!common.data.folders.empty()) refuse_option("--data", "the study is of regions, and each run has a database of its own");
     if (!common.history_file.empty()) refuse_option("--history", "the study keeps none");
     resolve(options->ycsb);
+    if (Status status = find_regions(&common.htm); !status.ok()) {
+      fmt::print(stderr, "elider bench elision: {}\n", status.message());
+      set_exit_code(kExitUnsupported);
+      return;
+    }
     if (Status status = study(*options); !status.ok()) {
       fmt::print(stderr, "elider bench elision: {}\n", status.message());
       set_exit_code(kExitFailed);

@@ -75,8 +75,10 @@ void add_options(CLI::App& sub, HistoryCommand& command) {
   sub.add_option("--threads", options.threads, "Clients, each a thread and a process of the history [4]")->check(CLI::Range(1, 256));
   sub.add_option("--keys", options.keys, "Keys in use at a time; of bank: accounts, at least 2 [8]")->check(CLI::Range(1, 10000));
   sub.add_option("--seconds", options.seconds, "Stop after this time [no bound]");
-  sub.add_option("--transactions", options.transactions, "Stop after so many, failed ones included [10000 if no --seconds]");
-  sub.add_option("--seed", options.seed, "Of the inputs; the interleaving is the system's [1]");
+  sub.add_option("--transactions", options.transactions, "Stop after so many, failed ones included [10000 if no --seconds]")
+      ->check(check_whole_number);
+  sub.add_option("--seed", options.seed, "Of the inputs; the interleaving is the system's [1]")
+      ->check(check_whole_number);
   sub.add_option("--index", command.index, "hash or btree [btree]")->check(CLI::IsMember({"hash", "btree"}));
   add_sync_options(sub, options.sync, options.htm, options.protocol);
   add_data_options(sub, options.data);

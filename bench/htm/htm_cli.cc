@@ -134,7 +134,7 @@ void add_htm(CLI::App& bench) {
   command.add_option("--records", chosen->study.records, "Entries of hyper-9")
       ->check(CLI::Range(uint64_t{1000}, uint64_t{100'000'000}))
       ->capture_default_str();
-  command.add_option("--seed", chosen->study.seed, "Of all random inputs")->check(CLI::NonNegativeNumber)->capture_default_str();
+  command.add_option("--seed", chosen->study.seed, "Of all random inputs")->check(check_whole_number)->capture_default_str();
   command.add_option("--json", chosen->json_file, "Write the figures here (- for standard output)")->type_name("FILE");
   command.add_flag("--quiet", chosen->quiet, "No tables");
   command.footer(footer());

@@ -40,6 +40,7 @@ enum class KeyIndex : uint8_t { kOrdered, kHashed };
 inline constexpr uint32_t kColumnsMax = 64;
 inline constexpr uint32_t kCommitGroupsMax = 4;
 inline constexpr uint32_t kRowBytesMax = 1u << 20;
+inline constexpr uint32_t kRowAlignmentMax = 16;
 inline constexpr uint32_t kSecondaryIndexesMax = 8;
 
 // A second way to find rows: by the value that `key` gives for a row. The engine keeps it in the
@@ -97,6 +98,7 @@ template <class Row>
 class SchemaOf {
   static_assert(std::is_trivially_copyable_v<Row>, "a row is copied byte by byte");
   static_assert(sizeof(Row) <= kRowBytesMax);
+  static_assert(alignof(Row) <= kRowAlignmentMax, "copies of a row have no greater alignment");
 
  public:
   explicit SchemaOf(std::string name) {

@@ -21,6 +21,7 @@ struct Statistics {
   struct Table {
     std::string name;
     uint64_t rows = 0;                           // present rows, as of the commits counted
+    uint64_t commits = 0;                        // of transactions that wrote to it
     std::array<uint64_t, kCauseCount> aborts{};  // attempts that this table's rows or ranges ended
     uint64_t row_bytes = 0;                      // memory of its rows, absent ones not yet reclaimed included
   };

@@ -59,10 +59,10 @@ class alignas(kCacheLinePairBytes) Worker {
   }
   bool inside() const { return inside_; }
 
-  // `object` is unlinked: call reclaim(worker, object, argument) after a grace period. Only inside. Never
-  // fails, for it is called where a commit cannot be undone any more: if the process has no memory for a
-  // longer list, the object is never reclaimed.
-  void retire(Reclaim reclaim, void* object, uint64_t argument);
+  // `object` is unlinked: call reclaim(worker, object, argument) after a grace period. Only inside. False: the
+  // process has no memory for a longer list. It is called where a commit cannot be undone any more, so most
+  // callers can only leave the object unreclaimed; who can do without the call frees it.
+  bool retire(Reclaim reclaim, void* object, uint64_t argument);
 
   // As Allocator's (base/memory.h). Null: the memory limit is reached.
   void* allocate(size_t bytes, MemoryPart part) { return memory_.allocate(bytes, part); }
@@ -187,10 +187,10 @@ inline void Worker::announce() {
   light_fence();  // pairs with heavy_fence() in Workers::try_advance and Workers::orphan_idle
 }
 
-inline void Worker::retire(Reclaim reclaim, void* object, uint64_t argument) {
+inline bool Worker::retire(Reclaim reclaim, void* object, uint64_t argument) {
   ELIDER_DCHECK(inside_, "an object is retired inside enter() and leave()");
   countdown_ -= kObjectWeight;
-  static_cast<void>(retired_.push({reclaim, object, argument, workers_.epoch_->load(std::memory_order_acquire)}));
+  return retired_.push({reclaim, object, argument, workers_.epoch_->load(std::memory_order_acquire)});
 }
 
 }  // namespace elider

@@ -36,6 +36,7 @@ Statistics EngineOf<Sync>::statistics() const {
       const txn::TableCounters* of = counters.tables.find(i);
       if (of == nullptr) continue;
       rows[i] += of->rows.get();
+      s.tables[i].commits += static_cast<uint64_t>(of->commits.get());
       for (size_t c = 0; c < kCauseCount; ++c) s.tables[i].aborts[c] += static_cast<uint64_t>(of->aborts[c].get());
     }
   });

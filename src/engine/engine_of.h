@@ -68,6 +68,8 @@ class EngineOf final : public Engine {
   Status verify() override;
 
  private:
+  using Begun = typename SessionPool<Sync>::Begun;
+  using Lent = typename SessionPool<Sync>::Lent;
   using TableType = txn::Table<Sync>;
   // Whether the policy has a backend, though it may be one without regions.
   static constexpr bool kElides = requires { typename Sync::Backend; };
@@ -129,19 +131,16 @@ Status EngineOf<Sync>::run(FunctionRef<Status(Transaction&)> procedure, const Ru
     return Status::invalid_argument("RunPolicy::procedure_id is " + std::to_string(policy.procedure_id) + ", which procedure_id() never gave");
   if (store_.refuses(policy.durability)) [[unlikely]] return store_.refusal();
   if (!pool_->may_begin()) [[unlikely]] return refuse_other_thread();
-  SessionOf<Sync>* session = session_of_thread();
-  if (session == nullptr) [[unlikely]] {
-    pool_->finished();
-    return refuse_session();
-  }
-  session->busy = true;
-  Status status = read_only ? attempts(*session, session->snapshot, procedure, policy) : attempts(*session, session->occ, procedure, policy);
-  // Before the session is another's; a database without a log has no use for it.
+  Status status;
   uint64_t number = 0;
-  if (store_.log != nullptr) [[unlikely]] number = read_only ? session->snapshot.commit_number() : session->occ.commit_number();
-  session->busy = false;
-  pool_->finished();
-  if (session != thread_session(store_.id)) [[unlikely]] pool_->give_back(session);
+  {
+    const Begun begun(*pool_);
+    const Lent session(*pool_, session_of_thread(), store_.id);
+    if (session == nullptr) [[unlikely]] return refuse_session();
+    status = read_only ? attempts(*session, session->snapshot, procedure, policy) : attempts(*session, session->occ, procedure, policy);
+    // Before the session is another's; a database without a log has no use for it.
+    if (store_.log != nullptr) [[unlikely]] number = read_only ? session->snapshot.commit_number() : session->occ.commit_number();
+  }
   if constexpr (!Sync::kConcurrent)
     if (data_.checkpoint_due()) [[unlikely]] static_cast<void>(data_.checkpoint());  // what failed is in the statistics
   // Outside the epoch: a wait for the disk holds back no reclamation.
@@ -160,7 +159,7 @@ Status EngineOf<Sync>::attempts(SessionOf<Sync>& session, Txn& txn, FunctionRef<
     if (!status.retryable()) [[likely]] return status;
     if (!wait_before_retry(policy, number, begin_ns, session.worker.random())) {
       session.counters.procedures[policy.procedure_id].aborts[static_cast<size_t>(Cause::kDeadline)].add(1);
-      return Status(Code::kDeadline, "given up after " + std::to_string(number) + " attempts; the last one: " + status.message());
+      return Status(Code::kDeadline, Cause::kDeadline, status, "given up after " + std::to_string(number) + " attempts; the last one: " + status.message());
     }
   }
 }
@@ -204,11 +203,10 @@ template <class Sync>
 Status EngineOf<Sync>::begin(bool read_only, Session** lent, Transaction** txn) {
   if (store_.refuses(Durability::kDefault)) return store_.refusal();
   if (!pool_->may_begin()) return refuse_other_thread();
+  Begun begun(*pool_);
   SessionOf<Sync>* session = pool_->take();
-  if (session == nullptr) {
-    pool_->finished();
-    return refuse_session();
-  }
+  if (session == nullptr) return refuse_session();
+  begun.keep();
   session->busy = true;
   session->read_only = read_only;
   session->worker.enter();
@@ -225,17 +223,15 @@ Status EngineOf<Sync>::begin(bool read_only, Session** lent, Transaction** txn) 
 template <class Sync>
 Status EngineOf<Sync>::checkpoint() {
   if (!pool_->may_begin()) return refuse_other_thread();
-  Status status = data_.checkpoint();
-  pool_->finished();
-  return status;
+  const Begun begun(*pool_);
+  return data_.checkpoint();
 }
 
 template <class Sync>
 Status EngineOf<Sync>::backup(const std::string& folder) {
   if (!pool_->may_begin()) return refuse_other_thread();
-  Status status = data_.backup(*this, store_.options, folder);
-  pool_->finished();
-  return status;
+  const Begun begun(*pool_);
+  return data_.backup(*this, store_.options, folder);
 }
 
 // -- catalog -------------------------------------------------------------------------------------------------

@@ -134,7 +134,7 @@ std::string Statistics::to_json() const {
   for (size_t i = 0; i < tables.size(); ++i) {
     out += i == 0 ? "{\"name\":" : ",{\"name\":";
     out += quoted(tables[i].name) + ",\"rows\":" + std::to_string(tables[i].rows) + ",\"row_bytes\":" + std::to_string(tables[i].row_bytes) +
-           ",\"aborts\":" + aborts_json(tables[i].aborts) + "}";
+           ",\"commits\":" + std::to_string(tables[i].commits) + ",\"aborts\":" + aborts_json(tables[i].aborts) + "}";
   }
   out += "],\"memory\":{";
   add_number(out, "rows", memory.rows);

@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <new>
@@ -26,11 +27,15 @@ Status threw(const char* what) {
 
 bool wait_before_retry(const RunPolicy& policy, uint32_t attempt, uint64_t begin_ns, Random& random) {
   if (policy.attempts_max != 0 && attempt >= policy.attempts_max) return false;
+  constexpr uint64_t kNsMax = ~uint64_t{0};
+  const uint64_t allowed_ns = policy.deadline_us == 0 || policy.deadline_us > kNsMax / 1000 ? kNsMax : policy.deadline_us * 1000;
+  const uint64_t passed_ns = policy.deadline_us != 0 ? now_ns() - begin_ns : 0;
+  if (passed_ns >= allowed_ns) return false;
   const uint32_t doublings = attempt - 1 < 20 ? attempt - 1 : 20;
   uint64_t bound_us = static_cast<uint64_t>(policy.backoff_min_us) << doublings;
   if (bound_us > policy.backoff_max_us) bound_us = policy.backoff_max_us;
   if (bound_us != 0) {
-    const uint64_t wait_ns = random.below(bound_us * 1000 + 1);
+    const uint64_t wait_ns = std::min(random.below(bound_us * 1000 + 1), allowed_ns - passed_ns);
     // A sleep may take a tick of the system's clock, 1 to 10 ms: shorter waits give the processor up, but
     // only to whoever wants it.
     constexpr uint64_t kShortestSleepNs = 2'000'000;
@@ -42,7 +47,7 @@ bool wait_before_retry(const RunPolicy& policy, uint32_t attempt, uint64_t begin
       while (now_ns() < until) spin.wait();
     }
   }
-  return policy.deadline_us == 0 || (now_ns() - begin_ns) / 1000 < policy.deadline_us;  // a product could overflow
+  return policy.deadline_us == 0 || now_ns() - begin_ns < allowed_ns;
 }
 
 }  // namespace elider::detail

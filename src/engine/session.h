@@ -8,6 +8,7 @@
 #pragma once
 
 #include <atomic>
+#include <cstddef>
 #include <memory>
 #include <mutex>
 #include <vector>
@@ -72,6 +73,41 @@ class SessionOf final : public Session {
 template <class Sync>
 class SessionPool final : public SessionPoolBase {
  public:
+  // What may_begin() allowed ends with this, by an exception too, unless it is kept: then somebody calls finished().
+  class Begun {
+   public:
+    explicit Begun(SessionPool& pool) : pool_(&pool) {}
+    ~Begun() { if (pool_ != nullptr) pool_->finished(); }
+    Begun(const Begun&) = delete;
+    Begun& operator=(const Begun&) = delete;
+    void keep() { pool_ = nullptr; }
+
+   private:
+    SessionPool* pool_;
+  };
+  // One transaction's use of a session, which goes back to the pool unless the thread keeps it. Null: there is none.
+  class Lent {
+   public:
+    Lent(SessionPool& pool, SessionOf<Sync>* session, uint64_t database) : pool_(pool), session_(session), database_(database) {
+      if (session_ != nullptr) [[likely]] session_->busy = true;
+    }
+    ~Lent() {
+      if (session_ == nullptr) [[unlikely]] return;
+      session_->busy = false;
+      if (session_ != thread_session(database_)) [[unlikely]] pool_.give_back(session_);
+    }
+    Lent(const Lent&) = delete;
+    Lent& operator=(const Lent&) = delete;
+    bool operator==(std::nullptr_t) const { return session_ == nullptr; }
+    SessionOf<Sync>& operator*() const { return *session_; }
+    SessionOf<Sync>* operator->() const { return session_; }
+
+   private:
+    SessionPool& pool_;
+    SessionOf<Sync>* session_;
+    uint64_t database_;
+  };
+
   explicit SessionPool(txn::Store& store) : store_(store) {}
 
   // Null if workers_max are in use.

@@ -74,30 +74,25 @@ void ask_processor(Hardware& found) {
   }
 }
 
-// Where SIGILL takes the thread that tries the instruction.
-thread_local sigjmp_buf illegal_instruction;
-
-void jump_back(int) { siglongjmp(illegal_instruction, 1); }
-
-bool try_xbegin() {
-  static std::mutex mutex;  // one at a time changes the signal's action
-  const std::lock_guard lock(mutex);
-  struct sigaction ours {}, theirs {};
-  ours.sa_handler = jump_back;
-  sigemptyset(&ours.sa_mask);
-  if (::sigaction(SIGILL, &ours, &theirs) != 0) return false;
-  volatile bool exists = false;
-  if (sigsetjmp(illegal_instruction, 1) == 0) {
-    if (Rtm::begin() == kStarted) Rtm::commit();
-    exists = true;
-  }
-  ::sigaction(SIGILL, &theirs, nullptr);
-  return exists;
+void try_xbegin() {
+  if (Rtm::begin() == kStarted) Rtm::commit();
 }
 
 #else
 void ask_processor(Hardware&) {}
 #endif
+
+// Where SIGILL takes the thread that tries an instruction; null in all others.
+thread_local sigjmp_buf* way_back = nullptr;
+struct sigaction action_before {};  // the process's, while an instruction is tried
+
+void take_sigill(int signal, siginfo_t* what, void* context) {
+  if (way_back != nullptr) siglongjmp(*way_back, 1);
+  if ((action_before.sa_flags & SA_SIGINFO) != 0) return action_before.sa_sigaction(signal, what, context);
+  if (action_before.sa_handler != SIG_DFL && action_before.sa_handler != SIG_IGN) return action_before.sa_handler(signal);
+  std::signal(signal, SIG_DFL);
+  std::raise(signal);  // at the return from here
+}
 
 Hardware find_out() {
   Hardware found;
@@ -154,9 +149,30 @@ const Hardware& detect() {
   return found;
 }
 
+bool runs_without_sigill(void (*instruction)()) {
+  static std::mutex mutex;  // one at a time changes the signal's action
+  const std::lock_guard lock(mutex);
+  struct sigaction ours {};
+  ours.sa_sigaction = take_sigill;
+  ours.sa_flags = SA_SIGINFO;
+  sigemptyset(&ours.sa_mask);
+  ::sigaction(SIGILL, nullptr, &action_before);  // before a handler may read it
+  if (::sigaction(SIGILL, &ours, nullptr) != 0) return false;
+  sigjmp_buf place;
+  volatile bool exists = false;
+  if (sigsetjmp(place, 1) == 0) {
+    way_back = &place;
+    instruction();
+    exists = true;
+  }
+  way_back = nullptr;
+  ::sigaction(SIGILL, &action_before, nullptr);
+  return exists;
+}
+
 bool rtm_instructions_exist() {
 #if defined(__x86_64__)
-  static const bool exist = detect().rtm || try_xbegin();
+  static const bool exist = detect().rtm || runs_without_sigill(try_xbegin);
   return exist;
 #else
   return false;

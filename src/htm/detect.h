@@ -22,6 +22,10 @@ const Hardware& detect();
 // Executes XBEGIN once, with SIGILL caught: false where it is no instruction.
 bool rtm_instructions_exist();
 
+// Whether instruction() runs without SIGILL in this thread. The SIGILL of another thread meanwhile goes to the action
+// that the process had for it.
+bool runs_without_sigill(void (*instruction)());
+
 // Why the stepping is refused, or "". Family, model and stepping as CPUID's with the extended parts added.
 // `fixed_by_microcode`: leaf 7, EDX[13].
 std::string known_defect(const std::string& vendor, uint32_t family, uint32_t model, uint32_t stepping, bool fixed_by_microcode);

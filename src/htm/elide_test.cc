@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include <atomic>
+#include <csignal>
 #include <deque>
 #include <thread>
 #include <vector>
@@ -320,6 +322,22 @@ TEST(DetectTest, AMachineIsUsableOnlyWithAReason) {
 }
 
 // Wherever it runs: with the instruction or without, the process goes on.
+TEST(DetectTest, AnInstructionThatIsNoneIsNoticed) {
+  EXPECT_FALSE(runs_without_sigill([] { std::raise(SIGILL); }));
+  EXPECT_TRUE(runs_without_sigill([] {}));
+}
+
+// Another thread's illegal instruction, while one is tried, is no business of the trial.
+TEST(DetectTest, TheSigillOfAnotherThreadIsTheHosts) {
+  static std::atomic<int> caught;
+  const auto elsewhere = [] { std::thread([] { std::raise(SIGILL); }).join(); };
+  EXPECT_EXIT(runs_without_sigill(elsewhere), testing::KilledBySignal(SIGILL), "");
+  const auto before = std::signal(SIGILL, [](int) { caught.fetch_add(1); });
+  EXPECT_TRUE(runs_without_sigill(elsewhere));
+  std::signal(SIGILL, before);
+  EXPECT_EQ(caught.load(), 1);
+}
+
 TEST(DetectTest, AskingForTheInstructionDoesNotEndTheProcess) { EXPECT_EQ(rtm_instructions_exist(), rtm_instructions_exist()); }
 
 }  // namespace

@@ -3,7 +3,7 @@
 //
 // The instructions are written as bytes, so that no compiler flag is needed and the library runs on every
 // x86-64 processor. Nothing here may be executed where the processor does not have them: they raise
-// SIGILL. htm/hardware.h finds out. On other processors than x86-64 the backend does not exist.
+// SIGILL. htm/detect.h finds out. On other processors than x86-64 the backend does not exist.
 // Thread safety: as any backend's.
 #pragma once
 

@@ -30,8 +30,9 @@ class ElidedLatch {
   void set_policy(const ElisionPolicy& policy) {
     for (htm::Site& site : sites_) site.set_policy(policy);
   }
-  // Of the tree, for the policy.
+  // Of the tree, for the policy. Who tells what is known shares no line.
   void set_height(unsigned height) {
+    if (sites_[0].height() == height) [[likely]] return;
     for (htm::Site& site : sites_) site.set_height(height);
   }
   htm::Site& site(Operation operation) { return sites_[static_cast<size_t>(operation)]; }

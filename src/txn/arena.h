@@ -1,7 +1,8 @@
 // Arena: memory of one transaction: images of rows, freed together when it ends.
 //
 // What it gives is 16-byte aligned and not initialized. It keeps its first block between
-// transactions and gives larger ones back. Thread safety: none; it belongs to one transaction.
+// transactions and gives larger ones back. Where regions write into it, each block is written to beforehand
+// (htm/prefault.h). Thread safety: none; it belongs to one transaction.
 #pragma once
 
 #include <cstddef>
@@ -9,11 +10,13 @@
 #include <memory>
 #include <vector>
 
+#include "htm/prefault.h"
+
 namespace elider::txn {
 
 class Arena {
  public:
-  Arena() : first_(new std::byte[kFirstBytes + kAlign]) { rewind(); }
+  explicit Arena(bool for_regions) : for_regions_(for_regions), first_(new_block(kFirstBytes)) { rewind(); }
   Arena(const Arena&) = delete;
   Arena& operator=(const Arena&) = delete;
 
@@ -32,19 +35,25 @@ class Arena {
  private:
   static constexpr size_t kAlign = 16, kFirstBytes = 128 << 10;
   static std::byte* align(std::byte* p) { return reinterpret_cast<std::byte*>((reinterpret_cast<uintptr_t>(p) + kAlign - 1) & ~(kAlign - 1)); }
+  std::byte* new_block(size_t bytes) const {
+    auto* block = new std::byte[bytes + kAlign];
+    if (for_regions_) htm::prefault(block, bytes + kAlign);
+    return block;
+  }
   void rewind() {
     at_ = align(first_.get());
     end_ = at_ + kFirstBytes;
   }
   std::byte* allocate_block(size_t bytes) {
     const size_t size = bytes > (1 << 20) ? bytes : 1 << 20;
-    more_.emplace_back(new std::byte[size + kAlign]);
+    more_.emplace_back(new_block(size));
     at_ = align(more_.back().get());
     end_ = at_ + size;
     std::byte* memory = at_;
     at_ += bytes;
     return memory;
   }
+  const bool for_regions_;
   std::unique_ptr<std::byte[]> first_;
   std::vector<std::unique_ptr<std::byte[]>> more_;
   std::byte* at_ = nullptr;

@@ -27,6 +27,7 @@ struct ProcedureCounters {
 };
 struct TableCounters {
   Counter rows;
+  Counter commits;  // that wrote to it
   std::array<Counter, kCauseCount> aborts;
 };
 

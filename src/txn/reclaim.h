@@ -2,9 +2,8 @@
 //
 //   A removed row           is absent since the commit. After one grace period no snapshot needs it: it
 //                           is unlinked from all indexes and marked removed. After another its memory
-//                           is reused. Of a table without secondary indexes, where the commit saw no
-//                           reader that may need it, it is unlinked at once: a reader that comes later
-//                           finds it absent at its number, or not.
+//                           is reused. Where the commit saw no reader that may need it, it is unlinked at
+//                           once: a reader that comes later finds it absent at its number, or not.
 //   An insert that aborted  leaves an absent row block in the index: the same two steps.
 //   A secondary entry whose row has another value since the commit, or whose transaction aborted: after
 //                           one grace period it is taken out, unless the row has that value again.
@@ -182,6 +181,13 @@ bool try_unlink_row(Worker& worker, Table<Sync>& table, Row* row, Key key, uint6
   return true;
 }
 
+// Where the heap is exhausted a task may be dropped: an absent row then stays until its key is used again, and
+// a stale entry, which is on its row's list, goes with its row.
+template <class Task>
+void retire_task(Worker& worker, Reclaim step, Task* task) {
+  if (!worker.retire(step, task, 0)) delete task;
+}
+
 // One step, a grace period later.
 template <class Sync>
 void unlink_row(Worker& worker, void* object, uint64_t) {
@@ -192,7 +198,7 @@ void unlink_row(Worker& worker, void* object, uint64_t) {
   // Otherwise somebody unlinked it before, or put a row into it again.
   if (table->find(key, hint, unneeded) == row && row->cell(table->layout(), 0).load() == absent_word &&
       !try_unlink_row(worker, *table, row, key, absent_word)) {
-    worker.retire(unlink_row<Sync>, task, 0);
+    retire_task(worker, unlink_row<Sync>, task);
     return;
   }
   delete task;
@@ -212,7 +218,7 @@ void unlink_entry(Worker& worker, void* object, uint64_t) {
   if (at == list.end()) return;  // a later change of the same entry has its own task; or the row is unlinked
   uint64_t words[kCommitGroupsMax];
   if (!try_lock_row(layout, row, words)) {
-    worker.retire(unlink_entry<Sync>, task.release(), 0);
+    retire_task(worker, unlink_entry<Sync>, task.release());
     return;
   }
   bool matches = false;
@@ -236,7 +242,7 @@ void unlink_entry(Worker& worker, void* object, uint64_t) {
 template <class Sync>
 void retire_row(Worker& worker, Table<Sync>& table, Row* row, Key key, uint64_t absent_word) {
   auto* task = new (std::nothrow) reclaim::UnlinkTask<Sync>{&table, row, key, absent_word};
-  if (task != nullptr) worker.retire(reclaim::unlink_row<Sync>, task, 0);
+  if (task != nullptr) reclaim::retire_task(worker, reclaim::unlink_row<Sync>, task);
 }
 
 template <class Sync>
@@ -259,7 +265,7 @@ void retire_entry(Worker& worker, Table<Sync>& table, Row* row, Key key, uint32_
     list.reserve(list.size() + 1);
     std::erase_if(list, [&](const StaleEntry& e) { return e.index == index && e.value == value; });
     list.push_back(entry);
-    worker.retire(reclaim::unlink_entry<Sync>, task.release(), 0);
+    reclaim::retire_task(worker, reclaim::unlink_entry<Sync>, task.release());
   } catch (const std::bad_alloc&) {
     table.stale().unlisted = true;  // the entry stays, so its row must
   }

@@ -254,7 +254,7 @@ class SnapshotTransaction final : public Transaction {
   uint64_t id_ = 0;
   uint64_t snapshot_ = 0;
   uint64_t begin_ns_ = 0;
-  Arena arena_;
+  Arena arena_{false};
   std::vector<std::pair<uint64_t, PrimaryHint>> hints_;  // by table id; of which transaction they are
   std::vector<HistoryOperation> operations_;             // while recording
 };

@@ -124,6 +124,20 @@ TEST_P(RunTest, ADeadlineEndsTheAttempts) {
   EXPECT_LT(elapsed, std::chrono::seconds(20));  // a slow machine is no failure, a hang is
 }
 
+// And it is not slept through.
+TEST_P(RunTest, ADeadlineCutsAWaitShort) {
+  RunPolicy policy;
+  policy.deadline_us = 20'000;
+  policy.backoff_min_us = policy.backoff_max_us = 60'000'000;
+  const auto start = std::chrono::steady_clock::now();
+  const Status status = db_.run([&](Transaction& txn) -> Status { return copy(txn, true); }, policy);
+  EXPECT_CODE(Code::kDeadline, status);
+  EXPECT_EQ(status.cause(), Cause::kDeadline);
+  EXPECT_FALSE(status.table().empty());
+  EXPECT_TRUE(status.has_key());
+  EXPECT_LT(std::chrono::steady_clock::now() - start, std::chrono::seconds(10));
+}
+
 TEST_P(RunTest, ADeadlineThatHasNotPassedIsNotInTheWay) {
   RunPolicy policy;
   policy.deadline_us = 60'000'000;

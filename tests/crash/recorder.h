@@ -32,6 +32,13 @@ inline std::vector<std::string> folders_of(uint32_t count) {
   return names;
 }
 
+// Every other run commits by hardware transactions: emulated ones, or the way to each and back.
+#if defined(ELIDER_EMULATOR)
+inline constexpr HtmBackend kRegions = HtmBackend::kEmulated;
+#else
+inline constexpr HtmBackend kRegions = HtmBackend::kAlwaysAborts;
+#endif
+
 // The options that every run and every recovery share: little memory, small files.
 inline Options base_options(const RunShape& shape) {
   Options options;
@@ -79,6 +86,7 @@ class Recorder {
     const log::SubstituteFiles substitute(files_);
     NumberSink sink;
     Options options = base_options(shape_);
+    if (shape_.seed % 2 == 0) options.sync = SyncPolicy::kElided, options.htm = kRegions;
     options.history = &sink;
     auto opened = Database::open(options);
     if (!opened.ok()) return opened.status();

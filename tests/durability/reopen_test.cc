@@ -11,7 +11,7 @@
 #include <random>
 #include <thread>
 
-#include "tests/support/database_test.h"
+#include "tests/support/data_folder_test.h"
 
 namespace elider::test {
 namespace {
@@ -415,10 +415,7 @@ TEST_P(ReopenTest, KilledThreadsLeaveWholeTransactions) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Policies, ReopenTest,
-                         testing::Values(Combination{.sync = SyncPolicy::kOptimistic}, Combination{.sync = SyncPolicy::kSingleThreaded},
-                                         Combination{.sync = SyncPolicy::kElided, .htm = HtmBackend::kAlwaysAborts}),
-                         combination_name);
+INSTANTIATE_TEST_SUITE_P(Policies, ReopenTest, durable_combinations(), combination_name);
 
 }  // namespace
 }  // namespace elider::test

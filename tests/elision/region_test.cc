@@ -3,8 +3,13 @@
 // backend begins and commits regions and isolates nothing, which one thread does not need.
 #include <gtest/gtest.h>
 
+#include <stdlib.h>
+
+#include <atomic>
+#include <filesystem>
 #include <functional>
 #include <memory>
+#include <thread>
 #include <utility>
 
 #include "elider/elider.h"
@@ -66,6 +71,8 @@ class RegionTest : public testing::Test {
     OneThread::before_next = nullptr;
     OneThread::status_of_next = htm::kStarted;
     engine_ = std::make_unique<detail::EngineOf<Sync>>(options, SyncPolicy::kElided, HtmBackend::kNone);
+    bool may_skip = false;
+    ASSERT_OK(engine_->open_data({}, &may_skip));
     accounts_ = create(account_schema(KeyIndex::kOrdered));
     documents_ = create(document_schema(KeyIndex::kHashed));
     indexed_ = create(indexed_account_schema(KeyIndex::kHashed, "indexed"));
@@ -249,6 +256,98 @@ TEST_F(RegionTest, BlocksInsertsRemovalsAndSecondaryEntriesAreCommitted) {
       EXPECT_EQ(table.rows, 25u);
     }
   engine_->collect_garbage();
+}
+
+// The old entry was listed before the region, and is not listed again under the locks.
+TEST_F(RegionTest, AnOutdatedEntryIsListedOnceThoughTheRegionAborts) {
+  Options options;
+  options.elision.system_aborts_max = 0;
+  open(options);
+  put(indexed_, 1, Account{1, 0, 7, 0});
+  const auto& stale = static_cast<txn::Table<Sync>&>(*TableRef(indexed_).base()).stale();
+  const uint64_t before = stale.next_ticket;
+  EXPECT_OK(run([&](Transaction& txn) -> Status {
+    Status status = txn.update(indexed_, 1, {}, [](Account& a) { a.branch = 8; });
+    OneThread::status_of_next = 0;  // the commit's
+    return status;
+  }));
+  EXPECT_EQ(site("commit").fallbacks, 1u);
+  EXPECT_EQ(stale.next_ticket, before + 1);
+}
+
+class LoggedRegionTest : public RegionTest {
+ protected:
+  void SetUp() override {
+    std::string text = (std::filesystem::temp_directory_path() / "elider_data_XXXXXX").string();
+    ASSERT_NE(::mkdtemp(text.data()), nullptr);
+    folder_ = text;
+    options_.data_folders = {folder_ / "data"};
+    open(options_);
+  }
+  void TearDown() override {
+    RegionTest::TearDown();
+    engine_.reset();
+    std::filesystem::remove_all(folder_);
+  }
+  Status bump_many(Transaction& txn, Key count) {
+    for (Key key = 0; key < count; ++key)
+      if (Status status = bump(txn, key); !status.ok()) return status;
+    return {};
+  }
+
+  std::filesystem::path folder_;
+  Options options_;
+};
+
+TEST_F(LoggedRegionTest, CommitsAreRegionsWithALogToo) {
+  const uint64_t before = site("commit").commits;
+  EXPECT_OK(run([&](Transaction& txn) { return bump(txn, 99); }));
+  EXPECT_OK(run([&](Transaction& txn) { return bump_many(txn, 60); }));  // more than a region writes: the lock bits alone
+  put(documents_, 1, document_of(7));                                    // a row kept as a block
+  EXPECT_OK(run([&](Transaction& txn) { return txn.remove(accounts_, 98); }));
+  EXPECT_EQ(site("commit").commits, before + 4);
+  EXPECT_EQ(site("commit").fallbacks, 0u);
+  engine_.reset();
+  options_.sync = SyncPolicy::kOptimistic;
+  options_.schemas = {indexed_account_schema(KeyIndex::kHashed, "indexed").schema()};  // key functions are in no file
+  auto db = Database::open(options_);
+  ASSERT_OK(db);
+  EXPECT_OK(db->run_read_only([&](Transaction& txn) -> Status {
+    const Table<Account> accounts = *db->table<Account>("accounts");
+    for (Key key = 0; key < 60; ++key) EXPECT_EQ((*txn.get(accounts, key))->balance, 1) << key;
+    EXPECT_EQ((*txn.get(accounts, 99))->balance, 1);
+    EXPECT_TRUE(txn.get(accounts, 98).not_found());
+    EXPECT_EQ(**txn.get(*db->table<Document>("documents"), 1), document_of(7));
+    return {};
+  }));
+}
+
+// While a commit's rows can be seen and its record is not in the log yet, no number from its own on becomes durable:
+// not that of a transaction which has read them, though its record is on the disk.
+TEST_F(LoggedRegionTest, NothingIsDurableBeforeTheRecordThatItBuildsOn) {
+  std::atomic<int> durable = 0;
+  uint64_t later = 0;
+  const auto commit = [&](Key key, uint64_t* number) {
+    EXPECT_OK(engine_->run([&](Transaction& txn) { return bump(txn, key); }, {.attempts_max = 1, .commit_number = number}, false));
+  };
+  ASSERT_OK(engine_->wait_durable(detail::Engine::kEverything));
+  TestPoints::on("occ.commit.before_record", [&] {
+    TestPoints::off("occ.commit.before_record");
+    for (int round = 0; round < 3; ++round) {
+      const uint64_t records = engine_->statistics().log_records;
+      std::thread([&] { commit(1, &later); }).join();  // the row that the first commit has written
+      engine_->when_durable(later, [&](const Status& status) { durable += status.ok() ? 1 : 0; });
+      while (engine_->statistics().log_records == records) std::this_thread::yield();
+    }
+    EXPECT_EQ(durable.load(), 0);
+  });
+  uint64_t first = 0;
+  commit(1, &first);
+  EXPECT_LE(first, later);
+  EXPECT_OK(engine_->wait_durable(later));
+  ASSERT_OK(engine_->wait_durable(detail::Engine::kEverything));
+  EXPECT_EQ(balance(1), 4);
+  EXPECT_EQ(durable.load(), 3);
 }
 
 TEST_F(RegionTest, RecordReadsInRegionsCanBeTurnedOff) {

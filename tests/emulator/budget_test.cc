@@ -10,6 +10,7 @@
 #include <cstdio>
 #include <functional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "sync/elided.h"
@@ -100,6 +101,14 @@ class BudgetTest : public testing::Test {
   void update(Transaction& txn, Key key) {
     ASSERT_OK(txn.update(accounts_, key, balance_, [](Account& account) { ++account.balance; }));
   }
+  Range batches() {
+    return within([&](Transaction& txn, Key round) {
+      Key keys[16];
+      View<Account> views[16];
+      for (Key i = 0; i < 16; ++i) keys[i] = some(round * 16 + i);
+      ASSERT_OK(txn.multi_get(accounts_, std::span<const Key>(keys), std::span<View<Account>>(views)));
+    });
+  }
   static Key some(Key round) { return round * 1237 % kRows * 4; }
 
   const WithOptions large_;
@@ -115,12 +124,7 @@ TEST_F(BudgetTest, sections_of_a_btree) {
   std::printf("  a B+-tree of height %llu\n", static_cast<unsigned long long>(h));
   show("get", within([&](Transaction& txn, Key round) { get(txn, some(round)); }), descent, 0);
   show("get by a remembered leaf", within([&](Transaction& txn, Key round) { get(txn, some(round)), get(txn, some(round)); }), 5, 0);
-  show("batch of 16", within([&](Transaction& txn, Key round) {
-         Key keys[16];
-         View<Account> views[16];
-         for (Key i = 0; i < 16; ++i) keys[i] = some(round * 16 + i);
-         ASSERT_OK(txn.multi_get(accounts_, std::span<const Key>(keys), std::span<View<Account>>(views)));
-       }), 16 * descent, 16);
+  show("batch of 16", batches(), 16 * descent, 16);
   show("scan, one leaf", within([&](Transaction& txn, Key round) {
          ASSERT_OK(txn.scan(accounts_, {some(round), some(round)}, {}, [](Key, const View<Account>&) { return true; }));
        }), descent, 5);
@@ -136,6 +140,13 @@ TEST_F(BudgetTest, sections_of_a_hash_table) {
   open(false, KeyIndex::kHashed);
   constexpr uint64_t kChain = 8;
   show("hash get", within([&](Transaction& txn, Key round) { get(txn, some(round)); }), 3 + kChain, 0);
+  show("hash batch of 16", batches(), 16 * (3 + kChain), 16);
+  std::vector<std::pair<Key, index::Handle>> entries;
+  auto& hash = static_cast<TableType&>(*TableRef(accounts_).base()).hash();
+  show("hash bucket's copy", within([&](Transaction&, Key round) {
+         entries.clear();
+         hash.read_bucket(round, hash.bucket_count(), &entries);
+       }), 3 + kChain, kChain);
   const Range inserts = within([&](Transaction& txn, Key round) { ASSERT_OK(txn.insert(accounts_, 4 * kRows + round, Account{})); }, 400);
   show("hash insert, or growth by a bucket", inserts, 3 + kChain, 2 * kChain + 1);
   EXPECT_LE(inserts.least.lines_written, 2 + kOverhead) << "no growth";

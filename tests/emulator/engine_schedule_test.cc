@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
+#include <set>
 #include <string>
 
 #include "htm/emulator/schedule.h"
@@ -147,8 +148,154 @@ TEST_P(EngineScheduleTest, inserts_into_one_node_are_all_there) {
   EXPECT_OK(db_.verify());
 }
 
-INSTANTIATE_TEST_SUITE_P(On, EngineScheduleTest, testing::Values(KeyIndex::kOrdered, KeyIndex::kHashed),
-                         [](const auto& info) { return std::string(info.param == KeyIndex::kOrdered ? "ordered" : "hashed"); });
+// Rows whose indexed column changes, and rows that leave and come back: who scans an index sees each row once, and no
+// row twice, while the entries move between its leaves, which split, empty and are unlinked.
+class IndexScheduleTest : public testing::TestWithParam<KeyIndex> {
+ protected:
+  static constexpr Key kRows = 14;
+
+  IndexScheduleTest() : db_(open_database({SyncPolicy::kElided, HtmBackend::kEmulated, GetParam()})) {
+    auto table = db_.create_table(indexed_account_schema(GetParam()));
+    EXPECT_OK(table);
+    accounts_ = *table;
+    branch_ = accounts_.columns(&Account::branch);
+    by_branch_ = *db_.index(accounts_, "by_branch");
+    transact(db_, [&](Transaction& txn) {
+      for (Key key = 0; key < kRows; ++key) ASSERT_OK(txn.insert(accounts_, key, Account{key, 1, 1, 0}));
+    });
+  }
+
+  void move(Key first, uint32_t branch) {
+    run([&](Transaction& txn) -> Status {
+      for (Key key = first; key < kRows; key += 3)
+        if (Status status = txn.update(accounts_, key, branch_, [&](Account& a) { a.branch = branch; }); !status.ok()) return status;
+      return {};
+    });
+  }
+  // Two owners change places, which the unique index allows in one transaction alone.
+  void replace(Key one, Key other) {
+    run([&](Transaction& txn) -> Status {
+      Account rows[2];
+      for (const Key key : {one, other}) {
+        auto view = txn.get(accounts_, key);
+        if (!view.ok()) return view.status();
+        rows[key == other] = **view;
+        if (Status status = txn.remove(accounts_, key); !status.ok()) return status;
+      }
+      if (Status status = txn.insert(accounts_, one, rows[1]); !status.ok()) return status;
+      return txn.insert(accounts_, other, rows[0]);
+    });
+  }
+  void look(bool snapshot) {
+    std::multiset<uint64_t> owners;
+    const auto scan = [&](Transaction& txn) {
+      owners.clear();
+      return txn.scan(by_branch_, {}, {}, [&](Key, const View<Account>& view) {
+        owners.insert(view->owner);
+        return true;
+      });
+    };
+    expect(snapshot ? db_.run_read_only(scan) : db_.run(scan));
+    if (owners != all_owners()) wrong_.fetch_add(1);
+  }
+  template <class Procedure>
+  void run(Procedure&& procedure) {
+    expect(db_.run(procedure));
+  }
+  void expect(const Status& status) {
+    if (!status.ok()) failures_.fetch_add(1);
+  }
+  static std::multiset<uint64_t> all_owners() {
+    std::multiset<uint64_t> owners;
+    for (Key key = 0; key < kRows; ++key) owners.insert(key);
+    return owners;
+  }
+
+  Database db_;
+  Table<Account> accounts_;
+  Columns<Account> branch_;
+  Index<Account> by_branch_;
+  std::atomic<int> wrong_{0}, failures_{0};
+};
+
+TEST_P(IndexScheduleTest, scans_see_each_row_once_in_many_schedules) {
+  for (uint64_t seed = 1; seed <= 100; ++seed) {
+    const auto branch = static_cast<uint32_t>(seed);
+    emulator::run_schedule(seed, {[&] {
+                                    move(0, branch + 1);
+                                    replace(1, 4);
+                                    move(0, branch);
+                                  },
+                                  [&] {
+                                    move(1, branch + 2);
+                                    look(false);
+                                  },
+                                  [&] {
+                                    look(true);
+                                    look(false);
+                                    replace(2, 5);
+                                  }});
+    ASSERT_EQ(failures_.load(), 0) << "seed " << seed;
+    ASSERT_EQ(wrong_.load(), 0) << "seed " << seed;
+    if (seed % 8 == 0) db_.collect_garbage();  // outdated entries go, and leaves with them
+  }
+  EXPECT_OK(db_.verify());
+}
+
+// Keys come and go in pairs, over the borders of leaves, which split and are unlinked: no scan sees half a pair, nor
+// another number of pairs when it looks again.
+TEST(LeafScheduleTest, scans_see_whole_pairs_in_many_schedules) {
+  constexpr Key kPairs = 40;
+  Database db = open_database({SyncPolicy::kElided, HtmBackend::kEmulated, KeyIndex::kOrdered});
+  const auto table = db.create_table(account_schema(KeyIndex::kOrdered));
+  ASSERT_OK(table);
+  std::atomic<int> wrong{0}, failures{0};
+  const auto expect = [&](const Status& status) { failures.fetch_add(status.ok() ? 0 : 1); };
+  const auto put = [&](Key first, Key last) {
+    for (Key pair = first; pair < last; ++pair)
+      expect(db.run([&](Transaction& txn) -> Status {
+        if (Status status = txn.put(*table, pair, Account{pair, 1, 0, 0}); !status.ok()) return status;
+        return txn.put(*table, pair + kPairs, Account{pair, 1, 0, 0});
+      }));
+  };
+  const auto remove = [&](Key first, Key last) {
+    for (Key pair = first; pair < last; ++pair)
+      expect(db.run([&](Transaction& txn) -> Status {
+        for (const Key key : {pair, pair + kPairs})
+          if (Status status = txn.remove(*table, key); !status.ok() && !status.not_found()) return status;
+        return {};
+      }));
+  };
+  const auto look = [&](bool snapshot) {
+    uint64_t halves[2] = {}, again = 0;
+    const auto procedure = [&](Transaction& txn) -> Status {
+      halves[0] = halves[1] = again = 0;
+      const auto count = [&](Key key, const View<Account>&) { return ++halves[key / kPairs] != 0; };
+      if (Status status = txn.scan(*table, {}, {}, count); !status.ok()) return status;
+      return txn.scan(*table, {}, {.reverse = true}, [&](Key, const View<Account>&) { return ++again != 0; });
+    };
+    expect(snapshot ? db.run_read_only(procedure) : db.run(procedure));
+    if (halves[0] != halves[1] || again != 2 * halves[0]) wrong.fetch_add(1);
+  };
+  for (uint64_t seed = 1; seed <= 600; ++seed) {
+    const Key first = seed * 7 % (kPairs - 6);
+    emulator::run_schedule(seed, {[&] { put(first, first + 6); }, [&] { remove(first + 2, first + 5); },
+                                  [&] {
+                                    look(false);
+                                    look(true);
+                                  }});
+    ASSERT_EQ(failures.load(), 0) << "seed " << seed;
+    ASSERT_EQ(wrong.load(), 0) << "seed " << seed;
+    if (seed % 8 == 0) remove(0, kPairs);
+  }
+  EXPECT_OK(db.verify());
+}
+
+const auto index_name = [](const testing::TestParamInfo<KeyIndex>& info) -> std::string {
+  return info.param == KeyIndex::kOrdered ? "ordered" : "hashed";
+};
+INSTANTIATE_TEST_SUITE_P(On, IndexScheduleTest, testing::Values(KeyIndex::kOrdered, KeyIndex::kHashed), index_name);
+INSTANTIATE_TEST_SUITE_P(On, EngineScheduleTest, testing::Values(KeyIndex::kOrdered, KeyIndex::kHashed), index_name);
 
 }  // namespace
 }  // namespace elider::test

@@ -2,10 +2,10 @@
 # presets: dev release emulator
 # Histories of every registered combination, checked by a checker that none of us wrote (adya, from
 # crates.io) and by elider check-history: 100,000 transactions of list-append each, and fewer of the
-# other workloads. Adya's "unknown" (exit 2) is a failure too. Exit 77: skipped, adya cannot be had.
+# other workloads. Adya's "unknown" (exit 2) is a failure too. Where adya cannot be had its part alone is left out.
 set -uo pipefail
 source "$(dirname "$0")/adya_common.bash"
-find_adya
+find_adya || checkers="elider check-history alone"
 
 failures=0
 checked=0
@@ -18,7 +18,7 @@ both() {
   if ! make_history --workload "$workload" "$@" > history.txt 2>&1; then
     problem="the run failed: $(tail -2 history.txt)"
   else
-    check_with_adya "$workload" || problem="adya exits with $?: $(grep -v '^$' adya.txt | tail -15)"
+    [ -z "$adya" ] || check_with_adya "$workload" || problem="adya exits with $?: $(grep -v '^$' adya.txt | tail -15)"
     check_with_elider || problem="$problem check-history exits with $?: $(tail -15 native.txt)"
   fi
   checked=$((checked + 1))
@@ -61,5 +61,5 @@ both "blocks" list-append --block-threshold 64 --transactions "$(scaled 20000)" 
 both "two keys, 8 threads" list-append --keys 2 --threads 8 --transactions "$(scaled 20000)" --seed 6
 both "readers" list-append --read-only-share 80 --threads 6 --transactions "$(scaled 20000)" --seed 7
 
-echo "$((checked - failures)) histories passed both checkers, $failures did not"
+echo "$((checked - failures)) histories passed ${checkers:-both checkers}, $failures did not"
 [ "$failures" -eq 0 ]

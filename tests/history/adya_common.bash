@@ -6,8 +6,8 @@ elider=${1:-${ELIDER:-}}
 preset=${ELIDER_PRESET:-dev}
 PATH="$PATH:$HOME/.cargo/bin"
 
-# Sets $adya to version 0.1.0 of the checker, built outside the repository if need be. Ends the script
-# with 77 ("skipped") where it cannot be had: a check that did not run has not passed.
+# Sets $adya to version 0.1.0 of the checker, built outside the repository if need be. Where it cannot be had, says
+# why, leaves $adya empty and fails: what the caller does without it is the caller's.
 find_adya() {
   adya=${ADYA:-}
   [ -n "$adya" ] || adya=$(command -v adya) || adya=
@@ -15,7 +15,7 @@ find_adya() {
     local root="${XDG_CACHE_HOME:-$HOME/.cache}/elider-adya-0.1.0"
     if ! command -v cargo > /dev/null; then
       echo "skipped: neither adya nor cargo is installed"
-      exit 77
+      return 1
     fi
     mkdir -p "$root"
     # One install at a time, whatever else runs beside this script.
@@ -23,7 +23,7 @@ find_adya() {
         --root "$root" --target-dir "$root/target" > "$root/install.log" 2>&1 && [ ! -x "$root/bin/adya" ]; then
       tail -5 "$root/install.log"
       echo "skipped: adya could not be installed with cargo (it needs crates.io, once)"
-      exit 77
+      return 1
     fi
     adya="$root/bin/adya"
   fi

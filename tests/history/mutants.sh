@@ -9,7 +9,7 @@ if [ "${ELIDER_PRESET:-dev}" != dev ]; then
   exit 77
 fi
 source "$(dirname "$0")/adya_common.bash"
-find_adya
+find_adya || exit 77
 
 failures=0
 seeds=12

@@ -214,7 +214,9 @@ TEST_P(RecordRaceTest, AReinsertionMeetsTheUnlinkingOfItsRow) {
 // insert comes then.
 TEST_P(RecordRaceTest, AnInsertDuringTheUnlinkingSucceeds) {
   const auto remove = [&] { transact(db_, [&](Transaction& txn) { ASSERT_OK(txn.remove(accounts_, 1)); }); };
-  for (const auto& [point, at_commit] : {std::pair("gc.before_unlink", false), std::pair("gc.after_unlink", false)}) {
+  for (const auto& [point, at_commit] : {std::pair("gc.before_unlink", false), std::pair("gc.after_unlink", false),
+                                         std::pair("occ.commit.after_release", true), std::pair("gc.before_unlink", true),
+                                         std::pair("gc.after_unlink", true)}) {
     SCOPED_TRACE(std::string(point) + (at_commit ? " in the commit" : ""));
     TestPoints::clear();
     if (!at_commit) {
@@ -241,6 +243,90 @@ TEST_P(RecordRaceTest, AnInsertDuringTheUnlinkingSucceeds) {
     EXPECT_EQ(row(accounts_, 1).flags, 6u);
     EXPECT_OK(db_.verify());
   }
+}
+
+// An insert finds the row block absent while the remover has released it and not yet unlinked it.
+TEST_P(RecordRaceTest, ACommitUnlinksTheBlockThatAnInsertHasFound) {
+  const auto remove_and_reinsert = [&](auto& table, auto row) {
+    TestPoints::clear();
+    TestPoints::on("gc.after_unlink", [] {});
+    TestStop released("occ.commit.after_release");
+    Background remover([&] { transact(db_, [&](Transaction& txn) { ASSERT_OK(txn.remove(table, 1)); }); });
+    released.wait_until_reached();
+    ActiveTransaction inserter = begin(db_);
+    ASSERT_OK(inserter->insert(table, 1, row));
+    released.go();
+    remover.join();
+    EXPECT_EQ(TestPoints::reached("gc.after_unlink"), 1u);
+    EXPECT_EQ(inserter.commit().cause(), Cause::kRowRemoved);
+    EXPECT_OK(db_.run([&](Transaction& txn) { return txn.insert(table, 1, row); }));
+    EXPECT_OK(db_.verify());
+  };
+  remove_and_reinsert(documents_, document_of(7));
+  remove_and_reinsert(accounts_, account(1, 7));
+  EXPECT_EQ(row(documents_, 1), document_of(7));
+  EXPECT_EQ(row(accounts_, 1).flags, 7u);
+}
+
+// A transaction has removed a row and puts another one in its place, with another value, while somebody holds
+// the row's lock and gives it back: its former entry must end with it all the same.
+TEST_P(RecordRaceTest, AnEntryEndsThoughItsRowIsLockedForAMomentByAnAttempt) {
+  const auto set_branch = [&](Transaction& txn, uint32_t branch) {
+    return txn.update(accounts_, 1, accounts_.columns(&Account::branch), [&](Account& a) { a.branch = branch; });
+  };
+  insert(accounts_, 2, account(2));
+  transact(db_, [&](Transaction& txn) { ASSERT_OK(set_branch(txn, 70)); });
+  ActiveTransaction mover = begin(db_);
+  ASSERT_OK(mover->remove(accounts_, 1));
+  ActiveTransaction loser = begin(db_);
+  ASSERT_OK(loser->get(accounts_, 2));
+  ASSERT_OK(set_branch(*loser, 72));
+  transact(db_, [&](Transaction& txn) { ASSERT_OK(txn.put(accounts_, 2, account(2, 9))); });  // which the loser has read
+  TestStop locked("occ.commit.after_lock");
+  Background attempt([&] { EXPECT_CODE(Code::kConflict, loser.commit()); });
+  locked.wait_until_reached();
+  std::atomic<bool> moved{false};
+  Background move([&] {
+    Account a = account(1);
+    a.branch = 71;
+    EXPECT_OK(mover->insert(accounts_, 1, a));
+    moved = true;
+  });
+  // It waits for the lock; an engine that does not would be through by then.
+  for (int i = 0; i < 50 && !moved; ++i) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  locked.go();
+  attempt.join();
+  move.join();
+  EXPECT_OK(mover.commit());
+  EXPECT_OK(db_.verify());
+  transact(db_, [&](Transaction& txn) { ASSERT_OK(txn.remove(accounts_, 1)); });
+  Background([&] {
+    for (int i = 0; i < 10; ++i) db_.collect_garbage();
+  }).join();
+  Account again = account(1);
+  again.branch = 70;
+  EXPECT_OK(once([&](Transaction& txn) { return txn.insert(accounts_, 1, again); }));
+  EXPECT_OK(db_.verify());
+}
+
+// A transaction that stays open has put an entry for a row that is removed and unlinked meanwhile: it cannot
+// commit any more, and keeps nobody from a row with that key and value.
+TEST_P(RecordRaceTest, AnEntryOfATransactionThatCannotCommitIsInNobodysWay) {
+  ActiveTransaction open = begin(db_);
+  ASSERT_OK(open->update(accounts_, 1, accounts_.columns(&Account::branch), [](Account& a) { a.branch = 70; }));
+  transact(db_, [&](Transaction& txn) { ASSERT_OK(txn.remove(accounts_, 1)); });
+  Account again = account(1, 3);
+  again.branch = 70;
+  EXPECT_OK(once([&](Transaction& txn) { return txn.insert(accounts_, 1, again); }));
+  EXPECT_CODE(Code::kConflict, open.commit());
+  for (int i = 0; i < 10; ++i) db_.collect_garbage();
+  EXPECT_EQ(row(accounts_, 1), again);
+  read(db_, [&](Transaction& txn) {
+    int rows = 0;
+    ASSERT_OK(txn.scan(by_branch_, {70, 70}, {}, [&](Key, const View<Account>&) { return ++rows > 0; }));
+    EXPECT_EQ(rows, 1);
+  });
+  EXPECT_OK(db_.verify());
 }
 
 // A reader of the absent row still holds its word when the block is unlinked and another one comes.

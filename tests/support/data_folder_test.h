@@ -64,9 +64,13 @@ class DataFolderTest : public testing::TestWithParam<Combination> {
   Options options_;
 };
 
-// One of each kind: many threads, one thread, lock elision whose regions never succeed.
+// One of each kind: many threads, one thread, lock elision whose regions never succeed, and whose regions do where
+// the build emulates them.
 inline auto durable_combinations() {
   return testing::Values(Combination{.sync = SyncPolicy::kOptimistic}, Combination{.sync = SyncPolicy::kSingleThreaded},
+#if defined(ELIDER_EMULATOR)
+                         Combination{.sync = SyncPolicy::kElided, .htm = HtmBackend::kEmulated},
+#endif
                          Combination{.sync = SyncPolicy::kElided, .htm = HtmBackend::kAlwaysAborts});
 }
 

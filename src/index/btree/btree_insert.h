@@ -71,7 +71,7 @@ InsertResult BTree<Sync, KeyType>::insert_into_full(Worker& worker, const Key& k
     if (attempt.used_leaf) spares.leaf = nullptr;
     if (attempt.used_inner) spares.inner = nullptr;
     if constexpr (Sync::kRegions)
-      if (attempt.used_inner) latch_.set_height(height());  // a taller tree's regions are tried less often
+      if (attempt.used_inner) latch_.set_height(height());
     if (attempt.used_leaf || attempt.used_inner || attempt.result.inserted)
       counts_.add(worker.id(), attempt.result.inserted ? 1 : 0,
                   (attempt.used_leaf ? int64_t{sizeof(Leaf)} : 0) + (attempt.used_inner ? int64_t{sizeof(Inner)} : 0));

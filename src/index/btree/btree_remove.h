@@ -51,6 +51,8 @@ bool BTree<Sync, KeyType>::remove(Worker& worker, const Key& key, Handle expecte
       Place place;
       return descend(key, place) ? remove_at(place, key, expected) : RemoveAttempt{};
     });
+    if constexpr (Sync::kRegions)
+      if (unlinked.count != 0) latch_.set_height(height());
     retire(worker, unlinked);
     if (attempt.progress == Progress::kDone) {
       if (attempt.removed) counts_.add(worker.id(), -1, 0);

@@ -32,6 +32,19 @@ struct BTreeStructureTest : testing::Test {
 };
 TYPED_TEST_SUITE(BTreeStructureTest, TreeCombinations);
 
+// The policy of regions goes by the height (htm/site.h), up and down.
+TYPED_TEST(BTreeStructureTest, TheElisionPolicyKnowsTheHeight) {
+  if constexpr (TypeParam::Sync::kRegions) {
+    const auto known = [&] { return this->tree.latch().site(sync::Operation::kGet).height(); };
+    for (uint64_t n = 0; n < 3000; ++n) this->insert(n);
+    ASSERT_GE(this->tree.height(), 3u);
+    EXPECT_EQ(known(), this->tree.height());
+    for (uint64_t n = 0; n < 3000; ++n) this->remove(n);
+    EXPECT_LT(this->tree.height(), 3u);
+    EXPECT_EQ(known(), this->tree.height());
+  }
+}
+
 TYPED_TEST(BTreeStructureTest, AscendingInsertionsFillTheLeaves) {
   for (uint64_t n = 0; n < 5000; ++n) this->insert(n);
   EXPECT_GT(this->fill(), 0.98);

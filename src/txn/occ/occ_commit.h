@@ -22,17 +22,16 @@ void OccTransaction<Sync>::count_abort(Cause cause) {
 // -- locks -----------------------------------------------------------------------------------------------
 
 // Takes the word's lock, or, with kTake false, only waits until nobody holds it; locked_from is then the word.
-// False: somebody else holds it for long, or the row is not what the write needs.
+// False: somebody else holds it for longer than `waits_max` waits, or the row is not what the write needs.
 template <class Sync>
 template <bool kTake>
-bool OccTransaction<Sync>::await_word(WriteEntry& write) {
-  constexpr unsigned kWaitsMax = 256;  // some microseconds: a commit holds its locks for less
+bool OccTransaction<Sync>::await_word(WriteEntry& write, unsigned waits_max) {
   Cell& cell = *write.cell;
   Spin spin;
   for (unsigned waits = 0;;) {
     uint64_t w = cell.load();
     if (word::locked(w)) [[unlikely]] {
-      if (++waits > kWaitsMax) return failed(Cause::kWriteLocked, write.table, write.key);
+      if (++waits > waits_max) return failed(Cause::kWriteLocked, write.table, write.key);
       spin.wait();
       continue;
     }
@@ -52,10 +51,28 @@ bool OccTransaction<Sync>::await_word(WriteEntry& write) {
 }
 
 // How many are locked: all of them, or those before the one that failed.
+//
+// In the order of the writes, without a wait worth the name, or else in the order of the addresses. Invariant:
+// who waits for a lock holds none of a greater address, and who locks in another order does not wait, so
+// nobody waits in a circle; two commits that meet in opposite orders both get through.
 template <class Sync>
 size_t OccTransaction<Sync>::lock_writes() {
+  constexpr unsigned kPauses = 6;  // of Spin: it does not give the processor up
+  const size_t locked = lock_each(kPauses);
+  if (locked == writes_.size()) [[likely]] return locked;
+  if (cause_ != Cause::kWriteLocked) return locked;
+  unlock_writes(locked);
+  std::sort(writes_.begin(), writes_.end(), [](const WriteEntry& a, const WriteEntry& b) { return std::less<>()(a.cell, b.cell); });
+  write_positions_.clear();
+  for (size_t i = 0; i < writes_.size(); ++i) write_positions_.insert(writes_[i].cell, static_cast<uint32_t>(i));
+  ELIDER_TEST_POINT("occ.commit.lock_in_order");
+  return lock_each(kWaitsMax);
+}
+
+template <class Sync>
+[[gnu::always_inline]] inline size_t OccTransaction<Sync>::lock_each(unsigned waits_max) {
   for (size_t i = 0; i < writes_.size(); ++i)
-    if (writes_[i].kind != WriteKind::kNone && !await_word<true>(writes_[i])) [[unlikely]] return i;
+    if (writes_[i].kind != WriteKind::kNone && !await_word<true>(writes_[i], waits_max)) [[unlikely]] return i;
   return writes_.size();
 }
 
@@ -274,13 +291,12 @@ Status OccTransaction<Sync>::commit() {
   if (store_.log != nullptr) [[unlikely]]
     if (Status status = log_reserve(); !status.ok()) [[unlikely]] return refuse_commit(status);
   ELIDER_TEST_POINT("occ.commit.before_lock");
-  if constexpr (Sync::kRegions)
-    if (store_.log == nullptr) return commit_in_region();  // a record is written under locks
-  return commit_by_locks();
+  if constexpr (Sync::kRegions) return commit_in_region();
+  else return commit_by_locks();
 }
 
 template <class Sync>
-[[gnu::always_inline]] inline Status OccTransaction<Sync>::commit_by_locks() {
+[[gnu::always_inline]] inline Status OccTransaction<Sync>::commit_by_locks(bool old_entries_retired) {
   const size_t locked = lock_writes();
   if (locked != writes_.size()) [[unlikely]] return give_up(locked);
   ELIDER_TEST_POINT("occ.commit.after_lock");
@@ -293,11 +309,8 @@ template <class Sync>
   ELIDER_TEST_POINT("occ.commit.after_slots");
   if (!validate()) [[unlikely]] return give_up(locked);
   if (newest_reader != 0 && !prepare_versions(newest_reader)) [[unlikely]] return give_up(locked);
-  if (log != nullptr) [[unlikely]] {
-    log_publish(n);
-    commit_number_ = n;
-  }
-  if (!index_changes_.empty()) retire_old_entries();
+  if (log != nullptr) [[unlikely]] log_publish(n);
+  if (!old_entries_retired && !index_changes_.empty()) retire_old_entries();
   ELIDER_TEST_POINT("occ.commit.before_write");
   for (WriteEntry& write : writes_) install(write, n);
   return finish(n, order, newest_reader);
@@ -308,11 +321,26 @@ template <class Sync>
 [[gnu::always_inline]] inline Status OccTransaction<Sync>::finish(uint64_t n, uint64_t order, uint64_t newest_reader) {
   ELIDER_TEST_POINT("occ.commit.after_release");
   counters_.procedures[procedure_].commits.add(1);
+  count_table_commits();
   if (recording()) [[unlikely]] record_end(true, Cause::kNone, n, order);
   retire_rows(true, newest_reader == 0);
   if (!index_changes_.empty()) index_finish(true);
   end();
   return {};
+}
+
+template <class Sync>
+[[gnu::always_inline]] inline void OccTransaction<Sync>::count_table_commits() {
+  for (uint64_t rest = tables_written_ & ~kOtherTables; rest != 0; rest &= rest - 1)
+    counters_.tables[static_cast<uint32_t>(std::countr_zero(rest))].commits.add(1);
+  if (!(tables_written_ & kOtherTables)) [[likely]] return;
+  std::vector<bool> counted(kTablesMax);
+  for (const WriteEntry& write : writes_) {
+    const uint32_t id = write.table->id();
+    if (id < kTablesWithBit || counted[id]) continue;
+    counted[id] = true;
+    counters_.tables[id].commits.add(1);
+  }
 }
 
 template <class Sync>
@@ -332,9 +360,7 @@ void OccTransaction<Sync>::retire_rows(bool committed, bool unneeded) {
     if (write.group != 0) continue;
     auto& table = static_cast<TableType&>(*write.table);
     if (committed && write.kind == WriteKind::kRemove) {
-      // With secondary indexes it waits: histories with many conflicts found keys that nobody could insert any
-      // more where such rows were unlinked here, too.
-      if (unneeded && table.secondary_count() == 0) unlink_row_now(worker_, table, write.row, write.key, word::next(write.locked_from, true));
+      if (unneeded) unlink_row_now(worker_, table, write.row, write.key, word::next(write.locked_from, true));
       else retire_row(worker_, table, write.row, write.key, word::next(write.locked_from, true));
     } else if (write.created && (!committed || write.kind == WriteKind::kNone)) {
       retire_row(worker_, table, write.row, write.key, write.expected);

@@ -4,8 +4,9 @@
 // the newest state or a reader's snapshot can see, its entry is in the index; entries that match no
 // version may be there too, and whoever follows one recomputes the row's value and ignores it. So an
 // entry is put in before the commit that needs it, and taken out a grace period after the commit that
-// ended it (reclaim.h); of a transaction that finds one that waits for that, it is its own. Phantoms are found as in the key index: a new entry raises its leaf's version; a
-// row that is changed into the range was read by whoever saw its entry.
+// ended it (reclaim.h); of a transaction that finds one that waits for that, it is its own. Phantoms are
+// found as in the key index: a new entry raises its leaf's version; a row that is changed into the range was
+// read by whoever saw its entry.
 #pragma once
 
 #include "txn/occ/occ_transaction.h"
@@ -59,30 +60,35 @@ Status OccTransaction<Sync>::index_check_unique(TableType& table, Row* row, Key 
   return status;
 }
 
-// The values of the row that was in this absent row block before: their entries are still there, and end
-// when another row comes in. False: none was, or somebody changes it now (then the commit will fail).
+// The values of the row that was in this row block before and that this transaction replaces: their entries
+// are still there, and end when another row comes in. They are read as the commit will find them: a word that
+// is only locked now may come back as it was, and a value that was left out would keep its entry for ever.
 template <class Sync>
-bool OccTransaction<Sync>::former_index_values(TableType& table, Row* row, Key key, uint64_t* values) {
+Status OccTransaction<Sync>::former_index_values(TableType& table, Row* row, Key key, uint64_t* values, bool* had_row) {
   const Layout& layout = table.layout();
-  WriteEntry* write = write_of(row, layout, 0);
-  if (write->created || row->cell(layout, 0).snapshot() == 0) return false;
+  *had_row = !write_of(row, layout, 0)->created && row->cell(layout, 0).snapshot() != 0;
+  if (!*had_row) return {};
   std::byte* image = arena_.allocate(layout.row_bytes());
-  for (uint32_t i = 0; i < table.secondary_count(); ++i) {
-    reclaim::copy_locked(layout, row, layout.index_columns(i), image);
-    for (uint32_t g = 0; g < layout.group_count(); ++g) {
-      const uint64_t expected = write_of(row, layout, g)->expected;
-      if (!row->cell(layout, g).unchanged(expected) && expected != word::kUnknown) return false;
-    }
-    values[i] = index_value(table, i, key, image);
+  for (uint32_t g = 0; g < layout.group_count(); ++g) {
+    const Cell& cell = row->cell(layout, g);
+    const uint64_t expected = write_of(row, layout, g)->expected;
+    do {
+      const uint64_t w = cell.load_unlocked();
+      if (w != expected) return doom(table, Code::kConflict, word::removed(w) ? Cause::kRowRemoved : Cause::kReadChanged, key);
+      for (uint32_t i = 0; i < table.secondary_count(); ++i)
+        storage::copy_to_image(layout.index_columns(i), g, image, layout.group(g).block ? cell.block() : cell.payload_inside());
+    } while (!cell.unchanged(expected));
   }
-  return true;
+  for (uint32_t i = 0; i < table.secondary_count(); ++i) values[i] = index_value(table, i, key, image);
+  return {};
 }
 
 // A row comes where none was. Uniqueness has been checked unless the row block is new.
 template <class Sync>
 Status OccTransaction<Sync>::index_insert(TableType& table, Row* row, Key key, const std::byte* image) {
   uint64_t former[kSecondaryIndexesMax];
-  const bool had_row = former_index_values(table, row, key, former);
+  bool had_row = false;
+  if (Status status = former_index_values(table, row, key, former, &had_row); !status.ok()) return status;
   for (uint32_t i = 0; i < table.secondary_count(); ++i) {
     const uint64_t value = index_value(table, i, key, image);
     Status status = index_check_unique(table, row, key, i, value);
@@ -131,8 +137,16 @@ Status OccTransaction<Sync>::index_add(TableType& table, Row* row, Key key, uint
     change.inserted = reclaim::take_over_entry(table, row, i, new_value);
     if (!change.inserted) result = put();
   }
+  if (result.handle != handle && result.handle != index::kNoHandle) [[unlikely]] {
+    // Of a row block of this key that is unlinked, put there by a transaction that cannot commit any more and may
+    // stay open for long. The block is there as long as its entry: whoever put that is still inside.
+    std::lock_guard lock(table.stale().mutex);
+    if (word::removed(TableType::as_row(result.handle)->cell(table.layout(), 0).load())) {
+      table.secondary(i).remove(worker_, {new_value, key}, result.handle);
+      result = put();
+    }
+  }
   if (result.handle == index::kNoHandle) [[unlikely]] return doom(table, Code::kMemoryLimit, Cause::kMemoryLimit, key);
-  // Another's is the entry of a row block of this key that is being unlinked.
   if (result.handle != handle) return doom(table, Code::kConflict, Cause::kRowRemoved, key);
   if (result.inserted) {
     change.inserted = true;

@@ -1,8 +1,8 @@
 // OccTransaction: what a commit appends to the log (log/log.h). Without a log it costs a branch a commit.
 //
-// The room is taken before the locks, since taking it may wait for the disk; the record is written with the
-// locks held, once nothing can fail any more: so a record is a commit, and the number and the sequences
-// in it are those that the rows get.
+// The room is taken before the locks, since taking it may wait for the disk; the record is written once nothing
+// can fail any more, with the locks held or after a region that wrote the rows (occ_region.h): so a record is a
+// commit, and the number and the sequences in it are those that the rows get.
 #pragma once
 
 #include "log/log.h"
@@ -42,12 +42,14 @@ template <class Sync>
 // The last of the steps between which the log knows this commit to be under way.
 template <class Sync>
 void OccTransaction<Sync>::log_publish(uint64_t n) {
+  ELIDER_TEST_POINT("occ.commit.before_record");
   *log_place_ = static_cast<std::byte>(RecordKind::kCommit);
   EntryWriter to(log_place_ + 1);
   for (const WriteEntry& write : writes_)
     if (write.kind != WriteKind::kNone) log_write(to, write);
   if (to.end() != log_place_ + 1) store_.log->publish(worker_.id(), n, static_cast<size_t>(to.end() - log_place_));
   store_.log->end_commit(worker_.id());
+  commit_number_ = n;
 }
 
 // The log takes nothing: nothing has been locked yet.

@@ -13,6 +13,11 @@
 // Both are correct as that commit is, with all its steps up to the last lock, or up to the last release, at
 // the region's instant. Readers outside regions (snapshots, reclamation) see words before or after it.
 //
+// With a log the worker announces the commit before the region, since S is read in it, and its record follows the
+// region: under the lock bits, or where all is written already. Invariant: from before S is read until the record of
+// number n is in the buffer, n is announced, so neither n nor a later number is closed; and whoever has read the
+// rows commits with n or later (storage/snapshots.h). So nothing that builds on them is durable before the record is.
+//
 // Lines read: two a write (its cell, its entry), one a read and one a witness, their entries (three to two
 // lines), S, and a slot a worker ever used. Lines written: the rows' (whole), or one a write (lock bits). A
 // cell's read: the lines of its columns; written: as many of the private copy.
@@ -116,7 +121,8 @@ Status OccTransaction<Sync>::commit_in_region() {
   for (unsigned moves = reach == Reach::kNone ? kMovesMax : 0; moves < kMovesMax; ++moves) {
     // What the words must be when the region begins. Whoever holds one is waited for here.
     for (WriteEntry& write : writes_)
-      if (write.kind != WriteKind::kNone && !await_word<false>(write)) [[unlikely]] return give_up(0);
+      if (write.kind != WriteKind::kNone && !await_word<false>(write, kWaitsMax)) [[unlikely]] return give_up(0);
+    if (store_.log != nullptr) [[unlikely]] store_.log->begin_commit(worker_.id());
     const AtOnce done = htm::run_region<typename Sync::Backend>(
         site, htm::SubscribedWithin{}, [&]() -> AtOnce { return commit_at_once(reach); }, []() -> AtOnce { return {}; });
     if (done.end == AtOnce::End::kMoved) continue;
@@ -125,15 +131,15 @@ Status OccTransaction<Sync>::commit_in_region() {
       if (may_be_repaired()) break;  // a second look is not for a region
       return give_up(0);
     }
-    if (done.end == AtOnce::End::kLocked) {
-      if (done.newest_reader != 0 && !prepare_versions(done.newest_reader)) [[unlikely]] return give_up(writes_.size());
-      for (WriteEntry& write : writes_) install(write, done.n);
-    } else {
-      for (const WriteEntry& write : writes_) count_row(write);
-    }
+    const bool locked = done.end == AtOnce::End::kLocked;
+    if (locked && done.newest_reader != 0 && !prepare_versions(done.newest_reader)) [[unlikely]] return give_up(writes_.size());
+    if (store_.log != nullptr) [[unlikely]] log_publish(done.n);
+    for (WriteEntry& write : writes_) locked ? install(write, done.n) : count_row(write);
     return finish(done.n, done.order, done.newest_reader);
   }
-  return commit_by_locks();
+  // The old entries were listed before the first region. This worker has been inside since, so no grace period of theirs
+  // is over; and who has taken one over lists it again, or has committed its row, and then this commit fails.
+  return commit_by_locks(reach != Reach::kNone);
 }
 
 }  // namespace elider::txn

@@ -130,6 +130,7 @@ void OccTransaction<Sync>::end() {
   if (!writes_.empty()) {
     writes_.clear();
     write_positions_.clear();
+    tables_written_ = 0;
     additions_.clear();
     if (!index_changes_.empty()) {
       index_changes_.clear();

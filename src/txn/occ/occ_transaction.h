@@ -8,7 +8,8 @@
 // Why it is serializable: every committed transaction appears to run at the instant between its last
 // lock and its validation. What it read is unchanged and unlocked at its validation, so nobody else's
 // instant lies between that read and this one; what it writes is locked over it.
-// No deadlock: a lock that stays taken for long ends the attempt.
+// No deadlock: who waits for a lock holds none of a greater address (lock_writes), and a lock that stays taken
+// for long ends the attempt.
 //
 // Deviations from the paper: an absent key is tracked by the version of its leaf or bucket instead of
 // by a row inserted for the purpose; additions (DBX-TC) are writes that expect no particular word.
@@ -16,6 +17,9 @@
 // Thread safety: none; it belongs to one worker.
 #pragma once
 
+#include <algorithm>
+#include <bit>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -77,6 +81,10 @@ class OccTransaction final : public Transaction {
   // kEditing: between do_edit and do_edited of columns that a secondary index reads.
   enum class State : uint8_t { kFinished, kActive, kEditing, kDoomed };
 
+  static constexpr unsigned kWaitsMax = 4096;  // for a lock: milliseconds, should its holder have lost its processor
+  static constexpr uint32_t kTablesWithBit = 63;
+  static constexpr uint64_t kOtherTables = uint64_t{1} << kTablesWithBit;
+
   // The leaves this transaction last used of a table's indexes (DBX, section 6.2: the node buffer).
   struct TableHints {
     uint64_t transaction = 0;  // of which transaction they are
@@ -137,7 +145,7 @@ class OccTransaction final : public Transaction {
   uint64_t index_value(TableType& table, uint32_t i, Key key, const std::byte* image);
   uint64_t indexes_reading(TableType& table, uint64_t columns) const;
   Status old_index_values(TableType& table, Row* row, Key key, uint64_t affected, uint64_t* values);
-  bool former_index_values(TableType& table, Row* row, Key key, uint64_t* values);
+  Status former_index_values(TableType& table, Row* row, Key key, uint64_t* values, bool* had_row);
   Status index_insert(TableType& table, Row* row, Key key, const std::byte* image);
   Status index_update(TableType& table, Row* row, Key key, const uint64_t* old_values, uint64_t affected);
   Status index_add(TableType& table, Row* row, Key key, uint32_t i, const uint64_t* old_value, uint64_t new_value);
@@ -147,11 +155,12 @@ class OccTransaction final : public Transaction {
 
   // -- occ_commit.h ---------------------------------------------------------------------------------------
   Status commit_reads();
-  Status commit_by_locks();
+  Status commit_by_locks(bool old_entries_retired = false);
   bool prepare_blocks();
   template <bool kTake>
-  bool await_word(WriteEntry& write);
+  bool await_word(WriteEntry& write, unsigned waits_max);
   size_t lock_writes();
+  size_t lock_each(unsigned waits_max);
   void unlock_writes(size_t count);
   static bool needs_version(const WriteEntry& write, uint64_t newest_reader);
   bool prepare_versions(uint64_t newest_reader);
@@ -165,6 +174,7 @@ class OccTransaction final : public Transaction {
   Status finish(uint64_t n, uint64_t order, uint64_t newest_reader);
   Status give_up(size_t locked);
   void retire_rows(bool committed, bool unneeded);
+  void count_table_commits();
   bool failed(Cause cause, detail::TableBase* table, Key key);
   void count_abort(Cause cause);
 
@@ -226,13 +236,14 @@ class OccTransaction final : public Transaction {
   detail::TableBase* cause_table_ = nullptr;
   Key cause_key_ = 0;
 
-  Arena arena_;
+  Arena arena_{Sync::kRegions};
   std::vector<ReadEntry> reads_;
   std::vector<NodeEntry> nodes_;
   bool node_repeated_ = false;              // some leaf has several entries
   PointerMap node_positions_;               // by version word; kept once there are many
   std::vector<WriteEntry> writes_;
   PointerMap write_positions_;              // by cell
+  uint64_t tables_written_ = 0;             // a bit each; kOtherTables: of those without a bit
   std::vector<std::unique_ptr<std::vector<Addition>>> additions_;
   std::vector<IndexChange> index_changes_;
   PointerMap index_positions_;              // the last change by row and index

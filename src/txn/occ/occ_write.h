@@ -27,6 +27,7 @@ WriteEntry& OccTransaction<Sync>::add_write(TableType& table, Row* row, Key key,
   // The write first: a position that leads nowhere must not be left by an exception.
   WriteEntry& write = writes_.emplace_back(&cell, row, &table, key, image, &set, expected, uint64_t{0}, nullptr, nullptr, nullptr, g, kind, false);
   write_positions_.insert(&cell, static_cast<uint32_t>(writes_.size() - 1));
+  tables_written_ |= uint64_t{1} << std::min(table.id(), kTablesWithBit);
   return write;
 }
 
@@ -273,6 +274,12 @@ Status OccTransaction<Sync>::add_to_row(TableType& table, Key key, const storage
     return {};
   }
   if (write->additions == nullptr) write->additions = additions_.emplace_back(std::make_unique<std::vector<Addition>>()).get();
+  for (Addition& earlier : *write->additions)
+    if (earlier.row_offset == offset) {
+      auto* sum = reinterpret_cast<std::byte*>(&earlier.delta);
+      storage::add_numbers(number.type, sum, sum, delta);
+      return {};
+    }
   Addition addition{offset, number.payload_offset, number.type, 0};
   std::memcpy(&addition.delta, delta, storage::number_bytes(number.type));
   write->additions->push_back(addition);
@@ -369,16 +376,16 @@ Status OccTransaction<Sync>::replace_row(TableType& table, Row* row, Key key, co
   bool present;
   if (WriteEntry* write = write_of(row, layout, 0)) {
     present = write->kind == WriteKind::kPresent || write->kind == WriteKind::kUpdate;
-    if ((write->kind == WriteKind::kUpdate || write->kind == WriteKind::kRemove) && write->expected == word::kUnknown) {
-      // A blind write was told that the row is there: so it must be, or else this would bring it back.
-      uint64_t w = word::kUnknown;
-      if (Status status = present_word(table, row, key, 0, &w); !status.ok())
-        return status.not_found() ? doom(table, Code::kConflict, Cause::kReadChanged, key) : status;
-      write->expected = w;
-    }
     for (uint32_t g = 0; g < layout.group_count(); ++g) {
       WriteEntry* of_group = write_of(row, layout, g);
       words[g] = of_group != nullptr ? of_group->expected : word::kUnknown;
+      if (of_group == nullptr || words[g] != word::kUnknown || of_group->kind == WriteKind::kPresent) continue;
+      if (g != 0 && table.secondary_count() == 0) continue;
+      // A blind write was told that the row is there: so it must be, or else this would bring it back; and the
+      // secondary indexes rely on the values that the row has now.
+      if (Status status = present_word(table, row, key, g, &words[g]); !status.ok())
+        return status.not_found() ? doom(table, Code::kConflict, Cause::kReadChanged, key) : status;
+      of_group->expected = words[g];
     }
   } else {
     for (uint32_t g = 0; g < layout.group_count(); ++g) {
