@@ -130,8 +130,8 @@ std::vector<std::string> Place::folders() const {
   return all;
 }
 
-void add_folders(CLI::App& command, Place& place) {
-  command.add_option("DIR", place.first, "The database's folder")->required();
+void add_folders(CLI::App& command, Place& place, const char* name, const char* what) {
+  command.add_option(name, place.first, what)->required();
   command.add_option("--also", place.also, "A further folder of it, where it has several; once for each, in their order")
       ->allow_extra_args(false)
       ->type_name("DIR");

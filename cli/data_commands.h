@@ -36,7 +36,7 @@ struct Place {
   std::vector<std::string> also;
   std::vector<std::string> folders() const;
 };
-void add_folders(CLI::App& command, Place& place);
+void add_folders(CLI::App& command, Place& place, const char* name = "DIR", const char* what = "The database's folder");
 // Sets the exit code, and prints what failed. Whether it was ok.
 bool finish(const Status& status);
 

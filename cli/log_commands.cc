@@ -19,7 +19,6 @@ namespace {
 
 struct Chosen {
   Place folders;
-  std::string place;
   std::string table;
   uint64_t first = 0, last = files::kNewest, limit = files::kNewest;
   bool json = false;
@@ -111,7 +110,7 @@ bool concerns(const files::LoggedRecord& record, const std::string& table) {
 
 void run_dump(const Chosen& chosen) {
   uint64_t left = chosen.limit;
-  finish(files::dump_log(chosen.place, chosen.first, chosen.last, [&](const files::LoggedRecord& record) {
+  finish(files::dump_log(chosen.folders.folders(), chosen.first, chosen.last, [&](const files::LoggedRecord& record) {
     if (!concerns(record, chosen.table)) return true;
     if (left == 0) return false;
     if (chosen.json) print_json(record, chosen.table);
@@ -147,13 +146,14 @@ void add_log(CLI::App& app) {
   log.require_subcommand(1);
   auto dumped = std::make_shared<Chosen>();
   CLI::App& dump = *log.add_subcommand("dump", "Show what commits wrote, with the names of tables and columns");
-  dump.add_option("PLACE", dumped->place, "A database's folder, or one file of its log")->required();
+  add_folders(dump, dumped->folders, "PLACE", "The database's folder, or one file of its log");
   dump.add_option("--first", dumped->first, "From this snapshot number on")->type_name("N");
   dump.add_option("--last", dumped->last, "Up to this one")->type_name("N");
   dump.add_option("--limit", dumped->limit, "So many records at the most")->type_name("COUNT");
   dump.add_option("--table", dumped->table, "What concerns this table alone")->type_name("NAME");
   dump.add_flag("--json", dumped->json, "A JSON object a line");
-  dump.footer(std::string("  elider log dump data --limit 10\n  elider log dump data --table accounts --first 4000 --json\n\n"
+  dump.footer(std::string("  elider log dump data --limit 10\n  elider log dump data --table accounts --first 4000 --json\n"
+                          "  elider log dump data2/log-00000001-01-00000000 --also data\n\n"
                           "Records come file by file, each with the number of its commit, its file and the offset of its frame.\n") + kDataExitCodes);
   dump.callback([dumped] { run_dump(*dumped); });
   auto verified = std::make_shared<Chosen>();

@@ -28,12 +28,13 @@ Result<tpcc::TpccOutcome> run_once(const DurabilityOptions& options, uint32_t th
 
 // Two ways in turns. Calls note(report) for each run of the second.
 template <class Note>
-Status compare(const DurabilityOptions& options, uint32_t threads, const char* first_name, Kept first, const char* second_name, Kept second, DurabilityRow* row,
-               const Note& note) {
+Status compare(const DurabilityOptions& options, uint32_t threads, const char* first_name, Kept first, const char* second_name, Kept second,
+               DurabilityRow* row, const Note& note) {
   std::vector<double> without, with;
   for (uint32_t round = 0; round < options.repeat; ++round) {
     const auto run = [&](const char* name, Kept kept) {
-      show_step(options, fmt::format("TPC-C with {} thread{}, round {} of {}: {}", threads, threads == 1 ? "" : "s", round + 1, options.repeat, name));
+      const char* const plural = threads == 1 ? "" : "s";
+      show_step(options, fmt::format("TPC-C with {} thread{}, round {} of {}: {}", threads, plural, round + 1, options.repeat, name));
       return run_once(options, threads, kept);
     };
     auto plain = run(first_name, first);
@@ -47,7 +48,8 @@ Status compare(const DurabilityOptions& options, uint32_t threads, const char* f
   }
   row->figures["without_txns_per_s"] = without;
   row->figures["with_txns_per_s"] = with;
-  row->details.push_back(fmt::format("{} txn/s without, {} with", short_number(spread_of(without).median), short_number(spread_of(with).median)));
+  const double median_without = spread_of(without).median, median_with = spread_of(with).median;
+  row->details.push_back(fmt::format("{} txn/s without, {} with", short_number(median_without), short_number(median_with)));
   return {};
 }
 
@@ -82,12 +84,13 @@ Status measure_checkpoint(const DurabilityOptions& options, DurabilityRows* rows
   row.at_least = 0.75;
   row.aim = 0.90;
   std::vector<double> taken, bytes, seconds;
-  Status status = compare(options, kThreads, "no checkpoint", Kept::kLogged, "under checkpoints", Kept::kUnderCheckpoints, &row, [&](const Report& report) {
+  const auto note = [&](const Report& report) {
     const Statistics::Checkpoints& facts = report.result.at_end.checkpoints;
     taken.push_back(static_cast<double>(facts.taken));
     bytes.push_back(static_cast<double>(facts.bytes));
     seconds.push_back(static_cast<double>(facts.duration_us) * 1e-6);
-  });
+  };
+  Status status = compare(options, kThreads, "no checkpoint", Kept::kLogged, "under checkpoints", Kept::kUnderCheckpoints, &row, note);
   if (!status.ok()) return status;
   if (spread_of(taken).min == 0) return Status::invalid_argument("a run ended before its first checkpoint did: give it more --seconds");
   row.details.push_back(fmt::format("{:.0f} checkpoints a run, loading included; the last one {} in {:.2f} s", spread_of(taken).median,

@@ -138,7 +138,8 @@ void show_step(const DurabilityOptions& options, const std::string& what) {
 void add_durability(CLI::App& bench) {
   auto options = std::make_shared<DurabilityOptions>();
   options->common.seconds = 5;
-  CLI::App& command = *bench.add_subcommand("durability", "What log and checkpoints cost, how long an acknowledgement takes, how fast recovery is");
+  CLI::App& command =
+      *bench.add_subcommand("durability", "What log and checkpoints cost, how long an acknowledgement takes, how fast recovery is");
   command.footer(kHelp);
   command.add_option("--repeat", options->repeat, "Rounds of each comparison (1 to 100)")->check(CLI::Range(1u, 100u))->capture_default_str();
   command.add_option("--sessions", options->sessions, "That wait for the disk at one time, for group (1 to 256)")

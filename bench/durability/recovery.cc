@@ -83,7 +83,8 @@ Status measure_recovery(const DurabilityOptions& options, DurabilityRows* rows) 
   });
   if (!status.ok()) return status;
   row.details = {fmt::format("{} of log, {} commits, {} rows in {:.2f} s", short_bytes(static_cast<double>(last.log_bytes)),
-                             short_number(static_cast<double>(last.records)), short_number(static_cast<double>(last.rows)), spread_of(seconds).median)};
+                             short_number(static_cast<double>(last.records)), short_number(static_cast<double>(last.rows)),
+                             spread_of(seconds).median)};
   row.figures = recovery_json(last);
   row.figures["seconds"] = seconds;
   rows->push_back(std::move(row));
@@ -111,8 +112,9 @@ Status measure_load(const DurabilityOptions& options, DurabilityRows* rows) {
   });
   if (!status.ok()) return status;
   if (last.checkpoint_bytes == 0) return Status(Code::kCorrupt, "the checkpoint that was taken is not there");
-  row.details = {fmt::format("{}, {} rows in {:.2f} s; with its secondary indexes {:.2f} s", short_bytes(static_cast<double>(last.checkpoint_bytes)),
-                             short_number(static_cast<double>(last.checkpoint_rows)), spread_of(seconds).median, spread_of(all_seconds).median)};
+  row.details = {fmt::format("{}, {} rows in {:.2f} s; with its secondary indexes {:.2f} s",
+                             short_bytes(static_cast<double>(last.checkpoint_bytes)), short_number(static_cast<double>(last.checkpoint_rows)),
+                             spread_of(seconds).median, spread_of(all_seconds).median)};
   row.figures = recovery_json(last);
   row.figures["seconds"] = seconds;
   row.figures["all_seconds"] = all_seconds;

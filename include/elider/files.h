@@ -94,8 +94,9 @@ struct LoggedRecord {
   Schema schema;
   std::vector<LoggedChange> changes;  // else
 };
-// Shows each record of a folder's log, or of one of its files, with numbers from `first` to `last`, file by file. Visit
+// Shows each record of the folders' log with numbers from `first` to `last`, file by file. Or of one of its files, which is
+// then the first of `places`, as it stands; tables that its own folder does not describe are looked for in the others. Visit
 // returns false to end it. Changes nothing.
-Status dump_log(const std::string& folder_or_file, uint64_t first, uint64_t last, FunctionRef<bool(const LoggedRecord&)> visit);
+Status dump_log(const Folders& places, uint64_t first, uint64_t last, FunctionRef<bool(const LoggedRecord&)> visit);
 
 }  // namespace elider::files

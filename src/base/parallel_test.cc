@@ -17,7 +17,8 @@ TEST(ParallelTest, EachPieceIsDoneOnce) {
 }
 
 TEST(ParallelTest, TheErrorOfTheSmallestPieceComesBack) {
-  const Status status = parallel(3, 100, [](uint32_t, size_t i) { return i < 7 ? Status() : Status(Code::kIoError, "piece " + std::to_string(i)); });
+  const auto work = [](uint32_t, size_t i) { return i < 7 ? Status() : Status(Code::kIoError, "piece " + std::to_string(i)); };
+  const Status status = parallel(3, 100, work);
   EXPECT_EQ(status.code(), Code::kIoError);
   EXPECT_NE(status.message().find("piece 7"), std::string::npos) << status.message();
 }

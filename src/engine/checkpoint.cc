@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <new>
 
 #include "base/clock.h"
 #include "base/parallel.h"
@@ -96,8 +97,11 @@ Status CheckpointWriter::pace(size_t bytes) {
 }
 
 void CheckpointWriter::remove() {
-  for (uint32_t i = 0; i < next_part_.load(); ++i)
-    static_cast<void>(files_.remove(how_.folders[i % how_.folders.size()] + "/" + log::file_name(log::CheckpointName{number_, i})));
+  try {
+    for (uint32_t i = 0; i < next_part_.load(); ++i)
+      static_cast<void>(files_.remove(how_.folders[i % how_.folders.size()] + "/" + log::file_name(log::CheckpointName{number_, i})));
+  } catch (const std::bad_alloc&) {  // they go with the next checkpoint, or when the database is opened again
+  }
 }
 
 // -- taking ------------------------------------------------------------------------------------------------------
@@ -138,6 +142,16 @@ bool Checkpoints::wanted() {
 
 Status Checkpoints::take() {
   std::lock_guard one_at_a_time(taking_mutex_);
+  try {
+    return take_one();
+  } catch (const std::bad_alloc&) {
+    std::lock_guard lock(mutex_);
+    facts_.running = false;
+    return Status(Code::kMemoryLimit, Cause::kMemoryLimit);
+  }
+}
+
+Status Checkpoints::take_one() {
   const uint64_t begin_ns = now_ns(), log_bytes = log_.facts().bytes;
   {
     std::lock_guard lock(mutex_);
@@ -146,7 +160,13 @@ Status Checkpoints::take() {
   CheckpointWriter writer(directory_.files(), {directory_.folders(), directory_.manifest().database, threads_for(engine_, options_.checkpoint_threads),
                                                options_.checkpoint_bytes_per_second, &stop_});
   auto published = log::Published::kNo;
-  Status status = write_and_publish(writer, &published);
+  Status status;
+  try {
+    status = write_and_publish(writer, &published);
+  } catch (const std::bad_alloc&) {
+    status = Status(Code::kMemoryLimit, Cause::kMemoryLimit);
+  }
+  if (published == log::Published::kNo) writer.remove();
   due_.store(false, std::memory_order_relaxed);
   std::lock_guard lock(mutex_);
   facts_.running = false;
@@ -177,7 +197,6 @@ Status Checkpoints::write_and_publish(CheckpointWriter& writer, log::Published* 
   if (status.ok()) status = log_.wait_durable(writer.checkpoint().number);
   ELIDER_TEST_POINT("checkpoint.before_publish");
   if (status.ok()) status = directory_.publish(writer.checkpoint(), options_.checkpoints_kept, log_.take_finished(), published);
-  if (*published == log::Published::kNo) writer.remove();
   // The log's names are in these folders, too; a sync of theirs may now succeed though it is not true.
   if (!directory_.sync_failure().ok()) log_.fail(directory_.sync_failure());
   return status;

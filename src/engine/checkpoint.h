@@ -86,6 +86,7 @@ class Checkpoints {
  private:
   void run();
   bool wanted();
+  Status take_one();
   Status write_and_publish(CheckpointWriter& writer, log::Published* published);
 
   Engine& engine_;

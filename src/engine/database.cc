@@ -1,6 +1,7 @@
 #include "elider/database.h"
 
 #include <bit>
+#include <new>
 
 #include "engine/engine.h"
 #include "log/format.h"
@@ -162,7 +163,11 @@ Status open_engine(const Options& options, const OpenHow& how, std::unique_ptr<E
     if (combination.sync != sync || combination.protocol != options.protocol) continue;
     if (sync == SyncPolicy::kElided && combination.htm != htm) continue;
     if (Status status = can_run(combination); !status.ok()) return status;
-    return open_combination(combination, options, how, engine);
+    try {
+      return open_combination(combination, options, how, engine);
+    } catch (const std::bad_alloc&) {
+      return Status(Code::kMemoryLimit, Cause::kMemoryLimit);
+    }
   }
   std::string asked = "sync policy '" + std::string(name_of(sync)) + "' with protocol '" + std::string(name_of(options.protocol)) + "'";
   if (sync == SyncPolicy::kElided) asked += " and htm '" + std::string(name_of(htm)) + "'";

@@ -145,47 +145,56 @@ class Dump {
   log::ReadBuffer buffer_;
 };
 
-Status dump_folder(log::FileSystem& files, const std::string& folder, Dump& dump) {
+Status dump_folders(log::FileSystem& files, const Folders& folders, Dump& dump) {
   std::unique_ptr<log::Directory> directory;
-  if (Status status = log::Directory::open(files, {folder}, false, &directory); !status.ok()) return status;
+  if (Status status = log::Directory::open(files, folders, false, &directory); !status.ok()) return status;
   log::RecoveryFacts facts;
   if (Status status = directory->judge(1, nullptr, &facts); !status.ok()) return status;
   const log::DatabaseId& database = directory->manifest().database;
-  for (const log::Checkpoint& checkpoint : directory->manifest().checkpoints) dump.catalog.add_checkpoint(files, folder, database, {checkpoint.number, 0});
-  for (const log::SegmentFacts& segment : directory->segments()) dump.learn_tables(files, folder, database, segment.name);
-  for (const log::SegmentFacts& segment : directory->segments())
-    if (Status status = dump.segment(files, folder, database, segment.name, directory->cut_of(segment.name.generation)); !status.ok()) return status;
+  for (const log::Checkpoint& checkpoint : directory->manifest().checkpoints)
+    dump.catalog.add_checkpoint(files, directory->folder_of(0), database, {checkpoint.number, 0});
+  const auto folder_of = [&](const log::SegmentFacts& segment) { return directory->folder_of(segment.name.stream); };
+  for (const log::SegmentFacts& segment : directory->segments()) dump.learn_tables(files, folder_of(segment), database, segment.name);
+  for (const log::SegmentFacts& segment : directory->segments()) {
+    const uint64_t cut = directory->cut_of(segment.name.generation);
+    if (Status status = dump.segment(files, folder_of(segment), database, segment.name, cut); !status.ok()) return status;
+  }
   return {};
 }
 
-// Without its folder's lock: it is read as it stands.
-Status dump_file(log::FileSystem& files, const std::string& folder, const log::SegmentName& name, Dump& dump) {
+// Without the folders' locks: it is read as it stands. `folders`: its own, and where else tables may be described.
+Status dump_file(log::FileSystem& files, const Folders& folders, const log::SegmentName& name, Dump& dump) {
   log::ReadBuffer buffer;
-  const std::string path = folder + "/" + log::file_name(name);
+  const std::string path = folders.front() + "/" + log::file_name(name);
   if (Status status = buffer.read(files, path, log::kSegmentBytesMax); !status.ok()) return status;
   log::DatabaseId database{};
   if (Status status = log::database_of(buffer.bytes(), &database); !status.ok()) return Status(status.code(), "'" + path + "' at byte 0: " + status.message());
-  std::vector<std::string> names;
-  if (Status status = files.list(folder, &names); !status.ok()) return status;
-  for (const std::string& text : names) {
-    log::CheckpointName part;
-    log::SegmentName other;
-    if (log::parse_file_name(text, &part) && part.part == 0) dump.catalog.add_checkpoint(files, folder, database, part);
-    if (log::parse_file_name(text, &other)) dump.learn_tables(files, folder, database, other);
+  for (const std::string& folder : folders) {
+    std::vector<std::string> names;
+    if (Status status = files.list(folder, &names); !status.ok()) return status;
+    for (const std::string& text : names) {
+      log::CheckpointName part;
+      log::SegmentName other;
+      if (log::parse_file_name(text, &part) && part.part == 0) dump.catalog.add_checkpoint(files, folder, database, part);
+      if (log::parse_file_name(text, &other)) dump.learn_tables(files, folder, database, other);
+    }
   }
-  return dump.segment(files, folder, database, name, log::kNumberMax);
+  return dump.segment(files, folders.front(), database, name, log::kNumberMax);
 }
 
 }  // namespace
 
-Status dump_log(const std::string& folder_or_file, uint64_t first, uint64_t last, FunctionRef<bool(const LoggedRecord&)> visit) {
+Status dump_log(const Folders& places, uint64_t first, uint64_t last, FunctionRef<bool(const LoggedRecord&)> visit) {
+  if (places.empty()) return Status::invalid_argument("no folder and no file of a log is given");
   log::FileSystem& files = log::system_files();
   Dump dump(first, last, visit);
-  const size_t slash = folder_or_file.find_last_of('/');
-  const std::string folder = slash == std::string::npos ? "." : folder_or_file.substr(0, slash);
+  const std::string& place = places.front();
+  const size_t slash = place.find_last_of('/');
   log::SegmentName name;
-  const bool one_file = log::parse_file_name(slash == std::string::npos ? folder_or_file : folder_or_file.substr(slash + 1), &name);
-  Status status = one_file ? dump_file(files, folder, name, dump) : dump_folder(files, folder_or_file, dump);
+  const bool one_file = log::parse_file_name(slash == std::string::npos ? place : place.substr(slash + 1), &name);
+  Folders folders = places;
+  if (one_file) folders.front() = slash == std::string::npos ? "." : place.substr(0, slash);
+  Status status = one_file ? dump_file(files, folders, name, dump) : dump_folders(files, folders, dump);
   return status.code() == Code::kFinished ? Status() : status;
 }
 

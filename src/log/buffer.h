@@ -17,6 +17,7 @@
 #include <cstdint>
 #include <cstring>
 #include <memory>
+#include <new>
 
 #include "base/cache_line.h"
 #include "base/clock.h"
@@ -34,13 +35,14 @@ class alignas(kCacheLinePairBytes) Buffer {
   void withdraw() { committing_.store(0, std::memory_order_release); }  // release: what was published is seen by who sees this
   bool unused() const { return memory_ == nullptr; }
 
-  // Before the first reservation.
-  void open(size_t capacity) {
-    memory_.reset(new std::byte[capacity]);  // not set to zero: pages come as they are used
+  // Before the first reservation. False: the heap has no room for it.
+  bool open(size_t capacity) {
+    memory_.reset(new (std::nothrow) std::byte[capacity]);  // not set to zero: pages come as they are used
     capacity_ = capacity;
+    return memory_ != nullptr;
   }
-  // Room for `bytes`, or null: it is not open, or the logger has to take something first. Forgets an earlier
-  // reservation. Throws std::bad_alloc where there is no block to be had.
+  // Room for `bytes`, or null: it is not open, the heap has no room for a block (heap_exhausted()), or the logger has to take
+  // something first. Forgets an earlier reservation.
   std::byte* reserve(size_t bytes) {
     if (memory_ == nullptr) [[unlikely]] return nullptr;
     const bool outside = ring_bytes(bytes) > capacity_ / 2;
@@ -56,11 +58,14 @@ class alignas(kCacheLinePairBytes) Buffer {
     if (skipped != 0) put_header(end_, 0, static_cast<uint32_t>(skipped - kHeaderBytes), kSkip);
     place_ = end_ + skipped;
     if (!outside) prefetch(at(place_), needed);
-    block_.reset(outside ? new std::byte[bytes] : nullptr);
+    block_.reset(outside ? new (std::nothrow) std::byte[bytes] : nullptr);
     block_size_ = bytes;
+    heap_exhausted_ = outside && block_ == nullptr;
     return outside ? block_.get() : at(place_) + kHeaderBytes;
   }
 
+  // At the last reservation that the ring had room for.
+  bool heap_exhausted() const { return heap_exhausted_; }
   // At the last reservation: the logger should take something before there is no room.
   bool half_full() const { return half_full_; }
 
@@ -154,6 +159,7 @@ class alignas(kCacheLinePairBytes) Buffer {
   uint64_t end_ = 0;     // what head_ is
   uint64_t place_ = 0;   // of the reservation
   bool half_full_ = false;
+  bool heap_exhausted_ = false;
   std::unique_ptr<std::byte[]> block_;
   size_t block_size_ = 0;
 

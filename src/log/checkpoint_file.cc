@@ -133,7 +133,8 @@ Status PartReader::open(FileSystem& files, const std::string& folder, const Data
   std::byte header[kCheckpointHeaderBytes];
   size_t count = 0;
   if (status = file->read_at(0, header, &count); !status.ok()) return status;
-  if (status = check_header(Bytes(header, count), database, name); !status.ok()) return Status(status.code(), "'" + path + "' at byte 0: " + status.message());
+  if (status = check_header(Bytes(header, count), database, name); !status.ok())
+    return Status(status.code(), "'" + path + "' at byte 0: " + status.message());
   reader->reset(new PartReader(std::move(file), seed_of(database, name), size));
   (*reader)->facts_.bytes = kCheckpointHeaderBytes;
   return {};

@@ -120,14 +120,16 @@ Status Directory::check_files() const {
   for (size_t f = 1; f < folders_.size(); ++f) {
     std::vector<std::string> names;
     if (Status status = files_.list(folders_[f], &names); !status.ok()) return status;
-    if (std::find(names.begin(), names.end(), std::string(kManifestName)) != names.end()) return other_database(folders_[f] + "/" + kManifestName);
+    if (std::find(names.begin(), names.end(), std::string(kManifestName)) != names.end())
+      return other_database(folders_[f] + "/" + kManifestName);
   }
   return for_each_unlisted([&](const std::string& folder, const std::string& name) -> Status {
     const std::string path = folder + "/" + name;
     SegmentName segment;
     const bool of_log = parse_file_name(name, &segment);
     if (of_log && segment.generation > last)
-      return Status(Code::kCorrupt, "'" + folders_.front() + "/" + kManifestName + "' is older than '" + path + "', which it does not know");
+      return Status(Code::kCorrupt,
+                    "'" + folders_.front() + "/" + kManifestName + "' is older than '" + path + "', which it does not know");
     std::unique_ptr<File> file;
     if (Status status = files_.open(path, OpenMode::kRead, &file); !status.ok()) return status;
     std::byte header[kSegmentHeaderBytes];
@@ -204,9 +206,11 @@ Status Directory::judge(uint32_t threads, const Progress& progress, RecoveryFact
   for (size_t i = 0; i < manifest_.generations.size(); ++i)
     if (status = judge_generation(i, segments, facts); !status.ok()) return status;
   closed_ = facts->closed;
-  for (size_t i = 0; i + 1 < segments.size(); ++i)
-    if (segments[i].name.generation == segments[i + 1].name.generation && segments[i].name.stream == segments[i + 1].name.stream && segments[i + 1].frames != 0)
-      finished_[file_name(segments[i].name)] = segments[i].last_number;
+  for (size_t i = 0; i + 1 < segments.size(); ++i) {
+    const SegmentName &name = segments[i].name, &next = segments[i + 1].name;
+    if (name.generation == next.generation && name.stream == next.stream && segments[i + 1].frames != 0)
+      finished_[file_name(name)] = segments[i].last_number;
+  }
   return {};
 }
 
@@ -359,7 +363,8 @@ Status Directory::publish(const Checkpoint& checkpoint, uint32_t kept, const std
   *published = Published::kNo;
   for (const FinishedSegment& segment : finished) finished_[file_name(segment.name)] = segment.last_number;
   Manifest next = manifest_;
-  std::erase_if(next.checkpoints, [&](const Checkpoint& old) { return std::find(damaged_.begin(), damaged_.end(), old) != damaged_.end(); });
+  const auto damaged = [&](const Checkpoint& old) { return std::find(damaged_.begin(), damaged_.end(), old) != damaged_.end(); };
+  std::erase_if(next.checkpoints, damaged);
   next.checkpoints.push_back(checkpoint);
   if (next.checkpoints.size() > kept) next.checkpoints.erase(next.checkpoints.begin(), next.checkpoints.end() - kept);
   drop_log(&next);
@@ -388,7 +393,8 @@ Status Directory::make_empty(FileSystem& files, const std::string& folder, std::
   return files.lock(folder + "/" + kLockName, lock);
 }
 
-Status Directory::publish_alone(FileSystem& files, const std::string& folder, const DatabaseId& database, const Checkpoint& checkpoint, Published* published) {
+Status Directory::publish_alone(FileSystem& files, const std::string& folder, const DatabaseId& database, const Checkpoint& checkpoint,
+                                Published* published) {
   return publish_copy(files, folder, {database, 1, checkpoint.number + 1, {checkpoint}, {}}, published);
 }
 

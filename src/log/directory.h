@@ -93,7 +93,8 @@ class Directory {
   // Makes a folder, or takes an empty one, and holds its lock. kInvalidArgument: it is not empty, or held.
   static Status make_empty(FileSystem& files, const std::string& folder, std::unique_ptr<File>* lock);
   // Makes such a folder a database that holds just this checkpoint, whose files are in it.
-  static Status publish_alone(FileSystem& files, const std::string& folder, const DatabaseId& database, const Checkpoint& checkpoint, Published* published);
+  static Status publish_alone(FileSystem& files, const std::string& folder, const DatabaseId& database, const Checkpoint& checkpoint,
+                              Published* published);
   // Makes such a folder one that holds what this manifest lists, whose files are in it.
   static Status publish_copy(FileSystem& files, const std::string& folder, Manifest manifest, Published* published);
   static DatabaseId new_database_id();

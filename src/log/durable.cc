@@ -1,6 +1,9 @@
 #include "log/durable.h"
 
 #include <algorithm>
+#include <chrono>
+#include <new>
+#include <thread>
 #include <utility>
 
 namespace elider::log {
@@ -12,11 +15,16 @@ Status Durable::wait(uint64_t number) {
   told.store(0, std::memory_order_relaxed);  // relaxed: nobody else knows of it yet
   Status result;
   std::atomic<uint32_t>& mine = told;
-  when(number, [&result, &mine](const Status& status) {
-    result = status;
-    mine.store(1, std::memory_order_release);
-    mine.notify_one();
-  });
+  try {
+    when(number, [&result, &mine](const Status& status) {
+      result = status;
+      mine.store(1, std::memory_order_release);
+      mine.notify_one();
+    });
+  } catch (const std::bad_alloc&) {  // nobody can be asked to tell
+    while (this->number() < number && !failed()) std::this_thread::sleep_for(std::chrono::microseconds(100));
+    return this->number() >= number ? Status() : failure();
+  }
   mine.wait(0, std::memory_order_acquire);
   return result;
 }
@@ -37,35 +45,38 @@ void Durable::when(uint64_t number, Told told) {
   told(status);
 }
 
-void Durable::take_due(uint64_t number, std::vector<Waiter>* due) {
-  while (!waiters_.empty() && waiters_.front().number <= number) {
-    std::pop_heap(waiters_.begin(), waiters_.end(), later);
-    due->push_back(std::move(waiters_.back()));
-    waiters_.pop_back();
+// One after the other: a list of those who are due would need memory.
+void Durable::tell(uint64_t number, const Status& status) {
+  for (;;) {
+    Waiter due;
+    {
+      std::lock_guard lock(mutex_);
+      if (waiters_.empty() || waiters_.front().number > number) return;
+      std::pop_heap(waiters_.begin(), waiters_.end(), later);
+      due = std::move(waiters_.back());
+      waiters_.pop_back();
+    }
+    due.told(status);
   }
 }
 
 void Durable::raise(uint64_t number) {
-  std::vector<Waiter> due;
   {
     std::lock_guard lock(mutex_);
     if (number <= number_.load(std::memory_order_relaxed)) return;  // relaxed: stored under mutex_
     number_.store(number, std::memory_order_release);
-    take_due(number, &due);
   }
-  for (const Waiter& waiter : due) waiter.told(Status());
+  tell(number, Status());
 }
 
 void Durable::fail(const Status& status) {
-  std::vector<Waiter> due;
   {
     std::lock_guard lock(mutex_);
     if (!failure_.ok()) return;
     failure_ = status;
     failed_.store(true, std::memory_order_release);
-    take_due(~uint64_t{0}, &due);
   }
-  for (const Waiter& waiter : due) waiter.told(status);
+  tell(~uint64_t{0}, status);
 }
 
 }  // namespace elider::log

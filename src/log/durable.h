@@ -39,11 +39,11 @@ class Durable {
 
  private:
   struct Waiter {
-    uint64_t number;
+    uint64_t number = 0;
     Told told;
   };
   static bool later(const Waiter& a, const Waiter& b) { return a.number > b.number; }
-  void take_due(uint64_t number, std::vector<Waiter>* due);
+  void tell(uint64_t number, const Status& status);
 
   std::atomic<uint64_t> number_{0};
   std::atomic<bool> failed_{false};

@@ -26,12 +26,14 @@ Status ReadBuffer::read(FileSystem& files, const std::string& path, uint64_t byt
   uint64_t bytes = 0;
   if (Status status = file->size(&bytes); !status.ok()) return status;
   if (bytes > bytes_max)
-    return Status(Code::kCorrupt, "'" + path + "' has " + std::to_string(bytes) + " bytes; such a file has " + std::to_string(bytes_max) + " at the most");
+    return Status(Code::kCorrupt, "'" + path + "' has " + std::to_string(bytes) + " bytes; such a file has " + std::to_string(bytes_max) +
+                                      " at the most");
   if (bytes > capacity_) {
     capacity_ = 0;
     memory_.reset();  // before the new one is taken
     memory_.reset(new (std::nothrow) std::byte[bytes]);
-    if (memory_ == nullptr) return Status(Code::kMemoryLimit, "the heap has no room for the " + std::to_string(bytes) + " bytes of '" + path + "'");
+    if (memory_ == nullptr)
+      return Status(Code::kMemoryLimit, "the heap has no room for the " + std::to_string(bytes) + " bytes of '" + path + "'");
     capacity_ = bytes;
   }
   return file->read_at(0, {memory_.get(), bytes}, &size_);
@@ -145,11 +147,15 @@ class SystemFiles final : public FileSystem {
   }
 
   Status lock(const std::string& path, std::unique_ptr<File>* held) override {
-    const int descriptor = ::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0644);
-    if (descriptor < 0) return file_error("create", path, errno);
+    int descriptor = ::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0644);
+    const int refused = descriptor >= 0 ? 0 : errno;
+    // Who may only read shares it with others who do; on a disk that is read alone there may be nothing to lock.
+    if (refused == EROFS || refused == EACCES) descriptor = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
+    if (descriptor < 0 && refused == EROFS && errno == ENOENT) return {};
+    if (descriptor < 0) return file_error("create", path, refused);
     auto file = std::make_unique<SystemFile>(path, descriptor);
     // Of the open file, not of the process: a second database in this process is refused, too.
-    if (::flock(descriptor, LOCK_EX | LOCK_NB) != 0) {
+    if (::flock(descriptor, (refused == 0 ? LOCK_EX : LOCK_SH) | LOCK_NB) != 0) {
       if (errno == EWOULDBLOCK) return Status::invalid_argument("'" + path + "' is locked: another database has the folder open");
       return file_error("lock", path, errno);
     }

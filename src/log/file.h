@@ -76,7 +76,8 @@ class FileSystem {
   virtual Status remove(const std::string& path) = 0;
   virtual Status sync_folder(const std::string& folder) = 0;
   // Holds the path, a file that is made if needed, against every other holder, in this process too, until
-  // *held is destroyed. kInvalidArgument: somebody else holds it.
+  // *held is destroyed. kInvalidArgument: somebody else holds it. A file that may only be read is held together with others
+  // who only read; one that cannot be made, on a read-only disk, is not held: *held is null.
   virtual Status lock(const std::string& path, std::unique_ptr<File>* held) = 0;
 
 };

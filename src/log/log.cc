@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <new>
 #include <utility>
 
 #include "base/clock.h"
@@ -16,6 +17,8 @@ namespace {
 constexpr auto kShortWait = std::chrono::microseconds(50);
 constexpr uint64_t kAwaitNs = 50'000;
 constexpr uint32_t kYieldsBeforeSleep = 16;  // of who waits for another thread that is likely to want this very core
+
+Status heap_exhausted() { return Status(Code::kMemoryLimit, Cause::kMemoryLimit); }  // without words, which would need memory
 }  // namespace
 
 Log::Log(const LogOptions& options, NumberSource& source, uint32_t streams)
@@ -64,7 +67,7 @@ Status Log::reserve_slowly(uint32_t worker, size_t bytes, std::byte** place) {
     return Status::invalid_argument("a transaction of " + std::to_string(bytes) + " bytes is more than a frame of the log can hold");
   Buffer& buffer = buffers_[worker];
   if (buffer.unused()) {
-    buffer.open(options_.buffer_bytes);
+    if (!buffer.open(options_.buffer_bytes)) return heap_exhausted();
     std::lock_guard lock(mutex_);
     used_[used_count_.load()].store(worker);
     used_count_.fetch_add(1);
@@ -74,6 +77,7 @@ Status Log::reserve_slowly(uint32_t worker, size_t bytes, std::byte** place) {
     if (failed()) return failure();
     *place = buffer.reserve(bytes);
     if (*place != nullptr) return {};
+    if (buffer.heap_exhausted()) return heap_exhausted();
     if (!waited) room_waits_.fetch_add(1, std::memory_order_relaxed);  // relaxed: a count
     if (spin.yields() < kYieldsBeforeSleep) {
       spin.wait();
@@ -158,7 +162,13 @@ void Log::run(uint32_t index) {
       if (stopping_ || failed()) return;
       demanded = is_due(logger);
     }
-    if (round(index, demanded)) idle = 0;
+    bool worked = true;
+    try {
+      worked = round(index, demanded);
+    } catch (const std::bad_alloc&) {
+      fail(heap_exhausted());
+    }
+    if (worked) idle = 0;
     else if (++idle <= kYieldsBeforeSleep && demanded) std::this_thread::yield();
     if (demanded && idle == 0) await_demand(logger);
   }
@@ -193,6 +203,10 @@ bool Log::round(uint32_t index, bool demanded) {
     // A frame that leaves records in the buffers closes nothing; nor does a quiet stream need a frame
     // unless others have records that its closing holds back.
     const uint64_t says = all ? std::max(closed, before) : before;
+    if (!all && logger.header.records == 0) {
+      fail(heap_exhausted());
+      return true;
+    }
     if (logger.header.records == 0 && (logger.written >= newest || says <= logger.written)) break;
     frame = true;
     if (ELIDER_MUTANT(kAcknowledgeEarly)) has_written(logger, says, true);
@@ -226,7 +240,19 @@ bool Log::pending(uint32_t index) const {
   return !for_each_buffer(index, [](const Buffer& buffer) { return buffer.empty(); });
 }
 
-// Moves records into the frame, up to the marks. False: it is full, and some are left.
+// Room in the frame for so many bytes more; twice as much as before, where it has to grow. False: the heap has none.
+bool Log::grow(std::vector<std::byte>* frame, size_t bytes) {
+  if (frame->capacity() - frame->size() >= bytes) return true;
+  try {
+    frame->reserve(std::max(frame->size() + bytes, 2 * frame->capacity()));
+  } catch (const std::bad_alloc&) {
+    return false;
+  }
+  return true;
+}
+
+// Moves records into the frame, up to the marks. False: it is full, or the heap is, and some are left. An exception would
+// leave records in the buffer that are in the frame already.
 bool Log::collect(uint32_t index) {
   Logger& logger = *loggers_[index];
   logger.frame.resize(kFrameHeaderBytes);
@@ -234,7 +260,7 @@ bool Log::collect(uint32_t index) {
   logger.oldest_ns = kNumberMax;
   uint64_t newest = 0;
   const auto take_one = [&](uint64_t number, Bytes bytes) {
-    if (logger.frame.size() >= kFrameBytesTarget) return false;
+    if (logger.frame.size() >= kFrameBytesTarget || !grow(&logger.frame, kRecordHeaderBytes + bytes.size())) return false;
     const size_t at = logger.frame.size();
     logger.frame.resize(at + kRecordHeaderBytes);
     put_record_header(logger.frame.data() + at, number, static_cast<uint32_t>(bytes.size()));

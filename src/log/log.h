@@ -14,8 +14,8 @@
 // records are written. The durable snapshot is the smallest of these over all streams, each synced: exactly
 // what recovery would find.
 //
-// A failed write or sync ends it: nothing is written after it, nothing more becomes durable, every wait
-// returns the error, and reserve() refuses.
+// A failed write or sync ends it, as does a heap that has no room for a single record of a group: nothing is written after
+// it, nothing more becomes durable, every wait returns the error, and reserve() refuses.
 //
 // Deviation from the paper: there a group is a snapshot that a read-only transaction would see; here the
 // loggers raise the number themselves, as often as they write.
@@ -82,8 +82,8 @@ class Log {
 
   // -- a worker's commit -----------------------------------------------------------------------------------
 
-  // Room for at most `bytes`; waits while the logger is behind. kIoError: the log has failed.
-  // kInvalidArgument: so many bytes are more than a frame can hold.
+  // Room for at most `bytes`; waits while the logger is behind. kIoError: the log has failed. kMemoryLimit: the heap has no
+  // room for it; or the log has failed since it had none. kInvalidArgument: so many bytes are more than a frame can hold.
   Status reserve(uint32_t worker, size_t bytes, std::byte** place) {
     if (!failed() && bytes <= kRecordBytesMax) [[likely]] {
       Buffer& buffer = buffers_[worker];
@@ -137,6 +137,7 @@ class Log {
   void run(uint32_t index);
   bool round(uint32_t index, bool demanded);
   uint64_t close_numbers(uint32_t index, bool demanded);
+  static bool grow(std::vector<std::byte>* frame, size_t bytes);
   bool collect(uint32_t index);
   Status write_frame(Logger& logger, uint64_t closed);
   void has_written(Logger& logger, uint64_t closed, bool frame);

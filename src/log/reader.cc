@@ -18,8 +18,10 @@ Status in_file(const std::string& file, const Status& status) {
 // Looks for a whole frame of this segment from `from` on, with a sequence from `first` to `last`. Ok: there is none. Frames
 // need not be aligned, so every byte is looked at. What a header says is checked before what it checksums, and only so much
 // is checksummed: else a tail of nothing but headers would take the square of its length.
-Status find_no_frame(const std::string& file, Bytes bytes, uint64_t from, uint64_t seed, uint64_t first, uint64_t last, SegmentFacts* facts) {
+Status find_no_frame(const std::string& file, Bytes bytes, uint64_t from, uint64_t seed, uint64_t first, uint64_t last,
+                     SegmentFacts* facts) {
   constexpr uint64_t kTimes = 16;
+  const std::string is_damaged = "frame " + std::to_string(first) + " is damaged; ";
   FrameHeader header;
   for (uint64_t at = from; at + kFrameHeaderBytes <= bytes.size(); ++at) {
     const Bytes rest = bytes.subspan(at);
@@ -27,9 +29,9 @@ Status find_no_frame(const std::string& file, Bytes bytes, uint64_t from, uint64
     if (header.payload_bytes > rest.size() - kFrameHeaderBytes) continue;
     facts->searched_bytes += kFrameHeaderBytes + header.payload_bytes;
     if (facts->searched_bytes > kTimes * (bytes.size() - from))
-      return damaged(file, from, "frame " + std::to_string(first) + " is damaged; more behind it looks like frames than any crash leaves");
+      return damaged(file, from, is_damaged + "more behind it looks like frames than any crash leaves");
     if (open_frame(rest, seed, &header))
-      return damaged(file, from, "frame " + std::to_string(first) + " is damaged; a whole one stands behind it, at byte " + std::to_string(at));
+      return damaged(file, from, is_damaged + "a whole one stands behind it, at byte " + std::to_string(at));
   }
   return {};
 }

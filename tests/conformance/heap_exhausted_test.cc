@@ -9,6 +9,7 @@
 #include <new>
 
 #include "elider/elider.h"
+#include "log/memory_files.h"
 #include "tests/support/database_test.h"
 
 namespace {
@@ -184,6 +185,40 @@ TEST_P(HeapExhaustedTest, ASmallCommitIsWholeOrNothingAtEachAllocation) {
     EXPECT_OK(db_.verify());
     if (HasFailure()) return;
   }
+}
+
+// Of a database with a log, in files in memory.
+TEST_P(HeapExhaustedTest, ACommitAndACheckpointAreLoggedWholeOrNotAtAll) {
+  log::MemoryFiles files;
+  const log::SubstituteFiles substitute(files);
+  Options options;
+  options.data_folders = {"db"};
+  options.log_buffer_bytes = 4096;  // so that the large row's record has a block of its own
+  options.checkpoint_log_bytes = 0;
+  make(options);
+  const auto until_enough = [&](auto&& operation) {
+    bool enough = false;
+    for (int64_t allocations = 0; !enough && !HasFailure(); ++allocations) {
+      const Status status = limited(allocations, operation, &enough);
+      EXPECT_TRUE(status.ok() || status.code() == Code::kMemoryLimit) << status.message();
+    }
+  };
+  until_enough([&] {
+    ActiveTransaction txn = begin(db_);
+    Status status = txn->put(documents_, 1, document_of(2));
+    return status.ok() ? txn.commit() : status;
+  });
+  EXPECT_EQ(row(documents_, 1), document_of(2));
+  until_enough([&] { return db_.checkpoint(); });
+  EXPECT_EQ(db_.statistics().checkpoints.taken, 1u);
+  EXPECT_OK(db_.wait_durable());
+  options.schemas = {indexed_account_schema(GetParam().key_index).group({"balance"}).schema()};
+  db_ = Database();
+  reopen(options);
+  documents_ = *db_.table<Document>("documents");
+  EXPECT_EQ(row(documents_, 1), document_of(2));
+  EXPECT_OK(db_.verify());
+  db_ = Database();
 }
 
 // A procedure that swallows the failure of an operation cannot commit half of it.

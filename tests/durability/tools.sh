@@ -3,7 +3,7 @@
 # presets: dev release
 set -u
 elider=$1
-rm -rf data copy back other && mkdir -p back
+rm -rf data copy back other two folders read-only && mkdir -p back
 failed=0
 
 # expect STATUS WORDS COMMAND...: the command ends so, and says these words somewhere.
@@ -26,6 +26,12 @@ expect 0 "the log is whole up to number" "$elider" log verify data
 expect 0 "nothing was changed" "$elider" recover --dry-run data
 expect 0 "row " "$elider" log dump data --limit 5
 expect 0 "" "$elider" log dump data/log-00000001-00-00000000 --limit 1
+expect 0 "row " "$elider" log dump ./data/log-00000001-00-00000000 --limit 5
+"$elider" bench ycsb --records 300 --seconds 1 --threads 2 --data two,folders >bench.txt 2>&1 || { cat bench.txt; exit 1; }
+expect 2 "has 2 data folders, not 1" "$elider" log dump two
+expect 0 "two/log-" "$elider" log dump two --also folders
+expect 0 "folders/log-" "$elider" log dump two --also folders
+expect 0 "ycsb" "$elider" log dump folders/log-00000001-01-00000000 --also two
 "$elider" log dump data --json --limit 50 >dump.jsonl || failed=$((failed + 1))
 python3 - <<'PY' || failed=$((failed + 1))
 import json
@@ -51,6 +57,20 @@ expect 0 "copied" "$elider" restore copy other
 expect 2 "is not empty" "$elider" restore copy other
 expect 0 "all is well" "$elider" check other
 expect 0 "" "$elider" recover other
+
+# A backup on a disk that can only be read: with the lock's file, without it, and while somebody writes to it elsewhere.
+mkdir read-only
+on_read_only='mount --bind copy read-only && mount -o remount,ro,bind read-only && exec "$0" "$@"'
+if unshare -rm sh -c "$on_read_only" true 2>/dev/null; then
+  expect 0 "all is well" unshare -rm sh -c "$on_read_only" "$elider" check read-only
+  expect 0 "nothing was changed" unshare -rm sh -c "$on_read_only" "$elider" recover --dry-run read-only
+  expect 1 "Read-only file system" unshare -rm sh -c "$on_read_only" "$elider" checkpoint read-only
+  expect 2 "another database has the folder open" flock copy/LOCK unshare -rm sh -c "$on_read_only" "$elider" check read-only
+  rm copy/LOCK
+  expect 0 "all is well" unshare -rm sh -c "$on_read_only" "$elider" check read-only
+else
+  echo "skipped: no disk can be mounted to be read alone here"
+fi
 
 # What cannot be done, and damage.
 expect 2 "holds no database" "$elider" check back

@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # presets: dev asan
 # Each fuzz target on its corpus and on mutations of it, a few seconds each, with a seed that is printed.
-# ELIDER_FUZZ_SECONDS: of each (3 without it). libFuzzer finds more: CONTRIBUTING.md says how to run it.
+# ELIDER_FUZZ_SECONDS: of each (3 without it). Inputs are up to 64 KiB: what takes megabytes has tests of its own.
+# libFuzzer finds more: CONTRIBUTING.md says how to run it.
 set -uo pipefail
 failures=0 targets=0
 for corpus in "${ELIDER_SOURCE_DIR:?}"/tests/fuzz/corpus/*/; do
