@@ -125,6 +125,8 @@ Status OccTransaction<Sync>::commit_in_region() {
     if (store_.log != nullptr) [[unlikely]] store_.log->begin_commit(worker_.id());
     const AtOnce done = htm::run_region<typename Sync::Backend>(
         site, htm::SubscribedWithin{}, [&]() -> AtOnce { return commit_at_once(reach); }, []() -> AtOnce { return {}; });
+    const bool ended = done.end == AtOnce::End::kLocked || done.end == AtOnce::End::kWritten;
+    if (!ended && store_.log != nullptr) [[unlikely]] store_.log->end_commit(worker_.id());  // or waits would hold durability back
     if (done.end == AtOnce::End::kMoved) continue;
     if (done.end == AtOnce::End::kUnsuited) break;
     if (done.end == AtOnce::End::kFailed) {
