@@ -91,15 +91,15 @@ Workers::~Workers() {
 Worker* Workers::acquire() {
   std::lock_guard lock(mutex_);
   if (free_ids_.empty()) return nullptr;
-  std::pop_heap(free_ids_.begin(), free_ids_.end(), std::greater<>());
-  const uint32_t id = free_ids_.back();
-  free_ids_.pop_back();
+  const uint32_t id = free_ids_.front();  // the least
   Worker* worker = at(id);
   if (worker == nullptr) {
     uint64_t state = seed_ + id;
-    worker = new Worker(*this, memory_, id, splitmix64(state));
+    worker = new Worker(*this, memory_, id, splitmix64(state));  // may throw: the id is still free
     slots_[id].store(worker, std::memory_order_release);
   }
+  std::pop_heap(free_ids_.begin(), free_ids_.end(), std::greater<>());
+  free_ids_.pop_back();
   if (id >= ids_used_max()) ids_used_max_.store(id + 1, std::memory_order_release);
   in_use_.fetch_add(1, std::memory_order_relaxed);
   return worker;

@@ -31,7 +31,7 @@ expect 0 "row " "$elider" log dump ./data/log-00000001-00-00000000 --limit 5
 expect 2 "has 2 data folders, not 1" "$elider" log dump two
 expect 0 "two/log-" "$elider" log dump two --also folders
 expect 0 "folders/log-" "$elider" log dump two --also folders
-expect 0 "ycsb" "$elider" log dump folders/log-00000001-01-00000000 --also two
+expect 0 "usertable" "$elider" log dump folders/log-00000001-01-00000000 --also two
 "$elider" log dump data --json --limit 50 >dump.jsonl || failed=$((failed + 1))
 python3 - <<'PY' || failed=$((failed + 1))
 import json
