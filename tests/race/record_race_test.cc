@@ -31,6 +31,21 @@ class RecordRaceTest : public RaceTest {
     if (Status status = db_.run([&](Transaction& txn) { return txn.remove(accounts_, 1); }); !status.ok()) return status;
     return db_.run([&](Transaction& txn) { return txn.insert(accounts_, 1, account(1, flags)); });
   }
+  // By another thread: what this one keeps from reclamation stays.
+  void collect() {
+    Background([&] {
+      for (int i = 0; i < 10; ++i) db_.collect_garbage();
+    }).join();
+  }
+  Status set_branch(Transaction& txn, uint32_t branch) {
+    return txn.update(accounts_, 1, accounts_.columns(&Account::branch), [&](Account& a) { a.branch = branch; });
+  }
+  // How many rows the index leads to from branch 70.
+  int count(Transaction& txn) {
+    int rows = 0;
+    EXPECT_OK(txn.scan(by_branch_, {70, 70}, {}, [&](Key, const View<Account>&) { return ++rows > 0; }));
+    return rows;
+  }
 
   Table<Account> accounts_;
   Index<Account> by_branch_;
@@ -165,11 +180,6 @@ TEST_P(RecordRaceTest, AnInsertIntoABlockWhoseMakerRolledBackIsKept) {
 // epochs a grace period has is the engine's affair: the removal is made so many epochs old, one more each
 // time, that the inserter can still find the block and cannot keep it.
 TEST_P(RecordRaceTest, AReinsertionMeetsTheUnlinkingOfItsRow) {
-  const auto collect = [&] {
-    Background([&] {
-      for (int i = 0; i < 10; ++i) db_.collect_garbage();
-    }).join();
-  };
   bool met = false;
   for (int age = 1; age <= 6 && !met; ++age) {
     SCOPED_TRACE("age " + std::to_string(age));
@@ -271,9 +281,6 @@ TEST_P(RecordRaceTest, ACommitUnlinksTheBlockThatAnInsertHasFound) {
 // A transaction has removed a row and puts another one in its place, with another value, while somebody holds
 // the row's lock and gives it back: its former entry must end with it all the same.
 TEST_P(RecordRaceTest, AnEntryEndsThoughItsRowIsLockedForAMomentByAnAttempt) {
-  const auto set_branch = [&](Transaction& txn, uint32_t branch) {
-    return txn.update(accounts_, 1, accounts_.columns(&Account::branch), [&](Account& a) { a.branch = branch; });
-  };
   insert(accounts_, 2, account(2));
   transact(db_, [&](Transaction& txn) { ASSERT_OK(set_branch(txn, 70)); });
   ActiveTransaction mover = begin(db_);
@@ -435,19 +442,6 @@ TEST_P(RecordRaceTest, ReadersMeetABucketThatIsAboutToMigrate) {
 // comes when the entry has just been found, or only while the transaction goes on: the entry is there, for
 // the transaction's own scan and after the commit. As above the entry is made older until that can happen.
 TEST_P(RecordRaceTest, AnEntryThatIsFoundBeforeItWouldBeTakenOutIsThere) {
-  const auto collect = [&] {
-    Background([&] {
-      for (int i = 0; i < 10; ++i) db_.collect_garbage();
-    }).join();
-  };
-  const auto set_branch = [&](Transaction& txn, uint32_t branch) {
-    return txn.update(accounts_, 1, accounts_.columns(&Account::branch), [&](Account& a) { a.branch = branch; });
-  };
-  const auto count = [&](Transaction& txn) {
-    int rows = 0;
-    EXPECT_OK(txn.scan(by_branch_, {70, 70}, {}, [&](Key, const View<Account>&) { return ++rows > 0; }));
-    return rows;
-  };
   std::vector<bool> taken_out;  // by age: at the instant when it is found
   for (const char* step : {"occ.index.entry_found", "occ.commit.before_lock"}) {
     for (size_t age = 1; age <= 6; ++age) {
@@ -492,19 +486,6 @@ TEST_P(RecordRaceTest, AnEntryThatIsFoundBeforeItWouldBeTakenOutIsThere) {
 // ones; the next change of the row meets their collection when its commit has released the row. A snapshot of the
 // state before still finds the row, and so does everybody when the value has come back once more.
 TEST_P(RecordRaceTest, AnEntryInUseThatWasTakenForOutdatedIsThere) {
-  const auto collect = [&] {
-    Background([&] {
-      for (int i = 0; i < 10; ++i) db_.collect_garbage();
-    }).join();
-  };
-  const auto set_branch = [&](Transaction& txn, uint32_t branch) {
-    return txn.update(accounts_, 1, accounts_.columns(&Account::branch), [&](Account& a) { a.branch = branch; });
-  };
-  const auto count = [&](Transaction& txn) {
-    int rows = 0;
-    EXPECT_OK(txn.scan(by_branch_, {70, 70}, {}, [&](Key, const View<Account>&) { return ++rows > 0; }));
-    return rows;
-  };
   for (int age = 1; age <= 6; ++age)
     for (int age_later = 1; age_later <= 6 && !HasFailure(); ++age_later) {
       SCOPED_TRACE("ages " + std::to_string(age) + " and " + std::to_string(age_later));
@@ -524,7 +505,7 @@ TEST_P(RecordRaceTest, AnEntryInUseThatWasTakenForOutdatedIsThere) {
         ASSERT_OK(set_branch(txn, 70));
       });
       grow_older(age + 1);
-      TestPoints::on("occ.commit.after_release", collect);
+      TestPoints::on("occ.commit.after_release", [&] { collect(); });
       transact(db_, [&](Transaction& txn) { ASSERT_OK(set_branch(txn, 72)); });
       TestPoints::clear();
       EXPECT_EQ(count(*holder), 1) << "the snapshot has lost the row";
@@ -545,11 +526,6 @@ TEST_P(RecordRaceTest, AnEntryInUseThatWasTakenForOutdatedIsThere) {
 TEST_P(RecordRaceTest, AScanVisitsNoRowTwiceWhenANeighbourLeafIsUnlinked) {
   if (!GetParam().ordered()) return;  // scans are of ordered tables
   constexpr Key kRows = 300, kGapFirst = 121, kGapLast = 180;  // whole leaves: ascending insertions fill 15 entries each
-  const auto collect = [&] {
-    Background([&] {
-      for (int i = 0; i < 10; ++i) db_.collect_garbage();
-    }).join();
-  };
   bool met = false;
   for (bool reverse : {false, true})
     for (int age = 1; age <= 6; ++age) {

@@ -334,7 +334,7 @@ template <class Sync>
   for (uint64_t rest = tables_written_ & ~kOtherTables; rest != 0; rest &= rest - 1)
     counters_.tables[static_cast<uint32_t>(std::countr_zero(rest))].commits.add(1);
   if (!(tables_written_ & kOtherTables)) [[likely]] return;
-  std::vector<bool> counted(kTablesMax);
+  std::bitset<kTablesMax> counted;  // on the stack: the commit stands, and nothing may fail any more
   for (const WriteEntry& write : writes_) {
     const uint32_t id = write.table->id();
     if (id < kTablesWithBit || counted[id]) continue;

@@ -19,6 +19,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <bitset>
 #include <functional>
 #include <string>
 #include <vector>
