@@ -24,6 +24,8 @@ char kind_letter(HistoryOperation::Kind kind) {
     case HistoryOperation::Kind::kRemove: return 'd';
     case HistoryOperation::Kind::kAdd: return '+';
     case HistoryOperation::Kind::kScan: return 's';
+    case HistoryOperation::Kind::kIndexScan: return 'i';
+    case HistoryOperation::Kind::kIndexValue: return 'v';
   }
   return '?';
 }
@@ -34,13 +36,23 @@ std::string json_text(std::string_view text) {
 }
 
 void write_operation(fmt::memory_buffer& line, const HistoryOperation& operation) {
+  using Kind = HistoryOperation::Kind;
   const auto out = std::back_inserter(line);
-  if (operation.kind != HistoryOperation::Kind::kScan) {
-    fmt::format_to(out, R"(["{}",{},{},{},{}])", kind_letter(operation.kind), operation.table, operation.group, operation.key,
-                   operation.version);
+  const char letter = kind_letter(operation.kind);
+  const KeyRange& range = operation.range;
+  if (operation.kind == Kind::kIndexValue) {
+    fmt::format_to(out, R"(["{}",{},{},{},{}])", letter, operation.table, operation.index, operation.key, operation.value);
     return;
   }
-  fmt::format_to(out, R"(["s",{},{},{},{},[)", operation.table, operation.range.first, operation.range.last, operation.reverse);
+  if (operation.kind == Kind::kIndexScan) {
+    fmt::format_to(out, R"(["{}",{},{},{},{},{},{},[)", letter, operation.table, operation.index, range.first, range.last, operation.reverse,
+                   operation.stopped);
+  } else if (operation.kind == Kind::kScan) {
+    fmt::format_to(out, R"(["{}",{},{},{},{},[)", letter, operation.table, range.first, range.last, operation.reverse);
+  } else {
+    fmt::format_to(out, R"(["{}",{},{},{},{}])", letter, operation.table, operation.group, operation.key, operation.version);
+    return;
+  }
   for (size_t i = 0; i < operation.rows.size(); ++i)
     fmt::format_to(out, "{}[{},{}]", i == 0 ? "" : ",", operation.rows[i].first, operation.rows[i].second);
   fmt::format_to(out, "]]");

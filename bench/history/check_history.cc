@@ -16,7 +16,7 @@ void print_transaction(std::ostream& out, const RecordedHistory& history, uint32
   out << fmt::format("  T{}: session {}, {}{}, attempt {}, snapshot {}, order {}, from {} to {} ns, {} operations and {} scans\n", t.line,
                      t.session, history.procedures[t.procedure].empty() ? "no procedure" : history.procedures[t.procedure],
                      t.read_only ? ", read-only" : "", t.attempt, t.snapshot, t.order, t.begin_ns, t.end_ns, t.operations_count,
-                     t.scans_count);
+                     t.scans_count + t.index_scans_count);
 }
 
 void print_anomalies(std::ostream& out, const Verdict& verdict) {
@@ -68,9 +68,9 @@ Verdict check_history(const RecordedHistory& history, const CheckOptions& option
 void print(std::ostream& out, const RecordedHistory& history, const Verdict& verdict) {
   std::set<uint64_t> sessions;
   for (const RecordedTransaction& txn : history.transactions) sessions.insert(txn.session);
-  out << fmt::format("{} transactions ({} committed) of {} sessions on {} tables; {} reads and writes, {} scans\n",
+  out << fmt::format("{} transactions ({} committed) of {} sessions on {} tables; {} reads and writes, {} scans, {} index scans\n",
                      history.transactions.size(), history.committed, sessions.size(), history.tables.size(), history.operations.size(),
-                     history.scans.size());
+                     history.scans.size(), history.index_scans.size());
   print_anomalies(out, verdict);
   if (verdict.replay_failures == 0) {
     out << "replay in commit order: every read, scan and write agrees, and so does real time\n";

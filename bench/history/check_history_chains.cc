@@ -27,6 +27,7 @@ bool same_item(const Item& item, const Reference& reference) {
 Chains::Chains(const RecordedHistory& history) : history_(history) {
   find_items();
   link_writes();
+  find_index_values();
   operation_seen_.assign(history.operations.size(), kUnknown);
   row_seen_.assign(history.rows.size(), kUnknown);
   for (uint32_t txn = 0; txn < history.transactions.size(); ++txn) {
@@ -34,6 +35,7 @@ Chains::Chains(const RecordedHistory& history) : history_(history) {
     own_writes(txn, &own_);
     resolve_operations(txn);
     resolve_scans(txn);
+    check_index_scans(txn);
     check_writes_follow_reads(txn);
   }
 }
@@ -151,9 +153,38 @@ void Chains::resolve_scans(uint32_t txn) {
       const bool group_0 = history_.tables[scan.table].groups == 1 ||
                            std::binary_search(group_0_reads_.begin(), group_0_reads_.end(), std::pair(scan.table, got.key));
       if (got.version != 0) row_seen_[row] = group_0 ? resolve_read(txn, item, got.version) : kUnknown;
-      else if (!may_have_written_row(txn, item)) {
+      else if (!may_have_written_row(txn, scan.table, got.key)) {
         report("internal", txn, "was given " + name_of_item(item) + " as its own write, but it never wrote it");
       }
+    }
+  }
+}
+
+void Chains::find_index_values() {
+  for (const RecordedTransaction& txn : history_.transactions) {
+    for (uint64_t i = txn.index_values_begin; txn.committed && i < txn.index_values_begin + txn.index_values_count; ++i) {
+      const RecordedIndexValue& value = history_.index_values[i];
+      index_values_.push_back({value.table, value.index, value.entry});
+    }
+  }
+  std::sort(index_values_.begin(), index_values_.end());
+}
+
+void Chains::check_index_scans(uint32_t txn) {
+  const RecordedTransaction& transaction = history_.transactions[txn];
+  for (uint64_t s = transaction.index_scans_begin; s < transaction.index_scans_begin + transaction.index_scans_count; ++s) {
+    const RecordedIndexScan& scan = history_.index_scans[s];
+    for (uint64_t row = scan.rows_begin; row < scan.rows_begin + scan.rows_count; ++row) {
+      const IndexEntry& got = history_.index_rows[row];
+      const std::string was_given = "was given " + name_of_entry(scan.table, scan.index, got);
+      if (got.value < scan.values.first || got.value > scan.values.last)
+        report("scan out of range", txn, was_given + ", which is not in the range it scanned");
+      if (!std::binary_search(index_values_.begin(), index_values_.end(), IndexValue{scan.table, scan.index, got}) &&
+          !may_have_written_row(txn, scan.table, got.key))
+        report("scan of an index value that nobody wrote", txn, was_given);
+      const IndexEntry* before = row == scan.rows_begin ? nullptr : &history_.index_rows[row - 1];
+      if (before != nullptr && (scan.reverse ? got >= *before : got <= *before))
+        report("scan out of order", txn, was_given + " after key " + std::to_string(before->key) + " with value " + std::to_string(before->value));
     }
   }
 }
@@ -265,12 +296,11 @@ const Chains::OwnWrite* Chains::find_own(const std::vector<OwnWrite>& writes, ui
 
 // Any commit group of the row counts: a scan gives a row that was written in part as an own write. And
 // so does an absence: a row that was inserted, scanned and removed again leaves no write behind.
-bool Chains::may_have_written_row(uint32_t txn, uint32_t item) const {
+bool Chains::may_have_written_row(uint32_t txn, uint32_t table, Key key) const {
   const RecordedTransaction& transaction = history_.transactions[txn];
-  const Item& row = items_[item];
   for (uint64_t i = transaction.operations_begin; i < transaction.operations_begin + transaction.operations_count; ++i) {
     const RecordedOperation& operation = history_.operations[i];
-    if (operation.kind != OperationKind::kRead && operation.table == row.table && operation.key == row.key) return true;
+    if (operation.kind != OperationKind::kRead && operation.table == table && operation.key == key) return true;
   }
   return false;
 }
@@ -288,6 +318,11 @@ std::string Chains::name_of_version(WriteIndex seen) const {
   if (seen == kInitial) return "no version";
   const ChainWrite& write = writes_[seen];
   return "version " + std::to_string(write.version) + (write.kind == OperationKind::kRemove ? " (removed)" : "");
+}
+
+std::string Chains::name_of_entry(uint32_t table, uint32_t index, const IndexEntry& entry) const {
+  return history_.tables[table].name + "[" + std::to_string(entry.key) + "] with value " + std::to_string(entry.value) + " of index " +
+         std::to_string(index);
 }
 
 void Chains::report(std::string kind, uint32_t txn, std::string words) {

@@ -11,6 +11,7 @@
 // Thread safety: built by one thread, then constant but for add_absence().
 #pragma once
 
+#include <compare>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -79,6 +80,7 @@ class Chains {
     uint64_t version;
   };
   void own_writes(uint32_t txn, std::vector<OwnWrite>* writes) const;
+  bool may_have_written_row(uint32_t txn, uint32_t table, Key key) const;
   static const OwnWrite* find_own(const std::vector<OwnWrite>& writes, uint32_t item);
 
   // What an operation that reads saw (kUnresolved: decided by the replay).
@@ -90,6 +92,8 @@ class Chains {
   std::string name_of_txn(uint32_t txn) const;
   std::string name_of_item(uint32_t item) const;
   std::string name_of_version(WriteIndex seen) const;
+  // "accounts[17] with value 3 of index 0"
+  std::string name_of_entry(uint32_t table, uint32_t index, const IndexEntry& entry) const;
 
   void report(std::string kind, uint32_t txn, std::string words);
 
@@ -99,11 +103,12 @@ class Chains {
   void mark_repeated_writes(uint32_t item);
   void resolve_operations(uint32_t txn);
   void resolve_scans(uint32_t txn);
+  void find_index_values();
   void find_rows_without_group_0(uint32_t txn);
+  void check_index_scans(uint32_t txn);
   WriteIndex resolve_read(uint32_t txn, uint32_t item, uint64_t version);
   WriteIndex resolve_absence(uint32_t txn, uint32_t item, uint64_t version);
   void check_writes_follow_reads(uint32_t txn);
-  bool may_have_written_row(uint32_t txn, uint32_t item) const;
   void report_bad_read(uint32_t txn, uint32_t item, uint64_t version, WriteIndex seen);
 
   const RecordedHistory& history_;
@@ -121,6 +126,14 @@ class Chains {
     uint64_t version;
   };
   std::vector<AbortedWrite> aborted_writes_;
+  // What rows ever had in secondary indexes by committed transactions: sorted.
+  struct IndexValue {
+    uint32_t table;
+    uint32_t index;
+    IndexEntry entry;
+    friend auto operator<=>(const IndexValue&, const IndexValue&) = default;
+  };
+  std::vector<IndexValue> index_values_;
   std::vector<Anomaly> anomalies_;
   // Of the transaction that is looked at, while this is built.
   std::vector<OwnWrite> own_;

@@ -100,13 +100,15 @@ class Loader {
     if (!entry.is_array() || entry.empty()) throw LineError{"operation " + entry.dump() + " is not an array"};
     const std::string& kind = text(entry[0], "an operation's kind");
     if (kind == "s") return scan(entry);
+    if (kind == "i") return index_scan(entry);
+    if (kind == "v") return index_value(entry);
     OperationKind operation_kind;
     if (kind == "r") operation_kind = OperationKind::kRead;
     else if (kind == "a") operation_kind = OperationKind::kReadAbsent;
     else if (kind == "w") operation_kind = OperationKind::kWrite;
     else if (kind == "d") operation_kind = OperationKind::kRemove;
     else if (kind == "+") operation_kind = OperationKind::kAdd;
-    else throw LineError{"operation kind \"" + kind + "\" is none of r, a, w, d, +, s"};
+    else throw LineError{"operation kind \"" + kind + "\" is none of r, a, w, d, +, s, i, v"};
     if (entry.size() != 5) throw LineError{"operation " + entry.dump() + " has not 5 elements"};
     builder_.operation(operation_kind, table_position(entry[1]), static_cast<uint16_t>(small_number(entry[2], "a commit group", 0xffff)),
                        number(entry[3], "a key"), number(entry[4], "a version"));
@@ -123,6 +125,26 @@ class Loader {
       builder_.row(number(row[0], "a row's key"), number(row[1], "a row's version"));
     }
   }
+
+  void index_scan(const Json& entry) {
+    if (entry.size() != 8) throw LineError{"index scan " + entry.dump() + " has not 8 elements"};
+    const KeyRange values{number(entry[3], "a range's first value"), number(entry[4], "a range's last value")};
+    const bool reverse = boolean(entry[5], "a scan's direction"), stopped = boolean(entry[6], "whether a scan was stopped");
+    if (!entry[7].is_array()) throw LineError{"the rows of index scan " + entry.dump() + " are not an array"};
+    if (stopped && entry[7].empty()) throw LineError{"index scan " + entry.dump() + " was stopped at a row, but has none"};
+    builder_.index_scan(table_position(entry[1]), index_position(entry[2]), values, reverse, stopped);
+    for (const Json& row : entry[7]) {
+      if (!row.is_array() || row.size() != 2) throw LineError{"row " + row.dump() + " of an index scan is not [value, key]"};
+      builder_.index_row({number(row[0], "a row's value"), number(row[1], "a row's key")});
+    }
+  }
+
+  void index_value(const Json& entry) {
+    if (entry.size() != 5) throw LineError{"operation " + entry.dump() + " has not 5 elements"};
+    builder_.index_value(table_position(entry[1]), index_position(entry[2]), {number(entry[4], "a value"), number(entry[3], "a key")});
+  }
+
+  static uint32_t index_position(const Json& value) { return small_number(value, "an index's position", kSecondaryIndexesMax - 1); }
 
   uint32_t table_position(const Json& value) {
     const uint64_t position = number(value, "a table's position");

@@ -22,6 +22,10 @@ void HistoryBuilder::transaction(RecordedTransaction transaction) {
   transaction.scans_begin = history_.scans.size();
   transaction.operations_count = 0;
   transaction.scans_count = 0;
+  transaction.index_scans_begin = history_.index_scans.size();
+  transaction.index_scans_count = 0;
+  transaction.index_values_begin = history_.index_values.size();
+  transaction.index_values_count = 0;
   if (transaction.committed) ++history_.committed;
   history_.transactions.push_back(transaction);
 }
@@ -39,6 +43,21 @@ void HistoryBuilder::scan(uint32_t table, KeyRange range, bool reverse) {
 void HistoryBuilder::row(Key key, uint64_t version) {
   history_.rows.push_back({key, version});
   ++history_.scans.back().rows_count;
+}
+
+void HistoryBuilder::index_scan(uint32_t table, uint32_t index, KeyRange values, bool reverse, bool stopped) {
+  history_.index_scans.push_back({values, history_.index_rows.size(), 0, table, index, reverse, stopped});
+  ++history_.transactions.back().index_scans_count;
+}
+
+void HistoryBuilder::index_row(IndexEntry entry) {
+  history_.index_rows.push_back(entry);
+  ++history_.index_scans.back().rows_count;
+}
+
+void HistoryBuilder::index_value(uint32_t table, uint32_t index, IndexEntry entry) {
+  history_.index_values.push_back({entry, table, index});
+  ++history_.transactions.back().index_values_count;
 }
 
 }  // namespace elider::check

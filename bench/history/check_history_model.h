@@ -6,6 +6,7 @@
 // Thread safety: plain values; one thread builds one, then all may read it.
 #pragma once
 
+#include <compare>
 #include <cstdint>
 #include <string>
 #include <utility>
@@ -40,6 +41,31 @@ struct RecordedScan {
   bool reverse = false;
 };
 
+// A scan through a secondary index.
+struct RecordedIndexScan {
+  KeyRange values;
+  uint64_t rows_begin = 0;  // into RecordedHistory::index_rows
+  uint32_t rows_count = 0;
+  uint32_t table = 0;
+  uint32_t index = 0;
+  bool reverse = false;
+  bool stopped = false;  // it ends at its last row
+};
+
+// In the order of such an index.
+struct IndexEntry {
+  uint64_t value = 0;
+  Key key = 0;
+  friend auto operator<=>(const IndexEntry&, const IndexEntry&) = default;
+};
+
+// What a row has in a secondary index from a commit on.
+struct RecordedIndexValue {
+  IndexEntry entry;
+  uint32_t table = 0;
+  uint32_t index = 0;
+};
+
 struct RecordedTransaction {
   uint64_t session = 0;
   uint64_t begin_ns = 0;
@@ -48,9 +74,13 @@ struct RecordedTransaction {
   uint64_t order = 0;
   uint64_t operations_begin = 0;  // into RecordedHistory::operations
   uint64_t scans_begin = 0;       // into RecordedHistory::scans
+  uint64_t index_scans_begin = 0;   // and so on
+  uint64_t index_values_begin = 0;
   uint64_t line = 0;              // in the file, from 1
   uint32_t operations_count = 0;
   uint32_t scans_count = 0;
+  uint32_t index_scans_count = 0;
+  uint32_t index_values_count = 0;
   uint32_t attempt = 1;
   uint32_t procedure = 0;  // into RecordedHistory::procedures
   bool committed = false;
@@ -69,6 +99,9 @@ struct RecordedHistory {
   std::vector<RecordedOperation> operations;
   std::vector<RecordedScan> scans;
   std::vector<RecordedRow> rows;
+  std::vector<RecordedIndexScan> index_scans;
+  std::vector<IndexEntry> index_rows;
+  std::vector<RecordedIndexValue> index_values;
   uint64_t committed = 0;
 };
 
@@ -82,6 +115,9 @@ class HistoryBuilder {
   void operation(OperationKind kind, uint32_t table, uint16_t group, Key key, uint64_t version);
   void scan(uint32_t table, KeyRange range, bool reverse);
   void row(Key key, uint64_t version);  // of the scan opened last
+  void index_scan(uint32_t table, uint32_t index, KeyRange values, bool reverse, bool stopped);
+  void index_row(IndexEntry entry);  // of the index scan opened last
+  void index_value(uint32_t table, uint32_t index, IndexEntry entry);
 
   RecordedHistory& history() { return history_; }
 

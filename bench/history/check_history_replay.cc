@@ -1,9 +1,11 @@
 #include "bench/history/check_history_replay.h"
 
 #include <algorithm>
+#include <map>
 #include <numeric>
 #include <tuple>
 
+#include "bench/history/check_history_indexes.h"
 #include "bench/history/check_history_presence.h"
 
 namespace elider::check {
@@ -19,13 +21,17 @@ class Replayer {
         present_(chains.items_count()) {}
 
   Replay run() {
-    for (uint32_t txn : commit_order()) {
+    const std::vector<uint32_t> order = commit_order();
+    for (uint32_t txn : order) {
       check_real_time(txn);
       chains_.own_writes(txn, &own_);
       check_reads(txn);
       check_scans(txn);
+      check_index_scans(txn);
       apply_writes(txn);
+      apply_index_values(txn);
     }
+    if (index_phantoms_) add_later_index_values(order);
     return std::move(replay_);
   }
 
@@ -139,9 +145,82 @@ class Replayer {
         fail(txn, "added to " + chains_.name_of_item(item) + ", which was not there");
       }
       current_[item] = chains_.find_version(item, operation.version);
+      if (operation.kind == OperationKind::kRemove && operation.group == 0) indexes_.remove_row(operation.table, operation.key);
       if (operation.kind == OperationKind::kRemove) present_.erase(item);
       else present_.insert(item);
     }
+  }
+
+  // Whether an own write came before a scan or after it is not recorded: rows with one are left out.
+  void check_index_scans(uint32_t txn) {
+    const RecordedTransaction& transaction = history_.transactions[txn];
+    for (uint64_t s = transaction.index_scans_begin; s < transaction.index_scans_begin + transaction.index_scans_count; ++s) {
+      const RecordedIndexScan& scan = history_.index_scans[s];
+      returned_entries_.assign(history_.index_rows.begin() + static_cast<std::ptrdiff_t>(scan.rows_begin),
+                               history_.index_rows.begin() + static_cast<std::ptrdiff_t>(scan.rows_begin + scan.rows_count));
+      const auto [first, last] = covered(scan);
+      if (scan.reverse) std::reverse(returned_entries_.begin(), returned_entries_.end());
+      for (const IndexEntry& entry : returned_entries_) {
+        if (indexes_.writer(scan.table, scan.index, entry).has_value() || chains_.may_have_written_row(txn, scan.table, entry.key)) continue;
+        fail(txn, "was given " + chains_.name_of_entry(scan.table, scan.index, entry) + ", which it did not have then");
+      }
+      indexes_.for_each(scan.table, scan.index, first, last, [&](const IndexEntry& entry, uint32_t writer) {
+        if (std::binary_search(returned_entries_.begin(), returned_entries_.end(), entry) || chains_.may_have_written_row(txn, scan.table, entry.key)) return;
+        missed(txn, scan, entry, writer);
+      });
+    }
+  }
+
+  // A phantom: to `txn` the row is as it was before `writer` gave it that value.
+  void missed(uint32_t txn, const RecordedIndexScan& scan, const IndexEntry& entry, uint32_t writer) {
+    fail(txn, "scanned and did not get " + chains_.name_of_entry(scan.table, scan.index, entry) + ", which it had by " + chains_.name_of_txn(writer));
+    suspect(writer);
+    index_phantoms_ = true;
+    precedes(txn, scan.table, entry.key, writer);
+  }
+
+  // `txn` has seen the row, or its absence, as it was before `writer` wrote it.
+  void precedes(uint32_t txn, uint32_t table, Key key, uint32_t writer) {
+    chains_.own_writes(writer, &writes_);
+    for (const auto& [item, version] : writes_) {
+      if (chains_.item(item).table != table || chains_.item(item).key != key) continue;
+      const WriteIndex write = chains_.find_version(item, version);
+      if (replay_.absences.size() < absences_max_) replay_.absences.push_back({txn, {item, write == chains_.chain_begin(item) ? kInitial : write - 1}});
+      else ++replay_.absences_left_out;
+      return;
+    }
+  }
+
+  // Where scans through indexes missed rows the order is no proof, and the graph decides: so it must know of the rows that
+  // came into the range of each scan after it, too.
+  void add_later_index_values(const std::vector<uint32_t>& order) {
+    std::map<std::pair<uint32_t, uint32_t>, std::multimap<IndexEntry, uint32_t>> later;  // and who gave it that value
+    for (auto at = order.rbegin(); at != order.rend(); ++at) {
+      const RecordedTransaction& txn = history_.transactions[*at];
+      for (uint64_t s = txn.index_scans_begin; s < txn.index_scans_begin + txn.index_scans_count; ++s) {
+        const RecordedIndexScan& scan = history_.index_scans[s];
+        const auto& entries = later[{scan.table, scan.index}];
+        const auto [first, last] = covered(scan);
+        for (auto entry = entries.lower_bound(first); entry != entries.end() && entry->first <= last; ++entry)
+          precedes(*at, scan.table, entry->first.key, entry->second);
+      }
+      for (uint64_t i = txn.index_values_begin; i < txn.index_values_begin + txn.index_values_count; ++i) {
+        const RecordedIndexValue& value = history_.index_values[i];
+        later[{value.table, value.index}].emplace(value.entry, *at);
+      }
+    }
+  }
+
+  std::pair<IndexEntry, IndexEntry> covered(const RecordedIndexScan& scan) const {
+    std::pair<IndexEntry, IndexEntry> range{{scan.values.first, 0}, {scan.values.last, kKeyMax}};
+    if (scan.stopped) (scan.reverse ? range.first : range.second) = history_.index_rows[scan.rows_begin + scan.rows_count - 1];
+    return range;
+  }
+
+  void apply_index_values(uint32_t txn) {
+    const RecordedTransaction& transaction = history_.transactions[txn];
+    for (uint64_t i = transaction.index_values_begin; i < transaction.index_values_begin + transaction.index_values_count; ++i)
+      indexes_.put(history_.index_values[i], txn);
   }
 
   std::string by(WriteIndex index) const {
@@ -169,8 +248,12 @@ class Replayer {
   const uint64_t absences_max_;
   std::vector<WriteIndex> current_;  // by item
   PresenceSet present_;              // items that have a row
+  IndexModel indexes_;
+  bool index_phantoms_ = false;
   std::vector<Chains::OwnWrite> own_;
   std::vector<uint32_t> returned_;
+  std::vector<IndexEntry> returned_entries_;
+  std::vector<Chains::OwnWrite> writes_;
   uint64_t latest_begin_ns_ = 0;
   uint32_t latest_begin_txn_ = 0;
   bool any_before_ = false;

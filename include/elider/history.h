@@ -17,17 +17,22 @@
 namespace elider {
 
 struct HistoryOperation {
-  enum class Kind : uint8_t { kRead, kReadAbsent, kWrite, kRemove, kAdd, kScan };
+  enum class Kind : uint8_t { kRead, kReadAbsent, kWrite, kRemove, kAdd, kScan, kIndexScan, kIndexValue };
   Kind kind = Kind::kRead;
   uint32_t table = 0;       // position in HistorySink::on_table calls
   uint32_t group = 0;       // commit group
   Key key = 0;              // of a scan: unused
-  uint64_t version = 0;     // read, or written; 0 where a key without a row never had one
+  uint64_t version = 0;     // read, or written; 0 where a key without a row never had one; unused for the two of an index
   // A scan: the range that was covered (shortened where a limit or the visitor ended it) and the rows
   // that were returned, each with the version of the first commit group read (own writes: version 0).
   KeyRange range;
   bool reverse = false;
   std::vector<std::pair<Key, uint64_t>> rows;
+  // A scan through a secondary index: the range of values, and in `rows` the value and the key of each row that was
+  // returned; what it read of them is told by reads. One that was ended by a limit or the visitor ends at the last of them.
+  uint32_t index = 0;       // position among the table's secondary indexes
+  bool stopped = false;
+  uint64_t value = 0;       // kIndexValue: what the row has in this index from this commit on
 };
 
 struct HistoryTransaction {

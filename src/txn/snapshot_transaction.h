@@ -15,6 +15,7 @@
 #include "elider/transaction.h"
 #include "txn/arena.h"
 #include "txn/counters.h"
+#include "txn/index_scan_record.h"
 #include "txn/refuse.h"
 #include "txn/scan_leaves.h"
 #include "txn/store.h"
@@ -125,6 +126,7 @@ class SnapshotTransaction final : public Transaction {
     const ColumnSet& set = table.layout().with_index(*wanted, i);
     std::byte* image = arena_.allocate(table.layout().row_bytes());
     uint64_t visited = 0;
+    IndexScanRecord scan(recording() ? &operations_ : nullptr, table.id(), i, range, options.reverse);
     scan_leaves(table.secondary(i), index::SecondaryKey{range.first, 0}, index::SecondaryKey{range.last, kKeyMax}, options.reverse, options.limit,
                 kNoTracking, Prefetch{&set}, [&](const index::SecondaryKey& entry, index::Handle handle) {
                   detail::ImageHeader header;
@@ -136,8 +138,12 @@ class SnapshotTransaction final : public Transaction {
                     return true;
                   }
                   if (table.index_value(i, image) != entry.value) return true;  // it has that value in another snapshot
-                  return visit(entry.primary, RawView(image, &header)) && ++visited != options.limit;
+                  scan.found(entry.value, entry.primary);
+                  if (visit(entry.primary, RawView(image, &header)) && ++visited != options.limit) return true;
+                  scan.stopped();
+                  return false;
                 });
+    scan.done();
     return {};
   }
 

@@ -100,12 +100,15 @@ TEST(LoadHistory, what_the_history_file_writes_is_read_back) {
     transaction.committed = true;
     transaction.procedure = "p\n";
     using Kind = HistoryOperation::Kind;
-    for (Kind kind : {Kind::kRead, Kind::kReadAbsent, Kind::kScan, Kind::kWrite, Kind::kRemove, Kind::kAdd}) {
+    for (Kind kind : {Kind::kRead, Kind::kReadAbsent, Kind::kScan, Kind::kIndexScan, Kind::kWrite, Kind::kRemove, Kind::kAdd, Kind::kIndexValue}) {
       HistoryOperation operation;
       operation.kind = kind;
       operation.key = kKeyMax;
       operation.version = 8;
-      if (kind == Kind::kScan) operation.rows = {{1, 2}, {3, 4}};
+      if (kind == Kind::kScan || kind == Kind::kIndexScan) operation.rows = {{1, 2}, {3, 4}};
+      operation.index = 5;
+      operation.value = 6;
+      operation.stopped = true;
       transaction.operations.push_back(operation);
     }
     (*file)->on_transaction(transaction);
@@ -119,6 +122,12 @@ TEST(LoadHistory, what_the_history_file_writes_is_read_back) {
   EXPECT_EQ(history->operations[4].kind, OperationKind::kAdd);
   EXPECT_EQ(history->scans[0].range.last, kKeyMax);
   EXPECT_EQ(history->rows[1].version, 4u);
+  ASSERT_EQ(history->index_scans.size(), 1u);
+  EXPECT_EQ(history->index_scans[0].index, 5u);
+  EXPECT_TRUE(history->index_scans[0].stopped);
+  EXPECT_EQ(history->index_rows[1], (IndexEntry{3, 4}));
+  ASSERT_EQ(history->index_values.size(), 1u);
+  EXPECT_EQ(history->index_values[0].entry, (IndexEntry{6, kKeyMax}));
 }
 
 }  // namespace

@@ -359,5 +359,66 @@ TEST(CheckHistory, cycle_is_printed_with_sessions_keys_and_versions) {
   EXPECT_THAT(out.str(), HasSubstr("T3: session 1, p, attempt 1, snapshot 1"));
 }
 
+// -- scans through secondary indexes -------------------------------------------------------------------------------
+
+TEST(CheckHistory, an_index_scan_returns_what_the_index_has) {
+  const Verdict verdict = check({{R"(["w",0,0,7,1],["v",0,0,7,30])", 1, 0},
+                                 {R"(["w",0,0,8,1],["v",0,0,8,20])", 1, 1},
+                                 {R"(["r",0,0,7,1],["r",0,0,8,1],["i",0,0,0,99,false,false,[[20,8],[30,7]]])", 1, 2},
+                                 {R"(["r",0,0,7,1],["i",0,0,0,99,true,true,[[30,7]]])", 1, 3},
+                                 {R"(["w",0,0,7,2],["v",0,0,7,10])", 1, 4},
+                                 {R"(["i",0,0,30,30,false,false,[]])", 1, 5},
+                                 {R"(["d",0,0,8,2])", 1, 6},
+                                 {R"(["r",0,0,7,2],["i",0,0,0,99,false,false,[[10,7]]])", 1, 7}});
+  EXPECT_TRUE(verdict.strictly_serializable());
+}
+
+// Both look for a row with value 5, find none, and put one there: write skew through an index.
+TEST(CheckHistory, an_index_phantom_is_a_cycle) {
+  const Verdict verdict = check({{R"(["i",0,0,5,5,false,false,[]],["w",0,0,1,1],["v",0,0,1,5])", 1, 0},
+                                 {R"(["i",0,0,5,5,false,false,[]],["w",0,0,2,1],["v",0,0,2,5])", 1, 1}});
+  EXPECT_EQ(cycle_of(verdict), "rw rw ");
+}
+
+TEST(CheckHistory, an_index_scan_that_missed_a_row_of_an_earlier_transaction_is_a_cycle) {
+  // Real time: the row was there before the scan began.
+  const Verdict verdict = check({{R"(["w",0,0,1,1],["v",0,0,1,5])", 1, 0, 0, 100}, {R"(["i",0,0,0,9,false,false,[]])", 1, 1, 200, 300}});
+  EXPECT_THAT(cycle_of(verdict), ::testing::AnyOf("rw rt ", "rt rw "));
+}
+
+TEST(CheckHistory, an_index_scan_that_misses_a_change_into_its_range) {
+  const Verdict verdict = check({{R"(["w",0,0,1,1],["v",0,0,1,50])", 1, 0, 0, 100},
+                                 {R"(["r",0,0,1,1],["w",0,0,1,2],["v",0,0,1,5])", 1, 1, 200, 300},
+                                 {R"(["i",0,0,0,9,true,false,[]])", 1, 2, 400, 500}});
+  EXPECT_THAT(cycle_of(verdict), ::testing::AnyOf("rw rt ", "rt rw "));
+}
+
+TEST(CheckHistory, an_index_scan_that_returns_what_is_not_there) {
+  const Verdict verdict = check({{R"(["w",0,0,1,1],["v",0,0,1,5])", 1, 0}, {R"(["i",0,0,0,9,false,false,[[6,1]]])", 1, 1, 0, 1000}});
+  ASSERT_EQ(verdict.anomalies.size(), 1u);
+  EXPECT_EQ(verdict.anomalies[0].kind, "scan of an index value that nobody wrote");
+  EXPECT_EQ(verdict.replay_failures, 2u);  // it was given [1] with 6, and not [1] with 5
+}
+
+TEST(CheckHistory, an_index_scan_is_in_order_and_in_range) {
+  const std::vector<Line> rows = {{R"(["w",0,0,1,1],["v",0,0,1,5],["w",0,0,2,1],["v",0,0,2,5])", 1, 0}};
+  std::vector<Line> lines = rows;
+  lines.push_back({R"(["i",0,0,0,9,false,false,[[5,2],[5,1]]])", 1, 1});
+  Verdict verdict = check(lines);
+  ASSERT_EQ(verdict.anomalies.size(), 1u);
+  EXPECT_EQ(verdict.anomalies[0].kind, "scan out of order");
+  lines = rows;
+  lines.push_back({R"(["i",0,0,0,4,false,false,[[5,1]]])", 1, 1});
+  verdict = check(lines);
+  ASSERT_EQ(verdict.anomalies.size(), 1u);
+  EXPECT_EQ(verdict.anomalies[0].kind, "scan out of range");
+}
+
+TEST(CheckHistory, an_index_scan_need_not_agree_on_rows_that_its_transaction_wrote) {
+  const Verdict verdict = check({{R"(["w",0,0,1,1],["v",0,0,1,5])", 1, 0},
+                                 {R"(["r",0,0,1,1],["i",0,0,0,9,false,false,[[7,1]]],["w",0,0,1,2],["v",0,0,1,8])", 1, 1}});
+  EXPECT_TRUE(verdict.strictly_serializable());
+}
+
 }  // namespace
 }  // namespace elider::check

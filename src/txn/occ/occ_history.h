@@ -81,7 +81,24 @@ void OccTransaction<Sync>::tell_history(bool committed, Cause cause, uint64_t sn
     operation.version = word::sequence(word::next(write.locked_from, false));
     history.operations.push_back(std::move(operation));
   }
+  if (committed) tell_index_values(&history);
   store_.options.history->on_transaction(history);
+}
+
+// Of the rows that this transaction left there, as their last change of each index has it.
+template <class Sync>
+void OccTransaction<Sync>::tell_index_values(HistoryTransaction* history) {
+  for (const IndexChange& change : index_changes_) {
+    const WriteEntry* write = write_of(change.row, change.table->layout(), 0);
+    if (change.superseded || (write != nullptr && (write->kind == WriteKind::kRemove || write->kind == WriteKind::kNone))) continue;
+    HistoryOperation operation;
+    operation.kind = HistoryOperation::Kind::kIndexValue;
+    operation.table = change.table->id();
+    operation.index = change.index;
+    operation.key = change.key;
+    operation.value = change.new_value;
+    history->operations.push_back(std::move(operation));
+  }
 }
 
 }  // namespace elider::txn

@@ -64,6 +64,7 @@ template <class Sync>
 Status OccTransaction<Sync>::scan_secondary(TableType& table, uint32_t i, KeyRange range, const ScanOptions& options, const ColumnSet& wanted_set,
                                             FunctionRef<bool(Key, RawView)> visit) {
   const ColumnSet& set = table.layout().with_index(wanted_set, i);  // the value must be computed to be believed
+  IndexScanRecord record(recording() ? &operations_ : nullptr, table.id(), i, range, options.reverse);
   std::byte* image = arena_.allocate(table.layout().row_bytes());
   detail::ImageHeader header;
   uint64_t visited = 0;
@@ -80,13 +81,17 @@ Status OccTransaction<Sync>::scan_secondary(TableType& table, uint32_t i, KeyRan
     if (status.not_found()) return true;
     if (!status.ok()) [[unlikely]] { result = std::move(status); return false; }
     if (index_value(table, i, entry.primary, image) != entry.value) return true;  // an entry of an earlier or a later value
+    record.found(entry.value, entry.primary);
     const bool more = visit(entry.primary, RawView(image, &header));
     if (state_ != State::kActive) [[unlikely]] { result = doom_; return false; }
-    return more && ++visited != options.limit;
+    if (more && ++visited != options.limit) return true;
+    record.stopped();
+    return false;
   };
   if (options.limit != 0)
     scan_leaves(table.secondary(i), index::SecondaryKey{range.first, 0}, index::SecondaryKey{range.last, kKeyMax}, options.reverse,
                 options.limit, track, prefetch, row_found);
+  if (result.ok() && options.limit != 0) record.done();
   return result;
 }
 

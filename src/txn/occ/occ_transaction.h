@@ -31,6 +31,7 @@
 #include "storage/number.h"
 #include "txn/arena.h"
 #include "txn/counters.h"
+#include "txn/index_scan_record.h"
 #include "txn/occ/sets.h"
 #include "txn/pointer_map.h"
 #include "txn/reclaim.h"
@@ -220,6 +221,7 @@ class OccTransaction final : public Transaction {
   class ScanHistory;
   void record_read(detail::TableBase& table, Key key, uint32_t g, bool present, uint64_t sequence);
   void tell_history(bool committed, Cause cause, uint64_t snapshot, uint64_t order);
+  void tell_index_values(HistoryTransaction* history);
   void record_end(bool committed, Cause cause, uint64_t snapshot, uint64_t order);
 
   // Constant after construction.
