@@ -89,6 +89,7 @@ Status measure_checkpoint(const DurabilityOptions& options, DurabilityRows* rows
     taken.push_back(static_cast<double>(facts.taken));
     bytes.push_back(static_cast<double>(facts.bytes));
     seconds.push_back(static_cast<double>(facts.duration_us) * 1e-6);
+    row.figures["log"].push_back(to_json(options.common, report)["log"]);
   };
   Status status = compare(options, kThreads, "no checkpoint", Kept::kLogged, "under checkpoints", Kept::kUnderCheckpoints, &row, note);
   if (!status.ok()) return status;

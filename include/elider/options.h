@@ -121,7 +121,8 @@ struct Options {
   uint32_t checkpoint_interval_s = 0;
   // Bytes that it writes a second, at the most; 0: no limit. Lowering it disturbs less, and takes longer.
   uint64_t checkpoint_bytes_per_second = 0;
-  // Threads that write it. Default 1, range 1 to 64. They take processors from transactions.
+  // Threads that write it. Default 1, range 1 to 64. They take processors from transactions; those of a checkpoint that
+  // the database takes by itself less than an equal share (nice 5).
   uint32_t checkpoint_threads = 1;
   // How many are kept, with the log behind the oldest of them. Default 1, range 1 to 16. With more than one a damaged
   // newest one can be made up for.

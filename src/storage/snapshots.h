@@ -66,6 +66,16 @@ class Snapshots {
     return newest;
   }
 
+  // For a commit of number n that may be over: whether somebody reads at a number below n, or may be about to; whoever reads
+  // at `passed` does not count. A reader that begins after the call reads at n or later.
+  bool read_before(uint64_t n, uint64_t passed, uint32_t workers_used) const {
+    for (uint32_t i = 0; i < workers_used; ++i) {
+      const uint64_t value = slots_[i].value.load();
+      if (value != kIdle && value != passed && (value < n || value == kStarting)) return true;
+    }
+    return false;
+  }
+
  private:
   static constexpr uint64_t kIdle = 0, kStarting = ~uint64_t{0};
   struct alignas(64) Slot {

@@ -50,6 +50,11 @@ class TableBase {
     }
   }
 
+  // The number of a reader of all tables that has read this one to its end and will not look at it again
+  // (txn/snapshot_rows.h); 0: there was none.
+  uint64_t passed_by() const { return passed_by_.load(std::memory_order_acquire); }
+  void set_passed_by(uint64_t number) { passed_by_.store(number, std::memory_order_release); }  // its reads come before
+
  private:
   const Schema schema_;
   const storage::Layout layout_;
@@ -57,6 +62,7 @@ class TableBase {
   const uint32_t id_;
   const uint64_t database_id_;
   std::atomic<uint64_t> sequence_floor_{0};
+  std::atomic<uint64_t> passed_by_{0};
 };
 
 }  // namespace elider::detail

@@ -3,7 +3,9 @@
 //   A removed row           is absent since the commit. After one grace period no snapshot needs it: it
 //                           is unlinked from all indexes and marked removed. After another its memory
 //                           is reused. Where the commit saw no reader that may need it, it is unlinked at
-//                           once: a reader that comes later finds it absent at its number, or not.
+//                           once: a reader that comes later finds it absent at its number. Where it saw some,
+//                           its transaction's successors look again (OccTransaction::unlink_late): a grace
+//                           period is as long as the longest reader, and scans pass every row that waits.
 //   An insert that aborted  leaves an absent row block in the index: the same two steps.
 //   A secondary entry whose row has another value since the commit, or whose transaction aborted: after
 //                           one grace period it is taken out, unless the row has that value again.
@@ -188,20 +190,22 @@ void retire_task(Worker& worker, Reclaim step, Task* task) {
   if (!worker.retire(step, task, 0)) delete task;
 }
 
+// Unlinks the row unless somebody did before, or put a row into it again. False: somebody holds one of its locks.
+template <class Sync>
+bool unlink_absent_row(Worker& worker, const UnlinkTask<Sync>& task) {
+  auto& [table, row, key, absent_word] = task;
+  PrimaryHint hint;
+  index::Witness unneeded;
+  return table->find(key, hint, unneeded) != row || row->cell(table->layout(), 0).load() != absent_word ||
+         try_unlink_row(worker, *table, row, key, absent_word);
+}
+
 // One step, a grace period later.
 template <class Sync>
 void unlink_row(Worker& worker, void* object, uint64_t) {
   auto* task = static_cast<UnlinkTask<Sync>*>(object);
-  auto& [table, row, key, absent_word] = *task;
-  PrimaryHint hint;
-  index::Witness unneeded;
-  // Otherwise somebody unlinked it before, or put a row into it again.
-  if (table->find(key, hint, unneeded) == row && row->cell(table->layout(), 0).load() == absent_word &&
-      !try_unlink_row(worker, *table, row, key, absent_word)) {
-    retire_task(worker, unlink_row<Sync>, task);
-    return;
-  }
-  delete task;
+  if (unlink_absent_row(worker, *task)) delete task;
+  else retire_task(worker, unlink_row<Sync>, task);
 }
 
 // The entry goes, unless its row has that value again.

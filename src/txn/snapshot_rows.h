@@ -1,12 +1,14 @@
 // SnapshotRows: all rows of a database as of one snapshot number, for writing a checkpoint while transactions run.
 //
 // It reads like a read-only transaction does, but in several threads under one number. Old versions are kept for it, and
-// nothing is reclaimed, until it is destroyed. What it gives is the payload of a checkpoint's blocks: rows of one table,
+// nothing is reclaimed, until it is destroyed; but rows that leave a table that it has read to the end, it does not hold. What it gives is the payload of a checkpoint's blocks: rows of one table,
 // each its key (8 bytes), the sequence of each commit group's word (8 bytes each), and the row's bytes.
 //
 // Thread safety: next() by all; the rest by the thread that has it.
 #pragma once
 
+#include <algorithm>
+#include <atomic>
 #include <cstdint>
 #include <memory>
 #include <vector>
@@ -57,20 +59,24 @@ class SnapshotRowsOf final : public SnapshotRows {
   // All that were made by commits up to the number. Before the first next().
   void set_tables(std::vector<detail::TableBase*> tables) {
     tables_ = std::move(tables);
-    for (detail::TableBase* table : tables_) cursors_.push_back(std::make_unique<TableCursor<Sync>>(*static_cast<Table<Sync>*>(table)));
+    for (detail::TableBase* table : tables_) passages_.push_back(std::make_unique<Passage>(*static_cast<Table<Sync>*>(table)));
+    // Small ones first: those are soon passed, and among them are the queues, where rows come and go most.
+    std::sort(passages_.begin(), passages_.end(), [](const auto& a, const auto& b) { return a->rows_at_begin < b->rows_at_begin; });
   }
 
   bool next(size_t bytes, size_t room, StoredRows* rows) override {
     typename TableCursor<Sync>::Entries entries;
-    for (size_t at; (at = table_.load(std::memory_order_relaxed)) < cursors_.size();) {  // relaxed: it says where to look first
-      TableCursor<Sync>& cursor = *cursors_[at];
-      const size_t count = bytes / stored_row_bytes(cursor.table().layout()) + 1;
-      if (!cursor.next(count, &entries)) {
-        table_.compare_exchange_strong(at, at + 1, std::memory_order_relaxed);  // likewise
-        continue;
-      }
-      store_rows(cursor.table(), entries, room, rows);
-      if (rows->count != 0) return true;
+    for (size_t at; (at = table_.load(std::memory_order_relaxed)) < passages_.size();) {  // relaxed: it says where to look first
+      Passage& passage = *passages_[at];
+      Table<Sync>& table = passage.cursor.table();
+      passage.threads.fetch_add(1);
+      const bool more = passage.cursor.next(bytes / stored_row_bytes(table.layout()) + 1, &entries);
+      if (more) store_rows(table, entries, room, rows);
+      else passage.ended.store(true);
+      // The last to leave sees that it has ended: each stores before it counts itself out.
+      if (passage.threads.fetch_sub(1) == 1 && passage.ended.load()) table.set_passed_by(number_);
+      if (!more) table_.compare_exchange_strong(at, at + 1, std::memory_order_relaxed);  // likewise
+      else if (rows->count != 0) return true;
     }
     return false;
   }
@@ -109,8 +115,15 @@ class SnapshotRowsOf final : public SnapshotRows {
 
   Store& store_;
   Worker& worker_;
-  std::vector<std::unique_ptr<TableCursor<Sync>>> cursors_;  // by table
-  std::atomic<size_t> table_{0};                             // those before it are done
+  struct Passage {
+    explicit Passage(Table<Sync>& table) : cursor(table), rows_at_begin(table.ordered() ? table.tree().size() : table.hash().size()) {}
+    TableCursor<Sync> cursor;
+    const size_t rows_at_begin;
+    std::atomic<uint32_t> threads{0};  // that are in it
+    std::atomic<bool> ended{false};
+  };
+  std::vector<std::unique_ptr<Passage>> passages_;  // one a table, in the order of reading
+  std::atomic<size_t> table_{0};                    // those before it are done
 };
 
 }  // namespace elider::txn

@@ -189,6 +189,47 @@ TEST_P(CheckpointTest, CommitsMeanwhileAreInTheLogAlone) {
   }
 }
 
+// Of a table that the checkpoint has read to its end, rows that are removed leave at once; of one that it has not, they
+// stay until it has.
+TEST_P(CheckpointTest, RowsLeaveATableThatItHasPassed) {
+  if (!TestPoints::enabled()) GTEST_SKIP() << "this build has no test points";
+  if (!GetParam().concurrent()) GTEST_SKIP() << "one thread at a time";
+  constexpr Key kDocuments = 1000;
+  for (const KeyIndex kind : {KeyIndex::kOrdered, KeyIndex::kHashed}) {
+    std::filesystem::remove_all(folder_ / "data");
+    std::filesystem::remove_all(folder_ / "backup");
+    Database database = open();
+    auto documents = database.create_table(document_schema(KeyIndex::kOrdered));  // the larger one has the smaller id
+    auto accounts = database.create_table(account_schema(kind));
+    ASSERT_OK(documents);
+    ASSERT_OK(accounts);
+    for (Key key = 0; key < kDocuments; ++key)
+      transact(database, [&](Transaction& txn) { ASSERT_OK(txn.insert(*documents, key, document_of(key))); });
+    transact(database, [&](Transaction& txn) {
+      for (Key key = 0; key < 10; ++key) ASSERT_OK(txn.insert(*accounts, key, Account{key, 1, 1, 1}));
+    });
+    TestStop stop("checkpoint.block_written", 1);
+    std::thread taker([&] { EXPECT_OK(database.backup(folder_ / "backup")); });
+    stop.wait_until_reached();
+    TestPoints::on("gc.after_unlink", [] {});
+    transact(database, [&](Transaction& txn) { ASSERT_OK(txn.remove(*accounts, 3)); });
+    EXPECT_EQ(TestPoints::reached("gc.after_unlink"), 1u) << "the table is passed";
+    for (Key key = kDocuments - 10; key < kDocuments; ++key)
+      transact(database, [&](Transaction& txn) { ASSERT_OK(txn.remove(*documents, key)); });
+    EXPECT_EQ(TestPoints::reached("gc.after_unlink"), 1u) << "the checkpoint has not come to them";
+    stop.go();
+    taker.join();
+    for (int i = 0; i < 2; ++i)
+      transact(database, [&](Transaction& txn) { ASSERT_OK(txn.put(*accounts, 1, Account{1, 2, 3, 4})); });
+    EXPECT_EQ(TestPoints::reached("gc.after_unlink"), 11u);
+    database = Database();
+    Database again = open(options_for(folder_ / "backup"));
+    EXPECT_EQ(again.statistics().tables[0].rows, kDocuments);
+    EXPECT_EQ(again.statistics().tables[1].rows, 10u);
+    TestPoints::clear();
+  }
+}
+
 // A table is in the log, with a number before the checkpoint's, and not yet among the tables when that looks.
 TEST_P(CheckpointTest, ATableThatIsBeingMadeIsInIt) {
   if (!TestPoints::enabled()) GTEST_SKIP() << "this build has no test points";

@@ -258,6 +258,45 @@ TEST_P(SnapshotRaceTest, AReaderWhoseRowsAreRemovedAndCollectedStillSeesThem) {
   EXPECT_GE(TestPoints::reached("gc.after_unlink"), 4u);  // now they are gone
 }
 
+// The later reader holds the grace period.
+TEST_P(SnapshotRaceTest, RemovedRowsLeaveOnceTheirReadersHaveEndedThoughLaterOnesRead) {
+  const auto commit = [&] { transact(db_, [&](Transaction& txn) { ASSERT_OK(txn.put(documents_, 2, document_of(2))); }); };
+  ActiveTransaction old = begin_read_only(db_);
+  TestPoints::on("gc.after_unlink", [] {});
+  transact(db_, [&](Transaction& txn) {
+    for (Key key : {1, 2}) ASSERT_OK(txn.remove(accounts_, key));
+  });
+  const ActiveTransaction later = begin_read_only(db_);
+  commit();
+  EXPECT_EQ(TestPoints::reached("gc.after_unlink"), 0u) << "somebody reads them";
+  EXPECT_EQ(see(*old), kBefore);
+  old.rollback();
+  commit();
+  EXPECT_EQ(TestPoints::reached("gc.after_unlink"), 2u);
+  EXPECT_EQ(see(*later), (Rows{{3, kBefore.at(3)}, {5, kBefore.at(5)}}));
+}
+
+// The reader has its number, which is below the commit's, or is about to get it, and nobody can see which.
+TEST_P(SnapshotRaceTest, RemovedRowsStayForAReaderThatIsAboutToTellItsNumber) {
+  for (const auto& [point, sees_them] : {std::pair("readonly.starting", false), std::pair("readonly.before_publish", true)}) {
+    reset();
+    begin_read_only(db_).rollback();  // so that there is a number below the commit's
+    TestPoints::on("gc.after_unlink", [] {});
+    TestStop stop(point);
+    Rows seen;
+    Background reader([&] { read(db_, [&](Transaction& txn) { seen = see(txn); }); });
+    stop.wait_until_reached();
+    transact(db_, [&](Transaction& txn) {
+      for (Key key : {1, 2, 3, 5}) ASSERT_OK(txn.remove(accounts_, key));
+    });
+    for (int i = 0; i < 4; ++i) transact(db_, [&](Transaction& txn) { ASSERT_OK(txn.put(documents_, 2, document_of(i))); });
+    EXPECT_EQ(TestPoints::reached("gc.after_unlink"), 0u) << point;
+    stop.go();
+    reader.join();
+    EXPECT_EQ(seen, sees_them ? kBefore : Rows()) << point;
+  }
+}
+
 // What the mutant of the same name is: a snapshot read one number late, so that a commit after the reader's
 // begin shows in it.
 TEST_P(SnapshotRaceTest, TheMutantReadsTheSnapshotOneNumberLate) {

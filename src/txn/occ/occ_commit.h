@@ -323,8 +323,9 @@ template <class Sync>
   counters_.procedures[procedure_].commits.add(1);
   count_table_commits();
   if (recording()) [[unlikely]] record_end(true, Cause::kNone, n, order);
-  retire_rows(true, newest_reader == 0);
+  retire_rows(n, newest_reader != 0);
   if (!index_changes_.empty()) index_finish(true);
+  if (!late_unlinks_.empty()) [[unlikely]] unlink_late();
   end();
   return {};
 }
@@ -348,23 +349,70 @@ void OccTransaction<Sync>::rollback(Cause cause) {
   if (state_ == State::kFinished) return;
   count_abort(cause);
   if (recording()) [[unlikely]] record_end(false, cause, 0, 0);
-  if (!writes_.empty()) retire_rows(false, false);
+  if (!writes_.empty()) give_up_rows();
   if (!index_changes_.empty()) index_finish(false);
   end();
 }
 
-// Row blocks that are absent now by this transaction's doing; unneeded: no reader is left behind it.
+// Row blocks that are absent by this commit, whose number is n, or still are. read: it saw a reader.
 template <class Sync>
-void OccTransaction<Sync>::retire_rows(bool committed, bool unneeded) {
+void OccTransaction<Sync>::retire_rows(uint64_t n, bool read) {
   for (const WriteEntry& write : writes_) {
     if (write.group != 0) continue;
     auto& table = static_cast<TableType&>(*write.table);
-    if (committed && write.kind == WriteKind::kRemove) {
-      if (unneeded) unlink_row_now(worker_, table, write.row, write.key, word::next(write.locked_from, true));
-      else retire_row(worker_, table, write.row, write.key, word::next(write.locked_from, true));
-    } else if (write.created && (!committed || write.kind == WriteKind::kNone)) {
+    if (write.kind == WriteKind::kRemove) {
+      const uint64_t absent_word = word::next(write.locked_from, true);
+      if (!read || !needed_by_reader(table, n)) unlink_row_now(worker_, table, write.row, write.key, absent_word);
+      else retire_read_row(table, write.row, write.key, absent_word, n);
+    } else if (write.created && write.kind == WriteKind::kNone) {
       retire_row(worker_, table, write.row, write.key, write.expected);
     }
+  }
+}
+
+// The transaction did not commit: what it created stays absent.
+template <class Sync>
+void OccTransaction<Sync>::give_up_rows() {
+  for (const WriteEntry& write : writes_)
+    if (write.group == 0 && write.created) retire_row(worker_, static_cast<TableType&>(*write.table), write.row, write.key, write.expected);
+}
+
+// -- rows that were removed while somebody read them -------------------------------------------------------
+//
+// They wait for the end of the readers, and scans pass them until then: a queue would take the time of its whole past for
+// each look at its head. So they are looked at again after later commits. Invariant: a row is unlinked once nobody reads
+// at a number below that of the commit that removed it, but for readers that have passed its table; whoever begins later
+// finds the row absent at its own number.
+
+template <class Sync>
+bool OccTransaction<Sync>::needed_by_reader(const detail::TableBase& table, uint64_t n) const {
+  return store_.snapshots.read_before(n, table.passed_by(), store_.workers.ids_used_max());
+}
+
+template <class Sync>
+void OccTransaction<Sync>::retire_read_row(TableType& table, Row* row, Key key, uint64_t absent_word, uint64_t n) {
+  constexpr size_t kLateUnlinksMax = 256;
+  retire_row(worker_, table, row, key, absent_word);  // in case that nothing commits here any more
+  if (late_unlinks_.size() == kLateUnlinksMax) return;
+  try {
+    late_unlinks_.push_back({{&table, row, key, absent_word}, n});
+  } catch (const std::bad_alloc&) {  // the commit stands: the row waits for a grace period
+  }
+}
+
+template <class Sync>
+void OccTransaction<Sync>::unlink_late() {
+  constexpr size_t kAtOnce = 16;
+  ELIDER_TEST_POINT("occ.unlink_late");
+  for (size_t looks = std::min(kAtOnce, late_unlinks_.size()); looks > 0; --looks) {
+    if (late_at_ >= late_unlinks_.size()) late_at_ = 0;
+    const LateUnlink& late = late_unlinks_[late_at_];
+    if (needed_by_reader(*late.row.table, late.n) || !reclaim::unlink_absent_row(worker_, late.row)) {
+      ++late_at_;
+      continue;
+    }
+    late_unlinks_[late_at_] = late_unlinks_.back();
+    late_unlinks_.pop_back();
   }
 }
 

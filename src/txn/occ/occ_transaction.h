@@ -174,8 +174,12 @@ class OccTransaction final : public Transaction {
   void keep_version(WriteEntry& write);
   void write_payload(WriteEntry& write);
   Status finish(uint64_t n, uint64_t order, uint64_t newest_reader);
+  bool needed_by_reader(const detail::TableBase& table, uint64_t n) const;
+  void retire_read_row(TableType& table, Row* row, Key key, uint64_t absent_word, uint64_t n);
+  void unlink_late();
   Status give_up(size_t locked);
-  void retire_rows(bool committed, bool unneeded);
+  void retire_rows(uint64_t n, bool read);
+  void give_up_rows();
   void count_table_commits();
   bool failed(Cause cause, detail::TableBase* table, Key key);
   void count_abort(Cause cause);
@@ -260,6 +264,13 @@ class OccTransaction final : public Transaction {
     const ColumnSet* set = nullptr;
     std::byte* before = nullptr;            // the columns as they were
   } edit_;
+  // Rows that commits of this object removed while somebody read them, in any order; at most kLateUnlinksMax.
+  struct LateUnlink {
+    reclaim::UnlinkTask<Sync> row;
+    uint64_t n;                             // of the commit
+  };
+  std::vector<LateUnlink> late_unlinks_;
+  size_t late_at_ = 0;                      // which of them to look at next
   std::vector<HistoryOperation> operations_;  // while recording
   uint64_t begin_ns_ = 0;
 };
