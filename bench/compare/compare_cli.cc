@@ -18,11 +18,16 @@ constexpr uint64_t kRecordsMax = 100'000'000;
 
 constexpr const char* kHelp =
     "RocksDB is its OptimisticTransactionDB. All run YCSB's mixes of reads and read-modify-writes on the\n"
-    "same records and inputs, none with durability, all serializably. The stores take turns within a\n"
+    "same records and inputs, all serializably; without --data none is durable. The stores take turns within a\n"
     "repetition, and ratios are taken within it. Each store's values are checked afterwards. A store whose\n"
     "library was not there when elider was built is left out, with the name of the package that has it.\n"
     "\n"
-    "  elider bench compare --records 1000000 --threads 2 --seconds 5 --repeat 3 --mix 100/0,80/20,50/50\n";
+    "With --data all keep their files there, and remove them afterwards. --durability group: each commit returns\n"
+    "when it is on the disk (RocksDB: sync; LMDB: its default; SQLite: WAL, synchronous=FULL). async: before\n"
+    "(RocksDB: WAL without sync; LMDB: MDB_NOSYNC; SQLite: WAL, synchronous=NORMAL).\n"
+    "\n"
+    "  elider bench compare --records 1000000 --threads 2 --seconds 5 --repeat 3 --mix 100/0,80/20,50/50\n"
+    "  elider bench compare --records 100000 --threads 8 --mix 50/50 --data scratch --durability group\n";
 
 // One of the names, each at most once.
 void check_peers(const std::vector<std::string>& peers) {
@@ -37,7 +42,10 @@ void check_peers(const std::vector<std::string>& peers) {
 void check(CompareOptions& options) {
   check_common_options(options.ycsb.common);
   if (!options.ycsb.common.history_file.empty()) refuse_option("--history", "is not for compare: other stores write none");
-  if (!options.ycsb.common.data.folders.empty()) refuse_option("--data", "is not for compare: no store has durability there");
+  const DataOptions& data = options.ycsb.common.data;
+  if (data.folders.size() > 1) refuse_option("--data", "one folder, for compare: other stores write to one");
+  if (!data.folders.empty() && !options.folder.empty()) refuse_option("--dir", "does not go with --data, where files are then");
+  if (data.resume) refuse_option("--resume", "is not for compare: each store is made and loaded afresh");
   check_peers(options.peers);
   for (const std::string& mix : options.mixes) {
     options.ycsb.mix = mix;

@@ -1,8 +1,9 @@
 // Peer: a store that `bench compare` runs a workload on: elider itself, RocksDB, LMDB, SQLite. All run
 // behind this one face, with one driver and the same inputs, so that a ratio compares the stores alone.
 //
-// Every store runs without durability and serializably: each transaction's reads are part of what its
-// commit checks, or it holds the store's only write lock. What each is opened with stands in its file.
+// Every store runs serializably: each transaction's reads are part of what its commit checks, or it holds the
+// store's only write lock. With --data each keeps a log, too: all return from a commit once it is on the disk
+// (group), or all before (async). What each is opened with stands in its file.
 // Thread safety: a Peer is opened, loaded and closed by one thread, and makes a client for each; a
 // client belongs to one thread.
 #pragma once
@@ -26,6 +27,11 @@ struct CompareOptions {
   uint32_t repeat = 3;               // --repeat, 1 to 100
   std::string folder;                // --dir: where files of peers go; empty: /dev/shm or a temporary folder
 };
+
+// None: all are without durability.
+inline Durability durability_of(const CompareOptions& options) {
+  return options.ycsb.common.data.logs() ? options.ycsb.common.data.durability : Durability::kNone;
+}
 
 struct PeerOperation {
   Key key = 0;
@@ -60,7 +66,7 @@ Result<std::unique_ptr<Peer>> open_sqlite(const CompareOptions& options);
 // A folder of its own for one peer's files, removed with everything in it.
 class ScratchFolder {
  public:
-  // Below options.folder. kInvalidArgument: it cannot be made, or its file system has less than
+  // Below --data, or options.folder. kInvalidArgument: it cannot be made, or its file system has less than
   // `bytes_needed` free; the message names it and --dir.
   static Result<std::unique_ptr<ScratchFolder>> make(const CompareOptions& options, const std::string& peer, uint64_t bytes_needed);
   ~ScratchFolder();

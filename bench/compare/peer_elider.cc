@@ -1,6 +1,8 @@
 // elider, through its public interface as any program would use it.
 #include "bench/compare/peer.h"
 
+#include <fmt/format.h>
+
 #include "bench/common/loader.h"
 #include "bench/ycsb/value.h"
 #include "bench/ycsb/worker.h"
@@ -83,11 +85,12 @@ class EliderClient : public PeerClient {
 
 class EliderPeer : public Peer {
  public:
-  EliderPeer(const CompareOptions& options, Session session, TableRef table)
-      : options_(options.ycsb), session_(std::move(session)), table_(table) {}
+  EliderPeer(const CompareOptions& options, std::unique_ptr<ScratchFolder> folder, Session session, TableRef table)
+      : options_(options.ycsb), folder_(std::move(folder)), session_(std::move(session)), table_(table) {}
 
   std::string about() const override {
-    return std::string(options_.key_index == KeyIndex::kHashed ? "hash" : "btree") + (options_.batch ? ", batched" : "");
+    return std::string(options_.key_index == KeyIndex::kHashed ? "hash" : "btree") + (options_.batch ? ", batched" : "") +
+           (folder_ == nullptr ? "" : fmt::format(", {}, in {}", name_of(options_.common.data.durability), folder_->path()));
   }
 
   Status load(uint64_t records) override {
@@ -116,6 +119,7 @@ class EliderPeer : public Peer {
 
  private:
   const YcsbOptions options_;
+  std::unique_ptr<ScratchFolder> folder_;  // goes after the database in it is closed; null: in memory alone
   Session session_;
   const TableRef table_;
 };
@@ -123,7 +127,15 @@ class EliderPeer : public Peer {
 }  // namespace
 
 Result<std::unique_ptr<Peer>> open_elider(const CompareOptions& options) {
-  auto session = Session::open(options.ycsb.common);
+  CommonOptions common = options.ycsb.common;
+  std::unique_ptr<ScratchFolder> folder;
+  if (common.data.logs()) {
+    auto made = ScratchFolder::make(options, "elider", 2 * options.ycsb.records * options.ycsb.value_bytes);
+    if (!made.ok()) return made.status();
+    folder = std::move(*made);
+    common.data.folders = {folder->path()};
+  }
+  auto session = Session::open(common);
   if (!session.ok()) return session.status();
   Schema schema;
   schema.name = "usertable";
@@ -132,7 +144,7 @@ Result<std::unique_ptr<Peer>> open_elider(const CompareOptions& options) {
   schema.columns.push_back({"value", ColumnType::kBytes, 0, options.ycsb.value_bytes, 0});
   auto table = session->db().create_table(schema);
   if (!table.ok()) return table.status();
-  return std::unique_ptr<Peer>(new EliderPeer(options, std::move(*session), *table));
+  return std::unique_ptr<Peer>(new EliderPeer(options, std::move(folder), std::move(*session), *table));
 }
 
 }  // namespace elider::bench

@@ -1,4 +1,5 @@
-// LMDB: a memory-mapped file that is written through its map and never synced. It has one writer at a
+// LMDB: a memory-mapped file that is written through its map and never synced, unless all stores return from a commit
+// when it is on the disk: then it is as it comes, with a sync a commit. It has one writer at a
 // time, by its design; a transaction that only reads runs beside it on a snapshot.
 #include "bench/compare/peer.h"
 
@@ -122,10 +123,10 @@ class LmdbClient : public PeerClient {
 
 class LmdbPeer : public Peer {
  public:
-  LmdbPeer(std::unique_ptr<ScratchFolder> folder, Environment env, uint32_t value_bytes)
-      : folder_(std::move(folder)), env_(std::move(env)), value_bytes_(value_bytes) {}
+  LmdbPeer(std::unique_ptr<ScratchFolder> folder, Environment env, uint32_t value_bytes, bool synced)
+      : folder_(std::move(folder)), env_(std::move(env)), value_bytes_(value_bytes), synced_(synced) {}
 
-  std::string about() const override { return fmt::format("{}, no sync, writable map, in {}", MDB_VERSION_STRING, folder_->path()); }
+  std::string about() const override { return fmt::format("{}, {}, in {}", MDB_VERSION_STRING, synced_ ? "synced" : "no sync, writable map", folder_->path()); }
 
   Status load(uint64_t records) override {
     MDB_txn* txn = nullptr;
@@ -152,6 +153,7 @@ class LmdbPeer : public Peer {
   Environment env_;
   MDB_dbi table_ = 0;
   const uint32_t value_bytes_;
+  const bool synced_;
 };
 
 }  // namespace
@@ -165,9 +167,10 @@ Result<std::unique_ptr<Peer>> open_lmdb(const CompareOptions& options) {
   Environment env(made);
   if (const int code = mdb_env_set_mapsize(made, std::max(kMapBytesMin, 4 * table_bytes)); code != 0) return failed("map size", code);
   // NOTLS: a thread may hold the readers of several clients.
-  constexpr unsigned kFlags = MDB_NOSYNC | MDB_NOMETASYNC | MDB_WRITEMAP | MDB_NORDAHEAD | MDB_NOTLS;
-  if (const int code = mdb_env_open(made, (*folder)->path().c_str(), kFlags, 0600); code != 0) return failed("open", code);
-  return std::unique_ptr<Peer>(new LmdbPeer(std::move(*folder), std::move(env), options.ycsb.value_bytes));
+  const bool synced = durability_of(options) == Durability::kGroup;
+  const unsigned flags = MDB_NORDAHEAD | MDB_NOTLS | (synced ? 0 : MDB_NOSYNC | MDB_NOMETASYNC | MDB_WRITEMAP);
+  if (const int code = mdb_env_open(made, (*folder)->path().c_str(), flags, 0600); code != 0) return failed("open", code);
+  return std::unique_ptr<Peer>(new LmdbPeer(std::move(*folder), std::move(env), options.ycsb.value_bytes, synced));
 }
 
 }  // namespace elider::bench

@@ -1,4 +1,4 @@
-// RocksDB's OptimisticTransactionDB: write-ahead log off, no compression, Bloom filters, a block cache
+// RocksDB's OptimisticTransactionDB: write-ahead log off unless all stores are durable, then synced or not as they are, no compression, Bloom filters, a block cache
 // that holds the whole table, which is compacted after loading.
 #include "bench/compare/peer.h"
 
@@ -101,13 +101,16 @@ class RocksDbClient : public PeerClient {
 
 class RocksDbPeer : public Peer {
  public:
-  RocksDbPeer(std::unique_ptr<ScratchFolder> folder, rocksdb::OptimisticTransactionDB* db, uint32_t value_bytes)
+  RocksDbPeer(std::unique_ptr<ScratchFolder> folder, rocksdb::OptimisticTransactionDB* db, uint32_t value_bytes, Durability durability)
       : folder_(std::move(folder)), db_(db), value_bytes_(value_bytes) {
-    write_.disableWAL = true;
+    write_.disableWAL = durability == Durability::kNone;
+    write_.sync = durability == Durability::kGroup;
+    load_.disableWAL = true;
   }
 
   std::string about() const override {
-    return fmt::format("{}.{}.{} OptimisticTransactionDB, log off, in {}", ROCKSDB_MAJOR, ROCKSDB_MINOR, ROCKSDB_PATCH, folder_->path());
+    const char* const log = write_.disableWAL ? "off" : write_.sync ? "synced" : "not synced";
+    return fmt::format("{}.{}.{} OptimisticTransactionDB, log {}, in {}", ROCKSDB_MAJOR, ROCKSDB_MINOR, ROCKSDB_PATCH, log, folder_->path());
   }
 
   Status load(uint64_t records) override {
@@ -115,7 +118,7 @@ class RocksDbPeer : public Peer {
     for (Key key = 0; key < records; ++key) {
       fill_value(row.data(), value_bytes_, key, 0);
       const auto bytes = key_bytes(key);
-      if (rocksdb::Status put = db_->Put(write_, slice(bytes), row); !put.ok()) return failed("load", put);
+      if (rocksdb::Status put = db_->Put(load_, slice(bytes), row); !put.ok()) return failed("load", put);
     }
     if (rocksdb::Status flushed = db_->Flush({}); !flushed.ok()) return failed("flush", flushed);
     if (rocksdb::Status compacted = db_->CompactRange({}, nullptr, nullptr); !compacted.ok()) return failed("compact", compacted);
@@ -129,7 +132,7 @@ class RocksDbPeer : public Peer {
  private:
   std::unique_ptr<ScratchFolder> folder_;  // goes after the database in it is closed
   std::unique_ptr<rocksdb::OptimisticTransactionDB> db_;
-  rocksdb::WriteOptions write_;
+  rocksdb::WriteOptions write_, load_;
   const uint32_t value_bytes_;
 };
 
@@ -150,7 +153,7 @@ Result<std::unique_ptr<Peer>> open_rocksdb(const CompareOptions& options) {
   rocksdb::OptimisticTransactionDB* db = nullptr;
   if (rocksdb::Status opened = rocksdb::OptimisticTransactionDB::Open(settings, (*folder)->path(), &db); !opened.ok())
     return failed("open", opened);
-  return std::unique_ptr<Peer>(new RocksDbPeer(std::move(*folder), db, options.ycsb.value_bytes));
+  return std::unique_ptr<Peer>(new RocksDbPeer(std::move(*folder), db, options.ycsb.value_bytes, durability_of(options)));
 }
 
 }  // namespace elider::bench

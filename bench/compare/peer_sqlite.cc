@@ -1,5 +1,6 @@
 // SQLite: a database in memory, prepared statements, no sync. One thread has the database for itself;
-// several share one page cache, a connection each, and one that meets a lock tries again.
+// several share one page cache, a connection each, and one that meets a lock tries again. Where all stores are durable
+// it is a file with a write-ahead log, and each thread's connection has a cache of its own.
 #include "bench/compare/peer.h"
 
 #ifndef ELIDER_HAVE_SQLITE
@@ -37,14 +38,27 @@ Status failed(const char* what, sqlite3* connection) {
 }
 bool is_locked(int code) { return (code & 0xff) == SQLITE_BUSY || (code & 0xff) == SQLITE_LOCKED; }
 
-Result<Connection> connect(bool shared) {
-  const char* name = shared ? "file:elider-compare?mode=memory&cache=shared" : ":memory:";
+// Where its connections lead, and what they are set to.
+struct Place {
+  std::string name;
+  std::string pragmas;
+};
+
+Place place_of(const CompareOptions& options, const ScratchFolder* folder) {
+  if (folder != nullptr) {
+    const char* const synchronous = durability_of(options) == Durability::kGroup ? "FULL" : "NORMAL";
+    return {"file:" + folder->path() + "/compare.db", fmt::format("PRAGMA journal_mode=WAL; PRAGMA synchronous={}; PRAGMA cache_size=-1000000", synchronous)};
+  }
+  return {options.ycsb.common.threads > 1 ? "file:elider-compare?mode=memory&cache=shared" : ":memory:", "PRAGMA synchronous=OFF"};
+}
+
+Result<Connection> connect(const Place& place) {
   sqlite3* made = nullptr;
   constexpr int kFlags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_URI | SQLITE_OPEN_NOMUTEX;
-  const int code = sqlite3_open_v2(name, &made, kFlags, nullptr);
+  const int code = sqlite3_open_v2(place.name.c_str(), &made, kFlags, nullptr);
   Connection connection(made, CloseConnection());
   if (code != SQLITE_OK) return failed("open", made);
-  if (sqlite3_exec(made, "PRAGMA synchronous=OFF", nullptr, nullptr, nullptr) != SQLITE_OK) return failed("pragma", made);
+  if (sqlite3_exec(made, place.pragmas.c_str(), nullptr, nullptr, nullptr) != SQLITE_OK) return failed("pragma", made);
   return connection;
 }
 
@@ -155,11 +169,13 @@ class SqliteClient : public PeerClient {
 
 class SqlitePeer : public Peer {
  public:
-  SqlitePeer(Connection connection, bool shared, uint32_t value_bytes)
-      : connection_(std::move(connection)), shared_(shared), value_bytes_(value_bytes) {}
+  SqlitePeer(std::unique_ptr<ScratchFolder> folder, Place place, Connection connection, bool one_connection, uint32_t value_bytes)
+      : folder_(std::move(folder)), place_(std::move(place)), connection_(std::move(connection)), one_connection_(one_connection),
+        value_bytes_(value_bytes) {}
 
   std::string about() const override {
-    return fmt::format("{} in memory{}", sqlite3_libversion(), shared_ ? ", one cache shared by all threads" : "");
+    if (folder_ != nullptr) return fmt::format("{}, {}, in {}", sqlite3_libversion(), place_.pragmas, folder_->path());
+    return fmt::format("{} in memory{}", sqlite3_libversion(), one_connection_ ? "" : ", one cache shared by all threads");
   }
 
   Status load(uint64_t records) override {
@@ -181,8 +197,8 @@ class SqlitePeer : public Peer {
 
   Result<std::unique_ptr<PeerClient>> client() override {
     Connection connection = connection_;
-    if (shared_) {
-      auto own = connect(true);
+    if (!one_connection_) {
+      auto own = connect(place_);
       if (!own.ok()) return own.status();
       connection = *own;
     }
@@ -192,18 +208,27 @@ class SqlitePeer : public Peer {
   }
 
  private:
+  std::unique_ptr<ScratchFolder> folder_;  // goes after the connections into it are closed; null: in memory
+  const Place place_;
   Connection connection_;
-  const bool shared_;
+  const bool one_connection_;
   const uint32_t value_bytes_;
 };
 
 }  // namespace
 
 Result<std::unique_ptr<Peer>> open_sqlite(const CompareOptions& options) {
-  const bool shared = options.ycsb.common.threads > 1;
-  auto connection = connect(shared);
+  std::unique_ptr<ScratchFolder> folder;
+  if (durability_of(options) != Durability::kNone) {
+    auto made = ScratchFolder::make(options, "sqlite", 3 * options.ycsb.records * options.ycsb.value_bytes);
+    if (!made.ok()) return made.status();
+    folder = std::move(*made);
+  }
+  Place place = place_of(options, folder.get());
+  auto connection = connect(place);
   if (!connection.ok()) return connection.status();
-  return std::unique_ptr<Peer>(new SqlitePeer(*connection, shared, options.ycsb.value_bytes));
+  const bool one_connection = options.ycsb.common.threads == 1;
+  return std::unique_ptr<Peer>(new SqlitePeer(std::move(folder), std::move(place), *connection, one_connection, options.ycsb.value_bytes));
 }
 
 }  // namespace elider::bench

@@ -1,8 +1,10 @@
 // The command `elider bench elision`: how many aborts a section should bear before it takes its lock, by
 // one workload run with several bounds (yDB compares 3 and 100; HyPer-HTM, section 3.2, 3 to 100).
 #include <cstdio>
+#include <filesystem>
 #include <memory>
 #include <string>
+#include <system_error>
 #include <vector>
 
 #include <CLI/CLI.hpp>
@@ -47,6 +49,12 @@ void print_row(uint32_t bound, const RunResult& result) {
              percent(sum.aborts_total(), sum.attempts()), percent(sum.fallbacks, runs), percent(sum.direct, runs));
 }
 
+// Each run has a database of its own: the folders, which were empty, are so again.
+void remove_data(const DataOptions& data) {
+  std::error_code ignored;  // the next run refuses what is left
+  for (const std::string& folder : data.folders) std::filesystem::remove_all(folder, ignored);
+}
+
 // The bounds take turns, so that a slow minute of the machine falls on all of them.
 Status study(ElisionStudy& options) {
   CommonOptions& common = options.ycsb.common;
@@ -58,6 +66,7 @@ Status study(ElisionStudy& options) {
     for (uint32_t bound : options.bounds) {
       common.elision.conflict_aborts_max = common.elision.capacity_aborts_max = common.elision.system_aborts_max = bound;
       auto outcome = run_ycsb(options.ycsb);
+      remove_data(common.data);
       if (!outcome.ok()) return outcome.status();
       if (!outcome->ok) return Status::invalid_argument(fmt::format("the values at the end are wrong, with the bound {}", bound));
       if (table) print_row(bound, outcome->report.result);
@@ -98,7 +107,7 @@ void add_elision(CLI::App& bench) {
     CommonOptions& common = options->ycsb.common;
     check_common_options(common);
     if (common.sync != SyncPolicy::kElided) refuse_option("--sync", "the study is of elided");
-    if (!common.data.folders.empty()) refuse_option("--data", "the study is of regions, and each run has a database of its own");
+    if (common.data.resume) refuse_option("--resume", "each run of the study has a database of its own");
     if (!common.history_file.empty()) refuse_option("--history", "the study keeps none");
     resolve(options->ycsb);
     if (Status status = find_regions(&common.htm); !status.ok()) {

@@ -1,6 +1,10 @@
 #include "bench/compare/compare.h"
 
 #include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <string>
 
 namespace elider::bench {
 namespace {
@@ -62,6 +66,25 @@ TEST_P(CompareRun, every_store_does_every_mix_and_keeps_its_counters) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Threads, CompareRun, testing::Values(std::pair{1u, 1u}, std::pair{1u, 4u}, std::pair{2u, 1u}, std::pair{2u, 4u}));
+
+TEST(Compare, every_store_keeps_its_files_below_data_and_removes_them) {
+#if defined(__SANITIZE_THREAD__)
+  GTEST_SKIP() << "the other stores are libraries that the thread sanitizer does not see into";
+#endif
+  const std::filesystem::path data = std::filesystem::path(testing::TempDir()) / ("elider_compare_" + std::to_string(::getpid()));
+  for (const Durability durability : {Durability::kAsync, Durability::kGroup}) {
+    for (const uint32_t threads : {1u, 2u}) {
+      CompareOptions options = small(threads, 1);
+      options.ycsb.common.data.folders = {data};
+      options.ycsb.common.data.durability = durability;
+      auto outcome = run_compare(options);
+      ASSERT_TRUE(outcome.ok()) << outcome.status().message();
+      for (const auto& [name, about] : outcome->stores) EXPECT_NE(about.find(data.string()), std::string::npos) << name << ": " << about;
+      EXPECT_TRUE(std::filesystem::is_empty(data));
+    }
+  }
+  std::filesystem::remove_all(data);
+}
 
 TEST(Compare, a_file_system_without_room_is_refused_by_name) {
   CompareOptions options = small(1, 1);

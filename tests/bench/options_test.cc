@@ -50,7 +50,9 @@ INSTANTIATE_TEST_SUITE_P(Ycsb, Refused,
                                          Case{{"ycsb", "--data", "/proc/version"}, "--data: '/proc/version' is no folder"},  //
                                          Case{{"ycsb", "--log-io", "tape"}, "--log-io"},                                     //
                                          Case{{"ycsb", "--flush-interval", "0"}, "--flush-interval"},                        //
-                                         Case{{"compare", "--data", "/nowhere/at/all"}, "--data"},                           //
+                                         Case{{"compare", "--data", "/nowhere/a,/nowhere/b"}, "--data"},                     //
+                                         Case{{"compare", "--data", "/nowhere/a", "--dir", "/tmp"}, "--dir"},                //
+                                         Case{{"compare", "--data", "/tmp", "--resume"}, "--resume"},                        //
                                          Case{{"ycsb", "--threads", "0"}, "--threads"},         //
                                          Case{{"ycsb", "--threads", "two"}, "--threads"},       //
                                          Case{{"ycsb", "--seconds", "-1"}, "--seconds"},        //

@@ -125,6 +125,53 @@ TEST_P(HistorySinkTest, AbsenceAddsAndScansAreTold) {
   EXPECT_EQ(scan->rows[0].first, 1u);
 }
 
+// What the row has in an index from a commit on, and what a scan through it covered and returned.
+TEST_P(HistorySinkTest, IndexValuesAndIndexScansAreTold) {
+  const Table<Account> indexed = create(indexed_account_schema(GetParam().key_index, "indexed"));
+  const Index<Account> by_branch = *db_.index(indexed, "by_branch");
+  const auto values = [&](Key key) {
+    std::vector<std::pair<uint32_t, uint64_t>> found;
+    for (const HistoryOperation& operation : last().operations)
+      if (operation.kind == Kind::kIndexValue && operation.table == 1 && operation.key == key) found.emplace_back(operation.index, operation.value);
+    return found;
+  };
+  using Values = std::vector<std::pair<uint32_t, uint64_t>>;
+  insert(indexed, 5, Account{50, 1, 7, 0});
+  EXPECT_EQ(values(5), (Values{{0, 7}, {1, 50}}));
+  insert(indexed, 6, Account{60, 1, 7, 0});
+  transact(db_, [&](Transaction& txn) {
+    for (uint32_t branch : {8, 9}) ASSERT_OK(txn.update(indexed, 5, indexed.columns(&Account::branch), [&](Account& a) { a.branch = branch; }));
+    ASSERT_OK(txn.update(indexed, 6, indexed.columns(&Account::balance), [](Account& a) { a.balance = 2; }));
+  });
+  EXPECT_EQ(values(5), (Values{{0, 9}})) << "the last value alone";
+  EXPECT_EQ(values(6), Values()) << "no indexed column";
+  const auto expect_scans = [&] {
+    std::vector<const HistoryOperation*> scans;
+    for (const HistoryOperation& operation : last().operations)
+      if (operation.kind == Kind::kIndexScan) scans.push_back(&operation);
+    ASSERT_EQ(scans.size(), 2u);
+    EXPECT_EQ(scans[0]->index, 0u);
+    EXPECT_EQ(scans[0]->range.first, 0u);
+    EXPECT_EQ(scans[0]->range.last, 20u);
+    EXPECT_FALSE(scans[0]->stopped);
+    EXPECT_EQ(scans[0]->rows, (std::vector<std::pair<Key, uint64_t>>{{7, 6}, {9, 5}}));
+    EXPECT_TRUE(scans[1]->reverse);
+    EXPECT_TRUE(scans[1]->stopped);
+    EXPECT_EQ(scans[1]->rows, (std::vector<std::pair<Key, uint64_t>>{{9, 5}}));
+  };
+  const auto scan = [&](Transaction& txn) {
+    const auto all = [](Key, const View<Account>&) { return true; };
+    ASSERT_OK(txn.scan(by_branch, {0, 20}, {}, all));
+    ASSERT_OK(txn.scan(by_branch, {0, 20}, {.limit = 1, .reverse = true}, all));
+  };
+  transact(db_, scan);
+  expect_scans();
+  read(db_, scan);
+  expect_scans();
+  transact(db_, [&](Transaction& txn) { ASSERT_OK(txn.remove(indexed, 6)); });
+  EXPECT_EQ(values(6), Values());
+}
+
 TEST_P(HistorySinkTest, RolledBackAttemptsAreToldAsSuch) {
   EXPECT_FALSE(db_.run([&](Transaction& txn) -> Status {
     EXPECT_OK(txn.put(accounts_, 1, Account{}));

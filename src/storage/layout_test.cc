@@ -1,0 +1,119 @@
+#include "storage/layout.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <vector>
+
+#include "storage/number.h"
+#include "storage/record.h"
+#include "storage/table.h"
+
+namespace elider::storage {
+namespace {
+
+// 32 bytes with a hole from 12 to 15; "b" and "d" in groups of their own, "text" in group 0.
+Schema grouped_schema() {
+  Schema schema;
+  schema.name = "grouped";
+  schema.row_bytes = 32;
+  schema.columns = {{"a", ColumnType::kInt64, 0, 8, 0}, {"b", ColumnType::kUInt32, 8, 4, 1}, {"text", ColumnType::kBytes, 16, 8, 0}, {"d", ColumnType::kDouble, 24, 8, 2}};
+  return schema;
+}
+
+uint32_t bytes_of(const ColumnSet& set) {
+  uint32_t bytes = 0;
+  for (const Span& span : set.spans) bytes += span.size;
+  return bytes;
+}
+
+TEST(Layout, EveryByteOfARowStandsInOneGroupOnce) {
+  const Schema schema = grouped_schema();
+  const Layout layout(nullptr, schema, 2048);
+  ASSERT_EQ(layout.group_count(), 3u);
+  EXPECT_EQ(bytes_of(layout.all()), schema.row_bytes);
+  std::vector<int> times(schema.row_bytes);
+  for (const Span& span : layout.all().spans)
+    for (uint32_t i = 0; i < span.size; ++i) ++times[span.row_offset + i];
+  EXPECT_EQ(std::count(times.begin(), times.end(), 1), 32);
+  EXPECT_EQ(layout.all().bytes[0], 8u + 4u + 8u) << "with the hole that no column describes";
+  EXPECT_EQ(layout.all().bytes[1], 4u);
+  EXPECT_EQ(layout.all().bytes[2], 8u);
+  for (uint32_t g = 0; g < 3; ++g) EXPECT_EQ(layout.group(g).cell_offset % 8, 0u) << "commit words are aligned";
+}
+
+TEST(Layout, ARowComesBackFromItsPayloads) {
+  const Schema schema = grouped_schema();
+  const Layout layout(nullptr, schema, 2048);
+  std::vector<std::byte> row(schema.row_bytes), image(schema.row_bytes);
+  for (size_t i = 0; i < row.size(); ++i) row[i] = static_cast<std::byte>(i + 1);
+  for (uint32_t g = 0; g < layout.group_count(); ++g) {
+    std::vector<std::byte> payload(layout.group(g).payload_bytes);
+    copy_to_payload(layout.all(), g, payload.data(), row.data());
+    copy_to_image(layout.all(), g, image.data(), payload.data());
+  }
+  EXPECT_EQ(row, image);
+}
+
+TEST(Layout, SomeColumnsAreReadWithoutTheOthers) {
+  const Schema schema = grouped_schema();
+  const Layout layout(nullptr, schema, 2048);
+  const ColumnSet& b_and_d = layout.of_columns(0b1010);
+  EXPECT_EQ(b_and_d.groups, 0b110u);
+  EXPECT_EQ(bytes_of(b_and_d), 12u);
+  EXPECT_FALSE(b_and_d.whole);
+  EXPECT_EQ(&layout.of_columns(0b1010), &b_and_d) << "a set is compiled once";
+  EXPECT_TRUE(layout.all().whole);
+  EXPECT_EQ(layout.none().groups, 0u);
+}
+
+TEST(Layout, ALargeGroupStandsInABlockOfItsOwn) {
+  Schema schema;
+  schema.name = "large";
+  schema.row_bytes = 4096;
+  schema.columns = {{"small", ColumnType::kUInt64, 0, 8, 0}, {"large", ColumnType::kBytes, 8, 4088, 1}};
+  const Layout layout(nullptr, schema, 2048);
+  EXPECT_FALSE(layout.group(0).block);
+  EXPECT_TRUE(layout.group(1).block);
+  EXPECT_LT(layout.block_bytes(), 100u) << "the row block has a pointer to it";
+}
+
+TEST(Layout, NumbersThatNoIndexReadsCanBeAddedTo) {
+  Schema schema = grouped_schema();
+  schema.indexes.push_back({"by_a", false, {"a"}, [](const void*) { return uint64_t{0}; }});
+  const Layout layout(nullptr, schema, 2048);
+  EXPECT_EQ(layout.number_at(0, ColumnType::kInt64), nullptr) << "an index reads it";
+  EXPECT_NE(layout.number_at(8, ColumnType::kUInt32), nullptr);
+  EXPECT_EQ(layout.number_at(8, ColumnType::kInt32), nullptr) << "of another type";
+  EXPECT_EQ(layout.number_at(16, ColumnType::kBytes), nullptr);
+  EXPECT_EQ(layout.indexed_columns(), 1u);
+}
+
+TEST(Number, IntegersWrapAroundAndFractionsAdd) {
+  const uint8_t byte = 250, ten = 10;
+  uint8_t sum = 0;
+  add_numbers(ColumnType::kUInt8, &sum, &byte, &ten);
+  EXPECT_EQ(sum, 4);
+  const int64_t most = INT64_MAX, one = 1;
+  int64_t wrapped = 0;
+  add_numbers(ColumnType::kInt64, &wrapped, &most, &one);
+  EXPECT_EQ(wrapped, INT64_MIN);
+  double half = 0.5, quarter = 0.25, fraction = 0;
+  add_numbers(ColumnType::kDouble, &fraction, &half, &quarter);
+  EXPECT_EQ(fraction, 0.75);
+}
+
+TEST(Word, TheSequenceRisesAcrossRemovalAndInsertion) {
+  uint64_t w = word::kStep * 7;
+  EXPECT_FALSE(word::absent(w) || word::locked(w) || word::removed(w));
+  const uint64_t removed = word::next(w | word::kLocked, true);
+  EXPECT_TRUE(word::absent(removed));
+  EXPECT_FALSE(word::locked(removed));
+  EXPECT_EQ(word::sequence(removed), 8u);
+  EXPECT_FALSE(word::absent(word::next(removed, false)));
+  EXPECT_EQ(word::sequence(word::next(removed, false)), 9u);
+  EXPECT_TRUE(word::absent(w | word::kRemoved)) << "what is unlinked is no row";
+}
+
+}  // namespace
+}  // namespace elider::storage
