@@ -67,19 +67,31 @@ void print(const Recovery& r) {
   fmt::print("state after number   {}\n", r.snapshot);
   fmt::print("tables, rows         {}, {}\n", r.tables, r.rows);
   if (r.checkpoint != 0)
-    fmt::print("checkpoint           number {}, {} rows, {:.1f} MB in {:.3f} s ({:.0f} MB/s)\n", r.checkpoint, r.checkpoint_rows, megabytes(r.checkpoint_bytes),
-               seconds(r.checkpoint_us), rate(r.checkpoint_bytes, r.checkpoint_us));
-  fmt::print("log behind it        {} records, {:.1f} MB looked through in {:.3f} s, brought in within {:.3f} s\n", r.records, megabytes(r.log_bytes),
-             seconds(r.judge_us), seconds(r.log_us));
+    fmt::print("checkpoint           number {}, {} rows, {:.1f} MB in {:.3f} s ({:.0f} MB/s)\n", r.checkpoint, r.checkpoint_rows,
+               megabytes(r.checkpoint_bytes), seconds(r.checkpoint_us), rate(r.checkpoint_bytes, r.checkpoint_us));
+  fmt::print("log behind it        {} records, {:.1f} MB looked through in {:.3f} s, brought in within {:.3f} s\n", r.records,
+             megabytes(r.log_bytes), seconds(r.judge_us), seconds(r.log_us));
   for (const std::string& words : r.skipped) fmt::print("damaged checkpoint   {}\n", words);
   for (const std::string& words : r.cuts) fmt::print("cut off by a crash   {}\n", words);
-  if (r.records_void != 0) fmt::print("void                 {} records, which were not whole in all files and never acknowledged as durable\n", r.records_void);
+  if (r.records_void != 0)
+    fmt::print("void                 {} records, which were not whole in all files and never acknowledged as durable\n", r.records_void);
 }
 
 Json json_of(const Recovery& r) {
-  return {{"snapshot", r.snapshot}, {"tables", r.tables}, {"rows", r.rows}, {"checkpoint", r.checkpoint}, {"checkpoint_rows", r.checkpoint_rows},
-          {"checkpoint_bytes", r.checkpoint_bytes}, {"checkpoint_us", r.checkpoint_us}, {"records", r.records}, {"records_void", r.records_void},
-          {"log_bytes", r.log_bytes}, {"judge_us", r.judge_us}, {"log_us", r.log_us}, {"cuts", r.cuts}, {"skipped", r.skipped}};
+  return {{"snapshot", r.snapshot},
+          {"tables", r.tables},
+          {"rows", r.rows},
+          {"checkpoint", r.checkpoint},
+          {"checkpoint_rows", r.checkpoint_rows},
+          {"checkpoint_bytes", r.checkpoint_bytes},
+          {"checkpoint_us", r.checkpoint_us},
+          {"records", r.records},
+          {"records_void", r.records_void},
+          {"log_bytes", r.log_bytes},
+          {"judge_us", r.judge_us},
+          {"log_us", r.log_us},
+          {"cuts", r.cuts},
+          {"skipped", r.skipped}};
 }
 
 void run_checkpoint(const Chosen& chosen) {
@@ -92,8 +104,8 @@ void run_checkpoint(const Chosen& chosen) {
                              {"duration_us", taken.duration_us}}).dump());
     return;
   }
-  fmt::print("checkpoint at number {}: {} rows, {:.1f} MB in {:.3f} s ({:.0f} MB/s)\n", taken.snapshot, taken.rows, megabytes(taken.bytes), seconds(taken.duration_us),
-             rate(taken.bytes, taken.duration_us));
+  fmt::print("checkpoint at number {}: {} rows, {:.1f} MB in {:.3f} s ({:.0f} MB/s)\n", taken.snapshot, taken.rows, megabytes(taken.bytes),
+             seconds(taken.duration_us), rate(taken.bytes, taken.duration_us));
 }
 
 void run_check(const Chosen& chosen) {
@@ -109,7 +121,8 @@ void run_check(const Chosen& chosen) {
   print(checked.recovery);
   fmt::print("checkpoints          {}, all blocks and checksums\n", checked.checkpoints);
   for (const std::string& name : checked.tables) fmt::print("table                '{}': its key index fits its rows\n", name);
-  for (const std::string& name : checked.unchecked_indexes) fmt::print("index                {}: not in the files; built anew when the database opens\n", name);
+  for (const std::string& name : checked.unchecked_indexes)
+    fmt::print("index                {}: not in the files; built anew when the database opens\n", name);
   fmt::print("all is well\n");
 }
 
@@ -147,7 +160,8 @@ bool finish(const Status& status) {
 
 void add_checkpoint(CLI::App& app) {
   auto chosen = std::make_shared<Chosen>();
-  CLI::App& command = *app.add_subcommand("checkpoint", "Write all rows of a closed database anew, so that its log can go and opening is quick");
+  CLI::App& command =
+      *app.add_subcommand("checkpoint", "Write all rows of a closed database anew, so that its log can go and opening is quick");
   add_folders(command, chosen->place);
   command.add_flag("--json", chosen->json, "Print it as JSON");
   command.footer(std::string("  elider checkpoint data\n\n") + kDataExitCodes);
@@ -156,16 +170,20 @@ void add_checkpoint(CLI::App& app) {
 
 void add_backup(CLI::App& app) {
   auto chosen = std::make_shared<Chosen>();
-  CLI::App& command = *app.add_subcommand("backup", "Write what a closed database holds into another folder (a running one: Database::backup)");
+  CLI::App& command =
+      *app.add_subcommand("backup", "Write what a closed database holds into another folder (a running one: Database::backup)");
   add_folders(command, chosen->place);
   command.add_option("TO", chosen->to, "The folder for the backup; it is made, or empty")->required();
-  command.footer(std::string("  elider backup data backups/monday\n  elider check backups/monday\n\nA backup is a database: it can be opened where it lies, or copied with "
-                             "elider restore.\n") + kDataExitCodes);
+  command.footer(std::string("  elider backup data backups/monday\n  elider check backups/monday\n\nA backup is a database: it can be "
+                             "opened where it lies, or copied with "
+                             "elider restore.\n") +
+                 kDataExitCodes);
   command.callback([chosen] {
     Recovery recovery;
     ProgressLine line;
     if (!finish(files::backup(chosen->place.folders(), chosen->to, line.tell(), &recovery))) return;
-    fmt::print("wrote {} rows of {} tables, the state after number {}, to {}\n", recovery.rows, recovery.tables, recovery.snapshot, chosen->to);
+    fmt::print("wrote {} rows of {} tables, the state after number {}, to {}\n", recovery.rows, recovery.tables, recovery.snapshot,
+               chosen->to);
   });
 }
 
@@ -184,7 +202,8 @@ void add_restore(CLI::App& app) {
 
 void add_check(CLI::App& app) {
   auto chosen = std::make_shared<Chosen>();
-  CLI::App& command = *app.add_subcommand("check", "Read all files of a closed database, make its rows in memory, compare indexes with them");
+  CLI::App& command =
+      *app.add_subcommand("check", "Read all files of a closed database, make its rows in memory, compare indexes with them");
   add_folders(command, chosen->place);
   command.add_flag("--json", chosen->json, "Print it as JSON");
   command.footer(std::string("  elider check data\n\nIt needs as much memory as the database, and changes nothing.\n") + kDataExitCodes);
@@ -196,13 +215,18 @@ void add_recover(CLI::App& app) {
   CLI::App& command = *app.add_subcommand("recover", "Recover a closed database as opening it does, and say what was found");
   add_folders(command, chosen->place);
   command.add_flag("--dry-run", chosen->dry_run, "Change nothing in the folder");
-  command.add_option("--to-snapshot", chosen->to_snapshot, "The state after this number alone; what is behind it is gone for good, unless --dry-run")->type_name("N");
+  command
+      .add_option("--to-snapshot", chosen->to_snapshot,
+                  "The state after this number alone; what is behind it is gone for good, unless --dry-run")
+      ->type_name("N");
   command.add_flag("--json", chosen->json, "Print it as JSON");
-  command.footer(std::string("  elider recover --dry-run data                      what would opening it find?\n"
-                             "  elider recover --dry-run --to-snapshot 4711 data   and as of then?\n"
-                             "  elider backup data before && elider recover --to-snapshot 4711 data\n\n"
-                             "A commit's number: RunPolicy::commit_number gives it, and elider log dump shows it. States before the oldest\n"
-                             "checkpoint are not in the files (Options::checkpoints_kept).\n") + kDataExitCodes);
+  command.footer(
+      std::string("  elider recover --dry-run data                      what would opening it find?\n"
+                  "  elider recover --dry-run --to-snapshot 4711 data   and as of then?\n"
+                  "  elider backup data before && elider recover --to-snapshot 4711 data\n\n"
+                  "A commit's number: RunPolicy::commit_number gives it, and elider log dump shows it. States before the oldest\n"
+                  "checkpoint are not in the files (Options::checkpoints_kept).\n") +
+      kDataExitCodes);
   command.callback([chosen] { run_recover(*chosen); });
 }
 

@@ -66,7 +66,9 @@ const char* name_of(files::LoggedChange::Kind kind) {
   return "";
 }
 
-std::string table_of(const files::LoggedChange& change) { return change.table_name.empty() ? fmt::format("#{}", change.table) : change.table_name; }
+std::string table_of(const files::LoggedChange& change) {
+  return change.table_name.empty() ? fmt::format("#{}", change.table) : change.table_name;
+}
 
 void print_text(const files::LoggedRecord& record, const std::string& table) {
   fmt::print("{} {} at {}{}\n", record.number, record.file, record.offset, record.counts ? "" : "  (void)");
@@ -78,7 +80,8 @@ void print_text(const files::LoggedRecord& record, const std::string& table) {
   for (const files::LoggedChange& change : record.changes) {
     if (!table.empty() && table != table_of(change)) continue;
     fmt::print("  {} {} key {} group {} sequence {}", name_of(change.kind), table_of(change), change.key, change.group, change.sequence);
-    for (const files::LoggedColumn& column : change.columns) fmt::print(" {}={}", column.name.empty() ? "bytes" : column.name, value_of(column).dump());
+    for (const files::LoggedColumn& column : change.columns)
+      fmt::print(" {}={}", column.name.empty() ? "bytes" : column.name, value_of(column).dump());
     fmt::print("\n");
   }
 }
@@ -95,7 +98,11 @@ void print_json(const files::LoggedRecord& record, const std::string& table) {
     if (!table.empty() && table != table_of(change)) continue;
     Json columns = Json::object();
     for (const files::LoggedColumn& column : change.columns) columns[column.name.empty() ? "bytes" : column.name] = value_of(column);
-    changes.push_back({{"kind", name_of(change.kind)}, {"table", table_of(change)}, {"key", change.key}, {"group", change.group}, {"sequence", change.sequence},
+    changes.push_back({{"kind", name_of(change.kind)},
+                       {"table", table_of(change)},
+                       {"key", change.key},
+                       {"group", change.group},
+                       {"sequence", change.sequence},
                        {"columns", columns}});
   }
   if (!record.made_table) line["changes"] = changes;
@@ -105,7 +112,8 @@ void print_json(const files::LoggedRecord& record, const std::string& table) {
 bool concerns(const files::LoggedRecord& record, const std::string& table) {
   if (table.empty()) return true;
   if (record.made_table) return record.schema.name == table;
-  return std::any_of(record.changes.begin(), record.changes.end(), [&](const files::LoggedChange& change) { return table_of(change) == table; });
+  return std::any_of(record.changes.begin(), record.changes.end(),
+                     [&](const files::LoggedChange& change) { return table_of(change) == table; });
 }
 
 void run_dump(const Chosen& chosen) {
@@ -125,14 +133,20 @@ void run_verify(const Chosen& chosen) {
   if (chosen.json) {
     Json segments = Json::array();
     for (const files::Segment& s : log.segments)
-      segments.push_back({{"file", s.file}, {"bytes", s.bytes}, {"whole_bytes", s.whole_bytes}, {"frames", s.frames}, {"records", s.records},
-                          {"first_number", s.first_number}, {"last_number", s.last_number}});
-    fmt::print("{}\n", Json({{"checkpoint", log.checkpoint}, {"snapshot", log.snapshot}, {"segments", segments}, {"cuts", log.cuts}}).dump());
+      segments.push_back({{"file", s.file},
+                          {"bytes", s.bytes},
+                          {"whole_bytes", s.whole_bytes},
+                          {"frames", s.frames},
+                          {"records", s.records},
+                          {"first_number", s.first_number},
+                          {"last_number", s.last_number}});
+    fmt::print("{}\n",
+               Json({{"checkpoint", log.checkpoint}, {"snapshot", log.snapshot}, {"segments", segments}, {"cuts", log.cuts}}).dump());
     return;
   }
   for (const files::Segment& s : log.segments)
-    fmt::print("{}: {} frames, {} records, numbers {} to {}, {} bytes{}\n", s.file, s.frames, s.records, s.first_number, s.last_number, s.bytes,
-               s.cut == files::kNewest ? "" : fmt::format(", void behind {}", s.cut));
+    fmt::print("{}: {} frames, {} records, numbers {} to {}, {} bytes{}\n", s.file, s.frames, s.records, s.first_number, s.last_number,
+               s.bytes, s.cut == files::kNewest ? "" : fmt::format(", void behind {}", s.cut));
   for (const std::string& words : log.cuts) fmt::print("cut off by a crash: {}\n", words);
   fmt::print("the log is whole up to number {}", log.snapshot);
   if (log.checkpoint != 0) fmt::print("; recovery begins with the checkpoint at {}", log.checkpoint);
@@ -154,7 +168,8 @@ void add_log(CLI::App& app) {
   dump.add_flag("--json", dumped->json, "A JSON object a line");
   dump.footer(std::string("  elider log dump data --limit 10\n  elider log dump data --table accounts --first 4000 --json\n"
                           "  elider log dump data2/log-00000001-01-00000000 --also data\n\n"
-                          "Records come file by file, each with the number of its commit, its file and the offset of its frame.\n") + kDataExitCodes);
+                          "Records come file by file, each with the number of its commit, its file and the offset of its frame.\n") +
+              kDataExitCodes);
   dump.callback([dumped] { run_dump(*dumped); });
   auto verified = std::make_shared<Chosen>();
   CLI::App& verify = *log.add_subcommand("verify", "Read all of the log of a closed database: checksums, order, nothing missing");

@@ -107,7 +107,7 @@ int main() {
   std::printf("%s\n%s\n", mistyped.message().c_str(), unknown.message().c_str());
 
   status = db->call("count_free", std::vector<Value>{uint64_t{714}}, &reply);
-  const bool right = status.ok() && std::get<uint64_t>(reply[0]) == 0 && seated == 12 && mistyped.code() == elider::Code::kInvalidArgument &&
-                     unknown.code() == elider::Code::kNotFound;
+  const bool right = status.ok() && std::get<uint64_t>(reply[0]) == 0 && seated == 12 &&
+                     mistyped.code() == elider::Code::kInvalidArgument && unknown.code() == elider::Code::kNotFound;
   return right ? 0 : 1;
 }

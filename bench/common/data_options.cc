@@ -58,7 +58,8 @@ void add_data_options(CLI::App& command, DataOptions& options) {
       .add_option_function<std::string>(
           "--log-io",
           [&options](const std::string& name) {
-            if (!parse(name, &options.log_io)) refuse_option("--log-io", fmt::format("'{}' is none of automatic, system-calls, io_uring", name));
+            if (!parse(name, &options.log_io))
+              refuse_option("--log-io", fmt::format("'{}' is none of automatic, system-calls, io_uring", name));
           },
           "How the log is written: automatic, system-calls, io_uring [automatic]")
       ->type_name("WAY");

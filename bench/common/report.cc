@@ -121,14 +121,17 @@ void print_elision(std::FILE* out, const RunResult& result) {
   for (const Statistics::Elision& site : result.elision) {
     std::string causes;
     for (size_t cause = 0; cause < kRegionCauseCount; ++cause)
-      if (site.aborts[cause] != 0) causes += fmt::format("{}{} {}", causes.empty() ? "" : ", ", region_cause_name(cause), site.aborts[cause]);
+      if (site.aborts[cause] != 0)
+        causes += fmt::format("{}{} {}", causes.empty() ? "" : ", ", region_cause_name(cause), site.aborts[cause]);
     fmt::print(out, "  {:<13} {:>12} {:>12} {:>10} {:>10}  {}\n", site.site, site.attempts(), site.commits, site.fallbacks, site.direct,
                causes.empty() ? "none" : causes);
   }
 }
 
 // Of commits with writes: those that read leave nothing in the log.
-double bytes_per_record(const LogUse& log) { return log.records == 0 ? 0 : static_cast<double>(log.bytes) / static_cast<double>(log.records); }
+double bytes_per_record(const LogUse& log) {
+  return log.records == 0 ? 0 : static_cast<double>(log.bytes) / static_cast<double>(log.records);
+}
 
 Json log_json(const RunResult& result) {
   const LogUse& log = result.log;
@@ -149,7 +152,8 @@ void print_log(std::FILE* out, const CommonOptions& options, const RunResult& re
   if (log.io.empty()) return;
   fmt::print(out, "  log          {} by {} ({}), {}/s; {:.0f} bytes a commit that writes, {} syncs, {} waits for room\n",
              short_bytes(static_cast<double>(log.bytes)), log.io, name_of(options.data.durability),
-             short_bytes(result.seconds > 0 ? static_cast<double>(log.bytes) / result.seconds : 0), bytes_per_record(log), log.syncs, log.room_waits);
+             short_bytes(result.seconds > 0 ? static_cast<double>(log.bytes) / result.seconds : 0), bytes_per_record(log), log.syncs,
+             log.room_waits);
   fmt::print(out, "  durable      {:.2f} ms after the oldest commit of a group, in the mean; {:.2f} ms at the most since opening\n",
              static_cast<double>(log.lag_mean_us) / 1e3, static_cast<double>(log.lag_max_us) / 1e3);
 }
@@ -235,13 +239,14 @@ void print_table(std::FILE* out, const CommonOptions& options, const Report& rep
 
 std::string describe_recovery(const Recovery& recovery) {
   const double seconds = static_cast<double>(recovery.duration_us) * 1e-6;
-  return fmt::format("{} rows of {} of log in {:.2f} s{}", recovery.rows, short_bytes(static_cast<double>(recovery.log_bytes)), seconds,
-                     recovery.cuts.empty() ? std::string() : fmt::format(", {} torn tail{}", recovery.cuts.size(), recovery.cuts.size() == 1 ? "" : "s"));
+  return fmt::format(
+      "{} rows of {} of log in {:.2f} s{}", recovery.rows, short_bytes(static_cast<double>(recovery.log_bytes)), seconds,
+      recovery.cuts.empty() ? std::string() : fmt::format(", {} torn tail{}", recovery.cuts.size(), recovery.cuts.size() == 1 ? "" : "s"));
 }
 
 Json recovery_json(const Recovery& recovery) {
-  return {{"snapshot", recovery.snapshot},   {"records", recovery.records},   {"records_void", recovery.records_void},
-          {"rows", recovery.rows},           {"log_bytes", recovery.log_bytes}, {"seconds", static_cast<double>(recovery.duration_us) * 1e-6},
+  return {{"snapshot", recovery.snapshot}, {"records", recovery.records},     {"records_void", recovery.records_void},
+          {"rows", recovery.rows},         {"log_bytes", recovery.log_bytes}, {"seconds", static_cast<double>(recovery.duration_us) * 1e-6},
           {"cuts", recovery.cuts}};
 }
 

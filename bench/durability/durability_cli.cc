@@ -47,10 +47,12 @@ constexpr const char* kHelp =
 void print_row(const DurabilityRow& row) {
   const Spread spread = spread_of(row.runs);
   std::string wanted;
-  if (row.at_least != 0) wanted += fmt::format("  {} {} {}: {}", row.smaller_is_better ? "at most" : "at least", row.at_least, row.unit, row.met(row.at_least) ? "met" : "NOT MET");
+  if (row.at_least != 0)
+    wanted += fmt::format("  {} {} {}: {}", row.smaller_is_better ? "at most" : "at least", row.at_least, row.unit,
+                          row.met(row.at_least) ? "met" : "NOT MET");
   if (row.aim != 0) wanted += fmt::format("  aim {} {}: {}", row.aim, row.unit, row.met(row.aim) ? "met" : "not met");
-  fmt::print("{}\n  {:.3g} {}  (of {} round{}, {:.3g} to {:.3g}){}\n", row.work, spread.median, row.unit, row.runs.size(), row.runs.size() == 1 ? "" : "s",
-             spread.min, spread.max, wanted);
+  fmt::print("{}\n  {:.3g} {}  (of {} round{}, {:.3g} to {:.3g}){}\n", row.work, spread.median, row.unit, row.runs.size(),
+             row.runs.size() == 1 ? "" : "s", spread.min, spread.max, wanted);
   for (const std::string& detail : row.details) fmt::print("  {}\n", detail);
 }
 
@@ -141,7 +143,9 @@ void add_durability(CLI::App& bench) {
   CLI::App& command =
       *bench.add_subcommand("durability", "What log and checkpoints cost, how long an acknowledgement takes, how fast recovery is");
   command.footer(kHelp);
-  command.add_option("--repeat", options->repeat, "Rounds of each comparison (1 to 100)")->check(CLI::Range(1u, 100u))->capture_default_str();
+  command.add_option("--repeat", options->repeat, "Rounds of each comparison (1 to 100)")
+      ->check(CLI::Range(1u, 100u))
+      ->capture_default_str();
   command.add_option("--sessions", options->sessions, "That wait for the disk at one time, for group (1 to 256)")
       ->check(CLI::Range(1u, 256u))
       ->capture_default_str();

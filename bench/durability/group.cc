@@ -50,7 +50,8 @@ Result<Latency> time_syncs(const std::string& folder, size_t bytes, double secon
   int failed = 0;
   const uint64_t begin = steady_ns();
   for (uint64_t now = begin, offset = 0; failed == 0 && static_cast<double>(now - begin) < seconds * 1e9; offset += bytes) {
-    if (::pwrite(file, block.data(), bytes, static_cast<off_t>(offset)) != static_cast<ssize_t>(bytes) || ::fdatasync(file) != 0) failed = errno;
+    if (::pwrite(file, block.data(), bytes, static_cast<off_t>(offset)) != static_cast<ssize_t>(bytes) || ::fdatasync(file) != 0)
+      failed = errno;
     const uint64_t after = steady_ns();
     us.push_back(static_cast<double>(after - now) / 1e3);
     now = after;
@@ -137,8 +138,8 @@ Status measure(const DurabilityOptions& options, const std::string& folder, Dura
   show_step(options, fmt::format("group commits of {} sessions at full load", options.sessions));
   const auto full = sessions.run(0, common.seconds / 2, common.seed);
   if (!full.ok()) return full.status();
-  row->details.push_back(fmt::format("full load: {}/s by {} sessions, {:.1f} commits a group; p50 {:.0f} us, p99 {:.0f} us", short_number(full->per_s),
-                                     options.sessions, full->batch_records, full->p50_us, full->p99_us));
+  row->details.push_back(fmt::format("full load: {}/s by {} sessions, {:.1f} commits a group; p50 {:.0f} us, p99 {:.0f} us",
+                                     short_number(full->per_s), options.sessions, full->batch_records, full->p50_us, full->p99_us));
   std::vector<double> syncs_p50, syncs_p99, half_p50, half_p99, batch, to_median;
   for (uint32_t round = 0; round < options.repeat; ++round) {
     show_step(options, fmt::format("group commits at half load, round {} of {}", round + 1, options.repeat));
@@ -154,13 +155,15 @@ Status measure(const DurabilityOptions& options, const std::string& folder, Dura
     row->runs.push_back(half->p99_us / syncs->p99_us);
     to_median.push_back(half->p99_us / syncs->p50_us);
   }
-  row->details.push_back(fmt::format("half load: p50 {:.0f} us, p99 {:.0f} us, {:.0f} bytes a group; one write and sync of as many: p50 {:.0f} us, p99 {:.0f} us",
-                                     spread_of(half_p50).median, spread_of(half_p99).median, spread_of(batch).median, spread_of(syncs_p50).median,
-                                     spread_of(syncs_p99).median));
+  row->details.push_back(fmt::format(
+      "half load: p50 {:.0f} us, p99 {:.0f} us, {:.0f} bytes a group; one write and sync of as many: p50 {:.0f} us, p99 {:.0f} us",
+      spread_of(half_p50).median, spread_of(half_p99).median, spread_of(batch).median, spread_of(syncs_p50).median,
+      spread_of(syncs_p99).median));
   row->details.push_back(fmt::format("against that write and sync's median: {:.3g} x", spread_of(to_median).median));
   row->figures = {{"full_load_per_s", full->per_s}, {"full_load_p50_us", full->p50_us}, {"full_load_p99_us", full->p99_us},
                   {"half_load_p50_us", half_p50},   {"half_load_p99_us", half_p99},     {"batch_bytes", batch},
-                  {"sync_p50_us", syncs_p50},       {"sync_p99_us", syncs_p99},         {"to_sync_p50", to_median},       {"sessions", options.sessions}};
+                  {"sync_p50_us", syncs_p50},       {"sync_p99_us", syncs_p99},         {"to_sync_p50", to_median},
+                  {"sessions", options.sessions}};
   return session->close();
 }
 

@@ -112,9 +112,9 @@ Status measure_load(const DurabilityOptions& options, DurabilityRows* rows) {
   });
   if (!status.ok()) return status;
   if (last.checkpoint_bytes == 0) return Status(Code::kCorrupt, "the checkpoint that was taken is not there");
-  row.details = {fmt::format("{}, {} rows in {:.2f} s; with its secondary indexes {:.2f} s",
-                             short_bytes(static_cast<double>(last.checkpoint_bytes)), short_number(static_cast<double>(last.checkpoint_rows)),
-                             spread_of(seconds).median, spread_of(all_seconds).median)};
+  row.details = {
+      fmt::format("{}, {} rows in {:.2f} s; with its secondary indexes {:.2f} s", short_bytes(static_cast<double>(last.checkpoint_bytes)),
+                  short_number(static_cast<double>(last.checkpoint_rows)), spread_of(seconds).median, spread_of(all_seconds).median)};
   row.figures = recovery_json(last);
   row.figures["seconds"] = seconds;
   row.figures["all_seconds"] = all_seconds;

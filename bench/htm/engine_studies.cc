@@ -142,7 +142,8 @@ Result<Figure> dbx_tc_1c(const StudyOptions& options) {
       if (!result.ok()) return result.status();
       const Sections sections = sections_of(*result, "whole transaction");
       const double share = percent(sections.took_lock, sections.runs);
-      series.points.push_back({static_cast<double>(threads), options.emulated() ? share : result->throughput(), more_of(*result, sections)});
+      series.points.push_back(
+          {static_cast<double>(threads), options.emulated() ? share : result->throughput(), more_of(*result, sections)});
     }
     figure.series.push_back(std::move(series));
   }

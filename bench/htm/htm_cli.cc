@@ -129,8 +129,12 @@ void add_htm(CLI::App& bench) {
       ->type_name("BACKEND")
       ->capture_default_str();
   command.add_flag("--quick", chosen->study.quick, "Fewer points and regions, half a second a run, small databases: a look");
-  command.add_option("--threads", chosen->study.threads, "At the most (1 to 64)")->check(CLI::Range(1u, kThreadsMax))->capture_default_str();
-  command.add_option("--seconds", chosen->study.seconds, "A point of the databases' figures")->check(CLI::Range(0.1, 3600.0))->capture_default_str();
+  command.add_option("--threads", chosen->study.threads, "At the most (1 to 64)")
+      ->check(CLI::Range(1u, kThreadsMax))
+      ->capture_default_str();
+  command.add_option("--seconds", chosen->study.seconds, "A point of the databases' figures")
+      ->check(CLI::Range(0.1, 3600.0))
+      ->capture_default_str();
   command.add_option("--records", chosen->study.records, "Entries of hyper-9")
       ->check(CLI::Range(uint64_t{1000}, uint64_t{100'000'000}))
       ->capture_default_str();

@@ -95,7 +95,8 @@ Tally run_regions(const StudyOptions& options, uint32_t threads, uint32_t rounds
 // Reads and writes lines in order; the reads are of other lines than the writes.
 class InOrder : public Work {
  public:
-  InOrder(size_t reads, size_t writes, bool reads_first) : lines_(make_lines(reads + writes)), reads_(reads), writes_(writes), reads_first_(reads_first) {}
+  InOrder(size_t reads, size_t writes, bool reads_first)
+      : lines_(make_lines(reads + writes)), reads_(reads), writes_(writes), reads_first_(reads_first) {}
   void body() override {
     if (reads_first_) read();
     volatile uint64_t* const word = lines_.get();
@@ -260,7 +261,8 @@ Duration durations(const StudyOptions& options, const std::vector<uint32_t>& tho
 }
 
 template <class MakeWork>
-Series sweep(const StudyOptions& options, std::string name, const char* emulator, const std::vector<uint32_t>& counts, double unit, MakeWork make) {
+Series sweep(const StudyOptions& options, std::string name, const char* emulator, const std::vector<uint32_t>& counts, double unit,
+             MakeWork make) {
   const WithEmulator processor(options, emulator);
   Series series{std::move(name), {}};
   for (const uint32_t count : counts) {
@@ -282,10 +284,14 @@ Result<Figure> dbx_1a(const StudyOptions& options) {
 }
 
 Result<Figure> dbx_1b(const StudyOptions& options) {
-  Figure figure{"dbx-1b", "the same where two threads share a core", "KiB", "aborted regions in %",
+  Figure figure{"dbx-1b",
+                "the same where two threads share a core",
+                "KiB",
+                "aborted regions in %",
                 "at the most 2 MB read (58%) and 22 KB written (99%), 8 threads on 4 cores",
-                options.emulated() ? "half the ways, and half the read set"
-                                   : fmt::format("{} threads: they share cores where that is all the threads of the machine", options.threads),
+                options.emulated()
+                    ? "half the ways, and half the read set"
+                    : fmt::format("{} threads: they share cores where that is all the threads of the machine", options.threads),
                 {}};
   const WithEmulator shared(options, "hyperthreading=1");
   add_working_set(options, options.threads, figure);
@@ -293,8 +299,13 @@ Result<Figure> dbx_1b(const StudyOptions& options) {
 }
 
 Result<Figure> dbx_1c(const StudyOptions& options) {
-  Figure figure{"dbx-1c", "what may be read beside what is written", "KiB written", "KiB read at the most",
-                "reads before writes: 3 MB beside 28 KB; writes before reads far less", "at which nine of ten regions abort, at the most", {}};
+  Figure figure{"dbx-1c",
+                "what may be read beside what is written",
+                "KiB written",
+                "KiB read at the most",
+                "reads before writes: 3 MB beside 28 KB; writes before reads far less",
+                "at which nine of ten regions abort, at the most",
+                {}};
   for (const bool reads_first : {true, false}) {
     Series series{reads_first ? "reads before writes" : "writes before reads", {}};
     for (const uint32_t kib : thinned(options, {2, 4, 8, 12, 16, 20, 24, 28})) {
@@ -307,19 +318,25 @@ Result<Figure> dbx_1c(const StudyOptions& options) {
 }
 
 Result<Figure> dbx_1d(const StudyOptions& options) {
-  Duration duration = durations(options, {10, 50, 100, 200, 400, 500, 600, 800, 900, 1000, 1100},
-                                {100'000, 500'000, 1'000'000, 2'000'000, 4'000'000, 6'000'000, 8'000'000, 10'000'000, 12'000'000, 14'000'000});
+  Duration duration =
+      durations(options, {10, 50, 100, 200, 400, 500, 600, 800, 900, 1000, 1100},
+                {100'000, 500'000, 1'000'000, 2'000'000, 4'000'000, 6'000'000, 8'000'000, 10'000'000, 12'000'000, 14'000'000});
   return Figure{"dbx-1d", "abort rate over the duration", duration.axis, "aborted regions in %",
                 "rises with the duration, to all at the timer's 4 ms", options.emulated() ? "the timer comes every 100000 accesses" : "",
                 {std::move(duration.series)}};
 }
 
 Result<Figure> hyper_6(const StudyOptions& options) {
-  Duration duration = durations(options, {1, 3, 10, 30, 100, 300, 1000}, {1'000, 3'000, 10'000, 30'000, 100'000, 300'000, 1'000'000, 3'000'000, 10'000'000});
-  return Figure{"hyper-6", "abort rate over the duration, in decades", duration.axis, "aborted regions in %",
-                "beyond a million cycles (0.3 ms) most abort, though nothing but registers is touched",
-                options.emulated() ? "the timer comes every 100000 accesses; one line is read, as nothing else is seen" : "one line is read",
-                {std::move(duration.series)}};
+  Duration duration = durations(options, {1, 3, 10, 30, 100, 300, 1000},
+                                {1'000, 3'000, 10'000, 30'000, 100'000, 300'000, 1'000'000, 3'000'000, 10'000'000});
+  return Figure{
+      "hyper-6",
+      "abort rate over the duration, in decades",
+      duration.axis,
+      "aborted regions in %",
+      "beyond a million cycles (0.3 ms) most abort, though nothing but registers is touched",
+      options.emulated() ? "the timer comes every 100000 accesses; one line is read, as nothing else is seen" : "one line is read",
+      {std::move(duration.series)}};
 }
 
 Result<Figure> hyper_5(const StudyOptions& options) {

@@ -56,9 +56,11 @@ Status date_lines(Transaction& txn, const Tables& tables, Batch* batch) {
   size_t count = 0;
   for (uint32_t i = 0; i < batch->count; ++i) {
     const auto [warehouse, district, number] = OrderKey::unpack(batch->orders[i]);
-    for (uint32_t line = 1; line <= batch->line_counts[i]; ++line) keys[count++] = LineKey::pack_unchecked(warehouse, district, number, line);
+    for (uint32_t line = 1; line <= batch->line_counts[i]; ++line)
+      keys[count++] = LineKey::pack_unchecked(warehouse, district, number, line);
   }
-  Status status = txn.multi_get(tables.line, std::span<const Key>(keys.data(), count), std::span(views.data(), count), tables.line_delivery);
+  Status status =
+      txn.multi_get(tables.line, std::span<const Key>(keys.data(), count), std::span(views.data(), count), tables.line_delivery);
   if (!status.ok()) return status;
   const int64_t date = now_seconds();
   size_t at = 0;

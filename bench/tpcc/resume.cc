@@ -10,8 +10,8 @@ namespace elider::bench::tpcc {
 namespace {
 
 Status not_whole(const std::string& table, uint64_t rows, const std::string& wanted) {
-  return Status::invalid_argument("there is no TPC-C database that was loaded to the end: table '" + table + "' has " + std::to_string(rows) +
-                                  " rows, not " + wanted);
+  return Status::invalid_argument("there is no TPC-C database that was loaded to the end: table '" + table + "' has " +
+                                  std::to_string(rows) + " rows, not " + wanted);
 }
 
 // The sizes follow from the numbers of rows that no transaction changes.
@@ -77,8 +77,9 @@ Result<Earlier> find_earlier(Database& db, const Tables& tables, uint32_t thread
   Status status = run_tasks(threads, uint64_t{sizes->warehouses} * kDistricts, [&](uint64_t i) -> Status {
     std::vector<Key> keys(sizes->customers);
     for (uint32_t c = 1; c <= sizes->customers; ++c) keys[c - 1] = CustomerKey::pack_unchecked(i / kDistricts + 1, i % kDistricts + 1, c);
-    return read_rows(db, tables.customer, tables.customer_checked, keys, true,
-                     [&](Key, const Customer& row) { delivered.fetch_add(row.delivery_count, std::memory_order_relaxed); });  // relaxed: a sum
+    return read_rows(db, tables.customer, tables.customer_checked, keys, true, [&](Key, const Customer& row) {
+      delivered.fetch_add(row.delivery_count, std::memory_order_relaxed);
+    });  // relaxed: a sum
   });
   if (!status.ok()) return status;
   earlier.totals.delivered = delivered.load();

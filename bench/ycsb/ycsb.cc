@@ -191,8 +191,10 @@ Status find_earlier(Database& db, TableRef table, const YcsbOptions& options, Ke
   }
   const uint64_t rows = db.statistics().tables.front().rows;
   if (rows != known)
-    return Status::invalid_argument(fmt::format("--resume: {} rows were recovered, but --records {} and --threads {} account for {}: give those of the "
-                                                "run before (and its --key-order)", rows, options.records, options.common.threads, known));
+    return Status::invalid_argument(
+        fmt::format("--resume: {} rows were recovered, but --records {} and --threads {} account for {}: give those of the "
+                    "run before (and its --key-order)",
+                    rows, options.records, options.common.threads, known));
   Check check;
   if (Status status = check_rows(db, table, options, space, check); !status.ok()) return status;
   if (check.damaged.load() != 0)

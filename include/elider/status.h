@@ -64,7 +64,12 @@ class [[nodiscard]] Status {
   Status(Code code, std::string message) : code_(code), text_(new Text(std::move(message))) {}
   // With the cause, the table and the key of another status.
   Status(Code code, Cause cause, const Status& at, std::string message)
-      : code_(code), cause_(cause), has_key_(at.has_key_), table_name_id_(at.table_name_id_), key_(at.key_), text_(new Text(std::move(message))) {}
+      : code_(code),
+        cause_(cause),
+        has_key_(at.has_key_),
+        table_name_id_(at.table_name_id_),
+        key_(at.key_),
+        text_(new Text(std::move(message))) {}
   // `table_name_id` is what intern_name() gave for the table.
   Status(Code code, Cause cause, uint32_t table_name_id, uint64_t key)
       : code_(code), cause_(cause), has_key_(true), table_name_id_(table_name_id), key_(key) {}

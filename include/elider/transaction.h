@@ -142,10 +142,14 @@ class Transaction {
   // index reads cannot be committed (kInvalidArgument).
   Status edit(const TableRef& table, Key key, const ColumnsRef& columns, void** image) { return do_edit(table, key, columns, image); }
   // The same for a row this transaction has read.
-  Status edit(const TableRef& table, const RawView& view, const ColumnsRef& columns, void** image) { return do_edit_view(table, view, columns, image); }
+  Status edit(const TableRef& table, const RawView& view, const ColumnsRef& columns, void** image) {
+    return do_edit_view(table, view, columns, image);
+  }
   Status edited(const TableRef& table, void* image) { return do_edited(table, image); }
   Status write(const TableRef& table, Key key, const ColumnsRef& columns, const void* row) { return do_write(table, key, columns, row); }
-  Status add(const TableRef& table, Key key, uint32_t offset, ColumnType type, const void* delta) { return do_add(table, key, offset, type, delta); }
+  Status add(const TableRef& table, Key key, uint32_t offset, ColumnType type, const void* delta) {
+    return do_add(table, key, offset, type, delta);
+  }
 
   // -- the transaction itself -----------------------------------------------------------------------
 
@@ -163,7 +167,8 @@ class Transaction {
   virtual Status do_get(const TableRef& table, Key key, const ColumnsRef& columns, RawView* view) = 0;
   virtual Status do_multi_get(const TableRef& table, const Key* keys, size_t count, const ColumnsRef& columns, RawView* views) = 0;
   virtual Status do_scan(const TableRef& table, KeyRange range, const ScanOptions& options, FunctionRef<bool(Key, RawView)> visit) = 0;
-  virtual Status do_scan_index(const IndexRef& index, KeyRange range, const ScanOptions& options, FunctionRef<bool(Key, RawView)> visit) = 0;
+  virtual Status do_scan_index(const IndexRef& index, KeyRange range, const ScanOptions& options,
+                               FunctionRef<bool(Key, RawView)> visit) = 0;
   virtual Status do_insert(const TableRef& table, Key key, const void* row) = 0;
   virtual Status do_put(const TableRef& table, Key key, const void* row) = 0;
   virtual Status do_edit(const TableRef& table, Key key, const ColumnsRef& columns, void** image) = 0;

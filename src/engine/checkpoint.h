@@ -72,7 +72,8 @@ class Checkpoints {
  public:
   // `log_bytes`: of the log that is there already. It takes them itself, as the options say; an engine for one thread is
   // asked due() instead.
-  Checkpoints(Engine& engine, const Options& options, log::Directory& directory, log::Log& log, SchemaOfTable schema_of, uint64_t log_bytes);
+  Checkpoints(Engine& engine, const Options& options, log::Directory& directory, log::Log& log, SchemaOfTable schema_of,
+              uint64_t log_bytes);
   ~Checkpoints();  // one that is being taken is given up
 
   Status take();

@@ -46,7 +46,8 @@ Status DataFolder::choose_files(LogIo io) {
   if (log::files_are_substituted()) return {};
   const char* const asked = std::getenv("ELIDER_LOG_IO");
   if (io == LogIo::kAutomatic && asked != nullptr && !parse(asked, &io))
-    return Status::invalid_argument("the environment's ELIDER_LOG_IO is '" + std::string(asked) + "', which is none of automatic, system-calls, io_uring");
+    return Status::invalid_argument("the environment's ELIDER_LOG_IO is '" + std::string(asked) +
+                                    "', which is none of automatic, system-calls, io_uring");
   if (io != LogIo::kIoUring) return {};
   const Status status = log::uring_files(&files_);
   if (status.ok()) log_io_ = LogIo::kIoUring;

@@ -149,8 +149,8 @@ Status EngineOf<Sync>::verify_table(TableType& table) {
   if (table.ordered()) txn::scan_leaves(table.tree(), Key{0}, kKeyMax, false, kNoLimit, track, skip, check_row);
   else table.hash().for_each(check_row);
   for (uint32_t i = 0; i < table.secondary_count() && wrong.empty(); ++i)
-    txn::scan_leaves(table.secondary(i), index::SecondaryKey{0, 0}, index::SecondaryKey{~uint64_t{0}, kKeyMax}, false, kNoLimit, track, skip,
-                     [&](const index::SecondaryKey& entry, index::Handle handle) {
+    txn::scan_leaves(table.secondary(i), index::SecondaryKey{0, 0}, index::SecondaryKey{~uint64_t{0}, kKeyMax}, false, kNoLimit, track,
+                     skip, [&](const index::SecondaryKey& entry, index::Handle handle) {
                        wrong = verify_entry(table, i, entry, handle, image.get());
                        return wrong.empty();
                      });

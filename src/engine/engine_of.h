@@ -47,7 +47,9 @@ class EngineOf final : public Engine {
   TableBase* find_table(std::string_view name) const override;
   std::vector<TableRef> tables() const override;
   Status open_data(const OpenHow& how, bool* may_skip) override { return data_.open(*this, store_, how, may_skip); }
-  Status wait_durable(uint64_t commit_number) override { return store_.log == nullptr ? Status() : store_.log->wait_durable(commit_number); }
+  Status wait_durable(uint64_t commit_number) override {
+    return store_.log == nullptr ? Status() : store_.log->wait_durable(commit_number);
+  }
   void when_durable(uint64_t commit_number, std::function<void(const Status&)> told) override {
     if (store_.log == nullptr) return told(Status());
     store_.log->when_durable(commit_number, std::move(told));
@@ -90,7 +92,8 @@ class EngineOf final : public Engine {
     return Status::invalid_argument("a single-threaded database has a transaction open in another thread");
   }
   Status refuse_session() const {
-    return Status(Code::kMemoryLimit, "more transactions are open than Options::workers_max allows (" + std::to_string(store_.options.workers_max) + ")");
+    return Status(Code::kMemoryLimit,
+                  "more transactions are open than Options::workers_max allows (" + std::to_string(store_.options.workers_max) + ")");
   }
 
   // -- engine_inside.h
@@ -128,7 +131,8 @@ SessionOf<Sync>* EngineOf<Sync>::session_of_thread() {
 template <class Sync>
 Status EngineOf<Sync>::run(FunctionRef<Status(Transaction&)> procedure, const RunPolicy& policy, bool read_only) {
   if (policy.procedure_id >= txn::kProceduresMax) [[unlikely]]
-    return Status::invalid_argument("RunPolicy::procedure_id is " + std::to_string(policy.procedure_id) + ", which procedure_id() never gave");
+    return Status::invalid_argument("RunPolicy::procedure_id is " + std::to_string(policy.procedure_id) +
+                                    ", which procedure_id() never gave");
   if (store_.refuses(policy.durability)) [[unlikely]] return store_.refusal();
   if (!pool_->may_begin()) [[unlikely]] return refuse_other_thread();
   Status status;
@@ -159,7 +163,8 @@ Status EngineOf<Sync>::attempts(SessionOf<Sync>& session, Txn& txn, FunctionRef<
     if (!status.retryable()) [[likely]] return status;
     if (!wait_before_retry(policy, number, begin_ns, session.worker.random())) {
       session.counters.procedures[policy.procedure_id].aborts[static_cast<size_t>(Cause::kDeadline)].add(1);
-      return Status(Code::kDeadline, Cause::kDeadline, status, "given up after " + std::to_string(number) + " attempts; the last one: " + status.message());
+      return Status(Code::kDeadline, Cause::kDeadline, status,
+                    "given up after " + std::to_string(number) + " attempts; the last one: " + status.message());
     }
   }
 }

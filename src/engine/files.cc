@@ -37,7 +37,8 @@ Status look_through(log::Directory& directory, const log::Checkpoint& checkpoint
   return parallel(processors(16), checkpoint.parts, [&](uint32_t, size_t i) {
     const auto part = static_cast<uint32_t>(i);
     std::unique_ptr<log::PartReader> reader;
-    Status status = log::PartReader::open(directory.files(), directory.folder_of(part), directory.manifest().database, {checkpoint.number, part}, &reader);
+    Status status = log::PartReader::open(directory.files(), directory.folder_of(part), directory.manifest().database,
+                                          {checkpoint.number, part}, &reader);
     log::CheckpointBlock block;
     block.kind = log::BlockKind::kTable;
     while (status.ok() && block.kind != log::BlockKind::kEnd) status = reader->next(&block);
@@ -137,7 +138,8 @@ Status verify_log(const Folders& folders, Log* report) {
   if (!status.ok()) return status;
   for (const log::SegmentFacts& segment : directory->segments())
     report->segments.push_back({segment.file, segment.bytes, segment.whole_bytes, segment.frames, segment.records,
-                                segment.records == 0 ? 0 : segment.first_number, segment.last_number, directory->cut_of(segment.name.generation)});
+                                segment.records == 0 ? 0 : segment.first_number, segment.last_number,
+                                directory->cut_of(segment.name.generation)});
   if (!directory->manifest().checkpoints.empty()) report->checkpoint = directory->manifest().checkpoints.back().number;
   report->snapshot = std::max(report->checkpoint, facts.closed);
   for (const log::CutTail& cut : facts.cuts)

@@ -54,12 +54,13 @@ std::string Hardware::to_text() const {
   line("known defect", defect.empty() ? "none" : defect);
   line("kernel", "tsx_async_abort: " + or_unknown(tsx_async_abort));
   line("", "command line: " + or_unknown(tsx_parameter));
-  line("self-test", self_test_run ? std::to_string(self_test_committed) + " of " + std::to_string(self_test_regions) + " regions committed" +
-                                        aborts_text(*this)
+  line("self-test", self_test_run ? std::to_string(self_test_committed) + " of " + std::to_string(self_test_regions) +
+                                        " regions committed" + aborts_text(*this)
                                   : "not run");
   line("usable", std::string(yes_no(usable)) + ": " + reason);
   line("automatic", std::string("--sync ") + std::string(elider::name_of(automatic)) +
-                        (automatic == SyncPolicy::kElided ? "" : "; with --sync elided:") + " --htm " + std::string(elider::name_of(automatic_htm)));
+                        (automatic == SyncPolicy::kElided ? "" : "; with --sync elided:") + " --htm " +
+                        std::string(elider::name_of(automatic_htm)));
   return text;
 }
 

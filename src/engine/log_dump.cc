@@ -80,7 +80,8 @@ LoggedChange change_of(const Catalog& catalog, const txn::LogEntry& entry) {
     change.table_name = known->schema.name;
     name_columns(*known, entry, &change);
   }
-  if (change.columns.empty() && !entry.bytes.empty()) change.columns.push_back({"", ColumnType::kBytes, {entry.bytes.begin(), entry.bytes.end()}});
+  if (change.columns.empty() && !entry.bytes.empty())
+    change.columns.push_back({"", ColumnType::kBytes, {entry.bytes.begin(), entry.bytes.end()}});
   return change;
 }
 static_assert(static_cast<int>(LoggedChange::Kind::kColumns) == static_cast<int>(txn::EntryKind::kColumns) &&
@@ -93,7 +94,8 @@ Status record_of(const Catalog& catalog, log::Bytes bytes, LoggedRecord* record)
   if (bytes.empty()) return Status(Code::kCorrupt, "a record is empty");
   const auto kind = static_cast<txn::RecordKind>(bytes.front());
   record->made_table = kind == txn::RecordKind::kTable;
-  if (record->made_table) return txn::decode_table(bytes, &record->table, &record->schema) ? Status() : Status(Code::kCorrupt, "a table's schema does not fit");
+  if (record->made_table)
+    return txn::decode_table(bytes, &record->table, &record->schema) ? Status() : Status(Code::kCorrupt, "a table's schema does not fit");
   if (kind != txn::RecordKind::kCommit) return Status(Code::kCorrupt, "a record is of no known kind");
   log::Bytes rest = bytes.subspan(1);
   txn::LogEntry entry;
@@ -111,7 +113,8 @@ class Dump {
   Catalog catalog;
 
   // A status of kFinished: visit() has had enough.
-  Status segment(log::FileSystem& files, const std::string& folder, const log::DatabaseId& database, const log::SegmentName& name, uint64_t cut) {
+  Status segment(log::FileSystem& files, const std::string& folder, const log::DatabaseId& database, const log::SegmentName& name,
+                 uint64_t cut) {
     log::SegmentFacts facts;
     const auto of_frame = [&](const log::FrameView& frame) {
       return log::read_records(frame, folder, [&](const log::Record& record) -> Status {
@@ -168,7 +171,8 @@ Status dump_file(log::FileSystem& files, const Folders& folders, const log::Segm
   const std::string path = folders.front() + "/" + log::file_name(name);
   if (Status status = buffer.read(files, path, log::kSegmentBytesMax); !status.ok()) return status;
   log::DatabaseId database{};
-  if (Status status = log::database_of(buffer.bytes(), &database); !status.ok()) return Status(status.code(), "'" + path + "' at byte 0: " + status.message());
+  if (Status status = log::database_of(buffer.bytes(), &database); !status.ok())
+    return Status(status.code(), "'" + path + "' at byte 0: " + status.message());
   for (const std::string& folder : folders) {
     std::vector<std::string> names;
     if (Status status = files.list(folder, &names); !status.ok()) return status;

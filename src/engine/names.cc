@@ -128,13 +128,15 @@ std::string Statistics::to_json() const {
   out += ",\"aborts\":" + aborts_json(aborts) + ",\"procedures\":[";
   for (size_t i = 0; i < procedures.size(); ++i) {
     out += i == 0 ? "{\"name\":" : ",{\"name\":";
-    out += quoted(procedures[i].name) + ",\"commits\":" + std::to_string(procedures[i].commits) + ",\"aborts\":" + aborts_json(procedures[i].aborts) + "}";
+    out += quoted(procedures[i].name) + ",\"commits\":" + std::to_string(procedures[i].commits) +
+           ",\"aborts\":" + aborts_json(procedures[i].aborts) + "}";
   }
   out += "],\"tables\":[";
   for (size_t i = 0; i < tables.size(); ++i) {
     out += i == 0 ? "{\"name\":" : ",{\"name\":";
-    out += quoted(tables[i].name) + ",\"rows\":" + std::to_string(tables[i].rows) + ",\"row_bytes\":" + std::to_string(tables[i].row_bytes) +
-           ",\"commits\":" + std::to_string(tables[i].commits) + ",\"aborts\":" + aborts_json(tables[i].aborts) + "}";
+    out += quoted(tables[i].name) + ",\"rows\":" + std::to_string(tables[i].rows) +
+           ",\"row_bytes\":" + std::to_string(tables[i].row_bytes) + ",\"commits\":" + std::to_string(tables[i].commits) +
+           ",\"aborts\":" + aborts_json(tables[i].aborts) + "}";
   }
   out += "],\"memory\":{";
   add_number(out, "rows", memory.rows);

@@ -51,7 +51,8 @@ Status check_arguments(const Procedure& procedure, std::span<const Value> argume
                                       std::string(name_of(parameter.type)));
   }
   if (arguments.size() > procedure.parameters.size())
-    return Status::invalid_argument(named + std::to_string(arguments.size()) + " arguments, but it takes " + std::to_string(procedure.parameters.size()));
+    return Status::invalid_argument(named + std::to_string(arguments.size()) + " arguments, but it takes " +
+                                    std::to_string(procedure.parameters.size()));
   return {};
 }
 }  // namespace

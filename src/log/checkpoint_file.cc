@@ -27,7 +27,9 @@ uint64_t seed_of(const DatabaseId& database, const CheckpointName& name) {
   return checksum(bytes, 1);
 }
 
-uint64_t block_checksum(Bytes header, Bytes payload, uint64_t seed) { return checksum(payload, checksum(header.first(kBlockHeaderBytes - 8), seed)); }
+uint64_t block_checksum(Bytes header, Bytes payload, uint64_t seed) {
+  return checksum(payload, checksum(header.first(kBlockHeaderBytes - 8), seed));
+}
 
 std::array<std::byte, kCheckpointHeaderBytes> encode_header(const DatabaseId& database, const CheckpointName& name) {
   std::array<std::byte, kCheckpointHeaderBytes> bytes{};
@@ -126,7 +128,8 @@ Status PartReader::open(FileSystem& files, const std::string& folder, const Data
   const std::string path = folder + "/" + file_name(name);
   std::unique_ptr<File> file;
   Status status = files.open(path, OpenMode::kRead, &file);
-  if (status.not_found()) return Status(Code::kCorrupt, "'" + path + "' is missing, which is a part of the checkpoint at number " + std::to_string(name.number));
+  if (status.not_found())
+    return Status(Code::kCorrupt, "'" + path + "' is missing, which is a part of the checkpoint at number " + std::to_string(name.number));
   if (!status.ok()) return status;
   uint64_t size = 0;
   if (status = file->size(&size); !status.ok()) return status;
@@ -155,9 +158,11 @@ Status PartReader::next(CheckpointBlock* block) {
   std::byte header[kBlockHeaderBytes];
   if (Status status = read(at, header); !status.ok()) return status;
   const auto bytes = get<uint32_t>(header + 4);
-  if (get<uint32_t>(header) != kBlockMagic) return refuse(at, "block " + std::to_string(facts_.blocks) + " does not begin with its magic number");
+  if (get<uint32_t>(header) != kBlockMagic)
+    return refuse(at, "block " + std::to_string(facts_.blocks) + " does not begin with its magic number");
   // Before memory is taken for it.
-  if (at + kBlockHeaderBytes > size_ || bytes > size_ - at - kBlockHeaderBytes) return refuse(at, "block " + std::to_string(facts_.blocks) + " reaches past the file's end");
+  if (at + kBlockHeaderBytes > size_ || bytes > size_ - at - kBlockHeaderBytes)
+    return refuse(at, "block " + std::to_string(facts_.blocks) + " reaches past the file's end");
   if (bytes > kBlockPayloadBytesMax) return refuse(at, "block " + std::to_string(facts_.blocks) + " is longer than any is");
   if (bytes > buffer_bytes_) {
     buffer_bytes_ = 0;
@@ -171,7 +176,8 @@ Status PartReader::next(CheckpointBlock* block) {
   if (get<uint64_t>(header + 32) != block_checksum(header, payload, seed_) && !ELIDER_MUTANT(kSkipFrameChecksum))
     return refuse(at, "the checksum of block " + std::to_string(facts_.blocks) + " does not fit");
   if (get<uint64_t>(header + 8) != facts_.blocks)
-    return refuse(at, "block " + std::to_string(get<uint64_t>(header + 8)) + " stands where block " + std::to_string(facts_.blocks) + " belongs");
+    return refuse(
+        at, "block " + std::to_string(get<uint64_t>(header + 8)) + " stands where block " + std::to_string(facts_.blocks) + " belongs");
   *block = {static_cast<BlockKind>(get<uint32_t>(header + 16)), get<uint32_t>(header + 20), get<uint32_t>(header + 24), at, payload};
   if (block->kind == BlockKind::kEnd) {
     if (Status status = check_end(*block); !status.ok()) return status;
@@ -189,7 +195,8 @@ Status PartReader::check_end(const CheckpointBlock& block) const {
   if (get<uint64_t>(block.payload.data()) != facts_.blocks || get<uint64_t>(block.payload.data() + 8) != facts_.rows ||
       get<uint64_t>(block.payload.data() + 16) != block.offset)
     return refuse(block.offset, "the file has not as many blocks, rows or bytes as its end says");
-  if (block.offset + kBlockHeaderBytes + kEndBytes != size_) return refuse(block.offset + kBlockHeaderBytes + kEndBytes, "something follows the end");
+  if (block.offset + kBlockHeaderBytes + kEndBytes != size_)
+    return refuse(block.offset + kBlockHeaderBytes + kEndBytes, "something follows the end");
   return {};
 }
 

@@ -38,7 +38,9 @@ std::vector<std::byte> block_of(const State& state) {
 Status write_checkpoint(Directory& directory, uint64_t number, const State& state) {
   for (uint32_t part = 0; part < 2; ++part) {
     std::unique_ptr<PartWriter> writer;
-    if (Status status = PartWriter::create(directory.files(), directory.folder_of(part), directory.manifest().database, {number, part}, &writer); !status.ok())
+    if (Status status =
+            PartWriter::create(directory.files(), directory.folder_of(part), directory.manifest().database, {number, part}, &writer);
+        !status.ok())
       return status;
     State mine;
     for (const auto& [of, text] : state)
@@ -53,7 +55,9 @@ Status write_checkpoint(Directory& directory, uint64_t number, const State& stat
 Status read_checkpoint(Directory& directory, const Checkpoint& checkpoint, State* state) {
   for (uint32_t part = 0; part < checkpoint.parts; ++part) {
     std::unique_ptr<PartReader> reader;
-    if (Status status = PartReader::open(directory.files(), directory.folder_of(part), directory.manifest().database, {checkpoint.number, part}, &reader); !status.ok())
+    if (Status status = PartReader::open(directory.files(), directory.folder_of(part), directory.manifest().database,
+                                         {checkpoint.number, part}, &reader);
+        !status.ok())
       return status;
     CheckpointBlock block;
     for (;;) {
@@ -61,7 +65,8 @@ Status read_checkpoint(Directory& directory, const Checkpoint& checkpoint, State
       if (block.kind == BlockKind::kEnd) break;
       Bytes rest = block.payload;
       Record record;
-      while (take_record(&rest, &record)) state->emplace(record.number, std::string(reinterpret_cast<const char*>(record.bytes.data()), record.bytes.size()));
+      while (take_record(&rest, &record))
+        state->emplace(record.number, std::string(reinterpret_cast<const char*>(record.bytes.data()), record.bytes.size()));
     }
   }
   return {};
@@ -154,8 +159,8 @@ std::string judge(const Recovered& recovered, const State& written, uint64_t ack
   for (const auto& [number, text] : written)
     if (number <= last) wanted[number].insert(text);
   if (there == wanted) return "";
-  return "recovered " + std::to_string(there.size()) + " numbers up to " + std::to_string(last) + " instead of " + std::to_string(wanted.size()) +
-         "; acknowledged was " + std::to_string(acknowledged);
+  return "recovered " + std::to_string(there.size()) + " numbers up to " + std::to_string(last) + " instead of " +
+         std::to_string(wanted.size()) + "; acknowledged was " + std::to_string(acknowledged);
 }
 
 std::string check_crashes(const Workload& run, uint64_t seed, int samples, uint64_t* images) {
@@ -200,7 +205,9 @@ std::string search(uint64_t seeds, int samples) {
   return "";
 }
 
-TEST(CheckpointCrash, EveryImageRecoversToAPrefixWithAllThatWasAcknowledged) { EXPECT_EQ(search(static_cast<uint64_t>(std::max(1.0, 4 * scale())), 6), ""); }
+TEST(CheckpointCrash, EveryImageRecoversToAPrefixWithAllThatWasAcknowledged) {
+  EXPECT_EQ(search(static_cast<uint64_t>(std::max(1.0, 4 * scale())), 6), "");
+}
 
 class CheckpointMutant : public testing::TestWithParam<Mutant> {
  protected:
@@ -215,10 +222,11 @@ TEST_P(CheckpointMutant, IsCaught) {
   EXPECT_NE(search(10, 4), "");
 }
 
-INSTANTIATE_TEST_SUITE_P(Durability, CheckpointMutant, testing::Values(Mutant::kPublishUnsynced, Mutant::kRemoveLogEarly), [](const auto& info) {
-  std::string name(name_of(info.param));
-  return name;
-});
+INSTANTIATE_TEST_SUITE_P(Durability, CheckpointMutant, testing::Values(Mutant::kPublishUnsynced, Mutant::kRemoveLogEarly),
+                         [](const auto& info) {
+                           std::string name(name_of(info.param));
+                           return name;
+                         });
 
 // -- what is kept, and from where one may begin -------------------------------------------------------------------
 
@@ -278,7 +286,9 @@ TEST(Checkpoint, AnEarlierStateIsThereAsFarBackAsTheOldestCheckpoint) {
 
 // -- damage ----------------------------------------------------------------------------------------------------------
 
-bool of_checkpoint(const std::string& path) { return path.find("/checkpoint-") != std::string::npos || path.find("/MANIFEST") != std::string::npos; }
+bool of_checkpoint(const std::string& path) {
+  return path.find("/checkpoint-") != std::string::npos || path.find("/MANIFEST") != std::string::npos;
+}
 
 TEST(CheckpointDamage, EveryFlippedByteIsFound) {
   Workload run;
@@ -292,7 +302,8 @@ TEST(CheckpointDamage, EveryFlippedByteIsFound) {
       image[path][at] ^= static_cast<std::byte>(1 + random.below(255));
       MemoryFiles files(image);
       const Status status = recover_all(files).status;
-      ASSERT_TRUE(status.code() == Code::kCorrupt || status.code() == Code::kUnsupported) << path << " at " << at << ": " << status.message();
+      ASSERT_TRUE(status.code() == Code::kCorrupt || status.code() == Code::kUnsupported)
+          << path << " at " << at << ": " << status.message();
       ASSERT_NE(status.message().find(path), std::string::npos) << status.message();
     }
   }

@@ -40,7 +40,8 @@ void run_workload(Workload& run, uint64_t seed, uint32_t streams) {
         Random random(seed * 2 + w);
         for (int i = 0; i < 12; ++i) {
           uint64_t number = 0;
-          const std::string text = std::to_string(seed) + ":" + std::to_string(w) + ":" + std::to_string(i) + std::string(random.below(900), '.');
+          const std::string text =
+              std::to_string(seed) + ":" + std::to_string(w) + ":" + std::to_string(i) + std::string(random.below(900), '.');
           ASSERT_TRUE(running.commit(w, text, &number).ok());
           {
             std::lock_guard lock(mutex);
@@ -163,7 +164,8 @@ TEST_P(LogMutant, IsCaught) {
   EXPECT_NE(search(40, 4), "");
 }
 
-INSTANTIATE_TEST_SUITE_P(Durability, LogMutant, testing::Values(Mutant::kAcknowledgeEarly, Mutant::kLargestDurable, Mutant::kSkipFrameChecksum),
+INSTANTIATE_TEST_SUITE_P(Durability, LogMutant,
+                         testing::Values(Mutant::kAcknowledgeEarly, Mutant::kLargestDurable, Mutant::kSkipFrameChecksum),
                          [](const auto& info) {
                            std::string name(name_of(info.param));
                            return name;

@@ -90,7 +90,8 @@ TEST(Format, FileNamesAreReadAsTheyAreWritten) {
   SegmentName name;
   EXPECT_TRUE(parse_file_name(file_name({0x12, 3, 0xabcdef01}), &name));
   EXPECT_EQ(name, (SegmentName{0x12, 3, 0xabcdef01}));
-  for (const char* text : {"MANIFEST", "log-1-0-0", "log-00000001-00-00000000x", "log-00000001-00-0000000G", ""}) EXPECT_FALSE(parse_file_name(text, &name)) << text;
+  for (const char* text : {"MANIFEST", "log-1-0-0", "log-00000001-00-00000000x", "log-00000001-00-0000000G", ""})
+    EXPECT_FALSE(parse_file_name(text, &name)) << text;
 }
 
 // -- on the machine's own files ----------------------------------------------------------------------------------

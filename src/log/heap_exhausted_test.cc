@@ -53,7 +53,9 @@ class NoFile final : public File {
 };
 class NoFiles final : public FileSystem {
  public:
-  Status open(const std::string& path, OpenMode, std::unique_ptr<File>* file) override { return *file = std::make_unique<NoFile>(path), Status(); }
+  Status open(const std::string& path, OpenMode, std::unique_ptr<File>* file) override {
+    return *file = std::make_unique<NoFile>(path), Status();
+  }
   Status list(const std::string&, std::vector<std::string>* names) override { return names->clear(), Status(); }
   Status make_folder(const std::string&) override { return {}; }
   Status rename(const std::string&, const std::string&) override { return {}; }

@@ -247,7 +247,8 @@ TEST(Log, UnderMoreThanTheDiskCanTakeNumbersCloseAndAllWorkersGoOn) {
     while (!done() && std::chrono::steady_clock::now() < end) std::this_thread::sleep_for(std::chrono::milliseconds(1));
     return done();
   };
-  EXPECT_TRUE(until([&] { return std::all_of(commits, commits + kWorkers, [](const auto& count) { return count > 1000; }); }));  // all buffers are full
+  EXPECT_TRUE(until(
+      [&] { return std::all_of(commits, commits + kWorkers, [](const auto& count) { return count > 1000; }); }));  // all buffers are full
   const uint64_t number = running.numbers->current();
   auto durable = std::async(std::launch::async, [&] { return running.log->wait_durable(number); });
   EXPECT_EQ(durable.wait_for(std::chrono::seconds(20)), std::future_status::ready);

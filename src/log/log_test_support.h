@@ -58,7 +58,10 @@ struct Running {
   Status start(FileSystem& files, LogOptions options) {
     if (Status status = Directory::open(files, kFolders, true, &directory); !status.ok()) return status;
     RecoveryFacts facts;
-    if (Status status = directory->recover(kNumberMax, [](uint32_t, uint32_t, const Record&) { return Status(); }, &facts); !status.ok()) return status;
+    if (Status status = directory->recover(
+            kNumberMax, [](uint32_t, uint32_t, const Record&) { return Status(); }, &facts);
+        !status.ok())
+      return status;
     uint32_t generation = 0;
     if (Status status = directory->begin_generation(options.streams, &generation); !status.ok()) return status;
     numbers = std::make_unique<TestNumbers>(directory->first_number());

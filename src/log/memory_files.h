@@ -109,7 +109,8 @@ class MemoryFiles final : public FileSystem {
   }
   class MemoryFile final : public File {
    public:
-    MemoryFile(MemoryFiles& files, const std::string& path, std::shared_ptr<Inode> inode) : File(path), files_(files), inode_(std::move(inode)) {}
+    MemoryFile(MemoryFiles& files, const std::string& path, std::shared_ptr<Inode> inode)
+        : File(path), files_(files), inode_(std::move(inode)) {}
     Status write_at(uint64_t offset, std::span<const std::byte> bytes) override {
       std::lock_guard lock(files_.mutex_);
       Call call{Call::Kind::kWrite, path(), {}, offset, {bytes.begin(), bytes.end()}};

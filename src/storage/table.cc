@@ -27,7 +27,8 @@ uint32_t size_of(ColumnType type) {
 
 Status check_columns(const Schema& schema) {
   if (schema.columns.size() > kColumnsMax)
-    return wrong(schema, std::to_string(schema.columns.size()) + " columns, of which a table has " + std::to_string(kColumnsMax) + " at the most");
+    return wrong(schema,
+                 std::to_string(schema.columns.size()) + " columns, of which a table has " + std::to_string(kColumnsMax) + " at the most");
   for (size_t i = 0; i < schema.columns.size(); ++i) {
     const Column& column = schema.columns[i];
     const std::string named = "column '" + column.name + "' ";
@@ -39,7 +40,8 @@ Status check_columns(const Schema& schema) {
     if (size_of(column.type) != 0 && size_of(column.type) != column.size)
       return wrong(schema, named + "has " + std::to_string(column.size) + " bytes, which its type has not");
     if (column.group >= kCommitGroupsMax)
-      return wrong(schema, named + "is in group " + std::to_string(column.group) + ", but there are " + std::to_string(kCommitGroupsMax) + " at the most");
+      return wrong(schema, named + "is in group " + std::to_string(column.group) + ", but there are " + std::to_string(kCommitGroupsMax) +
+                               " at the most");
     for (size_t j = 0; j < i; ++j) {
       const Column& other = schema.columns[j];
       if (other.name == column.name) return wrong(schema, named + "is described twice");
@@ -56,9 +58,11 @@ Status check_schema(const Schema& schema) {
   if (schema.name.empty()) return Status::invalid_argument("a table needs a name");
   if (schema.row_bytes == 0 || schema.row_bytes > kRowBytesMax)
     return wrong(schema, "a row of " + std::to_string(schema.row_bytes) + " bytes; 1 to " + std::to_string(kRowBytesMax) + " are possible");
-  if (schema.key_index != KeyIndex::kOrdered && schema.key_index != KeyIndex::kHashed) return wrong(schema, "its key index is of no known kind");
+  if (schema.key_index != KeyIndex::kOrdered && schema.key_index != KeyIndex::kHashed)
+    return wrong(schema, "its key index is of no known kind");
   if (Status status = check_columns(schema); !status.ok()) return status;
-  if (schema.indexes.size() > kSecondaryIndexesMax) return wrong(schema, "more than " + std::to_string(kSecondaryIndexesMax) + " secondary indexes");
+  if (schema.indexes.size() > kSecondaryIndexesMax)
+    return wrong(schema, "more than " + std::to_string(kSecondaryIndexesMax) + " secondary indexes");
   for (size_t i = 0; i < schema.indexes.size(); ++i) {
     const SecondaryIndex& index = schema.indexes[i];
     const std::string named = "index '" + index.name + "' ";
@@ -78,13 +82,15 @@ std::string difference(const Schema& a, const Schema& b) {
   if (a.name != b.name) return "name '" + a.name + "' and '" + b.name + "'";
   if (a.row_bytes != b.row_bytes) return "rows of " + std::to_string(a.row_bytes) + " and " + std::to_string(b.row_bytes) + " bytes";
   if (a.key_index != b.key_index) return "one is ordered, the other hashed";
-  if (a.columns.size() != b.columns.size()) return std::to_string(a.columns.size()) + " and " + std::to_string(b.columns.size()) + " columns";
+  if (a.columns.size() != b.columns.size())
+    return std::to_string(a.columns.size()) + " and " + std::to_string(b.columns.size()) + " columns";
   for (size_t i = 0; i < a.columns.size(); ++i)
     if (!(a.columns[i] == b.columns[i])) return "column '" + a.columns[i].name + "' is not as column '" + b.columns[i].name + "'";
   if (a.indexes.size() != b.indexes.size())
     return std::to_string(a.indexes.size()) + " and " + std::to_string(b.indexes.size()) + " secondary indexes";
   for (size_t i = 0; i < a.indexes.size(); ++i)
-    if (a.indexes[i].name != b.indexes[i].name || a.indexes[i].unique != b.indexes[i].unique || a.indexes[i].columns != b.indexes[i].columns)
+    if (a.indexes[i].name != b.indexes[i].name || a.indexes[i].unique != b.indexes[i].unique ||
+        a.indexes[i].columns != b.indexes[i].columns)
       return "secondary index '" + a.indexes[i].name + "' is not as '" + b.indexes[i].name + "'";
   return {};
 }

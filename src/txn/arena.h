@@ -34,7 +34,9 @@ class Arena {
 
  private:
   static constexpr size_t kAlign = 16, kFirstBytes = 128 << 10;
-  static std::byte* align(std::byte* p) { return reinterpret_cast<std::byte*>((reinterpret_cast<uintptr_t>(p) + kAlign - 1) & ~(kAlign - 1)); }
+  static std::byte* align(std::byte* p) {
+    return reinterpret_cast<std::byte*>((reinterpret_cast<uintptr_t>(p) + kAlign - 1) & ~(kAlign - 1));
+  }
   std::byte* new_block(size_t bytes) const {
     auto* block = new std::byte[bytes + kAlign];
     if (for_regions_) htm::prefault(block, bytes + kAlign);

@@ -75,7 +75,8 @@ bool decode_table(std::span<const std::byte> from, uint32_t* id, Schema* schema)
   if (from.empty() || from.front() != static_cast<std::byte>(RecordKind::kTable)) return false;
   from = from.subspan(1);
   uint32_t key_index = 0, columns = 0, indexes = 0;
-  if (!take(&from, id) || !take(&from, &schema->name) || !take(&from, &key_index) || key_index > static_cast<uint32_t>(KeyIndex::kHashed)) return false;
+  if (!take(&from, id) || !take(&from, &schema->name) || !take(&from, &key_index) || key_index > static_cast<uint32_t>(KeyIndex::kHashed))
+    return false;
   schema->key_index = static_cast<KeyIndex>(key_index);
   if (!take(&from, &schema->row_bytes) || !take(&from, &columns) || columns > kColumnsMax) return false;
   schema->columns.resize(columns);

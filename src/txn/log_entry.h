@@ -138,7 +138,8 @@ inline bool take_entry(std::span<const std::byte>* from, LogEntry* entry) {
     entry->key += unfold_sign(folded);
   } else {
     if (first >= kLikeBefore) return false;
-    if (!take_varint(from, &table) || table > ~uint32_t{0} || !take_varint(from, &entry->key) || !take_varint(from, &entry->sequence)) return false;
+    if (!take_varint(from, &table) || table > ~uint32_t{0} || !take_varint(from, &entry->key) || !take_varint(from, &entry->sequence))
+      return false;
     entry->columns = 0;
     if ((kind == EntryKind::kColumns || kind == EntryKind::kAdd) && !take_varint(from, &entry->columns)) return false;
     bytes = 0;

@@ -19,7 +19,8 @@ inline Status refuse_arguments(uint64_t database_id, const TableRef& table, cons
 }
 
 inline Status refuse_pending_edit(const TableRef& table) {
-  return Status::invalid_argument("an edit of table '" + table.schema().name + "' has begun, of columns that a secondary index reads: edited() must come first");
+  return Status::invalid_argument("an edit of table '" + table.schema().name +
+                                  "' has begun, of columns that a secondary index reads: edited() must come first");
 }
 inline Status refuse_view(const TableRef& table) {
   return Status::invalid_argument("update: the view is of no row of table '" + table.schema().name + "' that this transaction has read");

@@ -10,8 +10,8 @@
 namespace elider::txn {
 
 // Calls, for each leaf of [first, last] in turn, track(witness, from, to) with what of the range it covers
-// before its rows are looked at, then prefetch(handle) for those of its entries that will be wanted, then found(key, handle) -> bool for each
-// entry in order; false ends the scan.
+// before its rows are looked at, then prefetch(handle) for those of its entries that will be wanted, then found(key, handle) -> bool for
+// each entry in order; false ends the scan.
 template <class Tree, class TreeKey, class Track, class Prefetch, class Found>
 void scan_leaves(Tree& tree, TreeKey first, TreeKey last, bool reverse, uint64_t limit, Track&& track, Prefetch&& prefetch, Found&& found) {
   if (last < first) return;

@@ -56,7 +56,10 @@ struct ElisionSites {
 
 struct Store {
   Store(Memory& memory, const Options& chosen, uint64_t store_id)
-      : options(chosen), id(store_id), workers(memory, chosen.workers_max + kOwnWorkers, store_id), snapshots(chosen.workers_max + kOwnWorkers),
+      : options(chosen),
+        id(store_id),
+        workers(memory, chosen.workers_max + kOwnWorkers, store_id),
+        snapshots(chosen.workers_max + kOwnWorkers),
         procedures(kProceduresMax) {}
 
   // Whether no transaction may begin: it asks for more durability than the database has, or the log has failed and
@@ -68,13 +71,15 @@ struct Store {
   // Why.
   Status refusal() const {
     if (log != nullptr) return log->failure();
-    return Status::invalid_argument("RunPolicy::durability is more than Options::durability, which is 'none': nothing is written to a file");
+    return Status::invalid_argument(
+        "RunPolicy::durability is more than Options::durability, which is 'none': nothing is written to a file");
   }
   // After a commit: puts its number down where that is asked for, and waits where the commit is acknowledged only when it
   // is on the disk.
   Status acknowledge(Durability durability, uint64_t number, uint64_t* commit_number) const {
     if (commit_number != nullptr) *commit_number = log != nullptr ? number : 0;
-    if (log == nullptr || (durability == Durability::kDefault ? options.durability : durability) != Durability::kGroup) [[likely]] return {};
+    if (log == nullptr || (durability == Durability::kDefault ? options.durability : durability) != Durability::kGroup) [[likely]]
+      return {};
     return log->wait_durable(number);
   }
 

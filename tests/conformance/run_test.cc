@@ -257,7 +257,8 @@ TEST_P(DiscardedAttemptTest, AReadRowThatChangedIsNamed) {
 
 TEST_P(DiscardedAttemptTest, ARowThatAnUpdateReadAndThatChangedIsNamed) {
   expect_conflict(
-      Cause::kWriteChanged, 2, [&](Transaction& txn) { change(txn, accounts_, 2); }, [&](Transaction& other) { change(other, accounts_, 2); });
+      Cause::kWriteChanged, 2, [&](Transaction& txn) { change(txn, accounts_, 2); },
+      [&](Transaction& other) { change(other, accounts_, 2); });
 }
 
 TEST_P(DiscardedAttemptTest, AnAbsentKeyThatCameIsNamed) {

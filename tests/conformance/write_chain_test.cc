@@ -14,7 +14,18 @@
 namespace elider::test {
 namespace {
 
-enum class Step { kPut, kInsert, kRemove, kAddBalance, kAddBranch, kUpdateBalance, kUpdateOwnerAndFlags, kWriteBalance, kWriteBranch, kWriteAll };
+enum class Step {
+  kPut,
+  kInsert,
+  kRemove,
+  kAddBalance,
+  kAddBranch,
+  kUpdateBalance,
+  kUpdateOwnerAndFlags,
+  kWriteBalance,
+  kWriteBranch,
+  kWriteAll
+};
 constexpr int kSteps = 10;
 constexpr std::array<const char*, kSteps> kNames{"put",   "insert",        "remove",       "add balance", "add branch", "update balance",
                                                  "update owner+flags", "write balance", "write branch", "write all"};
@@ -151,7 +162,9 @@ class WriteChainTest : public DatabaseTest {
         done.emplace_back(step, perform(*txn, table, key, step, salt_of(i)).code());
         words += std::string(kNames[static_cast<size_t>(step)]) + "; ";
       }
-      transact(db_, [&](Transaction& other) { ASSERT_OK(others == Other::kRemoves ? other.remove(table, key) : other.put(table, key, another)); });
+      transact(db_, [&](Transaction& other) {
+        ASSERT_OK(others == Other::kRemoves ? other.remove(table, key) : other.put(table, key, another));
+      });
       Row model;
       if (others != Other::kRemoves) model = another;
       const Status status = txn.commit();

@@ -122,8 +122,8 @@ TEST_P(Damage, EveryFlippedByteIsFoundOrCutByTheRules) {
       ASSERT_FALSE(opened.status.ok() && opened.cuts.empty()) << path << " at byte " << at << ": nobody noticed";
       (opened.status.ok() ? cut : refused)++;
     }
-  std::printf("%llu bytes: %llu refused, %llu cut\n", static_cast<unsigned long long>(refused + cut), static_cast<unsigned long long>(refused),
-              static_cast<unsigned long long>(cut));
+  std::printf("%llu bytes: %llu refused, %llu cut\n", static_cast<unsigned long long>(refused + cut),
+              static_cast<unsigned long long>(refused), static_cast<unsigned long long>(cut));
   EXPECT_GT(refused, cut);
   if (kStep == 1) {
     EXPECT_GT(cut, 0u);
@@ -146,8 +146,8 @@ TEST_P(Damage, EveryTruncationIsFoundOrCutByTheRules) {
       ASSERT_EQ(judge(path, opened), "") << path << " cut to " << size;
       (opened.status.ok() ? cut : refused)++;
     }
-  std::printf("%llu refused, %llu cut, %llu ended between two frames\n", static_cast<unsigned long long>(refused), static_cast<unsigned long long>(cut),
-              static_cast<unsigned long long>(at_a_frame));
+  std::printf("%llu refused, %llu cut, %llu ended between two frames\n", static_cast<unsigned long long>(refused),
+              static_cast<unsigned long long>(cut), static_cast<unsigned long long>(at_a_frame));
   EXPECT_LT(at_a_frame, 40u);
   EXPECT_GT(refused, 0u);
 }
@@ -276,9 +276,10 @@ TEST_P(Damage, EveryFolderIsLocked) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Of, Damage, testing::Values(Files{1, false}, Files{2, false}, Files{1, true}, Files{2, true}), [](const auto& info) {
-  return std::to_string(info.param.streams) + "_streams" + (info.param.checkpoints ? "_and_checkpoints" : "");
-});
+INSTANTIATE_TEST_SUITE_P(Of, Damage, testing::Values(Files{1, false}, Files{2, false}, Files{1, true}, Files{2, true}),
+                         [](const auto& info) {
+                           return std::to_string(info.param.streams) + "_streams" + (info.param.checkpoints ? "_and_checkpoints" : "");
+                         });
 
 }  // namespace
 }  // namespace elider::crash

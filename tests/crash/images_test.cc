@@ -31,11 +31,12 @@ uint64_t number_of_environment(const char* name, uint64_t otherwise) {
 struct Counts {
   uint64_t runs = 0, images = 0, boundaries = 0, cut_bytes = 0, tails = 0, nested = 0, same = 0;
   void print(double seconds) const {
-    std::printf("%llu images (%.0f a second) of %llu runs, %llu at system calls, %llu cut at a byte, %llu with other tails, "
-                "%llu of crashes in recovery; %llu more were the same as others\n",
-                static_cast<unsigned long long>(images), static_cast<double>(images) / seconds, static_cast<unsigned long long>(runs),
-                static_cast<unsigned long long>(boundaries), static_cast<unsigned long long>(cut_bytes), static_cast<unsigned long long>(tails),
-                static_cast<unsigned long long>(nested), static_cast<unsigned long long>(same));
+    std::printf(
+        "%llu images (%.0f a second) of %llu runs, %llu at system calls, %llu cut at a byte, %llu with other tails, "
+        "%llu of crashes in recovery; %llu more were the same as others\n",
+        static_cast<unsigned long long>(images), static_cast<double>(images) / seconds, static_cast<unsigned long long>(runs),
+        static_cast<unsigned long long>(boundaries), static_cast<unsigned long long>(cut_bytes), static_cast<unsigned long long>(tails),
+        static_cast<unsigned long long>(nested), static_cast<unsigned long long>(same));
     std::fflush(stdout);
   }
 };
@@ -44,7 +45,12 @@ struct Counts {
 class Search {
  public:
   Search(const Recorder& run, Counts* counts, uint64_t images_max)
-      : before_(run.before()), story_(run.story()), check_(run.shape(), run.story()), counts_(*counts), images_max_(images_max), random_(run.shape().seed) {}
+      : before_(run.before()),
+        story_(run.story()),
+        check_(run.shape(), run.story()),
+        counts_(*counts),
+        images_max_(images_max),
+        random_(run.shape().seed) {}
 
   // Empty, or the first fault, with what to repeat it by.
   std::string all(const std::vector<Call>& calls, uint64_t seed) {
@@ -137,7 +143,8 @@ class Search {
       return after != whole.end() && after->first.compare(0, path.size() - 8, path, 0, path.size() - 8) == 0;
     };
     if (next_segment()) return "";
-    std::vector<std::vector<std::byte>> tails = {std::vector<std::byte>(1 + random_.below(3000)), std::vector<std::byte>(1 + random_.below(3000))};
+    std::vector<std::vector<std::byte>> tails = {std::vector<std::byte>(1 + random_.below(3000)),
+                                                 std::vector<std::byte>(1 + random_.below(3000))};
     for (std::byte& byte : tails[1]) byte = static_cast<std::byte>(random_.next());
     for (const auto& [other, bytes] : whole)
       if (other != path && other.find("/log-") != std::string::npos) tails.push_back(bytes);
@@ -228,8 +235,9 @@ TEST_P(CrashMutant, IsCaught) {
   EXPECT_NE(fault, "");
 }
 
-INSTANTIATE_TEST_SUITE_P(Durability, CrashMutant, testing::Values(Mutant::kAcknowledgeEarly, Mutant::kLargestDurable, Mutant::kSkipFrameChecksum,
-                                                                     Mutant::kPublishUnsynced, Mutant::kRemoveLogEarly),
+INSTANTIATE_TEST_SUITE_P(Durability, CrashMutant,
+                         testing::Values(Mutant::kAcknowledgeEarly, Mutant::kLargestDurable, Mutant::kSkipFrameChecksum,
+                                         Mutant::kPublishUnsynced, Mutant::kRemoveLogEarly),
                          [](const auto& info) { return std::string(name_of(info.param)); });
 
 }  // namespace

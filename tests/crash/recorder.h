@@ -178,7 +178,8 @@ class Recorder {
     if (!status.ok()) return status;
     work.deed.number = NumberSink::last();
     if (number != work.deed.number)
-      return Status::invalid_argument("commit number " + std::to_string(number) + " was told, but the history has " + std::to_string(work.deed.number));
+      return Status::invalid_argument("commit number " + std::to_string(number) + " was told, but the history has " +
+                                      std::to_string(work.deed.number));
     work.deed.end = clock_.fetch_add(1);
     story_.note(work.session, std::move(work.deed));
     completed_[work.session].store(work.count + 1);
@@ -213,7 +214,8 @@ class Recorder {
       ++account.version;
       account.balance += key == from ? -7 : 7;
       if (work.random.one_in(2)) {
-        if (Status status = txn.update(tables_.accounts, *view, columns, [&](Account& row) { row.version = account.version, row.balance = account.balance; });
+        if (Status status = txn.update(tables_.accounts, *view, columns,
+                                       [&](Account& row) { row.version = account.version, row.balance = account.balance; });
             !status.ok())
           return status;
       } else {

@@ -69,7 +69,8 @@ class Story {
   // Two crash points with the same number demand the same of a state.
   uint64_t demands_at(size_t calls) const {
     const auto known = [&](const auto& what) { return what.calls <= calls; };
-    return static_cast<uint64_t>(std::count_if(acknowledged_.begin(), acknowledged_.end(), known) + std::count_if(reports_.begin(), reports_.end(), known));
+    return static_cast<uint64_t>(std::count_if(acknowledged_.begin(), acknowledged_.end(), known) +
+                                 std::count_if(reports_.begin(), reports_.end(), known));
   }
   // Empty, or why a state that was recovered from a crash after so many calls is not allowed.
   std::string judge(const State& state, size_t calls) const {
@@ -77,7 +78,8 @@ class Story {
     for (uint32_t s = 0; s < sessions(); ++s) {
       counts[s] = count_in(state, s);
       if (counts[s] > deeds_[s].size())
-        return "session " + std::to_string(s) + " has " + std::to_string(counts[s]) + " transactions, but it made " + std::to_string(deeds_[s].size());
+        return "session " + std::to_string(s) + " has " + std::to_string(counts[s]) + " transactions, but it made " +
+               std::to_string(deeds_[s].size());
     }
     for (const Acknowledged& known : acknowledged_)
       if (known.calls <= calls && counts[known.session] < known.count)
@@ -125,7 +127,8 @@ class Story {
       const Deed& missing = deeds_[s][counts[s]];
       const std::string named = "transaction " + std::to_string(counts[s]) + " of session " + std::to_string(s) + " is missing, ";
       if (missing.number <= last_number)
-        return named + "whose number is " + std::to_string(missing.number) + "; number " + std::to_string(last_number) + " is there or was said to be durable";
+        return named + "whose number is " + std::to_string(missing.number) + "; number " + std::to_string(last_number) +
+               " is there or was said to be durable";
       if (missing.end < last_begin) return named + "which ended before one that is there began";
     }
     return "";

@@ -80,7 +80,8 @@ class TpccVictim {
     return db.run_read_only([&](Transaction& txn) -> Status {
       *totals = {};
       const uint64_t loaded = uint64_t{kDistricts} * workload_.sizes.customers;
-      Status status = txn.scan(tables_.order, KeyRange{}, ScanOptions{}, [&](Key, const View<Order>&) { return ++totals->new_orders, true; });
+      Status status =
+          txn.scan(tables_.order, KeyRange{}, ScanOptions{}, [&](Key, const View<Order>&) { return ++totals->new_orders, true; });
       if (!status.ok()) return status;
       totals->new_orders -= loaded;
       status = txn.scan(tables_.customer, KeyRange{}, ScanOptions{}, [&](Key, const View<Customer>& customer) {
@@ -120,8 +121,8 @@ class TpccVictim {
         tell(fmt::format("{{\"t\":\"info\",\"p\":{}}}\n", process));
         return;
       }
-      tell(fmt::format("{{\"t\":\"done\",\"p\":{},\"new_orders\":{},\"payments\":{},\"delivered\":{}}}\n", process, terminal.counts().new_orders,
-                       terminal.counts().payments, terminal.counts().delivered));
+      tell(fmt::format("{{\"t\":\"done\",\"p\":{},\"new_orders\":{},\"payments\":{},\"delivered\":{}}}\n", process,
+                       terminal.counts().new_orders, terminal.counts().payments, terminal.counts().delivered));
     }
   }
 

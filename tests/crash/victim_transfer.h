@@ -141,7 +141,8 @@ class TransferVictim {
         list.values[list.count++] = value + static_cast<int64_t>(i);
         list.balance += i + 1 < keys.size() ? -5 : 5 * (static_cast<int64_t>(keys.size()) - 1);
         if (Status put = txn.put(table_, keys[i], list); !put.ok()) return put;
-        got += fmt::format("{}[\"append\",{},{}],[\"r\",{},{}]", i == 0 ? "" : ",", keys[i], value + static_cast<int64_t>(i), keys[i], values_of(list));
+        got += fmt::format("{}[\"append\",{},{}],[\"r\",{},{}]", i == 0 ? "" : ",", keys[i], value + static_cast<int64_t>(i), keys[i],
+                           values_of(list));
       }
       return {};
     }, policy);

@@ -47,7 +47,8 @@ inline constexpr Key kItemsOfSession = 6;
 inline constexpr Key item_key(uint32_t session, uint64_t item) { return uint64_t{session} * 1000 + item; }
 
 static_assert(std::has_unique_object_representations_v<Progress> && std::has_unique_object_representations_v<Account> &&
-              std::has_unique_object_representations_v<Hot> && std::has_unique_object_representations_v<Item>, "rows are compared as bytes");
+                  std::has_unique_object_representations_v<Hot> && std::has_unique_object_representations_v<Item>,
+              "rows are compared as bytes");
 
 inline std::string table_name(uint32_t table) {
   static const char* const kNames[] = {"progress", "accounts", "hot", "items"};

@@ -14,6 +14,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   log::Manifest manifest, again;
   if (!log::decode(bytes, &manifest).ok()) return 0;
   const std::vector<std::byte> written = log::encode(manifest);  // perhaps in a newer version
-  fuzz::demand(log::decode(written, &again).ok() && log::encode(again) == written, "a manifest that was read can be written and read again");
+  fuzz::demand(log::decode(written, &again).ok() && log::encode(again) == written,
+               "a manifest that was read can be written and read again");
   return 0;
 }

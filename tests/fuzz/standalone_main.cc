@@ -58,7 +58,8 @@ void mutate(elider::Random& random, const std::vector<Input>& corpus, Input* inp
     case 5: {
       const Input& other = corpus[random.below(corpus.size())];
       const size_t begin = random.below(other.size() + 1);
-      input->insert(from, other.begin() + static_cast<std::ptrdiff_t>(begin), other.begin() + static_cast<std::ptrdiff_t>(std::min(other.size(), begin + bytes)));
+      input->insert(from, other.begin() + static_cast<std::ptrdiff_t>(begin),
+                    other.begin() + static_cast<std::ptrdiff_t>(std::min(other.size(), begin + bytes)));
       break;
     }
   }

@@ -34,7 +34,8 @@ class ModelTest : public DatabaseTest {
     std::vector<std::shared_ptr<const Model>> since_begin;  // what other commits left behind, one by one
     bool conflicted = false;
     bool changed_nothing() const {
-      return std::none_of(done.begin(), done.end(), [](const auto& step) { return !step.first.reading() && step.second.code == Code::kOk; });
+      return std::none_of(done.begin(), done.end(),
+                          [](const auto& step) { return !step.first.reading() && step.second.code == Code::kOk; });
     }
   };
   struct Reader {

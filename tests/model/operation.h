@@ -81,8 +81,8 @@ struct Outcome {
 };
 
 inline std::ostream& operator<<(std::ostream& out, const Operation& operation) {
-  static constexpr const char* kNames[Operation::kKinds] = {"get",    "multi_get", "scan",        "scan by_branch", "scan by_owner", "insert",
-                                                            "put",    "update",    "update view", "write",          "add",           "remove"};
+  static constexpr const char* kNames[Operation::kKinds] = {"get", "multi_get", "scan",        "scan by_branch", "scan by_owner", "insert",
+                                                            "put", "update",    "update view", "write",          "add",           "remove"};
   out << kNames[static_cast<int>(operation.kind)] << " table " << operation.table << " key " << operation.key << " columns "
       << operation.columns << " owner " << operation.item.owner << " branch " << operation.item.branch << " balance "
       << operation.item.balance << " range " << operation.range.first << ".." << operation.range.last << " limit "
@@ -94,7 +94,8 @@ inline std::ostream& operator<<(std::ostream& out, const Operation& operation) {
 inline std::ostream& operator<<(std::ostream& out, const Outcome& outcome) {
   out << name_of(outcome.code) << ":";
   for (const auto& [key, item] : outcome.rows)
-    out << " {" << key << ": " << item.owner << ' ' << item.balance << ' ' << item.branch << ' ' << item.flags << ' ' << item.body[0] << '}';
+    out << " {" << key << ": " << item.owner << ' ' << item.balance << ' ' << item.branch << ' ' << item.flags << ' ' << item.body[0]
+        << '}';
   return out;
 }
 

@@ -52,7 +52,8 @@ class CommitRaceTest : public RaceTest {
       SCOPED_TRACE(what + " at " + step);
       reset();
       const Outcomes outcomes = race(step, first, second);
-      EXPECT_NE(outcomes.first.ok(), outcomes.second.ok()) << "first: " << outcomes.first.message() << ", second: " << outcomes.second.message();
+      EXPECT_NE(outcomes.first.ok(), outcomes.second.ok())
+          << "first: " << outcomes.first.message() << ", second: " << outcomes.second.message();
       EXPECT_OK(db_.verify());
     }
   }

@@ -56,7 +56,8 @@ class DataFolderTest : public testing::TestWithParam<Combination> {
   // Files of the data folder whose names begin so.
   size_t count_files(const std::string& begin, const char* folder = "data") const {
     size_t count = 0;
-    for (const auto& entry : std::filesystem::directory_iterator(folder_ / folder)) count += entry.path().filename().string().starts_with(begin);
+    for (const auto& entry : std::filesystem::directory_iterator(folder_ / folder))
+      count += entry.path().filename().string().starts_with(begin);
     return count;
   }
 

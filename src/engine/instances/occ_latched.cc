@@ -2,6 +2,8 @@
 
 namespace elider::detail {
 
-std::unique_ptr<Engine> make_occ_latched(const Options& options) { return std::make_unique<EngineOf<sync::Latched>>(options, SyncPolicy::kLatched); }
+std::unique_ptr<Engine> make_occ_latched(const Options& options) {
+  return std::make_unique<EngineOf<sync::Latched>>(options, SyncPolicy::kLatched);
+}
 
 }  // namespace elider::detail

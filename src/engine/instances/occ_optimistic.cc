@@ -2,6 +2,8 @@
 
 namespace elider::detail {
 
-std::unique_ptr<Engine> make_occ_optimistic(const Options& options) { return std::make_unique<EngineOf<sync::Optimistic>>(options, SyncPolicy::kOptimistic); }
+std::unique_ptr<Engine> make_occ_optimistic(const Options& options) {
+  return std::make_unique<EngineOf<sync::Optimistic>>(options, SyncPolicy::kOptimistic);
+}
 
 }  // namespace elider::detail

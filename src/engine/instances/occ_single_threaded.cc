@@ -2,6 +2,8 @@
 
 namespace elider::detail {
 
-std::unique_ptr<Engine> make_occ_single_threaded(const Options& options) { return std::make_unique<EngineOf<sync::SingleThreaded>>(options, SyncPolicy::kSingleThreaded); }
+std::unique_ptr<Engine> make_occ_single_threaded(const Options& options) {
+  return std::make_unique<EngineOf<sync::SingleThreaded>>(options, SyncPolicy::kSingleThreaded);
+}
 
 }  // namespace elider::detail

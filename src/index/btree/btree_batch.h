@@ -35,7 +35,8 @@ void BTree<Sync, KeyType>::multi_get(const Key* keys, size_t count, Handle* hand
       while (at < count && detail::is_near(keys[at - 1], keys[at]));
       ends[runs] = at;
     }
-    const uint32_t failed = Sync::section(latch_, sync::Operation::kBatch, [&]() -> uint32_t { return get_group(heads, runs, found, hints, ahead); });
+    const uint32_t failed =
+        Sync::section(latch_, sync::Operation::kBatch, [&]() -> uint32_t { return get_group(heads, runs, found, hints, ahead); });
     for (size_t run = 0; run < runs; begin = ends[run++]) {
       Hint& hint = hints[run];
       Witness witness;

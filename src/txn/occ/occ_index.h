@@ -124,8 +124,8 @@ template <class Sync>
 Status OccTransaction<Sync>::index_add(TableType& table, Row* row, Key key, uint32_t i, const uint64_t* old_value, uint64_t new_value) {
   // On the list before it is in the index, so that an exception leaves no entry that nobody takes out.
   const auto position = static_cast<uint32_t>(index_changes_.size());
-  IndexChange& change =
-      index_changes_.emplace_back(IndexChange{row, &table, key, i, old_value != nullptr, old_value != nullptr ? *old_value : 0, new_value, false, false});
+  IndexChange& change = index_changes_.emplace_back(
+      IndexChange{row, &table, key, i, old_value != nullptr, old_value != nullptr ? *old_value : 0, new_value, false, false});
   const auto handle = reinterpret_cast<index::Handle>(row);
   const auto put = [&] { return table.secondary(i).get_or_insert(worker_, {new_value, key}, handle, hints(table).secondary[i]); };
   index::InsertResult result = put();
@@ -168,7 +168,8 @@ Status OccTransaction<Sync>::index_add(TableType& table, Row* row, Key key, uint
 template <class Sync>
 void OccTransaction<Sync>::retire_old_entries() {
   for (const IndexChange& change : index_changes_)
-    if (change.has_old) retire_entry(worker_, static_cast<TableType&>(*change.table), change.row, change.key, change.index, change.old_value);
+    if (change.has_old)
+      retire_entry(worker_, static_cast<TableType&>(*change.table), change.row, change.key, change.index, change.old_value);
 }
 
 // So are those that this transaction put there and that are not in use.

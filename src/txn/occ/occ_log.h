@@ -30,7 +30,8 @@ template <class Sync>
   const bool whole = write.kind == WriteKind::kPresent || columns.whole;
   if (const size_t bytes = columns.bytes[g]; whole || bytes != 0) {
     to.header(whole ? EntryKind::kWhole : EntryKind::kColumns, g, table, write.key, sequence, whole ? 0 : columns.columns, bytes);
-    for (uint32_t s = columns.begin[g]; s < columns.begin[g + 1]; ++s) to.put(write.image + columns.spans[s].row_offset, columns.spans[s].size);
+    for (uint32_t s = columns.begin[g]; s < columns.begin[g + 1]; ++s)
+      to.put(write.image + columns.spans[s].row_offset, columns.spans[s].size);
   }
   if (write.additions == nullptr) [[likely]] return;
   for (const Addition& addition : *write.additions) {

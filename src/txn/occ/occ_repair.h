@@ -48,7 +48,8 @@ bool OccTransaction<Sync>::repair() {
     reads_[i].cell = nullptr;
   }
   for (size_t i = 0, count = nodes_.size(); i < count; ++i)
-    if (!nodes_[i].witness.holds() && !repair_node(i)) return failed(Cause::kPhantom, nodes_[i].table, nodes_[i].secondary() ? 0 : nodes_[i].first);
+    if (!nodes_[i].witness.holds() && !repair_node(i))
+      return failed(Cause::kPhantom, nodes_[i].table, nodes_[i].secondary() ? 0 : nodes_[i].first);
   ELIDER_TEST_POINT("occ.repaired");
   return true;
 }

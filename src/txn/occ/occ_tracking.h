@@ -8,8 +8,8 @@ namespace elider::txn {
 template <class Sync>
 Status OccTransaction<Sync>::check(const TableRef& table, const ColumnsRef& columns, const ColumnSet** set) {
   const ColumnSet* chosen = columns.set();
-  if (state_ != State::kActive || !table || table.base()->database_id() != store_.id || (chosen != nullptr && chosen->table != table.base()))
-      [[unlikely]]
+  if (state_ != State::kActive || !table || table.base()->database_id() != store_.id ||
+      (chosen != nullptr && chosen->table != table.base())) [[unlikely]]
     return refuse(table, columns);
   *set = chosen != nullptr ? chosen : &table.base()->layout().all();
   return {};
@@ -38,7 +38,8 @@ Status OccTransaction<Sync>::guarded(detail::TableBase& table, Key key, Operatio
   try {
     return operation();
   } catch (...) {
-    if (state_ == State::kActive || state_ == State::kEditing) static_cast<void>(doom(table, Code::kProcedureThrew, Cause::kException, key));
+    if (state_ == State::kActive || state_ == State::kEditing)
+      static_cast<void>(doom(table, Code::kProcedureThrew, Cause::kException, key));
     throw;
   }
 }

@@ -25,7 +25,8 @@ WriteEntry& OccTransaction<Sync>::add_write(TableType& table, Row* row, Key key,
                                             uint64_t expected, std::byte* image) {
   Cell& cell = row->cell(table.layout(), g);
   // The write first: a position that leads nowhere must not be left by an exception.
-  WriteEntry& write = writes_.emplace_back(&cell, row, &table, key, image, &set, expected, uint64_t{0}, nullptr, nullptr, nullptr, g, kind, false);
+  WriteEntry& write =
+      writes_.emplace_back(&cell, row, &table, key, image, &set, expected, uint64_t{0}, nullptr, nullptr, nullptr, g, kind, false);
   write_positions_.insert(&cell, static_cast<uint32_t>(writes_.size() - 1));
   tables_written_ |= uint64_t{1} << std::min(table.id(), kTablesWithBit);
   return write;
@@ -444,7 +445,8 @@ Status OccTransaction<Sync>::remove_row(TableType& table, Key key) {
       // With secondary indexes an insert may follow, which relies on the values that the row has now.
       if (g != 0) w = word::kUnknown;
       if (g != 0 && table.secondary_count() != 0)
-        if (Status status = present_word(table, row, key, g, &w); !status.ok()) return doom(table, Code::kConflict, Cause::kReadChanged, key);
+        if (Status status = present_word(table, row, key, g, &w); !status.ok())
+          return doom(table, Code::kConflict, Cause::kReadChanged, key);
       write = &add_write(table, row, key, g, kind, layout.all(), w, nullptr);
     }
     write->kind = kind;
