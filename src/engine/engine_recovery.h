@@ -41,6 +41,32 @@ std::unique_ptr<txn::SnapshotRows> EngineOf<Sync>::read_snapshot() {
   return rows;
 }
 
+// Ok, or what is wrong with a unique index that was just built: two rows have one value of it. No file says what a key
+// function was.
+template <class Sync>
+Status check_unique_indexes(txn::Table<Sync>& table) {
+  for (uint32_t i = 0; i < table.secondary_count(); ++i) {
+    const SecondaryIndex& index = table.schema().indexes[i];
+    if (!index.unique) continue;
+    index::LeafContents<index::SecondaryKey> leaf;
+    index::SecondaryKey at{0, 0}, before{};
+    for (bool any = false;; at = index::key_after(leaf.last)) {
+      table.secondary(i).read_leaf(at, leaf);
+      for (size_t entry = 0; entry < leaf.count; ++entry) {
+        const index::SecondaryKey& key = leaf.keys[entry];
+        if (any && key.value == before.value)
+          return Status(Code::kSchemaMismatch, "the unique index '" + index.name + "' of table '" + table.schema().name + "' has value " +
+                                                   std::to_string(key.value) + " for keys " + std::to_string(before.primary) + " and " +
+                                                   std::to_string(key.primary) + ": its key function is not the one that the rows came in by");
+        before = key;
+        any = true;
+      }
+      if (leaf.last == index::KeyTraits<index::SecondaryKey>::kMax) break;
+    }
+  }
+  return {};
+}
+
 template <class Sync>
 Status EngineOf<Sync>::build_indexes(uint32_t threads, const std::function<void(uint64_t, uint64_t)>& progress) {
   constexpr size_t kRowsAChunk = 4096;
@@ -72,6 +98,12 @@ Status EngineOf<Sync>::build_indexes(uint32_t threads, const std::function<void(
       }
     });
   }
+  for (const auto& table : tables_)
+    if (status.ok()) {
+      sessions.front()->worker.enter();
+      status = check_unique_indexes(*table);
+      sessions.front()->worker.leave();
+    }
   for (SessionOf<Sync>* session : sessions) pool_->give_back(session);
   return status;
 }

@@ -115,7 +115,25 @@ void Layout::find_lines(ColumnSet& set) const {
 }
 
 const ColumnSet& Layout::of_columns(uint64_t columns) const {
+  const size_t first = columns * 0x9e3779b97f4a7c15 >> 58;
+  for (size_t i = 0; i < kProbes; ++i) {
+    // acquire: pairs with the release below, so that the set's contents are seen.
+    const ColumnSet* set = places_[(first + i) % kPlaces].load(std::memory_order_acquire);
+    if (set == nullptr) break;
+    if (set->columns == columns) return *set;
+  }
   std::lock_guard lock(mutex_);
+  const ColumnSet& set = of_columns_locked(columns);
+  for (size_t i = 0; i < kProbes; ++i) {
+    auto& place = places_[(first + i) % kPlaces];
+    const ColumnSet* there = place.load(std::memory_order_relaxed);  // written under the lock alone
+    if (there == nullptr) place.store(&set, std::memory_order_release);
+    if (there == nullptr || there == &set) break;
+  }
+  return set;
+}
+
+const ColumnSet& Layout::of_columns_locked(uint64_t columns) const {
   for (const auto& set : compiled_)
     if (set->columns == columns) return *set;
   compiled_.push_back(compile(columns, false));

@@ -5,7 +5,7 @@
 // row is one copy. With several, each group holds its columns packed, and group 0 also every byte
 // that no column describes. A group of at least the block threshold keeps its payload in a block of
 // its own, which the cell points to.
-// Thread safety: constant after construction; column sets are compiled under a lock and never freed
+// Thread safety: constant after construction; column sets are compiled under a lock, found without, and never freed
 // before the table.
 #pragma once
 
@@ -98,6 +98,7 @@ class Layout {
   };
   void place_groups(uint32_t block_threshold_bytes);
   std::unique_ptr<ColumnSet> compile(uint64_t columns, bool whole) const;
+  const ColumnSet& of_columns_locked(uint64_t columns) const;
   void find_lines(ColumnSet& set) const;
 
   const detail::TableBase* table_;
@@ -112,6 +113,10 @@ class Layout {
   std::vector<const ColumnSet*> index_columns_;
   mutable std::mutex mutex_;  // guards compiled_
   mutable std::vector<std::unique_ptr<ColumnSet>> compiled_;
+  // Those that were asked for first, by a hash of their columns, for look-ups without the lock: a set's place is one of
+  // kProbes, and is never given to another.
+  static constexpr size_t kPlaces = 64, kProbes = 4;
+  mutable std::atomic<const ColumnSet*> places_[kPlaces] = {};
 };
 
 }  // namespace elider::storage

@@ -3,6 +3,8 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <string>
+#include <thread>
 #include <vector>
 
 #include "storage/number.h"
@@ -65,6 +67,31 @@ TEST(Layout, SomeColumnsAreReadWithoutTheOthers) {
   EXPECT_EQ(&layout.of_columns(0b1010), &b_and_d) << "a set is compiled once";
   EXPECT_TRUE(layout.all().whole);
   EXPECT_EQ(layout.none().groups, 0u);
+}
+
+// More sets than are found without a lock, by threads that begin at different ones.
+TEST(Layout, ASetIsTheSameForAllThreads) {
+  Schema schema;
+  schema.name = "wide";
+  schema.row_bytes = 128;
+  for (uint32_t i = 0; i < 16; ++i) schema.columns.push_back({"c" + std::to_string(i), ColumnType::kUInt64, 8 * i, 8, i % 4});
+  const Layout layout(nullptr, schema, 2048);
+  constexpr uint64_t kSets = 1000;
+  std::vector<std::vector<const ColumnSet*>> found(4, std::vector<const ColumnSet*>(kSets));
+  std::vector<std::thread> threads;
+  for (size_t t = 0; t < found.size(); ++t)
+    threads.emplace_back([&, t] {
+      for (uint64_t i = 0; i < kSets; ++i) {
+        const uint64_t columns = (i + t * kSets / 4) % kSets;
+        found[t][columns] = &layout.of_columns(columns);
+      }
+    });
+  for (std::thread& thread : threads) thread.join();
+  for (uint64_t columns = 0; columns < kSets; ++columns) {
+    for (const auto& of_thread : found) ASSERT_EQ(of_thread[columns], found[0][columns]);
+    ASSERT_EQ(found[0][columns]->columns, columns);
+    ASSERT_EQ(&layout.of_columns(columns), found[0][columns]);
+  }
 }
 
 TEST(Layout, ALargeGroupStandsInABlockOfItsOwn) {

@@ -151,6 +151,26 @@ TEST_P(ReopenTest, LargeRowsAndSecondaryIndexesComeBack) {
   for (const auto& [key, document] : rows(database, *documents)) EXPECT_EQ(document, document_of(key));
 }
 
+// The rows are there, but their values in the unique index are not one a row any more.
+TEST_P(ReopenTest, AUniqueIndexWithAnotherKeyFunctionIsRefused) {
+  const auto schema_of = [](uint64_t divisor) {
+    return account_schema(KeyIndex::kHashed).unique_index("by_owner", {"owner"}, [divisor](const Account& account) { return account.owner / divisor; });
+  };
+  {
+    Database database = open();
+    auto accounts = database.create_table(schema_of(1));
+    ASSERT_OK(accounts);
+    for (uint64_t i = 0; i < 100; ++i)
+      transact(database, [&](Transaction& txn) { ASSERT_OK(txn.insert(*accounts, i, Account{2 * i, 0, 0, 0})); });
+  }
+  options_.schemas = {schema_of(3).schema()};
+  auto refused = Database::open(options_);
+  EXPECT_CODE(Code::kSchemaMismatch, refused);
+  EXPECT_NE(refused.status().message().find("'by_owner'"), std::string::npos) << refused.status().message();
+  options_.schemas = {schema_of(2).schema()};
+  EXPECT_OK(open().verify());
+}
+
 TEST_P(ReopenTest, AFolderThatIsOpenIsRefused) {
   Database database = open();
   EXPECT_CODE(Code::kInvalidArgument, Database::open(options_));
