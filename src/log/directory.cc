@@ -242,9 +242,11 @@ Status Directory::judge_generation(size_t position, const std::vector<SegmentFac
   for (const SegmentFacts& segment : segments) {
     if (segment.name.generation != generation.generation) continue;
     facts->bytes += segment.bytes;
-    if (segment.records == 0) continue;
-    if (segment.first_number > cut) facts->records_void += segment.records;
-    else judged_.push_back({folder_of(segment.name.stream), segment.name, cut, segment.first_number, segment.last_number, segment.bytes});
+    for (const FrameRange& range : segment.ranges) {
+      if (range.records == 0) continue;
+      if (range.first_number > cut) facts->records_void += range.records;
+      else judged_.push_back({folder_of(segment.name.stream), segment.name, cut, range});
+    }
   }
   return {};
 }
@@ -284,15 +286,14 @@ Status Directory::choose_base(uint64_t to_number, size_t skipped, std::optional<
   to_number_ = to_number;
   pieces_.clear();
   for (const LogPiece& piece : judged_)
-    if (piece.last_number > base_ && piece.first_number <= to_number_) pieces_.push_back(piece);
-  std::stable_sort(pieces_.begin(), pieces_.end(), [](const LogPiece& a, const LogPiece& b) { return a.last_number < b.last_number; });
+    if (piece.range.last_number > base_ && piece.range.first_number <= to_number_) pieces_.push_back(piece);
+  std::stable_sort(pieces_.begin(), pieces_.end(), [](const LogPiece& a, const LogPiece& b) { return a.range.last_number < b.range.last_number; });
   return {};
 }
 
 Status Directory::read(const LogPiece& piece, ReadBuffer* buffer, const std::function<Status(const Record&)>& visit) {
-  SegmentFacts unneeded;
-  return read_segment(files_, piece.folder, manifest_.database, piece.name, buffer, [&](const FrameView& frame) { return read_records(frame, piece.folder, visit); },
-                      &unneeded);
+  return read_range(files_, piece.folder, manifest_.database, piece.name, piece.range, buffer,
+                    [&](const FrameView& frame) { return read_records(frame, piece.folder, visit); });
 }
 
 Status Directory::recover(uint64_t to_number, const Visit& visit, RecoveryFacts* facts) {
@@ -300,7 +301,10 @@ Status Directory::recover(uint64_t to_number, const Visit& visit, RecoveryFacts*
   if (Status status = judge(1, nullptr, facts); !status.ok()) return status;
   if (Status status = choose_base(to_number, 0, &base); !status.ok()) return status;
   ReadBuffer buffer;
-  for (const LogPiece& piece : pieces_) {
+  std::vector<LogPiece> pieces = pieces_;
+  const auto rank = [](const LogPiece& p) { return std::tuple(p.name.generation, p.name.stream, p.range.first_frame); };
+  std::sort(pieces.begin(), pieces.end(), [&](const LogPiece& a, const LogPiece& b) { return rank(a) < rank(b); });
+  for (const LogPiece& piece : pieces) {
     Status status = read(piece, &buffer, [&](const Record& record) -> Status {
       if (record.number > piece.cut) ++facts->records_void;
       if (record.number <= base_ || record.number > std::min(piece.cut, to_number)) return {};
@@ -318,7 +322,7 @@ Status Directory::recover(uint64_t to_number, const Visit& visit, RecoveryFacts*
 // Whether it has a record that counts behind the base.
 bool Directory::needed(const Generation& generation) const {
   return std::any_of(judged_.begin(), judged_.end(), [&](const LogPiece& piece) {
-    return piece.name.generation == generation.generation && piece.last_number > oldest_base() && piece.first_number <= to_number_;
+    return piece.name.generation == generation.generation && piece.range.last_number > oldest_base() && piece.range.first_number <= to_number_;
   });
 }
 

@@ -31,13 +31,12 @@ struct RecoveryFacts {
   std::vector<CutTail> cuts;
 };
 
-// A segment with records that may count.
+// Frames of a segment with records that may count.
 struct LogPiece {
   std::string folder;
   SegmentName name;
   uint64_t cut = 0;  // records with larger numbers are void
-  uint64_t first_number = 0, last_number = 0;
-  uint64_t bytes = 0;
+  FrameRange range;
 };
 
 // What came of publishing a checkpoint.
@@ -67,9 +66,10 @@ class Directory {
   // empty database. kInvalidArgument: the state after that number is not in the files; says which are. kNotFound: so
   // many cannot be skipped.
   Status choose_base(uint64_t to_number, size_t skipped, std::optional<Checkpoint>* base);
-  // The segments with records behind the base, in the order of their last numbers.
+  // The pieces with records behind the base, in the order of their last numbers.
   const std::vector<LogPiece>& pieces() const { return pieces_; }
-  // Calls visit(record) for each record of the piece; its bytes live as long as the buffer.
+  // Calls visit(record) for each record of the piece, in order; its bytes live as long as the buffer. kCorrupt: the piece is
+  // not what judge() found.
   Status read(const LogPiece& piece, ReadBuffer* buffer, const std::function<Status(const Record&)>& visit);
 
   // All of it but the checkpoint: calls visit(generation, stream, record) for each record that counts, is behind the

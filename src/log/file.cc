@@ -28,15 +28,30 @@ Status ReadBuffer::read(FileSystem& files, const std::string& path, uint64_t byt
   if (bytes > bytes_max)
     return Status(Code::kCorrupt, "'" + path + "' has " + std::to_string(bytes) + " bytes; such a file has " + std::to_string(bytes_max) +
                                       " at the most");
-  if (bytes > capacity_) {
-    capacity_ = 0;
-    memory_.reset();  // before the new one is taken
-    memory_.reset(new (std::nothrow) std::byte[bytes]);
-    if (memory_ == nullptr)
-      return Status(Code::kMemoryLimit, "the heap has no room for the " + std::to_string(bytes) + " bytes of '" + path + "'");
-    capacity_ = bytes;
-  }
+  if (Status status = make_room(path, bytes); !status.ok()) return status;
   return file->read_at(0, {memory_.get(), bytes}, &size_);
+}
+
+Status ReadBuffer::read_part(FileSystem& files, const std::string& path, uint64_t offset, uint64_t bytes) {
+  size_ = 0;
+  std::unique_ptr<File> file;
+  if (Status status = files.open(path, OpenMode::kRead, &file); !status.ok()) return status;
+  if (Status status = make_room(path, bytes); !status.ok()) return status;
+  return file->read_at(offset, {memory_.get(), bytes}, &size_);
+}
+
+Status ReadBuffer::make_room(const std::string& path, uint64_t bytes) {
+  if (bytes <= capacity_) return {};
+  // Rounded up: files of about one size follow each other in the same memory. What is not used costs none.
+  constexpr uint64_t kStep = uint64_t{1} << 20;
+  const uint64_t room = (bytes + kStep - 1) / kStep * kStep;
+  capacity_ = 0;
+  memory_.reset();  // before the new one is taken
+  memory_.reset(new (std::nothrow) std::byte[room]);
+  if (memory_ == nullptr)
+    return Status(Code::kMemoryLimit, "the heap has no room for " + std::to_string(bytes) + " bytes of '" + path + "'");
+  capacity_ = room;
+  return {};
 }
 
 SystemFile::~SystemFile() { ::close(descriptor_); }

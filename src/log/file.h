@@ -82,15 +82,19 @@ class FileSystem {
 
 };
 
-// Room for a file's contents, used again for the next one.
+// Room for the contents of a file, or of a part of one, used again for the next one.
 class ReadBuffer {
  public:
   // Fills it with the whole file. kCorrupt: it is larger than `bytes_max`, which no file of its kind is. kMemoryLimit: the heap has
   // no room for it. Both name the file.
   Status read(FileSystem& files, const std::string& path, uint64_t bytes_max);
+  // The same with `bytes` from `offset` on; fewer where the file ends before.
+  Status read_part(FileSystem& files, const std::string& path, uint64_t offset, uint64_t bytes);
   std::span<const std::byte> bytes() const { return {memory_.get(), size_}; }
 
  private:
+  Status make_room(const std::string& path, uint64_t bytes);
+
   std::unique_ptr<std::byte[]> memory_;  // not set to zero first
   size_t capacity_ = 0;
   size_t size_ = 0;

@@ -36,7 +36,20 @@ Status find_no_frame(const std::string& file, Bytes bytes, uint64_t from, uint64
   return {};
 }
 
+void note(const FrameView& frame, FrameRange* range) {
+  range->bytes += kFrameHeaderBytes + frame.payload.size();
+  ++range->frames;
+  range->records += frame.header.records;
+  if (frame.header.records == 0) return;
+  range->first_number = std::min(range->first_number, frame.header.first_number);
+  range->last_number = std::max(range->last_number, frame.header.last_number);
+}
+
 void note(const FrameView& frame, SegmentFacts* facts) {
+  std::vector<FrameRange>& ranges = facts->ranges;
+  if (ranges.empty() || ranges.back().bytes + kFrameHeaderBytes + frame.payload.size() > kRangeBytes)
+    ranges.push_back({.offset = frame.offset, .first_frame = frame.header.sequence});
+  note(frame, &ranges.back());
   ++facts->frames;
   facts->records += frame.header.records;
   facts->closed = frame.header.closed;
@@ -92,6 +105,28 @@ Status read_segment(FileSystem& files, const std::string& folder, const Database
     return {};
   }
   return find_no_frame(facts->file, bytes, at, seed, next, next + (bytes.size() - at) / kFrameHeaderBytes, facts);
+}
+
+Status read_range(FileSystem& files, const std::string& folder, const DatabaseId& database, const SegmentName& name, const FrameRange& range,
+                  ReadBuffer* buffer, const VisitFrame& visit) {
+  const std::string file = folder + "/" + file_name(name);
+  if (Status status = buffer->read_part(files, file, range.offset, range.bytes); !status.ok()) return status;
+  const Bytes bytes = buffer->bytes();
+  const uint64_t seed = seed_of(database, name);
+  const auto changed = [&](uint64_t at, uint64_t sequence) {
+    return damaged(file, range.offset + at, "frame " + std::to_string(sequence) + " was whole before, and is damaged now");
+  };
+  uint64_t at = 0;
+  FrameView frame;
+  frame.segment = name;
+  for (uint64_t next = range.first_frame; next != range.first_frame + range.frames; ++next) {
+    if (!open_frame(bytes.subspan(at), seed, &frame.header) || frame.header.sequence != next) return changed(at, next);
+    frame.offset = range.offset + at;
+    frame.payload = bytes.subspan(at + kFrameHeaderBytes, frame.header.payload_bytes);
+    if (Status status = visit(frame); !status.ok()) return status;
+    at += kFrameHeaderBytes + frame.header.payload_bytes;
+  }
+  return at == range.bytes ? Status() : changed(at, range.first_frame + range.frames - 1);
 }
 
 Status read_records(const FrameView& frame, const std::string& folder, const std::function<Status(const Record&)>& visit) {

@@ -34,6 +34,18 @@ struct CutTail {
   uint64_t bytes = 0;
 };
 
+// Whole frames of a segment, one behind the other, that are read by themselves once the segment was judged.
+struct FrameRange {
+  uint64_t offset = 0;       // in the file
+  uint64_t bytes = 0;
+  uint64_t first_frame = 0;  // the sequence of the first one
+  uint64_t frames = 0;
+  uint64_t records = 0;
+  uint64_t first_number = kNumberMax;  // of any record, as of last_number; no record: this and 0
+  uint64_t last_number = 0;
+};
+inline constexpr uint64_t kRangeBytes = 1u << 20;  // at the most, unless a single frame is larger
+
 struct SegmentFacts {
   std::string file;          // its path
   SegmentName name;
@@ -50,6 +62,7 @@ struct SegmentFacts {
   uint64_t searched_bytes = 0; // that were checksummed to see whether a whole frame stands behind the last one
   uint64_t first_number = kNumberMax;  // of any record, as of last_number; no record: this and 0
   uint64_t last_number = 0;
+  std::vector<FrameRange> ranges;  // all whole frames, in order
 };
 
 // Calls visit for each whole frame in order; a status other than ok ends it and is returned. kCorrupt: it is damaged,
@@ -57,6 +70,10 @@ struct SegmentFacts {
 using VisitFrame = std::function<Status(const FrameView&)>;
 Status read_segment(FileSystem& files, const std::string& folder, const DatabaseId& database, const SegmentName& name, ReadBuffer* buffer,
                     const VisitFrame& visit, SegmentFacts* facts);
+
+// The same of some frames that were found to be whole. kCorrupt: they are not there any more as they were.
+Status read_range(FileSystem& files, const std::string& folder, const DatabaseId& database, const SegmentName& name, const FrameRange& range,
+                  ReadBuffer* buffer, const VisitFrame& visit);
 
 struct StreamFacts {
   bool found = false;        // its first segment has a header
