@@ -1,10 +1,11 @@
 #include "engine/replay.h"
 
 #include <algorithm>
-#include <tuple>
+#include <bit>
 
 #include "base/clock.h"
 #include "base/parallel.h"
+#include "engine/changed_rows.h"
 #include "engine/engine.h"
 #include "storage/table.h"
 
@@ -13,10 +14,14 @@ namespace elider::detail {
 namespace {
 
 constexpr uint32_t kThreadsMax = 16;
-constexpr uint64_t kWindowBytes = 256u << 20;  // of log that is in memory at a time
-constexpr uint64_t kLittleBytes = 1u << 20;    // of log, which more threads than one would not bring in sooner
-constexpr uint64_t kEntryBytesGuess = 48;      // of the log, an entry
-constexpr uint32_t kPartsAThread = 4;          // of a window's entries, so that all threads end at about the same time
+// Of log that is in memory at a time: with what is made of it about as much as a processor's last cache holds.
+constexpr uint64_t kWindowBytes = 16u << 20;
+constexpr uint64_t kLittleBytes = 1u << 20;  // of log, which more threads than one would not bring in sooner
+constexpr uint64_t kPartBytes = 128u << 10;  // of a window: what is made of it stays in the second cache
+constexpr uint32_t kPartsMax = 256;
+// Keys whose entries are in one part: of an ordered index, new keys beside each other then come to the same leaf one after
+// the other, and seldom from two threads at once.
+constexpr uint32_t kNeighbours = 256;
 
 Status corrupt(const std::string& where, const std::string& words) { return Status(Code::kCorrupt, where + ": " + words); }
 
@@ -35,7 +40,9 @@ struct Replay::Window {
   uint64_t after = 0, to = 0;
   std::vector<const log::LogPiece*> pieces;
   std::vector<log::ReadBuffer> buffers;  // by piece: entries point into them
+  size_t parts = 0;                      // a power of two
   std::vector<std::vector<std::vector<txn::RowChange>>> changes;  // by parsing thread and part
+  std::vector<ChangedRows> rows;         // by thread: of the part that it applies
   std::vector<Described> described;      // guarded by the replay's mutex_, as the counts are
   uint64_t records = 0, records_void = 0, last_number = 0;
   uint64_t bytes_all = 0;                // of all windows, for the progress
@@ -193,19 +200,21 @@ Status Replay::bring_in_log(Recovery* report) {
   const std::vector<log::LogPiece>& pieces = directory_.pieces();
   done_ = 0;
   Window window;
+  for (const log::LogPiece& piece : pieces) window.bytes_all += piece.range.bytes;
+  window.parts = std::bit_ceil(std::clamp<uint64_t>(std::min(window.bytes_all, kWindowBytes) / kPartBytes, 1, kPartsMax));
   window.changes.resize(threads_);
-  for (auto& parts : window.changes) parts.resize(threads_ * kPartsAThread);
-  for (const log::LogPiece& piece : pieces) window.bytes_all += piece.bytes;
+  for (auto& parts : window.changes) parts.resize(window.parts);
+  window.rows.resize(threads_);
   window.after = base_;
   for (size_t next = 0; next < pieces.size(); window.after = window.to) {
-    // Up to the last number of so many segments; others that reach into it are read now, and again.
+    // Up to the last number of so many pieces; others that reach into it are read now, and again.
     uint64_t bytes = 0;
-    while (next < pieces.size() && (bytes == 0 || bytes + pieces[next].bytes <= kWindowBytes)) bytes += pieces[next++].bytes;
-    while (next < pieces.size() && pieces[next].last_number == pieces[next - 1].last_number) ++next;
-    window.to = next < pieces.size() ? pieces[next - 1].last_number : log::kNumberMax;
+    while (next < pieces.size() && (bytes == 0 || bytes + pieces[next].range.bytes <= kWindowBytes)) bytes += pieces[next++].range.bytes;
+    while (next < pieces.size() && pieces[next].range.last_number == pieces[next - 1].range.last_number) ++next;
+    window.to = next < pieces.size() ? pieces[next - 1].range.last_number : log::kNumberMax;
     window.pieces.clear();
     for (const log::LogPiece& piece : pieces)
-      if (piece.last_number > window.after && piece.first_number <= window.to) window.pieces.push_back(&piece);
+      if (piece.range.last_number > window.after && piece.range.first_number <= window.to) window.pieces.push_back(&piece);
     if (Status status = bring_in(window); !status.ok()) return status;
     tell(RecoveryProgress::Step::kLog, done_ += bytes, window.bytes_all);
   }
@@ -217,19 +226,13 @@ Status Replay::bring_in_log(Recovery* report) {
 
 Status Replay::bring_in(Window& window) {
   if (window.buffers.size() < window.pieces.size()) window.buffers.resize(window.pieces.size());
-  // Room for all, so that nothing is moved as it comes; what is not used costs no memory.
-  uint64_t bytes = 0;
-  for (const log::LogPiece* piece : window.pieces) bytes += piece->bytes;
   for (auto& parts : window.changes)
-    for (auto& part : parts) {
-      part.clear();
-      part.reserve(bytes / kEntryBytesGuess / parts.size());
-    }
+    for (auto& part : parts) part.clear();
   window.described.clear();
   Status status = parallel(threads_, window.pieces.size(), [&](uint32_t thread, size_t i) { return parse(window, thread, *window.pieces[i], &window.buffers[i]); });
   if (!status.ok()) return status;
   if (status = make_tables(std::move(window.described)); !status.ok()) return status;
-  return parallel(threads_, threads_ * kPartsAThread, [&](uint32_t thread, size_t part) { return apply_part(window, thread, part); });
+  return parallel(threads_, window.parts, [&](uint32_t thread, size_t part) { return apply_part(window, thread, part); });
 }
 
 Status Replay::parse(Window& window, uint32_t thread, const log::LogPiece& piece, log::ReadBuffer* buffer) {
@@ -262,35 +265,33 @@ Status Replay::parse_record(Window& window, uint32_t thread, const std::string& 
     return {};
   }
   if (kind != txn::RecordKind::kCommit) return refuse("it is of no known kind");
-  auto& parts = window.changes[thread];
+  std::vector<txn::RowChange>* const parts = window.changes[thread].data();
+  const size_t mask = window.parts - 1;
   log::Bytes rest = record.bytes.subspan(1);
   txn::LogEntry entry;
   for (uint32_t order = 0; !rest.empty(); ++order) {
     if (!txn::take_entry(&rest, &entry)) return refuse("entry " + std::to_string(order) + " does not fit in it");
-    const uint64_t hash = (entry.key + entry.table) * 0x9e3779b97f4a7c15;
-    parts[(hash >> 32) % parts.size()].push_back({entry.key, entry.sequence, entry.columns, entry.bytes.data(), static_cast<uint32_t>(entry.bytes.size()),
-                                                  entry.table, generation, order, static_cast<uint8_t>(entry.group), entry.kind});
+    const uint64_t hash = (entry.key / kNeighbours + entry.table) * 0x9e3779b97f4a7c15;
+    parts[hash >> 32 & mask].push_back({entry.key, entry.sequence, entry.columns, entry.bytes.data(), static_cast<uint32_t>(entry.bytes.size()),
+                                        entry.table, generation, static_cast<uint8_t>(entry.group), entry.kind});
   }
   return {};
 }
 
 Status Replay::apply_part(Window& window, uint32_t thread, size_t part) {
-  std::vector<txn::RowChange>& all = window.changes[0][part];
-  for (size_t other = 1; other < window.changes.size(); ++other) {
-    const std::vector<txn::RowChange>& more = window.changes[other][part];
-    all.insert(all.end(), more.begin(), more.end());
-  }
-  const auto rank = [](const txn::RowChange& c) { return std::tuple(c.table, c.key, c.group, c.generation, c.sequence, c.order); };
-  std::sort(all.begin(), all.end(), [&](const txn::RowChange& a, const txn::RowChange& b) { return rank(a) < rank(b); });
-  for (size_t at = 0; at < all.size();) {
-    size_t end = at;
-    while (end < all.size() && all[end].table == all[at].table) ++end;
-    const std::string where = "the log up to number " + std::to_string(std::min(window.to, options_.recover_to));
-    if (all[at].table >= tables_.size()) return corrupt(where, "table " + std::to_string(all[at].table) + " is written to, which was not made");
-    Status status = loaders_[thread]->apply(*tables_[all[at].table].base(), {all.data() + at, end - at});
+  const std::string where = "the log up to number " + std::to_string(std::min(window.to, options_.recover_to));
+  std::vector<std::span<const txn::RowChange>> lists;
+  for (const auto& parts : window.changes) lists.emplace_back(parts[part]);
+  for (const auto& list : lists)
+    for (const txn::RowChange& change : list)
+      if (change.table >= tables_.size()) return corrupt(where, "table " + std::to_string(change.table) + " is written to, which was not made");
+  ChangedRows& rows = window.rows[thread];
+  rows.group(lists, tables_.size());
+  for (size_t table = 0; table < tables_.size(); ++table) {
+    if (rows.of_table(table).empty()) continue;
+    Status status = loaders_[thread]->apply(*tables_[table].base(), rows.of_table(table));
     if (status.code() == Code::kCorrupt) return corrupt(where, status.message());
     if (!status.ok()) return status;
-    at = end;
   }
   return {};
 }

@@ -1,9 +1,12 @@
 // Replay: makes tables and rows of what the data folders hold: the newest checkpoint, and the log behind it.
 //
-// The log is taken in windows of snapshot numbers, so that memory is bounded: of each window, segments are parsed in
-// several threads, and the entries, divided by key, sorted and laid over the rows in several threads. All entries of a
-// row with smaller numbers are in earlier windows; so those of a window, by commit group in the order of their sequences,
-// are all that matters. Secondary indexes are built last, from the rows.
+// The log is taken in windows of snapshot numbers, so that memory is bounded, and what is made of a window is still in the
+// processor's caches when it is used: of each window, pieces of segments are parsed in several threads, and the entries,
+// divided by key, are brought together by row (changed_rows.h) and laid over the rows in several threads. All entries of
+// a row with smaller numbers are in earlier windows; so those of a window, by commit group in the order of their
+// sequences, are all that matters. A piece whose numbers reach into several windows is read in each. Memory is that of a
+// window's pieces and of 48 bytes an entry, and more only where a single number has more log than a window. Secondary
+// indexes are built last, from the rows.
 //
 // Thread safety: one thread at a time.
 #pragma once

@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "base/bytes.h"
+#include "base/cache_line.h"
 #include "storage/number.h"
 #include "txn/counters.h"
 #include "txn/log_entry.h"
@@ -23,7 +24,8 @@
 
 namespace elider::txn {
 
-// An entry of the log. Those of a row's commit group are in the order of (generation, sequence, order).
+// An entry of the log. Those of a row's commit group are in the order of (generation, sequence); equal ones are of one
+// record and in its order: additions follow the bytes they belong to.
 struct RowChange {
   Key key;
   uint64_t sequence;
@@ -32,9 +34,16 @@ struct RowChange {
   uint32_t size;
   uint32_t table;
   uint32_t generation;
-  uint32_t order;  // in its record: additions follow the bytes they belong to
   uint8_t group;
   EntryKind kind;
+};
+static_assert(sizeof(RowChange) == 48);
+
+// What became of a row: each of its commit groups' changes in order.
+struct ChangedRow {
+  Key key;
+  const RowChange* const* changes;
+  uint32_t count;
 };
 
 class RowLoader {
@@ -42,8 +51,8 @@ class RowLoader {
   virtual ~RowLoader() = default;
   // Rows that are not there yet, in stored form. kCorrupt: one is, or they do not fit the table. kMemoryLimit.
   virtual Status load(detail::TableBase& table, std::span<const std::byte> rows, uint32_t count) = 0;
-  // Changes of one table, those of a row together and in order. kCorrupt: one does not fit the table, or its row.
-  virtual Status apply(detail::TableBase& table, std::span<const RowChange> changes) = 0;
+  // Rows of one table, each once. kCorrupt: a change does not fit the table, or its row.
+  virtual Status apply(detail::TableBase& table, std::span<const ChangedRow> rows) = 0;
 };
 
 // What snapshot number recovered contents have: every number of this run is larger.
@@ -71,11 +80,18 @@ class RowLoaderOf : public RowLoader {
     return status;
   }
 
-  Status apply(detail::TableBase& base, std::span<const RowChange> changes) override {
+  Status apply(detail::TableBase& base, std::span<const ChangedRow> rows) override {
     auto& table = static_cast<TableType&>(base);
     worker_.enter();
+    PrimaryHint hint;
     Status status;
-    for (size_t at = 0; at < changes.size() && status.ok();) status = apply_batch(table, changes, &at);
+    prefetch_bytes(rows.first(std::min(rows.size(), kBatch)));
+    while (!rows.empty() && status.ok()) {
+      const std::span<const ChangedRow> batch = rows.first(std::min(rows.size(), kBatch));
+      rows = rows.subspan(batch.size());
+      prefetch_bytes(rows.first(std::min(rows.size(), kBatch)));
+      status = apply_batch(table, batch, hint);
+    }
     worker_.leave();
     return status;
   }
@@ -84,6 +100,8 @@ class RowLoaderOf : public RowLoader {
   using TableType = Table<Sync>;
   static constexpr size_t kAhead = 8;
   static constexpr size_t kBatch = 16;  // rows whose cache misses overlap
+  static constexpr uint32_t kChangesAhead = 4;  // of a row
+  static constexpr uint32_t kBytesAhead = 1024;  // of a change
 
   static Status no_memory(TableType& table, Key key) { return table.error(Code::kMemoryLimit, Cause::kMemoryLimit, key); }
   static Status wrong(TableType& table, Key key, const std::string& words) {
@@ -143,33 +161,39 @@ class RowLoaderOf : public RowLoader {
 
   // -- the log -----------------------------------------------------------------------------------------------
 
-  // Takes the next rows off *at.
-  Status apply_batch(TableType& table, std::span<const RowChange> changes, size_t* at) {
+  // The log's bytes, which were written by another thread or long ago.
+  static void prefetch_bytes(std::span<const ChangedRow> rows) {
+    for (const ChangedRow& row : rows)
+      for (uint32_t i = 0; i < std::min(row.count, kChangesAhead); ++i) prefetch_bytes(*row.changes[i]);
+  }
+  static void prefetch_bytes(const RowChange& change) {
+    if (change.size == 0) return;
+    for (uint32_t at = 0; at < std::min(change.size, kBytesAhead); at += kCacheLineBytes) __builtin_prefetch(change.bytes + at);
+    __builtin_prefetch(change.bytes + change.size - 1);  // it may begin in the middle of a line
+  }
+
+  Status apply_batch(TableType& table, std::span<const ChangedRow> rows, PrimaryHint& hint) {
     Key keys[kBatch];
-    size_t begins[kBatch + 1];
-    size_t count = 0, end = *at;
-    while (count < kBatch && end < changes.size()) {
-      keys[count] = changes[end].key;
-      begins[count++] = end;
-      while (end < changes.size() && changes[end].key == keys[count - 1]) ++end;
-    }
-    begins[count] = *at = end;
     index::Handle handles[kBatch];
-    table.find_many(keys, count, table.layout().all(), handles, nullptr);
-    for (size_t i = 0; i < count; ++i)
-      if (Status status = apply_row(table, keys[i], TableType::as_row(handles[i]), changes.subspan(begins[i], begins[i + 1] - begins[i])); !status.ok())
-        return status;
+    for (size_t i = 0; i < rows.size(); ++i) keys[i] = rows[i].key;
+    table.find_many(keys, rows.size(), table.layout().all(), handles, nullptr);
+    for (size_t i = 0; i < rows.size(); ++i)
+      if (Status status = apply_row(table, rows[i], TableType::as_row(handles[i]), hint); !status.ok()) return status;
     return {};
   }
 
-  Status apply_row(TableType& table, Key key, Row* row, std::span<const RowChange> changes) {
+  Status apply_row(TableType& table, const ChangedRow& changed, Row* row, PrimaryHint& hint) {
     const Layout& layout = table.layout();
+    const Key key = changed.key;
     const bool found = row != nullptr;
     if (!found) row = new_row(table);
     if (row == nullptr) return no_memory(table, key);
     const bool before = !word::absent(row->cell(layout, 0).load());
     Status status;
-    for (size_t i = 0; i < changes.size() && status.ok(); ++i) status = apply_change(table, row, changes[i]);
+    for (uint32_t i = 0; i < changed.count && status.ok(); ++i) {
+      if (i + kChangesAhead < changed.count) prefetch_bytes(*changed.changes[i + kChangesAhead]);
+      status = apply_change(table, row, *changed.changes[i]);
+    }
     const uint64_t w = row->cell(layout, 0).load();
     for (uint32_t g = 1; g < layout.group_count() && status.ok(); ++g)
       if (word::absent(row->cell(layout, g).load()) != word::absent(w)) status = wrong(table, key, "is there in part");
@@ -182,8 +206,7 @@ class RowLoaderOf : public RowLoader {
       free_row(table, row);
       return status;
     }
-    PrimaryHint unneeded;
-    if (table.find_or_insert(worker_, key, row, unneeded).inserted) return {};
+    if (table.find_or_insert(worker_, key, row, hint).inserted) return {};
     free_row(table, row);
     return no_memory(table, key);
   }

@@ -171,6 +171,59 @@ TEST_P(ReopenTest, AUniqueIndexWithAnotherKeyFunctionIsRefused) {
   EXPECT_OK(open().verify());
 }
 
+// More log than recovery has in memory at a time, of several streams whose numbers overlap; each row is written by
+// all threads, whole, in part, by additions, and removed.
+TEST_P(ReopenTest, ALongLogOfSeveralStreamsComesBack) {
+  const uint32_t threads = GetParam().sync == SyncPolicy::kSingleThreaded ? 1 : 3;
+  constexpr int kTransactions = 2500;
+  options_.log_threads = threads;
+  options_.log_segment_bytes = 8 << 20;
+  options_.durability = Durability::kAsync;
+  std::map<Key, Account> accounts;
+  std::map<Key, Document> documents;
+  for (int run = 0; run < 2; ++run) {
+    Database database = open();
+    auto account = database.create_table(grouped_account_schema(KeyIndex::kOrdered));
+    auto document = database.create_table(document_schema(KeyIndex::kOrdered));
+    ASSERT_OK(account);
+    ASSERT_OK(document);
+    const auto owner = account->columns(&Account::owner);
+    std::vector<std::thread> writers;
+    for (uint32_t thread = 0; thread < threads; ++thread)
+      writers.emplace_back([&, thread] {
+        std::mt19937_64 random(100 * static_cast<uint64_t>(run) + thread);
+        for (int i = 0; i < kTransactions; ++i) {
+          const Key key = random() % 2000;
+          const uint64_t value = random() % 1000;
+          transact(database, [&](Transaction& txn) {
+            ASSERT_OK(txn.put(*document, key % 100, document_of(value)));
+            if (!txn.get(*account, key).ok() || value < 100) {
+              ASSERT_OK(txn.put(*account, key, Account{value, 0, 0, 1}));
+            } else if (value < 200) {
+              ASSERT_OK(txn.remove(*account, key));
+            } else if (value < 500) {
+              ASSERT_OK(txn.update(*account, key, owner, [&](Account& changed) { changed.owner = value; }));
+            } else {
+              ASSERT_OK(txn.add(*account, key, &Account::balance, static_cast<int64_t>(value)));
+            }
+          });
+        }
+      });
+    for (std::thread& writer : writers) writer.join();
+    accounts = rows(database, *account);
+    documents = rows(database, *document);
+  }
+  Database database = open();
+  EXPECT_GT(database.recovery().log_bytes, threads == 1 ? 0u : 48u << 20);
+  auto account = database.table<Account>("accounts");
+  auto document = database.table<Document>("documents");
+  ASSERT_OK(account);
+  ASSERT_OK(document);
+  EXPECT_EQ(rows(database, *account), accounts);
+  EXPECT_TRUE(rows(database, *document) == documents);
+  EXPECT_OK(database.verify());
+}
+
 TEST_P(ReopenTest, AFolderThatIsOpenIsRefused) {
   Database database = open();
   EXPECT_CODE(Code::kInvalidArgument, Database::open(options_));

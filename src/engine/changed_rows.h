@@ -1,0 +1,44 @@
+// ChangedRows: brings the changes of each row together, which a log has in the order of its commits.
+//
+// Rows are found by a hash table and not by sorting all changes: most rows have few, which are in order as they come. Rows
+// of a table stay in the order in which they are met first: what was inserted in key order comes in key order.
+//
+// Memory is kept from call to call. Thread safety: one thread at a time.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "txn/row_loader.h"
+
+namespace elider::detail {
+
+class ChangedRows {
+ public:
+  // Takes changes, all of tables below `tables`; those of one record stand in one list, in its order. What is asked
+  // afterwards points into the lists.
+  void group(const std::vector<std::span<const txn::RowChange>>& lists, size_t tables);
+  // Each row's changes are in the order of (group, generation, sequence), and equal ones in that of their record.
+  std::span<const txn::ChangedRow> of_table(size_t table) const {
+    return {sorted_.data() + table_begins_[table], table_begins_[table + 1] - table_begins_[table]};
+  }
+
+ private:
+  struct Met {
+    Key key;
+    uint32_t table;
+    uint32_t count;  // of changes; then where the next one's place is
+  };
+  uint32_t row_of(const txn::RowChange& change, uint32_t shift);
+
+  std::vector<uint32_t> slots_;      // a hash table of positions in met_, plus one
+  std::vector<Met> met_;
+  std::vector<uint32_t> rows_;       // by change, its position in met_
+  std::vector<uint32_t> places_;     // by position in met_, that in sorted_
+  std::vector<uint32_t> table_begins_;
+  std::vector<txn::ChangedRow> sorted_;
+  std::vector<const txn::RowChange*> changes_;
+};
+
+}  // namespace elider::detail
