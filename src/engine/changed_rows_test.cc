@@ -24,7 +24,8 @@ TEST(ChangedRows, OfNothingAreNone) {
 }
 
 TEST(ChangedRows, RowsOfATableComeAsTheyWereMet) {
-  const std::vector<RowChange> list = {change_of(7, 1, 0, 1, 1), change_of(8, 1, 0, 1, 1), change_of(7, 0, 0, 1, 1), change_of(7, 1, 0, 1, 2), change_of(5, 1, 0, 1, 1)};
+  const std::vector<RowChange> list = {change_of(7, 1, 0, 1, 1), change_of(8, 1, 0, 1, 1), change_of(7, 0, 0, 1, 1),
+                                       change_of(7, 1, 0, 1, 2), change_of(5, 1, 0, 1, 1)};
   ChangedRows rows;
   rows.group({list}, 2);
   ASSERT_EQ(rows.of_table(0).size(), 1u);

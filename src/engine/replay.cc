@@ -272,8 +272,9 @@ Status Replay::parse_record(Window& window, uint32_t thread, const std::string& 
   for (uint32_t order = 0; !rest.empty(); ++order) {
     if (!txn::take_entry(&rest, &entry)) return refuse("entry " + std::to_string(order) + " does not fit in it");
     const uint64_t hash = (entry.key / kNeighbours + entry.table) * 0x9e3779b97f4a7c15;
-    parts[hash >> 32 & mask].push_back({entry.key, entry.sequence, entry.columns, entry.bytes.data(), static_cast<uint32_t>(entry.bytes.size()),
-                                        entry.table, generation, static_cast<uint8_t>(entry.group), entry.kind});
+    const auto size = static_cast<uint32_t>(entry.bytes.size());
+    parts[hash >> 32 & mask].push_back({entry.key, entry.sequence, entry.columns, entry.bytes.data(), size, entry.table, generation,
+                                        static_cast<uint8_t>(entry.group), entry.kind});
   }
   return {};
 }
@@ -284,7 +285,8 @@ Status Replay::apply_part(Window& window, uint32_t thread, size_t part) {
   for (const auto& parts : window.changes) lists.emplace_back(parts[part]);
   for (const auto& list : lists)
     for (const txn::RowChange& change : list)
-      if (change.table >= tables_.size()) return corrupt(where, "table " + std::to_string(change.table) + " is written to, which was not made");
+      if (change.table >= tables_.size())
+        return corrupt(where, "table " + std::to_string(change.table) + " is written to, which was not made");
   ChangedRows& rows = window.rows[thread];
   rows.group(lists, tables_.size());
   for (size_t table = 0; table < tables_.size(); ++table) {

@@ -287,7 +287,8 @@ Status Directory::choose_base(uint64_t to_number, size_t skipped, std::optional<
   pieces_.clear();
   for (const LogPiece& piece : judged_)
     if (piece.range.last_number > base_ && piece.range.first_number <= to_number_) pieces_.push_back(piece);
-  std::stable_sort(pieces_.begin(), pieces_.end(), [](const LogPiece& a, const LogPiece& b) { return a.range.last_number < b.range.last_number; });
+  const auto before = [](const LogPiece& a, const LogPiece& b) { return a.range.last_number < b.range.last_number; };
+  std::stable_sort(pieces_.begin(), pieces_.end(), before);
   return {};
 }
 
@@ -322,7 +323,8 @@ Status Directory::recover(uint64_t to_number, const Visit& visit, RecoveryFacts*
 // Whether it has a record that counts behind the base.
 bool Directory::needed(const Generation& generation) const {
   return std::any_of(judged_.begin(), judged_.end(), [&](const LogPiece& piece) {
-    return piece.name.generation == generation.generation && piece.range.last_number > oldest_base() && piece.range.first_number <= to_number_;
+    return piece.name.generation == generation.generation && piece.range.last_number > oldest_base() &&
+           piece.range.first_number <= to_number_;
   });
 }
 

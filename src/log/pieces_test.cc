@@ -45,7 +45,8 @@ Status read(Directory& directory, const LogPiece& piece, State* state) {
   return directory.read(piece, &buffer, [&](const Record& record) {
     EXPECT_GE(record.number, piece.range.first_number);
     EXPECT_LE(record.number, piece.range.last_number);
-    if (record.number <= piece.cut) state->emplace(record.number, std::string(reinterpret_cast<const char*>(record.bytes.data()), record.bytes.size()));
+    const std::string text(reinterpret_cast<const char*>(record.bytes.data()), record.bytes.size());
+    if (record.number <= piece.cut) state->emplace(record.number, text);
     return Status();
   });
 }
@@ -82,7 +83,8 @@ TEST(Pieces, OfSegmentsThatAreLongerHoldAllRecordsOnce) {
     EXPECT_EQ(overlap, streams == 2) << "the streams take turns";
     EXPECT_TRUE(std::is_permutation(state.begin(), state.end(), written.begin(), written.end()));
     EXPECT_EQ(ranges.size(), streams);
-    EXPECT_TRUE(std::is_sorted(pieces.begin(), pieces.end(), [](const LogPiece& a, const LogPiece& b) { return a.range.last_number < b.range.last_number; }));
+    const auto before = [](const LogPiece& a, const LogPiece& b) { return a.range.last_number < b.range.last_number; };
+    EXPECT_TRUE(std::is_sorted(pieces.begin(), pieces.end(), before));
   }
 }
 

@@ -107,8 +107,8 @@ Status read_segment(FileSystem& files, const std::string& folder, const Database
   return find_no_frame(facts->file, bytes, at, seed, next, next + (bytes.size() - at) / kFrameHeaderBytes, facts);
 }
 
-Status read_range(FileSystem& files, const std::string& folder, const DatabaseId& database, const SegmentName& name, const FrameRange& range,
-                  ReadBuffer* buffer, const VisitFrame& visit) {
+Status read_range(FileSystem& files, const std::string& folder, const DatabaseId& database, const SegmentName& name,
+                  const FrameRange& range, ReadBuffer* buffer, const VisitFrame& visit) {
   const std::string file = folder + "/" + file_name(name);
   if (Status status = buffer->read_part(files, file, range.offset, range.bytes); !status.ok()) return status;
   const Bytes bytes = buffer->bytes();

@@ -72,8 +72,8 @@ Status read_segment(FileSystem& files, const std::string& folder, const Database
                     const VisitFrame& visit, SegmentFacts* facts);
 
 // The same of some frames that were found to be whole. kCorrupt: they are not there any more as they were.
-Status read_range(FileSystem& files, const std::string& folder, const DatabaseId& database, const SegmentName& name, const FrameRange& range,
-                  ReadBuffer* buffer, const VisitFrame& visit);
+Status read_range(FileSystem& files, const std::string& folder, const DatabaseId& database, const SegmentName& name,
+                  const FrameRange& range, ReadBuffer* buffer, const VisitFrame& visit);
 
 struct StreamFacts {
   bool found = false;        // its first segment has a header
