@@ -35,6 +35,12 @@ expect 2 'bogus' "$elider" bogus
 expect 2 '--seconds' "$elider" bench ycsb --seconds -5
 expect 2 '--threads' "$elider" bench ycsb --threads 0
 expect 2 '--operations' "$elider" bench ycsb --operations 17
+for number in -1 ten 1e3 0x10 1.5 18446744073709551616 ''; do
+  expect 2 '--seed' "$elider" bench ycsb --seed "$number"
+  expect 2 '--seed' "$elider" bench history --out "$folder/none.jsonl" --seed "$number"
+  expect 2 '--transactions' "$elider" bench history --out "$folder/none.jsonl" --transactions "$number"
+done
+[ ! -e "$folder/none.jsonl" ] || { echo "FAILED: a refused command wrote its file"; failed=1; }
 expect 2 '--index btree' "$elider" bench ycsb --workload e
 expect 2 '--sync' "$elider" bench ycsb --sync wishful
 expect 2 '--protocol.*wishful' "$elider" bench ycsb --protocol wishful

@@ -60,7 +60,7 @@ TEST(Driver, warm_up_is_run_and_not_measured) {
   CommonOptions options = quick(1);
   options.warmup_seconds = 0.1;
   auto outcome = drive<SleepyWorker>(options, nullptr, {"even", "odd"}, [](uint32_t) { return std::make_unique<SleepyWorker>(~0ull); });
-  EXPECT_GT(outcome.workers[0]->done, outcome.result.committed + 50);
+  EXPECT_GT(outcome.workers[0]->done, outcome.result.committed + 10);  // a sleep may take milliseconds
 }
 
 TEST(Driver, a_failing_worker_ends_the_run_early_and_says_why) {

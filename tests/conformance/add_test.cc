@@ -102,6 +102,21 @@ TEST_P(AddTest, OwnAddsAreRead) {
   EXPECT_EQ(row(numbers_, 1).i64, 40);
 }
 
+TEST_P(AddTest, SeveralAddsToOneColumnAreSummed) {
+  transact(db_, [&](Transaction& txn) {
+    for (int i = 1; i <= 20; ++i) {
+      ASSERT_OK(txn.add(numbers_, 1, &Numbers::i64, int64_t{i}));
+      ASSERT_OK(txn.add(numbers_, 1, &Numbers::u8, uint8_t{20}));  // 400 wraps around
+      ASSERT_OK(txn.add(numbers_, 1, &Numbers::f64, 0.5));
+    }
+    ASSERT_OK(txn.add(numbers_, 1, &Numbers::i64, int64_t{-10}));
+  });
+  const Numbers sum = row(numbers_, 1);
+  EXPECT_EQ(sum.i64, 200);
+  EXPECT_EQ(sum.u8, 400 % 256);
+  EXPECT_EQ(sum.f64, 10.0);
+}
+
 TEST_P(AddTest, AddsAndOtherWritesOfOneRowTakeEffectInTheirOrder) {
   transact(db_, [&](Transaction& txn) {
     ASSERT_OK(txn.add(numbers_, 1, &Numbers::i32, 5));

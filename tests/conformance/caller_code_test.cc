@@ -146,6 +146,47 @@ TEST_P(CallerCodeTest, AKeyFunctionThatThrowsLeavesNothingHalfApplied) {
   EXPECT_EQ(found_by("by_branch", 66), 2u);
 }
 
+TEST_P(CallerCodeTest, ABegunTransactionWhoseChangeThrewCanOnlyBeRolledBack) {
+  for (const Table<Account>& table : {plain_, indexed_}) {
+    SCOPED_TRACE(table.schema().name);
+    ActiveTransaction txn = begin(db_);
+    ASSERT_OK(txn->put(table, 2, Account{20, 7, 2, 7}));
+    EXPECT_THROW(static_cast<void>(txn->update(table, 1, {}, spoil)), std::runtime_error);
+    EXPECT_CODE(Code::kProcedureThrew, txn->get(table, 2));
+    EXPECT_CODE(Code::kProcedureThrew, txn.commit());
+    EXPECT_CODE(Code::kFinished, txn.commit());
+    for (Key key = 1; key <= 3; ++key) EXPECT_EQ(row(table, key), account(key));
+    transact(db_, [&](Transaction& next) { ASSERT_OK(next.put(table, 1, account(1))); });
+  }
+}
+
+TEST_P(CallerCodeTest, ABegunTransactionThatAnExceptionPassesIsRolledBack) {
+  const uint32_t workers = db_.statistics().workers;
+  for (int i = 0; i < 3; ++i) {
+    EXPECT_THROW(
+        {
+          ActiveTransaction txn = begin(db_);
+          ASSERT_OK(txn->put(indexed_, 2, Account{20, 7, 2, 7}));
+          ASSERT_OK(txn->insert(indexed_, 9, Account{90, 0, 9, 0}));
+          static_cast<void>(txn->update(indexed_, 1, {}, spoil));
+        },
+        std::runtime_error);
+    EXPECT_THROW(
+        {
+          ActiveTransaction txn = begin_read_only(db_);
+          static_cast<void>(txn->scan(*db_.index(indexed_, "by_branch"), {0, 9}, {},
+                                      [](Key, const View<Account>&) -> bool { throw std::runtime_error("seen enough"); }));
+        },
+        std::runtime_error);
+  }
+  EXPECT_EQ(row(indexed_, 1), account(1));
+  EXPECT_EQ(row(indexed_, 2), account(2));
+  EXPECT_FALSE(has(indexed_, 9));
+  EXPECT_EQ(db_.statistics().workers, workers);
+  EXPECT_EQ(db_.statistics().longest_active_us, 0u);
+  transact(db_, [&](Transaction& txn) { ASSERT_OK(txn.put(indexed_, 2, account(2))); });
+}
+
 // It is not pure, against its contract: values it gave before, it now refuses to give. Reclamation meets it
 // under locks; it must leave them, and the database, in order.
 TEST_P(CallerCodeTest, AKeyFunctionThatThrowsDuringReclamationLeavesTheDatabaseUsable) {

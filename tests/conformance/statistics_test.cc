@@ -4,6 +4,7 @@
 #include <stdexcept>
 #include <string>
 #include <thread>
+#include <vector>
 
 #include "elider/elider.h"
 #include "tests/support/database_test.h"
@@ -123,6 +124,57 @@ TEST_P(StatisticsTest, RowsOfATableAreCounted) {
   }).ok());
   EXPECT_EQ(table("accounts").rows, 5u);
   EXPECT_GE(table("accounts").row_bytes, 5 * sizeof(Account));
+}
+
+TEST_P(StatisticsTest, CommitsOfATableAreThoseThatWroteToIt) {
+  const Table<Account> others = create(account_schema(GetParam().key_index, "others"));
+  const uint64_t before = table("accounts").commits;
+  EXPECT_EQ(before, 5u);  // the inserts of SetUp
+  transact(db_, [&](Transaction& txn) {  // many rows of one commit count once
+    for (Key key = 1; key <= 3; ++key) ASSERT_OK(bump(txn, key));
+    ASSERT_OK(txn.add(accounts_, 4, &Account::balance, int64_t{1}));
+  });
+  transact(db_, [&](Transaction& txn) {  // it only reads one of the tables
+    ASSERT_OK(txn.get(accounts_, 1));
+    ASSERT_OK(txn.insert(others, 1, Account{}));
+  });
+  read(db_, [&](Transaction& txn) { ASSERT_OK(txn.get(accounts_, 1)); });
+  EXPECT_FALSE(db_.run([&](Transaction& txn) -> Status {
+    EXPECT_OK(bump(txn, 1));
+    return Status::rollback();
+  }).ok());
+  EXPECT_EQ(table("accounts").commits, before + 1);
+  EXPECT_EQ(table("others").commits, 1u);
+  transact(db_, [&](Transaction& txn) {
+    ASSERT_OK(txn.remove(accounts_, 5));
+    ASSERT_OK(txn.remove(others, 1));
+  });
+  EXPECT_EQ(table("accounts").commits, before + 2);
+  EXPECT_EQ(table("others").commits, 2u);
+}
+
+// A transaction notes the first 63 tables that it writes as bits of a word, all others as one more bit.
+TEST_P(StatisticsTest, CommitsAreCountedForEachOfMoreTablesThanAWordHasBits) {
+  constexpr size_t kTables = 140;
+  std::vector<Table<Account>> many;
+  for (size_t i = 0; i < kTables; ++i) many.push_back(create(account_schema(GetParam().key_index, "many" + std::to_string(i))));
+  transact(db_, [&](Transaction& txn) {
+    for (const Table<Account>& one : many)
+      for (Key key = 1; key <= 2; ++key) ASSERT_OK(txn.insert(one, key, Account{}));
+  });
+  transact(db_, [&](Transaction& txn) { ASSERT_OK(bump(txn, 1)); });  // what was noted before is forgotten
+  transact(db_, [&](Transaction& txn) {
+    for (size_t i = 0; i < kTables; i += 2) ASSERT_OK(txn.put(many[i], 1, Account{1, 0, 0, 0}));
+  });
+  const Statistics statistics = db_.statistics();
+  ASSERT_EQ(statistics.tables.size(), kTables + 1);
+  for (size_t i = 0; i < kTables; ++i) {
+    const Statistics::Table& found = statistics.tables[i + 1];
+    ASSERT_EQ(found.name, "many" + std::to_string(i));
+    EXPECT_EQ(found.commits, i % 2 == 0 ? 2u : 1u) << found.name;
+    EXPECT_EQ(found.rows, 2u) << found.name;
+  }
+  EXPECT_EQ(table("accounts").commits, 6u);
 }
 
 TEST_P(StatisticsTest, MemoryOfRowsAndIndexesFollowsThem) {

@@ -71,7 +71,7 @@ TEST_P(CheckpointTest, WhatItHoldsAndTheLogBehindItComeBack) {
     EXPECT_GT(statistics.checkpoints.bytes, 0u);
     EXPECT_GT(statistics.checkpoints.time_s, 1'600'000'000u);
     EXPECT_NE(statistics.to_json().find("\"checkpoints\":{\"taken\":3"), std::string::npos);
-    EXPECT_EQ(count_files("checkpoint-"), 1u);
+    EXPECT_EQ(count_checkpoints(), 1u);
     EXPECT_LT(count_files("log-"), 12u) << "the log before it goes";
   }
   Database database = open();
@@ -425,7 +425,7 @@ TEST_P(CheckpointTest, ADamagedOneIsNamedOrMadeUpFor) {
       }
       for (int i = 0; i < 40; ++i) change(database, *table, &model, random);
     }
-    EXPECT_EQ(count_files("checkpoint-"), kept);
+    EXPECT_EQ(count_checkpoints(), kept);
     std::filesystem::path newest;
     for (const auto& entry : std::filesystem::directory_iterator(folder_ / "data"))
       if (entry.path().filename().string().starts_with("checkpoint-")) newest = std::max(newest, entry.path());
@@ -452,7 +452,7 @@ TEST_P(CheckpointTest, ADamagedOneIsNamedOrMadeUpFor) {
     ASSERT_OK(opened);
     EXPECT_OK(opened->checkpoint());
     EXPECT_FALSE(std::filesystem::exists(newest)) << "nor does it count among those that are kept";
-    EXPECT_EQ(count_files("checkpoint-"), kept);
+    EXPECT_EQ(count_checkpoints(), kept);
     opened = Status(Code::kFinished, "closed");
     opened = Database::open(options_);
     ASSERT_OK(opened);

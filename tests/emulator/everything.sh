@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
-# The engine's suites on every emulated processor of everything.txt: conformance, model and stress tests of the
-# emulated combinations, a checked history of each workload, and TPC-C with its consistency conditions and a checked
-# history. Programs that are not built are passed by, and said to be. ELIDER_EVERYTHING names the processors to run, or `all`; without
-# it one of them runs, so that the suite stays short.
+# The engine's suites on every processor of everything.txt: conformance, model and stress tests of its elided
+# combinations, a checked history of each workload, and TPC-C with its consistency conditions and a checked history.
+# Programs that are not built are passed by, and said to be. ELIDER_EVERYTHING names the processors to run, or `all`;
+# without it one of them runs, so that the suite stays short.
 # presets: emulator
 set -u
 elider=$1
@@ -24,10 +24,10 @@ report() {
 }
 
 suite() {
-  local processor=$1 share=$2 name=$3 program="$ELIDER_BUILD_DIR/$3_test" begin=$SECONDS
+  local processor=$1 backend=$2 share=$3 name=$4 program="$ELIDER_BUILD_DIR/$4_test" begin=$SECONDS
   [ -x "$program" ] || { echo "     $processor: ${name}_test is not built"; return; }
   ELIDER_TEST_SCALE=$(awk -v a="${ELIDER_TEST_SCALE:-1}" -v b="$share" 'BEGIN { print a * b }') \
-    timeout 900 "$program" --gtest_filter='*elided_emulated*' --gtest_brief=1 >log 2>&1
+    timeout 900 "$program" --gtest_filter="*elided_${backend//-/_}*" --gtest_brief=1 >log 2>&1
   local status=$?
   # A filter that matches nothing passes.
   [ "$status" -ne 0 ] || grep -qE '^\[ +PASSED +\] [1-9]' log || status=1
@@ -37,28 +37,29 @@ suite() {
 }
 
 histories() {
-  local processor=$1 begin status workload
+  local processor=$1 backend=$2 share=$3 begin status workload transactions
+  transactions=$(awk -v share="$share" 'BEGIN { printf "%d", 2000 * share }')
   [ -x "$elider" ] || { echo "     $processor: the command line is not built"; return; }
   for workload in list-append rw-register bank scan; do
     begin=$SECONDS status=0
-    timeout 900 "$elider" bench history --htm emulated --workload "$workload" --transactions 2000 --threads 4 --out elle.jsonl \
-      --history native.jsonl >log 2>&1 && timeout 300 "$elider" check-history native.jsonl >>log 2>&1 || status=$?
+    timeout 900 "$elider" bench history --htm "$backend" --workload "$workload" --transactions "$transactions" --threads 4 \
+      --out elle.jsonl --history native.jsonl >log 2>&1 && timeout 300 "$elider" check-history native.jsonl >>log 2>&1 || status=$?
     report "$workload" "$processor" "$status" $((SECONDS - begin)) "$(tail -1 log)"
   done
   begin=$SECONDS status=0
-  timeout 900 "$elider" bench tpcc --htm emulated --items 200 --customers 30 --threads 2 --seconds 2 --quiet --json tpcc.json \
+  timeout 900 "$elider" bench tpcc --htm "$backend" --items 200 --customers 30 --threads 2 --seconds 2 --quiet --json tpcc.json \
     --history tpcc.jsonl >log 2>&1 && timeout 300 "$elider" check-history tpcc.jsonl >>log 2>&1 || status=$?
   report tpcc "$processor" "$status" $((SECONDS - begin)) \
     "$(python3 -c 'import json; r = json.load(open("tpcc.json")); print(r["committed"], "committed; conditions ok:", r["consistency"]["ok"])' 2>&1 |
       tail -1); $(tail -1 log)"
 }
 
-while read -r name options share; do
+while read -r name backend options share; do
   [[ $name == \#* || -z $name ]] && continue
   [[ $wanted == all || " $wanted " == *" $name "* ]] || continue
   export ELIDER_HTM_EMULATOR=$options
-  for program in conformance model stress; do suite "$name" "$share" "$program"; done
-  histories "$name"
+  for program in conformance model stress; do suite "$name" "$backend" "$share" "$program"; done
+  histories "$name" "$backend" "$share"
 done <"$list"
 
 [ "$ran" -gt 0 ] || { echo "skipped: none of the programs is built, or no processor is called '$wanted'"; exit 77; }

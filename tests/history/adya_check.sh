@@ -46,15 +46,15 @@ histories_of() {
 }
 
 if [ "$preset" = emulator ]; then
-  histories_of 50 4 --htm emulated
-  histories_of 50 4 --htm emulated --protocol whole-transaction
+  histories_of 100 4 --htm emulated
+  histories_of 100 4 --htm emulated --protocol whole-transaction
 else
   histories_of 100 4 --sync optimistic
   histories_of 100 4 --sync latched
   histories_of 100 1 --sync single-threaded
-  histories_of 20 4 --htm none
-  histories_of 20 4 --htm always-aborts
-  histories_of 20 4 --htm always-aborts --protocol whole-transaction
+  histories_of 100 4 --htm none
+  histories_of 100 4 --htm always-aborts
+  histories_of 100 4 --htm always-aborts --protocol whole-transaction
 fi
 # Rows kept as blocks; two keys, where nearly everything conflicts; readers above all.
 both "blocks" list-append --block-threshold 64 --transactions "$(scaled 20000)" --seed 5

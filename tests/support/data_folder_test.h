@@ -60,6 +60,15 @@ class DataFolderTest : public testing::TestWithParam<Combination> {
       count += entry.path().filename().string().starts_with(begin);
     return count;
   }
+  // By their first parts: how many more a checkpoint has depends on which of its threads got the rows.
+  size_t count_checkpoints() const {
+    size_t count = 0;
+    for (const auto& entry : std::filesystem::directory_iterator(folder_ / "data")) {
+      const std::string name = entry.path().filename().string();
+      count += name.starts_with("checkpoint-") && name.ends_with("-00000000");
+    }
+    return count;
+  }
 
   std::filesystem::path folder_;
   Options options_;

@@ -97,6 +97,7 @@ struct Thread {
 
 struct Machine {
   uint32_t armed;  // 0: accesses are plain, nobody needs the turn. Once 1 it stays 1
+  uint32_t processor;  // on which all threads stay once it is armed
   Options options;
 
   // Changed under the lock; `holder` is read by its own thread without it.
@@ -129,6 +130,7 @@ extern constinit thread_local Thread* self __attribute__((tls_model("initial-exe
 
 // The first region, or a deterministic mode, is about to begin: from here on the turn is needed.
 void arm();
+void stay_on_its_processor(const Thread* thread);  // of an armed machine
 void take_turn(Thread* thread);
 // Gives the turn away and becomes `state`: kReady and kBlocked come back with it, kAway without.
 void pass_turn(Thread* thread, ThreadState state);

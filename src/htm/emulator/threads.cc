@@ -111,6 +111,8 @@ Thread* allocate_thread(pthread_t handle) {
 void start_thread(Thread* thread) {
   self = thread;
   thread->tid = static_cast<int>(raw_syscall(SYS_gettid));
+  compiler_barrier();  // arm() looks after its membarrier: one of the two sees the other
+  if (*const_cast<volatile uint32_t*>(&machine.armed) != 0) stay_on_its_processor(thread);
   pthread_setspecific(ending_key, reinterpret_cast<void*>(uintptr_t{1}));
 }
 
