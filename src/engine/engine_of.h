@@ -122,7 +122,13 @@ SessionOf<Sync>* EngineOf<Sync>::session_of_thread() {
   auto* session = static_cast<SessionOf<Sync>*>(thread_session(store_.id));
   if (session == nullptr) [[unlikely]] {
     session = pool_->take();
-    if (session != nullptr) keep_thread_session(store_.id, pool_, session);
+    if (session == nullptr) return nullptr;
+    try {
+      keep_thread_session(store_.id, pool_, session);
+    } catch (...) {
+      pool_->give_back(session);
+      throw;
+    }
     return session;
   }
   return session->busy ? pool_->take() : session;  // a transaction within a transaction

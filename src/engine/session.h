@@ -120,10 +120,15 @@ class SessionPool final : public SessionPoolBase {
       return session;
     }
     if (all_.size() >= store_.options.workers_max) return nullptr;  // collect_garbage() has one more
+    if (free_.capacity() == all_.size()) free_.reserve(2 * all_.size() + 1);  // so that give_back cannot fail
     Worker* worker = store_.workers.acquire();
     if (worker == nullptr) return nullptr;
-    all_.push_back(std::make_unique<SessionOf<Sync>>(*this, store_, *worker));
-    free_.reserve(all_.capacity());  // so that give_back cannot fail
+    try {
+      all_.push_back(std::make_unique<SessionOf<Sync>>(*this, store_, *worker));
+    } catch (...) {
+      store_.workers.release(worker);
+      throw;
+    }
     ++in_use_;
     return all_.back().get();
   }

@@ -6,7 +6,11 @@
 #include <gtest/gtest.h>
 
 #include <cstdlib>
+#include <functional>
+#include <iterator>
 #include <new>
+#include <string>
+#include <thread>
 
 #include "elider/elider.h"
 #include "log/memory_files.h"
@@ -248,6 +252,42 @@ TEST_P(HeapExhaustedTest, AnOperationThatFailsDoomsItsTransaction) {
     EXPECT_OK(db_.verify());
     insert(accounts_, 1399 + (failed ? 0 : 1), after(1399 + (failed ? 0 : 1)));
     if (HasFailure()) return;
+  }
+}
+
+// Threads without a session of their own, in a database with room for three transactions: one that is not given back
+// would be missed.
+TEST_P(HeapExhaustedTest, ATransactionThatCannotBeginTakesNothing) {
+  Options options;
+  options.workers_max = 3;
+  const std::function<Status()> ways[] = {
+      [&] { return db_.run([](Transaction&) { return Status(); }); },
+      [&] { return db_.run_read_only([](Transaction&) { return Status(); }); },
+      [&] { return db_.begin().status(); },
+      [&] { return db_.begin_read_only().status(); },
+  };
+  for (size_t way = 0; way < std::size(ways); ++way) {
+    make(options);
+    bool enough = false;
+    for (int64_t allocations = 0; !enough && !HasFailure(); ++allocations) {
+      const std::string trace = "way " + std::to_string(way) + ", allocations: " + std::to_string(allocations);
+      std::thread([&] {
+        Status status;
+        allocations_left = allocations;
+        try {
+          status = ways[way]();
+        } catch (const std::bad_alloc&) {
+          status = Status(Code::kMemoryLimit, Cause::kMemoryLimit);
+        }
+        enough = allocations_left != 0;
+        allocations_left = -1;
+        EXPECT_TRUE(status.ok() || status.code() == Code::kMemoryLimit) << trace << ": " << status.message();
+        EXPECT_OK(ways[way]()) << trace;
+      }).join();
+      EXPECT_EQ(db_.statistics().longest_active_us, 0u) << trace;
+      EXPECT_OK(db_.run([&](Transaction& txn) { return txn.put(accounts_, 1, before(1)); })) << trace;
+    }
+    EXPECT_EQ(db_.statistics().workers, 1u);
   }
 }
 
