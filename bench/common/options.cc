@@ -3,6 +3,7 @@
 #include <cerrno>
 #include <charconv>
 #include <cstring>
+#include <map>
 #include <utility>
 
 #include <unistd.h>
@@ -141,7 +142,9 @@ void add_common_options(CLI::App& command, CommonOptions& options) {
   command.add_flag_callback("--no-huge-pages", [&options] { options.huge_pages = false; }, "Memory of 4 KiB pages");
   add_data_options(command, options.data);
   command.add_option("--json", options.json_file, "Write the results here (- for standard output)")->type_name("FILE");
-  command.add_option("--history", options.history_file, "Write every transaction's reads and writes here (slow; see check-history)")
+  command
+      .add_option("--history", options.history_file,
+                  "Write every transaction's reads and writes here (slow; see check-history); of a second database of the run, to FILE.2, and so on")
       ->type_name("FILE");
   command.add_flag("--quiet", options.quiet, "No progress and no table");
 }
@@ -152,6 +155,17 @@ void check_common_options(const CommonOptions& options) {
   check_writable("--json", options.json_file);
   check_writable("--history", options.history_file);
 }
+
+namespace {
+
+// A checker knows one database: each that a benchmark opens has a file of its own.
+std::string next_history(const std::string& file) {
+  static std::map<std::string, int> opened;
+  const int count = ++opened[file];
+  return count == 1 ? file : fmt::format("{}.{}", file, count);
+}
+
+}  // namespace
 
 Session::Session() = default;
 Session::Session(Session&&) noexcept = default;
@@ -176,7 +190,7 @@ Result<Session> Session::open(const CommonOptions& common, std::vector<Schema> s
   options.schemas = std::move(schemas);
   common.data.apply(options);
   if (!common.history_file.empty()) {
-    auto history = HistoryFile::open(common.history_file);
+    auto history = HistoryFile::open(next_history(common.history_file));
     if (!history.ok()) return history.status();
     session.history_ = std::move(*history);
     options.history = session.history_.get();

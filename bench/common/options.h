@@ -67,7 +67,7 @@ class Session {
   Session& operator=(Session&&) noexcept;
   ~Session();
 
-  // `schemas`: as Options::schemas.
+  // `schemas`: as Options::schemas. One thread at a time.
   static Result<Session> open(const CommonOptions& options, std::vector<Schema> schemas = {});
 
   Database& db() { return db_; }

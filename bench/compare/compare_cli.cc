@@ -41,7 +41,6 @@ void check_peers(const std::vector<std::string>& peers) {
 
 void check(CompareOptions& options) {
   check_common_options(options.ycsb.common);
-  if (!options.ycsb.common.history_file.empty()) refuse_option("--history", "is not for compare: other stores write none");
   const DataOptions& data = options.ycsb.common.data;
   if (data.folders.size() > 1) refuse_option("--data", "one folder, for compare: other stores write to one");
   if (!data.folders.empty() && !options.folder.empty()) refuse_option("--dir", "does not go with --data, where files are then");

@@ -76,7 +76,6 @@ void check(const DurabilityOptions& options) {
   if (common.data.folders.empty()) refuse_option("--data", "is needed: a folder on the disk that is to be measured");
   if (common.data.resume) refuse_option("--resume", "is not for durability: it makes its own databases");
   if (common.data.durability != Durability::kAsync) refuse_option("--durability", "is not for durability: it measures async and group");
-  if (!common.history_file.empty()) refuse_option("--history", "is not for durability");
   check_common_options(common);
   for (const std::string& name : options.parts)
     if (std::none_of(std::begin(kParts), std::end(kParts), [&](const Part& part) { return name == part.name; }))

@@ -108,7 +108,6 @@ void add_elision(CLI::App& bench) {
     check_common_options(common);
     if (common.sync != SyncPolicy::kElided) refuse_option("--sync", "the study is of elided");
     if (common.data.resume) refuse_option("--resume", "each run of the study has a database of its own");
-    if (!common.history_file.empty()) refuse_option("--history", "the study keeps none");
     resolve(options->ycsb);
     if (Status status = find_regions(&common.htm); !status.ok()) {
       fmt::print(stderr, "elider bench elision: {}\n", status.message());

@@ -55,6 +55,12 @@ expect 0 'txn/s' "$elider" bench ycsb "${small[@]}" --value-bytes 100 --mix 80/2
 expect 0 '^\{' "$elider" bench ycsb "${small[@]}" --quiet --json -
 expect 0 '"runs"' "$elider" bench compare --records 500 --seconds 0.1 --repeat 2 --mix 80/20 --quiet --json -
 "$elider" bench compare --records 500 --seconds 0.1 --repeat 2 --mix 80/20,50/50 --quiet --json "$folder/compare.json" || failed=1
+# Every benchmark writes histories, one a database.
+expect 0 '' "$elider" bench compare --records 500 --seconds 0.1 --repeat 1 --mix 50/50 --peers sqlite --quiet --history "$folder/compare.jsonl"
+expect 0 'strictly serializable' "$elider" check-history "$folder/compare.jsonl"
+expect 0 '' "$elider" bench elision --htm always-aborts --records 500 --seconds 0.1 --bounds 3,10 --quiet --data "$folder/elision" \
+  --history "$folder/elision.jsonl"
+for history in "$folder/elision.jsonl" "$folder/elision.jsonl.2"; do expect 0 'strictly serializable' "$elider" check-history "$history"; done
 
 expect 0 '' python3 - "$folder/ycsb.json" <<'PYTHON'
 import json, sys

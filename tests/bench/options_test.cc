@@ -92,7 +92,7 @@ INSTANTIATE_TEST_SUITE_P(Compare, Refused,
                                          Case{{"compare", "--peers", "lmdb,lmdb"}, "--peers"},  //
                                          Case{{"compare", "--mix", "80/20,3/4"}, "--mix"},      //
                                          Case{{"compare", "--dir", "/no/such/folder"}, "--dir"},
-                                         Case{{"compare", "--history", "/tmp/h"}, "--history"},
+                                         Case{{"compare", "--history", "/no/such/folder/h"}, "/no/such/folder/h"},
                                          Case{{"compare", "--distribution", "latest"}, "--distribution"}));
 
 TEST(Options, sizes_are_parsed_with_their_unit) {
