@@ -16,7 +16,7 @@
 namespace elider::check {
 
 struct CheckOptions {
-  uint64_t absences_max = 50'000'000;  // at 12 bytes each
+  uint64_t absences_max = 50'000'000;  // at 16 bytes each
   bool graph = true;                   // false: only if the replay does not hold
 };
 

@@ -42,6 +42,7 @@ inline constexpr WriteIndex kUnknown = ~WriteIndex{0} - 2;     // no committed w
 struct ChainRead {
   uint32_t item = 0;
   WriteIndex seen = kInitial;
+  bool itself = true;  // false: a scan through an index, which shows no more than that the next write was not seen
 };
 
 // Something that no order of the transactions can explain.

@@ -69,11 +69,12 @@ void DependencyGraph::order_moments() {
 template <class Use>
 void DependencyGraph::each_data_edge(uint32_t txn, Use&& use) const {
   for (const ChainRead& read : reads_of(txn)) {
-    if (read.seen != kInitial && chains_.write(read.seen).txn != txn) {
+    if (read.itself && read.seen != kInitial && chains_.write(read.seen).txn != txn) {
       use(chains_.write(read.seen).txn, EdgeKind::kWr, read.item, read.seen, read.seen);
     }
     const WriteIndex next = chains_.next(read.item, read.seen);
-    if (next != kInitial && chains_.write(next).txn != txn) use(chains_.write(next).txn, EdgeKind::kRw, read.item, read.seen, next);
+    const WriteIndex seen = read.itself ? read.seen : kUnknown;
+    if (next != kInitial && chains_.write(next).txn != txn) use(chains_.write(next).txn, EdgeKind::kRw, read.item, seen, next);
   }
   const RecordedHistory& history = chains_.history();
   const RecordedTransaction& transaction = history.transactions[txn];
@@ -121,7 +122,8 @@ std::string DependencyGraph::explain(uint32_t from, uint32_t to, EdgeKind kind) 
   each_data_edge(finder, [&](uint32_t other, EdgeKind found, uint32_t item, WriteIndex seen, WriteIndex next) {
     if (!words.empty() || found != kind || other != wanted) return;
     const std::string of_item = " of " + chains_.name_of_item(item);
-    const std::string read = seen == kInitial            ? "found no row " + chains_.name_of_item(item)
+    const std::string read = seen == kUnknown            ? "scanned an index and did not get " + chains_.name_of_item(item)
+                             : seen == kInitial          ? "found no row " + chains_.name_of_item(item)
                              : chains_.absent_at(seen) ? "found the row " + chains_.name_of_item(item) + " removed"
                                                        : "read " + chains_.name_of_version(seen) + of_item;
     if (kind == EdgeKind::kWw) {

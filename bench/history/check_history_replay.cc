@@ -185,7 +185,7 @@ class Replayer {
     for (const auto& [item, version] : writes_) {
       if (chains_.item(item).table != table || chains_.item(item).key != key) continue;
       const WriteIndex write = chains_.find_version(item, version);
-      if (replay_.absences.size() < absences_max_) replay_.absences.push_back({txn, {item, write == chains_.chain_begin(item) ? kInitial : write - 1}});
+      if (replay_.absences.size() < absences_max_) replay_.absences.push_back({txn, {item, write == chains_.chain_begin(item) ? kInitial : write - 1, false}});
       else ++replay_.absences_left_out;
       return;
     }

@@ -43,7 +43,7 @@ Status ReadBuffer::read_part(FileSystem& files, const std::string& path, uint64_
 Status ReadBuffer::make_room(const std::string& path, uint64_t bytes) {
   if (bytes <= capacity_) return {};
   // Rounded up: files of about one size follow each other in the same memory. What is not used costs none.
-  constexpr uint64_t kStep = uint64_t{1} << 20;
+  constexpr uint64_t kStep = 64u << 10;
   const uint64_t room = (bytes + kStep - 1) / kStep * kStep;
   capacity_ = 0;
   memory_.reset();  // before the new one is taken

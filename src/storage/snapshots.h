@@ -66,6 +66,18 @@ class Snapshots {
     return newest;
   }
 
+  // The smallest number at which somebody reads; 0: somebody may be about to; kNobody.
+  static constexpr uint64_t kNobody = ~uint64_t{0};
+  uint64_t oldest_reader(uint32_t workers_used) const {
+    uint64_t oldest = kNobody;
+    for (uint32_t i = 0; i < workers_used; ++i) {
+      const uint64_t value = slots_[i].value.load();
+      if (value == kStarting) return 0;
+      if (value != kIdle && value < oldest) oldest = value;
+    }
+    return oldest;
+  }
+
   // For a commit of number n that may be over: whether somebody reads at a number below n, or may be about to; whoever reads
   // at `passed` does not count. A reader that begins after the call reads at n or later.
   bool read_before(uint64_t n, uint64_t passed, uint32_t workers_used) const {

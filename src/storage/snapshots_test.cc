@@ -41,6 +41,16 @@ TEST(Snapshots, AReaderThatHasPassedATableDoesNotReadIt) {
   EXPECT_FALSE(snapshots.read_before(other + 1, passing, kWorkers));
 }
 
+TEST(Snapshots, TheOldestReaderIsTheSmallestNumber) {
+  Snapshots snapshots(kWorkers);
+  EXPECT_EQ(snapshots.oldest_reader(kWorkers), Snapshots::kNobody);
+  const uint64_t first = snapshots.begin_reading(2);
+  snapshots.begin_reading(1);
+  EXPECT_EQ(snapshots.oldest_reader(kWorkers), first);
+  snapshots.end_reading(2);
+  EXPECT_EQ(snapshots.oldest_reader(kWorkers), first + 1);
+}
+
 TEST(Snapshots, WhileNothingRunsNumbersCanBeSkipped) {
   Snapshots snapshots(kWorkers);
   snapshots.start_at(100);

@@ -10,7 +10,8 @@
 //   A secondary entry whose row has another value since the commit, or whose transaction aborted: after
 //                           one grace period it is taken out, unless the row has that value again.
 //
-// Invariants. An absent state of a row block has one unlink task, made by whoever brought it about, and
+// Invariants. An absent state of a row block has one unlink task, made by whoever brought it about, who may try it
+// earlier, too; and
 // the task does nothing if the word has changed since. A task that may come late (its worker was idle)
 // looks its row up in the index before it touches it. A stale entry is on its row's list until it is
 // taken out, or a transaction needs it again; unlinking a row takes all of them, so no entry outlives its
@@ -196,7 +197,8 @@ bool unlink_absent_row(Worker& worker, const UnlinkTask<Sync>& task) {
   auto& [table, row, key, absent_word] = task;
   PrimaryHint hint;
   index::Witness unneeded;
-  return table->find(key, hint, unneeded) != row || row->cell(table->layout(), 0).load() != absent_word ||
+  // A word that is only locked may come back as it was.
+  return table->find(key, hint, unneeded) != row || (row->cell(table->layout(), 0).load() & ~word::kLocked) != absent_word ||
          try_unlink_row(worker, *table, row, key, absent_word);
 }
 

@@ -386,6 +386,17 @@ TEST(CheckHistory, an_index_scan_that_missed_a_row_of_an_earlier_transaction_is_
   EXPECT_THAT(cycle_of(verdict), ::testing::AnyOf("rw rt ", "rt rw "));
 }
 
+// A scan before two changes of a row depends on neither: the cycle that is told is that of the other transactions.
+TEST(CheckHistory, an_index_scan_depends_on_no_version_that_it_did_not_see) {
+  const Verdict verdict = check({{R"(["i",0,0,0,9,false,false,[]])", 1, 0},
+                                 {R"(["w",0,0,1,1],["v",0,0,1,5])", 1, 1},
+                                 {R"(["r",0,0,1,1],["w",0,0,1,2],["v",0,0,1,6])", 1, 2},
+                                 {R"(["w",0,0,7,1],["v",0,0,7,50])", 1, 3, 0, 100},
+                                 {R"(["i",0,0,50,50,false,false,[]])", 1, 4, 200, 300}});
+  ASSERT_EQ(verdict.search.cycle.size(), 2u);
+  for (const CycleStep& step : verdict.search.cycle) EXPECT_GE(step.txn, 3u);
+}
+
 TEST(CheckHistory, an_index_scan_that_misses_a_change_into_its_range) {
   const Verdict verdict = check({{R"(["w",0,0,1,1],["v",0,0,1,50])", 1, 0, 0, 100},
                                  {R"(["r",0,0,1,1],["w",0,0,1,2],["v",0,0,1,5])", 1, 1, 200, 300},

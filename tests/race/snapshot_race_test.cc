@@ -297,6 +297,33 @@ TEST_P(SnapshotRaceTest, RemovedRowsStayForAReaderThatIsAboutToTellItsNumber) {
   }
 }
 
+// Whoever looks at the row while an attempt to insert its key holds its lock must come again: the attempt fails, and the row
+// is as it was.
+TEST_P(SnapshotRaceTest, ARemovedRowLeavesThoughAnAttemptHeldItsLock) {
+  ActiveTransaction reader = begin_read_only(db_);
+  TestPoints::on("gc.after_unlink", [] {});
+  transact(db_, [&](Transaction& txn) { ASSERT_OK(txn.remove(accounts_, 3)); });
+  TestStop stop("occ.commit.before_lock");
+  Background attempt([&] {
+    ActiveTransaction txn = begin(db_);
+    EXPECT_OK(txn->get(accounts_, 5));
+    EXPECT_OK(txn->insert(accounts_, 3, Account{33, 3, 3, 0}));
+    EXPECT_FALSE(txn.commit().ok());
+  });
+  stop.wait_until_reached();
+  transact(db_, [&](Transaction& txn) { ASSERT_OK(txn.update(accounts_, 5, {}, [](Account& a) { ++a.flags; })); });
+  reader.rollback();
+  TestStop locked("occ.commit.after_lock");
+  stop.go();
+  locked.wait_until_reached();
+  const auto commit = [&] { transact(db_, [&](Transaction& txn) { ASSERT_OK(txn.put(documents_, 2, document_of(2))); }); };
+  commit();
+  locked.go();
+  attempt.join();
+  commit();
+  EXPECT_EQ(TestPoints::reached("gc.after_unlink"), 1u);
+}
+
 // What the mutant of the same name is: a snapshot read one number late, so that a commit after the reader's
 // begin shows in it.
 TEST_P(SnapshotRaceTest, TheMutantReadsTheSnapshotOneNumberLate) {

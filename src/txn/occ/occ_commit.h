@@ -404,10 +404,14 @@ template <class Sync>
 void OccTransaction<Sync>::unlink_late() {
   constexpr size_t kAtOnce = 16;
   ELIDER_TEST_POINT("occ.unlink_late");
+  // Other slots are looked at once a call, unless it may be that the oldest reader has passed the table.
+  const uint64_t oldest = store_.snapshots.oldest_reader(store_.workers.ids_used_max());
   for (size_t looks = std::min(kAtOnce, late_unlinks_.size()); looks > 0; --looks) {
     if (late_at_ >= late_unlinks_.size()) late_at_ = 0;
     const LateUnlink& late = late_unlinks_[late_at_];
-    if (needed_by_reader(*late.row.table, late.n) || !reclaim::unlink_absent_row(worker_, late.row)) {
+    const detail::TableBase& table = *late.row.table;
+    const bool read = oldest < late.n && (oldest != table.passed_by() || needed_by_reader(table, late.n));
+    if (read || !reclaim::unlink_absent_row(worker_, late.row)) {
       ++late_at_;
       continue;
     }
