@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "bench/common/commands.h"
+#include "bench/common/options.h"
 #include "bench/common/report.h"
 #include "elider/files.h"
 
@@ -218,6 +219,7 @@ void add_recover(CLI::App& app) {
   command
       .add_option("--to-snapshot", chosen->to_snapshot,
                   "The state after this number alone; what is behind it is gone for good, unless --dry-run")
+      ->check(bench::check_whole_number)
       ->type_name("N");
   command.add_flag("--json", chosen->json, "Print it as JSON");
   command.footer(

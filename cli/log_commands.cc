@@ -7,6 +7,7 @@
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
 
+#include "bench/common/options.h"
 #include "bench/common/report.h"
 #include "cli/data_commands.h"
 #include "elider/files.h"
@@ -161,9 +162,9 @@ void add_log(CLI::App& app) {
   auto dumped = std::make_shared<Chosen>();
   CLI::App& dump = *log.add_subcommand("dump", "Show what commits wrote, with the names of tables and columns");
   add_folders(dump, dumped->folders, "PLACE", "The database's folder, or one file of its log");
-  dump.add_option("--first", dumped->first, "From this snapshot number on")->type_name("N");
-  dump.add_option("--last", dumped->last, "Up to this one")->type_name("N");
-  dump.add_option("--limit", dumped->limit, "So many records at the most")->type_name("COUNT");
+  dump.add_option("--first", dumped->first, "From this snapshot number on")->check(bench::check_whole_number)->type_name("N");
+  dump.add_option("--last", dumped->last, "Up to this one")->check(bench::check_whole_number)->type_name("N");
+  dump.add_option("--limit", dumped->limit, "So many records at the most")->check(bench::check_whole_number)->type_name("COUNT");
   dump.add_option("--table", dumped->table, "What concerns this table alone")->type_name("NAME");
   dump.add_flag("--json", dumped->json, "A JSON object a line");
   dump.footer(std::string("  elider log dump data --limit 10\n  elider log dump data --table accounts --first 4000 --json\n"

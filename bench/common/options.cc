@@ -25,14 +25,6 @@ constexpr const char* kPolicies = "automatic, optimistic, elided, latched, singl
 constexpr const char* kProtocols = "occ, whole-transaction";
 constexpr const char* kBackends = "automatic, rtm, none, always-aborts, emulated";
 
-std::string check_seconds(const std::string& text) {
-  double seconds = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), seconds);
-  if (error != std::errc{} || end != text.data() + text.size()) return "'" + text + "' is not a number of seconds";
-  if (!(seconds > 0 && seconds <= 86400)) return "must be above 0 and at most 86400, not " + text;
-  return {};
-}
-
 std::string check_warmup(const std::string& text) { return text == "0" ? std::string() : check_seconds(text); }
 
 void check_writable(const char* option, const std::string& path) {
@@ -45,6 +37,14 @@ void check_writable(const char* option, const std::string& path) {
 }
 
 }  // namespace
+
+std::string check_seconds(const std::string& text) {
+  double seconds = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), seconds);
+  if (error != std::errc{} || end != text.data() + text.size()) return "'" + text + "' is not a number of seconds";
+  if (!(seconds > 0 && seconds <= 86400)) return "must be above 0 and at most 86400, not " + text;
+  return {};
+}
 
 std::string check_whole_number(const std::string& text) {
   uint64_t number = 0;

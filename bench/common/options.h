@@ -55,6 +55,8 @@ void check_sync_options(SyncPolicy sync, HtmBackend htm, Protocol protocol, uint
 
 // An option's check: all of it is a number from 0 to 2^64 - 1, in decimal. The library alone would wrap or cut.
 std::string check_whole_number(const std::string& text);
+// The same of a duration: above 0, up to a day.
+std::string check_seconds(const std::string& text);
 
 // A command that takes 64K, 512M, 2G (powers of 1024) or plain bytes. False: it is none of these.
 bool parse_bytes(const std::string& text, uint64_t* bytes);

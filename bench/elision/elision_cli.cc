@@ -52,7 +52,8 @@ void print_row(uint32_t bound, const RunResult& result) {
 // Each run has a database of its own: the folders, which were empty, are so again.
 void remove_data(const DataOptions& data) {
   std::error_code ignored;  // the next run refuses what is left
-  for (const std::string& folder : data.folders) std::filesystem::remove_all(folder, ignored);
+  for (const std::string& folder : data.folders)
+    for (const auto& entry : std::filesystem::directory_iterator(folder, ignored)) std::filesystem::remove_all(entry.path(), ignored);
 }
 
 // The bounds take turns, so that a slow minute of the machine falls on all of them.

@@ -19,6 +19,14 @@ struct LineError {
   std::string what;
 };
 
+// For a message.
+std::string shown(const Json& value) {
+  constexpr size_t kMost = 200;
+  std::string text = value.dump(-1, ' ', false, Json::error_handler_t::replace);
+  if (text.size() > kMost) text.replace(kMost, std::string::npos, "...");
+  return text;
+}
+
 const Json& field(const Json& object, const char* name) {
   const auto found = object.find(name);
   if (found == object.end()) throw LineError{std::string("field \"") + name + "\" is missing"};
@@ -26,7 +34,7 @@ const Json& field(const Json& object, const char* name) {
 }
 
 uint64_t number(const Json& value, const char* name) {
-  if (!value.is_number_unsigned()) throw LineError{std::string(name) + " is " + value.dump() + ", not an unsigned number"};
+  if (!value.is_number_unsigned()) throw LineError{std::string(name) + " is " + shown(value) + ", not an unsigned number"};
   return value.get<uint64_t>();
 }
 
@@ -37,19 +45,34 @@ uint32_t small_number(const Json& value, const char* name, uint64_t max) {
 }
 
 bool boolean(const Json& value, const char* name) {
-  if (!value.is_boolean()) throw LineError{std::string(name) + " is " + value.dump() + ", not true or false"};
+  if (!value.is_boolean()) throw LineError{std::string(name) + " is " + shown(value) + ", not true or false"};
   return value.get<bool>();
 }
 
 const std::string& text(const Json& value, const char* name) {
-  if (!value.is_string()) throw LineError{std::string(name) + " is " + value.dump() + ", not a string"};
+  if (!value.is_string()) throw LineError{std::string(name) + " is " + shown(value) + ", not a string"};
   return value.get_ref<const std::string&>();
+}
+
+// Deeper than any history is: what is so deep is neither parsed nor shown, for both take the stack.
+bool nested_too_deeply(const std::string& line) {
+  constexpr int kDepthMax = 16;
+  int depth = 0;
+  bool in_text = false;
+  for (size_t i = 0; i < line.size(); ++i) {
+    if (in_text && line[i] == '\\') ++i;
+    else if (line[i] == '"') in_text = !in_text;
+    else if (!in_text && (line[i] == '[' || line[i] == '{') && ++depth > kDepthMax) return true;
+    else if (!in_text && (line[i] == ']' || line[i] == '}')) --depth;
+  }
+  return false;
 }
 
 class Loader {
  public:
   // `line` is the whole text of line `line_number`.
   void line(const std::string& line, uint64_t line_number) {
+    if (nested_too_deeply(line)) throw LineError{"it is nested deeper than any history"};
     const Json object = Json::parse(line, nullptr, false);
     if (object.is_discarded()) throw LineError{"it is not JSON"};
     if (!object.is_object()) throw LineError{"it is not a JSON object"};
@@ -97,7 +120,7 @@ class Loader {
   }
 
   void operation(const Json& entry) {
-    if (!entry.is_array() || entry.empty()) throw LineError{"operation " + entry.dump() + " is not an array"};
+    if (!entry.is_array() || entry.empty()) throw LineError{"operation " + shown(entry) + " is not an array"};
     const std::string& kind = text(entry[0], "an operation's kind");
     if (kind == "s") return scan(entry);
     if (kind == "i") return index_scan(entry);
@@ -109,38 +132,38 @@ class Loader {
     else if (kind == "d") operation_kind = OperationKind::kRemove;
     else if (kind == "+") operation_kind = OperationKind::kAdd;
     else throw LineError{"operation kind \"" + kind + "\" is none of r, a, w, d, +, s, i, v"};
-    if (entry.size() != 5) throw LineError{"operation " + entry.dump() + " has not 5 elements"};
+    if (entry.size() != 5) throw LineError{"operation " + shown(entry) + " has not 5 elements"};
     builder_.operation(operation_kind, table_position(entry[1]), static_cast<uint16_t>(small_number(entry[2], "a commit group", 0xffff)),
                        number(entry[3], "a key"), number(entry[4], "a version"));
   }
 
   void scan(const Json& entry) {
-    if (entry.size() != 6) throw LineError{"scan " + entry.dump() + " has not 6 elements"};
+    if (entry.size() != 6) throw LineError{"scan " + shown(entry) + " has not 6 elements"};
     const KeyRange range{number(entry[2], "a range's first key"), number(entry[3], "a range's last key")};
     const bool reverse = boolean(entry[4], "a scan's direction");
-    if (!entry[5].is_array()) throw LineError{"the rows of scan " + entry.dump() + " are not an array"};
+    if (!entry[5].is_array()) throw LineError{"the rows of scan " + shown(entry) + " are not an array"};
     builder_.scan(table_position(entry[1]), range, reverse);
     for (const Json& row : entry[5]) {
-      if (!row.is_array() || row.size() != 2) throw LineError{"row " + row.dump() + " of a scan is not [key, version]"};
+      if (!row.is_array() || row.size() != 2) throw LineError{"row " + shown(row) + " of a scan is not [key, version]"};
       builder_.row(number(row[0], "a row's key"), number(row[1], "a row's version"));
     }
   }
 
   void index_scan(const Json& entry) {
-    if (entry.size() != 8) throw LineError{"index scan " + entry.dump() + " has not 8 elements"};
+    if (entry.size() != 8) throw LineError{"index scan " + shown(entry) + " has not 8 elements"};
     const KeyRange values{number(entry[3], "a range's first value"), number(entry[4], "a range's last value")};
     const bool reverse = boolean(entry[5], "a scan's direction"), stopped = boolean(entry[6], "whether a scan was stopped");
-    if (!entry[7].is_array()) throw LineError{"the rows of index scan " + entry.dump() + " are not an array"};
-    if (stopped && entry[7].empty()) throw LineError{"index scan " + entry.dump() + " was stopped at a row, but has none"};
+    if (!entry[7].is_array()) throw LineError{"the rows of index scan " + shown(entry) + " are not an array"};
+    if (stopped && entry[7].empty()) throw LineError{"index scan " + shown(entry) + " was stopped at a row, but has none"};
     builder_.index_scan(table_position(entry[1]), index_position(entry[2]), values, reverse, stopped);
     for (const Json& row : entry[7]) {
-      if (!row.is_array() || row.size() != 2) throw LineError{"row " + row.dump() + " of an index scan is not [value, key]"};
+      if (!row.is_array() || row.size() != 2) throw LineError{"row " + shown(row) + " of an index scan is not [value, key]"};
       builder_.index_row({number(row[0], "a row's value"), number(row[1], "a row's key")});
     }
   }
 
   void index_value(const Json& entry) {
-    if (entry.size() != 5) throw LineError{"operation " + entry.dump() + " has not 5 elements"};
+    if (entry.size() != 5) throw LineError{"operation " + shown(entry) + " has not 5 elements"};
     builder_.index_value(table_position(entry[1]), index_position(entry[2]), {number(entry[4], "a value"), number(entry[3], "a key")});
   }
 

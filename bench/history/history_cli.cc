@@ -36,7 +36,7 @@ struct HistoryCommand {
     check_sync_options(options.sync, options.htm, options.protocol, options.threads);
     if (options.data.resume) refuse_option("--resume", "is not for histories: a checker takes what it did not see written for damage");
     check_data_options(options.data);
-    if (options.seconds < 0) refuse_option("--seconds", fmt::format("{} is negative", options.seconds));
+    if (options.workload == "bank" && options.keys < 2) refuse_option("--keys", "a bank has at least 2 accounts");
     if (options.seconds == 0 && options.transactions == 0) options.transactions = kTransactionsDefault;
     check_writable("--out", options.out);
     check_writable("--history", options.history_file);
@@ -74,9 +74,10 @@ void add_options(CLI::App& sub, HistoryCommand& command) {
   sub.add_option("--history", options.history_file, "Also write the engine's own history, for elider check-history")->type_name("FILE");
   sub.add_option("--threads", options.threads, "Clients, each a thread and a process of the history [4]")->check(CLI::Range(1, 256));
   sub.add_option("--keys", options.keys, "Keys in use at a time; of bank: accounts, at least 2 [8]")->check(CLI::Range(1, 10000));
-  sub.add_option("--seconds", options.seconds, "Stop after this time [no bound]");
+  sub.add_option("--seconds", options.seconds, "Stop after this time [no bound]")->check(check_seconds);
   sub.add_option("--transactions", options.transactions, "Stop after so many, failed ones included [10000 if no --seconds]")
-      ->check(check_whole_number);
+      ->check(check_whole_number)
+      ->check(CLI::PositiveNumber);
   sub.add_option("--seed", options.seed, "Of the inputs; the interleaving is the system's [1]")
       ->check(check_whole_number);
   sub.add_option("--index", command.index, "hash or btree [btree]")->check(CLI::IsMember({"hash", "btree"}));

@@ -133,6 +133,7 @@ void add_htm(CLI::App& bench) {
       ->check(CLI::Range(1u, kThreadsMax))
       ->capture_default_str();
   command.add_option("--seconds", chosen->study.seconds, "A point of the databases' figures")
+      ->check(check_seconds)
       ->check(CLI::Range(0.1, 3600.0))
       ->capture_default_str();
   command.add_option("--records", chosen->study.records, "Entries of hyper-9")

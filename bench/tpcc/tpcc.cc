@@ -157,6 +157,8 @@ Result<TpccOutcome> measure_tpcc(const CommonOptions& asked, const TpccOptions& 
   auto opened = Session::open(common, indexed_schemas(options.index));
   if (!opened.ok()) return opened.status();
   Session session = std::move(*opened);
+  if (common.data.resume && !session.db().table("warehouse").ok())
+    return Status(Code::kNotFound, "--resume: the database holds no TPC-C: it has no table 'warehouse'");
   auto tables = create_tables(session.db(), options.index);
   if (!tables.ok()) return tables.status();
   Workload workload{.sizes = options.sizes,

@@ -249,6 +249,8 @@ Result<YcsbOutcome> run_ycsb(const YcsbOptions& options) {
   auto session = Session::open(options.common);
   if (!session.ok()) return session.status();
   Database& db = session->db();
+  if (options.common.data.resume && !db.table("usertable").ok())
+    return Status(Code::kNotFound, "--resume: the database holds no YCSB: it has no table 'usertable'");
   auto table = create_table(db, options);
   if (!table.ok()) return table.status();
   KeySpace space(options.records, options.common.threads, options.hashed_keys);

@@ -31,6 +31,9 @@ DatabaseId Directory::new_database_id() {
 
 Status Directory::open(FileSystem& files, const std::vector<std::string>& folders, bool create, std::unique_ptr<Directory>* opened) {
   if (folders.empty() || folders.size() > 255) return Status::invalid_argument(std::to_string(folders.size()) + " data folders; 1 to 255 are possible");
+  for (size_t i = 0; i < folders.size(); ++i)
+    if (std::find(folders.begin(), folders.begin() + static_cast<std::ptrdiff_t>(i), folders[i]) != folders.begin() + static_cast<std::ptrdiff_t>(i))
+      return Status::invalid_argument("the data folder '" + folders[i] + "' is named twice");
   std::unique_ptr<Directory> directory(new Directory(files, folders));
   if (create) {
     for (const std::string& folder : folders) {

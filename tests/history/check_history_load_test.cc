@@ -85,6 +85,16 @@ TEST(LoadHistory, missing_file_is_refused_by_name) {
   EXPECT_THAT(history.status().message(), HasSubstr("/nonexistent/h.jsonl"));
 }
 
+TEST(LoadHistory, what_is_nested_deeply_is_refused_in_few_words) {
+  for (const size_t depth : {size_t{100}, size_t{1'000'000}}) {
+    std::istringstream stream("{\"t\":\"txn\",\"ops\":" + std::string(depth, '[') + std::string(depth, ']') + "}\n");
+    const auto history = load_history(stream, "deep");
+    ASSERT_FALSE(history.ok());
+    EXPECT_THAT(history.status().message(), HasSubstr("deep:1: it is nested"));
+    EXPECT_LT(history.status().message().size(), 200u);
+  }
+}
+
 TEST(LoadHistory, what_the_history_file_writes_is_read_back) {
   const std::string path = ::testing::TempDir() + "/load_history_test.jsonl";
   {
