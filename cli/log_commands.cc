@@ -119,13 +119,16 @@ bool concerns(const files::LoggedRecord& record, const std::string& table) {
 
 void run_dump(const Chosen& chosen) {
   uint64_t left = chosen.limit;
-  finish(files::dump_log(chosen.folders.folders(), chosen.first, chosen.last, [&](const files::LoggedRecord& record) {
+  const bool dumped = finish(files::dump_log(chosen.folders.folders(), chosen.first, chosen.last, [&](const files::LoggedRecord& record) {
     if (!concerns(record, chosen.table)) return true;
     if (left == 0) return false;
     if (chosen.json) print_json(record, chosen.table);
     else print_text(record, chosen.table);
     return --left != 0;
   }));
+  if (!dumped || left != chosen.limit || chosen.limit == 0) return;
+  fmt::print(stderr, "elider: the log has no record{}{}\n", chosen.table.empty() ? "" : " of a table '" + chosen.table + "'",
+             chosen.first == 0 && chosen.last == files::kNewest ? "" : fmt::format(" with a number from {} to {}", chosen.first, chosen.last));
 }
 
 void run_verify(const Chosen& chosen) {

@@ -26,6 +26,7 @@ constexpr const char* kExamples =
     "  elider bench tpcc --warehouses 2 --threads 2 --seconds 10    orders of a wholesaler, checked afterwards\n"
     "  elider bench ycsb --records 1000000 --mix 80/20              short transactions on one table\n"
     "  elider bench compare                                         the same beside RocksDB, LMDB and SQLite\n"
+    "  elider bench durability --data scratch                       what log and checkpoints cost; recovery\n"
     "  elider bench history --workload list-append --out h.jsonl    histories for checkers of serializability\n"
     "  elider check-history history.jsonl                           is a run's --history strictly serializable?\n"
     "  elider hardware                                              has this machine hardware transactions?\n"
@@ -47,7 +48,7 @@ int run(int argc, char** argv) {
   app.set_version_flag("--version", version());
   app.require_subcommand(1);
   app.get_formatter()->column_width(32);
-  CLI::App& bench = *app.add_subcommand("bench", "Measure: tpcc, ycsb, compare, elision, htm, history (each has its own --help)");
+  CLI::App& bench = *app.add_subcommand("bench", "Measure: tpcc, ycsb, compare, durability, elision, htm, history (each has its own --help)");
   bench.require_subcommand(1);
   elider::bench::add_tpcc(bench);
   elider::bench::add_ycsb(bench);

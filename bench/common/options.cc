@@ -141,7 +141,15 @@ void add_common_options(CLI::App& command, CommonOptions& options) {
       ->type_name("BYTES");
   command.add_flag_callback("--no-huge-pages", [&options] { options.huge_pages = false; }, "Memory of 4 KiB pages");
   add_data_options(command, options.data);
-  command.add_option("--json", options.json_file, "Write the results here (- for standard output)")->type_name("FILE");
+  command
+      .add_option_function<std::string>(
+          "--json",
+          [&options](const std::string& file) {
+            options.json_file = file;
+            if (file == "-") options.quiet = true;  // a table in between is no JSON
+          },
+          "Write the results here (- for standard output, and then as with --quiet)")
+      ->type_name("FILE");
   command
       .add_option("--history", options.history_file,
                   "Write every transaction's reads and writes here (slow; see check-history); of a second database of the run, to FILE.2, and so on")

@@ -168,7 +168,6 @@ TestStop::TestStop(std::string name, uint64_t pass_first, std::chrono::milliseco
 
 TestStop::~TestStop() {
   TestPoints::off(state_->name);
-  if (!go_at_.empty()) TestPoints::off(go_at_);
   go();
 }
 
@@ -183,11 +182,6 @@ bool TestStop::reached() const {
 }
 
 void TestStop::go() { state_->let_go(); }
-
-void TestStop::go_at(std::string other) {
-  go_at_ = std::move(other);
-  TestPoints::on(go_at_, [state = state_] { state->let_go(); });
-}
 
 Mutant active_mutant() { return mutant_variable().load(std::memory_order_relaxed); }
 

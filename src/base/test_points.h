@@ -82,8 +82,6 @@ class TestStop {
   void wait_until_reached();
   bool reached() const;  // a thread stands, or stood, at the point
   void go();
-  // Holds it until another thread reaches `other`: go() is called there.
-  void go_at(std::string other);
 
   TestStop(const TestStop&) = delete;
   TestStop& operator=(const TestStop&) = delete;
@@ -92,7 +90,6 @@ class TestStop {
   // Shared with the point's action: a thread may be on its way to it while the stop is destroyed.
   struct State;
   const std::shared_ptr<State> state_;
-  std::string go_at_;
 };
 
 // Each leaves out one step that serializability or durability needs.

@@ -56,15 +56,6 @@ TEST_F(TestPointsTest, StopPassesAsManyAsAskedFirst) {
   held.join();
 }
 
-TEST_F(TestPointsTest, StopIsLetGoByAnotherPoint) {
-  TestStop stop("test.first");
-  stop.go_at("test.second");
-  std::thread held([] { ELIDER_TEST_POINT("test.first"); });
-  stop.wait_until_reached();
-  ELIDER_TEST_POINT("test.second");
-  held.join();
-}
-
 using TestPointsDeathTest = TestPointsTest;
 
 TEST_F(TestPointsDeathTest, APointThatIsNeverReachedFailsLoudly) {

@@ -6,9 +6,9 @@
 
 namespace elider::detail {
 
-void ChangedRows::group(const std::vector<std::span<const txn::RowChange>>& lists, size_t tables) {
+void ChangedRows::group(std::span<const txn::RowChanges* const> lists, size_t tables) {
   size_t count = 0;
-  for (const auto& list : lists) count += list.size();
+  for (const txn::RowChanges* list : lists) count += list->count();
   const size_t slots = std::bit_ceil(2 * count + 2);
   slots_.assign(slots, 0);
   met_.clear();
@@ -16,8 +16,8 @@ void ChangedRows::group(const std::vector<std::span<const txn::RowChange>>& list
   table_begins_.assign(tables + 2, 0);
   const auto shift = static_cast<uint32_t>(64 - std::countr_zero(slots));
   uint32_t* row = rows_.data();
-  for (const auto& list : lists)
-    for (const txn::RowChange& change : list) *row++ = row_of(change, shift);
+  for (const txn::RowChanges* list : lists)
+    for (const txn::RowChange& change : *list) *row++ = row_of(change, shift);
 
   // Rows by table: each begin is first kept one place further on, so that counting up makes it the next one's.
   for (size_t table = 1; table < table_begins_.size(); ++table) table_begins_[table] += table_begins_[table - 1];
@@ -33,8 +33,8 @@ void ChangedRows::group(const std::vector<std::span<const txn::RowChange>>& list
   }
   for (size_t i = 0; i < met_.size(); ++i) met_[i].count = static_cast<uint32_t>(sorted_[places_[i]].changes - changes_.data());
   row = rows_.data();
-  for (const auto& list : lists)
-    for (const txn::RowChange& change : list) changes_[met_[*row++].count++] = &change;
+  for (const txn::RowChanges* list : lists)
+    for (const txn::RowChange& change : *list) changes_[met_[*row++].count++] = &change;
 
   const auto rank = [](const txn::RowChange* c) { return std::tuple(c->group, c->generation, c->sequence, c); };
   const auto before = [&](const txn::RowChange* a, const txn::RowChange* b) { return rank(a) < rank(b); };

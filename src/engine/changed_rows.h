@@ -10,7 +10,7 @@
 #include <span>
 #include <vector>
 
-#include "txn/row_loader.h"
+#include "txn/row_change.h"
 
 namespace elider::detail {
 
@@ -18,7 +18,7 @@ class ChangedRows {
  public:
   // Takes changes, all of tables below `tables`; those of one record stand in one list, in its order. What is asked
   // afterwards points into the lists.
-  void group(const std::vector<std::span<const txn::RowChange>>& lists, size_t tables);
+  void group(std::span<const txn::RowChanges* const> lists, size_t tables);
   // Each row's changes are in the order of (group, generation, sequence), and equal ones in that of their record.
   std::span<const txn::ChangedRow> of_table(size_t table) const {
     return {sorted_.data() + table_begins_[table], table_begins_[table + 1] - table_begins_[table]};

@@ -10,24 +10,29 @@
 namespace elider::detail {
 namespace {
 
-using txn::RowChange;
-
-RowChange change_of(Key key, uint32_t table, uint8_t group, uint32_t generation, uint64_t sequence) {
-  return {key, sequence, 0, nullptr, 0, table, generation, group, txn::EntryKind::kAdd};
+void add(txn::RowChanges* to, Key key, uint32_t table, uint8_t group, uint32_t generation, uint64_t sequence) {
+  to->add({.kind = txn::EntryKind::kAdd, .group = group, .table = table, .key = key, .sequence = sequence, .columns = 0, .bytes = {}, .valid = true}, generation);
 }
 
 TEST(ChangedRows, OfNothingAreNone) {
   ChangedRows rows;
   rows.group({}, 3);
-  rows.group({{}, {}}, 3);
+  const txn::RowChanges none;
+  const txn::RowChanges* const lists[] = {&none, &none};
+  rows.group(lists, 3);
   for (size_t table = 0; table < 3; ++table) EXPECT_TRUE(rows.of_table(table).empty());
 }
 
 TEST(ChangedRows, RowsOfATableComeAsTheyWereMet) {
-  const std::vector<RowChange> list = {change_of(7, 1, 0, 1, 1), change_of(8, 1, 0, 1, 1), change_of(7, 0, 0, 1, 1),
-                                       change_of(7, 1, 0, 1, 2), change_of(5, 1, 0, 1, 1)};
+  txn::RowChanges list;
+  add(&list, 7, 1, 0, 1, 1);
+  add(&list, 8, 1, 0, 1, 1);
+  add(&list, 7, 0, 0, 1, 1);
+  add(&list, 7, 1, 0, 1, 2);
+  add(&list, 5, 1, 0, 1, 1);
+  const txn::RowChanges* const lists[] = {&list};
   ChangedRows rows;
-  rows.group({list}, 2);
+  rows.group(lists, 2);
   ASSERT_EQ(rows.of_table(0).size(), 1u);
   ASSERT_EQ(rows.of_table(1).size(), 3u);
   EXPECT_EQ(rows.of_table(1)[0].key, 7u);
@@ -38,13 +43,14 @@ TEST(ChangedRows, RowsOfATableComeAsTheyWereMet) {
 
 // Additions of a record have the sequence of the bytes they belong to, and stay behind them, many as they are.
 TEST(ChangedRows, EqualOnesStayInTheOrderOfTheirRecord) {
-  std::vector<RowChange> list;
+  txn::RowChanges list;
   for (uint64_t sequence = 50; sequence > 0; --sequence)
-    for (int i = 0; i < 5; ++i) list.push_back(change_of(1, 0, 0, 1, sequence));
+    for (int i = 0; i < 5; ++i) add(&list, 1, 0, 0, 1, sequence);
+  const txn::RowChanges* const lists[] = {&list};
   ChangedRows rows;
-  rows.group({list}, 1);
+  rows.group(lists, 1);
   const txn::ChangedRow& row = rows.of_table(0).front();
-  ASSERT_EQ(row.count, list.size());
+  ASSERT_EQ(row.count, list.count());
   for (uint32_t i = 1; i < row.count; ++i) {
     EXPECT_GE(row.changes[i]->sequence, row.changes[i - 1]->sequence);
     if (row.changes[i]->sequence == row.changes[i - 1]->sequence) {
@@ -60,17 +66,22 @@ TEST(ChangedRows, RandomOnesAreThoseOfAModel) {
     std::mt19937_64 random(seed);
     const size_t tables = 1 + random() % 4;
     const uint64_t keys = 1 + random() % (random() % 2 == 0 ? 10 : 1000);
-    std::vector<std::vector<RowChange>> lists(1 + random() % 3);
+    std::vector<txn::RowChanges> lists(1 + random() % 3);
+    std::vector<const txn::RowChanges*> all;
     std::map<std::tuple<uint32_t, Key>, std::vector<std::tuple<uint8_t, uint32_t, uint64_t>>> model;
     uint64_t sequence = 0;
     for (auto& list : lists)
       for (size_t count = random() % 500; count > 0; --count) {
-        list.push_back(change_of(random() % keys << 40, static_cast<uint32_t>(random() % tables), static_cast<uint8_t>(random() % 3),
-                                 static_cast<uint32_t>(1 + random() % 2), random() % 2 == 0 ? ++sequence : random() % 100));
-        const RowChange& c = list.back();
-        model[{c.table, c.key}].emplace_back(c.group, c.generation, c.sequence);
+        const Key key = random() % keys << 40;
+        const auto table = static_cast<uint32_t>(random() % tables);
+        const auto group = static_cast<uint8_t>(random() % 3);
+        const auto generation = static_cast<uint32_t>(1 + random() % 2);
+        const uint64_t place = random() % 2 == 0 ? ++sequence : random() % 100;
+        add(&list, key, table, group, generation, place);
+        model[{table, key}].emplace_back(group, generation, place);
       }
-    rows.group({lists.begin(), lists.end()}, tables);
+    for (const txn::RowChanges& list : lists) all.push_back(&list);
+    rows.group(all, tables);
     size_t found = 0;
     for (uint32_t table = 0; table < tables; ++table)
       for (const txn::ChangedRow& row : rows.of_table(table)) {
@@ -79,7 +90,7 @@ TEST(ChangedRows, RandomOnesAreThoseOfAModel) {
         std::sort(expected.begin(), expected.end());
         ASSERT_EQ(row.count, expected.size());
         for (uint32_t i = 0; i < row.count; ++i) {
-          const RowChange& c = *row.changes[i];
+          const txn::RowChange& c = *row.changes[i];
           EXPECT_EQ(c.table, table);
           EXPECT_EQ(c.key, row.key);
           EXPECT_EQ(std::tuple(c.group, c.generation, c.sequence), expected[i]);

@@ -39,9 +39,9 @@ uint64_t microseconds_since(uint64_t begin_ns) { return (now_ns() - begin_ns) / 
 struct Replay::Window {
   uint64_t after = 0, to = 0;
   std::vector<const log::LogPiece*> pieces;
-  std::vector<log::ReadBuffer> buffers;  // by piece: entries point into them
+  std::vector<log::ReadBuffer> buffers;  // by thread: of the piece that it parses
   size_t parts = 0;                      // a power of two
-  std::vector<std::vector<std::vector<txn::RowChange>>> changes;  // by parsing thread and part
+  std::vector<std::vector<txn::RowChanges>> changes;  // by parsing thread and part
   std::vector<ChangedRows> rows;         // by thread: of the part that it applies
   std::vector<Described> described;      // guarded by the replay's mutex_, as the counts are
   uint64_t records = 0, records_void = 0, last_number = 0;
@@ -204,6 +204,7 @@ Status Replay::bring_in_log(Recovery* report) {
   window.parts = std::bit_ceil(std::clamp<uint64_t>(std::min(window.bytes_all, kWindowBytes) / kPartBytes, 1, kPartsMax));
   window.changes.resize(threads_);
   for (auto& parts : window.changes) parts.resize(window.parts);
+  window.buffers.resize(threads_);
   window.rows.resize(threads_);
   window.after = base_;
   for (size_t next = 0; next < pieces.size(); window.after = window.to) {
@@ -225,11 +226,10 @@ Status Replay::bring_in_log(Recovery* report) {
 }
 
 Status Replay::bring_in(Window& window) {
-  if (window.buffers.size() < window.pieces.size()) window.buffers.resize(window.pieces.size());
   for (auto& parts : window.changes)
     for (auto& part : parts) part.clear();
   window.described.clear();
-  Status status = parallel(threads_, window.pieces.size(), [&](uint32_t thread, size_t i) { return parse(window, thread, *window.pieces[i], &window.buffers[i]); });
+  Status status = parallel(threads_, window.pieces.size(), [&](uint32_t thread, size_t i) { return parse(window, thread, *window.pieces[i], &window.buffers[thread]); });
   if (!status.ok()) return status;
   if (status = make_tables(std::move(window.described)); !status.ok()) return status;
   return parallel(threads_, window.parts, [&](uint32_t thread, size_t part) { return apply_part(window, thread, part); });
@@ -265,28 +265,26 @@ Status Replay::parse_record(Window& window, uint32_t thread, const std::string& 
     return {};
   }
   if (kind != txn::RecordKind::kCommit) return refuse("it is of no known kind");
-  std::vector<txn::RowChange>* const parts = window.changes[thread].data();
+  txn::RowChanges* const parts = window.changes[thread].data();
   const size_t mask = window.parts - 1;
   log::Bytes rest = record.bytes.subspan(1);
   txn::LogEntry entry;
   for (uint32_t order = 0; !rest.empty(); ++order) {
     if (!txn::take_entry(&rest, &entry)) return refuse("entry " + std::to_string(order) + " does not fit in it");
     const uint64_t hash = (entry.key / kNeighbours + entry.table) * 0x9e3779b97f4a7c15;
-    const auto size = static_cast<uint32_t>(entry.bytes.size());
-    parts[hash >> 32 & mask].push_back({entry.key, entry.sequence, entry.columns, entry.bytes.data(), size, entry.table, generation,
-                                        static_cast<uint8_t>(entry.group), entry.kind});
+    parts[hash >> 32 & mask].add(entry, generation);
   }
   return {};
 }
 
 Status Replay::apply_part(Window& window, uint32_t thread, size_t part) {
   const std::string where = "the log up to number " + std::to_string(std::min(window.to, options_.recover_to));
-  std::vector<std::span<const txn::RowChange>> lists;
-  for (const auto& parts : window.changes) lists.emplace_back(parts[part]);
-  for (const auto& list : lists)
-    for (const txn::RowChange& change : list)
-      if (change.table >= tables_.size())
-        return corrupt(where, "table " + std::to_string(change.table) + " is written to, which was not made");
+  std::vector<const txn::RowChanges*> lists;
+  for (const auto& parts : window.changes) {
+    if (parts[part].tables() > tables_.size())
+      return corrupt(where, "table " + std::to_string(parts[part].tables() - 1) + " is written to, which was not made");
+    lists.push_back(&parts[part]);
+  }
   ChangedRows& rows = window.rows[thread];
   rows.group(lists, tables_.size());
   for (size_t table = 0; table < tables_.size(); ++table) {

@@ -43,8 +43,10 @@ Status Directory::open(FileSystem& files, const std::vector<std::string>& folder
   } else {
     std::vector<std::string> names;
     if (Status status = files.list(folders.front(), &names); !status.ok()) return status;
-    if (std::find(names.begin(), names.end(), std::string(kManifestName)) == names.end())
+    if (std::find(names.begin(), names.end(), std::string(kManifestName)) == names.end()) {
+      if (Status status = directory->refuse_files_of_ours(); !status.ok()) return status;
       return Status(Code::kNotFound, "the folder '" + folders.front() + "' holds no database");
+    }
   }
   // Each of them: the second folder of a database that is open must not become somebody's first.
   for (const std::string& folder : folders)
@@ -70,9 +72,8 @@ Status Directory::load(bool create) {
   return check_files();
 }
 
-// A database begins when its manifest is there; whatever is there without one belongs to a lost one, or to one whose
-// first folder is another.
-Status Directory::make_manifest() {
+// Whatever is there without a manifest belongs to a lost one, or to one whose first folder is another.
+Status Directory::refuse_files_of_ours() {
   std::vector<std::string> names;
   for (const std::string& folder : folders_) {
     if (Status status = files_.list(folder, &names); !status.ok()) return status;
@@ -82,6 +83,12 @@ Status Directory::make_manifest() {
       if (parse_file_name(text, &segment) || parse_file_name(text, &part) || text == kManifestName)
         return Status(Code::kCorrupt, "'" + folders_.front() + "/" + kManifestName + "' is missing, but there is '" + folder + "/" + text + "'");
   }
+  return {};
+}
+
+// A database begins when its manifest is there.
+Status Directory::make_manifest() {
+  if (Status status = refuse_files_of_ours(); !status.ok()) return status;
   manifest_.database = new_database_id();
   manifest_.folders = static_cast<uint32_t>(folders_.size());
   Published unneeded;

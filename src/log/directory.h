@@ -111,6 +111,7 @@ class Directory {
   Directory(FileSystem& files, std::vector<std::string> folders) : files_(files), folders_(std::move(folders)) {}
   Status load(bool create);
   Status make_manifest();
+  Status refuse_files_of_ours();
   Status write_manifest(const Manifest& manifest, Published* published);
   Status sync_folder(const std::string& folder);
   Status check_files() const;

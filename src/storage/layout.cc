@@ -154,13 +154,4 @@ const ColumnSet& Layout::of_spans(const detail::ColumnSpan* spans, size_t count)
   return of_columns(columns);
 }
 
-const ColumnSet& Layout::with_index(const ColumnSet& set, uint32_t index) const {
-  if (set.whole) return set;
-  // acquire: pairs with the release below, so that the set's contents are seen.
-  if (const ColumnSet* made = set.with_index[index].load(std::memory_order_acquire)) return *made;
-  const ColumnSet& joined = of_columns(set.columns | index_columns(index).columns);
-  set.with_index[index].store(&joined, std::memory_order_release);
-  return joined;
-}
-
 }  // namespace elider::storage

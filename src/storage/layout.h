@@ -46,8 +46,6 @@ struct ColumnSet {
   uint32_t bytes[kCommitGroupsMax] = {};      // in the spans of group g
   std::vector<storage::Span> spans;
   std::vector<uint32_t> lines;       // offsets in the row block whose cache lines a read touches; for prefetching
-  // These and the columns that secondary index i reads; made when first needed.
-  mutable std::atomic<const ColumnSet*> with_index[kSecondaryIndexesMax] = {};
 };
 
 }  // namespace elider::detail
@@ -80,7 +78,10 @@ class Layout {
   const ColumnSet& invalid() const { return *invalid_; }
   const ColumnSet& of_columns(uint64_t columns) const;
   const ColumnSet& of_spans(const detail::ColumnSpan* spans, size_t count) const;
-  const ColumnSet& with_index(const ColumnSet& set, uint32_t index) const;
+  // These and the columns that a secondary index reads.
+  const ColumnSet& with_index(const ColumnSet& set, uint32_t index) const {
+    return set.whole ? set : of_columns(set.columns | index_columns(index).columns);
+  }
   // The columns that a secondary index reads, as a set and as bits.
   const ColumnSet& index_columns(uint32_t index) const { return *index_columns_[index]; }
   uint64_t indexed_columns() const { return indexed_columns_; }

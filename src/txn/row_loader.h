@@ -11,7 +11,6 @@
 #include <memory>
 #include <span>
 #include <string>
-#include <unordered_map>
 #include <vector>
 
 #include "base/bytes.h"
@@ -20,31 +19,10 @@
 #include "txn/counters.h"
 #include "txn/log_entry.h"
 #include "txn/reclaim.h"
+#include "txn/row_change.h"
 #include "txn/snapshot_rows.h"
 
 namespace elider::txn {
-
-// An entry of the log. Those of a row's commit group are in the order of (generation, sequence); equal ones are of one
-// record and in its order: additions follow the bytes they belong to.
-struct RowChange {
-  Key key;
-  uint64_t sequence;
-  uint64_t columns;
-  const std::byte* bytes;
-  uint32_t size;
-  uint32_t table;
-  uint32_t generation;
-  uint8_t group;
-  EntryKind kind;
-};
-static_assert(sizeof(RowChange) == 48);
-
-// What became of a row: each of its commit groups' changes in order.
-struct ChangedRow {
-  Key key;
-  const RowChange* const* changes;
-  uint32_t count;
-};
 
 class RowLoader {
  public:
@@ -85,11 +63,9 @@ class RowLoaderOf : public RowLoader {
     worker_.enter();
     PrimaryHint hint;
     Status status;
-    prefetch_bytes(rows.first(std::min(rows.size(), kBatch)));
     while (!rows.empty() && status.ok()) {
       const std::span<const ChangedRow> batch = rows.first(std::min(rows.size(), kBatch));
       rows = rows.subspan(batch.size());
-      prefetch_bytes(rows.first(std::min(rows.size(), kBatch)));
       status = apply_batch(table, batch, hint);
     }
     worker_.leave();
@@ -100,8 +76,6 @@ class RowLoaderOf : public RowLoader {
   using TableType = Table<Sync>;
   static constexpr size_t kAhead = 8;
   static constexpr size_t kBatch = 16;  // rows whose cache misses overlap
-  static constexpr uint32_t kChangesAhead = 4;  // of a row
-  static constexpr uint32_t kBytesAhead = 1024;  // of a change
 
   static Status no_memory(TableType& table, Key key) { return table.error(Code::kMemoryLimit, Cause::kMemoryLimit, key); }
   static Status wrong(TableType& table, Key key, const std::string& words) {
@@ -161,17 +135,6 @@ class RowLoaderOf : public RowLoader {
 
   // -- the log -----------------------------------------------------------------------------------------------
 
-  // The log's bytes, which were written by another thread or long ago.
-  static void prefetch_bytes(std::span<const ChangedRow> rows) {
-    for (const ChangedRow& row : rows)
-      for (uint32_t i = 0; i < std::min(row.count, kChangesAhead); ++i) prefetch_bytes(*row.changes[i]);
-  }
-  static void prefetch_bytes(const RowChange& change) {
-    if (change.size == 0) return;
-    for (uint32_t at = 0; at < std::min(change.size, kBytesAhead); at += kCacheLineBytes) __builtin_prefetch(change.bytes + at);
-    __builtin_prefetch(change.bytes + change.size - 1);  // it may begin in the middle of a line
-  }
-
   Status apply_batch(TableType& table, std::span<const ChangedRow> rows, PrimaryHint& hint) {
     Key keys[kBatch];
     index::Handle handles[kBatch];
@@ -190,10 +153,7 @@ class RowLoaderOf : public RowLoader {
     if (row == nullptr) return no_memory(table, key);
     const bool before = !word::absent(row->cell(layout, 0).load());
     Status status;
-    for (uint32_t i = 0; i < changed.count && status.ok(); ++i) {
-      if (i + kChangesAhead < changed.count) prefetch_bytes(*changed.changes[i + kChangesAhead]);
-      status = apply_change(table, row, *changed.changes[i]);
-    }
+    for (uint32_t i = 0; i < changed.count && status.ok(); ++i) status = apply_change(table, row, *changed.changes[i]);
     const uint64_t w = row->cell(layout, 0).load();
     for (uint32_t g = 1; g < layout.group_count() && status.ok(); ++g)
       if (word::absent(row->cell(layout, g).load()) != word::absent(w)) status = wrong(table, key, "is there in part");
@@ -226,10 +186,10 @@ class RowLoaderOf : public RowLoader {
     if (change.kind == EntryKind::kAdd) {
       if (Status status = add(table, to, change); !status.ok()) return status;
     } else {
-      const ColumnSet& set = change.kind == EntryKind::kWhole ? layout.all() : columns(table, change.columns);
+      const ColumnSet& set = change.kind == EntryKind::kWhole ? layout.all() : layout.of_columns(change.columns);
       if (set.bytes[change.group] != change.size)
         return wrong(table, change.key, "is changed with " + std::to_string(change.size) + " bytes instead of " + std::to_string(set.bytes[change.group]));
-      const std::byte* from = change.bytes;
+      const std::byte* from = change.bytes();
       for (uint32_t s = set.begin[change.group]; s < set.begin[change.group + 1]; ++s) {
         racy_copy_out(to + set.spans[s].payload_offset, from, set.spans[s].size);
         from += set.spans[s].size;
@@ -245,22 +205,14 @@ class RowLoaderOf : public RowLoader {
       if (column.offset != change.columns || column.group != change.group) continue;
       const storage::Number* number = table.layout().number_at(column.offset, column.type);
       if (number == nullptr || change.size != sizeof(uint64_t)) break;
-      storage::add_to_payload(number->type, to + number->payload_offset, change.bytes);
+      storage::add_to_payload(number->type, to + number->payload_offset, change.bytes());
       return {};
     }
     return wrong(table, change.key, "is added to where no column is");
   }
 
-  // The layout's own look-up takes a lock.
-  const ColumnSet& columns(TableType& table, uint64_t bits) {
-    const ColumnSet*& set = sets_[table.id()][bits];
-    if (set == nullptr) set = &table.layout().of_columns(bits);
-    return *set;
-  }
-
   Worker& worker_;
   Counters& counters_;
-  std::unordered_map<uint32_t, std::unordered_map<uint64_t, const ColumnSet*>> sets_;  // by table id and columns
 };
 
 // Enters the rows of `entries` into the table's secondary indexes, where nobody writes. kProcedureThrew: a key function

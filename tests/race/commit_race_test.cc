@@ -167,25 +167,27 @@ TEST_P(CommitRaceTest, AddsOfBothAlwaysCount) {
   }
 }
 
-// Additions in opposite orders: the second commit finds a lock taken, gives back what it has and waits in the
-// order of the addresses, so that both get through at their first attempt.
-TEST_P(CommitRaceTest, CommitsThatLockInOppositeOrdersBothGetThrough) {
+// It holds nothing while it waits, and then locks in the order of the addresses: two that lock in opposite orders get through.
+TEST_P(CommitRaceTest, ACommitThatFindsALockTakenGivesBackWhatItHas) {
   if (GetParam().sync == SyncPolicy::kElided) return;  // which waits before its region, with no lock
   reset();
-  const auto add_to = [&](Transaction& txn, Key first, Key second) -> Status {
-    if (Status status = txn.add(accounts_, first, &Account::balance, int64_t{7}); !status.ok()) return status;
-    return txn.add(accounts_, second, &Account::balance, int64_t{7});
-  };
+  const auto add_to = [&](Transaction& txn, Key key) { return txn.add(accounts_, key, &Account::balance, int64_t{7}); };
   const int64_t before = row(accounts_, 1).balance;
-  for (const auto& [first, second] : {std::pair<Key, Key>(1, 2), std::pair<Key, Key>(2, 1)}) {
+  for (const auto& [free, taken] : {std::pair<Key, Key>(1, 2), std::pair<Key, Key>(2, 1)}) {
     TestPoints::clear();
     ActiveTransaction late = begin(db_);
-    ASSERT_OK(add_to(*late, first, second));
-    TestStop locked("occ.commit.after_lock");
-    locked.go_at("occ.commit.lock_in_order");
-    Background early([&] { EXPECT_OK(once([&](Transaction& txn) { return add_to(txn, 1, 2); })); });
+    ASSERT_OK(add_to(*late, free));
+    ASSERT_OK(add_to(*late, taken));
+    TestStop locked("occ.commit.after_lock"), gave_back("occ.commit.lock_in_order");
+    Background locking([&, key = taken] { EXPECT_OK(once([&](Transaction& txn) { return add_to(txn, key); })); });
     locked.wait_until_reached();
-    EXPECT_OK(late.commit());
+    Background waiting([&] { EXPECT_OK(late.commit()); });
+    gave_back.wait_until_reached();
+    EXPECT_OK(once([&, key = free](Transaction& txn) { return add_to(txn, key); }));
+    locked.go();
+    locking.join();
+    gave_back.go();
+    waiting.join();
   }
   EXPECT_EQ(row(accounts_, 1).balance, before + 4 * 7);
 }

@@ -1,0 +1,105 @@
+// RowChange: an entry of the log on its way to its row, while a database opens; RowChanges: many of them.
+//
+// Each has its bytes behind it: a log's records are spread over its files, and what is made of them is read more than once.
+// Here the changes that are used together stand together, and come into the processor's caches in one go.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <iterator>
+#include <memory>
+#include <new>
+
+#include "txn/log_entry.h"
+
+namespace elider::txn {
+
+// Those of a row's commit group are in the order of (generation, sequence); equal ones are of one record and in its order:
+// additions follow the bytes they belong to.
+struct RowChange {
+  Key key;
+  uint64_t sequence;
+  uint64_t columns;
+  uint32_t size;  // of its bytes
+  uint32_t table;
+  uint32_t generation;
+  uint8_t group;
+  EntryKind kind;
+
+  const std::byte* bytes() const { return reinterpret_cast<const std::byte*>(this + 1); }
+};
+static_assert(sizeof(RowChange) == 40);
+
+// Changes in the order in which they were added. Memory is kept when they are cleared. Thread safety: one thread at a time.
+class RowChanges {
+ public:
+  class Iterator {
+   public:
+    using iterator_category = std::forward_iterator_tag;
+    using value_type = RowChange;
+    using difference_type = std::ptrdiff_t;
+    using pointer = const RowChange*;
+    using reference = const RowChange&;
+
+    explicit Iterator(const uint64_t* at = nullptr) : at_(at) {}
+    const RowChange& operator*() const { return *reinterpret_cast<const RowChange*>(at_); }
+    const RowChange* operator->() const { return &**this; }
+    Iterator& operator++() {
+      at_ += words((*this)->size);
+      return *this;
+    }
+    Iterator operator++(int) {
+      Iterator before = *this;
+      ++*this;
+      return before;
+    }
+    bool operator==(const Iterator&) const = default;
+
+   private:
+    const uint64_t* at_;
+  };
+
+  // Throws std::bad_alloc, and has what it had then. Iterators and pointers to changes end here.
+  void add(const LogEntry& entry, uint32_t generation) {
+    const auto size = static_cast<uint32_t>(entry.bytes.size());
+    if (words(size) > capacity_ - used_) grow(words(size));
+    uint64_t* const to = memory_.get() + used_;
+    auto* change = new (to) RowChange{entry.key, entry.sequence, entry.columns, size, entry.table, generation, static_cast<uint8_t>(entry.group), entry.kind};
+    if (size != 0) std::memcpy(change + 1, entry.bytes.data(), size);
+    used_ += words(size);
+    ++count_;
+    tables_ = std::max(tables_, entry.table + uint64_t{1});
+  }
+  void clear() { used_ = count_ = tables_ = 0; }
+
+  Iterator begin() const { return Iterator(memory_.get()); }
+  Iterator end() const { return Iterator(memory_.get() + used_); }
+  size_t count() const { return count_; }
+  uint64_t tables() const { return tables_; }  // the largest table id, and one more; 0: there is no change
+
+ private:
+  static size_t words(size_t bytes) { return (sizeof(RowChange) + bytes + sizeof(uint64_t) - 1) / sizeof(uint64_t); }
+  void grow(size_t words) {
+    const size_t capacity = std::max<size_t>(2 * capacity_, used_ + words);
+    std::unique_ptr<uint64_t[]> memory(new uint64_t[capacity]);  // not set to zero first
+    if (used_ != 0) std::memcpy(memory.get(), memory_.get(), used_ * sizeof(uint64_t));
+    memory_ = std::move(memory);
+    capacity_ = capacity;
+  }
+
+  std::unique_ptr<uint64_t[]> memory_;
+  size_t capacity_ = 0, used_ = 0;  // in words
+  size_t count_ = 0;
+  uint64_t tables_ = 0;
+};
+
+// What became of a row: each of its commit groups' changes in order.
+struct ChangedRow {
+  Key key;
+  const RowChange* const* changes;
+  uint32_t count;
+};
+
+}  // namespace elider::txn
