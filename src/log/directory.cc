@@ -195,10 +195,8 @@ Status Directory::judge(uint32_t threads, const Progress& progress, RecoveryFact
   uint64_t all_bytes = 0, done = 0;
   if (progress)
     for (const SegmentName& name : names) {
-      std::unique_ptr<File> file;
       uint64_t bytes = 0;
-      if (Status status = files_.open(folder_of(name.stream) + "/" + file_name(name), OpenMode::kRead, &file); !status.ok()) return status;
-      if (Status status = file->size(&bytes); !status.ok()) return status;
+      if (Status status = file_bytes(files_, folder_of(name.stream) + "/" + file_name(name), kSegmentBytesMax, &bytes); !status.ok()) return status;
       all_bytes += bytes;
     }
   std::mutex mutex;  // guards done, and progress

@@ -19,17 +19,19 @@ Status file_error(const char* what, const std::string& path, int error) {
   return Status(Code::kIoError, std::string("cannot ") + what + " '" + path + "': " + std::generic_category().message(error));
 }
 
-Status ReadBuffer::read(FileSystem& files, const std::string& path, uint64_t bytes_max) {
-  size_ = 0;
+Status file_bytes(FileSystem& files, const std::string& path, uint64_t bytes_max, uint64_t* bytes) {
   std::unique_ptr<File> file;
   if (Status status = files.open(path, OpenMode::kRead, &file); !status.ok()) return status;
+  if (Status status = file->size(bytes); !status.ok()) return status;
+  if (*bytes <= bytes_max) return {};
+  return Status(Code::kCorrupt, "'" + path + "' has " + std::to_string(*bytes) + " bytes; such a file has " + std::to_string(bytes_max) + " at the most");
+}
+
+Status ReadBuffer::read(FileSystem& files, const std::string& path, uint64_t bytes_max) {
+  size_ = 0;
   uint64_t bytes = 0;
-  if (Status status = file->size(&bytes); !status.ok()) return status;
-  if (bytes > bytes_max)
-    return Status(Code::kCorrupt, "'" + path + "' has " + std::to_string(bytes) + " bytes; such a file has " + std::to_string(bytes_max) +
-                                      " at the most");
-  if (Status status = make_room(path, bytes); !status.ok()) return status;
-  return file->read_at(0, {memory_.get(), bytes}, &size_);
+  if (Status status = file_bytes(files, path, bytes_max, &bytes); !status.ok()) return status;
+  return read_part(files, path, 0, bytes);
 }
 
 Status ReadBuffer::read_part(FileSystem& files, const std::string& path, uint64_t offset, uint64_t bytes) {

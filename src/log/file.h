@@ -79,14 +79,15 @@ class FileSystem {
   // *held is destroyed. kInvalidArgument: somebody else holds it. A file that may only be read is held together with others
   // who only read; one that cannot be made, on a read-only disk, is not held: *held is null.
   virtual Status lock(const std::string& path, std::unique_ptr<File>* held) = 0;
-
 };
+
+// How large the file is. kCorrupt: larger than `bytes_max`, which no file of its kind is; it names the file.
+Status file_bytes(FileSystem& files, const std::string& path, uint64_t bytes_max, uint64_t* bytes);
 
 // Room for the contents of a file, or of a part of one, used again for the next one.
 class ReadBuffer {
  public:
-  // Fills it with the whole file. kCorrupt: it is larger than `bytes_max`, which no file of its kind is. kMemoryLimit: the heap has
-  // no room for it. Both name the file.
+  // Fills it with the whole file. kCorrupt: as file_bytes() says. kMemoryLimit: the heap has no room for it; it names the file.
   Status read(FileSystem& files, const std::string& path, uint64_t bytes_max);
   // The same with `bytes` from `offset` on; fewer where the file ends before.
   Status read_part(FileSystem& files, const std::string& path, uint64_t offset, uint64_t bytes);

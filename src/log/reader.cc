@@ -15,7 +15,7 @@ Status in_file(const std::string& file, const Status& status) {
   return Status(status.code(), "'" + file + "' at byte 0: " + status.message());
 }
 
-// Looks for a whole frame of this segment from `from` on, with a sequence from `first` to `last`. Ok: there is none. Frames
+// Looks for a whole frame in what a segment has from `from` on, with a sequence from `first` to `last`. Ok: there is none. Frames
 // need not be aligned, so every byte is looked at. What a header says is checked before what it checksums, and only so much
 // is checksummed: else a tail of nothing but headers would take the square of its length.
 Status find_no_frame(const std::string& file, Bytes bytes, uint64_t from, uint64_t seed, uint64_t first, uint64_t last,
@@ -23,18 +23,44 @@ Status find_no_frame(const std::string& file, Bytes bytes, uint64_t from, uint64
   constexpr uint64_t kTimes = 16;
   const std::string is_damaged = "frame " + std::to_string(first) + " is damaged; ";
   FrameHeader header;
-  for (uint64_t at = from; at + kFrameHeaderBytes <= bytes.size(); ++at) {
+  for (uint64_t at = 0; at + kFrameHeaderBytes <= bytes.size(); ++at) {
     const Bytes rest = bytes.subspan(at);
     if (!peek_frame(rest, &header) || header.sequence < first || header.sequence > last) continue;
     if (header.payload_bytes > rest.size() - kFrameHeaderBytes) continue;
     facts->searched_bytes += kFrameHeaderBytes + header.payload_bytes;
-    if (facts->searched_bytes > kTimes * (bytes.size() - from))
+    if (facts->searched_bytes > kTimes * bytes.size())
       return damaged(file, from, is_damaged + "more behind it looks like frames than any crash leaves");
     if (open_frame(rest, seed, &header))
-      return damaged(file, from, is_damaged + "a whole one stands behind it, at byte " + std::to_string(at));
+      return damaged(file, from, is_damaged + "a whole one stands behind it, at byte " + std::to_string(from + at));
   }
   return {};
 }
+
+// A file's bytes as they are asked for.
+class Pieces {
+ public:
+  Pieces(FileSystem& files, const std::string& file, uint64_t bytes, ReadBuffer* buffer) : files_(files), file_(file), bytes_(bytes), buffer_(buffer) {}
+
+  // So many from `at` on, or more; fewer where the file ends before. What was given earlier is gone.
+  Status take(uint64_t at, uint64_t wanted, Bytes* taken) {
+    wanted = std::min(wanted, bytes_ - at);
+    if (at < begin_ || at - begin_ > buffer_->bytes().size() || buffer_->bytes().size() - (at - begin_) < wanted || !filled_) {
+      if (Status status = buffer_->read_part(files_, file_, at, std::min(std::max(wanted, kRangeBytes), bytes_ - at)); !status.ok()) return status;
+      begin_ = at;
+      filled_ = true;
+    }
+    *taken = buffer_->bytes().subspan(at - begin_);
+    return {};
+  }
+
+ private:
+  FileSystem& files_;
+  const std::string& file_;
+  const uint64_t bytes_;  // of the file
+  ReadBuffer* const buffer_;
+  uint64_t begin_ = 0;    // where the buffer's first byte stands, once it is filled
+  bool filled_ = false;
+};
 
 void note(const FrameView& frame, FrameRange* range) {
   range->bytes += kFrameHeaderBytes + frame.payload.size();
@@ -71,40 +97,45 @@ Status read_segment(FileSystem& files, const std::string& folder, const Database
   *facts = {};
   facts->name = name;
   facts->file = folder + "/" + file_name(name);
-  if (Status status = buffer->read(files, facts->file, kSegmentBytesMax); !status.ok()) return status;
-  const Bytes bytes = buffer->bytes();
+  if (Status status = file_bytes(files, facts->file, kSegmentBytesMax, &facts->bytes); !status.ok()) return status;
+  Pieces pieces(files, facts->file, facts->bytes, buffer);
   const uint64_t seed = seed_of(database, name);
-  facts->bytes = bytes.size();
+  Bytes rest;
+  if (Status status = pieces.take(0, kSegmentHeaderBytes, &rest); !status.ok()) return status;
   SegmentHeader header;
-  if (Status status = decode(bytes, database, name, &header); !status.ok()) {
+  if (Status status = decode(rest, database, name, &header); !status.ok()) {
     // A crash while the segment was made leaves no frame in it.
     facts->header_fault = in_file(facts->file, status);
-    const bool torn = status.code() == Code::kCorrupt && find_no_frame(facts->file, bytes, 0, seed, 0, kNumberMax, facts).ok();
-    return torn ? Status() : facts->header_fault;
+    if (status.code() != Code::kCorrupt) return facts->header_fault;
+    if (status = pieces.take(0, facts->bytes, &rest); !status.ok()) return status;
+    return find_no_frame(facts->file, rest, 0, seed, 0, kNumberMax, facts).ok() ? Status() : facts->header_fault;
   }
   facts->first_frame = header.first_frame;
   facts->closed_before = facts->closed = header.closed;
   uint64_t at = kSegmentHeaderBytes, next = header.first_frame;
-  FrameView frame;
-  while (open_frame(bytes.subspan(at), seed, &frame.header)) {
+  for (FrameView frame;; ++next) {
+    if (Status status = pieces.take(at, kFrameHeaderBytes, &rest); !status.ok()) return status;
+    if (!peek_frame(rest, &frame.header)) break;
+    if (Status status = pieces.take(at, kFrameHeaderBytes + frame.header.payload_bytes, &rest); !status.ok()) return status;
+    if (!open_frame(rest, seed, &frame.header)) break;
     if (frame.header.sequence != next)
       return damaged(facts->file, at, "frame " + std::to_string(frame.header.sequence) + " stands where frame " + std::to_string(next) + " belongs");
     if (frame.header.closed < facts->closed) return damaged(facts->file, at, "the closed number falls");
     frame.segment = name;
     frame.offset = at;
-    frame.payload = bytes.subspan(at + kFrameHeaderBytes, frame.header.payload_bytes);
+    frame.payload = rest.subspan(kFrameHeaderBytes, frame.header.payload_bytes);
     note(frame, facts);
     if (Status status = visit(frame); !status.ok()) return status;
     at += kFrameHeaderBytes + frame.header.payload_bytes;
-    ++next;
   }
   facts->whole_bytes = at;
+  if (Status status = pieces.take(at, facts->bytes - at, &rest); !status.ok()) return status;
   // Room that was made and not used. Were a frame lost there, the next segment would not begin where this one ends.
-  if (std::all_of(bytes.begin() + static_cast<std::ptrdiff_t>(at), bytes.end(), [](std::byte b) { return b == std::byte{0}; })) {
+  if (std::all_of(rest.begin(), rest.end(), [](std::byte b) { return b == std::byte{0}; })) {
     facts->bytes = at;
     return {};
   }
-  return find_no_frame(facts->file, bytes, at, seed, next, next + (bytes.size() - at) / kFrameHeaderBytes, facts);
+  return find_no_frame(facts->file, rest, at, seed, next, next + rest.size() / kFrameHeaderBytes, facts);
 }
 
 Status read_range(FileSystem& files, const std::string& folder, const DatabaseId& database, const SegmentName& name,

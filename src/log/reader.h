@@ -6,6 +6,7 @@
 //            It is kCorrupt, with the file and the offset.
 //
 // A segment is read by itself, so that several are at once; what it is among its neighbours, join_segments() says.
+// Of a segment's frames about kRangeBytes are in memory at a time; what stands behind the last whole one is as a whole.
 // It never writes. Thread safety: each call by itself; calls may run at once.
 #pragma once
 
@@ -24,7 +25,7 @@ struct FrameView {
   SegmentName segment;
   uint64_t offset = 0;  // in the file
   FrameHeader header;
-  Bytes payload;        // lives as long as the buffer that was given
+  Bytes payload;        // until the visit ends
 };
 
 // A tail that was left out.
