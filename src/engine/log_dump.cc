@@ -25,7 +25,8 @@ class Catalog {
   void add(log::Bytes description) {
     uint32_t id = 0;
     auto known = std::make_unique<Known>();
-    if (!txn::decode_table(description, &id, &known->schema) || tables_.contains(id)) return;
+    if (!txn::decode_table(description, &id, &known->schema) || !storage::check_rows(known->schema).ok() || tables_.contains(id)) return;
+    known->schema.indexes.clear();  // the layout needs none
     known->layout = std::make_unique<storage::Layout>(nullptr, known->schema, kRowBytesMax + 1);
     tables_[id] = std::move(known);
   }
@@ -169,7 +170,7 @@ Status dump_folders(log::FileSystem& files, const Folders& folders, Dump& dump) 
 Status dump_file(log::FileSystem& files, const Folders& folders, const log::SegmentName& name, Dump& dump) {
   log::ReadBuffer buffer;
   const std::string path = folders.front() + "/" + log::file_name(name);
-  if (Status status = buffer.read(files, path, log::kSegmentBytesMax); !status.ok()) return status;
+  if (Status status = buffer.read_part(files, path, 0, log::kSegmentHeaderBytes); !status.ok()) return status;
   log::DatabaseId database{};
   if (Status status = log::database_of(buffer.bytes(), &database); !status.ok())
     return Status(status.code(), "'" + path + "' at byte 0: " + status.message());

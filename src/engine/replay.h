@@ -5,9 +5,8 @@
 // divided by key, are brought together by row (changed_rows.h) and laid over the rows in several threads. All entries of
 // a row with smaller numbers are in earlier windows; so those of a window, by commit group in the order of their
 // sequences, are all that matters. A piece whose numbers reach into several windows is read in each. Memory is that of a
-// piece a thread, and of a window's entries with 40 bytes more each; and more only where a single number has more log than
-// a window. Secondary
-// indexes are built last, from the rows.
+// piece a thread, and of a window's entries with 40 bytes more each, twice that at the most; and more only where a single
+// number has more log than a window. Secondary indexes are built last, from the rows.
 //
 // Thread safety: one thread at a time.
 #pragma once

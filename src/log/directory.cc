@@ -42,10 +42,11 @@ Status Directory::open(FileSystem& files, const std::vector<std::string>& folder
     }
   } else {
     std::vector<std::string> names;
-    if (Status status = files.list(folders.front(), &names); !status.ok()) return status;
+    Status listed = files.list(folders.front(), &names);
+    if (!listed.ok() && !listed.not_found()) return listed;
     if (std::find(names.begin(), names.end(), std::string(kManifestName)) == names.end()) {
       if (Status status = directory->refuse_files_of_ours(); !status.ok()) return status;
-      return Status(Code::kNotFound, "the folder '" + folders.front() + "' holds no database");
+      return listed.ok() ? Status(Code::kNotFound, "the folder '" + folders.front() + "' holds no database") : listed;
     }
   }
   // Each of them: the second folder of a database that is open must not become somebody's first.
@@ -76,11 +77,13 @@ Status Directory::load(bool create) {
 Status Directory::refuse_files_of_ours() {
   std::vector<std::string> names;
   for (const std::string& folder : folders_) {
-    if (Status status = files_.list(folder, &names); !status.ok()) return status;
+    Status listed = files_.list(folder, &names);
+    if (listed.not_found()) continue;
+    if (!listed.ok()) return listed;
     SegmentName segment;
     CheckpointName part;
     for (const std::string& text : names)
-      if (parse_file_name(text, &segment) || parse_file_name(text, &part) || text == kManifestName)
+      if (parse_file_name(text, &segment) || parse_file_name(text, &part) || (text == kManifestName && folder != folders_.front()))
         return Status(Code::kCorrupt, "'" + folders_.front() + "/" + kManifestName + "' is missing, but there is '" + folder + "/" + text + "'");
   }
   return {};

@@ -108,6 +108,7 @@ Status read_segment(FileSystem& files, const std::string& folder, const Database
     facts->header_fault = in_file(facts->file, status);
     if (status.code() != Code::kCorrupt) return facts->header_fault;
     if (status = pieces.take(0, facts->bytes, &rest); !status.ok()) return status;
+    facts->bytes = rest.size();
     return find_no_frame(facts->file, rest, 0, seed, 0, kNumberMax, facts).ok() ? Status() : facts->header_fault;
   }
   facts->first_frame = header.first_frame;
@@ -115,9 +116,13 @@ Status read_segment(FileSystem& files, const std::string& folder, const Database
   uint64_t at = kSegmentHeaderBytes, next = header.first_frame;
   for (FrameView frame;; ++next) {
     if (Status status = pieces.take(at, kFrameHeaderBytes, &rest); !status.ok()) return status;
-    if (!peek_frame(rest, &frame.header)) break;
-    if (Status status = pieces.take(at, kFrameHeaderBytes + frame.header.payload_bytes, &rest); !status.ok()) return status;
-    if (!open_frame(rest, seed, &frame.header)) break;
+    if (peek_frame(rest, &frame.header))
+      if (Status status = pieces.take(at, kFrameHeaderBytes + frame.header.payload_bytes, &rest); !status.ok()) return status;
+    if (!open_frame(rest, seed, &frame.header)) {
+      // Once more in the bytes that are judged: somebody may be writing to the file.
+      if (Status status = pieces.take(at, facts->bytes - at, &rest); !status.ok()) return status;
+      if (!open_frame(rest, seed, &frame.header)) break;
+    }
     if (frame.header.sequence != next)
       return damaged(facts->file, at, "frame " + std::to_string(frame.header.sequence) + " stands where frame " + std::to_string(next) + " belongs");
     if (frame.header.closed < facts->closed) return damaged(facts->file, at, "the closed number falls");
@@ -129,7 +134,7 @@ Status read_segment(FileSystem& files, const std::string& folder, const Database
     at += kFrameHeaderBytes + frame.header.payload_bytes;
   }
   facts->whole_bytes = at;
-  if (Status status = pieces.take(at, facts->bytes - at, &rest); !status.ok()) return status;
+  facts->bytes = at + rest.size();
   // Room that was made and not used. Were a frame lost there, the next segment would not begin where this one ends.
   if (std::all_of(rest.begin(), rest.end(), [](std::byte b) { return b == std::byte{0}; })) {
     facts->bytes = at;

@@ -6,7 +6,8 @@
 //            It is kCorrupt, with the file and the offset.
 //
 // A segment is read by itself, so that several are at once; what it is among its neighbours, join_segments() says.
-// Of a segment's frames about kRangeBytes are in memory at a time; what stands behind the last whole one is as a whole.
+// Of a segment's frames kRangeBytes are in memory at a time, or one that is larger; what stands behind the last whole one is
+// as a whole.
 // It never writes. Thread safety: each call by itself; calls may run at once.
 #pragma once
 

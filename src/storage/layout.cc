@@ -134,10 +134,9 @@ const ColumnSet& Layout::of_columns(uint64_t columns) const {
 }
 
 const ColumnSet& Layout::of_columns_locked(uint64_t columns) const {
-  for (const auto& set : compiled_)
-    if (set->columns == columns) return *set;
-  compiled_.push_back(compile(columns, false));
-  return *compiled_.back();
+  std::unique_ptr<ColumnSet>& set = compiled_[columns];
+  if (set == nullptr) set = compile(columns, false);
+  return *set;
 }
 
 const ColumnSet& Layout::of_spans(const detail::ColumnSpan* spans, size_t count) const {

@@ -13,6 +13,7 @@
 #include <cstdint>
 #include <memory>
 #include <mutex>
+#include <unordered_map>
 #include <vector>
 
 #include "elider/schema.h"
@@ -113,7 +114,7 @@ class Layout {
   std::unique_ptr<ColumnSet> all_, none_, invalid_;
   std::vector<const ColumnSet*> index_columns_;
   mutable std::mutex mutex_;  // guards compiled_
-  mutable std::vector<std::unique_ptr<ColumnSet>> compiled_;
+  mutable std::unordered_map<uint64_t, std::unique_ptr<ColumnSet>> compiled_;  // by columns
   // Those that were asked for first, by a hash of their columns, for look-ups without the lock: a set's place is one of
   // kProbes, and is never given to another.
   static constexpr size_t kPlaces = 64, kProbes = 4;

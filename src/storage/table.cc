@@ -54,13 +54,17 @@ Status check_columns(const Schema& schema) {
 
 }  // namespace
 
-Status check_schema(const Schema& schema) {
+Status check_rows(const Schema& schema) {
   if (schema.name.empty()) return Status::invalid_argument("a table needs a name");
   if (schema.row_bytes == 0 || schema.row_bytes > kRowBytesMax)
     return wrong(schema, "a row of " + std::to_string(schema.row_bytes) + " bytes; 1 to " + std::to_string(kRowBytesMax) + " are possible");
   if (schema.key_index != KeyIndex::kOrdered && schema.key_index != KeyIndex::kHashed)
     return wrong(schema, "its key index is of no known kind");
-  if (Status status = check_columns(schema); !status.ok()) return status;
+  return check_columns(schema);
+}
+
+Status check_schema(const Schema& schema) {
+  if (Status status = check_rows(schema); !status.ok()) return status;
   if (schema.indexes.size() > kSecondaryIndexesMax)
     return wrong(schema, "more than " + std::to_string(kSecondaryIndexesMax) + " secondary indexes");
   for (size_t i = 0; i < schema.indexes.size(); ++i) {

@@ -17,6 +17,8 @@ namespace elider::storage {
 
 // Ok, or kInvalidArgument that names what is wrong with the schema.
 Status check_schema(const Schema& schema);
+// The same of all but its secondary indexes, whose key functions are in no file.
+Status check_rows(const Schema& schema);
 // Empty if the two are the same, else words for the first difference.
 std::string difference(const Schema& a, const Schema& b);
 

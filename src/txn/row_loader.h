@@ -141,18 +141,24 @@ class RowLoaderOf : public RowLoader {
     for (size_t i = 0; i < rows.size(); ++i) keys[i] = rows[i].key;
     table.find_many(keys, rows.size(), table.layout().none(), handles, nullptr);
     for (size_t i = 0; i < rows.size(); ++i)
-      if (handles[i] != index::kNoHandle) prefetch(table.layout(), TableType::as_row(handles[i]), *rows[i].changes[0]);
+      if (handles[i] != index::kNoHandle) prefetch(table, TableType::as_row(handles[i]), *rows[i].changes[0]);
     for (size_t i = 0; i < rows.size(); ++i)
       if (Status status = apply_row(table, rows[i], TableType::as_row(handles[i]), hint); !status.ok()) return status;
     return {};
   }
 
-  // What the change touches of its row: of a large one seldom all.
-  static void prefetch(const Layout& layout, const Row* row, const RowChange& change) {
-    const ColumnSet& set = change.kind == EntryKind::kWhole     ? layout.all()
-                           : change.kind == EntryKind::kColumns ? layout.of_columns(change.columns)
-                                                                : layout.none();
-    for (const uint32_t offset : set.lines) __builtin_prefetch(reinterpret_cast<const std::byte*>(row) + offset, 1);
+  // Null: the table has not all of them.
+  static const ColumnSet* columns_of(const TableType& table, const RowChange& change) {
+    if (change.kind == EntryKind::kWhole) return &table.layout().all();
+    const size_t count = table.schema().columns.size();
+    return count < kColumnsMax && change.columns >> count != 0 ? nullptr : &table.layout().of_columns(change.columns);
+  }
+  // The columns that the change writes to: of a large row seldom all.
+  static void prefetch(const TableType& table, const Row* row, const RowChange& change) {
+    if (change.kind != EntryKind::kWhole && change.kind != EntryKind::kColumns) return;
+    const ColumnSet* set = columns_of(table, change);
+    if (set == nullptr) return;
+    for (const uint32_t offset : set->lines) __builtin_prefetch(reinterpret_cast<const std::byte*>(row) + offset, 1);
   }
 
   Status apply_row(TableType& table, const ChangedRow& changed, Row* row, PrimaryHint& hint) {
@@ -196,7 +202,9 @@ class RowLoaderOf : public RowLoader {
     if (change.kind == EntryKind::kAdd) {
       if (Status status = add(table, to, change); !status.ok()) return status;
     } else {
-      const ColumnSet& set = change.kind == EntryKind::kWhole ? layout.all() : layout.of_columns(change.columns);
+      const ColumnSet* const columns = columns_of(table, change);
+      if (columns == nullptr) return wrong(table, change.key, "is changed in columns that the table has not");
+      const ColumnSet& set = *columns;
       if (set.bytes[change.group] != change.size)
         return wrong(table, change.key, "is changed with " + std::to_string(change.size) + " bytes instead of " + std::to_string(set.bytes[change.group]));
       const std::byte* from = change.bytes();

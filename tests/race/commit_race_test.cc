@@ -167,7 +167,7 @@ TEST_P(CommitRaceTest, AddsOfBothAlwaysCount) {
   }
 }
 
-// It holds nothing while it waits, and then locks in the order of the addresses: two that lock in opposite orders get through.
+// All of it, before it locks in the order of the addresses: so two that lock in opposite orders get through.
 TEST_P(CommitRaceTest, ACommitThatFindsALockTakenGivesBackWhatItHas) {
   if (GetParam().sync == SyncPolicy::kElided) return;  // which waits before its region, with no lock
   reset();

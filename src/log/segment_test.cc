@@ -1,0 +1,174 @@
+// Reading a segment by pieces: what is judged does not depend on where a piece ends.
+#include <gtest/gtest.h>
+
+#include <random>
+
+#include "log/memory_files.h"
+#include "log/reader.h"
+
+namespace elider::log {
+namespace {
+
+constexpr DatabaseId kDatabase = {1, 2};
+constexpr SegmentName kName = {1, 0, 0};
+
+struct Segment {
+  std::vector<std::byte> bytes;
+  std::vector<uint64_t> offsets;  // of its frames
+  std::vector<uint64_t> ends;
+};
+
+// Frames of a few bytes, of about a piece, and of several.
+Segment segment_of(std::mt19937_64& random) {
+  Segment made;
+  encode({kDatabase, kName, 0, 0}, &made.bytes);
+  const uint64_t seed = seed_of(kDatabase, kName);
+  for (uint64_t i = 0, count = 1 + random() % 8; i < count; ++i) {
+    const uint64_t kind = random() % 4;
+    const uint64_t text = kind == 0 ? 0 : kind == 1 ? random() % 200 : kind == 2 ? kRangeBytes - 300 + random() % 600 : random() % (3 * kRangeBytes);
+    const bool empty = kind == 0;
+    const size_t begin = made.bytes.size(), payload = empty ? 0 : kRecordHeaderBytes + text;
+    made.bytes.resize(begin + kFrameHeaderBytes + payload);
+    if (!empty) {
+      put_record_header(made.bytes.data() + begin + kFrameHeaderBytes, i + 1, static_cast<uint32_t>(text));
+      for (size_t at = begin + kFrameHeaderBytes + kRecordHeaderBytes; at < made.bytes.size(); ++at) made.bytes[at] = static_cast<std::byte>(at * 7 + i);
+    }
+    const uint64_t number = empty ? 0 : i + 1;
+    seal({i, i + 1, i, number, number, static_cast<uint32_t>(payload), empty ? 0u : 1u}, seed, std::span(made.bytes).subspan(begin));
+    made.offsets.push_back(begin);
+    made.ends.push_back(made.bytes.size());
+  }
+  return made;
+}
+
+class Segments : public testing::Test {
+ protected:
+  // With the buffer of the reading before.
+  Status read(const std::vector<std::byte>& bytes) {
+    MemoryFiles::Contents contents;
+    contents["db/" + file_name(kName)] = bytes;
+    MemoryFiles files(std::move(contents));
+    visited_.clear();
+    const auto visit = [&](const FrameView& frame) {
+      visited_.push_back(frame.offset);
+      EXPECT_TRUE(std::equal(frame.payload.begin(), frame.payload.end(), bytes.begin() + static_cast<std::ptrdiff_t>(frame.offset + kFrameHeaderBytes)));
+      return Status();
+    };
+    return read_segment(files, "db", kDatabase, kName, &buffer_, visit, &facts_);
+  }
+  // Of the segment's frames, all before `frame` are whole; what is behind them is cut off.
+  void expect_frames(const Segment& segment, size_t frame, size_t bytes) {
+    EXPECT_EQ(visited_, std::vector<uint64_t>(segment.offsets.begin(), segment.offsets.begin() + static_cast<std::ptrdiff_t>(frame)));
+    EXPECT_EQ(facts_.frames, frame);
+    EXPECT_EQ(facts_.whole_bytes, frame == 0 ? kSegmentHeaderBytes : segment.ends[frame - 1]);
+    EXPECT_EQ(facts_.bytes, bytes);
+    uint64_t in_ranges = 0, next = 0;
+    for (const FrameRange& range : facts_.ranges) {
+      EXPECT_EQ(range.first_frame, next);
+      next += range.frames;
+      in_ranges += range.bytes;
+    }
+    EXPECT_EQ(next, frame);
+    EXPECT_EQ(kSegmentHeaderBytes + in_ranges, facts_.whole_bytes);
+  }
+
+  ReadBuffer buffer_;
+  SegmentFacts facts_;
+  std::vector<uint64_t> visited_;
+};
+
+TEST_F(Segments, AreJudgedAlikeWhereverTheirPiecesEnd) {
+  for (uint64_t seed = 1; seed <= 60; ++seed) {
+    SCOPED_TRACE("seed " + std::to_string(seed));
+    std::mt19937_64 random(seed);
+    const Segment segment = segment_of(random);
+    const size_t frames = segment.offsets.size();
+    ASSERT_TRUE(read(segment.bytes).ok());
+    expect_frames(segment, frames, segment.bytes.size());
+
+    std::vector<std::byte> longer = segment.bytes;  // room that was not used
+    longer.resize(longer.size() + random() % (2 * kRangeBytes));
+    ASSERT_TRUE(read(longer).ok());
+    expect_frames(segment, frames, segment.bytes.size());
+
+    for (int i = 0; i < 4; ++i) {
+      const size_t hit = random() % frames;
+      const uint64_t begin = segment.offsets[hit], size = segment.ends[hit] - begin;
+      const uint64_t at = begin + random() % (i % 2 == 0 ? std::min<uint64_t>(size, kFrameHeaderBytes) : size);
+      SCOPED_TRACE("frame " + std::to_string(hit) + " of " + std::to_string(frames) + ", byte " + std::to_string(at));
+      std::vector<std::byte> shorter(segment.bytes.begin(), segment.bytes.begin() + static_cast<std::ptrdiff_t>(at));
+      ASSERT_TRUE(read(shorter).ok());
+      expect_frames(segment, hit, shorter.size());
+
+      std::vector<std::byte> damaged = segment.bytes;
+      damaged[at] ^= std::byte{0x10};
+      const Status status = read(damaged);
+      if (hit + 1 == frames) {
+        ASSERT_TRUE(status.ok()) << status.message();
+        expect_frames(segment, hit, damaged.size());
+        continue;
+      }
+      EXPECT_EQ(status.code(), Code::kCorrupt);
+      const std::string where = "at byte " + std::to_string(begin), behind = "at byte " + std::to_string(segment.offsets[hit + 1]);
+      EXPECT_NE(status.message().find(where), std::string::npos) << status.message();
+      EXPECT_NE(status.message().find(behind), std::string::npos) << status.message();
+    }
+  }
+}
+
+TEST_F(Segments, ThatAreShortNeedNoMoreThanTheyHave) {
+  std::mt19937_64 random(1);
+  const Segment segment = segment_of(random);
+  for (const size_t bytes : {size_t{0}, size_t{10}, kSegmentHeaderBytes - 1}) {
+    ASSERT_TRUE(read(segment.bytes).ok());  // what the buffer then holds is not theirs
+    ASSERT_TRUE(read({segment.bytes.begin(), segment.bytes.begin() + static_cast<std::ptrdiff_t>(bytes)}).ok());
+    EXPECT_FALSE(facts_.header_fault.ok());
+    EXPECT_EQ(facts_.frames, 0u);
+    EXPECT_EQ(facts_.bytes, bytes);
+  }
+}
+
+// Somebody writes to the file while it is read: a frame that was not there yet is none that was damaged.
+class GrowingFiles final : public FileSystem {
+ public:
+  GrowingFiles(MemoryFiles& before, MemoryFiles& after) : before_(before), after_(after) {}
+  Status open(const std::string& path, OpenMode mode, std::unique_ptr<File>* file) override {
+    return (opened_++ < 2 ? before_ : after_).open(path, mode, file);  // for its size, and for its first piece
+  }
+  Status list(const std::string& folder, std::vector<std::string>* names) override { return after_.list(folder, names); }
+  Status make_folder(const std::string& folder) override { return after_.make_folder(folder); }
+  Status rename(const std::string& from, const std::string& to) override { return after_.rename(from, to); }
+  Status remove(const std::string& path) override { return after_.remove(path); }
+  Status sync_folder(const std::string& folder) override { return after_.sync_folder(folder); }
+  Status lock(const std::string& path, std::unique_ptr<File>* held) override { return after_.lock(path, held); }
+
+ private:
+  MemoryFiles &before_, &after_;
+  int opened_ = 0;
+};
+
+TEST_F(Segments, MayGrowWhileTheyAreRead) {
+  std::vector<std::byte> bytes;
+  encode({kDatabase, kName, 0, 0}, &bytes);
+  const uint64_t seed = seed_of(kDatabase, kName);
+  std::vector<uint64_t> ends;
+  for (uint64_t i = 0; i < 3; ++i) {
+    const size_t begin = bytes.size(), payload = kRecordHeaderBytes + 500'000;
+    bytes.resize(begin + kFrameHeaderBytes + payload);
+    put_record_header(bytes.data() + begin + kFrameHeaderBytes, i + 1, 500'000);
+    seal({i, i + 1, i, i + 1, i + 1, static_cast<uint32_t>(payload), 1}, seed, std::span(bytes).subspan(begin));
+    ends.push_back(bytes.size());
+  }
+  bytes.resize(bytes.size() + kRangeBytes);
+  std::vector<std::byte> earlier = bytes;
+  std::fill(earlier.begin() + static_cast<std::ptrdiff_t>(ends[0]), earlier.end(), std::byte{0});
+  MemoryFiles before({{"db/" + file_name(kName), earlier}}), after({{"db/" + file_name(kName), bytes}});
+  GrowingFiles files(before, after);
+  const Status status = read_segment(files, "db", kDatabase, kName, &buffer_, [](const FrameView&) { return Status(); }, &facts_);
+  ASSERT_TRUE(status.ok()) << status.message();
+  EXPECT_EQ(facts_.frames, 3u);
+  EXPECT_EQ(facts_.whole_bytes, ends[2]);
+}
+
+}  // namespace
+}  // namespace elider::log
