@@ -4,6 +4,7 @@
 # Programs that are not built are passed by, and said to be. ELIDER_EVERYTHING names the processors to run, or `all`;
 # without it one of them runs, so that the suite stays short.
 # presets: emulator
+# timeout: 3600
 set -u
 elider=$1
 list="$2/tests/emulator/everything.txt"
