@@ -12,12 +12,16 @@ void ChangedRows::group(std::span<const txn::RowChanges* const> lists, size_t ta
   const size_t slots = std::bit_ceil(2 * count + 2);
   slots_.assign(slots, 0);
   met_.clear();
-  rows_.resize(count);
+  all_.resize(count);
   table_begins_.assign(tables + 2, 0);
   const auto shift = static_cast<uint32_t>(64 - std::countr_zero(slots));
-  uint32_t* row = rows_.data();
+  constexpr size_t kAhead = 512;  // bytes: where a change ends is known when it is there
+  Change* to = all_.data();
   for (const txn::RowChanges* list : lists)
-    for (const txn::RowChange& change : *list) *row++ = row_of(change, shift);
+    for (const txn::RowChange& change : *list) {
+      __builtin_prefetch(reinterpret_cast<const std::byte*>(&change) + kAhead);
+      *to++ = {&change, row_of(change, shift)};
+    }
 
   // Rows by table: each begin is first kept one place further on, so that counting up makes it the next one's.
   for (size_t table = 1; table < table_begins_.size(); ++table) table_begins_[table] += table_begins_[table - 1];
@@ -32,9 +36,7 @@ void ChangedRows::group(std::span<const txn::RowChanges* const> lists, size_t ta
     next += changed.count;
   }
   for (size_t i = 0; i < met_.size(); ++i) met_[i].count = static_cast<uint32_t>(sorted_[places_[i]].changes - changes_.data());
-  row = rows_.data();
-  for (const txn::RowChanges* list : lists)
-    for (const txn::RowChange& change : *list) changes_[met_[*row++].count++] = &change;
+  for (const Change& change : all_) changes_[met_[change.row].count++] = change.change;
 
   const auto rank = [](const txn::RowChange* c) { return std::tuple(c->group, c->generation, c->sequence, c); };
   const auto before = [&](const txn::RowChange* a, const txn::RowChange* b) { return rank(a) < rank(b); };

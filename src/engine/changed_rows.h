@@ -30,11 +30,15 @@ class ChangedRows {
     uint32_t table;
     uint32_t count;  // of changes; then where the next one's place is
   };
+  struct Change {
+    const txn::RowChange* change;
+    uint32_t row;  // its position in met_
+  };
   uint32_t row_of(const txn::RowChange& change, uint32_t shift);
 
   std::vector<uint32_t> slots_;      // a hash table of positions in met_, plus one
   std::vector<Met> met_;
-  std::vector<uint32_t> rows_;       // by change, its position in met_
+  std::vector<Change> all_;          // as they are met
   std::vector<uint32_t> places_;     // by position in met_, that in sorted_
   std::vector<uint32_t> table_begins_;
   std::vector<txn::ChangedRow> sorted_;
