@@ -127,8 +127,9 @@ void run_dump(const Chosen& chosen) {
     return --left != 0;
   }));
   if (!dumped || left != chosen.limit || chosen.limit == 0) return;
-  fmt::print(stderr, "elider: the log has no record{}{}\n", chosen.table.empty() ? "" : " of a table '" + chosen.table + "'",
-             chosen.first == 0 && chosen.last == files::kNewest ? "" : fmt::format(" with a number from {} to {}", chosen.first, chosen.last));
+  fmt::print(
+      stderr, "elider: the log has no record{}{}\n", chosen.table.empty() ? "" : " of a table '" + chosen.table + "'",
+      chosen.first == 0 && chosen.last == files::kNewest ? "" : fmt::format(" with a number from {} to {}", chosen.first, chosen.last));
 }
 
 void run_verify(const Chosen& chosen) {

@@ -48,7 +48,8 @@ int run(int argc, char** argv) {
   app.set_version_flag("--version", version());
   app.require_subcommand(1);
   app.get_formatter()->column_width(32);
-  CLI::App& bench = *app.add_subcommand("bench", "Measure: tpcc, ycsb, compare, durability, elision, htm, history (each has its own --help)");
+  CLI::App& bench =
+      *app.add_subcommand("bench", "Measure: tpcc, ycsb, compare, durability, elision, htm, history (each has its own --help)");
   bench.require_subcommand(1);
   elider::bench::add_tpcc(bench);
   elider::bench::add_ycsb(bench);

@@ -45,8 +45,8 @@ void write_operation(fmt::memory_buffer& line, const HistoryOperation& operation
     return;
   }
   if (operation.kind == Kind::kIndexScan) {
-    fmt::format_to(out, R"(["{}",{},{},{},{},{},{},[)", letter, operation.table, operation.index, range.first, range.last, operation.reverse,
-                   operation.stopped);
+    fmt::format_to(out, R"(["{}",{},{},{},{},{},{},[)", letter, operation.table, operation.index, range.first, range.last,
+                   operation.reverse, operation.stopped);
   } else if (operation.kind == Kind::kScan) {
     fmt::format_to(out, R"(["{}",{},{},{},{},[)", letter, operation.table, range.first, range.last, operation.reverse);
   } else {

@@ -152,7 +152,8 @@ void add_common_options(CLI::App& command, CommonOptions& options) {
       ->type_name("FILE");
   command
       .add_option("--history", options.history_file,
-                  "Write every transaction's reads and writes here (slow; see check-history); of a second database of the run, to FILE.2, and so on")
+                  "Write every transaction's reads and writes here (slow; see check-history); of a second database of the run, to FILE.2, "
+                  "and so on")
       ->type_name("FILE");
   command.add_flag("--quiet", options.quiet, "No progress and no table");
 }

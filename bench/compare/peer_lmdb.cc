@@ -126,7 +126,9 @@ class LmdbPeer : public Peer {
   LmdbPeer(std::unique_ptr<ScratchFolder> folder, Environment env, uint32_t value_bytes, bool synced)
       : folder_(std::move(folder)), env_(std::move(env)), value_bytes_(value_bytes), synced_(synced) {}
 
-  std::string about() const override { return fmt::format("{}, {}, in {}", MDB_VERSION_STRING, synced_ ? "synced" : "no sync, writable map", folder_->path()); }
+  std::string about() const override {
+    return fmt::format("{}, {}, in {}", MDB_VERSION_STRING, synced_ ? "synced" : "no sync, writable map", folder_->path());
+  }
 
   Status load(uint64_t records) override {
     MDB_txn* txn = nullptr;

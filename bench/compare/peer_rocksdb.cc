@@ -1,5 +1,5 @@
-// RocksDB's OptimisticTransactionDB: write-ahead log off unless all stores are durable, then synced or not as they are, no compression, Bloom filters, a block cache
-// that holds the whole table, which is compacted after loading.
+// RocksDB's OptimisticTransactionDB: write-ahead log off unless all stores are durable, then synced or not as they are, no compression,
+// Bloom filters, a block cache that holds the whole table, which is compacted after loading.
 #include "bench/compare/peer.h"
 
 #ifndef ELIDER_HAVE_ROCKSDB
@@ -110,7 +110,8 @@ class RocksDbPeer : public Peer {
 
   std::string about() const override {
     const char* const log = write_.disableWAL ? "off" : write_.sync ? "synced" : "not synced";
-    return fmt::format("{}.{}.{} OptimisticTransactionDB, log {}, in {}", ROCKSDB_MAJOR, ROCKSDB_MINOR, ROCKSDB_PATCH, log, folder_->path());
+    return fmt::format("{}.{}.{} OptimisticTransactionDB, log {}, in {}", ROCKSDB_MAJOR, ROCKSDB_MINOR, ROCKSDB_PATCH, log,
+                       folder_->path());
   }
 
   Status load(uint64_t records) override {

@@ -47,7 +47,8 @@ struct Place {
 Place place_of(const CompareOptions& options, const ScratchFolder* folder) {
   if (folder != nullptr) {
     const char* const synchronous = durability_of(options) == Durability::kGroup ? "FULL" : "NORMAL";
-    return {"file:" + folder->path() + "/compare.db", fmt::format("PRAGMA journal_mode=WAL; PRAGMA synchronous={}; PRAGMA cache_size=-1000000", synchronous)};
+    return {"file:" + folder->path() + "/compare.db",
+            fmt::format("PRAGMA journal_mode=WAL; PRAGMA synchronous={}; PRAGMA cache_size=-1000000", synchronous)};
   }
   return {options.ycsb.common.threads > 1 ? "file:elider-compare?mode=memory&cache=shared" : ":memory:", "PRAGMA synchronous=OFF"};
 }

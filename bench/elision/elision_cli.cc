@@ -77,7 +77,8 @@ Status study(ElisionStudy& options) {
       run["configuration"]["round"] = round;
       runs.push_back(std::move(run));
     }
-  const Json document = {{"benchmark", "elision"}, {"htm_used", runs.empty() ? Json() : runs[0]["configuration"]["htm_used"]}, {"runs", runs}};
+  const Json document = {
+      {"benchmark", "elision"}, {"htm_used", runs.empty() ? Json() : runs[0]["configuration"]["htm_used"]}, {"runs", runs}};
   if (table) fmt::print("  regions by   {}; {}\n", document["htm_used"].get<std::string>(), environment().cpu);
   return common.json_file.empty() ? Status() : write_json(common.json_file, document);
 }

@@ -184,7 +184,8 @@ void Chains::check_index_scans(uint32_t txn) {
         report("scan of an index value that nobody wrote", txn, was_given);
       const IndexEntry* before = row == scan.rows_begin ? nullptr : &history_.index_rows[row - 1];
       if (before != nullptr && (scan.reverse ? got >= *before : got <= *before))
-        report("scan out of order", txn, was_given + " after key " + std::to_string(before->key) + " with value " + std::to_string(before->value));
+        report("scan out of order", txn,
+               was_given + " after key " + std::to_string(before->key) + " with value " + std::to_string(before->value));
     }
   }
 }

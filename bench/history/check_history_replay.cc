@@ -161,11 +161,14 @@ class Replayer {
       const auto [first, last] = covered(scan);
       if (scan.reverse) std::reverse(returned_entries_.begin(), returned_entries_.end());
       for (const IndexEntry& entry : returned_entries_) {
-        if (indexes_.writer(scan.table, scan.index, entry).has_value() || chains_.may_have_written_row(txn, scan.table, entry.key)) continue;
+        if (indexes_.writer(scan.table, scan.index, entry).has_value() || chains_.may_have_written_row(txn, scan.table, entry.key))
+          continue;
         fail(txn, "was given " + chains_.name_of_entry(scan.table, scan.index, entry) + ", which it did not have then");
       }
       indexes_.for_each(scan.table, scan.index, first, last, [&](const IndexEntry& entry, uint32_t writer) {
-        if (std::binary_search(returned_entries_.begin(), returned_entries_.end(), entry) || chains_.may_have_written_row(txn, scan.table, entry.key)) return;
+        if (std::binary_search(returned_entries_.begin(), returned_entries_.end(), entry) ||
+            chains_.may_have_written_row(txn, scan.table, entry.key))
+          return;
         missed(txn, scan, entry, writer);
       });
     }
@@ -173,7 +176,8 @@ class Replayer {
 
   // A phantom: to `txn` the row is as it was before `writer` gave it that value.
   void missed(uint32_t txn, const RecordedIndexScan& scan, const IndexEntry& entry, uint32_t writer) {
-    fail(txn, "scanned and did not get " + chains_.name_of_entry(scan.table, scan.index, entry) + ", which it had by " + chains_.name_of_txn(writer));
+    fail(txn, "scanned and did not get " + chains_.name_of_entry(scan.table, scan.index, entry) + ", which it had by " +
+                  chains_.name_of_txn(writer));
     suspect(writer);
     index_phantoms_ = true;
     precedes(txn, scan.table, entry.key, writer);
@@ -185,7 +189,8 @@ class Replayer {
     for (const auto& [item, version] : writes_) {
       if (chains_.item(item).table != table || chains_.item(item).key != key) continue;
       const WriteIndex write = chains_.find_version(item, version);
-      if (replay_.absences.size() < absences_max_) replay_.absences.push_back({txn, {item, write == chains_.chain_begin(item) ? kInitial : write - 1, false}});
+      if (replay_.absences.size() < absences_max_)
+        replay_.absences.push_back({txn, {item, write == chains_.chain_begin(item) ? kInitial : write - 1, false}});
       else ++replay_.absences_left_out;
       return;
     }

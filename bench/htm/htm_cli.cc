@@ -140,7 +140,8 @@ void add_htm(CLI::App& bench) {
       ->check(CLI::Range(uint64_t{1000}, uint64_t{100'000'000}))
       ->capture_default_str();
   command.add_option("--seed", chosen->study.seed, "Of all random inputs")->check(check_whole_number)->capture_default_str();
-  command.add_option("--json", chosen->json_file, "Write the figures here (- for standard output, and then as with --quiet)")->type_name("FILE");
+  command.add_option("--json", chosen->json_file, "Write the figures here (- for standard output, and then as with --quiet)")
+      ->type_name("FILE");
   command.add_flag("--quiet", chosen->quiet, "No tables");
   command.footer(footer());
   command.callback([chosen] {

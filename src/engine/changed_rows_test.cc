@@ -11,7 +11,15 @@ namespace elider::detail {
 namespace {
 
 void add(txn::RowChanges* to, Key key, uint32_t table, uint8_t group, uint32_t generation, uint64_t sequence) {
-  to->add({.kind = txn::EntryKind::kAdd, .group = group, .table = table, .key = key, .sequence = sequence, .columns = 0, .bytes = {}, .valid = true}, generation);
+  to->add({.kind = txn::EntryKind::kAdd,
+           .group = group,
+           .table = table,
+           .key = key,
+           .sequence = sequence,
+           .columns = 0,
+           .bytes = {},
+           .valid = true},
+          generation);
 }
 
 TEST(ChangedRows, OfNothingAreNone) {

@@ -103,7 +103,8 @@ Status CheckpointWriter::pace(size_t bytes) {
     const double due_ns = 1e9 * static_cast<double>(before) / static_cast<double>(how_.bytes_per_second);
     const double passed_ns = static_cast<double>(now_ns() - begin_ns_);
     if (passed_ns >= due_ns) return {};
-    std::this_thread::sleep_for(std::min<std::chrono::nanoseconds>(kLookEvery, std::chrono::nanoseconds(static_cast<int64_t>(due_ns - passed_ns))));
+    std::this_thread::sleep_for(
+        std::min<std::chrono::nanoseconds>(kLookEvery, std::chrono::nanoseconds(static_cast<int64_t>(due_ns - passed_ns))));
   }
 }
 
@@ -117,8 +118,14 @@ void CheckpointWriter::remove() {
 
 // -- taking ------------------------------------------------------------------------------------------------------
 
-Checkpoints::Checkpoints(Engine& engine, const Options& options, log::Directory& directory, log::Log& log, SchemaOfTable schema_of, uint64_t log_bytes)
-    : engine_(engine), options_(options), directory_(directory), log_(log), schema_of_(std::move(schema_of)), log_bytes_before_(log_bytes),
+Checkpoints::Checkpoints(Engine& engine, const Options& options, log::Directory& directory, log::Log& log, SchemaOfTable schema_of,
+                         uint64_t log_bytes)
+    : engine_(engine),
+      options_(options),
+      directory_(directory),
+      log_(log),
+      schema_of_(std::move(schema_of)),
+      log_bytes_before_(log_bytes),
       last_ns_(now_ns()) {
   if (options_.checkpoint_log_bytes != 0 || options_.checkpoint_interval_s != 0) thread_ = std::thread([this] { run(); });
 }
@@ -149,7 +156,8 @@ bool Checkpoints::wanted() {
   if (now < not_before_ns_) return false;
   const uint64_t since = bytes + (facts_.taken == 0 ? log_bytes_before_ : 0) - log_bytes_at_last_;
   if (options_.checkpoint_log_bytes != 0 && since >= options_.checkpoint_log_bytes) return true;
-  return options_.checkpoint_interval_s != 0 && bytes != log_bytes_at_last_ && now - last_ns_ >= options_.checkpoint_interval_s * uint64_t{1'000'000'000};
+  return options_.checkpoint_interval_s != 0 && bytes != log_bytes_at_last_ &&
+         now - last_ns_ >= options_.checkpoint_interval_s * uint64_t{1'000'000'000};
 }
 
 Status Checkpoints::take() {
@@ -169,8 +177,9 @@ Status Checkpoints::take_one() {
     std::lock_guard lock(mutex_);
     facts_.running = true;
   }
-  CheckpointWriter writer(directory_.files(), {directory_.folders(), directory_.manifest().database, threads_for(engine_, options_.checkpoint_threads),
-                                               options_.checkpoint_bytes_per_second, &stop_});
+  CheckpointWriter writer(directory_.files(),
+                          {directory_.folders(), directory_.manifest().database, threads_for(engine_, options_.checkpoint_threads),
+                           options_.checkpoint_bytes_per_second, &stop_});
   auto published = log::Published::kNo;
   Status status;
   try {
@@ -193,7 +202,8 @@ Status Checkpoints::take_one() {
   facts_.rows = writer.rows();
   facts_.bytes = writer.bytes();
   facts_.duration_us = (now_ns() - begin_ns) / 1000;
-  facts_.time_s = static_cast<uint64_t>(std::chrono::duration_cast<std::chrono::seconds>(std::chrono::system_clock::now().time_since_epoch()).count());
+  facts_.time_s =
+      static_cast<uint64_t>(std::chrono::duration_cast<std::chrono::seconds>(std::chrono::system_clock::now().time_since_epoch()).count());
   log_bytes_at_last_ = log_bytes;
   last_ns_ = begin_ns;
   return status;
@@ -227,7 +237,8 @@ Status back_up(Engine& engine, log::FileSystem& files, const std::string& folder
   std::unique_ptr<txn::SnapshotRows> rows = engine.read_snapshot();
   if (rows == nullptr) return no_snapshot();
   const log::DatabaseId database = log::Directory::new_database_id();
-  CheckpointWriter writer(files, {{folder}, database, threads_for(engine, options.checkpoint_threads), options.checkpoint_bytes_per_second, nullptr});
+  CheckpointWriter writer(
+      files, {{folder}, database, threads_for(engine, options.checkpoint_threads), options.checkpoint_bytes_per_second, nullptr});
   Status status = writer.write(std::move(rows), schema_of);
   auto published = log::Published::kNo;
   if (status.ok()) status = log::Directory::publish_alone(files, folder, database, writer.checkpoint(), &published);

@@ -57,7 +57,8 @@ Status check_unique_indexes(txn::Table<Sync>& table) {
         if (any && key.value == before.value)
           return Status(Code::kSchemaMismatch, "the unique index '" + index.name + "' of table '" + table.schema().name + "' has value " +
                                                    std::to_string(key.value) + " for keys " + std::to_string(before.primary) + " and " +
-                                                   std::to_string(key.primary) + ": its key function is not the one that the rows came in by");
+                                                   std::to_string(key.primary) +
+                                                   ": its key function is not the one that the rows came in by");
         before = key;
         any = true;
       }

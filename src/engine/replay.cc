@@ -55,7 +55,8 @@ Status Replay::run(Recovery* report) {
   const uint64_t begin_ns = now_ns();
   log::RecoveryFacts facts;
   const auto progress = [this](uint64_t done, uint64_t all) { tell(RecoveryProgress::Step::kJudge, done, all); };
-  if (Status status = directory_.judge(threads_, options_.recovery_progress ? progress : log::Directory::Progress(), &facts); !status.ok()) return status;
+  if (Status status = directory_.judge(threads_, options_.recovery_progress ? progress : log::Directory::Progress(), &facts); !status.ok())
+    return status;
   std::optional<log::Checkpoint> base;
   if (Status status = directory_.choose_base(options_.recover_to, how_.skipped, &base); !status.ok()) return status;
   report->judge_us = microseconds_since(begin_ns);
@@ -117,7 +118,8 @@ Status Replay::make_table(const Described& table) {
     return what.empty() ? Status() : corrupt(where, "table " + std::to_string(id) + " is there with another schema: " + what);
   }
   if (id != tables_.size())
-    return corrupt(where, "table '" + described.name + "' has id " + std::to_string(id) + ", but " + std::to_string(tables_.size()) + " is next");
+    return corrupt(where,
+                   "table '" + described.name + "' has id " + std::to_string(id) + ", but " + std::to_string(tables_.size()) + " is next");
   Schema schema = described;
   if (how_.without_indexes) {
     schema.indexes.clear();
@@ -125,7 +127,9 @@ Status Replay::make_table(const Described& table) {
     const auto& all = options_.schemas;
     const auto given = std::find_if(all.begin(), all.end(), [&](const Schema& s) { return s.name == schema.name; });
     if (given == all.end())
-      return Status(Code::kSchemaMismatch, "table '" + schema.name + "' has secondary indexes, whose key functions are in no file: give its schema in Options::schemas");
+      return Status(
+          Code::kSchemaMismatch,
+          "table '" + schema.name + "' has secondary indexes, whose key functions are in no file: give its schema in Options::schemas");
     if (const std::string what = storage::difference(schema, *given); !what.empty())
       return Status(Code::kSchemaMismatch, "table '" + schema.name + "' has another schema in Options::schemas: " + what);
     schema = *given;
@@ -146,7 +150,8 @@ Status Replay::load_checkpoint(const log::Checkpoint& checkpoint, Recovery* repo
   Status status = parallel(threads_, checkpoint.parts, [&](uint32_t thread, size_t i) {
     const auto part = static_cast<uint32_t>(i);
     std::unique_ptr<log::PartReader> reader;
-    Status opened = log::PartReader::open(directory_.files(), directory_.folder_of(part), directory_.manifest().database, {checkpoint.number, part}, &reader);
+    Status opened = log::PartReader::open(directory_.files(), directory_.folder_of(part), directory_.manifest().database,
+                                          {checkpoint.number, part}, &reader);
     if (!opened.ok()) return opened;
     Status loaded = load_part(*loaders_[thread], *reader, checkpoint.parts * log::kPartBytesTarget);
     facts[i] = reader->facts();
@@ -162,7 +167,9 @@ Status Replay::load_checkpoint(const log::Checkpoint& checkpoint, Recovery* repo
 // They stand at the begin of the first part.
 Status Replay::load_tables(const log::Checkpoint& checkpoint) {
   std::unique_ptr<log::PartReader> part;
-  if (Status status = log::PartReader::open(directory_.files(), directory_.folder_of(0), directory_.manifest().database, {checkpoint.number, 0}, &part); !status.ok())
+  if (Status status =
+          log::PartReader::open(directory_.files(), directory_.folder_of(0), directory_.manifest().database, {checkpoint.number, 0}, &part);
+      !status.ok())
     return status;
   std::vector<Described> described;
   log::CheckpointBlock block;
@@ -183,7 +190,8 @@ Status Replay::load_part(txn::RowLoader& loader, log::PartReader& part, uint64_t
     if (block.kind == log::BlockKind::kEnd) return {};
     if (block.kind == log::BlockKind::kTable) continue;
     const std::string where = "'" + part.path() + "' at byte " + std::to_string(block.offset);
-    if (block.table >= tables_.size()) return corrupt(where, "rows of table " + std::to_string(block.table) + ", which the checkpoint has not");
+    if (block.table >= tables_.size())
+      return corrupt(where, "rows of table " + std::to_string(block.table) + ", which the checkpoint has not");
     Status status = loader.load(*tables_[block.table].base(), block.payload, block.count);
     if (status.code() == Code::kCorrupt) return corrupt(where, status.message());
     if (!status.ok()) return status;
@@ -229,7 +237,8 @@ Status Replay::bring_in(Window& window) {
   for (auto& parts : window.changes)
     for (auto& part : parts) part.clear();
   window.described.clear();
-  Status status = parallel(threads_, window.pieces.size(), [&](uint32_t thread, size_t i) { return parse(window, thread, *window.pieces[i], &window.buffers[thread]); });
+  Status status = parallel(threads_, window.pieces.size(),
+                           [&](uint32_t thread, size_t i) { return parse(window, thread, *window.pieces[i], &window.buffers[thread]); });
   if (!status.ok()) return status;
   if (status = make_tables(std::move(window.described)); !status.ok()) return status;
   return parallel(threads_, window.parts, [&](uint32_t thread, size_t part) { return apply_part(window, thread, part); });
@@ -254,7 +263,9 @@ Status Replay::parse(Window& window, uint32_t thread, const log::LogPiece& piece
 }
 
 Status Replay::parse_record(Window& window, uint32_t thread, const std::string& file, uint32_t generation, const log::Record& record) {
-  const auto refuse = [&](const std::string& words) { return corrupt(file + ", the record of number " + std::to_string(record.number), words); };
+  const auto refuse = [&](const std::string& words) {
+    return corrupt(file + ", the record of number " + std::to_string(record.number), words);
+  };
   if (record.bytes.empty()) return refuse("it is empty");
   const auto kind = static_cast<txn::RecordKind>(record.bytes.front());
   if (kind == txn::RecordKind::kTable) {

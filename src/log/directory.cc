@@ -30,9 +30,11 @@ DatabaseId Directory::new_database_id() {
 // -- opening -------------------------------------------------------------------------------------------------
 
 Status Directory::open(FileSystem& files, const std::vector<std::string>& folders, bool create, std::unique_ptr<Directory>* opened) {
-  if (folders.empty() || folders.size() > 255) return Status::invalid_argument(std::to_string(folders.size()) + " data folders; 1 to 255 are possible");
+  if (folders.empty() || folders.size() > 255)
+    return Status::invalid_argument(std::to_string(folders.size()) + " data folders; 1 to 255 are possible");
   for (size_t i = 0; i < folders.size(); ++i)
-    if (std::find(folders.begin(), folders.begin() + static_cast<std::ptrdiff_t>(i), folders[i]) != folders.begin() + static_cast<std::ptrdiff_t>(i))
+    if (std::find(folders.begin(), folders.begin() + static_cast<std::ptrdiff_t>(i), folders[i]) !=
+        folders.begin() + static_cast<std::ptrdiff_t>(i))
       return Status::invalid_argument("the data folder '" + folders[i] + "' is named twice");
   std::unique_ptr<Directory> directory(new Directory(files, folders));
   if (create) {
@@ -68,8 +70,8 @@ Status Directory::load(bool create) {
   if (!status.ok()) return status;
   if (status = decode(manifest.bytes(), &manifest_); !status.ok()) return Status(status.code(), "'" + path + "': " + status.message());
   if (manifest_.folders != folders_.size())
-    return Status::invalid_argument("the database in '" + folders_.front() + "' has " + std::to_string(manifest_.folders) + " data folders, not " +
-                                    std::to_string(folders_.size()));
+    return Status::invalid_argument("the database in '" + folders_.front() + "' has " + std::to_string(manifest_.folders) +
+                                    " data folders, not " + std::to_string(folders_.size()));
   return check_files();
 }
 
@@ -84,7 +86,8 @@ Status Directory::refuse_files_of_ours() {
     CheckpointName part;
     for (const std::string& text : names)
       if (parse_file_name(text, &segment) || parse_file_name(text, &part) || (text == kManifestName && folder != folders_.front()))
-        return Status(Code::kCorrupt, "'" + folders_.front() + "/" + kManifestName + "' is missing, but there is '" + folder + "/" + text + "'");
+        return Status(Code::kCorrupt,
+                      "'" + folders_.front() + "/" + kManifestName + "' is missing, but there is '" + folder + "/" + text + "'");
   }
   return {};
 }
@@ -174,7 +177,8 @@ Status Directory::list_segments(std::vector<SegmentName>* segments) const {
     for (const std::string& text : names) {
       if (!parse_file_name(text, &name) || name.stream % folders_.size() != f) continue;
       for (const Generation& generation : manifest_.generations)
-        if (generation.generation == name.generation && name.stream < generation.streams && name.segment >= generation.first_segments[name.stream])
+        if (generation.generation == name.generation && name.stream < generation.streams &&
+            name.segment >= generation.first_segments[name.stream])
           segments->push_back(name);
     }
   }
@@ -199,7 +203,8 @@ Status Directory::judge(uint32_t threads, const Progress& progress, RecoveryFact
   if (progress)
     for (const SegmentName& name : names) {
       uint64_t bytes = 0;
-      if (Status status = file_bytes(files_, folder_of(name.stream) + "/" + file_name(name), kSegmentBytesMax, &bytes); !status.ok()) return status;
+      if (Status status = file_bytes(files_, folder_of(name.stream) + "/" + file_name(name), kSegmentBytesMax, &bytes); !status.ok())
+        return status;
       all_bytes += bytes;
     }
   std::mutex mutex;  // guards done, and progress
@@ -269,8 +274,8 @@ Status Directory::check_stream(const Generation& generation, uint32_t stream, ui
     return Status(Code::kCorrupt, at_end_of(streams[stream], file) + std::to_string(cut) + " was recovered from it before");
   for (const StreamFacts& other : streams)
     if (other.durable > streams[stream].closed)
-      return Status(Code::kCorrupt, at_end_of(streams[stream], file) + std::to_string(other.durable) + " was durable, says '" + other.durable_file +
-                                        "' at byte " + std::to_string(other.durable_offset));
+      return Status(Code::kCorrupt, at_end_of(streams[stream], file) + std::to_string(other.durable) + " was durable, says '" +
+                                        other.durable_file + "' at byte " + std::to_string(other.durable_offset));
   return {};
 }
 
@@ -285,8 +290,8 @@ Status Directory::choose_base(uint64_t to_number, size_t skipped, std::optional<
   const uint64_t newest = std::max(closed_, all.empty() ? 0 : all.back().number);
   const uint64_t oldest = all.empty() ? 0 : all.front().number;
   if (to_number < oldest || (to_number > newest && to_number != kNumberMax))
-    return Status::invalid_argument("the state after number " + std::to_string(to_number) + " is not in '" + folders_.front() + "', which holds those after numbers " +
-                                    std::to_string(oldest) + " to " + std::to_string(newest));
+    return Status::invalid_argument("the state after number " + std::to_string(to_number) + " is not in '" + folders_.front() +
+                                    "', which holds those after numbers " + std::to_string(oldest) + " to " + std::to_string(newest));
   size_t count = 0;  // of checkpoints up to that number
   while (count < all.size() && all[count].number <= to_number) ++count;
   if (skipped >= count && skipped != 0) return Status(Code::kNotFound, "'" + folders_.front() + "' has no older checkpoint");
@@ -366,7 +371,8 @@ Status Directory::begin_generation(uint32_t streams, uint32_t* generation) {
 void Directory::drop_log(Manifest* manifest) {
   const uint64_t base = manifest->checkpoints.front().number;
   const uint32_t open = manifest->generations.back().generation;
-  std::erase_if(manifest->generations, [&](const Generation& generation) { return generation.generation != open && generation.cut <= base; });
+  std::erase_if(manifest->generations,
+                [&](const Generation& generation) { return generation.generation != open && generation.cut <= base; });
   for (Generation& generation : manifest->generations)
     for (uint32_t s = 0; s < generation.streams; ++s)
       for (;; ++generation.first_segments[s]) {

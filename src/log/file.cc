@@ -24,7 +24,8 @@ Status file_bytes(FileSystem& files, const std::string& path, uint64_t bytes_max
   if (Status status = files.open(path, OpenMode::kRead, &file); !status.ok()) return status;
   if (Status status = file->size(bytes); !status.ok()) return status;
   if (*bytes <= bytes_max) return {};
-  return Status(Code::kCorrupt, "'" + path + "' has " + std::to_string(*bytes) + " bytes; such a file has " + std::to_string(bytes_max) + " at the most");
+  return Status(Code::kCorrupt,
+                "'" + path + "' has " + std::to_string(*bytes) + " bytes; such a file has " + std::to_string(bytes_max) + " at the most");
 }
 
 Status ReadBuffer::read(FileSystem& files, const std::string& path, uint64_t bytes_max) {

@@ -39,13 +39,15 @@ Status find_no_frame(const std::string& file, Bytes bytes, uint64_t from, uint64
 // A file's bytes as they are asked for.
 class Pieces {
  public:
-  Pieces(FileSystem& files, const std::string& file, uint64_t bytes, ReadBuffer* buffer) : files_(files), file_(file), bytes_(bytes), buffer_(buffer) {}
+  Pieces(FileSystem& files, const std::string& file, uint64_t bytes, ReadBuffer* buffer)
+      : files_(files), file_(file), bytes_(bytes), buffer_(buffer) {}
 
   // So many from `at` on, or more; fewer where the file ends before. What was given earlier is gone.
   Status take(uint64_t at, uint64_t wanted, Bytes* taken) {
     wanted = std::min(wanted, bytes_ - at);
     if (at < begin_ || at - begin_ > buffer_->bytes().size() || buffer_->bytes().size() - (at - begin_) < wanted || !filled_) {
-      if (Status status = buffer_->read_part(files_, file_, at, std::min(std::max(wanted, kRangeBytes), bytes_ - at)); !status.ok()) return status;
+      if (Status status = buffer_->read_part(files_, file_, at, std::min(std::max(wanted, kRangeBytes), bytes_ - at)); !status.ok())
+        return status;
       begin_ = at;
       filled_ = true;
     }
@@ -124,7 +126,8 @@ Status read_segment(FileSystem& files, const std::string& folder, const Database
       if (!open_frame(rest, seed, &frame.header)) break;
     }
     if (frame.header.sequence != next)
-      return damaged(facts->file, at, "frame " + std::to_string(frame.header.sequence) + " stands where frame " + std::to_string(next) + " belongs");
+      return damaged(facts->file, at,
+                     "frame " + std::to_string(frame.header.sequence) + " stands where frame " + std::to_string(next) + " belongs");
     if (frame.header.closed < facts->closed) return damaged(facts->file, at, "the closed number falls");
     frame.segment = name;
     frame.offset = at;
@@ -188,9 +191,11 @@ namespace {
 // The segment's place behind those that `facts` has. *next: the sequence of the next frame.
 Status check_place(const SegmentFacts& segment, bool begins, uint64_t next, const StreamFacts& facts) {
   if (segment.first_frame != next)
-    return damaged(facts.last_file.empty() ? segment.file : facts.last_file, facts.last_offset,
-                   "frame " + std::to_string(next) + " is missing; '" + segment.file + "' begins with frame " + std::to_string(segment.first_frame));
-  if (!begins && segment.closed_before != facts.closed) return damaged(segment.file, 48, "the closed number is not that of the frame before");
+    return damaged(
+        facts.last_file.empty() ? segment.file : facts.last_file, facts.last_offset,
+        "frame " + std::to_string(next) + " is missing; '" + segment.file + "' begins with frame " + std::to_string(segment.first_frame));
+  if (!begins && segment.closed_before != facts.closed)
+    return damaged(segment.file, 48, "the closed number is not that of the frame before");
   return {};
 }
 
@@ -204,8 +209,8 @@ Status join_segments(const std::string& folder, std::span<const SegmentFacts> se
     const auto position = static_cast<uint32_t>(first + i);
     const bool last = i + 1 == segments.size();
     if (segment.name.segment != position)
-      return Status(Code::kCorrupt, "'" + folder + "/" + file_name({segment.name.generation, segment.name.stream, position}) + "' is missing: '" + segment.file +
-                                        "' follows it");
+      return Status(Code::kCorrupt, "'" + folder + "/" + file_name({segment.name.generation, segment.name.stream, position}) +
+                                        "' is missing: '" + segment.file + "' follows it");
     if (!segment.header_fault.ok()) {
       if (!last) return segment.header_fault;
       facts->cuts.push_back({segment.file, 0, segment.bytes});

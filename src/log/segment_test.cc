@@ -25,13 +25,17 @@ Segment segment_of(std::mt19937_64& random) {
   const uint64_t seed = seed_of(kDatabase, kName);
   for (uint64_t i = 0, count = 1 + random() % 8; i < count; ++i) {
     const uint64_t kind = random() % 4;
-    const uint64_t text = kind == 0 ? 0 : kind == 1 ? random() % 200 : kind == 2 ? kRangeBytes - 300 + random() % 600 : random() % (3 * kRangeBytes);
+    const uint64_t text = kind == 0   ? 0
+                          : kind == 1 ? random() % 200
+                          : kind == 2 ? kRangeBytes - 300 + random() % 600
+                                      : random() % (3 * kRangeBytes);
     const bool empty = kind == 0;
     const size_t begin = made.bytes.size(), payload = empty ? 0 : kRecordHeaderBytes + text;
     made.bytes.resize(begin + kFrameHeaderBytes + payload);
     if (!empty) {
       put_record_header(made.bytes.data() + begin + kFrameHeaderBytes, i + 1, static_cast<uint32_t>(text));
-      for (size_t at = begin + kFrameHeaderBytes + kRecordHeaderBytes; at < made.bytes.size(); ++at) made.bytes[at] = static_cast<std::byte>(at * 7 + i);
+      for (size_t at = begin + kFrameHeaderBytes + kRecordHeaderBytes; at < made.bytes.size(); ++at)
+        made.bytes[at] = static_cast<std::byte>(at * 7 + i);
     }
     const uint64_t number = empty ? 0 : i + 1;
     seal({i, i + 1, i, number, number, static_cast<uint32_t>(payload), empty ? 0u : 1u}, seed, std::span(made.bytes).subspan(begin));
@@ -51,7 +55,8 @@ class Segments : public testing::Test {
     visited_.clear();
     const auto visit = [&](const FrameView& frame) {
       visited_.push_back(frame.offset);
-      EXPECT_TRUE(std::equal(frame.payload.begin(), frame.payload.end(), bytes.begin() + static_cast<std::ptrdiff_t>(frame.offset + kFrameHeaderBytes)));
+      EXPECT_TRUE(std::equal(frame.payload.begin(), frame.payload.end(),
+                             bytes.begin() + static_cast<std::ptrdiff_t>(frame.offset + kFrameHeaderBytes)));
       return Status();
     };
     return read_segment(files, "db", kDatabase, kName, &buffer_, visit, &facts_);

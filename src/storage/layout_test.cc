@@ -19,7 +19,10 @@ Schema grouped_schema() {
   Schema schema;
   schema.name = "grouped";
   schema.row_bytes = 32;
-  schema.columns = {{"a", ColumnType::kInt64, 0, 8, 0}, {"b", ColumnType::kUInt32, 8, 4, 1}, {"text", ColumnType::kBytes, 16, 8, 0}, {"d", ColumnType::kDouble, 24, 8, 2}};
+  schema.columns = {{"a", ColumnType::kInt64, 0, 8, 0},
+                    {"b", ColumnType::kUInt32, 8, 4, 1},
+                    {"text", ColumnType::kBytes, 16, 8, 0},
+                    {"d", ColumnType::kDouble, 24, 8, 2}};
   return schema;
 }
 

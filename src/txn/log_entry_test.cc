@@ -52,8 +52,13 @@ TEST(LogEntry, RecordsComeBackAndCutOnesAreRefused) {
     std::vector<std::byte> buffer(64 << 10);
     EntryWriter writer(buffer.data());
     for (uint64_t i = 1 + random.next() % 8; i > 0; --i) {
-      Written entry{static_cast<EntryKind>(random.next() % 4), static_cast<uint32_t>(random.next() % 4), static_cast<uint32_t>(random.next() % 3),
-                    random.next() >> random.next() % 64, random.next() >> random.next() % 64, 0, {}};
+      Written entry{static_cast<EntryKind>(random.next() % 4),
+                    static_cast<uint32_t>(random.next() % 4),
+                    static_cast<uint32_t>(random.next() % 3),
+                    random.next() >> random.next() % 64,
+                    random.next() >> random.next() % 64,
+                    0,
+                    {}};
       if (!written.empty() && random.next() % 2 == 0) {  // like the one before
         const Key key = written.back().key + random.next() % 9 - 4;
         entry = written.back();
@@ -61,7 +66,8 @@ TEST(LogEntry, RecordsComeBackAndCutOnesAreRefused) {
       } else {
         if (entry.kind == EntryKind::kColumns) entry.columns = 1 + random.next() % 1000;
         if (entry.kind == EntryKind::kAdd) entry.columns = 8 * (random.next() % 16);
-        if (entry.kind != EntryKind::kRemove) entry.bytes = bytes_of(entry.kind == EntryKind::kAdd ? 8 : random.next() % 200, static_cast<uint8_t>(i));
+        if (entry.kind != EntryKind::kRemove)
+          entry.bytes = bytes_of(entry.kind == EntryKind::kAdd ? 8 : random.next() % 200, static_cast<uint8_t>(i));
       }
       writer.header(entry.kind, entry.group, entry.table, entry.key, entry.sequence, entry.columns, entry.bytes.size());
       writer.put(entry.bytes.data(), entry.bytes.size());
@@ -103,7 +109,8 @@ TEST(LogEntry, SchemasComeBackAndCutOnesAreRefused) {
   schema.name = "accounts";
   schema.key_index = KeyIndex::kHashed;
   schema.row_bytes = 24;
-  schema.columns = {{"owner", ColumnType::kUInt64, 0, 8, 0}, {"balance", ColumnType::kInt64, 8, 8, 1}, {"name", ColumnType::kBytes, 16, 8, 0}};
+  schema.columns = {
+      {"owner", ColumnType::kUInt64, 0, 8, 0}, {"balance", ColumnType::kInt64, 8, 8, 1}, {"name", ColumnType::kBytes, 16, 8, 0}};
   schema.indexes.push_back({"by_owner", true, {"owner"}, {}});
   std::vector<std::byte> bytes;
   encode_table(5, schema, &bytes);

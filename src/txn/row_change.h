@@ -66,7 +66,8 @@ class RowChanges {
     const auto size = static_cast<uint32_t>(entry.bytes.size());
     if (words(size) > capacity_ - used_) grow(words(size));
     uint64_t* const to = memory_.get() + used_;
-    auto* change = new (to) RowChange{entry.key, entry.sequence, entry.columns, size, entry.table, generation, static_cast<uint8_t>(entry.group), entry.kind};
+    auto* change = new (to)
+        RowChange{entry.key, entry.sequence, entry.columns, size, entry.table, generation, static_cast<uint8_t>(entry.group), entry.kind};
     if (size != 0) std::memcpy(change + 1, entry.bytes.data(), size);
     used_ += words(size);
     ++count_;

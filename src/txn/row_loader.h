@@ -45,8 +45,8 @@ class RowLoaderOf : public RowLoader {
     auto& table = static_cast<TableType&>(base);
     const size_t row_bytes = stored_row_bytes(table.layout());
     if (rows.size() != row_bytes * count)
-      return Status(Code::kCorrupt, std::to_string(count) + " rows of table '" + table.schema().name + "' in " + std::to_string(rows.size()) +
-                                        " bytes, a row of which has " + std::to_string(row_bytes));
+      return Status(Code::kCorrupt, std::to_string(count) + " rows of table '" + table.schema().name + "' in " +
+                                        std::to_string(rows.size()) + " bytes, a row of which has " + std::to_string(row_bytes));
     worker_.enter();
     PrimaryHint hint;
     Status status;
@@ -206,7 +206,8 @@ class RowLoaderOf : public RowLoader {
       if (columns == nullptr) return wrong(table, change.key, "is changed in columns that the table has not");
       const ColumnSet& set = *columns;
       if (set.bytes[change.group] != change.size)
-        return wrong(table, change.key, "is changed with " + std::to_string(change.size) + " bytes instead of " + std::to_string(set.bytes[change.group]));
+        return wrong(table, change.key,
+                     "is changed with " + std::to_string(change.size) + " bytes instead of " + std::to_string(set.bytes[change.group]));
       const std::byte* from = change.bytes();
       for (uint32_t s = set.begin[change.group]; s < set.begin[change.group + 1]; ++s) {
         racy_copy_out(to + set.spans[s].payload_offset, from, set.spans[s].size);
@@ -254,12 +255,13 @@ Status index_rows(Worker& worker, Table<Sync>& table, const typename TableCursor
       try {
         found.push_back({table.index_value(i, image.data()), key, handle});
       } catch (...) {
-        return Status(Code::kProcedureThrew, "the key function of index '" + table.schema().indexes[i].name + "' of table '" + table.schema().name +
-                                                 "' threw for key " + std::to_string(key));
+        return Status(Code::kProcedureThrew, "the key function of index '" + table.schema().indexes[i].name + "' of table '" +
+                                                 table.schema().name + "' threw for key " + std::to_string(key));
       }
     }
     // Neighbours in the index one after the other.
-    std::sort(found.begin(), found.end(), [](const Found& a, const Found& b) { return std::pair(a.value, a.key) < std::pair(b.value, b.key); });
+    std::sort(found.begin(), found.end(),
+              [](const Found& a, const Found& b) { return std::pair(a.value, a.key) < std::pair(b.value, b.key); });
     SecondaryHint hint;
     worker.enter();
     Status status;

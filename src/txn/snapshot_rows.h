@@ -1,8 +1,9 @@
 // SnapshotRows: all rows of a database as of one snapshot number, for writing a checkpoint while transactions run.
 //
 // It reads like a read-only transaction does, but in several threads under one number. Old versions are kept for it, and
-// nothing is reclaimed, until it is destroyed; but rows that leave a table that it has read to the end, it does not hold. What it gives is the payload of a checkpoint's blocks: rows of one table,
-// each its key (8 bytes), the sequence of each commit group's word (8 bytes each), and the row's bytes.
+// nothing is reclaimed, until it is destroyed; but rows that leave a table that it has read to the end, it does not hold. What it gives is
+// the payload of a checkpoint's blocks: rows of one table, each its key (8 bytes), the sequence of each commit group's word (8 bytes each),
+// and the row's bytes.
 //
 // Thread safety: next() by all; the rest by the thread that has it.
 #pragma once

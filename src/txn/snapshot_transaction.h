@@ -26,7 +26,9 @@ namespace elider::txn {
 template <class Sync>
 class SnapshotTransaction final : public Transaction {
  public:
-  SnapshotTransaction(Store& store, Worker& worker, Counters& counters) : store_(store), worker_(worker), counters_(counters) { read_only_ = true; }
+  SnapshotTransaction(Store& store, Worker& worker, Counters& counters) : store_(store), worker_(worker), counters_(counters) {
+    read_only_ = true;
+  }
 
   // The caller's worker has entered before, so that every version a commit keeps for this reader stays.
   void begin(uint32_t attempt, uint32_t procedure) {
@@ -103,15 +105,17 @@ class SnapshotTransaction final : public Transaction {
     }
     std::byte* image = arena_.allocate(table.layout().row_bytes());
     uint64_t visited = 0;
-    scan_leaves(table.tree(), range.first, range.last, options.reverse, options.limit, kNoTracking, Prefetch{set}, [&](Key key, index::Handle handle) {
-      detail::ImageHeader header;
-      if (!read_row(table, TableType::as_row(handle), key, *set, image, &header)) return true;
-      if (recording()) [[unlikely]] scan.rows.emplace_back(key, operations_.back().version);
-      const bool wanted = visit(key, RawView(image, &header));
-      if (wanted && ++visited != options.limit) return true;
-      (options.reverse ? scan.range.first : scan.range.last) = key;
-      return false;
-    });
+    scan_leaves(table.tree(), range.first, range.last, options.reverse, options.limit, kNoTracking, Prefetch{set},
+                [&](Key key, index::Handle handle) {
+                  detail::ImageHeader header;
+                  if (!read_row(table, TableType::as_row(handle), key, *set, image, &header)) return true;
+                  if (recording()) [[unlikely]]
+                    scan.rows.emplace_back(key, operations_.back().version);
+                  const bool wanted = visit(key, RawView(image, &header));
+                  if (wanted && ++visited != options.limit) return true;
+                  (options.reverse ? scan.range.first : scan.range.last) = key;
+                  return false;
+                });
     if (recording()) [[unlikely]] operations_.push_back(std::move(scan));
     return {};
   }
@@ -127,8 +131,8 @@ class SnapshotTransaction final : public Transaction {
     std::byte* image = arena_.allocate(table.layout().row_bytes());
     uint64_t visited = 0;
     IndexScanRecord scan(recording() ? &operations_ : nullptr, table.id(), i, range, options.reverse);
-    scan_leaves(table.secondary(i), index::SecondaryKey{range.first, 0}, index::SecondaryKey{range.last, kKeyMax}, options.reverse, options.limit,
-                kNoTracking, Prefetch{&set}, [&](const index::SecondaryKey& entry, index::Handle handle) {
+    scan_leaves(table.secondary(i), index::SecondaryKey{range.first, 0}, index::SecondaryKey{range.last, kKeyMax}, options.reverse,
+                options.limit, kNoTracking, Prefetch{&set}, [&](const index::SecondaryKey& entry, index::Handle handle) {
                   detail::ImageHeader header;
                   Row* row = TableType::as_row(handle);
                   const size_t recorded = operations_.size();
@@ -177,7 +181,8 @@ class SnapshotTransaction final : public Transaction {
   }
   Status refuse_write(const TableRef& table) const {
     if (!active_) return Status(Code::kFinished, "the transaction has ended");
-    return Status::invalid_argument("a read-only transaction cannot write" + (table ? " table '" + table.schema().name + "'" : std::string()));
+    return Status::invalid_argument("a read-only transaction cannot write" +
+                                    (table ? " table '" + table.schema().name + "'" : std::string()));
   }
 
   PrimaryHint& hint(TableType& table) {

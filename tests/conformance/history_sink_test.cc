@@ -132,7 +132,8 @@ TEST_P(HistorySinkTest, IndexValuesAndIndexScansAreTold) {
   const auto values = [&](Key key) {
     std::vector<std::pair<uint32_t, uint64_t>> found;
     for (const HistoryOperation& operation : last().operations)
-      if (operation.kind == Kind::kIndexValue && operation.table == 1 && operation.key == key) found.emplace_back(operation.index, operation.value);
+      if (operation.kind == Kind::kIndexValue && operation.table == 1 && operation.key == key)
+        found.emplace_back(operation.index, operation.value);
     return found;
   };
   using Values = std::vector<std::pair<uint32_t, uint64_t>>;
@@ -140,7 +141,8 @@ TEST_P(HistorySinkTest, IndexValuesAndIndexScansAreTold) {
   EXPECT_EQ(values(5), (Values{{0, 7}, {1, 50}}));
   insert(indexed, 6, Account{60, 1, 7, 0});
   transact(db_, [&](Transaction& txn) {
-    for (uint32_t branch : {8, 9}) ASSERT_OK(txn.update(indexed, 5, indexed.columns(&Account::branch), [&](Account& a) { a.branch = branch; }));
+    for (uint32_t branch : {8, 9})
+      ASSERT_OK(txn.update(indexed, 5, indexed.columns(&Account::branch), [&](Account& a) { a.branch = branch; }));
     ASSERT_OK(txn.update(indexed, 6, indexed.columns(&Account::balance), [](Account& a) { a.balance = 2; }));
   });
   EXPECT_EQ(values(5), (Values{{0, 9}})) << "the last value alone";

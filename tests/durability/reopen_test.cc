@@ -154,7 +154,9 @@ TEST_P(ReopenTest, LargeRowsAndSecondaryIndexesComeBack) {
 // The rows are there, but their values in the unique index are not one a row any more.
 TEST_P(ReopenTest, AUniqueIndexWithAnotherKeyFunctionIsRefused) {
   const auto schema_of = [](uint64_t divisor) {
-    return account_schema(KeyIndex::kHashed).unique_index("by_owner", {"owner"}, [divisor](const Account& account) { return account.owner / divisor; });
+    return account_schema(KeyIndex::kHashed).unique_index("by_owner", {"owner"}, [divisor](const Account& account) {
+      return account.owner / divisor;
+    });
   };
   {
     Database database = open();
@@ -458,7 +460,8 @@ TEST_P(ReopenTest, KilledThreadsLeaveWholeTransactions) {
             Told now{thread, 0};
             const Status status = database->run([&](Transaction& txn) -> Status {
               if (Status added = txn.add(*table, 0, &Account::balance, 1); !added.ok()) return added;
-              return txn.update(*table, thread, table->columns(&Account::balance), [&](Account& account) { now.count = ++account.balance; });
+              return txn.update(*table, thread, table->columns(&Account::balance),
+                                [&](Account& account) { now.count = ++account.balance; });
             }, policy);
             if (!status.ok() || ::write(ends[1], &now, sizeof now) != sizeof now) ::_exit(5);
           }

@@ -110,7 +110,8 @@ TEST(LoadHistory, what_the_history_file_writes_is_read_back) {
     transaction.committed = true;
     transaction.procedure = "p\n";
     using Kind = HistoryOperation::Kind;
-    for (Kind kind : {Kind::kRead, Kind::kReadAbsent, Kind::kScan, Kind::kIndexScan, Kind::kWrite, Kind::kRemove, Kind::kAdd, Kind::kIndexValue}) {
+    for (Kind kind :
+         {Kind::kRead, Kind::kReadAbsent, Kind::kScan, Kind::kIndexScan, Kind::kWrite, Kind::kRemove, Kind::kAdd, Kind::kIndexValue}) {
       HistoryOperation operation;
       operation.kind = kind;
       operation.key = kKeyMax;

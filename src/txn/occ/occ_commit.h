@@ -138,7 +138,8 @@ bool OccTransaction<Sync>::reads_stand() {
         return failed(Cause::kWriteChanged, write.table, write.key);
   }
   for (const NodeEntry& node : nodes_)
-    if (!node.witness.holds() && !ELIDER_MUTANT(kKeepLeafVersion)) [[unlikely]] return failed(Cause::kPhantom, node.table, node.secondary() ? 0 : node.first);
+    if (!node.witness.holds() && !ELIDER_MUTANT(kKeepLeafVersion)) [[unlikely]]
+      return failed(Cause::kPhantom, node.table, node.secondary() ? 0 : node.first);
   return true;
 }
 
@@ -165,13 +166,19 @@ Status OccTransaction<Sync>::reads_hold() {
     if (read.cell == nullptr) continue;
     const uint64_t w = read.cell->load();
     if (w == read.word) continue;
-    return conflict(word::locked(w) ? Cause::kReadLocked : word::removed(w) ? Cause::kRowRemoved : Cause::kReadChanged, read.table, read.key);
+    return conflict(word::locked(w)    ? Cause::kReadLocked
+                    : word::removed(w) ? Cause::kRowRemoved
+                                       : Cause::kReadChanged,
+                    read.table, read.key);
   }
   for (const WriteEntry& write : writes_) {
     if (write.expected == word::kUnknown) continue;
     const uint64_t w = write.cell->load();
     if (w == write.expected) continue;
-    return conflict(word::locked(w) ? Cause::kWriteLocked : word::removed(w) ? Cause::kRowRemoved : Cause::kWriteChanged, write.table, write.key);
+    return conflict(word::locked(w)    ? Cause::kWriteLocked
+                    : word::removed(w) ? Cause::kRowRemoved
+                                       : Cause::kWriteChanged,
+                    write.table, write.key);
   }
   for (const NodeEntry& node : nodes_)
     if (!node.witness.holds()) return conflict(Cause::kPhantom, node.table, node.secondary() ? 0 : node.first);

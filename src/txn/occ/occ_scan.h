@@ -7,7 +7,8 @@
 namespace elider::txn {
 
 template <class Sync>
-Status OccTransaction<Sync>::do_scan(const TableRef& ref, KeyRange range, const ScanOptions& options, FunctionRef<bool(Key, RawView)> visit) {
+Status OccTransaction<Sync>::do_scan(const TableRef& ref, KeyRange range, const ScanOptions& options,
+                                     FunctionRef<bool(Key, RawView)> visit) {
   const ColumnSet* set = nullptr;
   if (Status status = check(ref, options.columns, &set); !status.ok()) [[unlikely]] return status;
   auto& table = static_cast<TableType&>(*ref.base());
@@ -61,8 +62,8 @@ Status OccTransaction<Sync>::do_scan_index(const IndexRef& ref, KeyRange range, 
 }
 
 template <class Sync>
-Status OccTransaction<Sync>::scan_secondary(TableType& table, uint32_t i, KeyRange range, const ScanOptions& options, const ColumnSet& wanted_set,
-                                            FunctionRef<bool(Key, RawView)> visit) {
+Status OccTransaction<Sync>::scan_secondary(TableType& table, uint32_t i, KeyRange range, const ScanOptions& options,
+                                            const ColumnSet& wanted_set, FunctionRef<bool(Key, RawView)> visit) {
   const ColumnSet& set = table.layout().with_index(wanted_set, i);  // the value must be computed to be believed
   IndexScanRecord record(recording() ? &operations_ : nullptr, table.id(), i, range, options.reverse);
   std::byte* image = arena_.allocate(table.layout().row_bytes());

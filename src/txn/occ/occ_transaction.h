@@ -127,7 +127,8 @@ class OccTransaction final : public Transaction {
   // -- occ_write.h --------------------------------------------------------------------------------------
   WriteEntry* write_of(Row* row, const Layout& layout, uint32_t g);
   std::byte* image_of(TableType& table, Row* row);
-  WriteEntry& add_write(TableType& table, Row* row, Key key, uint32_t g, WriteKind kind, const ColumnSet& set, uint64_t expected, std::byte* image);
+  WriteEntry& add_write(TableType& table, Row* row, Key key, uint32_t g, WriteKind kind, const ColumnSet& set, uint64_t expected,
+                        std::byte* image);
   Status edit_row(TableType& table, Row* row, Key key, const ColumnSet& set, const detail::ImageHeader* read, void** image);
   Status edit_group(TableType& table, Row* row, Key key, const ColumnSet& set, uint32_t g, uint64_t expected, std::byte* image);
   Status widen(TableType& table, WriteEntry& write, const ColumnSet& set);
