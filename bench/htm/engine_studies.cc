@@ -172,6 +172,7 @@ Result<Figure> hyper_9(const StudyOptions& options) {
     for (const uint32_t threads : thread_counts(options)) {
       ycsb.common = common_of(options, threads);
       ycsb.common.elision = with_restarts(ycsb.common.elision, restarts);
+      ycsb.common.elision.less_for_tall_trees = false;
       resolve(ycsb);
       auto outcome = run_ycsb(ycsb);
       if (!outcome.ok()) {

@@ -3,8 +3,7 @@
 //
 // A procedure may run several times, until its transaction commits: it changes nothing but the
 // transaction, its output and its scratch memory, and it uses only the output of the last run.
-// Deviations from the specification: Delivery runs at once instead of through a queue (2.7.2.1), and
-// of the order that is rolled back nothing has been written when the unused item is found.
+// A deviation from the specification: Delivery runs at once instead of through a queue (2.7.2.1).
 // Thread safety: outputs and scratch memory belong to one thread.
 #pragma once
 

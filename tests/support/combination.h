@@ -50,8 +50,6 @@ inline std::vector<Combination> combinations(bool concurrent_only, bool ordered_
   std::vector<Combination> chosen;
   for (const detail::Combination& shipped : detail::registry()) {
     if (shipped.htm == HtmBackend::kRtm && !hardware().usable && std::getenv("ELIDER_TEST_RTM") == nullptr) continue;
-    // As on always-aborts, without the tries.
-    if (shipped.htm == HtmBackend::kNone && shipped.protocol == Protocol::kWholeTransaction) continue;
     for (KeyIndex key_index : {KeyIndex::kOrdered, KeyIndex::kHashed}) {
       const Combination combination{shipped.sync, shipped.htm, key_index, shipped.protocol};
       if (concurrent_only && !combination.concurrent()) continue;

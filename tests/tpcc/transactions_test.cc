@@ -115,9 +115,14 @@ TEST(TpccNewOrder, UnusedItemRollsBackEverything) {
   NewOrderOutput output;
   Status status = run_new_order(world, order_of({{10, 1, 7}, {11, 1, 3}, {12, 1, 2}, {13, 1, 1}, {201, 1, 1}}), &output);
   EXPECT_EQ(status.code(), Code::kRolledBack);
+  // All but the unused item's part was done, and the order had its number.
+  EXPECT_EQ(output.order, 31u);
+  EXPECT_EQ(output.lines[0].stock_quantity, 43);
   EXPECT_EQ(row_of(world, world.tables.stock, StockKey::pack_unchecked(1, 10)).quantity, 50);
   EXPECT_EQ(row_of(world, world.tables.district, DistrictKey::pack_unchecked(1, 2)).next_order, 31u);
   EXPECT_FALSE(has_row(world, world.tables.order, OrderKey::pack_unchecked(1, 2, 31)));
+  EXPECT_FALSE(has_row(world, world.tables.new_order, OrderKey::pack_unchecked(1, 2, 31)));
+  EXPECT_FALSE(has_row(world, world.tables.line, LineKey::pack_unchecked(1, 2, 31, 1)));
 }
 
 TEST(TpccNewOrder, RemoteSupplyCountsAsRemote) {
