@@ -1,12 +1,13 @@
 #!/usr/bin/env python3
-"""Runs every command that README.md, CONTRIBUTING.md and docs/*.md show, so that none of them is wrong.
+"""Runs every command that README.md, CONTRIBUTING.md and docs/*.md show, and compiles every whole program, so that none is wrong.
 
 usage: documented_commands.py ELIDER SOURCE_DIR
 
 A command is a line of a fenced block marked `sh`; a backslash continues it. It runs in an empty folder
 with the source tree linked into it, where build/release/elider is ELIDER. Sizes and times are cut down.
 What installs, clones or builds is not run: the scripts must exist, and presets must be known. A block
-after the line `<!-- not run: why -->` is not run either. Exit status 1: a command failed.
+after the line `<!-- not run: why -->` is not run either. A program is a block marked `cpp` that has a main function.
+Exit status 1: a command failed, or a program has an error.
 """
 
 import json
@@ -46,6 +47,19 @@ def commands_of(path):
                 yield begin, command
 
 
+def programs_of(path):
+    """(line number, source) of each whole program of the file."""
+    text = path.read_text(encoding="utf-8")
+    for block in re.finditer(r"^```cpp\n(.*?)^```$", text, re.DOTALL | re.MULTILINE):
+        if "int main(" in block.group(1):
+            yield text.count("\n", 0, block.start()) + 1, block.group(1)
+
+
+def errors_of(program, root):
+    compiler = [os.environ.get("CXX", "c++"), "-std=c++20", "-Wall", "-Wextra", "-Werror", "-fsyntax-only", "-I", root / "include", "-x", "c++", "-"]
+    return subprocess.run(compiler, input=program, capture_output=True, text=True, check=False, timeout=300).stderr
+
+
 def shortened(command):
     def cut(match):
         option, space, value = match.groups()
@@ -80,7 +94,7 @@ def link_tree(root, folder, build):
 def main():
     elider, root = pathlib.Path(sys.argv[1]).resolve(), pathlib.Path(sys.argv[2]).resolve()
     files = [root / "README.md", root / "CONTRIBUTING.md", *sorted((root / "docs").glob("*.md"))]
-    run, failed = 0, 0
+    run, compiled, failed = 0, 0, 0
     with tempfile.TemporaryDirectory() as name:
         folder = pathlib.Path(name)
         link_tree(root, folder, elider.parent)
@@ -98,8 +112,14 @@ def main():
                 if result.returncode != 0:
                     failed += 1
                     print(f"{where}: status {result.returncode}: {command}\n{result.stdout[-2000:]}{result.stderr[-2000:]}")
-    print(f"{run} commands were run, {failed} failed")
-    return 1 if failed or run == 0 else 0
+            for number, program in programs_of(path):
+                compiled += 1
+                errors = errors_of(program, root)
+                if errors:
+                    failed += 1
+                    print(f"{path.relative_to(root)}:{number}: {errors[-2000:]}")
+    print(f"{run} commands were run and {compiled} programs compiled, {failed} failed")
+    return 1 if failed or run == 0 or compiled == 0 else 0
 
 
 if __name__ == "__main__":
