@@ -90,6 +90,9 @@ void add_elision(CLI::App& bench) {
   CLI::App& command = *bench.add_subcommand("elision", "One YCSB workload under --sync elided, with several bounds on aborts");
   YcsbOptions& ycsb = options->ycsb;
   ycsb.common.sync = SyncPolicy::kElided;
+  ycsb.key_index = KeyIndex::kOrdered;  // as in the papers
+  ycsb.common.elision.less_for_tall_trees = false;  // a bound is what the table says
+  ycsb.common.elision.window_runs = 0;              // and no site shuts itself off
   command.add_option("--bounds", options->bounds, "Aborts by conflict, capacity or the system before a section takes its lock")
       ->delimiter(',')
       ->check(CLI::Range(0u, kBoundMax))
@@ -100,9 +103,19 @@ void add_elision(CLI::App& bench) {
   command.add_option("--operations", ycsb.operations, "Operations a transaction (1 to 16)")
       ->check(CLI::Range(1u, kOperationsMax))
       ->capture_default_str();
+  command
+      .add_option_function<std::string>(
+          "--index",
+          [options](const std::string& name) {
+            if (name != "hash" && name != "btree") refuse_option("--index", fmt::format("'{}' is none of hash, btree", name));
+            options->ycsb.key_index = name == "hash" ? KeyIndex::kHashed : KeyIndex::kOrdered;
+          },
+          "hash or btree [btree]")
+      ->type_name("KIND");
   command.add_option("--distribution", ycsb.distribution_name, "Of keys: uniform, zipfian, latest [uniform]")->type_name("NAME");
   add_common_options(command, ycsb.common);
   command.footer(
+      "A bound holds as it is given, however tall the tree, and no site shuts itself off: only the bounds differ.\n"
       "A figure belongs to what ran the regions, which the last line names: an emulator's says nothing of a processor.\n"
       "Exit code 3: nothing runs regions here (elider hardware says why). --htm always-aborts studies what trying costs.");
   command.callback([options] {

@@ -14,7 +14,7 @@ import sys
 # Colours that stay apart for colour-blind readers (Okabe and Ito).
 COLOURS = ["#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00", "#F0E442", "#000000"]
 SPEAKS_FOR_ITSELF = {"benchmark", "workload", "mix", "index", "distribution"}
-NOT_A_DIFFERENCE = {"seed", "commit", "compiler", "build", "machine", "history", "sync_used", "htm_used"}
+NOT_A_DIFFERENCE = {"seed", "round", "commit", "compiler", "build", "machine", "history", "sync_used", "htm_used"}
 SYSTEM_PYTHON = "/usr/bin/python3"
 MEMORY_PARTS = ["rows", "versions", "blocks", "indexes", "free"]
 
@@ -24,7 +24,7 @@ class Problem(Exception):
 
 
 def read(path):
-    """The results in one file; a Problem names it if it holds none."""
+    """The results in one file, as a list; a Problem names it if it holds none."""
     try:
         with open(path, encoding="utf-8") as file:
             result = json.load(file)
@@ -33,10 +33,11 @@ def read(path):
     except ValueError as error:
         raise Problem(f"{path}: not JSON: {error}") from error
     if isinstance(result, dict) and "figures" in result and "configuration" in result:
-        return result
-    if not isinstance(result, dict) or "throughput_txns_per_s" not in result or "configuration" not in result:
+        return [result]
+    runs = result.get("runs", [result]) if isinstance(result, dict) else [result]  # several of them: bench elision
+    if not runs or not all(isinstance(run, dict) and "throughput_txns_per_s" in run and "configuration" in run for run in runs):
         raise Problem(f"{path}: not a benchmark's result (it has no throughput_txns_per_s or no configuration)")
-    return result
+    return runs
 
 
 class Group:
@@ -287,6 +288,8 @@ def footer(results):
             f"huge pages {machine.get('transparent_huge_pages', 'unknown')}; "
             f"commit {configuration.get('commit', 'unknown')}, {configuration.get('compiler', '')} {configuration.get('build', '')}"
         )
+        if configuration.get("sync_used") == "elided":
+            line += f"; regions by {configuration['htm_used']}"
         if line not in seen:
             seen.append(line)
     return "\n".join(seen)
@@ -347,7 +350,7 @@ def main():
     parser.add_argument("--title", default="")
     arguments = parser.parse_args()
     pyplot = load_pyplot()
-    results = [read(path) for path in arguments.files]
+    results = [result for path in arguments.files for result in read(path)]
     try:
         draw(pyplot, results, arguments.title, arguments.output)
     except OSError as error:
