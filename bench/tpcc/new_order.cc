@@ -22,7 +22,8 @@ Status read_goods(Transaction& txn, const Tables& tables, const NewOrderInput& i
   const size_t lines = input.line_count;
   std::array<Key, kLinesMax> keys;
   for (size_t i = 0; i < lines; ++i) keys[i] = ItemKey::pack_unchecked(input.lines[i].item);
-  Status status = txn.multi_get(tables.item, std::span<const Key>(keys.data(), lines), std::span(goods->items.data(), lines), tables.item_sale);
+  Status status =
+      txn.multi_get(tables.item, std::span<const Key>(keys.data(), lines), std::span(goods->items.data(), lines), tables.item_sale);
   if (!status.ok()) return status;
   const size_t count = goods->count = goods->items[lines - 1] ? lines : lines - 1;
   for (size_t i = 0; i < count; ++i) keys[i] = StockKey::pack_unchecked(input.lines[i].supply_warehouse, input.lines[i].item);
