@@ -1,10 +1,12 @@
 // Churn: new keys come and old ones go for far longer than memory would last if any of it leaked. A
-// small memory limit stands for the hours: it must never be met.
+// small memory limit stands for the hours: one thread must never meet it, and several not for long.
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <array>
 #include <atomic>
+#include <chrono>
+#include <functional>
 #include <thread>
 #include <vector>
 
@@ -50,12 +52,23 @@ class ChurnStressTest : public DatabaseTest {
   Status remove_parcel(Key key) {
     return db_.run([&](Transaction& txn) { return txn.remove(parcels_, key); });
   }
+  // Of several threads: one that loses its processor within a transaction keeps what others remove meanwhile, which can
+  // fill the memory. It must come back.
+  static Status patiently(const std::function<Status()>& write) {
+    const auto until = std::chrono::steady_clock::now() + std::chrono::seconds(30);
+    for (;;) {
+      Status status = write();
+      if (status.code() != Code::kMemoryLimit || std::chrono::steady_clock::now() > until) return status;
+      std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    }
+  }
   // A queue: the newest key comes, the oldest goes. Keys are first, first + step, ...
   void queue(Key first, Key step, uint64_t count) {
+    const auto run = [alone = step == 1](const std::function<Status()>& write) { return alone ? write() : patiently(write); };
     for (uint64_t i = 0; i < count; ++i) {
-      ASSERT_OK(insert_parcel(first + i * step)) << "insert " << i;
+      ASSERT_OK(run([&] { return insert_parcel(first + i * step); })) << "insert " << i;
       if (i >= kAlive) {
-        ASSERT_OK(remove_parcel(first + (i - kAlive) * step)) << "remove " << i;
+        ASSERT_OK(run([&] { return remove_parcel(first + (i - kAlive) * step); })) << "remove " << i;
       }
     }
   }
@@ -155,13 +168,13 @@ TEST_P(ThreadedChurnStressTest, InsertsOfOneThreadAndRemovesOfAnotherNeverMeetTh
   std::thread remover([&] {
     for (uint64_t i = 0; i < count; ++i) {
       while (inserted.load() <= i) std::this_thread::yield();
-      ASSERT_OK(remove_parcel(i)) << "remove " << i;
+      ASSERT_OK(patiently([&] { return remove_parcel(i); })) << "remove " << i;
       removed = i + 1;
     }
   });
   for (uint64_t i = 0; i < count && !HasFatalFailure(); ++i) {
     while (i >= removed.load() + kAlive && !HasFatalFailure()) std::this_thread::yield();
-    EXPECT_OK(insert_parcel(i)) << "insert " << i;
+    EXPECT_OK(patiently([&] { return insert_parcel(i); })) << "insert " << i;
     inserted = i + 1;
   }
   remover.join();
