@@ -158,6 +158,18 @@ void add_common_options(CLI::App& command, CommonOptions& options) {
   command.add_flag("--quiet", options.quiet, "No progress and no table");
 }
 
+void add_index_option(CLI::App& command, KeyIndex& chosen, const char* words) {
+  command
+      .add_option_function<std::string>(
+          "--index",
+          [&chosen](const std::string& name) {
+            if (name != "hash" && name != "btree") refuse_option("--index", fmt::format("'{}' is none of hash, btree", name));
+            chosen = name == "hash" ? KeyIndex::kHashed : KeyIndex::kOrdered;
+          },
+          words)
+      ->type_name("KIND");
+}
+
 void check_common_options(const CommonOptions& options) {
   check_sync_options(options.sync, options.htm, options.protocol, options.threads);
   check_data_options(options.data);

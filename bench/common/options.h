@@ -43,6 +43,8 @@ struct CommonOptions {
 
 // Declares them on a subcommand; parsing checks each by itself.
 void add_common_options(CLI::App& command, CommonOptions& options);
+// --index, hash or btree: of a table's keys.
+void add_index_option(CLI::App& command, KeyIndex& chosen, const char* words);
 
 // First in a callback: refuses combinations that make no sense and files that cannot be written, so
 // that a run of minutes does not end with an error that was certain at its begin.

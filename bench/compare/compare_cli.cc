@@ -96,15 +96,7 @@ void add_compare(CLI::App& bench) {
       ->check(CLI::Range(1u, kOperationsMax))
       ->capture_default_str();
   command.add_flag("--batch", options->ycsb.batch, "elider gets all keys of a transaction in one multi_get");
-  command
-      .add_option_function<std::string>(
-          "--index",
-          [options](const std::string& name) {
-            if (name != "hash" && name != "btree") refuse_option("--index", fmt::format("'{}' is none of hash, btree", name));
-            options->ycsb.key_index = name == "hash" ? KeyIndex::kHashed : KeyIndex::kOrdered;
-          },
-          "elider's: hash or btree [hash]")
-      ->type_name("KIND");
+  add_index_option(command, options->ycsb.key_index, "elider's: hash or btree [hash]");
   command.add_option("--dir", options->folder, "Where RocksDB and LMDB put their files [/dev/shm, or a temporary folder]")
       ->type_name("FOLDER");
   add_common_options(command, options->ycsb.common);

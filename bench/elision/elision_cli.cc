@@ -103,15 +103,7 @@ void add_elision(CLI::App& bench) {
   command.add_option("--operations", ycsb.operations, "Operations a transaction (1 to 16)")
       ->check(CLI::Range(1u, kOperationsMax))
       ->capture_default_str();
-  command
-      .add_option_function<std::string>(
-          "--index",
-          [options](const std::string& name) {
-            if (name != "hash" && name != "btree") refuse_option("--index", fmt::format("'{}' is none of hash, btree", name));
-            options->ycsb.key_index = name == "hash" ? KeyIndex::kHashed : KeyIndex::kOrdered;
-          },
-          "hash or btree [btree]")
-      ->type_name("KIND");
+  add_index_option(command, ycsb.key_index, "hash or btree [btree]");
   command.add_option("--distribution", ycsb.distribution_name, "Of keys: uniform, zipfian, latest [uniform]")->type_name("NAME");
   add_common_options(command, ycsb.common);
   command.footer(

@@ -66,15 +66,7 @@ void add_ycsb(CLI::App& bench) {
       ->capture_default_str();
   command.add_flag("--batch", options->batch, "All keys of a transaction in one multi_get: its cache misses overlap");
   command.add_flag("--snapshot-reads", options->snapshot_reads, "Transactions that only read run on the newest snapshot");
-  command
-      .add_option_function<std::string>(
-          "--index",
-          [options](const std::string& name) {
-            if (name != "hash" && name != "btree") refuse_option("--index", fmt::format("'{}' is none of hash, btree", name));
-            options->key_index = name == "hash" ? KeyIndex::kHashed : KeyIndex::kOrdered;
-          },
-          "hash or btree [hash]")
-      ->type_name("KIND");
+  add_index_option(command, options->key_index, "hash or btree [hash]");
   command
       .add_option_function<std::string>(
           "--key-order",
