@@ -60,59 +60,64 @@ class [[nodiscard]] Status {
   // A message in words; it must name the input that is wrong.
   static Status invalid_argument(std::string message) { return Status(Code::kInvalidArgument, std::move(message)); }
 
-  Status(Code code, Cause cause) : code_(code), cause_(cause) {}
-  Status(Code code, std::string message) : code_(code), text_(new Text(std::move(message))) {}
+  Status(Code code, Cause cause) : head_{code, cause} {}
+  Status(Code code, std::string message) : head_{code, Cause::kNone, false, true}, detail_{.text = new Text(0, std::move(message))} {}
   // With the cause, the table and the key of another status.
   Status(Code code, Cause cause, const Status& at, std::string message)
-      : code_(code),
-        cause_(cause),
-        has_key_(at.has_key_),
-        table_name_id_(at.table_name_id_),
-        key_(at.key_),
-        text_(new Text(std::move(message))) {}
+      : head_{code, cause, at.has_key(), true, at.head_.table_name_id}, detail_{.text = new Text(at.key(), std::move(message))} {}
   // `table_name_id` is what intern_name() gave for the table.
   Status(Code code, Cause cause, uint32_t table_name_id, uint64_t key)
-      : code_(code), cause_(cause), has_key_(true), table_name_id_(table_name_id), key_(key) {}
+      : head_{code, cause, true, false, table_name_id}, detail_{.key = key} {}
 
-  Status(const Status& other) noexcept { copy(other); if (text_) text_->owners.fetch_add(1, std::memory_order_relaxed); }
-  Status(Status&& other) noexcept { copy(other); other.text_ = nullptr; }
-  Status& operator=(Status other) noexcept { release(); copy(other); other.text_ = nullptr; return *this; }
-  ~Status() { release(); }
+  Status(const Status& other) noexcept : head_(other.head_), detail_(other.detail_) {
+    if (head_.has_text) [[unlikely]] detail_.text->owners.fetch_add(1, std::memory_order_relaxed);  // the copied one holds it
+  }
+  Status(Status&& other) noexcept : head_(other.head_), detail_(other.detail_) { other.head_ = {}; }
+  Status& operator=(Status other) noexcept {
+    std::swap(head_, other.head_);
+    std::swap(detail_, other.detail_);
+    return *this;
+  }
+  ~Status() { if (head_.has_text) [[unlikely]] release_text(); }
 
-  bool ok() const { return code_ == Code::kOk; }
+  bool ok() const { return head_.code == Code::kOk; }
   explicit operator bool() const { return ok(); }
-  Code code() const { return code_; }
-  Cause cause() const { return cause_; }
+  Code code() const { return head_.code; }
+  Cause cause() const { return head_.cause; }
   // True if running the same transaction again can succeed without a change of its input.
-  bool retryable() const { return code_ == Code::kConflict; }
-  bool not_found() const { return code_ == Code::kNotFound; }
-  bool has_key() const { return has_key_; }
-  uint64_t key() const { return key_; }
+  bool retryable() const { return head_.code == Code::kConflict; }
+  bool not_found() const { return head_.code == Code::kNotFound; }
+  bool has_key() const { return head_.has_key; }
+  uint64_t key() const { return head_.has_text ? detail_.text->key : detail_.key; }
   std::string_view table() const;  // empty if it concerns no table; valid for the process's life
   // "conflict: read changed (table 'accounts', key 42)"
   std::string message() const;
 
  private:
+  // Two words, for every operation returns one: the words of a message, and a key beside them, are elsewhere.
   struct Text {
-    explicit Text(std::string words) : text(std::move(words)) {}
+    Text(uint64_t its_key, std::string its_words) : key(its_key), words(std::move(its_words)) {}
     std::atomic<uint32_t> owners{1};
-    std::string text;
+    const uint64_t key;
+    const std::string words;
   };
-  void copy(const Status& other) noexcept {
-    code_ = other.code_; cause_ = other.cause_; has_key_ = other.has_key_;
-    table_name_id_ = other.table_name_id_; key_ = other.key_; text_ = other.text_;
-  }
-  void release() noexcept {
-    if (text_ && text_->owners.fetch_sub(1, std::memory_order_acq_rel) == 1) delete text_;
-  }
+  struct Head {
+    Code code = Code::kOk;
+    Cause cause = Cause::kNone;
+    bool has_key = false;
+    bool has_text = false;
+    uint32_t table_name_id = 0;  // 0: none
+  };
+  union Detail {
+    uint64_t key;
+    Text* text;  // if has_text
+  };
+  void release_text() noexcept;
 
-  Code code_ = Code::kOk;
-  Cause cause_ = Cause::kNone;
-  bool has_key_ = false;
-  uint32_t table_name_id_ = 0;  // 0: none
-  uint64_t key_ = 0;
-  Text* text_ = nullptr;
+  Head head_;
+  Detail detail_{.key = 0};
 };
+static_assert(sizeof(Status) == 16);
 
 // A value or the Status that says why there is none.
 template <class T>

@@ -77,31 +77,36 @@ std::string_view name_of(Cause cause) {
   return "unknown cause";
 }
 
-std::string_view Status::table() const { return interned_name(table_name_id_); }
+std::string_view Status::table() const { return interned_name(head_.table_name_id); }
+
+// acq_rel: whoever is the last has seen what the others did with it.
+void Status::release_text() noexcept {
+  if (detail_.text->owners.fetch_sub(1, std::memory_order_acq_rel) == 1) delete detail_.text;
+}
 
 std::string Status::message() const {
-  std::string words(name_of(code_));
+  std::string words(name_of(code()));
   // Some codes have one cause of the same name; saying it twice helps nobody.
-  if (cause_ != Cause::kNone && name_of(cause_) != words) {
+  if (cause() != Cause::kNone && name_of(cause()) != words) {
     words += ": ";
-    words += name_of(cause_);
+    words += name_of(cause());
   }
-  if (text_ != nullptr && !text_->text.empty()) {
+  if (head_.has_text && !detail_.text->words.empty()) {
     words += ": ";
-    words += text_->text;
+    words += detail_.text->words;
   }
   const std::string_view table_name = table();
-  if (table_name.empty() && !has_key_) return words;
+  if (table_name.empty() && !has_key()) return words;
   words += " (";
   if (!table_name.empty()) {
     words += "table '";
     words += table_name;
     words += '\'';
   }
-  if (has_key_) {
+  if (has_key()) {
     if (!table_name.empty()) words += ", ";
     words += "key ";
-    words += std::to_string(key_);
+    words += std::to_string(key());
   }
   words += ')';
   return words;
