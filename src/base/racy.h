@@ -53,19 +53,23 @@ namespace detail {
 
 inline void compiler_barrier() { asm volatile("" ::: "memory"); }
 
-// Two overlapping moves cover every size from W to 2W, which saves small copies a call and a loop.
+// Two overlapping moves cover every size from W to 2W, which saves small copies a call and a loop. A vector and
+// no array: it stays in registers, barrier or not.
 template <size_t W>
 inline void copy_overlapping(void* to, const void* from, size_t bytes) {
-  char head[W], tail[W];
-  std::memcpy(head, from, W);
-  std::memcpy(tail, static_cast<const char*>(from) + bytes - W, W);
-  std::memcpy(to, head, W);
-  std::memcpy(static_cast<char*>(to) + bytes - W, tail, W);
+  using Move [[gnu::vector_size(W)]] = char;
+  Move head, tail;
+  std::memcpy(&head, from, W);
+  std::memcpy(&tail, static_cast<const char*>(from) + bytes - W, W);
+  std::memcpy(to, &head, W);
+  std::memcpy(static_cast<char*>(to) + bytes - W, &tail, W);
 }
 
 inline void copy_small_first(void* to, const void* from, size_t bytes) {
-  if (bytes > 64) {
+  if (bytes > 128) {
     std::memcpy(to, from, bytes);
+  } else if (bytes > 64) {
+    copy_overlapping<64>(to, from, bytes);
   } else if (bytes >= 32) {
     copy_overlapping<32>(to, from, bytes);
   } else if (bytes >= 16) {
