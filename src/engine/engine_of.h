@@ -85,7 +85,7 @@ class EngineOf final : public Engine {
   Status attempt_whole(Txn& txn, FunctionRef<Status(Transaction&)> procedure);
   // Whether the attempts of this session are whole transactions: not those within another one.
   bool whole([[maybe_unused]] const SessionOf<Sync>& session) const {
-    if constexpr (kElides) return whole_ != nullptr && &session == thread_session(store_.id);
+    if constexpr (kElides) return whole_ != nullptr && session.kept;
     else return false;
   }
   static Status refuse_other_thread() {
@@ -129,6 +129,7 @@ SessionOf<Sync>* EngineOf<Sync>::session_of_thread() {
       pool_->give_back(session);
       throw;
     }
+    session->kept = true;
     return session;
   }
   return session->busy ? pool_->take() : session;  // a transaction within a transaction
@@ -141,20 +142,23 @@ Status EngineOf<Sync>::run(FunctionRef<Status(Transaction&)> procedure, const Ru
                                     ", which procedure_id() never gave");
   if (store_.refuses(policy.durability)) [[unlikely]] return store_.refusal();
   if (!pool_->may_begin()) [[unlikely]] return refuse_other_thread();
-  Status status;
   uint64_t number = 0;
-  {
+  Status status = [&]() -> Status {
     const Begun begun(*pool_);
-    const Lent session(*pool_, session_of_thread(), store_.id);
+    const Lent session(*pool_, session_of_thread());
     if (session == nullptr) [[unlikely]] return refuse_session();
-    status = read_only ? attempts(*session, session->snapshot, procedure, policy) : attempts(*session, session->occ, procedure, policy);
+    Status ended =
+        read_only ? attempts(*session, session->snapshot, procedure, policy) : attempts(*session, session->occ, procedure, policy);
     // Before the session is another's; a database without a log has no use for it.
     if (store_.log != nullptr) [[unlikely]] number = read_only ? session->snapshot.commit_number() : session->occ.commit_number();
-  }
+    return ended;
+  }();
   if constexpr (!Sync::kConcurrent)
     if (data_.checkpoint_due()) [[unlikely]] static_cast<void>(data_.checkpoint());  // what failed is in the statistics
   // Outside the epoch: a wait for the disk holds back no reclamation.
-  return status.ok() ? store_.acknowledge(policy.durability, number, policy.commit_number) : status;
+  if (status.ok() && (store_.log != nullptr || policy.commit_number != nullptr)) [[unlikely]]
+    status = store_.acknowledge(policy.durability, number, policy.commit_number);
+  return status;
 }
 
 template <class Sync>

@@ -12,10 +12,9 @@ struct Kept {
 
 // Gives all back when the thread ends, but those whose database is closed.
 struct ThreadSessions {
-  uint64_t last_id = 0;
-  Session* last = nullptr;
   std::vector<Kept> kept;
   ~ThreadSessions() {
+    last_session = {};
     for (Kept& k : kept)
       if (auto pool = k.pool.lock()) pool->give_back(k.session);
   }
@@ -24,13 +23,10 @@ thread_local ThreadSessions sessions_of_thread;
 
 }  // namespace
 
-Session* thread_session(uint64_t id) {
-  ThreadSessions& mine = sessions_of_thread;
-  if (mine.last_id == id) [[likely]] return mine.last;
-  for (const Kept& kept : mine.kept)
+Session* find_thread_session(uint64_t id) {
+  for (const Kept& kept : sessions_of_thread.kept)
     if (kept.id == id) {
-      mine.last_id = id;
-      mine.last = kept.session;
+      last_session = {id, kept.session};
       return kept.session;
     }
   return nullptr;
@@ -40,8 +36,7 @@ void keep_thread_session(uint64_t id, const std::shared_ptr<SessionPoolBase>& po
   ThreadSessions& mine = sessions_of_thread;
   std::erase_if(mine.kept, [](const Kept& kept) { return kept.pool.expired(); });
   mine.kept.push_back({id, pool, session});
-  mine.last_id = id;
-  mine.last = session;
+  last_session = {id, session};
 }
 
 }  // namespace elider::detail

@@ -26,8 +26,19 @@ class SessionPoolBase {
   virtual void give_back(Session* session) = 0;
 };
 
+// Of the database that this thread used last.
+struct LastSession {
+  uint64_t id = 0;
+  Session* session = nullptr;
+};
+inline constinit thread_local LastSession last_session;
+
+Session* find_thread_session(uint64_t id);
 // The session that this thread keeps of database `id`; null if none.
-Session* thread_session(uint64_t id);
+inline Session* thread_session(uint64_t id) {
+  if (last_session.id == id) [[likely]] return last_session.session;
+  return find_thread_session(id);
+}
 void keep_thread_session(uint64_t id, const std::shared_ptr<SessionPoolBase>& pool, Session* session);
 
 template <class Sync>
@@ -59,6 +70,7 @@ class SessionOf final : public Session {
   txn::OccTransaction<Sync> occ;
   txn::SnapshotTransaction<Sync> snapshot;
   bool busy = false;       // a transaction of it is running
+  bool kept = false;       // by a thread, for its transactions
   bool read_only = false;  // of an active one: which
 
  private:
@@ -88,13 +100,13 @@ class SessionPool final : public SessionPoolBase {
   // One transaction's use of a session, which goes back to the pool unless the thread keeps it. Null: there is none.
   class Lent {
    public:
-    Lent(SessionPool& pool, SessionOf<Sync>* session, uint64_t database) : pool_(pool), session_(session), database_(database) {
+    Lent(SessionPool& pool, SessionOf<Sync>* session) : pool_(pool), session_(session) {
       if (session_ != nullptr) [[likely]] session_->busy = true;
     }
     ~Lent() {
       if (session_ == nullptr) [[unlikely]] return;
       session_->busy = false;
-      if (session_ != thread_session(database_)) [[unlikely]] pool_.give_back(session_);
+      if (!session_->kept) [[unlikely]] pool_.give_back(session_);
     }
     Lent(const Lent&) = delete;
     Lent& operator=(const Lent&) = delete;
@@ -105,7 +117,6 @@ class SessionPool final : public SessionPoolBase {
    private:
     SessionPool& pool_;
     SessionOf<Sync>* session_;
-    uint64_t database_;
   };
 
   explicit SessionPool(txn::Store& store) : store_(store) {}
@@ -135,6 +146,7 @@ class SessionPool final : public SessionPoolBase {
   void give_back(Session* session) override {
     std::lock_guard lock(mutex_);
     free_.push_back(static_cast<SessionOf<Sync>*>(session));
+    free_.back()->kept = false;
     --in_use_;
   }
 
