@@ -16,7 +16,8 @@ namespace elider::txn {
 
 class Arena {
  public:
-  explicit Arena(bool for_regions) : for_regions_(for_regions), first_(new_block(kFirstBytes)) { rewind(); }
+  explicit Arena(bool for_regions)
+      : for_regions_(for_regions), first_(new_block(kFirstBytes)), at_(align(first_.get())), end_(at_ + kFirstBytes) {}
   Arena(const Arena&) = delete;
   Arena& operator=(const Arena&) = delete;
 
@@ -28,8 +29,10 @@ class Arena {
     return memory;
   }
   void clear() {
-    if (!more_.empty()) [[unlikely]] more_.clear();
-    rewind();
+    at_ = align(first_.get());
+    if (more_.empty()) [[likely]] return;
+    more_.clear();
+    end_ = at_ + kFirstBytes;
   }
 
  private:
@@ -42,11 +45,7 @@ class Arena {
     if (for_regions_) htm::prefault(block, bytes + kAlign);
     return block;
   }
-  void rewind() {
-    at_ = align(first_.get());
-    end_ = at_ + kFirstBytes;
-  }
-  std::byte* allocate_block(size_t bytes) {
+  [[gnu::noinline]] std::byte* allocate_block(size_t bytes) {
     const size_t size = bytes > (1 << 20) ? bytes : 1 << 20;
     more_.emplace_back(new_block(size));
     at_ = align(more_.back().get());
@@ -58,8 +57,8 @@ class Arena {
   const bool for_regions_;
   std::unique_ptr<std::byte[]> first_;
   std::vector<std::unique_ptr<std::byte[]>> more_;
-  std::byte* at_ = nullptr;
-  std::byte* end_ = nullptr;
+  std::byte* at_;
+  std::byte* end_;
 };
 
 }  // namespace elider::txn

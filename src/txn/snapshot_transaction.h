@@ -15,6 +15,7 @@
 #include "elider/transaction.h"
 #include "txn/arena.h"
 #include "txn/counters.h"
+#include "txn/hints.h"
 #include "txn/index_scan_record.h"
 #include "txn/refuse.h"
 #include "txn/scan_leaves.h"
@@ -34,7 +35,7 @@ class SnapshotTransaction final : public Transaction {
   void begin(uint32_t attempt, uint32_t procedure) {
     attempt_ = attempt;
     procedure_ = procedure;
-    ++id_;
+    hints_.begin();
     if (recording()) [[unlikely]] begin_ns_ = now_ns();
     snapshot_ = store_.snapshots.begin_reading(worker_.id());
     active_ = true;
@@ -59,11 +60,11 @@ class SnapshotTransaction final : public Transaction {
 
  protected:
   Status do_get(const TableRef& ref, Key key, const ColumnsRef& columns, RawView* view) override {
-    const ColumnSet* set = nullptr;
-    if (Status status = check(ref, columns, &set); !status.ok()) [[unlikely]] return status;
+    const ColumnSet* set = check(ref, columns);
+    if (set == nullptr) [[unlikely]] return refuse(ref, columns);
     auto& table = static_cast<TableType&>(*ref.base());
     index::Witness unneeded;
-    Row* row = table.find(key, hint(table), unneeded);
+    Row* row = table.find(key, hints_.primary(table), unneeded, set->lines);
     if (row == nullptr) {
       record(table, key, false, 0);
       return table.error(Code::kNotFound, Cause::kNone, key);
@@ -72,8 +73,8 @@ class SnapshotTransaction final : public Transaction {
   }
 
   Status do_multi_get(const TableRef& ref, const Key* keys, size_t count, const ColumnsRef& columns, RawView* views) override {
-    const ColumnSet* set = nullptr;
-    if (Status status = check(ref, columns, &set); !status.ok()) [[unlikely]] return status;
+    const ColumnSet* set = check(ref, columns);
+    if (set == nullptr) [[unlikely]] return refuse(ref, columns);
     auto& table = static_cast<TableType&>(*ref.base());
     constexpr size_t kBatch = 32;
     index::Handle rows[kBatch];
@@ -91,8 +92,8 @@ class SnapshotTransaction final : public Transaction {
   }
 
   Status do_scan(const TableRef& ref, KeyRange range, const ScanOptions& options, FunctionRef<bool(Key, RawView)> visit) override {
-    const ColumnSet* set = nullptr;
-    if (Status status = check(ref, options.columns, &set); !status.ok()) [[unlikely]] return status;
+    const ColumnSet* set = check(ref, options.columns);
+    if (set == nullptr) [[unlikely]] return refuse(ref, options.columns);
     auto& table = static_cast<TableType&>(*ref.base());
     if (!table.ordered()) return refuse_scan_of_hashed(ref);
     if (options.limit == 0) return {};
@@ -121,8 +122,8 @@ class SnapshotTransaction final : public Transaction {
   }
 
   Status do_scan_index(const IndexRef& ref, KeyRange range, const ScanOptions& options, FunctionRef<bool(Key, RawView)> visit) override {
-    const ColumnSet* wanted = nullptr;
-    if (Status status = check(ref.table, options.columns, &wanted); !status.ok()) [[unlikely]] return status;
+    const ColumnSet* wanted = check(ref.table, options.columns);
+    if (wanted == nullptr) [[unlikely]] return refuse(ref.table, options.columns);
     auto& table = static_cast<TableType&>(*ref.table.base());
     const uint32_t i = ref.position;
     if (i >= table.secondary_count()) return refuse_index(ref.table, i);
@@ -171,28 +172,21 @@ class SnapshotTransaction final : public Transaction {
     }
   };
 
-  Status check(const TableRef& table, const ColumnsRef& columns, const ColumnSet** set) {
+  // Null: refuse() says why.
+  const ColumnSet* check(const TableRef& table, const ColumnsRef& columns) const {
     const ColumnSet* chosen = columns.set();
-    if (!active_) [[unlikely]] return Status(Code::kFinished, "the transaction has ended");
-    if (!table || table.base()->database_id() != store_.id || (chosen != nullptr && chosen->table != table.base())) [[unlikely]]
-      return refuse_arguments(store_.id, table, columns);
-    *set = chosen != nullptr ? chosen : &table.base()->layout().all();
-    return {};
+    if (!active_ || !table || table.base()->database_id() != store_.id || (chosen != nullptr && chosen->table != table.base())) [[unlikely]]
+      return nullptr;
+    return chosen != nullptr ? chosen : &table.base()->layout().all();
+  }
+  Status refuse(const TableRef& table, const ColumnsRef& columns) const {
+    if (!active_) return Status(Code::kFinished, "the transaction has ended");
+    return refuse_arguments(store_.id, table, columns);
   }
   Status refuse_write(const TableRef& table) const {
     if (!active_) return Status(Code::kFinished, "the transaction has ended");
     return Status::invalid_argument("a read-only transaction cannot write" +
                                     (table ? " table '" + table.schema().name + "'" : std::string()));
-  }
-
-  PrimaryHint& hint(TableType& table) {
-    if (table.id() >= hints_.size()) [[unlikely]] hints_.resize(table.id() + 1);
-    auto& [transaction, hint] = hints_[table.id()];
-    if (transaction != id_) {
-      transaction = id_;
-      hint = {};
-    }
-    return hint;
   }
 
   bool recording() const { return store_.options.history != nullptr; }
@@ -262,11 +256,10 @@ class SnapshotTransaction final : public Transaction {
   Counters& counters_;
   bool active_ = false;
   uint32_t procedure_ = 0;
-  uint64_t id_ = 0;
   uint64_t snapshot_ = 0;
   uint64_t begin_ns_ = 0;
   Arena arena_{false};
-  std::vector<std::pair<uint64_t, PrimaryHint>> hints_;  // by table id; of which transaction they are
+  Hints<Sync> hints_;
   std::vector<HistoryOperation> operations_;             // while recording
 };
 

@@ -61,8 +61,9 @@ class Table final : public detail::TableBase {
   uint32_t secondary_count() const { return static_cast<uint32_t>(secondary_.size()); }
   StaleEntries& stale() { return stale_; }
 
-  Row* find(Key key, PrimaryHint& hint, index::Witness& witness) {
-    return as_row(ordered() ? ordered_->get(key, hint, witness) : hashed_->get(key, witness));
+  // And asks for what reading these columns of the row touches.
+  Row* find(Key key, PrimaryHint& hint, index::Witness& witness, index::Ahead ahead = {}) {
+    return as_row(ordered() ? find_in_tree(key, hint, witness) : hashed_->get(key, witness, ahead));
   }
   // And asks for what reading these columns of the rows touches.
   void find_many(const Key* keys, size_t count, const ColumnSet& columns, index::Handle* rows, index::Witness* witnesses) {
@@ -92,6 +93,11 @@ class Table final : public detail::TableBase {
   static Row* as_row(index::Handle handle) { return reinterpret_cast<Row*>(handle); }
 
  private:
+  // Apart, so that the registers that a descent takes are not saved for a hashed table.
+  [[gnu::noinline]] index::Handle find_in_tree(Key key, PrimaryHint& hint, index::Witness& witness) {
+    return ordered_->get(key, hint, witness);
+  }
+
   std::unique_ptr<Ordered> ordered_;
   std::unique_ptr<Hashed> hashed_;
   std::vector<std::unique_ptr<Secondary>> secondary_;

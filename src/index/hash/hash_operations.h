@@ -19,7 +19,7 @@ template <sync::Policy Sync>
 Handle HashTable<Sync>::get_again(uint64_t hash, Key key, Witness& witness) {
   Spin spin;
   while (true) {
-    const Found found = Sync::section(latch_, sync::Operation::kGet, [&] { return find(hash, key); });
+    const Found found = Sync::section(latch_, sync::Operation::kGet, [&] { return find(hash, key, {}); });
     if (found.valid) {
       witness = found.witness;
       return found.handle;

@@ -53,9 +53,9 @@ class HashTable {
   HashTable& operator=(const HashTable&) = delete;
 
   // The key's handle or kNoHandle; `witness` is of its bucket in either case.
-  Handle get(Key key, Witness& witness) {
+  Handle get(Key key, Witness& witness, Ahead ahead = {}) {
     const uint64_t hash = hash_of(key);
-    const Found found = Sync::section(latch_, sync::Operation::kGet, [&] { return find(hash, key); });
+    const Found found = Sync::section(latch_, sync::Operation::kGet, [&]() __attribute__((always_inline)) { return find(hash, key, ahead); });
     if (!found.valid) [[unlikely]] return get_again(hash, key, witness);
     witness = found.witness;
     return found.handle;
@@ -163,7 +163,7 @@ class HashTable {
     return segment == 0 ? kFirstBuckets : kFirstBuckets << (segment - 1);
   }
   // `index` is below a bucket_count() read before.
-  Bucket* bucket_at(size_t index) const {
+  [[gnu::always_inline]] Bucket* bucket_at(size_t index) const {
     Bucket* const* const directory = directory_.load(std::memory_order_acquire);
     if (index >= kSegmentBuckets) [[likely]] return directory[kSmallSegments - 1 + index / kSegmentBuckets] + index % kSegmentBuckets;
     const unsigned segment = segment_of(index);
@@ -172,14 +172,15 @@ class HashTable {
 
   // The hash's bucket under a guard; false: the table has grown there, start over. The second look at
   // the count is under the guard, and a growing step publishes its count before it unlocks the bucket.
-  bool locate(uint64_t hash, Bucket*& head, ReadGuard& guard) const {
-    const size_t index = index_of(hash, bucket_count());
+  [[gnu::always_inline]] bool locate(uint64_t hash, Bucket*& head, ReadGuard& guard) const {
+    const size_t n = bucket_count(), index = index_of(hash, n);
     head = bucket_at(index);
     ELIDER_TEST_POINT("hash.bucket_chosen");
     guard = ReadGuard(head->word);
-    return index_of(hash, bucket_count()) == index;
+    const size_t n_now = bucket_count();
+    return n_now == n || [&]() [[gnu::noinline, gnu::cold]] { return index_of(hash, n_now) == index; }();
   }
-  Found find(uint64_t hash, Key key) const {
+  [[gnu::always_inline]] Found find(uint64_t hash, Key key, Ahead ahead) const {
     Bucket* head;
     ReadGuard guard;
     if (!locate(hash, head, guard)) return {false, kNoHandle, {}};
@@ -187,6 +188,7 @@ class HashTable {
     // The epoch keeps an overflow bucket alive, though the pointer is not validated yet.
     if (handle == kNoHandle)
       for (const Bucket* bucket = head->next(); bucket && handle == kNoHandle; bucket = bucket->next()) handle = bucket->find(key);
+    prefetch_ahead(handle, ahead);
     return {guard.valid(), handle, {head->word.address(), guard.version()}};
   }
 

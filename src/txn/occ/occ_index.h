@@ -127,7 +127,7 @@ Status OccTransaction<Sync>::index_add(TableType& table, Row* row, Key key, uint
   IndexChange& change = index_changes_.emplace_back(
       IndexChange{row, &table, key, i, old_value != nullptr, old_value != nullptr ? *old_value : 0, new_value, false, false});
   const auto handle = reinterpret_cast<index::Handle>(row);
-  const auto put = [&] { return table.secondary(i).get_or_insert(worker_, {new_value, key}, handle, hints(table).secondary[i]); };
+  const auto put = [&] { return table.secondary(i).get_or_insert(worker_, {new_value, key}, handle, hints_.secondary(table, i)); };
   index::InsertResult result = put();
   if (!result.inserted && result.handle == handle) {
     ELIDER_TEST_POINT("occ.index.entry_found");

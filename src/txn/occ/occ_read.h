@@ -19,15 +19,15 @@ inline void apply_additions(const std::vector<Addition>& additions, std::byte* i
 }
 
 template <class Sync>
-Row* OccTransaction<Sync>::find(TableType& table, Key key) {
+[[gnu::always_inline]] inline Row* OccTransaction<Sync>::find(TableType& table, Key key, const ColumnSet& set) {
   index::Witness witness;
-  Row* row = table.find(key, hints(table).primary, witness);
+  Row* row = table.find(key, hints_.primary(table), witness, set.lines);
   if (row == nullptr) [[unlikely]] track_absent(table, witness, key);
   return row;
 }
 
 template <class Sync>
-Status OccTransaction<Sync>::read_group(TableType& table, Row* row, Key key, const ColumnSet& set, uint32_t g, std::byte* image) {
+[[gnu::always_inline]] inline Status OccTransaction<Sync>::read_group(TableType& table, Row* row, Key key, const ColumnSet& set, uint32_t g, std::byte* image) {
   const Layout& layout = table.layout();
   Cell& cell = row->cell(layout, g);
   const uint64_t w = copy_cell(cell, layout.group(g), set, g, image);
@@ -71,10 +71,17 @@ Status OccTransaction<Sync>::read_own(TableType& table, WriteEntry& write, const
 }
 
 template <class Sync>
-Status OccTransaction<Sync>::read_row(TableType& table, Row* row, Key key, const ColumnSet& set, std::byte* image,
-                                      detail::ImageHeader* header) {
+[[gnu::always_inline]] inline Status OccTransaction<Sync>::read_row(TableType& table, Row* row, Key key, const ColumnSet& set,
+                                                                    std::byte* image, detail::ImageHeader* header) {
   const uint32_t groups = set.groups != 0 ? set.groups : 1;  // no columns: whether the row is there
   *header = {row, key, static_cast<uint32_t>(reads_.size()), groups};
+  if (groups == 1 && writes_.empty()) [[likely]] return read_group(table, row, key, set, 0, image);
+  return read_groups(table, row, key, set, groups, image, header);
+}
+
+template <class Sync>
+[[gnu::noinline]] Status OccTransaction<Sync>::read_groups(TableType& table, Row* row, Key key, const ColumnSet& set, uint32_t groups,
+                                                           std::byte* image, detail::ImageHeader* header) {
   for (uint32_t rest = groups; rest != 0; rest &= rest - 1) {
     const uint32_t g = static_cast<uint32_t>(std::countr_zero(rest));
     if (!writes_.empty()) {
@@ -111,7 +118,7 @@ bool OccTransaction<Sync>::view_block(TableType& table, Row* row, detail::ImageH
 }
 
 template <class Sync>
-Status OccTransaction<Sync>::view_row(TableType& table, Row* row, Key key, const ColumnSet& set, RawView* view) {
+[[gnu::always_inline]] inline Status OccTransaction<Sync>::view_row(TableType& table, Row* row, Key key, const ColumnSet& set, RawView* view) {
   static_assert(sizeof(detail::ImageHeader) % 8 == 0);
   constexpr size_t kHeaderBytes = (sizeof(detail::ImageHeader) + 15) / 16 * 16;
   std::byte* memory = arena_.allocate(kHeaderBytes + table.layout().row_bytes());
@@ -127,18 +134,18 @@ Status OccTransaction<Sync>::view_row(TableType& table, Row* row, Key key, const
 
 template <class Sync>
 Status OccTransaction<Sync>::do_get(const TableRef& ref, Key key, const ColumnsRef& columns, RawView* view) {
-  const ColumnSet* set = nullptr;
-  if (Status status = check(ref, columns, &set); !status.ok()) [[unlikely]] return status;
+  const ColumnSet* set = check(ref, columns);
+  if (set == nullptr) [[unlikely]] return refuse(ref, columns);
   auto& table = static_cast<TableType&>(*ref.base());
-  Row* row = find(table, key);
+  Row* row = find(table, key, *set);
   if (row == nullptr) [[unlikely]] return table.error(Code::kNotFound, Cause::kNone, key);
   return view_row(table, row, key, *set, view);
 }
 
 template <class Sync>
 Status OccTransaction<Sync>::do_multi_get(const TableRef& ref, const Key* keys, size_t count, const ColumnsRef& columns, RawView* views) {
-  const ColumnSet* set = nullptr;
-  if (Status status = check(ref, columns, &set); !status.ok()) [[unlikely]] return status;
+  const ColumnSet* set = check(ref, columns);
+  if (set == nullptr) [[unlikely]] return refuse(ref, columns);
   auto& table = static_cast<TableType&>(*ref.base());
   constexpr size_t kBatch = 32;
   index::Handle rows[kBatch];

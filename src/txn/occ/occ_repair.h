@@ -66,7 +66,7 @@ bool OccTransaction<Sync>::repair_node(size_t position) {
   }
   index::LeafContents<Key> leaf;
   for (Key at = old.first;; at = index::key_after(leaf.last)) {
-    table.tree().read_leaf(at, hints(table).primary, leaf);
+    table.tree().read_leaf(at, hints_.primary(table), leaf);
     const Key to = std::min(old.last, leaf.last);
     if (at == old.first) nodes_[position].witness = leaf.witness;
     else nodes_.push_back({leaf.witness, &table, at, to, NodeEntry::kUnknown});
@@ -81,7 +81,7 @@ bool OccTransaction<Sync>::repair_node(size_t position) {
 template <class Sync>
 index::Witness OccTransaction<Sync>::find_again(TableType& table, Key key, uint32_t* there) {
   index::Witness witness;
-  Row* row = table.find(key, hints(table).primary, witness);
+  Row* row = table.find(key, hints_.primary(table), witness);
   if (row != nullptr && !look_again(table, row, key, there)) *there = NodeEntry::kUnknown;
   return witness;
 }

@@ -9,8 +9,8 @@ namespace elider::txn {
 template <class Sync>
 Status OccTransaction<Sync>::do_scan(const TableRef& ref, KeyRange range, const ScanOptions& options,
                                      FunctionRef<bool(Key, RawView)> visit) {
-  const ColumnSet* set = nullptr;
-  if (Status status = check(ref, options.columns, &set); !status.ok()) [[unlikely]] return status;
+  const ColumnSet* set = check(ref, options.columns);
+  if (set == nullptr) [[unlikely]] return refuse(ref, options.columns);
   auto& table = static_cast<TableType&>(*ref.base());
   if (!table.ordered()) return refuse_scan_of_hashed(ref);
   ScanHistory history(*this, table, range, options.reverse);
@@ -54,8 +54,8 @@ Status OccTransaction<Sync>::do_scan(const TableRef& ref, KeyRange range, const 
 template <class Sync>
 Status OccTransaction<Sync>::do_scan_index(const IndexRef& ref, KeyRange range, const ScanOptions& options,
                                            FunctionRef<bool(Key, RawView)> visit) {
-  const ColumnSet* set = nullptr;
-  if (Status status = check(ref.table, options.columns, &set); !status.ok()) [[unlikely]] return status;
+  const ColumnSet* set = check(ref.table, options.columns);
+  if (set == nullptr) [[unlikely]] return refuse(ref.table, options.columns);
   auto& table = static_cast<TableType&>(*ref.table.base());
   if (ref.position >= table.secondary_count()) return refuse_index(ref.table, ref.position);
   return scan_secondary(table, ref.position, range, options, *set, visit);

@@ -6,13 +6,12 @@
 namespace elider::txn {
 
 template <class Sync>
-Status OccTransaction<Sync>::check(const TableRef& table, const ColumnsRef& columns, const ColumnSet** set) {
+const ColumnSet* OccTransaction<Sync>::check(const TableRef& table, const ColumnsRef& columns) const {
   const ColumnSet* chosen = columns.set();
   if (state_ != State::kActive || !table || table.base()->database_id() != store_.id ||
       (chosen != nullptr && chosen->table != table.base())) [[unlikely]]
-    return refuse(table, columns);
-  *set = chosen != nullptr ? chosen : &table.base()->layout().all();
-  return {};
+    return nullptr;
+  return chosen != nullptr ? chosen : &table.base()->layout().all();
 }
 
 template <class Sync>
@@ -42,18 +41,6 @@ Status OccTransaction<Sync>::guarded(detail::TableBase& table, Key key, Operatio
       static_cast<void>(doom(table, Code::kProcedureThrew, Cause::kException, key));
     throw;
   }
-}
-
-template <class Sync>
-typename OccTransaction<Sync>::TableHints& OccTransaction<Sync>::hints(TableType& table) {
-  if (table.id() >= hints_.size()) [[unlikely]] hints_.resize(table.id() + 1);
-  TableHints& found = hints_[table.id()];
-  if (found.transaction != id_) {  // hints hold within one grace period only
-    found.transaction = id_;
-    found.primary = {};
-    found.secondary.assign(table.secondary_count(), {});
-  }
-  return found;
 }
 
 // first > last: of a secondary index.
@@ -112,33 +99,39 @@ void OccTransaction<Sync>::begin(uint32_t attempt, uint32_t procedure) {
   state_ = State::kActive;
   attempt_ = attempt;
   procedure_ = procedure;
-  ++id_;
+  hints_.begin();
   if (recording()) [[unlikely]] begin_ns_ = now_ns();
 }
 
 // Forgets everything; the memory stays for the next transaction.
 template <class Sync>
-void OccTransaction<Sync>::end() {
+[[gnu::always_inline]] inline void OccTransaction<Sync>::end() {
   state_ = State::kFinished;
   if (!doom_.ok()) [[unlikely]] doom_ = {};
   cause_table_ = nullptr;
   reads_.clear();
-  if (!nodes_.empty()) {
-    nodes_.clear();
-    node_repeated_ = false;
-    node_positions_.clear();
-  }
-  if (!writes_.empty()) {
-    writes_.clear();
-    write_positions_.clear();
-    tables_written_ = 0;
-    additions_.clear();
-    if (!index_changes_.empty()) {
-      index_changes_.clear();
-      index_positions_.clear();
-    }
-  }
+  if (!nodes_.empty()) forget_nodes();
+  if (!writes_.empty()) forget_writes();
   arena_.clear();
+}
+
+template <class Sync>
+void OccTransaction<Sync>::forget_nodes() {
+  nodes_.clear();
+  node_repeated_ = false;
+  node_positions_.clear();
+}
+
+template <class Sync>
+void OccTransaction<Sync>::forget_writes() {
+  writes_.clear();
+  write_positions_.clear();
+  tables_written_ = 0;
+  additions_.clear();
+  if (!index_changes_.empty()) {
+    index_changes_.clear();
+    index_positions_.clear();
+  }
 }
 
 }  // namespace elider::txn

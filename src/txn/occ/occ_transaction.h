@@ -31,6 +31,7 @@
 #include "storage/number.h"
 #include "txn/arena.h"
 #include "txn/counters.h"
+#include "txn/hints.h"
 #include "txn/index_scan_record.h"
 #include "txn/occ/sets.h"
 #include "txn/pointer_map.h"
@@ -87,33 +88,30 @@ class OccTransaction final : public Transaction {
   static constexpr uint32_t kTablesWithBit = 63;
   static constexpr uint64_t kOtherTables = uint64_t{1} << kTablesWithBit;
 
-  // The leaves this transaction last used of a table's indexes (DBX, section 6.2: the node buffer).
-  struct TableHints {
-    uint64_t transaction = 0;  // of which transaction they are
-    PrimaryHint primary;
-    std::vector<SecondaryHint> secondary;
-  };
-
   // -- occ_tracking.h: what all operations need ---------------------------------------------------------
-  Status check(const TableRef& table, const ColumnsRef& columns, const ColumnSet** set);
+  // The columns asked for; null: refuse() says why.
+  const ColumnSet* check(const TableRef& table, const ColumnsRef& columns) const;
   Status refuse(const TableRef& table, const ColumnsRef& columns) const;
   Status doom(detail::TableBase& table, Code code, Cause cause, Key key);
   // operation(), a write; if it throws, it is half done: then only a rollback is left.
   template <class Operation>
   Status guarded(detail::TableBase& table, Key key, Operation&& operation);
-  TableHints& hints(TableType& table);
   void track_node(TableType& table, const index::Witness& witness, Key first, Key last);
   void add_node(const NodeEntry& node, bool is_new);
   uint32_t track_scanned(TableType& table, const index::Witness& witness, Key first, Key last);
   void track_own_insert(const index::InsertResult& result);
   void track_absent(TableType& table, const index::Witness& witness, Key key);
   void end();
+  void forget_nodes();
+  void forget_writes();
 
   // -- occ_read.h ---------------------------------------------------------------------------------------
   // The row of the key, present or absent, or null (then the absence is tracked).
-  Row* find(TableType& table, Key key);
+  Row* find(TableType& table, Key key, const ColumnSet& set);
   // Copies columns of a row to the image, own writes included, and tracks it. kNotFound if absent.
   Status read_row(TableType& table, Row* row, Key key, const ColumnSet& set, std::byte* image, detail::ImageHeader* header);
+  Status read_groups(TableType& table, Row* row, Key key, const ColumnSet& set, uint32_t groups, std::byte* image,
+                     detail::ImageHeader* header);
   Status read_group(TableType& table, Row* row, Key key, const ColumnSet& set, uint32_t g, std::byte* image);
   Status read_removed(TableType& table, Cell& cell, Key key, uint64_t w);
   Status read_own(TableType& table, WriteEntry& write, const ColumnSet& set, std::byte* image);
@@ -236,7 +234,6 @@ class OccTransaction final : public Transaction {
 
   State state_ = State::kFinished;
   uint32_t procedure_ = 0;
-  uint64_t id_ = 0;  // counts this object's transactions
   uint64_t commit_number_ = 0;
   std::byte* log_place_ = nullptr;  // during the commit: room for its record
   Status doom_;
@@ -255,7 +252,7 @@ class OccTransaction final : public Transaction {
   std::vector<std::unique_ptr<std::vector<Addition>>> additions_;
   std::vector<IndexChange> index_changes_;
   PointerMap index_positions_;              // the last change by row and index
-  std::vector<TableHints> hints_;           // by table id
+  Hints<Sync> hints_;
   struct PendingEdit {                      // between do_edit and do_edited, of indexed columns
     TableType* table = nullptr;
     Row* row = nullptr;

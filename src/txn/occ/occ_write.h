@@ -145,11 +145,11 @@ Status OccTransaction<Sync>::edit_row(TableType& table, Row* row, Key key, const
 
 template <class Sync>
 Status OccTransaction<Sync>::do_edit(const TableRef& ref, Key key, const ColumnsRef& columns, void** image) {
-  const ColumnSet* set = nullptr;
-  if (Status status = check(ref, columns, &set); !status.ok()) [[unlikely]] return status;
+  const ColumnSet* set = check(ref, columns);
+  if (set == nullptr) [[unlikely]] return refuse(ref, columns);
   auto& table = static_cast<TableType&>(*ref.base());
   return guarded(table, key, [&]() -> Status {
-    Row* row = find(table, key);
+    Row* row = find(table, key, *set);
     if (row == nullptr) [[unlikely]] return table.error(Code::kNotFound, Cause::kNone, key);
     return edit_row(table, row, key, *set, nullptr, image);
   });
@@ -157,8 +157,8 @@ Status OccTransaction<Sync>::do_edit(const TableRef& ref, Key key, const Columns
 
 template <class Sync>
 Status OccTransaction<Sync>::do_edit_view(const TableRef& ref, const RawView& view, const ColumnsRef& columns, void** image) {
-  const ColumnSet* set = nullptr;
-  if (Status status = check(ref, columns, &set); !status.ok()) [[unlikely]] return status;
+  const ColumnSet* set = check(ref, columns);
+  if (set == nullptr) [[unlikely]] return refuse(ref, columns);
   if (!view) return Status::invalid_argument("update: the view is of no row");
   auto& table = static_cast<TableType&>(*ref.base());
   if (!has_read(table, *view.header())) [[unlikely]] return refuse_view(ref);
@@ -212,8 +212,8 @@ void OccTransaction<Sync>::do_edit_threw(const TableRef& ref, Key key) {
 // Blind: no read, but of the columns that decide a secondary index's value.
 template <class Sync>
 Status OccTransaction<Sync>::do_write(const TableRef& ref, Key key, const ColumnsRef& columns, const void* row_bytes) {
-  const ColumnSet* set = nullptr;
-  if (Status status = check(ref, columns, &set); !status.ok()) [[unlikely]] return status;
+  const ColumnSet* set = check(ref, columns);
+  if (set == nullptr) [[unlikely]] return refuse(ref, columns);
   auto& table = static_cast<TableType&>(*ref.base());
   return guarded(table, key, [&] { return write_row(ref, table, key, *set, static_cast<const std::byte*>(row_bytes)); });
 }
@@ -221,7 +221,7 @@ Status OccTransaction<Sync>::do_write(const TableRef& ref, Key key, const Column
 template <class Sync>
 Status OccTransaction<Sync>::write_row(const TableRef& ref, TableType& table, Key key, const ColumnSet& set, const std::byte* source) {
   const Layout& layout = table.layout();
-  Row* row = find(table, key);
+  Row* row = find(table, key, set);
   if (row == nullptr) [[unlikely]] return table.error(Code::kNotFound, Cause::kNone, key);
   if (table.secondary_count() != 0 && indexes_reading(table, set.columns) != 0) {
     void* image;
@@ -249,8 +249,7 @@ Status OccTransaction<Sync>::write_row(const TableRef& ref, TableType& table, Ke
 
 template <class Sync>
 Status OccTransaction<Sync>::do_add(const TableRef& ref, Key key, uint32_t offset, ColumnType type, const void* delta) {
-  const ColumnSet* unused = nullptr;
-  if (Status status = check(ref, {}, &unused); !status.ok()) [[unlikely]] return status;
+  if (check(ref, {}) == nullptr) [[unlikely]] return refuse(ref, {});
   auto& table = static_cast<TableType&>(*ref.base());
   const storage::Number* number = table.layout().number_at(offset, type);
   if (number == nullptr) [[unlikely]] return refuse_add(ref, offset, type);
@@ -261,7 +260,7 @@ template <class Sync>
 Status OccTransaction<Sync>::add_to_row(TableType& table, Key key, const storage::Number& number, const void* delta) {
   const Layout& layout = table.layout();
   const uint32_t offset = number.row_offset;
-  Row* row = find(table, key);
+  Row* row = find(table, key, layout.none());
   if (row == nullptr) [[unlikely]] return table.error(Code::kNotFound, Cause::kNone, key);
   WriteEntry* write = write_of(row, layout, number.group);
   if (write == nullptr) {
@@ -325,20 +324,18 @@ void OccTransaction<Sync>::make_present(TableType& table, Row* row, Key key, con
 
 template <class Sync>
 Status OccTransaction<Sync>::do_insert(const TableRef& ref, Key key, const void* row) {
-  const ColumnSet* unused = nullptr;
-  if (Status status = check(ref, {}, &unused); !status.ok()) [[unlikely]] return status;
+  if (check(ref, {}) == nullptr) [[unlikely]] return refuse(ref, {});
   auto& table = static_cast<TableType&>(*ref.base());
   return guarded(table, key, [&] { return insert_row(table, key, row, false); });
 }
 
 template <class Sync>
 Status OccTransaction<Sync>::do_put(const TableRef& ref, Key key, const void* source) {
-  const ColumnSet* unused = nullptr;
-  if (Status status = check(ref, {}, &unused); !status.ok()) [[unlikely]] return status;
+  if (check(ref, {}) == nullptr) [[unlikely]] return refuse(ref, {});
   auto& table = static_cast<TableType&>(*ref.base());
   return guarded(table, key, [&] {
     index::Witness unneeded;  // if there is none, the insert decides
-    Row* row = table.find(key, hints(table).primary, unneeded);
+    Row* row = table.find(key, hints_.primary(table), unneeded);
     return row != nullptr ? replace_row(table, row, key, source, true) : insert_row(table, key, source, true);
   });
 }
@@ -348,10 +345,10 @@ Status OccTransaction<Sync>::insert_row(TableType& table, Key key, const void* s
   Row* candidate = new_row(table);
   if (candidate == nullptr) [[unlikely]] {
     index::Witness unneeded;  // a row block that is there, with or without a row, needs no other
-    if (Row* row = table.find(key, hints(table).primary, unneeded)) return replace_row(table, row, key, source, replace);
+    if (Row* row = table.find(key, hints_.primary(table), unneeded)) return replace_row(table, row, key, source, replace);
     return doom(table, Code::kMemoryLimit, Cause::kMemoryLimit, key);
   }
-  const index::InsertResult result = table.find_or_insert(worker_, key, candidate, hints(table).primary);
+  const index::InsertResult result = table.find_or_insert(worker_, key, candidate, hints_.primary(table));
   if (!result.inserted) [[unlikely]] worker_.free(candidate, table.layout().block_bytes(), MemoryPart::kRows);
   if (result.handle == index::kNoHandle) [[unlikely]] return doom(table, Code::kMemoryLimit, Cause::kMemoryLimit, key);
   Row* row = TableType::as_row(result.handle);
@@ -419,8 +416,7 @@ Status OccTransaction<Sync>::replace_row(TableType& table, Row* row, Key key, co
 
 template <class Sync>
 Status OccTransaction<Sync>::do_remove(const TableRef& ref, Key key) {
-  const ColumnSet* unused = nullptr;
-  if (Status status = check(ref, {}, &unused); !status.ok()) [[unlikely]] return status;
+  if (check(ref, {}) == nullptr) [[unlikely]] return refuse(ref, {});
   auto& table = static_cast<TableType&>(*ref.base());
   return guarded(table, key, [&] { return remove_row(table, key); });
 }
@@ -428,7 +424,7 @@ Status OccTransaction<Sync>::do_remove(const TableRef& ref, Key key) {
 template <class Sync>
 Status OccTransaction<Sync>::remove_row(TableType& table, Key key) {
   const Layout& layout = table.layout();
-  Row* row = find(table, key);
+  Row* row = find(table, key, table.layout().all());
   if (row == nullptr) [[unlikely]] return table.error(Code::kNotFound, Cause::kNone, key);
   WriteKind kind = WriteKind::kRemove;
   uint64_t w = word::kUnknown;

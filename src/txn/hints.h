@@ -1,0 +1,54 @@
+// Hints: the leaves that a transaction last used of its tables' indexes (DBX, section 6.2: the node buffer).
+//
+// A leaf is found there without a descent as long as it covers the key. Hints hold within one grace period, so every
+// transaction begins with none. Thread safety: none; they belong to one transaction.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "txn/table.h"
+
+namespace elider::txn {
+
+template <class Sync>
+class Hints {
+ public:
+  // What there is is of an earlier transaction.
+  void begin() { ++transaction_; }
+
+  // A hashed table has no use for one.
+  PrimaryHint& primary(const Table<Sync>& table) { return table.ordered() ? fresh(of(table).primary) : none_; }
+  SecondaryHint& secondary(const Table<Sync>& table, uint32_t i) {
+    auto& all = of(table).secondary;
+    if (all.size() <= i) [[unlikely]] all.resize(table.secondary_count());
+    return fresh(all[i]);
+  }
+
+ private:
+  template <class Hint>
+  struct Of {
+    uint64_t transaction = 0;
+    Hint hint;
+  };
+  struct OfTable {
+    Of<PrimaryHint> primary;
+    std::vector<Of<SecondaryHint>> secondary;
+  };
+
+  OfTable& of(const Table<Sync>& table) {
+    if (table.id() >= by_table_.size()) [[unlikely]] by_table_.resize(table.id() + 1);
+    return by_table_[table.id()];
+  }
+  template <class Hint>
+  Hint& fresh(Of<Hint>& kept) {
+    if (kept.transaction != transaction_) kept = {transaction_, {}};
+    return kept.hint;
+  }
+
+  uint64_t transaction_ = 0;
+  std::vector<OfTable> by_table_;  // by table id
+  PrimaryHint none_;
+};
+
+}  // namespace elider::txn
