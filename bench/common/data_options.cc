@@ -4,8 +4,8 @@
 #include <filesystem>
 #include <system_error>
 
-#include <CLI/CLI.hpp>
 #include <fmt/format.h>
+#include <CLI/CLI.hpp>
 
 #include "bench/common/commands.h"
 #include "bench/common/options.h"
@@ -23,12 +23,13 @@ void DataOptions::apply(Options& options) const {
 }
 
 void add_data_options(CLI::App& command, DataOptions& options) {
-  command
-      .add_option("--data", options.folders,
-                  "Keep the database in this folder, which must be empty or missing; several with commas: a log file and a thread that "
-                  "writes it in each")
-      ->delimiter(',')
-      ->type_name("DIR");
+  CLI::Option* const data =
+      command
+          .add_option("--data", options.folders,
+                      "Keep the database in this folder, which must be empty or missing; several with commas: a log file and a thread that "
+                      "writes it in each")
+          ->delimiter(',')
+          ->type_name("DIR");
   command
       .add_option_function<std::string>(
           "--durability",
@@ -38,11 +39,13 @@ void add_data_options(CLI::App& command, DataOptions& options) {
           },
           "With --data: async (commits return at once and are on the disk soon after), group (they return when they are on the disk), "
           "none (nothing is written) [async]")
-      ->type_name("MODE");
+      ->type_name("MODE")
+      ->needs(data);
   command.add_flag("--resume", options.resume, "Continue on the database that --data holds, after its recovery");
   command.add_option("--flush-interval", options.flush_interval_us, "With --data: microseconds between two groups where nobody waits")
       ->check(CLI::Range(1u, 10'000'000u))
-      ->capture_default_str();
+      ->capture_default_str()
+      ->needs(data);
   command
       .add_option_function<std::string>(
           "--log-buffer",
@@ -53,7 +56,8 @@ void add_data_options(CLI::App& command, DataOptions& options) {
             options.log_buffer_bytes = bytes;
           },
           fmt::format("With --data: a thread may be ahead of the log by so much, a power of two [{}M]", options.log_buffer_bytes >> 20))
-      ->type_name("BYTES");
+      ->type_name("BYTES")
+      ->needs(data);
   command
       .add_option_function<std::string>(
           "--log-io",
@@ -61,8 +65,9 @@ void add_data_options(CLI::App& command, DataOptions& options) {
             if (!parse(name, &options.log_io))
               refuse_option("--log-io", fmt::format("'{}' is none of automatic, system-calls, io_uring", name));
           },
-          "How the log is written: automatic, system-calls, io_uring [automatic]")
-      ->type_name("WAY");
+          "With --data: how the log is written: automatic, system-calls, io_uring [automatic]")
+      ->type_name("WAY")
+      ->needs(data);
 }
 
 void check_data_options(const DataOptions& options) {
