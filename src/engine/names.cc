@@ -152,7 +152,8 @@ std::string Statistics::to_json() const {
       const Elision& site = elision[i];
       out += i == 0 ? "{\"site\":" : ",{\"site\":";
       out += quoted(site.site) + ",\"table\":" + quoted(site.table) + ",\"attempts\":" + std::to_string(site.attempts()) +
-             ",\"commits\":" + std::to_string(site.commits) + ",\"fallbacks\":" + std::to_string(site.fallbacks) +
+             ",\"commits\":" + std::to_string(site.commits) + ",\"in_vain\":" + std::to_string(site.in_vain) +
+             ",\"fallbacks\":" + std::to_string(site.fallbacks) +
              ",\"direct\":" + std::to_string(site.direct) + ",\"aborts\":{";
       for (size_t c = 0; c < kRegionCauseCount; ++c)
         if (site.aborts[c] != 0) add_number(out, region_cause_name(c), site.aborts[c]);

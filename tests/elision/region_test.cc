@@ -110,6 +110,7 @@ class RegionTest : public testing::Test {
     for (const Statistics::Elision& site : engine_->statistics().elision) {
       if (site.site != name) continue;
       sum.commits += site.commits;
+      sum.in_vain += site.in_vain;
       sum.fallbacks += site.fallbacks;
       sum.direct += site.direct;
     }
@@ -189,6 +190,7 @@ TEST_F(RegionTest, ABlindWriteOnAMovedRowIsTriedAgain) {
     return status;
   }));
   EXPECT_EQ(balance(1), 6);
+  EXPECT_EQ(site("commit").in_vain, 1u);
 }
 
 TEST_F(RegionTest, AReadThatChangesBeforeTheRegionFailsTheCommit) {
@@ -200,6 +202,7 @@ TEST_F(RegionTest, AReadThatChangesBeforeTheRegionFailsTheCommit) {
     return {};
   });
   EXPECT_CODE(Code::kDeadline, status);
+  EXPECT_EQ(site("commit").in_vain, 0u);  // the verdict of locks would have been the same
   EXPECT_EQ(engine_->statistics().aborts[static_cast<size_t>(Cause::kReadChanged)], 1u);
   EXPECT_EQ(balance(2), 0);
 }

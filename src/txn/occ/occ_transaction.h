@@ -214,6 +214,7 @@ class OccTransaction final : public Transaction {
   uint64_t copy_cell_in_region(const Cell& cell, const storage::Group& group, const ColumnSet& set, uint32_t g, std::byte* image);
   Reach reach_of_region() const;
   AtOnce commit_at_once(Reach reach);
+  bool settles(const AtOnce& done) const;
   Status commit_in_region();
   // -- occ_log.h ------------------------------------------------------------------------------------------
   Status log_reserve();
