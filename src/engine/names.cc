@@ -31,6 +31,7 @@ std::string_view name_of(Protocol protocol) {
   switch (protocol) {
     case Protocol::kOcc: return "occ";
     case Protocol::kWholeTransaction: return "whole-transaction";
+    case Protocol::kSpinlock: return "spinlock";
   }
   return "?";
 }
@@ -83,7 +84,7 @@ bool parse(std::string_view name, SyncPolicy* sync) {
 }
 
 bool parse(std::string_view name, Protocol* protocol) {
-  for (Protocol known : {Protocol::kOcc, Protocol::kWholeTransaction})
+  for (Protocol known : {Protocol::kOcc, Protocol::kWholeTransaction, Protocol::kSpinlock})
     if (name_of(known) == name) {
       *protocol = known;
       return true;

@@ -34,8 +34,9 @@ namespace elider::txn {
 template <class Sync>
 [[gnu::always_inline]] inline uint64_t OccTransaction<Sync>::copy_cell(const Cell& cell, const storage::Group& group, const ColumnSet& set,
                                                                        uint32_t g, std::byte* image) {
-  if constexpr (Sync::kRegions) return copy_cell_in_region(cell, group, set, g, image);
-  else return storage::read_cell(cell, group, set, g, image);
+  if constexpr (Sync::kRegions)
+    if (store_.spinlock == nullptr) return copy_cell_in_region(cell, group, set, g, image);
+  return alone([&] { return storage::read_cell(cell, group, set, g, image); });
 }
 
 template <class Sync>
