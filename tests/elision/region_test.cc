@@ -3,8 +3,6 @@
 // backend begins and commits regions and isolates nothing, which one thread does not need.
 #include <gtest/gtest.h>
 
-#include <stdlib.h>
-
 #include <atomic>
 #include <filesystem>
 #include <functional>
@@ -27,6 +25,7 @@
 #include "sync/elided.h"
 #include "tests/support/rows.h"
 #include "tests/support/status_matchers.h"
+#include "tests/support/temporary_folder.h"
 
 namespace elider::test {
 namespace {
@@ -281,16 +280,12 @@ TEST_F(RegionTest, AnOutdatedEntryIsListedOnceThoughTheRegionAborts) {
 class LoggedRegionTest : public RegionTest {
  protected:
   void SetUp() override {
-    std::string text = (std::filesystem::temp_directory_path() / "elider_data_XXXXXX").string();
-    ASSERT_NE(::mkdtemp(text.data()), nullptr);
-    folder_ = text;
     options_.data_folders = {folder_ / "data"};
     open(options_);
   }
   void TearDown() override {
     RegionTest::TearDown();
     engine_.reset();
-    std::filesystem::remove_all(folder_);
   }
   Status bump_many(Transaction& txn, Key count) {
     for (Key key = 0; key < count; ++key)
@@ -298,7 +293,8 @@ class LoggedRegionTest : public RegionTest {
     return {};
   }
 
-  std::filesystem::path folder_;
+  const TemporaryFolder temporary_{"elider_data"};
+  const std::filesystem::path folder_ = temporary_.path();
   Options options_;
 };
 

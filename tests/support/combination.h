@@ -11,6 +11,7 @@
 #include <cstdlib>
 #include <ostream>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "elider/elider.h"
@@ -32,6 +33,13 @@ struct Combination {
   // Whether, besides, a read or a commit goes on while a test point holds another one.
   bool races() const { return concurrent() && protocol != Protocol::kSpinlock; }
 };
+
+inline Options options_of(const Combination& combination, Options options = {}) {
+  options.sync = combination.sync;
+  options.protocol = combination.protocol;
+  if (combination.sync == SyncPolicy::kElided) options.htm = combination.htm;
+  return options;
+}
 
 inline std::string name_of(const Combination& combination) {
   std::string name(elider::name_of(combination.sync));
