@@ -150,6 +150,7 @@ std::vector<Statistics::Elision> elision_between(const Statistics& before, const
   const auto add = [&](const Statistics::Elision& counted, uint64_t factor) {
     Statistics::Elision& site = site_of(counted.site);
     site.commits += factor * counted.commits;
+    site.in_vain += factor * counted.in_vain;
     site.fallbacks += factor * counted.fallbacks;
     site.direct += factor * counted.direct;
     for (size_t cause = 0; cause < kRegionCauseCount; ++cause) site.aborts[cause] += factor * counted.aborts[cause];

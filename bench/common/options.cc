@@ -22,7 +22,7 @@ namespace {
 constexpr uint64_t kMemoryLimitMin = uint64_t{4} << 20;
 
 constexpr const char* kPolicies = "automatic, optimistic, elided, latched, single-threaded";
-constexpr const char* kProtocols = "occ, whole-transaction";
+constexpr const char* kProtocols = "occ, whole-transaction, spinlock";
 constexpr const char* kBackends = "automatic, rtm, none, always-aborts, emulated";
 
 std::string check_warmup(const std::string& text) { return text == "0" ? std::string() : check_seconds(text); }
@@ -99,7 +99,7 @@ void check_sync_options(SyncPolicy sync, HtmBackend htm, Protocol protocol, uint
   const bool elides = sync == SyncPolicy::kElided || sync == SyncPolicy::kAutomatic;
   if (sync == SyncPolicy::kSingleThreaded && threads != 1)
     refuse_option("--sync", fmt::format("single-threaded goes with --threads 1, not {}", threads));
-  if (protocol == Protocol::kWholeTransaction && !elides)
+  if (protocol != Protocol::kOcc && !elides)
     refuse_option("--protocol", fmt::format("{} goes with --sync elided, not {}", elider::name_of(protocol), elider::name_of(sync)));
   if (htm == HtmBackend::kAutomatic) return;
   if (!elides) refuse_option("--htm", fmt::format("{} goes with --sync elided, not {}", elider::name_of(htm), elider::name_of(sync)));

@@ -108,6 +108,7 @@ Json elision_json(const RunResult& result) {
     sites.push_back({{"site", site.site},
                      {"attempts", site.attempts()},
                      {"commits", site.commits},
+                     {"in_vain", site.in_vain},
                      {"fallbacks", site.fallbacks},
                      {"direct", site.direct},
                      {"aborts", aborts}});
@@ -117,14 +118,15 @@ Json elision_json(const RunResult& result) {
 
 void print_elision(std::FILE* out, const RunResult& result) {
   if (result.elision.empty()) return;
-  fmt::print(out, "  {:<13} {:>12} {:>12} {:>10} {:>10}  aborts of regions\n", "elided", "regions", "committed", "fell back", "direct");
+  fmt::print(out, "  {:<17} {:>12} {:>12} {:>8} {:>10} {:>10}  aborts of regions\n", "elided", "regions", "committed", "in vain",
+             "fell back", "direct");
   for (const Statistics::Elision& site : result.elision) {
     std::string causes;
     for (size_t cause = 0; cause < kRegionCauseCount; ++cause)
       if (site.aborts[cause] != 0)
         causes += fmt::format("{}{} {}", causes.empty() ? "" : ", ", region_cause_name(cause), site.aborts[cause]);
-    fmt::print(out, "  {:<13} {:>12} {:>12} {:>10} {:>10}  {}\n", site.site, site.attempts(), site.commits, site.fallbacks, site.direct,
-               causes.empty() ? "none" : causes);
+    fmt::print(out, "  {:<17} {:>12} {:>12} {:>8} {:>10} {:>10}  {}\n", site.site, site.attempts(), site.commits, site.in_vain,
+               site.fallbacks, site.direct, causes.empty() ? "none" : causes);
   }
 }
 

@@ -33,6 +33,7 @@ Statistics::Elision sum_of(const RunResult& result) {
   Statistics::Elision sum;
   for (const Statistics::Elision& site : result.elision) {
     sum.commits += site.commits;
+    sum.in_vain += site.in_vain;
     sum.fallbacks += site.fallbacks;
     sum.direct += site.direct;
     for (size_t cause = 0; cause < kRegionCauseCount; ++cause) sum.aborts[cause] += site.aborts[cause];
@@ -44,7 +45,7 @@ double percent(uint64_t part, uint64_t whole) { return whole == 0 ? 0 : 100 * st
 
 void print_row(uint32_t bound, const RunResult& result) {
   const Statistics::Elision sum = sum_of(result);
-  const uint64_t runs = sum.commits + sum.fallbacks + sum.direct;
+  const uint64_t runs = sum.commits + sum.in_vain + sum.fallbacks + sum.direct;
   fmt::print("  {:>8} {:>12.0f} {:>14} {:>10.3f} {:>10.3f} {:>10.3f}\n", bound, result.throughput(), sum.attempts(),
              percent(sum.aborts_total(), sum.attempts()), percent(sum.fallbacks, runs), percent(sum.direct, runs));
 }

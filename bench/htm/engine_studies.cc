@@ -29,7 +29,7 @@ Sections sections_of(const RunResult& result, const std::string& site = "") {
     sum.regions += each.attempts();
     sum.aborted += each.aborts_total();
     sum.took_lock += each.fallbacks + each.direct;
-    sum.runs += each.commits + each.fallbacks + each.direct;
+    sum.runs += each.commits + each.in_vain + each.fallbacks + each.direct;
     for (size_t cause = 0; cause < kRegionCauseCount; ++cause) sum.causes[cause] += each.aborts[cause];
   }
   return sum;

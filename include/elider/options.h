@@ -27,6 +27,9 @@ enum class SyncPolicy : uint8_t {
 enum class Protocol : uint8_t {
   kOcc,               // optimistic: short critical sections, validation at commit
   kWholeTransaction,  // the papers' baseline: a whole procedure is one hardware transaction, or holds one lock for all; with kElided
+  // The papers' other one (DBX, figures 8 and 11): as kOcc, but each commit and each read of a row holds one spinlock of the
+  // database. With kElided: the indexes stay elided.
+  kSpinlock,
 };
 
 // When a commit with writes returns, where the database has a data folder. Under async and group alike, what is lost
@@ -53,7 +56,7 @@ enum class LogIo : uint8_t {
 };
 
 std::string_view name_of(SyncPolicy sync);  // "automatic", "optimistic", "latched", "single-threaded", "elided"
-std::string_view name_of(Protocol protocol);      // "occ", "whole-transaction"
+std::string_view name_of(Protocol protocol);      // "occ", "whole-transaction", "spinlock"
 std::string_view name_of(Durability durability);  // "default", "none", "async", "group"
 std::string_view name_of(LogIo io);               // "automatic", "system-calls", "io_uring"
 // False: nothing has this name.

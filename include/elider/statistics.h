@@ -30,6 +30,7 @@ struct Statistics {
     std::string site;         // "index get", "index batch", "index scan", "index insert", "index remove", "record read", "commit"
     std::string table;        // of an index's site; all indexes of a table together. Else ""
     uint64_t commits = 0;     // runs that ended as a region
+    uint64_t in_vain = 0;     // runs whose region ended and did not do the work: a row was locked, or had moved on
     uint64_t fallbacks = 0;   // runs that tried, and took their lock
     uint64_t direct = 0;      // runs that took it at once: too large, switched off, or no hardware
     std::array<uint64_t, kRegionCauseCount> aborts{};  // regions, by region_cause_name()
@@ -38,7 +39,7 @@ struct Statistics {
       for (uint64_t count : aborts) sum += count;
       return sum;
     }
-    uint64_t attempts() const { return commits + aborts_total(); }  // regions that began
+    uint64_t attempts() const { return commits + in_vain + aborts_total(); }  // regions that began
   };
   // Checkpoints taken since the database was opened. snapshot and the following: of the last that succeeded; 0: none.
   struct Checkpoints {

@@ -18,6 +18,7 @@
 #include <type_traits>
 
 #include "base/sanitizer.h"
+#include "base/test_points.h"
 
 namespace elider {
 
@@ -111,6 +112,13 @@ inline void copy_atomically(char* to, const char* from, size_t bytes) {
   }
 }
 
+#if ELIDER_TEST_POINTS
+// A copy of which the compiler tells no runtime.
+[[gnu::noinline, gnu::no_sanitize("thread")]] inline void copy_untold(volatile char* to, const char* from, size_t bytes) {
+  for (size_t i = 0; i < bytes; ++i) to[i] = from[i];
+}
+#endif
+
 }  // namespace detail
 
 // Private memory becomes a copy of shared memory. Validate it before use.
@@ -126,6 +134,10 @@ inline void racy_copy_in(void* private_to, const void* shared_from, size_t bytes
 
 // Shared memory becomes a copy of private memory. The caller holds the guard.
 inline void racy_copy_out(void* shared_to, const void* private_from, size_t bytes) {
+#if ELIDER_TEST_POINTS
+  if (ELIDER_MUTANT(kRawWrite)) [[unlikely]]
+    return detail::copy_untold(static_cast<char*>(shared_to), static_cast<const char*>(private_from), bytes);
+#endif
 #if ELIDER_TSAN
   detail::copy_atomically<true>(static_cast<char*>(shared_to), static_cast<const char*>(private_from), bytes);
 #else

@@ -44,6 +44,8 @@ constexpr MutantName kMutantNames[] = {
     {Mutant::kSkipLockWait, "skip_lock_wait"},
     {Mutant::kUnboundedRetry, "unbounded_retry"},
     {Mutant::kSkipRegionEnd, "skip_region_end"},
+    {Mutant::kHastyFallback, "hasty_fallback"},
+    {Mutant::kRawWrite, "raw_write"},
     {Mutant::kSkipFrameChecksum, "skip_frame_checksum"},
     {Mutant::kAcknowledgeEarly, "acknowledge_early"},
     {Mutant::kLargestDurable, "largest_durable"},

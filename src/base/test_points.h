@@ -106,6 +106,8 @@ enum class Mutant : uint32_t {
   kSkipLockWait,        // "skip_lock_wait": it begins again while the lock is held
   kUnboundedRetry,      // "unbounded_retry": it is tried again for ever
   kSkipRegionEnd,       // "skip_region_end": a section returns without ending its region
+  kHastyFallback,       // "hasty_fallback": a section that takes its lock does not wait for who holds it
+  kRawWrite,            // "raw_write": rows are written past whatever watches over regions (src/base/racy.h)
   kSkipFrameChecksum,   // "skip_frame_checksum": the log's reader believes every frame
   kAcknowledgeEarly,    // "acknowledge_early": a frame counts as durable before it is synced
   kLargestDurable,      // "largest_durable": durable is what one log file has synced, not all

@@ -76,7 +76,8 @@ template <class Sync>
 void EngineOf<Sync>::add_elision(Statistics& s) const {
   const auto add = [&](std::string site, std::string table, const htm::SiteCounts& counts) {
     if (counts.attempts() + counts.fallbacks + counts.direct == 0) return;
-    s.elision.push_back({std::move(site), std::move(table), counts.commits, counts.fallbacks, counts.direct, counts.aborts});
+    s.elision.push_back(
+        {std::move(site), std::move(table), counts.commits, counts.in_vain, counts.fallbacks, counts.direct, counts.aborts});
   };
   constexpr const char* kSites[sync::kOperations] = {"index get", "index batch", "index scan", "index insert", "index remove"};
   std::shared_lock lock(catalog_mutex_);

@@ -32,6 +32,7 @@ class EngineOf final : public Engine {
         pool_(std::make_shared<SessionPool<Sync>>(store_)) {
     if constexpr (kElides) {
       store_.elision = std::make_unique<txn::ElisionSites>(store_.options.elision);
+      if (store_.options.protocol == Protocol::kSpinlock) store_.spinlock = std::make_unique<CacheLine<sync::SpinLatch>>();
       if (store_.options.protocol == Protocol::kWholeTransaction) whole_ = std::make_unique<txn::WholeTransaction>(store_.options.elision);
     }
     if constexpr (Sync::kRegions) htm::leave_regions_at_test_points<typename Sync::Backend>();

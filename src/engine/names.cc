@@ -31,6 +31,7 @@ std::string_view name_of(Protocol protocol) {
   switch (protocol) {
     case Protocol::kOcc: return "occ";
     case Protocol::kWholeTransaction: return "whole-transaction";
+    case Protocol::kSpinlock: return "spinlock";
   }
   return "?";
 }
@@ -83,7 +84,7 @@ bool parse(std::string_view name, SyncPolicy* sync) {
 }
 
 bool parse(std::string_view name, Protocol* protocol) {
-  for (Protocol known : {Protocol::kOcc, Protocol::kWholeTransaction})
+  for (Protocol known : {Protocol::kOcc, Protocol::kWholeTransaction, Protocol::kSpinlock})
     if (name_of(known) == name) {
       *protocol = known;
       return true;
@@ -152,7 +153,8 @@ std::string Statistics::to_json() const {
       const Elision& site = elision[i];
       out += i == 0 ? "{\"site\":" : ",{\"site\":";
       out += quoted(site.site) + ",\"table\":" + quoted(site.table) + ",\"attempts\":" + std::to_string(site.attempts()) +
-             ",\"commits\":" + std::to_string(site.commits) + ",\"fallbacks\":" + std::to_string(site.fallbacks) +
+             ",\"commits\":" + std::to_string(site.commits) + ",\"in_vain\":" + std::to_string(site.in_vain) +
+             ",\"fallbacks\":" + std::to_string(site.fallbacks) +
              ",\"direct\":" + std::to_string(site.direct) + ",\"aborts\":{";
       for (size_t c = 0; c < kRegionCauseCount; ++c)
         if (site.aborts[c] != 0) add_number(out, region_cause_name(c), site.aborts[c]);

@@ -13,14 +13,17 @@ std::span<const Combination> registry() {
       {SyncPolicy::kElided, HtmBackend::kNone, Protocol::kOcc, make_occ_elided_none},
       {SyncPolicy::kElided, HtmBackend::kAlwaysAborts, Protocol::kOcc, make_occ_elided_always_aborts},
       {SyncPolicy::kElided, HtmBackend::kNone, Protocol::kWholeTransaction, make_occ_elided_none},
+      {SyncPolicy::kElided, HtmBackend::kNone, Protocol::kSpinlock, make_occ_elided_none},
       {SyncPolicy::kElided, HtmBackend::kAlwaysAborts, Protocol::kWholeTransaction, make_occ_elided_always_aborts},
 #if ELIDER_HAVE_RTM
       {SyncPolicy::kElided, HtmBackend::kRtm, Protocol::kOcc, make_occ_elided_rtm},
       {SyncPolicy::kElided, HtmBackend::kRtm, Protocol::kWholeTransaction, make_occ_elided_rtm},
+      {SyncPolicy::kElided, HtmBackend::kRtm, Protocol::kSpinlock, make_occ_elided_rtm},
 #endif
 #if defined(ELIDER_EMULATOR)
       {SyncPolicy::kElided, HtmBackend::kEmulated, Protocol::kOcc, make_occ_elided_emulated},
       {SyncPolicy::kElided, HtmBackend::kEmulated, Protocol::kWholeTransaction, make_occ_elided_emulated},
+      {SyncPolicy::kElided, HtmBackend::kEmulated, Protocol::kSpinlock, make_occ_elided_emulated},
 #endif
   };
   return kCombinations;
@@ -28,7 +31,7 @@ std::span<const Combination> registry() {
 
 void choose_automatic(Protocol protocol, SyncPolicy* sync, HtmBackend* htm) {
   const Hardware& machine = hardware();
-  const bool asked = *htm != HtmBackend::kAutomatic || protocol == Protocol::kWholeTransaction;
+  const bool asked = *htm != HtmBackend::kAutomatic || protocol != Protocol::kOcc;
   if (*sync == SyncPolicy::kAutomatic) *sync = asked ? SyncPolicy::kElided : machine.automatic;
   if (*htm == HtmBackend::kAutomatic) *htm = *sync == SyncPolicy::kElided ? machine.automatic_htm : HtmBackend::kNone;
 }

@@ -81,10 +81,20 @@ bool wait_until_free(const Lock& lock) {
   return true;
 }
 
+// For sections whose regions do their work whenever they end.
+struct AlwaysUseful {
+  template <class Value>
+  constexpr bool operator()(const Value&) const {
+    return true;
+  }
+};
+
 // Runs body() as a region if the site's policy gets it done, else fallback(). Both return the same type, by
 // value. The body may run several times, of which one counts. The region begins and ends in this frame.
-template <Backend B, ElidableLock Lock, class Body, class Fallback>
-auto run_region(Site& site, const Lock& lock, Body&& body, Fallback&& fallback) -> decltype(body()) {
+// useful(value), called when the region has ended: whether it did its work, or only found that the caller must do it
+// otherwise; for the site's counts.
+template <Backend B, ElidableLock Lock, class Body, class Fallback, class Useful = AlwaysUseful>
+auto run_region(Site& site, const Lock& lock, Body&& body, Fallback&& fallback, Useful&& useful = {}) -> decltype(body()) {
   using Value = decltype(body());
   static_assert(!std::is_void_v<Value>, "a section hands its results back by value");
   if constexpr (B::kRunsRegions) {
@@ -101,7 +111,7 @@ auto run_region(Site& site, const Lock& lock, Body&& body, Fallback&& fallback) 
           Value value = body();
           if (ELIDER_MUTANT(kLazySubscription) && lock.held()) B::template abort<kLockHeldCode>();
           if (!ELIDER_MUTANT(kSkipRegionEnd)) B::commit();
-          part.committed(policy);
+          part.committed(policy, useful(value));
           return value;
         }
         cause = decode(status);
@@ -119,6 +129,7 @@ auto run_region(Site& site, const Lock& lock, Body&& body, Fallback&& fallback) 
 template <Backend B, ElidableLock Lock, class Body>
 [[gnu::always_inline]] inline auto elide(Site& site, Lock& lock, Body&& body) -> decltype(body()) {
   return run_region<B>(site, lock, body, [&]() -> decltype(body()) {
+    if (ELIDER_MUTANT(kHastyFallback) && lock.held()) return body();
     const std::lock_guard<Lock> held(lock);
     return body();
   });

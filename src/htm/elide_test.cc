@@ -223,6 +223,21 @@ TEST_F(ElideTest, ASiteThatDoesNotPayShutsItselfOffAndTriesAgain) {
   EXPECT_EQ(begins_of(32 * 4, times(15, 0)), 128u);  // a few bad runs are no reason
 }
 
+// They end, and nothing is done by that.
+TEST_F(ElideTest, RegionsInVainShutASiteOffToo) {
+  policy_ = {.window_runs = 32, .poor_percent = 50, .off_runs = 100};
+  Scripted::play({});
+  const auto run_in_vain = [&] {
+    return run_region<Scripted>(site_, SubscribedWithin{}, [] { return false; }, [] { return true; }, [](bool done) { return done; });
+  };
+  for (int i = 0; i < 32; ++i) EXPECT_FALSE(run_in_vain());
+  EXPECT_EQ(site_.counts().in_vain, 32u);
+  EXPECT_EQ(site_.counts().commits, 0u);
+  EXPECT_EQ(site_.counts().attempts(), 32u);
+  for (int i = 0; i < 100; ++i) EXPECT_TRUE(run_in_vain());
+  EXPECT_EQ(site_.counts().direct, 100u);
+}
+
 TEST_F(ElideTest, ZeroWindowRunsNeverShutASiteOff) {
   policy_.system_aborts_max = 0;
   Scripted::play(times(10000, 0));

@@ -52,6 +52,7 @@ uint32_t assign_part() {
 
 void Site::Part::add_to(SiteCounts& counts) const {
   counts.commits += commits_.load(std::memory_order_relaxed);
+  counts.in_vain += in_vain_.load(std::memory_order_relaxed);
   counts.fallbacks += fallbacks_.load(std::memory_order_relaxed);
   counts.direct += direct_.load(std::memory_order_relaxed);
   for (size_t i = 0; i < kCauses; ++i) counts.aborts[i] += aborts_[i].load(std::memory_order_relaxed);

@@ -31,17 +31,19 @@ uint32_t assign_part();  // sets part_of_thread; the part is free again when the
 
 struct SiteCounts {
   uint64_t commits = 0;    // runs that ended as a region
+  uint64_t in_vain = 0;    // runs whose region ended, too, but found that their work needs another one, or a lock
   uint64_t fallbacks = 0;  // runs that tried, and took the lock
   uint64_t direct = 0;     // runs that took the lock at once: too large, or the site is off
   std::array<uint64_t, kCauses> aborts{};
   // Regions that began.
   uint64_t attempts() const {
-    uint64_t sum = commits;
+    uint64_t sum = commits + in_vain;
     for (uint64_t count : aborts) sum += count;
     return sum;
   }
   void add(const SiteCounts& other) {
     commits += other.commits;
+    in_vain += other.in_vain;
     fallbacks += other.fallbacks;
     direct += other.direct;
     for (size_t i = 0; i < kCauses; ++i) aborts[i] += other.aborts[i];
@@ -59,9 +61,10 @@ class Site {
       run_off(policy);
       return false;
     }
-    void committed(const ElisionPolicy& policy) {
-      bump(commits_);
-      if (policy.window_runs != 0) end_run(policy, true);
+    // useful: the run's work is done. A region in vain pays as little as one that aborts.
+    void committed(const ElisionPolicy& policy, bool useful) {
+      bump(useful ? commits_ : in_vain_);
+      if (policy.window_runs != 0) end_run(policy, useful);
     }
     void aborted(Cause cause) { bump(aborts_[static_cast<size_t>(cause)]); }
     void fell_back(const ElisionPolicy& policy) {
@@ -93,7 +96,7 @@ class Site {
     void end_window(const ElisionPolicy& policy, uint32_t runs, uint32_t good);
     void run_off(const ElisionPolicy& policy);
 
-    std::atomic<uint64_t> commits_{0}, fallbacks_{0}, direct_{0};
+    std::atomic<uint64_t> commits_{0}, in_vain_{0}, fallbacks_{0}, direct_{0};
     std::array<std::atomic<uint64_t>, kCauses> aborts_{};
     std::atomic<uint32_t> window_runs_{0}, window_good_{0};
     std::atomic<uint32_t> window_length_{0};  // 0: the policy's

@@ -9,12 +9,14 @@
 #include <string_view>
 #include <vector>
 
+#include "base/cache_line.h"
 #include "base/worker.h"
 #include "elider/history.h"
 #include "elider/options.h"
 #include "htm/site.h"
 #include "log/log.h"
 #include "storage/snapshots.h"
+#include "sync/exclusive.h"
 #include "txn/counters.h"
 
 namespace elider::txn {
@@ -91,6 +93,8 @@ struct Store {
   const uint64_t id;  // of the database; unique in the process
 
   std::unique_ptr<ElisionSites> elision;  // null under other policies
+  // Protocol::kSpinlock: held over each commit and each read of a row; else null. Rank: before the cells' locks.
+  std::unique_ptr<CacheLine<sync::SpinLatch>> spinlock;
 
   Workers workers;
   storage::Snapshots snapshots;

@@ -1,10 +1,11 @@
 #include "bench/compare/compare.h"
 
 #include <gtest/gtest.h>
-#include <unistd.h>
 
 #include <filesystem>
 #include <string>
+
+#include "tests/support/temporary_folder.h"
 
 namespace elider::bench {
 namespace {
@@ -71,7 +72,8 @@ TEST(Compare, every_store_keeps_its_files_below_data_and_removes_them) {
 #if defined(__SANITIZE_THREAD__)
   GTEST_SKIP() << "the other stores are libraries that the thread sanitizer does not see into";
 #endif
-  const std::filesystem::path data = std::filesystem::path(testing::TempDir()) / ("elider_compare_" + std::to_string(::getpid()));
+  const test::TemporaryFolder folder("elider_compare");
+  const std::filesystem::path data = folder.path() / "data";
   for (const Durability durability : {Durability::kAsync, Durability::kGroup}) {
     for (const uint32_t threads : {1u, 2u}) {
       CompareOptions options = small(threads, 1);
@@ -83,7 +85,6 @@ TEST(Compare, every_store_keeps_its_files_below_data_and_removes_them) {
       EXPECT_TRUE(std::filesystem::is_empty(data));
     }
   }
-  std::filesystem::remove_all(data);
 }
 
 TEST(Compare, a_file_system_without_room_is_refused_by_name) {

@@ -1,13 +1,12 @@
 // YCSB on a data folder: what one run leaves, the next one finds, counts on, and checks; and what does not fit is
 // refused.
-#include <stdlib.h>
-
 #include <filesystem>
 #include <string>
 
 #include <gtest/gtest.h>
 
 #include "bench/ycsb/ycsb.h"
+#include "tests/support/temporary_folder.h"
 
 namespace elider::bench {
 namespace {
@@ -15,16 +14,12 @@ namespace {
 class Resume : public testing::Test {
  protected:
   void SetUp() override {
-    std::string text = (std::filesystem::temp_directory_path() / "elider_bench_XXXXXX").string();
-    ASSERT_NE(::mkdtemp(text.data()), nullptr);
-    folder_ = text;
     options_.common.threads = 2;
     options_.common.seconds = 0.05;
     options_.common.quiet = true;
     options_.common.data.folders = {folder_ / "one", folder_ / "two"};
     options_.records = 500;
   }
-  void TearDown() override { std::filesystem::remove_all(folder_); }
 
   uint64_t counters_after_run() {
     auto outcome = run_ycsb(options_);
@@ -35,7 +30,8 @@ class Resume : public testing::Test {
     return last_.extra["consistency"]["counters"];
   }
 
-  std::filesystem::path folder_;
+  const test::TemporaryFolder temporary_{"elider_bench"};
+  const std::filesystem::path folder_ = temporary_.path();
   YcsbOptions options_;
   Report last_;
 };

@@ -2,13 +2,13 @@
 #include "bench/ycsb/ycsb.h"
 
 #include <cstdio>
-#include <filesystem>
 #include <fstream>
 #include <string>
 
 #include <gtest/gtest.h>
 
 #include "bench/common/environment.h"
+#include "tests/support/temporary_folder.h"
 
 namespace elider::bench {
 namespace {
@@ -146,19 +146,20 @@ TEST(Ycsb, json_holds_what_docs_promise) {
 
 TEST(Ycsb, publish_writes_the_json_file) {
   YcsbOptions options = small({"80/20", KeyIndex::kHashed, 1, false});
-  options.common.json_file = testing::TempDir() + "/ycsb_test_result.json";
+  const test::TemporaryFolder folder("elider_ycsb");
+  options.common.json_file = folder.path() / "result.json";
   auto outcome = run_ycsb(options);
   ASSERT_TRUE(outcome.ok()) << outcome.status().message();
   ASSERT_TRUE(publish(options.common, outcome->report).ok());
   std::ifstream file(options.common.json_file);
   EXPECT_EQ(Json::parse(file).at("committed"), outcome->report.result.committed);
-  std::filesystem::remove(options.common.json_file);
 }
 
 TEST(Ycsb, history_has_a_line_for_each_transaction) {
   YcsbOptions options = small({"50/50", KeyIndex::kHashed, 2, false});
   options.records = 100;
-  options.common.history_file = testing::TempDir() + "/ycsb_test_history.jsonl";
+  const test::TemporaryFolder folder("elider_ycsb");
+  options.common.history_file = folder.path() / "history.jsonl";
   auto outcome = run_ycsb(options);
   ASSERT_TRUE(outcome.ok()) << outcome.status().message();
   std::ifstream file(options.common.history_file);
@@ -171,7 +172,6 @@ TEST(Ycsb, history_has_a_line_for_each_transaction) {
   }
   EXPECT_EQ(tables, 1u);
   EXPECT_GE(committed, outcome->report.result.committed);
-  std::filesystem::remove(options.common.history_file);
 }
 
 TEST(Environment, names_the_machine) {

@@ -57,24 +57,25 @@ TEST(OpenTest, EveryNamedBackendIsUsedAsAskedAndMeansElided) {
   }
 }
 
-TEST(OpenTest, WholeTransactionsMeanElided) {
-  for (HtmBackend htm : {HtmBackend::kAutomatic, HtmBackend::kNone, HtmBackend::kAlwaysAborts}) {
+TEST(OpenTest, BaselinesMeanElided) {
+  for (Protocol protocol : {Protocol::kWholeTransaction, Protocol::kSpinlock}) {
     Options options;
-    options.protocol = Protocol::kWholeTransaction;
-    options.htm = htm;
-    auto database = Database::open(options);
-    ASSERT_OK(database);
-    EXPECT_EQ(database->protocol(), Protocol::kWholeTransaction);
-    EXPECT_EQ(database->sync(), SyncPolicy::kElided);
+    options.protocol = protocol;
+    for (HtmBackend htm : {HtmBackend::kAutomatic, HtmBackend::kNone}) {
+      options.htm = htm;
+      auto database = Database::open(options);
+      ASSERT_OK(database);
+      EXPECT_EQ(database->protocol(), protocol);
+      EXPECT_EQ(database->sync(), SyncPolicy::kElided);
+    }
+    options.htm = HtmBackend::kAutomatic;
+    options.sync = SyncPolicy::kOptimistic;
+    EXPECT_EQ(Database::open(options).status().code(), Code::kInvalidArgument);
   }
-  Options options;
-  options.protocol = Protocol::kWholeTransaction;
-  options.sync = SyncPolicy::kOptimistic;
-  EXPECT_EQ(Database::open(options).status().code(), Code::kInvalidArgument);
 }
 
 TEST(OpenTest, NamesOfProtocolsParseBack) {
-  for (Protocol protocol : {Protocol::kOcc, Protocol::kWholeTransaction}) {
+  for (Protocol protocol : {Protocol::kOcc, Protocol::kWholeTransaction, Protocol::kSpinlock}) {
     Protocol parsed = Protocol::kOcc;
     EXPECT_TRUE(parse(name_of(protocol), &parsed));
     EXPECT_EQ(parsed, protocol);

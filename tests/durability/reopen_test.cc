@@ -19,14 +19,9 @@ namespace {
 class ReopenTest : public testing::TestWithParam<Combination> {
  protected:
   void SetUp() override {
-    std::string text = (std::filesystem::temp_directory_path() / "elider_data_XXXXXX").string();
-    ASSERT_NE(::mkdtemp(text.data()), nullptr);
-    folder_ = text;
-    options_.sync = GetParam().sync;
-    if (options_.sync == SyncPolicy::kElided) options_.htm = GetParam().htm;
+    options_ = options_of(GetParam());
     options_.data_folders = {folder_ / "data"};
   }
-  void TearDown() override { std::filesystem::remove_all(folder_); }
 
   Database open() {
     auto database = Database::open(options_);
@@ -46,7 +41,8 @@ class ReopenTest : public testing::TestWithParam<Combination> {
     return found;
   }
 
-  std::filesystem::path folder_;
+  const TemporaryFolder temporary_{"elider_data"};
+  const std::filesystem::path folder_ = temporary_.path();
   Options options_;
 };
 

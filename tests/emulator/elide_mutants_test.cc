@@ -1,8 +1,9 @@
-// Mutants of what runs beside regions, under the library's own elision (src/htm/elide.h) and its B+-tree: a fallback that
-// takes the lock without waiting for who holds it, and a write that bypasses the region. Schedules show each; without
-// a mutant the same schedules hold.
+// The library's own elision (src/htm/elide.h) and its B+-tree in seeded schedules, and its mutants (src/base/test_points.h):
+// the schedules show each. The environment variable ELIDER_MUTANT chooses one for the tests ElideScheduleTest.*, which must
+// then fail: mutants.sh shows it. The tests ElideMutant* show it in one process.
 #include <gtest/gtest.h>
 
+#include "base/racy.h"
 #include "htm/emulator/schedule.h"
 #include "index/btree/btree_batch.h"
 #include "index/btree/btree_find.h"
@@ -17,73 +18,51 @@
 namespace elider::emulator_test {
 namespace {
 
-// The lock whose taking does not wait.
-class HastyLock {
- public:
-  explicit HastyLock(sync::SpinLatch& latch) : latch_(latch) {}
-  void lock() { latch_.try_lock(); }
-  void unlock() { latch_.unlock(); }
-  bool held() const { return latch_.held(); }
+using Sync = sync::Elided<htm::Emulated>;
 
- private:
-  sync::SpinLatch& latch_;
-};
+constexpr uint64_t kAccessesMax = 2'000'000;
 
-// Elided with that fallback; a type of its own, as its sections are.
-struct Hasty : sync::Elided<htm::Emulated> {
-  struct Latch : sync::ElidedLatch {};
-  template <class Body>
-  static auto section(Latch& latch, sync::Operation operation, Body&& body) {
-    HastyLock lock(latch.latch());
-    return htm::elide<htm::Emulated>(latch.site(operation), lock, std::forward<Body>(body));
-  }
-};
-static_assert(sync::Policy<Hasty>);
+// Most regions abort, so that sections take the lock while others run; and for one seed of four none fits the cache.
+WithOptions harsh(uint64_t seed) {
+  return WithOptions([seed](emulator::Options& options) {
+    options.spurious_abort_rate = 0.6;
+    if (seed % 4 == 0) options.sets = options.ways = 1;
+  });
+}
 
 __attribute__((noinline, no_sanitize_thread)) void raw_increment(volatile uint64_t* word) { *word = *word + 1; }
 
-// Many regions abort, so that sections take the lock while others run.
-WithOptions harsh() {
-  return WithOptions([](emulator::Options& options) { options.spurious_abort_rate = 0.6; });
-}
-
-struct Harm {
-  bool hasty_fallback = false;
-  bool raw_write = false;
-};
-
-// Three threads move two words on by one, a section each time, with other work in between.
-bool words_hold(Harm harm, uint64_t seed) {
+// Three threads move two words on by one, a section each time, with other work in between. The second is written as the
+// bytes of a row are. A section that finds the words unequal notes it where no abort takes it back: what a region does
+// with half of a change is not always undone.
+bool words_hold(uint64_t seed) {
   constexpr uint64_t kThreads = 3, kRounds = 8, kBetween = 8;
   constexpr ElisionPolicy kLittlePatience{.conflict_aborts_max = 1, .system_aborts_max = 0, .window_runs = 0};
-  const Lines lines = make_lines(2 + kBetween);
-  uint64_t &first = lines[0].words[0], &second = lines[1].words[0];
+  const WithOptions options = harsh(seed);
+  const Lines lines = make_lines(3 + kBetween);
+  uint64_t &first = lines[0].words[0], &second = lines[1].words[0], &torn = lines[2].words[0];
   sync::ElidedLatch latch;
   latch.set_policy(kLittlePatience);
-  HastyLock hasty(latch.latch());
   const auto body = [&]() -> bool {
-    const uint64_t before = first;
-    for (uint64_t i = 0; i < kBetween; ++i) lines[2 + i].words[0] = before;
-    first = before + 1;
-    if (harm.raw_write) raw_increment(&second);
-    else second = before + 1;
+    const uint64_t before = first, after = before + 1;
+    if (second != before) raw_increment(&torn);
+    first = after;
+    for (uint64_t i = 0; i < kBetween / 2; ++i) lines[3 + i].words[0] = before;
+    racy_copy_out(&second, &after, sizeof after);
+    for (uint64_t i = kBetween / 2; i < kBetween; ++i) lines[3 + i].words[0] = before;
     return true;
   };
   const auto thread = [&] {
-    for (uint64_t round = 0; round < kRounds; ++round) {
-      htm::Site& site = latch.site(sync::Operation::kInsert);
-      if (harm.hasty_fallback) htm::elide<htm::Emulated>(site, hasty, body);
-      else htm::elide<htm::Emulated>(site, latch.latch(), body);
-    }
+    for (uint64_t round = 0; round < kRounds; ++round) Sync::section(latch, sync::Operation::kInsert, body);
   };
-  emulator::run_schedule(seed, {thread, thread, thread});
-  return first == kThreads * kRounds && second == first;
+  emulator::run_schedule(seed, {thread, thread, thread}, kAccessesMax);
+  return first == kThreads * kRounds && second == first && torn == 0;
 }
 
 // Two threads fill the same leaves.
-template <class Sync>
 bool tree_holds(uint64_t seed) {
   constexpr uint64_t kEach = 12;
+  const WithOptions options = harsh(seed);
   index::test::Arena arena;
   index::BTree<Sync, uint64_t> tree;
   const auto insert = [&](uint64_t first) {
@@ -91,7 +70,7 @@ bool tree_holds(uint64_t seed) {
     typename index::BTree<Sync, uint64_t>::Hint hint;
     for (uint64_t i = 0; i < kEach; ++i) tree.get_or_insert(*inside, first + 2 * i, 16 * (first + 2 * i + 1), hint);
   };
-  emulator::run_schedule(seed, {[&] { insert(0); }, [&] { insert(1); }});
+  emulator::run_schedule(seed, {[&] { insert(0); }, [&] { insert(1); }}, kAccessesMax);
   if (!tree.verify().ok() || tree.size() != 2 * kEach) return false;
   const index::test::Inside inside(arena);
   for (uint64_t key = 0; key < 2 * kEach; ++key) {
@@ -102,25 +81,49 @@ bool tree_holds(uint64_t seed) {
   return true;
 }
 
-// How many schedules it took; 0: none shows it.
-template <class Holds>
-uint64_t seeds_to_catch(uint64_t seeds_max, Holds&& holds) {
-  const WithOptions options = harsh();
-  for (uint64_t seed = 1; seed <= seeds_max; ++seed)
-    if (!holds(seed)) return seed;
-  return 0;
+TEST(ElideScheduleTest, words_hold) {
+  for (uint64_t seed = 1; seed <= 300; ++seed) ASSERT_TRUE(words_hold(seed)) << "seed " << seed;
 }
 
-TEST(ElideMutantTest, the_library_s_elision_holds_and_its_mutants_are_shown) {
-  EXPECT_EQ(seeds_to_catch(200, [](uint64_t seed) { return words_hold({}, seed); }), 0u);
-  EXPECT_NE(seeds_to_catch(500, [](uint64_t seed) { return words_hold({.hasty_fallback = true}, seed); }), 0u);
-  EXPECT_NE(seeds_to_catch(500, [](uint64_t seed) { return words_hold({.raw_write = true}, seed); }), 0u);
+TEST(ElideScheduleTest, a_tree_holds) {
+  for (uint64_t seed = 1; seed <= 100; ++seed) ASSERT_TRUE(tree_holds(seed)) << "seed " << seed;
 }
 
-TEST(ElideMutantTest, a_tree_whose_fallback_does_not_wait_is_shown) {
-  EXPECT_EQ(seeds_to_catch(100, tree_holds<sync::Elided<htm::Emulated>>), 0u);
-  EXPECT_NE(seeds_to_catch(300, tree_holds<Hasty>), 0u);
+class ElideMutantTest : public testing::TestWithParam<Mutant> {
+ protected:
+  ElideMutantTest() : before_(active_mutant()) { set_mutant(GetParam()); }
+  ~ElideMutantTest() override { set_mutant(before_); }
+
+  // How many schedules it took; 0: none of the first so many shows it.
+  template <class Holds>
+  static uint64_t seeds_to_catch(uint64_t seeds_max, Holds&& holds) {
+    for (uint64_t seed = 1; seed <= seeds_max; ++seed)
+      if (!holds(seed)) return seed;
+    return 0;
+  }
+
+ private:
+  const Mutant before_;
+};
+
+class ElideMutantDeathTest : public ElideMutantTest {};
+class TreeMutantTest : public ElideMutantTest {};
+
+TEST_P(ElideMutantTest, is_shown_by_words) { EXPECT_NE(seeds_to_catch(500, words_hold), 0u); }
+
+TEST_P(TreeMutantTest, is_shown_by_a_tree) { EXPECT_NE(seeds_to_catch(300, tree_holds), 0u); }
+
+TEST_P(ElideMutantDeathTest, ends_the_process) {
+  EXPECT_DEATH(seeds_to_catch(8, words_hold),
+               GetParam() == Mutant::kSkipRegionEnd ? "a commit is missing" : "the schedule of seed 4 has not ended");
 }
+
+const auto mutant_name = [](const testing::TestParamInfo<Mutant>& info) { return std::string(name_of(info.param)); };
+INSTANTIATE_TEST_SUITE_P(On, ElideMutantTest,
+                         testing::Values(Mutant::kSkipSubscription, Mutant::kLazySubscription, Mutant::kHastyFallback, Mutant::kRawWrite),
+                         mutant_name);
+INSTANTIATE_TEST_SUITE_P(On, TreeMutantTest, testing::Values(Mutant::kSkipSubscription, Mutant::kHastyFallback), mutant_name);
+INSTANTIATE_TEST_SUITE_P(On, ElideMutantDeathTest, testing::Values(Mutant::kSkipRegionEnd, Mutant::kUnboundedRetry), mutant_name);
 
 }  // namespace
 }  // namespace elider::emulator_test

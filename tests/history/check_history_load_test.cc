@@ -7,6 +7,7 @@
 #include <sstream>
 
 #include "bench/common/history_file.h"
+#include "tests/support/temporary_folder.h"
 
 namespace elider::check {
 namespace {
@@ -96,7 +97,8 @@ TEST(LoadHistory, what_is_nested_deeply_is_refused_in_few_words) {
 }
 
 TEST(LoadHistory, what_the_history_file_writes_is_read_back) {
-  const std::string path = ::testing::TempDir() + "/load_history_test.jsonl";
+  const test::TemporaryFolder folder("elider_history");
+  const std::string path = folder.path() / "history.jsonl";
   {
     auto file = bench::HistoryFile::open(path);
     ASSERT_TRUE(file.ok());

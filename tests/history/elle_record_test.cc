@@ -15,6 +15,7 @@
 #include <thread>
 
 #include "bench/history/hot_keys.h"
+#include "tests/support/temporary_folder.h"
 
 namespace elider::bench {
 namespace {
@@ -42,7 +43,8 @@ TEST(MicroOps, every_kind_is_written_as_elle_has_it) {
 }
 
 TEST(WriteElle, events_of_all_sessions_are_in_order_and_ranks_follow_the_commit_order) {
-  const std::string path = ::testing::TempDir() + "/elle_record_test.jsonl";
+  const test::TemporaryFolder folder("elider_elle");
+  const std::string path = folder.path() / "history.jsonl";
   MicroOps asked, did;
   asked.read_unknown(1);
   did.read_list(1, std::vector<int64_t>{5});
@@ -72,7 +74,8 @@ TEST(WriteElle, events_of_all_sessions_are_in_order_and_ranks_follow_the_commit_
 }
 
 TEST(WriteElle, history_without_commits_has_empty_ranks) {
-  const std::string path = ::testing::TempDir() + "/elle_record_empty.jsonl";
+  const test::TemporaryFolder folder("elider_elle");
+  const std::string path = folder.path() / "history.jsonl";
   ASSERT_TRUE(write_elle(path, {}).ok());
   EXPECT_EQ(nlohmann::json::parse(slurp(path + ".ranks")), nlohmann::json::object());
 }

@@ -73,7 +73,7 @@ class CommitRaceTest : public RaceTest {
   Table<Account> accounts_;
   Index<Account> by_branch_;
 };
-ELIDER_ON_CONCURRENT(CommitRaceTest);
+ELIDER_ON_RACING(CommitRaceTest);
 
 TEST_P(CommitRaceTest, WriteSkewHasOneWinner) { expect_one_winner("skew", reading(1, 2), reading(2, 1)); }
 

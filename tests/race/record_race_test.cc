@@ -51,7 +51,7 @@ class RecordRaceTest : public RaceTest {
   Index<Account> by_branch_;
   Table<Document> documents_;
 };
-ELIDER_ON_CONCURRENT(RecordRaceTest);
+ELIDER_ON_RACING(RecordRaceTest);
 
 TEST_P(RecordRaceTest, ARowThatChangesWhileItIsCopiedIsCopiedAgain) {
   TestStop copied("read.copied");

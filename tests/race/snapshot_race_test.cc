@@ -79,7 +79,7 @@ class SnapshotRaceTest : public RaceTest {
   Index<Account> by_branch_;
   Table<Document> documents_;
 };
-ELIDER_ON_CONCURRENT(SnapshotRaceTest);
+ELIDER_ON_RACING(SnapshotRaceTest);
 
 TEST_P(SnapshotRaceTest, AReaderThatStartsAtAStepOfACommitSeesAllOrNothing) {
   for (const char* step : kCommitPoints) {

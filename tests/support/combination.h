@@ -11,6 +11,7 @@
 #include <cstdlib>
 #include <ostream>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "elider/elider.h"
@@ -29,7 +30,16 @@ struct Combination {
   bool threads() const { return sync != SyncPolicy::kSingleThreaded; }
   // Whether, besides, several transactions may be under way at one time, and wait for each other.
   bool concurrent() const { return threads() && protocol != Protocol::kWholeTransaction; }
+  // Whether, besides, a read or a commit goes on while a test point holds another one.
+  bool races() const { return concurrent() && protocol != Protocol::kSpinlock; }
 };
+
+inline Options options_of(const Combination& combination, Options options = {}) {
+  options.sync = combination.sync;
+  options.protocol = combination.protocol;
+  if (combination.sync == SyncPolicy::kElided) options.htm = combination.htm;
+  return options;
+}
 
 inline std::string name_of(const Combination& combination) {
   std::string name(elider::name_of(combination.sync));
@@ -60,6 +70,12 @@ inline std::vector<Combination> combinations(bool concurrent_only, bool ordered_
   return chosen;
 }
 
+inline std::vector<Combination> racing_combinations() {
+  std::vector<Combination> chosen = combinations(true, false);
+  std::erase_if(chosen, [](const Combination& combination) { return !combination.races(); });
+  return chosen;
+}
+
 }  // namespace elider::test
 
 // Instantiates a TEST_P suite for every combination, or for those the name says.
@@ -68,6 +84,9 @@ inline std::vector<Combination> combinations(bool concurrent_only, bool ordered_
                            ::elider::test::combination_name)
 #define ELIDER_ON_CONCURRENT(Suite)                                                                                  \
   INSTANTIATE_TEST_SUITE_P(On, Suite, testing::ValuesIn(::elider::test::combinations(true, false)),                  \
+                           ::elider::test::combination_name)
+#define ELIDER_ON_RACING(Suite)                                                                                      \
+  INSTANTIATE_TEST_SUITE_P(On, Suite, testing::ValuesIn(::elider::test::racing_combinations()),                      \
                            ::elider::test::combination_name)
 #define ELIDER_ON_ORDERED(Suite)                                                                                     \
   INSTANTIATE_TEST_SUITE_P(On, Suite, testing::ValuesIn(::elider::test::combinations(false, true)),                  \

@@ -4,7 +4,6 @@
 #pragma once
 
 #include <gtest/gtest.h>
-#include <stdlib.h>
 
 #include <filesystem>
 #include <map>
@@ -12,20 +11,16 @@
 #include <utility>
 
 #include "tests/support/database_test.h"
+#include "tests/support/temporary_folder.h"
 
 namespace elider::test {
 
 class DataFolderTest : public testing::TestWithParam<Combination> {
  protected:
   void SetUp() override {
-    std::string text = (std::filesystem::temp_directory_path() / "elider_data_XXXXXX").string();
-    ASSERT_NE(::mkdtemp(text.data()), nullptr);
-    folder_ = text;
-    options_.sync = GetParam().sync;
-    if (options_.sync == SyncPolicy::kElided) options_.htm = GetParam().htm;
+    options_ = options_of(GetParam());
     options_.data_folders = {folder_ / "data"};
   }
-  void TearDown() override { std::filesystem::remove_all(folder_); }
 
   Database open() { return open(options_); }
   static Database open(const Options& options) {
@@ -70,7 +65,8 @@ class DataFolderTest : public testing::TestWithParam<Combination> {
     return count;
   }
 
-  std::filesystem::path folder_;
+  const TemporaryFolder temporary_{"elider_data"};
+  const std::filesystem::path folder_ = temporary_.path();
   Options options_;
 };
 

@@ -16,10 +16,7 @@
 namespace elider::test {
 
 inline Database open_database(const Combination& combination, Options options = {}) {
-  options.sync = combination.sync;
-  options.protocol = combination.protocol;
-  if (combination.sync == SyncPolicy::kElided) options.htm = combination.htm;
-  auto database = Database::open(options);
+  auto database = Database::open(options_of(combination, std::move(options)));
   EXPECT_OK(database);
   return std::move(database).value();
 }

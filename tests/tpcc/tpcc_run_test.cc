@@ -2,19 +2,16 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <cstdio>
-#include <filesystem>
 #include <fstream>
 #include <string>
 #include <vector>
-
-#include <unistd.h>
 
 #include <CLI/CLI.hpp>
 #include <nlohmann/json.hpp>
 
 #include "bench/common/commands.h"
 #include "bench/tpcc/tpcc.h"
+#include "tests/support/temporary_folder.h"
 
 namespace elider::bench::tpcc {
 namespace {
@@ -26,12 +23,12 @@ Json run_and_read(const TpccOptions& options, uint32_t threads) {
   common.threads = threads;
   common.seconds = 0.3;
   common.quiet = true;
-  common.json_file = testing::TempDir() + "tpcc_run_test_" + testing::UnitTest::GetInstance()->current_test_info()->name() + ".json";
+  const test::TemporaryFolder folder("elider_tpcc");
+  common.json_file = folder.path() / "run.json";
   EXPECT_EQ(run_tpcc(common, options), 0);
   std::ifstream file(common.json_file);
   Json json = Json::parse(file, nullptr, false);
   EXPECT_FALSE(json.is_discarded());
-  std::remove(common.json_file.c_str());
   return json;
 }
 
@@ -71,17 +68,17 @@ TEST(TpccRun, MixAndIndexAndSnapshotsAreFollowed) {
 
 // The second run finds the sizes, the keys that the Payments of three threads used, and what they add up to.
 TEST(TpccRun, ResumesOnADataFolderWithOtherThreads) {
-  const std::string folder = testing::TempDir() + "tpcc_resume_" + std::to_string(::getpid());
+  const test::TemporaryFolder folder("elider_tpcc");
   CommonOptions common;
   common.threads = 3;
   common.seconds = 0.2;
   common.quiet = true;
-  common.data.folders = {folder};
+  common.data.folders = {folder.path() / "data"};
   TpccOptions options;
   options.sizes = kSmall;
   EXPECT_EQ(run_tpcc(common, options), 0);
   common.data.resume = true;
-  common.json_file = folder + ".json";
+  common.json_file = folder.path() / "run.json";
   options.sizes = {};
   for (const uint32_t threads : {1, 4}) {
     common.threads = threads;
@@ -93,21 +90,18 @@ TEST(TpccRun, ResumesOnADataFolderWithOtherThreads) {
     EXPECT_GT(json["recovery"]["rows"].get<uint64_t>(), 2u * 300);
     EXPECT_GT(json["log"]["bytes_per_record"].get<double>(), 0);
   }
-  std::remove(common.json_file.c_str());
-  std::filesystem::remove_all(folder);
 }
 
 TEST(TpccRun, ResumingOnAHalfLoadedDatabaseIsRefused) {
-  const std::string folder = testing::TempDir() + "tpcc_half_" + std::to_string(::getpid());
+  const test::TemporaryFolder folder("elider_tpcc");
   CommonOptions common;
   common.quiet = true;
-  common.data.folders = {folder};
+  common.data.folders = {folder.path() / "data"};
   common.memory_limit_bytes = uint64_t{16} << 20;
   EXPECT_EQ(run_tpcc(common, {}), kExitFailed) << "loading meets the limit";
   common.memory_limit_bytes = 0;
   common.data.resume = true;
   EXPECT_EQ(run_tpcc(common, {}), kExitFailed);
-  std::filesystem::remove_all(folder);
 }
 
 TEST(TpccRun, MemoryLimitIsAFailingExitStatus) {

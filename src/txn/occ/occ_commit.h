@@ -293,13 +293,14 @@ Status OccTransaction<Sync>::commit() {
     rollback(status.cause() == Cause::kNone ? Cause::kUser : status.cause());
     return status;
   }
-  if (writes_.empty()) return commit_reads();
+  if (writes_.empty()) return alone([this] { return commit_reads(); });
   if (!prepare_blocks()) [[unlikely]] return give_up(0);
   if (store_.log != nullptr) [[unlikely]]
     if (Status status = log_reserve(); !status.ok()) [[unlikely]] return refuse_commit(status);
   ELIDER_TEST_POINT("occ.commit.before_lock");
-  if constexpr (Sync::kRegions) return commit_in_region();
-  else return commit_by_locks();
+  if constexpr (Sync::kRegions)
+    if (store_.spinlock == nullptr) return commit_in_region();
+  return alone([this] { return commit_by_locks(); });
 }
 
 template <class Sync>

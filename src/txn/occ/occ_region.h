@@ -34,8 +34,9 @@ namespace elider::txn {
 template <class Sync>
 [[gnu::always_inline]] inline uint64_t OccTransaction<Sync>::copy_cell(const Cell& cell, const storage::Group& group, const ColumnSet& set,
                                                                        uint32_t g, std::byte* image) {
-  if constexpr (Sync::kRegions) return copy_cell_in_region(cell, group, set, g, image);
-  else return storage::read_cell(cell, group, set, g, image);
+  if constexpr (Sync::kRegions)
+    if (store_.spinlock == nullptr) return copy_cell_in_region(cell, group, set, g, image);
+  return alone([&] { return storage::read_cell(cell, group, set, g, image); });
 }
 
 template <class Sync>
@@ -52,7 +53,8 @@ uint64_t OccTransaction<Sync>::copy_cell_in_region(const Cell& cell, const stora
         ELIDER_TEST_POINT("read.copied");
         return w;
       },
-      [&]() -> uint64_t { return storage::read_cell(cell, group, set, g, image); });
+      [&]() -> uint64_t { return storage::read_cell(cell, group, set, g, image); },
+      [](uint64_t w) { return w != word::kUnknown; });
   // Waiting for a lock bit is for outside.
   return copied != word::kUnknown ? copied : storage::read_cell(cell, group, set, g, image);
 }
@@ -111,6 +113,13 @@ auto OccTransaction<Sync>::commit_at_once(Reach reach) -> AtOnce {
   return result;
 }
 
+// Whether the commit is over with what its region did. Where validation failed, it is: locks would have found the same, and
+// the region has spared them. A region after which the commit goes on, with another one or with locks, was in vain.
+template <class Sync>
+bool OccTransaction<Sync>::settles(const AtOnce& done) const {
+  return done.end != AtOnce::End::kMoved && !(done.end == AtOnce::End::kFailed && may_be_repaired());
+}
+
 template <class Sync>
 Status OccTransaction<Sync>::commit_in_region() {
   constexpr unsigned kMovesMax = 16;  // then the words change too fast: locks make them stand still
@@ -124,7 +133,8 @@ Status OccTransaction<Sync>::commit_in_region() {
       if (write.kind != WriteKind::kNone && !await_word<false>(write, kWaitsMax)) [[unlikely]] return give_up(0);
     if (store_.log != nullptr) [[unlikely]] store_.log->begin_commit(worker_.id());
     const AtOnce done = htm::run_region<typename Sync::Backend>(
-        site, htm::SubscribedWithin{}, [&]() -> AtOnce { return commit_at_once(reach); }, []() -> AtOnce { return {}; });
+        site, htm::SubscribedWithin{}, [&]() -> AtOnce { return commit_at_once(reach); }, []() -> AtOnce { return {}; },
+        [this](const AtOnce& at_once) { return settles(at_once); });
     const bool ended = done.end == AtOnce::End::kLocked || done.end == AtOnce::End::kWritten;
     if (!ended && store_.log != nullptr) [[unlikely]] store_.log->end_commit(worker_.id());  // or waits would hold durability back
     if (done.end == AtOnce::End::kMoved) continue;

@@ -154,6 +154,19 @@ class OccTransaction final : public Transaction {
   void retire_old_entries();
   void index_finish(bool committed);
 
+  // Whether the policy has a backend of hardware transactions, and so the protocols that it is compared with.
+  static constexpr bool kElides = requires { typename Sync::Backend; };
+  // body(), under Protocol::kSpinlock with the spinlock held.
+  template <class Body>
+  [[gnu::always_inline]] auto alone(Body&& body) {
+    if constexpr (kElides)
+      if (store_.spinlock != nullptr) {
+        const std::lock_guard held(**store_.spinlock);
+        return body();
+      }
+    return body();
+  }
+
   // -- occ_commit.h ---------------------------------------------------------------------------------------
   Status commit_reads();
   Status commit_by_locks(bool old_entries_retired = false);
@@ -212,6 +225,7 @@ class OccTransaction final : public Transaction {
   uint64_t copy_cell_in_region(const Cell& cell, const storage::Group& group, const ColumnSet& set, uint32_t g, std::byte* image);
   Reach reach_of_region() const;
   AtOnce commit_at_once(Reach reach);
+  bool settles(const AtOnce& done) const;
   Status commit_in_region();
   // -- occ_log.h ------------------------------------------------------------------------------------------
   Status log_reserve();

@@ -91,7 +91,7 @@ template <class Sync>
 Status OccTransaction<Sync>::edit_group(TableType& table, Row* row, Key key, const ColumnSet& set, uint32_t g, uint64_t expected,
                                         std::byte* image) {
   const Layout& layout = table.layout();
-  const uint64_t w = storage::read_cell(row->cell(layout, g), layout.group(g), set, g, image);
+  const uint64_t w = copy_cell(row->cell(layout, g), layout.group(g), set, g, image);
   if (word::removed(w) && expected == word::kUnknown) [[unlikely]] return read_removed(table, row->cell(layout, g), key, w);
   if (expected != word::kUnknown && expected != w) [[unlikely]] return doom(table, Code::kConflict, Cause::kReadChanged, key);
   if (recording()) [[unlikely]] record_read(table, key, g, !word::absent(w), word::sequence(w));
