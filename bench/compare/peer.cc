@@ -44,10 +44,6 @@ ScratchFolder::~ScratchFolder() {
   std::filesystem::remove_all(path_, ignored);
 }
 
-Status damaged_value(Key key) {
-  return Status::invalid_argument(fmt::format("the value of key {} is missing, torn or another key's", key));
-}
-
 Status built_without(const std::string& peer, const std::string& package) {
   return Status(Code::kUnsupported,
                 fmt::format("{} was not there when this program was built: install the Debian package {} and build again", peer, package));

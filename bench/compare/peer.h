@@ -79,8 +79,6 @@ class ScratchFolder {
   std::string path_;
 };
 
-// What a client says of a value that is not what was written.
-Status damaged_value(Key key);
 // What an opener says of a peer that this program was built without.
 Status built_without(const std::string& peer, const std::string& package);
 

@@ -5,7 +5,7 @@
 
 #include "bench/common/loader.h"
 #include "bench/ycsb/value.h"
-#include "bench/ycsb/worker.h"
+#include "bench/ycsb/value_table.h"
 #include "elider/elider.h"
 
 namespace elider::bench {
