@@ -18,7 +18,7 @@ namespace elider::bench {
 
 struct Operation {
   Key key = 0;
-  uint64_t counter = 0;  // an update: what it sets the counter to
+  uint64_t counter = 0;    // an update: what it sets the counter to
   uint32_t scan_rows = 0;  // a scan: its limit
   OperationKind kind = OperationKind::kRead;
 

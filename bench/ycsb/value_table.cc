@@ -5,6 +5,15 @@
 
 namespace elider::bench {
 
+namespace {
+
+// A row of whatever size the table has. Never copied, never sized: only its address is used.
+struct ValueRow {
+  std::byte first;
+};
+
+}  // namespace
+
 Status ValueTable::run(Transaction& txn, std::span<const Operation> operations, bool batch) {
   scanned_rows_ = 0;
   if (batch) return run_batch(txn, operations);

@@ -16,11 +16,6 @@
 
 namespace elider::bench {
 
-// A row of whatever size the table has. Never copied, never sized: only its address is used.
-struct ValueRow {
-  std::byte first;
-};
-
 class ValueTable {
  public:
   ValueTable(TableRef table, uint32_t value_bytes) : table_(table), value_bytes_(value_bytes), row_(value_bytes) {}

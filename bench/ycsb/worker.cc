@@ -20,7 +20,12 @@ YcsbTypes::YcsbTypes(const YcsbOptions& options) {
 }
 
 YcsbWorker::YcsbWorker(const YcsbOptions& options, const YcsbTypes& types, Database& db, TableRef table, KeySpace& space, uint32_t thread)
-    : options_(options), types_(types), db_(db), thread_(thread), stream_(options, space, thread, thread), values_(table, options.value_bytes) {
+    : options_(options),
+      types_(types),
+      db_(db),
+      thread_(thread),
+      stream_(options, space, thread, thread),
+      values_(table, options.value_bytes) {
   policy_.procedure_id = db.procedure_id("ycsb");
 }
 
