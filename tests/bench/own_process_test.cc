@@ -20,7 +20,8 @@ namespace {
 
 constexpr std::array kInterrupts{SIGINT, SIGTERM, SIGHUP};
 
-class OwnProcessRun : public testing::Test {
+// Named so that it runs first: a process that forks must not have threads, and other tests start RocksDB's.
+class OwnProcessDeathTest : public testing::Test {
  protected:
   void SetUp() override {
     std::filesystem::create_directories(folder_);
@@ -55,18 +56,18 @@ int wait_for_ever() {
   for (;;) ::pause();
 }
 
-TEST_F(OwnProcessRun, its_exit_code_is_given) {
+TEST_F(OwnProcessDeathTest, its_exit_code_is_given) {
   EXPECT_EQ(run([] { return 0; }), 0);
   EXPECT_EQ(run([] { return 7; }), 7);
 }
 
-TEST_F(OwnProcessRun, one_that_is_killed_has_failed) {
+TEST_F(OwnProcessDeathTest, one_that_is_killed_has_failed) {
   testing::internal::CaptureStderr();
   EXPECT_EQ(run([] { return ::raise(SIGKILL); }), kExitFailed);
   EXPECT_NE(testing::internal::GetCapturedStderr().find("signal 9"), std::string::npos);
 }
 
-TEST_F(OwnProcessRun, an_interrupt_ends_both) {
+TEST_F(OwnProcessDeathTest, an_interrupt_ends_both) {
   for (const int signal : kInterrupts)
     EXPECT_EXIT(run([signal] {
                   ::kill(::getppid(), signal);
@@ -75,11 +76,11 @@ TEST_F(OwnProcessRun, an_interrupt_ends_both) {
                 testing::KilledBySignal(signal), "");
 }
 
-TEST_F(OwnProcessRun, an_interrupt_of_the_process_alone_ends_both) {
+TEST_F(OwnProcessDeathTest, an_interrupt_of_the_process_alone_ends_both) {
   EXPECT_EXIT(run([] { return ::raise(SIGINT); }), testing::KilledBySignal(SIGINT), "");
 }
 
-TEST_F(OwnProcessRun, an_ignored_interrupt_stays_ignored) {
+TEST_F(OwnProcessDeathTest, an_ignored_interrupt_stays_ignored) {
   std::signal(SIGHUP, SIG_IGN);
   EXPECT_EQ(run([] {
               ::kill(::getppid(), SIGHUP);
