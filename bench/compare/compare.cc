@@ -2,13 +2,14 @@
 
 #include <algorithm>
 #include <array>
+#include <optional>
 
 #include <unistd.h>
 
 #include <fmt/format.h>
 
+#include "bench/common/commands.h"
 #include "bench/common/driver.h"
-#include "bench/common/random.h"
 #include "bench/ycsb/key_chooser.h"
 
 namespace elider::bench {
@@ -18,46 +19,28 @@ namespace {
 // One thread on one store (a BenchWorker).
 class CompareWorker {
  public:
-  CompareWorker(const YcsbOptions& options, const KeySpace& space, PeerClient& client, uint64_t stream)
-      : operations_(options.operations),
-        modify_below_(options.shares[static_cast<size_t>(OperationKind::kReadModifyWrite)] / 100),
-        chooser_(options, space),
-        random_(options.common.seed, stream),
-        client_(client) {}
+  CompareWorker(const YcsbOptions& options, KeySpace& space, PeerClient& client, uint32_t thread, uint32_t repetition)
+      : operations_(options.operations), stream_(options, space, thread, uint64_t{repetition} << 32 | thread), client_(client) {}
 
   uint32_t run_one() {
-    uint64_t modified = 0;
-    for (uint32_t i = 0; i < operations_; ++i) {
-      drawn_[i] = {chooser_.draw(random_), random_.uniform() < modify_below_};
-      modified += drawn_[i].modifies;
-    }
-    if (Status status = client_.run({drawn_.data(), operations_}); !status.ok()) [[unlikely]] {
+    const std::span operations(drawn_.data(), operations_);
+    stream_.draw(operations);
+    if (Status status = client_.run(operations); !status.ok()) [[unlikely]] {
       failure_ = status.message();
       return kWorkerFailed;
     }
-    modified_ += modified;
+    stream_.committed(operations);
     return 0;
   }
   std::string failure() const { return failure_; }
-  uint64_t modified() const { return modified_; }
+  uint64_t read_modify_writes() const { return stream_.read_modify_writes(); }
 
  private:
   const uint32_t operations_;
-  const double modify_below_;
-  KeyChooser chooser_;
-  Random random_;
+  OperationStream stream_;
   PeerClient& client_;
-  std::array<PeerOperation, kOperationsMax> drawn_;
-  uint64_t modified_ = 0;
+  std::array<Operation, kOperationsMax> drawn_;
   std::string failure_;
-};
-
-// A loaded store with a client a thread.
-struct Store {
-  std::string name;
-  std::unique_ptr<Peer> peer;
-  std::vector<std::unique_ptr<PeerClient>> clients;
-  uint64_t modified = 0;  // read-modify-writes it has committed
 };
 
 Status named(const std::string& store, const Status& status) { return Status(status.code(), store + ": " + status.message()); }
@@ -75,75 +58,185 @@ void tell(const CompareOptions& options, const std::string& what) {
   std::fflush(stderr);
 }
 
-Status open_stores(const CompareOptions& options, std::vector<Store>& stores, CompareOutcome& outcome) {
+// A loaded store with a client a thread, and what has been done to it since.
+struct Store {
+  std::string name;
+  std::unique_ptr<Peer> peer;
+  std::vector<std::unique_ptr<PeerClient>> clients;
+  std::unique_ptr<KeySpace> space;
+  uint64_t read_modify_writes = 0;
+
+  uint64_t inserted() const {
+    uint64_t rows = 0;
+    for (uint32_t thread = 0; thread < clients.size(); ++thread) rows += space->inserted(thread);
+    return rows;
+  }
+};
+
+// All stores, loaded.
+class Stores {
+ public:
+  // `options.ycsb` is that of the workload that runs first.
+  explicit Stores(CompareOptions options) : options_(std::move(options)) {}
+
+  // First, once.
+  Status open();
+  // Each once, in turns.
+  Status run(const YcsbOptions& workload, uint32_t repetition, CompareRun& run);
+  // At the end: are the rows what committed?
+  Status check();
+
+  const std::vector<Store>& stores() const { return stores_; }
+  const std::vector<std::string>& skipped() const { return skipped_; }
+
+ private:
+  Status open_one(const std::string& name);
+  Result<double> measure(const YcsbOptions& workload, Store& store, uint32_t repetition);
+  Status check_one(const Store& store);
+
+  const CompareOptions options_;
+  std::vector<Store> stores_;
+  std::vector<std::string> skipped_;
+  bool keeps_counters_ = true;
+};
+
+Status Stores::open() {
   std::vector<std::string> names{"elider"};
-  names.insert(names.end(), options.peers.begin(), options.peers.end());
-  for (const std::string& name : names) {
-    auto peer = open_peer(name, options);
-    if (!peer.ok() && peer.status().code() == Code::kUnsupported) {
-      outcome.skipped.push_back(peer.status().message());
-      continue;
-    }
-    if (!peer.ok()) return named(name, peer.status());
-    tell(options, "loading " + name);
-    if (Status status = (*peer)->load(options.ycsb.records); !status.ok()) return named(name, status);
-    Store store{name, std::move(*peer), {}, 0};
-    for (uint32_t thread = 0; thread < options.ycsb.common.threads; ++thread) {
-      auto client = store.peer->client();
-      if (!client.ok()) return named(name, client.status());
-      store.clients.push_back(std::move(*client));
-    }
-    outcome.stores.emplace_back(name, store.peer->about());
-    stores.push_back(std::move(store));
+  names.insert(names.end(), options_.peers.begin(), options_.peers.end());
+  for (const std::string& name : names)
+    if (Status status = open_one(name); !status.ok()) return named(name, status);
+  return {};
+}
+
+Status Stores::open_one(const std::string& name) {
+  auto peer = open_peer(name, options_);
+  if (!peer.ok() && peer.status().code() == Code::kUnsupported) {
+    skipped_.push_back(peer.status().message());
+    return {};
+  }
+  if (!peer.ok()) return peer.status();
+  const YcsbOptions& ycsb = options_.ycsb;
+  tell(options_, "loading " + name);
+  if (Status status = (*peer)->load(ycsb.records); !status.ok()) return status;
+  Store store{name, std::move(*peer), {}, std::make_unique<KeySpace>(ycsb.records, ycsb.common.threads, false), 0};
+  for (uint32_t thread = 0; thread < ycsb.common.threads; ++thread) {
+    auto client = store.peer->client();
+    if (!client.ok()) return client.status();
+    store.clients.push_back(std::move(*client));
+  }
+  stores_.push_back(std::move(store));
+  return {};
+}
+
+Status Stores::run(const YcsbOptions& workload, uint32_t repetition, CompareRun& run) {
+  keeps_counters_ = keeps_counters_ && keeps_counters(workload);
+  if (run.series.empty())
+    for (const Store& store : stores_) run.series.push_back({store.name, {}, 0});
+  for (size_t i = 0; i < stores_.size(); ++i) {
+    Store& store = stores_[i];
+    tell(options_, fmt::format("{}, repetition {} of {}: {}", title_of(workload), repetition + 1, options_.repeat, store.name));
+    const uint64_t inserted_before = store.inserted();
+    auto throughput = measure(workload, store, repetition);
+    if (!throughput.ok()) return named(store.name, throughput.status());
+    run.series[i].throughput.push_back(*throughput);
+    run.series[i].inserted += store.inserted() - inserted_before;
   }
   return {};
 }
 
-Result<double> measure(const YcsbOptions& options, const KeySpace& space, Store& store, uint32_t repetition) {
-  auto run = drive<CompareWorker>(options.common, nullptr, {"transaction"}, [&](uint32_t thread) {
-    return std::make_unique<CompareWorker>(options, space, *store.clients[thread], uint64_t{repetition} << 32 | thread);
+Result<double> Stores::measure(const YcsbOptions& workload, Store& store, uint32_t repetition) {
+  auto run = drive<CompareWorker>(workload.common, nullptr, {"transaction"}, [&](uint32_t thread) {
+    return std::make_unique<CompareWorker>(workload, *store.space, *store.clients[thread], thread, repetition);
   });
-  for (const auto& worker : run.workers) store.modified += worker->modified();
-  if (!run.result.failure.empty()) return named(store.name, Status(Code::kInvalidArgument, run.result.failure));
+  for (const auto& worker : run.workers) store.read_modify_writes += worker->read_modify_writes();
+  if (!run.result.failure.empty()) return Status(Code::kInvalidArgument, run.result.failure);
   return run.result.throughput();
 }
 
-Status check_counters(const CompareOptions& options, std::vector<Store>& stores) {
-  for (Store& store : stores) {
-    tell(options, "checking " + store.name);
-    auto sum = store.clients[0]->sum_counters(options.ycsb.records);
-    if (!sum.ok()) return named(store.name, sum.status());
-    if (*sum != store.modified)
-      return Status(Code::kInvalidArgument, fmt::format("{}: counters sum up to {}, but {} read-modify-writes committed", store.name, *sum,
-                                                        store.modified));
+Status Stores::check() {
+  for (const Store& store : stores_) {
+    tell(options_, "checking " + store.name);
+    if (Status status = check_one(store); !status.ok()) return named(store.name, status);
   }
   return {};
+}
+
+Status Stores::check_one(const Store& store) {
+  const uint64_t records = store.space->records();
+  const uint64_t threads = store.clients.size();
+  PeerClient& client = *store.clients.front();
+  uint64_t sum = 0;
+  const auto add = [&](const KeySeries& keys) -> Status {
+    auto part = client.sum_counters(keys);
+    if (!part.ok()) return part.status();
+    sum += *part;
+    return {};
+  };
+  if (Status status = add({0, 1, records}); !status.ok()) return status;
+  for (uint32_t thread = 0; thread < threads; ++thread)
+    if (Status status = add({records + thread, threads, store.space->inserted(thread)}); !status.ok()) return status;
+  if (keeps_counters_ && sum != store.read_modify_writes)
+    return Status::invalid_argument(
+        fmt::format("counters sum up to {}, but {} read-modify-writes committed", sum, store.read_modify_writes));
+  auto rows = client.count_rows();
+  if (!rows.ok()) return rows.status();
+  if (*rows != records + store.inserted())
+    return Status::invalid_argument(
+        fmt::format("there are {} rows, but {} were loaded and {} inserts committed", *rows, records, store.inserted()));
+  return {};
+}
+
+bool starts_from_load(const YcsbOptions& workload, uint32_t repetition) {
+  return has(workload, OperationKind::kInsert) || (repetition == 0 && !workload.workload.empty());
 }
 
 }  // namespace
 
+std::vector<YcsbOptions> workloads_of(const CompareOptions& options) {
+  std::vector<YcsbOptions> resolved;
+  const bool mixes = options.workloads.empty();
+  for (const std::string& name : mixes ? options.mixes : options.workloads) {
+    YcsbOptions& ycsb = resolved.emplace_back(options.ycsb);
+    if (!mixes && name.empty()) refuse_option("--workload", "'' is none of a, b, c, d, e, f");
+    (mixes ? ycsb.mix : ycsb.workload) = name;
+    resolve(ycsb);
+    if (ycsb.distribution == Distribution::kLatest && !has(ycsb, OperationKind::kInsert))
+      refuse_option("--distribution", fmt::format("latest goes with inserts, which {} has none of", title_of(ycsb)));
+    if (has(ycsb, OperationKind::kScan) && ycsb.operations > 1 && std::ranges::count(options.peers, "rocksdb") != 0)
+      refuse_option("--operations",
+                    fmt::format("{} scans, and RocksDB's transactions check no ranges: give 1 operation, or --peers without rocksdb",
+                                title_of(ycsb)));
+    for (const YcsbOptions& before : resolved)
+      if (!mixes && &before != &ycsb && before.workload == ycsb.workload)
+        refuse_option("--workload", fmt::format("'{}' stands twice", ycsb.workload));
+  }
+  return resolved;
+}
+
 Result<CompareOutcome> run_compare(const CompareOptions& options) {
   CompareOutcome outcome;
-  std::vector<Store> stores;
-  if (Status status = open_stores(options, stores, outcome); !status.ok()) return status;
-  const KeySpace space(options.ycsb.records, options.ycsb.common.threads, false);
-  for (const std::string& mix : options.mixes) {
-    YcsbOptions ycsb = options.ycsb;
-    ycsb.mix = mix;
-    ycsb.distribution_name = name_of(options.ycsb.distribution);
-    resolve(ycsb);
-    CompareMix& of_mix = outcome.mixes.emplace_back();
-    of_mix.mix = mix;
-    for (const Store& store : stores) of_mix.series.push_back({store.name, {}});
-    for (uint32_t repetition = 0; repetition < options.repeat; ++repetition)
-      for (size_t i = 0; i < stores.size(); ++i) {
-        tell(options, fmt::format("mix {}, repetition {} of {}: {}", mix, repetition + 1, options.repeat, stores[i].name));
-        auto throughput = measure(ycsb, space, stores[i], repetition);
-        if (!throughput.ok()) return throughput.status();
-        of_mix.series[i].throughput.push_back(*throughput);
-      }
+  std::optional<Stores> stores;
+  const auto load_anew = [&](const YcsbOptions& workload) -> Status {
+    if (stores)
+      if (Status status = stores->check(); !status.ok()) return status;
+    stores.reset();  // before others are opened: their files and memory go first
+    CompareOptions of_workload = options;
+    of_workload.ycsb = workload;
+    return stores.emplace(std::move(of_workload)).open();
+  };
+  for (const YcsbOptions& workload : workloads_of(options)) {
+    CompareRun& run = outcome.runs.emplace_back();
+    run.workload = workload;
+    for (uint32_t repetition = 0; repetition < options.repeat; ++repetition) {
+      if (!stores || starts_from_load(workload, repetition))
+        if (Status status = load_anew(workload); !status.ok()) return status;
+      if (Status status = stores->run(workload, repetition, run); !status.ok()) return status;
+    }
   }
-  if (Status status = check_counters(options, stores); !status.ok()) return status;
+  if (!stores) return Status::invalid_argument("there is no workload to run");
+  if (Status status = stores->check(); !status.ok()) return status;
+  for (const Store& store : stores->stores()) outcome.stores.emplace_back(store.name, store.peer->about());
+  outcome.skipped = stores->skipped();
   tell(options, "");
   return outcome;
 }

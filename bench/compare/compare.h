@@ -1,4 +1,4 @@
-// Compare: elider beside other stores, on the same inputs, in one run. Ratios are taken within a
+// Compare: elider beside other stores, on the same workloads and inputs, in one run. Ratios are taken within a
 // repetition, in which the stores take turns, since figures of another hour or machine say little.
 // Thread safety: called by one thread.
 #pragma once
@@ -13,24 +13,29 @@
 
 namespace elider::bench {
 
-// The figures of one store on one mix.
+// The figures of one store on one workload.
 struct CompareSeries {
   std::string store;
   std::vector<double> throughput;  // txn/s, by repetition
+  uint64_t inserted = 0;           // rows, in all repetitions
 };
-struct CompareMix {
-  std::string mix;
+struct CompareRun {
+  YcsbOptions workload;               // resolved
   std::vector<CompareSeries> series;  // elider first
 };
 struct CompareOutcome {
-  std::vector<CompareMix> mixes;
+  std::vector<CompareRun> runs;
   std::vector<std::pair<std::string, std::string>> stores;  // name, what Peer::about() says
   std::vector<std::string> skipped;                         // why a store is missing
 };
 
-// Loads every store, runs every mix on every store `repeat` times, and checks each store's counters. An
-// error: a store failed, or lost an update; the message names it. A store that this program was built
-// without is skipped.
+// The options of each workload, or of each mix where there is none, in order. Refuses what makes no sense (refuse_option).
+std::vector<YcsbOptions> workloads_of(const CompareOptions& options);
+
+// Runs every workload on every store `repeat` times, and checks each store's rows and counters. A workload starts from
+// stores as they were loaded, and one that inserts does so in every repetition; mixes follow one another on the same
+// stores, whose keys stay what they are. An error: a store failed, or its rows are not what committed; the message
+// names it. A store that this program was built without is skipped.
 Result<CompareOutcome> run_compare(const CompareOptions& options);
 
 // Of a's figures to b's, repetition by repetition.

@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "bench/common/commands.h"
+#include "bench/common/own_process.h"
 #include "bench/compare/compare.h"
 #include "bench/ycsb/value.h"
 
@@ -17,16 +18,22 @@ namespace {
 constexpr uint64_t kRecordsMax = 100'000'000;
 
 constexpr const char* kHelp =
-    "RocksDB is its OptimisticTransactionDB. All run YCSB's mixes of reads and read-modify-writes on the\n"
-    "same records and inputs, all serializably; without --data none is durable. The stores take turns within a\n"
-    "repetition, and ratios are taken within it. Each store's values are checked afterwards. A store whose\n"
-    "library was not there when elider was built is left out, with the name of the package that has it.\n"
+    "RocksDB is its OptimisticTransactionDB. All run the same workloads on the same records and inputs, all\n"
+    "serializably; without --data none is durable. The stores take turns within a repetition, and ratios are\n"
+    "taken within it. Each store's rows are counted and their values checked afterwards. A store whose library\n"
+    "was not there when elider was built is left out, with the name of the package that has it.\n"
+    "\n"
+    "Workloads are those of `elider bench ycsb`. Each starts from stores as they were loaded; d and e, which\n"
+    "insert, do so in every repetition, the others repeat on what they have. e scans, so it needs --index btree,\n"
+    "and beside RocksDB, whose transactions check no ranges, one operation a transaction. Without --workload:\n"
+    "mixes of reads and read-modify-writes, uniform, one after the other on the same stores.\n"
     "\n"
     "With --data all keep their files there, and remove them afterwards. --durability group: each commit returns\n"
     "when it is on the disk (RocksDB: sync; LMDB: its default; SQLite: WAL, synchronous=FULL). async: before\n"
     "(RocksDB: WAL without sync; LMDB: MDB_NOSYNC; SQLite: WAL, synchronous=NORMAL).\n"
     "\n"
     "  elider bench compare --records 1000000 --threads 2 --seconds 5 --repeat 3 --mix 100/0,80/20,50/50\n"
+    "  elider bench compare --records 1000000 --threads 2 --workload a,b,c,d,e,f --index btree --json compare.json\n"
     "  elider bench compare --records 100000 --threads 8 --mix 50/50 --data scratch --durability group\n";
 
 // One of the names, each at most once.
@@ -46,19 +53,14 @@ void check(CompareOptions& options) {
   if (!data.folders.empty() && !options.folder.empty()) refuse_option("--dir", "does not go with --data, where files are then");
   if (data.resume) refuse_option("--resume", "is not for compare: each store is made and loaded afresh");
   check_peers(options.peers);
-  for (const std::string& mix : options.mixes) {
-    options.ycsb.mix = mix;
-    resolve(options.ycsb);
-  }
-  if (options.ycsb.distribution == Distribution::kLatest)
-    refuse_option("--distribution", "latest goes with inserts, which compare has none of");
+  static_cast<void>(workloads_of(options));
   std::error_code error;
   if (!options.folder.empty() && !std::filesystem::is_directory(options.folder, error))
     refuse_option("--dir", fmt::format("'{}' is no folder", options.folder));
 }
 
-void run(CompareOptions& options) {
-  check(options);
+// The exit code.
+int run_here(const CompareOptions& options) {
   auto outcome = run_compare(options);
   Status status = outcome.status();
   if (status.ok()) {
@@ -66,9 +68,22 @@ void run(CompareOptions& options) {
     const std::string& file = options.ycsb.common.json_file;
     if (!file.empty()) status = write_json(file, to_json(options, *outcome));
   }
-  if (status.ok()) return;
+  if (status.ok()) return 0;
   fmt::print(stderr, "elider bench compare: {}\n", status.message());
-  set_exit_code(kExitFailed);
+  return kExitFailed;
+}
+
+// In a process of its own: the stores' files are large, and often in memory.
+void run(CompareOptions& options) {
+  check(options);
+  OwnProcess process;
+  const auto scratch = ScratchFolder::of_run(options);
+  if (!scratch.ok()) {
+    fmt::print(stderr, "elider bench compare: {}\n", scratch.status().message());
+    return set_exit_code(kExitUsage);
+  }
+  options.scratch = (*scratch)->path();
+  set_exit_code(process.run([&options] { return run_here(options); }));
 }
 
 }  // namespace
@@ -85,18 +100,24 @@ void add_compare(CLI::App& bench) {
   command.add_option("--value-bytes", options->ycsb.value_bytes, "Size of a value")
       ->check(CLI::Range(kValueBytesMin, uint32_t{1} << 16))
       ->capture_default_str();
+  CLI::Option* workload =
+      command.add_option("--workload", options->workloads, "a, b, c, d, e, f, several with commas")->delimiter(',')->type_name("LETTERS");
   command.add_option("--mix", options->mixes, "Percent reads/read-modify-writes, several with commas")
       ->delimiter(',')
-      ->capture_default_str();
+      ->capture_default_str()
+      ->excludes(workload);
   command.add_option("--peers", options->peers, "rocksdb, lmdb, sqlite, with commas")->delimiter(',')->capture_default_str();
   command.add_option("--repeat", options->repeat, "Repetitions (1 to 100)")->check(CLI::Range(1u, 100u))->capture_default_str();
-  command.add_option("--distribution", options->ycsb.distribution_name, "Of keys: uniform, zipfian [uniform]")->type_name("NAME");
+  command
+      .add_option("--distribution", options->ycsb.distribution_name,
+                  "Of keys: uniform, zipfian, latest [the workload's own; of mixes: uniform]")
+      ->type_name("NAME");
   command.add_option("--theta", options->ycsb.theta, "Skew of zipfian, above 0 and below 1")->capture_default_str();
   command.add_option("--operations", options->ycsb.operations, "Operations a transaction (1 to 16)")
       ->check(CLI::Range(1u, kOperationsMax))
       ->capture_default_str();
   command.add_flag("--batch", options->ycsb.batch, "elider gets all keys of a transaction in one multi_get");
-  add_index_option(command, options->ycsb.key_index, "elider's: hash or btree [hash]");
+  add_index_option(command, options->ycsb.key_index, "elider's: hash, or btree, which scans need [hash]");
   command.add_option("--dir", options->folder, "Where RocksDB and LMDB put their files [/dev/shm, or a temporary folder]")
       ->type_name("FOLDER");
   add_common_options(command, options->ycsb.common);

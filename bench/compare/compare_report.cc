@@ -5,6 +5,7 @@
 
 #include "bench/common/environment.h"
 #include "bench/compare/compare.h"
+#include "bench/ycsb/ycsb.h"
 
 namespace elider::bench {
 
@@ -12,16 +13,29 @@ namespace {
 
 Json spread_json(const Spread& spread) { return {{"min", spread.min}, {"median", spread.median}, {"max", spread.max}}; }
 
-Json mix_json(const CompareMix& mix) {
+Json run_json(const CompareRun& run) {
   Json stores = Json::object();
   Json ratios = Json::object();
-  for (const CompareSeries& series : mix.series) {
+  for (const CompareSeries& series : run.series) {
     Json of_store = spread_json(spread_of(series.throughput));
     of_store["runs"] = series.throughput;
-    stores[series.store] = {{"throughput_txns_per_s", of_store}};
-    if (&series != &mix.series.front()) ratios[series.store] = spread_json(ratio_of(mix.series.front(), series));
+    stores[series.store] = {{"throughput_txns_per_s", of_store}, {"inserted_rows", series.inserted}};
+    if (&series != &run.series.front()) ratios[series.store] = spread_json(ratio_of(run.series.front(), series));
   }
-  return {{"mix", mix.mix}, {"stores", stores}, {"elider_to", ratios}};
+  Json json = workload_json(run.workload);
+  json.update({{"stores", stores}, {"elider_to", ratios}});
+  return json;
+}
+
+// What all have in common; each says its own.
+std::string distribution_of(const CompareOutcome& outcome) {
+  std::string common;
+  for (const CompareRun& run : outcome.runs) {
+    const std::string own = name_of(run.workload.distribution);
+    if (!common.empty() && common != own) return "by workload";
+    common = own;
+  }
+  return common;
 }
 
 }  // namespace
@@ -35,18 +49,19 @@ Spread ratio_of(const CompareSeries& a, const CompareSeries& b) {
 
 void print_compare(std::FILE* out, const CompareOptions& options, const CompareOutcome& outcome) {
   const YcsbOptions& ycsb = options.ycsb;
-  fmt::print(out, "compare: {} records of {} bytes, {}, {} operation{} a transaction, {} thread{}, {} x {} s\n",
-             short_number(static_cast<double>(ycsb.records)), ycsb.value_bytes, name_of(ycsb.distribution), ycsb.operations,
-             ycsb.operations == 1 ? "" : "s", ycsb.common.threads, ycsb.common.threads == 1 ? "" : "s", options.repeat,
-             ycsb.common.seconds);
-  fmt::print(out, "  {:<8} {:<8} {:>12} {:>12} {:>12}   {}\n", "mix", "store", "min txn/s", "median", "max",
+  fmt::print(out, "compare: {} records of {} bytes, {} operation{} a transaction, {} thread{}, {} x {} s\n",
+             short_number(static_cast<double>(ycsb.records)), ycsb.value_bytes, ycsb.operations, ycsb.operations == 1 ? "" : "s",
+             ycsb.common.threads, ycsb.common.threads == 1 ? "" : "s", options.repeat, ycsb.common.seconds);
+  fmt::print(out, "  {:<8} {:<8} {:<8} {:>12} {:>12} {:>12}   {}\n", "workload", "keys", "store", "min txn/s", "median", "max",
              "elider is faster by (min/median/max)");
-  for (const CompareMix& mix : outcome.mixes)
-    for (const CompareSeries& series : mix.series) {
+  for (const CompareRun& run : outcome.runs)
+    for (const CompareSeries& series : run.series) {
+      const YcsbOptions& workload = run.workload;
       const Spread spread = spread_of(series.throughput);
-      fmt::print(out, "  {:<8} {:<8} {:>12.0f} {:>12.0f} {:>12.0f}", mix.mix, series.store, spread.min, spread.median, spread.max);
-      const Spread ratio = ratio_of(mix.series.front(), series);
-      if (&series == &mix.series.front()) fmt::print(out, "\n");
+      fmt::print(out, "  {:<8} {:<8} {:<8} {:>12.0f} {:>12.0f} {:>12.0f}", workload.workload.empty() ? workload.mix : workload.workload,
+                 name_of(workload.distribution), series.store, spread.min, spread.median, spread.max);
+      const Spread ratio = ratio_of(run.series.front(), series);
+      if (&series == &run.series.front()) fmt::print(out, "\n");
       else fmt::print(out, "   {:.2f} / {:.2f} / {:.2f}\n", ratio.min, ratio.median, ratio.max);
     }
   for (const auto& [name, about] : outcome.stores) fmt::print(out, "  {:<8} {}\n", name, about);
@@ -58,40 +73,31 @@ void print_compare(std::FILE* out, const CompareOptions& options, const CompareO
 
 Json to_json(const CompareOptions& options, const CompareOutcome& outcome) {
   const YcsbOptions& ycsb = options.ycsb;
-  const Environment machine = environment();
   Json results = Json::array();
-  for (const CompareMix& mix : outcome.mixes) results.push_back(mix_json(mix));
+  for (const CompareRun& run : outcome.runs) results.push_back(run_json(run));
   Json stores = Json::object();
   for (const auto& [name, about] : outcome.stores) stores[name] = about;
-  const double first = outcome.mixes.empty() ? 0 : spread_of(outcome.mixes.front().series.front().throughput).median;
+  const double first = outcome.runs.empty() ? 0 : spread_of(outcome.runs.front().series.front().throughput).median;
+  Json configuration = {{"benchmark", "compare"},
+                        {"records", ycsb.records},
+                        {"value_bytes", ycsb.value_bytes},
+                        {"distribution", distribution_of(outcome)},
+                        {"theta", ycsb.theta},
+                        {"operations", ycsb.operations},
+                        {"batch", ycsb.batch},
+                        {"index", ycsb.key_index == KeyIndex::kHashed ? "hash" : "btree"},
+                        {"threads", ycsb.common.threads},
+                        {"seconds", ycsb.common.seconds},
+                        {"repeat", options.repeat},
+                        {"seed", ycsb.common.seed},
+                        {"pin", ycsb.common.pin},
+                        {"sync", std::string(elider::name_of(ycsb.common.sync))}};
+  add_environment(configuration);
   return {{"throughput_txns_per_s", first},
           {"results", results},
           {"stores", stores},
           {"left_out", outcome.skipped},
-          {"configuration",
-           {{"benchmark", "compare"},
-            {"records", ycsb.records},
-            {"value_bytes", ycsb.value_bytes},
-            {"distribution", name_of(ycsb.distribution)},
-            {"theta", ycsb.theta},
-            {"operations", ycsb.operations},
-            {"batch", ycsb.batch},
-            {"index", ycsb.key_index == KeyIndex::kHashed ? "hash" : "btree"},
-            {"threads", ycsb.common.threads},
-            {"seconds", ycsb.common.seconds},
-            {"repeat", options.repeat},
-            {"seed", ycsb.common.seed},
-            {"pin", ycsb.common.pin},
-            {"sync", std::string(elider::name_of(ycsb.common.sync))},
-            {"commit", machine.commit},
-            {"compiler", machine.compiler},
-            {"build", machine.build},
-            {"machine",
-             {{"cpu", machine.cpu},
-              {"cpus", machine.cpus},
-              {"system", machine.system},
-              {"memory_bytes", machine.memory_bytes},
-              {"transparent_huge_pages", machine.huge_pages}}}}}};
+          {"configuration", configuration}};
 }
 
 }  // namespace elider::bench

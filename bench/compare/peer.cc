@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <system_error>
 
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <fmt/format.h>
@@ -14,38 +15,60 @@
 
 namespace elider::bench {
 
-Result<std::unique_ptr<ScratchFolder>> ScratchFolder::make(const CompareOptions& options, const std::string& peer, uint64_t bytes_needed) {
+namespace {
+
+// What a record takes in the files of all stores together, at the most, while they are loaded.
+constexpr uint64_t kCopiesWhileLoading = 8;
+constexpr uint64_t kBytesBesideValue = 64;
+
+const char* option_of(const CompareOptions& options) { return options.ycsb.common.data.folders.empty() ? "--dir" : "--data"; }
+
+// An error that names the option that chooses the folder.
+Status unusable(const CompareOptions& options, const std::string& folder, const std::string& why) {
+  return Status::invalid_argument(fmt::format("{}: '{}' {}", option_of(options), folder, why));
+}
+
+std::filesystem::path parent_of_run(const CompareOptions& options) {
   std::error_code error;
-  const std::vector<std::string>& data = options.ycsb.common.data.folders;
-  std::filesystem::path parent = data.empty() ? options.folder : data.front();
-  if (!data.empty()) {
-    std::filesystem::create_directories(parent, error);
-  } else if (options.folder.empty()) {
-    // Memory rather than a disk: the disk's speed is not what is compared.
-    parent = "/dev/shm";
-    if (::access(parent.c_str(), W_OK) != 0 || std::filesystem::space(parent, error).available < bytes_needed)
-      parent = std::filesystem::temp_directory_path(error);
+  if (const std::vector<std::string>& data = options.ycsb.common.data.folders; !data.empty()) {
+    std::filesystem::create_directories(data.front(), error);
+    return data.front();
   }
-  const std::filesystem::space_info space = std::filesystem::space(parent, error);
-  const char* const option = data.empty() ? "--dir" : "--data";
-  if (error) return Status::invalid_argument(fmt::format("{}: '{}' cannot be used: {}", option, parent.string(), error.message()));
-  if (space.available < bytes_needed)
-    return Status::invalid_argument(fmt::format("{}: '{}' has {} free, and {} needs {}", option, parent.string(),
-                                                short_bytes(static_cast<double>(space.available)), peer,
-                                                short_bytes(static_cast<double>(bytes_needed))));
-  std::string path = (parent / ("elider-compare-" + peer + "-XXXXXX")).string();
+  if (!options.folder.empty()) return options.folder;
+  // Memory rather than a disk: the disk's speed is not what is compared.
+  const std::filesystem::path memory = "/dev/shm";
+  const uint64_t needed = kCopiesWhileLoading * options.ycsb.records * (options.ycsb.value_bytes + kBytesBesideValue);
+  if (::access(memory.c_str(), W_OK) == 0 && std::filesystem::space(memory, error).available >= needed && !error) return memory;
+  return std::filesystem::temp_directory_path(error);
+}
+
+}  // namespace
+
+Result<std::unique_ptr<ScratchFolder>> ScratchFolder::of_run(const CompareOptions& options) {
+  const std::filesystem::path parent = parent_of_run(options);
+  std::string path = (parent / "elider-compare-XXXXXX").string();
   if (::mkdtemp(path.data()) == nullptr)
-    return Status::invalid_argument(fmt::format("{}: no folder can be made in '{}': {}", option, parent.string(), std::strerror(errno)));
+    return unusable(options, parent.string(), fmt::format("takes no folder: {}", std::strerror(errno)));
+  return std::unique_ptr<ScratchFolder>(new ScratchFolder(std::move(path)));
+}
+
+Result<std::unique_ptr<ScratchFolder>> ScratchFolder::of_peer(const CompareOptions& options, const std::string& peer,
+                                                              uint64_t bytes_needed) {
+  std::error_code error;
+  const std::filesystem::space_info space = std::filesystem::space(options.scratch, error);
+  if (error) return unusable(options, options.scratch, fmt::format("cannot be used: {}", error.message()));
+  if (space.available < bytes_needed)
+    return unusable(options, options.scratch,
+                    fmt::format("has {} free, and {} needs {}", short_bytes(static_cast<double>(space.available)), peer,
+                                short_bytes(static_cast<double>(bytes_needed))));
+  std::string path = options.scratch + "/" + peer;
+  if (::mkdir(path.c_str(), 0700) != 0) return unusable(options, path, fmt::format("cannot be made: {}", std::strerror(errno)));
   return std::unique_ptr<ScratchFolder>(new ScratchFolder(std::move(path)));
 }
 
 ScratchFolder::~ScratchFolder() {
   std::error_code ignored;  // nothing more can be done about a folder that will not go
   std::filesystem::remove_all(path_, ignored);
-}
-
-Status damaged_value(Key key) {
-  return Status::invalid_argument(fmt::format("the value of key {} is missing, torn or another key's", key));
 }
 
 Status built_without(const std::string& peer, const std::string& package) {

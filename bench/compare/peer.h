@@ -1,8 +1,8 @@
 // Peer: a store that `bench compare` runs a workload on: elider itself, RocksDB, LMDB, SQLite. All run
 // behind this one face, with one driver and the same inputs, so that a ratio compares the stores alone.
 //
-// Every store runs serializably: each transaction's reads are part of what its commit checks, or it holds the
-// store's only write lock. With --data each keeps a log, too: all return from a commit once it is on the disk
+// Every store runs serializably: each transaction's reads are part of what its commit checks, or are all of one
+// snapshot where it writes nothing, or it holds the store's only write lock. With --data each keeps a log, too: all return from a commit once it is on the disk
 // (group), or all before (async). What each is opened with stands in its file.
 // Thread safety: a Peer is opened, loaded and closed by one thread, and makes a client for each; a
 // client belongs to one thread.
@@ -14,6 +14,7 @@
 #include <string>
 #include <vector>
 
+#include "bench/ycsb/operation.h"
 #include "bench/ycsb/workload.h"
 #include "elider/key.h"
 #include "elider/status.h"
@@ -21,11 +22,13 @@
 namespace elider::bench {
 
 struct CompareOptions {
-  YcsbOptions ycsb;                  // resolved for each mix in turn; its counters must be kept
-  std::vector<std::string> mixes;    // --mix
-  std::vector<std::string> peers;    // --peers
-  uint32_t repeat = 3;               // --repeat, 1 to 100
-  std::string folder;                // --dir: where files of peers go; empty: /dev/shm or a temporary folder
+  YcsbOptions ycsb;                    // of all workloads; a peer is opened with those of the workload that it runs
+  std::vector<std::string> workloads;  // --workload; empty: the mixes
+  std::vector<std::string> mixes;      // --mix
+  std::vector<std::string> peers;      // --peers
+  uint32_t repeat = 3;                 // --repeat, 1 to 100
+  std::string folder;                  // --dir: where files of peers go; empty: /dev/shm or a temporary folder
+  std::string scratch;                 // the run's own folder (ScratchFolder::of_run), which whoever runs it makes and removes
 };
 
 // None: all are without durability.
@@ -33,18 +36,24 @@ inline Durability durability_of(const CompareOptions& options) {
   return options.ycsb.common.data.logs() ? options.ycsb.common.data.durability : Durability::kNone;
 }
 
-struct PeerOperation {
-  Key key = 0;
-  bool modifies = false;  // read-modify-write: the counter rises by one, the whole value is written
+// Keys first, first + step, first + 2 * step, ...: `count` of them.
+struct KeySeries {
+  Key first = 0;
+  uint64_t step = 1;
+  uint64_t count = 0;
+  Key operator[](uint64_t position) const { return first + position * step; }
 };
 
 class PeerClient {
  public:
   virtual ~PeerClient() = default;
-  // Runs all operations as one transaction, tried again until it commits. Values read are checked.
-  virtual Status run(std::span<const PeerOperation> operations) = 0;
-  // The sum of the counters of keys 0 to records - 1. No transaction may be running.
-  virtual Result<uint64_t> sum_counters(uint64_t records) = 0;
+  // Runs all operations as one transaction, tried again until it commits. Values read are checked. An insert finds
+  // that its key is absent; an update writes the whole value unread.
+  virtual Status run(std::span<const Operation> operations) = 0;
+  // The sum of these keys' counters, every byte of their values compared. No transaction may be running.
+  virtual Result<uint64_t> sum_counters(const KeySeries& keys) = 0;
+  // How many rows there are. No transaction may be running.
+  virtual Result<uint64_t> count_rows() = 0;
 };
 
 class Peer {
@@ -63,12 +72,14 @@ Result<std::unique_ptr<Peer>> open_rocksdb(const CompareOptions& options);
 Result<std::unique_ptr<Peer>> open_lmdb(const CompareOptions& options);
 Result<std::unique_ptr<Peer>> open_sqlite(const CompareOptions& options);
 
-// A folder of its own for one peer's files, removed with everything in it.
+// A folder for files of one run, or of one peer of it: empty when it is made, removed with everything in it.
 class ScratchFolder {
  public:
-  // Below --data, or options.folder. kInvalidArgument: it cannot be made, or its file system has less than
-  // `bytes_needed` free; the message names it and --dir.
-  static Result<std::unique_ptr<ScratchFolder>> make(const CompareOptions& options, const std::string& peer, uint64_t bytes_needed);
+  // Below --data, or options.folder, or where there is room. kInvalidArgument: it cannot be made; the message names
+  // the option and the folder.
+  static Result<std::unique_ptr<ScratchFolder>> of_run(const CompareOptions& options);
+  // Below options.scratch. kInvalidArgument: as before, or its file system has less than `bytes_needed` free.
+  static Result<std::unique_ptr<ScratchFolder>> of_peer(const CompareOptions& options, const std::string& peer, uint64_t bytes_needed);
   ~ScratchFolder();
   ScratchFolder(const ScratchFolder&) = delete;
   ScratchFolder& operator=(const ScratchFolder&) = delete;
@@ -79,8 +90,6 @@ class ScratchFolder {
   std::string path_;
 };
 
-// What a client says of a value that is not what was written.
-Status damaged_value(Key key);
 // What an opener says of a peer that this program was built without.
 Status built_without(const std::string& peer, const std::string& package);
 

@@ -1,11 +1,13 @@
 // elider, through its public interface as any program would use it.
 #include "bench/compare/peer.h"
 
+#include <algorithm>
+
 #include <fmt/format.h>
 
 #include "bench/common/loader.h"
 #include "bench/ycsb/value.h"
-#include "bench/ycsb/worker.h"
+#include "bench/ycsb/value_table.h"
 #include "elider/elider.h"
 
 namespace elider::bench {
@@ -17,27 +19,22 @@ constexpr uint64_t kRowsPerTransaction = 256;
 class EliderClient : public PeerClient {
  public:
   EliderClient(Database& db, TableRef table, uint32_t value_bytes, bool batch)
-      : db_(db), table_(table), value_bytes_(value_bytes), batch_(batch) {}
+      : db_(db), table_(table), values_(table, value_bytes), value_bytes_(value_bytes), batch_(batch) {}
 
-  Status run(std::span<const PeerOperation> operations) override {
-    return db_.run([&](Transaction& txn) -> Status {
-      if (batch_) return run_batch(txn, operations);
-      for (const PeerOperation& operation : operations)
-        if (Status status = run_one(txn, operation); !status.ok()) return status;
-      return {};
-    });
+  Status run(std::span<const Operation> operations) override {
+    return db_.run([&](Transaction& txn) -> Status { return values_.run(txn, operations, batch_); });
   }
 
-  Result<uint64_t> sum_counters(uint64_t records) override {
+  Result<uint64_t> sum_counters(const KeySeries& keys) override {
     uint64_t sum = 0;
-    for (uint64_t begin = 0; begin < records; begin += kRowsPerTransaction) {
+    for (uint64_t begin = 0; begin < keys.count; begin += kRowsPerTransaction) {
       uint64_t part = 0;
       Status status = db_.run_read_only([&](Transaction& txn) -> Status {
         part = 0;
-        for (Key key = begin; key < std::min(records, begin + kRowsPerTransaction); ++key) {
+        for (uint64_t at = begin; at < std::min(keys.count, begin + kRowsPerTransaction); ++at) {
           RawView view;
-          if (Status got = txn.get(table_, key, ColumnsRef(), &view); !got.ok()) return got;
-          if (!value_is_whole(view.bytes(), value_bytes_, key)) return damaged_value(key);
+          if (Status got = txn.get(table_, keys[at], ColumnsRef(), &view); !got.ok()) return got;
+          if (!value_is_whole(view.bytes(), value_bytes_, keys[at])) return damaged_value(keys[at]);
           part += value_counter(view.bytes());
         }
         return {};
@@ -48,37 +45,12 @@ class EliderClient : public PeerClient {
     return sum;
   }
 
+  Result<uint64_t> count_rows() override { return db_.statistics().tables.front().rows; }
+
  private:
-  Status run_one(Transaction& txn, const PeerOperation& operation) {
-    if (!operation.modifies) {
-      RawView view;
-      if (Status status = txn.get(table_, operation.key, ColumnsRef(), &view); !status.ok()) return status;
-      return value_ends_match(view.bytes(), value_bytes_, operation.key) ? Status() : damaged_value(operation.key);
-    }
-    void* image = nullptr;
-    if (Status status = txn.edit(table_, operation.key, ColumnsRef(), &image); !status.ok()) return status;
-    if (!value_ends_match(image, value_bytes_, operation.key)) return damaged_value(operation.key);
-    fill_value(image, value_bytes_, operation.key, value_counter(image) + 1);
-    return txn.edited(table_, image);
-  }
-
-  Status run_batch(Transaction& txn, std::span<const PeerOperation> operations) {
-    std::array<Key, kOperationsMax> keys;
-    std::array<RawView, kOperationsMax> views;
-    for (size_t i = 0; i < operations.size(); ++i) keys[i] = operations[i].key;
-    if (Status status = txn.multi_get(table_, keys.data(), operations.size(), ColumnsRef(), views.data()); !status.ok()) return status;
-    for (size_t i = 0; i < operations.size(); ++i) {
-      if (!views[i] || !value_ends_match(views[i].bytes(), value_bytes_, keys[i])) return damaged_value(keys[i]);
-      if (!operations[i].modifies) continue;
-      Status status = txn.update(Table<ValueRow>(table_.base()), View<ValueRow>(views[i]), Columns<ValueRow>(),
-                                 [&](ValueRow& row) { fill_value(&row, value_bytes_, keys[i], value_counter(&row) + 1); });
-      if (!status.ok()) return status;
-    }
-    return {};
-  }
-
   Database& db_;
   const TableRef table_;
+  ValueTable values_;
   const uint32_t value_bytes_;
   const bool batch_;
 };
@@ -130,7 +102,7 @@ Result<std::unique_ptr<Peer>> open_elider(const CompareOptions& options) {
   CommonOptions common = options.ycsb.common;
   std::unique_ptr<ScratchFolder> folder;
   if (common.data.logs()) {
-    auto made = ScratchFolder::make(options, "elider", 2 * options.ycsb.records * options.ycsb.value_bytes);
+    auto made = ScratchFolder::of_peer(options, "elider", 2 * options.ycsb.records * options.ycsb.value_bytes);
     if (!made.ok()) return made.status();
     folder = std::move(*made);
     common.data.folders = {folder->path()};

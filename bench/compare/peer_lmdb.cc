@@ -12,10 +12,12 @@ Result<std::unique_ptr<Peer>> open_lmdb(const CompareOptions&) { return built_wi
 #else
 
 #include <algorithm>
+#include <cstring>
 
 #include <fmt/format.h>
 #include <lmdb.h>
 
+#include "bench/ycsb/scanned_values.h"
 #include "bench/ycsb/value.h"
 
 namespace elider::bench {
@@ -25,6 +27,8 @@ namespace {
 // A page of 4 KiB is at least half full; the map may be far larger than what is ever touched.
 constexpr uint64_t kMapBytesMin = uint64_t{256} << 20;
 constexpr uint64_t kBytesBesideValue = 48;
+// More than its one writer can do.
+constexpr double kInsertsPerSecondMax = 1e6;
 
 Status failed(const char* what, int code) { return Status(Code::kInvalidArgument, fmt::format("LMDB: {}: {}", what, mdb_strerror(code))); }
 
@@ -37,28 +41,37 @@ class LmdbClient : public PeerClient {
  public:
   LmdbClient(MDB_env* env, MDB_dbi table, uint32_t value_bytes) : env_(env), table_(table), row_(value_bytes) {}
   ~LmdbClient() override {
+    if (reader_cursor_ != nullptr) mdb_cursor_close(reader_cursor_);
     if (reader_ != nullptr) mdb_txn_abort(reader_);
   }
 
-  Status run(std::span<const PeerOperation> operations) override {
-    const bool writes = std::any_of(operations.begin(), operations.end(), [](const PeerOperation& each) { return each.modifies; });
-    return writes ? run_writer(operations) : run_reader(operations);
+  Status run(std::span<const Operation> operations) override {
+    return any_writes(operations) ? run_writer(operations) : run_reader(operations);
   }
 
-  Result<uint64_t> sum_counters(uint64_t records) override {
+  Result<uint64_t> sum_counters(const KeySeries& keys) override {
     if (Status status = begin_reader(); !status.ok()) return status;
     uint64_t sum = 0;
     Status status;
-    for (Key key = 0; key < records && status.ok(); ++key) {
+    for (uint64_t at = 0; at < keys.count && status.ok(); ++at) {
       const void* value = nullptr;
-      status = get(reader_, key, &value);
+      status = get(reader_, keys[at], &value);
       if (!status.ok()) break;
-      if (!value_is_whole(value, value_bytes(), key)) status = damaged_value(key);
+      if (!value_is_whole(value, value_bytes(), keys[at])) status = damaged_value(keys[at]);
       sum += value_counter(value);
     }
     mdb_txn_reset(reader_);
     if (!status.ok()) return status;
     return sum;
+  }
+
+  Result<uint64_t> count_rows() override {
+    if (Status status = begin_reader(); !status.ok()) return status;
+    MDB_stat found;
+    const int code = mdb_stat(reader_, table_, &found);
+    mdb_txn_reset(reader_);
+    if (code != 0) return failed("stat", code);
+    return uint64_t{found.ms_entries};
   }
 
  private:
@@ -70,6 +83,42 @@ class LmdbClient : public PeerClient {
     return code == 0 ? Status() : failed("begin reader", code);
   }
 
+  Status run_reader(std::span<const Operation> operations) {
+    if (Status status = begin_reader(); !status.ok()) return status;
+    Status status;
+    for (const Operation& operation : operations)
+      if (status = run_one(reader_, operation); !status.ok()) break;
+    mdb_txn_reset(reader_);
+    return status;
+  }
+
+  Status run_writer(std::span<const Operation> operations) {
+    MDB_txn* txn = nullptr;
+    if (const int code = mdb_txn_begin(env_, nullptr, 0, &txn); code != 0) return failed("begin", code);
+    for (const Operation& operation : operations)
+      if (Status status = run_one(txn, operation); !status.ok()) {
+        mdb_txn_abort(txn);
+        return status;
+      }
+    const int code = mdb_txn_commit(txn);
+    return code == 0 ? Status() : failed("commit", code);
+  }
+
+  Status run_one(MDB_txn* txn, const Operation& operation) {
+    const Key key = operation.key;
+    const void* value = nullptr;
+    switch (operation.kind) {
+      case OperationKind::kRead: return get(txn, key, &value);
+      case OperationKind::kUpdate: return put(txn, key, operation.counter, 0);
+      case OperationKind::kReadModifyWrite:
+        if (Status status = get(txn, key, &value); !status.ok()) return status;
+        return put(txn, key, value_counter(value) + 1, 0);
+      case OperationKind::kInsert: return put(txn, key, 0, MDB_NOOVERWRITE);
+      case OperationKind::kScan: return scan(txn, key, operation.scan_rows);
+    }
+    return {};
+  }
+
   Status get(MDB_txn* txn, Key key, const void** value) {
     MDB_val name{sizeof(key), &key};
     MDB_val found;
@@ -79,45 +128,45 @@ class LmdbClient : public PeerClient {
     return {};
   }
 
-  Status run_reader(std::span<const PeerOperation> operations) {
-    if (Status status = begin_reader(); !status.ok()) return status;
-    Status status;
-    for (const PeerOperation& operation : operations) {
-      const void* value = nullptr;
-      status = get(reader_, operation.key, &value);
-      if (!status.ok()) break;
-    }
-    mdb_txn_reset(reader_);
+  Status put(MDB_txn* txn, Key key, uint64_t counter, unsigned flags) {
+    fill_value(row_.data(), value_bytes(), key, counter);
+    MDB_val name{sizeof(key), &key};
+    MDB_val data{row_.size(), row_.data()};
+    const int code = mdb_put(txn, table_, &name, &data, flags);
+    return code == 0 ? Status() : failed("put", code);
+  }
+
+  // A reader's cursor is kept and renewed, as the reader is; a writer's ends with its transaction.
+  Status scan(MDB_txn* txn, Key key, uint32_t rows) {
+    const bool reads = txn == reader_;
+    MDB_cursor* cursor = reads ? reader_cursor_ : nullptr;
+    const int opened = cursor == nullptr ? mdb_cursor_open(txn, table_, &cursor) : mdb_cursor_renew(txn, cursor);
+    if (opened != 0) return failed("open cursor", opened);
+    if (reads) reader_cursor_ = cursor;
+    Status status = scan(cursor, key, rows);
+    if (!reads) mdb_cursor_close(cursor);
     return status;
   }
 
-  Status run_writer(std::span<const PeerOperation> operations) {
-    MDB_txn* txn = nullptr;
-    if (const int code = mdb_txn_begin(env_, nullptr, 0, &txn); code != 0) return failed("begin", code);
-    for (const PeerOperation& operation : operations)
-      if (Status status = run_one(txn, operation); !status.ok()) {
-        mdb_txn_abort(txn);
-        return status;
-      }
-    const int code = mdb_txn_commit(txn);
-    return code == 0 ? Status() : failed("commit", code);
-  }
-
-  Status run_one(MDB_txn* txn, const PeerOperation& operation) {
-    const void* value = nullptr;
-    if (Status status = get(txn, operation.key, &value); !status.ok()) return status;
-    if (!operation.modifies) return {};
-    fill_value(row_.data(), value_bytes(), operation.key, value_counter(value) + 1);
-    Key key = operation.key;
+  Status scan(MDB_cursor* cursor, Key key, uint32_t rows) {
+    ScannedValues scanned(key, value_bytes());
     MDB_val name{sizeof(key), &key};
-    MDB_val data{row_.size(), row_.data()};
-    const int code = mdb_put(txn, table_, &name, &data, 0);
-    return code == 0 ? Status() : failed("put", code);
+    MDB_val found;
+    int code = mdb_cursor_get(cursor, &name, &found, MDB_SET_RANGE);
+    while (code == 0) {
+      Key at;
+      std::memcpy(&at, name.mv_data, sizeof(at));
+      if (found.mv_size != row_.size()) return damaged_value(at);
+      if (!scanned.take(at, found.mv_data) || scanned.rows() == rows) break;
+      code = mdb_cursor_get(cursor, &name, &found, MDB_NEXT);
+    }
+    return code == 0 || code == MDB_NOTFOUND ? scanned.status() : failed("scan", code);
   }
 
   MDB_env* const env_;
   const MDB_dbi table_;
   MDB_txn* reader_ = nullptr;
+  MDB_cursor* reader_cursor_ = nullptr;
   std::vector<std::byte> row_;
 };
 
@@ -158,16 +207,24 @@ class LmdbPeer : public Peer {
   const bool synced_;
 };
 
+// Its file has holes where nothing was written, so room costs nothing.
+uint64_t map_bytes(const CompareOptions& options, uint64_t table_bytes) {
+  uint64_t bytes = std::max(kMapBytesMin, 4 * table_bytes);
+  if (!has(options.ycsb, OperationKind::kInsert)) return bytes;
+  const double inserts = kInsertsPerSecondMax * (options.ycsb.common.warmup_seconds + options.ycsb.common.seconds);
+  return bytes + 2 * static_cast<uint64_t>(inserts) * (options.ycsb.value_bytes + kBytesBesideValue);
+}
+
 }  // namespace
 
 Result<std::unique_ptr<Peer>> open_lmdb(const CompareOptions& options) {
   const uint64_t table_bytes = options.ycsb.records * (options.ycsb.value_bytes + kBytesBesideValue);
-  auto folder = ScratchFolder::make(options, "lmdb", 2 * table_bytes);
+  auto folder = ScratchFolder::of_peer(options, "lmdb", 2 * table_bytes);
   if (!folder.ok()) return folder.status();
   MDB_env* made = nullptr;
   if (const int code = mdb_env_create(&made); code != 0) return failed("create", code);
   Environment env(made);
-  if (const int code = mdb_env_set_mapsize(made, std::max(kMapBytesMin, 4 * table_bytes)); code != 0) return failed("map size", code);
+  if (const int code = mdb_env_set_mapsize(made, map_bytes(options, table_bytes)); code != 0) return failed("map size", code);
   // NOTLS: a thread may hold the readers of several clients.
   const bool synced = durability_of(options) == Durability::kGroup;
   const unsigned flags = MDB_NORDAHEAD | MDB_NOTLS | (synced ? 0 : MDB_NOSYNC | MDB_NOMETASYNC | MDB_WRITEMAP);

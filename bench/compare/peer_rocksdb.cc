@@ -1,5 +1,6 @@
 // RocksDB's OptimisticTransactionDB: write-ahead log off unless all stores are durable, then synced or not as they are, no compression,
-// Bloom filters, a block cache that holds the whole table, which is compacted after loading.
+// Bloom filters, a block cache that holds the whole table, which is compacted after loading. Its transactions check the keys
+// that they read one by one, and no ranges: a scan is an iterator's, on one snapshot, in a transaction that does nothing else.
 #include "bench/compare/peer.h"
 
 #ifndef ELIDER_HAVE_ROCKSDB
@@ -24,6 +25,7 @@ Result<std::unique_ptr<Peer>> open_rocksdb(const CompareOptions&) { return built
 #include <rocksdb/utilities/transaction.h>
 #include <rocksdb/version.h>
 
+#include "bench/ycsb/scanned_values.h"
 #include "bench/ycsb/value.h"
 
 namespace elider::bench {
@@ -45,16 +47,24 @@ std::array<char, 8> key_bytes(Key key) {
   return bytes;
 }
 rocksdb::Slice slice(const std::array<char, 8>& bytes) { return {bytes.data(), bytes.size()}; }
+Key key_of(const rocksdb::Slice& bytes) {
+  Key key = 0;
+  for (size_t i = 0; i < bytes.size(); ++i) key = key << 8 | static_cast<unsigned char>(bytes[i]);
+  return key;
+}
 
 class RocksDbClient : public PeerClient {
  public:
   RocksDbClient(rocksdb::OptimisticTransactionDB& db, const rocksdb::WriteOptions& write, uint32_t value_bytes)
       : db_(db), write_(write), row_(value_bytes, '\0') {}
 
-  Status run(std::span<const PeerOperation> operations) override {
+  Status run(std::span<const Operation> operations) override {
+    const bool alone = operations.size() == 1;
     for (;;) {
       txn_.reset(db_.BeginTransaction(write_, {}, txn_.release()));  // an old transaction object is used again
-      if (Status status = run_once(operations); !status.ok()) return status;
+      for (const Operation& operation : operations)
+        if (Status status = run_one(operation, alone); !status.ok()) return status;
+      if (alone && !operations.front().writes()) return {};  // nothing to check; a commit would queue among the writers
       const rocksdb::Status committed = txn_->Commit();
       if (committed.ok()) return {};
       if (!committed.IsBusy() && !committed.IsTryAgain()) return failed("commit", committed);
@@ -62,34 +72,78 @@ class RocksDbClient : public PeerClient {
     }
   }
 
-  Result<uint64_t> sum_counters(uint64_t records) override {
+  Result<uint64_t> sum_counters(const KeySeries& keys) override {
     uint64_t sum = 0;
-    for (Key key = 0; key < records; ++key) {
-      const auto bytes = key_bytes(key);
+    for (uint64_t at = 0; at < keys.count; ++at) {
+      const auto bytes = key_bytes(keys[at]);
       if (rocksdb::Status got = db_.Get({}, slice(bytes), &value_); !got.ok()) return failed("get", got);
-      if (value_.size() != row_.size() || !value_is_whole(value_.data(), value_bytes(), key)) return damaged_value(key);
+      if (value_.size() != row_.size() || !value_is_whole(value_.data(), value_bytes(), keys[at])) return damaged_value(keys[at]);
       sum += value_counter(value_.data());
     }
     return sum;
   }
 
+  Result<uint64_t> count_rows() override {
+    uint64_t rows = 0;
+    const std::unique_ptr<rocksdb::Iterator> iterator(db_.NewIterator({}));
+    for (iterator->SeekToFirst(); iterator->Valid(); iterator->Next()) ++rows;
+    if (!iterator->status().ok()) return failed("count", iterator->status());
+    return rows;
+  }
+
  private:
   uint32_t value_bytes() const { return static_cast<uint32_t>(row_.size()); }
 
-  Status run_once(std::span<const PeerOperation> operations) {
-    for (const PeerOperation& operation : operations) {
-      const auto bytes = key_bytes(operation.key);
-      // A lone read needs no check at commit; all others are tracked, or reads would not be serializable.
-      const bool alone = operations.size() == 1 && !operation.modifies;
-      const rocksdb::Status got = alone ? txn_->Get({}, slice(bytes), &value_) : txn_->GetForUpdate({}, slice(bytes), &value_);
-      if (!got.ok()) return failed("get", got);
-      const bool whole = value_.size() == row_.size() && value_ends_match(value_.data(), value_bytes(), operation.key);
-      if (!whole) return damaged_value(operation.key);
-      if (!operation.modifies) continue;
-      fill_value(row_.data(), value_bytes(), operation.key, value_counter(value_.data()) + 1);
-      if (rocksdb::Status put = txn_->Put(slice(bytes), row_); !put.ok()) return failed("put", put);
+  // A lone read needs no check at commit, nor does a lone blind write beside reads and other blind writes, as in workloads a
+  // and b. All else is tracked, or transactions would not be serializable: commits exclude each other by their tracked keys.
+  Status run_one(const Operation& operation, bool alone) {
+    switch (operation.kind) {
+      case OperationKind::kRead: return read(operation.key, !alone);
+      case OperationKind::kUpdate: return put(operation.key, operation.counter, !alone);
+      case OperationKind::kReadModifyWrite:
+        if (Status status = read(operation.key, true); !status.ok()) return status;
+        return put(operation.key, value_counter(value_.data()) + 1, true);
+      case OperationKind::kInsert: return insert(operation.key);
+      case OperationKind::kScan: return scan(operation.key, operation.scan_rows);
     }
     return {};
+  }
+
+  rocksdb::Status get(Key key, bool tracked) {
+    const auto bytes = key_bytes(key);
+    return tracked ? txn_->GetForUpdate({}, slice(bytes), &value_) : txn_->Get({}, slice(bytes), &value_);
+  }
+
+  Status read(Key key, bool tracked) {
+    if (rocksdb::Status got = get(key, tracked); !got.ok()) return failed("get", got);
+    const bool whole = value_.size() == row_.size() && value_ends_match(value_.data(), value_bytes(), key);
+    return whole ? Status() : damaged_value(key);
+  }
+
+  Status put(Key key, uint64_t counter, bool tracked) {
+    fill_value(row_.data(), value_bytes(), key, counter);
+    const auto bytes = key_bytes(key);
+    const rocksdb::Status written = tracked ? txn_->Put(slice(bytes), row_) : txn_->PutUntracked(slice(bytes), row_);
+    return written.ok() ? Status() : failed("put", written);
+  }
+
+  Status insert(Key key) {
+    const rocksdb::Status got = get(key, true);
+    if (got.ok()) return Status::invalid_argument(fmt::format("RocksDB: insert: key {} is there", key));
+    if (!got.IsNotFound()) return failed("insert", got);
+    return put(key, 0, true);
+  }
+
+  Status scan(Key key, uint32_t rows) {
+    ScannedValues scanned(key, value_bytes());
+    const auto bytes = key_bytes(key);
+    const std::unique_ptr<rocksdb::Iterator> iterator(txn_->GetIterator({}));
+    for (iterator->Seek(slice(bytes)); iterator->Valid(); iterator->Next()) {
+      const Key at = key_of(iterator->key());
+      if (iterator->value().size() != row_.size()) return damaged_value(at);
+      if (!scanned.take(at, iterator->value().data()) || scanned.rows() == rows) break;
+    }
+    return iterator->status().ok() ? scanned.status() : failed("scan", iterator->status());
   }
 
   rocksdb::OptimisticTransactionDB& db_;
@@ -141,7 +195,7 @@ class RocksDbPeer : public Peer {
 
 Result<std::unique_ptr<Peer>> open_rocksdb(const CompareOptions& options) {
   const uint64_t table_bytes = options.ycsb.records * (options.ycsb.value_bytes + kBytesBesideValue);
-  auto folder = ScratchFolder::make(options, "rocksdb", kCopiesWhileLoading * table_bytes);
+  auto folder = ScratchFolder::of_peer(options, "rocksdb", kCopiesWhileLoading * table_bytes);
   if (!folder.ok()) return folder.status();
   rocksdb::Options settings;
   settings.create_if_missing = true;

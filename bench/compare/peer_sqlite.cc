@@ -18,6 +18,7 @@ Result<std::unique_ptr<Peer>> open_sqlite(const CompareOptions&) { return built_
 #include <fmt/format.h>
 #include <sqlite3.h>
 
+#include "bench/ycsb/scanned_values.h"
 #include "bench/ycsb/value.h"
 
 namespace elider::bench {
@@ -36,6 +37,8 @@ using Statement = std::unique_ptr<sqlite3_stmt, FinalizeStatement>;
 Status failed(const char* what, sqlite3* connection) {
   return Status(Code::kInvalidArgument, fmt::format("SQLite: {}: {}", what, sqlite3_errmsg(connection)));
 }
+constexpr const char* kInsert = "INSERT INTO kv VALUES(?1,?2)";
+
 bool is_locked(int code) { return (code & 0xff) == SQLITE_BUSY || (code & 0xff) == SQLITE_LOCKED; }
 
 // Where its connections lead, and what they are set to.
@@ -80,13 +83,16 @@ class SqliteClient : public PeerClient {
                                           {"COMMIT", &commit_},
                                           {"ROLLBACK", &rollback_},
                                           {"SELECT v FROM kv WHERE k=?1", &select_},
-                                          {"UPDATE kv SET v=?2 WHERE k=?1", &update_}})
+                                          {"UPDATE kv SET v=?2 WHERE k=?1", &update_},
+                                          {kInsert, &insert_},
+                                          {"SELECT k, v FROM kv WHERE k>=?1 ORDER BY k LIMIT ?2", &scan_},
+                                          {"SELECT COUNT(*) FROM kv", &count_}})
       if (Status status = prepare(connection_.get(), text, statement); !status.ok()) return status;
     return {};
   }
 
-  Status run(std::span<const PeerOperation> operations) override {
-    const bool writes = std::any_of(operations.begin(), operations.end(), [](const PeerOperation& each) { return each.modifies; });
+  Status run(std::span<const Operation> operations) override {
+    const bool writes = any_writes(operations);
     for (;;) {
       bool locked = false;
       Status status = run_once(operations, writes, &locked);
@@ -95,12 +101,14 @@ class SqliteClient : public PeerClient {
     }
   }
 
-  Result<uint64_t> sum_counters(uint64_t records) override {
+  Result<uint64_t> sum_counters(const KeySeries& keys) override {
     uint64_t sum = 0;
-    for (Key key = 0; key < records; ++key) {
-      const int code = step_select(key);
+    for (uint64_t at = 0; at < keys.count; ++at) {
+      const Key key = keys[at];
+      bind(select_, 1, key);
+      const int code = sqlite3_step(select_.get());
       const void* value = sqlite3_column_blob(select_.get(), 0);
-      const bool whole = code == SQLITE_ROW && has_size() && value_is_whole(value, value_bytes(), key);
+      const bool whole = code == SQLITE_ROW && has_size(select_, 0) && value_is_whole(value, value_bytes(), key);
       if (whole) sum += value_counter(value);
       sqlite3_reset(select_.get());
       if (!whole) return damaged_value(key);
@@ -108,13 +116,22 @@ class SqliteClient : public PeerClient {
     return sum;
   }
 
+  Result<uint64_t> count_rows() override {
+    const int code = sqlite3_step(count_.get());
+    const uint64_t rows = static_cast<uint64_t>(sqlite3_column_int64(count_.get(), 0));
+    sqlite3_reset(count_.get());
+    if (code != SQLITE_ROW) return failed("count", connection_.get());
+    return rows;
+  }
+
  private:
   uint32_t value_bytes() const { return static_cast<uint32_t>(row_.size()); }
-  bool has_size() const { return static_cast<size_t>(sqlite3_column_bytes(select_.get(), 0)) == row_.size(); }
+  bool has_size(const Statement& statement, int column) const {
+    return static_cast<size_t>(sqlite3_column_bytes(statement.get(), column)) == row_.size();
+  }
 
-  int step_select(Key key) {
-    sqlite3_bind_int64(select_.get(), 1, static_cast<sqlite3_int64>(key));
-    return sqlite3_step(select_.get());
+  static void bind(const Statement& statement, int position, uint64_t number) {
+    sqlite3_bind_int64(statement.get(), position, static_cast<sqlite3_int64>(number));
   }
   // Runs a statement that gives no row.
   int execute(const Statement& statement) {
@@ -123,12 +140,12 @@ class SqliteClient : public PeerClient {
     return code;
   }
 
-  Status run_once(std::span<const PeerOperation> operations, bool writes, bool* locked) {
-    // A lone read is a transaction by itself.
-    const bool explicit_begin = writes || operations.size() > 1;
+  Status run_once(std::span<const Operation> operations, bool writes, bool* locked) {
+    // A lone statement is a transaction by itself.
+    const bool explicit_begin = operations.size() > 1 || operations.front().kind == OperationKind::kReadModifyWrite;
     if (explicit_begin)
       if (const int code = execute(writes ? begin_writer_ : begin_); code != SQLITE_DONE) return ended("begin", code, locked);
-    for (const PeerOperation& operation : operations) {
+    for (const Operation& operation : operations) {
       Status status = run_one(operation, locked);
       if (status.ok() && !*locked) continue;
       if (explicit_begin) execute(rollback_);
@@ -142,20 +159,55 @@ class SqliteClient : public PeerClient {
     return status;
   }
 
-  Status run_one(const PeerOperation& operation, bool* locked) {
-    const int code = step_select(operation.key);
+  // *locked: nothing was done, for a lock that another connection holds.
+  Status run_one(const Operation& operation, bool* locked) {
+    const Key key = operation.key;
+    uint64_t counter = operation.counter;
+    switch (operation.kind) {
+      case OperationKind::kRead: return read(key, &counter, locked);
+      case OperationKind::kUpdate: return write(update_, key, counter, locked);
+      case OperationKind::kReadModifyWrite:
+        if (Status status = read(key, &counter, locked); !status.ok() || *locked) return status;
+        return write(update_, key, counter + 1, locked);
+      case OperationKind::kInsert: return write(insert_, key, 0, locked);
+      case OperationKind::kScan: return scan(key, operation.scan_rows, locked);
+    }
+    return {};
+  }
+
+  Status read(Key key, uint64_t* counter, bool* locked) {
+    bind(select_, 1, key);
+    const int code = sqlite3_step(select_.get());
     const void* value = code == SQLITE_ROW ? sqlite3_column_blob(select_.get(), 0) : nullptr;
-    const bool whole = value != nullptr && has_size() && value_ends_match(value, value_bytes(), operation.key);
-    const uint64_t counter = whole ? value_counter(value) : 0;
+    const bool whole = value != nullptr && has_size(select_, 0) && value_ends_match(value, value_bytes(), key);
+    if (whole) *counter = value_counter(value);
     sqlite3_reset(select_.get());
     if (code != SQLITE_ROW && code != SQLITE_DONE) return ended("select", code, locked);
-    if (!whole) return damaged_value(operation.key);
-    if (!operation.modifies) return {};
-    fill_value(row_.data(), value_bytes(), operation.key, counter + 1);
-    sqlite3_bind_int64(update_.get(), 1, static_cast<sqlite3_int64>(operation.key));
-    sqlite3_bind_blob(update_.get(), 2, row_.data(), static_cast<int>(row_.size()), SQLITE_STATIC);
-    const int updated = execute(update_);
-    return updated == SQLITE_DONE ? Status() : ended("update", updated, locked);
+    return whole ? Status() : damaged_value(key);
+  }
+
+  Status write(const Statement& statement, Key key, uint64_t counter, bool* locked) {
+    fill_value(row_.data(), value_bytes(), key, counter);
+    bind(statement, 1, key);
+    sqlite3_bind_blob(statement.get(), 2, row_.data(), static_cast<int>(row_.size()), SQLITE_STATIC);
+    const int code = execute(statement);
+    if (code != SQLITE_DONE) return ended("write", code, locked);
+    return sqlite3_changes(connection_.get()) == 1 ? Status() : damaged_value(key);
+  }
+
+  Status scan(Key key, uint32_t rows, bool* locked) {
+    ScannedValues scanned(key, value_bytes());
+    bind(scan_, 1, key);
+    bind(scan_, 2, rows);
+    bool whole = true;
+    int code = SQLITE_ROW;
+    while (whole && (code = sqlite3_step(scan_.get())) == SQLITE_ROW) {
+      const Key at = static_cast<Key>(sqlite3_column_int64(scan_.get(), 0));
+      whole = has_size(scan_, 1) && scanned.take(at, sqlite3_column_blob(scan_.get(), 1));
+    }
+    sqlite3_reset(scan_.get());
+    if (code != SQLITE_ROW && code != SQLITE_DONE) return ended("scan", code, locked);
+    return whole ? scanned.status() : damaged_value(key);
   }
 
   Status ended(const char* what, int code, bool* locked) {
@@ -164,7 +216,7 @@ class SqliteClient : public PeerClient {
   }
 
   Connection connection_;
-  Statement begin_, begin_writer_, commit_, rollback_, select_, update_;
+  Statement begin_, begin_writer_, commit_, rollback_, select_, update_, insert_, scan_, count_;
   std::vector<std::byte> row_;
 };
 
@@ -184,7 +236,7 @@ class SqlitePeer : public Peer {
     if (sqlite3_exec(connection, "CREATE TABLE kv(k INTEGER PRIMARY KEY, v BLOB) ; BEGIN", nullptr, nullptr, nullptr) != SQLITE_OK)
       return failed("create table", connection);
     Statement insert;
-    if (Status status = prepare(connection, "INSERT INTO kv VALUES(?1,?2)", &insert); !status.ok()) return status;
+    if (Status status = prepare(connection, kInsert, &insert); !status.ok()) return status;
     std::vector<std::byte> row(value_bytes_);
     for (Key key = 0; key < records; ++key) {
       fill_value(row.data(), value_bytes_, key, 0);
@@ -221,7 +273,7 @@ class SqlitePeer : public Peer {
 Result<std::unique_ptr<Peer>> open_sqlite(const CompareOptions& options) {
   std::unique_ptr<ScratchFolder> folder;
   if (durability_of(options) != Durability::kNone) {
-    auto made = ScratchFolder::make(options, "sqlite", 3 * options.ycsb.records * options.ycsb.value_bytes);
+    auto made = ScratchFolder::of_peer(options, "sqlite", 3 * options.ycsb.records * options.ycsb.value_bytes);
     if (!made.ok()) return made.status();
     folder = std::move(*made);
   }

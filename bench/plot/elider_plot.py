@@ -234,11 +234,18 @@ def draw_memory(axes, groups):
     return True
 
 
-def draw_compare(axes, result, mix):
-    stores = mix["stores"]
+def workload_title(run):
+    """What the stores did: "workload a: 50% read, 50% update, zipfian"; results from before there were workloads have mixes alone."""
+    if run.get("workload", "mix") == "mix":
+        return f"{run['mix']} read / read-modify-write"
+    shares = ", ".join(f"{share:g}% {kind}" for kind, share in run["shares"].items())
+    return f"workload {run['workload']}: {shares}, {run['distribution']}"
+
+
+def draw_compare(axes, result, run):
+    stores = run["stores"]
     draw_bars(axes, list(stores), [of_store["throughput_txns_per_s"]["runs"] for of_store in stores.values()], COLOURS[: len(stores)])
-    configuration = result["configuration"]
-    axes.set_title(f"{mix['mix']} read / read-modify-write, {configuration.get('threads')} threads", fontsize=10)
+    axes.set_title(f"{workload_title(run)}, {result['configuration'].get('threads')} threads", fontsize=10)
 
 
 def draw_figure(axes, result, figure):
@@ -269,8 +276,8 @@ def panels_of(results):
         for figure in result.get("figures", []):
             panels.append(lambda axes, result=result, figure=figure: draw_figure(axes, result, figure))
     for result in compares:
-        for mix in result["results"]:
-            panels.append(lambda axes, result=result, mix=mix: draw_compare(axes, result, mix))
+        for run in result["results"]:
+            panels.append(lambda axes, result=result, run=run: draw_compare(axes, result, run))
     if runs:
         groups = group_runs(runs)
         for draw in (draw_throughput, draw_latency, draw_aborts, draw_memory):

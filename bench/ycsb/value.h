@@ -13,6 +13,7 @@
 
 #include "bench/common/random.h"
 #include "elider/key.h"
+#include "elider/status.h"
 
 namespace elider::bench {
 
@@ -53,5 +54,8 @@ inline bool value_is_whole(const void* value, uint32_t bytes, Key key) {
     if (std::memcmp(in + at, &word, sizeof(word)) != 0) return false;
   return at == bytes || std::memcmp(in + at, &word, bytes - at) == 0;
 }
+
+// What is said of a value that is not what was written.
+Status damaged_value(Key key);
 
 }  // namespace elider::bench

@@ -66,17 +66,22 @@ const char* name_of(Distribution distribution) {
   return "unknown";
 }
 
+std::string title_of(const YcsbOptions& options) {
+  return options.workload.empty() ? "mix " + options.mix : "workload " + options.workload;
+}
+
 void resolve(YcsbOptions& options) {
   if (options.workload.empty()) {
     options.shares = shares_of_mix(options.mix);
     options.distribution = Distribution::kUniform;
   } else {
     const Standard& chosen = standard(options.workload);
+    options.workload = chosen.letter;
     options.shares = chosen.shares;
     options.distribution = chosen.distribution;
   }
   if (!options.distribution_name.empty()) options.distribution = distribution_of(options.distribution_name);
-  const bool scans = options.shares[static_cast<size_t>(OperationKind::kScan)] > 0;
+  const bool scans = has(options, OperationKind::kScan);
   if (scans && options.key_index == KeyIndex::kHashed)
     refuse_option("--workload", fmt::format("{} scans key ranges, which a hash table cannot: add --index btree", options.workload));
   if (scans && options.batch) refuse_option("--batch", fmt::format("gets rows by key; workload {} scans", options.workload));

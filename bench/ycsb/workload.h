@@ -53,4 +53,10 @@ struct YcsbOptions {
 // refuse_option).
 void resolve(YcsbOptions& options);
 
+// "mix 80/20", "workload a".
+std::string title_of(const YcsbOptions& options);
+inline bool has(const YcsbOptions& options, OperationKind kind) { return options.shares[static_cast<size_t>(kind)] > 0; }
+// The sum of all counters tells of lost updates only where nobody overwrites them blindly.
+inline bool keeps_counters(const YcsbOptions& options) { return !has(options, OperationKind::kUpdate); }
+
 }  // namespace elider::bench

@@ -118,36 +118,26 @@ Status check_rows(Database& db, TableRef table, const YcsbOptions& options, cons
 }
 
 Json configuration(const YcsbOptions& options, const Database& db) {
-  Json shares = Json::object();
-  for (size_t kind = 0; kind < kOperationKinds; ++kind)
-    if (options.shares[kind] > 0) shares[name_of(static_cast<OperationKind>(kind))] = options.shares[kind];
-  return {{"records", options.records},
-          {"value_bytes", options.value_bytes},
-          {"workload", options.workload.empty() ? "mix" : options.workload},
-          {"mix", options.workload.empty() ? options.mix : ""},
-          {"shares", shares},
-          {"distribution", name_of(options.distribution)},
-          {"theta", options.theta},
-          {"clustered", options.clustered},
-          {"operations", options.operations},
-          {"batch", options.batch},
-          {"snapshot_reads", options.snapshot_reads},
-          {"index", options.key_index == KeyIndex::kHashed ? "hash" : "btree"},
-          {"key_order", options.hashed_keys ? "hashed" : "sequential"},
-          {"sync_used", std::string(elider::name_of(db.sync()))},
-          {"htm_used", std::string(elider::name_of(db.htm()))}};
+  Json json = {{"records", options.records}, {"value_bytes", options.value_bytes}};
+  json.update(workload_json(options));
+  json.update({{"theta", options.theta},
+               {"clustered", options.clustered},
+               {"operations", options.operations},
+               {"batch", options.batch},
+               {"snapshot_reads", options.snapshot_reads},
+               {"index", options.key_index == KeyIndex::kHashed ? "hash" : "btree"},
+               {"key_order", options.hashed_keys ? "hashed" : "sequential"},
+               {"sync_used", std::string(elider::name_of(db.sync()))},
+               {"htm_used", std::string(elider::name_of(db.htm()))}});
+  return json;
 }
 
 std::string describe(const YcsbOptions& options) {
-  const std::string what = options.workload.empty() ? "mix " + options.mix : "workload " + options.workload;
-  return fmt::format("{}, {} records of {} bytes, {}, {} operation{} a transaction{}, {}", what,
+  return fmt::format("{}, {} records of {} bytes, {}, {} operation{} a transaction{}, {}", title_of(options),
                      short_number(static_cast<double>(options.records)), options.value_bytes, name_of(options.distribution),
                      options.operations, options.operations == 1 ? "" : "s", options.batch ? ", batched" : "",
                      options.key_index == KeyIndex::kHashed ? "hash" : "btree");
 }
-
-// The sum of counters tells of lost updates only where nobody overwrites them blindly.
-bool counters_are_kept(const YcsbOptions& options) { return options.shares[static_cast<size_t>(OperationKind::kUpdate)] == 0; }
 
 // -- resuming ----------------------------------------------------------------------------------------------------
 
@@ -223,9 +213,9 @@ Status add_check(Database& db, TableRef table, const YcsbOptions& options, const
   if (Status status = check_rows(db, table, options, space, check); !status.ok()) return status;
   const uint64_t counters = check.counters.load();
   const bool whole = check.damaged.load() == 0;
-  const bool kept = !counters_are_kept(options) || counters == read_modify_writes;
+  const bool kept = !keeps_counters(options) || counters == read_modify_writes;
   Json consistency = {{"ok", whole && kept}, {"damaged_rows", check.damaged.load()}};
-  if (counters_are_kept(options)) {
+  if (keeps_counters(options)) {
     consistency["counters"] = counters;
     consistency["read_modify_writes"] = read_modify_writes;
   }
@@ -238,12 +228,22 @@ Status add_check(Database& db, TableRef table, const YcsbOptions& options, const
     outcome.report.notes.push_back(
         fmt::format("VIOLATION    counters sum up to {}, but {} read-modify-writes committed", counters, read_modify_writes));
   if (whole && kept)
-    outcome.report.notes.push_back(counters_are_kept(options) ? fmt::format("consistency  every row whole, all {} updates there", counters)
+    outcome.report.notes.push_back(keeps_counters(options) ? fmt::format("consistency  every row whole, all {} updates there", counters)
                                                               : std::string("consistency  every row whole"));
   return {};
 }
 
 }  // namespace
+
+Json workload_json(const YcsbOptions& options) {
+  Json shares = Json::object();
+  for (size_t kind = 0; kind < kOperationKinds; ++kind)
+    if (options.shares[kind] > 0) shares[name_of(static_cast<OperationKind>(kind))] = options.shares[kind];
+  return {{"workload", options.workload.empty() ? "mix" : options.workload},
+          {"mix", options.workload.empty() ? options.mix : ""},
+          {"shares", shares},
+          {"distribution", name_of(options.distribution)}};
+}
 
 Result<YcsbOutcome> run_ycsb(const YcsbOptions& options) {
   auto session = Session::open(options.common);
@@ -268,20 +268,20 @@ Result<YcsbOutcome> run_ycsb(const YcsbOptions& options) {
   report.result = std::move(run.result);
   report.configuration = configuration(options, db);
   report.records = options.records;
-  YcsbWorker::Counts counts;
+  uint64_t read_modify_writes = 0, scanned_rows = 0;
   for (const auto& worker : run.workers) {
-    counts.read_modify_writes += worker->counts().read_modify_writes;
-    counts.scanned_rows += worker->counts().scanned_rows;
+    read_modify_writes += worker->read_modify_writes();
+    scanned_rows += worker->scanned_rows();
   }
   for (uint32_t thread = 0; thread < options.common.threads; ++thread) report.records += space.inserted(thread);
   report.extra["operations_per_s"] = report.result.throughput() * options.operations;
-  report.extra["scanned_rows"] = counts.scanned_rows;
+  report.extra["scanned_rows"] = scanned_rows;
   report.notes.push_back(fmt::format("workload     {}", describe(options)));
   if (options.operations > 1)
     report.notes.push_back(fmt::format("operations   {}/s", short_number(report.result.throughput() * options.operations)));
   outcome.ok = report.result.failure.empty();
   if (!options.skip_check)
-    if (Status status = add_check(db, *table, options, space, earlier + counts.read_modify_writes, outcome); !status.ok()) return status;
+    if (Status status = add_check(db, *table, options, space, earlier + read_modify_writes, outcome); !status.ok()) return status;
   if (Status status = session->close(); !status.ok()) return status;
   return outcome;
 }

@@ -18,4 +18,7 @@ struct YcsbOutcome {
 };
 Result<YcsbOutcome> run_ycsb(const YcsbOptions& options);
 
+// What a configuration says of the workload: "workload", "mix", "shares", "distribution".
+Json workload_json(const YcsbOptions& options);
+
 }  // namespace elider::bench

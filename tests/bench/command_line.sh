@@ -55,6 +55,23 @@ expect 0 'txn/s' "$elider" bench ycsb "${small[@]}" --value-bytes 100 --mix 80/2
 expect 0 '^\{' "$elider" bench ycsb "${small[@]}" --quiet --json -
 expect 0 '"runs"' "$elider" bench compare --records 500 --seconds 0.1 --repeat 2 --mix 80/20 --quiet --json -
 "$elider" bench compare --records 500 --seconds 0.1 --repeat 2 --mix 80/20,50/50 --quiet --json "$folder/compare.json" || failed=1
+"$elider" bench compare --records 500 --seconds 0.1 --repeat 2 --workload a,b,c,d,e,f --index btree --quiet --json "$folder/workloads.json" ||
+  failed=1
+expect 2 '--index btree' "$elider" bench compare --workload a,e
+expect 2 "'/no/such/folder'" "$elider" bench compare --dir /no/such/folder
+# One that is interrupted, while it loads or runs, leaves no file behind.
+"$elider" bench compare --records 500 --seconds 60 --peers rocksdb,lmdb --quiet --data "$folder/interrupted" &
+compare=$!
+for ((i = 0; i < 300; ++i)); do
+  [ -n "$(find "$folder/interrupted" -mindepth 2 2>/dev/null)" ] && break
+  sleep 0.1
+done
+[ "$i" -lt 300 ] || { echo "FAILED: compare makes no files below --data"; failed=1; }
+kill -TERM "$compare"
+wait "$compare"
+code=$?
+[ "$code" -eq 143 ] || { echo "FAILED: an interrupted compare ended with $code"; failed=1; }
+[ -z "$(ls -A "$folder/interrupted")" ] || { echo "FAILED: an interrupted compare left files behind"; failed=1; }
 # Every benchmark writes histories, one a database.
 expect 0 '' "$elider" bench compare --records 500 --seconds 0.1 --repeat 1 --mix 50/50 --peers sqlite --quiet --history "$folder/compare.jsonl"
 expect 0 'strictly serializable' "$elider" check-history "$folder/compare.jsonl"
@@ -69,6 +86,15 @@ for key in ("throughput_txns_per_s", "committed", "aborts", "latency_us", "memor
     assert key in result, key
 assert result["throughput_txns_per_s"] > 0 and result["consistency"]["ok"]
 PYTHON
+expect 0 '' python3 - "$folder/workloads.json" <<'PYTHON'
+import json, sys
+results = json.load(open(sys.argv[1]))["results"]
+assert [each["workload"] for each in results] == list("abcdef")
+for each in results:
+    for name, store in each["stores"].items():
+        assert len(store["throughput_txns_per_s"]["runs"]) == 2, name
+        assert (store["inserted_rows"] > 0) == (each["workload"] in "de"), (name, each["workload"])
+PYTHON
 
 # A history that the checker accepts.
 "$elider" bench ycsb --records 200 --seconds 0.1 --threads 2 --mix 50/50 --operations 4 --quiet --history "$folder/history.jsonl" || failed=1
@@ -76,7 +102,7 @@ expect 0 '' "$elider" check-history "$folder/history.jsonl"
 
 if python3 -c 'import matplotlib' 2>/dev/null || /usr/bin/python3 -c 'import matplotlib' 2>/dev/null; then
   expect 0 '' "$elider" plot "$folder/ycsb.json" "$folder/ycsb.json" -o "$folder/ycsb.png" --title 'A title'
-  expect 0 '' "$elider" plot "$folder/compare.json" -o "$folder/compare.svg"
+  expect 0 '' "$elider" plot "$folder/compare.json" "$folder/workloads.json" -o "$folder/compare.svg"
   [ "$(head -c 4 "$folder/ycsb.png" | tail -c 3)" = PNG ] || { echo "FAILED: ycsb.png is no PNG"; failed=1; }
   grep -q '<svg' "$folder/compare.svg" || { echo "FAILED: compare.svg is no SVG"; failed=1; }
   echo '{}' >"$folder/empty.json"

@@ -95,7 +95,15 @@ INSTANTIATE_TEST_SUITE_P(Compare, Refused,
                                          Case{{"compare", "--mix", "80/20,3/4"}, "--mix"},      //
                                          Case{{"compare", "--dir", "/no/such/folder"}, "--dir"},
                                          Case{{"compare", "--history", "/no/such/folder/h"}, "/no/such/folder/h"},
-                                         Case{{"compare", "--distribution", "latest"}, "--distribution"}));
+                                         Case{{"compare", "--distribution", "latest"}, "--distribution"},
+                                         Case{{"compare", "--workload", "d,a", "--distribution", "latest"}, "workload a"},
+                                         Case{{"compare", "--workload", "a,g"}, "--workload: 'g'"},
+                                         Case{{"compare", "--workload", ""}, "--workload: ''"},
+                                         Case{{"compare", "--workload", "a,b,A"}, "--workload: 'a' stands twice"},
+                                         Case{{"compare", "--workload", "a", "--mix", "50/50"}, "--mix"},
+                                         Case{{"compare", "--workload", "a,e"}, "--index btree"},
+                                         Case{{"compare", "--workload", "e", "--index", "btree", "--batch"}, "--batch"},
+                                         Case{{"compare", "--workload", "e", "--index", "btree", "--operations", "2"}, "--operations"}));
 
 TEST(Options, sizes_are_parsed_with_their_unit) {
   uint64_t bytes = 0;

@@ -1,0 +1,73 @@
+#include "bench/common/own_process.h"
+
+#include <cerrno>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <fmt/format.h>
+
+#include "bench/common/commands.h"
+
+namespace elider::bench {
+
+OwnProcess::OwnProcess() {
+  ::sigemptyset(&interrupts_);
+  for (const int signal : {SIGINT, SIGTERM, SIGHUP}) {
+    struct sigaction action {};
+    if (::sigaction(signal, nullptr, &action) == 0 && action.sa_handler != SIG_IGN) ::sigaddset(&interrupts_, signal);
+  }
+  sigset_t held = interrupts_;
+  ::sigaddset(&held, SIGCHLD);  // waited for with them
+  ::sigprocmask(SIG_BLOCK, &held, &mask_before_);
+}
+
+OwnProcess::~OwnProcess() { ::sigprocmask(SIG_SETMASK, &mask_before_, nullptr); }
+
+int OwnProcess::run(const std::function<int()>& body) {
+  std::fflush(nullptr);  // or both would write what is buffered
+  const pid_t parent = ::getpid();
+  const pid_t process = ::fork();
+  if (process < 0) {
+    fmt::print(stderr, "elider: no process can be made: {}\n", std::strerror(errno));
+    return kExitFailed;
+  }
+  if (process > 0) return wait_for(process);
+  ::sigprocmask(SIG_SETMASK, &mask_before_, nullptr);
+  ::prctl(PR_SET_PDEATHSIG, SIGKILL);
+  if (::getppid() != parent) std::_Exit(kExitFailed);  // it ended before that
+  std::exit(body());
+}
+
+int OwnProcess::wait_for(pid_t process) {
+  sigset_t awaited = interrupts_;
+  ::sigaddset(&awaited, SIGCHLD);
+  int ended = 0;
+  int interrupt = 0;
+  for (;;) {
+    int signal = 0;
+    ::sigwait(&awaited, &signal);
+    if (signal != SIGCHLD) {
+      interrupt = signal;
+      ::kill(process, SIGKILL);
+      while (::waitpid(process, &ended, 0) < 0 && errno == EINTR) continue;
+      break;
+    }
+    if (::waitpid(process, &ended, WNOHANG) == process) break;
+  }
+  // A terminal's interrupt goes to both, and the other may have ended of it first.
+  if (interrupt == 0 && WIFSIGNALED(ended) && ::sigismember(&interrupts_, WTERMSIG(ended)) == 1) interrupt = WTERMSIG(ended);
+  if (interrupt != 0) {
+    ::raise(interrupt);  // held until the destructor
+    return kExitFailed;
+  }
+  if (WIFEXITED(ended)) return WEXITSTATUS(ended);
+  fmt::print(stderr, "elider: the benchmark was ended by signal {} ({})\n", WTERMSIG(ended), ::strsignal(WTERMSIG(ended)));
+  return kExitFailed;
+}
+
+}  // namespace elider::bench

@@ -1,0 +1,52 @@
+#include "bench/ycsb/operation.h"
+
+#include <cmath>
+
+namespace elider::bench {
+
+namespace {
+
+constexpr double kTwoTo32 = 4294967296.0;
+
+}  // namespace
+
+OperationStream::OperationStream(const YcsbOptions& options, KeySpace& space, uint32_t thread, uint64_t stream)
+    : space_(space), thread_(thread), chooser_(options, space), random_(options.common.seed, stream) {
+  double sum = 0;
+  size_t last = 0;
+  for (size_t kind = 0; kind < kOperationKinds; ++kind) {
+    sum += options.shares[kind];
+    kind_below_[kind] = static_cast<uint64_t>(std::round(sum / 100 * kTwoTo32));
+    if (options.shares[kind] > 0) last = kind;
+  }
+  // Whatever rounding left goes to the last kind that has a share.
+  for (size_t kind = last; kind < kOperationKinds; ++kind) kind_below_[kind] = uint64_t{1} << 32;
+}
+
+OperationKind OperationStream::draw_kind() {
+  const uint64_t drawn = random_.next() >> 32;
+  size_t kind = 0;
+  while (drawn >= kind_below_[kind]) ++kind;
+  return static_cast<OperationKind>(kind);
+}
+
+void OperationStream::draw_operation(Operation& operation) {
+  operation.kind = draw_kind();
+  if (operation.kind == OperationKind::kInsert) operation.key = space_.key(space_.next_record(thread_));
+  else operation.key = chooser_.draw(random_);
+  if (operation.kind == OperationKind::kScan) operation.scan_rows = static_cast<uint32_t>(random_.between(1, kScanRowsMax));
+  if (operation.kind == OperationKind::kUpdate) operation.counter = random_.next();
+}
+
+void OperationStream::draw(std::span<Operation> operations) {
+  bool inserts = false;
+  for (Operation& operation : operations) {
+    draw_operation(operation);
+    if (operation.kind != OperationKind::kInsert) [[likely]] continue;
+    // A thread's second insert in one transaction would draw the record of the first, which is not committed yet.
+    if (inserts) operation = {chooser_.draw(random_), 0, 0, OperationKind::kRead};
+    inserts = true;
+  }
+}
+
+}  // namespace elider::bench

@@ -1,0 +1,62 @@
+// Operation: one step of a YCSB transaction, for whatever store runs it. OperationStream: one thread's operations, drawn by
+// the workload's shares and distribution, and what of them committed.
+//
+// Inputs are drawn before a transaction runs, so that a retry does the same work.
+// Thread safety: an OperationStream belongs to one thread; the KeySpace it inserts into is shared.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <span>
+
+#include "bench/common/random.h"
+#include "bench/ycsb/key_chooser.h"
+#include "bench/ycsb/workload.h"
+#include "elider/key.h"
+
+namespace elider::bench {
+
+struct Operation {
+  Key key = 0;
+  uint64_t counter = 0;    // an update: what it sets the counter to
+  uint32_t scan_rows = 0;  // a scan: its limit
+  OperationKind kind = OperationKind::kRead;
+
+  bool writes() const { return kind != OperationKind::kRead && kind != OperationKind::kScan; }
+};
+
+inline bool any_writes(std::span<const Operation> operations) {
+  for (const Operation& operation : operations)
+    if (operation.writes()) return true;
+  return false;
+}
+
+class OperationStream {
+ public:
+  // `thread` inserts its own records of the space. Other streams draw other inputs from the same seed.
+  OperationStream(const YcsbOptions& options, KeySpace& space, uint32_t thread, uint64_t stream);
+
+  // The operations of one transaction.
+  void draw(std::span<Operation> operations);
+  // After it has committed.
+  void committed(std::span<const Operation> operations) {
+    for (const Operation& operation : operations) {
+      read_modify_writes_ += operation.kind == OperationKind::kReadModifyWrite;
+      if (operation.kind == OperationKind::kInsert) [[unlikely]] space_.record_inserted(thread_);
+    }
+  }
+  uint64_t read_modify_writes() const { return read_modify_writes_; }  // that have committed
+
+ private:
+  OperationKind draw_kind();
+  void draw_operation(Operation& operation);
+
+  KeySpace& space_;
+  const uint32_t thread_;
+  KeyChooser chooser_;
+  Random random_;
+  std::array<uint64_t, kOperationKinds> kind_below_{};  // cumulated shares of 2^32
+  uint64_t read_modify_writes_ = 0;
+};
+
+}  // namespace elider::bench

@@ -1,0 +1,36 @@
+// ScannedValues: checks the rows of one scan as they come: the first is the key that was asked for, which is there, the
+// others follow in order, and each value is of one piece and of its key.
+// Thread safety: one thread.
+#pragma once
+
+#include <cstdint>
+
+#include "bench/ycsb/value.h"
+#include "elider/key.h"
+#include "elider/status.h"
+
+namespace elider::bench {
+
+class ScannedValues {
+ public:
+  ScannedValues(Key first, uint32_t value_bytes) : latest_(first), value_bytes_(value_bytes) {}
+
+  // False: the row is wrong, and the scan need not go on.
+  bool take(Key at, const void* value) {
+    whole_ = (rows_ == 0 ? at == latest_ : at > latest_) && value_ends_match(value, value_bytes_, at);
+    latest_ = at;
+    ++rows_;
+    return whole_;
+  }
+  uint64_t rows() const { return rows_; }
+  // Of the whole scan: damaged_value() of the row that was wrong, or of the first where there was none.
+  Status status() const { return whole_ ? Status() : damaged_value(latest_); }
+
+ private:
+  Key latest_;
+  const uint32_t value_bytes_;
+  uint64_t rows_ = 0;
+  bool whole_ = false;
+};
+
+}  // namespace elider::bench

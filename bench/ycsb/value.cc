@@ -1,0 +1,11 @@
+#include "bench/ycsb/value.h"
+
+#include <fmt/format.h>
+
+namespace elider::bench {
+
+Status damaged_value(Key key) {
+  return Status::invalid_argument(fmt::format("the value of key {} is missing, torn or another key's", key));
+}
+
+}  // namespace elider::bench

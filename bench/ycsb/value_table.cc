@@ -1,0 +1,95 @@
+#include "bench/ycsb/value_table.h"
+
+#include "bench/ycsb/scanned_values.h"
+#include "bench/ycsb/value.h"
+
+namespace elider::bench {
+
+namespace {
+
+// A row of whatever size the table has. Never copied, never sized: only its address is used.
+struct ValueRow {
+  std::byte first;
+};
+
+}  // namespace
+
+Status ValueTable::run(Transaction& txn, std::span<const Operation> operations, bool batch) {
+  scanned_rows_ = 0;
+  if (batch) return run_batch(txn, operations);
+  for (const Operation& operation : operations)
+    if (Status status = run_one(txn, operation); !status.ok()) [[unlikely]] return status;
+  return {};
+}
+
+Status ValueTable::run_one(Transaction& txn, const Operation& operation) {
+  switch (operation.kind) {
+    case OperationKind::kRead: return read(txn, operation.key);
+    case OperationKind::kUpdate: return update(txn, operation);
+    case OperationKind::kReadModifyWrite: return read_modify_write(txn, operation.key);
+    case OperationKind::kInsert: return insert(txn, operation.key);
+    case OperationKind::kScan: return scan(txn, operation.key, operation.scan_rows);
+  }
+  return {};
+}
+
+Status ValueTable::run_batch(Transaction& txn, std::span<const Operation> operations) {
+  uint32_t wanted = 0;
+  for (const Operation& operation : operations)
+    if (operation.kind != OperationKind::kInsert) keys_[wanted++] = operation.key;
+  if (Status status = txn.multi_get(table_, keys_.data(), wanted, ColumnsRef(), views_.data()); !status.ok()) [[unlikely]] return status;
+  uint32_t view = 0;
+  for (const Operation& operation : operations) {
+    Status status = operation.kind == OperationKind::kInsert ? insert(txn, operation.key) : write_view(txn, operation, views_[view++]);
+    if (!status.ok()) [[unlikely]] return status;
+  }
+  return {};
+}
+
+Status ValueTable::write_view(Transaction& txn, const Operation& operation, RawView view) {
+  if (!view || !value_ends_match(view.bytes(), value_bytes_, operation.key)) [[unlikely]] return damaged_value(operation.key);
+  if (operation.kind == OperationKind::kRead) return {};
+  return txn.update(Table<ValueRow>(table_.base()), View<ValueRow>(view), Columns<ValueRow>(), [&](ValueRow& row) {
+    // The image and not the view: it holds what this transaction wrote to the same key before.
+    const uint64_t counter = operation.kind == OperationKind::kUpdate ? operation.counter : value_counter(&row) + 1;
+    fill_value(&row, value_bytes_, operation.key, counter);
+  });
+}
+
+Status ValueTable::read(Transaction& txn, Key key) {
+  RawView view;
+  if (Status status = txn.get(table_, key, ColumnsRef(), &view); !status.ok()) [[unlikely]] return status;
+  if (!value_ends_match(view.bytes(), value_bytes_, key)) [[unlikely]] return damaged_value(key);
+  return {};
+}
+
+Status ValueTable::update(Transaction& txn, const Operation& operation) {
+  fill_value(row_.data(), value_bytes_, operation.key, operation.counter);
+  return txn.write(table_, operation.key, ColumnsRef(), row_.data());
+}
+
+Status ValueTable::read_modify_write(Transaction& txn, Key key) {
+  void* image = nullptr;
+  if (Status status = txn.edit(table_, key, ColumnsRef(), &image); !status.ok()) [[unlikely]] return status;
+  if (!value_ends_match(image, value_bytes_, key)) [[unlikely]] return damaged_value(key);
+  fill_value(image, value_bytes_, key, value_counter(image) + 1);
+  return txn.edited(table_, image);
+}
+
+Status ValueTable::insert(Transaction& txn, Key key) {
+  fill_value(row_.data(), value_bytes_, key, 0);
+  return txn.insert(table_, key, row_);
+}
+
+Status ValueTable::scan(Transaction& txn, Key key, uint32_t rows) {
+  ScannedValues scanned(key, value_bytes_);
+  ScanOptions scan_options;
+  scan_options.limit = rows;
+  Status status = txn.scan(table_, KeyRange{key, kKeyMax}, scan_options,
+                           [&](Key at, RawView view) -> bool { return scanned.take(at, view.bytes()); });
+  if (!status.ok()) [[unlikely]] return status;
+  scanned_rows_ += scanned.rows();
+  return scanned.status();
+}
+
+}  // namespace elider::bench

@@ -1,0 +1,46 @@
+// ValueTable: YCSB's operations on elider's table of values, through the public interface, for transactions of one thread.
+//
+// Rows are used by the engine's untyped interface, since their size is chosen at run time; it is the same path as the
+// typed one. What is read is checked (bench/ycsb/value.h). Thread safety: one thread.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "bench/ycsb/operation.h"
+#include "elider/table.h"
+#include "elider/transaction.h"
+
+namespace elider::bench {
+
+class ValueTable {
+ public:
+  ValueTable(TableRef table, uint32_t value_bytes) : table_(table), value_bytes_(value_bytes), row_(value_bytes) {}
+
+  // One attempt at a transaction: all operations in order, or with `batch` all their keys asked for at once. An error is the
+  // transaction's, or kInvalidArgument for a value that is not what was written.
+  Status run(Transaction& txn, std::span<const Operation> operations, bool batch);
+  uint64_t scanned_rows() const { return scanned_rows_; }  // by the latest attempt
+
+ private:
+  Status run_one(Transaction& txn, const Operation& operation);
+  Status run_batch(Transaction& txn, std::span<const Operation> operations);
+  Status read(Transaction& txn, Key key);
+  Status update(Transaction& txn, const Operation& operation);
+  Status read_modify_write(Transaction& txn, Key key);
+  Status insert(Transaction& txn, Key key);
+  Status scan(Transaction& txn, Key key, uint32_t rows);
+  Status write_view(Transaction& txn, const Operation& operation, RawView view);
+
+  const TableRef table_;
+  const uint32_t value_bytes_;
+  std::array<Key, kOperationsMax> keys_;
+  std::array<RawView, kOperationsMax> views_;
+  std::vector<std::byte> row_;  // a whole row, for inserts and blind writes
+  uint64_t scanned_rows_ = 0;
+};
+
+}  // namespace elider::bench

@@ -1,0 +1,93 @@
+// A benchmark in a process of its own: how it ends, what its caller is told, and that its files go in any case.
+#include "bench/common/own_process.h"
+
+#include <array>
+#include <csignal>
+#include <filesystem>
+#include <fstream>
+#include <functional>
+#include <memory>
+#include <string>
+
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include "bench/common/commands.h"
+#include "bench/compare/peer.h"
+
+namespace elider::bench {
+namespace {
+
+constexpr std::array kInterrupts{SIGINT, SIGTERM, SIGHUP};
+
+// Named so that it runs first: a process that forks must not have threads, and other tests start RocksDB's.
+class OwnProcessDeathTest : public testing::Test {
+ protected:
+  void SetUp() override {
+    std::filesystem::create_directories(folder_);
+    // Where this runs in the background, they may be ignored.
+    for (size_t i = 0; i < kInterrupts.size(); ++i) before_[i] = std::signal(kInterrupts[i], SIG_DFL);
+  }
+  void TearDown() override {
+    for (size_t i = 0; i < kInterrupts.size(); ++i) std::signal(kInterrupts[i], before_[i]);
+    EXPECT_TRUE(std::filesystem::is_empty(folder_));
+    std::filesystem::remove_all(folder_);
+  }
+
+  // As bench compare does: a folder, and a process that writes to it before it runs body().
+  int run(const std::function<int()>& body) {
+    CompareOptions options;
+    options.folder = folder_;
+    OwnProcess process;
+    const auto scratch = ScratchFolder::of_run(options);
+    if (!scratch.ok()) return -1;
+    return process.run([&] {
+      std::ofstream((*scratch)->path() + "/file") << "something";
+      return body();
+    });
+  }
+
+ private:
+  const std::filesystem::path folder_ = std::filesystem::path(testing::TempDir()) / ("elider_own_process_" + std::to_string(::getpid()));
+  std::array<void (*)(int), kInterrupts.size()> before_{};
+};
+
+int wait_for_ever() {
+  for (;;) ::pause();
+}
+
+TEST_F(OwnProcessDeathTest, its_exit_code_is_given) {
+  EXPECT_EQ(run([] { return 0; }), 0);
+  EXPECT_EQ(run([] { return 7; }), 7);
+}
+
+TEST_F(OwnProcessDeathTest, one_that_is_killed_has_failed) {
+  testing::internal::CaptureStderr();
+  EXPECT_EQ(run([] { return ::raise(SIGKILL); }), kExitFailed);
+  EXPECT_NE(testing::internal::GetCapturedStderr().find("signal 9"), std::string::npos);
+}
+
+TEST_F(OwnProcessDeathTest, an_interrupt_ends_both) {
+  for (const int signal : kInterrupts)
+    EXPECT_EXIT(run([signal] {
+                  ::kill(::getppid(), signal);
+                  return wait_for_ever();
+                }),
+                testing::KilledBySignal(signal), "");
+}
+
+TEST_F(OwnProcessDeathTest, an_interrupt_of_the_process_alone_ends_both) {
+  EXPECT_EXIT(run([] { return ::raise(SIGINT); }), testing::KilledBySignal(SIGINT), "");
+}
+
+TEST_F(OwnProcessDeathTest, an_ignored_interrupt_stays_ignored) {
+  std::signal(SIGHUP, SIG_IGN);
+  EXPECT_EQ(run([] {
+              ::kill(::getppid(), SIGHUP);
+              return 5;
+            }),
+            5);
+}
+
+}  // namespace
+}  // namespace elider::bench
