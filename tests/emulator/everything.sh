@@ -2,13 +2,15 @@
 # The engine's suites on every processor of everything.txt: conformance, model and stress tests of its elided
 # combinations, a checked history of each workload, and TPC-C with its consistency conditions and a checked history.
 # Programs that are not built are passed by, and said to be. ELIDER_EVERYTHING names the processors to run, or `all`;
-# without it one of them runs, so that the suite stays short.
+# without it one of them runs, so that the suite stays short. ELIDER_EVERYTHING_SEEDS: how many seeds the deterministic one
+# gets, if not as many as the list says; and history_schedule_test.cc runs short histories under more.
 # presets: emulator
 # timeout: 3600
 set -u
 elider=$1
 list="$2/tests/emulator/everything.txt"
 wanted=${ELIDER_EVERYTHING:-spurious-10}
+ELIDER_EVERYTHING_SEEDS=${ELIDER_EVERYTHING_SEEDS:-0}
 unset ELIDER_HTM_EMULATOR
 failures=0
 ran=0
@@ -24,16 +26,26 @@ report() {
   fi
 }
 
+# Once for each seed; a seed is that of the random inputs, too, so that it replays. The first that fails ends it. The tests
+# that fill a heap, and churn in several threads, take minutes each: the first seed alone runs them.
 suite() {
-  local processor=$1 backend=$2 share=$3 name=$4 program="$ELIDER_BUILD_DIR/$4_test" begin=$SECONDS
+  local processor=$1 backend=$2 share=$3 name=$4 program="$ELIDER_BUILD_DIR/$4_test" begin=$SECONDS status=0 seed without=
   [ -x "$program" ] || { echo "     $processor: ${name}_test is not built"; return; }
-  ELIDER_TEST_SCALE=$(awk -v a="${ELIDER_TEST_SCALE:-1}" -v b="$share" 'BEGIN { print a * b }') \
-    timeout 900 "$program" --gtest_filter="*elided_${backend//-/_}*" --gtest_brief=1 >log 2>&1
-  local status=$?
-  # A filter that matches nothing passes.
-  [ "$status" -ne 0 ] || grep -qE '^\[ +PASSED +\] [1-9]' log || status=1
+  for seed in "${seeds[@]}"; do
+    [ "$seed" = any ] || export ELIDER_HTM_EMULATOR=$options,seed=$seed ELIDER_SEED=$seed
+    ELIDER_TEST_SCALE=$(awk -v a="${ELIDER_TEST_SCALE:-1}" -v b="$share" 'BEGIN { print a * b }') \
+      timeout 900 "$program" --gtest_filter="*elided_${backend//-/_}*$without" --gtest_brief=1 >log 2>&1
+    status=$?
+    without="-*HeapExhausted*:*MemoryLimit*:*ThreadedChurn*"
+    # A filter that matches nothing passes.
+    [ "$status" -ne 0 ] || grep -qE '^\[ +PASSED +\] [1-9]' log || status=1
+    [ "$status" -eq 0 ] || break
+  done
+  local runs=""
+  [ "$seed" = any ] || runs="; seed $seed"
+  [ "$status" -ne 0 ] || [ "$seed" = any ] || runs="; each of ${#seeds[@]} seeds"
   report "$name" "$processor" "$status" $((SECONDS - begin)) \
-    "$(grep -oE '^\[ +(PASSED|FAILED) +\] [0-9]+ test.*|elider emulator: .*' log | tail -1)"
+    "$(grep -oE '^\[ +(PASSED|FAILED) +\] [0-9]+ test.*|elider emulator: .*' log | tail -1)$runs"
   [ "$status" -eq 0 ] || grep -E 'Failure$|^\[  FAILED' log | sort -u | head -20
 }
 
@@ -58,7 +70,15 @@ histories() {
 while read -r name backend options share; do
   [[ $name == \#* || -z $name ]] && continue
   [[ $wanted == all || " $wanted " == *" $name "* ]] || continue
+  # seed=FIRST-LAST: the suites run once for each.
+  seeds=(any)
+  if [[ $options =~ ,seed=([0-9]+)-([0-9]+)$ ]]; then
+    options=${options%,seed=*}
+    first=${BASH_REMATCH[1]} last=${BASH_REMATCH[2]}
+    seeds=($(seq "$first" "$((ELIDER_EVERYTHING_SEEDS > 0 ? first + ELIDER_EVERYTHING_SEEDS - 1 : last))"))
+  fi
   export ELIDER_HTM_EMULATOR=$options
+  unset ELIDER_SEED
   for program in conformance model stress; do suite "$name" "$backend" "$share" "$program"; done
   histories "$name" "$backend" "$share"
 done <"$list"

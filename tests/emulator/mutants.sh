@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Every mutant of the small elided program must fail its tests, and the program itself must pass them; and so must
-# those of the library's own elision (src/htm/elide.h), in schedules of the engine.
+# those of the library's own elision (src/htm/elide.h), in schedules of sections and of the engine, and of its commit.
 # presets: emulator
 set -eu
 
@@ -29,17 +29,21 @@ judge() {
 for mutant in none no_subscription lazy_subscription missing_commit unbounded_retry raw_write fallback_does_not_wait; do
   ELIDER_ELISION_MUTANT=$mutant judge "$mutant" "$mutant" 'ElidedProgram.holds_in_thousands_of_schedules'
 done
-# The library's own: sections on two words (elide_mutants_test.cc), of which a lock that is read last needs an eye inside the
-# region; and schedules of the engine, which catch all others.
+# The library's own: sections on two words (elide_mutants_test.cc), where a lock that is read last shows to an eye inside the
+# region alone; and schedules of the engine, or of its tree.
 one_line=sums_hold_with_a_cache_of_one_line inserts=inserts_into_one_node_are_all_there half=sums_hold_where_half_of_the_regions_abort
-words=ElideScheduleTest.words_hold engine='*EngineScheduleTest'
+words=ElideScheduleTest.words_hold tree=ElideScheduleTest.a_tree_holds engine='*EngineScheduleTest'
 for pair in none:$words skip_subscription:$words lazy_subscription:$words skip_region_end:$words unbounded_retry:$words \
   raw_write:$words hasty_fallback:$words \
   none:$engine.$one_line/ordered none:$engine.$inserts/ordered none:$engine.$half/ordered \
   skip_subscription:$engine.$inserts/ordered skip_region_end:$engine.$one_line/ordered unbounded_retry:$engine.$one_line/ordered \
-  raw_write:$engine.$half/ordered hasty_fallback:$engine.$inserts/ordered; do
+  raw_write:$engine.$half/ordered hasty_fallback:$tree; do
   mutant=${pair%%:*} schedules=${pair##*:}
   if [[ $mutant == none ]]; then unset ELIDER_MUTANT; else export ELIDER_MUTANT=$mutant; fi
   judge "the library, $mutant, ${schedules#\*}" "$mutant" "$schedules"
+done
+# What the engine leaves out, shown by short histories.
+for mutant in skip_read_validation keep_leaf_version late_snapshot_read; do
+  ELIDER_MUTANT=$mutant judge "histories, $mutant" "$mutant" '*HistoryScheduleTest.histories_*/list_append_btree'
 done
 exit $wrong
