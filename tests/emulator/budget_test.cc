@@ -7,6 +7,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <array>
 #include <cstdio>
 #include <functional>
 #include <string>
@@ -41,20 +42,26 @@ class BudgetTest : public testing::Test {
       options.read_eviction_abort_rate = 0;
     }) {}
 
-  void open(bool record_reads, KeyIndex key_index, uint32_t block_threshold = 2048) {
+  void open(bool record_reads, KeyIndex key_index) { open(record_reads, account_schema(key_index)); }
+  void open(bool record_reads, const SchemaOf<Account>& schema) {
     Options options;
     options.elision.record_reads = record_reads;
     options.elision.window_runs = 0;
-    options.block_threshold_bytes = block_threshold;
-    db_ = open_database({SyncPolicy::kElided, HtmBackend::kEmulated, key_index}, options);
-    auto table = db_.create_table(account_schema(key_index));
+    db_ = open_database({SyncPolicy::kElided, HtmBackend::kEmulated}, options);
+    auto table = db_.create_table(schema);
     ASSERT_OK(table);
     accounts_ = *table;
     balance_ = accounts_.columns(&Account::balance);
     for (Key key = 0; key < kRows; ++key)
       transact(db_, [&](Transaction& txn) { ASSERT_OK(txn.insert(accounts_, key * 4, Account{key, 1, 0, 0})); });
   }
-  uint64_t height() { return static_cast<TableType&>(*TableRef(accounts_).base()).tree().height(); }
+  TableType& table() { return static_cast<TableType&>(*TableRef(accounts_).base()); }
+  uint64_t height() { return table().tree().height(); }
+  uint64_t commits_in_regions() {
+    for (const Statistics::Elision& site : db_.statistics().elision)
+      if (site.site == "commit") return site.commits;
+    return 0;
+  }
 
   // The largest and the smallest of the regions with which `rounds` runs end; round 0 warms up and is left out.
   struct Range {
@@ -142,7 +149,7 @@ TEST_F(BudgetTest, sections_of_a_hash_table) {
   show("hash get", within([&](Transaction& txn, Key round) { get(txn, some(round)); }), 3 + kChain, 0);
   show("hash batch of 16", batches(), 16 * (3 + kChain), 16);
   std::vector<std::pair<Key, index::Handle>> entries;
-  auto& hash = static_cast<TableType&>(*TableRef(accounts_).base()).hash();
+  auto& hash = table().hash();
   show("hash bucket's copy", within([&](Transaction&, Key round) {
          entries.clear();
          hash.read_bucket(round, hash.bucket_count(), &entries);
@@ -170,6 +177,59 @@ TEST_F(BudgetTest, sections_of_rows) {
   show("commit, lock bits, 50 rows written", at_commit([&](Transaction& txn, Key round) {
          for (Key i = 0; i < 50; ++i) update(txn, some(round * 50 + i));
        }), 4 * 50 + kCommitFixed, 50);
+}
+
+// Their bytes are read and written outside of regions: a commit's region sets lock bits alone.
+TEST_F(BudgetTest, sections_of_rows_kept_as_blocks) {
+  open(true, KeyIndex::kOrdered);
+  struct Page {
+    uint64_t number;
+    std::array<uint64_t, 511> words;
+  };
+  auto created = db_.create_table(SchemaOf<Page>("pages").column("number", &Page::number).column("words", &Page::words));
+  ASSERT_OK(created);
+  const Table<Page> pages = *created;
+  const Columns<Page> number = pages.columns(&Page::number);
+  for (Key key = 0; key < kRows; ++key)
+    transact(db_, [&](Transaction& txn) { ASSERT_OK(txn.insert(pages, key * 4, Page{key, {}})); });
+  const auto turn = [&](Transaction& txn, Key key) { ASSERT_OK(txn.update(pages, key, number, [](Page& page) { ++page.number; })); };
+  const uint64_t word = 1;
+  show("look at a row kept as a block", within([&](Transaction& txn, Key round) { ASSERT_OK(txn.get(pages, some(round))); }), word, 0);
+  for (const Key count : {1u, 4u, 16u}) {
+    const uint64_t before = commits_in_regions();
+    const std::string name = "commit, " + std::to_string(count) + " rows kept as blocks";
+    show(name.c_str(), at_commit([&](Transaction& txn, Key round) {
+           for (Key i = 0; i < count; ++i) turn(txn, some(round * count + i));
+         }), 4 * count + kCommitFixed, count);
+    EXPECT_EQ(commits_in_regions(), before + 101) << "each of them a region, the first included";
+  }
+}
+
+// A row whose indexed column changes gets a new entry as the transaction runs, whose leaf the commit looks at again; the old
+// entry is taken out later.
+TEST_F(BudgetTest, sections_of_a_secondary_index) {
+  open(false, indexed_account_schema(KeyIndex::kOrdered));
+  const Index<Account> by_branch = *db_.index(accounts_, "by_branch");
+  const uint64_t h = table().secondary(0).height();
+  const uint64_t descent = 4 + 12 * (h - 1) + 1;
+  std::printf("  secondary indexes of height %llu\n", static_cast<unsigned long long>(h));
+  uint32_t branch = 0;
+  const auto move = [&](Transaction& txn, Key key) {
+    ASSERT_OK(txn.update(accounts_, key, accounts_.columns(&Account::branch), [&](Account& account) { account.branch = ++branch % 50; }));
+  };
+  show("secondary insert", within([&](Transaction& txn, Key round) { move(txn, some(round)); }), descent, 4 + 12 + 12 + 12);
+  show("secondary scan, one leaf", within([&](Transaction& txn, Key round) {
+         const uint64_t value = round % 50;
+         ASSERT_OK(txn.scan(by_branch, {value, value}, {.limit = 1}, [](Key, const View<Account>&) { return true; }));
+       }), descent, 5);
+  for (const Key count : {1u, 4u, 16u}) {
+    const uint64_t before = commits_in_regions();
+    const std::string name = "commit, " + std::to_string(count) + " indexed columns written";
+    show(name.c_str(), at_commit([&](Transaction& txn, Key round) {
+           for (Key i = 0; i < count; ++i) move(txn, some(round * count + i));
+         }), (4 + 2) * count + kCommitFixed, 2 * count);
+    EXPECT_EQ(commits_in_regions(), before + 101) << "each of them a region, the first included";
+  }
 }
 
 }  // namespace
