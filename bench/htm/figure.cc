@@ -7,7 +7,7 @@
 
 namespace elider::bench::htm {
 
-Json to_json(const Figure& figure) {
+Json to_json(const Figure& figure, const std::string& backend) {
   Json series = Json::array();
   for (const Series& line : figure.series) {
     Json points = Json::array();
@@ -18,8 +18,8 @@ Json to_json(const Figure& figure) {
     }
     series.push_back({{"name", line.name}, {"points", points}});
   }
-  return {{"figure", figure.name}, {"title", figure.title}, {"x", figure.x},           {"y", figure.y},
-          {"published", figure.published}, {"here", figure.here}, {"series", series}};
+  return {{"figure", figure.name}, {"regions_by", backend},         {"title", figure.title}, {"x", figure.x},
+          {"y", figure.y},         {"published", figure.published}, {"here", figure.here},   {"series", series}};
 }
 
 void print(const Figure& figure, const std::string& backend) {

@@ -29,8 +29,8 @@ struct Figure {
   std::vector<Series> series;
 };
 
-Json to_json(const Figure& figure);
-// `backend`: what ran the regions, in words.
+// `backend`: what ran the regions, in words. A figure that is taken out of its document still says it.
+Json to_json(const Figure& figure, const std::string& backend);
 void print(const Figure& figure, const std::string& backend);
 
 }  // namespace elider::bench::htm

@@ -82,7 +82,7 @@ Status run_studies(const Chosen& chosen, const std::vector<const htm::Study*>& s
     if (!figure.ok()) return Status(figure.status().code(), std::string(study->name) + ": " + figure.status().message());
     if (!chosen.quiet) htm::print(*figure, backend);
     std::fflush(stdout);
-    figures.push_back(htm::to_json(*figure));
+    figures.push_back(htm::to_json(*figure, backend));
   }
   Json configuration = {{"benchmark", "htm"},
                         {"htm_used", std::string(name_of(chosen.study.htm))},

@@ -256,7 +256,8 @@ def draw_figure(axes, result, figure):
     axes.set_ylabel(figure["y"], fontsize=8)
     axes.set_ylim(bottom=0)
     axes.legend(fontsize=8)
-    axes.set_title(f"{figure['figure']}: {figure['title']}\nby {result['configuration']['regions_by']}; published: {figure['published']}", fontsize=8)
+    by = figure.get("regions_by") or result["configuration"]["regions_by"]
+    axes.set_title(f"{figure['figure']}: {figure['title']}\nby {by}; published: {figure['published']}", fontsize=8)
 
 
 def panels_of(results):

@@ -47,6 +47,7 @@ assert sorted(figures) == sorted(["dbx-1a", "dbx-1b", "dbx-1c", "dbx-1d", "hyper
 for figure in figures.values():
     assert figure["series"] and all(line["points"] for line in figure["series"]), figure["figure"]
     assert figure["published"], figure["figure"]
+    assert figure["regions_by"] == "always-aborts: no region ever commits", figure["figure"]
 for name in ("dbx-1a", "dbx-1d", "hyper-5", "hyper-6", "dbx-tc-1b", "hyper-21"):
     assert all(point["y"] == 100 for line in figures[name]["series"] for point in line["points"]), name
 PYTHON
