@@ -21,6 +21,8 @@ import ledger
 TPCC_KILLS_A_DATABASE = 40  # it grows, and so does the time of the checks
 THREADS = 3
 LINES_MAX = 160  # told before it is killed
+# In turns on the same files, which are no policy's own: what one has written, another recovers.
+POLICIES = [["--sync", "optimistic"], ["--sync", "elided", "--htm", "always-aborts"], ["--sync", "latched"]]
 
 
 class Process:
@@ -90,10 +92,11 @@ def main():
                 shutil.rmtree(data)
                 data.mkdir()
                 book.forget()
-            arguments = [options.victim, options.workload, "--data", str(data), "--threads", str(THREADS), "--seed", str(options.seed + kill),
-                         "--process", str(kill * THREADS)]
+            policy = POLICIES[kill % len(POLICIES)]
+            arguments = [options.victim, options.workload, "--data", str(data), "--threads", str(THREADS),
+                         "--seed", str(options.seed + kill), "--process", str(kill * THREADS), *policy]
             # Tables that are loaded in part are of no use: nobody goes on with them.
-            book.take(kill_one(arguments, rng, not fresh, f" (kill {kill})"))
+            book.take(kill_one(arguments, rng, not fresh, f" (kill {kill}, {' '.join(policy)})"))
         last = subprocess.run([options.victim, options.workload, "--data", str(data), "--process", str(options.kills * THREADS), "--transactions", "5"],
                               capture_output=True, check=False, timeout=300)
         if last.returncode != 0:

@@ -21,11 +21,14 @@ struct VictimOptions {
   uint64_t seed = 1;
   uint32_t process = 0;
   uint64_t transactions = 0;
+  SyncPolicy sync = SyncPolicy::kOptimistic;
+  HtmBackend htm = HtmBackend::kAutomatic;
 };
 
 inline Options database_options(const VictimOptions& victim) {
   Options options;
-  options.sync = SyncPolicy::kOptimistic;
+  options.sync = victim.sync;
+  options.htm = victim.htm;
   options.huge_pages = false;
   options.workers_max = 64;
   options.data_folders = {victim.data + "/a", victim.data + "/b"};

@@ -1,7 +1,7 @@
 // A program that is killed, or whose system calls fail: it works on a database and tells each step on standard
 // output, a line of JSON and a system call each, so that what it has told outlives it. tests/crash/ledger.py reads it.
 //
-//   crash_victim transfer|tpcc --data DIR [--threads N] [--seed N] [--process N] [--transactions N]
+//   crash_victim transfer|tpcc --data DIR [--threads N] [--seed N] [--process N] [--transactions N] [--sync NAME] [--htm NAME]
 //
 // It begins with what it has recovered. Then each thread tells what it is about to do, does it with a `group` commit
 // (or an `async` one and a wait), and tells what came of it. --process: the number of its first thread, which no
@@ -31,6 +31,8 @@ bool parse(int count, char** words, VictimOptions* options) {
     else if (name == "--seed") options->seed = value;
     else if (name == "--process") options->process = static_cast<uint32_t>(value);
     else if (name == "--transactions") options->transactions = value;
+    else if (name == "--sync" && elider::parse(words[i + 1], &options->sync)) continue;
+    else if (name == "--htm" && elider::parse(words[i + 1], &options->htm)) continue;
     else return false;
   }
   return count % 2 == 0 && !options->data.empty();
@@ -49,7 +51,8 @@ int run(const VictimOptions& options) {
 int main(int count, char** words) {
   elider::crash::VictimOptions options;
   if (!elider::crash::parse(count, words, &options)) {
-    std::fprintf(stderr, "usage: crash_victim transfer|tpcc --data DIR [--threads N] [--seed N] [--process N] [--transactions N]\n");
+    std::fprintf(stderr, "usage: crash_victim transfer|tpcc --data DIR [--threads N] [--seed N] [--process N] [--transactions N] "
+                         "[--sync NAME] [--htm NAME]\n");
     return 2;
   }
   return elider::crash::run(options);

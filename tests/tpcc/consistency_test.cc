@@ -6,6 +6,7 @@
 #include <thread>
 #include <vector>
 
+#include "tests/support/random.h"
 #include "tests/tpcc/small_world.h"
 
 namespace elider::bench::tpcc {
@@ -160,29 +161,35 @@ TEST(TpccConsistency, RowThatMustExistIsMissed) {
   EXPECT_NE(report.status().message().find("district"), std::string::npos) << report.status().message();
 }
 
-TEST(TpccConsistency, HoldsAfterContendedRunOfTwoThreads) {
-  for (const IndexChoice index : {IndexChoice::kMixed, IndexChoice::kBtree}) {
-    SmallWorld world({.warehouses = 1, .items = 60, .customers = 12}, 2, 5, index);
-    std::thread other([&] { world.run(3000, 1); });
-    world.run(3000, 0);
-    other.join();
+// Runs of two terminals, a thread each where the combination has threads.
+class TpccConsistencyOn : public testing::TestWithParam<test::Combination> {
+ protected:
+  static uint32_t threads() { return GetParam().threads() ? 2 : 1; }
+
+  static void run(SmallWorld& world, uint64_t transactions) {
+    std::vector<std::thread> others;
+    const auto each = static_cast<uint32_t>(test::scaled(transactions));
+    for (uint32_t thread = 1; thread < threads(); ++thread) others.emplace_back([&world, each, thread] { world.run(each, thread); });
+    world.run(each, 0);
+    for (std::thread& other : others) other.join();
     const ConsistencyReport report = world.check(world.totals());
     EXPECT_TRUE(report.ok()) << (report.complaints().empty() ? "" : report.complaints().front() + report.complaints()[1]);
     Status verified = world.db.verify();
     EXPECT_TRUE(verified.ok()) << verified.message();
   }
+};
+ELIDER_ON_EVERY(TpccConsistencyOn);
+
+TEST_P(TpccConsistencyOn, HoldsAfterAContendedRun) {
+  SmallWorld world(GetParam(), {.warehouses = 1, .items = 60, .customers = 12}, threads(), 5);
+  run(world, 2000);
 }
 
-TEST(TpccConsistency, HoldsWithRemoteWarehousesAndWithoutSnapshots) {
-  SmallWorld world({.warehouses = 3, .items = 60, .customers = 12}, 2, 9);
-  std::vector<std::thread> threads;
-  for (uint32_t thread = 0; thread < 2; ++thread) {
+TEST_P(TpccConsistencyOn, HoldsWithRemoteWarehousesAndWithoutSnapshots) {
+  SmallWorld world(GetParam(), {.warehouses = 3, .items = 60, .customers = 12}, threads(), 9);
+  for (uint32_t thread = 0; thread < threads(); ++thread)
     world.terminals[thread] = std::make_unique<Terminal>(world.db, world.tables, world.workload, SnapshotUse{false, false}, thread);
-    threads.emplace_back([&world, thread] { world.run(2000, thread); });
-  }
-  for (std::thread& thread : threads) thread.join();
-  const ConsistencyReport report = world.check(world.totals());
-  EXPECT_TRUE(report.ok()) << (report.complaints().empty() ? "" : report.complaints().front() + report.complaints()[1]);
+  run(world, 1500);
 }
 
 }  // namespace

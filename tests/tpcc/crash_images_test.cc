@@ -5,7 +5,7 @@
 
 #include "base/random.h"
 #include "log/crash_disk.h"
-#include "tests/support/status_matchers.h"
+#include "tests/support/data_folder_test.h"
 #include "tests/tpcc/small_world.h"
 
 namespace elider::bench::tpcc {
@@ -21,10 +21,9 @@ std::vector<Schema> tpcc_schemas() {
   return schemas;
 }
 
-Options options_on_files() {
+Options options_on_files(const test::Combination& on = {}) {
   static const std::vector<Schema> schemas = tpcc_schemas();
-  Options options;
-  options.sync = SyncPolicy::kOptimistic;
+  Options options = test::options_of(on);
   options.huge_pages = false;
   options.memory_limit_bytes = 48u << 20;
   options.workers_max = 8;
@@ -42,20 +41,20 @@ struct TpccRun {
   Workload workload;
 };
 
-TpccRun run_recorded(uint32_t transactions) {
+TpccRun run_recorded(const test::Combination& on, uint32_t transactions) {
   TpccRun run;
   const Sizes sizes{.warehouses = 1, .items = 60, .customers = 10};
   {
     log::MemoryFiles files;
     const log::SubstituteFiles substitute(files);
-    SmallWorld world(sizes, 1, 1, IndexChoice::kMixed, options_on_files());
+    SmallWorld world(sizes, 1, 1, IndexChoice::kMixed, options_on_files(on));
     run.workload = world.workload;
     EXPECT_OK(world.db.wait_durable());
     run.before = files.contents();
   }
   log::MemoryFiles files(run.before);
   const log::SubstituteFiles substitute(files);
-  auto db = Database::open(options_on_files());
+  auto db = Database::open(options_on_files(on));
   EXPECT_OK(db);
   auto tables = create_tables(*db, IndexChoice::kMixed);
   EXPECT_OK(tables);
@@ -78,7 +77,7 @@ TpccRun run_recorded(uint32_t transactions) {
   return run;
 }
 
-// Empty, or what is wrong with the database that an image holds.
+// Empty, or what is wrong with the database that an image holds; the files are no policy's own.
 std::string judge(const TpccRun& run, log::MemoryFiles::Contents image, size_t calls) {
   size_t known = 0;
   for (const auto& [after, transactions] : run.known)
@@ -107,8 +106,11 @@ double scale() {
   return text == nullptr ? 1.0 : std::atof(text);
 }
 
-TEST(TpccCrash, EveryImageHoldsTheConsistencyConditions) {
-  const TpccRun run = run_recorded(static_cast<uint32_t>(std::max(20.0, 150 * scale())));
+class TpccCrash : public testing::TestWithParam<test::Combination> {};
+INSTANTIATE_TEST_SUITE_P(On, TpccCrash, test::durable_combinations(), test::combination_name);
+
+TEST_P(TpccCrash, EveryImageHoldsTheConsistencyConditions) {
+  const TpccRun run = run_recorded(GetParam(), static_cast<uint32_t>(std::max(20.0, 150 * scale())));
   Random random(1);
   log::CrashDisk disk(run.before);
   uint64_t images = 0;

@@ -11,6 +11,7 @@
 #include "bench/tpcc/consistency.h"
 #include "bench/tpcc/load.h"
 #include "bench/tpcc/terminal.h"
+#include "tests/support/combination.h"
 
 namespace elider::bench::tpcc {
 
@@ -35,6 +36,11 @@ struct SmallWorld {
     for (uint32_t thread = 0; thread < threads; ++thread)
       terminals.push_back(std::make_unique<Terminal>(db, tables, workload, SnapshotUse{}, thread));
   }
+
+  // On one of the ways to run a database; hashed keys are TPC-C's mixture.
+  explicit SmallWorld(const test::Combination& on, Sizes sizes = {.warehouses = 1, .items = 200, .customers = 30}, uint32_t threads = 1,
+                      uint64_t seed = 1)
+      : SmallWorld(sizes, threads, seed, on.ordered() ? IndexChoice::kBtree : IndexChoice::kMixed, test::options_of(on)) {}
 
   RunTotals totals() const {
     RunTotals sum;

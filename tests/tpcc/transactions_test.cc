@@ -1,4 +1,4 @@
-// What each of the five transactions reads, writes and shows.
+// What each of the five transactions reads, writes and shows, on every way to run a database.
 #include "bench/tpcc/transactions.h"
 
 #include <gtest/gtest.h>
@@ -56,8 +56,24 @@ void set_stock(SmallWorld& world, uint32_t item, int32_t quantity, const char* d
   ASSERT_TRUE(status.ok()) << status.message();
 }
 
-TEST(TpccNewOrder, WritesOrderLinesAndStock) {
-  SmallWorld world;
+class TpccTest : public testing::TestWithParam<test::Combination> {};
+class TpccNewOrder : public TpccTest {};
+class TpccFindCustomer : public TpccTest {};
+class TpccPayment : public TpccTest {};
+class TpccOrderStatus : public TpccTest {};
+class TpccDelivery : public TpccTest {};
+class TpccStockLevel : public TpccTest {};
+class TpccTerminal : public TpccTest {};
+ELIDER_ON_EVERY(TpccNewOrder);
+ELIDER_ON_EVERY(TpccFindCustomer);
+ELIDER_ON_EVERY(TpccPayment);
+ELIDER_ON_EVERY(TpccOrderStatus);
+ELIDER_ON_EVERY(TpccDelivery);
+ELIDER_ON_EVERY(TpccStockLevel);
+ELIDER_ON_EVERY(TpccTerminal);
+
+TEST_P(TpccNewOrder, WritesOrderLinesAndStock) {
+  SmallWorld world(GetParam());
   set_stock(world, 10, 50);
   set_stock(world, 11, 12);
   NewOrderOutput output;
@@ -88,8 +104,8 @@ TEST(TpccNewOrder, WritesOrderLinesAndStock) {
   EXPECT_FALSE(has_row(world, world.tables.line, LineKey::pack_unchecked(1, 2, 31, 6)));
 }
 
-TEST(TpccNewOrder, ShowsPricesBrandAndTotal) {
-  SmallWorld world;
+TEST_P(TpccNewOrder, ShowsPricesBrandAndTotal) {
+  SmallWorld world(GetParam());
   set_stock(world, 10, 50, "ORIGINAL");
   Status status = world.db.run([&](Transaction& txn) {
     return txn.update(world.tables.item, 10, Columns<Item>(), [](Item& row) { std::memcpy(row.data.data(), "ORIGINAL", 8); });
@@ -109,8 +125,8 @@ TEST(TpccNewOrder, ShowsPricesBrandAndTotal) {
   EXPECT_NEAR(output.total_cents, sum * (1 - customer.discount / 10'000.0) * (1 + tax / 10'000.0), 1e-6);
 }
 
-TEST(TpccNewOrder, UnusedItemRollsBackEverything) {
-  SmallWorld world;
+TEST_P(TpccNewOrder, UnusedItemRollsBackEverything) {
+  SmallWorld world(GetParam());
   set_stock(world, 10, 50);
   NewOrderOutput output;
   Status status = run_new_order(world, order_of({{10, 1, 7}, {11, 1, 3}, {12, 1, 2}, {13, 1, 1}, {201, 1, 1}}), &output);
@@ -125,8 +141,8 @@ TEST(TpccNewOrder, UnusedItemRollsBackEverything) {
   EXPECT_FALSE(has_row(world, world.tables.line, LineKey::pack_unchecked(1, 2, 31, 1)));
 }
 
-TEST(TpccNewOrder, RemoteSupplyCountsAsRemote) {
-  SmallWorld world({.warehouses = 2, .items = 200, .customers = 30});
+TEST_P(TpccNewOrder, RemoteSupplyCountsAsRemote) {
+  SmallWorld world(GetParam(), {.warehouses = 2, .items = 200, .customers = 30});
   NewOrderInput input = order_of({{10, 2, 4}, {11, 1, 3}, {12, 1, 2}, {13, 1, 1}, {14, 1, 1}});
   input.all_local = false;
   NewOrderOutput output;
@@ -160,8 +176,8 @@ uint32_t found_customer(SmallWorld& world, const CustomerChoice& choice) {
   return static_cast<uint32_t>(CustomerKey::unpack(key)[2]);
 }
 
-TEST(TpccFindCustomer, TakesTheMiddleOneByFirstName) {
-  SmallWorld world;
+TEST_P(TpccFindCustomer, TakesTheMiddleOneByFirstName) {
+  SmallWorld world(GetParam());
   const Text<16> last{'S', 'O', 'L', 'O'};
   rename(world, {{9, "delta"}}, last);
   EXPECT_EQ(found_customer(world, {1, 1, 0, last}), 9u);
@@ -174,8 +190,8 @@ TEST(TpccFindCustomer, TakesTheMiddleOneByFirstName) {
   EXPECT_EQ(found_customer(world, {1, 1, 17, {}}), 17u);
 }
 
-TEST(TpccFindCustomer, UnknownNameIsNotFound) {
-  SmallWorld world;
+TEST_P(TpccFindCustomer, UnknownNameIsNotFound) {
+  SmallWorld world(GetParam());
   Key key = 0;
   Scratch scratch;
   Status status = world.db.run([&](Transaction& txn) {
@@ -204,8 +220,8 @@ void set_credit(SmallWorld& world, uint32_t customer, Text<2> credit) {
                   .ok());
 }
 
-TEST(TpccPayment, MovesMoneyAndWritesHistory) {
-  SmallWorld world;
+TEST_P(TpccPayment, MovesMoneyAndWritesHistory) {
+  SmallWorld world(GetParam());
   set_credit(world, 4, {'G', 'C'});
   const Customer before = row_of(world, world.tables.customer, CustomerKey::pack_unchecked(1, 1, 4));
   PaymentOutput output;
@@ -230,8 +246,8 @@ TEST(TpccPayment, MovesMoneyAndWritesHistory) {
   EXPECT_EQ(std::string_view(history.data.data() + 10, 4), "    ");
 }
 
-TEST(TpccPayment, BadCreditPutsTheEntryBeforeTheData) {
-  SmallWorld world;
+TEST_P(TpccPayment, BadCreditPutsTheEntryBeforeTheData) {
+  SmallWorld world(GetParam());
   set_credit(world, 4, {'B', 'C'});
   const Customer before = row_of(world, world.tables.customer, CustomerKey::pack_unchecked(1, 1, 4));
   PaymentOutput output;
@@ -243,8 +259,8 @@ TEST(TpccPayment, BadCreditPutsTheEntryBeforeTheData) {
   EXPECT_EQ(std::string(output.data.data(), 200), std::string(after.data.data(), 200));
 }
 
-TEST(TpccOrderStatus, ShowsTheLatestOrder) {
-  SmallWorld world;
+TEST_P(TpccOrderStatus, ShowsTheLatestOrder) {
+  SmallWorld world(GetParam());
   NewOrderOutput placed;
   for (const uint32_t item : {20u, 40u})
     ASSERT_TRUE(run_new_order(world, order_of({{item, 1, 5}, {21, 1, 1}, {22, 1, 1}, {23, 1, 1}, {24, 1, 1}}, 8), &placed).ok());
@@ -263,8 +279,8 @@ TEST(TpccOrderStatus, ShowsTheLatestOrder) {
   }
 }
 
-TEST(TpccDelivery, DeliversTheOldestOfEachDistrictUntilNoneWaits) {
-  SmallWorld world;
+TEST_P(TpccDelivery, DeliversTheOldestOfEachDistrictUntilNoneWaits) {
+  SmallWorld world(GetParam());
   const Key key = OrderKey::pack_unchecked(1, 3, 22);
   const Order order = row_of(world, world.tables.order, key);
   const Key customer_key = CustomerKey::pack_unchecked(1, 3, order.customer);
@@ -287,8 +303,8 @@ TEST(TpccDelivery, DeliversTheOldestOfEachDistrictUntilNoneWaits) {
   for (const uint32_t number : output.order) EXPECT_EQ(number, 0u);
 }
 
-TEST(TpccStockLevel, CountsDistinctLowItemsOfTheLastTwentyOrders) {
-  SmallWorld world;
+TEST_P(TpccStockLevel, CountsDistinctLowItemsOfTheLastTwentyOrders) {
+  SmallWorld world(GetParam());
   world.run(150);
   for (uint32_t item = 1; item <= 200; ++item) set_stock(world, item, item % 3 == 0 ? 9 : 40);
   const uint32_t next = row_of(world, world.tables.district, DistrictKey::pack_unchecked(1, 5)).next_order;
@@ -309,8 +325,8 @@ TEST(TpccStockLevel, CountsDistinctLowItemsOfTheLastTwentyOrders) {
   EXPECT_GT(low.size(), 5u);
 }
 
-TEST(TpccTerminal, CountsWhatItRuns) {
-  SmallWorld world;
+TEST_P(TpccTerminal, CountsWhatItRuns) {
+  SmallWorld world(GetParam());
   for (int i = 0; i < 300; ++i) ASSERT_TRUE(world.terminals[0]->run(Kind::kNewOrder).ok());
   const TerminalCounts& counts = world.terminals[0]->counts();
   EXPECT_EQ(counts.new_orders + counts.rolled_back, 300u);
