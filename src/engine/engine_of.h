@@ -125,12 +125,11 @@ SessionOf<Sync>* EngineOf<Sync>::session_of_thread() {
     session = pool_->take();
     if (session == nullptr) return nullptr;
     try {
-      keep_thread_session(store_.id, pool_, session);
+      session->kept = keep_thread_session(store_.id, pool_, session);
     } catch (...) {
       pool_->give_back(session);
       throw;
     }
-    session->kept = true;
     return session;
   }
   return session->busy ? pool_->take() : session;  // a transaction within a transaction

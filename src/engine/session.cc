@@ -10,11 +10,14 @@ struct Kept {
   Session* session;
 };
 
+constinit thread_local bool sessions_given_back = false;  // whose storage outlives the destructors of thread_locals
+
 // Gives all back when the thread ends, but those whose database is closed.
 struct ThreadSessions {
   std::vector<Kept> kept;
   ~ThreadSessions() {
     last_session = {};
+    sessions_given_back = true;
     for (Kept& k : kept)
       if (auto pool = k.pool.lock()) pool->give_back(k.session);
   }
@@ -24,6 +27,7 @@ thread_local ThreadSessions sessions_of_thread;
 }  // namespace
 
 Session* find_thread_session(uint64_t id) {
+  if (sessions_given_back) return nullptr;
   for (const Kept& kept : sessions_of_thread.kept)
     if (kept.id == id) {
       last_session = {id, kept.session};
@@ -32,11 +36,13 @@ Session* find_thread_session(uint64_t id) {
   return nullptr;
 }
 
-void keep_thread_session(uint64_t id, const std::shared_ptr<SessionPoolBase>& pool, Session* session) {
+bool keep_thread_session(uint64_t id, const std::shared_ptr<SessionPoolBase>& pool, Session* session) {
+  if (sessions_given_back) return false;
   ThreadSessions& mine = sessions_of_thread;
   std::erase_if(mine.kept, [](const Kept& kept) { return kept.pool.expired(); });
   mine.kept.push_back({id, pool, session});
   last_session = {id, session};
+  return true;
 }
 
 }  // namespace elider::detail

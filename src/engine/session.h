@@ -39,7 +39,8 @@ inline Session* thread_session(uint64_t id) {
   if (last_session.id == id) [[likely]] return last_session.session;
   return find_thread_session(id);
 }
-void keep_thread_session(uint64_t id, const std::shared_ptr<SessionPoolBase>& pool, Session* session);
+// False: the thread is ending, and keeps nothing any more: what runs then, in destructors, borrows.
+bool keep_thread_session(uint64_t id, const std::shared_ptr<SessionPoolBase>& pool, Session* session);
 
 template <class Sync>
 class SessionPool;

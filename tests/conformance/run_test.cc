@@ -3,6 +3,7 @@
 
 #include <chrono>
 #include <stdexcept>
+#include <thread>
 #include <vector>
 
 #include "elider/elider.h"
@@ -48,6 +49,27 @@ TEST_P(RunOnceTest, WithoutConflictTheProcedureRunsOnce) {
     return copy(txn, false);
   }));
   EXPECT_EQ(attempts, (std::vector<uint32_t>{1}));
+}
+
+// It ends after what the database keeps of its thread, for it is older.
+struct LastWords {
+  Database* db = nullptr;
+  Table<Account> accounts;
+  ~LastWords() {
+    for (int i = 0; i < 2 && db != nullptr; ++i)
+      EXPECT_OK(db->run([&](Transaction& txn) { return txn.update(accounts, 1, {}, [](Account& a) { a.balance += 10; }); }));
+  }
+};
+
+TEST_P(RunOnceTest, AThreadThatIsEndingStillRunsTransactions) {
+  for (int round = 0; round < 3; ++round)
+    std::thread([&] {
+      thread_local LastWords last;
+      last.db = &db_;
+      last.accounts = accounts_;
+      transact(db_, [&](Transaction& txn) { ASSERT_OK(txn.update(accounts_, 1, {}, [](Account& a) { ++a.balance; })); });
+    }).join();
+  read(db_, [&](Transaction& txn) { EXPECT_EQ((*txn.get(accounts_, 1))->balance, 3 * 21); });
 }
 
 TEST_P(RunOnceTest, AReadOnlyProcedureIsToldSo) {

@@ -55,7 +55,8 @@ class HashTable {
   // The key's handle or kNoHandle; `witness` is of its bucket in either case.
   Handle get(Key key, Witness& witness, Ahead ahead = {}) {
     const uint64_t hash = hash_of(key);
-    const Found found = Sync::section(latch_, sync::Operation::kGet, [&]() __attribute__((always_inline)) { return find(hash, key, ahead); });
+    const Found found = Sync::section(
+        latch_, sync::Operation::kGet, [&]() __attribute__((always_inline)) { return find(hash, key, ahead); });
     if (!found.valid) [[unlikely]] return get_again(hash, key, witness);
     witness = found.witness;
     return found.handle;

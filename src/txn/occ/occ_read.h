@@ -27,7 +27,8 @@ template <class Sync>
 }
 
 template <class Sync>
-[[gnu::always_inline]] inline Status OccTransaction<Sync>::read_group(TableType& table, Row* row, Key key, const ColumnSet& set, uint32_t g, std::byte* image) {
+[[gnu::always_inline]] inline Status OccTransaction<Sync>::read_group(TableType& table, Row* row, Key key, const ColumnSet& set, uint32_t g,
+                                                                      std::byte* image) {
   const Layout& layout = table.layout();
   Cell& cell = row->cell(layout, g);
   const uint64_t w = copy_cell(cell, layout.group(g), set, g, image);
@@ -118,7 +119,8 @@ bool OccTransaction<Sync>::view_block(TableType& table, Row* row, detail::ImageH
 }
 
 template <class Sync>
-[[gnu::always_inline]] inline Status OccTransaction<Sync>::view_row(TableType& table, Row* row, Key key, const ColumnSet& set, RawView* view) {
+[[gnu::always_inline]] inline Status OccTransaction<Sync>::view_row(TableType& table, Row* row, Key key, const ColumnSet& set,
+                                                                    RawView* view) {
   static_assert(sizeof(detail::ImageHeader) % 8 == 0);
   constexpr size_t kHeaderBytes = (sizeof(detail::ImageHeader) + 15) / 16 * 16;
   std::byte* memory = arena_.allocate(kHeaderBytes + table.layout().row_bytes());
