@@ -49,19 +49,20 @@ histories_of() {
 if [ "$preset" = emulator ]; then
   histories_of 100 4 --htm emulated
   histories_of 100 4 --htm emulated --protocol whole-transaction
-  histories_of 30 4 --htm emulated --protocol spinlock
+  histories_of 100 4 --htm emulated --protocol spinlock
 else
   histories_of 100 4 --sync optimistic
   histories_of 100 4 --sync latched
   histories_of 100 1 --sync single-threaded
   histories_of 100 4 --htm none
   histories_of 100 4 --htm none --protocol whole-transaction
-  histories_of 30 4 --htm none --protocol spinlock
+  histories_of 100 4 --htm none --protocol spinlock
   histories_of 100 4 --htm always-aborts
   histories_of 100 4 --htm always-aborts --protocol whole-transaction
   if "$elider" hardware | grep -q '^usable *yes'; then
     histories_of 100 4 --htm rtm
     histories_of 100 4 --htm rtm --protocol whole-transaction
+    histories_of 100 4 --htm rtm --protocol spinlock
   fi
 fi
 # Rows kept as blocks; two keys, where nearly everything conflicts; readers above all.

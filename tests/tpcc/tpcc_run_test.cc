@@ -104,6 +104,35 @@ TEST(TpccRun, ResumingOnAHalfLoadedDatabaseIsRefused) {
   EXPECT_EQ(run_tpcc(common, {}), kExitFailed);
 }
 
+// A warehouse has taken in more than its districts: 3.3.2.1.
+TEST(TpccRun, AConditionThatDoesNotHoldIsAFailingExitStatus) {
+  const test::TemporaryFolder folder("elider_tpcc");
+  CommonOptions common;
+  common.seconds = 0.1;
+  common.quiet = true;
+  common.data.folders = {folder.path() / "data"};
+  TpccOptions options;
+  options.sizes = kSmall;
+  EXPECT_EQ(run_tpcc(common, options), 0);
+  {
+    Options opening;
+    opening.data_folders = common.data.folders;
+    opening.schemas = indexed_schemas(options.index);
+    auto db = Database::open(opening);
+    ASSERT_TRUE(db.ok()) << db.status().message();
+    auto tables = create_tables(*db, options.index);
+    ASSERT_TRUE(tables.ok()) << tables.status().message();
+    const Status changed =
+        db->run([&](Transaction& txn) { return txn.update(tables->warehouse, 1, {}, [](Warehouse& row) { row.ytd += 1; }); });
+    ASSERT_TRUE(changed.ok()) << changed.message();
+  }
+  common.data.resume = true;
+  testing::internal::CaptureStderr();
+  EXPECT_EQ(run_tpcc(common, {}), kExitFailed);
+  const std::string said = testing::internal::GetCapturedStderr();
+  EXPECT_NE(said.find("3.3.2.1"), std::string::npos) << said;
+}
+
 TEST(TpccRun, MemoryLimitIsAFailingExitStatus) {
   CommonOptions common;
   common.quiet = true;
