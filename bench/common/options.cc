@@ -91,7 +91,7 @@ void add_sync_options(CLI::App& command, SyncPolicy& sync, HtmBackend& htm, Prot
           [&protocol](const std::string& name) {
             if (!parse(name, &protocol)) refuse_option("--protocol", fmt::format("'{}' is none of {}", name, kProtocols));
           },
-          fmt::format("How transactions execute: {}; the second, a baseline, goes with --sync elided [occ]", kProtocols))
+          fmt::format("How transactions execute: {}; all but the first are baselines and go with --sync elided [occ]", kProtocols))
       ->type_name("NAME");
 }
 

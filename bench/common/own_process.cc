@@ -21,6 +21,8 @@ OwnProcess::OwnProcess() {
     struct sigaction action {};
     if (::sigaction(signal, nullptr, &action) == 0 && action.sa_handler != SIG_IGN) ::sigaddset(&interrupts_, signal);
   }
+  // Where it is ignored the kernel tells nobody of a process's end.
+  ::signal(SIGCHLD, SIG_DFL);
   sigset_t held = interrupts_;
   ::sigaddset(&held, SIGCHLD);  // waited for with them
   ::sigprocmask(SIG_BLOCK, &held, &mask_before_);

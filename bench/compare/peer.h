@@ -2,10 +2,9 @@
 // behind this one face, with one driver and the same inputs, so that a ratio compares the stores alone.
 //
 // Every store runs serializably: each transaction's reads are part of what its commit checks, or are all of one
-// snapshot where it writes nothing, or it holds the store's only write lock. With --data each keeps a log, too: all return from a commit once it is on the disk
-// (group), or all before (async). What each is opened with stands in its file.
-// Thread safety: a Peer is opened, loaded and closed by one thread, and makes a client for each; a
-// client belongs to one thread.
+// snapshot where it writes nothing, or it holds the store's only write lock. With --data each keeps a log, too: all return from a commit
+// once it is on the disk (group), or all before (async). What each is opened with stands in its file. Thread safety: a Peer is opened,
+// loaded and closed by one thread, and makes a client for each; a client belongs to one thread.
 #pragma once
 
 #include <cstdint>
