@@ -27,8 +27,9 @@ enum class SyncPolicy : uint8_t {
 enum class Protocol : uint8_t {
   kOcc,               // optimistic: short critical sections, validation at commit
   kWholeTransaction,  // the papers' baseline: a whole procedure is one hardware transaction, or holds one lock for all; with kElided
-  // The papers' other one (DBX, figures 8 and 11): as kOcc, but each commit and each read of a row holds one spinlock of the
-  // database. With kElided: the indexes stay elided.
+  // The papers' other one (DBX, figures 8 and 11): as kOcc, but each commit, and each read of a row's columns outside of
+  // snapshots, holds one spinlock of the database. With kElided: the indexes stay elided. A HistorySink is told under it, and
+  // must run no transaction.
   kSpinlock,
 };
 

@@ -61,7 +61,7 @@ class Table final : public detail::TableBase {
   uint32_t secondary_count() const { return static_cast<uint32_t>(secondary_.size()); }
   StaleEntries& stale() { return stale_; }
 
-  // And asks for what reading these columns of the row touches.
+  // `ahead`: where the row is touched next; a hashed table asks for it as soon as the row is found.
   Row* find(Key key, PrimaryHint& hint, index::Witness& witness, index::Ahead ahead = {}) {
     return as_row(ordered() ? find_in_tree(key, hint, witness) : hashed_->get(key, witness, ahead));
   }
