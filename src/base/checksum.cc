@@ -1,5 +1,7 @@
 #include "base/checksum.h"
 
+// gcc 12 takes the undefined source operand of its own AVX-512 shuffles for an uninitialized variable (bug 105593).
+#pragma GCC diagnostic ignored "-Wmaybe-uninitialized"
 #define XXH_INLINE_ALL  // the header's own code: nothing to link
 #include <xxhash.h>
 
