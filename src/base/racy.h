@@ -54,16 +54,21 @@ namespace detail {
 
 inline void compiler_barrier() { asm volatile("" ::: "memory"); }
 
-// Two overlapping moves cover every size from W to 2W, which saves small copies a call and a loop. A vector and
-// no array: it stays in registers, barrier or not.
+// Two overlapping moves cover every size from W to 2W, which saves small copies a call and a loop. At most 128 bits
+// at once: wider vectors bring VZEROUPPER with them, which aborts a hardware transaction.
 template <size_t W>
 inline void copy_overlapping(void* to, const void* from, size_t bytes) {
-  using Move [[gnu::vector_size(W)]] = char;
-  Move head, tail;
-  std::memcpy(&head, from, W);
-  std::memcpy(&tail, static_cast<const char*>(from) + bytes - W, W);
-  std::memcpy(to, &head, W);
-  std::memcpy(static_cast<char*>(to) + bytes - W, &tail, W);
+  if constexpr (W > 16) {
+    copy_overlapping<W / 2>(to, from, W);
+    copy_overlapping<W / 2>(static_cast<char*>(to) + bytes - W, static_cast<const char*>(from) + bytes - W, W);
+  } else {
+    using Move [[gnu::vector_size(W)]] = char;  // and no array: it stays in a register, barrier or not
+    Move head, tail;
+    std::memcpy(&head, from, W);
+    std::memcpy(&tail, static_cast<const char*>(from) + bytes - W, W);
+    std::memcpy(to, &head, W);
+    std::memcpy(static_cast<char*>(to) + bytes - W, &tail, W);
+  }
 }
 
 inline void copy_small_first(void* to, const void* from, size_t bytes) {

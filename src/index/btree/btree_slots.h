@@ -1,9 +1,10 @@
 // KeySlots: the sorted keys of one node, and the branch-free searches among them.
 //
 // Numbers are kept with their top bit flipped, so that their unsigned order is the signed one, which is
-// what AVX2 compares; secondary keys are kept as an array of values and one of primary keys, so that
-// four of them are compared at once. Slots behind the last key hold the largest key, so a search looks
-// at all slots, whatever their number, and takes the same time.
+// what SSE4.2 compares; secondary keys are kept as an array of values and one of primary keys, so that
+// two of them are compared at once. Slots behind the last key hold the largest key, so a search looks
+// at all slots, whatever their number, and takes the same time. Wider vectors bring VZEROUPPER with them,
+// which aborts a hardware transaction, and the searches wait for memory, not for comparisons.
 //
 // Searches read slots that a writer may be changing: what they return is within [0, count] whatever
 // they read, and means nothing before the node's guard is validated.
@@ -20,11 +21,11 @@
 #include "base/sanitizer.h"
 #include "index/btree/btree_key.h"
 
-#if defined(__AVX2__) && !ELIDER_TSAN
+#if defined(__SSE4_2__) && !ELIDER_TSAN
 #include <immintrin.h>
-#define ELIDER_BTREE_AVX2 1
+#define ELIDER_BTREE_SSE 1
 #else
-#define ELIDER_BTREE_AVX2 0
+#define ELIDER_BTREE_SSE 0
 #endif
 
 namespace elider::index {
@@ -34,40 +35,30 @@ namespace detail {
 constexpr int64_t flip(uint64_t number) { return static_cast<int64_t>(number ^ (uint64_t{1} << 63)); }
 constexpr uint64_t flip_back(int64_t number) { return static_cast<uint64_t>(number) ^ (uint64_t{1} << 63); }
 
-#if ELIDER_BTREE_AVX2
-// Four slots from `at`; those at N and above read as zero and are not touched.
+#if ELIDER_BTREE_SSE
+// Two slots from `at`; one at N reads as zero and is not touched.
 template <unsigned N, unsigned kAt>
-inline __m256i load_four(const int64_t* slots) {
-  if constexpr (kAt + 4 <= N) {
-    return _mm256_loadu_si256(reinterpret_cast<const __m256i*>(slots + kAt));
-  } else {
-    const __m256i mask = _mm256_set_epi64x(kAt + 3 < N ? -1 : 0, kAt + 2 < N ? -1 : 0, kAt + 1 < N ? -1 : 0, -1);
-    return _mm256_maskload_epi64(reinterpret_cast<const long long*>(slots + kAt), mask);
-  }
-}
-// All bits of the lanes that are slots.
-template <unsigned N, unsigned kAt>
-inline __m256i lanes_used() {
-  return _mm256_set_epi64x(kAt + 3 < N ? -1 : 0, kAt + 2 < N ? -1 : 0, kAt + 1 < N ? -1 : 0, -1);
+inline __m128i load_two(const int64_t* slots) {
+  const auto* from = reinterpret_cast<const __m128i*>(slots + kAt);
+  return kAt + 2 <= N ? _mm_loadu_si128(from) : _mm_loadl_epi64(from);
 }
 // How many lanes are -1, of all that were added up.
-inline unsigned count_lanes(__m256i sum) {
-  const __m128i half = _mm_add_epi64(_mm256_castsi256_si128(sum), _mm256_extracti128_si256(sum, 1));
-  return static_cast<unsigned>(-_mm_cvtsi128_si64(_mm_add_epi64(half, _mm_unpackhi_epi64(half, half))));
+inline unsigned count_lanes(__m128i sum) {
+  return static_cast<unsigned>(-_mm_cvtsi128_si64(_mm_add_epi64(sum, _mm_unpackhi_epi64(sum, sum))));
 }
-// Counts the slots for which test(kAt, lanes used) is true; `test` gives -1 or 0 a lane.
+// Counts the slots for which the test is true, which gives -1 or 0 a lane.
 template <unsigned N, unsigned kAt = 0, class Test>
-inline __m256i sum_of(const Test& test) {
-  __m256i here = test.template operator()<kAt>();
-  if constexpr (kAt + 4 > N) here = _mm256_and_si256(here, lanes_used<N, kAt>());
-  if constexpr (kAt + 4 < N) here = _mm256_add_epi64(here, sum_of<N, kAt + 4>(test));
+inline __m128i sum_of(const Test& test) {
+  __m128i here = test.template operator()<kAt>();
+  if constexpr (kAt + 2 > N) here = _mm_move_epi64(here);  // no lane of a slot that is not there
+  if constexpr (kAt + 2 < N) here = _mm_add_epi64(here, sum_of<N, kAt + 2>(test));
   return here;
 }
 // A bit a slot for which it is true.
 template <unsigned N, unsigned kAt = 0, class Test>
 inline uint32_t bits_of(const Test& test) {
-  uint32_t bits = static_cast<uint32_t>(_mm256_movemask_pd(_mm256_castsi256_pd(test.template operator()<kAt>()))) << kAt;
-  if constexpr (kAt + 4 < N) bits |= bits_of<N, kAt + 4>(test);
+  uint32_t bits = static_cast<uint32_t>(_mm_movemask_pd(_mm_castsi128_pd(test.template operator()<kAt>()))) << kAt;
+  if constexpr (kAt + 2 < N) bits |= bits_of<N, kAt + 2>(test);
   return bits;
 }
 #endif
@@ -86,26 +77,26 @@ class KeySlots<uint64_t, N> {
   void blank(unsigned i) { racy_store(slots_[i], std::numeric_limits<int64_t>::max()); }
   void move(unsigned to, unsigned from) { racy_store(slots_[to], racy_load(slots_[from])); }
 
-#if ELIDER_BTREE_AVX2
+#if ELIDER_BTREE_SSE
   // How many keys are < key: where it stands or would be inserted.
   unsigned count_below(uint64_t key, unsigned) const {
-    const __m256i wanted = _mm256_set1_epi64x(detail::flip(key));
+    const __m128i wanted = _mm_set1_epi64x(detail::flip(key));
     return detail::count_lanes(
-        detail::sum_of<N>([&]<unsigned kAt>() { return _mm256_cmpgt_epi64(wanted, detail::load_four<N, kAt>(slots_)); }));
+        detail::sum_of<N>([&]<unsigned kAt>() { return _mm_cmpgt_epi64(wanted, detail::load_two<N, kAt>(slots_)); }));
   }
   // How many keys are <= key. Blank slots are not above the largest key: hence the min.
   unsigned count_not_above(uint64_t key, unsigned count) const {
-    const __m256i wanted = _mm256_set1_epi64x(detail::flip(key));
+    const __m128i wanted = _mm_set1_epi64x(detail::flip(key));
     const unsigned above = detail::count_lanes(
-        detail::sum_of<N>([&]<unsigned kAt>() { return _mm256_cmpgt_epi64(detail::load_four<N, kAt>(slots_), wanted); }));
+        detail::sum_of<N>([&]<unsigned kAt>() { return _mm_cmpgt_epi64(detail::load_two<N, kAt>(slots_), wanted); }));
     return std::min(N - above, count);
   }
   // Where the key stands, or `count`. Of small nodes only.
   unsigned position_of(uint64_t key, unsigned count) const {
     static_assert(N <= 31);
-    const __m256i wanted = _mm256_set1_epi64x(detail::flip(key));
+    const __m128i wanted = _mm_set1_epi64x(detail::flip(key));
     const uint32_t bits =
-        detail::bits_of<N>([&]<unsigned kAt>() { return _mm256_cmpeq_epi64(detail::load_four<N, kAt>(slots_), wanted); });
+        detail::bits_of<N>([&]<unsigned kAt>() { return _mm_cmpeq_epi64(detail::load_two<N, kAt>(slots_), wanted); });
     return static_cast<unsigned>(std::countr_zero(bits | uint32_t{1} << count));
   }
 #else
@@ -145,30 +136,30 @@ class KeySlots<SecondaryKey, N> {
     racy_store(primaries_[to], racy_load(primaries_[from]));
   }
 
-#if ELIDER_BTREE_AVX2
+#if ELIDER_BTREE_SSE
   unsigned count_below(SecondaryKey key, unsigned) const {
-    const __m256i value = _mm256_set1_epi64x(detail::flip(key.value)), primary = _mm256_set1_epi64x(detail::flip(key.primary));
+    const __m128i value = _mm_set1_epi64x(detail::flip(key.value)), primary = _mm_set1_epi64x(detail::flip(key.primary));
     return detail::count_lanes(detail::sum_of<N>([&]<unsigned kAt>() {
-      const __m256i values = detail::load_four<N, kAt>(values_), primaries = detail::load_four<N, kAt>(primaries_);
-      const __m256i tie = _mm256_and_si256(_mm256_cmpeq_epi64(value, values), _mm256_cmpgt_epi64(primary, primaries));
-      return _mm256_or_si256(_mm256_cmpgt_epi64(value, values), tie);
+      const __m128i values = detail::load_two<N, kAt>(values_), primaries = detail::load_two<N, kAt>(primaries_);
+      const __m128i tie = _mm_and_si128(_mm_cmpeq_epi64(value, values), _mm_cmpgt_epi64(primary, primaries));
+      return _mm_or_si128(_mm_cmpgt_epi64(value, values), tie);
     }));
   }
   unsigned count_not_above(SecondaryKey key, unsigned count) const {
-    const __m256i value = _mm256_set1_epi64x(detail::flip(key.value)), primary = _mm256_set1_epi64x(detail::flip(key.primary));
+    const __m128i value = _mm_set1_epi64x(detail::flip(key.value)), primary = _mm_set1_epi64x(detail::flip(key.primary));
     const unsigned above = detail::count_lanes(detail::sum_of<N>([&]<unsigned kAt>() {
-      const __m256i values = detail::load_four<N, kAt>(values_), primaries = detail::load_four<N, kAt>(primaries_);
-      const __m256i tie = _mm256_and_si256(_mm256_cmpeq_epi64(value, values), _mm256_cmpgt_epi64(primaries, primary));
-      return _mm256_or_si256(_mm256_cmpgt_epi64(values, value), tie);
+      const __m128i values = detail::load_two<N, kAt>(values_), primaries = detail::load_two<N, kAt>(primaries_);
+      const __m128i tie = _mm_and_si128(_mm_cmpeq_epi64(value, values), _mm_cmpgt_epi64(primaries, primary));
+      return _mm_or_si128(_mm_cmpgt_epi64(values, value), tie);
     }));
     return std::min(N - above, count);
   }
   unsigned position_of(SecondaryKey key, unsigned count) const {
     static_assert(N <= 31);
-    const __m256i value = _mm256_set1_epi64x(detail::flip(key.value)), primary = _mm256_set1_epi64x(detail::flip(key.primary));
+    const __m128i value = _mm_set1_epi64x(detail::flip(key.value)), primary = _mm_set1_epi64x(detail::flip(key.primary));
     const uint32_t bits = detail::bits_of<N>([&]<unsigned kAt>() {
-      return _mm256_and_si256(_mm256_cmpeq_epi64(detail::load_four<N, kAt>(values_), value),
-                              _mm256_cmpeq_epi64(detail::load_four<N, kAt>(primaries_), primary));
+      return _mm_and_si128(_mm_cmpeq_epi64(detail::load_two<N, kAt>(values_), value),
+                              _mm_cmpeq_epi64(detail::load_two<N, kAt>(primaries_), primary));
     });
     return static_cast<unsigned>(std::countr_zero(bits | uint32_t{1} << count));
   }
