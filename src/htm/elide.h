@@ -13,6 +13,7 @@
 #pragma once
 
 #include <mutex>
+#include <optional>
 #include <type_traits>
 #include <utility>
 
@@ -101,7 +102,7 @@ auto run_region(Site& site, const Lock& lock, Body&& body, Fallback&& fallback, 
     const ElisionPolicy& policy = site.policy();
     Site::Part& part = site.mine();
     if (part.tries(policy)) [[likely]] {
-      Patience patience(policy, site.height());
+      std::optional<Patience> patience;  // which takes a division, and hardly any run needs it
       Cause cause;
       do {
         if (!wait_until_free(lock)) break;
@@ -116,7 +117,8 @@ auto run_region(Site& site, const Lock& lock, Body&& body, Fallback&& fallback, 
         }
         cause = decode(status);
         part.aborted(cause);
-      } while (patience.allows(cause) || ELIDER_MUTANT(kUnboundedRetry));
+        if (!patience) patience.emplace(policy, site.height());
+      } while (patience->allows(cause) || ELIDER_MUTANT(kUnboundedRetry));
       part.fell_back(policy);
     }
   } else {
