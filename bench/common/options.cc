@@ -118,6 +118,8 @@ void add_common_options(CLI::App& command, CommonOptions& options) {
   command.add_option("--seed", options.seed, "Of all random inputs")->check(check_whole_number)->capture_default_str();
   command.add_flag("--pin", options.pin, "Bind thread i to the i-th processor");
   add_sync_options(command, options.sync, options.htm, options.protocol);
+  command.add_flag("--copied-reads{false}", options.elision.record_reads,
+                   "With --sync elided: a read of a row copies and looks again, and is no hardware transaction");
   command
       .add_option_function<std::string>(
           "--memory-limit",

@@ -33,10 +33,11 @@ struct Hardware {
   uint32_t self_test_committed = 0;
   std::array<uint64_t, kRegionCauseCount> self_test_aborts{};
 
-  bool usable = false;                        // all of the above: HtmBackend::kRtm will be chosen
-  std::string reason;                         // why, or why not, in words
+  bool usable = false;  // all of the above: with SyncPolicy::kElided, HtmBackend::kRtm is chosen
+  std::string reason;   // why, or why not, in words
   SyncPolicy automatic = SyncPolicy::kOptimistic;
-  HtmBackend automatic_htm = HtmBackend::kNone;  // where automatic is kElided, or where kElided is asked for
+  std::string automatic_reason;                  // in words
+  HtmBackend automatic_htm = HtmBackend::kNone;  // where kElided is asked for
 
   std::string to_text() const;  // lines for people
   std::string to_json() const;

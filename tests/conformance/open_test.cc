@@ -97,13 +97,24 @@ TEST(OpenTest, NamesOfBackendsParseBack) {
   EXPECT_EQ(untouched, HtmBackend::kRtm);
 }
 
-// Automatic takes hardware transactions only where they are proved to work, and otherwise runs none.
-TEST(OpenTest, AutomaticElidesOnlyOnProof) {
-  const Hardware& machine = hardware();
+TEST(OpenTest, AutomaticIsTheFastestThatWasMeasured) {
   auto database = Database::open();
   ASSERT_OK(database);
-  EXPECT_EQ(database->sync(), machine.usable ? SyncPolicy::kElided : SyncPolicy::kOptimistic);
-  EXPECT_EQ(database->htm(), machine.usable ? HtmBackend::kRtm : HtmBackend::kNone);
+  EXPECT_EQ(database->sync(), SyncPolicy::kOptimistic);
+  EXPECT_EQ(database->sync(), hardware().automatic);
+  EXPECT_EQ(database->htm(), HtmBackend::kNone);
+  EXPECT_FALSE(hardware().automatic_reason.empty());
+}
+
+// Elided takes the processor's hardware transactions only where they are proved to work.
+TEST(OpenTest, ElidedRunsTheProcessorsRegionsOnlyOnProof) {
+  const Hardware& machine = hardware();
+  Options options;
+  options.sync = SyncPolicy::kElided;
+  auto database = Database::open(options);
+  ASSERT_OK(database);
+  EXPECT_EQ(database->htm() == HtmBackend::kRtm, machine.usable);
+  EXPECT_EQ(database->htm(), machine.automatic_htm);
   EXPECT_FALSE(machine.usable && !machine.rtm);
 }
 
