@@ -35,7 +35,10 @@ class EngineOf final : public Engine {
       if (store_.options.protocol == Protocol::kSpinlock) store_.spinlock = std::make_unique<CacheLine<sync::SpinLatch>>();
       if (store_.options.protocol == Protocol::kWholeTransaction) whole_ = std::make_unique<txn::WholeTransaction>(store_.options.elision);
     }
-    if constexpr (Sync::kRegions) htm::leave_regions_at_test_points<typename Sync::Backend>();
+    if constexpr (Sync::kRegions) {
+      htm::leave_regions_at_test_points<typename Sync::Backend>();
+      if constexpr (requires { Sync::Backend::kFetchesCode; }) htm::read_code_pages();
+    }
   }
   // The workers reclaim through tables and indexes: they go first (declared last).
   // The data folder closes before: it brings to the disk what is left.

@@ -9,6 +9,7 @@
 //   active()      whether the calling thread is in a region
 //   kName         as HtmBackend is named
 //   kRunsRegions  false: there is nothing to begin; sections take their locks at once
+//   kFetchesCode  may be missing. True: what a region executes must be mapped (htm/code_pages.h)
 //
 // Inside a region: no allocation, no system call, no lock, no throw, no first touch of a page, and no change
 // to a captured local that the region itself did not set first: an emulator takes back what is written to

@@ -20,6 +20,7 @@
 #include "base/spin.h"
 #include "base/test_points.h"
 #include "htm/backend.h"
+#include "htm/code_pages.h"
 #include "htm/emulated.h"
 #include "htm/site.h"
 #include "htm/status.h"
@@ -103,7 +104,7 @@ auto run_region(Site& site, const Lock& lock, Body&& body, Fallback&& fallback, 
     Site::Part& part = site.mine();
     if (part.tries(policy)) [[likely]] {
       std::optional<Patience> patience;  // which takes a division, and hardly any run needs it
-      Cause cause;
+      Cause cause = Cause::kLockHeld;
       do {
         if (!wait_until_free(lock)) break;
         const unsigned status = B::begin();
@@ -120,6 +121,8 @@ auto run_region(Site& site, const Lock& lock, Body&& body, Fallback&& fallback, 
         if (!patience) patience.emplace(policy, site.height());
       } while (patience->allows(cause) || ELIDER_MUTANT(kUnboundedRetry));
       part.fell_back(policy);
+      if constexpr (requires { B::kFetchesCode; })
+        if (cause == Cause::kSystem) read_code_pages_now_and_then();
     }
   } else {
     site.mine().went_direct();

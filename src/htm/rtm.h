@@ -26,6 +26,7 @@ namespace elider::htm {
 struct Rtm {
   static constexpr std::string_view kName = "rtm";
   static constexpr bool kRunsRegions = true;
+  static constexpr bool kFetchesCode = true;
 
   // XBEGIN with the next instruction as the abort's target. It leaves EAX alone; an abort restores all
   // registers as they were here, but for EAX, and all memory: so to the compiler it is an ordinary

@@ -1,0 +1,85 @@
+// A section comes back to its regions after the page of code that only they run was taken away.
+#include "htm/code_pages.h"
+
+#include <gtest/gtest.h>
+#include <sys/mman.h>
+
+#include <cstdint>
+
+#include "htm/detect.h"
+#include "htm/elide.h"
+#include "htm/rtm.h"
+
+#if ELIDER_HAVE_RTM
+
+// A function with 64 KiB of code to itself: a system that brings in a page brings in those around it.
+asm(".section .text.elider_test_alone, \"ax\", @progbits\n"
+    ".balign 65536\n"
+    "elider_test_alone: ret\n"
+    ".balign 65536, 0xcc\n"
+    ".previous\n");
+extern "C" void elider_test_alone();
+
+namespace elider::htm {
+namespace {
+
+constexpr size_t kAloneBytes = 65536;
+
+void take_code_away() {
+  ASSERT_EQ(::madvise(reinterpret_cast<void*>(&elider_test_alone), kAloneBytes, MADV_DONTNEED), 0);
+}
+unsigned alone_in_a_region() {
+  const unsigned status = Rtm::begin();
+  if (status != kStarted) return status;
+  elider_test_alone();
+  Rtm::commit();
+  return kStarted;
+}
+// Whether one of a few does: interrupts abort regions at any time.
+bool commits() {
+  for (int i = 0; i < 100; ++i)
+    if (alone_in_a_region() == kStarted) return true;
+  return false;
+}
+
+class CodePagesTest : public testing::Test {
+ protected:
+  void SetUp() override {
+    if (!detect().usable) GTEST_SKIP() << "no hardware transactions here: " << detect().reason;
+    ASSERT_EQ(reinterpret_cast<uintptr_t>(&elider_test_alone) % kAloneBytes, 0u);
+    elider_test_alone();
+    ASSERT_TRUE(commits());
+    take_code_away();
+    // What this is all about. If a processor brings the page in, nothing here is needed.
+    ASSERT_FALSE(commits()) << "a region has fetched code that was not there";
+  }
+};
+
+TEST_F(CodePagesTest, ReadingThePagesBringsThemBack) {
+  read_code_pages();
+  EXPECT_TRUE(commits());
+}
+
+TEST_F(CodePagesTest, ASectionWhoseRunsTakeTheLockReadsThem) {
+  struct Free {
+    static constexpr bool held() { return false; }
+  };
+  Site site;
+  constexpr int kRuns = 100;
+  for (int run = 0; run < kRuns; ++run)
+    run_region<Rtm>(
+        site, Free(),
+        []() -> bool {
+          elider_test_alone();
+          return true;
+        },
+        []() -> bool { return false; });
+  const SiteCounts counts = site.counts();
+  EXPECT_GT(counts.fallbacks, 0u);
+  EXPECT_GT(counts.commits, uint64_t{kRuns} / 2);
+}
+
+}  // namespace
+}  // namespace elider::htm
+
+#endif  // ELIDER_HAVE_RTM
