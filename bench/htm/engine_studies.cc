@@ -192,10 +192,10 @@ Result<Figure> hyper_9(const StudyOptions& options) {
 }
 
 Result<Figure> hyper_21(const StudyOptions& options) {
-  Figure figure{"hyper-21", "TPC-C: sections that take their lock, over restarts", "restarts", "sections that took the lock in %",
-                "6% with none on 4 threads, and nearly none with a few", "", {}};
+  Figure figure{"hyper-21", "TPC-C: sections that take their lock, and aborted regions, over restarts", "restarts", "%",
+                "locks: 6% with none on 4 threads, and nearly none with a few", "", {}};
   figure.here = fmt::format("{} threads, a warehouse each, no zones of inserts; {}", options.threads, of_small_warehouses(options));
-  Series series{"all sections", {}};
+  Series locks{"sections that took the lock", {}}, aborted{"aborted regions", {}};
   for (const uint32_t restarts : {0u, 1u, 2u, 3u, 5u, 7u, 10u}) {
     CommonOptions common = common_of(options, options.threads);
     common.elision = with_restarts(common.elision, restarts);
@@ -203,9 +203,10 @@ Result<Figure> hyper_21(const StudyOptions& options) {
     auto result = run_tpcc(options, common, options.threads);
     if (!result.ok()) return result.status();
     const Sections sections = sections_of(*result);
-    series.points.push_back({static_cast<double>(restarts), percent(sections.took_lock, sections.runs), more_of(*result, sections)});
+    locks.points.push_back({static_cast<double>(restarts), percent(sections.took_lock, sections.runs), more_of(*result, sections)});
+    aborted.points.push_back({static_cast<double>(restarts), percent(sections.aborted, sections.regions), Json::object()});
   }
-  figure.series.push_back(std::move(series));
+  figure.series = {std::move(locks), std::move(aborted)};
   return figure;
 }
 

@@ -33,7 +33,7 @@ std::span<const Study> studies() {
       {"dbx-10", "TPC-C: whole transactions against small regions", dbx_10},
       {"dbx-tc-1c", "TPC-C as whole transactions, by contention", dbx_tc_1c},
       {"hyper-9", "lookups in a B+-tree, by restarts", hyper_9},
-      {"hyper-21", "TPC-C: sections that take their lock, over restarts", hyper_21},
+      {"hyper-21", "TPC-C: sections that take their lock, and aborted regions, over restarts", hyper_21},
   };
   return kStudies;
 }

@@ -39,6 +39,7 @@ constexpr MutantName kMutantNames[] = {
     {Mutant::kLateSnapshotRead, "late_snapshot_read"},
     {Mutant::kIgnoreLockBit, "ignore_lock_bit"},
     {Mutant::kSkipAbsentRead, "skip_absent_read"},
+    {Mutant::kSkipExpectedWords, "skip_expected_words"},
     {Mutant::kSkipSubscription, "skip_subscription"},
     {Mutant::kLazySubscription, "lazy_subscription"},
     {Mutant::kSkipLockWait, "skip_lock_wait"},

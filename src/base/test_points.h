@@ -100,6 +100,7 @@ enum class Mutant : uint32_t {
   kLateSnapshotRead,    // "late_snapshot_read": a reader's snapshot is read one number late
   kIgnoreLockBit,       // "ignore_lock_bit": reads and validation do not mind a locked row
   kSkipAbsentRead,      // "skip_absent_read": reads of absent keys are not tracked
+  kSkipExpectedWords,   // "skip_expected_words": a commit's region does not mind that the words it writes have moved on
   // Of lock elision (src/htm/elide.h); nothing but what runs regions can tell.
   kSkipSubscription,    // "skip_subscription": a region does not read its lock
   kLazySubscription,    // "lazy_subscription": it reads the lock at its end alone

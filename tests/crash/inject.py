@@ -5,9 +5,9 @@ usage: inject.py VICTIM WORK strace|fiu [--every N]
 
 strace: SIGKILL, EIO and ENOSPC at the first, second, ... call of each kind that writes, until a run has no such call
 left; EIO at each read of a recovery. --every N: at each Nth of them alone. fiu: calls fail by chance, by libfiu.
-Each run goes on with a database of two earlier ones; afterwards it is opened without faults. Exit status 1: something
-acknowledged was lost, something is there in part, a victim died by itself, or a message names no file; 77: the tool
-is not installed or may not trace.
+Each run goes on with a database of two earlier ones; afterwards it is opened without faults. The runs take turns at the
+policies that ledger.py lists. Exit status 1: something acknowledged was lost, something is there in part, a victim died
+by itself, or a message names no file; 77: the tool is not installed or may not trace.
 """
 
 import argparse
@@ -34,6 +34,7 @@ class Ground:
         self.data = options.work / "data"
         self.first = options.work / "first"
         self.process = 0
+        self.policy = []
         self.runs = 0
         shutil.rmtree(options.work, ignore_errors=True)
         self.data.mkdir(parents=True)
@@ -42,11 +43,13 @@ class Ground:
 
     def victim(self, prefix, must_end):
         self.process += 2
+        self.policy = ledger.POLICIES[self.process // 2 % len(ledger.POLICIES)]
         arguments = [*prefix, self.options.victim, "transfer", "--data", str(self.data), "--threads", "2", "--process", str(self.process),
-                     "--transactions", str(TRANSACTIONS), "--seed", str(self.process)]
+                     "--transactions", str(TRANSACTIONS), "--seed", str(self.process), *self.policy]
         result = subprocess.run(arguments, capture_output=True, check=False, timeout=120)
         if must_end and result.returncode != 0:
-            raise ledger.Broken(f"without a fault the victim ends with {result.returncode}: {result.stderr.decode()}")
+            raise ledger.Broken(f"without a fault the victim ({' '.join(self.policy)}) ends with {result.returncode}: "
+                                f"{result.stderr.decode()}")
         return result
 
     def run(self, prefix, fault, may_die):
@@ -57,6 +60,7 @@ class Ground:
         for output in self.outputs:
             book.take(output)
         result = self.victim(prefix, False)
+        fault = f"{fault} ({' '.join(self.policy)})"
         self.runs += 1
         words = result.stderr.decode()
         if result.returncode == 127:  # the program was not even loaded

@@ -21,8 +21,6 @@ import ledger
 TPCC_KILLS_A_DATABASE = 40  # it grows, and so does the time of the checks
 THREADS = 3
 LINES_MAX = 160  # told before it is killed
-# In turns on the same files, which are no policy's own: what one has written, another recovers.
-POLICIES = [["--sync", "optimistic"], ["--sync", "elided", "--htm", "always-aborts"], ["--sync", "latched"]]
 
 
 class Process:
@@ -92,7 +90,7 @@ def main():
                 shutil.rmtree(data)
                 data.mkdir()
                 book.forget()
-            policy = POLICIES[kill % len(POLICIES)]
+            policy = ledger.POLICIES[kill % len(ledger.POLICIES)]
             arguments = [options.victim, options.workload, "--data", str(data), "--threads", str(THREADS),
                          "--seed", str(options.seed + kill), "--process", str(kill * THREADS), *policy]
             # Tables that are loaded in part are of no use: nobody goes on with them.

@@ -9,6 +9,9 @@ took effect. TpccLedger keeps `tpcc`.
 import json
 
 NEVER_NS = 1 << 62
+# What the victims' runs take in turns, on the same files, which are no policy's own: what one has written, another recovers.
+# The last runs hardware transactions where the machine, or the build, has them.
+POLICIES = [["--sync", "optimistic"], ["--sync", "elided", "--htm", "always-aborts"], ["--sync", "latched"], ["--sync", "elided"]]
 
 
 class Broken(Exception):

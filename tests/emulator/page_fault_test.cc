@@ -7,6 +7,7 @@
 #include <random>
 #include <span>
 #include <thread>
+#include <type_traits>
 
 #include "tests/emulator/support.h"
 #include "tests/support/database_test.h"
@@ -73,54 +74,162 @@ TEST_P(PageFaultTest, reads_of_large_rows_fault_in_no_region) {
   });
 }
 
+// An account that is kept as a block (Options::block_threshold_bytes), wherever its words are in its group.
+struct LargeAccount {
+  uint64_t owner = 0;
+  int64_t balance = 0;
+  uint32_t branch = 0;
+  uint32_t flags = 0;
+  std::array<uint64_t, 300> words{};
+};
+
 // Every operation, in transactions of several, while rows, their entries in secondary indexes and nodes come and go.
-TEST_P(PageFaultTest, no_operation_faults_or_calls_in_a_region) {
-  constexpr Key kKeys = 3000;
-  const auto table = db_.create_table(indexed_account_schema(GetParam()));
-  ASSERT_OK(table);
-  const auto by_branch = db_.index(*table, "by_branch");
-  const auto by_owner = db_.index(*table, "by_owner");
-  ASSERT_OK(by_branch);
-  ASSERT_OK(by_owner);
-  expect_no_fault([&] {
-    std::mt19937_64 random(1);
-    const auto any = [](Key, const View<Account>&) { return true; };
-    const auto fine = [](const Status& status) {
-      return status.ok() || status.code() == Code::kNotFound || status.code() == Code::kDuplicateKey;
-    };
-    const auto one = [&](Transaction& txn) -> Status {
-      const Key key = random() % kKeys;
-      switch (random() % 9) {
-        case 0: return txn.insert(*table, key, Account{key, 1, static_cast<uint32_t>(random() % 50), 0});
-        case 1: return txn.remove(*table, key);
-        case 2:
-          return txn.update(*table, key, table->columns(&Account::branch),
-                            [&](Account& a) { a.branch = static_cast<uint32_t>(random() % 50); });
-        case 3: return txn.add(*table, key, &Account::balance, int64_t{1});
-        case 4: return txn.get(*table, key).status();
-        case 5: {
-          std::array<Key, 16> keys;
-          for (Key& each : keys) each = random() % kKeys;
-          std::array<View<Account>, 16> views;
-          return txn.multi_get(*table, std::span<const Key>(keys), std::span<View<Account>>(views));
-        }
-        case 6:
-          return GetParam() == KeyIndex::kOrdered ? txn.scan(*table, {key, key + 40}, {.limit = 20, .reverse = random() % 2 == 0}, any)
-                                                  : Status();
-        case 7: return txn.scan(*by_branch, {random() % 50, 50}, {.limit = 20, .reverse = random() % 2 == 0}, any);
-        default: return txn.scan(*by_owner, {key, key}, {}, any);
-      }
-    };
-    for (int round = 0; round < 10'000; ++round) {
+template <class Row>
+class Operations {
+ public:
+  Operations(Database& db, const SchemaOf<Row>& schema) : db_(db), ordered_(schema.schema().key_index == KeyIndex::kOrdered) {
+    const auto table = db.create_table(schema);
+    EXPECT_OK(table);
+    table_ = *table;
+    by_branch_ = *db.index(table_, "by_branch");
+    by_owner_ = *db.index(table_, "by_owner");
+  }
+
+  static SchemaOf<Row> schema(KeyIndex key_index) {
+    SchemaOf<Row> schema("accounts");
+    schema.key_index(key_index)
+        .column("owner", &Row::owner)
+        .column("balance", &Row::balance)
+        .column("branch", &Row::branch)
+        .column("flags", &Row::flags);
+    if constexpr (std::is_same_v<Row, LargeAccount>) schema.column("words", &Row::words);
+    return schema.index("by_branch", {"branch"}, [](const Row& row) { return uint64_t{row.branch}; })
+        .unique_index("by_owner", {"owner"}, [](const Row& row) { return row.owner; });
+  }
+
+  // One transaction in 16 is longer: its region sets lock bits, or it takes them at once.
+  void run(int transactions) {
+    for (int i = 0; i < transactions; ++i) {
+      const int operations = i % 16 == 0 ? 40 : 4;
       const Status status = db_.run([&](Transaction& txn) -> Status {
-        for (int operation = 0; operation < 4; ++operation)
-          if (Status done = one(txn); !fine(done)) return done;
+        for (int operation = 0; operation < operations; ++operation)
+          if (Status done = any_operation(txn); !fine(done)) return done;
         return {};
       });
       ASSERT_TRUE(fine(status)) << status.message();
     }
-  });
+    for (size_t operation = 0; operation < kOperations; ++operation) EXPECT_GT(succeeded_[operation], 10) << "operation " << operation;
+  }
+
+ private:
+  static constexpr Key kKeys = 1500;
+  static constexpr size_t kOperations = 13;
+
+  static bool fine(const Status& status) {
+    return status.ok() || status.code() == Code::kNotFound || status.code() == Code::kDuplicateKey;
+  }
+  uint32_t branch() { return static_cast<uint32_t>(random_() % 50); }
+  Row row(uint64_t owner) {
+    Row row{};
+    row.owner = owner;
+    row.branch = branch();
+    return row;
+  }
+
+  Status any_operation(Transaction& txn) {
+    const size_t operation = random_() % kOperations;
+    const Status status = operate(txn, operation, random_() % kKeys);
+    succeeded_[operation] += status.ok();
+    return status;
+  }
+
+  Status operate(Transaction& txn, size_t operation, Key key) {
+    const ScanOptions some{.limit = 20, .reverse = random_() % 2 == 0};
+    const auto visit = [](Key, const View<Row>&) { return true; };
+    switch (operation) {
+      case 0: return txn.insert(table_, key, row(key));
+      case 1: return txn.put(table_, key, row(key));
+      case 2: return txn.put(table_, key, row(random_() % kKeys));  // another owner, which is in use or not
+      case 3: return txn.remove(table_, key);
+      case 4: return txn.update(table_, key, table_.columns(&Row::branch), [&](Row& each) { each.branch = branch(); });
+      case 5: return update_several(txn, key);
+      case 6: return txn.write(table_, key, table_.columns(&Row::balance, &Row::flags), row(key));
+      case 7: return txn.write(table_, key, table_.columns(&Row::balance, &Row::branch, &Row::flags), row(key));
+      case 8:
+        if (Status status = txn.add(table_, key, &Row::balance, int64_t{1}); !status.ok()) return status;
+        return txn.add(table_, key, &Row::flags, 1u);
+      case 9:
+        if (Status status = txn.get(table_, key, table_.columns(&Row::owner, &Row::flags)).status(); !status.ok()) return status;
+        return txn.get(table_, key).status();
+      case 10: {
+        std::array<Key, 16> keys;
+        for (Key& each : keys) each = random_() % kKeys;
+        std::array<View<Row>, 16> views;
+        return txn.multi_get(table_, std::span<const Key>(keys), std::span<View<Row>>(views));
+      }
+      case 11: return txn.scan(by_branch_, {random_() % 50, 50}, some, visit);
+      default: return ordered_ ? txn.scan(table_, {key, key + 40}, some, visit) : txn.scan(by_owner_, {key, key}, {}, visit);
+    }
+  }
+
+  // Of a view that was read, and of the key again.
+  Status update_several(Transaction& txn, Key key) {
+    const auto change = [](Row& each) {
+      ++each.balance;
+      ++each.flags;
+    };
+    const auto view = txn.get(table_, key);
+    if (!view.ok()) return view.status();
+    if (Status status = txn.update(table_, *view, table_.columns(&Row::balance, &Row::flags), change); !status.ok()) return status;
+    return txn.update(table_, key, table_.columns(&Row::balance, &Row::branch, &Row::flags), [&](Row& each) {
+      change(each);
+      each.branch = branch();
+    });
+  }
+
+  Database& db_;
+  const bool ordered_;
+  Table<Row> table_;
+  Index<Row> by_branch_, by_owner_;
+  std::mt19937_64 random_{1};
+  std::array<int, kOperations> succeeded_{};
+};
+
+TEST_P(PageFaultTest, no_operation_faults_or_calls_in_a_region) {
+  Operations<Account> operations(db_, Operations<Account>::schema(GetParam()));
+  expect_no_fault([&] { operations.run(10'000); });
   EXPECT_OK(db_.verify());
+}
+
+// A row of three cells, each with a commit word of its own.
+TEST_P(PageFaultTest, no_operation_on_commit_groups_faults_or_calls_in_a_region) {
+  Operations<Account> operations(db_, Operations<Account>::schema(GetParam()).group({"balance"}).group({"flags"}));
+  expect_no_fault([&] { operations.run(5'000); });
+  EXPECT_OK(db_.verify());
+}
+
+TEST_P(PageFaultTest, no_operation_on_rows_kept_as_blocks_faults_or_calls_in_a_region) {
+  Operations<LargeAccount> operations(db_, Operations<LargeAccount>::schema(GetParam()));
+  expect_no_fault([&] { operations.run(5'000); });
+  EXPECT_GT(db_.statistics().memory.blocks, 0u);
+  EXPECT_OK(db_.verify());
+}
+
+// One group is a block, and the others are in place.
+TEST_P(PageFaultTest, no_operation_on_blocks_and_groups_faults_or_calls_in_a_region) {
+  Operations<LargeAccount> operations(db_, Operations<LargeAccount>::schema(GetParam()).group({"words"}).group({"balance", "flags"}));
+  expect_no_fault([&] { operations.run(5'000); });
+  EXPECT_GT(db_.statistics().memory.blocks, 0u);
+  EXPECT_OK(db_.verify());
+}
+
+// A reader of old keeps each row's version from before its first change.
+TEST_P(PageFaultTest, no_operation_beside_an_old_snapshot_faults_or_calls_in_a_region) {
+  Operations<LargeAccount> operations(db_, Operations<LargeAccount>::schema(GetParam()).group({"balance"}));
+  operations.run(500);
+  const ActiveTransaction reader = begin_read_only(db_);
+  expect_no_fault([&] { operations.run(2'000); });
+  EXPECT_GT(db_.statistics().memory.versions, 0u);
 }
 
 INSTANTIATE_TEST_SUITE_P(On, PageFaultTest, testing::Values(KeyIndex::kOrdered, KeyIndex::kHashed),

@@ -1,6 +1,12 @@
 // For fuzz targets that open a database on the files that the input makes. Thread safety: none.
 #pragma once
 
+#include <cstdio>
+#include <iterator>
+#include <string>
+#include <tuple>
+#include <utility>
+
 #include "elider/elider.h"
 #include "tests/fuzz/fuzz_support.h"
 
@@ -38,8 +44,23 @@ inline uint64_t sum_of(Database& db) {
   return sum;
 }
 
-// A database that is accepted verifies, and comes back the same when it is opened once more.
+// What the database is opened with once more. The input decides on the policy, so that a fault replays; the last one runs
+// hardware transactions where the machine has them.
+inline Options other_options(uint64_t turn) {
+  constexpr std::pair<SyncPolicy, HtmBackend> kPolicies[] = {{SyncPolicy::kOptimistic, HtmBackend::kAutomatic},
+                                                             {SyncPolicy::kLatched, HtmBackend::kAutomatic},
+                                                             {SyncPolicy::kElided, HtmBackend::kAlwaysAborts},
+                                                             {SyncPolicy::kElided, HtmBackend::kAutomatic}};
+  Options options = small_options();
+  std::tie(options.sync, options.htm) = kPolicies[turn % std::size(kPolicies)];
+  options.memory_limit_bytes *= 2;  // several threads recover, each with chunks of its own
+  return options;
+}
+
+// A database that is accepted verifies, and comes back the same when it is opened once more, under another policy.
 inline void open_twice(log::MemoryFiles::Contents contents) {
+  uint64_t turn = 0;
+  for (const auto& [name, bytes] : contents) turn = checksum(bytes, turn);
   log::MemoryFiles files(std::move(contents));
   const log::SubstituteFiles substitute(files);
   uint64_t sum = 0;
@@ -49,7 +70,9 @@ inline void open_twice(log::MemoryFiles::Contents contents) {
     demand(db->verify().ok(), "a database that was accepted verifies");
     sum = sum_of(*db);
   }
-  auto again = Database::open(small_options());
+  const Options other = other_options(turn);
+  auto again = Database::open(other);
+  if (!again.ok()) std::fprintf(stderr, "fuzz: under %s: %s\n", std::string(name_of(other.sync)).c_str(), again.status().message().c_str());
   demand(again.ok() && sum_of(*again) == sum, "what was recovered is recovered again");
 }
 

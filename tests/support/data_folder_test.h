@@ -9,6 +9,7 @@
 #include <map>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "tests/support/database_test.h"
 #include "tests/support/temporary_folder.h"
@@ -71,13 +72,14 @@ class DataFolderTest : public testing::TestWithParam<Combination> {
 };
 
 // One of each kind: many threads, one thread, lock elision whose regions never succeed, and whose regions do where
-// the build emulates them.
+// the build emulates them or the machine has them.
 inline auto durable_combinations() {
-  return testing::Values(Combination{.sync = SyncPolicy::kOptimistic}, Combination{.sync = SyncPolicy::kSingleThreaded},
-#if defined(ELIDER_EMULATOR)
-                         Combination{.sync = SyncPolicy::kElided, .htm = HtmBackend::kEmulated},
-#endif
-                         Combination{.sync = SyncPolicy::kElided, .htm = HtmBackend::kAlwaysAborts});
+  std::vector<Combination> chosen = combinations(false, true);
+  std::erase_if(chosen, [](const Combination& each) {
+    return each.protocol != Protocol::kOcc || each.sync == SyncPolicy::kLatched ||
+           (each.sync == SyncPolicy::kElided && each.htm == HtmBackend::kNone);
+  });
+  return testing::ValuesIn(chosen);
 }
 
 }  // namespace elider::test

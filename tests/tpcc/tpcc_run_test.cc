@@ -11,6 +11,7 @@
 
 #include "bench/common/commands.h"
 #include "bench/tpcc/tpcc.h"
+#include "tests/support/combination.h"
 #include "tests/support/temporary_folder.h"
 
 namespace elider::bench::tpcc {
@@ -18,8 +19,7 @@ namespace {
 
 using Json = nlohmann::json;
 
-Json run_and_read(const TpccOptions& options, uint32_t threads) {
-  CommonOptions common;
+Json run_and_read(const TpccOptions& options, uint32_t threads, CommonOptions common = {}) {
   common.threads = threads;
   common.seconds = 0.3;
   common.quiet = true;
@@ -34,10 +34,33 @@ Json run_and_read(const TpccOptions& options, uint32_t threads) {
 
 constexpr Sizes kSmall{.warehouses = 2, .items = 300, .customers = 40};
 
-TEST(TpccRun, ReportHasWhatToolsRelyOn) {
+// On each sync policy and backend that has threads.
+class TpccRunOn : public testing::TestWithParam<test::Combination> {
+ protected:
+  static CommonOptions common() {
+    CommonOptions common;
+    common.sync = GetParam().sync;
+    if (common.sync == SyncPolicy::kElided) common.htm = GetParam().htm;
+    return common;
+  }
+  static void expect_ran_on(const Json& json) {
+    EXPECT_EQ(json["configuration"]["sync_used"], name_of(GetParam().sync));
+    EXPECT_EQ(json["configuration"]["htm_used"], name_of(GetParam().htm));
+  }
+};
+
+std::vector<test::Combination> policies() {
+  std::vector<test::Combination> chosen = test::combinations(true, true);
+  std::erase_if(chosen, [](const test::Combination& each) { return each.protocol != Protocol::kOcc; });
+  return chosen;
+}
+INSTANTIATE_TEST_SUITE_P(On, TpccRunOn, testing::ValuesIn(policies()), test::combination_name);
+
+TEST_P(TpccRunOn, ReportHasWhatToolsRelyOn) {
   TpccOptions options;
   options.sizes = kSmall;
-  const Json json = run_and_read(options, 2);
+  const Json json = run_and_read(options, 2, common());
+  expect_ran_on(json);
   EXPECT_GT(json["throughput_txns_per_s"].get<double>(), 0);
   EXPECT_GT(json["committed"].get<uint64_t>(), 0u);
   EXPECT_TRUE(json["aborts"].contains("total"));
@@ -67,9 +90,9 @@ TEST(TpccRun, MixAndIndexAndSnapshotsAreFollowed) {
 }
 
 // The second run finds the sizes, the keys that the Payments of three threads used, and what they add up to.
-TEST(TpccRun, ResumesOnADataFolderWithOtherThreads) {
+TEST_P(TpccRunOn, ResumesOnADataFolderWithOtherThreads) {
   const test::TemporaryFolder folder("elider_tpcc");
-  CommonOptions common;
+  CommonOptions common = TpccRunOn::common();
   common.threads = 3;
   common.seconds = 0.2;
   common.quiet = true;
@@ -85,6 +108,7 @@ TEST(TpccRun, ResumesOnADataFolderWithOtherThreads) {
     EXPECT_EQ(run_tpcc(common, options), 0);
     std::ifstream file(common.json_file);
     const Json json = Json::parse(file, nullptr, false);
+    expect_ran_on(json);
     EXPECT_EQ(json["configuration"]["warehouses"], 2);
     EXPECT_TRUE(json["consistency"]["ok"].get<bool>());
     EXPECT_GT(json["recovery"]["rows"].get<uint64_t>(), 2u * 300);
