@@ -124,6 +124,7 @@ class BTree {
   using ReadGuard = typename Sync::ReadGuard;
   using WriteGuard = typename Sync::WriteGuard;
 
+  static constexpr bool kWide = !Sync::kRegions;  // searches (btree_slots.h)
   static constexpr size_t kGroup = 16;
 
   // How an attempt at an operation ended. All but kDone try again.
@@ -184,7 +185,7 @@ class BTree {
     return Sync::section(latch_, sync::Operation::kGet, [&]() -> Hinted {
       const ReadGuard guard = ReadGuard::resume(hint.leaf->word, hint.version);
       if (!guard.current()) return {false, kNoHandle};
-      const Handle handle = hint.leaf->find(key);
+      const Handle handle = hint.leaf->template find<kWide>(key);
       return {guard.valid(), handle};
     });
   }

@@ -72,7 +72,7 @@ uint32_t BTree<Sync, KeyType>::get_group(const Key* keys, size_t count, Handle* 
   for (unsigned level = root->level(); level > 0; --level) {
     for (size_t i = 0; i < count; ++i) {
       const Inner* const inner = as_inner(nodes[i]);
-      positions[i] = inner->child_of(keys[i], inner->count());
+      positions[i] = inner->template child_of<kWide>(keys[i], inner->count());
       inner->prefetch_child(positions[i]);
     }
     Node* children[kGroup];
@@ -96,7 +96,7 @@ uint32_t BTree<Sync, KeyType>::get_group(const Key* keys, size_t count, Handle* 
   for (size_t i = 0; i < count; ++i) {
     const Leaf* const leaf = as_leaf(nodes[i]);
     counts[i] = leaf->count();
-    positions[i] = leaf->position_of(keys[i], counts[i]);
+    positions[i] = leaf->template position_of<kWide>(keys[i], counts[i]);
     leaf->prefetch_handle(positions[i]);
   }
   for (size_t i = 0; i < count; ++i) {

@@ -31,7 +31,7 @@ inline bool BTree<Sync, KeyType>::start_at_root(Node*& node, ReadGuard& guard) c
 template <sync::Policy Sync, class KeyType>
 inline auto BTree<Sync, KeyType>::step_down(const Inner* inner, const Key& key, unsigned& position, Key& first, Key& last) -> Node* {
   const unsigned count = inner->count();
-  position = inner->child_of(key, count);
+  position = inner->template child_of<kWide>(key, count);
   Node* const child = inner->child(position);
   if (inner->level() == 1) {
     as_leaf(child)->prefetch_rest();
@@ -73,7 +73,7 @@ Handle BTree<Sync, KeyType>::get_by_descent(const Key& key, Hint& hint, Witness&
     const Hinted attempt = Sync::section(latch_, sync::Operation::kGet, [&]() -> Hinted {
       Place place;
       if (!descend(key, place)) return {false, kNoHandle};
-      const Handle handle = place.leaf->find(key);
+      const Handle handle = place.leaf->template find<kWide>(key);
       // Not valid is not remembered: the attempt that ends sets it.
       hint = place.hint(place.guard.version());
       return {place.guard.valid(), handle};

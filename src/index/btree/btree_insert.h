@@ -94,7 +94,7 @@ template <sync::Policy Sync, class KeyType>
 auto BTree<Sync, KeyType>::insert_at(const Place& place, const Key& key, Handle candidate, InsertResult& result, Hint& hint) -> Progress {
   Leaf* const leaf = place.leaf;
   const unsigned count = leaf->count();
-  const unsigned position = leaf->lower_bound(key, count);
+  const unsigned position = leaf->template lower_bound<kWide>(key, count);
   uint64_t version = place.guard.version();
   if (position < count && leaf->key(position) == key) {
     const Handle found = leaf->handle(position);
@@ -178,7 +178,7 @@ auto BTree<Sync, KeyType>::split_leaf(Inner* parent, const ReadGuard& parent_gua
   Leaf* const right = new (spares.leaf) Leaf;
   right->start_leaf();
 
-  const unsigned position = leaf->lower_bound(key, Leaf::kEntries);
+  const unsigned position = leaf->template lower_bound<kWide>(key, Leaf::kEntries);
   const auto [at, goes_left] = divide(*leaf, position, Leaf::kEntries);
   leaf->split_to(*right, at);
   if (goes_left) {

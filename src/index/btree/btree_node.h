@@ -89,13 +89,20 @@ struct BTreeLeaf : BTreeNode {
   void prefetch_rest() const { prefetch_lines(reinterpret_cast<const char*>(this) + 64, handles_ + kEntries); }
 
   // Where the key stands, or `count`.
-  unsigned position_of(const Key& key, unsigned count) const { return keys_.position_of(key, count); }
+  template <bool Wide>
+  unsigned position_of(const Key& key, unsigned count) const {
+    return keys_.template position_of<Wide>(key, count);
+  }
   // Where the key stands or would be inserted, among `count` entries.
-  unsigned lower_bound(const Key& key, unsigned count) const { return keys_.count_below(key, count); }
+  template <bool Wide>
+  unsigned lower_bound(const Key& key, unsigned count) const {
+    return keys_.template count_below<Wide>(key, count);
+  }
   // The key's handle, or kNoHandle.
+  template <bool Wide>
   Handle find(const Key& key) const {
     const unsigned n = count();
-    const unsigned position = position_of(key, n);
+    const unsigned position = position_of<Wide>(key, n);
     return position < n ? handle(position) : kNoHandle;
   }
   void copy_to(unsigned n, Key* keys, Handle* handles) const {
@@ -163,7 +170,10 @@ struct BTreeInner : BTreeNode {
   void prefetch_rest() const { prefetch_lines(children_, children_ + kKeys + 1); }
 
   // Which child covers the key, among `count` separators.
-  unsigned child_of(const Key& key, unsigned count) const { return keys_.count_not_above(key, count); }
+  template <bool Wide>
+  unsigned child_of(const Key& key, unsigned count) const {
+    return keys_.template count_not_above<Wide>(key, count);
+  }
 
   // Not linked yet.
   void start_inner(unsigned level) {

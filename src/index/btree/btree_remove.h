@@ -71,7 +71,7 @@ template <sync::Policy Sync, class KeyType>
 auto BTree<Sync, KeyType>::remove_at(const Place& place, const Key& key, Handle expected) -> RemoveAttempt {
   Leaf* const leaf = place.leaf;
   const unsigned count = leaf->count();
-  const unsigned position = leaf->lower_bound(key, count);
+  const unsigned position = leaf->template lower_bound<kWide>(key, count);
   const bool found = position < count && leaf->key(position) == key && leaf->handle(position) == expected;
   if (!found) return {place.guard.valid() ? Progress::kDone : Progress::kRestart, false};
   if (count == 1 && root_node() != leaf) return {place.guard.valid() ? Progress::kStructure : Progress::kRestart, false};
@@ -102,7 +102,7 @@ auto BTree<Sync, KeyType>::remove_last(const Key& key, Handle expected, Unlinked
   }
   place.leaf = as_leaf(node);
   place.guard = guard;
-  const bool found = place.leaf->count() > 0 && place.leaf->find(key) == expected;
+  const bool found = place.leaf->count() > 0 && place.leaf->template find<kWide>(key) == expected;
   if (!found) return {guard.valid() ? Progress::kDone : Progress::kRestart, false};
   // Another entry came, or the leaf has become the root: then it stays.
   if (place.leaf->count() > 1 || root_node() == node) return {guard.valid() ? Progress::kStructure : Progress::kRestart, false};

@@ -1,10 +1,12 @@
 // KeySlots: the sorted keys of one node, and the branch-free searches among them.
 //
 // Numbers are kept with their top bit flipped, so that their unsigned order is the signed one, which is
-// what SSE4.2 compares; secondary keys are kept as an array of values and one of primary keys, so that
-// two of them are compared at once. Slots behind the last key hold the largest key, so a search looks
-// at all slots, whatever their number, and takes the same time. Wider vectors bring VZEROUPPER with them,
-// which aborts a hardware transaction, and the searches wait for memory, not for comparisons.
+// what vectors compare; secondary keys are kept as an array of values and one of primary keys, so that
+// several of them are compared at once. Slots behind the last key hold the largest key, so a search looks
+// at all slots, whatever their number, and takes the same time.
+//
+// A search is Wide, four numbers at once with AVX2, or not, two with SSE4.2: behind wide vectors compilers
+// put VZEROUPPER, which aborts a hardware transaction.
 //
 // Searches read slots that a writer may be changing: what they return is within [0, count] whatever
 // they read, and means nothing before the node's guard is validated.
@@ -16,6 +18,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <limits>
+#include <type_traits>
 
 #include "base/racy.h"
 #include "base/sanitizer.h"
@@ -23,9 +26,9 @@
 
 #if defined(__SSE4_2__) && !ELIDER_TSAN
 #include <immintrin.h>
-#define ELIDER_BTREE_SSE 1
+#define ELIDER_BTREE_VECTORS 1
 #else
-#define ELIDER_BTREE_SSE 0
+#define ELIDER_BTREE_VECTORS 0
 #endif
 
 namespace elider::index {
@@ -35,30 +38,85 @@ namespace detail {
 constexpr int64_t flip(uint64_t number) { return static_cast<int64_t>(number ^ (uint64_t{1} << 63)); }
 constexpr uint64_t flip_back(int64_t number) { return static_cast<uint64_t>(number) ^ (uint64_t{1} << 63); }
 
-#if ELIDER_BTREE_SSE
-// Two slots from `at`; one at N reads as zero and is not touched.
-template <unsigned N, unsigned kAt>
-inline __m128i load_two(const int64_t* slots) {
-  const auto* from = reinterpret_cast<const __m128i*>(slots + kAt);
-  return kAt + 2 <= N ? _mm_loadu_si128(from) : _mm_loadl_epi64(from);
-}
-// How many lanes are -1, of all that were added up.
-inline unsigned count_lanes(__m128i sum) {
-  return static_cast<unsigned>(-_mm_cvtsi128_si64(_mm_add_epi64(sum, _mm_unpackhi_epi64(sum, sum))));
-}
-// Counts the slots for which the test is true, which gives -1 or 0 a lane.
-template <unsigned N, unsigned kAt = 0, class Test>
-inline __m128i sum_of(const Test& test) {
-  __m128i here = test.template operator()<kAt>();
-  if constexpr (kAt + 2 > N) here = _mm_move_epi64(here);  // no lane of a slot that is not there
-  if constexpr (kAt + 2 < N) here = _mm_add_epi64(here, sum_of<N, kAt + 2>(test));
+#if ELIDER_BTREE_VECTORS
+// A comparison gives -1 or 0 a lane.
+struct TwoNumbers {
+  using Type = __m128i;
+  static constexpr unsigned kLanes = 2;
+  static Type all(uint64_t key) { return _mm_set1_epi64x(flip(key)); }
+  // The first kCount; the others are zero, and not touched.
+  template <unsigned kCount>
+  static Type load(const int64_t* slots) {
+    const auto* from = reinterpret_cast<const Type*>(slots);
+    return kCount == 2 ? _mm_loadu_si128(from) : _mm_loadl_epi64(from);
+  }
+  template <unsigned kCount>
+  static Type first(Type numbers) {
+    return kCount == 2 ? numbers : _mm_move_epi64(numbers);
+  }
+  static Type above(Type a, Type b) { return _mm_cmpgt_epi64(a, b); }
+  static Type equal(Type a, Type b) { return _mm_cmpeq_epi64(a, b); }
+  static Type both(Type a, Type b) { return _mm_and_si128(a, b); }
+  static Type either(Type a, Type b) { return _mm_or_si128(a, b); }
+  static Type sum(Type a, Type b) { return _mm_add_epi64(a, b); }
+  static int64_t total(Type sum) { return _mm_cvtsi128_si64(_mm_add_epi64(sum, _mm_unpackhi_epi64(sum, sum))); }
+  static uint32_t bits(Type test) { return static_cast<uint32_t>(_mm_movemask_pd(_mm_castsi128_pd(test))); }
+};
+#if defined(__AVX2__)
+struct FourNumbers {
+  using Type = __m256i;
+  static constexpr unsigned kLanes = 4;
+  static Type all(uint64_t key) { return _mm256_set1_epi64x(flip(key)); }
+  template <unsigned kCount>
+  static Type lanes() {
+    return _mm256_set_epi64x(kCount > 3 ? -1 : 0, kCount > 2 ? -1 : 0, kCount > 1 ? -1 : 0, -1);
+  }
+  template <unsigned kCount>
+  static Type load(const int64_t* slots) {
+    return kCount == 4 ? _mm256_loadu_si256(reinterpret_cast<const Type*>(slots))
+                       : _mm256_maskload_epi64(reinterpret_cast<const long long*>(slots), lanes<kCount>());
+  }
+  template <unsigned kCount>
+  static Type first(Type numbers) {
+    return kCount == 4 ? numbers : _mm256_and_si256(numbers, lanes<kCount>());
+  }
+  static Type above(Type a, Type b) { return _mm256_cmpgt_epi64(a, b); }
+  static Type equal(Type a, Type b) { return _mm256_cmpeq_epi64(a, b); }
+  static Type both(Type a, Type b) { return _mm256_and_si256(a, b); }
+  static Type either(Type a, Type b) { return _mm256_or_si256(a, b); }
+  static Type sum(Type a, Type b) { return _mm256_add_epi64(a, b); }
+  static int64_t total(Type sum) {
+    return TwoNumbers::total(_mm_add_epi64(_mm256_castsi256_si128(sum), _mm256_extracti128_si256(sum, 1)));
+  }
+  static uint32_t bits(Type test) { return static_cast<uint32_t>(_mm256_movemask_pd(_mm256_castsi256_pd(test))); }
+};
+template <bool Wide>
+using Numbers = std::conditional_t<Wide, FourNumbers, TwoNumbers>;
+#else
+template <bool Wide>
+using Numbers = TwoNumbers;
+#endif
+
+// How many slots a vector from `at` has.
+template <class V, unsigned N, unsigned kAt>
+inline constexpr unsigned kLanesAt = std::min(V::kLanes, N - kAt);
+
+// -1 for each slot for which test<at>() is true.
+template <class V, unsigned N, unsigned kAt = 0, class Test>
+inline typename V::Type sum_of(const Test& test) {
+  typename V::Type here = V::template first<kLanesAt<V, N, kAt>>(test.template operator()<kAt>());
+  if constexpr (kAt + V::kLanes < N) here = V::sum(here, sum_of<V, N, kAt + V::kLanes>(test));
   return here;
 }
+template <class V, unsigned N, class Test>
+inline unsigned count_of(const Test& test) {
+  return static_cast<unsigned>(-V::total(sum_of<V, N>(test)));
+}
 // A bit a slot for which it is true.
-template <unsigned N, unsigned kAt = 0, class Test>
+template <class V, unsigned N, unsigned kAt = 0, class Test>
 inline uint32_t bits_of(const Test& test) {
-  uint32_t bits = static_cast<uint32_t>(_mm_movemask_pd(_mm_castsi128_pd(test.template operator()<kAt>()))) << kAt;
-  if constexpr (kAt + 2 < N) bits |= bits_of<N, kAt + 2>(test);
+  uint32_t bits = V::bits(test.template operator()<kAt>()) << kAt;
+  if constexpr (kAt + V::kLanes < N) bits |= bits_of<V, N, kAt + V::kLanes>(test);
   return bits;
 }
 #endif
@@ -77,39 +135,45 @@ class KeySlots<uint64_t, N> {
   void blank(unsigned i) { racy_store(slots_[i], std::numeric_limits<int64_t>::max()); }
   void move(unsigned to, unsigned from) { racy_store(slots_[to], racy_load(slots_[from])); }
 
-#if ELIDER_BTREE_SSE
+#if ELIDER_BTREE_VECTORS
   // How many keys are < key: where it stands or would be inserted.
+  template <bool Wide>
   unsigned count_below(uint64_t key, unsigned) const {
-    const __m128i wanted = _mm_set1_epi64x(detail::flip(key));
-    return detail::count_lanes(
-        detail::sum_of<N>([&]<unsigned kAt>() { return _mm_cmpgt_epi64(wanted, detail::load_two<N, kAt>(slots_)); }));
+    using V = detail::Numbers<Wide>;
+    const auto wanted = V::all(key);
+    return detail::count_of<V, N>([&]<unsigned kAt>() { return V::above(wanted, load<V, kAt>()); });
   }
   // How many keys are <= key. Blank slots are not above the largest key: hence the min.
+  template <bool Wide>
   unsigned count_not_above(uint64_t key, unsigned count) const {
-    const __m128i wanted = _mm_set1_epi64x(detail::flip(key));
-    const unsigned above = detail::count_lanes(
-        detail::sum_of<N>([&]<unsigned kAt>() { return _mm_cmpgt_epi64(detail::load_two<N, kAt>(slots_), wanted); }));
+    using V = detail::Numbers<Wide>;
+    const auto wanted = V::all(key);
+    const unsigned above = detail::count_of<V, N>([&]<unsigned kAt>() { return V::above(load<V, kAt>(), wanted); });
     return std::min(N - above, count);
   }
   // Where the key stands, or `count`. Of small nodes only.
+  template <bool Wide>
   unsigned position_of(uint64_t key, unsigned count) const {
     static_assert(N <= 31);
-    const __m128i wanted = _mm_set1_epi64x(detail::flip(key));
-    const uint32_t bits =
-        detail::bits_of<N>([&]<unsigned kAt>() { return _mm_cmpeq_epi64(detail::load_two<N, kAt>(slots_), wanted); });
+    using V = detail::Numbers<Wide>;
+    const auto wanted = V::all(key);
+    const uint32_t bits = detail::bits_of<V, N>([&]<unsigned kAt>() { return V::equal(load<V, kAt>(), wanted); });
     return static_cast<unsigned>(std::countr_zero(bits | uint32_t{1} << count));
   }
 #else
+  template <bool>
   unsigned count_below(uint64_t key, unsigned count) const {
     unsigned below = 0;
     for (unsigned i = 0; i < count; ++i) below += racy_load(slots_[i]) < detail::flip(key) ? 1 : 0;
     return below;
   }
+  template <bool>
   unsigned count_not_above(uint64_t key, unsigned count) const {
     unsigned below = 0;
     for (unsigned i = 0; i < count; ++i) below += racy_load(slots_[i]) <= detail::flip(key) ? 1 : 0;
     return below;
   }
+  template <bool>
   unsigned position_of(uint64_t key, unsigned count) const {
     unsigned position = count;
     for (unsigned i = count; i-- > 0;) position = racy_load(slots_[i]) == detail::flip(key) ? i : position;
@@ -118,6 +182,12 @@ class KeySlots<uint64_t, N> {
 #endif
 
  private:
+#if ELIDER_BTREE_VECTORS
+  template <class V, unsigned kAt>
+  typename V::Type load() const {
+    return V::template load<detail::kLanesAt<V, N, kAt>>(slots_ + kAt);
+  }
+#endif
   int64_t slots_[N];
 };
 
@@ -136,44 +206,50 @@ class KeySlots<SecondaryKey, N> {
     racy_store(primaries_[to], racy_load(primaries_[from]));
   }
 
-#if ELIDER_BTREE_SSE
+#if ELIDER_BTREE_VECTORS
+  template <bool Wide>
   unsigned count_below(SecondaryKey key, unsigned) const {
-    const __m128i value = _mm_set1_epi64x(detail::flip(key.value)), primary = _mm_set1_epi64x(detail::flip(key.primary));
-    return detail::count_lanes(detail::sum_of<N>([&]<unsigned kAt>() {
-      const __m128i values = detail::load_two<N, kAt>(values_), primaries = detail::load_two<N, kAt>(primaries_);
-      const __m128i tie = _mm_and_si128(_mm_cmpeq_epi64(value, values), _mm_cmpgt_epi64(primary, primaries));
-      return _mm_or_si128(_mm_cmpgt_epi64(value, values), tie);
-    }));
+    using V = detail::Numbers<Wide>;
+    const auto value = V::all(key.value), primary = V::all(key.primary);
+    return detail::count_of<V, N>([&]<unsigned kAt>() {
+      const auto values = load<V, kAt>(values_), primaries = load<V, kAt>(primaries_);
+      return V::either(V::above(value, values), V::both(V::equal(value, values), V::above(primary, primaries)));
+    });
   }
+  template <bool Wide>
   unsigned count_not_above(SecondaryKey key, unsigned count) const {
-    const __m128i value = _mm_set1_epi64x(detail::flip(key.value)), primary = _mm_set1_epi64x(detail::flip(key.primary));
-    const unsigned above = detail::count_lanes(detail::sum_of<N>([&]<unsigned kAt>() {
-      const __m128i values = detail::load_two<N, kAt>(values_), primaries = detail::load_two<N, kAt>(primaries_);
-      const __m128i tie = _mm_and_si128(_mm_cmpeq_epi64(value, values), _mm_cmpgt_epi64(primaries, primary));
-      return _mm_or_si128(_mm_cmpgt_epi64(values, value), tie);
-    }));
+    using V = detail::Numbers<Wide>;
+    const auto value = V::all(key.value), primary = V::all(key.primary);
+    const unsigned above = detail::count_of<V, N>([&]<unsigned kAt>() {
+      const auto values = load<V, kAt>(values_), primaries = load<V, kAt>(primaries_);
+      return V::either(V::above(values, value), V::both(V::equal(value, values), V::above(primaries, primary)));
+    });
     return std::min(N - above, count);
   }
+  template <bool Wide>
   unsigned position_of(SecondaryKey key, unsigned count) const {
     static_assert(N <= 31);
-    const __m128i value = _mm_set1_epi64x(detail::flip(key.value)), primary = _mm_set1_epi64x(detail::flip(key.primary));
-    const uint32_t bits = detail::bits_of<N>([&]<unsigned kAt>() {
-      return _mm_and_si128(_mm_cmpeq_epi64(detail::load_two<N, kAt>(values_), value),
-                              _mm_cmpeq_epi64(detail::load_two<N, kAt>(primaries_), primary));
+    using V = detail::Numbers<Wide>;
+    const auto value = V::all(key.value), primary = V::all(key.primary);
+    const uint32_t bits = detail::bits_of<V, N>([&]<unsigned kAt>() {
+      return V::both(V::equal(load<V, kAt>(values_), value), V::equal(load<V, kAt>(primaries_), primary));
     });
     return static_cast<unsigned>(std::countr_zero(bits | uint32_t{1} << count));
   }
 #else
+  template <bool>
   unsigned count_below(SecondaryKey key, unsigned count) const {
     unsigned below = 0;
     for (unsigned i = 0; i < count; ++i) below += KeyTraits<SecondaryKey>::less(get(i), key) ? 1 : 0;
     return below;
   }
+  template <bool>
   unsigned count_not_above(SecondaryKey key, unsigned count) const {
     unsigned above = 0;
     for (unsigned i = 0; i < count; ++i) above += KeyTraits<SecondaryKey>::less(key, get(i)) ? 1 : 0;
     return count - above;
   }
+  template <bool>
   unsigned position_of(SecondaryKey key, unsigned count) const {
     unsigned position = count;
     for (unsigned i = count; i-- > 0;) position = get(i) == key ? i : position;
@@ -182,6 +258,12 @@ class KeySlots<SecondaryKey, N> {
 #endif
 
  private:
+#if ELIDER_BTREE_VECTORS
+  template <class V, unsigned kAt>
+  static typename V::Type load(const int64_t* slots) {
+    return V::template load<detail::kLanesAt<V, N, kAt>>(slots + kAt);
+  }
+#endif
   int64_t values_[N];
   int64_t primaries_[N];
 };
