@@ -10,6 +10,7 @@ import json
 import os
 import statistics
 import sys
+import textwrap
 
 # Colours that stay apart for colour-blind readers (Okabe and Ito).
 COLOURS = ["#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00", "#F0E442", "#000000"]
@@ -264,7 +265,8 @@ def draw_figure(axes, result, figure):
     axes.set_ylim(bottom=0)
     axes.legend(fontsize=8)
     by = figure.get("regions_by") or result["configuration"]["regions_by"]
-    axes.set_title(f"{figure['figure']}: {figure['title']}\nby {by}; published: {figure['published']}", fontsize=8)
+    published = textwrap.fill(f"by {by}; published: {figure['published']}", 90)
+    axes.set_title(f"{figure['figure']}: {figure['title']}\n{published}", fontsize=8)
 
 
 def panels_of(results):
@@ -326,14 +328,17 @@ def draw(pyplot, results, title, output):
             figure.delaxes(axes)
         else:
             drawn.append(axes)
-    # Panels without anything to show leave no gap.
+    # Panels without anything to show leave no gap; many stand in two columns.
+    columns = 1 if len(drawn) <= 4 else 2
+    rows = -(-len(drawn) // columns)
     for position, axes in enumerate(drawn):
-        axes.set_subplotspec(pyplot.GridSpec(len(drawn), 1, figure=figure)[position])
-    figure.set_size_inches(9, 3.2 * len(drawn) + 1)
+        axes.set_subplotspec(pyplot.GridSpec(rows, columns, figure=figure)[position])
+    figure.set_size_inches(9 if columns == 1 else 13, 3.2 * rows + 1)
     figure.suptitle(title or title_of(results), fontsize=12)
     lines = footer(results)
     figure.text(0.01, 0.005, lines, fontsize=7, color="#666666")
-    figure.tight_layout(rect=(0, 0.012 + 0.14 * (lines.count("\n") + 1) / figure.get_figheight(), 1, 0.99))
+    figure.tight_layout(rect=(0, 0.012 + 0.14 * (lines.count("\n") + 1) / figure.get_figheight(), 1, 1 - 0.25 / figure.get_figheight()))
+    pyplot.rcParams["svg.fonttype"] = "none"  # text stays text
     figure.savefig(output, dpi=150)
 
 
