@@ -118,7 +118,7 @@ void add_common_options(CLI::App& command, CommonOptions& options) {
   command.add_option("--seed", options.seed, "Of all random inputs")->check(check_whole_number)->capture_default_str();
   command.add_flag("--pin", options.pin, "Bind thread i to the i-th processor");
   add_sync_options(command, options.sync, options.htm, options.protocol);
-  command.add_flag("--copied-reads{false}", options.elision.record_reads,
+  command.add_flag("--copied-reads", options.copied_reads,
                    "With --sync elided: a read of a row copies and looks again, and is no hardware transaction");
   command
       .add_option_function<std::string>(
@@ -174,6 +174,9 @@ void add_index_option(CLI::App& command, KeyIndex& chosen, const char* words) {
 
 void check_common_options(const CommonOptions& options) {
   check_sync_options(options.sync, options.htm, options.protocol, options.threads);
+  const bool named = options.htm != HtmBackend::kAutomatic || options.protocol != Protocol::kOcc;
+  if (options.copied_reads && options.sync != SyncPolicy::kElided && !named)
+    refuse_option("--copied-reads", fmt::format("goes with --sync elided, not {}", elider::name_of(options.sync)));
   check_data_options(options.data);
   check_writable("--json", options.json_file);
   check_writable("--history", options.history_file);
@@ -207,6 +210,7 @@ Result<Session> Session::open(const CommonOptions& common, std::vector<Schema> s
   options.htm = common.htm;
   options.protocol = common.protocol;
   options.elision = common.elision;
+  if (common.copied_reads) options.elision.record_reads = false;
   options.memory_limit_bytes = common.memory_limit_bytes;
   options.huge_pages = common.huge_pages;
   options.prefault_bytes = common.prefault_bytes.value_or(0);

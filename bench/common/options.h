@@ -31,6 +31,7 @@ struct CommonOptions {
   SyncPolicy sync = SyncPolicy::kAutomatic;  // --sync
   HtmBackend htm = HtmBackend::kAutomatic;   // --htm, for --sync elided
   Protocol protocol = Protocol::kOcc;        // --protocol
+  bool copied_reads = false;                 // --copied-reads, for --sync elided
   ElisionPolicy elision;                     // as the library's; the elision study changes it
   uint64_t memory_limit_bytes = 0;           // --memory-limit, 0: none
   bool huge_pages = true;                    // --no-huge-pages turns it off

@@ -62,7 +62,7 @@ Json configuration_json(const CommonOptions& options, const Report& report) {
   json["pin"] = options.pin;
   json["sync"] = std::string(name_of(options.sync));
   json["htm"] = std::string(name_of(options.htm));
-  json["copied_reads"] = !options.elision.record_reads;
+  json["copied_reads"] = options.copied_reads;
   json["protocol"] = std::string(name_of(options.protocol));
   json["memory_limit_bytes"] = options.memory_limit_bytes;
   json["prefault_bytes"] = options.prefault_bytes.value_or(0);

@@ -161,7 +161,7 @@ class Chain : public Work {
   uint32_t at_ = 0;
 };
 
-// Reads one line so many times.
+// Does nothing, so many times.
 class Spinning : public Work {
  public:
   // reads: one line over and over, which is what the emulator counts; else nothing but registers is touched.

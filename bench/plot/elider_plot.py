@@ -318,6 +318,7 @@ def title_of(results):
 def draw(pyplot, results, title, output):
     drawn = []
     panels = panels_of(results)
+    pyplot.rcParams["svg.fonttype"] = "none"  # text stays text
     figure, grid = pyplot.subplots(len(panels), 1, figsize=(9, 3.2 * len(panels) + 1), squeeze=False)
     for axes, panel in zip(grid[:, 0], panels):
         axes.grid(axis="both", color="#E5E5E5", linewidth=0.6)
@@ -338,7 +339,6 @@ def draw(pyplot, results, title, output):
     lines = footer(results)
     figure.text(0.01, 0.005, lines, fontsize=7, color="#666666")
     figure.tight_layout(rect=(0, 0.012 + 0.14 * (lines.count("\n") + 1) / figure.get_figheight(), 1, 1 - 0.25 / figure.get_figheight()))
-    pyplot.rcParams["svg.fonttype"] = "none"  # text stays text
     figure.savefig(output, dpi=150)
 
 

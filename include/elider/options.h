@@ -17,7 +17,7 @@ class HistorySink;
 
 // How shared nodes are guarded (docs/architecture.md).
 enum class SyncPolicy : uint8_t {
-  kAutomatic,       // the fastest that was measured on such a processor: kOptimistic; elider/hardware.h says why
+  kAutomatic,       // kOptimistic, the fastest that was measured (elider/hardware.h); kElided if a backend or a baseline is named
   kOptimistic,      // version latches; readers write no shared memory
   kLatched,         // one spinlock an index: the papers' baseline
   kSingleThreaded,  // no guard: one transaction at a time, from one thread at a time

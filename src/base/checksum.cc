@@ -1,7 +1,9 @@
 #include "base/checksum.h"
 
 // gcc 12 takes the undefined source operand of its own AVX-512 shuffles for an uninitialized variable (bug 105593).
+#if !defined(__clang__)
 #pragma GCC diagnostic ignored "-Wmaybe-uninitialized"
+#endif
 #define XXH_INLINE_ALL  // the header's own code: nothing to link
 #include <xxhash.h>
 

@@ -97,7 +97,7 @@ struct Combination {
   Protocol protocol;
   std::unique_ptr<Engine> (*make)(const Options& options);
 };
-// All of them; the first is what kAutomatic chooses where nothing better is known.
+// All of them; the first is what kAutomatic chooses.
 std::span<const Combination> registry();
 // What kAutomatic stands for beside this protocol, on this machine. Neither of the two is kAutomatic afterwards.
 void choose_automatic(Protocol protocol, SyncPolicy* sync, HtmBackend* htm);

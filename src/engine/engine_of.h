@@ -37,7 +37,7 @@ class EngineOf final : public Engine {
     }
     if constexpr (Sync::kRegions) {
       htm::leave_regions_at_test_points<typename Sync::Backend>();
-      if constexpr (requires { Sync::Backend::kFetchesCode; }) htm::read_code_pages();
+      if constexpr (requires { requires Sync::Backend::kFetchesCode; }) htm::read_code_pages();
     }
   }
   // The workers reclaim through tables and indexes: they go first (declared last).

@@ -2,7 +2,9 @@
 
 #include <link.h>
 
+#include <algorithm>
 #include <cstddef>
+#include <cstdint>
 #include <cstring>
 #include <vector>
 
@@ -14,31 +16,34 @@ constexpr uintptr_t kPageBytes = 4096;
 
 struct Range {
   uintptr_t begin, end;
+  bool has(uintptr_t address) const { return address >= begin && address < end; }
 };
 
-uintptr_t address_of(const void* code) { return reinterpret_cast<uintptr_t>(code); }
-
-int find_segments(dl_phdr_info* object, size_t, void* to) {
+// Of the object that this is linked into, the segments that are only read; and of whichever has it, memcpy's begin.
+int find_ranges(dl_phdr_info* object, size_t, void* to) {
+  auto& ranges = *static_cast<std::vector<Range>*>(to);
+  const auto here = reinterpret_cast<uintptr_t>(&read_code_pages);
+  const auto copy = reinterpret_cast<uintptr_t>(static_cast<void* (*)(void*, const void*, size_t)>(&std::memcpy));
   std::vector<Range> segments;
-  bool mine = false;
   for (int i = 0; i < object->dlpi_phnum; ++i) {
     const auto& segment = object->dlpi_phdr[i];
-    if (segment.p_type != PT_LOAD || (segment.p_flags & PF_W) != 0) continue;
+    if (segment.p_type != PT_LOAD || (segment.p_flags & (PF_R | PF_W)) != PF_R) continue;
     const uintptr_t begin = object->dlpi_addr + segment.p_vaddr;
     segments.push_back({begin, begin + segment.p_filesz});
-    const uintptr_t here = address_of(reinterpret_cast<const void*>(&read_code_pages));
-    mine = mine || (here >= begin && here < begin + segment.p_filesz);
+    if (segments.back().has(copy)) ranges.push_back({copy, std::min(copy + kPageBytes, segments.back().end)});
   }
-  if (!mine) return 0;
-  *static_cast<std::vector<Range>*>(to) = std::move(segments);
-  return 1;
+  if (std::any_of(segments.begin(), segments.end(), [here](const Range& segment) { return segment.has(here); }))
+    ranges.insert(ranges.end(), segments.begin(), segments.end());
+  return 0;
 }
 
-std::vector<Range> find_ranges() {
-  std::vector<Range> ranges;
-  dl_iterate_phdr(find_segments, &ranges);
-  const uintptr_t copy = address_of(reinterpret_cast<const void*>(static_cast<void* (*)(void*, const void*, size_t)>(&std::memcpy)));
-  ranges.push_back({copy, copy + kPageBytes});
+// Found once, and never destroyed: threads may run, and databases close, after the destructors of statics.
+const std::vector<Range>& all_ranges() {
+  static const std::vector<Range>& ranges = []() -> const std::vector<Range>& {
+    auto* found = new std::vector<Range>;
+    dl_iterate_phdr(find_ranges, found);
+    return *found;
+  }();
   return ranges;
 }
 
@@ -46,8 +51,7 @@ std::vector<Range> find_ranges() {
 
 // Not checked for poison: constants have red zones between them.
 [[gnu::no_sanitize("address", "thread")]] void read_code_pages() {
-  static const std::vector<Range> ranges = find_ranges();
-  for (const Range& range : ranges)
+  for (const Range& range : all_ranges())
     for (uintptr_t at = range.begin; at < range.end; at = (at / kPageBytes + 1) * kPageBytes)
       static_cast<void>(*reinterpret_cast<const volatile char*>(at));
 }

@@ -2,11 +2,12 @@
 //
 // A region takes no page fault: it aborts, with a status that says nothing, and the page stays away. Code that
 // only regions run is then brought in by nobody, and they abort for ever, while the same section under its lock
-// is another copy of it: seen on a Xeon, where a system (or the one below it) takes pages away at any time. A
-// read of the page outside of regions brings it back.
+// is another copy of it: seen on a Xeon, where a system that reclaims cold memory takes such pages away. A read of
+// the page outside of regions brings it back; not where a hypervisor lets pages be read that it first wants to
+// see executed.
 //
-// What is read: the segments that nobody writes of the program or library that this is linked into, and the
-// begin of memcpy: some microseconds a mebibyte. Thread safety: all.
+// What is read: the segments that are only read of the program or library that this is linked into, and the
+// begin of memcpy: some microseconds a mebibyte, if it is there. Thread safety: all.
 #pragma once
 
 namespace elider::htm {

@@ -121,7 +121,7 @@ auto run_region(Site& site, const Lock& lock, Body&& body, Fallback&& fallback, 
         if (!patience) patience.emplace(policy, site.height());
       } while (patience->allows(cause) || ELIDER_MUTANT(kUnboundedRetry));
       part.fell_back(policy);
-      if constexpr (requires { B::kFetchesCode; })
+      if constexpr (requires { requires B::kFetchesCode; })
         if (cause == Cause::kSystem) read_code_pages_now_and_then();
     }
   } else {

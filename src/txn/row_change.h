@@ -71,8 +71,8 @@ class RowChanges {
     if (size != 0) std::memcpy(change + 1, entry.bytes.data(), size);
     used_ += words(size);
     // Of many lists that grow in turns, no processor fetches by itself where each goes on.
-    const auto* const end = reinterpret_cast<const std::byte*>(memory_.get() + used_);
-    for (size_t ahead : kAhead) __builtin_prefetch(end + ahead, 1);
+    const auto next = reinterpret_cast<uintptr_t>(memory_.get() + used_);
+    for (uintptr_t ahead : kAhead) __builtin_prefetch(reinterpret_cast<const void*>(next + ahead), 1);
     ++count_;
     tables_ = std::max(tables_, entry.table + uint64_t{1});
   }
@@ -84,7 +84,7 @@ class RowChanges {
   uint64_t tables() const { return tables_; }  // the largest table id, and one more; 0: there is no change
 
  private:
-  static constexpr size_t kAhead[] = {64, 128};  // bytes
+  static constexpr uintptr_t kAhead[] = {64, 128};  // bytes
   static size_t words(size_t bytes) { return (sizeof(RowChange) + bytes + sizeof(uint64_t) - 1) / sizeof(uint64_t); }
   void grow(size_t words) {
     const size_t capacity = std::max<size_t>(2 * capacity_, used_ + words);

@@ -45,6 +45,7 @@ expect 2 '--index btree' "$elider" bench ycsb --workload e
 expect 2 '--sync' "$elider" bench ycsb --sync wishful
 expect 2 '--protocol.*wishful' "$elider" bench ycsb --protocol wishful
 expect 2 '--protocol.*elided' "$elider" bench ycsb --protocol whole-transaction --sync latched
+expect 2 '--copied-reads.*elided' "$elider" bench ycsb --copied-reads
 expect 2 '--warehouses' "$elider" bench tpcc --warehouses 0
 expect 2 'nothere.json' "$elider" plot nothere.json -o "$folder/x.png"
 expect 2 'png' "$elider" plot "$0" -o "$folder/x.pdf"
@@ -53,6 +54,7 @@ small=(--records 5000 --seconds 0.3 --threads 2)
 expect 0 'txn/s' "$elider" bench ycsb "${small[@]}" --value-bytes 100 --mix 80/20 --distribution uniform --operations 1 --index hash \
   --json "$folder/ycsb.json"
 expect 0 '^\{' "$elider" bench ycsb "${small[@]}" --quiet --json -
+expect 0 '"copied_reads": true' "$elider" bench ycsb "${small[@]}" --sync elided --copied-reads --quiet --json -
 expect 0 '"runs"' "$elider" bench compare --records 500 --seconds 0.1 --repeat 2 --mix 80/20 --quiet --json -
 "$elider" bench compare --records 500 --seconds 0.1 --repeat 2 --mix 80/20,50/50 --quiet --json "$folder/compare.json" || failed=1
 "$elider" bench compare --records 500 --seconds 0.1 --repeat 2 --workload a,b,c,d,e,f --index btree --quiet --json "$folder/workloads.json" ||
