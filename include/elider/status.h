@@ -72,7 +72,10 @@ class [[nodiscard]] Status {
   Status(const Status& other) noexcept : head_(other.head_), detail_(other.detail_) {
     if (head_.has_text) [[unlikely]] detail_.text->owners.fetch_add(1, std::memory_order_relaxed);  // the copied one holds it
   }
-  Status(Status&& other) noexcept : head_(other.head_), detail_(other.detail_) { other.head_ = {}; }
+  // The other one still says what it said, but for the words of a message: a failure never turns into success.
+  Status(Status&& other) noexcept : head_(other.head_), detail_(other.detail_) {
+    if (head_.has_text) [[unlikely]] other.give_words_away();
+  }
   Status& operator=(Status other) noexcept {
     std::swap(head_, other.head_);
     std::swap(detail_, other.detail_);
@@ -113,6 +116,10 @@ class [[nodiscard]] Status {
     Text* text;  // if has_text
   };
   void release_text() noexcept;
+  void give_words_away() noexcept {
+    detail_ = {.key = detail_.text->key};
+    head_.has_text = false;
+  }
 
   Head head_;
   Detail detail_{.key = 0};

@@ -36,6 +36,17 @@ TEST(Status, CopiesShareTheirWords) {
   EXPECT_TRUE(third.ok());
 }
 
+TEST(Status, AFailureThatIsMovedFromStaysAFailure) {
+  Status plain(Code::kConflict, Cause::kPhantom, intern_name("t"), 7);
+  EXPECT_EQ(Status(std::move(plain)).message(), plain.message());  // NOLINT: what is left is what is tested
+  Status worded(Code::kIoError, Cause::kNone, plain, "no words of it stay");
+  EXPECT_EQ(Status(std::move(worded)).message(), "file error: no words of it stay (table 't', key 7)");
+  EXPECT_EQ(worded.message(), "file error (table 't', key 7)");
+  Result<int> result(Status::invalid_argument("wrong"));
+  EXPECT_EQ(Result<int>(std::move(result)).status().code(), Code::kInvalidArgument);
+  EXPECT_FALSE(result.ok());
+}
+
 TEST(Status, EveryCodeAndCauseHasItsOwnName) {
   std::set<std::string_view> codes, causes;
   for (int i = 0; i < kCodeCount; ++i) codes.insert(name_of(static_cast<Code>(i)));
