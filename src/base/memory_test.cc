@@ -3,9 +3,14 @@
 #include <gtest/gtest.h>
 #include <sys/resource.h>
 
+#include <cinttypes>
+#include <cstdio>
 #include <cstring>
+#include <filesystem>
+#include <fstream>
 #include <map>
 #include <memory>
+#include <string>
 #include <thread>
 #include <vector>
 
@@ -33,6 +38,30 @@ TEST(SizeClass, StepsAreAnEighthAtMostAndWholeLines) {
     EXPECT_EQ(bytes % 16, 0u);
     EXPECT_TRUE(bytes <= 256 || bytes % 64 == 0) << bytes;
     EXPECT_TRUE(bytes <= 1024 || bytes - class_bytes(i - 1) <= bytes / 8) << bytes;
+  }
+}
+
+// What the kernel was told of the mapping that the address is in: two letters a flag, "hg" of them huge pages.
+std::string flags_of_mapping(const void* address) {
+  std::ifstream maps("/proc/self/smaps");
+  const auto number = reinterpret_cast<uintptr_t>(address);
+  bool inside = false;
+  for (std::string line; std::getline(maps, line);) {
+    uintptr_t begin = 0, end = 0;
+    if (std::sscanf(line.c_str(), "%" SCNxPTR "-%" SCNxPTR " ", &begin, &end) == 2) inside = begin <= number && number < end;
+    else if (inside && line.starts_with("VmFlags:")) return line + ' ';
+  }
+  return "";
+}
+
+TEST(Memory, HugePagesAreAskedForUnlessTurnedOff) {
+  if (!std::filesystem::exists("/sys/kernel/mm/transparent_hugepage")) GTEST_SKIP() << "this kernel has no transparent huge pages";
+  for (const bool huge_pages : {true, false}) {
+    Memory memory(0, huge_pages);
+    Allocator allocator(memory);
+    const std::string flags = flags_of_mapping(allocator.allocate(1000, kPart));
+    ASSERT_NE(flags, "");
+    EXPECT_EQ(flags.find(" hg ") != std::string::npos, huge_pages) << flags;
   }
 }
 
