@@ -211,7 +211,7 @@ std::vector<uint32_t> thinned(const StudyOptions& options, std::vector<uint32_t>
 
 void add_working_set(const StudyOptions& options, uint32_t threads, Figure& figure) {
   Series reads{"reads", {}}, writes{"writes", {}};
-  for (const uint32_t kib : thinned(options, {32, 256, 512, 1024, 1536, 2048, 2560, 3072, 3584, 4096, 4352})) {
+  for (const uint32_t kib : thinned(options, {32, 64, 128, 256, 512, 1024, 1536, 2048, 2560, 3072, 3584, 4096, 4352})) {
     const Tally tally = run_regions(options, threads, rounds_of(options, 200),
                                     [kib] { return std::make_unique<InOrder>(kib * kLinesOfKib, 0, true); });
     reads.points.push_back({static_cast<double>(kib), tally.percent(), tally.to_json()});
