@@ -15,7 +15,7 @@ void ChangedRows::group(std::span<const txn::RowChanges* const> lists, size_t ta
   all_.resize(count);
   table_begins_.assign(tables + 2, 0);
   const auto shift = static_cast<uint32_t>(64 - std::countr_zero(slots));
-  constexpr size_t kAhead = 512;  // bytes: where a change ends is known when it is there
+  constexpr size_t kAhead = 2048;  // bytes: where a change ends is known when it is there
   Change* to = all_.data();
   for (const txn::RowChanges* list : lists)
     for (const txn::RowChange& change : *list) {
