@@ -41,7 +41,7 @@ Statistics EngineOf<Sync>::statistics() const {
     }
   });
   for (size_t i = 0; i < rows.size(); ++i) s.tables[i].rows = static_cast<uint64_t>(rows[i] > 0 ? rows[i] : 0);
-  if constexpr (kElides) add_elision(s);
+  if constexpr (sync::kElides<Sync>) add_elision(s);
   s.memory = {memory_.used_bytes(MemoryPart::kRows), memory_.used_bytes(MemoryPart::kVersions), memory_.used_bytes(MemoryPart::kBlocks),
               memory_.used_bytes(MemoryPart::kIndexes), memory_.free_bytes(), memory_.reserved_bytes()};
   s.versions_alive = store_.versions_alive.load(std::memory_order_relaxed);  // relaxed: a count

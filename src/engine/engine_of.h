@@ -30,7 +30,7 @@ class EngineOf final : public Engine {
   EngineOf(const Options& options, SyncPolicy sync, HtmBackend htm = HtmBackend::kNone)
       : sync_(sync), htm_(htm), memory_(options.memory_limit_bytes, options.huge_pages), store_(memory_, options, next_database_id()),
         pool_(std::make_shared<SessionPool<Sync>>(store_)) {
-    if constexpr (kElides) {
+    if constexpr (sync::kElides<Sync>) {
       store_.elision = std::make_unique<txn::ElisionSites>(store_.options.elision);
       if (store_.options.protocol == Protocol::kSpinlock) store_.spinlock = std::make_unique<CacheLine<sync::SpinLatch>>();
       if (store_.options.protocol == Protocol::kWholeTransaction) whole_ = std::make_unique<txn::WholeTransaction>(store_.options.elision);
@@ -77,8 +77,6 @@ class EngineOf final : public Engine {
   using Begun = typename SessionPool<Sync>::Begun;
   using Lent = typename SessionPool<Sync>::Lent;
   using TableType = txn::Table<Sync>;
-  // Whether the policy has a backend, though it may be one without regions.
-  static constexpr bool kElides = requires { typename Sync::Backend; };
 
   SessionOf<Sync>* session_of_thread();
   template <class Txn>
@@ -89,7 +87,7 @@ class EngineOf final : public Engine {
   Status attempt_whole(Txn& txn, FunctionRef<Status(Transaction&)> procedure);
   // Whether the attempts of this session are whole transactions: not those within another one.
   bool whole([[maybe_unused]] const SessionOf<Sync>& session) const {
-    if constexpr (kElides) return whole_ != nullptr && session.kept;
+    if constexpr (sync::kElides<Sync>) return whole_ != nullptr && session.kept;
     else return false;
   }
   static Status refuse_other_thread() {
@@ -213,7 +211,7 @@ Status EngineOf<Sync>::attempt(Txn& txn, FunctionRef<Status(Transaction&)> proce
 template <class Sync>
 template <class Txn>
 [[gnu::noinline]] Status EngineOf<Sync>::attempt_whole(Txn& txn, FunctionRef<Status(Transaction&)> procedure) {
-  if constexpr (kElides) return whole_->template run<typename Sync::Backend>([&] { return attempt(txn, procedure); });
+  if constexpr (sync::kElides<Sync>) return whole_->template run<typename Sync::Backend>([&] { return attempt(txn, procedure); });
   else return attempt(txn, procedure);
 }
 
@@ -267,7 +265,7 @@ Result<TableRef> EngineOf<Sync>::create_table(const Schema& schema) {
   if (tables_.size() >= txn::kTablesMax)
     return Status::invalid_argument("table '" + schema.name + "': there are " + std::to_string(txn::kTablesMax) + " tables already");
   auto made = std::make_unique<TableType>(schema, static_cast<uint32_t>(tables_.size()), store_.id, store_.options.block_threshold_bytes);
-  if constexpr (kElides) made->for_each_latch([&](auto& latch) { latch.set_policy(store_.options.elision); });
+  if constexpr (sync::kElides<Sync>) made->for_each_latch([&](auto& latch) { latch.set_policy(store_.options.elision); });
   const auto add = [&](bool room_alone) {
     std::unique_lock lock(catalog_mutex_);
     room_alone ? tables_.reserve(tables_.size() + 1) : tables_.push_back(std::move(made));

@@ -62,4 +62,9 @@ concept Policy = requires(typename S::Latch& latch, VersionWord& word, typename 
   write.retire();
 };
 
+// Whether the policy has a backend of hardware transactions, though it may be one without regions; and so the protocols
+// that elision is compared with.
+template <class S>
+inline constexpr bool kElides = requires { typename S::Backend; };
+
 }  // namespace elider::sync

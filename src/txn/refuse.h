@@ -1,4 +1,4 @@
-// What a wrong argument of an operation is answered, in every kind of transaction.
+// Which arguments of an operation are right, and what a wrong one is answered, in every kind of transaction.
 #pragma once
 
 #include <string>
@@ -9,6 +9,13 @@
 
 namespace elider::txn {
 
+// The columns asked for; null: refuse_arguments() says why.
+inline const detail::ColumnSet* accept_arguments(uint64_t database_id, const TableRef& table, const ColumnsRef& columns) {
+  const detail::ColumnSet* const chosen = columns.set();
+  if (!table || table.base()->database_id() != database_id || (chosen != nullptr && chosen->table != table.base())) [[unlikely]]
+    return nullptr;
+  return chosen != nullptr ? chosen : &table.base()->layout().all();
+}
 inline Status refuse_arguments(uint64_t database_id, const TableRef& table, const ColumnsRef& columns) {
   if (!table) return Status::invalid_argument("the operation names no table");
   const std::string named = "table '" + table.schema().name + "'";

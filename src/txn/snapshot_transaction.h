@@ -174,10 +174,7 @@ class SnapshotTransaction final : public Transaction {
 
   // Null: refuse() says why.
   const ColumnSet* check(const TableRef& table, const ColumnsRef& columns) const {
-    const ColumnSet* chosen = columns.set();
-    if (!active_ || !table || table.base()->database_id() != store_.id || (chosen != nullptr && chosen->table != table.base())) [[unlikely]]
-      return nullptr;
-    return chosen != nullptr ? chosen : &table.base()->layout().all();
+    return active_ ? accept_arguments(store_.id, table, columns) : nullptr;
   }
   Status refuse(const TableRef& table, const ColumnsRef& columns) const {
     if (!active_) return Status(Code::kFinished, "the transaction has ended");

@@ -7,11 +7,7 @@ namespace elider::txn {
 
 template <class Sync>
 const ColumnSet* OccTransaction<Sync>::check(const TableRef& table, const ColumnsRef& columns) const {
-  const ColumnSet* chosen = columns.set();
-  if (state_ != State::kActive || !table || table.base()->database_id() != store_.id ||
-      (chosen != nullptr && chosen->table != table.base())) [[unlikely]]
-    return nullptr;
-  return chosen != nullptr ? chosen : &table.base()->layout().all();
+  return state_ == State::kActive ? accept_arguments(store_.id, table, columns) : nullptr;
 }
 
 template <class Sync>

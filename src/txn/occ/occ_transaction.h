@@ -154,12 +154,10 @@ class OccTransaction final : public Transaction {
   void retire_old_entries();
   void index_finish(bool committed);
 
-  // Whether the policy has a backend of hardware transactions, and so the protocols that it is compared with.
-  static constexpr bool kElides = requires { typename Sync::Backend; };
   // body(), under Protocol::kSpinlock with the spinlock held.
   template <class Body>
   [[gnu::always_inline]] auto alone(Body&& body) {
-    if constexpr (kElides)
+    if constexpr (sync::kElides<Sync>)
       if (store_.spinlock != nullptr) {
         const std::lock_guard held(**store_.spinlock);
         return body();
