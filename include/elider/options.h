@@ -41,7 +41,9 @@ enum class Durability : uint8_t {
   // a RunPolicy cannot have more. Of a RunPolicy: as kAsync. A single commit cannot be left out of the log, for later
   // ones that are in it may build on what it wrote.
   kNone,
-  kAsync,    // at once: on the disk some time later, Options::flush_interval_us and a write and a sync of the disk
+  // At once: on the disk with the group of commits that is being written and synced, or the next, at the most
+  // Options::flush_interval_us after that one.
+  kAsync,
   kGroup,    // when it is on the disk; a read-only one, when all that it may have read is
 };
 // What a database does once its log could not be written. Acknowledging ends with either.

@@ -311,6 +311,30 @@ TEST(Log, CommitsThatComeMeanwhileShareTheNextGroup) {
   EXPECT_EQ(facts.frames, 2u);
 }
 
+// What async promises: a crash takes what was committed while two groups were written, and the interval between them.
+TEST(Log, WithoutAWaitACommitIsOnTheDiskWithTheGroupUnderWayOrTheNext) {
+  if (!TestPoints::enabled()) GTEST_SKIP() << "this build has no test points";
+  MemoryFiles files;
+  Running running;
+  ASSERT_TRUE(running.start(files, options_of(1, 1)).ok());
+  std::promise<void> go, reached;
+  std::atomic<int> writes{0};
+  TestPoints::on("log.before_write", [&] {
+    if (writes.fetch_add(1) != 0) return;
+    reached.set_value();
+    go.get_future().wait();
+  });
+  uint64_t first = 0, number = 0;
+  ASSERT_TRUE(running.commit(0, "in the group under way", &first).ok());
+  reached.get_future().wait();
+  ASSERT_TRUE(running.commit(0, "too late for it", &number).ok());
+  EXPECT_LT(running.log->durable(), first);
+  go.set_value();
+  while (running.log->durable() < number) std::this_thread::yield();
+  TestPoints::clear();
+  EXPECT_EQ(running.log->facts().frames, 2u);
+}
+
 TEST(Log, WhoAsksIsToldOnceWhenItIsDurable) {
   MemoryFiles files;
   Running running;
