@@ -142,8 +142,7 @@ Status verify_log(const Folders& folders, Log* report) {
                                 directory->cut_of(segment.name.generation)});
   if (!directory->manifest().checkpoints.empty()) report->checkpoint = directory->manifest().checkpoints.back().number;
   report->snapshot = std::max(report->checkpoint, facts.closed);
-  for (const log::CutTail& cut : facts.cuts)
-    report->cuts.push_back("'" + cut.file + "' from byte " + std::to_string(cut.offset) + ": " + std::to_string(cut.bytes) + " bytes");
+  for (const log::CutTail& cut : facts.cuts) report->cuts.push_back(log::describe(cut));
   return {};
 }
 
