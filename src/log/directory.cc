@@ -425,7 +425,18 @@ Status Directory::publish_copy(FileSystem& files, const std::string& folder, Man
   Directory made(files, {folder});
   manifest.folders = 1;
   if (Status status = files.sync_folder(folder); !status.ok()) return status;
-  return made.write_manifest(manifest, published);
+  Status status = made.write_manifest(manifest, published);
+  if (*published == Published::kUnknown && made.withdraw_manifest()) *published = Published::kNo;
+  return status;
+}
+
+// Of a folder upon whose manifest nobody relies yet. False: it may still be there.
+bool Directory::withdraw_manifest() {
+  for (const char* const suffix : {"", ".new"}) static_cast<void>(files_.remove(folders_.front() + "/" + kManifestName + suffix));
+  std::vector<std::string> names;
+  if (!files_.list(folders_.front(), &names).ok()) return false;
+  static_cast<void>(files_.sync_folder(folders_.front()));  // before the files that it names go
+  return std::find(names.begin(), names.end(), std::string(kManifestName)) == names.end();
 }
 
 // Calls visit(folder, name) for each file that the manifest does not list: left over from a crash, or no longer needed.
