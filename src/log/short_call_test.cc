@@ -1,6 +1,7 @@
 // Writes and reads that the system makes only in part, or interrupts: they go on, and end with all of it. This program's
 // pwrite and pread stand before the system's, and do what a test has put down for the next calls.
 #include <gtest/gtest.h>
+#include <stdlib.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -10,7 +11,6 @@
 #include <vector>
 
 #include "log/file.h"
-#include "tests/support/temporary_folder.h"
 
 namespace {
 
@@ -53,9 +53,16 @@ class ShortCalls : public testing::Test {
  protected:
   void SetUp() override {
     for (size_t i = 0; i < bytes_.size(); ++i) bytes_[i] = static_cast<std::byte>(i * 31 + i / 256);
+    std::string text = (std::filesystem::temp_directory_path() / "elider_short_XXXXXX").string();
+    ASSERT_NE(::mkdtemp(text.data()), nullptr);
+    folder_ = text;
+    path_ = folder_ / "file";
     ASSERT_TRUE(system_files().open(path_, OpenMode::kCreate, &file_).ok());
   }
-  void TearDown() override { turns.clear(); }
+  void TearDown() override {
+    turns.clear();
+    std::filesystem::remove_all(folder_);
+  }
   // The first call's turn is the first one.
   static void script(std::vector<Turn> of_calls) {
     std::reverse(of_calls.begin(), of_calls.end());
@@ -63,8 +70,8 @@ class ShortCalls : public testing::Test {
     calls = 0;
   }
 
-  const test::TemporaryFolder folder_{"elider_short"};
-  const std::string path_ = folder_.path() / "file";
+  std::filesystem::path folder_;
+  std::string path_;
   std::unique_ptr<File> file_;
   std::vector<std::byte> bytes_ = std::vector<std::byte>(20000);
 };
