@@ -31,13 +31,14 @@ Status recover(const Folders& folders, uint64_t to_snapshot, bool dry_run, const
 // Takes a checkpoint: afterwards opening reads no log.
 Status checkpoint(const Folders& folders, const Tell& tell, Recovery* report, Statistics::Checkpoints* taken);
 
-// Writes what the folders hold into the folder `to`, which is made, or empty: one checkpoint.
+// Writes what the folders hold into the folder `to`, which is made, or empty: one checkpoint. kIoError: the message names
+// the file; what was written is removed again.
 Status backup(const Folders& folders, const std::string& to, const Tell& tell, Recovery* report);
 
 struct Copied {
   uint64_t files = 0, bytes = 0;
 };
-// Looks through all files of `folders`, then copies them into the folder `to`, which is made, or empty.
+// Looks through all files of `folders`, then copies them into the folder `to`, which is made, or empty. kIoError: as backup().
 Status restore(const Folders& folders, const std::string& to, Copied* copied);
 
 struct Checked {

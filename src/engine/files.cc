@@ -64,6 +64,20 @@ Status copy_file(log::FileSystem& files, const std::string& from, const std::str
   return target->sync();
 }
 
+// All that the manifest lists, in the order of the list. *made: the files that may be there then, ok or not.
+Status copy_files(log::Directory& from, const std::string& to, Copied* copied, std::vector<std::string>* made) {
+  const auto copy = [&](const std::string& folder, const std::string& name) {
+    made->push_back(to + "/" + name);
+    return copy_file(from.files(), folder + "/" + name, made->back(), copied);
+  };
+  for (const log::Checkpoint& checkpoint : from.manifest().checkpoints)
+    for (uint32_t part = 0; part < checkpoint.parts; ++part)
+      if (Status status = copy(from.folder_of(part), log::file_name(log::CheckpointName{checkpoint.number, part})); !status.ok()) return status;
+  for (const log::SegmentFacts& segment : from.segments())
+    if (Status status = copy(from.folder_of(segment.name.stream), log::file_name(segment.name)); !status.ok()) return status;
+  return {};
+}
+
 }  // namespace
 
 Status recover(const Folders& folders, uint64_t to_snapshot, bool dry_run, const Tell& tell, Recovery* report) {
@@ -98,15 +112,13 @@ Status restore(const Folders& folders, const std::string& to, Copied* copied) {
     if (Status status = look_through(*directory, checkpoint); !status.ok()) return status;
   std::unique_ptr<log::File> lock;
   if (Status status = log::Directory::make_empty(files, to, &lock); !status.ok()) return status;
-  for (const log::Checkpoint& checkpoint : directory->manifest().checkpoints)
-    for (uint32_t part = 0; part < checkpoint.parts; ++part) {
-      const std::string name = log::file_name(log::CheckpointName{checkpoint.number, part});
-      if (Status status = copy_file(files, directory->folder_of(part) + "/" + name, to + "/" + name, copied); !status.ok()) return status;
-    }
-  for (const log::SegmentFacts& segment : directory->segments())
-    if (Status status = copy_file(files, segment.file, to + "/" + log::file_name(segment.name), copied); !status.ok()) return status;
-  log::Published unneeded;
-  return log::Directory::publish_copy(files, to, directory->manifest(), &unneeded);
+  std::vector<std::string> made;
+  Status status = copy_files(*directory, to, copied, &made);
+  auto published = log::Published::kNo;
+  if (status.ok()) status = log::Directory::publish_copy(files, to, directory->manifest(), &published);
+  if (published == log::Published::kNo)
+    for (const std::string& path : made) static_cast<void>(files.remove(path));
+  return status;
 }
 
 Status check(const Folders& folders, const Tell& tell, Checked* report) {
@@ -142,8 +154,7 @@ Status verify_log(const Folders& folders, Log* report) {
                                 directory->cut_of(segment.name.generation)});
   if (!directory->manifest().checkpoints.empty()) report->checkpoint = directory->manifest().checkpoints.back().number;
   report->snapshot = std::max(report->checkpoint, facts.closed);
-  for (const log::CutTail& cut : facts.cuts)
-    report->cuts.push_back("'" + cut.file + "' from byte " + std::to_string(cut.offset) + ": " + std::to_string(cut.bytes) + " bytes");
+  for (const log::CutTail& cut : facts.cuts) report->cuts.push_back(log::describe(cut));
   return {};
 }
 

@@ -63,8 +63,7 @@ Status Replay::run(Recovery* report) {
   report->judge_us = microseconds_since(begin_ns);
   report->log_bytes = facts.bytes;
   report->records_void = facts.records_void;
-  for (const log::CutTail& cut : facts.cuts)
-    report->cuts.push_back("'" + cut.file + "' from byte " + std::to_string(cut.offset) + ": " + std::to_string(cut.bytes) + " bytes");
+  for (const log::CutTail& cut : facts.cuts) report->cuts.push_back(log::describe(cut));
   if (facts.bytes < kLittleBytes && (!base.has_value() || base->parts == 1)) threads_ = 1;
   if (Status status = take_loaders(); !status.ok()) return status;
   const uint64_t load_ns = now_ns();
@@ -147,6 +146,12 @@ Status Replay::make_table(const Described& table) {
 Status Replay::load_checkpoint(const log::Checkpoint& checkpoint, Recovery* report) {
   if (Status status = load_tables(checkpoint); !status.ok()) return status;
   done_ = 0;
+  uint64_t all_bytes = 0;  // what a part that cannot be looked at has, reading it will tell
+  for (uint32_t part = 0; part < checkpoint.parts && options_.recovery_progress; ++part) {
+    uint64_t bytes = 0;
+    const std::string path = directory_.folder_of(part) + "/" + log::file_name(log::CheckpointName{checkpoint.number, part});
+    if (log::file_bytes(directory_.files(), path, log::kNumberMax, &bytes).ok()) all_bytes += bytes;
+  }
   std::vector<log::PartFacts> facts(checkpoint.parts);
   Status status = parallel(threads_, checkpoint.parts, [&](uint32_t thread, size_t i) {
     const auto part = static_cast<uint32_t>(i);
@@ -154,7 +159,7 @@ Status Replay::load_checkpoint(const log::Checkpoint& checkpoint, Recovery* repo
     Status opened = log::PartReader::open(directory_.files(), directory_.folder_of(part), directory_.manifest().database,
                                           {checkpoint.number, part}, &reader);
     if (!opened.ok()) return opened;
-    Status loaded = load_part(*loaders_[thread], *reader, checkpoint.parts * log::kPartBytesTarget);
+    Status loaded = load_part(*loaders_[thread], *reader, all_bytes);
     facts[i] = reader->facts();
     return loaded;
   });
@@ -186,21 +191,26 @@ Status Replay::load_tables(const log::Checkpoint& checkpoint) {
 
 Status Replay::load_part(txn::RowLoader& loader, log::PartReader& part, uint64_t all_bytes) {
   log::CheckpointBlock block;
-  for (;;) {
+  for (uint64_t told = 0;;) {
     if (Status status = part.next(&block); !status.ok()) return status;
+    if (block.kind == log::BlockKind::kRows)
+      if (Status status = load_block(loader, part, block); !status.ok()) return status;
+    if (options_.recovery_progress) {
+      std::lock_guard lock(mutex_);
+      done_ += part.facts().bytes - told;
+      told = part.facts().bytes;
+      tell(RecoveryProgress::Step::kCheckpoint, done_, all_bytes);
+    }
     if (block.kind == log::BlockKind::kEnd) return {};
-    if (block.kind == log::BlockKind::kTable) continue;
-    const std::string where = "'" + part.path() + "' at byte " + std::to_string(block.offset);
-    if (block.table >= tables_.size())
-      return corrupt(where, "rows of table " + std::to_string(block.table) + ", which the checkpoint has not");
-    Status status = loader.load(*tables_[block.table].base(), block.payload, block.count);
-    if (status.code() == Code::kCorrupt) return corrupt(where, status.message());
-    if (!status.ok()) return status;
-    if (!options_.recovery_progress) continue;
-    std::lock_guard lock(mutex_);
-    done_ += block.payload.size();
-    tell(RecoveryProgress::Step::kCheckpoint, done_, std::max(done_, all_bytes));
   }
+}
+
+Status Replay::load_block(txn::RowLoader& loader, const log::PartReader& part, const log::CheckpointBlock& block) {
+  const std::string where = "'" + part.path() + "' at byte " + std::to_string(block.offset);
+  if (block.table >= tables_.size())
+    return corrupt(where, "rows of table " + std::to_string(block.table) + ", which the checkpoint has not");
+  Status status = loader.load(*tables_[block.table].base(), block.payload, block.count);
+  return status.code() == Code::kCorrupt ? corrupt(where, status.message()) : status;
 }
 
 // -- the log -------------------------------------------------------------------------------------------------------

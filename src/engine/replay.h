@@ -55,6 +55,7 @@ class Replay {
   Status load_checkpoint(const log::Checkpoint& checkpoint, Recovery* report);
   Status load_tables(const log::Checkpoint& checkpoint);
   Status load_part(txn::RowLoader& loader, log::PartReader& part, uint64_t all_bytes);
+  Status load_block(txn::RowLoader& loader, const log::PartReader& part, const log::CheckpointBlock& block);
   Status bring_in_log(Recovery* report);
   Status bring_in(Window& window);
   Status parse(Window& window, uint32_t thread, const log::LogPiece& piece, log::ReadBuffer* buffer);

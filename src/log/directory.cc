@@ -199,21 +199,20 @@ Status Directory::judge(uint32_t threads, const Progress& progress, RecoveryFact
   std::vector<SegmentFacts>& segments = segments_;
   segments.assign(names.size(), {});
   std::vector<ReadBuffer> buffers(std::max<uint32_t>(threads, 1));
+  std::vector<uint64_t> file_sizes(names.size());
   uint64_t all_bytes = 0, done = 0;
-  if (progress)
-    for (const SegmentName& name : names) {
-      uint64_t bytes = 0;
-      if (Status status = file_bytes(files_, folder_of(name.stream) + "/" + file_name(name), kSegmentBytesMax, &bytes); !status.ok())
-        return status;
-      all_bytes += bytes;
-    }
+  for (size_t i = 0; i < names.size() && progress; ++i) {
+    const std::string path = folder_of(names[i].stream) + "/" + file_name(names[i]);
+    if (Status status = file_bytes(files_, path, kSegmentBytesMax, &file_sizes[i]); !status.ok()) return status;
+    all_bytes += file_sizes[i];
+  }
   std::mutex mutex;  // guards done, and progress
   Status status = parallel(threads, names.size(), [&](uint32_t thread, size_t i) {
     const auto unneeded = [](const FrameView&) { return Status(); };
     Status read = read_segment(files_, folder_of(names[i].stream), manifest_.database, names[i], &buffers[thread], unneeded, &segments[i]);
     if (read.ok() && progress) {
       std::lock_guard lock(mutex);
-      done += segments[i].bytes;
+      done += file_sizes[i];
       progress(done, all_bytes);
     }
     return read;
@@ -426,7 +425,18 @@ Status Directory::publish_copy(FileSystem& files, const std::string& folder, Man
   Directory made(files, {folder});
   manifest.folders = 1;
   if (Status status = files.sync_folder(folder); !status.ok()) return status;
-  return made.write_manifest(manifest, published);
+  Status status = made.write_manifest(manifest, published);
+  if (*published == Published::kUnknown && made.withdraw_manifest()) *published = Published::kNo;
+  return status;
+}
+
+// Of a folder upon whose manifest nobody relies yet. False: it may still be there.
+bool Directory::withdraw_manifest() {
+  for (const char* const suffix : {"", ".new"}) static_cast<void>(files_.remove(folders_.front() + "/" + kManifestName + suffix));
+  std::vector<std::string> names;
+  if (!files_.list(folders_.front(), &names).ok()) return false;
+  static_cast<void>(files_.sync_folder(folders_.front()));  // before the files that it names go
+  return std::find(names.begin(), names.end(), std::string(kManifestName)) == names.end();
 }
 
 // Calls visit(folder, name) for each file that the manifest does not list: left over from a crash, or no longer needed.

@@ -92,10 +92,11 @@ class Directory {
   const Status& sync_failure() const { return sync_failure_; }
   // Makes a folder, or takes an empty one, and holds its lock. kInvalidArgument: it is not empty, or held.
   static Status make_empty(FileSystem& files, const std::string& folder, std::unique_ptr<File>* lock);
-  // Makes such a folder a database that holds just this checkpoint, whose files are in it.
+  // Makes such a folder a database that holds just this checkpoint, whose files are in it. Not ok, and kNo: there is no
+  // manifest in it, and the files may go.
   static Status publish_alone(FileSystem& files, const std::string& folder, const DatabaseId& database, const Checkpoint& checkpoint,
                               Published* published);
-  // Makes such a folder one that holds what this manifest lists, whose files are in it.
+  // Makes such a folder one that holds what this manifest lists, whose files are in it. As publish_alone().
   static Status publish_copy(FileSystem& files, const std::string& folder, Manifest manifest, Published* published);
   static DatabaseId new_database_id();
 
@@ -113,6 +114,7 @@ class Directory {
   Status make_manifest();
   Status refuse_files_of_ours();
   Status write_manifest(const Manifest& manifest, Published* published);
+  bool withdraw_manifest();
   Status sync_folder(const std::string& folder);
   Status check_files() const;
   Status for_each_unlisted(const std::function<Status(const std::string& folder, const std::string& name)>& visit) const;

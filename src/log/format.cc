@@ -130,6 +130,22 @@ bool open_frame(Bytes bytes, uint64_t seed, FrameHeader* header) {
          ELIDER_MUTANT(kSkipFrameChecksum);
 }
 
+std::string frame_fault(Bytes bytes, uint64_t sequence) {
+  const Bytes begin = bytes.first(std::min(bytes.size(), kFrameHeaderBytes));
+  if (std::all_of(begin.begin(), begin.end(), [](std::byte b) { return b == std::byte{0}; }))
+    return "zeros stand where the header of frame " + std::to_string(sequence) + " belongs";
+  if (bytes.size() < 4 || get<uint32_t>(bytes.data()) != kFrameMagic) return "what stands there does not begin as a frame does";
+  if (bytes.size() < kFrameHeaderBytes) return "the header of frame " + std::to_string(sequence) + " is cut short";
+  FrameHeader header;
+  if (!peek_frame(bytes, &header)) return "the header of frame " + std::to_string(sequence) + " says what none does";
+  if (header.sequence != sequence)
+    return "the header of frame " + std::to_string(header.sequence) + " stands where that of frame " + std::to_string(sequence) + " belongs";
+  if (header.payload_bytes > bytes.size() - kFrameHeaderBytes)
+    return "frame " + std::to_string(sequence) + " is cut short: of its " + std::to_string(kFrameHeaderBytes + header.payload_bytes) +
+           " bytes " + std::to_string(bytes.size()) + " are there";
+  return "the checksum of frame " + std::to_string(sequence) + " does not fit";
+}
+
 void put_record_header(std::byte* to, uint64_t number, uint32_t bytes) {
   put(to, number);
   put(to + 8, bytes);

@@ -72,6 +72,8 @@ void seal(const FrameHeader& header, uint64_t seed, std::span<std::byte> frame);
 bool open_frame(Bytes bytes, uint64_t seed, FrameHeader* header);
 // The header alone, which may be all that `bytes` has: whether it may be one. Without its checksum: it may be damaged.
 bool peek_frame(Bytes bytes, FrameHeader* header);
+// In words, why the whole frame with this sequence does not stand at the begin of `bytes`, which reach to the file's end.
+std::string frame_fault(Bytes bytes, uint64_t sequence);
 
 // A record: what one commit (or one change of the catalog) appended. Its bytes mean nothing to the log.
 inline constexpr size_t kRecordHeaderBytes = 12;

@@ -109,6 +109,7 @@ Status read_segment(FileSystem& files, const std::string& folder, const Database
     // A crash while the segment was made leaves no frame in it.
     facts->header_fault = in_file(facts->file, status);
     if (status.code() != Code::kCorrupt) return facts->header_fault;
+    facts->tail_fault = status.message().substr(name_of(Code::kCorrupt).size() + 2);  // a crash left it: not "damaged file: "
     if (status = pieces.take(0, facts->bytes, &rest); !status.ok()) return status;
     facts->bytes = rest.size();
     return find_no_frame(facts->file, rest, 0, seed, 0, kNumberMax, facts).ok() ? Status() : facts->header_fault;
@@ -143,6 +144,7 @@ Status read_segment(FileSystem& files, const std::string& folder, const Database
     facts->bytes = at;
     return {};
   }
+  facts->tail_fault = frame_fault(rest, next);
   return find_no_frame(facts->file, rest, at, seed, next, next + rest.size() / kFrameHeaderBytes, facts);
 }
 
@@ -184,6 +186,10 @@ Status read_records(const FrameView& frame, const std::string& folder, const std
   return {};
 }
 
+std::string describe(const CutTail& cut) {
+  return "'" + cut.file + "' from byte " + std::to_string(cut.offset) + ": " + std::to_string(cut.bytes) + " bytes; " + cut.why;
+}
+
 // -- a stream ------------------------------------------------------------------------------------------------------
 
 namespace {
@@ -213,7 +219,7 @@ Status join_segments(const std::string& folder, std::span<const SegmentFacts> se
                                         "' is missing: '" + segment.file + "' follows it");
     if (!segment.header_fault.ok()) {
       if (!last) return segment.header_fault;
-      facts->cuts.push_back({segment.file, 0, segment.bytes});
+      facts->cuts.push_back({segment.file, 0, segment.bytes, segment.tail_fault});
       return {};
     }
     // What stood before a stream's first segment went with a checkpoint.
@@ -233,7 +239,7 @@ Status join_segments(const std::string& folder, std::span<const SegmentFacts> se
     next = segment.first_frame + segment.frames;
     if (segment.whole_bytes == segment.bytes) continue;
     if (!last) return damaged(segment.file, segment.whole_bytes, "frame " + std::to_string(next) + " is damaged; another segment follows");
-    facts->cuts.push_back({segment.file, segment.whole_bytes, segment.bytes - segment.whole_bytes});
+    facts->cuts.push_back({segment.file, segment.whole_bytes, segment.bytes - segment.whole_bytes, segment.tail_fault});
   }
   return {};
 }

@@ -34,7 +34,10 @@ struct CutTail {
   std::string file;
   uint64_t offset = 0;
   uint64_t bytes = 0;
+  std::string why;  // it is no whole frame, or no header
 };
+// "'<file>' from byte <offset>: <count> bytes; <why>".
+std::string describe(const CutTail& cut);
 
 // Whole frames of a segment, one behind the other, that are read by themselves once the segment was judged.
 struct FrameRange {
@@ -54,6 +57,7 @@ struct SegmentFacts {
   Status header_fault;       // what is wrong with its header; then no whole frame is in it, and the rest is 0
   uint64_t bytes = 0;        // of the file, without the zeros of room that was not used
   uint64_t whole_bytes = 0;  // up to the end of the last whole frame
+  std::string tail_fault;    // why what stands behind it, or the header, is none; empty where nothing does
   uint64_t first_frame = 0;  // as its header says, as is closed_before
   uint64_t closed_before = 0;
   uint64_t frames = 0;

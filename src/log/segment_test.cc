@@ -175,5 +175,70 @@ TEST_F(Segments, MayGrowWhileTheyAreRead) {
   EXPECT_EQ(facts_.whole_bytes, ends[2]);
 }
 
+// -- what is cut says why ----------------------------------------------------------------------------------------
+
+std::vector<std::byte> frame_of(uint64_t sequence, const SegmentName& name) {
+  std::vector<std::byte> frame(kFrameHeaderBytes + kRecordHeaderBytes + 20, std::byte{7});
+  put_record_header(frame.data() + kFrameHeaderBytes, sequence + 1, 20);
+  seal({sequence, sequence + 1, sequence, sequence + 1, sequence + 1, static_cast<uint32_t>(frame.size() - kFrameHeaderBytes), 1},
+       seed_of(kDatabase, name), frame);
+  return frame;
+}
+
+// Of a last segment with frame 0 and this behind it: empty where nothing is cut, or what is said of it.
+std::string cut_of(const std::vector<std::byte>& behind) {
+  std::vector<std::byte> bytes;
+  encode({kDatabase, kName, 0, 0}, &bytes);
+  const std::vector<std::byte> first = frame_of(0, kName);
+  bytes.insert(bytes.end(), first.begin(), first.end());
+  const size_t offset = bytes.size();
+  bytes.insert(bytes.end(), behind.begin(), behind.end());
+  MemoryFiles files(MemoryFiles::Contents{{"db/" + file_name(kName), bytes}});
+  ReadBuffer buffer;
+  std::vector<SegmentFacts> facts(1);
+  StreamFacts stream;
+  Status status = read_segment(files, "db", kDatabase, kName, &buffer, [](const FrameView&) { return Status(); }, &facts[0]);
+  if (status.ok()) status = join_segments("db", facts, 0, &stream);
+  if (!status.ok()) return "refused: " + status.message();
+  if (stream.cuts.empty()) return "";
+  const std::string place = "'db/" + file_name(kName) + "' from byte " + std::to_string(offset) + ": ";
+  EXPECT_EQ(describe(stream.cuts[0]), place + std::to_string(stream.cuts[0].bytes) + " bytes; " + stream.cuts[0].why);
+  EXPECT_EQ(stream.cuts[0].bytes, behind.size());
+  return stream.cuts[0].why;
+}
+
+TEST(CutTails, SayWhatIsWrongWithThem) {
+  const std::vector<std::byte> whole = frame_of(1, kName);
+  const auto first_bytes = [&](size_t count) { return std::vector<std::byte>(whole.begin(), whole.begin() + static_cast<std::ptrdiff_t>(count)); };
+  EXPECT_EQ(cut_of(whole), "");
+  EXPECT_EQ(cut_of(std::vector<std::byte>(200)), "") << "room that was not used";
+  EXPECT_EQ(cut_of(first_bytes(3)), "what stands there does not begin as a frame does");
+  EXPECT_EQ(cut_of(first_bytes(40)), "the header of frame 1 is cut short");
+  EXPECT_EQ(cut_of(first_bytes(80)), "frame 1 is cut short: of its 96 bytes 80 are there");
+  std::vector<std::byte> changed = whole;
+  changed[90] ^= std::byte{1};
+  EXPECT_EQ(cut_of(changed), "the checksum of frame 1 does not fit");
+  changed = whole;
+  std::fill_n(changed.begin(), kFrameHeaderBytes, std::byte{0});
+  EXPECT_EQ(cut_of(changed), "zeros stand where the header of frame 1 belongs");
+  EXPECT_EQ(cut_of(std::vector<std::byte>(100, std::byte{0x5a})), "what stands there does not begin as a frame does");
+  changed = whole;
+  changed[52] = std::byte{1};
+  EXPECT_EQ(cut_of(changed), "the header of frame 1 says what none does");
+  EXPECT_EQ(cut_of(frame_of(7, {1, 0, 3})), "the header of frame 7 stands where that of frame 1 belongs") << "another segment's";
+  EXPECT_NE(cut_of(frame_of(2, kName)).find("refused: "), std::string::npos) << "a whole frame out of order is damage, no crash";
+}
+
+TEST(CutTails, OfASegmentWithoutAHeaderSayThat) {
+  MemoryFiles files(MemoryFiles::Contents{{"db/" + file_name(kName), std::vector<std::byte>(30)}});
+  ReadBuffer buffer;
+  std::vector<SegmentFacts> facts(1);
+  StreamFacts stream;
+  ASSERT_TRUE(read_segment(files, "db", kDatabase, kName, &buffer, [](const FrameView&) { return Status(); }, &facts[0]).ok());
+  ASSERT_TRUE(join_segments("db", facts, 0, &stream).ok());
+  ASSERT_EQ(stream.cuts.size(), 1u);
+  EXPECT_EQ(describe(stream.cuts[0]), "'db/" + file_name(kName) + "' from byte 0: 30 bytes; the segment's header is cut short");
+}
+
 }  // namespace
 }  // namespace elider::log

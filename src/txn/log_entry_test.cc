@@ -2,7 +2,10 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <initializer_list>
 #include <limits>
+#include <tuple>
 
 #include "base/random.h"
 
@@ -129,6 +132,98 @@ TEST(LogEntry, SchemasComeBackAndCutOnesAreRefused) {
   for (size_t size = 0; size < bytes.size(); ++size) EXPECT_FALSE(decode_table(std::span(bytes).first(size), &id, &decoded)) << size;
   bytes.push_back(std::byte{0});
   EXPECT_FALSE(decode_table(bytes, &id, &decoded)) << "something follows";
+}
+
+// -- byte by byte: what docs/formats.md says, put down by hand ----------------------------------------------------
+
+std::vector<std::byte> bytes_of(std::initializer_list<int> values) {
+  std::vector<std::byte> bytes;
+  for (const int value : values) bytes.push_back(static_cast<std::byte>(value));
+  return bytes;
+}
+
+TEST(RecordFormat, ATableIsAsTheFormatSays) {
+  // clang-format off
+  const std::vector<std::byte> golden = bytes_of({
+      2,                                     // a table that was made
+      0xac, 0x02,                            // its id: 300
+      4, 'c', 'a', 'r', 's',                 // its name
+      1,                                     // hashed
+      0x98, 0x01,                            // bytes of a row: 152
+      2,                                     // columns
+      2, 'i', 'd', 7, 0, 8, 0,               // an unsigned number of 8 bytes, group 0
+      4, 't', 'e', 'x', 't', 10, 8, 0x90, 0x01, 1,  // 144 bytes from byte 8, group 1
+      1,                                     // secondary index
+      5, 'b', 'y', '_', 'i', 'd', 1,         // a unique one
+      1, 2, 'i', 'd'});                      // of one column
+  // clang-format on
+  Schema schema;
+  schema.name = "cars";
+  schema.key_index = KeyIndex::kHashed;
+  schema.row_bytes = 152;
+  schema.columns = {{"id", ColumnType::kUInt64, 0, 8, 0}, {"text", ColumnType::kBytes, 8, 144, 1}};
+  schema.indexes.push_back({"by_id", true, {"id"}, {}});
+  std::vector<std::byte> written;
+  encode_table(300, schema, &written);
+  EXPECT_EQ(written, golden);
+  uint32_t id = 0;
+  Schema read;
+  ASSERT_TRUE(decode_table(golden, &id, &read));
+  EXPECT_EQ(id, 300u);
+  EXPECT_EQ(read.name, "cars");
+  EXPECT_EQ(read.key_index, KeyIndex::kHashed);
+  EXPECT_EQ(read.row_bytes, 152u);
+  EXPECT_EQ(read.columns, schema.columns);
+  ASSERT_EQ(read.indexes.size(), 1u);
+  EXPECT_EQ(read.indexes[0].name, "by_id");
+  EXPECT_TRUE(read.indexes[0].unique);
+  EXPECT_EQ(read.indexes[0].columns, schema.indexes[0].columns);
+}
+
+TEST(RecordFormat, ACommitIsAsTheFormatSays) {
+  // clang-format off
+  const std::vector<std::byte> golden = bytes_of({
+      0x01, 2, 0xe8, 0x07, 1, 4, 'r', 'o', 'w', '1',     // the whole of group 0, table 2, key 1000, sequence 1, 4 bytes
+      0x11, 2, 3, 'r', 'o', 'w', '2',                    // alike: key one up, sequence 3
+      0x11, 5, 1, 'r', 'o', 'w', '3',                    // alike: key three down, sequence 1
+      0x04, 2, 7, 0x80, 0x01, 0x82, 0x02, 3, 'a', 'b', 'c',  // columns 1 and 8 of group 1, key 7, sequence 128, 3 bytes
+      0x0b, 0, 7, 9, 0x10, 8, 0xfe, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff,  // group 2 of table 0: -2 added at byte 16
+      0x02, 0xac, 0x02, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0x01, 5,  // removed: table 300, the last key
+      0x12, 2, 6});                                      // alike: key 0, which is one up
+  // clang-format on
+  struct Entry {
+    EntryKind kind;
+    uint32_t group, table;
+    Key key;
+    uint64_t sequence, columns;
+    std::vector<std::byte> bytes;
+  };
+  const std::vector<Entry> entries = {
+      {EntryKind::kWhole, 0, 2, 1000, 1, 0, bytes_of({'r', 'o', 'w', '1'})},
+      {EntryKind::kWhole, 0, 2, 1001, 3, 0, bytes_of({'r', 'o', 'w', '2'})},
+      {EntryKind::kWhole, 0, 2, 998, 1, 0, bytes_of({'r', 'o', 'w', '3'})},
+      {EntryKind::kColumns, 1, 2, 7, 128, 1u << 1 | 1u << 8, bytes_of({'a', 'b', 'c'})},
+      {EntryKind::kAdd, 2, 0, 7, 9, 16, bytes_of({0xfe, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff})},
+      {EntryKind::kRemove, 0, 300, ~uint64_t{0}, 5, 0, {}},
+      {EntryKind::kRemove, 0, 300, 0, 6, 0, {}},
+  };
+  std::vector<std::byte> buffer(golden.size() + kEntryHeaderBytesMax);
+  EntryWriter writer(buffer.data());
+  for (const Entry& entry : entries) {
+    writer.header(entry.kind, entry.group, entry.table, entry.key, entry.sequence, entry.columns, entry.bytes.size());
+    writer.put(entry.bytes.data(), entry.bytes.size());
+  }
+  buffer.resize(static_cast<size_t>(writer.end() - buffer.data()));
+  EXPECT_EQ(buffer, golden);
+  std::span<const std::byte> rest(golden);
+  LogEntry read;
+  for (const Entry& entry : entries) {
+    ASSERT_TRUE(take_entry(&rest, &read));
+    EXPECT_EQ(std::tie(read.kind, read.group, read.table, read.key, read.sequence, read.columns),
+              std::tie(entry.kind, entry.group, entry.table, entry.key, entry.sequence, entry.columns));
+    EXPECT_TRUE(std::equal(read.bytes.begin(), read.bytes.end(), entry.bytes.begin(), entry.bytes.end()));
+  }
+  EXPECT_TRUE(rest.empty());
 }
 
 }  // namespace

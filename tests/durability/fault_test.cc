@@ -6,8 +6,10 @@
 #include <cerrno>
 #include <filesystem>
 #include <future>
+#include <system_error>
 #include <thread>
 
+#include "elider/files.h"
 #include "log/file.h"
 #include "tests/durability/faulty_files.h"
 #include "tests/support/database_test.h"
@@ -207,6 +209,25 @@ INSTANTIATE_TEST_SUITE_P(
                     Case{"broken_folder_sync", FileCall::kSyncFolder, EIO, 0, "Input/output error"}),
     [](const auto& info) { return info.param.name; });
 
+// Calls make() with the `number`-th call of this kind failing. Its status must be ok, or name the call's path and the
+// system's words for the errno. The path of the call that failed; empty: there was none.
+template <class Make>
+std::string fail_one(FaultyFiles& files, FileCall kind, uint32_t number, const Fault& fault, Make&& make) {
+  std::string path;
+  files.plan([&, seen = 0u](FileCall call, const std::string& of) mutable -> Fault {
+    if (call != kind || ++seen != number) return {};
+    path = of;
+    return fault;
+  });
+  const Status status = make();
+  files.plan(nullptr);
+  if (!status.ok()) {
+    EXPECT_REFUSED(Code::kIoError, "'" + path + "'", status);
+    EXPECT_REFUSED(Code::kIoError, std::generic_category().message(fault.error), status);
+  }
+  return path;
+}
+
 // Opening: each call of each kind fails once. It is refused, the message names a file, nothing that was there is lost, and
 // the next opening has all of it.
 TEST(FaultAtOpening, IsRefusedAndChangesNothing) {
@@ -220,39 +241,155 @@ TEST(FaultAtOpening, IsRefusedAndChangesNothing) {
     uint64_t count = 0;
     for (int i = 0; i < 200; ++i) ASSERT_OK(transfer(*database, table, static_cast<Key>(i) % kAccounts, &count, {}));
   }
-  int refused = 0;
-  for (const FileCall call : {FileCall::kOpen, FileCall::kCreate, FileCall::kRead, FileCall::kWrite, FileCall::kSync, FileCall::kList,
-                              FileCall::kRename, FileCall::kRemove, FileCall::kSyncFolder}) {
-    for (uint32_t number = 1;; ++number) {
-      SCOPED_TRACE("kind " + std::to_string(static_cast<int>(call)) + ", call " + std::to_string(number));
-      std::string path;
-      files.plan([&, seen = 0u](FileCall made, const std::string& of) mutable -> Fault {
-        if (made != call || ++seen != number) return {};
-        path = of;
-        return {EIO, 10};
-      });
-      {
-        auto database = Database::open(options_of(LogFailure::kReadOnly, 2));
-        files.plan(nullptr);
-        if (path.empty()) break;  // there is no such call any more
-        if (!database.ok()) {
+  // An errno for every call: what a broken disk, a full one, and one with a quota say.
+  for (const int error : {EIO, ENOSPC, EDQUOT}) {
+    int refused = 0;
+    for (const FileCall call : {FileCall::kOpen, FileCall::kCreate, FileCall::kRead, FileCall::kWrite, FileCall::kSync, FileCall::kList,
+                                FileCall::kRename, FileCall::kRemove, FileCall::kSyncFolder}) {
+      for (uint32_t number = 1;; ++number) {
+        SCOPED_TRACE("errno " + std::to_string(error) + ", kind " + std::to_string(static_cast<int>(call)) + ", call " +
+                     std::to_string(number));
+        const std::string path = fail_one(files, call, number, {error, 10}, [&] {
+          auto database = Database::open(options_of(LogFailure::kReadOnly, 2));
+          if (database.ok()) return Status();
           ++refused;
-          EXPECT_REFUSED(Code::kIoError, "'" + path + "'", database);
-        }
+          return database.status();
+        });
+        if (path.empty()) break;  // there is no such call any more
+        auto database = Database::open(options_of(LogFailure::kReadOnly, 2));
+        ASSERT_OK(database);
+        auto table = database->table<Account>("accounts");
+        ASSERT_OK(table);
+        State state;
+        ASSERT_OK(look(*database, *table, &state));
+        EXPECT_EQ(state.sum, kOpening * static_cast<int64_t>(kAccounts));
+        uint64_t transfers = 0;
+        for (const uint64_t of_one : state.transfers) transfers += of_one;
+        EXPECT_EQ(transfers, 200u);
       }
-      auto database = Database::open(options_of(LogFailure::kReadOnly, 2));
-      ASSERT_OK(database);
-      auto table = database->table<Account>("accounts");
-      ASSERT_OK(table);
-      State state;
-      ASSERT_OK(look(*database, *table, &state));
-      EXPECT_EQ(state.sum, kOpening * static_cast<int64_t>(kAccounts));
-      uint64_t transfers = 0;
-      for (const uint64_t of_one : state.transfers) transfers += of_one;
-      EXPECT_EQ(transfers, 200u);
     }
+    EXPECT_GT(refused, 20);
   }
-  EXPECT_GT(refused, 20);
+}
+
+// -- backups and restores ----------------------------------------------------------------------------------------
+
+// What of a database is in the folder.
+std::vector<std::string> left_in(const log::MemoryFiles& disk, const std::string& folder) {
+  std::vector<std::string> left;
+  for (const auto& [path, bytes] : disk.contents())
+    if (path.starts_with(folder + "/") && !path.ends_with("/LOCK")) left.push_back(path);
+  return left;
+}
+
+constexpr FileCall kCallsOfWriting[] = {FileCall::kCreate, FileCall::kWrite,  FileCall::kSync,
+                                        FileCall::kList,   FileCall::kRename, FileCall::kSyncFolder};
+
+// Calls make() with each call of each kind failing once, until there is no such call any more: it is refused, nothing of it
+// stays, and made once more into the same folder it is there.
+template <class Make>
+void expect_nothing_stays(const log::MemoryFiles& disk, FaultyFiles& files, const std::string& folder, int refused_min, Make&& make) {
+  int refused = 0, made = 0;
+  for (const int error : {EIO, ENOSPC})
+    for (const FileCall call : kCallsOfWriting)
+      for (uint32_t number = 1;; ++number) {
+        SCOPED_TRACE("errno " + std::to_string(error) + ", kind " + std::to_string(static_cast<int>(call)) + ", call " +
+                     std::to_string(number));
+        const std::string to = folder + std::to_string(++made);
+        Status ended;
+        const std::string path = fail_one(files, call, number, {error, 10}, [&] { return ended = make(to); });
+        if (path.empty()) {
+          ASSERT_OK(ended);
+          break;
+        }
+        if (!ended.ok()) {
+          ++refused;
+          EXPECT_EQ(left_in(disk, to), std::vector<std::string>());
+          ASSERT_OK(make(to));
+        }
+        Options options = options_of(LogFailure::kReadOnly);
+        options.data_folders = {to};
+        auto database = Database::open(options);
+        ASSERT_OK(database);
+        auto table = database->table<Account>("accounts");
+        ASSERT_OK(table);
+        State state;
+        ASSERT_OK(look(*database, *table, &state));
+        EXPECT_EQ(state.sum, kOpening * static_cast<int64_t>(kAccounts));
+        EXPECT_EQ(state.transfers[0], 20u);
+      }
+  EXPECT_GE(refused, refused_min);
+}
+
+void transfer_times(Database& database, const Table<Account>& table, int times) {
+  uint64_t count = 0;
+  for (int i = 0; i < times; ++i) ASSERT_OK(transfer(database, table, 0, &count, {}));
+  ASSERT_OK(database.wait_durable());
+}
+
+TEST(FaultOfABackup, LeavesNothingAndTheDatabaseGoesOn) {
+  log::MemoryFiles disk;
+  FaultyFiles files(disk);
+  const log::SubstituteFiles substitute(files);
+  for (const bool in_memory : {false, true}) {
+    Options options = options_of(LogFailure::kReadOnly);
+    if (in_memory) options.data_folders.clear();
+    auto database = Database::open(options);
+    ASSERT_OK(database);
+    const Table<Account> table = make_accounts(*database);
+    transfer_times(*database, table, 20);
+    expect_nothing_stays(disk, files, in_memory ? "other" : "copy", 12, [&](const std::string& to) { return database->backup(to); });
+    transfer_times(*database, table, 1);
+    EXPECT_EQ(database->statistics().log_failure, "") << "it is no fault of the log";
+  }
+}
+
+TEST(FaultOfABackup, ItWorksAfterTheLogHasFailed) {
+  World world;
+  {
+    auto database = Database::open(options_of(LogFailure::kReadOnly));
+    ASSERT_OK(database);
+    const Table<Account> table = make_accounts(*database);
+    transfer_times(*database, table, 20);
+    world.arm({"broken", FileCall::kSync, EIO, 0, ""}, 1);
+    RunPolicy policy;
+    policy.durability = Durability::kGroup;
+    uint64_t count = 0;
+    ASSERT_CODE(Code::kIoError, transfer(*database, table, 1, &count, policy));
+    ASSERT_EQ(world.faults, 1u);
+    EXPECT_CODE(Code::kIoError, database->checkpoint());
+    ASSERT_OK(database->backup("copy"));
+    EXPECT_CODE(Code::kIoError, transfer(*database, table, 1, &count, policy)) << "a backup mends nothing";
+  }
+  world.files.plan(nullptr);
+  Options options = options_of(LogFailure::kReadOnly);
+  options.data_folders = {"copy"};
+  auto database = Database::open(options);
+  ASSERT_OK(database);
+  auto table = database->table<Account>("accounts");
+  ASSERT_OK(table);
+  State state;
+  ASSERT_OK(look(*database, *table, &state));
+  EXPECT_EQ(state.sum, kOpening * static_cast<int64_t>(kAccounts));
+  EXPECT_EQ(state.transfers[0], 20u);
+}
+
+TEST(FaultOfARestore, LeavesNothingAndWorksTheNextTime) {
+  log::MemoryFiles disk;
+  FaultyFiles files(disk);
+  const log::SubstituteFiles substitute(files);
+  {
+    auto database = Database::open(options_of(LogFailure::kReadOnly, 2));
+    ASSERT_OK(database);
+    const Table<Account> table = make_accounts(*database);
+    transfer_times(*database, table, 10);
+    ASSERT_OK(database->checkpoint());
+    transfer_times(*database, table, 10);
+  }
+  expect_nothing_stays(disk, files, "copy", 12, [&](const std::string& to) {
+    elider::files::Copied copied;
+    return elider::files::restore({"db"}, to, &copied);
+  });
 }
 
 // With the system's own files.

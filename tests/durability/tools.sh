@@ -3,7 +3,7 @@
 # presets: dev release
 set -u
 elider=$1
-rm -rf data copy back other two folders read-only && mkdir -p back
+rm -rf data copy back other two folders read-only small one more torn damaged past two-* && mkdir -p back
 failed=0
 
 # expect STATUS WORDS COMMAND...: the command ends so, and says these words somewhere.
@@ -41,6 +41,99 @@ assert "table" in lines[0] or any("table" in line for line in lines), "the table
 changes = [change for line in lines for change in line.get("changes", [])]
 assert changes and all(change["columns"] for change in changes if change["kind"] != "remove"), "columns have names"
 PY
+
+# A few hundred milliseconds of commits, for what follows to be quick; and in two folders.
+"$elider" bench ycsb --records 300 --seconds 0.1 --threads 1 --data small --durability async >bench.txt 2>&1 || { cat bench.txt; exit 1; }
+"$elider" bench ycsb --records 300 --seconds 0.1 --threads 2 --data one,more --durability async >bench.txt 2>&1 || { cat bench.txt; exit 1; }
+
+# wrong WORDS: a failure of this script's own.
+wrong() {
+  echo "wrong: $*"
+  failed=$((failed + 1))
+}
+# json WORDS EXPRESSION: what a command says in JSON, as Python makes it out of `said`.
+json() { "$elider" $1 --json | python3 -c "import json, sys; said = json.load(sys.stdin); print($2)"; }
+
+# Only some of it: of one number, of several, of a table.
+number=$(json "log verify small" 'max(each["last_number"] for each in said["segments"])')
+[[ $number -ge 4 ]] || wrong "the bench left a log of $number numbers"
+for range in "$number $number" "1 $((number / 2))" "$((number / 2)) $number"; do
+  read -r first last <<<"$range"
+  "$elider" log dump small --first "$first" --last "$last" --table usertable --json >some.jsonl || wrong "log dump --first $first --last $last"
+  python3 - "$first" "$last" <<'PY' || wrong "log dump --first $first --last $last"
+import json, sys
+first, last = int(sys.argv[1]), int(sys.argv[2])
+lines = [json.loads(line) for line in open("some.jsonl")]
+assert lines and all(first <= line["number"] <= last for line in lines), "numbers"
+assert all(change["table"] == "usertable" for line in lines for change in line.get("changes", [])), "tables"
+json.dump(len(lines), open(f"lines-{first}", "w"))
+PY
+done
+records=$(json "log verify small" 'sum(each["records"] for each in said["segments"])')
+[[ $("$elider" log dump small | grep -c '^[0-9]') -eq $records ]] || wrong "log dump shows others than the $records records that verify counts"
+"$elider" log dump small --last $((number / 2 - 1)) --json | wc -l >lines-before
+[[ $(($(cat lines-before) + $(cat "lines-$((number / 2))"))) -eq $records ]] || wrong "two halves of the dump are not all of it"
+expect 0 "no record of a table 'others'" "$elider" log dump small --table others
+expect 0 "no record with a number from $((number + 1)) to" "$elider" log dump small --first $((number + 1))
+
+# Several folders, by each tool.
+also="one --also more"
+expect 2 "has 2 data folders, not 1" "$elider" check one
+expect 1 "'more/MANIFEST' is missing" "$elider" check more --also one
+expect 0 "all is well" "$elider" check $also
+expect 0 "nothing was changed" "$elider" recover --dry-run $also
+expect 0 "more/log-00000001-01-00000000: " "$elider" log verify $also
+expect 0 "wrote 300 rows" "$elider" backup $also two-backup
+expect 0 "copied" "$elider" restore $also two-copy
+for folder in two-backup two-copy; do expect 0 "all is well" "$elider" check $folder; done
+expect 0 "300 rows" "$elider" checkpoint $also
+expect 0 "checkpoint           number" "$elider" check $also
+expect 0 "tables, rows         1, 300" "$elider" recover $also
+
+# A torn tail: what a crash leaves is no error, and is told with its reason until a checkpoint takes the log's place.
+cp -r small torn
+read -r file whole <<<"$(json "log verify torn" 'said["segments"][-1]["file"] + " " + str(said["segments"][-1]["whole_bytes"])')"
+printf 'torn by a crash' | dd of="$file" bs=1 seek="$whole" conv=notrunc status=none
+words="'$file' from byte $whole: $(($(stat -c %s "$file") - whole)) bytes; what stands there does not begin as a frame does"
+before=$(cat torn/* | cksum)
+expect 0 "cut off by a crash   $words" "$elider" recover --dry-run torn
+expect 0 "cut off by a crash   $words" "$elider" check torn
+expect 0 "cut off by a crash: $words" "$elider" log verify torn
+expect 0 "row usertable" "$elider" log dump torn --limit 10
+[[ $(json "check torn" 'said["recovery"]["cuts"]') == "[\"$words\"]" ]] || wrong "check torn --json"
+[[ $(json "log verify torn" 'said["cuts"]') == "[\"$words\"]" ]] || wrong "log verify torn --json"
+[[ $before == $(cat torn/* | cksum) ]] || wrong "a tool that only looks changed what is torn"
+expect 0 "cut off by a crash   $words" "$elider" recover torn
+expect 0 "cut off by a crash   $words" "$elider" check torn
+expect 0 "300 rows" "$elider" checkpoint torn
+[[ $(json "check torn" 'said["recovery"]["cuts"]') == "[]" ]] || wrong "a torn tail behind a checkpoint"
+
+# Damage before the end: refused by each with the file and the offset, and nothing changes.
+cp -r small damaged
+file=damaged/log-00000001-00-00000000
+printf '!' | dd of="$file" bs=1 seek=300 conv=notrunc status=none
+before=$(cat damaged/* | cksum)
+for command in "log verify" "log dump" "check" "recover" "recover --dry-run" "checkpoint"; do
+  expect 1 "'$file' at byte" "$elider" $command damaged
+done
+for command in "backup" "restore"; do
+  expect 1 "'$file' at byte" "$elider" $command damaged two-none
+  [[ ! -e two-none ]] || wrong "$command of damage made a folder"
+done
+[[ $before == $(cat damaged/* | cksum) ]] || wrong "a tool changed what is damaged"
+
+# Going back for good: as --dry-run said; and what was behind the number stays away.
+cp -r small past
+back=$((number / 2))
+state='said["snapshot"], said["rows"], said["records"]'
+expected=$(json "recover --dry-run --to-snapshot $back past" "$state")
+[[ $(json "recover --dry-run past" 'said["snapshot"]') -eq $number ]] || wrong "recover --dry-run --to-snapshot went back"
+expect 0 "log behind it        $(json "recover --dry-run --to-snapshot $back past" 'said["records"]') records" "$elider" recover --to-snapshot $back past
+for command in "recover --dry-run past" "recover --dry-run --to-snapshot $number past"; do
+  [[ $(json "$command" "$state") == "$expected" ]] || wrong "$command, after recover --to-snapshot $back"
+done
+expect 0 "all is well" "$elider" check past
+expect 0 "(void)" "$elider" log dump past --first $((back + 1)) --limit 5
 
 # Going back: to a number that the log has, and to none that it has not.
 number=$("$elider" log verify data --json | python3 -c 'import json, sys; print(json.load(sys.stdin)["snapshot"])')

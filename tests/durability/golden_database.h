@@ -1,0 +1,252 @@
+// The database of tests/golden/database-v1: what was done, and which rows there are then. Neither may change, for that
+// folder stays as it is: a later format has a folder, and a file like this one, of its own.
+//
+// Four tables, two of them with several commit groups, one with indexes, one hashed; a checkpoint behind half of the
+// commits; a second opening, which makes a fifth table; entries of all kinds, in two streams. Thread safety: none.
+#pragma once
+
+#include <array>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "elider/elider.h"
+#include "log/memory_files.h"
+
+namespace elider::golden {
+
+// A column of each type.
+struct Kinds {
+  int8_t i8 = 0;
+  uint8_t u8 = 0;
+  int16_t i16 = 0;
+  uint16_t u16 = 0;
+  std::array<char, 2> two{};
+  int32_t i32 = 0;
+  uint32_t u32 = 0;
+  int64_t i64 = 0;
+  uint64_t u64 = 0;
+  float f32 = 0;
+  std::array<char, 4> four{};
+  double f64 = 0;
+  friend bool operator==(const Kinds&, const Kinds&) = default;
+};
+static_assert(sizeof(Kinds) == 48, "no bytes of no member, which would be of no known value");
+// Of two commit groups.
+struct Stock {
+  uint64_t item = 0;
+  int64_t amount = 0;
+  uint64_t rest = 0;  // no column describes it
+  uint32_t orders = 0;
+  uint32_t place = 0;
+  friend bool operator==(const Stock&, const Stock&) = default;
+};
+// Of three, and with two secondary indexes.
+struct Customer {
+  uint64_t owner = 0;
+  int64_t balance = 0;
+  uint32_t branch = 0;
+  uint32_t flags = 0;
+  friend bool operator==(const Customer&, const Customer&) = default;
+};
+struct Counter {
+  int64_t sum = 0;
+  double weight = 0;
+  friend bool operator==(const Counter&, const Counter&) = default;
+};
+// Large enough to be kept as a block; its table is made last.
+struct Paper {
+  uint64_t revision = 0;
+  std::array<char, 88> text{};
+  friend bool operator==(const Paper&, const Paper&) = default;
+};
+
+inline SchemaOf<Kinds> kinds_schema() {
+  SchemaOf<Kinds> schema("kinds");
+  schema.column("i8", &Kinds::i8).column("u8", &Kinds::u8).column("i16", &Kinds::i16).column("u16", &Kinds::u16);
+  schema.column("two", &Kinds::two).column("i32", &Kinds::i32).column("u32", &Kinds::u32).column("i64", &Kinds::i64);
+  return schema.column("u64", &Kinds::u64).column("f32", &Kinds::f32).column("four", &Kinds::four).column("f64", &Kinds::f64);
+}
+inline SchemaOf<Stock> stock_schema() {
+  SchemaOf<Stock> schema("stock");
+  schema.column("item", &Stock::item).column("amount", &Stock::amount).column("orders", &Stock::orders).column("place", &Stock::place);
+  return schema.group({"amount", "orders"});
+}
+inline SchemaOf<Customer> customer_schema() {
+  SchemaOf<Customer> schema("customers");
+  schema.column("owner", &Customer::owner).column("balance", &Customer::balance);
+  schema.column("branch", &Customer::branch).column("flags", &Customer::flags).group({"balance"}).group({"flags"});
+  schema.index("by_branch", {"branch"}, [](const Customer& customer) { return uint64_t{customer.branch}; });
+  return schema.unique_index("by_owner", {"owner"}, [](const Customer& customer) { return customer.owner; });
+}
+inline SchemaOf<Counter> counter_schema() {
+  SchemaOf<Counter> schema("counters");
+  return schema.hashed().column("sum", &Counter::sum).column("weight", &Counter::weight);
+}
+inline SchemaOf<Paper> paper_schema() {
+  SchemaOf<Paper> schema("papers");
+  return schema.column("revision", &Paper::revision).column("text", &Paper::text);
+}
+
+inline Options golden_options() {
+  Options options;
+  options.sync = SyncPolicy::kOptimistic;
+  options.huge_pages = false;
+  options.workers_max = 8;
+  options.block_threshold_bytes = 64;
+  options.data_folders = {"db"};
+  options.log_threads = 2;
+  options.log_segment_bytes = 4096;
+  options.log_buffer_bytes = 4096;
+  options.schemas = {customer_schema().schema()};
+  return options;
+}
+
+// -- the rows ----------------------------------------------------------------------------------------------------
+
+inline constexpr Key kFarKey = ~uint64_t{0} - 1;  // a varint of ten bytes
+
+inline Kinds kinds_of(int value) {
+  const auto narrow = static_cast<int8_t>(value);
+  return {.i8 = narrow,
+          .u8 = static_cast<uint8_t>(narrow),
+          .i16 = narrow,
+          .u16 = static_cast<uint16_t>(narrow),
+          .two = {'a', 'b'},
+          .i32 = narrow,
+          .u32 = static_cast<uint32_t>(narrow),
+          .i64 = narrow,
+          .u64 = static_cast<uint64_t>(narrow),
+          .f32 = 0.5f * static_cast<float>(narrow),
+          .four = {'c', 'd', 'e', 'f'},
+          .f64 = 0.25 * narrow};
+}
+inline Paper paper_of(uint64_t revision) {
+  Paper paper{revision, {}};
+  paper.text.fill(static_cast<char>('0' + revision % 10));
+  return paper;
+}
+
+struct Rows {
+  std::map<Key, Kinds> kinds;
+  std::map<Key, Stock> stock;
+  std::map<Key, Customer> customers;
+  std::map<Key, Counter> counters;
+  std::map<Key, Paper> papers;
+};
+
+// Written down once more, and not computed by what the commits do.
+inline Rows expected_rows() {
+  Rows rows;
+  rows.kinds = {{0, kinds_of(0)}, {1, kinds_of(-1)}, {200, kinds_of(100)}, {kFarKey, kinds_of(-128)}};
+  rows.stock = {{1, {101, 94, 201, 7, 3}},   {2, {102, 100, 202, 0, 1}},          {3, {103, -900, 203, 1, 1}}, {5, {55, 56, 57, 58, 59}},
+                {1000, {1, 2, 3, 4, 5}},     {1001, {2, 4, 6, 8, 10}},            {1002, {3, 6, 9, 12, 15}},   {999, {4, 8, 12, 16, 20}}};
+  rows.customers = {{1, {11, 350, 2, 5}}, {2, {12, 20, 7, 0}}, {4, {13, 40, 7, 1}}};
+  rows.counters = {{1, {42, 2.5}}, {2, {-5, 0}}};
+  rows.papers = {{8, paper_of(3)}, {9, paper_of(2)}};
+  return rows;
+}
+
+// -- the commits -------------------------------------------------------------------------------------------------
+
+// Runs `body` and waits until it is durable. Each stream has every other worker: what is held makes the next one's turn.
+template <class Body>
+Status commit(Database& db, bool second_stream, Body&& body) {
+  ActiveTransaction held;
+  if (second_stream) {
+    auto begun = db.begin();
+    if (!begun.ok()) return begun.status();
+    held = std::move(*begun);
+  }
+  if (Status status = db.run(body); !status.ok()) return status;
+  return db.wait_durable();
+}
+
+inline Status first_opening() {
+  auto opened = Database::open(golden_options());
+  if (!opened.ok()) return opened.status();
+  Database db = std::move(*opened);
+  const auto kinds = db.create_table(kinds_schema());
+  const auto stock = db.create_table(stock_schema());
+  const auto customers = db.create_table(customer_schema());
+  const auto counters = db.create_table(counter_schema());
+  for (const Status& made : {kinds.status(), stock.status(), customers.status(), counters.status()})
+    if (!made.ok()) return made;
+  Status status = commit(db, false, [&](Transaction& txn) -> Status {
+    for (const auto& [key, value] : std::map<Key, int>{{0, 0}, {1, 1}, {200, 100}, {kFarKey, -128}})
+      if (Status put = txn.insert(*kinds, key, kinds_of(value)); !put.ok()) return put;
+    for (Key key = 1; key <= 5; ++key)
+      if (Status put = txn.insert(*stock, key, {100 + key, 100, 200 + key, 0, 1}); !put.ok()) return put;
+    return {};
+  });
+  if (status.ok()) status = commit(db, true, [&](Transaction& txn) -> Status {
+    if (Status put = txn.insert(*customers, 1, {11, 300, 1, 0}); !put.ok()) return put;
+    if (Status put = txn.insert(*customers, 2, {12, 20, 7, 0}); !put.ok()) return put;
+    if (Status put = txn.insert(*customers, 3, {13, 30, 7, 0}); !put.ok()) return put;
+    return txn.insert(*counters, 1, {40, 2.5});
+  });
+  if (status.ok()) status = db.checkpoint();
+  // Some columns, additions and removals behind it; an addition beside columns of its own group.
+  if (status.ok()) status = commit(db, false, [&](Transaction& txn) -> Status {
+    if (Status put = txn.update(*stock, 1, stock->columns(&Stock::place), [](Stock& row) { row.place = 3; }); !put.ok()) return put;
+    if (Status put = txn.update(*stock, 1, stock->columns(&Stock::orders), [](Stock& row) { row.orders = 7; }); !put.ok()) return put;
+    if (Status put = txn.add(*stock, 3, &Stock::amount, -1000); !put.ok()) return put;
+    if (Status put = txn.add(*stock, 3, &Stock::orders, 1); !put.ok()) return put;
+    return txn.remove(*stock, 4);
+  });
+  if (status.ok()) status = commit(db, true, [&](Transaction& txn) -> Status {
+    if (Status put = txn.put(*stock, 5, {55, 56, 57, 58, 59}); !put.ok()) return put;
+    if (Status put = txn.update(*customers, 1, customers->columns(&Customer::branch), [](Customer& row) { row.branch = 2; }); !put.ok())
+      return put;
+    if (Status put = txn.add(*customers, 1, &Customer::balance, 50); !put.ok()) return put;
+    return txn.remove(*customers, 3);
+  });
+  return status;
+}
+
+inline Status second_opening() {
+  auto opened = Database::open(golden_options());
+  if (!opened.ok()) return opened.status();
+  Database db = std::move(*opened);
+  const auto kinds = db.table<Kinds>("kinds");
+  const auto stock = db.table<Stock>("stock");
+  const auto customers = db.table<Customer>("customers");
+  const auto counters = db.table<Counter>("counters");
+  const auto papers = db.create_table(paper_schema());
+  for (const Status& made : {kinds.status(), stock.status(), customers.status(), counters.status(), papers.status()})
+    if (!made.ok()) return made;
+  // Alike, with keys up and down.
+  Status status = commit(db, false, [&](Transaction& txn) -> Status {
+    uint32_t times = 0;
+    for (const Key key : std::array<Key, 4>{1000, 1001, 1002, 999}) {
+      ++times;
+      if (Status put = txn.insert(*stock, key, {times, 2 * times, 3 * times, 4 * times, 5 * times}); !put.ok()) return put;
+    }
+    if (Status put = txn.add(*stock, 1, &Stock::amount, -6); !put.ok()) return put;
+    return txn.add(*counters, 1, &Counter::sum, 2);
+  });
+  if (status.ok()) status = commit(db, true, [&](Transaction& txn) -> Status {
+    if (Status put = txn.insert(*papers, 8, paper_of(1)); !put.ok()) return put;
+    if (Status put = txn.insert(*papers, 9, paper_of(2)); !put.ok()) return put;
+    if (Status put = txn.insert(*customers, 4, {13, 40, 7, 1}); !put.ok()) return put;  // the owner of a row that is gone
+    return txn.insert(*counters, 2, {-5, 0});
+  });
+  if (status.ok()) status = commit(db, true, [&](Transaction& txn) -> Status {
+    if (Status put = txn.put(*papers, 8, paper_of(3)); !put.ok()) return put;
+    if (Status put = txn.update(*customers, 1, customers->columns(&Customer::flags), [](Customer& row) { row.flags = 5; }); !put.ok())
+      return put;
+    return txn.put(*kinds, 1, kinds_of(-1));
+  });
+  return status;
+}
+
+// Its files in a folder "db"; none: something failed, which *status says.
+inline log::MemoryFiles::Contents golden_database(Status* status) {
+  log::MemoryFiles files;
+  const log::SubstituteFiles substitute(files);
+  *status = first_opening();
+  if (status->ok()) *status = second_opening();
+  return status->ok() ? files.contents() : log::MemoryFiles::Contents();
+}
+
+}  // namespace elider::golden

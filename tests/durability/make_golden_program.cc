@@ -1,0 +1,26 @@
+// Writes the files of a golden database, as the engine writes them today. tests/golden/database-v1 was made by it once,
+// and stays; to be run again, into a folder beside that, where a format has changed.
+//
+//   durability_make_golden FOLDER
+#include <cstdio>
+#include <filesystem>
+#include <fstream>
+
+#include "tests/durability/golden_database.h"
+
+int main(int count, char** words) {
+  using namespace elider;
+  if (count != 2) {
+    std::fprintf(stderr, "usage: durability_make_golden FOLDER\n");
+    return 2;
+  }
+  Status status;
+  for (const auto& [path, bytes] : golden::golden_database(&status)) {
+    std::filesystem::create_directories(words[1]);
+    std::ofstream file(std::filesystem::path(words[1]) / std::filesystem::path(path).filename(), std::ios::binary);
+    file.write(reinterpret_cast<const char*>(bytes.data()), static_cast<std::streamsize>(bytes.size()));
+    if (!file.flush()) status = Status(Code::kIoError, "cannot write '" + path + "'");
+  }
+  if (!status.ok()) std::fprintf(stderr, "%s\n", status.message().c_str());
+  return status.ok() ? 0 : 1;
+}

@@ -1,0 +1,111 @@
+// What opening tells of its progress (Options::recovery_progress): every step that there is, in their order, growing, and
+// to its end.
+#include <fstream>
+#include <optional>
+
+#include "elider/files.h"
+#include "tests/support/data_folder_test.h"
+
+namespace elider::test {
+namespace {
+
+using Step = RecoveryProgress::Step;
+
+class ProgressTest : public DataFolderTest {
+ protected:
+  // Rows in a checkpoint, others behind it, and a secondary index.
+  void fill(uint64_t rows) {
+    const auto schema = indexed_account_schema(KeyIndex::kOrdered);
+    options_.schemas = {schema.schema()};
+    options_.checkpoint_log_bytes = 0;
+    Database database = open();
+    auto table = database.create_table(schema);
+    ASSERT_OK(table);
+    for (uint64_t begin = 0; begin < rows; begin += 1000) {
+      if (begin == rows / 2) {
+        ASSERT_OK(database.checkpoint());
+      }
+      transact(database, [&](Transaction& txn) {
+        for (uint64_t i = begin; i < begin + 1000; ++i) ASSERT_OK(txn.insert(*table, i, Account{i, 5, static_cast<uint32_t>(i % 7), 0}));
+      });
+    }
+  }
+  std::vector<RecoveryProgress> told_at_opening() {
+    std::vector<RecoveryProgress> told;
+    Options options = options_;
+    options.recovery_progress = [&](const RecoveryProgress& progress) { told.push_back(progress); };
+    EXPECT_OK(Database::open(options));
+    return told;
+  }
+};
+
+// A step's first and last word of it; none: it was not told.
+std::optional<std::pair<RecoveryProgress, RecoveryProgress>> ends_of(const std::vector<RecoveryProgress>& told, Step step) {
+  std::optional<std::pair<RecoveryProgress, RecoveryProgress>> ends;
+  for (const RecoveryProgress& progress : told) {
+    if (progress.step != step) continue;
+    if (!ends.has_value()) ends.emplace(progress, progress);
+    EXPECT_GE(progress.done, ends->second.done) << "it grows";
+    EXPECT_LE(progress.done, progress.all);
+    EXPECT_EQ(progress.all, ends->first.all) << "there is no more of it than was said";
+    ends->second = progress;
+  }
+  return ends;
+}
+
+TEST_P(ProgressTest, EachStepIsToldGrowsAndEndsWithAllOfIt) {
+  constexpr uint64_t kRows = 20000;
+  fill(kRows);
+  const std::vector<RecoveryProgress> told = told_at_opening();
+  for (const Step step : {Step::kJudge, Step::kCheckpoint, Step::kLog, Step::kIndexes}) {
+    SCOPED_TRACE("step " + std::to_string(static_cast<int>(step)));
+    const auto ends = ends_of(told, step);
+    ASSERT_TRUE(ends.has_value());
+    EXPECT_GT(ends->second.all, 0u);
+    EXPECT_EQ(ends->second.done, ends->second.all);
+    if (step != Step::kIndexes) continue;
+    EXPECT_EQ(ends->second.all, kRows);
+    EXPECT_LT(ends->first.done, kRows) << "more than one word of it";
+  }
+  for (size_t i = 1; i < told.size(); ++i) EXPECT_GE(told[i].step, told[i - 1].step) << "one step after the other";
+}
+
+// Room that the last file had and did not use is looked through, too.
+TEST_P(ProgressTest, AFileWithRoomAtItsEndIsToldWhole) {
+  fill(2000);
+  const std::string file = folder_ / "data" / "log-00000001-00-00000000";
+  std::filesystem::resize_file(file, std::filesystem::file_size(file) + 100000);
+  const auto ends = ends_of(told_at_opening(), Step::kJudge);
+  ASSERT_TRUE(ends.has_value());
+  EXPECT_GT(ends->second.all, 100000u);
+  EXPECT_EQ(ends->second.done, ends->second.all);
+}
+
+// A torn tail is reported, with the reason.
+TEST_P(ProgressTest, ATornTailIsReportedWithItsReason) {
+  fill(2000);
+  files::Log log;
+  ASSERT_OK(files::verify_log(options_.data_folders, &log));
+  ASSERT_EQ(log.cuts, std::vector<std::string>());
+  const std::string file = log.segments.back().file;
+  const uint64_t whole = log.segments.back().whole_bytes;
+  std::fstream stream(file, std::ios::binary | std::ios::in | std::ios::out);
+  stream.seekp(static_cast<std::streamoff>(whole)) << std::string(100, 'x');
+  ASSERT_TRUE(stream.flush().good());
+  const std::string words = "'" + file + "' from byte " + std::to_string(whole) + ": " +
+                            std::to_string(std::filesystem::file_size(file) - whole) +
+                            " bytes; what stands there does not begin as a frame does";
+  ASSERT_OK(files::verify_log(options_.data_folders, &log));
+  EXPECT_EQ(log.cuts, std::vector<std::string>{words});
+  Database database = open();
+  EXPECT_EQ(database.recovery().cuts, std::vector<std::string>{words});
+}
+
+TEST_P(ProgressTest, AnEmptyFolderHasNothingToTell) {
+  for (const RecoveryProgress& progress : told_at_opening()) EXPECT_EQ(progress.done, progress.all);
+}
+
+INSTANTIATE_TEST_SUITE_P(Policies, ProgressTest, durable_combinations(), combination_name);
+
+}  // namespace
+}  // namespace elider::test
