@@ -258,6 +258,58 @@ TEST(FaultAtOpening, IsRefusedAndChangesNothing) {
   EXPECT_GT(refused, 20);
 }
 
+// Something that was there a moment ago is there no more, while a database opens or takes a checkpoint. Nobody takes that
+// for a database that has nothing, nor for a checkpoint that has.
+TEST(FaultAtOpening, WhatVanishesMeanwhileIsAnError) {
+  log::MemoryFiles disk;
+  FaultyFiles files(disk);
+  const log::SubstituteFiles substitute(files);
+  Options options = options_of(LogFailure::kReadOnly, 2);
+  options.data_folders = {"db", "db2"};
+  {
+    auto database = Database::open(options);
+    ASSERT_OK(database);
+    const Table<Account> table = make_accounts(*database);
+    for (uint32_t number = 1; number <= 2; ++number) {
+      files.plan([seen = 0u, number](FileCall made, const std::string&) mutable -> Fault {
+        return {made == FileCall::kList && ++seen == number ? ENOENT : 0};
+      });
+      EXPECT_REFUSED(Code::kIoError, number == 1 ? "'db'" : "'db2'", database->checkpoint());
+    }
+    files.plan(nullptr);
+    ASSERT_OK(database->checkpoint());
+    uint64_t count = 0;
+    ASSERT_OK(transfer(*database, table, 0, &count, {}));
+  }
+  int refused = 0;
+  for (const Durability durability : {Durability::kNone, Durability::kAsync})
+    for (const FileCall call : {FileCall::kOpen, FileCall::kList})
+      for (uint32_t number = 1;; ++number) {
+        SCOPED_TRACE("kind " + std::to_string(static_cast<int>(call)) + ", call " + std::to_string(number));
+        std::string path;
+        files.plan([&, seen = 0u](FileCall made, const std::string& of) mutable -> Fault {
+          if (made != call || ++seen != number) return {};
+          path = of;
+          return {ENOENT};
+        });
+        options.durability = durability;
+        auto database = Database::open(options);
+        files.plan(nullptr);
+        if (path.empty()) break;  // there is no such call any more
+        if (!database.ok()) {
+          ++refused;
+          EXPECT_NE(database.status().message().find("'db"), std::string::npos) << database.status().message();
+          continue;
+        }
+        auto table = database->table<Account>("accounts");
+        ASSERT_OK(table);
+        State state;
+        ASSERT_OK(look(*database, *table, &state));
+        EXPECT_EQ(state.transfers[0], 1u);
+      }
+  EXPECT_GT(refused, 10);
+}
+
 // With the system's own files, written each way.
 class FaultOfTheSystem : public testing::TestWithParam<LogIo> {
  protected:
