@@ -1,7 +1,8 @@
 // The story. Several sessions write to a database; the machine stops at any system call, with any of the sectors on
 // the disk that were not synced, with a frame cut at any byte, with other bytes behind its end, or again while it
-// recovers; or somebody takes a file away, or puts a copy beside it. What comes back is a prefix of the commit order with all that was acknowledged in it, no transaction in
-// part (tests/crash/story.h), and it can be written to and comes back again.
+// recovers. What comes back is a prefix of the commit order with all that was acknowledged in it, no transaction in
+// part (tests/crash/story.h), and it can be written to and comes back again. Or somebody takes a file away, or puts a
+// copy beside it: then it may be refused, too.
 //
 // ELIDER_CRASH_IMAGES says how many images to look at (20,000 without it; fewer under sanitizers), ELIDER_CRASH_SEED
 // where to begin.
@@ -29,14 +30,17 @@ uint64_t number_of_environment(const char* name, uint64_t otherwise) {
 
 // What the images of a search were made by.
 struct Counts {
-  uint64_t runs = 0, images = 0, boundaries = 0, cut_bytes = 0, tails = 0, nested = 0, same = 0, files_checked = 0, misplaced = 0, refused = 0;
+  uint64_t runs = 0, images = 0, boundaries = 0, cut_bytes = 0, tails = 0, nested = 0, same = 0;
+  uint64_t files_checked = 0, misplaced = 0, refused = 0;
   void print(double seconds) const {
     std::printf(
         "%llu images (%.0f a second) of %llu runs, %llu at system calls, %llu cut at a byte, %llu with other tails, "
-        "%llu of crashes in recovery, %llu with a file missing or doubled (%llu refused); %llu more were the same as others; %llu times files::check\n",
+        "%llu of crashes in recovery, %llu with a file missing or doubled (%llu refused); "
+        "%llu more were the same as others; %llu times files::check\n",
         static_cast<unsigned long long>(images), static_cast<double>(images) / seconds, static_cast<unsigned long long>(runs),
         static_cast<unsigned long long>(boundaries), static_cast<unsigned long long>(cut_bytes), static_cast<unsigned long long>(tails),
-        static_cast<unsigned long long>(nested), static_cast<unsigned long long>(misplaced), static_cast<unsigned long long>(refused), static_cast<unsigned long long>(same), static_cast<unsigned long long>(files_checked));
+        static_cast<unsigned long long>(nested), static_cast<unsigned long long>(misplaced), static_cast<unsigned long long>(refused),
+        static_cast<unsigned long long>(same), static_cast<unsigned long long>(files_checked));
     std::fflush(stdout);
   }
 };
@@ -187,7 +191,8 @@ class Search {
   // A segment that none follows in its stream.
   static bool ends_a_stream(const Contents& whole, const std::string& path) {
     const auto next = std::next(whole.find(path));
-    return path.find("/log-") != std::string::npos && (next == whole.end() || next->first.compare(0, path.size() - 8, path, 0, path.size() - 8) != 0);
+    return path.find("/log-") != std::string::npos &&
+           (next == whole.end() || next->first.compare(0, path.size() - 8, path, 0, path.size() - 8) != 0);
   }
   // In another folder, or one number further.
   std::string free_name_for(const std::string& path) {

@@ -45,8 +45,8 @@ LINES = (
     + [(ROOMS, "system-calls", "fallocate", (KILL, ENOSPC), "log"), (ROOMS, "system-calls", "pwrite64", (KILL,), "log")]
     + [([], "io_uring", "io_uring_enter", (KILL, EIO, ENOSPC), "io_uring")]
 )
-FIU_POINTS = ("posix/io/rw/pwrite", "posix/io/sync/fdatasync", "posix/io/sync/fsync", "posix/io/dir/rename", "posix/io/dir/unlink", "posix/io/oc/open",
-              "posix/io/rw/pread", "posix/io/dir/opendir")
+FIU_POINTS = ("posix/io/rw/pwrite", "posix/io/sync/fdatasync", "posix/io/sync/fsync", "posix/io/dir/rename", "posix/io/dir/unlink",
+              "posix/io/oc/open", "posix/io/rw/pread", "posix/io/dir/opendir")
 
 
 class Ground:
@@ -215,7 +215,8 @@ def main():
         print(f"the files are in {options.work}")
         return 1
     if status == 0:
-        print(f"{options.tool}: {ground.runs} runs with faults, {ground.failed_checkpoints} checkpoints failed ({time.monotonic() - begin:.0f} s)")
+        print(f"{options.tool}: {ground.runs} runs with faults, {ground.failed_checkpoints} checkpoints failed "
+              f"({time.monotonic() - begin:.0f} s)")
     return status
 
 

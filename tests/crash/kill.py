@@ -126,7 +126,8 @@ def main():
         print(f"FAIL {options.workload}, seed {options.seed}: {broken}")
         print(f"the files are in {data}")
         return 1
-    print(f"{options.workload}: {options.kills} kills, {book.restarts} restarts, {book.acknowledged} acknowledged, {book.unknown} under way when killed, {checkpoints} checkpoints "
+    print(f"{options.workload}: {options.kills} kills, {book.restarts} restarts, {book.acknowledged} acknowledged, {book.unknown} under way when killed, "
+          f"{checkpoints} checkpoints "
           f"({time.monotonic() - begin:.0f} s)")
     return 0
 

@@ -23,7 +23,8 @@ kill_under() {
     [ "$status" -eq 0 ] || [ "$status" -eq 77 ] || break
   done
   if [ "$status" -ne 1 ]; then fail "kill.sh ends with $status under $mutant: $(tail -3 "$mutant/output.txt")"
-  elif ! grep '^FAIL' "$mutant/output.txt" | grep -Eq "$words"; then fail "kill.sh fails under $mutant with other words: $(cat "$mutant/output.txt")"
+  elif ! grep '^FAIL' "$mutant/output.txt" | grep -Eq "$words"; then
+    fail "kill.sh fails under $mutant with other words: $(cat "$mutant/output.txt")"
   else echo "kill.sh, $mutant: $(grep -m1 '^FAIL' "$mutant/output.txt" | cut -c1-150)"
   fi
 }
