@@ -145,8 +145,9 @@ class Database {
   const Recovery& recovery() const;
   // Writes all rows as of now to the data folders, beside running transactions, and waits until that counts; then the log
   // before it goes. Waits for one that is being taken, and takes another. kInvalidArgument: there is no data folder, or
-  // it is not written. kIoError, kMemoryLimit: nothing has changed, the one before still counts; the message names the
-  // file. Database::statistics has its figures.
+  // it is not written. kIoError, kMemoryLimit: nothing has changed, the one before still counts; or this one does, and what
+  // it makes needless could not be removed, which the next one tries again; the message names the file.
+  // Database::statistics has its figures.
   Status checkpoint();
   // Writes all rows as of now into a folder of its own, which is made if need be: a database that can be opened. Works
   // without data folders, and after the log has failed, too. kInvalidArgument: the folder is not empty. kIoError: the

@@ -1,6 +1,7 @@
 #include "log/directory.h"
 
 #include <algorithm>
+#include <cerrno>
 #include <mutex>
 #include <random>
 #include <tuple>
@@ -54,7 +55,10 @@ Status Directory::open(FileSystem& files, const std::vector<std::string>& folder
   // Each of them: the second folder of a database that is open must not become somebody's first.
   for (const std::string& folder : folders)
     if (Status status = files.lock(folder + "/" + kLockName, &directory->locks_.emplace_back()); !status.ok()) return status;
-  if (Status status = directory->load(create); !status.ok()) return status;
+  Status status = directory->load(create);
+  // It was there a moment ago: who opens what need not be there must not take this for nothing.
+  if (status.not_found()) return file_error("read", folders.front() + "/" + kManifestName, ENOENT);
+  if (!status.ok()) return status;
   *opened = std::move(directory);
   return {};
 }
@@ -126,6 +130,12 @@ Status Directory::sync_folder(const std::string& folder) {
   return status;
 }
 
+// A folder of an open database. That it has vanished is an error, not an answer.
+Status Directory::list(const std::string& folder, std::vector<std::string>* names) const {
+  Status status = files_.list(folder, names);
+  return status.not_found() ? file_error("list", folder, ENOENT) : status;
+}
+
 // Files of a generation that the manifest does not know yet mean that the manifest is an old one; and files of another
 // database, that a folder is not this one's. Listed files are looked at when they are read; the others would be removed.
 Status Directory::check_files() const {
@@ -135,7 +145,7 @@ Status Directory::check_files() const {
   };
   for (size_t f = 1; f < folders_.size(); ++f) {
     std::vector<std::string> names;
-    if (Status status = files_.list(folders_[f], &names); !status.ok()) return status;
+    if (Status status = list(folders_[f], &names); !status.ok()) return status;
     if (std::find(names.begin(), names.end(), std::string(kManifestName)) != names.end())
       return other_database(folders_[f] + "/" + kManifestName);
   }
@@ -172,7 +182,7 @@ std::string at_end_of(const StreamFacts& stream, const std::string& first_file) 
 Status Directory::list_segments(std::vector<SegmentName>* segments) const {
   std::vector<std::string> names;
   for (size_t f = 0; f < folders_.size(); ++f) {
-    if (Status status = files_.list(folders_[f], &names); !status.ok()) return status;
+    if (Status status = list(folders_[f], &names); !status.ok()) return status;
     SegmentName name;
     for (const std::string& text : names) {
       if (!parse_file_name(text, &name) || name.stream % folders_.size() != f) continue;
@@ -453,7 +463,7 @@ Status Directory::for_each_unlisted(const std::function<Status(const std::string
   };
   std::vector<std::string> names;
   for (const std::string& folder : folders_) {
-    if (Status status = files_.list(folder, &names); !status.ok()) return status;
+    if (Status status = list(folder, &names); !status.ok()) return status;
     for (const std::string& text : names) {
       SegmentName segment;
       CheckpointName part;

@@ -116,6 +116,7 @@ class Directory {
   Status write_manifest(const Manifest& manifest, Published* published);
   bool withdraw_manifest();
   Status sync_folder(const std::string& folder);
+  Status list(const std::string& folder, std::vector<std::string>* names) const;
   Status check_files() const;
   Status for_each_unlisted(const std::function<Status(const std::string& folder, const std::string& name)>& visit) const;
   Status remove_unlisted();

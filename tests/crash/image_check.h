@@ -1,10 +1,12 @@
 // ImageCheck: opens the image of a crash and says whether what comes back is allowed.
 //
 // Each image is recovered, recovered again, written to with a `group` commit (and some with a checkpoint), and recovered
-// once more; the database is verified each time. `nested`: and crashes while that is done, with the same demands.
+// once more; the database is verified each time. Some are looked at by files::check (`elider check`) before the first
+// and after the last recovery. `nested`: and crashes while that is done, with the same demands.
 // Thread safety: one thread at a time, and one ImageCheck a process: it substitutes the system's files.
 #pragma once
 
+#include "elider/files.h"
 #include "log/crash_disk.h"
 #include "tests/crash/recorder.h"
 #include "tests/crash/story.h"
@@ -30,6 +32,8 @@ class ImageCheck {
 
   // Images looked at so far, those of crashes while others were recovered included.
   uint64_t images() const { return images_; }
+  // How often files::check was asked.
+  uint64_t files_checked() const { return files_checked_; }
 
   // Empty, or what is wrong. `calls`: how many the crash came after. *state: what was recovered.
   std::string check(Contents image, size_t calls, bool nested, State* state = nullptr) {
@@ -38,6 +42,8 @@ class ImageCheck {
     log::MemoryFiles files(std::move(image));
     const log::SubstituteFiles substitute(files);
     State first, second, third;
+    const bool with_tool = images_ % kImagesACheck == 0;
+    if (std::string wrong = with_tool ? check_files(files) : ""; !wrong.empty()) return wrong;
     if (std::string wrong = recover(&first, images_ % 16 == 0); !wrong.empty()) return "recovered: " + wrong;
     if (std::string wrong = story_.judge(first, calls); !wrong.empty()) return wrong;
     State after = first;
@@ -55,11 +61,43 @@ class ImageCheck {
     }
     if (std::string wrong = recover(&third, false); !wrong.empty()) return "recovered after writing: " + wrong;
     if (std::string wrong = difference(after, third); !wrong.empty()) return "recovered after writing: " + wrong;
+    if (std::string wrong = with_tool ? check_files(files) : ""; !wrong.empty()) return "recovered after writing: " + wrong;
     if (state != nullptr) *state = first;
     return nested ? check_nested(before, files.calls(), first, after, written_at) : "";
   }
 
+  // Of an image that no crash leaves, because files are missing or stand there twice: it is refused in words that name one,
+  // or what comes back holds all that had been acknowledged after `calls` calls. *refused: whether it was.
+  std::string check_misplaced(Contents image, size_t calls, bool* refused) {
+    ++images_;
+    log::MemoryFiles files(std::move(image));
+    const log::SubstituteFiles substitute(files);
+    auto db = Database::open(recovery_options(shape_));
+    *refused = !db.ok();
+    if (*refused) {
+      const Status status = db.status();
+      const bool fits = status.code() == Code::kCorrupt || status.code() == Code::kUnsupported || status.code() == Code::kInvalidArgument;
+      return fits && status.message().find("'d") != std::string::npos ? "" : "refused with other words: " + status.message();
+    }
+    State state;
+    if (Status status = db->verify(); !status.ok()) return "verify: " + status.message();
+    if (Status status = read_state(*db, &state); !status.ok()) return status.message();
+    return story_.judge(state, calls);
+  }
+
  private:
+  static constexpr uint64_t kImagesACheck = 10;  // it has threads of its own, which take longer than the rest
+
+  // What a crash left is no damage to `elider check` either, and it changes nothing. Without a manifest there is no database.
+  std::string check_files(const log::MemoryFiles& disk) {
+    const Contents before = disk.contents();
+    if (!before.contains("d0/MANIFEST")) return "";
+    files::Checked report;
+    if (Status status = files::check(folders_of(shape_.folders), {}, &report); !status.ok()) return "files::check: " + status.message();
+    ++files_checked_;
+    return disk.contents() == before ? "" : "files::check changed a file";
+  }
+
   // Opens what is substituted, verifies and reads it.
   std::string recover(State* state, bool threads) {
     auto db = Database::open(recovery_options(shape_, threads));
@@ -135,6 +173,7 @@ class ImageCheck {
   const Story& story_;
   Random random_{1};
   uint64_t images_ = 0;
+  uint64_t files_checked_ = 0;
 };
 
 }  // namespace elider::crash

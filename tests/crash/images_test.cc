@@ -1,7 +1,8 @@
 // The story. Several sessions write to a database; the machine stops at any system call, with any of the sectors on
 // the disk that were not synced, with a frame cut at any byte, with other bytes behind its end, or again while it
 // recovers. What comes back is a prefix of the commit order with all that was acknowledged in it, no transaction in
-// part (tests/crash/story.h), and it can be written to and comes back again.
+// part (tests/crash/story.h), and it can be written to and comes back again. Or somebody takes a file away, or puts a
+// copy beside it: then it may be refused, too.
 //
 // ELIDER_CRASH_IMAGES says how many images to look at (20,000 without it; fewer under sanitizers), ELIDER_CRASH_SEED
 // where to begin.
@@ -30,13 +31,16 @@ uint64_t number_of_environment(const char* name, uint64_t otherwise) {
 // What the images of a search were made by.
 struct Counts {
   uint64_t runs = 0, images = 0, boundaries = 0, cut_bytes = 0, tails = 0, nested = 0, same = 0;
+  uint64_t files_checked = 0, misplaced = 0, refused = 0;
   void print(double seconds) const {
     std::printf(
         "%llu images (%.0f a second) of %llu runs, %llu at system calls, %llu cut at a byte, %llu with other tails, "
-        "%llu of crashes in recovery; %llu more were the same as others\n",
+        "%llu of crashes in recovery, %llu with a file missing or doubled (%llu refused); "
+        "%llu more were the same as others; %llu times files::check\n",
         static_cast<unsigned long long>(images), static_cast<double>(images) / seconds, static_cast<unsigned long long>(runs),
         static_cast<unsigned long long>(boundaries), static_cast<unsigned long long>(cut_bytes), static_cast<unsigned long long>(tails),
-        static_cast<unsigned long long>(nested), static_cast<unsigned long long>(same));
+        static_cast<unsigned long long>(nested), static_cast<unsigned long long>(misplaced), static_cast<unsigned long long>(refused),
+        static_cast<unsigned long long>(same), static_cast<unsigned long long>(files_checked));
     std::fflush(stdout);
   }
 };
@@ -64,8 +68,10 @@ class Search {
       ++count;
       if (wrong.empty()) wrong = at_boundary(disk, count);
       if (wrong.empty() && call.kind == Call::Kind::kSync && count % 16 == 0) wrong = other_tails(disk, call.path, count);
+      if (wrong.empty() && count % 16 == 0) wrong = misplaced(disk, count);
     }
     counts_.images += check_.images();
+    counts_.files_checked += check_.files_checked();
     return wrong.empty() ? wrong : "seed " + std::to_string(seed) + ", after call " + std::to_string(count) + ": " + wrong;
   }
 
@@ -155,6 +161,45 @@ class Search {
       if (wrong.empty()) wrong = look(std::move(image), count, &counts_.tails);
     }
     return wrong;
+  }
+
+  // Each file is missing once, and once it stands there a second time, under a name that is free.
+  std::string misplaced(const log::CrashDisk& disk, size_t count) {
+    const Contents whole = disk.everything();
+    std::string wrong;
+    const auto look_at = [&](Contents image, size_t calls, const std::string& what) {
+      bool refused = false;
+      wrong = check_.check_misplaced(std::move(image), calls, &refused);
+      if (!wrong.empty()) wrong = what + ": " + wrong;
+      ++counts_.misplaced;
+      counts_.refused += refused;
+    };
+    for (const auto& [path, bytes] : whole) {
+      if (!wrong.empty() || enough()) break;
+      Contents image = whole;
+      image.erase(path);
+      // The end of a stream may as well never have been written: no file says how far it went.
+      look_at(std::move(image), ends_a_stream(whole, path) ? 0 : count, "'" + path + "' is missing");
+      const std::string free_name = free_name_for(path);
+      if (!wrong.empty() || whole.contains(free_name)) continue;
+      image = whole;
+      image[free_name] = bytes;
+      look_at(std::move(image), count, "'" + path + "' stands there as '" + free_name + "', too");
+    }
+    return wrong;
+  }
+  // A segment that none follows in its stream.
+  static bool ends_a_stream(const Contents& whole, const std::string& path) {
+    const auto next = std::next(whole.find(path));
+    return path.find("/log-") != std::string::npos &&
+           (next == whole.end() || next->first.compare(0, path.size() - 8, path, 0, path.size() - 8) != 0);
+  }
+  // In another folder, or one number further.
+  std::string free_name_for(const std::string& path) {
+    if (random_.one_in(3)) return (path[1] == '0' ? "d1" : "d0") + path.substr(2);
+    std::string name = path;
+    ++name.back();
+    return name;
   }
 
   const Contents& before_;

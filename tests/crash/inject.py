@@ -4,15 +4,22 @@
 usage: inject.py VICTIM WORK strace|fiu [--every N]
 
 strace: SIGKILL, EIO and ENOSPC at the first, second, ... call of each kind that writes, until a run has no such call
-left; EIO at each read of a recovery. --every N: at each Nth of them alone. fiu: calls fail by chance, by libfiu.
+left; EIO at each read of a recovery. All that without checkpoints, and with some, so that each kind of call meets each
+kind of file that it is made for; a few with room made ahead in the log's files, and with the log written through io_uring.
+strace counts the calls of each thread by itself: "the third" is the third of whichever thread comes to its third. The
+thread that opens the database takes the checkpoints, so their calls follow upon those of opening. --every N: at each Nth
+of them alone. fiu: calls fail by chance, by libfiu.
 Each run goes on with a database of two earlier ones; afterwards it is opened without faults. The runs take turns at the
 policies that ledger.py lists. Exit status 1: something acknowledged was lost, something is there in part, a victim died
-by itself, or a message names no file; 77: the tool is not installed or may not trace.
+by itself, a message names no file, or no victim met a fault that it was to meet; 77: the tool is not installed or may
+not trace.
 """
 
 import argparse
+import collections
 import itertools
 import pathlib
+import re
 import shutil
 import subprocess
 import sys
@@ -20,47 +27,75 @@ import time
 
 import ledger
 
-WRITES = ("pwrite64", "fdatasync", "fsync", "rename", "unlink")
+KILL, EIO, ENOSPC = "signal=KILL", "error=EIO", "error=ENOSPC"
 TRANSACTIONS = 5
-FIU_POINTS = ("posix/io/rw/pwrite", "posix/io/sync/fdatasync", "posix/io/sync/fsync", "posix/io/dir/rename", "posix/io/oc/open", "posix/io/rw/pread",
-              "posix/io/dir/opendir")
+CHECKPOINTS = ["--checkpoints", ledger.TRANSACTIONS_A_CHECKPOINT, "--segment-bytes", "4096"]
+ROOMS = ["--segment-bytes", "1048576"]
+# What strace injects: the victim's options, how it writes its log, the call, the faults, and the kinds of files that each
+# of these faults must have met.
+LINES = (
+    [([], "system-calls", call, (KILL, EIO, ENOSPC), kinds)
+     for call, kinds in (("pwrite64", "log MANIFEST"), ("fdatasync", "log MANIFEST"), ("fsync", "folder"), ("rename", "MANIFEST"))]
+    + [([], "system-calls", "pread64", (EIO,), "log MANIFEST")]
+    + [(CHECKPOINTS, "system-calls", call, (KILL, EIO, ENOSPC), kinds)
+       for call, kinds in (("pwrite64", "checkpoint log MANIFEST"), ("fdatasync", "checkpoint log MANIFEST"))]
+    + [(CHECKPOINTS, "io_uring", call, (KILL, EIO, ENOSPC), kinds)
+       for call, kinds in (("fsync", "folder"), ("rename", "MANIFEST"), ("unlink", "checkpoint log"))]
+    + [(CHECKPOINTS, "system-calls", "pread64", (EIO,), "checkpoint MANIFEST")]
+    + [(ROOMS, "system-calls", "fallocate", (KILL, ENOSPC), "log"), (ROOMS, "system-calls", "pwrite64", (KILL,), "log")]
+    + [([], "io_uring", "io_uring_enter", (KILL, EIO, ENOSPC), "io_uring")]
+)
+FIU_POINTS = ("posix/io/rw/pwrite", "posix/io/sync/fdatasync", "posix/io/sync/fsync", "posix/io/dir/rename", "posix/io/dir/unlink",
+              "posix/io/oc/open", "posix/io/rw/pread", "posix/io/dir/opendir")
 
 
 class Ground:
-    """A database that earlier runs have left, copied for each run, and the ledger of those."""
+    """Databases that earlier runs have left, without and with checkpoints, copied for each run, and the ledgers of those."""
 
     def __init__(self, options):
         self.options = options
         self.data = options.work / "data"
-        self.first = options.work / "first"
         self.process = 0
         self.policy = []
         self.runs = 0
+        self.failed_checkpoints = 0
         shutil.rmtree(options.work, ignore_errors=True)
-        self.data.mkdir(parents=True)
-        self.outputs = [self.victim([], True).stdout for _ in range(2)]
-        shutil.copytree(self.data, self.first)
+        self.io_uring = ledger.allows_io_uring(options.victim, options.work / "probe")
+        self.outputs = {}
+        for checkpoints in (False, True):
+            self.data.mkdir(parents=True)
+            how = CHECKPOINTS if checkpoints else []
+            self.outputs[checkpoints] = [self.victim([], how, "system-calls", True).stdout for _ in range(2)]
+            self.data.rename(self.first(checkpoints))
 
-    def victim(self, prefix, must_end):
+    def first(self, checkpoints):
+        return self.options.work / ("first_with_checkpoints" if checkpoints else "first")
+
+    def victim(self, prefix, how, log_io, must_end):
         self.process += 2
         self.policy = ledger.POLICIES[self.process // 2 % len(ledger.POLICIES)]
         arguments = [*prefix, self.options.victim, "transfer", "--data", str(self.data), "--threads", "2", "--process", str(self.process),
-                     "--transactions", str(TRANSACTIONS), "--seed", str(self.process), *self.policy]
-        result = subprocess.run(arguments, capture_output=True, check=False, timeout=120)
+                     "--transactions", str(TRANSACTIONS), "--seed", str(self.process), *how, *self.policy]
+        result = subprocess.run(arguments, capture_output=True, check=False, timeout=120, env=ledger.environment(log_io))
         if must_end and result.returncode != 0:
             raise ledger.Broken(f"without a fault the victim ({' '.join(self.policy)}) ends with {result.returncode}: "
                                 f"{result.stderr.decode()}")
+        if must_end:
+            ledger.check_checkpoints(result.stdout)
         return result
 
-    def run(self, prefix, fault, may_die):
-        """One run with a fault, and one without. Gives the first one's result."""
-        shutil.rmtree(self.data)
-        shutil.copytree(self.first, self.data)
+    def run(self, prefix, how, log_io, fault, may_die):
+        """One run with a fault, and two without. Gives the first one's result."""
+        checkpoints = "--checkpoints" in how
+        if not self.io_uring:
+            log_io = "system-calls"
+        shutil.rmtree(self.data, ignore_errors=True)
+        shutil.copytree(self.first(checkpoints), self.data)
         book = ledger.TransferLedger()
-        for output in self.outputs:
+        for output in self.outputs[checkpoints]:
             book.take(output)
-        result = self.victim(prefix, False)
-        fault = f"{fault} ({' '.join(self.policy)})"
+        result = self.victim(prefix, how, log_io, False)
+        fault = f"{fault} ({' '.join(how + self.policy)}, {log_io})"
         self.runs += 1
         words = result.stderr.decode()
         if result.returncode == 127:  # the program was not even loaded
@@ -70,47 +105,93 @@ class Ground:
         if result.returncode == 3 and str(self.data) not in words:
             raise ledger.Broken(f"{fault}: the message names no file: {words}")
         try:
+            self.failed_checkpoints += ledger.check_checkpoints(result.stdout, self.data)[1]
             book.take(result.stdout)
-            for _ in range(2):
-                book.take(self.victim([], True).stdout)
+            # Every third opening writes its log through io_uring; the second one checkpoints what the first has left.
+            for again in (0, 1):
+                log_io = "io_uring" if self.io_uring and (self.runs + again) % 3 == 0 else "system-calls"
+                book.take(self.victim([], CHECKPOINTS if checkpoints and again else [], log_io, True).stdout)
         except ledger.Broken as broken:
             raise ledger.Broken(f"{fault}: {broken}") from broken
         return result
+
+
+def kinds_met(call, number, trace):
+    """What kinds of files the injected calls were for: of each thread the `number`-th, by what strace wrote with -y."""
+    begun = collections.Counter()
+    kinds = []
+    for line in trace.splitlines():
+        entry = re.match(rf"(\d+) +{call}\(\d*(?:<(.*?)>|\"(.*?)\")", line)
+        if entry is None:
+            continue
+        begun[entry[1]] += 1
+        if begun[entry[1]] == number:
+            name = pathlib.PurePath(entry[2] or entry[3]).name
+            kind = re.match(r"log(?=-)|checkpoint(?=-)|MANIFEST|.*io_uring", name)
+            kinds.append("folder" if call == "fsync" else "other" if kind is None else "io_uring" if call == "io_uring_enter" else kind[0])
+    return kinds
 
 
 def by_strace(ground, options):
     trace = options.work / "trace"
 
     def prefix(call, what, number):
-        return ["strace", "-f", "-qq", "-o", str(trace), "-e", f"trace={call}", "-e", f"inject={call}:{what}:when={number}"]
+        return ["strace", "-f", "-y", "-qq", "-o", str(trace), "-e", f"trace={call}", "-e", f"inject={call}:{what}:when={number}"]
 
     probe = subprocess.run(["strace", "-o", str(trace), "-e", "inject=getpid:error=EIO", "true"], capture_output=True, check=False)
     if probe.returncode != 0:
         print(f"skipped: strace may not trace here: {probe.stderr.decode().strip()}")
         return 77
-    faults = [(call, what) for call in WRITES for what in ("signal=KILL", "error=EIO", "error=ENOSPC")] + [("pread64", "error=EIO")]
-    for call, what in faults:
-        for number in itertools.count(1, options.every):
-            result = ground.run(prefix(call, what, number), f"{what} at {call} {number}", what == "signal=KILL")
-            if options.every == 1 and number % 10 == 0:
-                print(f"{what} at {call} {number}", flush=True)
-            happened = trace.read_text(encoding="utf-8", errors="replace")
-            if "INJECTED" not in happened and "killed by SIGKILL" not in happened:
-                break
-            if call == "pread64" and result.returncode not in (3, 127):
-                raise ledger.Broken(f"{call} {number} failed, but the victim went on")
+    met = collections.Counter()
+    for how, log_io, call, faults, kinds in LINES:
+        if call == "io_uring_enter" and not ground.io_uring:
+            continue
+        for what in faults:
+            met_here = inject_each(ground, options, how, log_io, call, what, prefix, trace)
+            missed = [kind for kind in kinds.split() if kind not in met_here]
+            if missed and options.every == 1:
+                raise ledger.Broken(f"{what} at {call} ({' '.join(how)}) has met no {' and no '.join(missed)}, only {dict(met_here)}")
+            met.update({f"{call} {kind}": count for kind, count in met_here.items()})
+    print("met: " + ", ".join(f"{call} {count}" for call, count in sorted(met.items())))
+    if ground.failed_checkpoints == 0:
+        raise ledger.Broken("no checkpoint met a fault and failed")
     return 0
+
+
+def inject_each(ground, options, how, log_io, call, what, prefix, trace):
+    """This fault at the first, second, ... such call. Counts the kinds of files that have met it."""
+    met = collections.Counter()
+    for number in itertools.count(1, options.every):
+        fault = f"{what} at {call} {number}"
+        result = ground.run(prefix(call, what, number), how, log_io, fault, what == KILL)
+        happened = trace.read_text(encoding="utf-8", errors="replace")
+        if "INJECTED" not in happened and "killed by SIGKILL" not in happened:
+            if number == 1:
+                raise ledger.Broken(f"{fault} ({' '.join(how)}): there is no such call; nothing was tested")
+            break
+        met.update(kinds_met(call, number, happened))
+        if call == "pread64" and result.returncode not in (3, 127):
+            raise ledger.Broken(f"{call} {number} failed, but the victim went on")
+        # What is only wished for, and what no log hangs on: transactions go on.
+        on = call == "fallocate" or (call == "unlink" and result.returncode != 3)
+        if what != KILL and on and (result.returncode != 0 or b'"info"' in result.stdout):
+            raise ledger.Broken(f"{fault} ({' '.join(how)}) ended the transactions: {result.stderr.decode()}")
+    return met
 
 
 def by_fiu(ground, options):
     for point in FIU_POINTS:
         chances = [0.02 * (attempt + 1) for attempt in range(0, 12, options.every)] + [1.0]
-        ended = [
-            ground.run(["fiu-run", "-x", "-c", f"enable_random name={point},probability={chance}"], f"{point} failing with probability {chance}", False)
-            for chance in chances
-        ]
-        if all(result.returncode == 0 for result in ended):
-            raise ledger.Broken(f"{point}: no victim met a fault, though all of the last one's calls were to fail")
+        met = 0
+        for attempt, chance in enumerate(reversed(chances)):
+            log_io = "io_uring" if attempt % 3 == 1 else "system-calls"
+            how = [CHECKPOINTS, ROOMS][attempt % 2]
+            failed = ground.failed_checkpoints
+            result = ground.run(["fiu-run", "-x", "-c", f"enable_random name={point},probability={chance}"], how, log_io,
+                                f"{point} failing with probability {chance}", False)
+            met += result.returncode != 0 or ground.failed_checkpoints > failed
+        if met == 0:
+            raise ledger.Broken(f"{point}: no victim met a fault, though all of one's calls were to fail")
     return 0
 
 
@@ -134,7 +215,8 @@ def main():
         print(f"the files are in {options.work}")
         return 1
     if status == 0:
-        print(f"{options.tool}: {ground.runs} runs with faults ({time.monotonic() - begin:.0f} s)")
+        print(f"{options.tool}: {ground.runs} runs with faults, {ground.failed_checkpoints} checkpoints failed "
+              f"({time.monotonic() - begin:.0f} s)")
     return status
 
 

@@ -21,13 +21,15 @@ import ledger
 TPCC_KILLS_A_DATABASE = 40  # it grows, and so does the time of the checks
 THREADS = 3
 LINES_MAX = 160  # told before it is killed
+# Every second kill meets checkpoints, two of five the log through io_uring: each of both under each policy, in its turn.
+IO_URING_TURNS = (1, 3)
 
 
 class Process:
     """A victim, and a thread that takes what it tells."""
 
-    def __init__(self, arguments):
-        self.process = subprocess.Popen(arguments, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    def __init__(self, arguments, log_io):
+        self.process = subprocess.Popen(arguments, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=ledger.environment(log_io))
         self.output = bytearray()
         self.lines = 0
         self.told = threading.Condition()
@@ -54,8 +56,8 @@ class Process:
         return self.process.wait(), bytes(self.output), errors
 
 
-def kill_one(arguments, rng, may_be_early, fault):
-    victim = Process(arguments)
+def kill_one(arguments, log_io, rng, may_be_early, fault):
+    victim = Process(arguments, log_io)
     # One in six while it recovers or makes its files, the others while it works.
     if rng.random() < 1 / 6 and may_be_early:
         time.sleep(rng.random() * 0.03)
@@ -65,7 +67,7 @@ def kill_one(arguments, rng, may_be_early, fault):
     victim.process.kill()
     status, output, errors = victim.end()
     if status != -9 or errors:
-        raise ledger.Broken(f"the victim ended by itself, with {status}: {errors}{fault}")
+        raise ledger.Broken(f"the victim ended by itself, with {status}: {errors.strip()}{fault}")
     return output
 
 
@@ -83,18 +85,29 @@ def main():
     data.mkdir(parents=True)
     book = ledger.TransferLedger() if options.workload == "transfer" else ledger.TpccLedger()
     begin = time.monotonic()
+    checkpoints = 0
     try:
+        io_uring = ledger.allows_io_uring(options.victim, options.work / "probe")
         for kill in range(options.kills):
             fresh = options.workload == "tpcc" and kill % TPCC_KILLS_A_DATABASE == 0
             if fresh:
                 shutil.rmtree(data)
                 data.mkdir()
                 book.forget()
-            policy = ledger.POLICIES[kill % len(ledger.POLICIES)]
+            how = [*ledger.POLICIES[kill % len(ledger.POLICIES)], "--segment-bytes", ledger.SEGMENT_BYTES[kill % len(ledger.SEGMENT_BYTES)]]
+            if (kill + kill // len(ledger.POLICIES)) % 2 == 1:
+                how += ["--checkpoints", ledger.TRANSACTIONS_A_CHECKPOINT]
+            log_io = "io_uring" if io_uring and kill % 5 in IO_URING_TURNS else "system-calls"
             arguments = [options.victim, options.workload, "--data", str(data), "--threads", str(THREADS),
-                         "--seed", str(options.seed + kill), "--process", str(kill * THREADS), *policy]
+                         "--seed", str(options.seed + kill), "--process", str(kill * THREADS), *how]
             # Tables that are loaded in part are of no use: nobody goes on with them.
-            book.take(kill_one(arguments, rng, not fresh, f" (kill {kill}, {' '.join(policy)})"))
+            words = f" (kill {kill}, {' '.join(how)}, {log_io})"
+            output = kill_one(arguments, log_io, rng, not fresh, words)
+            try:
+                book.take(output)
+                checkpoints += ledger.check_checkpoints(output)[0]
+            except ledger.Broken as broken:
+                raise ledger.Broken(f"{broken}{words}") from broken
         last = subprocess.run([options.victim, options.workload, "--data", str(data), "--process", str(options.kills * THREADS), "--transactions", "5"],
                               capture_output=True, check=False, timeout=300)
         if last.returncode != 0:
@@ -107,11 +120,14 @@ def main():
             book.take(again.stdout)
             book.write_elle(options.work / "elle.jsonl")
             book.write_native(options.work / "native.jsonl")
+        if options.kills >= 10 and checkpoints == 0:
+            raise ledger.Broken("no checkpoint was taken")
     except ledger.Broken as broken:
         print(f"FAIL {options.workload}, seed {options.seed}: {broken}")
         print(f"the files are in {data}")
         return 1
-    print(f"{options.workload}: {options.kills} kills, {book.restarts} restarts, {book.acknowledged} acknowledged, {book.unknown} under way when killed "
+    print(f"{options.workload}: {options.kills} kills, {book.restarts} restarts, {book.acknowledged} acknowledged, {book.unknown} under way when killed, "
+          f"{checkpoints} checkpoints "
           f"({time.monotonic() - begin:.0f} s)")
     return 0
 

@@ -7,11 +7,17 @@ took effect. TpccLedger keeps `tpcc`.
 """
 
 import json
+import os
+import shutil
+import subprocess
 
 NEVER_NS = 1 << 62
 # What the victims' runs take in turns, on the same files, which are no policy's own: what one has written, another recovers.
 # The last runs hardware transactions where the machine, or the build, has them.
 POLICIES = [["--sync", "optimistic"], ["--sync", "elided", "--htm", "always-aborts"], ["--sync", "latched"], ["--sync", "elided"]]
+# So are the sizes of the log's files: many of them, some, few in which room is made ahead.
+SEGMENT_BYTES = ["4096", "65536", "1048576"]
+TRANSACTIONS_A_CHECKPOINT = "8"
 
 
 class Broken(Exception):
@@ -21,6 +27,39 @@ class Broken(Exception):
 def lines_of(output):
     """What was told, in order. A line that was cut off in the middle was not told."""
     return [json.loads(line) for line in output.decode().split("\n")[:-1]]
+
+
+def check_checkpoints(output, may_fail_at=None):
+    """How many checkpoints were taken, and how many failed; each of these for a file of the folder that may fail."""
+    taken = failed = 0
+    for line in lines_of(output):
+        if line["t"] != "checkpoint":
+            continue
+        if line["code"] == "ok":
+            taken += 1
+            continue
+        failed += 1
+        if may_fail_at is None or line["code"] != "file error" or str(may_fail_at) not in line["words"]:
+            raise Broken(f"a checkpoint failed: {line['code']}: {line['words']}")
+    return taken, failed
+
+
+def environment(log_io):
+    return {**os.environ, "ELIDER_LOG_IO": log_io}
+
+
+def allows_io_uring(victim, folder):
+    """Whether a victim can write its log through io_uring here."""
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir(parents=True)
+    result = subprocess.run([victim, "transfer", "--data", str(folder), "--threads", "1", "--transactions", "1"], capture_output=True,
+                            check=False, timeout=120, env=environment("io_uring"))
+    shutil.rmtree(folder)
+    if result.returncode not in (0, 3) or (result.returncode == 3 and b"io_uring" not in result.stderr):
+        raise Broken(f"a victim with io_uring ends with {result.returncode}: {result.stderr.decode()}")
+    if result.returncode == 3:
+        print(f"io_uring is left out: {result.stderr.decode().strip()}")
+    return result.returncode == 0
 
 
 class Transaction:

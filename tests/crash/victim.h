@@ -21,6 +21,8 @@ struct VictimOptions {
   uint64_t seed = 1;
   uint32_t process = 0;
   uint64_t transactions = 0;
+  uint64_t checkpoints = 0;  // one after so many transactions; 0: none
+  uint64_t segment_bytes = 64u << 10;
   SyncPolicy sync = SyncPolicy::kOptimistic;
   HtmBackend htm = HtmBackend::kAutomatic;
 };
@@ -33,8 +35,12 @@ inline Options database_options(const VictimOptions& victim) {
   options.workers_max = 64;
   options.data_folders = {victim.data + "/a", victim.data + "/b"};
   options.log_threads = 2;
-  options.log_segment_bytes = 64u << 10;
+  options.log_segment_bytes = victim.segment_bytes;
   options.durability = Durability::kGroup;
+  if (victim.checkpoints != 0) {
+    options.checkpoint_log_bytes = 64u << 10;
+    options.checkpoint_threads = 2;  // and a part each
+  }
   return options;
 }
 

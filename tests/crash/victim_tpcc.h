@@ -4,15 +4,13 @@
 // Thread safety: run_tpcc_victim() by one thread; it starts its own.
 #pragma once
 
-#include <atomic>
-#include <thread>
 #include <vector>
 
 #include "bench/common/driver.h"
 #include "bench/tpcc/consistency.h"
 #include "bench/tpcc/load.h"
 #include "bench/tpcc/terminal.h"
-#include "tests/crash/victim.h"
+#include "tests/crash/victim_threads.h"
 
 namespace elider::crash {
 
@@ -36,9 +34,8 @@ class TpccVictim {
     tables_ = *tables;
     if (Status status = load_once(db); !status.ok()) return status;
     if (Status status = tell_recovered(db); !status.ok()) return status;
-    std::vector<std::thread> threads;
-    for (uint32_t i = 0; i < options_.threads; ++i) threads.emplace_back([this, &db, i] { work(db, options_.process + i); });
-    for (std::thread& thread : threads) thread.join();
+    VictimThreads threads(db, options_);
+    threads.run([&](uint32_t i) { work(db, options_.process + i, &threads); });
     tell("{\"t\":\"end\"}\n");
     return {};
   }
@@ -113,7 +110,7 @@ class TpccVictim {
     return {};
   }
 
-  void work(Database& db, uint32_t process) {
+  void work(Database& db, uint32_t process, VictimThreads* threads) {
     bench::tpcc::Terminal terminal(db, tables_, workload_, bench::tpcc::SnapshotUse{}, process);
     for (uint64_t i = 0; options_.transactions == 0 || i < options_.transactions; ++i) {
       tell(fmt::format("{{\"t\":\"begin\",\"p\":{}}}\n", process));
@@ -123,6 +120,7 @@ class TpccVictim {
       }
       tell(fmt::format("{{\"t\":\"done\",\"p\":{},\"new_orders\":{},\"payments\":{},\"delivered\":{}}}\n", process,
                        terminal.counts().new_orders, terminal.counts().payments, terminal.counts().delivered));
+      threads->one_ended();
     }
   }
 

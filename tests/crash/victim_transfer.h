@@ -5,11 +5,10 @@
 #pragma once
 
 #include <atomic>
-#include <thread>
 #include <vector>
 
 #include "base/random.h"
-#include "tests/crash/victim.h"
+#include "tests/crash/victim_threads.h"
 
 namespace elider::crash {
 
@@ -53,9 +52,8 @@ class TransferVictim {
     if (!table.ok()) return table.status();
     table_ = *table;
     if (Status status = tell_recovered(db); !status.ok()) return status;
-    std::vector<std::thread> threads;
-    for (uint32_t i = 0; i < options_.threads; ++i) threads.emplace_back([this, &db, i] { work(db, options_.process + i); });
-    for (std::thread& thread : threads) thread.join();
+    VictimThreads threads(db, options_);
+    threads.run([&](uint32_t i) { work(db, options_.process + i, &threads); });
     tell("{\"t\":\"end\"}\n");
     return {};
   }
@@ -89,7 +87,7 @@ class TransferVictim {
     return text + "]";
   }
 
-  void work(Database& db, uint32_t process) {
+  void work(Database& db, uint32_t process, VictimThreads* threads) {
     Random random(options_.seed * 1000003 + process);
     int64_t value = int64_t{process} << 20;
     for (uint64_t i = 0; options_.transactions == 0 || i < options_.transactions; ++i) {
@@ -102,6 +100,7 @@ class TransferVictim {
       if (only_read) look(db, process, keys);
       else append(db, process, keys, value, random.one_in(4));
       value += static_cast<int64_t>(count);
+      threads->one_ended();
       if (stopped_) return;
     }
   }

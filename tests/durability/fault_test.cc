@@ -2,8 +2,11 @@
 // broken, or the folder or the right to use it is gone. From then on nothing is acknowledged, every commit is refused
 // with an error that names the file, no call is made again, and what is in memory is whole. Opened again, with a disk
 // that works, everything that was acknowledged is there, and no transaction in part.
+#include <sys/resource.h>
+
 #include <array>
 #include <cerrno>
+#include <csignal>
 #include <filesystem>
 #include <future>
 #include <system_error>
@@ -392,27 +395,142 @@ TEST(FaultOfARestore, LeavesNothingAndWorksTheNextTime) {
   });
 }
 
-// With the system's own files.
-TEST(FaultOfTheSystem, AFolderThatVanishesEndsAcknowledgement) {
-  std::string text = (std::filesystem::temp_directory_path() / "elider_fault_XXXXXX").string();
-  ASSERT_NE(::mkdtemp(text.data()), nullptr);
-  for (const LogIo io : {LogIo::kSystemCalls, LogIo::kAutomatic}) {
-    Options options = options_of(LogFailure::kReadOnly);
-    options.data_folders = {text + "/db"};
-    options.log_segment_bytes = 1u << 20;
-    options.log_io = io;
+// Something that was there a moment ago is there no more, while a database opens or takes a checkpoint. Nobody takes that
+// for a database that has nothing, nor for a checkpoint that has.
+TEST(FaultAtOpening, WhatVanishesMeanwhileIsAnError) {
+  log::MemoryFiles disk;
+  FaultyFiles files(disk);
+  const log::SubstituteFiles substitute(files);
+  Options options = options_of(LogFailure::kReadOnly, 2);
+  options.data_folders = {"db", "db2"};
+  {
     auto database = Database::open(options);
     ASSERT_OK(database);
     const Table<Account> table = make_accounts(*database);
-    std::filesystem::remove_all(text + "/db");
-    RunPolicy policy;
-    policy.durability = Durability::kGroup;
+    for (uint32_t number = 1; number <= 2; ++number) {
+      files.plan([seen = 0u, number](FileCall made, const std::string&) mutable -> Fault {
+        return {made == FileCall::kList && ++seen == number ? ENOENT : 0};
+      });
+      EXPECT_REFUSED(Code::kIoError, number == 1 ? "'db'" : "'db2'", database->checkpoint());
+    }
+    files.plan(nullptr);
+    ASSERT_OK(database->checkpoint());
     uint64_t count = 0;
-    EXPECT_REFUSED(Code::kIoError, text + "/db/log-", transfer(*database, table, 0, &count, policy));
-    EXPECT_CODE(Code::kIoError, transfer(*database, table, 0, &count, {}));
+    ASSERT_OK(transfer(*database, table, 0, &count, {}));
   }
-  std::filesystem::remove_all(text);
+  int refused = 0;
+  for (const Durability durability : {Durability::kNone, Durability::kAsync})
+    for (const FileCall call : {FileCall::kOpen, FileCall::kList})
+      for (uint32_t number = 1;; ++number) {
+        SCOPED_TRACE("kind " + std::to_string(static_cast<int>(call)) + ", call " + std::to_string(number));
+        std::string path;
+        files.plan([&, seen = 0u](FileCall made, const std::string& of) mutable -> Fault {
+          if (made != call || ++seen != number) return {};
+          path = of;
+          return {ENOENT};
+        });
+        options.durability = durability;
+        auto database = Database::open(options);
+        files.plan(nullptr);
+        if (path.empty()) break;  // there is no such call any more
+        if (!database.ok()) {
+          ++refused;
+          EXPECT_NE(database.status().message().find("'db"), std::string::npos) << database.status().message();
+          continue;
+        }
+        auto table = database->table<Account>("accounts");
+        ASSERT_OK(table);
+        State state;
+        ASSERT_OK(look(*database, *table, &state));
+        EXPECT_EQ(state.transfers[0], 1u);
+      }
+  EXPECT_GT(refused, 10);
 }
+
+// With the system's own files, written each way.
+class FaultOfTheSystem : public testing::TestWithParam<LogIo> {
+ protected:
+  void SetUp() override {
+    ASSERT_NE(::mkdtemp(folder_.data()), nullptr);
+    options_ = options_of(LogFailure::kReadOnly);
+    options_.data_folders = {folder_ + "/db"};
+    options_.log_segment_bytes = 1u << 20;
+    options_.log_io = GetParam();
+    policy_.durability = Durability::kGroup;
+    const auto database = Database::open(options_);
+    if (GetParam() == LogIo::kIoUring && !database.ok() && database.status().code() == Code::kUnsupported)
+      GTEST_SKIP() << database.status().message();
+    ASSERT_OK(database);
+    ASSERT_EQ(database->statistics().log_io, name_of(GetParam()));
+  }
+  void TearDown() override { std::filesystem::remove_all(folder_); }
+
+  std::string folder_ = (std::filesystem::temp_directory_path() / "elider_fault_XXXXXX").string();
+  Options options_;
+  RunPolicy policy_;
+};
+
+TEST_P(FaultOfTheSystem, AFolderThatVanishesEndsAcknowledgement) {
+  auto database = Database::open(options_);
+  ASSERT_OK(database);
+  const Table<Account> table = make_accounts(*database);
+  std::filesystem::remove_all(folder_ + "/db");
+  uint64_t count = 0;
+  EXPECT_REFUSED(Code::kIoError, folder_ + "/db/log-", transfer(*database, table, 0, &count, policy_));
+  EXPECT_CODE(Code::kIoError, transfer(*database, table, 0, &count, {}));
+}
+
+// No file of the process may become larger than this while it lives: a write across it is a short one, the next fails.
+class FileSizeLimit {
+ public:
+  explicit FileSizeLimit(uint64_t bytes) : handler_(::signal(SIGXFSZ, SIG_IGN)) {
+    EXPECT_EQ(::getrlimit(RLIMIT_FSIZE, &before_), 0);
+    const rlimit less{bytes, before_.rlim_max};
+    EXPECT_EQ(::setrlimit(RLIMIT_FSIZE, &less), 0);
+  }
+  ~FileSizeLimit() {
+    EXPECT_EQ(::setrlimit(RLIMIT_FSIZE, &before_), 0);
+    ::signal(SIGXFSZ, handler_);
+  }
+  FileSizeLimit(const FileSizeLimit&) = delete;
+  FileSizeLimit& operator=(const FileSizeLimit&) = delete;
+
+ private:
+  rlimit before_{};
+  void (*const handler_)(int);
+};
+
+TEST_P(FaultOfTheSystem, AFileThatMayNotGrowEndsAcknowledgementAndLosesNothing) {
+  uint64_t told = 0;
+  {
+    auto database = Database::open(options_);
+    ASSERT_OK(database);
+    const Table<Account> table = make_accounts(*database);
+    const FileSizeLimit limit(32u << 10);
+    Status status;
+    while (status.ok()) {
+      uint64_t count = 0;
+      status = transfer(*database, table, 0, &count, policy_);
+      if (status.ok()) told = count;
+    }
+    EXPECT_REFUSED(Code::kIoError, folder_ + "/db/log-", status);
+    EXPECT_NE(status.message().find("File too large"), std::string::npos) << status.message();
+    EXPECT_OK(database->verify());
+  }
+  EXPECT_GT(told, 0u);
+  auto database = Database::open(options_);
+  ASSERT_OK(database);
+  auto table = database->table<Account>("accounts");
+  ASSERT_OK(table);
+  State state;
+  ASSERT_OK(look(*database, *table, &state));
+  EXPECT_EQ(state.sum, kOpening * static_cast<int64_t>(kAccounts));
+  EXPECT_GE(state.transfers[0], told);
+  EXPECT_LE(state.transfers[0], told + 1);
+}
+
+INSTANTIATE_TEST_SUITE_P(Log, FaultOfTheSystem, testing::Values(LogIo::kSystemCalls, LogIo::kIoUring),
+                         [](const auto& info) { return info.param == LogIo::kIoUring ? "io_uring" : "system_calls"; });
 
 }  // namespace
 }  // namespace elider::test

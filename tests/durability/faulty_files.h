@@ -2,6 +2,7 @@
 // Thread safety: all.
 #pragma once
 
+#include <cerrno>
 #include <functional>
 #include <mutex>
 #include <string>
@@ -31,15 +32,21 @@ class FaultyFiles final : public log::FileSystem {
 
   Status open(const std::string& path, log::OpenMode mode, std::unique_ptr<log::File>* file) override {
     const bool reads = mode == log::OpenMode::kRead;
-    if (const Fault fault = ask(reads ? FileCall::kOpen : FileCall::kCreate, path); fault.error != 0)
+    if (const Fault fault = ask(reads ? FileCall::kOpen : FileCall::kCreate, path); fault.error != 0) {
+      if (reads && fault.error == ENOENT) return Status(Code::kNotFound, "there is no file '" + path + "'");  // as of the system's
       return log::file_error(reads ? "open" : "create", path, fault.error);
+    }
     std::unique_ptr<log::File> opened;
     if (Status status = under_.open(path, mode, &opened); !status.ok()) return status;
     *file = std::make_unique<FaultyFile>(*this, std::move(opened));
     return {};
   }
   Status list(const std::string& folder, std::vector<std::string>* names) override {
-    return faulty(FileCall::kList, "list", folder, [&] { return under_.list(folder, names); });
+    if (const Fault fault = ask(FileCall::kList, folder); fault.error != 0) {
+      if (fault.error == ENOENT) return Status(Code::kNotFound, "there is no folder '" + folder + "'");  // as of the system's
+      return log::file_error("list", folder, fault.error);
+    }
+    return under_.list(folder, names);
   }
   Status make_folder(const std::string& folder) override { return under_.make_folder(folder); }
   Status rename(const std::string& from, const std::string& to) override {
