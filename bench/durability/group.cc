@@ -179,9 +179,8 @@ Status measure(const DurabilityOptions& options, const std::string& folder, Dura
                                      spread_of(syncs_by_time).median, spread_of(to_by_time).median));
   row->figures = {{"full_load_per_s", full->per_s}, {"full_load_p50_us", full->p50_us}, {"full_load_p99_us", full->p99_us},
                   {"half_load_p50_us", half_p50},   {"half_load_p99_us", half_p99},     {"batch_bytes", batch},
-                  {"sync_p50_us", syncs_p50},       {"sync_p99_us", syncs_p99},         {"sync_p99_by_time_us", syncs_by_time}, {"to_sync_p50", to_median},
-                  {"to_sync_p99_by_time", to_by_time},
-                  {"sessions", options.sessions}};
+                  {"sync_p50_us", syncs_p50},       {"sync_p99_us", syncs_p99},         {"sync_p99_by_time_us", syncs_by_time},
+                  {"to_sync_p50", to_median},       {"to_sync_p99_by_time", to_by_time}, {"sessions", options.sessions}};
   return session->close();
 }
 

@@ -46,11 +46,13 @@ Status look_through(log::Directory& directory, const log::Checkpoint& checkpoint
   });
 }
 
-Status copy_file(log::FileSystem& files, const std::string& from, const std::string& to, Copied* copied) {
+// *made gains `to` once the file is there.
+Status copy_file(log::FileSystem& files, const std::string& from, const std::string& to, Copied* copied, std::vector<std::string>* made) {
   constexpr size_t kBytes = 1u << 20;
   std::unique_ptr<log::File> source, target;
   if (Status status = files.open(from, log::OpenMode::kRead, &source); !status.ok()) return status;
   if (Status status = files.open(to, log::OpenMode::kCreate, &target); !status.ok()) return status;
+  made->push_back(to);
   std::vector<std::byte> bytes(kBytes);
   for (uint64_t at = 0;;) {
     size_t count = 0;
@@ -64,15 +66,16 @@ Status copy_file(log::FileSystem& files, const std::string& from, const std::str
   return target->sync();
 }
 
-// All that the manifest lists, in the order of the list. *made: the files that may be there then, ok or not.
+// All that the manifest lists, in the order of the list. *made: the files that are there then, ok or not.
 Status copy_files(log::Directory& from, const std::string& to, Copied* copied, std::vector<std::string>* made) {
   const auto copy = [&](const std::string& folder, const std::string& name) {
-    made->push_back(to + "/" + name);
-    return copy_file(from.files(), folder + "/" + name, made->back(), copied);
+    return copy_file(from.files(), folder + "/" + name, to + "/" + name, copied, made);
   };
   for (const log::Checkpoint& checkpoint : from.manifest().checkpoints)
-    for (uint32_t part = 0; part < checkpoint.parts; ++part)
-      if (Status status = copy(from.folder_of(part), log::file_name(log::CheckpointName{checkpoint.number, part})); !status.ok()) return status;
+    for (uint32_t part = 0; part < checkpoint.parts; ++part) {
+      const std::string name = log::file_name(log::CheckpointName{checkpoint.number, part});
+      if (Status status = copy(from.folder_of(part), name); !status.ok()) return status;
+    }
   for (const log::SegmentFacts& segment : from.segments())
     if (Status status = copy(from.folder_of(segment.name.stream), log::file_name(segment.name)); !status.ok()) return status;
   return {};

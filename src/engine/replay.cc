@@ -14,9 +14,9 @@ namespace elider::detail {
 namespace {
 
 constexpr uint32_t kThreadsMax = 16;
-// Of log that is in memory at a time: with what is made of it less than a processor's last cache holds. Half of it is slower:
-// threads wait for each other at each window's end.
-constexpr uint64_t kWindowBytes = 4u << 20;
+// Of log that is in memory at a time: with what is made of it about as much as a processor's last cache holds, and pieces
+// enough for kThreadsMax threads.
+constexpr uint64_t kWindowBytes = 16u << 20;
 constexpr uint64_t kLittleBytes = 1u << 20;  // of log, which more threads than one would not bring in sooner
 constexpr uint64_t kPartBytes = 128u << 10;  // of a window: what is made of it stays in the second cache
 constexpr uint32_t kPartsMax = 256;
@@ -230,7 +230,7 @@ Status Replay::bring_in_log(Recovery* report) {
     // Up to the last number of so many pieces; others that reach into it are read now, and again.
     uint64_t bytes = 0;
     while (next < pieces.size() && (bytes == 0 || bytes + pieces[next].range.bytes <= kWindowBytes)) bytes += pieces[next++].range.bytes;
-    while (next < pieces.size() && pieces[next].range.last_number == pieces[next - 1].range.last_number) ++next;
+    while (next < pieces.size() && pieces[next].range.last_number == pieces[next - 1].range.last_number) bytes += pieces[next++].range.bytes;
     window.to = next < pieces.size() ? pieces[next - 1].range.last_number : log::kNumberMax;
     window.pieces.clear();
     for (const log::LogPiece& piece : pieces)

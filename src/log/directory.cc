@@ -418,11 +418,16 @@ Status Directory::publish(const Checkpoint& checkpoint, uint32_t kept, const std
 Status Directory::make_empty(FileSystem& files, const std::string& folder, std::unique_ptr<File>* lock) {
   if (Status status = files.make_folder(folder); !status.ok()) return status;
   if (Status status = files.sync_folder(parent_of(folder)); !status.ok()) return status;
-  std::vector<std::string> names;
-  if (Status status = files.list(folder, &names); !status.ok()) return status;
-  for (const std::string& name : names)
-    if (name != kLockName) return Status::invalid_argument("the folder '" + folder + "' is not empty: there is '" + name + "'");
-  return files.lock(folder + "/" + kLockName, lock);
+  const auto look = [&]() -> Status {
+    std::vector<std::string> names;
+    if (Status status = files.list(folder, &names); !status.ok()) return status;
+    for (const std::string& name : names)
+      if (name != kLockName) return Status::invalid_argument("the folder '" + folder + "' is not empty: there is '" + name + "'");
+    return {};
+  };
+  if (Status status = look(); !status.ok()) return status;
+  if (Status status = files.lock(folder + "/" + kLockName, lock); !status.ok()) return status;
+  return look();  // who held the lock until now may have filled it
 }
 
 Status Directory::publish_alone(FileSystem& files, const std::string& folder, const DatabaseId& database, const Checkpoint& checkpoint,
@@ -445,7 +450,7 @@ bool Directory::withdraw_manifest() {
   for (const char* const suffix : {"", ".new"}) static_cast<void>(files_.remove(folders_.front() + "/" + kManifestName + suffix));
   std::vector<std::string> names;
   if (!files_.list(folders_.front(), &names).ok()) return false;
-  static_cast<void>(files_.sync_folder(folders_.front()));  // before the files that it names go
+  if (!files_.sync_folder(folders_.front()).ok()) return false;  // before the files that it names go
   return std::find(names.begin(), names.end(), std::string(kManifestName)) == names.end();
 }
 

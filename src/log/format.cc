@@ -139,7 +139,8 @@ std::string frame_fault(Bytes bytes, uint64_t sequence) {
   FrameHeader header;
   if (!peek_frame(bytes, &header)) return "the header of frame " + std::to_string(sequence) + " says what none does";
   if (header.sequence != sequence)
-    return "the header of frame " + std::to_string(header.sequence) + " stands where that of frame " + std::to_string(sequence) + " belongs";
+    return "the header of frame " + std::to_string(header.sequence) + " stands where that of frame " + std::to_string(sequence) +
+           " belongs";
   if (header.payload_bytes > bytes.size() - kFrameHeaderBytes)
     return "frame " + std::to_string(sequence) + " is cut short: of its " + std::to_string(kFrameHeaderBytes + header.payload_bytes) +
            " bytes " + std::to_string(bytes.size()) + " are there";

@@ -209,7 +209,7 @@ std::string cut_of(const std::vector<std::byte>& behind) {
 
 TEST(CutTails, SayWhatIsWrongWithThem) {
   const std::vector<std::byte> whole = frame_of(1, kName);
-  const auto first_bytes = [&](size_t count) { return std::vector<std::byte>(whole.begin(), whole.begin() + static_cast<std::ptrdiff_t>(count)); };
+  const auto first_bytes = [&](ptrdiff_t count) { return std::vector<std::byte>(whole.begin(), whole.begin() + count); };
   EXPECT_EQ(cut_of(whole), "");
   EXPECT_EQ(cut_of(std::vector<std::byte>(200)), "") << "room that was not used";
   EXPECT_EQ(cut_of(first_bytes(3)), "what stands there does not begin as a frame does");
