@@ -47,8 +47,9 @@ class ActiveTransaction {
   Transaction& operator*() const { return *txn_; }
   Transaction* operator->() const { return txn_; }
 
-  // kConflict: nothing of it took effect; begin again. Ends the transaction whatever it returns. `commit_number`: as
-  // RunPolicy's.
+  // kConflict: nothing of it took effect; begin again. kFinished: it has ended before. kInvalidArgument: an edit has begun
+  // and not ended. kMemoryLimit, kProcedureThrew: an operation of it failed so, and nothing of it took effect. kIoError: the
+  // log could not be written (see wait_durable). Ends the transaction whatever it returns. `commit_number`: as RunPolicy's.
   Status commit(uint64_t* commit_number = nullptr);
   void rollback();
 
@@ -121,7 +122,8 @@ class Database {
     return run_procedure(procedure, policy, true);
   }
 
-  // kMemoryLimit: too many transactions are open (Options::workers_max).
+  // kMemoryLimit: too many transactions are open (Options::workers_max). kInvalidArgument: a single-threaded database has one
+  // open in another thread.
   Result<ActiveTransaction> begin();
   Result<ActiveTransaction> begin_read_only();
 

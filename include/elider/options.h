@@ -155,7 +155,7 @@ struct RunPolicy {
   // Microseconds from the call, 0: none. Checked between attempts. When passed: kDeadline.
   uint64_t deadline_us = 0;
   // The wait before an attempt is random up to backoff_min_us << (attempt - 2), and at the most
-  // backoff_max_us. 0 turns waiting off.
+  // backoff_max_us. Microseconds, any value; 0 turns waiting off.
   uint32_t backoff_min_us = 1;
   uint32_t backoff_max_us = 256;
   // When run() returns after the commit. kInvalidArgument, and nothing is run: kAsync or kGroup where
