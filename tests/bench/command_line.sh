@@ -54,6 +54,10 @@ small=(--records 5000 --seconds 0.3 --threads 2)
 expect 0 'txn/s' "$elider" bench ycsb "${small[@]}" --value-bytes 100 --mix 80/20 --distribution uniform --operations 1 --index hash \
   --json "$folder/ycsb.json"
 expect 0 '^\{' "$elider" bench ycsb "${small[@]}" --quiet --json -
+expect 0 '"pin": true' "$elider" bench ycsb "${small[@]}" --pin --quiet --json -
+# To a terminal, and only there, a line tells of the run as it goes on.
+expect 0 'running 1/2 s: .* txn/s' script -qec "'$elider' bench ycsb --records 5000 --seconds 2.2 --threads 2" /dev/null
+expect 0 '^usable +(yes|no)' "$elider" hardware
 expect 0 '"copied_reads": true' "$elider" bench ycsb "${small[@]}" --sync elided --copied-reads --quiet --json -
 expect 0 '"runs"' "$elider" bench compare --records 500 --seconds 0.1 --repeat 2 --mix 80/20 --quiet --json -
 "$elider" bench compare --records 500 --seconds 0.1 --repeat 2 --mix 80/20,50/50 --quiet --json "$folder/compare.json" || failed=1

@@ -70,6 +70,6 @@ both "blocks" list-append --block-threshold 64 --transactions "$(scaled 20000)" 
 both "two keys, 8 threads" list-append --keys 2 --threads 8 --transactions "$(scaled 20000)" --seed 6
 both "readers" list-append --read-only-share 80 --threads 6 --transactions "$(scaled 20000)" --seed 7
 
-echo "$((checked - failures)) histories passed ${checkers:-both checkers}, $failures did not"
+echo "$((checked - failures)) histories are sound by ${checkers:-both checkers}, $failures are not"
 [ "$failures" -eq 0 ] || exit 1
 [ -n "$adya" ] || exit 77
