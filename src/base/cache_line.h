@@ -8,6 +8,8 @@
 namespace elider {
 
 inline constexpr size_t kCacheLineBytes = 64;
+// How many lines so many bytes fill that begin with one.
+constexpr size_t lines_of(size_t bytes) { return (bytes + kCacheLineBytes - 1) / kCacheLineBytes; }
 // Processors fetch lines in pairs, so two hot words of two threads keep a pair's distance.
 inline constexpr size_t kCacheLinePairBytes = 128;
 

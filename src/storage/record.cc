@@ -2,6 +2,17 @@
 
 namespace elider::storage {
 
+bool read_version_at(const Version* newest, const ColumnSet& columns, uint32_t g, uint64_t rs, std::byte* image, uint64_t* sequence) {
+  const Version* version = newest;
+  while (version != nullptr && version->snapshot > rs) version = version->previous;
+  *sequence = version == nullptr ? 0 : version->sequence;
+  if (version == nullptr || version->absent) return false;
+  const std::byte* payload = version->payload();
+  for (uint32_t s = columns.begin[g]; s < columns.begin[g + 1]; ++s)
+    std::memcpy(image + columns.spans[s].row_offset, payload + columns.spans[s].payload_offset, columns.spans[s].size);
+  return true;
+}
+
 bool read_cell_at(const Cell& cell, const Group& group, const ColumnSet& columns, uint32_t g, uint64_t rs, std::byte* image,
                   uint64_t* sequence) {
   for (;;) {
@@ -21,13 +32,7 @@ bool read_cell_at(const Cell& cell, const Group& group, const ColumnSet& columns
     }
     const Version* version = cell.previous();
     if (!cell.unchanged(w) && !ELIDER_MUTANT(kIgnoreLockBit)) continue;  // or the pair (n, previous) may not belong together
-    while (version != nullptr && version->snapshot > rs) version = version->previous;
-    *sequence = version == nullptr ? 0 : version->sequence;
-    if (version == nullptr || version->absent) return false;
-    const std::byte* payload = version->payload();
-    for (uint32_t s = columns.begin[g]; s < columns.begin[g + 1]; ++s)
-      std::memcpy(image + columns.spans[s].row_offset, payload + columns.spans[s].payload_offset, columns.spans[s].size);
-    return true;
+    return read_version_at(version, columns, g, rs, image, sequence);
   }
 }
 

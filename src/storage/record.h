@@ -178,5 +178,7 @@ inline uint64_t read_cell(const Cell& cell, const Group& group, const ColumnSet&
 // 0 if there was none yet.
 bool read_cell_at(const Cell& cell, const Group& group, const ColumnSet& columns, uint32_t g, uint64_t rs, std::byte* image,
                   uint64_t* sequence);
+// The same, of the versions that a commit after rs has kept: the newest of them, or null. They never change.
+bool read_version_at(const Version* newest, const ColumnSet& columns, uint32_t g, uint64_t rs, std::byte* image, uint64_t* sequence);
 
 }  // namespace elider::storage

@@ -17,6 +17,7 @@
 #include "txn/counters.h"
 #include "txn/hints.h"
 #include "txn/index_scan_record.h"
+#include "txn/record_region.h"
 #include "txn/refuse.h"
 #include "txn/scan_leaves.h"
 #include "txn/store.h"
@@ -207,11 +208,18 @@ class SnapshotTransaction final : public Transaction {
       const uint32_t g = 31 - static_cast<uint32_t>(std::countl_zero(rest));
       rest &= ~(1u << g);
       uint64_t sequence = 0;
-      const bool present = storage::read_cell_at(row->cell(layout, g), layout.group(g), set, g, snapshot_, image, &sequence);
+      const bool present = read_cell(row->cell(layout, g), layout.group(g), set, g, image, &sequence);
       record(table, key, present, sequence, g);
       if (!present) return false;
     }
     return true;
+  }
+
+  bool read_cell(const Cell& cell, const storage::Group& group, const ColumnSet& set, uint32_t g, std::byte* image, uint64_t* sequence) {
+    if constexpr (Sync::kRegions)
+      if (store_.spinlock == nullptr)
+        return read_cell_at_in_region<typename Sync::Backend>(store_, cell, group, set, g, snapshot_, image, sequence);
+    return storage::read_cell_at(cell, group, set, g, snapshot_, image, sequence);
   }
 
   bool view_row(TableType& table, Row* row, Key key, const ColumnSet& set, RawView* view) {

@@ -206,6 +206,54 @@ TEST_F(RegionTest, AReadThatChangesBeforeTheRegionFailsTheCommit) {
   EXPECT_EQ(balance(2), 0);
 }
 
+TEST_F(RegionTest, ACommitWithoutWritesIsARegion) {
+  Options options;
+  options.elision.system_aborts_max = 0;
+  open(options);
+  const uint64_t before = site("commit").commits;
+  const auto read_two = [&](Transaction& txn, auto&& then) -> Status {
+    for (Key key : {1, 2})
+      if (auto view = txn.get(accounts_, key); !view.ok()) return view.status();
+    then();
+    return {};
+  };
+  EXPECT_OK(run([&](Transaction& txn) { return read_two(txn, [] {}); }));
+  EXPECT_EQ(site("commit").commits, before + 1);
+  EXPECT_OK(run([&](Transaction& txn) { return read_two(txn, [] { OneThread::status_of_next = 0; }); }));
+  EXPECT_EQ(site("commit").commits, before + 1);
+  EXPECT_EQ(site("commit").fallbacks, 1u) << "and then it looks outside";
+  const Status status = run([&](Transaction& txn) {
+    return read_two(txn, [&] {
+      OneThread::before_next = [&] { EXPECT_OK(run([&](Transaction& other) { return bump(other, 1); })); };
+    });
+  });
+  EXPECT_CODE(Code::kDeadline, status);
+  EXPECT_EQ(site("commit").in_vain, 0u);
+  EXPECT_EQ(engine_->statistics().aborts[static_cast<size_t>(Cause::kReadChanged)], 1u);
+}
+
+TEST_F(RegionTest, ARowOfSeveralCommitGroupsIsReadByOneRegion) {
+  Options options;
+  options.elision.system_aborts_max = 0;
+  open(options);
+  Table<Account> grouped = create(grouped_account_schema(KeyIndex::kHashed, "grouped"));
+  put(grouped, 1, Account{1, 2, 3, 4});
+  const auto read = [&](Transaction& txn) -> Status {
+    auto view = txn.get(grouped, 1);
+    if (!view.ok()) return view.status();
+    EXPECT_EQ((*view)->balance, (Account{1, 2, 3, 4}).balance);
+    return {};
+  };
+  const uint64_t before = site("record read").commits;
+  EXPECT_OK(run(read));
+  EXPECT_EQ(site("record read").commits, before + 1);
+  // The region of the index, and then the row's, which aborts: each of the three groups by itself.
+  OneThread::before_next = [] { OneThread::before_next = [] { OneThread::status_of_next = 0; }; };
+  EXPECT_OK(run(read));
+  EXPECT_EQ(site("record read").fallbacks, 1u);
+  EXPECT_EQ(site("record read").commits, before + 4);
+}
+
 // The old version takes memory, so the region sets the lock bits alone; the reader finds what it should.
 TEST_F(RegionTest, ASnapshotReaderKeepsSeeingWhatItSaw) {
   detail::Session* session = nullptr;
@@ -222,6 +270,36 @@ TEST_F(RegionTest, ASnapshotReaderKeepsSeeingWhatItSaw) {
   EXPECT_OK(session->commit_active(nullptr));
   EXPECT_EQ(balance(1), 2);
   EXPECT_EQ(site("commit").fallbacks, 0u);
+}
+
+// Algorithm 2 of DBX for reads of a snapshot, too: what is newest, what is older, what is absent, and without a region.
+TEST_F(RegionTest, ASnapshotReadIsARegion) {
+  Options options;
+  options.elision.system_aborts_max = 0;
+  open(options);
+  detail::Session* session = nullptr;
+  Transaction* reader = nullptr;
+  ASSERT_OK(engine_->begin(true, &session, &reader));
+  EXPECT_OK(run([&](Transaction& txn) { return bump(txn, 1); }));
+  EXPECT_OK(run([&](Transaction& txn) { return txn.remove(accounts_, 2); }));
+  const uint64_t before = site("record read").commits;
+  const auto expect = [&](Key key, int64_t wanted) {
+    auto view = reader->get(accounts_, key);
+    ASSERT_OK(view);
+    EXPECT_EQ((*view)->balance, wanted) << "key " << key;
+  };
+  expect(0, 0);
+  expect(1, 0);
+  expect(2, 0);
+  EXPECT_EQ(site("record read").commits, before + 3);
+  for (Key key : {0, 1, 2}) {
+    OneThread::before_next = [] { OneThread::before_next = [] { OneThread::status_of_next = 0; }; };  // the index's, and then the row's
+    expect(key, 0);
+  }
+  EXPECT_EQ(site("record read").commits, before + 3);
+  EXPECT_EQ(site("record read").fallbacks, 3u);
+  EXPECT_OK(session->commit_active(nullptr));
+  EXPECT_EQ(balance(1), 1);
 }
 
 TEST_F(RegionTest, AReaderThatBeginsBetweenTheLookAndTheRegionSeesTheOldState) {

@@ -15,9 +15,12 @@
 namespace elider::test {
 
 // The steps of a commit, in order: before it locks what it writes, before it reads the snapshot number,
-// before it looks at the readers, before it validates, before it writes, after it released its locks.
-inline constexpr std::array<const char*, 6> kCommitPoints{"occ.commit.before_lock", "occ.commit.after_lock",   "occ.commit.after_snapshot",
-                                                          "occ.commit.after_slots", "occ.commit.before_write", "occ.commit.after_release"};
+// before it looks at the readers, before it validates, before it writes, after it has written (and released) the first
+// row of several, after it released its locks.
+inline constexpr std::array<const char*, 7> kCommitPoints{"occ.commit.before_lock",   "occ.commit.after_lock",
+                                                          "occ.commit.after_snapshot", "occ.commit.after_slots",
+                                                          "occ.commit.before_write",  "occ.commit.written_one",
+                                                          "occ.commit.after_release"};
 inline constexpr size_t kValidated = 4;  // from this point on, reads have been validated
 
 class Background {

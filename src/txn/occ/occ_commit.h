@@ -264,6 +264,13 @@ Status OccTransaction<Sync>::give_up(size_t locked) {
   return status;
 }
 
+template <class Sync>
+[[gnu::always_inline]] inline bool OccTransaction<Sync>::validate_reads() {
+  if constexpr (Sync::kRegions)
+    if (store_.spinlock == nullptr) return validate_in_region();
+  return validate();
+}
+
 // No writes: what was read was all there at the instant of the validation.
 template <class Sync>
 Status OccTransaction<Sync>::commit_reads() {
@@ -274,7 +281,7 @@ Status OccTransaction<Sync>::commit_reads() {
   }
   // One row was read at one instant already.
   const bool single = reads_.size() == 1 && nodes_.empty();
-  if ((!single || recording()) && !validate()) [[unlikely]] return give_up(0);
+  if ((!single || recording()) && !validate_reads()) [[unlikely]] return give_up(0);
   if (store_.log != nullptr) [[unlikely]] commit_number_ = store_.snapshots.current();
   counters_.procedures[procedure_].commits.add(1);
   if (recording()) [[unlikely]] record_end(true, Cause::kNone, n, order);
@@ -320,7 +327,10 @@ template <class Sync>
   if (log != nullptr) [[unlikely]] log_publish(n);
   if (!old_entries_retired && !index_changes_.empty()) retire_old_entries();
   ELIDER_TEST_POINT("occ.commit.before_write");
-  for (WriteEntry& write : writes_) install(write, n);
+  for (WriteEntry& write : writes_) {
+    install(write, n);
+    ELIDER_TEST_POINT("occ.commit.written_one");
+  }
   return finish(n, order, newest_reader);
 }
 

@@ -31,7 +31,11 @@ template <class Sync>
                                                                       std::byte* image) {
   const Layout& layout = table.layout();
   Cell& cell = row->cell(layout, g);
-  const uint64_t w = copy_cell(cell, layout.group(g), set, g, image);
+  return note_read(table, cell, key, g, copy_cell(cell, layout.group(g), set, g, image));
+}
+
+template <class Sync>
+[[gnu::always_inline]] inline Status OccTransaction<Sync>::note_read(TableType& table, Cell& cell, Key key, uint32_t g, uint64_t w) {
   if (word::removed(w)) [[unlikely]] return read_removed(table, cell, key, w);
   reads_.push_back({&cell, w, key, &table});
   if (recording()) [[unlikely]] record_read(table, key, g, !word::absent(w), word::sequence(w));
@@ -83,6 +87,17 @@ template <class Sync>
 template <class Sync>
 [[gnu::noinline]] Status OccTransaction<Sync>::read_groups(TableType& table, Row* row, Key key, const ColumnSet& set, uint32_t groups,
                                                            std::byte* image, detail::ImageHeader* header) {
+  if constexpr (Sync::kRegions) {
+    uint64_t words[kCommitGroupsMax] = {};
+    if (store_.spinlock == nullptr && writes_.empty() &&
+        read_groups_in_region<typename Sync::Backend>(store_, table.layout(), *row, set, groups, image, words)) {
+      for (uint32_t rest = groups; rest != 0; rest &= rest - 1) {
+        const uint32_t g = static_cast<uint32_t>(std::countr_zero(rest));
+        if (Status status = note_read(table, row->cell(table.layout(), g), key, g, words[g]); !status.ok()) [[unlikely]] return status;
+      }
+      return {};
+    }
+  }
   for (uint32_t rest = groups; rest != 0; rest &= rest - 1) {
     const uint32_t g = static_cast<uint32_t>(std::countr_zero(rest));
     if (!writes_.empty()) {

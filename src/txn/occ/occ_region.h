@@ -19,44 +19,24 @@
 // rows commits with n or later (storage/snapshots.h). So nothing that builds on them is durable before the record is.
 //
 // Lines read: two a write (its cell, its entry), one a read and one a witness, their entries (three to two
-// lines), S, and a slot a worker ever used. Lines written: the rows' (whole), or one a write (lock bits). A
-// cell's read: the lines of its columns; written: as many of the private copy.
+// lines), S, and a slot a worker ever used. Lines written: the rows' (whole), or one a write (lock bits).
 #pragma once
 
 #include "htm/elide.h"
 #include "txn/occ/occ_transaction.h"
+#include "txn/record_region.h"
 
 namespace elider::txn {
 
-// -- reading a cell ----------------------------------------------------------------------------------------
+// -- reading a cell -----------------------------------------------------------------------------------------
 
 // As storage::read_cell.
 template <class Sync>
 [[gnu::always_inline]] inline uint64_t OccTransaction<Sync>::copy_cell(const Cell& cell, const storage::Group& group, const ColumnSet& set,
                                                                        uint32_t g, std::byte* image) {
   if constexpr (Sync::kRegions)
-    if (store_.spinlock == nullptr) return copy_cell_in_region(cell, group, set, g, image);
+    if (store_.spinlock == nullptr) return read_cell_in_region<typename Sync::Backend>(store_, cell, group, set, g, image);
   return alone([&] { return storage::read_cell(cell, group, set, g, image); });
-}
-
-template <class Sync>
-uint64_t OccTransaction<Sync>::copy_cell_in_region(const Cell& cell, const storage::Group& group, const ColumnSet& set, uint32_t g,
-                                                   std::byte* image) {
-  const ElisionPolicy& policy = store_.options.elision;
-  if (!policy.record_reads || lines_of(group.payload_bytes) > policy.write_lines_max) return storage::read_cell(cell, group, set, g, image);
-  const uint64_t copied = htm::run_region<typename Sync::Backend>(
-      store_.elision->record_read, htm::SubscribedWithin{},
-      [&]() -> uint64_t {
-        const uint64_t w = cell.load();
-        if (word::locked(w) && !ELIDER_MUTANT(kIgnoreLockBit)) [[unlikely]] return word::kUnknown;
-        if (!word::absent(w)) [[likely]] storage::copy_to_image(set, g, image, group.block ? cell.block() : cell.payload_inside());
-        ELIDER_TEST_POINT("read.copied");
-        return w;
-      },
-      [&]() -> uint64_t { return storage::read_cell(cell, group, set, g, image); },
-      [](uint64_t w) { return w != word::kUnknown; });
-  // Waiting for a lock bit is for outside.
-  return copied != word::kUnknown ? copied : storage::read_cell(cell, group, set, g, image);
 }
 
 // -- a commit ----------------------------------------------------------------------------------------------
@@ -87,7 +67,6 @@ auto OccTransaction<Sync>::commit_at_once(Reach reach) -> AtOnce {
   }
   ELIDER_TEST_POINT("occ.commit.after_lock");
   result.n = store_.snapshots.current();
-  result.order = recording() ? store_.commit_order.fetch_add(1) : 0;
   ELIDER_TEST_POINT("occ.commit.after_snapshot");
   result.newest_reader = store_.snapshots.newest_reader_before(result.n, store_.workers.ids_used_max());
   ELIDER_TEST_POINT("occ.commit.after_slots");
@@ -95,6 +74,7 @@ auto OccTransaction<Sync>::commit_at_once(Reach reach) -> AtOnce {
     result.end = AtOnce::End::kFailed;
     return result;
   }
+  result.order = recording() ? store_.commit_order.fetch_add(1) : 0;  // a write: all commits that are recorded meet at it
   bool whole = reach == Reach::kWhole;
   if (result.newest_reader != 0) [[unlikely]]
     for (const WriteEntry& write : writes_) whole = whole && !needs_version(write, result.newest_reader);
@@ -146,12 +126,32 @@ Status OccTransaction<Sync>::commit_in_region() {
     const bool locked = done.end == AtOnce::End::kLocked;
     if (locked && done.newest_reader != 0 && !prepare_versions(done.newest_reader)) [[unlikely]] return give_up(writes_.size());
     if (store_.log != nullptr) [[unlikely]] log_publish(done.n);
-    for (WriteEntry& write : writes_) locked ? install(write, done.n) : count_row(write);
+    for (WriteEntry& write : writes_) {
+      locked ? install(write, done.n) : count_row(write);
+      ELIDER_TEST_POINT("occ.commit.written_one");
+    }
     return finish(done.n, done.order, done.newest_reader);
   }
   // The old entries were listed before the first region. This worker has been inside since, so no grace period of theirs
   // is over; and who has taken one over lists it again, or has committed its row, and then this commit fails.
   return commit_by_locks(reach != Reach::kNone);
+}
+
+// A commit without writes: that all it has read stands at one instant. Where the region says that it does not, a second
+// look, or a scan's repair, is for outside.
+template <class Sync>
+bool OccTransaction<Sync>::validate_in_region() {
+  htm::Site& site = store_.elision->commit;
+  if (2 * (reads_.size() + nodes_.size()) > store_.options.elision.read_lines_max) {
+    site.mine().went_direct();
+    return validate();
+  }
+  enum class Seen { kStands, kFails, kNothing };
+  const Seen seen = htm::run_region<typename Sync::Backend>(
+      site, htm::SubscribedWithin{}, [&]() -> Seen { return reads_stand() ? Seen::kStands : Seen::kFails; },
+      []() -> Seen { return Seen::kNothing; }, [this](Seen looked) { return looked == Seen::kStands || !may_be_repaired(); });
+  if (seen == Seen::kStands) return true;
+  return (seen == Seen::kNothing || may_be_repaired()) && validate();
 }
 
 }  // namespace elider::txn

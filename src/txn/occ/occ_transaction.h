@@ -113,6 +113,7 @@ class OccTransaction final : public Transaction {
   Status read_groups(TableType& table, Row* row, Key key, const ColumnSet& set, uint32_t groups, std::byte* image,
                      detail::ImageHeader* header);
   Status read_group(TableType& table, Row* row, Key key, const ColumnSet& set, uint32_t g, std::byte* image);
+  Status note_read(TableType& table, Cell& cell, Key key, uint32_t g, uint64_t w);
   Status read_removed(TableType& table, Cell& cell, Key key, uint64_t w);
   Status read_own(TableType& table, WriteEntry& write, const ColumnSet& set, std::byte* image);
   bool view_block(TableType& table, Row* row, detail::ImageHeader* header, RawView* view, Status* status);
@@ -177,6 +178,7 @@ class OccTransaction final : public Transaction {
   static bool needs_version(const WriteEntry& write, uint64_t newest_reader);
   bool prepare_versions(uint64_t newest_reader);
   bool validate();
+  bool validate_reads();
   bool reads_stand();
   bool may_be_repaired() const { return cause_ == Cause::kPhantom || cause_ == Cause::kRowRemoved; }
   void count_row(const WriteEntry& write);
@@ -218,12 +220,11 @@ class OccTransaction final : public Transaction {
     uint64_t order = 0;
     uint64_t newest_reader = 0;
   };
-  static constexpr size_t lines_of(size_t bytes) { return (bytes + kCacheLineBytes - 1) / kCacheLineBytes; }
   uint64_t copy_cell(const Cell& cell, const storage::Group& group, const ColumnSet& set, uint32_t g, std::byte* image);
-  uint64_t copy_cell_in_region(const Cell& cell, const storage::Group& group, const ColumnSet& set, uint32_t g, std::byte* image);
   Reach reach_of_region() const;
   AtOnce commit_at_once(Reach reach);
   bool settles(const AtOnce& done) const;
+  bool validate_in_region();
   Status commit_in_region();
   // -- occ_log.h ------------------------------------------------------------------------------------------
   Status log_reserve();

@@ -1,0 +1,91 @@
+// Reads of a record as one hardware transaction (DBX, Algorithm 2), under a policy that has regions. What is elided is the
+// lock bit of a cell (txn/occ/occ_region.h): a region that meets it ends, and waiting for it is for outside.
+//
+// Lines read: those of the columns; written: as many of the private copy. A cell that is known not to fit is not tried.
+#pragma once
+
+#include <bit>
+
+#include "base/cache_line.h"
+#include "htm/elide.h"
+#include "storage/record.h"
+#include "txn/store.h"
+
+namespace elider::txn {
+
+// Whether a region is to copy so many lines.
+inline bool region_may_copy(Store& store, size_t lines) {
+  const ElisionPolicy& policy = store.options.elision;
+  if (!policy.record_reads) return false;
+  if (lines <= policy.write_lines_max) [[likely]] return true;
+  store.elision->record_read.mine().went_direct();
+  return false;
+}
+
+// Within a region: the word of the cell, whose columns are copied unless it is absent; kUnknown: it is locked.
+inline uint64_t copy_unlocked(const storage::Cell& cell, const storage::Group& group, const detail::ColumnSet& set, uint32_t g,
+                              std::byte* image) {
+  const uint64_t w = cell.load();
+  if (word::locked(w) && !ELIDER_MUTANT(kIgnoreLockBit)) [[unlikely]] return word::kUnknown;
+  if (!word::absent(w)) [[likely]] storage::copy_to_image(set, g, image, group.block ? cell.block() : cell.payload_inside());
+  ELIDER_TEST_POINT("read.copied");
+  return w;
+}
+
+// As storage::read_cell.
+template <class Backend>
+uint64_t read_cell_in_region(Store& store, const storage::Cell& cell, const storage::Group& group, const detail::ColumnSet& set, uint32_t g,
+                             std::byte* image) {
+  if (!region_may_copy(store, lines_of(group.payload_bytes))) return storage::read_cell(cell, group, set, g, image);
+  const uint64_t copied = htm::run_region<Backend>(
+      store.elision->record_read, htm::SubscribedWithin{}, [&]() -> uint64_t { return copy_unlocked(cell, group, set, g, image); },
+      []() -> uint64_t { return word::kUnknown; }, [](uint64_t w) { return w != word::kUnknown; });
+  return copied != word::kUnknown ? copied : storage::read_cell(cell, group, set, g, image);
+}
+
+// The commit groups of a row that are asked for, at one instant, and their words. False: each is to be read by itself.
+template <class Backend>
+bool read_groups_in_region(Store& store, const storage::Layout& layout, storage::Row& row, const detail::ColumnSet& set, uint32_t groups,
+                           std::byte* image, uint64_t* words) {
+  size_t lines = 0;
+  for (uint32_t rest = groups; rest != 0; rest &= rest - 1)
+    lines += lines_of(layout.group(static_cast<uint32_t>(std::countr_zero(rest))).payload_bytes);
+  if (!region_may_copy(store, lines)) return false;
+  return htm::run_region<Backend>(
+      store.elision->record_read, htm::SubscribedWithin{},
+      [&]() -> bool {
+        for (uint32_t rest = groups; rest != 0; rest &= rest - 1) {
+          const uint32_t g = static_cast<uint32_t>(std::countr_zero(rest));
+          words[g] = copy_unlocked(row.cell(layout, g), layout.group(g), set, g, image);
+          if (words[g] == word::kUnknown) return false;
+        }
+        return true;
+      },
+      []() -> bool { return false; }, [](bool copied) { return copied; });
+}
+
+// As storage::read_cell_at. Of a cell that was written after rs it takes the versions, which are read outside.
+template <class Backend>
+bool read_cell_at_in_region(Store& store, const storage::Cell& cell, const storage::Group& group, const detail::ColumnSet& set, uint32_t g,
+                            uint64_t rs, std::byte* image, uint64_t* sequence) {
+  struct Seen {
+    uint64_t word = word::kUnknown;
+    const storage::Version* older = nullptr;
+    bool newest = false;  // word is of rs or before
+  };
+  Seen seen;
+  if (region_may_copy(store, lines_of(group.payload_bytes)))
+    seen = htm::run_region<Backend>(
+        store.elision->record_read, htm::SubscribedWithin{},
+        [&]() -> Seen {
+          if (cell.snapshot() <= rs) [[likely]] return {copy_unlocked(cell, group, set, g, image), nullptr, true};
+          return {word::locked(cell.load()) ? word::kUnknown : 0, cell.previous(), false};
+        },
+        []() -> Seen { return {}; }, [](const Seen& at) { return at.word != word::kUnknown; });
+  if (seen.word == word::kUnknown) return storage::read_cell_at(cell, group, set, g, rs, image, sequence);
+  if (!seen.newest) return storage::read_version_at(seen.older, set, g, rs, image, sequence);
+  *sequence = word::sequence(seen.word);
+  return !word::absent(seen.word);
+}
+
+}  // namespace elider::txn
