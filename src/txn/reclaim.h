@@ -214,7 +214,10 @@ void unlink_row(Worker& worker, void* object, uint64_t) {
 template <class Sync>
 void unlink_entry(Worker& worker, void* object, uint64_t) {
   std::unique_ptr<EntryTask<Sync>> task(static_cast<EntryTask<Sync>*>(object));
-  auto& [table, row, key, entry] = *task;
+  Table<Sync>* const table = task->table;
+  Row* const row = task->row;
+  const Key key = task->key;
+  const StaleEntry entry = task->entry;
   const Layout& layout = table->layout();
   std::lock_guard lock(table->stale().mutex);
   auto found = table->stale().by_row.find(row);
@@ -266,7 +269,7 @@ void retire_entry(Worker& worker, Table<Sync>& table, Row* row, Key key, uint32_
   }
   const StaleEntry entry{index, value, ++table.stale().next_ticket};
   try {
-    auto task = std::make_unique<reclaim::EntryTask<Sync>>(&table, row, key, entry);
+    std::unique_ptr<reclaim::EntryTask<Sync>> task(new reclaim::EntryTask<Sync>{&table, row, key, entry});
     auto& list = table.stale().by_row[row];
     list.reserve(list.size() + 1);
     std::erase_if(list, [&](const StaleEntry& e) { return e.index == index && e.value == value; });

@@ -179,7 +179,7 @@ class HashTable {
     ELIDER_TEST_POINT("hash.bucket_chosen");
     guard = ReadGuard(head->word);
     const size_t n_now = bucket_count();
-    return n_now == n || [&]() [[gnu::noinline, gnu::cold]] { return index_of(hash, n_now) == index; }();
+    return n_now == n || [&]() __attribute__((noinline, cold)) { return index_of(hash, n_now) == index; }();
   }
   [[gnu::always_inline]] Found find(uint64_t hash, Key key, Ahead ahead) const {
     Bucket* head;

@@ -25,8 +25,8 @@ WriteEntry& OccTransaction<Sync>::add_write(TableType& table, Row* row, Key key,
                                             uint64_t expected, std::byte* image) {
   Cell& cell = row->cell(table.layout(), g);
   // The write first: a position that leads nowhere must not be left by an exception.
-  WriteEntry& write =
-      writes_.emplace_back(&cell, row, &table, key, image, &set, expected, uint64_t{0}, nullptr, nullptr, nullptr, g, kind, false);
+  WriteEntry& write = writes_.emplace_back();
+  write = {.cell = &cell, .row = row, .table = &table, .key = key, .image = image, .columns = &set, .expected = expected, .group = g, .kind = kind};
   write_positions_.insert(&cell, static_cast<uint32_t>(writes_.size() - 1));
   tables_written_ |= uint64_t{1} << std::min(table.id(), kTablesWithBit);
   return write;
