@@ -15,6 +15,7 @@ std::span<const Combination> registry() {
       {SyncPolicy::kElided, HtmBackend::kNone, Protocol::kWholeTransaction, make_occ_elided_none},
       {SyncPolicy::kElided, HtmBackend::kNone, Protocol::kSpinlock, make_occ_elided_none},
       {SyncPolicy::kElided, HtmBackend::kAlwaysAborts, Protocol::kWholeTransaction, make_occ_elided_always_aborts},
+      {SyncPolicy::kElided, HtmBackend::kAlwaysAborts, Protocol::kSpinlock, make_occ_elided_always_aborts},
 #if ELIDER_HAVE_RTM
       {SyncPolicy::kElided, HtmBackend::kRtm, Protocol::kOcc, make_occ_elided_rtm},
       {SyncPolicy::kElided, HtmBackend::kRtm, Protocol::kWholeTransaction, make_occ_elided_rtm},

@@ -148,6 +148,7 @@ TEST(OpenTest, NonsenseOptionsAreRefusedByName) {
   refused("memory_limit_bytes", [](Options& o) { o.memory_limit_bytes = (4u << 20) - 1; });
   refused("block_threshold_bytes", [](Options& o) { o.block_threshold_bytes = 63; });
   refused("block_threshold_bytes", [](Options& o) { o.block_threshold_bytes = (1u << 20) + 1; });
+  refused("prefault_bytes", [](Options& o) { o.prefault_bytes = ~uint64_t{0}; });
   refused("workers_max", [](Options& o) { o.workers_max = 0; });
   refused("workers_max", [](Options& o) { o.workers_max = 4097; });
 }

@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
-# presets: dev release emulator
-# Histories of every registered combination, checked by a checker that none of us wrote (adya, from
-# crates.io) and by elider check-history: 100,000 transactions of list-append each, and fewer of the
-# other workloads. Adya's "unknown" (exit 2) is a failure too. Where adya cannot be had elider check-history looks at them
-# alone, and the test is "skipped", unless that finds a fault.
+# presets: release emulator
+# Histories of every combination that this build registers, checked by a checker that none of us wrote (adya, from
+# crates.io) and by elider check-history: 100,000 transactions of list-append each, and fewer of the other workloads, which
+# ELIDER_TEST_SCALE cuts further. Adya's "unknown" (exit 2) is a failure too. Where adya cannot be had elider check-history
+# looks at them alone, and the test is "skipped", unless that finds a fault.
 set -uo pipefail
 source "$(dirname "$0")/adya_common.bash"
 find_adya || checkers="elider check-history alone"
@@ -33,36 +33,37 @@ both() {
   fi
 }
 
-# histories_of SHARE THREADS OPTIONS...: all workloads under these options, so much of their usual length.
+# histories_of THREADS OPTIONS...: all workloads under these options.
 histories_of() {
-  local share=$1 threads=$2 index
-  shift 2
+  local threads=$1 index
+  shift
   for index in hash btree; do
     local options=("$@" --index "$index" --threads "$threads")
-    both "$* $index" list-append "${options[@]}" --transactions "$(scaled $((100000 * share / 100)))" --seed 1
-    both "$* $index" scan "${options[@]}" --transactions "$(scaled $((20000 * share / 100)))" --seed 2
-    both "$* $index" bank "${options[@]}" --transactions "$(scaled $((4000 * share / 100)))" --seed 3
-    both "$* $index" rw-register "${options[@]}" --transactions "$(scaled $((4000 * share / 100)))" --seed 4
+    both "$* $index" list-append "${options[@]}" --transactions 100000 --seed 1
+    both "$* $index" scan "${options[@]}" --transactions "$(scaled 20000)" --seed 2
+    both "$* $index" bank "${options[@]}" --transactions "$(scaled 4000)" --seed 3
+    both "$* $index" rw-register "${options[@]}" --transactions "$(scaled 4000)" --seed 4
   done
 }
 
 if [ "$preset" = emulator ]; then
-  histories_of 100 4 --htm emulated
-  histories_of 100 4 --htm emulated --protocol whole-transaction
-  histories_of 100 4 --htm emulated --protocol spinlock
+  histories_of 4 --htm emulated
+  histories_of 4 --htm emulated --protocol whole-transaction
+  histories_of 4 --htm emulated --protocol spinlock
 else
-  histories_of 100 4 --sync optimistic
-  histories_of 100 4 --sync latched
-  histories_of 100 1 --sync single-threaded
-  histories_of 100 4 --htm none
-  histories_of 100 4 --htm none --protocol whole-transaction
-  histories_of 100 4 --htm none --protocol spinlock
-  histories_of 100 4 --htm always-aborts
-  histories_of 100 4 --htm always-aborts --protocol whole-transaction
+  histories_of 4 --sync optimistic
+  histories_of 4 --sync latched
+  histories_of 1 --sync single-threaded
+  histories_of 4 --htm none
+  histories_of 4 --htm none --protocol whole-transaction
+  histories_of 4 --htm none --protocol spinlock
+  histories_of 4 --htm always-aborts
+  histories_of 4 --htm always-aborts --protocol whole-transaction
+  histories_of 4 --htm always-aborts --protocol spinlock
   if "$elider" hardware | grep -q '^usable *yes'; then
-    histories_of 100 4 --htm rtm
-    histories_of 100 4 --htm rtm --protocol whole-transaction
-    histories_of 100 4 --htm rtm --protocol spinlock
+    histories_of 4 --htm rtm
+    histories_of 4 --htm rtm --protocol whole-transaction
+    histories_of 4 --htm rtm --protocol spinlock
   fi
 fi
 # Rows kept as blocks; two keys, where nearly everything conflicts; readers above all.
