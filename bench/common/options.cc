@@ -27,6 +27,8 @@ constexpr const char* kBackends = "automatic, rtm, none, always-aborts, emulated
 
 std::string check_warmup(const std::string& text) { return text == "0" ? std::string() : check_seconds(text); }
 
+}  // namespace
+
 void check_writable(const char* option, const std::string& path) {
   if (path.empty() || path == "-") return;
   const bool existed = ::access(path.c_str(), F_OK) == 0;
@@ -35,8 +37,6 @@ void check_writable(const char* option, const std::string& path) {
   std::fclose(file);
   if (!existed) ::unlink(path.c_str());
 }
-
-}  // namespace
 
 std::string check_seconds(const std::string& text) {
   double seconds = 0;

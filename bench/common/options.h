@@ -60,6 +60,8 @@ void check_sync_options(SyncPolicy sync, HtmBackend htm, Protocol protocol, uint
 std::string check_whole_number(const std::string& text);
 // The same of a duration: above 0, up to a day.
 std::string check_seconds(const std::string& text);
+// Ends the command where the option's file cannot be written ("" and "-" are none): before anything runs, and not after.
+void check_writable(const char* option, const std::string& path);
 
 // A command that takes 64K, 512M, 2G (powers of 1024) or plain bytes. False: it is none of these.
 bool parse_bytes(const std::string& text, uint64_t* bytes);

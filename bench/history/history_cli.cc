@@ -19,14 +19,6 @@ namespace {
 
 constexpr uint64_t kTransactionsDefault = 10000;
 
-// Before anything runs, and not after: an error that was certain at the begin.
-void check_writable(const std::string& option, const std::string& path) {
-  if (path.empty()) return;
-  std::FILE* file = std::fopen(path.c_str(), "w");
-  if (file == nullptr) refuse_option(option, fmt::format("'{}' cannot be written: {}", path, std::strerror(errno)));
-  std::fclose(file);
-}
-
 struct HistoryCommand {
   HistoryOptions options;
   std::string index = "btree";

@@ -2,6 +2,7 @@
 // (section 2.2), HyPer-HTM figures 9 and 21 (sections 3.3 and 6.2).
 #include <algorithm>
 #include <array>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -60,6 +61,7 @@ CommonOptions common_of(const StudyOptions& options, uint32_t threads) {
   common.sync = SyncPolicy::kElided;
   common.htm = options.htm;
   common.elision.window_runs = 0;  // no site shuts itself off: the papers' do not
+  common.history_file = options.history_file;
   common.quiet = true;
   return common;
 }
@@ -167,12 +169,11 @@ Result<Figure> hyper_9(const StudyOptions& options) {
     figure.here += "; 5% of all regions abort for no reason of their own";
   }
   Status status;
-  for (const uint32_t restarts : {0u, 1u, 3u, 7u, 20u, 30u}) {
-    Series series{fmt::format("{} restarts", restarts), {}};
+  const auto add_series = [&](std::string name, const std::function<void(CommonOptions*)>& choose) {
+    Series series{std::move(name), {}};
     for (const uint32_t threads : thread_counts(options)) {
       ycsb.common = common_of(options, threads);
-      ycsb.common.elision = with_restarts(ycsb.common.elision, restarts);
-      ycsb.common.elision.less_for_tall_trees = false;
+      choose(&ycsb.common);
       resolve(ycsb);
       auto outcome = run_ycsb(ycsb);
       if (!outcome.ok()) {
@@ -185,7 +186,18 @@ Result<Figure> hyper_9(const StudyOptions& options) {
       series.points.push_back({static_cast<double>(threads), options.emulated() ? share : result.throughput(), more_of(result, sections)});
     }
     figure.series.push_back(std::move(series));
-  }
+  };
+  for (const uint32_t restarts : {0u, 1u, 3u, 7u, 20u, 30u})
+    add_series(fmt::format("{} restarts", restarts), [restarts](CommonOptions* common) {
+      common->elision = with_restarts(common->elision, restarts);
+      common->elision.less_for_tall_trees = false;
+    });
+  // Nearest to the paper's tree without any synchronization, and right: readers write nothing.
+  if (!options.emulated())
+    add_series("optimistic latches", [](CommonOptions* common) {
+      common->sync = SyncPolicy::kOptimistic;
+      common->htm = HtmBackend::kAutomatic;
+    });
   if (options.emulated()) static_cast<void>(configure_emulator(""));
   if (!status.ok()) return status;
   return figure;

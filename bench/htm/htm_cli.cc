@@ -10,6 +10,7 @@
 #include <fmt/format.h>
 
 #include "bench/common/commands.h"
+#include "bench/common/options.h"
 #include "bench/common/environment.h"
 #include "bench/htm/studies.h"
 #include "elider/hardware.h"
@@ -97,6 +98,7 @@ Status run_studies(const Chosen& chosen, const std::vector<const htm::Study*>& s
 
 void run(Chosen& chosen) {
   const std::vector<const htm::Study*> studies = wanted(chosen);
+  check_writable("--history", chosen.study.history_file);
   if (!parse(chosen.backend, &chosen.study.htm)) refuse_option("--htm", fmt::format("'{}' is no backend", chosen.backend));
   if (Status status = find_regions(&chosen.study.htm); !status.ok()) {
     fmt::print(stderr, "elider bench htm: {}\n", status.message());
@@ -141,6 +143,10 @@ void add_htm(CLI::App& bench) {
       ->capture_default_str();
   command.add_option("--seed", chosen->study.seed, "Of all random inputs")->check(check_whole_number)->capture_default_str();
   command.add_option("--json", chosen->json_file, "Write the figures here (- for standard output, and then as with --quiet)")
+      ->type_name("FILE");
+  command
+      .add_option("--history", chosen->study.history_file,
+                  "Write the transactions of the figures that run some here (slow; see check-history), of the second database to FILE.2")
       ->type_name("FILE");
   command.add_flag("--quiet", chosen->quiet, "No tables");
   command.footer(footer());

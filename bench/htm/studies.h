@@ -10,6 +10,7 @@
 
 #include <cstdint>
 #include <span>
+#include <string>
 
 #include "bench/htm/figure.h"
 #include "elider/elision.h"
@@ -24,6 +25,7 @@ struct StudyOptions {
   double seconds = 5;                       // a point of the engine's studies
   uint64_t records = 1'000'000;             // of hyper-9
   uint64_t seed = 1;
+  std::string history_file;                 // of the studies that run transactions, all in turn; empty: none
 
   bool emulated() const { return htm == HtmBackend::kEmulated; }
 };
