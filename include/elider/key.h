@@ -21,7 +21,7 @@ namespace elider {
 using Key = uint64_t;
 inline constexpr Key kKeyMax = ~Key{0};
 
-// All keys k with first <= k <= last: both ends are part of it.
+// All keys k with first <= k <= last: both ends are part of it. first > last: none.
 struct KeyRange {
   Key first = 0;
   Key last = kKeyMax;
@@ -56,11 +56,13 @@ class KeyLayout {
     return join(values);
   }
 
-  // All keys whose leading fields are these. Fields are not checked, as above.
+  // All keys whose leading fields are these: none where one of them does not fit, and then first > last.
   template <std::convertible_to<uint64_t>... Fields>
     requires(sizeof...(Fields) >= 1 && sizeof...(Fields) < kFields)
   static constexpr KeyRange prefix(Fields... fields) {
     std::array<uint64_t, kFields> first{static_cast<uint64_t>(fields)...};
+    for (size_t i = 0; i < sizeof...(Fields); ++i)
+      if (!fits(first[i], kWidths[i])) [[unlikely]] return {1, 0};
     std::array<uint64_t, kFields> last = first;
     for (size_t i = sizeof...(Fields); i < kFields; ++i) last[i] = max_of(kWidths[i]);
     return {join(first), join(last)};

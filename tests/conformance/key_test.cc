@@ -5,6 +5,7 @@
 #include <cstdint>
 
 #include "elider/elider.h"
+#include "tests/support/rows.h"
 #include "tests/support/random.h"
 #include "tests/support/status_matchers.h"
 
@@ -52,6 +53,20 @@ TEST(KeyTest, APrefixCoversExactlyItsKeys) {
   const KeyRange wide = Layout::prefix(7);
   EXPECT_EQ(wide.first, *Layout::pack(7, 0, 0));
   EXPECT_EQ(wide.last, *Layout::pack(7, 15, (1u << 28) - 1));
+}
+
+TEST(KeyTest, APrefixThatDoesNotFitHasNoKeys) {
+  for (const KeyRange& range : {Layout::prefix(65536), Layout::prefix(7, 16), Layout::prefix(-1)}) EXPECT_GT(range.first, range.last);
+  Database db = *Database::open();
+  auto table = db.create_table(account_schema(KeyIndex::kOrdered));
+  ASSERT_OK(table);
+  EXPECT_OK(db.run([&](Transaction& txn) -> Status {
+    if (Status status = txn.insert(*table, *Layout::pack(8, 0, 0), Account{}); !status.ok()) return status;
+    return txn.scan(*table, Layout::prefix(7, 16), {}, [](Key, const View<Account>&) {
+      ADD_FAILURE() << "a row";
+      return true;
+    });
+  }));
 }
 
 TEST(KeyTest, AFieldMayBeTheWholeKey) {
