@@ -117,8 +117,8 @@ inline void copy_atomically(char* to, const char* from, size_t bytes) {
   }
 }
 
-#if ELIDER_TEST_POINTS
-// A copy of which the compiler tells no runtime.
+#if defined(ELIDER_EMULATOR)
+// A mutant's: a copy of which the compiler does not tell the emulator.
 [[gnu::noinline, gnu::no_sanitize("thread")]] inline void copy_untold(volatile char* to, const char* from, size_t bytes) {
   for (size_t i = 0; i < bytes; ++i) to[i] = from[i];
 }
@@ -139,7 +139,7 @@ inline void racy_copy_in(void* private_to, const void* shared_from, size_t bytes
 
 // Shared memory becomes a copy of private memory. The caller holds the guard.
 inline void racy_copy_out(void* shared_to, const void* private_from, size_t bytes) {
-#if ELIDER_TEST_POINTS
+#if defined(ELIDER_EMULATOR)
   if (ELIDER_MUTANT(kRawWrite)) [[unlikely]]
     return detail::copy_untold(static_cast<char*>(shared_to), static_cast<const char*>(private_from), bytes);
 #endif

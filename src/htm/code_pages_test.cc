@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <thread>
 
+#include "base/sanitizer.h"
 #include "htm/detect.h"
 #include "htm/elide.h"
 #include "htm/rtm.h"
@@ -46,6 +47,7 @@ bool commits() {
 class CodePagesTest : public testing::Test {
  protected:
   void SetUp() override {
+    if (kAddressSanitizer || kThreadSanitizer) GTEST_SKIP() << "the pages are not read with sanitizers";
     if (!detect().usable) GTEST_SKIP() << "no hardware transactions here: " << detect().reason;
     if (reinterpret_cast<uintptr_t>(&elider_test_alone) % kAloneBytes != 0) GTEST_SKIP() << "the system aligns programs to pages only";
     elider_test_alone();
