@@ -134,7 +134,10 @@ std::string frame_fault(Bytes bytes, uint64_t sequence) {
   const Bytes begin = bytes.first(std::min(bytes.size(), kFrameHeaderBytes));
   if (std::all_of(begin.begin(), begin.end(), [](std::byte b) { return b == std::byte{0}; }))
     return "zeros stand where the header of frame " + std::to_string(sequence) + " belongs";
-  if (bytes.size() < 4 || get<uint32_t>(bytes.data()) != kFrameMagic) return "what stands there does not begin as a frame does";
+  std::byte magic[4];
+  put(magic, kFrameMagic);
+  if (!std::equal(bytes.begin(), bytes.begin() + static_cast<ptrdiff_t>(std::min(bytes.size(), sizeof(magic))), magic))
+    return "what stands there does not begin as a frame does";
   if (bytes.size() < kFrameHeaderBytes) return "the header of frame " + std::to_string(sequence) + " is cut short";
   FrameHeader header;
   if (!peek_frame(bytes, &header)) return "the header of frame " + std::to_string(sequence) + " says what none does";

@@ -99,7 +99,9 @@ Status read_segment(FileSystem& files, const std::string& folder, const Database
   *facts = {};
   facts->name = name;
   facts->file = folder + "/" + file_name(name);
-  if (Status status = file_bytes(files, facts->file, kSegmentBytesMax, &facts->bytes); !status.ok()) return status;
+  Status there = file_bytes(files, facts->file, kSegmentBytesMax, &facts->bytes);
+  if (there.not_found()) return Status(Code::kCorrupt, "'" + facts->file + "' is missing, though its folder lists it");
+  if (!there.ok()) return there;
   Pieces pieces(files, facts->file, facts->bytes, buffer);
   const uint64_t seed = seed_of(database, name);
   Bytes rest;

@@ -212,7 +212,7 @@ TEST(CutTails, SayWhatIsWrongWithThem) {
   const auto first_bytes = [&](ptrdiff_t count) { return std::vector<std::byte>(whole.begin(), whole.begin() + count); };
   EXPECT_EQ(cut_of(whole), "");
   EXPECT_EQ(cut_of(std::vector<std::byte>(200)), "") << "room that was not used";
-  EXPECT_EQ(cut_of(first_bytes(3)), "what stands there does not begin as a frame does");
+  EXPECT_EQ(cut_of(first_bytes(3)), "the header of frame 1 is cut short");
   EXPECT_EQ(cut_of(first_bytes(40)), "the header of frame 1 is cut short");
   EXPECT_EQ(cut_of(first_bytes(80)), "frame 1 is cut short: of its 96 bytes 80 are there");
   std::vector<std::byte> changed = whole;

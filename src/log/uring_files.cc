@@ -5,7 +5,9 @@
 #include <liburing.h>
 
 #include <algorithm>
+#include <chrono>
 #include <system_error>
+#include <thread>
 
 #include "log/system_file.h"
 
@@ -50,21 +52,34 @@ class UringFile final : public SystemFile {
     io_uring_sqe* sync = io_uring_get_sqe(&ring_);
     io_uring_prep_fsync(sync, descriptor(), IORING_FSYNC_DATASYNC);
     io_uring_sqe_set_data64(sync, 1);
-    for (int begun = 0; begun < static_cast<int>(kEntries);) {
+    unsigned begun = 0;
+    int failed = 0;
+    while (begun < kEntries && failed == 0) {
       const int result = io_uring_submit(&ring_);
-      if (result < 0 && result != -EINTR && result != -EAGAIN) return result;
-      if (result > 0) begun += result;
+      if (result > 0) begun += static_cast<unsigned>(result);
+      else if (result != -EINTR && result != -EAGAIN) failed = result;
     }
-    for (unsigned i = 0; i < kEntries; ++i) {
+    const int waited = wait(begun, results);
+    return failed != 0 ? failed : waited;
+  }
+  // Until so many calls have ended, whatever happens: until then the kernel may read their bytes. Where it refuses to wait,
+  // the negative errno of that, once they have.
+  int wait(unsigned count, int* results) {
+    int failed = 0;
+    while (count != 0) {
       io_uring_cqe* done = nullptr;
-      int result = 0;
-      do result = io_uring_wait_cqe(&ring_, &done);
-      while (result == -EINTR || result == -EAGAIN);
-      if (result != 0) return result;
-      results[io_uring_cqe_get_data64(done)] = done->res;
-      io_uring_cqe_seen(&ring_, done);
+      const int result = failed == 0 ? io_uring_wait_cqe(&ring_, &done) : io_uring_peek_cqe(&ring_, &done);
+      if (result == 0) {
+        results[io_uring_cqe_get_data64(done)] = done->res;
+        io_uring_cqe_seen(&ring_, done);
+        --count;
+      } else if (failed != 0) {
+        std::this_thread::sleep_for(std::chrono::milliseconds(1));
+      } else if (result != -EINTR && result != -EAGAIN) {
+        failed = result;
+      }
     }
-    return 0;
+    return failed;
   }
 
   io_uring ring_{};
