@@ -23,10 +23,10 @@ constexpr uint64_t kRetryAfterNs = 10'000'000'000;  // after a failure, for each
 
 Status no_snapshot() { return Status(Code::kMemoryLimit, "there is no context left to read a snapshot with: others are being written"); }
 
-// On a busy machine the caller, and the threads that it starts, get a quarter of what another thread gets: a checkpoint that
+// On a busy machine the caller, and the threads that it starts, get a sixth of what another thread gets: a checkpoint that
 // nobody waits for takes longer, and transactions hardly. Linux keeps this a thread; a refusal harms nothing.
 void give_way() {
-  constexpr int kNice = 5;
+  constexpr int kNice = 8;
   static_cast<void>(::setpriority(PRIO_PROCESS, static_cast<id_t>(::syscall(SYS_gettid)), kNice));
 }
 
@@ -239,9 +239,14 @@ Status back_up(Engine& engine, log::FileSystem& files, const std::string& folder
   const log::DatabaseId database = log::Directory::new_database_id();
   CheckpointWriter writer(
       files, {{folder}, database, threads_for(engine, options.checkpoint_threads), options.checkpoint_bytes_per_second, nullptr});
-  Status status = writer.write(std::move(rows), schema_of);
+  Status status;
   auto published = log::Published::kNo;
-  if (status.ok()) status = log::Directory::publish_alone(files, folder, database, writer.checkpoint(), &published);
+  try {
+    status = writer.write(std::move(rows), schema_of);
+    if (status.ok()) status = log::Directory::publish_alone(files, folder, database, writer.checkpoint(), &published);
+  } catch (const std::bad_alloc&) {
+    status = Status(Code::kMemoryLimit, Cause::kMemoryLimit);
+  }
   if (published == log::Published::kNo) writer.remove();
   return status;
 }
