@@ -18,9 +18,11 @@ not trace.
 import argparse
 import collections
 import itertools
+import os
 import pathlib
 import re
 import shutil
+import signal
 import subprocess
 import sys
 import time
@@ -47,6 +49,17 @@ LINES = (
 )
 FIU_POINTS = ("posix/io/rw/pwrite", "posix/io/sync/fdatasync", "posix/io/sync/fsync", "posix/io/dir/rename", "posix/io/dir/unlink",
               "posix/io/oc/open", "posix/io/rw/pread", "posix/io/dir/opendir")
+
+
+def run_group(arguments, environment, seconds):
+    """As subprocess.run; but a run that takes longer is ended with all that it has started: strace's end leaves the victim."""
+    with subprocess.Popen(arguments, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=environment, start_new_session=True) as process:
+        try:
+            output, errors = process.communicate(timeout=seconds)
+        except subprocess.TimeoutExpired:
+            os.killpg(process.pid, signal.SIGKILL)
+            raise
+    return subprocess.CompletedProcess(arguments, process.returncode, output, errors)
 
 
 class Ground:
@@ -76,7 +89,7 @@ class Ground:
         self.policy = ledger.POLICIES[self.process // 2 % len(ledger.POLICIES)]
         arguments = [*prefix, self.options.victim, "transfer", "--data", str(self.data), "--threads", "2", "--process", str(self.process),
                      "--transactions", str(TRANSACTIONS), "--seed", str(self.process), *how, *self.policy]
-        result = subprocess.run(arguments, capture_output=True, check=False, timeout=120, env=ledger.environment(log_io))
+        result = run_group(arguments, ledger.environment(log_io), 120)
         if must_end and result.returncode != 0:
             raise ledger.Broken(f"without a fault the victim ({' '.join(self.policy)}) ends with {result.returncode}: "
                                 f"{result.stderr.decode()}")

@@ -347,6 +347,50 @@ TEST(FaultOfABackup, LeavesNothingAndTheDatabaseGoesOn) {
   }
 }
 
+// The folder's sync fails, and then nothing can be removed. What is there opens whole, or it does not open.
+TEST(FaultOfABackup, WhatCannotBeTakenBackIsNoPart) {
+  log::MemoryFiles disk;
+  FaultyFiles files(disk);
+  const log::SubstituteFiles substitute(files);
+  auto database = Database::open(options_of(LogFailure::kReadOnly));
+  ASSERT_OK(database);
+  const Table<Account> table = make_accounts(*database);
+  transfer_times(*database, table, 20);
+  int whole = 0, refused = 0;
+  for (uint32_t number = 1;; ++number) {
+    const std::string to = "copy" + std::to_string(number);
+    bool failed = false;
+    files.plan([&, seen = 0u](FileCall call, const std::string&) mutable -> Fault {
+      failed |= call == FileCall::kSyncFolder && ++seen == number;
+      return {failed && (call == FileCall::kSyncFolder || call == FileCall::kRemove) ? EIO : 0};
+    });
+    const Status status = database->backup(to);
+    files.plan(nullptr);
+    if (!failed) {
+      EXPECT_OK(status);
+      break;
+    }
+    EXPECT_REFUSED(Code::kIoError, "cannot sync the folder '", status);
+    if (left_in(disk, to).empty()) continue;
+    Options options = options_of(LogFailure::kReadOnly);
+    options.data_folders = {to};
+    auto copy = Database::open(options);
+    if (!copy.ok()) {
+      ++refused;
+      EXPECT_NE(copy.status().message().find("'" + to), std::string::npos) << copy.status().message();
+      continue;
+    }
+    ++whole;
+    auto accounts = copy->table<Account>("accounts");
+    ASSERT_OK(accounts);
+    State state;
+    ASSERT_OK(look(*copy, *accounts, &state));
+    EXPECT_EQ(state.transfers[0], 20u);
+  }
+  EXPECT_GT(whole, 0);
+  EXPECT_GT(refused, 0);
+}
+
 TEST(FaultOfABackup, ItWorksAfterTheLogHasFailed) {
   World world;
   {
