@@ -75,7 +75,8 @@ class Database {
   // -- tables ---------------------------------------------------------------------------------------
 
   // Makes the table, or gives the one of this name if its schema is the same.
-  // kSchemaMismatch: the message names the first difference. kInvalidArgument: names what is wrong.
+  // kSchemaMismatch: the message names the first difference. kInvalidArgument: names what is wrong. kIoError: the log
+  // cannot take it, and it was not made. It may be called beside transactions.
   template <class Row>
   Result<Table<Row>> create_table(const SchemaOf<Row>& schema) {
     auto table = create_table(schema.schema());
@@ -161,6 +162,7 @@ class Database {
   // kInvalidArgument: the name is taken, empty, or the body is missing.
   Status register_procedure(Procedure procedure);
   std::vector<std::pair<std::string, std::vector<Parameter>>> procedures() const;
+  // Runs it as run() does and returns what that returns; `reply` is what the attempt that committed made, or empty.
   // kNotFound: no such procedure. kInvalidArgument: names the argument that is missing or of another type.
   Status call(std::string_view name, std::span<const Value> arguments, std::vector<Value>* reply = nullptr, RunPolicy policy = {});
 
