@@ -47,6 +47,9 @@ bool commits() {
 class CodePagesTest : public testing::Test {
  protected:
   void SetUp() override {
+#if defined(ELIDER_EMULATOR)
+    GTEST_SKIP() << "the pages are not read where regions are emulated";
+#endif
     if (kAddressSanitizer || kThreadSanitizer) GTEST_SKIP() << "the pages are not read with sanitizers";
     if (!detect().usable) GTEST_SKIP() << "no hardware transactions here: " << detect().reason;
     if (reinterpret_cast<uintptr_t>(&elider_test_alone) % kAloneBytes != 0) GTEST_SKIP() << "the system aligns programs to pages only";
