@@ -44,9 +44,14 @@ Status CheckpointWriter::write(std::unique_ptr<txn::SnapshotRows> rows, const Sc
   if (Status status = write_tables(*rows, schema_of, *parts[0]); !status.ok()) return status;
   ELIDER_TEST_POINT("checkpoint.reading");
   Status status = parallel(how_.threads, how_.threads, [&](uint32_t, size_t i) {
-    Status written = write_rows(*rows, &parts[i]);
-    if (!written.ok()) failed_.store(true);
-    return written;
+    try {
+      Status written = write_rows(*rows, &parts[i]);
+      if (!written.ok()) failed_.store(true);
+      return written;
+    } catch (...) {
+      failed_.store(true);
+      throw;
+    }
   });
   rows.reset();  // before the syncs: nothing is reclaimed while it is read
   for (auto& part : parts)
@@ -231,7 +236,9 @@ Statistics::Checkpoints Checkpoints::facts() const {
 
 // -- backups -----------------------------------------------------------------------------------------------------
 
-Status back_up(Engine& engine, log::FileSystem& files, const std::string& folder, const Options& options, const SchemaOfTable& schema_of) {
+namespace {
+
+Status back_up_rows(Engine& engine, log::FileSystem& files, const std::string& folder, const Options& options, const SchemaOfTable& schema_of) {
   std::unique_ptr<log::File> lock;
   if (Status status = log::Directory::make_empty(files, folder, &lock); !status.ok()) return status;
   std::unique_ptr<txn::SnapshotRows> rows = engine.read_snapshot();
@@ -239,16 +246,30 @@ Status back_up(Engine& engine, log::FileSystem& files, const std::string& folder
   const log::DatabaseId database = log::Directory::new_database_id();
   CheckpointWriter writer(
       files, {{folder}, database, threads_for(engine, options.checkpoint_threads), options.checkpoint_bytes_per_second, nullptr});
-  Status status;
   auto published = log::Published::kNo;
+  const auto write = [&]() -> Status {
+    if (Status status = writer.write(std::move(rows), schema_of); !status.ok()) return status;
+    return log::Directory::publish_alone(files, folder, database, writer.checkpoint(), &published);
+  };
+  Status status;
   try {
-    status = writer.write(std::move(rows), schema_of);
-    if (status.ok()) status = log::Directory::publish_alone(files, folder, database, writer.checkpoint(), &published);
-  } catch (const std::bad_alloc&) {
-    status = Status(Code::kMemoryLimit, Cause::kMemoryLimit);
+    status = write();
+  } catch (...) {
+    if (published == log::Published::kNo) writer.remove();
+    throw;
   }
   if (published == log::Published::kNo) writer.remove();
   return status;
+}
+
+}  // namespace
+
+Status back_up(Engine& engine, log::FileSystem& files, const std::string& folder, const Options& options, const SchemaOfTable& schema_of) {
+  try {
+    return back_up_rows(engine, files, folder, options, schema_of);
+  } catch (const std::bad_alloc&) {
+    return Status(Code::kMemoryLimit, Cause::kMemoryLimit);
+  }
 }
 
 }  // namespace elider::detail

@@ -57,9 +57,9 @@ Status DataFolder::choose_files(LogIo io) {
 Status DataFolder::start_log(Engine& engine, txn::Store& store) {
   const Options& options = store.options;
   uint32_t generation = 0;
+  if (Status status = choose_files(options.log_io); !status.ok()) return status;  // before anything is cut off for good
   if (Status status = directory_->begin_generation(options.log_threads, &generation); !status.ok()) return status;
   numbers_ = std::make_unique<Numbers>(store.snapshots);
-  if (Status status = choose_files(options.log_io); !status.ok()) return status;
   log::LogOptions chosen;
   chosen.folders = options.data_folders;
   chosen.streams = options.log_threads;

@@ -109,9 +109,10 @@ Status Directory::make_manifest() {
 Status Directory::write_manifest(const Manifest& manifest, Published* published) {
   const std::string path = folders_.front() + "/" + kManifestName, fresh = path + ".new";
   *published = Published::kNo;
+  const std::vector<std::byte> bytes = encode(manifest);
   std::unique_ptr<File> file;
   Status status = files_.open(fresh, OpenMode::kCreateNew, &file);
-  if (status.ok()) status = file->write_and_sync(0, encode(manifest));
+  if (status.ok()) status = file->write_and_sync(0, bytes);
   if (!status.ok()) {
     static_cast<void>(files_.remove(fresh));  // a full disk may need the room
     return status;
@@ -440,9 +441,17 @@ Status Directory::publish_copy(FileSystem& files, const std::string& folder, Man
   Directory made(files, {folder});
   manifest.folders = 1;
   if (Status status = files.sync_folder(folder); !status.ok()) return status;
-  Status status = made.write_manifest(manifest, published);
-  if (*published == Published::kUnknown && made.withdraw_manifest()) *published = Published::kNo;
-  return status;
+  const auto withdraw = [&] {
+    if (*published == Published::kUnknown && made.withdraw_manifest()) *published = Published::kNo;
+  };
+  try {
+    Status status = made.write_manifest(manifest, published);
+    withdraw();
+    return status;
+  } catch (const std::bad_alloc&) {
+    withdraw();
+    throw;
+  }
 }
 
 // Of a folder upon whose manifest nobody relies yet. False: it may still be there.

@@ -35,16 +35,18 @@ class UringFile final : public SystemFile {
     if (bytes.empty()) return sync();
     for (;;) {
       int results[kEntries] = {0, 0};
-      if (const int failed = submit(offset, bytes, results); failed != 0) return file_error("write", path(), -failed);
+      bool linked = false;
+      if (const int failed = submit(offset, bytes, results, &linked); failed != 0) return file_error("write", path(), -failed);
       if (Status status = wrote(results[0], &offset, &bytes); !status.ok()) return status;
       // Else the sync was not begun.
-      if (bytes.empty()) return synced(-results[1]);
+      if (bytes.empty()) return linked || results[1] < 0 ? synced(-results[1]) : sync();
     }
   }
 
  private:
-  // Zero, or the negative errno of the submission itself. The results are the two calls' own.
-  int submit(uint64_t offset, std::span<const std::byte> bytes, int* results) {
+  // Zero, or the negative errno of the submission itself. The results are the two calls' own. *linked: the kernel took both at
+  // once, so that the sync began when the write had ended; a link ends with the submission.
+  int submit(uint64_t offset, std::span<const std::byte> bytes, int* results, bool* linked) {
     io_uring_sqe* write = io_uring_get_sqe(&ring_);
     io_uring_prep_write(write, descriptor(), bytes.data(), static_cast<unsigned>(std::min(bytes.size(), kWriteBytesMax)), offset);
     io_uring_sqe_set_flags(write, IOSQE_IO_LINK);
@@ -56,6 +58,7 @@ class UringFile final : public SystemFile {
     int failed = 0;
     while (begun < kEntries && failed == 0) {
       const int result = io_uring_submit(&ring_);
+      *linked = result == static_cast<int>(kEntries);
       if (result > 0) begun += static_cast<unsigned>(result);
       else if (result != -EINTR && result != -EAGAIN) failed = result;
     }

@@ -13,6 +13,14 @@
 
 namespace elider::txn {
 
+// Of these commit groups of a row.
+inline size_t lines_of_groups(const storage::Layout& layout, uint32_t groups) {
+  size_t lines = 0;
+  for (uint32_t rest = groups; rest != 0; rest &= rest - 1)
+    lines += lines_of(layout.group(static_cast<uint32_t>(std::countr_zero(rest))).payload_bytes);
+  return lines;
+}
+
 // Whether a region is to copy so many lines.
 inline bool region_may_copy(Store& store, size_t lines) {
   const ElisionPolicy& policy = store.options.elision;
@@ -47,10 +55,7 @@ uint64_t read_cell_in_region(Store& store, const storage::Cell& cell, const stor
 template <class Backend>
 bool read_groups_in_region(Store& store, const storage::Layout& layout, storage::Row& row, const detail::ColumnSet& set, uint32_t groups,
                            std::byte* image, uint64_t* words) {
-  size_t lines = 0;
-  for (uint32_t rest = groups; rest != 0; rest &= rest - 1)
-    lines += lines_of(layout.group(static_cast<uint32_t>(std::countr_zero(rest))).payload_bytes);
-  if (!region_may_copy(store, lines)) return false;
+  if (!region_may_copy(store, lines_of_groups(layout, groups))) return false;
   return htm::run_region<Backend>(
       store.elision->record_read, htm::SubscribedWithin{},
       [&]() -> bool {
@@ -64,28 +69,46 @@ bool read_groups_in_region(Store& store, const storage::Layout& layout, storage:
       []() -> bool { return false; }, [](bool copied) { return copied; });
 }
 
-// As storage::read_cell_at. Of a cell that was written after rs it takes the versions, which are read outside.
+// What a region saw of a cell as of a snapshot.
+struct CellAt {
+  uint64_t word = word::kUnknown;
+  const storage::Version* older = nullptr;
+  bool newest = false;  // the word is of the snapshot or before, and the columns are copied; else it is in `older` or nowhere
+};
+
+// As storage::read_cell_at, the commit groups of a row that are asked for at one instant. Of those that were written after rs
+// it takes the versions, which finish_read_at() reads outside. False: each is to be read by itself.
 template <class Backend>
-bool read_cell_at_in_region(Store& store, const storage::Cell& cell, const storage::Group& group, const detail::ColumnSet& set, uint32_t g,
-                            uint64_t rs, std::byte* image, uint64_t* sequence) {
-  struct Seen {
-    uint64_t word = word::kUnknown;
-    const storage::Version* older = nullptr;
-    bool newest = false;  // word is of rs or before
-  };
-  Seen seen;
-  if (region_may_copy(store, lines_of(group.payload_bytes)))
-    seen = htm::run_region<Backend>(
-        store.elision->record_read, htm::SubscribedWithin{},
-        [&]() -> Seen {
-          if (cell.snapshot() <= rs) [[likely]] return {copy_unlocked(cell, group, set, g, image), nullptr, true};
-          return {word::locked(cell.load()) ? word::kUnknown : 0, cell.previous(), false};
-        },
-        []() -> Seen { return {}; }, [](const Seen& at) { return at.word != word::kUnknown; });
-  if (seen.word == word::kUnknown) return storage::read_cell_at(cell, group, set, g, rs, image, sequence);
-  if (!seen.newest) return storage::read_version_at(seen.older, set, g, rs, image, sequence);
-  *sequence = word::sequence(seen.word);
-  return !word::absent(seen.word);
+bool read_groups_at_in_region(Store& store, const storage::Layout& layout, storage::Row& row, const detail::ColumnSet& set, uint32_t groups,
+                              uint64_t rs, std::byte* image, CellAt* cells) {
+  if (!region_may_copy(store, lines_of_groups(layout, groups))) return false;
+  return htm::run_region<Backend>(
+      store.elision->record_read, htm::SubscribedWithin{},
+      [&]() -> bool {
+        for (uint32_t rest = groups; rest != 0; rest &= rest - 1) {
+          const uint32_t g = static_cast<uint32_t>(std::countr_zero(rest));
+          const storage::Cell& cell = row.cell(layout, g);
+          CellAt& at = cells[g];
+          at.newest = cell.snapshot() <= rs;
+          if (at.newest) [[likely]] {
+            at.word = copy_unlocked(cell, layout.group(g), set, g, image);
+          } else {
+            at.word = cell.load();
+            if (word::locked(at.word) && !ELIDER_MUTANT(kIgnoreLockBit)) at.word = word::kUnknown;
+            at.older = cell.previous();
+          }
+          if (at.word == word::kUnknown) return false;
+        }
+        return true;
+      },
+      []() -> bool { return false; }, [](bool seen) { return seen; });
+}
+
+// As storage::read_cell_at, of a cell that a region has seen.
+inline bool finish_read_at(const CellAt& at, const detail::ColumnSet& set, uint32_t g, uint64_t rs, std::byte* image, uint64_t* sequence) {
+  if (!at.newest) return storage::read_version_at(at.older, set, g, rs, image, sequence);
+  *sequence = word::sequence(at.word);
+  return !word::absent(at.word);
 }
 
 }  // namespace elider::txn

@@ -203,23 +203,24 @@ class SnapshotTransaction final : public Transaction {
   bool read_row(TableType& table, Row* row, Key key, const ColumnSet& set, std::byte* image, detail::ImageHeader* header) {
     const Layout& layout = table.layout();
     *header = {row, key, ~0u, set.groups};
+    const uint32_t groups = set.groups != 0 ? set.groups : 1;
+    CellAt cells[kCommitGroupsMax];
+    bool together = false;
+    if constexpr (Sync::kRegions)
+      together = store_.spinlock == nullptr &&
+                 read_groups_at_in_region<typename Sync::Backend>(store_, layout, *row, set, groups, snapshot_, image, cells);
     // From the last group to the first, so that a recorded scan finds group 0's version last.
-    for (uint32_t rest = set.groups != 0 ? set.groups : 1; rest != 0;) {
+    for (uint32_t rest = groups; rest != 0;) {
       const uint32_t g = 31 - static_cast<uint32_t>(std::countl_zero(rest));
       rest &= ~(1u << g);
       uint64_t sequence = 0;
-      const bool present = read_cell(row->cell(layout, g), layout.group(g), set, g, image, &sequence);
+      const bool present =
+          together ? finish_read_at(cells[g], set, g, snapshot_, image, &sequence)
+                   : storage::read_cell_at(row->cell(layout, g), layout.group(g), set, g, snapshot_, image, &sequence);
       record(table, key, present, sequence, g);
       if (!present) return false;
     }
     return true;
-  }
-
-  bool read_cell(const Cell& cell, const storage::Group& group, const ColumnSet& set, uint32_t g, std::byte* image, uint64_t* sequence) {
-    if constexpr (Sync::kRegions)
-      if (store_.spinlock == nullptr)
-        return read_cell_at_in_region<typename Sync::Backend>(store_, cell, group, set, g, snapshot_, image, sequence);
-    return storage::read_cell_at(cell, group, set, g, snapshot_, image, sequence);
   }
 
   bool view_row(TableType& table, Row* row, Key key, const ColumnSet& set, RawView* view) {
@@ -263,7 +264,7 @@ class SnapshotTransaction final : public Transaction {
   uint32_t procedure_ = 0;
   uint64_t snapshot_ = 0;
   uint64_t begin_ns_ = 0;
-  Arena arena_{false};
+  Arena arena_{Sync::kRegions};
   Hints<Sync> hints_;
   std::vector<HistoryOperation> operations_;             // while recording
 };

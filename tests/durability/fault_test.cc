@@ -115,6 +115,7 @@ TEST_P(FaultTest, EndsAcknowledgementAndLosesNothingAcknowledged) {
     World world;
     constexpr Key kSessions = 3;
     std::array<uint64_t, kSessions> told{};
+    uint64_t said_durable = 0;
     {
       auto opened = Database::open(options_of(LogFailure::kReadOnly));
       ASSERT_OK(opened);
@@ -156,6 +157,7 @@ TEST_P(FaultTest, EndsAcknowledgementAndLosesNothingAcknowledged) {
       EXPECT_OK(look(database, table, &again));
       EXPECT_EQ(again.transfers, state.transfers) << "refused commits left nothing";
       const Statistics statistics = database.statistics();
+      said_durable = statistics.durable_snapshot;
       EXPECT_EQ(statistics.log_failure, ended[0].message());
       EXPECT_NE(statistics.to_json().find("\"log_failure\""), std::string::npos);
       EXPECT_OK(database.verify());
@@ -164,6 +166,7 @@ TEST_P(FaultTest, EndsAcknowledgementAndLosesNothingAcknowledged) {
     world.files.plan(nullptr);
     auto database = Database::open(options_of(LogFailure::kReadOnly));
     ASSERT_OK(database);
+    EXPECT_LE(said_durable, database->recovery().snapshot);
     auto table = database->table<Account>("accounts");
     ASSERT_OK(table);
     State state;

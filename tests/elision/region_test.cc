@@ -252,6 +252,28 @@ TEST_F(RegionTest, ARowOfSeveralCommitGroupsIsReadByOneRegion) {
   EXPECT_OK(run(read));
   EXPECT_EQ(site("record read").fallbacks, 1u);
   EXPECT_EQ(site("record read").commits, before + 4);
+  // An update of them all, and one whose other groups are the transaction's own already.
+  const uint64_t again = site("record read").commits;
+  EXPECT_OK(run([&](Transaction& txn) { return txn.update(grouped, 1, {}, [](Account& a) { ++a.balance, ++a.flags, ++a.owner; }); }));
+  EXPECT_EQ(site("record read").commits, again + 1);
+  EXPECT_OK(run([&](Transaction& txn) -> Status {
+    Status status = txn.update(grouped, 1, grouped.columns(&Account::balance), [](Account& a) { ++a.balance; });  // by a region
+    if (!status.ok()) return status;
+    auto view = txn.get(grouped, 1);  // the two others by one, and once more its own, of which it was asked for a part before
+    if (!view.ok()) return view.status();
+    EXPECT_EQ((*view)->owner, 2u);
+    EXPECT_EQ((*view)->balance, 4);
+    EXPECT_EQ((*view)->flags, 5u);
+    return {};
+  }));
+  EXPECT_EQ(site("record read").commits, again + 4);
+  EXPECT_OK(run([&](Transaction& txn) -> Status {
+    auto view = txn.get(grouped, 1);
+    if (!view.ok()) return view.status();
+    EXPECT_EQ((*view)->flags, 5u);
+    return {};
+  }, true));
+  EXPECT_EQ(site("record read").commits, again + 5) << "of a snapshot, too";
 }
 
 // The old version takes memory, so the region sets the lock bits alone; the reader finds what it should.

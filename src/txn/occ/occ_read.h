@@ -87,17 +87,7 @@ template <class Sync>
 template <class Sync>
 [[gnu::noinline]] Status OccTransaction<Sync>::read_groups(TableType& table, Row* row, Key key, const ColumnSet& set, uint32_t groups,
                                                            std::byte* image, detail::ImageHeader* header) {
-  if constexpr (Sync::kRegions) {
-    uint64_t words[kCommitGroupsMax] = {};
-    if (store_.spinlock == nullptr && writes_.empty() &&
-        read_groups_in_region<typename Sync::Backend>(store_, table.layout(), *row, set, groups, image, words)) {
-      for (uint32_t rest = groups; rest != 0; rest &= rest - 1) {
-        const uint32_t g = static_cast<uint32_t>(std::countr_zero(rest));
-        if (Status status = note_read(table, row->cell(table.layout(), g), key, g, words[g]); !status.ok()) [[unlikely]] return status;
-      }
-      return {};
-    }
-  }
+  const ReadTogether together = read_together(table, row, set, groups, image);
   for (uint32_t rest = groups; rest != 0; rest &= rest - 1) {
     const uint32_t g = static_cast<uint32_t>(std::countr_zero(rest));
     if (!writes_.empty()) {
@@ -107,7 +97,9 @@ template <class Sync>
         continue;
       }
     }
-    if (Status status = read_group(table, row, key, set, g, image); !status.ok()) [[unlikely]] return status;
+    Status status = together.has(g) ? note_read(table, row->cell(table.layout(), g), key, g, together.words[g])
+                                    : read_group(table, row, key, set, g, image);
+    if (!status.ok()) [[unlikely]] return status;
   }
   return {};
 }

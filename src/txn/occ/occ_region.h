@@ -22,6 +22,8 @@
 // lines), S, and a slot a worker ever used. Lines written: the rows' (whole), or one a write (lock bits).
 #pragma once
 
+#include <bit>
+
 #include "htm/elide.h"
 #include "txn/occ/occ_transaction.h"
 #include "txn/record_region.h"
@@ -37,6 +39,23 @@ template <class Sync>
   if constexpr (Sync::kRegions)
     if (store_.spinlock == nullptr) return read_cell_in_region<typename Sync::Backend>(store_, cell, group, set, g, image);
   return alone([&] { return storage::read_cell(cell, group, set, g, image); });
+}
+
+template <class Sync>
+[[gnu::always_inline]] inline auto OccTransaction<Sync>::read_together(TableType& table, Row* row, const ColumnSet& set, uint32_t groups,
+                                                                       std::byte* image) -> ReadTogether {
+  ReadTogether together;
+  if constexpr (Sync::kRegions) {
+    if (store_.spinlock != nullptr) return together;
+    for (uint32_t rest = writes_.empty() ? 0 : groups; rest != 0; rest &= rest - 1) {
+      const uint32_t g = static_cast<uint32_t>(std::countr_zero(rest));
+      if (write_of(row, table.layout(), g) != nullptr) groups &= ~(1u << g);
+    }
+    if (std::popcount(groups) > 1 &&
+        read_groups_in_region<typename Sync::Backend>(store_, table.layout(), *row, set, groups, image, together.words))
+      together.groups = groups;
+  }
+  return together;
 }
 
 // -- a commit ----------------------------------------------------------------------------------------------

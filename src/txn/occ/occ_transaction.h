@@ -129,7 +129,8 @@ class OccTransaction final : public Transaction {
   WriteEntry& add_write(TableType& table, Row* row, Key key, uint32_t g, WriteKind kind, const ColumnSet& set, uint64_t expected,
                         std::byte* image);
   Status edit_row(TableType& table, Row* row, Key key, const ColumnSet& set, const detail::ImageHeader* read, void** image);
-  Status edit_group(TableType& table, Row* row, Key key, const ColumnSet& set, uint32_t g, uint64_t expected, std::byte* image);
+  Status edit_group(TableType& table, Row* row, Key key, const ColumnSet& set, uint32_t g, uint64_t w,
+                    uint64_t expected, std::byte* image);
   Status widen(TableType& table, WriteEntry& write, const ColumnSet& set);
   static void forget_additions(WriteEntry& write, const ColumnSet& set);
   void overwrite(TableType& table, WriteEntry& write, const ColumnSet& set);
@@ -221,6 +222,13 @@ class OccTransaction final : public Transaction {
     uint64_t newest_reader = 0;
   };
   uint64_t copy_cell(const Cell& cell, const storage::Group& group, const ColumnSet& set, uint32_t g, std::byte* image);
+  // Of several commit groups of a row, which this transaction has not written, those that one region has read: all or none.
+  struct ReadTogether {
+    uint32_t groups = 0;
+    uint64_t words[kCommitGroupsMax] = {};
+    bool has(uint32_t g) const { return (groups >> g & 1) != 0; }
+  };
+  ReadTogether read_together(TableType& table, Row* row, const ColumnSet& set, uint32_t groups, std::byte* image);
   Reach reach_of_region() const;
   AtOnce commit_at_once(Reach reach);
   bool settles(const AtOnce& done) const;

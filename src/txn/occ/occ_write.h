@@ -25,8 +25,7 @@ WriteEntry& OccTransaction<Sync>::add_write(TableType& table, Row* row, Key key,
                                             uint64_t expected, std::byte* image) {
   Cell& cell = row->cell(table.layout(), g);
   // The write first: a position that leads nowhere must not be left by an exception.
-  WriteEntry& write = writes_.emplace_back();
-  write = {.cell = &cell, .row = row, .table = &table, .key = key, .image = image, .columns = &set, .expected = expected, .group = g, .kind = kind};
+  WriteEntry& write = writes_.emplace_back(&cell, row, &table, key, image, &set, expected, g, kind);
   write_positions_.insert(&cell, static_cast<uint32_t>(writes_.size() - 1));
   tables_written_ |= uint64_t{1} << std::min(table.id(), kTablesWithBit);
   return write;
@@ -88,10 +87,9 @@ void OccTransaction<Sync>::overwrite(TableType& table, WriteEntry& write, const 
 }
 
 template <class Sync>
-Status OccTransaction<Sync>::edit_group(TableType& table, Row* row, Key key, const ColumnSet& set, uint32_t g, uint64_t expected,
-                                        std::byte* image) {
+Status OccTransaction<Sync>::edit_group(TableType& table, Row* row, Key key, const ColumnSet& set, uint32_t g, uint64_t w,
+                                        uint64_t expected, std::byte* image) {
   const Layout& layout = table.layout();
-  const uint64_t w = copy_cell(row->cell(layout, g), layout.group(g), set, g, image);
   if (word::removed(w) && expected == word::kUnknown) [[unlikely]] return read_removed(table, row->cell(layout, g), key, w);
   if (expected != word::kUnknown && expected != w) [[unlikely]] return doom(table, Code::kConflict, Cause::kReadChanged, key);
   if (recording()) [[unlikely]] record_read(table, key, g, !word::absent(w), word::sequence(w));
@@ -110,7 +108,9 @@ Status OccTransaction<Sync>::edit_row(TableType& table, Row* row, Key key, const
   const Layout& layout = table.layout();
   const uint64_t affected = table.secondary_count() == 0 ? 0 : indexes_reading(table, set.columns);
   std::byte* image = image_of(table, row);
-  for (uint32_t rest = set.groups != 0 ? set.groups : 1; rest != 0; rest &= rest - 1) {
+  const uint32_t groups = set.groups != 0 ? set.groups : 1;
+  const ReadTogether together = read_together(table, row, set, groups, image);
+  for (uint32_t rest = groups; rest != 0; rest &= rest - 1) {
     const uint32_t g = static_cast<uint32_t>(std::countr_zero(rest));
     if (!writes_.empty()) {
       if (WriteEntry* write = write_of(row, layout, g)) {
@@ -126,7 +126,8 @@ Status OccTransaction<Sync>::edit_row(TableType& table, Row* row, Key key, const
         reads_[position].cell = nullptr;  // the write expects the same word: no need to validate it twice
       }
     }
-    if (Status status = edit_group(table, row, key, set, g, expected, image); !status.ok()) [[unlikely]] return status;
+    const uint64_t w = together.has(g) ? together.words[g] : copy_cell(row->cell(layout, g), layout.group(g), set, g, image);
+    if (Status status = edit_group(table, row, key, set, g, w, expected, image); !status.ok()) [[unlikely]] return status;
   }
   if (affected != 0) [[unlikely]] {
     edit_.table = &table;
@@ -230,7 +231,8 @@ Status OccTransaction<Sync>::write_row(const TableRef& ref, TableType& table, Ke
     return do_edited(ref, image);
   }
   std::byte* image = image_of(table, row);
-  for (uint32_t rest = set.groups != 0 ? set.groups : 1; rest != 0; rest &= rest - 1) {
+  const uint32_t groups = set.groups != 0 ? set.groups : 1;
+  for (uint32_t rest = groups; rest != 0; rest &= rest - 1) {
     const uint32_t g = static_cast<uint32_t>(std::countr_zero(rest));
     WriteEntry* write = write_of(row, layout, g);
     if (write == nullptr) {

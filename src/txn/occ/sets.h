@@ -48,19 +48,31 @@ enum class WriteKind : uint8_t {
 
 // What becomes of one commit group of a row.
 struct WriteEntry {
-  storage::Cell* cell = nullptr;
-  storage::Row* row = nullptr;
-  detail::TableBase* table = nullptr;
-  Key key = 0;
-  std::byte* image = nullptr;                   // the row's own layout; shared by all groups of the row
-  const storage::ColumnSet* columns = nullptr;  // which of it are written
-  uint64_t expected = 0;                        // the word it must still have; word::kUnknown: any that fits the kind
+  WriteEntry(storage::Cell* its_cell, storage::Row* its_row, detail::TableBase* its_table, Key its_key, std::byte* its_image,
+             const storage::ColumnSet* its_columns, uint64_t its_expected, uint32_t its_group, WriteKind its_kind)
+      : cell(its_cell),
+        row(its_row),
+        table(its_table),
+        key(its_key),
+        image(its_image),
+        columns(its_columns),
+        expected(its_expected),
+        group(its_group),
+        kind(its_kind) {}
+
+  storage::Cell* cell;
+  storage::Row* row;
+  detail::TableBase* table;
+  Key key;
+  std::byte* image;                             // the row's own layout; shared by all groups of the row
+  const storage::ColumnSet* columns;            // which of it are written
+  uint64_t expected;                            // the word it must still have; word::kUnknown: any that fits the kind
   uint64_t locked_from = 0;                     // during the commit: the word it had
   storage::Version* version = nullptr;          // during the commit: the old version to keep, or null
   std::byte* block = nullptr;                   // during the commit: the new block of a group kept as one
   std::vector<Addition>* additions = nullptr;   // or null
-  uint32_t group = 0;
-  WriteKind kind = WriteKind::kNone;
+  uint32_t group;
+  WriteKind kind;
   bool created = false;                         // an absent row that this transaction put into the index, or found absent there
 };
 
