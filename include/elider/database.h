@@ -63,8 +63,12 @@ class ActiveTransaction {
 class Database {
  public:
   // An empty database, or what Options::data_folders hold. kInvalidArgument names the option that makes no sense,
-  // or the folder that another database has open. kCorrupt, kUnsupported, kIoError: the message names the file;
-  // nothing was changed. kSchemaMismatch: Options::schemas lacks a table, or says something else of it.
+  // or the folder that another database has open. kCorrupt, kIoError: the message names the file. kUnsupported: a
+  // file of an unknown version, which it names, or the processor has not Options::htm's rtm, or kernel or build no io_uring.
+  // kMemoryLimit: prefault_bytes, or the rows and what recovery needs, are more than the limit, workers_max or the
+  // process's heap allow. kSchemaMismatch: Options::schemas lacks a table, or says something else of it.
+  // With all of them what the folders held is unchanged, unless the new log could not be begun when all was recovered: then
+  // the manifest may be a new one, in which a crash's remains are void, and after Options::recover_to what came later.
   static Result<Database> open(const Options& options = {});
 
   Database();  // closed: only assigning to it makes sense
@@ -111,20 +115,26 @@ class Database {
 
   // Runs procedure(Transaction&) -> Status and commits; on a conflict runs it again, as the policy says.
   // A Status other than ok, or an exception, undoes it and is returned (kProcedureThrew for an
-  // exception) once it is sure that what the procedure saw was consistent.
+  // exception) once it is sure that what the procedure saw was consistent. Besides:
+  // kDeadline: the policy's attempts or time were used up in conflicts. kMemoryLimit: no room for what it writes
+  // (memory_limit_bytes, the heap), or too many transactions are open (workers_max). kInvalidArgument: a single-threaded
+  // database has one open in another thread, or RunPolicy's procedure_id or durability makes no sense. With these nothing
+  // of it took effect. kIoError: the log could not be written (see wait_durable); nothing took effect, or, where it waited
+  // for the disk (kGroup), it did, and may not be there after a crash.
   template <class F>
   Status run(F&& procedure, const RunPolicy& policy = {}) {
     return run_procedure(procedure, policy, false);
   }
   // The same on the newest snapshot: every commit that ended before the call is seen, nothing is
-  // validated, no conflict is possible, and writes are refused (kInvalidArgument). (DBX, section 5.4)
+  // validated, no conflict is possible, and writes are refused (kInvalidArgument). Other statuses as run(). (DBX,
+  // section 5.4)
   template <class F>
   Status run_read_only(F&& procedure, const RunPolicy& policy = {}) {
     return run_procedure(procedure, policy, true);
   }
 
   // kMemoryLimit: too many transactions are open (Options::workers_max). kInvalidArgument: a single-threaded database has one
-  // open in another thread.
+  // open in another thread. kIoError: the log has failed, and Options::log_failure is kStop.
   Result<ActiveTransaction> begin();
   Result<ActiveTransaction> begin_read_only();
 
@@ -148,13 +158,17 @@ class Database {
   const Recovery& recovery() const;
   // Writes all rows as of now to the data folders, beside running transactions, and waits until that counts; then the log
   // before it goes. Waits for one that is being taken, and takes another. kInvalidArgument: there is no data folder, or
-  // it is not written. kIoError, kMemoryLimit: nothing has changed, the one before still counts; or this one does, and what
-  // it makes needless could not be removed, which the next one tries again; the message names the file.
-  // Database::statistics has its figures.
+  // it is not written; or a single-threaded database has a transaction open in another thread. kIoError, kMemoryLimit:
+  // nothing has changed, the one before still counts; or this one does, and what it makes needless could not be removed,
+  // which the next one tries again; the message names the file. Or the manifest could not be renamed, or its name not be
+  // synced: then nobody knows which one counts until the database is opened anew, and both are whole. A folder's sync that
+  // fails also ends the log, as in wait_durable. Database::statistics has its figures.
   Status checkpoint();
   // Writes all rows as of now into a folder of its own, which is made if need be: a database that can be opened. Works
-  // without data folders, and after the log has failed, too. kInvalidArgument: the folder is not empty. kIoError: the
-  // message names the file; what was written is removed again.
+  // without data folders, and after the log has failed, too. kInvalidArgument: the folder is not empty, or a
+  // single-threaded database has a transaction open in another thread. kIoError: the message names the file. kMemoryLimit:
+  // the heap has no room, or no context is left. What was written is removed again; where even that fails, what stays
+  // opens whole, or opening refuses it.
   Status backup(const std::string& folder);
 
   // -- stored procedures --------------------------------------------------------------------------------

@@ -102,7 +102,8 @@ struct Options {
   uint32_t workers_max = 512;
 
   // Where the data is kept: a folder, or several on different disks. What is there is recovered. Empty: in memory
-  // alone, and all that follows means nothing.
+  // alone, and what follows means nothing, but for `history` and, for Database::backup(), checkpoint_bytes_per_second and
+  // checkpoint_threads.
   std::vector<std::string> data_folders = {};
   Durability durability = Durability::kAsync;
   // Between two groups that are written, at the longest, while there is something to write and nobody waits.
@@ -122,13 +123,14 @@ struct Options {
   // there (docs/durability.md). While one is written no memory is reclaimed, as under any long read-only transaction.
   // It is taken by Database::checkpoint(), when so many bytes of log were written since the last one, and when so many
   // seconds have passed in which anything was. 0: never for that reason. Bytes, default 4 GiB, range 0 or >= 65536;
-  // recovery reads as much log at the most. Seconds, default 0, range 0 to 10^7.
+  // recovery brings in about as much log at the most, and what was written while the next one was being taken; with
+  // checkpoints_kept above 1 it also looks through the log behind the oldest. Seconds, default 0, range 0 to 10^7.
   uint64_t checkpoint_log_bytes = uint64_t{4} << 30;
   uint32_t checkpoint_interval_s = 0;
-  // Bytes that it writes a second, at the most; 0: no limit. Lowering it disturbs less, and takes longer.
+  // Bytes that it, or a backup, writes a second, at the most; 0: no limit. Lowering it disturbs less, and takes longer.
   uint64_t checkpoint_bytes_per_second = 0;
-  // Threads that write it. Default 1, range 1 to 64. They take processors from transactions; those of a checkpoint that
-  // the database takes by itself less than an equal share (nice 5).
+  // Threads that write it, or a backup. Default 1, range 1 to 64. They take processors from transactions; those of a
+  // checkpoint that the database takes by itself a sixth of what another thread gets (nice 8).
   uint32_t checkpoint_threads = 1;
   // How many are kept, with the log behind the oldest of them. Default 1, range 1 to 16. With more than one a damaged
   // newest one can be made up for.

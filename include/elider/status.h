@@ -27,7 +27,7 @@ enum class Code : uint8_t {
   kDeadline = 7,         // RunPolicy's deadline or its last attempt passed while in conflict
   kRolledBack = 8,       // the procedure asked for it (Status::rollback())
   kProcedureThrew = 9,   // the procedure threw; the message holds what()
-  kUnsupported = 10,     // this table or engine cannot do it (a range scan of a hashed table)
+  kUnsupported = 10,     // this table, build or machine cannot do it (a range scan of a hashed table)
   kFinished = 11,        // the transaction has already committed or rolled back
   kIoError = 12,         // a file could not be opened, read, written or synced; the message names it
   kCorrupt = 13,         // a file holds what it must not; the message names it and the offset

@@ -5,8 +5,8 @@
 //   ELIDER_TEST_POINT("occ.commit.after_lock");
 //   if (!ELIDER_MUTANT(kSkipReadValidation) && !valid) ...
 //
-// Both exist only in builds with ELIDER_TEST_POINTS=1 (presets dev, asan, tsan); elsewhere the first is
-// nothing and the second is `false`. Names: "area.step"; a point costs one relaxed load while no test
+// Both exist only in builds with ELIDER_TEST_POINTS=1 (presets dev, asan, tsan, emulator); elsewhere the first
+// is nothing and the second is `false`. Names: "area.step"; a point costs one relaxed load while no test
 // watches any point.
 // Thread safety: all.
 #pragma once

@@ -2,8 +2,8 @@
 // writes by io_uring (uring_files.h); tests have others that record what happened and refuse calls.
 //
 // Not a cache: what is written is with the system when a call returns, and on the disk when sync() does.
-// A name is on the disk once its folder is synced. A failed call is never repeated here (but for EINTR and
-// the rest of a short write): after a failed sync nobody knows what is on the disk.
+// A name is on the disk once its folder is synced. A failed call is never repeated here (but for EINTR,
+// EAGAIN of what writes, and the rest of a short write): after a failed sync nobody knows what is on the disk.
 //
 // Thread safety: a File belongs to one thread at a time; a FileSystem to all.
 #pragma once

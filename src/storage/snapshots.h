@@ -16,8 +16,9 @@
 // what the reader needs. Numbers agree with the serial order: if B depends on A (anti-dependencies
 // included), A read S before B did.
 //
-// All accesses are seq_cst: steps 1 and 2 of a reader against 2 and 3 of a commit are a store and a
-// load on each side (Dekker's pattern), which nothing weaker orders. On x86 the loads cost nothing more.
+// All accesses but two are seq_cst: steps 1 and 2 of a reader against 2 and 3 of a commit are a store and a
+// load on each side (Dekker's pattern), which nothing weaker orders. On x86 the loads cost nothing more. The
+// stores of a reader's steps 3 and 5 release, each with its reason.
 //
 // Thread safety: everything may be called by all threads; a slot is written by its worker alone.
 #pragma once

@@ -10,7 +10,7 @@
 // It is not a store of rows: handles mean nothing to it. Not persistent. Not balanced after removals:
 // the height follows the most it has held.
 //
-// Thread safety: as the sync policy's: all operations by all threads under Optimistic and Latched.
+// Thread safety: as the sync policy's: all operations by all threads under Optimistic, Latched and Elided.
 // Callers are within a grace period of their Worker from the first use of a hint or witness to the last.
 // Memory belongs to the workers' Memory; a tree gives nothing back when it is destroyed.
 #pragma once

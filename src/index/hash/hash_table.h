@@ -10,7 +10,7 @@
 //
 // It does not shrink its directory; chains give their overflow buckets back.
 //
-// Thread safety: as the sync policy's: all operations by all threads under Optimistic and Latched.
+// Thread safety: as the sync policy's: all operations by all threads under Optimistic, Latched and Elided.
 // Callers are within a grace period of their Worker from an operation to the last use of its witness.
 // Memory belongs to the workers' Memory; a table gives nothing back when it is destroyed.
 #pragma once
