@@ -133,17 +133,5 @@ TEST(Number, IntegersWrapAroundAndFractionsAdd) {
   EXPECT_EQ(fraction, 0.75);
 }
 
-TEST(Word, TheSequenceRisesAcrossRemovalAndInsertion) {
-  uint64_t w = word::kStep * 7;
-  EXPECT_FALSE(word::absent(w) || word::locked(w) || word::removed(w));
-  const uint64_t removed = word::next(w | word::kLocked, true);
-  EXPECT_TRUE(word::absent(removed));
-  EXPECT_FALSE(word::locked(removed));
-  EXPECT_EQ(word::sequence(removed), 8u);
-  EXPECT_FALSE(word::absent(word::next(removed, false)));
-  EXPECT_EQ(word::sequence(word::next(removed, false)), 9u);
-  EXPECT_TRUE(word::absent(w | word::kRemoved)) << "what is unlinked is no row";
-}
-
 }  // namespace
 }  // namespace elider::storage
