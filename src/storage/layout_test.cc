@@ -7,7 +7,6 @@
 #include <thread>
 #include <vector>
 
-#include "storage/number.h"
 #include "storage/record.h"
 #include "storage/table.h"
 
@@ -117,20 +116,6 @@ TEST(Layout, NumbersThatNoIndexReadsCanBeAddedTo) {
   EXPECT_EQ(layout.number_at(8, ColumnType::kInt32), nullptr) << "of another type";
   EXPECT_EQ(layout.number_at(16, ColumnType::kBytes), nullptr);
   EXPECT_EQ(layout.indexed_columns(), 1u);
-}
-
-TEST(Number, IntegersWrapAroundAndFractionsAdd) {
-  const uint8_t byte = 250, ten = 10;
-  uint8_t sum = 0;
-  add_numbers(ColumnType::kUInt8, &sum, &byte, &ten);
-  EXPECT_EQ(sum, 4);
-  const int64_t most = INT64_MAX, one = 1;
-  int64_t wrapped = 0;
-  add_numbers(ColumnType::kInt64, &wrapped, &most, &one);
-  EXPECT_EQ(wrapped, INT64_MIN);
-  double half = 0.5, quarter = 0.25, fraction = 0;
-  add_numbers(ColumnType::kDouble, &fraction, &half, &quarter);
-  EXPECT_EQ(fraction, 0.75);
 }
 
 }  // namespace
