@@ -70,6 +70,11 @@ Json configuration_json(const CommonOptions& options, const Report& report) {
   json["data"] = options.data.folders;
   json["durability"] = options.data.folders.empty() ? "none" : std::string(name_of(options.data.durability));
   json["resume"] = options.data.resume;
+  if (!options.data.folders.empty()) {
+    json["flush_interval_us"] = options.data.flush_interval_us;
+    json["log_buffer_bytes"] = options.data.log_buffer_bytes;
+    json["log_io"] = std::string(name_of(options.data.log_io));
+  }
   add_environment(json);
   json["huge_pages"] = options.huge_pages;
   return json;
