@@ -70,9 +70,35 @@ Json configuration_json(const CommonOptions& options, const Report& report) {
   json["data"] = options.data.folders;
   json["durability"] = options.data.folders.empty() ? "none" : std::string(name_of(options.data.durability));
   json["resume"] = options.data.resume;
+  if (!options.data.folders.empty()) {
+    json["flush_interval_us"] = options.data.flush_interval_us;
+    json["log_buffer_bytes"] = options.data.log_buffer_bytes;
+    json["log_io"] = std::string(name_of(options.data.log_io));
+  }
   add_environment(json);
   json["huge_pages"] = options.huge_pages;
   return json;
+}
+
+// Of an object, what its parts are: "45,43,4,4,4".
+std::string text_of(const Json& value) {
+  if (value.is_string()) return value.get<std::string>();
+  if (!value.is_object()) return value.dump();
+  std::string parts;
+  for (const auto& [name, part] : value.items()) parts += (parts.empty() ? "" : ",") + part.dump();
+  return parts;
+}
+
+// What somebody needs who would run it again, of the configuration; the JSON has all of it.
+void print_configuration(std::FILE* out, const CommonOptions& options, const Report& report) {
+  const Json configuration = configuration_json(options, report);
+  std::string pairs;
+  for (const char* key : {"warehouses", "items", "customers", "records", "value_bytes", "workload", "mix", "distribution",
+                          "index", "threads", "seconds", "seed", "sync_used", "htm_used"}) {
+    const std::string value = configuration.contains(key) ? text_of(configuration[key]) : std::string();
+    if (!value.empty()) pairs += fmt::format(" {}={}", key, value);
+  }
+  fmt::print(out, "  configured  {}\n", pairs);
 }
 
 void print_latencies(std::FILE* out, const RunResult& result) {
@@ -224,6 +250,7 @@ void print_table(std::FILE* out, const CommonOptions& options, const Report& rep
   const Environment machine = environment();
   fmt::print(out, "{}: {} txn/s ({:.0f}), {} committed in {:.2f} s by {} thread{}\n", report.benchmark, short_number(result.throughput()),
              result.throughput(), result.committed, result.seconds, options.threads, options.threads == 1 ? "" : "s");
+  print_configuration(out, options, report);
   print_latencies(out, result);
   if (result.has_statistics) {
     print_aborts(out, result);

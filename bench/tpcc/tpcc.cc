@@ -57,6 +57,8 @@ Json configuration_json(const TpccOptions& options, const Workload& workload) {
   for (uint32_t kind = 0; kind < kKinds; ++kind) mix[std::string(name_of(static_cast<Kind>(kind)))] = options.mix[kind];
   const NonUniformConstants& c = workload.constants;
   return {{"warehouses", workload.sizes.warehouses},
+          {"items", workload.sizes.items},
+          {"customers", workload.sizes.customers},
           {"index", options.index == IndexChoice::kMixed ? "mixed" : "btree"},
           {"mix", mix},
           {"snapshots", {{"order_status", options.snapshots.order_status}, {"stock_level", options.snapshots.stock_level}}},

@@ -127,6 +127,7 @@ Json configuration(const YcsbOptions& options, const Database& db) {
                {"snapshot_reads", options.snapshot_reads},
                {"index", options.key_index == KeyIndex::kHashed ? "hash" : "btree"},
                {"key_order", options.hashed_keys ? "hashed" : "sequential"},
+               {"skip_check", options.skip_check},
                {"sync_used", std::string(elider::name_of(db.sync()))},
                {"htm_used", std::string(elider::name_of(db.htm()))}});
   return json;

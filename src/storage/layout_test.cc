@@ -7,7 +7,6 @@
 #include <thread>
 #include <vector>
 
-#include "storage/number.h"
 #include "storage/record.h"
 #include "storage/table.h"
 
@@ -117,32 +116,6 @@ TEST(Layout, NumbersThatNoIndexReadsCanBeAddedTo) {
   EXPECT_EQ(layout.number_at(8, ColumnType::kInt32), nullptr) << "of another type";
   EXPECT_EQ(layout.number_at(16, ColumnType::kBytes), nullptr);
   EXPECT_EQ(layout.indexed_columns(), 1u);
-}
-
-TEST(Number, IntegersWrapAroundAndFractionsAdd) {
-  const uint8_t byte = 250, ten = 10;
-  uint8_t sum = 0;
-  add_numbers(ColumnType::kUInt8, &sum, &byte, &ten);
-  EXPECT_EQ(sum, 4);
-  const int64_t most = INT64_MAX, one = 1;
-  int64_t wrapped = 0;
-  add_numbers(ColumnType::kInt64, &wrapped, &most, &one);
-  EXPECT_EQ(wrapped, INT64_MIN);
-  double half = 0.5, quarter = 0.25, fraction = 0;
-  add_numbers(ColumnType::kDouble, &fraction, &half, &quarter);
-  EXPECT_EQ(fraction, 0.75);
-}
-
-TEST(Word, TheSequenceRisesAcrossRemovalAndInsertion) {
-  uint64_t w = word::kStep * 7;
-  EXPECT_FALSE(word::absent(w) || word::locked(w) || word::removed(w));
-  const uint64_t removed = word::next(w | word::kLocked, true);
-  EXPECT_TRUE(word::absent(removed));
-  EXPECT_FALSE(word::locked(removed));
-  EXPECT_EQ(word::sequence(removed), 8u);
-  EXPECT_FALSE(word::absent(word::next(removed, false)));
-  EXPECT_EQ(word::sequence(word::next(removed, false)), 9u);
-  EXPECT_TRUE(word::absent(w | word::kRemoved)) << "what is unlinked is no row";
 }
 
 }  // namespace

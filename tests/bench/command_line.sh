@@ -53,6 +53,10 @@ expect 2 'png' "$elider" plot "$0" -o "$folder/x.pdf"
 small=(--records 5000 --seconds 0.3 --threads 2)
 expect 0 'txn/s' "$elider" bench ycsb "${small[@]}" --value-bytes 100 --mix 80/20 --distribution uniform --operations 1 --index hash \
   --json "$folder/ycsb.json"
+expect 0 '^  configured .* records=5000 .*mix=80/20 .*threads=2 .*seed=7 sync_used=' "$elider" bench ycsb "${small[@]}" \
+  --mix 80/20 --seed 7
+expect 0 '^  configured .* warehouses=1 items=100 .*mix=45,43,4,4,4 .*seed=7 sync_used=' "$elider" bench tpcc --items 100 \
+  --customers 20 --seconds 0.2 --prefault 0 --seed 7
 expect 0 '^\{' "$elider" bench ycsb "${small[@]}" --quiet --json -
 expect 0 '"pin": true' "$elider" bench ycsb "${small[@]}" --pin --quiet --json -
 # To a terminal, and only there, a line tells of the run as it goes on.

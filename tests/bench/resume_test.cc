@@ -43,7 +43,11 @@ TEST_F(Resume, counts_on_where_the_run_before_ended) {
   EXPECT_GT(first, 0u);
   EXPECT_GT(last_.result.log.bytes, last_.result.log.records * 100) << "a record has the value's 100 bytes at least";
   EXPECT_GT(last_.result.log.syncs, 0u);
-  EXPECT_EQ(to_json(options_.common, last_)["log"]["records"], last_.result.log.records);
+  const Json json = to_json(options_.common, last_);
+  EXPECT_EQ(json["log"]["records"], last_.result.log.records);
+  EXPECT_EQ(json["configuration"]["flush_interval_us"], options_.common.data.flush_interval_us);
+  EXPECT_EQ(json["configuration"]["log_buffer_bytes"], options_.common.data.log_buffer_bytes);
+  EXPECT_EQ(json["configuration"]["log_io"], "automatic");
 
   options_.common.data.resume = true;
   options_.common.data.durability = Durability::kGroup;

@@ -68,6 +68,8 @@ TEST_P(TpccRunOn, ReportHasWhatToolsRelyOn) {
     for (const char* figure : {"p50", "p99", "p99_9"})
       EXPECT_GT(json["latency_us"][kind][figure].get<double>(), 0) << kind << " " << figure;
   EXPECT_EQ(json["configuration"]["warehouses"], 2);
+  EXPECT_EQ(json["configuration"]["items"], kSmall.items);
+  EXPECT_EQ(json["configuration"]["customers"], kSmall.customers);
   EXPECT_EQ(json["configuration"]["index"], "mixed");
   EXPECT_EQ(json["configuration"]["mix"]["payment"], 43);
   EXPECT_TRUE(json["consistency"]["ok"].get<bool>());
@@ -110,6 +112,8 @@ TEST_P(TpccRunOn, ResumesOnADataFolderWithOtherThreads) {
     const Json json = Json::parse(file, nullptr, false);
     expect_ran_on(json);
     EXPECT_EQ(json["configuration"]["warehouses"], 2);
+    EXPECT_EQ(json["configuration"]["items"], kSmall.items);
+    EXPECT_EQ(json["configuration"]["customers"], kSmall.customers);
     EXPECT_TRUE(json["consistency"]["ok"].get<bool>());
     EXPECT_GT(json["recovery"]["rows"].get<uint64_t>(), 2u * 300);
     EXPECT_GT(json["log"]["bytes_per_record"].get<double>(), 0);
