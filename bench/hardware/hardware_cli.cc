@@ -22,7 +22,8 @@ void add_hardware(CLI::App& app) {
     const Hardware& machine = hardware();
     if (json_file->empty()) {
       fmt::print("{}", machine.to_text());
-      if (machine.usable) fmt::print("try next          elider bench htm --quick (what its regions hold), elider bench elision (what they gain)\n");
+      if (machine.usable)
+        fmt::print("try next          elider bench htm --quick (what its regions hold), elider bench elision (what they gain)\n");
       return;
     }
     if (Status status = write_json(*json_file, Json::parse(machine.to_json())); !status.ok()) {

@@ -238,7 +238,8 @@ Statistics::Checkpoints Checkpoints::facts() const {
 
 namespace {
 
-Status back_up_rows(Engine& engine, log::FileSystem& files, const std::string& folder, const Options& options, const SchemaOfTable& schema_of) {
+Status back_up_rows(Engine& engine, log::FileSystem& files, const std::string& folder, const Options& options,
+                    const SchemaOfTable& schema_of) {
   std::unique_ptr<log::File> lock;
   if (Status status = log::Directory::make_empty(files, folder, &lock); !status.ok()) return status;
   std::unique_ptr<txn::SnapshotRows> rows = engine.read_snapshot();

@@ -88,8 +88,8 @@ class CopiesTest : public testing::TestWithParam<uint64_t> {
         whole_ += done;
         if (wrong.empty() && count == calls.size() && !done) wrong = "it was done, and is not";
         if (!wrong.empty())
-          return "after " + std::to_string(count) + " of " + std::to_string(calls.size()) + " calls, choice " + std::to_string(choice) + ": " +
-                 wrong;
+          return "after " + std::to_string(count) + " of " + std::to_string(calls.size()) + " calls, choice " + std::to_string(choice) +
+                 ": " + wrong;
       }
       if (count == calls.size()) return "";
       disk.apply(calls[count]);
