@@ -34,8 +34,8 @@ inline bool region_may_copy(Store& store, size_t lines) {
 inline uint64_t copy_unlocked(const storage::Cell& cell, const storage::Group& group, const detail::ColumnSet& set, uint32_t g,
                               std::byte* image) {
   const uint64_t w = cell.load();
-  if (word::locked(w) && !ELIDER_MUTANT(kIgnoreLockBit)) [[unlikely]] return word::kUnknown;
-  if (!word::absent(w)) [[likely]] storage::copy_to_image(set, g, image, group.block ? cell.block() : cell.payload_inside());
+  if (storage::word::locked(w) && !ELIDER_MUTANT(kIgnoreLockBit)) [[unlikely]] return storage::word::kUnknown;
+  if (!storage::word::absent(w)) [[likely]] storage::copy_to_image(set, g, image, group.block ? cell.block() : cell.payload_inside());
   ELIDER_TEST_POINT("read.copied");
   return w;
 }
@@ -47,8 +47,8 @@ uint64_t read_cell_in_region(Store& store, const storage::Cell& cell, const stor
   if (!region_may_copy(store, lines_of(group.payload_bytes))) return storage::read_cell(cell, group, set, g, image);
   const uint64_t copied = htm::run_region<Backend>(
       store.elision->record_read, htm::SubscribedWithin{}, [&]() -> uint64_t { return copy_unlocked(cell, group, set, g, image); },
-      []() -> uint64_t { return word::kUnknown; }, [](uint64_t w) { return w != word::kUnknown; });
-  return copied != word::kUnknown ? copied : storage::read_cell(cell, group, set, g, image);
+      []() -> uint64_t { return storage::word::kUnknown; }, [](uint64_t w) { return w != storage::word::kUnknown; });
+  return copied != storage::word::kUnknown ? copied : storage::read_cell(cell, group, set, g, image);
 }
 
 // The commit groups of a row that are asked for, at one instant, and their words. False: each is to be read by itself.
@@ -62,7 +62,7 @@ bool read_groups_in_region(Store& store, const storage::Layout& layout, storage:
         for (uint32_t rest = groups; rest != 0; rest &= rest - 1) {
           const uint32_t g = static_cast<uint32_t>(std::countr_zero(rest));
           words[g] = copy_unlocked(row.cell(layout, g), layout.group(g), set, g, image);
-          if (words[g] == word::kUnknown) return false;
+          if (words[g] == storage::word::kUnknown) return false;
         }
         return true;
       },
@@ -71,7 +71,7 @@ bool read_groups_in_region(Store& store, const storage::Layout& layout, storage:
 
 // What a region saw of a cell as of a snapshot.
 struct CellAt {
-  uint64_t word = word::kUnknown;
+  uint64_t word = storage::word::kUnknown;
   const storage::Version* older = nullptr;
   bool newest = false;  // the word is of the snapshot or before, and the columns are copied; else it is in `older` or nowhere
 };
@@ -94,10 +94,10 @@ bool read_groups_at_in_region(Store& store, const storage::Layout& layout, stora
             at.word = copy_unlocked(cell, layout.group(g), set, g, image);
           } else {
             at.word = cell.load();
-            if (word::locked(at.word) && !ELIDER_MUTANT(kIgnoreLockBit)) at.word = word::kUnknown;
+            if (storage::word::locked(at.word) && !ELIDER_MUTANT(kIgnoreLockBit)) at.word = storage::word::kUnknown;
             at.older = cell.previous();
           }
-          if (at.word == word::kUnknown) return false;
+          if (at.word == storage::word::kUnknown) return false;
         }
         return true;
       },
@@ -107,8 +107,8 @@ bool read_groups_at_in_region(Store& store, const storage::Layout& layout, stora
 // As storage::read_cell_at, of a cell that a region has seen.
 inline bool finish_read_at(const CellAt& at, const detail::ColumnSet& set, uint32_t g, uint64_t rs, std::byte* image, uint64_t* sequence) {
   if (!at.newest) return storage::read_version_at(at.older, set, g, rs, image, sequence);
-  *sequence = word::sequence(at.word);
-  return !word::absent(at.word);
+  *sequence = storage::word::sequence(at.word);
+  return !storage::word::absent(at.word);
 }
 
 }  // namespace elider::txn
