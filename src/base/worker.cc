@@ -42,9 +42,13 @@ void Worker::retire_memory(void* object, size_t bytes, MemoryPart part) {
 }
 
 // At the end of a stay inside. Bounded work, but enough: for 256 objects retired it comes by once and again
-// after each further leave() while there is something to reclaim, 128 objects a time.
+// after each further leave() while there is something to reclaim, 128 objects a time. A worker that is short of
+// memory takes over what idle ones have retired, comes by at each of the next leave()s, and does more there.
 void Worker::maintain() {
-  countdown_ = kCountdown;
+  const bool hurry = hurry_ > 0;
+  countdown_ = hurry ? 1 : kCountdown;
+  if (hurry_ == kHurry) [[unlikely]] workers_.try_orphan_idle(*this);
+  if (hurry) --hurry_;
   if (retired_.empty() && workers_.orphans_.empty()) return;
   // Nothing read so far is used any more, and the former announcement would hold back the epoch.
   announce();
@@ -56,9 +60,10 @@ void Worker::maintain() {
   } else {
     epoch_looked_after_ = epoch;
   }
-  size_t reclaimed = workers_.reclaim_own(*this, kReclaimsPerLeave);
-  if (!workers_.orphans_.empty()) reclaimed += workers_.reclaim_orphans(*this, kReclaimsPerLeave);
-  if (reclaimed >= kReclaimsPerLeave) countdown_ = 1;
+  const size_t objects_max = hurry ? kReclaimsInHurry : kReclaimsPerLeave;
+  size_t reclaimed = workers_.reclaim_own(*this, objects_max);
+  if (!workers_.orphans_.empty()) reclaimed += workers_.reclaim_orphans(*this, objects_max);
+  if (reclaimed >= objects_max) countdown_ = 1;
 }
 
 Workers::Workers(Memory& memory, uint32_t workers_max, uint64_t seed)
@@ -197,20 +202,27 @@ void Workers::orphan(Worker& worker) {
 
 void Workers::orphan_idle(const Worker& except) {
   const uint32_t count = ids_used_max();
-  std::vector<Worker*> claimed;
+  bool any = false;
   for (uint32_t id = 0; id < count; ++id) {
     Worker* const worker = at(id);
     if (worker == &except || worker->retired_.empty()) continue;
     worker->claimed_.store(true, std::memory_order_release);
-    claimed.push_back(worker);
+    any = true;
   }
-  if (claimed.empty()) return;
+  if (!any) return;
   // Pairs with light_fence() in Worker::announce: either the announcement is seen here, or the claim there.
   heavy_fence();
-  for (Worker* const worker : claimed) {
+  for (uint32_t id = 0; id < count; ++id) {
+    Worker* const worker = at(id);
+    if (!worker->claimed_.load(std::memory_order_relaxed)) continue;  // whoever holds collect_mutex_ writes it
     if (worker->announced_.load(std::memory_order_acquire) == Worker::kOutside) orphan(*worker);
     worker->claimed_.store(false, std::memory_order_release);
   }
+}
+
+void Workers::try_orphan_idle(const Worker& except) {
+  std::unique_lock one_at_a_time(collect_mutex_, std::try_to_lock);
+  if (one_at_a_time) orphan_idle(except);
 }
 
 void Workers::collect() {

@@ -13,8 +13,8 @@
 // base/asymmetric_fence.h, and its heavy half stands in Workers::try_advance().
 //
 // Thread safety: a Worker is used by one thread at a time; Workers by all. A worker that is given
-// back leaves its retired objects to the others. collect() may empty the list of a worker that is not
-// inside, whose thread then waits in enter().
+// back leaves its retired objects to the others. collect(), and a worker that is short of memory, may empty
+// the list of a worker that is not inside, whose thread then waits in enter().
 #pragma once
 
 #include <atomic>
@@ -64,8 +64,16 @@ class alignas(kCacheLinePairBytes) Worker {
   // callers can only leave the object unreclaimed; who can do without the call frees it.
   bool retire(Reclaim reclaim, void* object, uint64_t argument);
 
-  // As Allocator's (base/memory.h). Null: the memory limit is reached.
-  void* allocate(size_t bytes, MemoryPart part) { return memory_.allocate(bytes, part); }
+  // As Allocator's (base/memory.h). Null: the memory limit is reached. The next leave()s then look after the epoch
+  // one by one: what is missing may wait for its grace period, and who fails comes by too seldom for a countdown.
+  void* allocate(size_t bytes, MemoryPart part) {
+    void* const object = memory_.allocate(bytes, part);
+    if (object == nullptr) [[unlikely]] {
+      hurry_ = kHurry;
+      countdown_ = 0;
+    }
+    return object;
+  }
   void free(void* object, size_t bytes, MemoryPart part) { memory_.free(object, bytes, part); }
   // retire() with a free() of these bytes.
   void retire_memory(void* object, size_t bytes, MemoryPart part);
@@ -87,6 +95,8 @@ class alignas(kCacheLinePairBytes) Worker {
   static constexpr int64_t kBytesPerWeight = 128;      // 512 KiB
   static constexpr int64_t kBytesPerWeightSmall = 16;  // 64 KiB, where the memory limit is small
   static constexpr size_t kReclaimsPerLeave = 128;
+  static constexpr uint32_t kHurry = 64;  // a row takes three grace periods, each three epochs
+  static constexpr size_t kReclaimsInHurry = 4096;  // a millisecond, about: a row is three tasks, one behind all others
 
   Worker(Workers& workers, Memory& memory, uint32_t id, uint64_t seed);
   void announce();
@@ -102,6 +112,7 @@ class alignas(kCacheLinePairBytes) Worker {
   bool inside_ = false;
   const int64_t bytes_per_weight_;
   int64_t countdown_ = kCountdown;
+  uint32_t hurry_ = 0;  // leave()s to come that are maintained one by one
   uint64_t epoch_looked_after_ = 0;
   Workers& workers_;
   RetiredList retired_;
@@ -156,8 +167,10 @@ class Workers {
   size_t reclaim_orphans(Worker& worker, size_t objects_max);
   // Moves the list of `worker`, which no other thread is using, to orphans_.
   void orphan(Worker& worker);
-  // orphan() for all workers that are not inside and whose threads it can keep from entering meanwhile.
+  // orphan() for all workers that are not inside and whose threads it can keep from entering meanwhile. The caller
+  // holds collect_mutex_.
   void orphan_idle(const Worker& except);
+  void try_orphan_idle(const Worker& except);  // unless another is at it
 
   Memory& memory_;
   const uint32_t workers_max_;
@@ -172,7 +185,7 @@ class Workers {
   std::atomic<uint32_t> in_use_{0};
   std::atomic<uint32_t> ids_used_max_{0};
 
-  std::mutex collect_mutex_;        // one collect() at a time; before mutex_ and orphans_mutex_
+  std::mutex collect_mutex_;        // one claims workers' lists at a time; before mutex_ and orphans_mutex_
   std::mutex mutex_;                // guards free_ids_ and the making of workers
   std::vector<uint32_t> free_ids_;  // a heap, the lowest first
   std::mutex orphans_mutex_;        // guards orphans_, but for its size

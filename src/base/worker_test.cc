@@ -161,6 +161,38 @@ TEST_F(WorkerTest, CollectEmptiesTheListOfAWorkerThatIsIdle) {
   pass(*idle);
 }
 
+// Who meets the limit comes by as often as it tries again, which may be once a millisecond: it must not wait for
+// a countdown. All that is retired is of a worker that is idle.
+TEST_F(WorkerTest, AWorkerThatIsShortOfMemoryReclaimsAtOnce) {
+  constexpr uint64_t kLimit = 4u << 20;
+  constexpr size_t kBytes = 256;
+  Memory small(kLimit);
+  Workers few(small, 3, 1);
+  Worker* idle = few.acquire();
+  Worker* hungry = few.acquire();
+  Worker* reader = few.acquire();
+  reader->enter();
+  idle->enter();
+  while (void* object = idle->allocate(kBytes, kPart)) idle->retire_memory(object, kBytes, kPart);
+  idle->leave();
+  const auto tries = [&](int tries_max) {
+    for (int tries = 1; tries <= tries_max; ++tries) {
+      hungry->enter();
+      void* const object = hungry->allocate(kBytes, kPart);
+      if (object != nullptr) hungry->free(object, kBytes, kPart);
+      hungry->leave();
+      if (object != nullptr) return tries;
+    }
+    return 0;
+  };
+  EXPECT_EQ(tries(100), 0);  // the reader may still see all of it
+  reader->leave();
+  EXPECT_NE(tries(10), 0);
+  for (int i = 0; i < 1000 && few.retired_objects() != 0; ++i) pass(*hungry);
+  EXPECT_EQ(few.retired_objects(), 0u);  // and goes on, although it lacks nothing now
+  for (Worker* worker : {idle, hungry, reader}) few.release(worker);
+}
+
 TEST(Workers, DestructorReclaimsEverythingInOrder) {
   Memory memory;
   static std::vector<uint64_t> order;
