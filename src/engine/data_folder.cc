@@ -2,6 +2,7 @@
 
 #include <cstdlib>
 #include <cstring>
+#include <new>
 #include <vector>
 
 #include "base/clock.h"
@@ -14,6 +15,14 @@ namespace elider::detail {
 DataFolder::~DataFolder() {
   checkpoints_.reset();
   if (store_ != nullptr) store_->log = nullptr;
+  if (log_ == nullptr) return;
+  uint64_t closed = 0;
+  if (!log_->close(&closed).ok()) return;
+  try {
+    static_cast<void>(directory_->end_generation(closed));  // nobody is left to be told, and nothing is lost without it
+  } catch (const std::bad_alloc&) {
+    // As if it had failed.
+  }
 }
 
 Status DataFolder::open(Engine& engine, txn::Store& store, const OpenHow& how, bool* may_skip) {

@@ -21,7 +21,7 @@ namespace elider::detail {
 class DataFolder {
  public:
   DataFolder() = default;
-  // Brings everything committed to the disk, unless the log has failed. No transaction is running.
+  // Brings everything committed to the disk and puts down where the log ends, unless it has failed. No transaction is running.
   ~DataFolder();
 
   // Nothing without Options::data_folders. *may_skip: it failed for the checkpoint, and there is an older one.

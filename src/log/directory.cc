@@ -281,7 +281,7 @@ Status Directory::judge_generation(size_t position, const std::vector<SegmentFac
 Status Directory::check_stream(const Generation& generation, uint32_t stream, uint64_t cut, const std::vector<StreamFacts>& streams) const {
   const std::string file = folder_of(stream) + "/" + file_name({generation.generation, stream, generation.first_segments[stream]});
   if (streams[stream].closed < cut)
-    return Status(Code::kCorrupt, at_end_of(streams[stream], file) + std::to_string(cut) + " was recovered from it before");
+    return Status(Code::kCorrupt, at_end_of(streams[stream], file) + std::to_string(cut) + " was whole in it before");
   for (const StreamFacts& other : streams)
     if (other.durable > streams[stream].closed)
       return Status(Code::kCorrupt, at_end_of(streams[stream], file) + std::to_string(other.durable) + " was durable, says '" +
@@ -373,6 +373,19 @@ Status Directory::begin_generation(uint32_t streams, uint32_t* generation) {
   Published unneeded;
   if (Status status = write_manifest(next, &unneeded); !status.ok()) return status;
   return remove_unlisted();
+}
+
+Status Directory::end_generation(uint64_t closed) {
+  const std::string path = folders_.front() + "/" + kManifestName;
+  ReadBuffer manifest;
+  if (Status status = manifest.read(files_, path, kManifestBytesMax); !status.ok()) return status;
+  // The folder may be another by now: what was opened is used to the end, but a name is looked up anew.
+  if (!std::ranges::equal(manifest.bytes(), encode(manifest_)))
+    return Status(Code::kCorrupt, "'" + path + "' is not the one that the database has written");
+  Manifest next = manifest_;
+  next.generations.back().cut = closed;
+  Published unneeded;
+  return write_manifest(next, &unneeded);
 }
 
 // -- checkpoints -----------------------------------------------------------------------------------------------

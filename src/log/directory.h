@@ -2,8 +2,8 @@
 // generations of the log, and what of them counts.
 //
 // Each opening writes a generation of its own and never touches an older file. What an older generation may
-// hold beyond the last number that is whole in all of its streams is void: its cut, found when it is read
-// for the first time, is kept in the manifest, so that it cannot come to life later. A checkpoint is one once the
+// hold beyond the last number that is whole in all of its streams is void: its cut, found when it is closed, or after a
+// crash when it is read for the first time, is kept in the manifest, so that it cannot come to life later. A checkpoint is one once the
 // manifest says so; only then does what it stands for go.
 //
 // Thread safety: one thread at a time.
@@ -84,6 +84,9 @@ class Directory {
   // generation are at least first_number().
   Status begin_generation(uint32_t streams, uint32_t* generation);
   uint64_t first_number() const { return first_number_; }
+  // The new generation's log has ended well and holds all commits up to this number, and no others: the manifest says so, and
+  // a file of it that is found to be shorter is damage from now on, no crash. Last of all. Not ok: all is as after a crash.
+  Status end_generation(uint64_t closed);
   // The checkpoint's files are whole and synced: from now on it counts. Afterwards checkpoints go but for the newest
   // `kept`, and so does the log that only they needed. `finished`: segments of this generation that were finished since the
   // last call. kYes, but not ok: what should go may not have gone.

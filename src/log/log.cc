@@ -48,7 +48,12 @@ Status Log::start(FileSystem& files, const LogOptions& options, const DatabaseId
 }
 
 Log::~Log() {
-  // So that every stream closes what any of them has. A failure leaves no more to do.
+  uint64_t unneeded = 0;
+  static_cast<void>(close(&unneeded));  // a failure leaves no more to do
+}
+
+Status Log::close(uint64_t* closed) {
+  // So that every stream closes what any of them has.
   if (loggers_.size() == options_.streams && loggers_.back()->thread.joinable()) static_cast<void>(wait_durable(source_.current()));
   {
     std::lock_guard lock(mutex_);
@@ -57,6 +62,8 @@ Log::~Log() {
   wake_.notify_all();
   for (const auto& logger : loggers_)
     if (logger->thread.joinable()) logger->thread.join();
+  *closed = written();
+  return failure();
 }
 
 // -- workers -----------------------------------------------------------------------------------------------
@@ -289,8 +296,7 @@ Status Log::write_frame(Logger& logger, uint64_t closed) {
   logger.header.closed = closed;
   {
     std::lock_guard lock(mutex_);
-    logger.header.durable = kNumberMax;
-    for (const auto& other : loggers_) logger.header.durable = std::min(logger.header.durable, other->written);
+    logger.header.durable = written();
   }
   return logger.stream->append(logger.header, logger.frame);
 }
@@ -321,6 +327,13 @@ void Log::has_written(Logger& logger, uint64_t closed, bool frame) {
   durable_.raise(durable);
 }
 
+// What recovery would find: the smallest over the streams of what their frames say.
+uint64_t Log::written() const {
+  uint64_t smallest = kNumberMax;
+  for (const auto& logger : loggers_) smallest = std::min(smallest, logger->written);
+  return smallest;
+}
+
 uint64_t Log::newest_number() const {
   uint64_t newest = 0;
   for (const auto& logger : loggers_) newest = std::max(newest, logger->newest);
@@ -330,9 +343,9 @@ uint64_t Log::newest_number() const {
 // The smallest over the streams. What is closed without a frame counts where no stream has a record that
 // recovery, which sees frames alone, would cut.
 uint64_t Log::durable_now() const {
-  uint64_t written = kNumberMax, closed = kNumberMax, largest = 0;
+  const uint64_t written = this->written();
+  uint64_t closed = kNumberMax, largest = 0;
   for (const auto& logger : loggers_) {
-    written = std::min(written, logger->written);
     closed = std::min(closed, logger->closed);
     largest = std::max(largest, logger->written);
   }

@@ -77,8 +77,11 @@ class Log {
   // counts as durable: the caller has recovered it.
   static Status start(FileSystem& files, const LogOptions& options, const DatabaseId& database, uint32_t generation, NumberSource& source,
                       std::unique_ptr<Log>* log);
-  // Brings everything appended to the disk first, unless it has failed. No worker is inside a commit.
+  // As close(), if that was not called.
   ~Log();
+  // Brings everything appended to the disk, and ends. No worker is inside a commit. Ok: recovery will find all
+  // commits up to *closed, and there are no others. Else the log has failed, with this.
+  Status close(uint64_t* closed);
 
   // -- a worker's commit -----------------------------------------------------------------------------------
 
@@ -145,6 +148,7 @@ class Log {
   bool is_due(const Logger& logger) const;
   bool pending(uint32_t index) const;
   uint64_t newest_number() const;
+  uint64_t written() const;  // under the mutex, or alone
   Status reserve_slowly(uint32_t worker, size_t bytes, std::byte** place);
   void await_demand(const Logger& logger);
   void ask_for_room();

@@ -183,7 +183,9 @@ def inject_each(ground, options, how, log_io, call, what, prefix, trace):
                 raise ledger.Broken(f"{fault} ({' '.join(how)}): there is no such call; nothing was tested")
             break
         met.update(kinds_met(call, number, happened))
-        if call == "pread64" and result.returncode not in (3, 127):
+        # The last one looks at the manifest while the database closes, when nobody is left to be told.
+        closing = "INJECTED" in [line for line in happened.splitlines() if f"{call}(" in line][-1]
+        if call == "pread64" and result.returncode not in (3, 127) and not (closing and result.returncode == 0):
             raise ledger.Broken(f"{call} {number} failed, but the victim went on")
         # What is only wished for, and what no log hangs on: transactions go on.
         on = call == "fallocate" or (call == "unlink" and result.returncode != 3)

@@ -278,6 +278,62 @@ TEST(FaultAtOpening, IsRefusedAndChangesNothing) {
   }
 }
 
+// Closing: each call of each kind fails once, for good. The database is left as by a crash, and has all of it.
+TEST(FaultAtClosing, LosesNothing) {
+  int failed = 0;
+  for (const FileCall call : {FileCall::kOpen, FileCall::kCreate, FileCall::kRead, FileCall::kWrite, FileCall::kSync, FileCall::kRename,
+                              FileCall::kSyncFolder}) {
+    for (uint32_t number = 1;; ++number) {
+      SCOPED_TRACE("kind " + std::to_string(static_cast<int>(call)) + ", call " + std::to_string(number));
+      World world;
+      uint64_t count = 0;
+      {
+        auto database = Database::open(options_of(LogFailure::kReadOnly, 2));
+        ASSERT_OK(database);
+        const Table<Account> table = make_accounts(*database);
+        RunPolicy policy;
+        policy.durability = Durability::kGroup;
+        for (int i = 0; i < 20; ++i) ASSERT_OK(transfer(*database, table, 0, &count, policy));
+        world.files.plan([&, seen = 0u](FileCall made, const std::string&) mutable -> Fault {
+          if (made == call && ++seen == number) ++world.faults;
+          return {made == call && seen >= number ? EIO : 0, 10};
+        });
+      }
+      world.files.plan(nullptr);
+      if (world.faults == 0) break;  // there is no such call any more
+      ++failed;
+      auto database = Database::open(options_of(LogFailure::kReadOnly, 2));
+      ASSERT_OK(database);
+      auto table = database->table<Account>("accounts");
+      ASSERT_OK(table);
+      State state;
+      ASSERT_OK(look(*database, *table, &state));
+      EXPECT_EQ(state.transfers[0], count);
+      EXPECT_EQ(state.sum, kOpening * static_cast<int64_t>(kAccounts));
+    }
+  }
+  EXPECT_GE(failed, 7);
+}
+
+// The folder was emptied and given to somebody else while the database was open.
+TEST(FaultAtClosing, AFolderThatIsAnothersByThenIsLeftAsItIs) {
+  log::MemoryFiles disk;
+  const log::SubstituteFiles substitute(disk);
+  {
+    auto database = Database::open(options_of(LogFailure::kReadOnly));
+    ASSERT_OK(database);
+    make_accounts(*database);
+    for (const auto& [path, bytes] : disk.contents()) ASSERT_OK(disk.remove(path));
+    std::unique_ptr<log::File> file;
+    ASSERT_OK(disk.open("db/MANIFEST", log::OpenMode::kCreateNew, &file));
+    ASSERT_OK(file->write_and_sync(0, std::as_bytes(std::span("not ours", 8))));
+  }
+  const auto left = disk.contents();
+  ASSERT_EQ(left.size(), 1u);
+  EXPECT_EQ(left.begin()->first, "db/MANIFEST");
+  EXPECT_EQ(left.begin()->second.size(), 8u);
+}
+
 // -- backups and restores ----------------------------------------------------------------------------------------
 
 // What of a database is in the folder.
