@@ -230,7 +230,8 @@ Status Replay::bring_in_log(Recovery* report) {
     // Up to the last number of so many pieces; others that reach into it are read now, and again.
     uint64_t bytes = 0;
     while (next < pieces.size() && (bytes == 0 || bytes + pieces[next].range.bytes <= kWindowBytes)) bytes += pieces[next++].range.bytes;
-    while (next < pieces.size() && pieces[next].range.last_number == pieces[next - 1].range.last_number) bytes += pieces[next++].range.bytes;
+    const auto same_end = [&] { return pieces[next].range.last_number == pieces[next - 1].range.last_number; };
+    while (next < pieces.size() && same_end()) bytes += pieces[next++].range.bytes;
     window.to = next < pieces.size() ? pieces[next - 1].range.last_number : log::kNumberMax;
     window.pieces.clear();
     for (const log::LogPiece& piece : pieces)

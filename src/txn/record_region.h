@@ -51,22 +51,29 @@ uint64_t read_cell_in_region(Store& store, const storage::Cell& cell, const stor
   return copied != storage::word::kUnknown ? copied : storage::read_cell(cell, group, set, g, image);
 }
 
-// The commit groups of a row that are asked for, at one instant, and their words. False: each is to be read by itself.
-template <class Backend>
-bool read_groups_in_region(Store& store, const storage::Layout& layout, storage::Row& row, const detail::ColumnSet& set, uint32_t groups,
-                           std::byte* image, uint64_t* words) {
+// Calls read(g) for each of these commit groups of a row, all in one region; it is false where g is locked. False: each is to
+// be read by itself.
+template <class Backend, class Read>
+bool each_group_in_region(Store& store, const storage::Layout& layout, uint32_t groups, Read&& read) {
   if (!region_may_copy(store, lines_of_groups(layout, groups))) return false;
   return htm::run_region<Backend>(
       store.elision->record_read, htm::SubscribedWithin{},
       [&]() -> bool {
-        for (uint32_t rest = groups; rest != 0; rest &= rest - 1) {
-          const uint32_t g = static_cast<uint32_t>(std::countr_zero(rest));
-          words[g] = copy_unlocked(row.cell(layout, g), layout.group(g), set, g, image);
-          if (words[g] == storage::word::kUnknown) return false;
-        }
+        for (uint32_t rest = groups; rest != 0; rest &= rest - 1)
+          if (!read(static_cast<uint32_t>(std::countr_zero(rest)))) return false;
         return true;
       },
-      []() -> bool { return false; }, [](bool copied) { return copied; });
+      []() -> bool { return false; }, [](bool whole) { return whole; });
+}
+
+// The commit groups of a row that are asked for, at one instant, and their words. False: as above.
+template <class Backend>
+bool read_groups_in_region(Store& store, const storage::Layout& layout, storage::Row& row, const detail::ColumnSet& set, uint32_t groups,
+                           std::byte* image, uint64_t* words) {
+  return each_group_in_region<Backend>(store, layout, groups, [&](uint32_t g) {
+    words[g] = copy_unlocked(row.cell(layout, g), layout.group(g), set, g, image);
+    return words[g] != storage::word::kUnknown;
+  });
 }
 
 // What a region saw of a cell as of a snapshot.
@@ -77,31 +84,23 @@ struct CellAt {
 };
 
 // As storage::read_cell_at, the commit groups of a row that are asked for at one instant. Of those that were written after rs
-// it takes the versions, which finish_read_at() reads outside. False: each is to be read by itself.
+// it takes the versions, which finish_read_at() reads outside. False: as above.
 template <class Backend>
 bool read_groups_at_in_region(Store& store, const storage::Layout& layout, storage::Row& row, const detail::ColumnSet& set, uint32_t groups,
                               uint64_t rs, std::byte* image, CellAt* cells) {
-  if (!region_may_copy(store, lines_of_groups(layout, groups))) return false;
-  return htm::run_region<Backend>(
-      store.elision->record_read, htm::SubscribedWithin{},
-      [&]() -> bool {
-        for (uint32_t rest = groups; rest != 0; rest &= rest - 1) {
-          const uint32_t g = static_cast<uint32_t>(std::countr_zero(rest));
-          const storage::Cell& cell = row.cell(layout, g);
-          CellAt& at = cells[g];
-          at.newest = cell.snapshot() <= rs;
-          if (at.newest) [[likely]] {
-            at.word = copy_unlocked(cell, layout.group(g), set, g, image);
-          } else {
-            at.word = cell.load();
-            if (storage::word::locked(at.word) && !ELIDER_MUTANT(kIgnoreLockBit)) at.word = storage::word::kUnknown;
-            at.older = cell.previous();
-          }
-          if (at.word == storage::word::kUnknown) return false;
-        }
-        return true;
-      },
-      []() -> bool { return false; }, [](bool seen) { return seen; });
+  return each_group_in_region<Backend>(store, layout, groups, [&](uint32_t g) {
+    const storage::Cell& cell = row.cell(layout, g);
+    CellAt& at = cells[g];
+    at.newest = cell.snapshot() <= rs;
+    if (at.newest) [[likely]] {
+      at.word = copy_unlocked(cell, layout.group(g), set, g, image);
+    } else {
+      at.word = cell.load();
+      if (storage::word::locked(at.word) && !ELIDER_MUTANT(kIgnoreLockBit)) at.word = storage::word::kUnknown;
+      at.older = cell.previous();
+    }
+    return at.word != storage::word::kUnknown;
+  });
 }
 
 // As storage::read_cell_at, of a cell that a region has seen.

@@ -298,7 +298,8 @@ TEST_P(Damage, EveryFolderIsLocked) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Of, Damage, testing::Values(Files{1, false, true}, Files{2, false, true}, Files{1, true, true}, Files{2, true, true},
+INSTANTIATE_TEST_SUITE_P(Of, Damage,
+                         testing::Values(Files{1, false, true}, Files{2, false, true}, Files{1, true, true}, Files{2, true, true},
                                          Files{1, true, false}, Files{2, false, false}),
                          [](const auto& info) {
                            return std::to_string(info.param.streams) + "_streams" + (info.param.checkpoints ? "_and_checkpoints" : "") +

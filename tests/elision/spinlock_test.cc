@@ -43,7 +43,8 @@ class SpinlockTest : public testing::TestWithParam<Protocol> {
         body();
         ended = true;
       });
-      const auto until = std::chrono::steady_clock::now() + (GetParam() == Protocol::kOcc ? TestStop::kTimeout / 2 : std::chrono::milliseconds(100));
+      const std::chrono::milliseconds wait = GetParam() == Protocol::kOcc ? TestStop::kTimeout / 2 : std::chrono::milliseconds(100);
+      const auto until = std::chrono::steady_clock::now() + wait;
       while (!ended && std::chrono::steady_clock::now() < until) std::this_thread::yield();
       meanwhile = ended;
       stop.go();
