@@ -43,11 +43,11 @@ void Worker::retire_memory(void* object, size_t bytes, MemoryPart part) {
 
 // At the end of a stay inside. Bounded work, but enough: for 256 objects retired it comes by once and again
 // after each further leave() while there is something to reclaim, 128 objects a time. A worker that is short of
-// memory takes over what idle ones have retired, comes by at each of the next leave()s, and does more there.
+// memory takes over all that idle ones have retired, comes by at each of the next leave()s, and does more there.
 void Worker::maintain() {
+  if (short_of_memory_) [[unlikely]] begin_to_hurry();
   const bool hurry = hurry_ > 0;
   countdown_ = hurry ? 1 : kCountdown;
-  if (hurry_ == kHurry) [[unlikely]] workers_.try_orphan_idle(*this);
   if (hurry) --hurry_;
   if (retired_.empty() && workers_.orphans_.empty()) return;
   // Nothing read so far is used any more, and the former announcement would hold back the epoch.
@@ -62,8 +62,17 @@ void Worker::maintain() {
   }
   const size_t objects_max = hurry ? kReclaimsInHurry : kReclaimsPerLeave;
   size_t reclaimed = workers_.reclaim_own(*this, objects_max);
-  if (!workers_.orphans_.empty()) reclaimed += workers_.reclaim_orphans(*this, objects_max);
+  if (!workers_.orphans_.empty()) reclaimed += workers_.reclaim_orphans(*this, hurry ? objects_max - reclaimed : objects_max);
   if (reclaimed >= objects_max) countdown_ = 1;
+}
+
+void Worker::begin_to_hurry() {
+  short_of_memory_ = false;
+  const uint64_t now = now_ns();
+  if (now - hurried_ns_ < kHurryPauseNs) return;
+  hurried_ns_ = now;
+  hurry_ = kHurry;
+  workers_.try_orphan_idle(*this);
 }
 
 Workers::Workers(Memory& memory, uint32_t workers_max, uint64_t seed)
@@ -113,7 +122,7 @@ Worker* Workers::acquire() {
 void Workers::release(Worker* worker) {
   ELIDER_CHECK(!worker->inside(), "a worker is given back after leave()");
   if (!worker->retired_.empty()) {
-    worker->enter();  // keeps collect() off the list
+    worker->enter();  // keeps who claims lists off this one
     orphan(*worker);
     worker->inside_ = false;
     worker->announced_.store(Worker::kOutside, std::memory_order_release);
@@ -205,7 +214,8 @@ void Workers::orphan_idle(const Worker& except) {
   bool any = false;
   for (uint32_t id = 0; id < count; ++id) {
     Worker* const worker = at(id);
-    if (worker == &except || worker->retired_.empty()) continue;
+    // A guess, and so relaxed: who is inside now keeps its list, as most do where transactions run.
+    if (worker == &except || worker->retired_.empty() || worker->announced_.load(std::memory_order_relaxed) != Worker::kOutside) continue;
     worker->claimed_.store(true, std::memory_order_release);
     any = true;
   }
@@ -240,6 +250,7 @@ void Workers::collect() {
     const bool advanced = try_advance();
     worker->announce();
     const size_t reclaimed = reclaim_own(*worker, ~size_t{0}) + reclaim_orphans(*worker, ~size_t{0});
+    worker->short_of_memory_ = false;  // collect_mutex_ is held, which hurrying would try to lock
     worker->countdown_ = Worker::kCountdown;
     worker->leave();
     if (retired_objects() == 0) break;

@@ -64,16 +64,18 @@ class alignas(kCacheLinePairBytes) Worker {
   // callers can only leave the object unreclaimed; who can do without the call frees it.
   bool retire(Reclaim reclaim, void* object, uint64_t argument);
 
-  // As Allocator's (base/memory.h). Null: the memory limit is reached. The next leave()s then look after the epoch
-  // one by one: what is missing may wait for its grace period, and who fails comes by too seldom for a countdown.
+  // As Allocator's (base/memory.h). Null: the memory limit is reached. leave() then sees to it that what waits for its
+  // grace period is reclaimed soon: who fails for want of memory may come by too seldom for a countdown.
   void* allocate(size_t bytes, MemoryPart part) {
     void* const object = memory_.allocate(bytes, part);
     if (object == nullptr) [[unlikely]] {
-      hurry_ = kHurry;
+      short_of_memory_ = true;
       countdown_ = 0;
     }
     return object;
   }
+  // The same for who can do without, and will ask again and again: nothing is hurried for it.
+  void* allocate_optional(size_t bytes, MemoryPart part) { return memory_.allocate(bytes, part); }
   void free(void* object, size_t bytes, MemoryPart part) { memory_.free(object, bytes, part); }
   // retire() with a free() of these bytes.
   void retire_memory(void* object, size_t bytes, MemoryPart part);
@@ -95,15 +97,20 @@ class alignas(kCacheLinePairBytes) Worker {
   static constexpr int64_t kBytesPerWeight = 128;      // 512 KiB
   static constexpr int64_t kBytesPerWeightSmall = 16;  // 64 KiB, where the memory limit is small
   static constexpr size_t kReclaimsPerLeave = 128;
-  static constexpr uint32_t kHurry = 64;  // a row takes three grace periods, each three epochs
-  static constexpr size_t kReclaimsInHurry = 4096;  // a millisecond, about: a row is three tasks, one behind all others
+  // Once it has been short of memory: so many leave()s are maintained one by one (a row takes three grace periods, each
+  // three epochs) and reclaim more (a row is three tasks, each behind all others), but not more often than this: the memory
+  // may be in use.
+  static constexpr uint32_t kHurry = 64;
+  static constexpr size_t kReclaimsInHurry = 4096;
+  static constexpr uint64_t kHurryPauseNs = 10'000'000;
 
   Worker(Workers& workers, Memory& memory, uint32_t id, uint64_t seed);
   void announce();
   void wait_until_unclaimed();
   void maintain();
+  void begin_to_hurry();
 
-  // Written by the owner, read by whoever advances the epoch; collect() writes claimed_.
+  // Written by the owner, read by whoever advances the epoch; who holds Workers::collect_mutex_ writes claimed_.
   std::atomic<uint64_t> announced_{kOutside};
   std::atomic<uint64_t> entered_ticks_{0};
   std::atomic<bool> claimed_{false};
@@ -112,7 +119,9 @@ class alignas(kCacheLinePairBytes) Worker {
   bool inside_ = false;
   const int64_t bytes_per_weight_;
   int64_t countdown_ = kCountdown;
-  uint32_t hurry_ = 0;  // leave()s to come that are maintained one by one
+  bool short_of_memory_ = false;  // since the last maintain()
+  uint32_t hurry_ = 0;            // leave()s to come that are maintained one by one
+  uint64_t hurried_ns_ = 0;       // when that began the last time
   uint64_t epoch_looked_after_ = 0;
   Workers& workers_;
   RetiredList retired_;

@@ -379,9 +379,18 @@ Status Directory::end_generation(uint64_t closed) {
   const std::string path = folders_.front() + "/" + kManifestName;
   ReadBuffer manifest;
   if (Status status = manifest.read(files_, path, kManifestBytesMax); !status.ok()) return status;
-  // The folder may be another by now: what was opened is used to the end, but a name is looked up anew.
-  if (!std::ranges::equal(manifest.bytes(), encode(manifest_)))
-    return Status(Code::kCorrupt, "'" + path + "' is not the one that the database has written");
+  // A folder may be another by now, even an older copy of this one: open files were written to the end, but a name is
+  // looked up anew. What the name of a lock stands for now is ours if it is held.
+  const auto other = [](const std::string& name) {
+    return Status(Code::kCorrupt, "'" + name + "' is not the one that the database has open");
+  };
+  if (!std::ranges::equal(manifest.bytes(), encode(manifest_))) return other(path);
+  for (const std::string& folder : folders_) {
+    std::unique_ptr<File> lock;
+    const std::string name = folder + "/" + kLockName;
+    if (Status status = files_.lock(name, &lock); status.ok()) return other(name);
+    else if (status.code() != Code::kInvalidArgument) return status;
+  }
   Manifest next = manifest_;
   next.generations.back().cut = closed;
   Published unneeded;

@@ -583,6 +583,36 @@ TEST_P(FaultOfTheSystem, AFolderThatVanishesEndsAcknowledgement) {
   EXPECT_CODE(Code::kIoError, transfer(*database, table, 0, &count, {}));
 }
 
+// Where it was there is a copy of it by then, made while it was open: that has less, and opens.
+TEST_P(FaultOfTheSystem, AFolderThatWasReplacedIsLeftAsItIs) {
+  namespace fs = std::filesystem;
+  const std::string folder = options_.data_folders[0];
+  {
+    auto database = Database::open(options_);
+    ASSERT_OK(database);
+    const Table<Account> table = make_accounts(*database);
+    uint64_t count = 0;
+    ASSERT_OK(transfer(*database, table, 0, &count, policy_));
+    fs::copy(folder, folder + ".copy");
+    ASSERT_OK(transfer(*database, table, 0, &count, policy_));
+    fs::rename(folder, folder + ".open");
+    fs::rename(folder + ".copy", folder);
+  }
+  for (const uint64_t transfers : {1, 2}) {
+    {
+      auto database = Database::open(options_);
+      ASSERT_OK(database);
+      auto table = database->table<Account>("accounts");
+      ASSERT_OK(table);
+      State state;
+      ASSERT_OK(look(*database, *table, &state));
+      EXPECT_EQ(state.transfers[0], transfers);
+    }
+    fs::remove_all(folder);
+    if (transfers == 1) fs::rename(folder + ".open", folder);
+  }
+}
+
 // No file of the process may become larger than this while it lives: a write across it is a short one, the next fails.
 class FileSizeLimit {
  public:

@@ -241,7 +241,8 @@ TEST_P(ThreadedChurnStressTest, AReaderThatFillsTheMemoryFailsOthersOnlyWhileItS
   stalled.rollback();
   // Whoever tries again brings the memory back, without being told to and within some tries.
   int tries = 1;
-  while (tries <= 100 && !(status = insert_parcel(9'999'999)).ok()) ++tries;
+  for (; tries <= 1000 && !(status = insert_parcel(9'999'999)).ok(); ++tries)
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
   ASSERT_OK(status) << tries << " tries";
   ASSERT_OK(remove_parcel(9'999'999));
   queue(10'000'000, 2, 2 * kAlive);

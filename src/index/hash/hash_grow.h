@@ -69,14 +69,14 @@ void HashTable<Sync>::grow(Worker& worker) {
   }
 }
 
-// Makes the segment that begins with bucket `index`, in a wider directory if need be.
+// Makes the segment that begins with bucket `index`, in a wider directory if need be. False: there is no memory for it.
 template <sync::Policy Sync>
 bool HashTable<Sync>::add_segment(Worker& worker, size_t index) {
   const unsigned segment = segment_of(index);
   Bucket** directory = directory_.load(std::memory_order_acquire);
   if (segment == directory_size_) {
     const size_t bytes = directory_size_ * sizeof(Bucket*);
-    auto** const wider = static_cast<Bucket**>(worker.allocate(2 * bytes, MemoryPart::kIndexes));
+    auto** const wider = static_cast<Bucket**>(worker.allocate_optional(2 * bytes, MemoryPart::kIndexes));
     if (!wider) return false;
     std::copy_n(directory, directory_size_, wider);
     directory_.store(wider, std::memory_order_release);
@@ -89,7 +89,7 @@ bool HashTable<Sync>::add_segment(Worker& worker, size_t index) {
     directory_size_ *= 2;
   }
   const size_t bytes = buckets_of(segment) * sizeof(Bucket);
-  void* const memory = worker.allocate(bytes, MemoryPart::kIndexes);
+  void* const memory = worker.allocate_optional(bytes, MemoryPart::kIndexes);
   if (!memory) return false;
   if constexpr (Sync::kRegions) htm::prefault(memory, bytes);
   // Its buckets are made one by one, as they come into use.
