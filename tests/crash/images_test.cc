@@ -10,9 +10,7 @@
 
 #include <chrono>
 #include <cstdio>
-#include <unordered_set>
 
-#include "base/checksum.h"
 #include "base/sanitizer.h"
 #include "base/test_points.h"
 #include "tests/crash/image_check.h"
@@ -76,45 +74,26 @@ class Search {
   }
 
  private:
-  static constexpr size_t kUnsureMax = 12;  // up to it, every subset
-  static constexpr int kSamples = 256;
-
   bool enough() const { return counts_.images + check_.images() >= images_max_; }
 
   std::string look(Contents image, size_t calls, uint64_t* kind) {
-    uint64_t hash = calls_known(calls);
-    for (const auto& [path, bytes] : image) hash = checksum(std::as_bytes(std::span(path)), checksum(bytes, hash));
-    if (!seen_.insert(hash).second) {
+    // What is demanded of an image depends on how much was acknowledged before it.
+    if (!seen_.add(image, story_.demands_at(calls))) {
       ++counts_.same;
       return "";
     }
-    const bool nested = random_.one_in(300);
+    const bool nested = random_.one_in(1500);  // which has several hundred images in its train
     const uint64_t before = check_.images();
     std::string wrong = check_.check(std::move(image), calls, nested);
     ++*kind;
     counts_.nested += check_.images() - before - 1;
     return wrong;
   }
-  // What is demanded of an image depends on how much was acknowledged before it.
-  uint64_t calls_known(size_t calls) const { return story_.demands_at(calls); }
 
   std::string at_boundary(const log::CrashDisk& disk, size_t count) {
-    const size_t unsure = disk.unsure();
-    const bool every = unsure <= kUnsureMax;
-    const uint64_t choices = every ? uint64_t{1} << unsure : kSamples;
-    std::string wrong;
-    for (uint64_t choice = 0; choice < choices && wrong.empty() && !enough(); ++choice) {
-      uint64_t bits = choice;
-      const uint64_t chance = choice < 2 ? choice * 100 : random_.below(101);
-      const auto happened = [&] {
-        if (!every) return random_.below(100) < chance;
-        const bool yes = (bits & 1) != 0;
-        bits >>= 1;
-        return yes;
-      };
-      wrong = look(disk.image(happened), count, &counts_.boundaries);
-    }
-    return wrong;
+    return for_each_image(disk, random_, [&](Contents image) -> std::string {
+      return enough() ? "" : look(std::move(image), count, &counts_.boundaries);
+    });
   }
 
   // One of the last two frames of the run.
@@ -208,7 +187,7 @@ class Search {
   Counts& counts_;
   const uint64_t images_max_;
   Random random_;
-  std::unordered_set<uint64_t> seen_;
+  SeenImages seen_;
 };
 
 RunShape shape_of(uint64_t seed) {
