@@ -96,13 +96,18 @@ class Search {
     });
   }
 
-  // One of the last two frames of the run.
+  // One of the last two frames of its stream, or what begins a segment among them.
   static bool is_late_frame(const std::vector<Call>& calls, size_t at) {
-    if (calls[at].kind != Call::Kind::kWrite) return false;
-    size_t later = 0;
-    for (size_t i = at + 1; i < calls.size(); ++i) later += calls[i].kind == Call::Kind::kWrite;
-    return later < 2;
+    const auto is_of_stream = [&](const Call& call) {
+      return call.kind == Call::Kind::kWrite && call.path.find("/log-") != std::string::npos &&
+             stream_of(call.path) == stream_of(calls[at].path);
+    };
+    if (!is_of_stream(calls[at])) return false;
+    const auto is_frame = [&](const Call& call) { return is_of_stream(call) && call.offset != 0; };
+    return std::count_if(calls.begin() + static_cast<std::ptrdiff_t>(at) + 1, calls.end(), is_frame) < 2;
   }
+  // "d0/log-GGGGGGGG-SS-": what the segments of one stream have in common.
+  static std::string stream_of(const std::string& path) { return path.substr(0, path.size() - 8); }
 
   // The write that comes next got so far and no further.
   std::string cut_bytes(const log::CrashDisk& disk, const Call& write, size_t count) {
@@ -125,7 +130,7 @@ class Search {
     if (path.find("/log-") == std::string::npos || !whole.contains(path)) return "";
     const auto next_segment = [&] {  // a file that another one follows has no unsure end
       const auto after = std::next(whole.find(path));
-      return after != whole.end() && after->first.compare(0, path.size() - 8, path, 0, path.size() - 8) == 0;
+      return after != whole.end() && after->first.starts_with(stream_of(path));
     };
     if (next_segment()) return "";
     std::vector<std::vector<std::byte>> tails = {std::vector<std::byte>(1 + random_.below(3000)),
@@ -170,8 +175,7 @@ class Search {
   // A segment that none follows in its stream.
   static bool ends_a_stream(const Contents& whole, const std::string& path) {
     const auto next = std::next(whole.find(path));
-    return path.find("/log-") != std::string::npos &&
-           (next == whole.end() || next->first.compare(0, path.size() - 8, path, 0, path.size() - 8) != 0);
+    return path.find("/log-") != std::string::npos && (next == whole.end() || !next->first.starts_with(stream_of(path)));
   }
   // In another folder, or one number further.
   std::string free_name_for(const std::string& path) {
