@@ -97,8 +97,8 @@ class CopiesTest : public testing::TestWithParam<uint64_t> {
       return wrong.empty() ? "" : "the copy: " + wrong;
     }
     // A folder in which rows stand does not open as an empty database.
-    const bool rows = std::ranges::any_of(image, [](const auto& file) { return file.first.starts_with("copy/") && file.first != "copy/LOCK"; });
-    if (!rows) return go_through(*copy_, image, [](const State& state) { return difference({}, state); });
+    const auto has_rows = [](const auto& file) { return file.first.starts_with("copy/") && file.first != "copy/LOCK"; };
+    if (std::ranges::none_of(image, has_rows)) return go_through(*copy_, image, [](const State& state) { return difference({}, state); });
     log::MemoryFiles files(image);
     const log::SubstituteFiles substitute(files);
     const auto db = Database::open(subject_of(shape_, {"copy"}).options(false));

@@ -23,8 +23,8 @@ namespace elider::crash {
 template <class State>
 struct Subject {
   std::vector<std::string> folders;
-  std::function<Options(bool threads)> options;   // threads: as a server would, with all of its threads
-  std::function<Status(Database&, State*)> read;  // an error, too, where what must hold of every state does not
+  std::function<Options(bool threads)> options;    // threads: as a server would, with all of its threads
+  std::function<Status(Database&, State*)> read;   // an error, too, where what must hold of every state does not
   std::function<Status(Database&, State*)> write;  // durable when it returns; the state follows
   std::function<std::string(const State& expected, const State& found)> difference;  // empty: none
 };
@@ -44,7 +44,7 @@ class Cycle {
   struct Outcome {
     bool refused = false;  // and nothing else is known
     State first, after;    // what was recovered; what it was after the writing
-    size_t written_at = 0;   // how many calls had been made when the writing had ended
+    size_t written_at = 0;  // how many calls had been made when the writing had ended
   };
 
   explicit Cycle(Subject<State> subject) : subject_(std::move(subject)) {}
@@ -103,7 +103,8 @@ class Cycle {
 
  private:
   bool names_a_file(const Status& status) const {
-    return std::ranges::any_of(subject_.folders, [&](const std::string& folder) { return status.message().find("'" + folder) != std::string::npos; });
+    const auto is_named = [&](const std::string& folder) { return status.message().find("'" + folder) != std::string::npos; };
+    return std::ranges::any_of(subject_.folders, is_named);
   }
   static bool is_refusal(const Status& status) {
     return status.code() == Code::kCorrupt || status.code() == Code::kUnsupported || status.code() == Code::kInvalidArgument;

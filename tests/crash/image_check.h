@@ -73,7 +73,8 @@ class ImageCheck {
  public:
   using Contents = log::MemoryFiles::Contents;
 
-  ImageCheck(const RunShape& shape, const Story& story) : shape_(shape), story_(story), cycle_(subject_of(shape, folders_of(shape.folders))) {}
+  ImageCheck(const RunShape& shape, const Story& story)
+      : shape_(shape), story_(story), cycle_(subject_of(shape, folders_of(shape.folders))) {}
 
   // Images looked at so far, those of crashes while others were recovered included.
   uint64_t images() const { return images_ + cycle_.images_again(); }

@@ -13,15 +13,17 @@
 
 namespace elider::crash {
 
-inline constexpr size_t kUnsureMax = 12;  // up to it, every subset
-inline constexpr uint64_t kSamples = 256;  // beyond it: all, none, and others at random
+struct Subsets {
+  size_t unsure_max = 12;  // up to it, every subset
+  uint64_t samples = 256;  // beyond it: all, none, and others at random
+};
 
 // Shows look(image) -> std::string each; what is not empty ends it, and is returned.
 template <class Look>
-std::string for_each_image(const log::CrashDisk& disk, Random& random, Look&& look) {
+std::string for_each_image(const log::CrashDisk& disk, Random& random, Look&& look, Subsets subsets = {}) {
   const size_t unsure = disk.unsure();
-  const bool every = unsure <= kUnsureMax;
-  const uint64_t choices = every ? uint64_t{1} << unsure : kSamples;
+  const bool every = unsure <= subsets.unsure_max;
+  const uint64_t choices = every ? uint64_t{1} << unsure : subsets.samples;
   for (uint64_t choice = 0; choice < choices; ++choice) {
     uint64_t bits = choice;
     const uint64_t chance = choice < 2 ? choice * 100 : random.below(101);
