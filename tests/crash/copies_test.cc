@@ -4,6 +4,7 @@
 // earlier one. Once the work has ended no crash takes it back. What is there goes on from there, source and copy (cycle.h).
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <functional>
 #include <optional>

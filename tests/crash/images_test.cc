@@ -8,6 +8,7 @@
 // where to begin.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <chrono>
 #include <cstdio>
 
@@ -82,7 +83,7 @@ class Search {
       ++counts_.same;
       return "";
     }
-    const bool nested = random_.one_in(600);  // which has hundreds of images in its train
+    const bool nested = random_.one_in(1000);  // which has hundreds of images in its train
     const uint64_t before = check_.images();
     std::string wrong = check_.check(std::move(image), calls, nested);
     ++*kind;

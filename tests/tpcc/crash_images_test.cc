@@ -2,6 +2,7 @@
 // taken meanwhile; the machine stops at any system call. What is recovered is the database after some number of its
 // transactions, row for row, no fewer than were known to be durable, and there all of the specification's consistency
 // conditions hold, and our own. Then another terminal goes on there (tests/crash/cycle.h).
+#include <array>
 #include <cstdio>
 #include <thread>
 
