@@ -214,7 +214,7 @@ TpccRun run_recorded(const test::Combination& on, uint32_t transactions) {
       run.known.emplace_back(files.call_count(), i);
     }
     if (i == transactions) break;
-    if (i % 30 == 10) checkpoints.begin(on.threads(), i);
+    if (i % 20 == 10) checkpoints.begin(on.threads(), i);
     EXPECT_LT(terminal.run_one(), kKinds) << terminal.failure();
   }
   checkpoints.end();
@@ -231,7 +231,7 @@ double scale() {
 
 // Empty, or the first fault.
 std::string search(const test::Combination& on, crash::Subsets subsets) {
-  const TpccRun run = run_recorded(on, static_cast<uint32_t>(std::max(20.0, 60 * scale())));
+  const TpccRun run = run_recorded(on, static_cast<uint32_t>(std::max(20.0, 40 * scale())));
   elider::Random random(1);
   log::CrashDisk disk(run.before);
   crash::Cycle<TpccState> cycle(subject_of(run.workload));
