@@ -1,15 +1,16 @@
 // The machine stops while a backup or a restore is written, or while a database goes back to an earlier state: at any call,
 // with any of the sectors and names on the disk that were not synced. What is copied stays as it was. The copy is whole, or,
 // while it has no manifest, refused or empty: it never has a part of the rows. Who went back has the later state or the
-// earlier one. Once the work has ended no crash takes it back.
+// earlier one. Once the work has ended no crash takes it back. What is there goes on from there, source and copy (cycle.h).
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <functional>
+#include <optional>
 
 #include "base/sanitizer.h"
 #include "base/test_points.h"
-#include "elider/files.h"
 #include "tests/crash/image_check.h"
 #include "tests/support/status_matchers.h"
 
@@ -18,9 +19,6 @@ namespace {
 
 using Contents = log::MemoryFiles::Contents;
 using Call = log::MemoryFiles::Call;
-
-constexpr size_t kUnsureMax = 6;  // up to it, every subset
-constexpr int kSamples = 24;
 
 class CopiesTest : public testing::TestWithParam<uint64_t> {
  protected:
@@ -32,7 +30,9 @@ class CopiesTest : public testing::TestWithParam<uint64_t> {
     Recorder run(shape_);
     ASSERT_EQ(run.run().message(), Status().message());
     before_ = run.files().contents();
-    ASSERT_EQ(open(before_, folders(), &newest_), "");
+    source_.emplace(subject_of(shape_, folders()));
+    copy_.emplace(subject_of(shape_, {"copy"}));
+    ASSERT_EQ(recover(before_, &newest_), "");
   }
   void TearDown() override {
     std::printf("%llu images, of which %llu show what was done whole\n", static_cast<unsigned long long>(images_),
@@ -42,24 +42,26 @@ class CopiesTest : public testing::TestWithParam<uint64_t> {
   std::vector<std::string> folders() const { return folders_of(shape_.folders); }
 
   // Empty, or why it cannot be opened.
-  std::string open(Contents contents, const std::vector<std::string>& folders, State* state) const {
+  std::string recover(Contents contents, State* state) const {
     log::MemoryFiles files(std::move(contents));
     const log::SubstituteFiles substitute(files);
-    Options options = recovery_options(shape_);
-    options.data_folders = folders;
-    options.checkpoint_threads = 1;
-    auto db = Database::open(options);
+    auto db = Database::open(recovery_options(shape_));
     if (!db.ok()) return db.status().message();
-    if (Status status = db->verify(); !status.ok()) return status.message();
     Status status = read_state(*db, state);
     return status.ok() ? "" : status.message();
+  }
+  // All of it, on files of its own.
+  std::string go_through(Cycle<State>& cycle, const Contents& image, const Cycle<State>::Judge& judge) {
+    log::MemoryFiles files(image);
+    Cycle<State>::Outcome outcome;
+    return cycle.run(files, {.threads = images_ % 16 == 0, .checkpoint = images_ % 4 == 0}, judge, &outcome);
   }
 
   // Of an image: empty, or what is wrong; *done: it shows that the work was done.
   using Judge = std::function<std::string(const Contents& image, bool* done)>;
 
   // Looks at the images of a crash in what `work` does. Empty, or the first fault.
-  std::string search(const std::function<Status()>& work, const Judge& judge) {
+  std::string search(const std::function<Status()>& work, const Judge& judge, Subsets subsets = {}) {
     std::vector<Call> calls;
     {
       log::MemoryFiles files(before_);
@@ -69,57 +71,52 @@ class CopiesTest : public testing::TestWithParam<uint64_t> {
     }
     Random random(GetParam());
     log::CrashDisk disk(before_);
+    SeenImages seen;
     for (size_t count = 0;; ++count) {
-      const size_t unsure = disk.unsure();
-      const bool every = unsure <= kUnsureMax;
-      const uint64_t choices = every ? uint64_t{1} << unsure : kSamples;
-      for (uint64_t choice = 0; choice < choices; ++choice) {
-        uint64_t bits = choice;
-        const uint64_t chance = choice < 2 ? choice * 100 : random.below(101);
-        const Contents image = disk.image([&] {
-          if (!every) return random.below(100) < chance;
-          const bool yes = (bits & 1) != 0;
-          bits >>= 1;
-          return yes;
-        });
+      const bool ended = count == calls.size();
+      std::string wrong = for_each_image(disk, random, [&](const Contents& image) -> std::string {
+        if (!seen.add(image, ended)) return "";
         ++images_;
         bool done = false;
-        std::string wrong = judge(image, &done);
+        std::string fault = judge(image, &done);
         whole_ += done;
-        if (wrong.empty() && count == calls.size() && !done) wrong = "it was done, and is not";
-        if (!wrong.empty())
-          return "after " + std::to_string(count) + " of " + std::to_string(calls.size()) + " calls, choice " + std::to_string(choice) +
-                 ": " + wrong;
-      }
-      if (count == calls.size()) return "";
+        return fault.empty() && ended && !done ? "it was done, and is not" : fault;
+      }, subsets);
+      if (!wrong.empty()) return "after " + std::to_string(count) + " of " + std::to_string(calls.size()) + " calls, " + wrong;
+      if (ended) return "";
       disk.apply(calls[count]);
     }
   }
 
   // The source as it was, and of the copy all or nothing.
-  std::string judge_copy(const Contents& image, bool* done) const {
-    State source, copy;
-    if (std::string wrong = open(image, folders(), &source); !wrong.empty()) return "the source: " + wrong;
-    if (std::string wrong = difference(newest_, source); !wrong.empty()) return "the source: " + wrong;
-    const std::string refused = open(image, {"copy"}, &copy);
+  std::string judge_copy(const Contents& image, bool* done) {
+    const auto is_newest = [&](const State& state) { return difference(newest_, state); };
+    if (std::string wrong = go_through(*source_, image, is_newest); !wrong.empty()) return "the source: " + wrong;
     *done = image.contains("copy/MANIFEST");
-    if (*done) return refused.empty() ? difference(newest_, copy) : refused;
-    if (!refused.empty()) return refused.find("'copy") != std::string::npos ? "" : "the copy is refused with other words: " + refused;
+    if (*done) {
+      std::string wrong = go_through(*copy_, image, is_newest);
+      return wrong.empty() ? "" : "the copy: " + wrong;
+    }
     // A folder in which rows stand does not open as an empty database.
-    for (const auto& [path, bytes] : image)
-      if (path.rfind("copy/", 0) == 0 && path != "copy/LOCK") return "the copy is empty, but '" + path + "' is there";
-    return difference({}, copy);
+    const auto has_rows = [](const auto& file) { return file.first.starts_with("copy/") && file.first != "copy/LOCK"; };
+    if (std::ranges::none_of(image, has_rows)) return go_through(*copy_, image, [](const State& state) { return difference({}, state); });
+    log::MemoryFiles files(image);
+    const log::SubstituteFiles substitute(files);
+    const auto db = Database::open(subject_of(shape_, {"copy"}).options(false));
+    if (db.ok()) return "the copy is empty, but files are there";
+    return db.status().message().find("'copy") != std::string::npos ? "" : "the copy is refused with other words: " + db.status().message();
   }
-  std::string back_up() {
+  std::string back_up(Subsets subsets = {}) {
     return search([&] {
       auto db = Database::open(recovery_options(shape_));
       return db.ok() ? db->backup("copy") : db.status();
-    }, [&](const Contents& image, bool* done) { return judge_copy(image, done); });
+    }, [&](const Contents& image, bool* done) { return judge_copy(image, done); }, subsets);
   }
 
   RunShape shape_;
   Contents before_;
   State newest_;
+  std::optional<Cycle<State>> source_, copy_;
   uint64_t images_ = 0, whole_ = 0;
 };
 
@@ -128,7 +125,7 @@ TEST_P(CopiesTest, ABackupIsWholeOrNone) { EXPECT_EQ(back_up(), ""); }
 TEST_P(CopiesTest, ABackupThatIsNotSyncedIsFound) {
   if (!TestPoints::enabled()) GTEST_SKIP() << "this build has no mutants";
   set_mutant(Mutant::kPublishUnsynced);
-  const std::string fault = back_up();
+  const std::string fault = back_up({.unsure_max = 6, .samples = 24});  // it shows at the last call, and few are enough
   set_mutant(Mutant::kNone);
   EXPECT_NE(fault, "");
 }
@@ -151,17 +148,17 @@ TEST_P(CopiesTest, GoingBackIsDoneOrNot) {
     to = (log.checkpoint + log.snapshot) / 2;
     Recovery report;
     ASSERT_OK(files::recover(folders(), to, false, {}, &report));
-    ASSERT_EQ(open(files.contents(), folders(), &earlier), "");
+    ASSERT_EQ(recover(files.contents(), &earlier), "");
   }
   ASSERT_NE(difference(newest_, earlier), "") << "there is nothing to go back to";
   EXPECT_EQ(search([&] {
     Recovery report;
     return files::recover(folders(), to, false, {}, &report);
   }, [&](const Contents& image, bool* done) -> std::string {
-    State state;
-    if (std::string wrong = open(image, folders(), &state); !wrong.empty()) return wrong;
-    *done = difference(earlier, state).empty();
-    return *done ? "" : difference(newest_, state);
+    return go_through(*source_, image, [&](const State& state) {
+      *done = difference(earlier, state).empty();
+      return *done ? "" : difference(newest_, state);
+    });
   }), "");
 }
 

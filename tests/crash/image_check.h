@@ -1,13 +1,9 @@
-// ImageCheck: opens the image of a crash and says whether what comes back is allowed.
+// ImageCheck: opens the image of a crash of a Recorder's run and says whether what comes back is allowed (cycle.h).
 //
-// Each image is recovered, recovered again, written to with a `group` commit (and some with a checkpoint), and recovered
-// once more; the database is verified each time. Some are looked at by files::check (`elider check`) before the first
-// and after the last recovery. `nested`: and crashes while that is done, with the same demands.
 // Thread safety: one thread at a time, and one ImageCheck a process: it substitutes the system's files.
 #pragma once
 
-#include "elider/files.h"
-#include "log/crash_disk.h"
+#include "tests/crash/cycle.h"
 #include "tests/crash/recorder.h"
 #include "tests/crash/story.h"
 
@@ -24,46 +20,76 @@ inline Options recovery_options(const RunShape& shape, bool threads = false) {
   return options;
 }
 
+// A transaction upon rows that were there and rows that were not; `state` follows.
+inline Status write_more(Database& db, State* state) {
+  auto tables = create_tables(db);
+  if (!tables.ok()) return tables.status();
+  const Key progress_key = 1000;
+  RunPolicy policy;
+  policy.durability = Durability::kGroup;
+  const State before = *state;
+  return db.run([&](Transaction& txn) -> Status {
+    *state = before;
+    const Progress progress{1, 2};
+    if (Status status = txn.put(tables->progress, progress_key, progress); !status.ok()) return status;
+    (*state)[place_of(TableId::kProgress, progress_key)] = bytes_of(progress);
+    for (uint64_t i = 0; i < kItemsOfSession; ++i) {
+      const Key key = item_key(1, i);
+      const uint64_t place = place_of(TableId::kItems, key);
+      Item item{1000, {}};
+      item.text.fill('z');
+      Status status = state->contains(place) ? txn.remove(tables->items, key) : txn.insert(tables->items, key, item);
+      if (!status.ok()) return status;
+      if (!state->erase(place)) (*state)[place] = bytes_of(item);
+    }
+    for (Key key = 0; key < kHotRows; ++key) {
+      const auto row = state->find(place_of(TableId::kHot, key));
+      if (row == state->end()) continue;
+      Hot hot = row_of<Hot>(row->second);
+      ++hot.count;
+      row->second = bytes_of(hot);
+      if (Status status = txn.add(tables->hot, key, &Hot::count, 1); !status.ok()) return status;
+    }
+    const auto row = state->find(place_of(TableId::kAccounts, 0));
+    if (row == state->end()) return {};
+    Account account = row_of<Account>(row->second);
+    account.branch += 17;
+    row->second = bytes_of(account);
+    return txn.put(tables->accounts, 0, account);
+  }, policy);
+}
+
+inline Subject<State> subject_of(const RunShape& shape, const std::vector<std::string>& folders) {
+  const auto options = [shape, folders](bool threads) {
+    Options chosen = recovery_options(shape, threads);
+    chosen.data_folders = folders;
+    chosen.checkpoint_threads = static_cast<uint32_t>(folders.size());
+    return chosen;
+  };
+  return {folders, options, read_state, write_more, difference};
+}
+
 class ImageCheck {
  public:
   using Contents = log::MemoryFiles::Contents;
 
-  ImageCheck(const RunShape& shape, const Story& story) : shape_(shape), story_(story) {}
+  ImageCheck(const RunShape& shape, const Story& story)
+      : shape_(shape), story_(story), cycle_(subject_of(shape, folders_of(shape.folders))) {}
 
   // Images looked at so far, those of crashes while others were recovered included.
-  uint64_t images() const { return images_; }
-  // How often files::check was asked.
-  uint64_t files_checked() const { return files_checked_; }
+  uint64_t images() const { return images_ + cycle_.images_again(); }
+  uint64_t files_checked() const { return cycle_.files_checked(); }
 
   // Empty, or what is wrong. `calls`: how many the crash came after. *state: what was recovered.
   std::string check(Contents image, size_t calls, bool nested, State* state = nullptr) {
     ++images_;
     const Contents before = nested ? image : Contents();
     log::MemoryFiles files(std::move(image));
-    const log::SubstituteFiles substitute(files);
-    State first, second, third;
-    const bool with_tool = images_ % kImagesACheck == 0;
-    if (std::string wrong = with_tool ? check_files(files) : ""; !wrong.empty()) return wrong;
-    if (std::string wrong = recover(&first, images_ % 16 == 0); !wrong.empty()) return "recovered: " + wrong;
-    if (std::string wrong = story_.judge(first, calls); !wrong.empty()) return wrong;
-    State after = first;
-    size_t written_at = 0;
-    {
-      Options options = recovery_options(shape_);
-      auto db = Database::open(options);
-      if (!db.ok()) return "recovered again: " + db.status().message();
-      if (Status status = read_state(*db, &second); !status.ok()) return status.message();
-      if (std::string wrong = difference(first, second); !wrong.empty()) return "recovered again: " + wrong;
-      if (Status status = write_more(*db, &after); !status.ok()) return "written to: " + status.message();
-      written_at = files.call_count();
-      if (shape_.checkpoints && images_ % 4 == 0)
-        if (Status status = db->checkpoint(); !status.ok()) return "its checkpoint: " + status.message();
-    }
-    if (std::string wrong = recover(&third, false); !wrong.empty()) return "recovered after writing: " + wrong;
-    if (std::string wrong = difference(after, third); !wrong.empty()) return "recovered after writing: " + wrong;
-    if (std::string wrong = with_tool ? check_files(files) : ""; !wrong.empty()) return "recovered after writing: " + wrong;
-    if (state != nullptr) *state = first;
-    return nested ? check_nested(before, files.calls(), first, after, written_at) : "";
+    Cycle<State>::Outcome outcome;
+    const Cycle<State>::How how{.threads = images_ % 16 == 0, .checkpoint = shape_.checkpoints && images_ % 4 == 0};
+    std::string wrong = cycle_.run(files, how, [&](const State& first) { return story_.judge(first, calls); }, &outcome);
+    if (state != nullptr) *state = outcome.first;
+    return nested && wrong.empty() ? cycle_.crash_again(before, files.calls(), outcome, random_) : wrong;
   }
 
   // Of an image that no crash leaves, because files are missing or stand there twice: it is refused in words that name one,
@@ -71,109 +97,18 @@ class ImageCheck {
   std::string check_misplaced(Contents image, size_t calls, bool* refused) {
     ++images_;
     log::MemoryFiles files(std::move(image));
-    const log::SubstituteFiles substitute(files);
-    auto db = Database::open(recovery_options(shape_));
-    *refused = !db.ok();
-    if (*refused) {
-      const Status status = db.status();
-      const bool fits = status.code() == Code::kCorrupt || status.code() == Code::kUnsupported || status.code() == Code::kInvalidArgument;
-      return fits && status.message().find("'d") != std::string::npos ? "" : "refused with other words: " + status.message();
-    }
-    State state;
-    if (Status status = db->verify(); !status.ok()) return "verify: " + status.message();
-    if (Status status = read_state(*db, &state); !status.ok()) return status.message();
-    return story_.judge(state, calls);
+    Cycle<State>::Outcome outcome;
+    std::string wrong = cycle_.run(files, {.damaged = true}, [&](const State& first) { return story_.judge(first, calls); }, &outcome);
+    *refused = outcome.refused;
+    return wrong;
   }
 
  private:
-  static constexpr uint64_t kImagesACheck = 10;  // it has threads of its own, which take longer than the rest
-
-  // What a crash left is no damage to `elider check` either, and it changes nothing. Without a manifest there is no database.
-  std::string check_files(const log::MemoryFiles& disk) {
-    const Contents before = disk.contents();
-    if (!before.contains("d0/MANIFEST")) return "";
-    files::Checked report;
-    if (Status status = files::check(folders_of(shape_.folders), {}, &report); !status.ok()) return "files::check: " + status.message();
-    ++files_checked_;
-    return disk.contents() == before ? "" : "files::check changed a file";
-  }
-
-  // Opens what is substituted, verifies and reads it.
-  std::string recover(State* state, bool threads) {
-    auto db = Database::open(recovery_options(shape_, threads));
-    if (!db.ok()) return db.status().message();
-    if (Status status = db->verify(); !status.ok()) return "verify: " + status.message();
-    if (Status status = read_state(*db, state); !status.ok()) return status.message();
-    return "";
-  }
-
-  // A transaction upon rows that were there and rows that were not; `state` follows.
-  static Status write_more(Database& db, State* state) {
-    auto tables = create_tables(db);
-    if (!tables.ok()) return tables.status();
-    const Key progress_key = 1000;
-    RunPolicy policy;
-    policy.durability = Durability::kGroup;
-    const State before = *state;
-    return db.run([&](Transaction& txn) -> Status {
-      *state = before;
-      const Progress progress{1, 2};
-      if (Status status = txn.put(tables->progress, progress_key, progress); !status.ok()) return status;
-      (*state)[place_of(TableId::kProgress, progress_key)] = bytes_of(progress);
-      for (uint64_t i = 0; i < kItemsOfSession; ++i) {
-        const Key key = item_key(1, i);
-        const uint64_t place = place_of(TableId::kItems, key);
-        Item item{1000, {}};
-        item.text.fill('z');
-        Status status = state->contains(place) ? txn.remove(tables->items, key) : txn.insert(tables->items, key, item);
-        if (!status.ok()) return status;
-        if (!state->erase(place)) (*state)[place] = bytes_of(item);
-      }
-      for (Key key = 0; key < kHotRows; ++key) {
-        const auto row = state->find(place_of(TableId::kHot, key));
-        if (row == state->end()) continue;
-        Hot hot = row_of<Hot>(row->second);
-        ++hot.count;
-        row->second = bytes_of(hot);
-        if (Status status = txn.add(tables->hot, key, &Hot::count, 1); !status.ok()) return status;
-      }
-      const auto row = state->find(place_of(TableId::kAccounts, 0));
-      if (row == state->end()) return {};
-      Account account = row_of<Account>(row->second);
-      account.branch += 17;
-      row->second = bytes_of(account);
-      return txn.put(tables->accounts, 0, account);
-    }, policy);
-  }
-
-  // Crashes at every call that the recovery and the writing made: the state stays, or is the one that was written.
-  std::string check_nested(const Contents& before, const std::vector<log::MemoryFiles::Call>& calls, const State& first, const State& after,
-                           size_t written_at) {
-    log::CrashDisk disk(before);
-    for (size_t count = 0; count <= calls.size(); ++count) {
-      if (count != 0) disk.apply(calls[count - 1]);
-      const size_t unsure = disk.unsure();
-      for (size_t choice = 0; choice < (unsure == 0 ? 1 : 4); ++choice) {
-        ++images_;
-        const auto happened = [&] { return choice == 0 || (choice > 1 && random_.one_in(2)); };
-        log::MemoryFiles files(disk.image(happened));
-        const log::SubstituteFiles substitute(files);
-        State state;
-        const std::string at = "a crash in its recovery after call " + std::to_string(count) + ": ";
-        if (std::string wrong = recover(&state, false); !wrong.empty()) return at + wrong;
-        if (difference(after, state).empty()) continue;
-        if (std::string wrong = difference(first, state); !wrong.empty()) return at + wrong;
-        if (count >= written_at) return at + "an acknowledged transaction is lost";
-      }
-    }
-    return "";
-  }
-
   const RunShape shape_;
   const Story& story_;
+  Cycle<State> cycle_;
   Random random_{1};
   uint64_t images_ = 0;
-  uint64_t files_checked_ = 0;
 };
 
 }  // namespace elider::crash

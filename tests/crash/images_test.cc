@@ -8,11 +8,10 @@
 // where to begin.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <chrono>
 #include <cstdio>
-#include <unordered_set>
 
-#include "base/checksum.h"
 #include "base/sanitizer.h"
 #include "base/test_points.h"
 #include "tests/crash/image_check.h"
@@ -76,54 +75,40 @@ class Search {
   }
 
  private:
-  static constexpr size_t kUnsureMax = 12;  // up to it, every subset
-  static constexpr int kSamples = 256;
-
   bool enough() const { return counts_.images + check_.images() >= images_max_; }
 
   std::string look(Contents image, size_t calls, uint64_t* kind) {
-    uint64_t hash = calls_known(calls);
-    for (const auto& [path, bytes] : image) hash = checksum(std::as_bytes(std::span(path)), checksum(bytes, hash));
-    if (!seen_.insert(hash).second) {
+    // What is demanded of an image depends on how much was acknowledged before it.
+    if (!seen_.add(image, story_.demands_at(calls))) {
       ++counts_.same;
       return "";
     }
-    const bool nested = random_.one_in(300);
+    const bool nested = random_.one_in(1000);  // which has hundreds of images in its train
     const uint64_t before = check_.images();
     std::string wrong = check_.check(std::move(image), calls, nested);
     ++*kind;
     counts_.nested += check_.images() - before - 1;
     return wrong;
   }
-  // What is demanded of an image depends on how much was acknowledged before it.
-  uint64_t calls_known(size_t calls) const { return story_.demands_at(calls); }
 
   std::string at_boundary(const log::CrashDisk& disk, size_t count) {
-    const size_t unsure = disk.unsure();
-    const bool every = unsure <= kUnsureMax;
-    const uint64_t choices = every ? uint64_t{1} << unsure : kSamples;
-    std::string wrong;
-    for (uint64_t choice = 0; choice < choices && wrong.empty() && !enough(); ++choice) {
-      uint64_t bits = choice;
-      const uint64_t chance = choice < 2 ? choice * 100 : random_.below(101);
-      const auto happened = [&] {
-        if (!every) return random_.below(100) < chance;
-        const bool yes = (bits & 1) != 0;
-        bits >>= 1;
-        return yes;
-      };
-      wrong = look(disk.image(happened), count, &counts_.boundaries);
-    }
-    return wrong;
+    return for_each_image(disk, random_, [&](Contents image) -> std::string {
+      return enough() ? "" : look(std::move(image), count, &counts_.boundaries);
+    });
   }
 
-  // One of the last two frames of the run.
+  // One of the last two frames of its stream, or what begins a segment among them.
   static bool is_late_frame(const std::vector<Call>& calls, size_t at) {
-    if (calls[at].kind != Call::Kind::kWrite) return false;
-    size_t later = 0;
-    for (size_t i = at + 1; i < calls.size(); ++i) later += calls[i].kind == Call::Kind::kWrite;
-    return later < 2;
+    const auto is_of_stream = [&](const Call& call) {
+      return call.kind == Call::Kind::kWrite && call.path.find("/log-") != std::string::npos &&
+             stream_of(call.path) == stream_of(calls[at].path);
+    };
+    if (!is_of_stream(calls[at])) return false;
+    const auto is_frame = [&](const Call& call) { return is_of_stream(call) && call.offset != 0; };
+    return std::count_if(calls.begin() + static_cast<std::ptrdiff_t>(at) + 1, calls.end(), is_frame) < 2;
   }
+  // "d0/log-GGGGGGGG-SS-": what the segments of one stream have in common.
+  static std::string stream_of(const std::string& path) { return path.substr(0, path.size() - 8); }
 
   // The write that comes next got so far and no further.
   std::string cut_bytes(const log::CrashDisk& disk, const Call& write, size_t count) {
@@ -146,7 +131,7 @@ class Search {
     if (path.find("/log-") == std::string::npos || !whole.contains(path)) return "";
     const auto next_segment = [&] {  // a file that another one follows has no unsure end
       const auto after = std::next(whole.find(path));
-      return after != whole.end() && after->first.compare(0, path.size() - 8, path, 0, path.size() - 8) == 0;
+      return after != whole.end() && after->first.starts_with(stream_of(path));
     };
     if (next_segment()) return "";
     std::vector<std::vector<std::byte>> tails = {std::vector<std::byte>(1 + random_.below(3000)),
@@ -191,8 +176,7 @@ class Search {
   // A segment that none follows in its stream.
   static bool ends_a_stream(const Contents& whole, const std::string& path) {
     const auto next = std::next(whole.find(path));
-    return path.find("/log-") != std::string::npos &&
-           (next == whole.end() || next->first.compare(0, path.size() - 8, path, 0, path.size() - 8) != 0);
+    return path.find("/log-") != std::string::npos && (next == whole.end() || !next->first.starts_with(stream_of(path)));
   }
   // In another folder, or one number further.
   std::string free_name_for(const std::string& path) {
@@ -208,7 +192,7 @@ class Search {
   Counts& counts_;
   const uint64_t images_max_;
   Random random_;
-  std::unordered_set<uint64_t> seen_;
+  SeenImages seen_;
 };
 
 RunShape shape_of(uint64_t seed) {
