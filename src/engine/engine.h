@@ -24,7 +24,7 @@ class Session {
  public:
   virtual ~Session() = default;
   // For ActiveTransaction. Ends the transaction and gives the session back.
-  virtual Status commit_active(uint64_t* commit_number) = 0;
+  virtual Status commit_active(Durability durability, uint64_t* commit_number) = 0;
   virtual void rollback_active() = 0;
 };
 
