@@ -138,8 +138,7 @@ Status check(const Folders& folders, const Tell& tell, Checked* report) {
   std::unique_ptr<detail::Engine> engine;
   if (Status status = open(options_of(folders, tell), true, &engine, &report->recovery); !status.ok()) return status;
   for (const TableRef& table : engine->tables()) report->tables.push_back(table.schema().name);
-  for (const Schema& schema : engine->stored_schemas())
-    for (const SecondaryIndex& index : schema.indexes) report->unchecked_indexes.push_back("'" + schema.name + "'.'" + index.name + "'");
+  report->unchecked_indexes = report->recovery.indexes_left_out;
   Status status = engine->verify();
   return status.ok() ? status : Status(Code::kCorrupt, status.message());
 }
