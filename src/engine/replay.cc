@@ -79,6 +79,7 @@ Status Replay::run(Recovery* report) {
   const uint64_t log_ns = now_ns();
   if (Status status = bring_in_log(report); !status.ok()) return status;
   report->log_us = microseconds_since(log_ns);
+  loaders_.clear();  // their contexts may be all that there are
   const uint64_t index_ns = now_ns();
   const auto built = [this](uint64_t done, uint64_t all) { tell(RecoveryProgress::Step::kIndexes, done, all); };
   if (Status status = engine_.build_indexes(threads_, built); !status.ok()) return status;

@@ -147,6 +147,18 @@ TEST_P(ReopenTest, LargeRowsAndSecondaryIndexesComeBack) {
   for (const auto& [key, document] : rows(database, *documents)) EXPECT_EQ(document, document_of(key));
 }
 
+TEST_P(ReopenTest, AsFewContextsAsCanBeRecoverIndexes) {
+  const auto schema = indexed_account_schema(KeyIndex::kHashed);
+  options_.workers_max = 1;
+  options_.schemas = {schema.schema()};
+  for (Key run = 0; run < 2; ++run) {
+    Database database = open();
+    auto accounts = database.create_table(schema);
+    ASSERT_OK(accounts);
+    transact(database, [&](Transaction& txn) { ASSERT_OK(txn.insert(*accounts, run, Account{run, 0, 0, 0})); });
+  }
+}
+
 // The rows are there, but their values in the unique index are not one a row any more.
 TEST_P(ReopenTest, AUniqueIndexWithAnotherKeyFunctionIsRefused) {
   const auto schema_of = [](uint64_t divisor) {
