@@ -74,7 +74,8 @@ Json to_json(const DurabilityOptions& options, const DurabilityRows& rows) {
 void check(const DurabilityOptions& options) {
   const CommonOptions& common = options.common;
   if (common.data.folders.empty()) refuse_option("--data", "is needed: a folder on the disk that is to be measured");
-  if (common.data.resume) refuse_option("--resume", "is not for durability: it makes its own databases");
+  if (common.data.resume)
+    refuse_option("--resume", "is not for durability: what it compares begins alike, in databases that it makes; bench tpcc continues one");
   if (common.data.durability != Durability::kAsync) refuse_option("--durability", "is not for durability: it measures async and group");
   check_common_options(common);
   for (const std::string& name : options.parts)
