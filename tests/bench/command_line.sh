@@ -142,6 +142,20 @@ expect 0 '"durability": "group"' "$elider" bench htm --htm always-aborts --quick
   --data "$folder/htm" --durability group --json -
 [ -d "$folder/htm" ] && [ -z "$(ls -A "$folder/htm")" ] || { echo "FAILED: htm made no database in --data, or left one"; failed=1; }
 
+# Another system beside TPC-C with its log.
+peer=("$elider" bench durability --data "$folder/disk" --only peer --seconds 0.2 --repeat 1)
+expect 0 'against the peer' "${peer[@]}" --peer-command 'echo agg_throughput: 1000 ops/sec' --json "$folder/peer.json"
+expect 0 '' python3 - "$folder/peer.json" <<'PYTHON'
+import json, sys
+row = json.load(open(sys.argv[1]))["results"][0]
+assert row["part"] == "peer" and row["figures"]["peer_txns_per_s"] == [1000]
+assert abs(row["median"] - row["figures"]["elider_txns_per_s"][0] / 1000) < 1e-9 and row["median"] > 0
+PYTHON
+expect 1 "'echo bad disk; exit 4' ended with exit code 4; it wrote last: bad disk" "${peer[@]}" --peer-command 'echo bad disk; exit 4'
+expect 1 'nothing that the command wrote matches --peer-pattern' "${peer[@]}" --peer-command true
+expect 1 'did not end within 0.3 s' "${peer[@]}" --peer-command 'sleep 600' --peer-timeout 0.3
+expect 2 '--peer-command' "${peer[@]}"
+
 expect 0 '' python3 - "$folder/ycsb.json" <<'PYTHON'
 import json, sys
 result = json.load(open(sys.argv[1]))

@@ -62,6 +62,11 @@ INSTANTIATE_TEST_SUITE_P(Ycsb, Refused,
                                          Case{{"htm", "--data", "/proc"}, "--data: '/proc' is not empty"},                   //
                                          Case{{"htm", "--durability", "group"}, "--data"},                                   //
                                          Case{{"durability", "--data", "/tmp", "--resume"}, "--resume"},                     //
+                                         Case{{"durability", "--data", "/nowhere/a", "--only", "peer"}, "--peer-command"},   //
+                                         Case{{"durability", "--data", "/nowhere/a", "--only", "bytes", "--peer-command", "true"},
+                                              "--peer-command"},  //
+                                         Case{{"durability", "--data", "/nowhere/a", "--peer-command", "true", "--peer-pattern", "("},
+                                              "--peer-pattern: '('"},  //
                                          Case{{"ycsb", "--threads", "0"}, "--threads"},         //
                                          Case{{"ycsb", "--threads", "two"}, "--threads"},       //
                                          Case{{"ycsb", "--seconds", "-1"}, "--seconds"},        //
