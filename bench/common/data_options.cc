@@ -82,6 +82,12 @@ void check_data_options(const DataOptions& options) {
   }
 }
 
+void empty_data_folders(const DataOptions& options) {
+  std::error_code ignored;  // the next database refuses what is left
+  for (const std::string& folder : options.folders)
+    for (const auto& entry : std::filesystem::directory_iterator(folder, ignored)) std::filesystem::remove_all(entry.path(), ignored);
+}
+
 LogUse LogUse::between(const Statistics& before, const Statistics& at_end) {
   LogUse use;
   use.bytes = at_end.log_bytes - before.log_bytes;

@@ -34,6 +34,8 @@ void add_data_options(CLI::App& command, DataOptions& options);
 // In a callback: refuses what makes no sense: a folder that holds something, without --resume; one that is not
 // there, with it; --resume without a folder.
 void check_data_options(const DataOptions& options);
+// Between databases of one run that each begin afresh: the folders, which were empty, are so again.
+void empty_data_folders(const DataOptions& options);
 
 // What a run added to the log, until all of it was durable.
 struct LogUse {

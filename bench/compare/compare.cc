@@ -108,6 +108,16 @@ Status Stores::open() {
   return {};
 }
 
+// Of a store that goes on where another run ended: the read-modify-writes until then, by its counters.
+Result<uint64_t> counters_before(PeerClient& client, uint64_t records) {
+  auto rows = client.count_rows();
+  if (!rows.ok()) return rows.status();
+  if (*rows != records)
+    return Status::invalid_argument(
+        fmt::format("--resume: {} rows were recovered, but --records is {}: give that of the run before", *rows, records));
+  return client.sum_counters({0, 1, records});
+}
+
 Status Stores::open_one(const std::string& name) {
   auto peer = open_peer(name, options_);
   if (!peer.ok() && peer.status().code() == Code::kUnsupported) {
@@ -123,6 +133,11 @@ Status Stores::open_one(const std::string& name) {
     auto client = store.peer->client();
     if (!client.ok()) return client.status();
     store.clients.push_back(std::move(*client));
+  }
+  if (store.peer->resumed()) {
+    auto before = counters_before(*store.clients.front(), ycsb.records);
+    if (!before.ok()) return before.status();
+    store.read_modify_writes = *before;
   }
   stores_.push_back(std::move(store));
   return {};

@@ -31,6 +31,8 @@ constexpr const char* kHelp =
     "With --data all keep their files there, and remove them afterwards. --durability group: each commit returns\n"
     "when it is on the disk (RocksDB: sync; LMDB: its default; SQLite: WAL, synchronous=FULL). async: before\n"
     "(RocksDB: WAL without sync; LMDB: MDB_NOSYNC; SQLite: WAL, synchronous=NORMAL).\n"
+    "With --resume elider goes on with the database in that folder, of elider bench ycsb or of compare with --resume\n"
+    "and as many --records, and leaves it there; the others, which know no such database, are loaded as ever.\n"
     "\n"
     "  elider bench compare --records 1000000 --threads 2 --seconds 5 --repeat 3 --mix 100/0,80/20,50/50\n"
     "  elider bench compare --records 1000000 --threads 2 --workload a,b,c,d,e,f --index btree --json compare.json\n"
@@ -51,9 +53,11 @@ void check(CompareOptions& options) {
   const DataOptions& data = options.ycsb.common.data;
   if (data.folders.size() > 1) refuse_option("--data", "one folder, for compare: other stores write to one");
   if (!data.folders.empty() && !options.folder.empty()) refuse_option("--dir", "does not go with --data, where files are then");
-  if (data.resume) refuse_option("--resume", "is not for compare: each store is made and loaded afresh");
   check_peers(options.peers);
-  static_cast<void>(workloads_of(options));
+  for (const YcsbOptions& workload : workloads_of(options))
+    if (data.resume && has(workload, OperationKind::kInsert))
+      refuse_option("--resume", fmt::format("does not go with {}, which inserts: each repetition begins with stores as they were loaded",
+                                            title_of(workload)));
   std::error_code error;
   if (!options.folder.empty() && !std::filesystem::is_directory(options.folder, error))
     refuse_option("--dir", fmt::format("'{}' is no folder", options.folder));

@@ -91,6 +91,9 @@ Json to_json(const CompareOptions& options, const CompareOutcome& outcome) {
                         {"repeat", options.repeat},
                         {"seed", ycsb.common.seed},
                         {"pin", ycsb.common.pin},
+                        {"data", ycsb.common.data.folders},
+                        {"durability", std::string(name_of(durability_of(options)))},
+                        {"resume", ycsb.common.data.resume},
                         {"sync", std::string(elider::name_of(ycsb.common.sync))}};
   add_environment(configuration);
   return {{"throughput_txns_per_s", first},

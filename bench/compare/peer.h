@@ -60,8 +60,10 @@ class Peer {
   virtual ~Peer() = default;
   // Its version and settings in some words, for the report.
   virtual std::string about() const = 0;
-  // Keys 0 to records - 1, counters 0.
+  // Keys 0 to records - 1, counters 0; nothing where it is resumed.
   virtual Status load(uint64_t records) = 0;
+  // Whether it goes on with what it found (--resume).
+  virtual bool resumed() const { return false; }
   virtual Result<std::unique_ptr<PeerClient>> client() = 0;
 };
 

@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "bench/common/loader.h"
+#include "bench/common/report.h"
 #include "bench/ycsb/value.h"
 #include "bench/ycsb/value_table.h"
 #include "elider/elider.h"
@@ -58,14 +59,21 @@ class EliderClient : public PeerClient {
 class EliderPeer : public Peer {
  public:
   EliderPeer(const CompareOptions& options, std::unique_ptr<ScratchFolder> folder, Session session, TableRef table)
-      : options_(options.ycsb), folder_(std::move(folder)), session_(std::move(session)), table_(table) {}
+      : options_(options.ycsb), folder_(std::move(folder)), session_(std::move(session)), table_(table),
+        recovered_(describe_recovery(session_.db().recovery())) {}
 
   std::string about() const override {
-    return std::string(options_.key_index == KeyIndex::kHashed ? "hash" : "btree") + (options_.batch ? ", batched" : "") +
-           (folder_ == nullptr ? "" : fmt::format(", {}, in {}", name_of(options_.common.data.durability), folder_->path()));
+    const DataOptions& data = options_.common.data;
+    std::string words = std::string(options_.key_index == KeyIndex::kHashed ? "hash" : "btree") + (options_.batch ? ", batched" : "");
+    if (folder_ != nullptr) words += fmt::format(", {}, in {}", name_of(data.durability), folder_->path());
+    if (resumed())
+      words += fmt::format(", {}, in {}: {}", name_of(data.durability), data.folders.front(), recovered_);
+    return words;
   }
+  bool resumed() const override { return options_.common.data.resume; }
 
   Status load(uint64_t records) override {
+    if (resumed()) return {};
     const uint64_t parts = (records + kRowsPerTransaction - 1) / kRowsPerTransaction;
     return load_parallel(options_.common, "loading elider", parts, records,
                          [&](uint32_t, uint64_t part, LoadProgress& progress) -> Status {
@@ -91,9 +99,10 @@ class EliderPeer : public Peer {
 
  private:
   const YcsbOptions options_;
-  std::unique_ptr<ScratchFolder> folder_;  // goes after the database in it is closed; null: in memory alone
+  std::unique_ptr<ScratchFolder> folder_;  // goes after the database in it is closed; null: in memory alone, or resumed
   Session session_;
   const TableRef table_;
+  const std::string recovered_;
 };
 
 }  // namespace
@@ -101,7 +110,7 @@ class EliderPeer : public Peer {
 Result<std::unique_ptr<Peer>> open_elider(const CompareOptions& options) {
   CommonOptions common = options.ycsb.common;
   std::unique_ptr<ScratchFolder> folder;
-  if (common.data.logs()) {
+  if (common.data.logs() && !common.data.resume) {
     auto made = ScratchFolder::of_peer(options, "elider", 2 * options.ycsb.records * options.ycsb.value_bytes);
     if (!made.ok()) return made.status();
     folder = std::move(*made);
@@ -109,6 +118,8 @@ Result<std::unique_ptr<Peer>> open_elider(const CompareOptions& options) {
   }
   auto session = Session::open(common);
   if (!session.ok()) return session.status();
+  if (common.data.resume && !session->db().table("usertable").ok())
+    return Status(Code::kNotFound, "--resume: the database holds no YCSB: it has no table 'usertable'");
   Schema schema;
   schema.name = "usertable";
   schema.key_index = options.ycsb.key_index;

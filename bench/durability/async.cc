@@ -1,16 +1,11 @@
 // TPC-C with `async` against the same without a log; and under checkpoints against the same without any.
 #include <fmt/format.h>
 
-#include "bench/durability/durability.h"
-#include "bench/tpcc/tpcc.h"
+#include "bench/durability/logged_tpcc.h"
 
 namespace elider::bench {
 
-namespace {
-
-enum class Kept { kInMemory, kLogged, kUnderCheckpoints };
-
-Result<tpcc::TpccOutcome> run_once(const DurabilityOptions& options, uint32_t threads, Kept kept) {
+Result<tpcc::TpccOutcome> run_tpcc(const DurabilityOptions& options, uint32_t threads, Kept kept) {
   const RunFolder folder(options, "async");
   CommonOptions common = options.common;
   common.threads = threads;
@@ -21,10 +16,16 @@ Result<tpcc::TpccOutcome> run_once(const DurabilityOptions& options, uint32_t th
   common.data.checkpoint_log_bytes = kept == Kept::kUnderCheckpoints ? 65536 : 0;  // one after the other, or none
   tpcc::TpccOptions chosen;
   chosen.sizes.warehouses = threads;
+  if (options.small_warehouses) {
+    chosen.sizes.items = 1000;
+    chosen.sizes.customers = 60;
+  }
   auto outcome = tpcc::measure_tpcc(common, chosen);
   if (outcome.ok() && !outcome->ok) return Status(Code::kCorrupt, "TPC-C's conditions do not hold after a run");
   return outcome;
 }
+
+namespace {
 
 // Two ways in turns. Calls note(report) for each run of the second.
 template <class Note>
@@ -35,7 +36,7 @@ Status compare(const DurabilityOptions& options, uint32_t threads, const char* f
     const auto run = [&](const char* name, Kept kept) {
       const char* const plural = threads == 1 ? "" : "s";
       show_step(options, fmt::format("TPC-C with {} thread{}, round {} of {}: {}", threads, plural, round + 1, options.repeat, name));
-      return run_once(options, threads, kept);
+      return run_tpcc(options, threads, kept);
     };
     auto plain = run(first_name, first);
     if (!plain.ok()) return plain.status();

@@ -20,13 +20,17 @@ struct DurabilityOptions {
   CommonOptions common;       // data.folders.front(): the folder in which folders are made, and removed again
   uint32_t repeat = 3;        // --repeat, 1 to 100
   uint32_t sessions = 8;      // --sessions, that wait for the disk at one time
-  std::vector<std::string> parts;  // --only; empty: all
+  std::vector<std::string> parts;  // --only; empty: all, and peer where there is a command
+  std::string peer_command;        // --peer-command
+  std::string peer_pattern;        // --peer-pattern
+  double peer_seconds_max = 600;   // --peer-timeout, of one run of it
+  bool small_warehouses = false;   // for tests, of async, checkpoint and peer: warehouses of 1000 items and 600 customers
   bool wants(const std::string& part) const;
 };
 
 // A figure by repetition, and what the project wants of it.
 struct DurabilityRow {
-  std::string part;  // "async", "checkpoint", "group", "bytes", "recovery", "load"
+  std::string part;  // "async", "checkpoint", "group", "bytes", "recovery", "load", "peer"
   std::string work;  // "TPC-C, async against no log, 1 thread"
   std::string unit;  // "x", "MB/s"
   std::vector<double> runs;
@@ -47,6 +51,12 @@ Status measure_group(const DurabilityOptions& options, DurabilityRows* rows);   
 Status measure_bytes(const DurabilityOptions& options, DurabilityRows* rows);       // bytes.cc
 Status measure_recovery(const DurabilityOptions& options, DurabilityRows* rows);    // recovery.cc
 Status measure_load(const DurabilityOptions& options, DurabilityRows* rows);        // recovery.cc
+Status measure_peer(const DurabilityOptions& options, DurabilityRows* rows);        // peer.cc
+
+// The throughput that a peer's output tells: the number that the pattern's first group, or all of it, stands for in the first
+// line that it is found in. kInvalidArgument: it is found in none, or that is no number above 0.
+Result<double> throughput_in(const std::string& output, const std::string& pattern);  // peer.cc
+extern const char* const kPeerPattern;  // what is looked for where nothing else is asked for
 
 // A folder in the data folder, empty when it is made and removed with all in it at the end.
 class RunFolder {

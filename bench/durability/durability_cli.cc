@@ -7,6 +7,7 @@
 #include <cstdio>
 #include <filesystem>
 #include <memory>
+#include <regex>
 
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
@@ -23,8 +24,9 @@ struct Part {
   Status (*measure)(const DurabilityOptions& options, DurabilityRows* rows);
 };
 constexpr Part kParts[] = {{"bytes", measure_bytes}, {"async", measure_async},       {"checkpoint", measure_checkpoint},
-                           {"group", measure_group}, {"recovery", measure_recovery}, {"load", measure_load}};
-constexpr const char* kPartNames = "bytes, async, checkpoint, group, recovery, load";
+                           {"group", measure_group}, {"recovery", measure_recovery}, {"load", measure_load},
+                           {"peer", measure_peer}};
+constexpr const char* kPartNames = "bytes, async, checkpoint, group, recovery, load, peer";
 
 constexpr const char* kHelp =
     "What is measured:\n"
@@ -36,13 +38,18 @@ constexpr const char* kHelp =
     "              sync of as many bytes as a group has, by the same disk in the same minute\n"
     "  recovery    opening a folder that holds the log of a TPC-C run, its files in memory\n"
     "  load        reading a checkpoint of such a run into tables and their key indexes, its files in memory\n"
-    "Another system's log is not here: `elider bench tpcc --data DIR` gives our side of that comparison.\n"
+    "  peer        TPC-C with async against another system's with its log, which --peer-command runs: a shell's\n"
+    "              command that ends by itself with exit code 0 and writes its throughput, in transactions a second.\n"
+    "              ELIDER_PEER_FOLDER names an empty folder on the same disk for it. Ours has --threads threads, and\n"
+    "              a warehouse each; whether the command's run is like that is its author's to see to\n"
     "Parts that are compared take turns; the median of the rounds counts. --data names the disk: a folder in\n"
     "memory (/dev/shm) says nothing of one. With fewer than three free processors the log's thread takes time\n"
     "from the transactions: run nothing beside it.\n"
     "\n"
     "  elider bench durability --data /srv/scratch --seconds 5 --json durability.json\n"
-    "  elider bench durability --data /srv/scratch --only group --sessions 32\n";
+    "  elider bench durability --data /srv/scratch --only group --sessions 32\n"
+    "  elider bench durability --data /srv/scratch --only peer --threads 2 --peer-pattern 'agg_throughput: ([0-9.e+]+)' \\\n"
+    "    --peer-command '/opt/other/tpcc --threads 2 --log $ELIDER_PEER_FOLDER'\n";
 
 void print_row(const DurabilityRow& row) {
   const Spread spread = spread_of(row.runs);
@@ -74,12 +81,22 @@ Json to_json(const DurabilityOptions& options, const DurabilityRows& rows) {
 void check(const DurabilityOptions& options) {
   const CommonOptions& common = options.common;
   if (common.data.folders.empty()) refuse_option("--data", "is needed: a folder on the disk that is to be measured");
-  if (common.data.resume) refuse_option("--resume", "is not for durability: it makes its own databases");
+  if (common.data.resume)
+    refuse_option("--resume", "is not for durability: what it compares begins alike, in databases that it makes; bench tpcc continues one");
   if (common.data.durability != Durability::kAsync) refuse_option("--durability", "is not for durability: it measures async and group");
   check_common_options(common);
   for (const std::string& name : options.parts)
     if (std::none_of(std::begin(kParts), std::end(kParts), [&](const Part& part) { return name == part.name; }))
       refuse_option("--only", fmt::format("'{}' is none of {}", name, kPartNames));
+  const bool named = std::find(options.parts.begin(), options.parts.end(), "peer") != options.parts.end();
+  if (named && options.peer_command.empty()) refuse_option("--peer-command", "is needed: what runs the peer's TPC-C");
+  if (!options.peer_command.empty() && !options.wants("peer"))
+    refuse_option("--peer-command", "is for the part peer, which --only leaves out");
+  try {
+    static_cast<void>(std::regex(options.peer_pattern));
+  } catch (const std::regex_error& error) {
+    refuse_option("--peer-pattern", fmt::format("'{}' is no regular expression: {}", options.peer_pattern, error.what()));
+  }
 }
 
 void run(DurabilityOptions& options) {
@@ -111,7 +128,8 @@ void run(DurabilityOptions& options) {
 }  // namespace
 
 bool DurabilityOptions::wants(const std::string& part) const {
-  return parts.empty() || std::find(parts.begin(), parts.end(), part) != parts.end();
+  if (parts.empty()) return part != "peer" || !peer_command.empty();
+  return std::find(parts.begin(), parts.end(), part) != parts.end();
 }
 
 bool DurabilityRow::met(double wanted) const {
@@ -148,7 +166,19 @@ void add_durability(CLI::App& bench) {
   command.add_option("--sessions", options->sessions, "That wait for the disk at one time, for group (1 to 256)")
       ->check(CLI::Range(1u, 256u))
       ->capture_default_str();
-  command.add_option("--only", options->parts, fmt::format("{}, with commas [all]", kPartNames))->delimiter(',')->type_name("PART");
+  command.add_option("--only", options->parts, fmt::format("{}, with commas [all; peer with a --peer-command]", kPartNames))
+      ->delimiter(',')
+      ->type_name("PART");
+  command.add_option("--peer-command", options->peer_command, "For peer: what runs another system's TPC-C")->type_name("CMD");
+  options->peer_pattern = kPeerPattern;
+  command
+      .add_option("--peer-pattern", options->peer_pattern,
+                  "Which number of its output is the throughput: the first group, or all, of this regular expression, in the first line "
+                  "that it is found in [a number before txn/s or ops/s]")
+      ->type_name("REGEX");
+  command.add_option("--peer-timeout", options->peer_seconds_max, "Seconds that one run of it may take")
+      ->check(check_seconds)
+      ->capture_default_str();
   add_common_options(command, options->common);
   command.callback([options] { run(*options); });
 }

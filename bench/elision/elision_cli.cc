@@ -1,10 +1,8 @@
 // The command `elider bench elision`: how many aborts a section should bear before it takes its lock, by
 // one workload run with several bounds (yDB compares 3 and 100; HyPer-HTM, section 3.2, 3 to 100).
 #include <cstdio>
-#include <filesystem>
 #include <memory>
 #include <string>
-#include <system_error>
 #include <vector>
 
 #include <CLI/CLI.hpp>
@@ -50,14 +48,8 @@ void print_row(uint32_t bound, const RunResult& result) {
              percent(sum.aborts_total(), sum.attempts()), percent(sum.fallbacks, runs), percent(sum.direct, runs));
 }
 
-// Each run has a database of its own: the folders, which were empty, are so again.
-void remove_data(const DataOptions& data) {
-  std::error_code ignored;  // the next run refuses what is left
-  for (const std::string& folder : data.folders)
-    for (const auto& entry : std::filesystem::directory_iterator(folder, ignored)) std::filesystem::remove_all(entry.path(), ignored);
-}
-
-// The bounds take turns, so that a slow minute of the machine falls on all of them.
+// The bounds take turns, so that a slow minute of the machine falls on all of them. Each run has a database of its own; or,
+// resumed, goes on with what the one before left, by recovery.
 Status study(ElisionStudy& options) {
   CommonOptions& common = options.ycsb.common;
   const bool table = !common.quiet;
@@ -68,7 +60,7 @@ Status study(ElisionStudy& options) {
     for (uint32_t bound : options.bounds) {
       common.elision.conflict_aborts_max = common.elision.capacity_aborts_max = common.elision.system_aborts_max = bound;
       auto outcome = run_ycsb(options.ycsb);
-      remove_data(common.data);
+      if (!common.data.resume) empty_data_folders(common.data);
       if (!outcome.ok()) return outcome.status();
       if (!outcome->ok) return Status::invalid_argument(fmt::format("the values at the end are wrong, with the bound {}", bound));
       if (table) print_row(bound, outcome->report.result);
@@ -110,12 +102,13 @@ void add_elision(CLI::App& bench) {
   command.footer(
       "A bound holds as it is given, however tall the tree, and no site shuts itself off: only the bounds differ.\n"
       "A figure belongs to what ran the regions, which the last line names: an emulator's says nothing of a processor.\n"
-      "Exit code 3: nothing runs regions here (elider hardware says why). --htm always-aborts studies what trying costs.");
+      "Exit code 3: nothing runs regions here (elider hardware says why). --htm always-aborts studies what trying costs.\n"
+      "With --data each run begins with an empty folder, and leaves it so. With --resume the runs go on, one after the other,\n"
+      "with the database that is there: of this with --resume, or of elider bench ycsb --index btree with as many --records.");
   command.callback([options] {
     CommonOptions& common = options->ycsb.common;
     check_common_options(common);
     if (common.sync != SyncPolicy::kElided) refuse_option("--sync", "the study is of elided");
-    if (common.data.resume) refuse_option("--resume", "each run of the study has a database of its own");
     resolve(options->ycsb);
     if (Status status = find_regions(&common.htm); !status.ok()) {
       fmt::print(stderr, "elider bench elision: {}\n", status.message());

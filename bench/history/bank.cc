@@ -31,19 +31,43 @@ class Bank : public Workload {
  public:
   explicit Bank(const HistoryOptions& options) : options_(options), accounts_(std::max<uint32_t>(options.keys, 2)) {}
 
+  Schema schema() const override { return described().schema(); }
   Status create(Database& db) override {
-    auto table = db.create_table(SchemaOf<AccountRow>("accounts")
-                                     .key_index(options_.index)
-                                     .column("generation", &AccountRow::generation)
-                                     .column("stamp", &AccountRow::stamp)
-                                     .column("balance", &AccountRow::balance)
-                                     .index("by_generation", {"generation"}, [](const AccountRow& row) { return row.generation; }));
+    auto table = db.create_table(described());
     if (!table.ok()) return table.status();
     table_ = *table;
     auto index = db.index(table_, "by_generation");
     if (!index.ok()) return index.status();
     by_generation_ = *index;
     return {};
+  }
+
+  // Each generation has the sum that it was opened with, however many accounts that run had.
+  Status resume(Database& db, int64_t* values) override {
+    int64_t last_generation = -1, last_account = -1, seen = 0, sum = 0;
+    bool wrong = false;
+    const auto audit_one = [&] { wrong = wrong || sum != seen * kOpeningBalance; };
+    Status status = for_each_row(db, by_generation_, [&](Key row_key, const View<AccountRow>& view) {
+      const auto generation = static_cast<int64_t>(view->generation);
+      if (generation != last_generation) {
+        audit_one();
+        if (wrong) return false;
+        seen = sum = 0;
+      }
+      last_generation = generation;
+      last_account = std::max(last_account, static_cast<int64_t>(row_key / 2));
+      ++seen;
+      sum += view->balance;
+      *values = std::max(*values, value_number(view->stamp));
+      return true;
+    });
+    audit_one();
+    if (status.ok() && wrong)
+      return left_by_no_run(std::to_string(seen) + " accounts of generation " + std::to_string(last_generation) + " with " +
+                            std::to_string(sum) + " in sum");
+    const int64_t first = std::max(last_generation, last_account < 0 ? -1 : last_account / accounts_) + 1;
+    transfers_.store(static_cast<uint64_t>(first * accounts_) * kTransfersPerAccount, std::memory_order_relaxed);  // no thread has it yet
+    return status;
   }
 
   // One operation: an audit (kScan, of the generation in `key`), or a transfer from `key` to `last_key`.
@@ -91,6 +115,15 @@ class Bank : public Workload {
   }
 
  private:
+  SchemaOf<AccountRow> described() const {
+    return SchemaOf<AccountRow>("accounts")
+        .key_index(options_.index)
+        .column("generation", &AccountRow::generation)
+        .column("stamp", &AccountRow::stamp)
+        .column("balance", &AccountRow::balance)
+        .index("by_generation", {"generation"}, [](const AccountRow& row) { return row.generation; });
+  }
+
   int64_t account(int64_t generation, int64_t i) const { return generation * accounts_ + i; }
 
   Status transfer(Transaction& txn, const PlannedOperation& operation, Yields& yields, Attempt* attempt) const {

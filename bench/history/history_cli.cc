@@ -26,7 +26,6 @@ struct HistoryCommand {
 
   void check() {
     check_sync_options(options.sync, options.htm, options.protocol, options.threads);
-    if (options.data.resume) refuse_option("--resume", "is not for histories: a checker takes what it did not see written for damage");
     check_data_options(options.data);
     if (options.workload == "bank" && options.keys < 2) refuse_option("--keys", "a bank has at least 2 accounts");
     if (options.seconds == 0 && options.transactions == 0) options.transactions = kTransactionsDefault;
@@ -45,6 +44,7 @@ struct HistoryCommand {
       std::cerr << summary.status().message() << "\n";
       return set_exit_code(kExitFailed);
     }
+    if (!summary->resumed.empty()) std::cout << fmt::format("resumed: {}\n", summary->resumed);
     std::cout << fmt::format("{}: {} committed, {} failed, {} unknown in {:.1f} s; wrote {} and {}.ranks\n", options.workload,
                              summary->committed, summary->failed, summary->unknown, summary->seconds, options.out, options.out);
     if (summary->unknown != 0) std::cerr << "a transaction ended with an unexpected status: " << summary->first_unknown << "\n";
@@ -95,7 +95,9 @@ void add_history(CLI::App& bench) {
   sub->footer(
       "Workloads: list-append and scan append to lists (scan: each element is a row, so readers scan ranges that\n"
       "others insert into); rw-register writes registers; bank transfers between accounts and audits their sum.\n"
-      "A key is retired after 32 writes and a fresh one takes its place. The history stays in memory until the\n"
+      "A key is retired after 32 writes and a fresh one takes its place. With --resume keys and values go on behind those\n"
+      "that were recovered, which are looked through before: the history is of this run alone, and a checker has all of it\n"
+      "(keep --workload and --index). The history stays in memory until the\n"
       "end: about 1 KB a transaction. Check it with: adya check -c strict-serializable [-m rw-register] FILE");
   sub->callback([command, sub] {
     command->scans_chosen = sub->count("--scan-share") != 0;

@@ -6,6 +6,7 @@
 #include <thread>
 
 #include "bench/common/history_file.h"
+#include "bench/common/report.h"
 #include "bench/history/rank_sink.h"
 
 namespace elider::bench {
@@ -33,8 +34,9 @@ struct Run {
 
 class Client {
  public:
-  Client(Run& run, uint32_t thread)
-      : run_(run), random_(run.options.seed, thread), yields_(random_, run.options.yield_percent), next_value_(int64_t{thread} << 32) {}
+  // `first`: the number of its first value.
+  Client(Run& run, uint32_t thread, int64_t first)
+      : run_(run), random_(run.options.seed, thread), yields_(random_, run.options.yield_percent), next_value_(value_of(thread, first)) {}
 
   void run() {
     while (run_.goes_on()) one();
@@ -134,6 +136,21 @@ void add(const HistorySummary& part, HistorySummary* whole) {
   if (whole->first_complaint.empty()) whole->first_complaint = part.first_complaint;
 }
 
+// The workload's table, made or found. *first: the number of each thread's first value.
+Status prepare(const HistoryOptions& options, Database& db, Workload& workload, int64_t* first, HistorySummary* summary) {
+  *first = 0;
+  const std::string table = workload.schema().name;
+  if (options.data.resume && !db.table(table).ok())
+    return Status(Code::kNotFound, "--resume: the database holds no history of " + options.workload + ": it has no table '" + table + "'");
+  if (Status status = workload.create(db); !status.ok() || !options.data.resume) return status;
+  int64_t last = -1;
+  if (Status status = workload.resume(db, &last); !status.ok()) return status;
+  if (last >= kValueNumbersKept) return Status::invalid_argument("--resume: earlier runs have used up the values of a database");
+  *first = last + 1;
+  summary->resumed = describe_recovery(db.recovery());
+  return {};
+}
+
 }  // namespace
 
 Result<HistorySummary> run_history(const HistoryOptions& options) {
@@ -145,6 +162,8 @@ Result<HistorySummary> run_history(const HistoryOptions& options) {
   }
   RankSink sink(file.get());
   HistorySummary summary;
+  const auto workload = make_workload(options);
+  if (workload == nullptr) return Status::invalid_argument("there is no workload '" + options.workload + "'");
   std::vector<std::unique_ptr<Client>> clients;
   {
     Options opening{.sync = options.sync,
@@ -152,16 +171,17 @@ Result<HistorySummary> run_history(const HistoryOptions& options) {
                     .htm = options.htm,
                     .memory_limit_bytes = options.memory_limit_bytes,
                     .block_threshold_bytes = options.block_threshold_bytes,
+                    .schemas = {workload->schema()},
                     .history = &sink};
     options.data.apply(opening);
     auto db = Database::open(opening);
     if (!db.ok()) return db.status();
-    const auto workload = make_workload(options);
-    if (workload == nullptr) return Status::invalid_argument("there is no workload '" + options.workload + "'");
-    if (Status status = workload->create(*db); !status.ok()) return status;
+    int64_t first = 0;
+    if (Status status = prepare(options, *db, *workload, &first, &summary); !status.ok()) return status;
+    sink.begin();
     Run run{options, *db, *workload, db->procedure_id(options.workload)};
     std::vector<std::thread> threads;
-    for (uint32_t i = 0; i < options.threads; ++i) clients.push_back(std::make_unique<Client>(run, i));
+    for (uint32_t i = 0; i < options.threads; ++i) clients.push_back(std::make_unique<Client>(run, i, first));
     for (auto& client : clients) threads.emplace_back([&client] { client->run(); });
     for (std::thread& thread : threads) thread.join();
     summary.seconds = static_cast<double>(run.now_ns()) / 1e9;

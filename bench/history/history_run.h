@@ -21,6 +21,7 @@ struct HistorySummary {
   std::string first_unknown;     // its message
   std::string first_complaint;
   double seconds = 0;
+  std::string resumed;           // what --resume found, in words; empty without
 };
 
 // kInvalidArgument: the options make no sense, or a file cannot be written.

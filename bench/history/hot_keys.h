@@ -18,9 +18,15 @@ inline constexpr uint32_t kWritesPerKey = 32;
 
 class HotKeys {
  public:
-  explicit HotKeys(uint32_t count) : count_(count), next_(count), slots_(new std::atomic<uint64_t>[count]) {
-    for (uint32_t i = 0; i < count; ++i) slots_[i].store(pack(i, 0), std::memory_order_relaxed);  // relaxed: no thread has it yet
+  explicit HotKeys(uint32_t count) : count_(count), slots_(new std::atomic<uint64_t>[count]) { begin_at(0); }
+  // Before any thread has it: from this key on, as those below are another run's.
+  void begin_at(int64_t first) {
+    first_ = first;
+    for (uint32_t i = 0; i < count_; ++i)
+      slots_[i].store(pack(static_cast<uint64_t>(first) + i, 0), std::memory_order_relaxed);  // relaxed: no thread has it yet
+    next_.store(static_cast<uint64_t>(first) + count_, std::memory_order_relaxed);            // likewise
   }
+  int64_t first() const { return first_; }
 
   int64_t to_read(Random& random) const { return key_of(slots_[random.below(count_)].load()); }
 
@@ -41,6 +47,7 @@ class HotKeys {
   static_assert(kWritesPerKey < 256);
 
   const uint32_t count_;
+  int64_t first_ = 0;           // constant once threads have it
   std::atomic<uint64_t> next_;  // a key that was never used
   const std::unique_ptr<std::atomic<uint64_t>[]> slots_;
 };

@@ -32,19 +32,32 @@ class ListAppend : public Workload {
  public:
   explicit ListAppend(const HistoryOptions& options) : options_(options), keys_(options.keys) {}
 
+  Schema schema() const override { return described().schema(); }
   Status create(Database& db) override {
-    auto table = db.create_table(SchemaOf<ListRow>("lists")
-                                     .key_index(options_.index)
-                                     .column("tag", &ListRow::tag)
-                                     .column("count", &ListRow::count)
-                                     .column("elements", &ListRow::elements)
-                                     .index("by_tag", {"tag"}, [](const ListRow& row) { return row.tag; }));
+    auto table = db.create_table(described());
     if (!table.ok()) return table.status();
     table_ = *table;
     auto index = db.index(table_, "by_tag");
     if (!index.ok()) return index.status();
     by_tag_ = *index;
     return {};
+  }
+
+  Status resume(Database& db, int64_t* values) override {
+    int64_t last = -1;
+    std::string wrong;
+    Status status = for_each_row(db, by_tag_, [&](Key row_key, const View<ListRow>& view) {
+      const int64_t key = static_cast<int64_t>(row_key / 2);
+      if (view->count > kCapacity || view->tag != static_cast<uint64_t>(key) * 2 + (view->count & 1) || key == last) {
+        wrong = "list " + std::to_string(key) + " as it is";
+        return false;
+      }
+      for (uint64_t i = 0; i < view->count; ++i) *values = std::max(*values, value_number(view->elements[i]));
+      last = key;
+      return true;
+    });
+    keys_.begin_at(last + 1);
+    return status.ok() && !wrong.empty() ? left_by_no_run(wrong) : status;
   }
 
   void plan(Random& random, int64_t value, Plan* plan) override {
@@ -56,7 +69,7 @@ class ListAppend : public Workload {
         // Tables without an order are scanned through their index alone.
         const bool ordered = options_.index == KeyIndex::kOrdered;
         operation.variant = static_cast<Variant>(ordered ? random.below(kScanVariants) : random.between(kByIndex, kByIndexReverse));
-        operation.key = std::max<int64_t>(0, keys_.to_read(random) - static_cast<int64_t>(random.below(kScanSpanMax)));
+        operation.key = std::max(keys_.first(), keys_.to_read(random) - static_cast<int64_t>(random.below(kScanSpanMax)));
         operation.last_key = operation.key + static_cast<int64_t>(random.below(kScanSpanMax));
       } else if (plan->read_only || random.below(2) == 0) {
         operation.variant = static_cast<Variant>(random.below(kReadVariants));
@@ -85,6 +98,15 @@ class ListAppend : public Workload {
 
  private:
   using Elements = std::vector<int64_t>;
+
+  SchemaOf<ListRow> described() const {
+    return SchemaOf<ListRow>("lists")
+        .key_index(options_.index)
+        .column("tag", &ListRow::tag)
+        .column("count", &ListRow::count)
+        .column("elements", &ListRow::elements)
+        .index("by_tag", {"tag"}, [](const ListRow& row) { return row.tag; });
+  }
 
   static void add_elements(const ListRow& row, Elements* elements) {
     elements->insert(elements->end(), row.elements, row.elements + std::min<uint64_t>(row.count, kCapacity));

@@ -26,18 +26,34 @@ class ListScan : public Workload {
  public:
   explicit ListScan(const HistoryOptions& options) : options_(options), keys_(options.keys) {}
 
+  Schema schema() const override { return described().schema(); }
   Status create(Database& db) override {
-    auto table = db.create_table(SchemaOf<ElementRow>("elements")
-                                     .key_index(options_.index)
-                                     .column("list", &ElementRow::list)
-                                     .column("value", &ElementRow::value)
-                                     .index("by_list", {"list"}, [](const ElementRow& row) { return row.list; }));
+    auto table = db.create_table(described());
     if (!table.ok()) return table.status();
     table_ = *table;
     auto index = db.index(table_, "by_list");
     if (!index.ok()) return index.status();
     by_list_ = *index;
     return {};
+  }
+
+  Status resume(Database& db, int64_t* values) override {
+    int64_t last = -1;
+    uint64_t position = 0;  // of the element before
+    std::string wrong;
+    Status status = for_each_row(db, by_list_, [&](Key row_key, const View<ElementRow>& view) {
+      const int64_t list = static_cast<int64_t>(row_key / kWritesPerKey);
+      position = list == last ? position + 1 : 0;
+      if (view->list != static_cast<uint64_t>(list) || row_key != element_key(list, position)) {
+        wrong = "list " + std::to_string(list) + " as it is";
+        return false;
+      }
+      *values = std::max(*values, value_number(view->value));
+      last = list;
+      return true;
+    });
+    keys_.begin_at(last + 1);
+    return status.ok() && !wrong.empty() ? left_by_no_run(wrong) : status;
   }
 
   void plan(Random& random, int64_t value, Plan* plan) override {
@@ -49,7 +65,7 @@ class ListScan : public Workload {
       if (random.below(100) < options_.scan_percent) {
         operation.kind = PlannedOperation::Kind::kScan;
         if (operation.variant == kRowByRow) operation.variant = kByIndex;
-        operation.key = std::max<int64_t>(0, keys_.to_read(random) - static_cast<int64_t>(random.below(kScanSpanMax)));
+        operation.key = std::max(keys_.first(), keys_.to_read(random) - static_cast<int64_t>(random.below(kScanSpanMax)));
         operation.last_key = operation.key + static_cast<int64_t>(random.below(kScanSpanMax));
       } else if (plan->read_only || random.below(2) == 0) {
         operation.key = operation.last_key = keys_.to_read(random);
@@ -80,6 +96,14 @@ class ListScan : public Workload {
   }
 
  private:
+  SchemaOf<ElementRow> described() const {
+    return SchemaOf<ElementRow>("elements")
+        .key_index(options_.index)
+        .column("list", &ElementRow::list)
+        .column("value", &ElementRow::value)
+        .index("by_list", {"list"}, [](const ElementRow& row) { return row.list; });
+  }
+
   Status append(Transaction& txn, const PlannedOperation& operation, const std::vector<int64_t>& list, Yields& yields) const {
     if (list.size() >= kWritesPerKey)
       return Status::invalid_argument("list " + std::to_string(operation.key) + " has more elements than appends");

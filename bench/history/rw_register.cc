@@ -31,13 +31,9 @@ class RwRegister : public Workload {
  public:
   explicit RwRegister(const HistoryOptions& options) : options_(options), keys_(options.keys) {}
 
+  Schema schema() const override { return described().schema(); }
   Status create(Database& db) override {
-    auto table = db.create_table(SchemaOf<RegisterRow>("registers")
-                                     .key_index(options_.index)
-                                     .column("key", &RegisterRow::key)
-                                     .column("value", &RegisterRow::value)
-                                     .group({"value"})
-                                     .index("by_key", {"key"}, [](const RegisterRow& row) { return row.key; }));
+    auto table = db.create_table(described());
     if (!table.ok()) return table.status();
     table_ = *table;
     value_column_ = table_.columns(&RegisterRow::value);
@@ -45,6 +41,23 @@ class RwRegister : public Workload {
     if (!index.ok()) return index.status();
     by_key_ = *index;
     return {};
+  }
+
+  Status resume(Database& db, int64_t* values) override {
+    int64_t last = -1;
+    std::string wrong;
+    Status status = for_each_row(db, by_key_, [&](Key row_key, const View<RegisterRow>& view) {
+      const int64_t key = static_cast<int64_t>(row_key / 2);
+      if (view->key != static_cast<uint64_t>(key) || key == last || (is_counter(key) && view->value > int64_t{kWritesPerKey})) {
+        wrong = "register " + std::to_string(key) + " as it is";
+        return false;
+      }
+      *values = std::max(*values, value_number(view->value));
+      last = key;
+      return true;
+    });
+    keys_.begin_at(last + 1);
+    return status.ok() && !wrong.empty() ? left_by_no_run(wrong) : status;
   }
 
   void plan(Random& random, int64_t value, Plan* plan) override {
@@ -55,7 +68,7 @@ class RwRegister : public Workload {
         operation.kind = PlannedOperation::Kind::kScan;
         const bool ordered = options_.index == KeyIndex::kOrdered;
         operation.variant = static_cast<Variant>(ordered ? random.below(kScanVariants) : random.between(kByIndex, kByIndexReverse));
-        operation.key = std::max<int64_t>(0, keys_.to_read(random) - static_cast<int64_t>(random.below(kScanSpanMax)));
+        operation.key = std::max(keys_.first(), keys_.to_read(random) - static_cast<int64_t>(random.below(kScanSpanMax)));
         operation.last_key = operation.key + static_cast<int64_t>(random.below(kScanSpanMax));
       } else if (plan->read_only || random.below(2) == 0) {
         operation.variant = static_cast<Variant>(random.below(kReadVariants));
@@ -97,6 +110,15 @@ class RwRegister : public Workload {
   }
 
  private:
+  SchemaOf<RegisterRow> described() const {
+    return SchemaOf<RegisterRow>("registers")
+        .key_index(options_.index)
+        .column("key", &RegisterRow::key)
+        .column("value", &RegisterRow::value)
+        .group({"value"})
+        .index("by_key", {"key"}, [](const RegisterRow& row) { return row.key; });
+  }
+
   // In both rows, or under a key that is not its own: a value that nobody wrote, which the native
   // history's checker and the driver's own complaint refuse.
   static void give(const Cell<RegisterRow>& cell, int64_t key, Attempt* attempt) {

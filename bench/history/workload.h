@@ -84,7 +84,12 @@ class Yields {
 class Workload {
  public:
   virtual ~Workload() = default;
+  virtual Schema schema() const = 0;  // of its table
   virtual Status create(Database& db) = 0;
+  // After create(), where earlier runs have left rows: goes on with keys that none of them had, so that a history of this
+  // run alone explains all that it reads. *values: the largest of their values, by value_number(). kCorrupt: rows that no
+  // run can have left.
+  virtual Status resume(Database& db, int64_t* values) = 0;
   // Fills operations; the rest of the plan is drawn by the caller. `value` is the first of as many
   // unique values as the transaction may have operations.
   virtual void plan(Random& random, int64_t value, Plan* plan) = 0;
@@ -102,6 +107,19 @@ std::unique_ptr<Workload> make_bank(const HistoryOptions& options);
 std::unique_ptr<Workload> make_workload(const HistoryOptions& options);
 
 // -- what several workloads share ---------------------------------------------------------------------
+
+// A unique value: [62..32] thread  [31..0] number, the same numbers for all threads.
+inline int64_t value_of(uint32_t thread, int64_t number) { return int64_t{thread} << 32 | number; }
+inline int64_t value_number(int64_t value) { return value & 0xffffffff; }
+inline constexpr int64_t kValueNumbersKept = int64_t{1} << 31;  // that earlier runs may have used, at the most
+
+inline Status left_by_no_run(const std::string& what) { return Status(Code::kCorrupt, "--resume: no run can have left " + what); }
+
+// Shows all rows of earlier runs, in the order of an index that every workload's table has.
+template <class Row, class Visit>
+Status for_each_row(Database& db, const Index<Row>& index, Visit&& visit) {
+  return db.run_read_only([&](Transaction& txn) { return txn.scan(index, KeyRange{}, ScanOptions{}, visit); });
+}
 
 // A row where there is one; ok with a false view where there is none.
 template <class Row>

@@ -61,6 +61,7 @@ CommonOptions common_of(const StudyOptions& options, uint32_t threads) {
   common.sync = SyncPolicy::kElided;
   common.htm = options.htm;
   common.elision.window_runs = 0;  // no site shuts itself off: the papers' do not
+  common.data = options.data;
   common.history_file = options.history_file;
   common.quiet = true;
   return common;
@@ -77,6 +78,7 @@ Result<RunResult> run_tpcc(const StudyOptions& options, const CommonOptions& com
     tpcc.sizes.customers = 60;
   }
   auto outcome = tpcc::measure_tpcc(common, tpcc);
+  empty_data_folders(common.data);
   if (!outcome.ok()) return outcome.status();
   if (!outcome->ok) return Status::invalid_argument("TPC-C ended early, or broke a consistency condition");
   return std::move(outcome->report.result);
@@ -176,6 +178,7 @@ Result<Figure> hyper_9(const StudyOptions& options) {
       choose(&ycsb.common);
       resolve(ycsb);
       auto outcome = run_ycsb(ycsb);
+      empty_data_folders(ycsb.common.data);
       if (!outcome.ok()) {
         status = outcome.status();
         break;

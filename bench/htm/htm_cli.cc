@@ -91,13 +91,18 @@ Status run_studies(const Chosen& chosen, const std::vector<const htm::Study*>& s
                         {"quick", chosen.study.quick},
                         {"threads", chosen.study.threads},
                         {"seconds", chosen.study.seconds},
-                        {"seed", chosen.study.seed}};
+                        {"seed", chosen.study.seed},
+                        {"data", chosen.study.data.folders},
+                        {"durability", chosen.study.data.folders.empty() ? "none" : std::string(name_of(chosen.study.data.durability))}};
   add_environment(configuration);
   return chosen.json_file.empty() ? Status() : write_json(chosen.json_file, {{"configuration", configuration}, {"figures", figures}});
 }
 
 void run(Chosen& chosen) {
   const std::vector<const htm::Study*> studies = wanted(chosen);
+  const DataOptions& data = chosen.study.data;
+  if (data.resume) refuse_option("--resume", "is not for htm: each point of a figure is a database of its own, of a size of its own");
+  check_data_options(data);
   check_writable("--history", chosen.study.history_file);
   if (!parse(chosen.backend, &chosen.study.htm)) refuse_option("--htm", fmt::format("'{}' is no backend", chosen.backend));
   if (Status status = find_regions(&chosen.study.htm); !status.ok()) {
@@ -117,6 +122,8 @@ std::string footer() {
   return text +
          "\nA figure belongs to what ran the regions, which it names: an emulator's says nothing of a processor's speed.\n"
          "Exit code 3: nothing runs regions here (elider hardware says why); build the preset emulator, or find a machine.\n"
+         "With --data the databases of dbx-9 and later figures keep a log there, each in its turn, and leave the folder empty;\n"
+         "bare regions have no database.\n"
          "\n  elider bench htm --quick\n  elider bench htm --figure dbx-1a,hyper-5 --json htm.json && elider plot htm.json -o htm.png\n";
 }
 
@@ -148,6 +155,7 @@ void add_htm(CLI::App& bench) {
       .add_option("--history", chosen->study.history_file,
                   "Write the transactions of the figures that run some here (slow; see check-history), of the second database to FILE.2")
       ->type_name("FILE");
+  add_data_options(command, chosen->study.data);
   command.add_flag("--quiet", chosen->quiet, "No tables");
   command.footer(footer());
   command.callback([chosen] {

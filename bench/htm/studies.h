@@ -12,6 +12,7 @@
 #include <span>
 #include <string>
 
+#include "bench/common/data_options.h"
 #include "bench/htm/figure.h"
 #include "elider/elision.h"
 #include "elider/status.h"
@@ -25,6 +26,7 @@ struct StudyOptions {
   double seconds = 5;                       // a point of the engine's studies
   uint64_t records = 1'000'000;             // of hyper-9
   uint64_t seed = 1;
+  DataOptions data;                         // of the engine's studies: each of their databases, one after the other; never resumed
   std::string history_file;                 // of the studies that run transactions, all in turn; empty: none
 
   bool emulated() const { return htm == HtmBackend::kEmulated; }

@@ -49,8 +49,11 @@ class ActiveTransaction {
 
   // kConflict: nothing of it took effect; begin again. kFinished: it has ended before. kInvalidArgument: an edit has begun
   // and not ended. kMemoryLimit, kProcedureThrew: an operation of it failed so, and nothing of it took effect. kIoError: the
-  // log could not be written (see wait_durable). Ends the transaction whatever it returns. `commit_number`: as RunPolicy's.
-  Status commit(uint64_t* commit_number = nullptr);
+  // log could not be written (see wait_durable), and as run() says of kGroup. Ends the transaction whatever it returns.
+  // `durability`, `commit_number`: as RunPolicy's; where that durability makes no sense, kInvalidArgument, and nothing of it
+  // took effect.
+  Status commit(Durability durability, uint64_t* commit_number = nullptr);
+  Status commit(uint64_t* commit_number = nullptr) { return commit(Durability::kDefault, commit_number); }
   void rollback();
 
  private:

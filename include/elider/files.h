@@ -3,7 +3,7 @@
 // They need no schemas: tables and columns are in the files. Of secondary indexes the key functions are not, so these are
 // left out; a database that is opened with its schemas builds them anew. A folder that is open elsewhere is refused
 // (kInvalidArgument), but by dump_log() of one file, which takes no lock. Messages name file and offset. `folders` are as
-// Options::data_folders.
+// Options::data_folders. All may return kIoError, which names the file, and kMemoryLimit: the heap has no room for it.
 // Thread safety: all; one call at a time has a folder.
 #pragma once
 
@@ -32,15 +32,14 @@ Status recover(const Folders& folders, uint64_t to_snapshot, bool dry_run, const
 // Takes a checkpoint: afterwards opening reads no log.
 Status checkpoint(const Folders& folders, const Tell& tell, Recovery* report, Statistics::Checkpoints* taken);
 
-// Writes what the folders hold into the folder `to`, which is made, or empty: one checkpoint. kIoError: the message names
-// the file. kMemoryLimit: the heap has no room. What was written is removed again; where even that fails, what stays opens
-// whole, or opening refuses it.
+// Writes what the folders hold into the folder `to`, which is made, or empty: one checkpoint. Not ok: what was written is
+// removed again; where even that fails, what stays opens whole, or opening refuses it.
 Status backup(const Folders& folders, const std::string& to, const Tell& tell, Recovery* report);
 
 struct Copied {
   uint64_t files = 0, bytes = 0;
 };
-// Looks through all files of `folders`, then copies them into the folder `to`, which is made, or empty. kIoError: as backup().
+// Looks through all files of `folders`, then copies them into the folder `to`, which is made, or empty. Not ok: as backup().
 Status restore(const Folders& folders, const std::string& to, Copied* copied);
 
 struct Checked {

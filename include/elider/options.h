@@ -144,8 +144,13 @@ struct Options {
   // Told now and then while it recovers, by one thread at a time. Must not throw.
   std::function<void(const RecoveryProgress&)> recovery_progress = {};
   // The schemas of tables that have secondary indexes: their key functions are in no file. Opening a folder
-  // with such a table that is not here is refused (kSchemaMismatch); others need not be here.
+  // with such a table that is not here is refused (kSchemaMismatch), but see leave_out_indexes; others need not be here.
   std::vector<Schema> schemas = {};
+  // For programs without the structs: opens such tables all the same, without their secondary indexes. Their rows are read,
+  // and scanned by key; Database::index() knows none of these indexes (Recovery::indexes_left_out names them), and writes to
+  // the table are refused (kUnsupported), for nobody could tell whether a unique index allows them. The files keep the
+  // indexes, through checkpoints and backups, too: who opens them with the schemas has all of it. Default: refuse to open.
+  bool leave_out_indexes = false;
 
   // Receives every transaction's reads and writes (elider/history.h). Null: off. It costs much.
   HistorySink* history = nullptr;

@@ -25,6 +25,8 @@ struct Recovery {
   std::vector<std::string> cuts;
   // Newer checkpoints that are damaged; older ones and the log made up for them.
   std::vector<std::string> skipped;
+  // 'table'.'index' of secondary indexes that were not built (Options::leave_out_indexes).
+  std::vector<std::string> indexes_left_out;
 };
 
 struct RecoveryProgress {

@@ -85,8 +85,8 @@ Workers::Workers(Memory& memory, uint32_t workers_max, uint64_t seed)
 }
 
 Workers::~Workers() {
-  Worker* worker = acquire();
-  if (worker == nullptr) worker = at(0);  // all are in use, by threads that will not come back
+  if (ids_used_max() == 0) return;  // nothing was ever retired
+  Worker* const worker = at(0);  // whoever has it will not come back; a new one may need memory that the heap has not
   for (uint32_t id = 0; id < ids_used_max(); ++id) {
     ELIDER_CHECK(!at(id)->inside(), "no transaction runs when its database closes");
     orphan(*at(id));

@@ -130,6 +130,18 @@ class alignas(kCacheLinePairBytes) Worker {
   alignas(kCacheLinePairBytes) Allocator memory_;
 };
 
+// The worker is inside as long as this lives, whatever is thrown.
+class Inside {
+ public:
+  explicit Inside(Worker& worker) : worker_(worker) { worker_.enter(); }
+  ~Inside() { worker_.leave(); }
+  Inside(const Inside&) = delete;
+  Inside& operator=(const Inside&) = delete;
+
+ private:
+  Worker& worker_;
+};
+
 class Workers {
  public:
   // `memory` outlives it. Costs 8 bytes a worker until it is first acquired.

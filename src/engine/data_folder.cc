@@ -39,7 +39,7 @@ Status DataFolder::open(Engine& engine, txn::Store& store, const OpenHow& how, b
     status = replay.run(&recovery_);
     *may_skip = replay.may_skip();
     if (!status.ok()) return status;
-    if (how.for_tools) schemas_ = replay.schemas();
+    if (how.for_tools || options.leave_out_indexes) schemas_ = replay.schemas();
   }
   recovery_.skipped = how.skipped;
   store.snapshots.start_at(directory_->first_number());

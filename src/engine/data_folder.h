@@ -30,7 +30,6 @@ class DataFolder {
   Status log_table(uint32_t id, const Schema& schema);
   const Recovery& recovery() const { return recovery_; }
   LogIo log_io() const { return log_io_; }  // kSystemCalls or kIoUring
-  const std::vector<Schema>& schemas() const { return schemas_; }  // see Engine::stored_schemas()
 
   // As Database's.
   Status checkpoint();

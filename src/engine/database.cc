@@ -24,10 +24,10 @@ ActiveTransaction& ActiveTransaction::operator=(ActiveTransaction&& other) noexc
 
 ActiveTransaction::~ActiveTransaction() { rollback(); }
 
-Status ActiveTransaction::commit(uint64_t* commit_number) {
+Status ActiveTransaction::commit(Durability durability, uint64_t* commit_number) {
   if (session_ == nullptr) return Status(Code::kFinished, "the transaction has ended");
   txn_ = nullptr;
-  return std::exchange(session_, nullptr)->commit_active(commit_number);
+  return std::exchange(session_, nullptr)->commit_active(durability, commit_number);
 }
 
 void ActiveTransaction::rollback() {

@@ -24,7 +24,7 @@ class Session {
  public:
   virtual ~Session() = default;
   // For ActiveTransaction. Ends the transaction and gives the session back.
-  virtual Status commit_active(uint64_t* commit_number) = 0;
+  virtual Status commit_active(Durability durability, uint64_t* commit_number) = 0;
   virtual void rollback_active() = 0;
 };
 
@@ -57,8 +57,6 @@ class Engine {
   virtual Status wait_durable(uint64_t commit_number) = 0;
   virtual void when_durable(uint64_t commit_number, std::function<void(const Status&)> told) = 0;
   virtual const Recovery& recovery() const = 0;
-  // As the files have them, where tables were made without their secondary indexes.
-  virtual const std::vector<Schema>& stored_schemas() const = 0;
   virtual Status checkpoint() = 0;
   virtual Status backup(const std::string& folder) = 0;
 

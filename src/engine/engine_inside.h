@@ -1,6 +1,8 @@
 // EngineOf: looking inside: statistics, garbage, and the check of every invariant.
 #pragma once
 
+#include <new>
+
 #include "engine/engine_of.h"
 
 namespace elider::detail {
@@ -113,6 +115,8 @@ Status EngineOf<Sync>::verify() {
   Status status;
   try {
     status = verify_tables();
+  } catch (const std::bad_alloc&) {
+    status = Status(Code::kMemoryLimit, Cause::kMemoryLimit);
   } catch (const std::exception& error) {  // of a key function
     status = Status(Code::kProcedureThrew, std::string("a key function threw: ") + error.what());
   } catch (...) {

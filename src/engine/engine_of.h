@@ -59,7 +59,6 @@ class EngineOf final : public Engine {
     store_.log->when_durable(commit_number, std::move(told));
   }
   const Recovery& recovery() const override { return data_.recovery(); }
-  const std::vector<Schema>& stored_schemas() const override { return data_.schemas(); }
   Status checkpoint() override;
   Status backup(const std::string& folder) override;
   std::unique_ptr<txn::RowLoader> make_loader() override;
@@ -259,7 +258,8 @@ Result<TableRef> EngineOf<Sync>::create_table(const Schema& schema) {
   if (TableBase* there = find_table(schema.name)) {
     const std::string what = storage::difference(there->schema(), schema);
     if (what.empty()) return TableRef(there);
-    return Status(Code::kSchemaMismatch, "table '" + schema.name + "' is there with another schema: " + what);
+    const char* const hint = there->writable_in() != 0 ? "" : "; its own were left out when the database was opened";
+    return Status(Code::kSchemaMismatch, "table '" + schema.name + "' is there with another schema: " + what + hint);
   }
   // Without catalog_mutex_: nobody else adds tables.
   if (tables_.size() >= txn::kTablesMax)

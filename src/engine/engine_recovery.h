@@ -1,6 +1,8 @@
 // EngineOf: what recovery and checkpoints need of it: rows written without transactions, and rows read as of one number.
 #pragma once
 
+#include <new>
+
 #include "base/parallel.h"
 #include "engine/engine_of.h"
 #include "txn/row_loader.h"
@@ -29,7 +31,13 @@ template <class Sync>
 std::unique_ptr<txn::SnapshotRows> EngineOf<Sync>::read_snapshot() {
   Worker* worker = store_.workers.acquire();
   if (worker == nullptr) return nullptr;
-  auto rows = std::make_unique<txn::SnapshotRowsOf<Sync>>(store_, *worker);
+  std::unique_ptr<txn::SnapshotRowsOf<Sync>> rows;
+  try {
+    rows = std::make_unique<txn::SnapshotRowsOf<Sync>>(store_, *worker);
+  } catch (const std::bad_alloc&) {
+    store_.workers.release(worker);
+    throw;
+  }
   std::vector<TableBase*> tables;
   {
     // A table that is being made may have been logged with a smaller number, and is not among the tables yet.
@@ -88,10 +96,10 @@ Status EngineOf<Sync>::build_indexes(uint32_t threads, const std::function<void(
     status = parallel(static_cast<uint32_t>(sessions.size()), sessions.size(), [&](uint32_t, size_t i) -> Status {
       typename txn::TableCursor<Sync>::Entries entries;
       for (;;) {
-        sessions[i]->worker.enter();
-        const bool more = cursor.next(kRowsAChunk, &entries);
-        sessions[i]->worker.leave();
-        if (!more) return {};
+        {
+          const Inside inside(sessions[i]->worker);
+          if (!cursor.next(kRowsAChunk, &entries)) return {};
+        }
         if (Status indexed = txn::index_rows(sessions[i]->worker, *table, entries); !indexed.ok()) return indexed;
         if (!progress) continue;
         std::lock_guard lock(mutex);
@@ -101,9 +109,8 @@ Status EngineOf<Sync>::build_indexes(uint32_t threads, const std::function<void(
   }
   for (const auto& table : tables_)
     if (status.ok()) {
-      sessions.front()->worker.enter();
+      const Inside inside(sessions.front()->worker);
       status = check_unique_indexes(*table);
-      sessions.front()->worker.leave();
     }
   for (SessionOf<Sync>* session : sessions) pool_->give_back(session);
   return status;

@@ -1,7 +1,7 @@
 #include "elider/files.h"
 
 #include <algorithm>
-#include <optional>
+#include <new>
 
 #include "base/parallel.h"
 #include "engine/engine.h"
@@ -46,14 +46,17 @@ Status look_through(log::Directory& directory, const log::Checkpoint& checkpoint
   });
 }
 
-// *made gains `to` once the file is there.
+// *made has `to` while the file may be there, ok or not.
 Status copy_file(log::FileSystem& files, const std::string& from, const std::string& to, Copied* copied, std::vector<std::string>* made) {
   constexpr size_t kBytes = 1u << 20;
   std::unique_ptr<log::File> source, target;
   if (Status status = files.open(from, log::OpenMode::kRead, &source); !status.ok()) return status;
-  if (Status status = files.open(to, log::OpenMode::kCreate, &target); !status.ok()) return status;
-  made->push_back(to);
   std::vector<std::byte> bytes(kBytes);
+  made->push_back(to);  // before it is: what comes after may throw
+  if (Status status = files.open(to, log::OpenMode::kCreate, &target); !status.ok()) {
+    made->pop_back();
+    return status;
+  }
   for (uint64_t at = 0;;) {
     size_t count = 0;
     if (Status status = source->read_at(at, bytes, &count); !status.ok()) return status;
@@ -66,7 +69,7 @@ Status copy_file(log::FileSystem& files, const std::string& from, const std::str
   return target->sync();
 }
 
-// All that the manifest lists, in the order of the list. *made: the files that are there then, ok or not.
+// All that the manifest lists, in the order of the list. *made: the files that may be there then, also after an exception.
 Status copy_files(log::Directory& from, const std::string& to, Copied* copied, std::vector<std::string>* made) {
   const auto copy = [&](const std::string& folder, const std::string& name) {
     return copy_file(from.files(), folder + "/" + name, to + "/" + name, copied, made);
@@ -104,8 +107,28 @@ Status backup(const Folders& folders, const std::string& to, const Tell& tell, R
   return engine->backup(to);
 }
 
-Status restore(const Folders& folders, const std::string& to, Copied* copied) {
-  *copied = {};
+namespace {
+
+// What runs out of the heap's room is refused. The engine catches by itself; what works on files without one does not.
+template <class F>
+Status within_heap(F&& work) {
+  try {
+    return work();
+  } catch (const std::bad_alloc&) {
+    return Status(Code::kMemoryLimit, Cause::kMemoryLimit);
+  }
+}
+
+void remove_all(log::FileSystem& files, const std::vector<std::string>& paths) {
+  for (const std::string& path : paths) {
+    try {
+      static_cast<void>(files.remove(path));
+    } catch (const std::bad_alloc&) {  // no words for why it failed
+    }
+  }
+}
+
+Status restore_into(const Folders& folders, const std::string& to, Copied* copied) {
   log::FileSystem& files = log::system_files();
   std::unique_ptr<log::Directory> directory;
   if (Status status = log::Directory::open(files, folders, false, &directory); !status.ok()) return status;
@@ -116,16 +139,20 @@ Status restore(const Folders& folders, const std::string& to, Copied* copied) {
   std::unique_ptr<log::File> lock;
   if (Status status = log::Directory::make_empty(files, to, &lock); !status.ok()) return status;
   std::vector<std::string> made;
-  Status status = copy_files(*directory, to, copied, &made);
   auto published = log::Published::kNo;
-  if (status.ok()) status = log::Directory::publish_copy(files, to, directory->manifest(), &published);
-  if (published == log::Published::kNo)
-    for (const std::string& path : made) static_cast<void>(files.remove(path));
+  Status status;
+  try {
+    status = copy_files(*directory, to, copied, &made);
+    if (status.ok()) status = log::Directory::publish_copy(files, to, directory->manifest(), &published);
+  } catch (...) {
+    if (published == log::Published::kNo) remove_all(files, made);
+    throw;
+  }
+  if (published == log::Published::kNo) remove_all(files, made);
   return status;
 }
 
-Status check(const Folders& folders, const Tell& tell, Checked* report) {
-  *report = {};
+Status check_all(const Folders& folders, const Tell& tell, Checked* report) {
   {
     // The newest checkpoint is loaded below; older ones are no less to be relied upon.
     std::unique_ptr<log::Directory> directory;
@@ -138,14 +165,12 @@ Status check(const Folders& folders, const Tell& tell, Checked* report) {
   std::unique_ptr<detail::Engine> engine;
   if (Status status = open(options_of(folders, tell), true, &engine, &report->recovery); !status.ok()) return status;
   for (const TableRef& table : engine->tables()) report->tables.push_back(table.schema().name);
-  for (const Schema& schema : engine->stored_schemas())
-    for (const SecondaryIndex& index : schema.indexes) report->unchecked_indexes.push_back("'" + schema.name + "'.'" + index.name + "'");
+  report->unchecked_indexes = report->recovery.indexes_left_out;
   Status status = engine->verify();
   return status.ok() ? status : Status(Code::kCorrupt, status.message());
 }
 
-Status verify_log(const Folders& folders, Log* report) {
-  *report = {};
+Status verify_log_of(const Folders& folders, Log* report) {
   std::unique_ptr<log::Directory> directory;
   if (Status status = log::Directory::open(log::system_files(), folders, false, &directory); !status.ok()) return status;
   log::RecoveryFacts facts;
@@ -159,6 +184,23 @@ Status verify_log(const Folders& folders, Log* report) {
   report->snapshot = std::max(report->checkpoint, facts.closed);
   for (const log::CutTail& cut : facts.cuts) report->cuts.push_back(log::describe(cut));
   return {};
+}
+
+}  // namespace
+
+Status restore(const Folders& folders, const std::string& to, Copied* copied) {
+  *copied = {};
+  return within_heap([&] { return restore_into(folders, to, copied); });
+}
+
+Status check(const Folders& folders, const Tell& tell, Checked* report) {
+  *report = {};
+  return within_heap([&] { return check_all(folders, tell, report); });
+}
+
+Status verify_log(const Folders& folders, Log* report) {
+  *report = {};
+  return within_heap([&] { return verify_log_of(folders, report); });
 }
 
 }  // namespace elider::files

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cstring>
 #include <map>
+#include <new>
 
 #include "elider/files.h"
 #include "log/checkpoint_file.h"
@@ -187,9 +188,7 @@ Status dump_file(log::FileSystem& files, const Folders& folders, const log::Segm
   return dump.segment(files, folders.front(), database, name, log::kNumberMax);
 }
 
-}  // namespace
-
-Status dump_log(const Folders& places, uint64_t first, uint64_t last, FunctionRef<bool(const LoggedRecord&)> visit) {
+Status dump_places(const Folders& places, uint64_t first, uint64_t last, FunctionRef<bool(const LoggedRecord&)> visit) {
   if (places.empty()) return Status::invalid_argument("no folder and no file of a log is given");
   log::FileSystem& files = log::system_files();
   Dump dump(first, last, visit);
@@ -201,6 +200,16 @@ Status dump_log(const Folders& places, uint64_t first, uint64_t last, FunctionRe
   if (one_file) folders.front() = slash == std::string::npos ? "." : place.substr(0, slash);
   Status status = one_file ? dump_file(files, folders, name, dump) : dump_folders(files, folders, dump);
   return status.code() == Code::kFinished ? Status() : status;
+}
+
+}  // namespace
+
+Status dump_log(const Folders& places, uint64_t first, uint64_t last, FunctionRef<bool(const LoggedRecord&)> visit) {
+  try {
+    return dump_places(places, first, last, visit);
+  } catch (const std::bad_alloc&) {
+    return Status(Code::kMemoryLimit, Cause::kMemoryLimit);
+  }
 }
 
 }  // namespace elider::files

@@ -79,11 +79,17 @@ Status Replay::run(Recovery* report) {
   const uint64_t log_ns = now_ns();
   if (Status status = bring_in_log(report); !status.ok()) return status;
   report->log_us = microseconds_since(log_ns);
+  loaders_.clear();  // their contexts may be all that there are
   const uint64_t index_ns = now_ns();
   const auto built = [this](uint64_t done, uint64_t all) { tell(RecoveryProgress::Step::kIndexes, done, all); };
   if (Status status = engine_.build_indexes(threads_, built); !status.ok()) return status;
   report->index_us = microseconds_since(index_ns);
   report->tables = tables_.size();
+  for (const TableRef& table : tables_) {
+    const Schema& stored = schemas_[table.base()->id()];
+    if (!table.schema().indexes.empty()) continue;
+    for (const SecondaryIndex& index : stored.indexes) report->indexes_left_out.push_back("'" + stored.name + "'.'" + index.name + "'");
+  }
   for (const Statistics::Table& table : engine_.statistics().tables) report->rows += table.rows;
   return {};
 }
@@ -121,21 +127,23 @@ Status Replay::make_table(const Described& table) {
     return corrupt(where,
                    "table '" + described.name + "' has id " + std::to_string(id) + ", but " + std::to_string(tables_.size()) + " is next");
   Schema schema = described;
-  if (how_.without_indexes) {
-    schema.indexes.clear();
-  } else if (!schema.indexes.empty()) {
+  bool lacks_indexes = false;
+  if (!schema.indexes.empty()) {
     const auto& all = options_.schemas;
     const auto given = std::find_if(all.begin(), all.end(), [&](const Schema& s) { return s.name == schema.name; });
-    if (given == all.end())
-      return Status(
-          Code::kSchemaMismatch,
-          "table '" + schema.name + "' has secondary indexes, whose key functions are in no file: give its schema in Options::schemas");
-    if (const std::string what = storage::difference(schema, *given); !what.empty())
+    lacks_indexes = how_.without_indexes || (given == all.end() && options_.leave_out_indexes);
+    if (!lacks_indexes && given == all.end())
+      return Status(Code::kSchemaMismatch, "table '" + schema.name +
+                                               "' has secondary indexes, whose key functions are in no file: give its schema in "
+                                               "Options::schemas, or set Options::leave_out_indexes");
+    if (const std::string what = lacks_indexes ? "" : storage::difference(schema, *given); !what.empty())
       return Status(Code::kSchemaMismatch, "table '" + schema.name + "' has another schema in Options::schemas: " + what);
-    schema = *given;
+    if (lacks_indexes) schema.indexes.clear();
+    else schema = *given;
   }
   auto made = engine_.create_table(schema);
   if (!made.ok()) return corrupt(where, made.status().message());
+  if (lacks_indexes) made->base()->refuse_writes();
   tables_.push_back(*made);
   schemas_.push_back(described);
   return {};

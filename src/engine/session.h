@@ -51,12 +51,17 @@ class SessionOf final : public Session {
   SessionOf(SessionPool<Sync>& its_pool, txn::Store& its_store, Worker& its_worker)
       : pool(its_pool), store(its_store), worker(its_worker), occ(store, its_worker, counters), snapshot(store, its_worker, counters) {}
 
-  Status commit_active(uint64_t* commit_number) override {
+  Status commit_active(Durability durability, uint64_t* commit_number) override {
+    if (store.asks_too_much(durability)) {
+      Status why = store.refusal();
+      rollback_active();
+      return why;
+    }
     Status status = read_only ? snapshot.commit() : occ.commit();
     const uint64_t number = read_only ? snapshot.commit_number() : occ.commit_number();
     txn::Store& its_store = store;  // the session is another's once it is given back
     finish_active();
-    return status.ok() ? its_store.acknowledge(Durability::kDefault, number, commit_number) : status;
+    return status.ok() ? its_store.acknowledge(durability, number, commit_number) : status;
   }
   void rollback_active() override {
     if (read_only) snapshot.rollback(Cause::kUser);

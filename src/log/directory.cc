@@ -110,6 +110,7 @@ Status Directory::write_manifest(const Manifest& manifest, Published* published)
   const std::string path = folders_.front() + "/" + kManifestName, fresh = path + ".new";
   *published = Published::kNo;
   const std::vector<std::byte> bytes = encode(manifest);
+  Manifest written = manifest;  // now: what throws once it counts would be taken for a failure
   std::unique_ptr<File> file;
   Status status = files_.open(fresh, OpenMode::kCreateNew, &file);
   if (status.ok()) status = file->write_and_sync(0, bytes);
@@ -121,7 +122,7 @@ Status Directory::write_manifest(const Manifest& manifest, Published* published)
   if (status = files_.rename(fresh, path); !status.ok()) return status;
   if (status = sync_folder(folders_.front()); !status.ok()) return status;
   *published = Published::kYes;
-  manifest_ = manifest;
+  manifest_ = std::move(written);
   return {};
 }
 
@@ -462,6 +463,7 @@ Status Directory::publish_copy(FileSystem& files, const std::string& folder, Man
   *published = Published::kNo;
   Directory made(files, {folder});
   manifest.folders = 1;
+  const std::string fresh = folder + "/" + kManifestName + ".new";  // while the heap has room for it
   if (Status status = files.sync_folder(folder); !status.ok()) return status;
   const auto withdraw = [&] {
     if (*published == Published::kUnknown && made.withdraw_manifest()) *published = Published::kNo;
@@ -471,6 +473,7 @@ Status Directory::publish_copy(FileSystem& files, const std::string& folder, Man
     withdraw();
     return status;
   } catch (const std::bad_alloc&) {
+    if (*published == Published::kNo) static_cast<void>(files.remove(fresh));
     withdraw();
     throw;
   }

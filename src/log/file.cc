@@ -10,6 +10,7 @@
 #include <atomic>
 #include <cerrno>
 #include <cstdio>
+#include <memory>
 #include <new>
 #include <system_error>
 
@@ -120,29 +121,38 @@ Status open_descriptor(const std::string& path, OpenMode mode, int* descriptor) 
 
 namespace {
 
+// A file of this descriptor, which is closed where the heap has no room for it.
+std::unique_ptr<SystemFile> file_of(const std::string& path, int descriptor) {
+  try {
+    return std::make_unique<SystemFile>(path, descriptor);
+  } catch (const std::bad_alloc&) {
+    ::close(descriptor);
+    throw;
+  }
+}
+
 class SystemFiles final : public FileSystem {
  public:
   Status open(const std::string& path, OpenMode mode, std::unique_ptr<File>* file) override {
     int descriptor = -1;
     if (Status status = open_descriptor(path, mode, &descriptor); !status.ok()) return status;
-    *file = std::make_unique<SystemFile>(path, descriptor);
+    *file = file_of(path, descriptor);
     return {};
   }
 
   Status list(const std::string& folder, std::vector<std::string>* names) override {
     names->clear();
-    DIR* opened = ::opendir(folder.c_str());
+    const auto close = [](DIR* opened) { ::closedir(opened); };
+    const std::unique_ptr<DIR, decltype(close)> opened(::opendir(folder.c_str()));
     if (opened == nullptr && errno == ENOENT) return Status(Code::kNotFound, "there is no folder '" + folder + "'");
     if (opened == nullptr) return file_error("list", folder, errno);
     errno = 0;
-    while (const dirent* entry = ::readdir(opened)) {
+    while (const dirent* entry = ::readdir(opened.get())) {
       const std::string name = entry->d_name;
       if (name != "." && name != "..") names->push_back(name);
       errno = 0;
     }
-    const int error = errno;
-    ::closedir(opened);
-    if (error != 0) return file_error("list", folder, error);
+    if (errno != 0) return file_error("list", folder, errno);
     std::sort(names->begin(), names->end());
     return {};
   }
@@ -171,7 +181,7 @@ class SystemFiles final : public FileSystem {
     if (refused == EROFS || refused == EACCES) descriptor = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
     if (descriptor < 0 && refused == EROFS && errno == ENOENT) return {};
     if (descriptor < 0) return file_error("create", path, refused);
-    auto file = std::make_unique<SystemFile>(path, descriptor);
+    std::unique_ptr<SystemFile> file = file_of(path, descriptor);
     // Of the open file, not of the process: a second database in this process is refused, too.
     if (::flock(descriptor, (refused == 0 ? LOCK_EX : LOCK_SH) | LOCK_NB) != 0) {
       if (errno == EWOULDBLOCK) return Status::invalid_argument("'" + path + "' is locked: another database has the folder open");

@@ -30,7 +30,7 @@ class TableBase {
  public:
   TableBase(Schema schema, uint32_t id, uint64_t database_id, uint32_t block_threshold_bytes)
       : schema_(std::move(schema)), layout_(this, schema_, block_threshold_bytes), name_id_(intern_name(schema_.name)), id_(id),
-        database_id_(database_id) {}
+        database_id_(database_id), writable_in_(database_id) {}
   virtual ~TableBase() = default;
   TableBase(const TableBase&) = delete;
   TableBase& operator=(const TableBase&) = delete;
@@ -40,6 +40,10 @@ class TableBase {
   uint32_t id() const { return id_; }  // its position in the catalog
   uint32_t name_id() const { return name_id_; }
   uint64_t database_id() const { return database_id_; }
+  // The same for who writes; of a table that lacks indexes, 0, which no database has.
+  uint64_t writable_in() const { return writable_in_; }
+  // When it is recovered without its secondary indexes, before any transaction: they could not be kept, so writes are refused.
+  void refuse_writes() { writable_in_ = 0; }
 
   Status error(Code code, Cause cause, Key key) const { return Status(code, cause, name_id_, key); }
 
@@ -63,6 +67,7 @@ class TableBase {
   const uint32_t name_id_;
   const uint32_t id_;
   const uint64_t database_id_;
+  uint64_t writable_in_;  // constant after recovery
   std::atomic<uint64_t> sequence_floor_{0};
   std::atomic<uint64_t> passed_by_{0};
 };

@@ -9,11 +9,15 @@
 
 namespace elider::txn {
 
+enum class Access : uint8_t { kRead, kWrite };
+
 // The columns asked for; null: refuse_arguments() says why.
-inline const detail::ColumnSet* accept_arguments(uint64_t database_id, const TableRef& table, const ColumnsRef& columns) {
+template <Access kAccess>
+const detail::ColumnSet* accept_arguments(uint64_t database_id, const TableRef& table, const ColumnsRef& columns) {
   const detail::ColumnSet* const chosen = columns.set();
-  if (!table || table.base()->database_id() != database_id || (chosen != nullptr && chosen->table != table.base())) [[unlikely]]
-    return nullptr;
+  if (!table) [[unlikely]] return nullptr;
+  const uint64_t of_table = kAccess == Access::kWrite ? table.base()->writable_in() : table.base()->database_id();
+  if (of_table != database_id || (chosen != nullptr && chosen->table != table.base())) [[unlikely]] return nullptr;
   return chosen != nullptr ? chosen : &table.base()->layout().all();
 }
 inline Status refuse_arguments(uint64_t database_id, const TableRef& table, const ColumnsRef& columns) {
@@ -22,6 +26,9 @@ inline Status refuse_arguments(uint64_t database_id, const TableRef& table, cons
   if (table.base()->database_id() != database_id) return Status::invalid_argument(named + " belongs to another database");
   if (columns.set() != nullptr && columns.set()->table == nullptr)
     return Status::invalid_argument("the columns asked for are not all columns of " + named);
+  if (columns.set() == nullptr || columns.set()->table == table.base())  // all of it is right, for reading
+    return Status(Code::kUnsupported,
+                  named + " cannot be written: it was opened without its secondary indexes (Options::leave_out_indexes)");
   return Status::invalid_argument("the columns asked for are those of another table than " + named.substr(6));
 }
 

@@ -47,20 +47,19 @@ class RowLoaderOf : public RowLoader {
     if (rows.size() != row_bytes * count)
       return Status(Code::kCorrupt, std::to_string(count) + " rows of table '" + table.schema().name + "' in " +
                                         std::to_string(rows.size()) + " bytes, a row of which has " + std::to_string(row_bytes));
-    worker_.enter();
+    const Inside inside(worker_);
     PrimaryHint hint;
     Status status;
     for (const std::byte* at = rows.data(); count > 0 && status.ok(); --count, at += row_bytes) {
       if (!table.ordered() && count > kAhead) table.hash().prefetch(get<Key>(at + kAhead * row_bytes));
       status = load_row(table, at, hint);
     }
-    worker_.leave();
     return status;
   }
 
   Status apply(detail::TableBase& base, std::span<const ChangedRow> rows) override {
     auto& table = static_cast<TableType&>(base);
-    worker_.enter();
+    const Inside inside(worker_);
     PrimaryHint hint;
     Status status;
     while (!rows.empty() && status.ok()) {
@@ -68,7 +67,6 @@ class RowLoaderOf : public RowLoader {
       rows = rows.subspan(batch.size());
       status = apply_batch(table, batch, hint);
     }
-    worker_.leave();
     return status;
   }
 
@@ -245,6 +243,7 @@ Status index_rows(Worker& worker, Table<Sync>& table, const typename TableCursor
   };
   const Layout& layout = table.layout();
   std::vector<Found> found;
+  found.reserve(entries.size());  // so that what throws below is the key function
   std::vector<std::byte> image(layout.row_bytes());
   for (uint32_t i = 0; i < table.secondary_count(); ++i) {
     found.clear();
@@ -263,15 +262,10 @@ Status index_rows(Worker& worker, Table<Sync>& table, const typename TableCursor
     std::sort(found.begin(), found.end(),
               [](const Found& a, const Found& b) { return std::pair(a.value, a.key) < std::pair(b.value, b.key); });
     SecondaryHint hint;
-    worker.enter();
-    Status status;
+    const Inside inside(worker);
     for (const Found& entry : found)
-      if (table.secondary(i).get_or_insert(worker, {entry.value, entry.key}, entry.handle, hint).handle == index::kNoHandle) {
-        status = table.error(Code::kMemoryLimit, Cause::kMemoryLimit, entry.key);
-        break;
-      }
-    worker.leave();
-    if (!status.ok()) return status;
+      if (table.secondary(i).get_or_insert(worker, {entry.value, entry.key}, entry.handle, hint).handle == index::kNoHandle)
+        return table.error(Code::kMemoryLimit, Cause::kMemoryLimit, entry.key);
   }
   return {};
 }

@@ -175,7 +175,7 @@ class SnapshotTransaction final : public Transaction {
 
   // Null: refuse() says why.
   const ColumnSet* check(const TableRef& table, const ColumnsRef& columns) const {
-    return active_ ? accept_arguments(store_.id, table, columns) : nullptr;
+    return active_ ? accept_arguments<Access::kRead>(store_.id, table, columns) : nullptr;
   }
   Status refuse(const TableRef& table, const ColumnsRef& columns) const {
     if (!active_) return Status(Code::kFinished, "the transaction has ended");

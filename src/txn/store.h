@@ -68,13 +68,16 @@ struct Store {
   // the database is to stop then.
   bool refuses(Durability durability) const {
     if (log != nullptr) [[unlikely]] return options.log_failure == LogFailure::kStop && log->failed();
+    return asks_too_much(durability);
+  }
+  bool asks_too_much(Durability durability) const {
     return durability > Durability::kNone && options.durability == Durability::kNone && !options.data_folders.empty();
   }
   // Why.
   Status refusal() const {
     if (log != nullptr) return log->failure();
     return Status::invalid_argument(
-        "RunPolicy::durability is more than Options::durability, which is 'none': nothing is written to a file");
+        "a commit's durability (RunPolicy::durability) is more than Options::durability, which is 'none': nothing is written to a file");
   }
   // After a commit: puts its number down where that is asked for, and waits where the commit is acknowledged only when it
   // is on the disk.

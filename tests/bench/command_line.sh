@@ -89,6 +89,73 @@ expect 0 '' "$elider" bench elision --htm always-aborts --records 500 --seconds 
   --history "$folder/elision.jsonl"
 for history in "$folder/elision.jsonl" "$folder/elision.jsonl.2"; do expect 0 'strictly serializable' "$elider" check-history "$history"; done
 
+# What a run leaves in --data the next one continues on, under the same command or another of the same table.
+small=(--records 500 --seconds 0.1 --threads 2 --quiet)
+"$elider" bench ycsb "${small[@]}" --mix 50/50 --index btree --data "$folder/kept" || failed=1
+expect 2 "'$folder/kept' is not empty" "$elider" bench elision --htm always-aborts "${small[@]}" --data "$folder/kept"
+for round in 1 2; do
+  expect 0 '"resume": true' "$elider" bench elision --htm always-aborts "${small[@]}" --bounds 3,10 --data "$folder/kept" --resume --json -
+  expect 0 "in $folder/kept: [0-9]+ rows" "$elider" bench compare "${small[@]}" --repeat 2 --mix 80/20,50/50 --index btree --peers sqlite \
+    --data "$folder/kept" --resume --json -
+done
+expect 0 '"durability": "group"' "$elider" bench compare "${small[@]}" --repeat 1 --workload b,f --index btree --peers sqlite \
+  --data "$folder/kept" --resume --durability group --json -
+expect 1 '500 rows were recovered, but --records is 400' "$elider" bench compare --records 400 --seconds 0.1 --quiet --index btree --peers sqlite \
+  --data "$folder/kept" --resume
+expect 1 'one is ordered, the other hashed' "$elider" bench compare "${small[@]}" --index hash --peers sqlite --data "$folder/kept" --resume
+expect 2 '--resume.*workload d' "$elider" bench compare "${small[@]}" --workload a,d --data "$folder/kept" --resume
+[ -z "$(find "$folder/kept" -mindepth 1 -type d)" ] || { echo "FAILED: compare left the others' files in --data"; failed=1; }
+expect 0 '"ok": true' "$elider" bench ycsb "${small[@]}" --mix 50/50 --index btree --data "$folder/kept" --resume --json -
+expect 0 'all is well' "$elider" check "$folder/kept"
+
+# Histories continue, too: with fresh keys and values, so that each is one that the checkers accept.
+for workload in list-append rw-register bank scan; do
+  for index in btree hash; do
+    data="$folder/$workload-$index"
+    history=("$elider" bench history --workload "$workload" --index "$index" --data "$data" --out "$folder/h.jsonl" --history "$folder/own.jsonl")
+    expect 0 "$workload: [1-9]" "${history[@]}" --transactions 1500 --durability group
+    cp "$folder/h.jsonl" "$folder/before.jsonl"
+    expect 2 'is not empty' "${history[@]}" --transactions 10
+    for durability in async none; do
+      expect 0 '^resumed: .*[1-9][0-9]* rows' "${history[@]}" --transactions 1500 --keys 5 --threads 3 --resume --durability "$durability"
+      expect 0 'strictly serializable' "$elider" check-history "$folder/own.jsonl"
+      expect 0 '' python3 - "$folder/before.jsonl" "$folder/h.jsonl" <<'PYTHON'
+import json, sys
+def written(path):
+    events = [json.loads(line) for line in open(path)]
+    return {(op[1], op[2]) for e in events if e["type"] == "ok" for op in e["value"] if op[0] != "r"}
+before, after = map(written, sys.argv[1:])
+assert before and after
+assert not {key for key, _ in before} & {key for key, _ in after}, "a key of the run before is written again"
+wide = lambda pairs: {value for _, value in pairs if value > 1000}  # counters are small
+assert not wide(before) & wide(after), "a value of the run before is written again"
+PYTHON
+    done
+  done
+done
+expect 1 "no table 'elements'" "$elider" bench history --workload scan --data "$folder/kept" --out "$folder/none.jsonl" --transactions 10 --resume
+expect 1 'one is ordered, the other hashed' "$elider" bench history --workload bank --index hash --data "$folder/bank-btree" \
+  --out "$folder/none.jsonl" --transactions 10 --resume
+
+# Where nothing runs regions the others have no databases, and htm says so with exit code 3.
+expect 0 '"durability": "group"' "$elider" bench htm --htm always-aborts --quick --seconds 0.1 --threads 1 --figure hyper-9,dbx-9,dbx-10 \
+  --data "$folder/htm" --durability group --json -
+[ -d "$folder/htm" ] && [ -z "$(ls -A "$folder/htm")" ] || { echo "FAILED: htm made no database in --data, or left one"; failed=1; }
+
+# Another system beside TPC-C with its log.
+peer=("$elider" bench durability --data "$folder/disk" --only peer --seconds 0.2 --repeat 1)
+expect 0 'against the peer' "${peer[@]}" --peer-command 'echo agg_throughput: 1000 ops/sec' --json "$folder/peer.json"
+expect 0 '' python3 - "$folder/peer.json" <<'PYTHON'
+import json, sys
+row = json.load(open(sys.argv[1]))["results"][0]
+assert row["part"] == "peer" and row["figures"]["peer_txns_per_s"] == [1000]
+assert abs(row["median"] - row["figures"]["elider_txns_per_s"][0] / 1000) < 1e-9 and row["median"] > 0
+PYTHON
+expect 1 "'echo bad disk; exit 4' ended with exit code 4; it wrote last: bad disk" "${peer[@]}" --peer-command 'echo bad disk; exit 4'
+expect 1 'nothing that the command wrote matches --peer-pattern' "${peer[@]}" --peer-command true
+expect 1 'did not end within 0.3 s' "${peer[@]}" --peer-command 'sleep 600' --peer-timeout 0.3
+expect 2 '--peer-command' "${peer[@]}"
+
 expect 0 '' python3 - "$folder/ycsb.json" <<'PYTHON'
 import json, sys
 result = json.load(open(sys.argv[1]))

@@ -19,6 +19,8 @@ std::string refusal(const std::vector<std::string>& arguments) {
   bench.require_subcommand(1);
   add_ycsb(bench);
   add_compare(bench);
+  add_durability(bench);
+  add_htm(bench);
   std::vector<std::string> reversed(arguments.rbegin(), arguments.rend());
   reversed.push_back("bench");
   try {
@@ -54,7 +56,17 @@ INSTANTIATE_TEST_SUITE_P(Ycsb, Refused,
                                          Case{{"ycsb", "--flush-interval", "0"}, "--flush-interval"},                        //
                                          Case{{"compare", "--data", "/nowhere/a,/nowhere/b"}, "--data"},                     //
                                          Case{{"compare", "--data", "/nowhere/a", "--dir", "/tmp"}, "--dir"},                //
-                                         Case{{"compare", "--data", "/tmp", "--resume"}, "--resume"},                        //
+                                         Case{{"compare", "--data", "/tmp", "--resume", "--workload", "a,d"}, "--resume"},   //
+                                         Case{{"compare", "--resume"}, "--resume"},                                          //
+                                         Case{{"htm", "--data", "/tmp", "--resume"}, "--resume"},                            //
+                                         Case{{"htm", "--data", "/proc"}, "--data: '/proc' is not empty"},                   //
+                                         Case{{"htm", "--durability", "group"}, "--data"},                                   //
+                                         Case{{"durability", "--data", "/tmp", "--resume"}, "--resume"},                     //
+                                         Case{{"durability", "--data", "/nowhere/a", "--only", "peer"}, "--peer-command"},   //
+                                         Case{{"durability", "--data", "/nowhere/a", "--only", "bytes", "--peer-command", "true"},
+                                              "--peer-command"},  //
+                                         Case{{"durability", "--data", "/nowhere/a", "--peer-command", "true", "--peer-pattern", "("},
+                                              "--peer-pattern: '('"},  //
                                          Case{{"ycsb", "--threads", "0"}, "--threads"},         //
                                          Case{{"ycsb", "--threads", "two"}, "--threads"},       //
                                          Case{{"ycsb", "--seconds", "-1"}, "--seconds"},        //

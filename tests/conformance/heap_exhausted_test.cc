@@ -1,11 +1,7 @@
 // The process's heap runs out at each allocation of a commit or rollback in turn. Story: whatever fails,
 // the commit takes effect whole or not at all, says which, leaves no row locked, and the database goes on.
-//
-// This file replaces operator new for the whole test program, so that a test may let it fail. Not inline:
-// gcc would take new and free() for a mismatch.
 #include <gtest/gtest.h>
 
-#include <cstdlib>
 #include <functional>
 #include <iterator>
 #include <new>
@@ -15,35 +11,7 @@
 #include "elider/elider.h"
 #include "log/memory_files.h"
 #include "tests/support/database_test.h"
-
-namespace {
-
-// Allocations that this thread may still make; below 0: any number.
-thread_local int64_t allocations_left = -1;
-
-void* allocate_or_null(size_t bytes) {
-  if (allocations_left == 0) return nullptr;
-  if (allocations_left > 0) --allocations_left;
-  return std::malloc(bytes != 0 ? bytes : 1);
-}
-void* allocate_or_throw(size_t bytes) {
-  void* const memory = allocate_or_null(bytes);
-  if (memory == nullptr) throw std::bad_alloc();
-  return memory;
-}
-
-}  // namespace
-
-[[gnu::noinline]] void* operator new(size_t bytes) { return allocate_or_throw(bytes); }
-[[gnu::noinline]] void* operator new[](size_t bytes) { return allocate_or_throw(bytes); }
-[[gnu::noinline]] void* operator new(size_t bytes, const std::nothrow_t&) noexcept { return allocate_or_null(bytes); }
-[[gnu::noinline]] void* operator new[](size_t bytes, const std::nothrow_t&) noexcept { return allocate_or_null(bytes); }
-[[gnu::noinline]] void operator delete(void* memory) noexcept { std::free(memory); }
-[[gnu::noinline]] void operator delete[](void* memory) noexcept { std::free(memory); }
-[[gnu::noinline]] void operator delete(void* memory, size_t) noexcept { std::free(memory); }
-[[gnu::noinline]] void operator delete[](void* memory, size_t) noexcept { std::free(memory); }
-[[gnu::noinline]] void operator delete(void* memory, const std::nothrow_t&) noexcept { std::free(memory); }
-[[gnu::noinline]] void operator delete[](void* memory, const std::nothrow_t&) noexcept { std::free(memory); }
+#include "tests/support/limited_heap.h"
 
 namespace elider::test {
 namespace {
@@ -90,22 +58,6 @@ class HeapExhaustedTest : public DatabaseTest {
       ASSERT_OK(txn.scan(by_branch_, {2, 2}, {}, [&](Key, const View<Account>&) { return ++moved > 0; }));
       ASSERT_EQ(moved, changed ? kRows / 4 + 50 : 0u);
     });
-  }
-  // operation() with so many allocations possible, and whether that was enough. It throws nothing.
-  template <class Operation>
-  static Status limited(int64_t allocations, Operation&& operation, bool* enough) {
-    Status status;
-    bool threw = false;
-    allocations_left = allocations;
-    try {
-      status = operation();
-    } catch (...) {
-      threw = true;
-    }
-    *enough = allocations_left != 0;
-    allocations_left = -1;
-    EXPECT_FALSE(threw);
-    return status;
   }
   // Ends a changing transaction by `end` with so many allocations possible; true if that was enough.
   template <class End>

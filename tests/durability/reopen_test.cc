@@ -147,6 +147,18 @@ TEST_P(ReopenTest, LargeRowsAndSecondaryIndexesComeBack) {
   for (const auto& [key, document] : rows(database, *documents)) EXPECT_EQ(document, document_of(key));
 }
 
+TEST_P(ReopenTest, AsFewContextsAsCanBeRecoverIndexes) {
+  const auto schema = indexed_account_schema(KeyIndex::kHashed);
+  options_.workers_max = 1;
+  options_.schemas = {schema.schema()};
+  for (Key run = 0; run < 2; ++run) {
+    Database database = open();
+    auto accounts = database.create_table(schema);
+    ASSERT_OK(accounts);
+    transact(database, [&](Transaction& txn) { ASSERT_OK(txn.insert(*accounts, run, Account{run, 0, 0, 0})); });
+  }
+}
+
 // The rows are there, but their values in the unique index are not one a row any more.
 TEST_P(ReopenTest, AUniqueIndexWithAnotherKeyFunctionIsRefused) {
   const auto schema_of = [](uint64_t divisor) {
@@ -266,6 +278,96 @@ TEST_P(ReopenTest, ACommitsNumberIsWaitedForAndTold) {
   EXPECT_GE(statistics.log_syncs, statistics.log_frames);
   EXPECT_GT(statistics.durable_lag_max_us, 0u);
   EXPECT_NE(statistics.log_io, "");
+}
+
+// What begin() gave chooses at its commit, as run() does by its policy.
+TEST_P(ReopenTest, AnInteractiveCommitChoosesItsDurability) {
+  options_.flush_interval_us = 10'000'000;
+  Database database = open();
+  auto table = database.create_table(account_schema(KeyIndex::kHashed));
+  ASSERT_OK(table);
+  Key key = 0;
+  const auto commit = [&](Durability durability, uint64_t* number) -> Status {
+    auto active = database.begin();
+    if (!active.ok()) return active.status();
+    if (Status status = (*active)->put(*table, ++key, Account{}); !status.ok()) return status;
+    return active->commit(durability, number);
+  };
+  uint64_t number = 0, before = 0;
+  for (const Durability early : {Durability::kDefault, Durability::kNone, Durability::kAsync}) {
+    ASSERT_OK(commit(early, &number));
+    EXPECT_GT(number, 0u);
+    EXPECT_LT(database.statistics().durable_snapshot, number) << name_of(early) << ": nobody has asked yet";
+  }
+  for (int i = 0; i < 5; ++i) {
+    ASSERT_OK(commit(Durability::kGroup, &number));
+    EXPECT_GT(number, before);
+    EXPECT_GE(database.statistics().durable_snapshot, number) << "it is on the disk when it returns";
+    before = number;
+  }
+  ASSERT_OK(commit(Durability::kAsync, &number));
+  EXPECT_LT(database.statistics().durable_snapshot, number);
+  EXPECT_OK(database.wait_durable(number));
+  EXPECT_GE(database.statistics().durable_snapshot, number);
+  // One that only read waits for what it may have read.
+  ASSERT_OK(commit(Durability::kAsync, &before));
+  auto reader = database.begin_read_only();
+  ASSERT_OK(reader);
+  ASSERT_OK((*reader)->get(*table, key));
+  ASSERT_OK(reader->commit(Durability::kGroup, &number));
+  EXPECT_GE(number, before);
+  EXPECT_GE(database.statistics().durable_snapshot, before);
+}
+
+// As run(): without a folder any is right, and there is no number; where the folder is only read, nothing is done.
+TEST_P(ReopenTest, AnInteractiveCommitHasNoMoreDurabilityThanTheDatabase) {
+  {
+    Database database = open();
+    ASSERT_OK(database.create_table(account_schema(KeyIndex::kOrdered)));
+  }
+  const auto commit = [&](Database& database, Durability durability, uint64_t* number, Status* ran) -> Status {
+    auto table = *database.table<Account>("accounts");
+    RunPolicy policy;
+    policy.durability = durability;
+    *ran = database.run([](Transaction&) { return Status(); }, policy);
+    auto active = database.begin();
+    if (!active.ok()) return active.status();
+    if (Status status = (*active)->put(table, 1, Account{}); !status.ok()) return status;
+    Status status = active->commit(durability, number);
+    EXPECT_CODE(Code::kFinished, active->commit(durability)) << "it has ended, whatever it returned";
+    return status;
+  };
+  Options in_memory = options_;
+  in_memory.data_folders.clear();
+  for (const Durability of_database : {Durability::kNone, Durability::kGroup}) {
+    in_memory.durability = of_database;
+    auto opened = Database::open(in_memory);
+    ASSERT_OK(opened);
+    Database database = std::move(*opened);
+    ASSERT_OK(database.create_table(account_schema(KeyIndex::kOrdered)));
+    for (const Durability asked : {Durability::kDefault, Durability::kNone, Durability::kAsync, Durability::kGroup}) {
+      uint64_t number = 7;
+      Status ran;
+      EXPECT_OK(commit(database, asked, &number, &ran));
+      EXPECT_OK(ran);
+      EXPECT_EQ(number, 0u);
+    }
+  }
+  options_.durability = Durability::kNone;
+  Database database = open();
+  for (const Durability asked : {Durability::kAsync, Durability::kGroup}) {
+    uint64_t number = 7;
+    Status ran;
+    const Status status = commit(database, asked, &number, &ran);
+    EXPECT_REFUSED(Code::kInvalidArgument, "RunPolicy::durability", status);
+    EXPECT_EQ(status.message(), ran.message());
+    EXPECT_EQ(number, 7u);
+  }
+  EXPECT_TRUE(rows(database, *database.table<Account>("accounts")).empty()) << "nothing of a refused one took effect";
+  Status ran;
+  EXPECT_OK(commit(database, Durability::kNone, nullptr, &ran));
+  EXPECT_EQ(rows(database, *database.table<Account>("accounts")).size(), 1u);
+  EXPECT_EQ(database.statistics().workers, 1u) << "the sessions of those that were refused went back";
 }
 
 TEST_P(ReopenTest, WithoutDurabilityTheFolderIsReadAndNotWritten) {

@@ -289,7 +289,7 @@ TEST_F(RegionTest, ASnapshotReaderKeepsSeeingWhatItSaw) {
   EXPECT_EQ((*view)->balance, 0);
   EXPECT_OK(reader->get(accounts_, 2));
   EXPECT_GT(engine_->statistics().versions_alive, 0u);
-  EXPECT_OK(session->commit_active(nullptr));
+  EXPECT_OK(session->commit_active(Durability::kDefault, nullptr));
   EXPECT_EQ(balance(1), 2);
   EXPECT_EQ(site("commit").fallbacks, 0u);
 }
@@ -320,7 +320,7 @@ TEST_F(RegionTest, ASnapshotReadIsARegion) {
   }
   EXPECT_EQ(site("record read").commits, before + 3);
   EXPECT_EQ(site("record read").fallbacks, 3u);
-  EXPECT_OK(session->commit_active(nullptr));
+  EXPECT_OK(session->commit_active(Durability::kDefault, nullptr));
   EXPECT_EQ(balance(1), 1);
 }
 
@@ -336,7 +336,7 @@ TEST_F(RegionTest, AReaderThatBeginsBetweenTheLookAndTheRegionSeesTheOldState) {
   auto view = reader->get(accounts_, 1);
   ASSERT_OK(view);
   EXPECT_EQ((*view)->balance, 0);
-  EXPECT_OK(session->commit_active(nullptr));
+  EXPECT_OK(session->commit_active(Durability::kDefault, nullptr));
   EXPECT_EQ(balance(1), 1);
 }
 

@@ -143,7 +143,7 @@ template <class Sync>
 
 template <class Sync>
 Status OccTransaction<Sync>::do_get(const TableRef& ref, Key key, const ColumnsRef& columns, RawView* view) {
-  const ColumnSet* set = check(ref, columns);
+  const ColumnSet* set = check<Access::kRead>(ref, columns);
   if (set == nullptr) [[unlikely]] return refuse(ref, columns);
   auto& table = static_cast<TableType&>(*ref.base());
   Row* row = find(table, key, *set);
@@ -153,7 +153,7 @@ Status OccTransaction<Sync>::do_get(const TableRef& ref, Key key, const ColumnsR
 
 template <class Sync>
 Status OccTransaction<Sync>::do_multi_get(const TableRef& ref, const Key* keys, size_t count, const ColumnsRef& columns, RawView* views) {
-  const ColumnSet* set = check(ref, columns);
+  const ColumnSet* set = check<Access::kRead>(ref, columns);
   if (set == nullptr) [[unlikely]] return refuse(ref, columns);
   auto& table = static_cast<TableType&>(*ref.base());
   constexpr size_t kBatch = 32;

@@ -9,7 +9,7 @@ namespace elider::txn {
 template <class Sync>
 Status OccTransaction<Sync>::do_scan(const TableRef& ref, KeyRange range, const ScanOptions& options,
                                      FunctionRef<bool(Key, RawView)> visit) {
-  const ColumnSet* set = check(ref, options.columns);
+  const ColumnSet* set = check<Access::kRead>(ref, options.columns);
   if (set == nullptr) [[unlikely]] return refuse(ref, options.columns);
   auto& table = static_cast<TableType&>(*ref.base());
   if (!table.ordered()) return refuse_scan_of_hashed(ref);
@@ -54,7 +54,7 @@ Status OccTransaction<Sync>::do_scan(const TableRef& ref, KeyRange range, const 
 template <class Sync>
 Status OccTransaction<Sync>::do_scan_index(const IndexRef& ref, KeyRange range, const ScanOptions& options,
                                            FunctionRef<bool(Key, RawView)> visit) {
-  const ColumnSet* set = check(ref.table, options.columns);
+  const ColumnSet* set = check<Access::kRead>(ref.table, options.columns);
   if (set == nullptr) [[unlikely]] return refuse(ref.table, options.columns);
   auto& table = static_cast<TableType&>(*ref.table.base());
   if (ref.position >= table.secondary_count()) return refuse_index(ref.table, ref.position);

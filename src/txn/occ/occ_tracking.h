@@ -6,8 +6,9 @@
 namespace elider::txn {
 
 template <class Sync>
+template <Access kAccess>
 const ColumnSet* OccTransaction<Sync>::check(const TableRef& table, const ColumnsRef& columns) const {
-  return state_ == State::kActive ? accept_arguments(store_.id, table, columns) : nullptr;
+  return state_ == State::kActive ? accept_arguments<kAccess>(store_.id, table, columns) : nullptr;
 }
 
 template <class Sync>

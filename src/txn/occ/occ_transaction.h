@@ -90,6 +90,7 @@ class OccTransaction final : public Transaction {
 
   // -- occ_tracking.h: what all operations need ---------------------------------------------------------
   // The columns asked for; null: refuse() says why.
+  template <Access kAccess>
   const ColumnSet* check(const TableRef& table, const ColumnsRef& columns) const;
   Status refuse(const TableRef& table, const ColumnsRef& columns) const;
   Status doom(detail::TableBase& table, Code code, Cause cause, Key key);

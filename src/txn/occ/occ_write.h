@@ -146,7 +146,7 @@ Status OccTransaction<Sync>::edit_row(TableType& table, Row* row, Key key, const
 
 template <class Sync>
 Status OccTransaction<Sync>::do_edit(const TableRef& ref, Key key, const ColumnsRef& columns, void** image) {
-  const ColumnSet* set = check(ref, columns);
+  const ColumnSet* set = check<Access::kWrite>(ref, columns);
   if (set == nullptr) [[unlikely]] return refuse(ref, columns);
   auto& table = static_cast<TableType&>(*ref.base());
   return guarded(table, key, [&]() -> Status {
@@ -158,7 +158,7 @@ Status OccTransaction<Sync>::do_edit(const TableRef& ref, Key key, const Columns
 
 template <class Sync>
 Status OccTransaction<Sync>::do_edit_view(const TableRef& ref, const RawView& view, const ColumnsRef& columns, void** image) {
-  const ColumnSet* set = check(ref, columns);
+  const ColumnSet* set = check<Access::kWrite>(ref, columns);
   if (set == nullptr) [[unlikely]] return refuse(ref, columns);
   if (!view) return Status::invalid_argument("update: the view is of no row");
   auto& table = static_cast<TableType&>(*ref.base());
@@ -213,7 +213,7 @@ void OccTransaction<Sync>::do_edit_threw(const TableRef& ref, Key key) {
 // Blind: no read, but of the columns that decide a secondary index's value.
 template <class Sync>
 Status OccTransaction<Sync>::do_write(const TableRef& ref, Key key, const ColumnsRef& columns, const void* row_bytes) {
-  const ColumnSet* set = check(ref, columns);
+  const ColumnSet* set = check<Access::kWrite>(ref, columns);
   if (set == nullptr) [[unlikely]] return refuse(ref, columns);
   auto& table = static_cast<TableType&>(*ref.base());
   return guarded(table, key, [&] { return write_row(ref, table, key, *set, static_cast<const std::byte*>(row_bytes)); });
@@ -251,7 +251,7 @@ Status OccTransaction<Sync>::write_row(const TableRef& ref, TableType& table, Ke
 
 template <class Sync>
 Status OccTransaction<Sync>::do_add(const TableRef& ref, Key key, uint32_t offset, ColumnType type, const void* delta) {
-  if (check(ref, {}) == nullptr) [[unlikely]] return refuse(ref, {});
+  if (check<Access::kWrite>(ref, {}) == nullptr) [[unlikely]] return refuse(ref, {});
   auto& table = static_cast<TableType&>(*ref.base());
   const storage::Number* number = table.layout().number_at(offset, type);
   if (number == nullptr) [[unlikely]] return refuse_add(ref, offset, type);
@@ -326,14 +326,14 @@ void OccTransaction<Sync>::make_present(TableType& table, Row* row, Key key, con
 
 template <class Sync>
 Status OccTransaction<Sync>::do_insert(const TableRef& ref, Key key, const void* row) {
-  if (check(ref, {}) == nullptr) [[unlikely]] return refuse(ref, {});
+  if (check<Access::kWrite>(ref, {}) == nullptr) [[unlikely]] return refuse(ref, {});
   auto& table = static_cast<TableType&>(*ref.base());
   return guarded(table, key, [&] { return insert_row(table, key, row, false); });
 }
 
 template <class Sync>
 Status OccTransaction<Sync>::do_put(const TableRef& ref, Key key, const void* source) {
-  if (check(ref, {}) == nullptr) [[unlikely]] return refuse(ref, {});
+  if (check<Access::kWrite>(ref, {}) == nullptr) [[unlikely]] return refuse(ref, {});
   auto& table = static_cast<TableType&>(*ref.base());
   return guarded(table, key, [&] {
     index::Witness unneeded;  // if there is none, the insert decides
@@ -418,7 +418,7 @@ Status OccTransaction<Sync>::replace_row(TableType& table, Row* row, Key key, co
 
 template <class Sync>
 Status OccTransaction<Sync>::do_remove(const TableRef& ref, Key key) {
-  if (check(ref, {}) == nullptr) [[unlikely]] return refuse(ref, {});
+  if (check<Access::kWrite>(ref, {}) == nullptr) [[unlikely]] return refuse(ref, {});
   auto& table = static_cast<TableType&>(*ref.base());
   return guarded(table, key, [&] { return remove_row(table, key); });
 }

@@ -1,0 +1,172 @@
+// A database whose tables have secondary indexes, opened by a program that has not their structs: rows are read, nothing is
+// written to these tables, and whoever has the structs finds the indexes as they should be.
+#include <cstring>
+
+#include "tests/support/data_folder_test.h"
+
+namespace elider::test {
+namespace {
+
+class LeftOutIndexesTest : public DataFolderTest {
+ protected:
+  static constexpr Key kRows = 60;
+
+  void SetUp() override {
+    DataFolderTest::SetUp();
+    Database database = open(with_schemas());
+    auto accounts = database.create_table(schema_);
+    auto others = database.create_table(indexed_account_schema(KeyIndex::kHashed, "others"));
+    auto plain = database.create_table(account_schema(KeyIndex::kOrdered, "plain"));
+    ASSERT_OK(accounts);
+    ASSERT_OK(others);
+    ASSERT_OK(plain);
+    for (Key key = 0; key < kRows; ++key) {
+      if (key == kRows / 2) {
+        ASSERT_OK(database.checkpoint());
+      }
+      transact(database, [&](Transaction& txn) {
+        ASSERT_OK(txn.insert(*accounts, key, account(key)));
+        ASSERT_OK(txn.insert(*others, key, account(key)));
+        ASSERT_OK(txn.insert(*plain, key, account(key)));
+      });
+    }
+  }
+  static Account account(Key key) { return {1000 + key, static_cast<int64_t>(key), static_cast<uint32_t>(key % 5), 0}; }
+  Options with_schemas() const {
+    Options options = options_;
+    options.schemas = {schema_.schema(), indexed_account_schema(KeyIndex::kHashed, "others").schema()};
+    return options;
+  }
+  Options without_schemas() const {
+    Options options = options_;
+    options.leave_out_indexes = true;
+    return options;
+  }
+  // That both tables are there with their indexes, which find every row.
+  static void expect_whole(const Options& options) {
+    Database database = open(options);
+    EXPECT_OK(database.verify());
+    EXPECT_TRUE(database.recovery().indexes_left_out.empty());
+    for (const char* const name : {"accounts", "others"}) {
+      auto table = database.table<Account>(name);
+      ASSERT_OK(table);
+      auto by_branch = database.index(*table, "by_branch");
+      ASSERT_OK(by_branch);
+      read(database, [&](Transaction& txn) {
+        Key found = 0;
+        ASSERT_OK(txn.scan(*by_branch, KeyRange{3, 3}, ScanOptions{}, [&](Key, const View<Account>&) { return ++found, true; }));
+        EXPECT_EQ(found, kRows / 5) << name;
+      });
+      EXPECT_CODE(Code::kDuplicateKey, database.run([&](Transaction& txn) { return txn.insert(*table, 999, account(7)); })) << "by_owner";
+    }
+  }
+
+  const SchemaOf<Account> schema_ = indexed_account_schema(KeyIndex::kOrdered);
+};
+
+TEST_P(LeftOutIndexesTest, OpeningIsRefusedUnlessItIsAskedForAndSaysHow) {
+  EXPECT_REFUSED(Code::kSchemaMismatch, "leave_out_indexes", Database::open(options_));
+  Options one = options_;
+  one.schemas = {schema_.schema()};
+  EXPECT_REFUSED(Code::kSchemaMismatch, "'others'", Database::open(one));
+  Options wrong = without_schemas();
+  wrong.schemas = {account_schema(KeyIndex::kOrdered).schema()};
+  EXPECT_REFUSED(Code::kSchemaMismatch, "0 secondary indexes", Database::open(wrong)) << "a schema that is given must fit";
+}
+
+TEST_P(LeftOutIndexesTest, RowsAreReadAndTheIndexesAreNotFound) {
+  Database database = open(without_schemas());
+  EXPECT_EQ(database.recovery().indexes_left_out,
+            (std::vector<std::string>{"'accounts'.'by_branch'", "'accounts'.'by_owner'", "'others'.'by_branch'", "'others'.'by_owner'"}));
+  auto accounts = database.table("accounts");  // as bindings do
+  ASSERT_OK(accounts);
+  EXPECT_TRUE(accounts->schema().indexes.empty());
+  EXPECT_CODE(Code::kNotFound, database.index(*accounts, "by_branch"));
+  const std::vector<std::string> names = {"branch"};
+  auto branch = database.columns(*accounts, names);
+  ASSERT_OK(branch);
+  read(database, [&](Transaction& txn) {
+    Key next = 0;
+    ASSERT_OK(txn.scan(*accounts, KeyRange{}, {.columns = *branch}, [&](Key key, RawView view) {
+      uint32_t found = 0;
+      std::memcpy(&found, view.bytes() + offset_of(&Account::branch), sizeof found);
+      EXPECT_EQ(found, account(key).branch);
+      return key == next++;
+    }));
+    EXPECT_EQ(next, kRows);
+    RawView view;
+    ASSERT_OK(txn.get(*database.table("others"), 7, {}, &view));
+    EXPECT_CODE(Code::kInvalidArgument, txn.scan(IndexRef{*accounts, 0}, KeyRange{}, {}, [](Key, RawView) { return true; }));
+  });
+  EXPECT_OK(database.verify());
+}
+
+TEST_P(LeftOutIndexesTest, EveryWriteToSuchATableIsRefusedAndTheTransactionGoesOn) {
+  {
+    Database database = open(without_schemas());
+    auto accounts = *database.table<Account>("accounts");
+    auto plain = *database.table<Account>("plain");
+    const auto refused = [](const Status& status) {
+      EXPECT_REFUSED(Code::kUnsupported, "'accounts'", status);
+      EXPECT_NE(status.message().find("leave_out_indexes"), std::string::npos) << status.message();
+    };
+    transact(database, [&](Transaction& txn) {
+      auto view = txn.get(accounts, 3);
+      ASSERT_OK(view);
+      refused(txn.insert(accounts, 1000, account(1000)));
+      refused(txn.put(accounts, 3, account(4)));
+      refused(txn.update(accounts, 3, {}, [](Account&) { FAIL() << "its change is not called"; }));
+      refused(txn.update(accounts, *view, {}, [](Account&) { FAIL() << "its change is not called"; }));
+      refused(txn.write(accounts, 3, accounts.columns(&Account::balance), Account{}));
+      refused(txn.add(accounts, 3, &Account::balance, int64_t{1}));
+      refused(txn.add(accounts, 3, &Account::branch, uint32_t{1}));
+      refused(txn.remove(accounts, 3));
+      ASSERT_OK(txn.put(plain, 3, account(77)));
+    });
+    EXPECT_EQ(rows(database, accounts).at(3), account(3));
+    EXPECT_EQ(rows(database, accounts).size(), kRows);
+    EXPECT_REFUSED(Code::kSchemaMismatch, "left out", database.create_table(schema_));
+  }
+  expect_whole(with_schemas());
+  Database database = open(with_schemas());
+  EXPECT_EQ(rows(database, *database.table<Account>("plain")).at(3), account(77));
+}
+
+TEST_P(LeftOutIndexesTest, CheckpointsAndBackupsKeepThem) {
+  {
+    Database database = open(without_schemas());
+    auto made = database.create_table(account_schema(KeyIndex::kOrdered, "made meanwhile"));
+    ASSERT_OK(made);
+    transact(database, [&](Transaction& txn) { ASSERT_OK(txn.insert(*made, 1, account(1))); });
+    ASSERT_OK(database.checkpoint());
+    ASSERT_OK(database.backup(folder_ / "copy"));
+    transact(database, [&](Transaction& txn) { ASSERT_OK(txn.insert(*made, 2, account(2))); });
+  }
+  expect_whole(with_schemas());
+  {
+    Database database = open(with_schemas());
+    EXPECT_EQ(rows(database, *database.table<Account>("made meanwhile")).size(), 2u);
+  }
+  Options copy = with_schemas();
+  copy.data_folders = {folder_ / "copy"};
+  expect_whole(copy);
+}
+
+// The tables whose schemas are given are as always.
+TEST_P(LeftOutIndexesTest, ATableWhoseSchemaIsGivenHasItsIndexes) {
+  Options options = without_schemas();
+  options.schemas = {schema_.schema()};
+  Database database = open(options);
+  EXPECT_EQ(database.recovery().indexes_left_out, (std::vector<std::string>{"'others'.'by_branch'", "'others'.'by_owner'"}));
+  auto accounts = *database.table<Account>("accounts");
+  EXPECT_OK(database.index(accounts, "by_owner"));
+  transact(database, [&](Transaction& txn) { ASSERT_OK(txn.add(accounts, 3, &Account::balance, int64_t{1})); });
+  auto others = *database.table<Account>("others");
+  EXPECT_CODE(Code::kUnsupported, database.run([&](Transaction& txn) { return txn.remove(others, 3); }));
+  EXPECT_OK(database.verify());
+}
+
+INSTANTIATE_TEST_SUITE_P(Policies, LeftOutIndexesTest, durable_combinations(), combination_name);
+
+}  // namespace
+}  // namespace elider::test
