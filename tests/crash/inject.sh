@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # presets: dev
-# System calls that fail or at which the process is killed: tests/crash/inject.py with strace, and with libfiu. Where one is
-# not installed, or may not trace, the test is skipped, unless the other finds a fault. strace counts the calls of each thread by itself, so "every N" is every N of the
+# System calls that fail or at which the process is killed: tests/crash/inject.py with strace, and with libfiu; and
+# inject_command.py, with the program that users have. Where a tool is not installed, or may not trace, the test is skipped,
+# unless another finds a fault. strace counts the calls of each thread by itself, so "every N" is every N of the
 # thread that has the most. ELIDER_INJECT_EVERY: only each so manieth of them (1 without it: each).
 set -uo pipefail
 folder="$(cd "$(dirname "$0")" && pwd)"
@@ -16,5 +17,11 @@ for tool in strace fiu; do
     *) failures=$((failures + 1)) ;;
   esac
 done
+python3 "$folder/inject_command.py" "${1:-${ELIDER:?}}" command --every "$every"
+case $? in
+  0) ;;
+  77) skipped=$((skipped + 1)) ;;
+  *) failures=$((failures + 1)) ;;
+esac
 [ "$failures" -eq 0 ] || exit 1
 [ "$skipped" -eq 0 ] || exit 77
