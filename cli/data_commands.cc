@@ -91,6 +91,9 @@ Json json_of(const Recovery& r) {
           {"log_bytes", r.log_bytes},
           {"judge_us", r.judge_us},
           {"log_us", r.log_us},
+          {"index_us", r.index_us},
+          {"duration_us", r.duration_us},
+          {"indexes_left_out", r.indexes_left_out},
           {"cuts", r.cuts},
           {"skipped", r.skipped}};
 }

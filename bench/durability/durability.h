@@ -24,6 +24,7 @@ struct DurabilityOptions {
   std::string peer_command;        // --peer-command
   std::string peer_pattern;        // --peer-pattern
   double peer_seconds_max = 600;   // --peer-timeout, of one run of it
+  double peer_at_least = 0;        // --peer-at-least; 0: no ratio is wanted
   bool small_warehouses = false;   // for tests, of async, checkpoint and peer: warehouses of 1000 items and 600 customers
   bool wants(const std::string& part) const;
 };

@@ -176,6 +176,8 @@ void add_durability(CLI::App& bench) {
                   "Which number of its output is the throughput: the first group, or all, of this regular expression, in the first line "
                   "that it is found in [a number before txn/s or ops/s]")
       ->type_name("REGEX");
+  command.add_option("--peer-at-least", options->peer_at_least, "The ratio that is wanted: whether it was met is told")
+      ->check(CLI::PositiveNumber);
   command.add_option("--peer-timeout", options->peer_seconds_max, "Seconds that one run of it may take")
       ->check(check_seconds)
       ->capture_default_str();

@@ -43,6 +43,7 @@ Status measure_peer(const DurabilityOptions& options, DurabilityRows* rows) {
   row.part = "peer";
   row.work = fmt::format("TPC-C, async, {} thread{}, against the peer's with its log", threads, threads == 1 ? "" : "s");
   row.unit = "x";
+  row.at_least = options.peer_at_least;
   std::vector<double> ours, peers;
   for (uint32_t round = 0; round < options.repeat; ++round) {
     show_step(options, fmt::format("TPC-C beside a peer, round {} of {}: the peer", round + 1, options.repeat));

@@ -69,7 +69,8 @@ class Database {
   // or the folder that another database has open. kCorrupt, kIoError: the message names the file. kUnsupported: a
   // file of an unknown version, which it names, or the processor has not Options::htm's rtm, or kernel or build no io_uring.
   // kMemoryLimit: prefault_bytes, or the rows and what recovery needs, are more than the limit, workers_max or the
-  // process's heap allow. kSchemaMismatch: Options::schemas lacks a table, or says something else of it.
+  // process's heap allow. kSchemaMismatch: Options::schemas lacks a table (but see leave_out_indexes), or says something else
+  // of it.
   // With all of them what the folders held is unchanged, unless the new log could not be begun when all was recovered: then
   // the manifest may be a new one, in which a crash's remains are void, and after Options::recover_to what came later.
   static Result<Database> open(const Options& options = {});
@@ -77,7 +78,9 @@ class Database {
   Database();  // closed: only assigning to it makes sense
   Database(Database&&) noexcept;
   Database& operator=(Database&&) noexcept;
-  ~Database();  // no transaction may be running
+  // No transaction may be running. What was committed is brought to the disk first; that the disk refused it nobody is told:
+  // wait_durable() says so before.
+  ~Database();
 
   // -- tables ---------------------------------------------------------------------------------------
 

@@ -109,7 +109,8 @@ struct Options {
   // Between two groups that are written, at the longest, while there is something to write and nobody waits.
   // Microseconds, default 1000, range 1 to 10^7. Raising it loses more in a crash.
   uint32_t flush_interval_us = 1000;
-  // Threads that write, each to a file of its own. Range 1 to 64. One a disk is enough.
+  // Threads that write, each to a file of its own, by turns in the data folders: with fewer than folders, some get no log.
+  // Range 1 to 64. One a disk is enough.
   uint32_t log_threads = 1;
   // A file of the log, bytes at the most. Range 4096 to 2^32.
   uint64_t log_segment_bytes = 64u << 20;

@@ -51,6 +51,8 @@ Status check_header(Bytes bytes, const DatabaseId& database, const CheckpointNam
   const CheckpointName there{get<uint64_t>(bytes.data() + 32), get<uint32_t>(bytes.data() + 12)};
   if (its_database != database) return corrupt("the checkpoint belongs to another database");
   if (!(there == name)) return corrupt("the file is " + file_name(there) + " by its header");
+  if (get<uint64_t>(bytes.data() + 40) != 0 || get<uint64_t>(bytes.data() + 48) != 0)
+    return corrupt("the checkpoint's header says what this program does not know");
   return {};
 }
 
@@ -184,6 +186,8 @@ Status PartReader::next(CheckpointBlock* block) {
   } else if (block->kind != BlockKind::kTable && block->kind != BlockKind::kRows) {
     return refuse(at, "block " + std::to_string(facts_.blocks) + " is of no known kind");
   }
+  if (get<uint32_t>(header + 28) != 0)
+    return refuse(at, "the header of block " + std::to_string(facts_.blocks) + " says what this program does not know");
   facts_.bytes = at + kBlockHeaderBytes + bytes;
   ++facts_.blocks;
   facts_.rows += block->count;
@@ -192,6 +196,7 @@ Status PartReader::next(CheckpointBlock* block) {
 
 Status PartReader::check_end(const CheckpointBlock& block) const {
   if (block.payload.size() != kEndBytes) return refuse(block.offset, "the end's length does not fit");
+  if (block.table != 0 || block.count != 0) return refuse(block.offset, "the end has a table, or rows");
   if (get<uint64_t>(block.payload.data()) != facts_.blocks || get<uint64_t>(block.payload.data() + 8) != facts_.rows ||
       get<uint64_t>(block.payload.data() + 16) != block.offset)
     return refuse(block.offset, "the file has not as many blocks, rows or bytes as its end says");

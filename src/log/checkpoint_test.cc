@@ -478,6 +478,44 @@ TEST(CheckpointFormat, AnUnknownVersionIsRefused) {
   EXPECT_NE(status.message().find("version 9"), std::string::npos) << status.message();
 }
 
+// What this version has as zero may mean something in another: under a checksum that fits it is no damage, and refused.
+TEST(CheckpointFormat, WhatIsZeroMustBeZero) {
+  const std::string part = "db/" + file_name(CheckpointName{6, 1});
+  const auto expect_refused = [](const MemoryFiles::Contents& contents, const std::string& path) {
+    MemoryFiles files(contents);
+    const Status status = recover_all(files).status;
+    EXPECT_EQ(status.code(), Code::kCorrupt) << path;
+    EXPECT_NE(status.message().find(path), std::string::npos) << status.message();
+  };
+  const auto seal = [](std::vector<std::byte>* bytes, size_t at, uint64_t sum) { std::memcpy(bytes->data() + at, &sum, sizeof sum); };
+  {
+    auto contents = golden();
+    std::vector<std::byte>& bytes = contents["db/MANIFEST"];
+    bytes[56 + 12] = std::byte{1};  // of the first checkpoint
+    seal(&bytes, bytes.size() - 8, checksum(Bytes(bytes).first(bytes.size() - 8), 0));
+    expect_refused(contents, "db/MANIFEST");
+  }
+  for (const size_t at : {40u, 55u}) {  // of a part's header
+    auto contents = golden();
+    std::vector<std::byte>& bytes = contents[part];
+    bytes[at] = std::byte{1};
+    seal(&bytes, 56, checksum(Bytes(bytes).first(56), 0));
+    expect_refused(contents, part);
+  }
+  auto contents = golden();
+  std::vector<std::byte>& bytes = contents[part];
+  std::byte named[28];  // the part's seed is their checksum
+  std::memcpy(named, bytes.data() + 16, 24);
+  std::memcpy(named + 24, bytes.data() + 12, 4);
+  const size_t block = kCheckpointHeaderBytes;
+  uint32_t payload = 0;
+  std::memcpy(&payload, bytes.data() + block + 4, sizeof payload);
+  bytes[block + 28] = std::byte{1};
+  const uint64_t of_header = checksum(Bytes(bytes).subspan(block, 32), checksum(named, 1));
+  seal(&bytes, block + 32, checksum(Bytes(bytes).subspan(block + kBlockHeaderBytes, payload), of_header));
+  expect_refused(contents, part);
+}
+
 TEST(CheckpointFormat, FileNamesAreReadAsTheyAreWritten) {
   CheckpointName name;
   EXPECT_TRUE(parse_file_name(file_name(CheckpointName{0x123456789abcdef0, 0x12}), &name));

@@ -259,6 +259,7 @@ Status decode(Bytes bytes, Manifest* manifest) {
     const uint64_t count = bytes.size() < kManifestFixedBytes + 8 ? kNumberMax : get<uint64_t>(bytes.data() + 48);
     if (count > rest.size() / kManifestEntryBytes) return corrupt("the manifest's length does not fit its contents");
     for (uint64_t i = 0; i < count; ++i) {
+      if (get<uint32_t>(rest.data() + 12) != 0) return corrupt("the manifest says of a checkpoint what this program does not know");
       manifest->checkpoints.push_back({get<uint64_t>(rest.data()), get<uint32_t>(rest.data() + 8)});
       rest = rest.subspan(kManifestEntryBytes);
     }

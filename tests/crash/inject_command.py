@@ -3,7 +3,7 @@
 
 usage: inject_command.py ELIDER WORK [--every N]
 
-strace: SIGKILL, EIO and ENOSPC at the first, second, ... pwrite64, SIGKILL and EIO at each fdatasync of a short
+strace: SIGKILL, EIO and ENOSPC at the first, second, ... pwrite64 and fdatasync of a short
 `elider bench ycsb --durability group`, until a run has no such call left. A run that is not killed ends with 0, where the
 database could do without the call, or with 1 and words that name a file and the system's error. Afterwards `elider check`
 finds all of it well, and the benchmark goes on with it; or there is no database yet. What inject.py's victim was told of
@@ -24,7 +24,7 @@ from inject import EIO, ENOSPC, KILL, run_group
 import ledger
 
 WORDS = {EIO: "Input/output error", ENOSPC: "No space left on device"}
-FAULTS = [("pwrite64", KILL), ("pwrite64", EIO), ("pwrite64", ENOSPC), ("fdatasync", KILL), ("fdatasync", EIO)]
+FAULTS = itertools.product(("pwrite64", "fdatasync"), (KILL, EIO, ENOSPC))
 RECORDS = 200
 RUN = ["--records", str(RECORDS), "--mix", "50/50", "--threads", "1", "--seconds", "0.02", "--warmup", "0", "--durability", "group", "--quiet"]
 

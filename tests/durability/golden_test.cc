@@ -1,5 +1,6 @@
 // tests/golden/database-v1: a folder that the engine wrote once, opened by the engine of today; and what it writes today,
-// against it. Writer and reader may so not change together, and leave the databases behind that there are.
+// against it. Writer and reader may so not change together, and leave the databases behind that there are. Its manifest
+// is as after a crash; that of database-v1-closed says where the log ends, as closing writes it.
 // What a change of the format takes: make_golden_program.cc.
 #include <algorithm>
 #include <cstring>
@@ -14,7 +15,8 @@
 namespace elider::test {
 namespace {
 
-const std::filesystem::path kGolden = std::filesystem::path(ELIDER_TEST_SOURCE_DIR) / "tests" / "golden" / "database-v1";
+const std::filesystem::path kFolders = std::filesystem::path(ELIDER_TEST_SOURCE_DIR) / "tests" / "golden";
+const std::filesystem::path kGolden = kFolders / "database-v1";
 constexpr uint64_t kSequence = 1;  // of a commit group whose row was just inserted
 
 class GoldenTest : public DataFolderTest {
@@ -102,6 +104,27 @@ TEST_P(GoldenTest, TheFolderIsWrittenToAndComesBack) {
   Database database = open();
   ASSERT_FALSE(HasFailure());
   expect_rows(database);
+}
+
+// Nothing that it had when it was closed may be missing.
+TEST_P(GoldenTest, OneThatWasClosedIsWholeOrRefused) {
+  const std::filesystem::path closed = kFolders / "database-v1-closed";
+  uint64_t logs = 0;
+  for (const auto& entry : std::filesystem::directory_iterator(closed)) {
+    std::filesystem::remove_all(folder_ / "data");
+    std::filesystem::copy(closed, folder_ / "data");
+    const std::filesystem::path name = entry.path().filename();
+    if (name == "MANIFEST") {
+      Database database = open();
+      ASSERT_FALSE(HasFailure());
+      expect_rows(database);
+    } else if (name.string().starts_with("log-")) {
+      ++logs;
+      std::filesystem::resize_file(folder_ / "data" / name, entry.file_size() - 1);
+      EXPECT_REFUSED(Code::kCorrupt, name.string(), Database::open(options_));
+    }
+  }
+  EXPECT_EQ(logs, 4u);
 }
 
 INSTANTIATE_TEST_SUITE_P(Policies, GoldenTest, durable_combinations(), combination_name);
