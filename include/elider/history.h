@@ -22,7 +22,7 @@ struct HistoryOperation {
   uint32_t table = 0;       // position in HistorySink::on_table calls
   uint32_t group = 0;       // commit group
   Key key = 0;              // of a scan: unused
-  uint64_t version = 0;     // read, or written; 0 where a key without a row never had one; unused for the two of an index
+  uint64_t version = 0;     // read, or written; 0 where a key without a row has no record; unused for the two of an index
   // A scan: the range that was covered (shortened where a limit or the visitor ended it) and the rows
   // that were returned, each with the version of the first commit group read (own writes: version 0).
   KeyRange range;

@@ -183,6 +183,26 @@ TEST_P(HistorySinkTest, RolledBackAttemptsAreToldAsSuch) {
   EXPECT_EQ(last().cause, Cause::kUser);
 }
 
+// The reader finds a record without a row, which is given a row and has gone when it commits. It commits, for the key is
+// absent again; the version that it saw first would put it before the row.
+TEST_P(HistorySinkTest, AnAbsenceThatWasLookedForAgainHasNoVersion) {
+  if (!GetParam().concurrent()) return;  // needs three transactions at once
+  insert(accounts_, 8, Account{});
+  transact(db_, [&](Transaction& txn) { ASSERT_OK(txn.remove(accounts_, 8)); });  // versions of 8 begin above 0
+  db_.collect_garbage();
+  ActiveTransaction inserting = begin(db_), reading = begin(db_);
+  ASSERT_OK(inserting->insert(accounts_, 8, Account{}));
+  EXPECT_CODE(Code::kNotFound, reading->get(accounts_, 8));
+  ASSERT_OK(reading->get(accounts_, 1));
+  ASSERT_OK(inserting.commit());
+  transact(db_, [&](Transaction& txn) { ASSERT_OK(txn.remove(accounts_, 8)); });
+  db_.collect_garbage();
+  ASSERT_OK(reading.commit());
+  const HistoryOperation* const seen = find(last(), Kind::kReadAbsent, 8, 0);
+  ASSERT_NE(seen, nullptr);
+  EXPECT_EQ(seen->version, 0u);
+}
+
 TEST_P(HistorySinkTest, ProceduresAndAttemptsAreTold) {
   if (!GetParam().concurrent()) return;  // needs a conflict
   RunPolicy policy;

@@ -16,6 +16,14 @@ void OccTransaction<Sync>::record_read(detail::TableBase& table, Key key, uint32
   operations_.push_back(std::move(operation));
 }
 
+// A key whose record has gone is absent still, but it may have had a row in between: which absence the transaction saw is
+// for its place in the commit order to say.
+template <class Sync>
+void OccTransaction<Sync>::record_absence_anew(const detail::TableBase& table, Key key) {
+  for (HistoryOperation& operation : operations_)
+    if (operation.kind == HistoryOperation::Kind::kReadAbsent && operation.table == table.id() && operation.key == key) operation.version = 0;
+}
+
 // A scan becomes one operation; the rows it read are recorded by their reads too.
 template <class Sync>
 class OccTransaction<Sync>::ScanHistory {

@@ -46,6 +46,7 @@ bool OccTransaction<Sync>::repair() {
     track_node(table, find_again(table, read.key, &there), read.key, read.key);
     if (there != 0) return failed(Cause::kPhantom, read.table, read.key);
     reads_[i].cell = nullptr;
+    if (recording()) [[unlikely]] record_absence_anew(table, read.key);
   }
   for (size_t i = 0, count = nodes_.size(); i < count; ++i)
     if (!nodes_[i].witness.holds() && !repair_node(i))

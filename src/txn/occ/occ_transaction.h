@@ -245,6 +245,7 @@ class OccTransaction final : public Transaction {
   bool recording() const { return store_.options.history != nullptr; }
   class ScanHistory;
   void record_read(detail::TableBase& table, Key key, uint32_t g, bool present, uint64_t sequence);
+  void record_absence_anew(const detail::TableBase& table, Key key);
   void tell_history(bool committed, Cause cause, uint64_t snapshot, uint64_t order);
   void tell_index_values(HistoryTransaction* history);
   void record_end(bool committed, Cause cause, uint64_t snapshot, uint64_t order);
