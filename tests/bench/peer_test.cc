@@ -144,10 +144,12 @@ class DurabilityPart : public testing::Test {
 TEST_F(DurabilityPart, peer_takes_turns_and_gives_the_ratio) {
   const std::string seen = folder_.path() / "seen";
   options_.peer_command = "ls -A $ELIDER_PEER_FOLDER >>" + seen + "; echo x >$ELIDER_PEER_FOLDER/log; echo agg_throughput: 1000 ops/sec";
+  options_.peer_at_least = 2.5;
   const Status status = measure_peer(options_, &rows_);
   ASSERT_TRUE(status.ok()) << status.message();
   ASSERT_EQ(rows_.size(), 1u);
   const DurabilityRow& row = rows_.front();
+  EXPECT_EQ(row.at_least, 2.5);
   EXPECT_EQ(row.figures["peer_txns_per_s"], (std::vector<double>{1000, 1000}));
   ASSERT_EQ(row.runs.size(), 2u);
   for (size_t i = 0; i < 2; ++i) {
