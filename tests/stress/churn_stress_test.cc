@@ -82,7 +82,10 @@ class ChurnStressTest : public DatabaseTest {
     EXPECT_EQ(rest.versions_alive, 0u);
     EXPECT_EQ(rest.tables[0].rows, rows);
     EXPECT_LE(rest.memory.reserved, limit_bytes_);
-    EXPECT_LE(in_use(rest), rows * 800 + (1u << 20)) << rest.to_json();
+    // A hashed table keeps the buckets of its fullest (docs/limits.md), and a reader that lost its processor may have had it
+    // hold all that fits: then they are some 33 of the 275 bytes that each of these rows takes with its entries.
+    const uint64_t buckets = GetParam().ordered() ? 0 : rest.memory.reserved / 8;
+    EXPECT_LE(in_use(rest), rows * 800 + (1u << 20) + buckets) << rest.to_json();
   }
 
   uint64_t limit_bytes_ = 0;
@@ -226,7 +229,6 @@ TEST_P(ThreadedChurnStressTest, AStalledReaderShowsAndWhatItHeldGoesAwayAfterIt)
 }
 
 TEST_P(ThreadedChurnStressTest, AReaderThatFillsTheMemoryFailsOthersOnlyWhileItStands) {
-  open(kLimitBytes / 4);
   for (Key key = 0; key < 100; ++key) ASSERT_OK(insert_parcel(key));
   ActiveTransaction stalled = begin_read_only(db_);
   Status status;
@@ -245,8 +247,9 @@ TEST_P(ThreadedChurnStressTest, AReaderThatFillsTheMemoryFailsOthersOnlyWhileItS
     std::this_thread::sleep_for(std::chrono::milliseconds(1));
   ASSERT_OK(status) << tries << " tries";
   ASSERT_OK(remove_parcel(9'999'999));
+  expect_little_left(100);
   queue(10'000'000, 2, 2 * kAlive);
-  EXPECT_LE(db_.statistics().memory.reserved, kLimitBytes / 4);
+  EXPECT_LE(db_.statistics().memory.reserved, kLimitBytes);
 }
 
 }  // namespace
