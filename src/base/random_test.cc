@@ -4,6 +4,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdlib>
+#include <limits>
 #include <vector>
 
 #include "base/check.h"
@@ -58,12 +60,17 @@ TEST(Random, BoundsAreReachedAndKept) {
 }
 
 TEST(TickClock, FollowsTheSteadyClock) {
+  // The least error of some, for a thread may lose its processor between two readings.
+  int64_t error = std::numeric_limits<int64_t>::max();
+  for (int i = 0; i < 5 && error >= 2'000'000; ++i) {
+    const TickClock clock;
+    const uint64_t stamp = ticks();
+    const uint64_t at_stamp = now_ns();
+    while (now_ns() < at_stamp + 20'000'000) pause();
+    error = std::min(error, std::abs(static_cast<int64_t>(clock.ns_of(stamp)) - static_cast<int64_t>(at_stamp)));
+  }
+  EXPECT_LT(error, 2'000'000);
   const TickClock clock;
-  const uint64_t stamp = ticks();
-  const uint64_t at_stamp = now_ns();
-  while (now_ns() < at_stamp + 20000000) pause();
-  const auto error = static_cast<int64_t>(clock.ns_of(stamp)) - static_cast<int64_t>(at_stamp);
-  EXPECT_LT(std::abs(error), 2000000);
   const uint64_t of_the_future = clock.ns_of(ticks() + 1000000000);
   EXPECT_LE(of_the_future, now_ns());
 }

@@ -254,8 +254,9 @@ TEST_F(WorkerTest, TheOldestStayInsideIsTimed) {
   while (now_ns() < after + 20000000) pass(*second);
   second->enter();
   const uint64_t oldest = workers.oldest_entered_ns();
-  EXPECT_GE(oldest + 2000000, before);
-  EXPECT_LE(oldest, after + 2000000);
+  constexpr uint64_t kError = 8'000'000;  // of two clocks, read by a thread that may lose its processor in between
+  EXPECT_GE(oldest + kError, before);
+  EXPECT_LE(oldest, after + kError);
   first->leave();
   EXPECT_GE(workers.oldest_entered_ns(), oldest + 10000000);
   second->leave();
