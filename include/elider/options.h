@@ -162,8 +162,9 @@ struct RunPolicy {
   uint32_t attempts_max = 0;
   // Microseconds from the call, 0: none. Checked between attempts. When passed: kDeadline.
   uint64_t deadline_us = 0;
-  // The wait before an attempt is random up to backoff_min_us << (attempt - 2), and at the most
-  // backoff_max_us. Microseconds, any value; 0 turns waiting off.
+  // The second attempt begins at once, since what the first one met has most often committed by then. The wait
+  // before a later one is random up to backoff_min_us << (attempt - 3), and at the most backoff_max_us.
+  // Microseconds, any value; 0 turns waiting off.
   uint32_t backoff_min_us = 1;
   uint32_t backoff_max_us = 256;
   // When run() returns after the commit. kInvalidArgument, and nothing is run: kAsync or kGroup where

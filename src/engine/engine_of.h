@@ -21,7 +21,7 @@ namespace elider::detail {
 uint64_t next_database_id();
 // What a procedure that threw is answered; what is null if it is no std::exception. Does not throw.
 Status threw(const char* what);
-// Waits before the next attempt, by the policy; false if the deadline passes, or the attempts are used up.
+// `attempt` has failed: waits before the next one, by the policy; false if the deadline passes, or the attempts are used up.
 bool wait_before_retry(const RunPolicy& policy, uint32_t attempt, uint64_t begin_ns, Random& random);
 
 template <class Sync>

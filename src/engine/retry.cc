@@ -31,9 +31,8 @@ bool wait_before_retry(const RunPolicy& policy, uint32_t attempt, uint64_t begin
   const uint64_t allowed_ns = policy.deadline_us == 0 || policy.deadline_us > kNsMax / 1000 ? kNsMax : policy.deadline_us * 1000;
   const uint64_t passed_ns = policy.deadline_us != 0 ? now_ns() - begin_ns : 0;
   if (passed_ns >= allowed_ns) return false;
-  const uint32_t doublings = attempt - 1 < 20 ? attempt - 1 : 20;
-  uint64_t bound_us = static_cast<uint64_t>(policy.backoff_min_us) << doublings;
-  if (bound_us > policy.backoff_max_us) bound_us = policy.backoff_max_us;
+  uint64_t bound_us = 0;
+  if (attempt > 1) bound_us = std::min<uint64_t>(uint64_t{policy.backoff_min_us} << std::min(attempt - 2, 20u), policy.backoff_max_us);
   if (bound_us != 0) {
     const uint64_t wait_ns = std::min(random.below(bound_us * 1000 + 1), allowed_ns - passed_ns);
     // A sleep may take a tick of the system's clock, 1 to 10 ms: shorter waits give the processor up, but

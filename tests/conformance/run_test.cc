@@ -173,6 +173,15 @@ TEST_P(RunTest, ADeadlineThatHasNotPassedIsNotInTheWay) {
   EXPECT_EQ(runs, 2);
 }
 
+TEST_P(RunTest, TheFirstRetryDoesNotWait) {
+  RunPolicy policy;
+  policy.deadline_us = 20'000'000;  // a wait would, but for one in 200, go beyond it
+  policy.backoff_min_us = policy.backoff_max_us = 4'000'000'000;
+  int runs = 0;
+  EXPECT_OK(db_.run([&](Transaction& txn) -> Status { return copy(txn, ++runs == 1); }, policy));
+  EXPECT_EQ(runs, 2);
+}
+
 TEST_P(RunTest, WithoutBackoffConflictsAreRetriedAllTheSame) {
   RunPolicy policy;
   policy.backoff_min_us = policy.backoff_max_us = 0;
@@ -185,7 +194,7 @@ TEST_P(RunTest, BackoffStaysBoundedAfterManyAttempts) {
   RunPolicy policy;
   policy.backoff_min_us = 1;
   policy.backoff_max_us = 2;
-  int runs = 0;  // more attempts than a shift by attempt - 2 has bits
+  int runs = 0;  // more attempts than a shift by attempt - 3 has bits
   EXPECT_OK(db_.run([&](Transaction& txn) -> Status { return copy(txn, ++runs <= 100); }, policy));
   EXPECT_EQ(runs, 101);
 }
