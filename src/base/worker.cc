@@ -21,7 +21,8 @@ void free_retired(Worker& worker, void* object, uint64_t argument) {
 }  // namespace
 
 Worker::Worker(Workers& workers, Memory& memory, uint32_t id, uint64_t seed)
-    : bytes_per_weight_(memory.chunk_bytes() < kLargestClassBytes ? kBytesPerWeightSmall : kBytesPerWeight),
+    : object_weight_(memory.chunk_bytes() < kLargestClassBytes ? kObjectWeightSmall : kObjectWeight),
+      bytes_per_weight_(memory.chunk_bytes() < kLargestClassBytes ? kBytesPerWeightSmall : kBytesPerWeight),
       workers_(workers),
       id_(id),
       random_(seed),
@@ -41,8 +42,8 @@ void Worker::retire_memory(void* object, size_t bytes, MemoryPart part) {
   retire(&free_retired, object, bytes | static_cast<uint64_t>(part) << kPartShift);
 }
 
-// At the end of a stay inside. Bounded work, but enough: for 256 objects retired it comes by once and again
-// after each further leave() while there is something to reclaim, 128 objects a time. A worker that is short of
+// At the end of a stay inside. Bounded work, but enough: it looks after the epoch once in a countdown, and comes by
+// again after each further leave() while there is something to reclaim, only for that. A worker that is short of
 // memory takes over all that idle ones have retired, comes by at each of the next leave()s, and does more there.
 void Worker::maintain() {
   if (short_of_memory_) [[unlikely]] begin_to_hurry();
@@ -52,18 +53,19 @@ void Worker::maintain() {
   if (retired_.empty() && workers_.orphans_.empty()) return;
   // Nothing read so far is used any more, and the former announcement would hold back the epoch.
   announce();
-  // Where another worker has advanced the epoch since the last time, that is enough.
-  const uint64_t epoch = workers_.epoch();
-  if (epoch == epoch_looked_after_) {
-    workers_.try_advance();
-    epoch_looked_after_ = workers_.epoch();
-  } else {
-    epoch_looked_after_ = epoch;
-  }
-  const size_t objects_max = hurry ? kReclaimsInHurry : kReclaimsPerLeave;
+  if (hurry || !behind_) look_after_epoch();
+  const size_t objects_max = std::max(hurry ? kReclaimsInHurry : kReclaimsPerLeave, retired_.size() / kReclaimedShare);
   size_t reclaimed = workers_.reclaim_own(*this, objects_max);
   if (!workers_.orphans_.empty()) reclaimed += workers_.reclaim_orphans(*this, hurry ? objects_max - reclaimed : objects_max);
-  if (reclaimed >= objects_max) countdown_ = 1;
+  behind_ = reclaimed >= objects_max;
+  if (behind_) countdown_ = 1;
+}
+
+// Where another worker has advanced the epoch since the last time, that is enough.
+void Worker::look_after_epoch() {
+  const uint64_t epoch = workers_.epoch();
+  if (epoch == epoch_looked_after_) workers_.try_advance();
+  epoch_looked_after_ = workers_.epoch();
 }
 
 void Worker::begin_to_hurry() {

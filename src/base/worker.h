@@ -91,12 +91,17 @@ class alignas(kCacheLinePairBytes) Worker {
   friend class Workers;
   static constexpr uint64_t kOutside = 0;
   // The epoch is looked after when a worker has left this often, or retired so much that the weights make
-  // up for it: 256 objects, or 512 KiB. An advance costs some microseconds where others run.
+  // up for it: 2048 objects, or 512 KiB; where the memory limit is small, 256 objects or 64 KiB. An advance
+  // interrupts every processor that another worker runs on: some 20 us in a virtual machine.
   static constexpr int64_t kCountdown = 4096;
-  static constexpr int64_t kObjectWeight = kCountdown / 256;
-  static constexpr int64_t kBytesPerWeight = 128;      // 512 KiB
-  static constexpr int64_t kBytesPerWeightSmall = 16;  // 64 KiB, where the memory limit is small
+  static constexpr int64_t kObjectWeight = kCountdown / 2048;
+  static constexpr int64_t kObjectWeightSmall = kCountdown / 256;
+  static constexpr int64_t kBytesPerWeight = (512 << 10) / kCountdown;
+  static constexpr int64_t kBytesPerWeightSmall = (64 << 10) / kCountdown;
+  // A leave() that looks after the epoch reclaims so many objects, or this share of all that wait, which bounds how
+  // many wait of a worker that retires more at a time.
   static constexpr size_t kReclaimsPerLeave = 128;
+  static constexpr size_t kReclaimedShare = 16;
   // Once it has been short of memory: so many leave()s are maintained one by one (a row takes three grace periods, each
   // three epochs) and reclaim more (a row is three tasks, each behind all others), but not more often than this: the memory
   // may be in use.
@@ -108,6 +113,7 @@ class alignas(kCacheLinePairBytes) Worker {
   void announce();
   void wait_until_unclaimed();
   void maintain();
+  void look_after_epoch();
   void begin_to_hurry();
 
   // Written by the owner, read by whoever advances the epoch; who holds Workers::collect_mutex_ writes claimed_.
@@ -117,8 +123,10 @@ class alignas(kCacheLinePairBytes) Worker {
 
   // The owner's alone, but for retired_, which a claimer may empty.
   bool inside_ = false;
+  const int64_t object_weight_;
   const int64_t bytes_per_weight_;
   int64_t countdown_ = kCountdown;
+  bool behind_ = false;           // the last maintain() may have left something whose grace period is over
   bool short_of_memory_ = false;  // since the last maintain()
   uint32_t hurry_ = 0;            // leave()s to come that are maintained one by one
   uint64_t hurried_ns_ = 0;       // when that began the last time
@@ -223,7 +231,7 @@ inline void Worker::announce() {
 
 inline bool Worker::retire(Reclaim reclaim, void* object, uint64_t argument) {
   ELIDER_DCHECK(inside_, "an object is retired inside enter() and leave()");
-  countdown_ -= kObjectWeight;
+  countdown_ -= object_weight_;
   return retired_.push({reclaim, object, argument, workers_.epoch_->load(std::memory_order_acquire)});
 }
 
