@@ -97,7 +97,7 @@ struct Options {
   uint32_t block_threshold_bytes = 2048;
 
   // Threads (and open transactions) at one time, at the most. Range 1 to 4096. Each costs 76 bytes when the
-  // database opens; one that has been used, some 290 KB of the process's heap, which the next user takes
+  // database opens; one that has been used, some 290 to 550 KB of the process's heap, which the next user takes
   // over, and, once it writes, a chunk of the database's memory (2 MiB of it, see memory_limit_bytes).
   uint32_t workers_max = 512;
 
@@ -158,7 +158,7 @@ struct Options {
 };
 
 struct RunPolicy {
-  // Runs of the procedure at the most; 0: no bound. When they are used up: kDeadline.
+  // Runs of the procedure at the most; 0: no bound. When they are used up: kDeadline. Up to 2, nothing waits.
   uint32_t attempts_max = 0;
   // Microseconds from the call, 0: none. Checked between attempts. When passed: kDeadline.
   uint64_t deadline_us = 0;

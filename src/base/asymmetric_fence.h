@@ -41,7 +41,7 @@ inline void light_fence() {
 #endif
 }
 
-// Some microseconds where other threads run; about 0.1 where none does.
+// Some microseconds where other threads run, and some of theirs, tens in a virtual machine; about 0.1 where none does.
 void heavy_fence();
 
 }  // namespace elider

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <functional>
+#include <utility>
 
 #include "base/spin.h"
 #include "base/test_points.h"
@@ -21,8 +22,8 @@ void free_retired(Worker& worker, void* object, uint64_t argument) {
 }  // namespace
 
 Worker::Worker(Workers& workers, Memory& memory, uint32_t id, uint64_t seed)
-    : object_weight_(memory.chunk_bytes() < kLargestClassBytes ? kObjectWeightSmall : kObjectWeight),
-      bytes_per_weight_(memory.chunk_bytes() < kLargestClassBytes ? kBytesPerWeightSmall : kBytesPerWeight),
+    : object_weight_(memory.chunk_bytes() < kLargestClassBytes ? kLinkedWeight : kObjectWeight),
+      bytes_shift_(memory.chunk_bytes() < kLargestClassBytes ? kBytesShiftSmall : kBytesShift),
       workers_(workers),
       id_(id),
       random_(seed),
@@ -38,23 +39,25 @@ void Worker::wait_until_unclaimed() {
 }
 
 void Worker::retire_memory(void* object, size_t bytes, MemoryPart part) {
-  countdown_ -= static_cast<int64_t>(bytes) / bytes_per_weight_;
-  retire(&free_retired, object, bytes | static_cast<uint64_t>(part) << kPartShift);
+  retire(&free_retired, object, bytes | static_cast<uint64_t>(part) << kPartShift, bytes);
 }
 
-// At the end of a stay inside. Bounded work, but enough: it looks after the epoch once in a countdown, and comes by
-// again after each further leave() while there is something to reclaim, only for that. A worker that is short of
-// memory takes over all that idle ones have retired, comes by at each of the next leave()s, and does more there.
+// At the end of a stay inside. Bounded work, but enough: once in a countdown it looks after the epoch, and while
+// there is more to reclaim than it may at a time, it comes by again after each further leave(), for that alone,
+// and does more than was retired since. A worker that is short of memory takes over all that idle ones have
+// retired, comes by at each of the next leave()s, and does more there.
 void Worker::maintain() {
   if (short_of_memory_) [[unlikely]] begin_to_hurry();
   const bool hurry = hurry_ > 0;
+  const bool behind = std::exchange(behind_, false);
+  const uint64_t retired = std::exchange(retired_since_, 0);
   countdown_ = hurry ? 1 : kCountdown;
   if (hurry) --hurry_;
   if (retired_.empty() && workers_.orphans_.empty()) return;
   // Nothing read so far is used any more, and the former announcement would hold back the epoch.
   announce();
-  if (hurry || !behind_) look_after_epoch();
-  const size_t objects_max = std::max(hurry ? kReclaimsInHurry : kReclaimsPerLeave, retired_.size() / kReclaimedShare);
+  if (hurry || !behind) look_after_epoch();
+  const size_t objects_max = hurry ? kReclaimsInHurry : kReclaimsPerLeave + (behind ? 2 * retired : 0);
   size_t reclaimed = workers_.reclaim_own(*this, objects_max);
   if (!workers_.orphans_.empty()) reclaimed += workers_.reclaim_orphans(*this, hurry ? objects_max - reclaimed : objects_max);
   behind_ = reclaimed >= objects_max;
@@ -63,8 +66,7 @@ void Worker::maintain() {
 
 // Where another worker has advanced the epoch since the last time, that is enough.
 void Worker::look_after_epoch() {
-  const uint64_t epoch = workers_.epoch();
-  if (epoch == epoch_looked_after_) workers_.try_advance();
+  if (workers_.epoch() == epoch_looked_after_ && !workers_.try_advance()) countdown_ = std::min(countdown_, kCountdown / kSoonerShare);
   epoch_looked_after_ = workers_.epoch();
 }
 

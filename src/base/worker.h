@@ -61,8 +61,11 @@ class alignas(kCacheLinePairBytes) Worker {
 
   // `object` is unlinked: call reclaim(worker, object, argument) after a grace period. Only inside. False: the
   // process has no memory for a longer list. It is called where a commit cannot be undone any more, so most
-  // callers can only leave the object unreclaimed; who can do without the call frees it.
-  bool retire(Reclaim reclaim, void* object, uint64_t argument);
+  // callers can only leave the object unreclaimed; who can do without the call frees it. `bytes`: of memory that
+  // waits with it.
+  bool retire(Reclaim reclaim, void* object, uint64_t argument, size_t bytes = 0);
+  // The same of what is still in an index, where all who pass it step over it: it waits for fewer others.
+  bool retire_linked(Reclaim reclaim, void* object, uint64_t argument);
 
   // As Allocator's (base/memory.h). Null: the memory limit is reached. leave() then sees to it that what waits for its
   // grace period is reclaimed soon: who fails for want of memory may come by too seldom for a countdown.
@@ -91,17 +94,16 @@ class alignas(kCacheLinePairBytes) Worker {
   friend class Workers;
   static constexpr uint64_t kOutside = 0;
   // The epoch is looked after when a worker has left this often, or retired so much that the weights make
-  // up for it: 2048 objects, or 512 KiB; where the memory limit is small, 256 objects or 64 KiB. An advance
-  // interrupts every processor that another worker runs on: some 20 us in a virtual machine.
+  // up for it: 1024 objects, 256 that are linked, or 512 KiB; where the memory limit is small, 256 objects or
+  // 64 KiB. An advance interrupts every processor that another worker runs on: some 20 us in a virtual machine.
   static constexpr int64_t kCountdown = 4096;
-  static constexpr int64_t kObjectWeight = kCountdown / 2048;
-  static constexpr int64_t kObjectWeightSmall = kCountdown / 256;
-  static constexpr int64_t kBytesPerWeight = (512 << 10) / kCountdown;
-  static constexpr int64_t kBytesPerWeightSmall = (64 << 10) / kCountdown;
-  // A leave() that looks after the epoch reclaims so many objects, or this share of all that wait, which bounds how
-  // many wait of a worker that retires more at a time.
+  static constexpr int64_t kObjectWeight = kCountdown / 1024;
+  static constexpr int64_t kLinkedWeight = kCountdown / 256;
+  static constexpr unsigned kBytesShift = 7;       // 128 bytes weigh 1
+  static constexpr unsigned kBytesShiftSmall = 4;  // 16 bytes
+  // Where somebody is in the way of an advance, the next look is after this part of a countdown.
+  static constexpr int64_t kSoonerShare = 8;
   static constexpr size_t kReclaimsPerLeave = 128;
-  static constexpr size_t kReclaimedShare = 16;
   // Once it has been short of memory: so many leave()s are maintained one by one (a row takes three grace periods, each
   // three epochs) and reclaim more (a row is three tasks, each behind all others), but not more often than this: the memory
   // may be in use.
@@ -124,8 +126,9 @@ class alignas(kCacheLinePairBytes) Worker {
   // The owner's alone, but for retired_, which a claimer may empty.
   bool inside_ = false;
   const int64_t object_weight_;
-  const int64_t bytes_per_weight_;
+  const unsigned bytes_shift_;
   int64_t countdown_ = kCountdown;
+  uint64_t retired_since_ = 0;    // objects, since the last maintain()
   bool behind_ = false;           // the last maintain() may have left something whose grace period is over
   bool short_of_memory_ = false;  // since the last maintain()
   uint32_t hurry_ = 0;            // leave()s to come that are maintained one by one
@@ -229,10 +232,16 @@ inline void Worker::announce() {
   light_fence();  // pairs with heavy_fence() in Workers::try_advance and Workers::orphan_idle
 }
 
-inline bool Worker::retire(Reclaim reclaim, void* object, uint64_t argument) {
+inline bool Worker::retire(Reclaim reclaim, void* object, uint64_t argument, size_t bytes) {
   ELIDER_DCHECK(inside_, "an object is retired inside enter() and leave()");
-  countdown_ -= object_weight_;
+  countdown_ -= object_weight_ + static_cast<int64_t>(bytes >> bytes_shift_);
+  ++retired_since_;
   return retired_.push({reclaim, object, argument, workers_.epoch_->load(std::memory_order_acquire)});
+}
+
+inline bool Worker::retire_linked(Reclaim reclaim, void* object, uint64_t argument) {
+  countdown_ -= kLinkedWeight - object_weight_;
+  return retire(reclaim, object, argument);
 }
 
 }  // namespace elider

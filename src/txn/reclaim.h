@@ -100,6 +100,16 @@ inline void copy_locked(const Layout& layout, Row* row, const ColumnSet& set, st
   }
 }
 
+// Retires the row's memory: its block, and what its groups keep apart.
+template <class Sync>
+void retire_memory_of(Worker& worker, Row* row, uint64_t table_address, Reclaim step) {
+  const Layout& layout = reinterpret_cast<Table<Sync>*>(table_address)->layout();
+  size_t bytes = layout.block_bytes();
+  for (uint32_t g = 0; g < layout.group_count(); ++g)
+    if (layout.group(g).block && row->cell(layout, g).block() != nullptr) bytes += layout.group(g).payload_bytes;
+  worker.retire(step, row, table_address, bytes);
+}
+
 template <class Sync>
 void free_row_now(Worker& worker, void* object, uint64_t table_address) {
   const Layout& layout = reinterpret_cast<Table<Sync>*>(table_address)->layout();
@@ -116,7 +126,7 @@ void free_row_now(Worker& worker, void* object, uint64_t table_address) {
 template <class Sync>
 void free_row(Worker& worker, void* object, uint64_t table_address) {
   if (reinterpret_cast<Table<Sync>*>(table_address)->secondary_count() == 0) free_row_now<Sync>(worker, object, table_address);
-  else worker.retire(free_row_now<Sync>, object, table_address);
+  else retire_memory_of<Sync>(worker, static_cast<Row*>(object), table_address, free_row_now<Sync>);
 }
 
 // The row's values in secondary indexes `first` to `last`, while the caller holds its locks. False: a key
@@ -180,7 +190,7 @@ bool try_unlink_row(Worker& worker, Table<Sync>& table, Row* row, Key key, uint6
   table.remove(worker, key, row);
   ELIDER_TEST_POINT("gc.after_unlink");
   for (uint32_t g = 0; g < layout.group_count(); ++g) row->cell(layout, g).unlock(word::next(words[g], true) | word::kRemoved);
-  worker.retire(free_row<Sync>, row, reinterpret_cast<uint64_t>(&table));
+  retire_memory_of<Sync>(worker, row, reinterpret_cast<uint64_t>(&table), free_row<Sync>);
   return true;
 }
 
@@ -188,7 +198,7 @@ bool try_unlink_row(Worker& worker, Table<Sync>& table, Row* row, Key key, uint6
 // a stale entry, which is on its row's list, goes with its row.
 template <class Task>
 void retire_task(Worker& worker, Reclaim step, Task* task) {
-  if (!worker.retire(step, task, 0)) delete task;
+  if (!worker.retire_linked(step, task, 0)) delete task;
 }
 
 // Unlinks the row unless somebody did before, or put a row into it again. False: somebody holds one of its locks.

@@ -207,7 +207,7 @@ void OccTransaction<Sync>::keep_version(WriteEntry& write) {
   }
   write.cell->set_previous(version);
   store_.versions_alive.fetch_add(1, std::memory_order_relaxed);  // relaxed: a count
-  worker_.retire(reclaim_version, version, 0);
+  worker_.retire(reclaim_version, version, 0, version->bytes);
 }
 
 template <class Sync>
