@@ -52,6 +52,8 @@ constexpr MutantName kMutantNames[] = {
     {Mutant::kLargestDurable, "largest_durable"},
     {Mutant::kPublishUnsynced, "publish_unsynced"},
     {Mutant::kRemoveLogEarly, "remove_log_early"},
+    {Mutant::kRelyOnUnsynced, "rely_on_unsynced"},
+    {Mutant::kSyncWithoutRewrite, "sync_without_rewrite"},
 };
 
 // A wrong name must not look like a mutant that no checker can find.

@@ -114,6 +114,8 @@ enum class Mutant : uint32_t {
   kLargestDurable,      // "largest_durable": durable is what one log file has synced, not all
   kPublishUnsynced,     // "publish_unsynced": a checkpoint counts before its files are synced
   kRemoveLogEarly,      // "remove_log_early": the log before a checkpoint goes before that counts
+  kRelyOnUnsynced,      // "rely_on_unsynced": opening relies on frames that a killed process had not synced
+  kSyncWithoutRewrite,  // "sync_without_rewrite": opening syncs them, though a failed sync may have left them clean in memory
 };
 
 // Takes the name from the environment variable ELIDER_MUTANT when first asked; a name that is none

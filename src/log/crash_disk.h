@@ -1,11 +1,13 @@
 // CrashDisk: what a disk may hold after a crash, worked out from the calls that MemoryFiles recorded.
 //
 // The crash model: contents and length of a file are sure up to its last sync; each 512-byte sector that was
-// changed since may be there or not, and the length may be any that was reached. Creations, renames and removals
+// changed since may be there or not, and the length may be any that was reached. A sync that fails makes nothing sure, and leaves
+// in memory what later syncs take for clean: only what is written again gets to the disk. Creations, renames and removals
 // in a folder are sure once that folder is synced; of those since, any number may have happened, in their order,
 // whatever happened in another folder. Emptying a file is making another one of its name.
 //
-// It is moved forward by one call at a time, so that the images of all crash points of a run cost one pass.
+// It is moved forward by one call at a time, so that the images of all crash points of a run cost one pass. A process that is
+// killed leaves everything(), and its successor's calls go on with the same disk, of which not all is sure.
 // Thread safety: one thread at a time.
 #pragma once
 
@@ -13,6 +15,7 @@
 #include <cstring>
 #include <map>
 #include <memory>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -27,7 +30,27 @@ class CrashDisk {
   static constexpr size_t kSectorBytes = 512;
 
   explicit CrashDisk(const Contents& before = {}) {
-    for (const auto& [path, bytes] : before) sure_[path] = now_[path] = std::make_shared<Inode>(Inode{bytes, bytes, {}});
+    for (const auto& [path, bytes] : before) sure_[path] = now_[path] = std::make_shared<Inode>(Inode{bytes, bytes, {}, {}});
+  }
+
+  CrashDisk(const CrashDisk& other) { *this = other; }
+  CrashDisk& operator=(const CrashDisk& other) {
+    if (this == &other) return *this;
+    std::map<const Inode*, std::shared_ptr<Inode>> copies;
+    const auto copy = [&](const std::shared_ptr<Inode>& inode) {
+      if (inode == nullptr) return inode;
+      std::shared_ptr<Inode>& made = copies[inode.get()];
+      if (made == nullptr) made = std::make_shared<Inode>(*inode);
+      return made;
+    };
+    sure_ = other.sure_;
+    now_ = other.now_;
+    pending_ = other.pending_;
+    for (Names* const names : {&sure_, &now_})
+      for (auto& [path, inode] : *names) inode = copy(inode);
+    for (auto& [folder, changes] : pending_)
+      for (Change& change : changes) change.inode = copy(change.inode);
+    return *this;
   }
 
   void apply(const Call& call) {
@@ -41,6 +64,7 @@ class CrashDisk {
       }
       case Call::Kind::kWrite: now_[call.path]->write(call.offset, call.bytes); break;
       case Call::Kind::kSync: now_[call.path]->sync(); break;
+      case Call::Kind::kSyncFailed: now_[call.path]->dirty.clear(); break;
       case Call::Kind::kRename: {
         auto inode = now_[call.path];
         now_.erase(call.path);
@@ -82,22 +106,36 @@ class CrashDisk {
     for (const auto& [path, inode] : names) result[path] = survived[inode.get()];
     return result;
   }
-  Contents everything() const { return image([] { return true; }); }
+  // What a process sees, and one that comes after it is killed.
+  Contents everything() const {
+    Contents result;
+    for (const auto& [path, inode] : now_) result[path] = inode->now;
+    return result;
+  }
   Contents nothing_unsure() const { return image([] { return false; }); }
 
  private:
   struct Inode {
     std::vector<std::byte> sure, now;
-    std::vector<size_t> changed;  // sectors, in order
+    std::vector<size_t> changed;  // sectors that are not sure, in order
+    std::set<size_t> dirty;       // sectors that the next sync writes
 
     void write(uint64_t offset, const std::vector<std::byte>& bytes) {
-      if (now.size() < offset + bytes.size()) now.resize(offset + bytes.size());
-      if (!bytes.empty()) std::memcpy(now.data() + offset, bytes.data(), bytes.size());
+      if (bytes.empty()) return;
+      const size_t from = std::min<size_t>(now.size(), offset), end = offset + bytes.size();  // a gap is written, too
+      if (now.size() < end) now.resize(end);
+      std::memcpy(now.data() + offset, bytes.data(), bytes.size());
+      for (size_t sector = from / kSectorBytes; sector * kSectorBytes < end; ++sector) dirty.insert(sector);
       find_changed();
     }
     void sync() {
-      sure = now;
-      changed.clear();
+      sure.resize(now.size());
+      for (const size_t sector : dirty) {
+        const size_t at = sector * kSectorBytes;
+        std::memcpy(sure.data() + at, now.data() + at, std::min(kSectorBytes, now.size() - at));
+      }
+      dirty.clear();
+      find_changed();
     }
     void find_changed() {
       changed.clear();

@@ -14,11 +14,8 @@ namespace elider::log {
 
 namespace {
 
-std::string parent_of(const std::string& folder) {
-  const size_t slash = folder.find_last_of('/');
-  if (slash == std::string::npos) return ".";
-  return slash == 0 ? "/" : folder.substr(0, slash);
-}
+// Where the folder's own name stands, however it is spelled: "x", "w/x/", "w/x/.".
+std::string parent_of(const std::string& folder) { return folder + "/.."; }
 
 }  // namespace
 
@@ -359,6 +356,35 @@ uint64_t Directory::oldest_base() const {
   return manifest_.checkpoints.empty() ? 0 : std::min(manifest_.checkpoints.front().number, base_);
 }
 
+// Brings to the disk what recovery took from the page cache: the frames of a generation whose process was killed, or whose log
+// failed. Before the manifest relies on them by a cut. A frame is synced before the next one of its stream is written, so only
+// the last frame of each stream may not be there. It is written again: after a sync that failed, the system takes its
+// pages for clean, and another sync would do nothing.
+Status Directory::make_durable(const Generation& generation) {
+  if (ELIDER_MUTANT(kRelyOnUnsynced)) return {};
+  ReadBuffer buffer;
+  for (uint32_t s = 0; s < generation.streams; ++s) {
+    const auto holds_frames = [&](const SegmentFacts& facts) {
+      return facts.name.generation == generation.generation && facts.name.stream == s && facts.frames != 0;
+    };
+    const auto last = std::find_if(segments_.rbegin(), segments_.rend(), holds_frames);
+    if (last == segments_.rend()) continue;
+    uint64_t offset = 0, bytes = 0;
+    const auto note = [&](const FrameView& frame) {
+      offset = frame.offset;
+      bytes = kFrameHeaderBytes + frame.payload.size();
+      return Status();
+    };
+    const FrameRange& range = last->ranges.back();
+    if (Status status = read_range(files_, folder_of(s), manifest_.database, last->name, range, &buffer, note); !status.ok()) return status;
+    std::unique_ptr<File> file;
+    if (Status status = files_.open(last->file, OpenMode::kWrite, &file); !status.ok()) return status;
+    const Bytes frame = buffer.bytes().subspan(offset - range.offset, bytes);
+    if (Status status = ELIDER_MUTANT(kSyncWithoutRewrite) ? file->sync() : file->write_and_sync(offset, frame); !status.ok()) return status;
+  }
+  return {};
+}
+
 Status Directory::begin_generation(uint32_t streams, uint32_t* generation) {
   Manifest next = manifest_;
   std::erase_if(next.checkpoints, [&](const Checkpoint& checkpoint) { return checkpoint.number > to_number_; });
@@ -371,6 +397,11 @@ Status Directory::begin_generation(uint32_t streams, uint32_t* generation) {
   *generation = manifest_.generations.empty() ? 1 : manifest_.generations.back().generation + 1;
   next.generations.push_back({*generation, streams, kNumberMax, std::vector<uint32_t>(streams)});
   next.next_number = first_number_;
+  for (const Generation& old : manifest_.generations) {
+    const auto is_old = [&](const Generation& kept) { return kept.generation == old.generation; };
+    if (old.cut != kNumberMax || std::none_of(next.generations.begin(), next.generations.end(), is_old)) continue;
+    if (Status status = make_durable(old); !status.ok()) return status;
+  }
   Published unneeded;
   if (Status status = write_manifest(next, &unneeded); !status.ok()) return status;
   return remove_unlisted();

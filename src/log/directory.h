@@ -1,8 +1,8 @@
 // Directory: the folders of one database's files, each held by a lock file: the manifest, the checkpoints and the
 // generations of the log, and what of them counts.
 //
-// Each opening writes a generation of its own and never touches an older file. What an older generation may
-// hold beyond the last number that is whole in all of its streams is void: its cut, found when it is closed, or after a
+// Each opening writes a generation of its own and changes no older file: of one that a killed process left it only brings to the
+// disk what it accepts. What an older generation may hold beyond the last number that is whole in all of its streams is void: its cut, found when it is closed, or after a
 // crash when it is read for the first time, is kept in the manifest, so that it cannot come to life later. A checkpoint is one once the
 // manifest says so; only then does what it stands for go.
 //
@@ -79,7 +79,8 @@ class Directory {
 
   // -- writing --------------------------------------------------------------------------------------------------
 
-  // After choose_base(): puts the cuts down and makes the next generation, with `streams` streams. What is behind the
+  // After choose_base(): brings what recovery accepted to the disk, puts the cuts down and makes the next generation, with
+  // `streams` streams. What is behind the
   // `to_number` of choose_base() is gone with it. Files that hold nothing that counts go. The numbers of the new
   // generation are at least first_number().
   Status begin_generation(uint32_t streams, uint32_t* generation);
@@ -126,6 +127,7 @@ class Directory {
   Status list_segments(std::vector<SegmentName>* segments) const;
   Status judge_generation(size_t position, const std::vector<SegmentFacts>& segments, RecoveryFacts* facts);
   Status check_stream(const Generation& generation, uint32_t stream, uint64_t cut, const std::vector<StreamFacts>& streams) const;
+  Status make_durable(const Generation& generation);
   void drop_log(Manifest* manifest);
   bool needed(const Generation& generation) const;
   uint64_t oldest_base() const;

@@ -110,13 +110,15 @@ void SystemFile::forget(uint64_t offset, uint64_t bytes) {
 
 Status open_descriptor(const std::string& path, OpenMode mode, int* descriptor) {
   int flags = O_CLOEXEC;
+  const bool must_be_there = mode == OpenMode::kRead || mode == OpenMode::kWrite;
   if (mode == OpenMode::kRead) flags |= O_RDONLY;
+  if (mode == OpenMode::kWrite) flags |= O_RDWR;
   if (mode == OpenMode::kCreate) flags |= O_RDWR | O_CREAT | O_EXCL;
   if (mode == OpenMode::kCreateNew) flags |= O_RDWR | O_CREAT | O_TRUNC;
   *descriptor = ::open(path.c_str(), flags, 0644);
   if (*descriptor >= 0) return {};
-  if (errno == ENOENT && mode == OpenMode::kRead) return Status(Code::kNotFound, "there is no file '" + path + "'");
-  return file_error(mode == OpenMode::kRead ? "open" : "create", path, errno);
+  if (errno == ENOENT && must_be_there) return Status(Code::kNotFound, "there is no file '" + path + "'");
+  return file_error(must_be_there ? "open" : "create", path, errno);
 }
 
 namespace {

@@ -58,6 +58,7 @@ class File {
 
 enum class OpenMode : uint8_t {
   kRead,       // it must be there
+  kWrite,      // read and write; it must be there
   kCreate,     // read and write; it must not be there
   kCreateNew,  // read and write; what is there is emptied
 };

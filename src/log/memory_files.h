@@ -19,7 +19,8 @@ namespace elider::log {
 class MemoryFiles final : public FileSystem {
  public:
   struct Call {
-    enum class Kind : uint8_t { kCreate, kEmpty, kWrite, kSync, kRename, kRemove, kSyncFolder };
+    // kSyncFailed: a sync of a file that was refused. All else that was refused did nothing, and is not recorded.
+    enum class Kind : uint8_t { kCreate, kEmpty, kWrite, kSync, kSyncFailed, kRename, kRemove, kSyncFolder };
     Kind kind;
     std::string path, to;
     uint64_t offset = 0;
@@ -55,9 +56,10 @@ class MemoryFiles final : public FileSystem {
   Status open(const std::string& path, OpenMode mode, std::unique_ptr<File>* file) override {
     std::lock_guard lock(mutex_);
     const auto found = files_.find(path);
-    if (mode == OpenMode::kRead && found == files_.end()) return Status(Code::kNotFound, "there is no file '" + path + "'");
+    const bool must_be_there = mode == OpenMode::kRead || mode == OpenMode::kWrite;
+    if (must_be_there && found == files_.end()) return Status(Code::kNotFound, "there is no file '" + path + "'");
     if (mode == OpenMode::kCreate && found != files_.end()) return file_error("create", path, EEXIST);
-    if (mode != OpenMode::kRead) {
+    if (!must_be_there) {
       const auto kind = found == files_.end() ? Call::Kind::kCreate : Call::Kind::kEmpty;
       if (Status status = record({kind, path, {}, 0, {}}); !status.ok()) return status;
       if (found == files_.end()) files_[path] = std::make_shared<Inode>();
@@ -120,7 +122,9 @@ class MemoryFiles final : public FileSystem {
     }
     Status sync() override {
       std::lock_guard lock(files_.mutex_);
-      return files_.record({Call::Kind::kSync, path(), {}, 0, {}});
+      Status status = files_.record({Call::Kind::kSync, path(), {}, 0, {}});
+      if (!status.ok()) files_.calls_.push_back({Call::Kind::kSyncFailed, path(), {}, 0, {}});
+      return status;
     }
     Status read_at(uint64_t offset, std::span<std::byte> bytes, size_t* count) override {
       std::lock_guard lock(files_.mutex_);

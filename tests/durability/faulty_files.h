@@ -31,7 +31,7 @@ class FaultyFiles final : public log::FileSystem {
   }
 
   Status open(const std::string& path, log::OpenMode mode, std::unique_ptr<log::File>* file) override {
-    const bool reads = mode == log::OpenMode::kRead;
+    const bool reads = mode == log::OpenMode::kRead || mode == log::OpenMode::kWrite;
     if (const Fault fault = ask(reads ? FileCall::kOpen : FileCall::kCreate, path); fault.error != 0) {
       if (reads && fault.error == ENOENT) return Status(Code::kNotFound, "there is no file '" + path + "'");  // as of the system's
       return log::file_error(reads ? "open" : "create", path, fault.error);
