@@ -51,7 +51,7 @@ class Damage : public testing::TestWithParam<Files> {
     Story story = first.story();
     story.continue_from(between.state);
     shape_.seed = 8;
-    second_ = std::make_unique<Recorder>(shape_, whole(first), std::move(story));
+    second_ = std::make_unique<Recorder>(shape_, log::CrashDisk(whole(first)), std::move(story));
     ASSERT_OK(second_->run());
     whole_ = whole(*second_, GetParam().closed);
     const Opened opened = open(whole_);

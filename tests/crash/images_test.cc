@@ -1,11 +1,12 @@
 // The story. Several sessions write to a database; the machine stops at any system call, with any of the sectors on
 // the disk that were not synced, with a frame cut at any byte, with other bytes behind its end, or again while it
-// recovers. What comes back is a prefix of the commit order with all that was acknowledged in it, no transaction in
+// recovers. Or the process is killed, or a sync of its log fails, and its successor goes on with the page cache: what that
+// one acknowledges survives when the machine stops in its turn. What comes back is a prefix of the commit order with all that was acknowledged in it, no transaction in
 // part (tests/crash/story.h), and it can be written to and comes back again. Or somebody takes a file away, or puts a
 // copy beside it: then it may be refused, too.
 //
-// ELIDER_CRASH_IMAGES says how many images to look at (20,000 without it; fewer under sanitizers), ELIDER_CRASH_SEED
-// where to begin.
+// ELIDER_CRASH_IMAGES says how many images to look at (10,000 without it, of few crash points a run, so that they are of many
+// runs; fewer under sanitizers), ELIDER_CRASH_SEED where to begin.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -29,15 +30,15 @@ uint64_t number_of_environment(const char* name, uint64_t otherwise) {
 
 // What the images of a search were made by.
 struct Counts {
-  uint64_t runs = 0, images = 0, boundaries = 0, cut_bytes = 0, tails = 0, nested = 0, same = 0;
+  uint64_t runs = 0, kills = 0, images = 0, boundaries = 0, cut_bytes = 0, tails = 0, nested = 0, same = 0;
   uint64_t files_checked = 0, misplaced = 0, refused = 0;
   void print(double seconds) const {
     std::printf(
-        "%llu images (%.0f a second) of %llu runs, %llu at system calls, %llu cut at a byte, %llu with other tails, "
+        "%llu images (%.0f a second) of %llu runs (%llu killed), %llu at system calls, %llu cut at a byte, %llu with other tails, "
         "%llu of crashes in recovery, %llu with a file missing or doubled (%llu refused); "
         "%llu more were the same as others; %llu times files::check\n",
         static_cast<unsigned long long>(images), static_cast<double>(images) / seconds, static_cast<unsigned long long>(runs),
-        static_cast<unsigned long long>(boundaries), static_cast<unsigned long long>(cut_bytes), static_cast<unsigned long long>(tails),
+        static_cast<unsigned long long>(kills),         static_cast<unsigned long long>(boundaries), static_cast<unsigned long long>(cut_bytes), static_cast<unsigned long long>(tails),
         static_cast<unsigned long long>(nested), static_cast<unsigned long long>(misplaced), static_cast<unsigned long long>(refused),
         static_cast<unsigned long long>(same), static_cast<unsigned long long>(files_checked));
     std::fflush(stdout);
@@ -47,17 +48,19 @@ struct Counts {
 // All crashes of one run.
 class Search {
  public:
-  Search(const Recorder& run, Counts* counts, uint64_t images_max)
+  // One crash point in `sparse` is looked at.
+  Search(const Recorder& run, Counts* counts, uint64_t images_max, uint64_t sparse)
       : before_(run.before()),
         story_(run.story()),
         check_(run.shape(), run.story()),
         counts_(*counts),
         images_max_(images_max),
+        sparse_(sparse),
         random_(run.shape().seed) {}
 
   // Empty, or the first fault, with what to repeat it by.
-  std::string all(const std::vector<Call>& calls, uint64_t seed) {
-    log::CrashDisk disk(before_);
+  std::string all(const std::vector<Call>& calls) {
+    log::CrashDisk disk = before_;
     std::string wrong = at_boundary(disk, 0);
     size_t count = 0;
     while (wrong.empty() && count < calls.size() && !enough()) {
@@ -65,13 +68,13 @@ class Search {
       if (is_late_frame(calls, count)) wrong = cut_bytes(disk, call, count);
       disk.apply(call);
       ++count;
-      if (wrong.empty()) wrong = at_boundary(disk, count);
+      if (wrong.empty() && random_.one_in(sparse_)) wrong = at_boundary(disk, count);
       if (wrong.empty() && call.kind == Call::Kind::kSync && count % 16 == 0) wrong = other_tails(disk, call.path, count);
       if (wrong.empty() && count % 16 == 0) wrong = misplaced(disk, count);
     }
     counts_.images += check_.images();
     counts_.files_checked += check_.files_checked();
-    return wrong.empty() ? wrong : "seed " + std::to_string(seed) + ", after call " + std::to_string(count) + ": " + wrong;
+    return wrong.empty() ? wrong : "after call " + std::to_string(count) + ": " + wrong;
   }
 
  private:
@@ -115,6 +118,7 @@ class Search {
     const Contents before = disk.everything();
     std::string wrong;
     for (size_t bytes = 0; bytes < write.bytes.size() && wrong.empty() && !enough(); ++bytes) {
+      if (!random_.one_in(sparse_)) continue;
       Contents image = before;
       std::vector<std::byte>& file = image[write.path];
       file.resize(std::max<size_t>(file.size(), write.offset + bytes));
@@ -186,55 +190,101 @@ class Search {
     return name;
   }
 
-  const Contents& before_;
+  const log::CrashDisk& before_;
   const Story& story_;
   ImageCheck check_;
   Counts& counts_;
-  const uint64_t images_max_;
+  const uint64_t images_max_, sparse_;
   Random random_;
   SeenImages seen_;
 };
 
-RunShape shape_of(uint64_t seed) {
+// A chain of runs keeps these.
+RunShape shape_of_chain(uint64_t seed) {
+  Random random(seed);
   RunShape shape;
-  shape.seed = seed;
-  shape.log_threads = 1 + static_cast<uint32_t>(seed % 3);
-  shape.folders = 1 + static_cast<uint32_t>(seed / 2 % 2);
-  shape.sessions = 2 + static_cast<uint32_t>(seed % 2);
-  shape.checkpoints = seed % 5 < 3;
+  shape.folders = static_cast<uint32_t>(random.between(1, 3));
+  shape.sessions = static_cast<uint32_t>(random.between(2, 4));
   return shape;
 }
 
-// Runs upon runs: each third begins anew, the others go on with an image of the one before.
-std::string search(uint64_t images, uint64_t first_seed) {
+// And draws these for each of its generations.
+void draw(Random& random, RunShape* shape) {
+  constexpr uint32_t kIntervalsUs[] = {50, 200, 1000};
+  shape->seed = random.next();
+  shape->transactions = static_cast<uint32_t>(random.between(10, 20));
+  shape->log_threads = static_cast<uint32_t>(random.between(1, 4));
+  shape->flush_interval_us = kIntervalsUs[random.below(3)];
+  shape->checkpoints = random.below(5) < 3;
+  shape->checkpoints_kept = static_cast<uint32_t>(random.between(1, 3));
+  shape->segment_bytes = 4096u << random.below(3);
+  shape->buffer_bytes = 4096u << random.below(3);
+  shape->failing_sync = random.one_in(4) ? static_cast<uint32_t>(random.between(3, 30)) : 0;
+}
+
+std::string describe(const RunShape& shape) {
+  return std::to_string(shape.folders) + " folders, " + std::to_string(shape.sessions) + " sessions, " +
+         std::to_string(shape.log_threads) + " log threads, a group every " + std::to_string(shape.flush_interval_us) + " us, segments of " +
+         std::to_string(shape.segment_bytes) + ", buffers of " + std::to_string(shape.buffer_bytes) + ", " +
+         (shape.checkpoints ? std::to_string(shape.checkpoints_kept) + " checkpoints kept" : "no checkpoints") + ", sync " +
+         std::to_string(shape.failing_sync) + " fails";
+}
+
+// What a run leaves to the next one.
+struct Left {
+  log::CrashDisk disk;
+  Story story;
+};
+
+// A run ends: the machine stops, or the process is killed in the middle of a call, at random. Empty, or what is wrong.
+std::string end_run(Recorder& run, Random& random, Counts* counts, std::unique_ptr<Left>* left) {
+  const std::vector<Call> calls = run.files().calls();
+  // Of a log that has failed little is called any more.
+  size_t crash = calls.size() - random.below(std::min<size_t>(calls.size(), run.shape().failing_sync != 0 ? 4 : 40));
+  const bool killed = run.shape().failing_sync != 0 || random.one_in(2);
+  const auto is_log_sync = [](const Call& call) { return call.kind == Call::Kind::kSync && call.path.find("/log-") != std::string::npos; };
+  if (killed && random.one_in(2))  // between a write and its sync
+    while (crash > 1 && (crash == calls.size() || !is_log_sync(calls[crash]))) --crash;
+  log::CrashDisk disk = run.before();
+  for (size_t i = 0; i < crash; ++i) disk.apply(calls[i]);
+  if (!killed) disk = log::CrashDisk(disk.image([&] { return random.one_in(2); }));
+  else if (crash != calls.size() && calls[crash].kind == Call::Kind::kWrite && random.one_in(2)) {
+    Call part = calls[crash];
+    part.bytes.resize(random.below(part.bytes.size() + 1));
+    disk.apply(part);
+  }
+  counts->kills += killed;
+  State state;
+  std::string wrong = ImageCheck(run.shape(), run.story()).check(disk.everything(), crash, false, &state);
+  if (!wrong.empty()) return (killed ? "killed" : "stopped") + std::string(" after call ") + std::to_string(crash) + ": " + wrong;
+  *left = std::make_unique<Left>(Left{std::move(disk), run.story()});
+  if (killed) (*left)->story.continue_from_killed(state, crash);
+  else (*left)->story.continue_from(state);
+  return "";
+}
+
+constexpr uint64_t kSparse = 8;
+
+// Runs upon runs: each third begins anew, the others go on with what the one before left.
+std::string search(uint64_t images, uint64_t first_seed, uint64_t sparse) {
   Counts counts;
   const auto begin = std::chrono::steady_clock::now();
   const auto seconds = [&] { return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count(); };
-  Contents left;
-  std::unique_ptr<Story> story;
+  std::unique_ptr<Left> left;
   std::string wrong;
   RunShape shape;
   double told = 0;
   for (uint64_t seed = first_seed; wrong.empty() && counts.images < images; ++seed) {
-    const bool anew = story == nullptr || seed % 3 == 1;
-    if (anew) shape = shape_of(seed);
-    shape.seed = seed;
-    auto run = anew ? std::make_unique<Recorder>(shape) : std::make_unique<Recorder>(shape, left, *story);
-    if (Status status = run->run(); !status.ok()) return "seed " + std::to_string(seed) + ": the run itself: " + status.message();
-    const std::vector<Call> calls = run->files().calls();
-    ++counts.runs;
-    wrong = Search(*run, &counts, images).all(calls, seed);
-    if (!wrong.empty()) break;
-    // Where the next run begins: a crash at random.
     Random random(seed);
-    log::CrashDisk disk(run->before());
-    const size_t crash = calls.size() - random.below(std::min<size_t>(calls.size(), 40));
-    for (size_t i = 0; i < crash; ++i) disk.apply(calls[i]);
-    left = disk.image([&] { return random.one_in(2); });
-    State state;
-    wrong = ImageCheck(shape, run->story()).check(left, crash, false, &state);
-    story = std::make_unique<Story>(run->story());
-    story->continue_from(state);
+    const bool anew = left == nullptr || seed % 3 == 1;
+    if (anew) shape = shape_of_chain(seed);
+    draw(random, &shape);
+    auto run = anew ? std::make_unique<Recorder>(shape) : std::make_unique<Recorder>(shape, left->disk, left->story);
+    if (Status status = run->run(); !status.ok()) wrong = "the run itself: " + status.message();
+    ++counts.runs;
+    if (wrong.empty()) wrong = Search(*run, &counts, images, sparse).all(run->files().calls());
+    if (wrong.empty()) wrong = end_run(*run, random, &counts, &left);
+    if (!wrong.empty()) wrong = "seed " + std::to_string(seed) + " (" + describe(shape) + "): " + wrong;
     if (seconds() - told > 60) {
       counts.print(seconds());
       told = seconds();
@@ -245,8 +295,8 @@ std::string search(uint64_t images, uint64_t first_seed) {
 }
 
 TEST(CrashImages, EveryImageRecoversToAPrefixWithAllThatWasAcknowledged) {
-  const uint64_t images = number_of_environment("ELIDER_CRASH_IMAGES", ELIDER_ASAN || ELIDER_TSAN ? 1000 : 20000);
-  EXPECT_EQ(search(images, number_of_environment("ELIDER_CRASH_SEED", 1)), "");
+  const uint64_t images = number_of_environment("ELIDER_CRASH_IMAGES", ELIDER_ASAN || ELIDER_TSAN ? 1000 : 10000);
+  EXPECT_EQ(search(images, number_of_environment("ELIDER_CRASH_SEED", 1), images < 100'000 ? kSparse : 1), "");
 }
 
 class CrashMutant : public testing::TestWithParam<Mutant> {
@@ -259,14 +309,15 @@ class CrashMutant : public testing::TestWithParam<Mutant> {
 
 TEST_P(CrashMutant, IsCaught) {
   set_mutant(GetParam());
-  const std::string fault = search(20000, 1);
+  const std::string fault = search(20000, 1, kSparse);
   std::printf("%s\n", fault.c_str());
   EXPECT_NE(fault, "");
 }
 
 INSTANTIATE_TEST_SUITE_P(Durability, CrashMutant,
                          testing::Values(Mutant::kAcknowledgeEarly, Mutant::kLargestDurable, Mutant::kSkipFrameChecksum,
-                                         Mutant::kPublishUnsynced, Mutant::kRemoveLogEarly),
+                                         Mutant::kPublishUnsynced, Mutant::kRemoveLogEarly, Mutant::kRelyOnUnsynced,
+                                         Mutant::kSyncWithoutRewrite),
                          [](const auto& info) { return std::string(name_of(info.param)); });
 
 }  // namespace

@@ -11,6 +11,7 @@
 #include <thread>
 
 #include "base/random.h"
+#include "log/crash_disk.h"
 #include "log/memory_files.h"
 #include "tests/crash/story.h"
 
@@ -24,6 +25,10 @@ struct RunShape {
   uint32_t folders = 1;
   uint32_t flush_interval_us = 200;
   bool checkpoints = false;    // the first session takes one now and then
+  uint32_t checkpoints_kept = 1;
+  uint32_t segment_bytes = 4096;
+  uint32_t buffer_bytes = 8192;
+  uint32_t failing_sync = 0;   // the how manyeth sync of a log's file fails, and with it the log; 0: none
 };
 
 inline std::vector<std::string> folders_of(uint32_t count) {
@@ -50,9 +55,10 @@ inline Options base_options(const RunShape& shape) {
   options.data_folders = folders_of(shape.folders);
   options.flush_interval_us = shape.flush_interval_us;
   options.log_threads = shape.log_threads;
-  options.log_segment_bytes = 4096;
-  options.log_buffer_bytes = 8192;
+  options.log_segment_bytes = shape.segment_bytes;
+  options.log_buffer_bytes = shape.buffer_bytes;
   options.checkpoint_threads = shape.folders;
+  options.checkpoints_kept = shape.checkpoints_kept;
   options.schemas = {account_schema().schema()};
   return options;
 }
@@ -72,13 +78,13 @@ class NumberSink final : public HistorySink {
 
 class Recorder {
  public:
-  // Goes on with what `before` holds; `story` then says how it came about.
-  Recorder(const RunShape& shape, log::MemoryFiles::Contents before, Story story)
-      : shape_(shape), story_(std::move(story)), before_(before), files_(std::move(before)), clock_(story_.last_end() + 1) {}
-  explicit Recorder(const RunShape& shape) : Recorder(shape, {}, Story(shape.sessions + 1)) {}
+  // Goes on with all that `before` shows, of which not all need be sure; `story` then says how it came about.
+  Recorder(const RunShape& shape, const log::CrashDisk& before, Story story)
+      : shape_(shape), story_(std::move(story)), before_(before), files_(before.everything()), clock_(story_.last_end() + 1) {}
+  explicit Recorder(const RunShape& shape) : Recorder(shape, log::CrashDisk(), Story(shape.sessions + 1)) {}
 
   const Story& story() const { return story_; }
-  const log::MemoryFiles::Contents& before() const { return before_; }
+  const log::CrashDisk& before() const { return before_; }
   log::MemoryFiles& files() { return files_; }
   const RunShape& shape() const { return shape_; }
 
@@ -91,17 +97,31 @@ class Recorder {
     auto opened = Database::open(options);
     if (!opened.ok()) return opened.status();
     Database db = std::move(*opened);
-    if (Status status = set_up(db); !status.ok()) return status;
+    // What opening shows is durable, whatever a killed process left unsure.
+    for (uint32_t s = 0; s < story_.sessions(); ++s) acknowledge(s, story_.deeds(s).size());
+    if (shape_.failing_sync != 0) fail_sync();
+    if (Status status = set_up(db); !status.ok()) return unless_failed(status);
     std::vector<std::thread> threads;
     std::vector<Status> ends(shape_.sessions + 1);
     for (uint32_t s = 1; s <= shape_.sessions; ++s) threads.emplace_back([&, s] { ends[s] = session(db, s); });
     for (std::thread& thread : threads) thread.join();
     for (const Status& status : ends)
-      if (!status.ok()) return status;
+      if (Status wrong = unless_failed(status); !wrong.ok()) return wrong;
     return {};
   }
 
  private:
+  // From now on that sync of a log's file fails.
+  void fail_sync() {
+    files_.refuse_with([this, syncs = uint32_t{0}](const log::MemoryFiles::Call& call) mutable -> Status {
+      if (call.kind != log::MemoryFiles::Call::Kind::kSync || call.path.find("/log-") == std::string::npos) return {};
+      return ++syncs == shape_.failing_sync ? log::file_error("sync", call.path, EIO) : Status();
+    });
+  }
+  Status unless_failed(const Status& status) const {
+    return shape_.failing_sync != 0 && status.code() == Code::kIoError ? Status() : status;
+  }
+
   // One transaction under way: what the session asks of it, and what it did.
   struct Work {
     Random random;
@@ -166,6 +186,7 @@ class Recorder {
     policy.durability = durability;
     policy.commit_number = &number;
     work.deed.begin = clock_.fetch_add(1);
+    NumberSink::last() = 0;
     Status status = db.run([&](Transaction& txn) -> Status {
       work.random = random;
       work.deed.effects.clear();
@@ -175,12 +196,14 @@ class Recorder {
       did(work, TableId::kProgress, work.session, work.count + 1, progress);
       return txn.put(tables_.progress, work.session, progress);
     }, policy);
-    if (!status.ok()) return status;
     work.deed.number = NumberSink::last();
+    work.deed.end = clock_.fetch_add(1);
+    // A commit that cannot be acknowledged may have happened.
+    if (!status.ok() && work.deed.number != 0) story_.note(work.session, std::move(work.deed));
+    if (!status.ok()) return status;
     if (number != work.deed.number)
       return Status::invalid_argument("commit number " + std::to_string(number) + " was told, but the history has " +
                                       std::to_string(work.deed.number));
-    work.deed.end = clock_.fetch_add(1);
     story_.note(work.session, std::move(work.deed));
     completed_[work.session].store(work.count + 1);
     if (durability == Durability::kGroup) acknowledge(work.session, work.count + 1);
@@ -309,7 +332,7 @@ class Recorder {
 
   const RunShape shape_;
   Story story_;
-  const log::MemoryFiles::Contents before_;
+  const log::CrashDisk before_;
   log::MemoryFiles files_;
   Tables tables_;
   std::atomic<uint64_t> clock_;

@@ -66,6 +66,17 @@ class Story {
     }
   }
 
+  // Forgets what `state` does not hold, which is what a process that was killed after so many calls left to its successor. Of it
+  // only what was acknowledged by then is durable from the begin. For a run that goes on from it.
+  void continue_from_killed(const State& state, size_t calls) {
+    const auto came_later = [&](const auto& what) { return what.calls > calls; };
+    std::erase_if(acknowledged_, came_later);
+    std::erase_if(reports_, came_later);
+    for (Acknowledged& known : acknowledged_) known.calls = 0;
+    for (Report& report : reports_) report.calls = 0;
+    for (uint32_t s = 0; s < sessions(); ++s) deeds_[s].resize(count_in(state, s));
+  }
+
   // Two crash points with the same number demand the same of a state.
   uint64_t demands_at(size_t calls) const {
     const auto known = [&](const auto& what) { return what.calls <= calls; };
