@@ -14,7 +14,7 @@ namespace elider::log {
 
 namespace {
 
-// Where the folder's own name stands, however it is spelled: "x", "w/x/", "w/x/.".
+// Where the folder's own name stands, whether it is spelled "w/x" or "w/x/".
 std::string parent_of(const std::string& folder) { return folder + "/.."; }
 
 }  // namespace
