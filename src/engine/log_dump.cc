@@ -55,7 +55,8 @@ void name_columns(const Catalog::Known& known, const txn::LogEntry& entry, Logge
     return;
   }
   if (entry.group >= known.layout->group_count()) return;
-  const storage::ColumnSet& set = entry.kind == txn::EntryKind::kWhole ? known.layout->all() : known.layout->of_columns(entry.columns);
+  storage::OwnColumnSets own;
+  const storage::ColumnSet& set = entry.kind == txn::EntryKind::kWhole ? known.layout->all() : known.layout->of_union(entry.columns, own);
   if (set.bytes[entry.group] != entry.bytes.size()) return;
   std::vector<std::byte> row(known.schema.row_bytes);
   const std::byte* from = entry.bytes.data();

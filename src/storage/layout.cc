@@ -114,29 +114,54 @@ void Layout::find_lines(ColumnSet& set) const {
   if (set.lines.empty()) set.lines.push_back(0);
 }
 
-const ColumnSet& Layout::of_columns(uint64_t columns) const {
-  const size_t first = columns * 0x9e3779b97f4a7c15 >> 58;
+namespace {
+size_t place_of(uint64_t columns) { return columns * 0x9e3779b97f4a7c15 >> 58; }
+}  // namespace
+
+// Without the lock; null: it may be there all the same.
+const ColumnSet* Layout::find(uint64_t columns) const {
   for (size_t i = 0; i < kProbes; ++i) {
     // acquire: pairs with the release below, so that the set's contents are seen.
-    const ColumnSet* set = places_[(first + i) % kPlaces].load(std::memory_order_acquire);
+    const ColumnSet* set = places_[(place_of(columns) + i) % kPlaces].load(std::memory_order_acquire);
     if (set == nullptr) break;
-    if (set->columns == columns) return *set;
+    if (set->columns == columns) return set;
   }
+  return nullptr;
+}
+
+const ColumnSet& Layout::of_columns(uint64_t columns) const {
+  if (const ColumnSet* set = find(columns)) return *set;
   std::lock_guard lock(mutex_);
-  const ColumnSet& set = of_columns_locked(columns);
+  return of_columns_locked(columns);
+}
+
+const ColumnSet& Layout::of_union(uint64_t columns, OwnColumnSets& own) const {
+  if (const ColumnSet* set = find(columns)) return *set;
+  constexpr size_t kLookedAt = 8;  // a transaction repeats what it has just done
+  for (size_t i = own.size(); i != 0 && i + kLookedAt > own.size(); --i)
+    if (own[i - 1]->table == table_ && own[i - 1]->columns == columns) return *own[i - 1];
+  {
+    std::lock_guard lock(mutex_);
+    const bool known = compiled_.contains(columns);
+    if (known || unions_kept_ < kUnionsKept) {
+      const ColumnSet& set = of_columns_locked(columns);
+      unions_kept_ += !known;
+      return set;
+    }
+  }
+  return *own.emplace_back(compile(columns, false));
+}
+
+const ColumnSet& Layout::of_columns_locked(uint64_t columns) const {
+  const auto known = compiled_.find(columns);
+  const ColumnSet& set = known != compiled_.end() ? *known->second : *compiled_.emplace(columns, compile(columns, false)).first->second;
   for (size_t i = 0; i < kProbes; ++i) {
-    auto& place = places_[(first + i) % kPlaces];
+    auto& place = places_[(place_of(columns) + i) % kPlaces];
     const ColumnSet* there = place.load(std::memory_order_relaxed);  // written under the lock alone
     if (there == nullptr) place.store(&set, std::memory_order_release);
     if (there == nullptr || there == &set) break;
   }
   return set;
-}
-
-const ColumnSet& Layout::of_columns_locked(uint64_t columns) const {
-  std::unique_ptr<ColumnSet>& set = compiled_[columns];
-  if (set == nullptr) set = compile(columns, false);
-  return *set;
 }
 
 const ColumnSet& Layout::of_spans(const detail::ColumnSpan* spans, size_t count) const {

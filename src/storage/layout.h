@@ -6,7 +6,7 @@
 // that no column describes. A group of at least the block threshold keeps its payload in a block of
 // its own, which the cell points to.
 // Thread safety: constant after construction; column sets are compiled under a lock, found without, and never freed
-// before the table.
+// before the table, but for those that are a caller's own.
 #pragma once
 
 #include <atomic>
@@ -64,8 +64,14 @@ struct Number {
   uint64_t column;  // its bit
 };
 
+// Column sets that go with whoever asked for them. Thread safety: one thread at a time.
+using OwnColumnSets = std::vector<std::unique_ptr<ColumnSet>>;
+
 class Layout {
  public:
+  // Unions that are kept. Programs write few, again and again; who writes ever new ones must not fill the heap.
+  static constexpr size_t kUnionsKept = 128;
+
   Layout(const detail::TableBase* table, const Schema& schema, uint32_t block_threshold_bytes);
 
   uint32_t group_count() const { return static_cast<uint32_t>(groups_.size()); }
@@ -78,6 +84,9 @@ class Layout {
   const ColumnSet& none() const { return *none_; }
   const ColumnSet& invalid() const { return *invalid_; }
   const ColumnSet& of_columns(uint64_t columns) const;
+  // The same of columns that a transaction happens to write together, or a record of the log has: the first kUnionsKept of
+  // these are kept as long as the table, others in `own`.
+  const ColumnSet& of_union(uint64_t columns, OwnColumnSets& own) const;
   const ColumnSet& of_spans(const detail::ColumnSpan* spans, size_t count) const;
   // These and the columns that a secondary index reads.
   const ColumnSet& with_index(const ColumnSet& set, uint32_t index) const {
@@ -100,6 +109,7 @@ class Layout {
   };
   void place_groups(uint32_t block_threshold_bytes);
   std::unique_ptr<ColumnSet> compile(uint64_t columns, bool whole) const;
+  const ColumnSet* find(uint64_t columns) const;
   const ColumnSet& of_columns_locked(uint64_t columns) const;
   void find_lines(ColumnSet& set) const;
 
@@ -113,7 +123,8 @@ class Layout {
   uint64_t indexed_columns_ = 0;
   std::unique_ptr<ColumnSet> all_, none_, invalid_;
   std::vector<const ColumnSet*> index_columns_;
-  mutable std::mutex mutex_;  // guards compiled_
+  mutable std::mutex mutex_;  // guards compiled_ and unions_kept_
+  mutable size_t unions_kept_ = 0;
   mutable std::unordered_map<uint64_t, std::unique_ptr<ColumnSet>> compiled_;  // by columns
   // Those that were asked for first, by a hash of their columns, for look-ups without the lock: a set's place is one of
   // kProbes, and is never given to another.

@@ -96,6 +96,29 @@ TEST(Layout, ASetIsTheSameForAllThreads) {
   }
 }
 
+// Who writes ever new unions of columns fills no heap: those beyond the first go with whoever asked for them.
+TEST(Layout, UnionsBeyondTheFirstAreTheCallers) {
+  Schema schema;
+  schema.name = "wide";
+  schema.row_bytes = 128;
+  for (uint32_t i = 0; i < 16; ++i) schema.columns.push_back({"c" + std::to_string(i), ColumnType::kUInt64, 8 * i, 8, i % 4});
+  const Layout layout(nullptr, schema, 2048);
+  OwnColumnSets own;
+  for (uint64_t columns = 1; columns <= Layout::kUnionsKept; ++columns) EXPECT_EQ(layout.of_union(columns, own).columns, columns);
+  EXPECT_TRUE(own.empty());
+  for (uint64_t columns = 1000; columns < 3000; ++columns) {
+    const ColumnSet& set = layout.of_union(columns, own);
+    EXPECT_EQ(set.columns, columns);
+    EXPECT_EQ(&layout.of_union(columns, own), &set) << "looked for before it is compiled";
+    EXPECT_EQ(own.size(), columns - 999);
+  }
+  own.clear();
+  EXPECT_EQ(&layout.of_union(7, own), &layout.of_columns(7));
+  EXPECT_EQ(&layout.of_union(5000, own), own.back().get());
+  const ColumnSet& kept = layout.of_columns(5001);
+  EXPECT_EQ(&layout.of_union(5001, own), &kept) << "what a program asks for by itself is kept";
+}
+
 TEST(Layout, ALargeGroupStandsInABlockOfItsOwn) {
   Schema schema;
   schema.name = "large";

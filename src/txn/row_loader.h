@@ -136,6 +136,7 @@ class RowLoaderOf : public RowLoader {
   Status apply_batch(TableType& table, std::span<const ChangedRow> rows, PrimaryHint& hint) {
     Key keys[kBatch];
     index::Handle handles[kBatch];
+    own_sets_.clear();
     for (size_t i = 0; i < rows.size(); ++i) keys[i] = rows[i].key;
     table.find_many(keys, rows.size(), table.layout().none(), handles, nullptr);
     for (size_t i = 0; i < rows.size(); ++i)
@@ -146,13 +147,13 @@ class RowLoaderOf : public RowLoader {
   }
 
   // Null: the table has not all of them.
-  static const ColumnSet* columns_of(const TableType& table, const RowChange& change) {
+  const ColumnSet* columns_of(const TableType& table, const RowChange& change) {
     if (change.kind == EntryKind::kWhole) return &table.layout().all();
     const size_t count = table.schema().columns.size();
-    return count < kColumnsMax && change.columns >> count != 0 ? nullptr : &table.layout().of_columns(change.columns);
+    return count < kColumnsMax && change.columns >> count != 0 ? nullptr : &table.layout().of_union(change.columns, own_sets_);
   }
   // The columns that the change writes to: of a large row seldom all.
-  static void prefetch(const TableType& table, const Row* row, const RowChange& change) {
+  void prefetch(const TableType& table, const Row* row, const RowChange& change) {
     if (change.kind != EntryKind::kWhole && change.kind != EntryKind::kColumns) return;
     const ColumnSet* set = columns_of(table, change);
     if (set == nullptr) return;
@@ -230,6 +231,7 @@ class RowLoaderOf : public RowLoader {
 
   Worker& worker_;
   Counters& counters_;
+  storage::OwnColumnSets own_sets_;
 };
 
 // Enters the rows of `entries` into the table's secondary indexes, where nobody writes. kProcedureThrew: a key function

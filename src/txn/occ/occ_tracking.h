@@ -125,6 +125,7 @@ void OccTransaction<Sync>::forget_writes() {
   write_positions_.clear();
   tables_written_ = 0;
   additions_.clear();
+  own_sets_.clear();
   if (!index_changes_.empty()) {
     index_changes_.clear();
     index_positions_.clear();

@@ -273,6 +273,7 @@ class OccTransaction final : public Transaction {
   PointerMap write_positions_;              // by cell
   uint64_t tables_written_ = 0;             // a bit each; kOtherTables: of those without a bit
   std::vector<std::unique_ptr<std::vector<Addition>>> additions_;
+  storage::OwnColumnSets own_sets_;
   std::vector<IndexChange> index_changes_;
   PointerMap index_positions_;              // the last change by row and index
   Hints<Sync> hints_;

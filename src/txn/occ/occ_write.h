@@ -57,7 +57,7 @@ Status OccTransaction<Sync>::widen(TableType& table, WriteEntry& write, const Co
   // Read what is missing beside the image, then lay what was written before over it.
   std::byte* fresh = arena_.allocate(layout.row_bytes());
   if (Status status = read_own(table, write, set, fresh); !status.ok()) return status;
-  const ColumnSet& joined = whole ? layout.all() : layout.of_columns(set.columns | write.columns->columns);
+  const ColumnSet& joined = whole ? layout.all() : layout.of_union(set.columns | write.columns->columns, own_sets_);
   copy_image(set, write.group, write.image, fresh);
   forget_additions(write, set);  // read_own applied those
   write.columns = &joined;
@@ -83,7 +83,7 @@ void OccTransaction<Sync>::overwrite(TableType& table, WriteEntry& write, const 
   forget_additions(write, set);
   const Layout& layout = table.layout();
   if (set.whole || write.columns->whole) write.columns = &layout.all();
-  else if ((set.columns & ~write.columns->columns) != 0) write.columns = &layout.of_columns(set.columns | write.columns->columns);
+  else if ((set.columns & ~write.columns->columns) != 0) write.columns = &layout.of_union(set.columns | write.columns->columns, own_sets_);
 }
 
 template <class Sync>
