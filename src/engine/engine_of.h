@@ -97,6 +97,8 @@ class EngineOf final : public Engine {
                   "more transactions are open than Options::workers_max allows (" + std::to_string(store_.options.workers_max) + ")");
   }
 
+  std::vector<TableBase*> tables_made();
+
   // -- engine_inside.h
   Status verify_tables();
   Status verify_table(TableType& table);

@@ -1,13 +1,70 @@
-// Who takes a checkpoint that is due, where one thread alone may touch the rows.
+// The steps of a checkpoint: its number comes before the list of tables, and that waits for a table that is being made; and
+// who takes one that is due, where one thread alone may touch the rows.
 #include <chrono>
 #include <optional>
+#include <thread>
 
+#include "base/test_points.h"
 #include "tests/support/data_folder_test.h"
 
 namespace elider::test {
 namespace {
 
-class CheckpointStepsTest : public DataFolderTest {};
+class CheckpointStepsTest : public DataFolderTest {
+ protected:
+  void TearDown() override { TestPoints::clear(); }
+
+  // The table comes back, and the row in it.
+  void expect_table() {
+    auto database = Database::open(options_);
+    ASSERT_OK(database);
+    auto table = database->table<Account>("accounts");
+    ASSERT_OK(table) << "the checkpoint says that the log up to its number is not needed";
+    read(*database, [&](Transaction& txn) { EXPECT_OK(txn.get(*table, 1)); });
+  }
+};
+
+TEST_P(CheckpointStepsTest, ATableThatIsMadeBeforeItsNumberIsInIt) {
+  if (!TestPoints::enabled()) GTEST_SKIP() << "this build has no test points";
+  if (!GetParam().races()) GTEST_SKIP() << "one thread at a time";
+  {
+    Database database = open();
+    TestStop stop("checkpoint.before_number");
+    std::thread taker([&] { EXPECT_OK(database.checkpoint()); });
+    stop.wait_until_reached();
+    auto table = database.create_table(account_schema(KeyIndex::kOrdered));
+    EXPECT_OK(table);
+    transact(database, [&](Transaction& txn) { ASSERT_OK(txn.insert(*table, 1, Account{})); });
+    stop.go();
+    taker.join();
+  }
+  expect_table();
+}
+
+// A table is in the log, with a number before the checkpoint's, and not yet among the tables when that looks. It waits; one
+// that does not has listed the tables by now.
+TEST_P(CheckpointStepsTest, ATableThatIsBeingMadeIsInIt) {
+  if (!TestPoints::enabled()) GTEST_SKIP() << "this build has no test points";
+  if (!GetParam().races()) GTEST_SKIP() << "one thread at a time";
+  {
+    Database database = open();
+    TestStop stop("catalog.table_logged");
+    std::thread maker([&] { EXPECT_OK(database.create_table(account_schema(KeyIndex::kOrdered))); });
+    stop.wait_until_reached();
+    TestPoints::on("checkpoint.awaits_table", [] {});
+    TestPoints::on("checkpoint.tables_listed", [] {});
+    std::thread taker([&] { EXPECT_OK(database.checkpoint()); });
+    while (TestPoints::reached("checkpoint.awaits_table") + TestPoints::reached("checkpoint.tables_listed") == 0)
+      std::this_thread::yield();
+    stop.go();
+    maker.join();
+    taker.join();
+    auto table = database.table<Account>("accounts");
+    ASSERT_OK(table);
+    transact(database, [&](Transaction& txn) { ASSERT_OK(txn.insert(*table, 1, Account{})); });
+  }
+  expect_table();
+}
 
 // However transactions are run: each way alone makes enough of log, and takes the checkpoint where nobody else may.
 TEST_P(CheckpointStepsTest, OneThatIsDueIsTakenByRunCommitAndCall) {
