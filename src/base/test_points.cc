@@ -54,6 +54,18 @@ constexpr MutantName kMutantNames[] = {
     {Mutant::kRemoveLogEarly, "remove_log_early"},
     {Mutant::kRelyOnUnsynced, "rely_on_unsynced"},
     {Mutant::kSyncWithoutRewrite, "sync_without_rewrite"},
+    {Mutant::kWithdrawEarly, "withdraw_early"},
+    {Mutant::kNumberEarly, "number_early"},
+    {Mutant::kMarkEarly, "mark_early"},
+    {Mutant::kCloseFullFrame, "close_full_frame"},
+    {Mutant::kRemoveKeptLog, "remove_kept_log"},
+    {Mutant::kDropOneMore, "drop_one_more"},
+    {Mutant::kFinishedTooSmall, "finished_too_small"},
+    {Mutant::kTablesBeforeNumber, "tables_before_number"},
+    {Mutant::kSkipCreationLock, "skip_creation_lock"},
+    {Mutant::kReadsHaveNoNumber, "reads_have_no_number"},
+    {Mutant::kLeaveOutLastChunk, "leave_out_last_chunk"},
+    {Mutant::kTrustShortStream, "trust_short_stream"},
 };
 
 // A wrong name must not look like a mutant that no checker can find.

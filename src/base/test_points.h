@@ -116,6 +116,19 @@ enum class Mutant : uint32_t {
   kRemoveLogEarly,      // "remove_log_early": the log before a checkpoint goes before that counts
   kRelyOnUnsynced,      // "rely_on_unsynced": opening relies on frames that a killed process had not synced
   kSyncWithoutRewrite,  // "sync_without_rewrite": opening syncs them, though a failed sync may have left them clean in memory
+  // Those that tests/durability/mutants.sh has a test for each.
+  kWithdrawEarly,       // "withdraw_early": a commit's announcement is withdrawn before its record is published
+  kNumberEarly,         // "number_early": a commit reads its number before it announces itself
+  kMarkEarly,           // "mark_early": the logger's mark is taken before it looks at who is committing
+  kCloseFullFrame,      // "close_full_frame": a frame closes a number though records are left in the buffers
+  kRemoveKeptLog,       // "remove_kept_log": the log goes that an older kept checkpoint needs
+  kDropOneMore,         // "drop_one_more": a checkpoint's log goes up to one number too many
+  kFinishedTooSmall,    // "finished_too_small": a finished segment's largest number is taken for one less
+  kTablesBeforeNumber,  // "tables_before_number": a checkpoint lists the tables before it has its number
+  kSkipCreationLock,    // "skip_creation_lock": a checkpoint does not wait for a table that is being made
+  kReadsHaveNoNumber,   // "reads_have_no_number": a commit that only read has nothing to wait for
+  kLeaveOutLastChunk,   // "leave_out_last_chunk": the last rows of a large table are in no index after recovery
+  kTrustShortStream,    // "trust_short_stream": a stream may end before what another one says was durable
 };
 
 // Takes the name from the environment variable ELIDER_MUTANT when first asked; a name that is none

@@ -29,7 +29,7 @@ class EngineOf final : public Engine {
  public:
   EngineOf(const Options& options, SyncPolicy sync, HtmBackend htm = HtmBackend::kNone)
       : sync_(sync), htm_(htm), memory_(options.memory_limit_bytes, options.huge_pages), store_(memory_, options, next_database_id()),
-        pool_(std::make_shared<SessionPool<Sync>>(store_)) {
+        pool_(std::make_shared<SessionPool<Sync>>(store_, data_)) {
     if constexpr (sync::kElides<Sync>) {
       store_.elision = std::make_unique<txn::ElisionSites>(store_.options.elision);
       if (store_.options.protocol == Protocol::kSpinlock) store_.spinlock = std::make_unique<CacheLine<sync::SpinLatch>>();
@@ -97,6 +97,8 @@ class EngineOf final : public Engine {
                   "more transactions are open than Options::workers_max allows (" + std::to_string(store_.options.workers_max) + ")");
   }
 
+  std::vector<TableBase*> tables_made();
+
   // -- engine_inside.h
   Status verify_tables();
   Status verify_table(TableType& table);
@@ -153,8 +155,7 @@ Status EngineOf<Sync>::run(FunctionRef<Status(Transaction&)> procedure, const Ru
     if (store_.log != nullptr) [[unlikely]] number = read_only ? session->snapshot.commit_number() : session->occ.commit_number();
     return ended;
   }();
-  if constexpr (!Sync::kConcurrent)
-    if (data_.checkpoint_due()) [[unlikely]] static_cast<void>(data_.checkpoint());  // what failed is in the statistics
+  pool_->take_due_checkpoint();
   // Outside the epoch: a wait for the disk holds back no reclamation.
   if (status.ok() && (store_.log != nullptr || policy.commit_number != nullptr)) [[unlikely]]
     status = store_.acknowledge(policy.durability, number, policy.commit_number);

@@ -32,21 +32,33 @@ std::unique_ptr<txn::SnapshotRows> EngineOf<Sync>::read_snapshot() {
   Worker* worker = store_.workers.acquire();
   if (worker == nullptr) return nullptr;
   std::unique_ptr<txn::SnapshotRowsOf<Sync>> rows;
+  std::vector<TableBase*> tables;
+  if (ELIDER_MUTANT(kTablesBeforeNumber)) tables = tables_made();
+  ELIDER_TEST_POINT("checkpoint.before_number");
   try {
     rows = std::make_unique<txn::SnapshotRowsOf<Sync>>(store_, *worker);
   } catch (const std::bad_alloc&) {
     store_.workers.release(worker);
     throw;
   }
-  std::vector<TableBase*> tables;
-  {
-    // A table that is being made may have been logged with a smaller number, and is not among the tables yet.
-    std::lock_guard made(creation_mutex_);
-    std::shared_lock lock(catalog_mutex_);
-    for (const auto& table : tables_) tables.push_back(table.get());
-  }
+  if (!ELIDER_MUTANT(kTablesBeforeNumber)) tables = tables_made();
+  ELIDER_TEST_POINT("checkpoint.tables_listed");
   rows->set_tables(std::move(tables));
   return rows;
+}
+
+// Among them all that are logged by now: one that is being made may have been logged, and is not among the tables yet.
+template <class Sync>
+std::vector<TableBase*> EngineOf<Sync>::tables_made() {
+  std::unique_lock made(creation_mutex_, std::defer_lock);
+  if (!ELIDER_MUTANT(kSkipCreationLock) && !made.try_lock()) {
+    ELIDER_TEST_POINT("checkpoint.awaits_table");
+    made.lock();
+  }
+  std::shared_lock lock(catalog_mutex_);
+  std::vector<TableBase*> all;
+  for (const auto& table : tables_) all.push_back(table.get());
+  return all;
 }
 
 // Ok, or what is wrong with a unique index that was just built: two rows have one value of it. No file says what a key
@@ -100,6 +112,7 @@ Status EngineOf<Sync>::build_indexes(uint32_t threads, const std::function<void(
           const Inside inside(sessions[i]->worker);
           if (!cursor.next(kRowsAChunk, &entries)) return {};
         }
+        if (ELIDER_MUTANT(kLeaveOutLastChunk) && all > kRowsAChunk && entries.size() < kRowsAChunk) continue;
         if (Status indexed = txn::index_rows(sessions[i]->worker, *table, entries); !indexed.ok()) return indexed;
         if (!progress) continue;
         std::lock_guard lock(mutex);

@@ -13,6 +13,7 @@
 #include <mutex>
 #include <vector>
 
+#include "engine/data_folder.h"
 #include "engine/engine.h"
 #include "txn/occ/occ_transaction.h"
 #include "txn/snapshot_transaction.h"
@@ -60,7 +61,9 @@ class SessionOf final : public Session {
     Status status = read_only ? snapshot.commit() : occ.commit();
     const uint64_t number = read_only ? snapshot.commit_number() : occ.commit_number();
     txn::Store& its_store = store;  // the session is another's once it is given back
+    SessionPool<Sync>& its_pool = pool;
     finish_active();
+    its_pool.take_due_checkpoint();
     return status.ok() ? its_store.acknowledge(durability, number, commit_number) : status;
   }
   void rollback_active() override {
@@ -125,7 +128,8 @@ class SessionPool final : public SessionPoolBase {
     SessionOf<Sync>* session_;
   };
 
-  explicit SessionPool(txn::Store& store) : store_(store) {}
+  // `data` may not be made yet.
+  SessionPool(txn::Store& store, DataFolder& data) : store_(store), data_(data) {}
 
   // Null if workers_max are in use.
   SessionOf<Sync>* take() {
@@ -180,10 +184,20 @@ class SessionPool final : public SessionPoolBase {
   void finished() {
     if constexpr (!Sync::kConcurrent) open_.store(open_.load(std::memory_order_relaxed) - 1, std::memory_order_relaxed);
   }
+  // Under SingleThreaded a checkpoint that is due is taken by who has ended a transaction: no thread of the database's own
+  // may look at the rows.
+  void take_due_checkpoint() {
+    if constexpr (!Sync::kConcurrent) {
+      if (!data_.checkpoint_due() || !may_begin()) [[likely]] return;
+      const Begun begun(*this);
+      static_cast<void>(data_.checkpoint());  // what failed is in the statistics
+    }
+  }
 
  private:
   inline static thread_local char thread_mark_ = 0;
   txn::Store& store_;
+  DataFolder& data_;  // used while the database is there
   mutable std::mutex mutex_;  // guards all_, free_, in_use_
   std::vector<std::unique_ptr<SessionOf<Sync>>> all_;
   std::vector<SessionOf<Sync>*> free_;

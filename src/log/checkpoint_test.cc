@@ -244,6 +244,46 @@ TEST(Checkpoint, TheLogBeforeItGoesAndTheLogBehindItStays) {
   EXPECT_LT(segments.size(), 8u) << "most of the log is gone";
 }
 
+// A log of short segments, and checkpoints of each number there is, one after the other: each lets log go, and none a record
+// behind it. The segments are those of the log that runs, or the ones that it found when it was opened.
+TEST(Checkpoint, OneOfEachNumberLetsGoNoRecordBehindIt) {
+  for (const bool opened_again : {false, true}) {
+    MemoryFiles files;
+    LogOptions options;
+    options.flush_interval_us = 10'000'000;
+    options.segment_bytes = 1024;
+    State written;
+    auto running = std::make_unique<Running>();
+    ASSERT_TRUE(running->start(files, options).ok());
+    for (int i = 0; i < 24; ++i) {
+      const std::string text = std::to_string(i) + std::string(250, '.');
+      uint64_t number = 0;
+      ASSERT_TRUE(running->commit(0, text, &number).ok());
+      ASSERT_TRUE(running->log->wait_durable(number).ok());  // so that each has a number of its own, and a frame
+      ASSERT_EQ(written.count(number), 0u);
+      written.emplace(number, text);
+      if (i != 11 || !opened_again) continue;
+      running = std::make_unique<Running>();
+      ASSERT_TRUE(running->start(files, options).ok());
+    }
+    const auto count_segments = [&] {
+      size_t count = 0;
+      for (const auto& [path, bytes] : files.contents()) count += path.find("/log-") != std::string::npos;
+      return count;
+    };
+    const size_t segments = count_segments();
+    EXPECT_GT(segments, 6u);
+    for (const auto& [number, text] : written) {
+      ASSERT_TRUE(write_checkpoint(*running->directory, number, State(written.begin(), written.upper_bound(number))).ok());
+      Published published;
+      ASSERT_TRUE(running->directory->publish({number, 2}, 1, running->log->take_finished(), &published).ok());
+      MemoryFiles copy(files.contents());
+      EXPECT_EQ(judge(recover_all(copy), written, written.rbegin()->first), "") << "checkpoint " << number;
+    }
+    EXPECT_LT(count_segments(), segments / 2) << "the log before it goes";
+  }
+}
+
 TEST(Checkpoint, ADamagedOneIsMadeUpForByAnOlderOneAndItsLog) {
   Workload run;
   run_workload(run, 4, 2);

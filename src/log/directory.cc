@@ -233,7 +233,7 @@ Status Directory::judge(uint32_t threads, const Progress& progress, RecoveryFact
   for (size_t i = 0; i + 1 < segments.size(); ++i) {
     const SegmentName &name = segments[i].name, &next = segments[i + 1].name;
     if (name.generation == next.generation && name.stream == next.stream && segments[i + 1].frames != 0)
-      finished_[file_name(name)] = segments[i].last_number;
+      finished_[file_name(name)] = segments[i].last_number - (ELIDER_MUTANT(kFinishedTooSmall) ? 1 : 0);
   }
   return {};
 }
@@ -281,7 +281,7 @@ Status Directory::check_stream(const Generation& generation, uint32_t stream, ui
   if (streams[stream].closed < cut)
     return Status(Code::kCorrupt, at_end_of(streams[stream], file) + std::to_string(cut) + " was whole in it before");
   for (const StreamFacts& other : streams)
-    if (other.durable > streams[stream].closed)
+    if (other.durable > streams[stream].closed && !ELIDER_MUTANT(kTrustShortStream))
       return Status(Code::kCorrupt, at_end_of(streams[stream], file) + std::to_string(other.durable) + " was durable, says '" +
                                         other.durable_file + "' at byte " + std::to_string(other.durable_offset));
   return {};
@@ -433,7 +433,8 @@ Status Directory::end_generation(uint64_t closed) {
 
 // Segments that hold nothing behind the oldest checkpoint any more, and generations of them.
 void Directory::drop_log(Manifest* manifest) {
-  const uint64_t base = manifest->checkpoints.front().number;
+  const Checkpoint& oldest = ELIDER_MUTANT(kRemoveKeptLog) ? manifest->checkpoints.back() : manifest->checkpoints.front();
+  const uint64_t base = oldest.number + (ELIDER_MUTANT(kDropOneMore) ? 1 : 0);
   const uint32_t open = manifest->generations.back().generation;
   std::erase_if(manifest->generations,
                 [&](const Generation& generation) { return generation.generation != open && generation.cut <= base; });

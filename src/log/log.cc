@@ -7,6 +7,7 @@
 #include <new>
 #include <utility>
 
+#include "base/check.h"
 #include "base/clock.h"
 #include "base/spin.h"
 #include "base/test_points.h"
@@ -209,7 +210,7 @@ bool Log::round(uint32_t index, bool demanded) {
     all = collect(index);
     // A frame that leaves records in the buffers closes nothing; nor does a quiet stream need a frame
     // unless others have records that its closing holds back.
-    const uint64_t says = all ? std::max(closed, before) : before;
+    const uint64_t says = all || ELIDER_MUTANT(kCloseFullFrame) ? std::max(closed, before) : before;
     if (!all && logger.header.records == 0) {
       fail(heap_exhausted());
       return true;
@@ -235,9 +236,12 @@ uint64_t Log::close_numbers(uint32_t index, bool demanded) {
   const bool raise = demanded || pending(index) || loggers_[index]->newest > loggers_[index]->closed;
   uint64_t closed = raise ? source_.advance() : source_.current() - 1;
   for_each_buffer(index, [&](Buffer& buffer) {
+    if (ELIDER_MUTANT(kMarkEarly)) buffer.mark();
+    ELIDER_TEST_POINT("log.before_look");
     const uint64_t committing = buffer.committing();
     if (committing != 0) closed = std::min(closed, committing - 1);
-    buffer.mark();  // after that look: so all records with numbers that are closed are before the mark
+    // After that look: so all records with numbers that are closed are before the mark.
+    if (!ELIDER_MUTANT(kMarkEarly)) buffer.mark();
     return true;
   });
   return closed;
@@ -267,6 +271,7 @@ bool Log::collect(uint32_t index) {
   logger.oldest_ns = kNumberMax;
   uint64_t newest = 0;
   const auto take_one = [&](uint64_t number, Bytes bytes) {
+    ELIDER_DCHECK(number > logger.closed, "no record comes with a number that is closed");  // closed: this thread's own
     if (logger.frame.size() >= kFrameBytesTarget || !grow(&logger.frame, kRecordHeaderBytes + bytes.size())) return false;
     const size_t at = logger.frame.size();
     logger.frame.resize(at + kRecordHeaderBytes);

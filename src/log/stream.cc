@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <vector>
 
+#include "base/test_points.h"
+
 namespace elider::log {
 
 namespace {
@@ -27,7 +29,7 @@ Status Stream::begin_segment(uint32_t segment) {
 }
 
 Status Stream::append(FrameHeader header, std::span<std::byte> frame) {
-  const FinishedSegment before{name_, last_number_};
+  const FinishedSegment before{name_, last_number_ - (ELIDER_MUTANT(kFinishedTooSmall) ? 1 : 0)};
   const bool begins = offset_ > kSegmentHeaderBytes && offset_ + frame.size() > segment_bytes_;
   if (begins) {
     if (Status status = begin_segment(name_.segment + 1); !status.ok()) return status;

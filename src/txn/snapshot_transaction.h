@@ -42,7 +42,7 @@ class SnapshotTransaction final : public Transaction {
     active_ = true;
   }
   // Once it is durable, so is all that was read.
-  uint64_t commit_number() const { return snapshot_; }
+  uint64_t commit_number() const { return ELIDER_MUTANT(kReadsHaveNoNumber) ? 0 : snapshot_; }
   Status commit() {
     if (!active_) return Status(Code::kFinished, "the transaction has ended");
     counters_.procedures[procedure_].commits.add(1);

@@ -282,7 +282,7 @@ Status OccTransaction<Sync>::commit_reads() {
   // One row was read at one instant already.
   const bool single = reads_.size() == 1 && nodes_.empty();
   if ((!single || recording()) && !validate_reads()) [[unlikely]] return give_up(0);
-  if (store_.log != nullptr) [[unlikely]] commit_number_ = store_.snapshots.current();
+  if (store_.log != nullptr) [[unlikely]] commit_number_ = ELIDER_MUTANT(kReadsHaveNoNumber) ? 0 : store_.snapshots.current();
   counters_.procedures[procedure_].commits.add(1);
   if (recording()) [[unlikely]] record_end(true, Cause::kNone, n, order);
   end();
@@ -316,8 +316,10 @@ template <class Sync>
   if (locked != writes_.size()) [[unlikely]] return give_up(locked);
   ELIDER_TEST_POINT("occ.commit.after_lock");
   log::Log* const log = store_.log;  // once: a commit in memory alone should know it from a register
+  const uint64_t early = ELIDER_MUTANT(kNumberEarly) ? store_.snapshots.current() : 0;
+  ELIDER_TEST_POINT("occ.commit.before_announcement");
   if (log != nullptr) [[unlikely]] log->begin_commit(worker_.id());
-  const uint64_t n = store_.snapshots.current();
+  const uint64_t n = ELIDER_MUTANT(kNumberEarly) ? early : store_.snapshots.current();
   const uint64_t order = recording() ? store_.commit_order.fetch_add(1) : 0;
   ELIDER_TEST_POINT("occ.commit.after_snapshot");
   const uint64_t newest_reader = store_.snapshots.newest_reader_before(n, store_.workers.ids_used_max());

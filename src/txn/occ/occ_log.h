@@ -43,6 +43,7 @@ template <class Sync>
 // The last of the steps between which the log knows this commit to be under way.
 template <class Sync>
 void OccTransaction<Sync>::log_publish(uint64_t n) {
+  if (ELIDER_MUTANT(kWithdrawEarly)) store_.log->end_commit(worker_.id());
   ELIDER_TEST_POINT("occ.commit.before_record");
   *log_place_ = static_cast<std::byte>(RecordKind::kCommit);
   EntryWriter to(log_place_ + 1);

@@ -130,6 +130,7 @@ Status OccTransaction<Sync>::commit_in_region() {
     // What the words must be when the region begins. Whoever holds one is waited for here.
     for (WriteEntry& write : writes_)
       if (write.kind != WriteKind::kNone && !await_word<false>(write, kWaitsMax)) [[unlikely]] return give_up(0);
+    ELIDER_TEST_POINT("occ.commit.before_announcement");
     if (store_.log != nullptr) [[unlikely]] store_.log->begin_commit(worker_.id());
     const AtOnce done = htm::run_region<typename Sync::Backend>(
         site, htm::SubscribedWithin{}, [&]() -> AtOnce { return commit_at_once(reach); }, []() -> AtOnce { return {}; },

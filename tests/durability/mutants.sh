@@ -1,0 +1,45 @@
+#!/usr/bin/env bash
+# Each of these defects of the engine or its log (src/base/test_points.h) must make the one test fail that is named with it,
+# which passes without. Crash images and kills would find them by luck alone: each needs steps that come in one order of many.
+# presets: dev
+set -u
+log="${ELIDER_BUILD_DIR:?}/log_test" durability="$ELIDER_BUILD_DIR/durability_test"
+for program in "$log" "$durability"; do
+  [ -x "$program" ] || { echo "skipped: $program is not built"; exit 77; }
+done
+failures=0
+unset ELIDER_MUTANT
+
+# expect WHAT MUTANT PROGRAM FILTER: passes, or is caught. A run of no test is neither; nor is 2, a mutant that is none.
+expect() {
+  local what=$1 mutant=$2 program=$3 filter=$4 status=0 ran
+  { ELIDER_MUTANT=$mutant timeout 120 "$program" --gtest_filter="$filter" > out.txt 2>&1 || status=$?; } 2>/dev/null
+  ran=$(grep -c '^\[ RUN' out.txt)
+  if [ "$what" = passes ] && [ "$status" -eq 0 ] && [ "$ran" -ne 0 ] && ! grep -q SKIPPED out.txt; then
+    echo "ok   $filter passes"
+  elif [ "$what" = caught ] && [ "$ran" -ne 0 ] && { [ "$status" -eq 1 ] || [ "$status" -eq 134 ]; }; then
+    echo "ok   $mutant: caught ($(grep -m1 -oE 'elider: .*|^.*: Failure' out.txt))"
+  else
+    echo "FAIL $filter, $mutant: status $status, $ran tests: $(tail -3 out.txt)"
+    failures=$((failures + 1))
+  fi
+}
+
+while read -r mutant program filter; do
+  expect passes "" "${!program}" "$filter"
+  expect caught "$mutant" "${!program}" "$filter"
+done << 'LIST'
+withdraw_early durability Policies/AnnouncementTest.StandsUntilTheRecordIsThere/optimistic_ordered
+number_early durability Policies/AnnouncementTest.ComesBeforeTheNumber/optimistic_ordered
+mark_early log ClosedNumber.ARecordThatComesWhileTheLoggerLooksIsInItsGroup
+close_full_frame log ClosedNumber.TheFirstFrameOfALargeGroupClosesNothing
+remove_kept_log durability Policies/CheckpointTest.ADamagedOneIsNamedOrMadeUpFor/optimistic_ordered
+drop_one_more log Checkpoint.OneOfEachNumberLetsGoNoRecordBehindIt
+finished_too_small log Checkpoint.OneOfEachNumberLetsGoNoRecordBehindIt
+tables_before_number durability Policies/CheckpointStepsTest.ATableThatIsMadeBeforeItsNumberIsInIt/optimistic_ordered
+skip_creation_lock durability Policies/CheckpointStepsTest.ATableThatIsBeingMadeIsInIt/optimistic_ordered
+reads_have_no_number durability Policies/AnnouncementTest.ACommitThatOnlyReadWaitsForWhatItRead/optimistic_ordered
+leave_out_last_chunk durability Policies/RecoveredIndexTest.HasTheRowsOfEveryChunk/optimistic_ordered
+trust_short_stream log ClosedNumber.AStreamThatEndsBeforeWhatTheOtherKnowsIsRefused
+LIST
+[ "$failures" -eq 0 ]
