@@ -114,7 +114,8 @@ TEST(Layout, UnionsBeyondTheFirstAreTheCallers) {
   }
   own.clear();
   EXPECT_EQ(&layout.of_union(7, own), &layout.of_columns(7));
-  EXPECT_EQ(&layout.of_union(5000, own), own.back().get());
+  const ColumnSet& own_one = layout.of_union(5000, own);
+  EXPECT_EQ(&own_one, own.back().get());
   const ColumnSet& kept = layout.of_columns(5001);
   EXPECT_EQ(&layout.of_union(5001, own), &kept) << "what a program asks for by itself is kept";
 }

@@ -60,7 +60,7 @@ class ColumnUnionTest : public DatabaseTest {
     read(db, [&](Transaction& txn) {
       RawView view;
       ASSERT_OK(txn.get(*table, 0, ColumnsRef::all(*table), &view));
-      std::memcpy(&found, view.row, sizeof(found));
+      std::memcpy(&found, view.bytes(), sizeof(found));
     });
     EXPECT_EQ(found, model);
   }
