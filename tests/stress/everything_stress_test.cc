@@ -225,10 +225,11 @@ class EverythingStressTest : public DataFolderTest {
   Status back_up(Database& db, uint32_t i) {
     const std::filesystem::path folder = folder_ / ("backup" + std::to_string(i));
     if (Status status = db.backup(folder); !status.ok()) return status;
-    auto opened = Database::open(options_for(folder));
-    if (!opened.ok()) return opened.status();
-    Status status = opened->verify();
-    *opened = Database();
+    Status status;
+    {
+      auto opened = Database::open(options_for(folder));
+      status = opened.ok() ? opened->verify() : opened.status();
+    }
     std::filesystem::remove_all(folder);
     return status;
   }
