@@ -45,7 +45,8 @@ class IndexConflictTest : public DatabaseTest {
   }
   Body moving(Key key, Key branch) {
     return [=, this](Transaction& txn) {
-      ASSERT_OK(txn.update(accounts_, key, accounts_.columns(&Account::branch), [&](Account& a) { a.branch = static_cast<uint32_t>(branch); }));
+      const auto columns = accounts_.columns(&Account::branch);
+      ASSERT_OK(txn.update(accounts_, key, columns, [&](Account& a) { a.branch = static_cast<uint32_t>(branch); }));
     };
   }
   Body renaming(Key key, Key owner) {
