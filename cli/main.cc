@@ -49,7 +49,7 @@ int run(int argc, char** argv) {
   app.require_subcommand(1);
   app.get_formatter()->column_width(32);
   CLI::App& bench =
-      *app.add_subcommand("bench", "Measure: tpcc, ycsb, compare, durability, elision, htm, history (each has its own --help)");
+      *app.add_subcommand("bench", "Measure: tpcc, ycsb, compare, durability, elision, htm, neighbours, history (each has its own --help)");
   bench.require_subcommand(1);
   elider::bench::add_tpcc(bench);
   elider::bench::add_ycsb(bench);
@@ -57,6 +57,7 @@ int run(int argc, char** argv) {
   elider::bench::add_elision(bench);
   elider::bench::add_htm(bench);
   elider::bench::add_durability(bench);
+  elider::bench::add_neighbours(bench);
   elider::bench::add_history(bench);
   elider::bench::add_check_history(app);
   elider::bench::add_hardware(app);

@@ -19,6 +19,7 @@ void add_compare(CLI::App& bench);        // bench/compare
 void add_elision(CLI::App& bench);        // bench/elision
 void add_htm(CLI::App& bench);            // bench/htm
 void add_durability(CLI::App& bench);     // bench/durability
+void add_neighbours(CLI::App& bench);     // bench/neighbours
 void add_history(CLI::App& bench);        // bench/history
 void add_check_history(CLI::App& app);    // bench/history
 void add_hardware(CLI::App& app);         // bench/hardware

@@ -39,6 +39,8 @@ constexpr MutantName kMutantNames[] = {
     {Mutant::kLateSnapshotRead, "late_snapshot_read"},
     {Mutant::kIgnoreLockBit, "ignore_lock_bit"},
     {Mutant::kSkipAbsentRead, "skip_absent_read"},
+    {Mutant::kForgetSplitOff, "forget_split_off"},
+    {Mutant::kSkipSecondLook, "skip_second_look"},
     {Mutant::kSkipExpectedWords, "skip_expected_words"},
     {Mutant::kSkipSubscription, "skip_subscription"},
     {Mutant::kLazySubscription, "lazy_subscription"},

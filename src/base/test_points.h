@@ -100,6 +100,8 @@ enum class Mutant : uint32_t {
   kLateSnapshotRead,    // "late_snapshot_read": a reader's snapshot is read one number late
   kIgnoreLockBit,       // "ignore_lock_bit": reads and validation do not mind a locked row
   kSkipAbsentRead,      // "skip_absent_read": reads of absent keys are not tracked
+  kForgetSplitOff,      // "forget_split_off": the new half of a scanned leaf that an own insert has split is not tracked
+  kSkipSecondLook,      // "skip_second_look": a range of a secondary index whose leaf has changed counts as unchanged
   kSkipExpectedWords,   // "skip_expected_words": a commit's region does not mind that the words it writes have moved on
   // Of lock elision (src/htm/elide.h); nothing but what runs regions can tell.
   kSkipSubscription,    // "skip_subscription": a region does not read its lock

@@ -50,6 +50,10 @@ expect 2 '--warehouses' "$elider" bench tpcc --warehouses 0
 expect 2 'nothere.json' "$elider" plot nothere.json -o "$folder/x.png"
 expect 2 'png' "$elider" plot "$0" -o "$folder/x.pdf"
 
+expect 2 '--threads' "$elider" bench neighbours --threads 0
+expect 0 '^ +2 +scanned ' "$elider" bench neighbours --threads 1,2 --seconds 0.1
+expect 0 '"index": *"unique"' "$elider" bench neighbours --threads 2 --seconds 0.1 --json -
+
 small=(--records 5000 --seconds 0.3 --threads 2)
 expect 0 'txn/s' "$elider" bench ycsb "${small[@]}" --value-bytes 100 --mix 80/20 --distribution uniform --operations 1 --index hash \
   --json "$folder/ycsb.json"

@@ -211,14 +211,14 @@ TEST_P(CommitRaceTest, AnInsertOfAKeyReadAsAbsentIsBeforeOrAfterTheWholeReader) 
   }
 }
 
-// Two transactions take one unique value for different keys, and run again at once when they lose: each
-// makes entries in the other's range. One of them must get through at every moment, without luck.
+// Two transactions take one unique value for different keys, and one runs again and again: each time it
+// makes an entry in the other's range. Whoever commits first must get through, without luck.
 TEST_P(CommitRaceTest, ARetryForAUniqueValueDoesNotAbortTheOther) {
   const auto take = [&](Transaction& txn, Key key) { return txn.insert(accounts_, key, Account{777, 0, 1, 0}); };
   ActiveTransaction first = begin(db_), second = begin(db_);
   ASSERT_OK(take(*first, 15));
   ASSERT_OK(take(*second, 25));
-  EXPECT_CODE(Code::kConflict, first.commit());  // the second one's entry came after it had looked
+  first.rollback();
   for (int retry = 0; retry < 5; ++retry) {
     ActiveTransaction again = begin(db_);
     ASSERT_OK(take(*again, 15));

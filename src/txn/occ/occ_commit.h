@@ -119,23 +119,29 @@ bool OccTransaction<Sync>::prepare_versions(uint64_t newest_reader) {
 
 // -- validation --------------------------------------------------------------------------------------------
 
-// Whether everything that was read stands as it was read, at the instant of the call.
+// Whether everything that was read stands as it was read, at the instant of the call. What updates have read stands in the
+// writes alone: a commit compares it as it locks them.
 template <class Sync>
+template <bool kHeld>
 bool OccTransaction<Sync>::reads_stand() {
   if (!ELIDER_MUTANT(kSkipReadValidation)) {
     for (const ReadEntry& read : reads_) {
       if (read.cell == nullptr) continue;  // a write expects its word
       const uint64_t w = read.cell->load();
       if (w == read.word) [[likely]] continue;
-      if (word::locked(w) && (w & ~word::kLocked) == read.word) {
-        if (write_positions_.find(read.cell) != PointerMap::kNone || ELIDER_MUTANT(kIgnoreLockBit)) continue;  // locked by this commit
+      if (word::locked(w) && (!kHeld || (w & ~word::kLocked) == read.word)) {
+        if (kHeld && (write_positions_.find(read.cell) != PointerMap::kNone || ELIDER_MUTANT(kIgnoreLockBit))) continue;  // by this commit
         return failed(Cause::kReadLocked, read.table, read.key);
       }
       return failed(word::removed(w) ? Cause::kRowRemoved : Cause::kReadChanged, read.table, read.key);
     }
-    for (const WriteEntry& write : writes_)
-      if (write.kind == WriteKind::kNone && write.cell->load() != write.expected) [[unlikely]]
-        return failed(Cause::kWriteChanged, write.table, write.key);
+    for (const WriteEntry& write : writes_) {
+      if (kHeld ? write.kind != WriteKind::kNone : write.expected == word::kUnknown) [[likely]] continue;
+      const uint64_t w = write.cell->load();
+      if (w == write.expected) [[likely]] continue;
+      if (!kHeld && word::locked(w)) return failed(Cause::kWriteLocked, write.table, write.key);
+      return failed(!kHeld && word::removed(w) ? Cause::kRowRemoved : Cause::kWriteChanged, write.table, write.key);
+    }
   }
   for (const NodeEntry& node : nodes_)
     if (!node.witness.holds() && !ELIDER_MUTANT(kKeepLeafVersion)) [[unlikely]]
@@ -143,46 +149,27 @@ bool OccTransaction<Sync>::reads_stand() {
   return true;
 }
 
+// After reads_stand() said no: whether what changed lies beside what was read. Then reads_stand() is to be asked once more,
+// and a commit takes its numbers once more before it: what the second look saw may be of a larger one than it has.
 template <class Sync>
-bool OccTransaction<Sync>::validate() {
-  if (reads_stand()) [[likely]] return true;
+[[gnu::noinline]] bool OccTransaction<Sync>::repair_after_failure(Locks locks) {
   if (!may_be_repaired()) return false;
+  repairing_under_ = locks;
+  bool repaired = false;
   try {
-    return repair() && reads_stand();
+    repaired = repair();
   } catch (const std::bad_alloc&) {
-    return failed(Cause::kMemoryLimit, cause_table_, cause_key_);  // rows are locked: no exception leaves
+    failed(Cause::kMemoryLimit, cause_table_, cause_key_);  // rows may be locked: no exception leaves
   }
+  repairing_under_ = Locks::kNone;
+  return repaired;
 }
 
-// Without locks of its own: whatever is locked is somebody else's. What updates have read stands in the
-// writes alone.
+// Of a transaction that ends without a commit: the same validation, with nothing locked.
 template <class Sync>
 Status OccTransaction<Sync>::reads_hold() {
-  const auto conflict = [this](Cause cause, detail::TableBase* table, Key key) {
-    failed(cause, table, key);
-    return table->error(Code::kConflict, cause, key);
-  };
-  for (const ReadEntry& read : reads_) {
-    if (read.cell == nullptr) continue;
-    const uint64_t w = read.cell->load();
-    if (w == read.word) continue;
-    return conflict(word::locked(w)    ? Cause::kReadLocked
-                    : word::removed(w) ? Cause::kRowRemoved
-                                       : Cause::kReadChanged,
-                    read.table, read.key);
-  }
-  for (const WriteEntry& write : writes_) {
-    if (write.expected == word::kUnknown) continue;
-    const uint64_t w = write.cell->load();
-    if (w == write.expected) continue;
-    return conflict(word::locked(w)    ? Cause::kWriteLocked
-                    : word::removed(w) ? Cause::kRowRemoved
-                                       : Cause::kWriteChanged,
-                    write.table, write.key);
-  }
-  for (const NodeEntry& node : nodes_)
-    if (!node.witness.holds()) return conflict(Cause::kPhantom, node.table, node.secondary() ? 0 : node.first);
-  return {};
+  if (reads_stand<false>() || (repair_after_failure(Locks::kNone) && reads_stand<false>())) return {};
+  return cause_table_->error(cause_ == Cause::kMemoryLimit ? Code::kMemoryLimit : Code::kConflict, cause_, cause_key_);
 }
 
 // -- installing ----------------------------------------------------------------------------------------------
@@ -268,20 +255,26 @@ template <class Sync>
 [[gnu::always_inline]] inline bool OccTransaction<Sync>::validate_reads() {
   if constexpr (Sync::kRegions)
     if (store_.spinlock == nullptr) return validate_in_region();
-  return validate();
+  return reads_stand();
 }
 
 // No writes: what was read was all there at the instant of the validation.
 template <class Sync>
 Status OccTransaction<Sync>::commit_reads() {
   uint64_t n = 0, order = 0;
-  if (recording()) [[unlikely]] {
+  const auto take_numbers = [&] {
+    if (!recording()) [[likely]] return;
     n = store_.snapshots.current();
     order = store_.commit_order.fetch_add(1);
-  }
+  };
+  take_numbers();
   // One row was read at one instant already.
   const bool single = reads_.size() == 1 && nodes_.empty();
-  if ((!single || recording()) && !validate_reads()) [[unlikely]] return give_up(0);
+  if ((!single || recording()) && !validate_reads()) [[unlikely]] {
+    if (!repair_after_failure(Locks::kHeld)) return give_up(0);
+    take_numbers();
+    if (!reads_stand()) return give_up(0);
+  }
   if (store_.log != nullptr) [[unlikely]] commit_number_ = ELIDER_MUTANT(kReadsHaveNoNumber) ? 0 : store_.snapshots.current();
   counters_.procedures[procedure_].commits.add(1);
   if (recording()) [[unlikely]] record_end(true, Cause::kNone, n, order);
@@ -319,12 +312,16 @@ template <class Sync>
   const uint64_t early = ELIDER_MUTANT(kNumberEarly) ? store_.snapshots.current() : 0;
   ELIDER_TEST_POINT("occ.commit.before_announcement");
   if (log != nullptr) [[unlikely]] log->begin_commit(worker_.id());
-  const uint64_t n = ELIDER_MUTANT(kNumberEarly) ? early : store_.snapshots.current();
-  const uint64_t order = recording() ? store_.commit_order.fetch_add(1) : 0;
-  ELIDER_TEST_POINT("occ.commit.after_snapshot");
-  const uint64_t newest_reader = store_.snapshots.newest_reader_before(n, store_.workers.ids_used_max());
-  ELIDER_TEST_POINT("occ.commit.after_slots");
-  if (!validate()) [[unlikely]] return give_up(locked);
+  uint64_t n, order, newest_reader;
+  for (bool repaired = false;; repaired = true) {
+    n = ELIDER_MUTANT(kNumberEarly) ? early : store_.snapshots.current();
+    order = recording() ? store_.commit_order.fetch_add(1) : 0;
+    ELIDER_TEST_POINT("occ.commit.after_snapshot");
+    newest_reader = store_.snapshots.newest_reader_before(n, store_.workers.ids_used_max());
+    ELIDER_TEST_POINT("occ.commit.after_slots");
+    if (reads_stand()) [[likely]] break;
+    if (repaired || !repair_after_failure(Locks::kHeld)) return give_up(locked);
+  }
   if (newest_reader != 0 && !prepare_versions(newest_reader)) [[unlikely]] return give_up(locked);
   if (log != nullptr) [[unlikely]] log_publish(n);
   if (!old_entries_retired && !index_changes_.empty()) retire_old_entries();

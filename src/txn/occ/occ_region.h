@@ -158,20 +158,19 @@ Status OccTransaction<Sync>::commit_in_region() {
 }
 
 // A commit without writes: that all it has read stands at one instant. Where the region says that it does not, a second
-// look, or a scan's repair, is for outside.
+// look is for outside.
 template <class Sync>
 bool OccTransaction<Sync>::validate_in_region() {
   htm::Site& site = store_.elision->commit;
   if (2 * (reads_.size() + nodes_.size()) > store_.options.elision.read_lines_max) {
     site.mine().went_direct();
-    return validate();
+    return reads_stand();
   }
   enum class Seen { kStands, kFails, kNothing };
   const Seen seen = htm::run_region<typename Sync::Backend>(
       site, htm::SubscribedWithin{}, [&]() -> Seen { return reads_stand() ? Seen::kStands : Seen::kFails; },
       []() -> Seen { return Seen::kNothing; }, [this](Seen looked) { return looked == Seen::kStands || !may_be_repaired(); });
-  if (seen == Seen::kStands) return true;
-  return (seen == Seen::kNothing || may_be_repaired()) && validate();
+  return seen == Seen::kNothing ? reads_stand() : seen == Seen::kStands;
 }
 
 }  // namespace elider::txn

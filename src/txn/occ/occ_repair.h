@@ -7,9 +7,22 @@
 // if it holds as many. What is there without being a row is tracked with its present word, the leaves
 // with their present versions, and then everything is validated once more.
 //
+// In a secondary index the same is true of entries: one is counted if the committed row has its value now. Another
+// transaction's entry of an insert or a change that it has not committed is not, and its row is tracked as it is. A unique
+// check is such a range, of the entries of one value, and so is decided here, too.
+//
 // Invariant: what the second validation finds unchanged has stood at its begin, rows since they were
 // read, ranges since the second look. At that instant all of it is as the transaction saw it, whatever
 // came and went in between; and the transaction's locks, taken before, are held beyond it.
+//
+// Why two transactions cannot both commit one unique value: each puts its entry in, then locks its row, then validates. So one
+// of them, A, had put its entry in before the other, B, last read that leaf; or B's witness of the leaf is older than A's entry
+// and fails, and B looks again. Either way B has met A's entry. If A's row was there, B fails. If it was locked by A's commit,
+// B fails (and A, if it meets B's row locked, too; both run again, after waits of random length). If it was absent, B tracks
+// the absent word: B's second validation finds it unchanged and unlocked only if A has not locked it by then. By then B holds its
+// own lock and B's entry is in the index, so that A, which validates later, meets B's row locked or there, and fails.
+//
+// A commit reads S again after the second look: it may have seen what a commit with a larger number did.
 // Thread safety: as the transaction's. It waits for nobody.
 #pragma once
 
@@ -58,7 +71,8 @@ bool OccTransaction<Sync>::repair() {
 template <class Sync>
 bool OccTransaction<Sync>::repair_node(size_t position) {
   const NodeEntry old = nodes_[position];
-  if (old.secondary() || old.seen == NodeEntry::kUnknown) return false;
+  if (old.secondary()) return repair_index_node(position);
+  if (old.seen == NodeEntry::kUnknown) return false;
   auto& table = static_cast<TableType&>(*old.table);
   uint32_t there = 0;
   if (!table.ordered()) {
@@ -76,6 +90,80 @@ bool OccTransaction<Sync>::repair_node(size_t position) {
         return false;
     if (to == old.last) return there == old.seen;
   }
+}
+
+template <class Sync>
+bool OccTransaction<Sync>::repair_index_node(size_t position) {
+  auto& table = static_cast<TableType&>(*nodes_[position].table);
+  for (uint32_t range = nodes_[position].seen; range != IndexRange::kNone; range = index_ranges_[range].next)
+    if (!look_again_at_range(table, range)) return false;
+  nodes_[position].witness = nodes_.back().witness;  // the leaves of its ranges have entries of their own now
+  return true;
+}
+
+// The leaves that the range lies in now are tracked anew.
+template <class Sync>
+bool OccTransaction<Sync>::look_again_at_range(TableType& table, uint32_t position) {
+  const IndexRange range = index_ranges_[position];
+  if (range.seen == NodeEntry::kUnknown) return false;
+  uint32_t there = 0;
+  index::LeafContents<index::SecondaryKey> leaf;
+  for (index::SecondaryKey at = range.first;; at = index::key_after(leaf.last)) {
+    table.secondary(range.index).read_leaf(at, hints_.secondary(table, range.index), leaf);
+    nodes_.push_back({leaf.witness, &table, kKeyMax, 0, position});
+    for (size_t i = 0; i < leaf.count && !ELIDER_MUTANT(kSkipSecondLook); ++i) {
+      const index::SecondaryKey entry = leaf.keys[i];
+      if (entry < at || range.last < entry) continue;
+      Key key = entry.primary;
+      const Presence found = committed_match(table, TableType::as_row(leaf.handles[i]), range.index, entry.value, &key);
+      if (found == Presence::kUnknown) return false;
+      there += found == Presence::kPresent;
+    }
+    if (!(leaf.last < range.last)) return there == range.seen || ELIDER_MUTANT(kSkipSecondLook);
+  }
+}
+
+template <class Sync>
+bool OccTransaction<Sync>::writes_row(TableType& table, Row* row) {
+  for (uint32_t g = 0; g < table.layout().group_count(); ++g)
+    if (write_of(row, table.layout(), g) != nullptr) return true;
+  return false;
+}
+
+// Whether the row is there and has the value, this transaction's writes apart. kUnknown: somebody else has it locked, or
+// changes it. track: the row's key, if a row that is not there, or has another value, is to be tracked as that.
+template <class Sync>
+auto OccTransaction<Sync>::committed_match(TableType& table, Row* row, uint32_t i, uint64_t value, Key* track) -> Presence {
+  const Layout& layout = table.layout();
+  const ColumnSet& set = layout.index_columns(i);
+  const uint32_t groups = set.groups != 0 ? set.groups : 1;
+  std::byte* image = arena_.allocate(layout.row_bytes());
+  const size_t reads_before = reads_.size();
+  bool there = true;
+  for (uint32_t rest = groups; rest != 0 && there; rest &= rest - 1) {
+    const uint32_t g = static_cast<uint32_t>(std::countr_zero(rest));
+    Cell& cell = row->cell(layout, g);
+    const uint64_t w = cell.load();
+    if (word::removed(w)) return Presence::kAbsent;  // its key's row, if there is one, has an entry of its own
+    const WriteEntry* write = word::locked(w) && repairing_under_ == Locks::kHeld ? write_of(row, layout, g) : nullptr;
+    const bool mine = write != nullptr && write->kind != WriteKind::kNone;
+    if (word::locked(w) && !mine) return Presence::kUnknown;
+    if (!mine && track != nullptr) reads_.push_back({&cell, w, *track, &table});
+    there = !word::absent(w);
+    if (!there) break;
+    storage::copy_to_image(set, g, image, layout.group(g).block ? cell.block() : cell.payload_inside());
+    if (!mine && !cell.unchanged(w)) return Presence::kUnknown;
+  }
+  try {
+    there = there && table.index_value(i, image) == value;
+  } catch (const std::bad_alloc&) {
+    throw;
+  } catch (...) {
+    return Presence::kUnknown;  // the caller's function: the procedure will meet it when it runs again
+  }
+  // What matches is known by its number: the transaction has read the rows that it counted.
+  if (there) reads_.resize(reads_before);
+  return there ? Presence::kPresent : Presence::kAbsent;
 }
 
 // Counts the key's row, if it has one. The witness of where it is, or would be.

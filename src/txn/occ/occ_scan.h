@@ -70,8 +70,18 @@ Status OccTransaction<Sync>::scan_secondary(TableType& table, uint32_t i, KeyRan
   detail::ImageHeader header;
   uint64_t visited = 0;
   Status result;
-  auto track = [&](const index::Witness& witness, const index::SecondaryKey&, const index::SecondaryKey&) {
-    track_node(table, witness, kKeyMax, 0);
+  uint32_t range_at = 0;  // of the leaf at hand
+  auto track = [&](const index::Witness& witness, const index::SecondaryKey& from, const index::SecondaryKey& to) {
+    range_at = track_index_range(table, i, witness, from, to);
+  };
+  // Whether the row had the value before this transaction's writes is for its cells to say, where there are any.
+  auto count_seen = [&](Row* row, uint64_t value, bool matches) {
+    if (!writes_.empty() && writes_row(table, row)) {
+      const Presence committed = committed_match(table, row, i, value, nullptr);
+      if (committed == Presence::kUnknown) index_ranges_[range_at].seen = NodeEntry::kUnknown;
+      matches = committed == Presence::kPresent;
+    }
+    if (matches && index_ranges_[range_at].seen != NodeEntry::kUnknown) ++index_ranges_[range_at].seen;
   };
   auto prefetch = [&](index::Handle handle) { prefetch_row(TableType::as_row(handle), set); };
   auto row_found = [&](const index::SecondaryKey& entry, index::Handle handle) {
@@ -79,13 +89,15 @@ Status OccTransaction<Sync>::scan_secondary(TableType& table, uint32_t i, KeyRan
     // one, has another entry, and the leaf of that one is tracked.
     if (word::removed(TableType::as_row(handle)->cell(table.layout(), 0).load())) [[unlikely]] return true;
     Status status = read_row(table, TableType::as_row(handle), entry.primary, set, image, &header);
-    if (status.not_found()) return true;
-    if (!status.ok()) [[unlikely]] { result = std::move(status); return false; }
-    if (index_value(table, i, entry.primary, image) != entry.value) return true;  // an entry of an earlier or a later value
+    if (!status.ok() && !status.not_found()) [[unlikely]] { result = std::move(status); return false; }
+    const bool matches = status.ok() && index_value(table, i, entry.primary, image) == entry.value;
+    count_seen(TableType::as_row(handle), entry.value, matches);
+    if (!matches) return true;  // no row, or an entry of an earlier or a later value
     record.found(entry.value, entry.primary);
     const bool more = visit(entry.primary, RawView(image, &header));
     if (state_ != State::kActive) [[unlikely]] { result = doom_; return false; }
     if (more && ++visited != options.limit) return true;
+    (options.reverse ? index_ranges_[range_at].first : index_ranges_[range_at].last) = entry;
     record.stopped();
     return false;
   };

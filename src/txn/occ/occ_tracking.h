@@ -40,7 +40,6 @@ Status OccTransaction<Sync>::guarded(detail::TableBase& table, Key key, Operatio
   }
 }
 
-// first > last: of a secondary index.
 template <class Sync>
 void OccTransaction<Sync>::track_node(TableType& table, const index::Witness& witness, Key first, Key last) {
   if (!nodes_.empty() && nodes_.back().is_of(witness) && nodes_.back().first == first && nodes_.back().last == last) return;
@@ -55,6 +54,23 @@ template <class Sync>
 uint32_t OccTransaction<Sync>::track_scanned(TableType& table, const index::Witness& witness, Key first, Key last) {
   add_node({witness, &table, first, last, 0}, node_positions_.find(witness.version) == PointerMap::kNone);
   return static_cast<uint32_t>(nodes_.size() - 1);
+}
+
+// A leaf of secondary index i that a scan is about to look at, from one entry to another. The range's position.
+template <class Sync>
+uint32_t OccTransaction<Sync>::track_index_range(TableType& table, uint32_t i, const index::Witness& witness,
+                                                 const index::SecondaryKey& from, const index::SecondaryKey& to) {
+  const auto range = static_cast<uint32_t>(index_ranges_.size());
+  index_ranges_.push_back({from, to, i, 0, IndexRange::kNone});
+  uint32_t known = static_cast<uint32_t>(nodes_.size() - 1);
+  if (nodes_.empty() || !nodes_.back().is_of(witness)) known = node_positions_.find(witness.version);
+  if (known != PointerMap::kNone && nodes_[known].is_of(witness)) {
+    index_ranges_.back().next = nodes_[known].seen;
+    nodes_[known].seen = range;
+  } else {
+    add_node({witness, &table, kKeyMax, 0, range}, known == PointerMap::kNone);
+  }
+  return range;
 }
 
 template <class Sync>
@@ -78,7 +94,8 @@ void OccTransaction<Sync>::track_own_insert(const index::InsertResult& result) {
     if (result.after.version != result.before.version && node_positions_.find(result.after.version) == PointerMap::kNone)
       node_positions_.insert(result.after.version, static_cast<uint32_t>(i));
     if (result.split_off.version == nullptr) continue;
-    NodeEntry half = nodes_[i];
+    if (ELIDER_MUTANT(kForgetSplitOff)) continue;
+    NodeEntry half = nodes_[i];  // and with it the list of ranges, which only grows at its head
     half.witness = result.split_off;
     add_node(half, node_positions_.find(half.witness.version) == PointerMap::kNone);
   }
@@ -115,6 +132,7 @@ template <class Sync>
 template <class Sync>
 void OccTransaction<Sync>::forget_nodes() {
   nodes_.clear();
+  index_ranges_.clear();
   node_repeated_ = false;
   node_positions_.clear();
 }

@@ -100,6 +100,8 @@ class OccTransaction final : public Transaction {
   void track_node(TableType& table, const index::Witness& witness, Key first, Key last);
   void add_node(const NodeEntry& node, bool is_new);
   uint32_t track_scanned(TableType& table, const index::Witness& witness, Key first, Key last);
+  uint32_t track_index_range(TableType& table, uint32_t i, const index::Witness& witness, const index::SecondaryKey& from,
+                             const index::SecondaryKey& to);
   void track_own_insert(const index::InsertResult& result);
   void track_absent(TableType& table, const index::Witness& witness, Key key);
   void end();
@@ -179,9 +181,12 @@ class OccTransaction final : public Transaction {
   void unlock_writes(size_t count);
   static bool needs_version(const WriteEntry& write, uint64_t newest_reader);
   bool prepare_versions(uint64_t newest_reader);
-  bool validate();
   bool validate_reads();
+  // kHeld: of all rows that it writes, during a commit; what else is locked is somebody else's.
+  enum class Locks : uint8_t { kNone, kHeld };
+  template <bool kHeld = true>
   bool reads_stand();
+  bool repair_after_failure(Locks locks);
   bool may_be_repaired() const { return cause_ == Cause::kPhantom || cause_ == Cause::kRowRemoved; }
   void count_row(const WriteEntry& write);
   void install(WriteEntry& write, uint64_t n);
@@ -201,8 +206,12 @@ class OccTransaction final : public Transaction {
   // -- occ_repair.h: what changed beside what was read ------------------------------------------------------
   enum class Presence : uint8_t { kAbsent, kPresent, kUnknown };
   bool own_presence(TableType& table, Row* row, Presence* presence);
+  bool writes_row(TableType& table, Row* row);
+  Presence committed_match(TableType& table, Row* row, uint32_t i, uint64_t value, Key* track);
   bool repair();
   bool repair_node(size_t position);
+  bool repair_index_node(size_t position);
+  bool look_again_at_range(TableType& table, uint32_t range);
   index::Witness find_again(TableType& table, Key key, uint32_t* there);
   bool look_again(TableType& table, Row* row, Key key, uint32_t* there);
 
@@ -267,6 +276,8 @@ class OccTransaction final : public Transaction {
   Arena arena_{Sync::kRegions};
   std::vector<ReadEntry> reads_;
   std::vector<NodeEntry> nodes_;
+  std::vector<IndexRange> index_ranges_;    // of the nodes of secondary indexes
+  Locks repairing_under_ = Locks::kNone;
   bool node_repeated_ = false;              // some leaf has several entries
   PointerMap node_positions_;               // by version word; kept once there are many
   std::vector<WriteEntry> writes_;
