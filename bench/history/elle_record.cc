@@ -128,7 +128,7 @@ void ElleSession::record(uint64_t index, uint64_t time_ns, EventType type, const
   words_.insert(words_.end(), words.begin(), words.end());
 }
 
-Status write_elle(const std::string& path, const std::vector<std::unique_ptr<ElleSession>>& sessions) {
+Status write_elle(const std::string& path, const std::vector<std::unique_ptr<ElleSession>>& sessions, bool with_ranks) {
   std::vector<Placed> placed;
   std::vector<const ElleSession::Event*> committed;
   for (size_t process = 0; process < sessions.size(); ++process) {
@@ -150,7 +150,7 @@ Status write_elle(const std::string& path, const std::vector<std::unique_ptr<Ell
     file.write(line);
   }
   if (Status status = file.close(); !status.ok()) return status;
-  return write_ranks(path + ".ranks", std::move(committed));
+  return with_ranks ? write_ranks(path + ".ranks", std::move(committed)) : Status();
 }
 
 }  // namespace elider::bench

@@ -70,8 +70,8 @@ class ElleSession {
   std::vector<int64_t> words_;
 };
 
-// Writes FILE and FILE.ranks, a JSON object from the index of each completion of a committed
+// Writes FILE and, where there are ranks, FILE.ranks, a JSON object from the index of each completion of a committed
 // transaction to its place in the engine's commit order. kInvalidArgument: a file cannot be written.
-Status write_elle(const std::string& path, const std::vector<std::unique_ptr<ElleSession>>& sessions);
+Status write_elle(const std::string& path, const std::vector<std::unique_ptr<ElleSession>>& sessions, bool with_ranks = true);
 
 }  // namespace elider::bench

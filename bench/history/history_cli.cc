@@ -29,11 +29,12 @@ struct HistoryCommand {
     check_data_options(options.data);
     if (options.workload == "bank" && options.keys < 2) refuse_option("--keys", "a bank has at least 2 accounts");
     if (options.seconds == 0 && options.transactions == 0) options.transactions = kTransactionsDefault;
+    if (options.client_alone && !options.history_file.empty()) refuse_option("--client-alone", "the engine writes --history's file");
     check_writable("--out", options.out);
     check_writable("--history", options.history_file);
     options.index = index == "hash" ? KeyIndex::kHashed : KeyIndex::kOrdered;
     // Range scans are what these workloads are for.
-    if (!scans_chosen && options.workload == "scan") options.scan_percent = 40;
+    if (!scans_chosen && (options.workload == "scan" || options.workload == "claims")) options.scan_percent = 40;
     if (!scans_chosen && options.workload == "bank") options.scan_percent = 30;
   }
 
@@ -45,8 +46,9 @@ struct HistoryCommand {
       return set_exit_code(kExitFailed);
     }
     if (!summary->resumed.empty()) std::cout << fmt::format("resumed: {}\n", summary->resumed);
-    std::cout << fmt::format("{}: {} committed, {} failed, {} unknown in {:.1f} s; wrote {} and {}.ranks\n", options.workload,
-                             summary->committed, summary->failed, summary->unknown, summary->seconds, options.out, options.out);
+    const std::string ranks = options.client_alone ? "" : fmt::format(" and {}.ranks", options.out);
+    std::cout << fmt::format("{}: {} committed, {} failed, {} unknown in {:.1f} s; wrote {}{}\n", options.workload, summary->committed,
+                             summary->failed, summary->unknown, summary->seconds, options.out, ranks);
     if (summary->unknown != 0) std::cerr << "a transaction ended with an unexpected status: " << summary->first_unknown << "\n";
     if (summary->complaints != 0) {
       std::cerr << fmt::format("{} committed transactions saw a broken invariant; the first: {}\n", summary->complaints,
@@ -58,12 +60,14 @@ struct HistoryCommand {
 
 void add_options(CLI::App& sub, HistoryCommand& command) {
   HistoryOptions& options = command.options;
-  sub.add_option("--workload", options.workload, "list-append, rw-register, bank or scan [list-append]")
-      ->check(CLI::IsMember({"list-append", "rw-register", "bank", "scan"}));
+  sub.add_option("--workload", options.workload, "list-append, rw-register, bank, scan or claims [list-append]")
+      ->check(CLI::IsMember({"list-append", "rw-register", "bank", "scan", "claims"}));
   sub.add_option("--out", options.out, "The history, in Elle's JSON lines; the commit ranks go to FILE.ranks")
       ->required()
       ->type_name("FILE");
   sub.add_option("--history", options.history_file, "Also write the engine's own history, for elider check-history")->type_name("FILE");
+  sub.add_flag("--client-alone", options.client_alone,
+               "The clients alone record, and the database runs without a sink, as in production: no ranks, no --history");
   sub.add_option("--threads", options.threads, "Clients, each a thread and a process of the history [4]")->check(CLI::Range(1, 256));
   sub.add_option("--keys", options.keys, "Keys in use at a time; of bank: accounts, at least 2 [8]")->check(CLI::Range(1, 10000));
   sub.add_option("--seconds", options.seconds, "Stop after this time [no bound]")->check(check_seconds);
@@ -77,7 +81,7 @@ void add_options(CLI::App& sub, HistoryCommand& command) {
   add_data_options(sub, options.data);
   sub.add_option("--operations", options.operations, "Of a transaction, at the most [4]")->check(CLI::Range(1, 64));
   sub.add_option("--read-only-share", options.read_only_percent, "Percent of transactions on a snapshot [20]")->check(CLI::Range(0, 100));
-  sub.add_option("--scan-share", options.scan_percent, "Percent of operations that scan (bank: that audit) [10; scan 40, bank 30]")
+  sub.add_option("--scan-share", options.scan_percent, "Percent of operations that scan (bank: that audit) [10; scan, claims 40, bank 30]")
       ->check(CLI::Range(0, 100));
   sub.add_option("--rollback-share", options.rollback_percent, "Percent of updating transactions that roll back [2]")
       ->check(CLI::Range(0, 100));
@@ -94,7 +98,8 @@ void add_history(CLI::App& bench) {
   add_options(*sub, *command);
   sub->footer(
       "Workloads: list-append and scan append to lists (scan: each element is a row, so readers scan ranges that\n"
-      "others insert into); rw-register writes registers; bank transfers between accounts and audits their sum.\n"
+      "others insert into); claims claims slots of a unique index; rw-register writes\n"
+      "registers; bank transfers between accounts and audits their sum.\n"
       "A key is retired after 32 writes and a fresh one takes its place. With --resume keys and values go on behind those\n"
       "that were recovered, which are looked through before: the history is of this run alone, and a checker has all of it\n"
       "(keep --workload and --index). The history stays in memory until the\n"

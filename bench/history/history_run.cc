@@ -172,7 +172,7 @@ Result<HistorySummary> run_history(const HistoryOptions& options) {
                     .memory_limit_bytes = options.memory_limit_bytes,
                     .block_threshold_bytes = options.block_threshold_bytes,
                     .schemas = {workload->schema()},
-                    .history = &sink};
+                    .history = options.client_alone ? nullptr : &sink};
     options.data.apply(opening);
     auto db = Database::open(opening);
     if (!db.ok()) return db.status();
@@ -196,7 +196,7 @@ Result<HistorySummary> run_history(const HistoryOptions& options) {
     add(client->summary, &summary);
     sessions.push_back(std::move(client->session));
   }
-  if (Status status = write_elle(options.out, sessions); !status.ok()) return status;
+  if (Status status = write_elle(options.out, sessions, !options.client_alone); !status.ok()) return status;
   if (file != nullptr) {
     if (Status status = file->close(); !status.ok()) return status;
   }

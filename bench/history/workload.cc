@@ -23,6 +23,7 @@ std::unique_ptr<Workload> make_workload(const HistoryOptions& options) {
   if (options.workload == "list-append") return make_list_append(options);
   if (options.workload == "scan") return make_list_scan(options);
   if (options.workload == "rw-register") return make_rw_register(options);
+  if (options.workload == "claims") return make_claims(options);
   if (options.workload == "bank") return make_bank(options);
   return nullptr;
 }

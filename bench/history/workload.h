@@ -1,6 +1,6 @@
 // Workload: one kind of history: its tables, how a transaction of it is drawn, how it runs against
-// the database, and how Elle's micro-operations express it. Four are registered: list-append (a list
-// is a row), scan (a list is a range of rows), rw-register and bank.
+// the database, and how Elle's micro-operations express it. Five are registered: list-append (a list
+// is a row), scan (a list is a range of rows), claims (a list is who holds a unique value), rw-register and bank.
 //
 // A transaction is drawn as a whole before it runs (Plan), so that every attempt does the same.
 // Thread safety: plan() and execute() by all threads at once, each with its own arguments.
@@ -28,6 +28,7 @@ struct HistoryOptions {
   uint64_t seed = 1;
   std::string out;
   std::string history_file;
+  bool client_alone = false;  // the database has no sink: the clients write down what they were given
   KeyIndex index = KeyIndex::kOrdered;
   SyncPolicy sync = SyncPolicy::kAutomatic;
   HtmBackend htm = HtmBackend::kAutomatic;
@@ -101,6 +102,7 @@ class Workload {
 std::unique_ptr<Workload> make_list_append(const HistoryOptions& options);
 std::unique_ptr<Workload> make_list_scan(const HistoryOptions& options);
 std::unique_ptr<Workload> make_rw_register(const HistoryOptions& options);
+std::unique_ptr<Workload> make_claims(const HistoryOptions& options);
 std::unique_ptr<Workload> make_bank(const HistoryOptions& options);
 
 // Null: no workload has this name.

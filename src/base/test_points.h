@@ -103,6 +103,13 @@ enum class Mutant : uint32_t {
   kForgetSplitOff,      // "forget_split_off": the new half of a scanned leaf that an own insert has split is not tracked
   kSkipSecondLook,      // "skip_second_look": a range of a secondary index whose leaf has changed counts as unchanged
   kSkipExpectedWords,   // "skip_expected_words": a commit's region does not mind that the words it writes have moved on
+  // Those that tests/race/mutants.sh has a test for each.
+  kSkipPairValidation,   // "skip_pair_validation": a transaction of two reads, or of a read and an absence, commits unvalidated
+  kForgetUniqueCheck,    // "forget_unique_check": where a unique value would stand is looked at and not remembered
+  kOldVersionNewer,      // "old_version_newer": an old version says that it was written one number later
+  kPublishLate,          // "publish_late": a snapshot reader raises S before its slot says so
+  kLoseAddition,         // "lose_addition": of several additions to a group the last one is left out
+  kUnlockEarly,          // "unlock_early": a row is released before it is written
   // Of lock elision (src/htm/elide.h); nothing but what runs regions can tell.
   kSkipSubscription,    // "skip_subscription": a region does not read its lock
   kLazySubscription,    // "lazy_subscription": it reads the lock at its end alone

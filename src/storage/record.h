@@ -95,7 +95,8 @@ class Cell {
   }
 
   // Takes the lock if the word is `expected`, which is unlocked. seq_cst: a commit reads the snapshot
-  // number and the readers' slots after all its locks (storage/snapshots.h).
+  // number and the readers' slots after all its locks (storage/snapshots.h). A fence follows before a payload is written or other
+  // words are validated under the lock (fence_after_locked_rmw()).
   bool lock_from(uint64_t& expected) {
     return word_.compare_exchange_strong(expected, expected | word::kLocked, std::memory_order_seq_cst, std::memory_order_acquire);
   }

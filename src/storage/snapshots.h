@@ -16,7 +16,8 @@
 // what the reader needs. Numbers agree with the serial order: if B depends on A (anti-dependencies
 // included), A read S before B did.
 //
-// All accesses but two are seq_cst: steps 1 and 2 of a reader against 2 and 3 of a commit are a store and a
+// A row's word is loaded with acquire only: a fence after step 2 keeps step 4 behind it (base/full_fence.h).
+// All accesses of S and the slots but two are seq_cst: steps 1 and 2 of a reader against 2 and 3 of a commit are a store and a
 // load on each side (Dekker's pattern), which nothing weaker orders. On x86 the loads cost nothing more. The
 // stores of a reader's steps 3 and 5 release, each with its reason.
 //
@@ -27,6 +28,7 @@
 #include <cstdint>
 #include <memory>
 
+#include "base/full_fence.h"
 #include "base/test_points.h"
 
 namespace elider::storage {
@@ -46,9 +48,10 @@ class Snapshots {
 
   // A reader's steps 1 to 3. The number at which it reads.
   uint64_t begin_reading(uint32_t worker) {
-    slots_[worker].value.store(kStarting);
+    if (!ELIDER_MUTANT(kPublishLate)) slots_[worker].value.store(kStarting);
     ELIDER_TEST_POINT("readonly.starting");
     const uint64_t rs = current_.fetch_add(1) + (ELIDER_MUTANT(kLateSnapshotRead) ? 1 : 0);
+    fence_after_locked_rmw();  // a lock that was taken before a commit read a smaller S is met; partner: that of commit_by_locks()
     ELIDER_TEST_POINT("readonly.before_publish");
     slots_[worker].value.store(rs, std::memory_order_release);  // release: a commit that sees rs too late sees "starting", which keeps more
     return rs;

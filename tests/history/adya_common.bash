@@ -41,6 +41,12 @@ make_history() {
   timeout 300 "$elider" bench history --out elle.jsonl --history native.jsonl "$@"
 }
 
+# make_client_history OPTIONS...: writes elle.jsonl; the database runs without a sink.
+make_client_history() {
+  rm -f elle.jsonl elle.jsonl.ranks native.jsonl
+  timeout 300 "$elider" bench history --out elle.jsonl --client-alone "$@"
+}
+
 # check_with_adya WORKLOAD: its exit status; 0 alone is a pass (2: it could not tell).
 check_with_adya() {
   local model=list-append

@@ -167,6 +167,30 @@ TEST_P(CommitRaceTest, AddsOfBothAlwaysCount) {
   }
 }
 
+TEST_P(CommitRaceTest, SeveralAddsOfOneTransactionAllCount) {
+  transact(db_, [&](Transaction& txn) {
+    for (const int64_t delta : {7, 20, 100}) ASSERT_OK(txn.add(accounts_, 1, &Account::balance, delta));
+    ASSERT_OK(txn.add(accounts_, 1, &Account::flags, 3u));
+  });
+  EXPECT_EQ(row(accounts_, 1).balance, 127);
+  EXPECT_EQ(row(accounts_, 1).flags, 3u);
+}
+
+TEST_P(CommitRaceTest, ARowIsLockedUntilItIsWritten) {
+  const Body adding = [&](Transaction& txn) { return txn.add(accounts_, 1, &Account::balance, int64_t{7}); };
+  ActiveTransaction late = begin(db_);
+  EXPECT_OK(adding(*late));
+  TestPoints::on("occ.commit.after_lock", [] {});  // a region that meets it ends: the commit takes locks
+  TestStop before_payload("occ.commit.before_payload");
+  Background early([&] { EXPECT_OK(once(adding)); });
+  before_payload.wait_until_reached();
+  const Status committed = late.commit();
+  EXPECT_CODE(Code::kConflict, committed);
+  before_payload.go();
+  early.join();
+  EXPECT_EQ(row(accounts_, 1).balance, committed.ok() ? 14 : 7);
+}
+
 // All of it, before it locks in the order of the addresses: so two that lock in opposite orders get through.
 TEST_P(CommitRaceTest, ACommitThatFindsALockTakenGivesBackWhatItHas) {
   if (GetParam().sync == SyncPolicy::kElided) return;  // which waits before its region, with no lock

@@ -1,6 +1,7 @@
 // OccTransaction: the commit (DBX, Algorithm 1; the order of its steps: storage/snapshots.h).
 #pragma once
 
+#include "base/full_fence.h"
 #include "txn/occ/occ_transaction.h"
 
 namespace elider::txn {
@@ -111,7 +112,8 @@ bool OccTransaction<Sync>::prepare_versions(uint64_t newest_reader) {
     const size_t bytes = sizeof(storage::Version) + (absent ? 0 : group.block ? sizeof(void*) : group.payload_bytes);
     auto* version = static_cast<storage::Version*>(worker_.allocate(bytes, MemoryPart::kVersions));
     if (version == nullptr) return failed(Cause::kMemoryLimit, write.table, write.key);
-    write.version = new (version) storage::Version{write.cell->snapshot(), word::sequence(write.locked_from), write.cell->previous(),
+    write.version = new (version) storage::Version{write.cell->snapshot() + (ELIDER_MUTANT(kOldVersionNewer) ? 1 : 0),
+                                                   word::sequence(write.locked_from), write.cell->previous(),
                                                    &store_.versions_alive, static_cast<uint32_t>(bytes), absent, group.block};
   }
   return true;
@@ -124,6 +126,7 @@ bool OccTransaction<Sync>::prepare_versions(uint64_t newest_reader) {
 template <class Sync>
 template <bool kHeld>
 bool OccTransaction<Sync>::reads_stand() {
+  if (ELIDER_MUTANT(kSkipPairValidation) && reads_.size() + nodes_.size() == 2) return true;
   if (!ELIDER_MUTANT(kSkipReadValidation)) {
     for (const ReadEntry& read : reads_) {
       if (read.cell == nullptr) continue;  // a write expects its word
@@ -212,7 +215,9 @@ void OccTransaction<Sync>::write_payload(WriteEntry& write) {
   }
   storage::copy_to_payload(*write.columns, write.group, payload, write.image);
   if (write.additions != nullptr)
-    for (const Addition& a : *write.additions) storage::add_to_payload(a.type, payload + a.payload_offset, &a.delta);
+    for (const Addition& a : *write.additions)
+      if (!ELIDER_MUTANT(kLoseAddition) || &a == &write.additions->front())
+        storage::add_to_payload(a.type, payload + a.payload_offset, &a.delta);
   if (group.block) [[unlikely]] write.cell->set_block(write.block);
 }
 
@@ -227,6 +232,8 @@ void OccTransaction<Sync>::count_row(const WriteEntry& write) {
 template <class Sync>
 void OccTransaction<Sync>::install(WriteEntry& write, uint64_t n) {
   if (write.kind == WriteKind::kNone) return;
+  if (ELIDER_MUTANT(kUnlockEarly)) write.cell->unlock(write.locked_from);
+  ELIDER_TEST_POINT("occ.commit.before_payload");
   if (write.version != nullptr) [[unlikely]] keep_version(write);
   if (write.kind != WriteKind::kRemove) write_payload(write);
   write.cell->set_snapshot(n);
@@ -261,6 +268,7 @@ template <class Sync>
 // No writes: what was read was all there at the instant of the validation.
 template <class Sync>
 Status OccTransaction<Sync>::commit_reads() {
+  fence_between_loads();  // two that only read agree on the order of what they met; partner: the same line of another one
   uint64_t n = 0, order = 0;
   const auto take_numbers = [&] {
     if (!recording()) [[likely]] return;
@@ -307,6 +315,9 @@ template <class Sync>
 [[gnu::always_inline]] inline Status OccTransaction<Sync>::commit_by_locks(bool old_entries_retired) {
   const size_t locked = lock_writes();
   if (locked != writes_.size()) [[unlikely]] return give_up(locked);
+  // Validation's loads, and S, come after the locks, and whoever sees a byte that is written sees its lock. Partners: the same
+  // line of other commits, Snapshots::begin_reading(), Cell::unchanged().
+  fence_after_locked_rmw();
   ELIDER_TEST_POINT("occ.commit.after_lock");
   log::Log* const log = store_.log;  // once: a commit in memory alone should know it from a register
   const uint64_t early = ELIDER_MUTANT(kNumberEarly) ? store_.snapshots.current() : 0;

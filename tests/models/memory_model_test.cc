@@ -1,0 +1,150 @@
+// The engine's protocols under the C++ memory model, each with the step left out that it needs: the outcome that must not be is
+// forbidden with the step, and allowed without, so the model can tell.
+#include <gtest/gtest.h>
+
+#include <vector>
+
+#include "tests/models/memory_model.h"
+
+namespace elider::test {
+namespace {
+
+using Thread = std::vector<Event>;
+
+// The events of a thread, but for those that are marked as left out.
+struct Step {
+  Event event;
+  bool there = true;
+};
+Thread thread(std::vector<Step> steps) {
+  Thread events;
+  for (const Step& step : steps)
+    if (step.there) events.push_back(step.event);
+  return events;
+}
+bool allowed(const std::vector<Thread>& threads) { return Litmus(threads).allowed(); }
+
+constexpr Order kRelaxed = Order::kRelaxed, kAcquire = Order::kAcquire, kRelease = Order::kRelease, kSeqCst = Order::kSeqCst;
+constexpr int kLocked = 1, kWritten = 2;
+
+// The model itself, by outcomes that every text on the subject has.
+
+TEST(MemoryModel, MessagePassingNeedsReleaseAndAcquire) {
+  const auto passes = [](Order storing, Order loading) {
+    return allowed({{store(0, 1, kRelaxed), store(1, 1, storing)}, {load(1, 1, loading), load(0, 0, kRelaxed)}});
+  };
+  EXPECT_FALSE(passes(kRelease, kAcquire));
+  EXPECT_TRUE(passes(kRelaxed, kAcquire));
+  EXPECT_TRUE(passes(kRelease, kRelaxed));
+}
+
+TEST(MemoryModel, StoreBufferingNeedsSeqCst) {
+  const auto passes = [](Order storing, Order loading) {
+    return allowed({{store(0, 1, storing), load(1, 0, loading)}, {store(1, 1, storing), load(0, 0, loading)}});
+  };
+  EXPECT_FALSE(passes(kSeqCst, kSeqCst));
+  EXPECT_TRUE(passes(kRelease, kAcquire));
+  EXPECT_TRUE(passes(kSeqCst, kAcquire));
+}
+
+TEST(MemoryModel, AnUpdateReadsTheStoreBeforeItself) {
+  EXPECT_FALSE(allowed({{update(0, 0, 1, kRelaxed)}, {update(0, 0, 2, kRelaxed)}}));
+  EXPECT_TRUE(allowed({{update(0, 0, 1, kRelaxed)}, {update(0, 1, 2, kRelaxed)}}));
+}
+
+TEST(MemoryModel, LoadsOfOneLocationDoNotGoBack) {
+  EXPECT_FALSE(allowed({{store(0, 1, kRelaxed)}, {load(0, 1, kRelaxed), load(0, 0, kRelaxed)}}));
+}
+
+// Two commits, each of which has read the row that the other writes: locks its own, then validates the other's.
+TEST(EngineProtocol, TwoCommitsThatReadEachOthersRow) {
+  const auto skew = [](bool first_fence, bool second_fence) {
+    const auto commit = [](int own, int other, bool fenced) {
+      return thread({{update(own, 0, kLocked, kSeqCst)}, {fence(kSeqCst), fenced}, {load(other, 0, kAcquire)}});
+    };
+    return allowed({commit(0, 1, first_fence), commit(1, 0, second_fence)});
+  };
+  EXPECT_FALSE(skew(true, true));
+  EXPECT_TRUE(skew(false, false));
+  EXPECT_TRUE(skew(true, false) || skew(false, true)) << "each of the two needs its fence";
+}
+
+// The same where each inserts a key: an index leaf's version is published before the row's lock is taken.
+TEST(EngineProtocol, TwoInsertsIntoWhatTheOtherScanned) {
+  const auto skew = [](bool fenced) {
+    const auto commit = [&](int row, int leaf, int other_leaf) {
+      return thread({{store(leaf, 1, kRelease)},
+                     {update(row, 0, kLocked, kSeqCst)}, {fence(kSeqCst), fenced}, {load(other_leaf, 0, kAcquire)}});
+    };
+    return allowed({commit(0, 2, 3), commit(1, 3, 2)});
+  };
+  EXPECT_FALSE(skew(true));
+  EXPECT_TRUE(skew(false));
+}
+
+// A commit whose number is no larger than the reader's, and a reader that meets its row as it was (storage/snapshots.h).
+TEST(EngineProtocol, AReaderMeetsTheLockOfAnEarlierNumber) {
+  const auto missed = [](bool commit_fence, bool reader_fence) {
+    const int row = 0, s = 1, slot = 2;
+    return allowed({thread({{update(row, 0, kLocked, kSeqCst)}, {fence(kSeqCst), commit_fence}, {load(s, 0, kSeqCst)}}),
+                    thread({{store(slot, 1, kSeqCst)}, {update(s, 0, 1, kSeqCst)}, {fence(kSeqCst), reader_fence},
+                            {load(row, 0, kAcquire)}})});
+  };
+  EXPECT_FALSE(missed(true, true));
+  EXPECT_TRUE(missed(true, false));
+}
+
+// A commit whose number is larger sees the reader's slot and keeps the old version.
+TEST(EngineProtocol, ACommitOfALaterNumberSeesTheSlot) {
+  const auto missed = [](bool slot_first) {
+    const int s = 1, slot = 2;
+    return allowed({{load(s, 1, kSeqCst), load(slot, 0, kSeqCst)},
+                    thread({{store(slot, 1, kSeqCst), slot_first}, {update(s, 0, 1, kSeqCst)}, {store(slot, 1, kSeqCst), !slot_first}})});
+  };
+  EXPECT_FALSE(missed(true));
+  EXPECT_TRUE(missed(false));
+}
+
+// A row that is copied while a commit writes it: word, bytes, word.
+TEST(EngineProtocol, AByteThatWasWrittenUnderTheLockIsNotTakenForTheOldRow) {
+  const auto torn = [](bool commit_fence, bool reader_fence, Order releasing) {
+    const int word = 0, byte = 1;
+    return allowed({thread({{update(word, 0, kLocked, kSeqCst)}, {fence(kSeqCst), commit_fence},
+                            {store(byte, 1, kRelaxed)}, {store(word, kWritten, releasing)}}),
+                    thread({{load(word, 0, kAcquire)}, {load(byte, 1, kRelaxed)}, {fence(kAcquire), reader_fence},
+                            {load(word, 0, kRelaxed)}})});
+  };
+  EXPECT_FALSE(torn(true, true, kRelease));
+  EXPECT_TRUE(torn(false, true, kRelease));
+  EXPECT_TRUE(torn(true, false, kRelease));
+  const auto stale = [](Order releasing) {  // the new word with an old byte
+    return allowed({{update(0, 0, kLocked, kSeqCst), fence(kSeqCst), store(1, 1, kRelaxed), store(0, kWritten, releasing)},
+                    {load(0, kWritten, kAcquire), load(1, 0, kRelaxed), fence(kAcquire), load(0, kWritten, kRelaxed)}});
+  };
+  EXPECT_FALSE(stale(kRelease));
+  EXPECT_TRUE(stale(kRelaxed));
+}
+
+// A commit of two rows under its locks, and one that reads both, the second of them as written: the first has its lock at least.
+TEST(EngineProtocol, WhoReadsOneWrittenRowValidatesTheOther) {
+  EXPECT_FALSE(allowed({{update(0, 0, kLocked, kSeqCst), update(1, 0, kLocked, kSeqCst), fence(kSeqCst), store(1, kWritten, kRelease)},
+                        {load(0, 0, kAcquire), load(1, kWritten, kAcquire), load(0, 0, kAcquire), load(1, kWritten, kAcquire)}}));
+  EXPECT_TRUE(allowed({{update(0, 0, kLocked, kSeqCst), update(1, 0, kLocked, kSeqCst), fence(kSeqCst), store(1, kWritten, kRelease)},
+                       {load(0, 0, kAcquire), load(1, kWritten, kAcquire)}})) << "without validation";
+}
+
+// Two that only read agree on which of two commits came first.
+TEST(EngineProtocol, TwoReadersAgreeOnTheOrderOfTwoCommits) {
+  const auto disagree = [](bool fenced) {
+    const auto writer = [](int row) { return Thread{update(row, 0, kLocked, kSeqCst), store(row, kWritten, kRelease)}; };
+    const auto reader = [&](int seen, int missed) {
+      return thread({{load(seen, kWritten, kAcquire)}, {load(missed, 0, kAcquire)}, {fence(kSeqCst), fenced}, {load(missed, 0, kAcquire)}});
+    };
+    return allowed({writer(0), writer(1), reader(0, 1), reader(1, 0)});
+  };
+  EXPECT_FALSE(disagree(true));
+  EXPECT_TRUE(disagree(false));
+}
+
+}  // namespace
+}  // namespace elider::test

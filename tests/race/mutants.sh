@@ -1,0 +1,42 @@
+#!/usr/bin/env bash
+# Each of these defects of the commit protocol (src/base/test_points.h) must make the one test fail that is named with it, which
+# passes without: histories would find them by luck alone, or after minutes.
+# presets: dev
+set -u
+race="${ELIDER_BUILD_DIR:?}/race_test" conformance="$ELIDER_BUILD_DIR/conformance_test"
+for program in "$race" "$conformance"; do
+  [ -x "$program" ] || { echo "skipped: $program is not built"; exit 77; }
+done
+failures=0
+unset ELIDER_MUTANT
+
+# expect WHAT MUTANT PROGRAM FILTER: passes, or is caught. A run of no test is neither; nor is 2, a mutant that is none.
+expect() {
+  local what=$1 mutant=$2 program=$3 filter=$4 status=0 ran
+  { ELIDER_MUTANT=$mutant timeout 60 "$program" --gtest_filter="$filter" > out.txt 2>&1 || status=$?; } 2>/dev/null
+  ran=$(grep -c '^\[ RUN' out.txt)
+  if [ "$what" = passes ] && [ "$status" -eq 0 ] && [ "$ran" -ne 0 ] && ! grep -q SKIPPED out.txt; then
+    echo "ok   $filter passes"
+  elif [ "$what" = caught ] && [ "$ran" -ne 0 ] && { [ "$status" -eq 1 ] || [ "$status" -eq 134 ]; }; then
+    echo "ok   $mutant: caught ($(grep -m1 -oE 'elider: .*|^.*: Failure' out.txt))"
+  else
+    echo "FAIL $filter, $mutant: status $status, $ran tests: $(tail -3 out.txt)"
+    failures=$((failures + 1))
+  fi
+}
+
+while read -r mutant program filter; do
+  expect passes "" "${!program}" "On/$filter/optimistic*"
+  expect caught "$mutant" "${!program}" "On/$filter/optimistic*"
+done << 'LIST'
+skip_pair_validation conformance ValidationTest.OfTwoReadsTheFirstChanges
+skip_pair_validation conformance ValidationTest.OfTwoReadsTheSecondChangesAfterIt
+skip_pair_validation conformance ValidationTest.OfAReadAndAnAbsenceTheRowChanges
+skip_pair_validation conformance ValidationTest.OfAnAbsenceAndAReadTheAbsenceEnds
+forget_unique_check race CommitRaceTest.OneUniqueValueHasOneWinner
+old_version_newer race SnapshotRaceTest.AReaderThatBeganBeforeACommitSeesNothingOfIt
+publish_late race SnapshotRaceTest.AWholeCommitBetweenTwoStepsOfAReadersStart
+lose_addition race CommitRaceTest.SeveralAddsOfOneTransactionAllCount
+unlock_early race CommitRaceTest.ARowIsLockedUntilItIsWritten
+LIST
+[ "$failures" -eq 0 ]
