@@ -339,13 +339,13 @@ TEST_P(ReopenTest, AnInteractiveCommitHasNoMoreDurabilityThanTheDatabase) {
   };
   Options in_memory = options_;
   in_memory.data_folders.clear();
-  for (const Durability of_database : {Durability::kNone, Durability::kGroup}) {
+  for (const Durability of_database : {Durability::kNone, Durability::kAsync}) {
     in_memory.durability = of_database;
     auto opened = Database::open(in_memory);
     ASSERT_OK(opened);
     Database database = std::move(*opened);
     ASSERT_OK(database.create_table(account_schema(KeyIndex::kOrdered)));
-    for (const Durability asked : {Durability::kDefault, Durability::kNone, Durability::kAsync, Durability::kGroup}) {
+    for (const Durability asked : {Durability::kDefault, Durability::kNone, Durability::kAsync}) {
       uint64_t number = 7;
       Status ran;
       EXPECT_OK(commit(database, asked, &number, &ran));
