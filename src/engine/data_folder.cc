@@ -81,7 +81,8 @@ Status DataFolder::start_log(Engine& engine, txn::Store& store) {
     return status;
   store_ = &store;
   store.log = log_.get();
-  checkpoints_ = std::make_unique<Checkpoints>(engine, options, *directory_, *log_, schema_of(), recovery_.log_bytes);
+  checkpoints_ = std::make_unique<Checkpoints>(engine, options, *directory_, *log_, schema_of(), recovery_.log_bytes,
+                                               recovery_.checkpoint_bytes);
   return {};
 }
 
