@@ -52,11 +52,13 @@ template <class Sync>
 Status OccTransaction<Sync>::index_check_unique(TableType& table, Row* row, Key key, uint32_t i, uint64_t value) {
   if (!table.schema().indexes[i].unique) return {};
   bool taken = false;
-  Status status = scan_secondary(table, i, {value, value}, {}, table.layout().index_columns(i), [&](Key, RawView view) {
+  Key holder = 0;
+  Status status = scan_secondary(table, i, {value, value}, {}, table.layout().index_columns(i), [&](Key found, RawView view) {
     taken = view.header()->row != row;
+    holder = found;
     return !taken;
   });
-  if (status.ok() && taken) return table.error(Code::kDuplicateKey, Cause::kNone, key);
+  if (status.ok() && taken) return refuse_taken(table.error(Code::kDuplicateKey, Cause::kNone, key), table.schema().indexes[i], value, holder);
   return status;
 }
 
