@@ -177,7 +177,8 @@ Status check_options(const Options& options) {
   if (Status status = check_log_options(options); !status.ok()) return status;
   if (Status status = check_checkpoint_options(options); !status.ok()) return status;
   for (const Schema& schema : options.schemas)
-    if (Status status = storage::check_schema(schema); !status.ok()) return Status::invalid_argument("Options::schemas: " + status.message());
+    if (Status status = storage::check_schema(schema); !status.ok())
+      return Status::invalid_argument("Options::schemas: " + status.message());
   return check_elision(options.elision);
 }
 

@@ -80,7 +80,8 @@ Status check_schema(const Schema& schema) {
     for (size_t j = 0; j < i; ++j)
       if (schema.indexes[j].name == index.name) return wrong(schema, named + "is declared twice");
     if (const std::string column = column_read_unnamed(schema, index); !column.empty())
-      return wrong(schema, named + "reads " + column + ", which it does not name: name it, for the index is kept by the columns it names");
+      return wrong(schema,
+                   named + "reads " + column + ", which it does not name: name it, for the index is kept by the columns it names");
   }
   return {};
 }

@@ -50,7 +50,8 @@ inline Status refuse_index(const TableRef& table, uint32_t position) {
 // `at` says which row was to have the value.
 [[gnu::noinline]] inline Status refuse_taken(const Status& at, const SecondaryIndex& index, uint64_t value, Key holder) {
   return Status(at.code(), at.cause(), at,
-                "unique index '" + index.name + "' has value " + std::to_string(value) + " already, of the row of key " + std::to_string(holder));
+                "unique index '" + index.name + "' has value " + std::to_string(value) + " already, of the row of key " +
+                    std::to_string(holder));
 }
 
 inline Status refuse_add(const TableRef& table, uint32_t offset, ColumnType type) {

@@ -99,14 +99,16 @@ TEST_P(OpenFolderTest, TablesThatAreMissingAreMadeFromTheSchemas) {
     ASSERT_OK(accounts);
     ASSERT_OK(database.table<Numbers>("numbers"));
     ASSERT_OK(database.index(*accounts, "by_owner"));
-    transact(database, [&](Transaction& txn) { ASSERT_OK(txn.insert(*accounts, static_cast<Key>(run), Account{10u + static_cast<uint64_t>(run), 0, 0, 0})); });
+    const auto key = static_cast<Key>(run);
+    transact(database, [&](Transaction& txn) { ASSERT_OK(txn.insert(*accounts, key, Account{10 + key, 0, 0, 0})); });
   }
   options_.data_folders.clear();
   EXPECT_EQ(open().tables().size(), 2u) << "in memory, too";
 }
 
 TEST_P(OpenFolderTest, SchemasThatMakeNoSenseAreRefusedBeforeAnythingIsMade) {
-  options_.schemas = {SchemaOf<Account>("accounts").column("owner", &Account::owner).index("empty", {}, [](const Account&) { return uint64_t{0}; })};
+  SchemaOf<Account> schema("accounts");
+  options_.schemas = {schema.column("owner", &Account::owner).index("empty", {}, [](const Account&) { return uint64_t{0}; })};
   EXPECT_REFUSED(Code::kInvalidArgument, "'empty'", Database::open(options_));
   EXPECT_FALSE(std::filesystem::exists(data()));
 }

@@ -186,6 +186,7 @@ TEST_P(ReopenTest, AUniqueIndexWithAnotherKeyFunctionIsRefused) {
 TEST_P(ReopenTest, ALongLogOfSeveralStreamsComesBack) {
   const uint32_t threads = GetParam().sync == SyncPolicy::kSingleThreaded ? 1 : 3;
   constexpr int kTransactions = 2500;
+  options_.checkpoint_log_bytes = 0;  // all of it is to be brought in
   options_.log_threads = threads;
   options_.log_segment_bytes = 8 << 20;
   options_.durability = Durability::kAsync;

@@ -58,7 +58,8 @@ Status OccTransaction<Sync>::index_check_unique(TableType& table, Row* row, Key 
     holder = found;
     return !taken;
   });
-  if (status.ok() && taken) return refuse_taken(table.error(Code::kDuplicateKey, Cause::kNone, key), table.schema().indexes[i], value, holder);
+  if (status.ok() && taken)
+    return refuse_taken(table.error(Code::kDuplicateKey, Cause::kNone, key), table.schema().indexes[i], value, holder);
   return status;
 }
 
