@@ -74,7 +74,8 @@ class Database {
   // An empty database, or what Options::data_folders hold. kInvalidArgument names the option that makes no sense,
   // or the folder that another database has open, or that holds a database (Options::error_if_exists) or other files than a
   // database's. kNotFound: there is no database, and Options::create_if_missing is false.
-  // kCorrupt, kIoError: the message names the file. kUnsupported: a file of an unknown version, which it names, or the processor has not Options::htm's rtm, or kernel or build no io_uring.
+  // kCorrupt, kIoError: the message names the file. kUnsupported: a file of an unknown version, which it names, or the
+  // processor has not Options::htm's rtm, or kernel or build no io_uring.
   // kMemoryLimit: prefault_bytes, or the rows and what recovery needs, are more than the limit, workers_max or the
   // process's heap allow. kSchemaMismatch: Options::schemas lacks a table that has indexes (but see leave_out_indexes), or says
   // something else of a table than the folders do; the message names the first difference.
