@@ -29,38 +29,29 @@ constexpr Key kArticles = 500;
 constexpr int64_t kInitialStock = 100;
 constexpr uint64_t kVisits = 50'000;  // a thread
 
-int fail(const Status& status) {
-  std::fprintf(stderr, "%s\n", status.message().c_str());
-  return 1;
-}
+Status run() {
+  elider::Options options;
+  options.schemas = {elider::SchemaOf<Article>("articles")
+                         .column("supplier", &Article::supplier)
+                         .column("price_cents", &Article::price_cents)
+                         .column("in_stock", &Article::in_stock)
+                         .column("views", &Article::views)
+                         .group({"in_stock"})
+                         .group({"views"})
+                         .index("by_supplier", {"supplier"}, [](const Article& a) { return uint64_t{a.supplier}; })};
+  ELIDER_ASSIGN(auto db, elider::Database::open(options));
+  ELIDER_ASSIGN(auto articles, db.table<Article>("articles"));
+  ELIDER_ASSIGN(auto by_supplier, db.index(articles, "by_supplier"));
+  const auto price = articles.columns(&Article::price_cents);
+  const auto stock = articles.columns(&Article::in_stock);
 
-}  // namespace
-
-int main() {
-  auto db = elider::Database::open();
-  if (!db.ok()) return fail(db.status());
-  auto articles = db->create_table(elider::SchemaOf<Article>("articles")
-                                       .column("supplier", &Article::supplier)
-                                       .column("price_cents", &Article::price_cents)
-                                       .column("in_stock", &Article::in_stock)
-                                       .column("views", &Article::views)
-                                       .group({"in_stock"})
-                                       .group({"views"})
-                                       .index("by_supplier", {"supplier"}, [](const Article& a) { return uint64_t{a.supplier}; }));
-  if (!articles.ok()) return fail(articles.status());
-  auto by_supplier = db->index(*articles, "by_supplier");
-  if (!by_supplier.ok()) return fail(by_supplier.status());
-  const auto price = articles->columns(&Article::price_cents);
-  const auto stock = articles->columns(&Article::in_stock);
-
-  Status status = db->run([&](Transaction& txn) -> Status {
+  ELIDER_TRY(db.run([&](Transaction& txn) -> Status {
     for (Key key = 0; key < kArticles; ++key) {
       const Article article{static_cast<uint32_t>(key % 10), static_cast<uint32_t>(199 + key), kInitialStock, 0};
-      if (Status inserted = txn.insert(*articles, key, article); !inserted.ok()) return inserted;
+      ELIDER_TRY(txn.insert(articles, key, article));
     }
     return {};
-  });
-  if (!status.ok()) return fail(status);
+  }));
 
   // Every visitor looks at an article's price; each tenth buys one, if there is one.
   std::atomic<uint64_t> sold{0}, revenue_cents{0}, failures{0};
@@ -69,19 +60,16 @@ int main() {
       const Key key = (seed + i) * 7919 % kArticles;
       bool bought = false;
       uint32_t paid = 0;
-      Status visited = db->run([&](Transaction& txn) -> Status {
+      Status visited = db.run([&](Transaction& txn) {
         bought = false;
-        auto seen = txn.get(*articles, key, price);
-        if (!seen.ok()) return seen.status();
-        paid = (*seen)->price_cents;
-        if (i % 10 == 0) {
-          Status changed = txn.update(*articles, *seen, stock, [&](Article& a) {
+        ELIDER_ASSIGN(auto seen, txn.get(articles, key, price));
+        paid = seen->price_cents;
+        if (i % 10 == 0)
+          ELIDER_TRY(txn.update(articles, seen, stock, [&](Article& a) {
             bought = a.in_stock > 0;
             a.in_stock -= bought;
-          });
-          if (!changed.ok()) return changed;
-        }
-        return txn.add(*articles, key, &Article::views, uint64_t{1});
+          }));
+        return txn.add(articles, key, &Article::views, uint64_t{1});
       });
       if (!visited.ok()) ++failures;
       if (visited.ok() && bought) {
@@ -97,34 +85,38 @@ int main() {
   // The books: one snapshot, once through the key index and once through the suppliers.
   uint64_t views = 0, rows_by_supplier = 0;
   int64_t left = 0, left_by_supplier = 0;
-  status = db->run_read_only([&](Transaction& txn) -> Status {
-    Status scanned = txn.scan(*articles, {}, {}, [&](Key, const View<Article>& a) {
+  ELIDER_TRY(db.run_read_only([&](Transaction& txn) {
+    ELIDER_TRY(txn.scan(articles, {}, {}, [&](Key, const View<Article>& a) {
       views += a->views;
       left += a->in_stock;
-      return true;
-    });
-    if (!scanned.ok()) return scanned;
-    return txn.scan(*by_supplier, {0, 9}, {}, [&](Key, const View<Article>& a) {
+    }));
+    return txn.scan(by_supplier, {0, 9}, {}, [&](Key, const View<Article>& a) {
       left_by_supplier += a->in_stock;
-      return ++rows_by_supplier > 0;
+      ++rows_by_supplier;
     });
-  });
-  if (!status.ok()) return fail(status);
+  }));
   std::printf("%llu visits counted, %llu articles sold for %llu.%02llu, %lld left\n", static_cast<unsigned long long>(views),
               static_cast<unsigned long long>(sold), static_cast<unsigned long long>(revenue_cents / 100),
               static_cast<unsigned long long>(revenue_cents % 100), static_cast<long long>(left));
-  std::printf("%llu attempts met a conflict and ran again\n", static_cast<unsigned long long>(db->statistics().aborts_total()));
+  std::printf("%llu attempts met a conflict and ran again\n", static_cast<unsigned long long>(db.statistics().conflicts_total()));
 
   // The three most expensive articles of supplier 3, through the index, from the end.
-  status = db->run_read_only([&](Transaction& txn) {
-    return txn.scan(*by_supplier, {3, 3}, {.limit = 3, .reverse = true}, [](Key key, const View<Article>& a) {
+  ELIDER_TRY(db.run_read_only([&](Transaction& txn) {
+    return txn.scan(by_supplier, {3, 3}, {.limit = 3, .reverse = true}, [](Key key, const View<Article>& a) {
       std::printf("  supplier 3, article %llu: %u.%02u, %lld in stock\n", static_cast<unsigned long long>(key), a->price_cents / 100,
                   a->price_cents % 100, static_cast<long long>(a->in_stock));
-      return true;
     });
-  });
+  }));
   const bool books_balance = views == 2 * kVisits && left + static_cast<int64_t>(sold) == kInitialStock * int64_t{kArticles} &&
                              left_by_supplier == left && rows_by_supplier == kArticles && failures == 0;
   std::printf("the books %s\n", books_balance ? "balance" : "DO NOT BALANCE");
-  return status.ok() && books_balance ? 0 : 1;
+  return books_balance ? Status() : Status::rollback("the books do not balance");
+}
+
+}  // namespace
+
+int main() {
+  const Status status = run();
+  if (!status.ok()) std::fprintf(stderr, "%s\n", status.message().c_str());
+  return status.ok() ? 0 : 1;
 }

@@ -14,6 +14,7 @@ namespace elider::bench {
 
 void DataOptions::apply(Options& options) const {
   options.data_folders = folders;
+  options.create_if_missing = !resume;
   options.durability = durability;
   options.flush_interval_us = flush_interval_us;
   options.log_buffer_bytes = log_buffer_bytes;

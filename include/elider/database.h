@@ -13,6 +13,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -33,6 +34,11 @@ class Engine;
 class Session;
 }
 
+namespace detail {
+// Every operation of it gives kFinished.
+Transaction* ended_transaction();
+}
+
 // A transaction outside a procedure, for interactive use. Rolled back when it is destroyed without a
 // commit. A thread may hold several.
 class ActiveTransaction {
@@ -43,9 +49,9 @@ class ActiveTransaction {
   ~ActiveTransaction();
 
   explicit operator bool() const { return txn_ != nullptr; }
-  // Until commit() or rollback().
-  Transaction& operator*() const { return *txn_; }
-  Transaction* operator->() const { return txn_; }
+  // After commit(), rollback() or a move to another one, every operation gives kFinished.
+  Transaction& operator*() const { return *operator->(); }
+  Transaction* operator->() const { return txn_ != nullptr ? txn_ : detail::ended_transaction(); }
 
   // kConflict: nothing of it took effect; begin again. kFinished: it has ended before. kInvalidArgument: an edit has begun
   // and not ended. kMemoryLimit, kProcedureThrew: an operation of it failed so, and nothing of it took effect. kIoError: the
@@ -66,11 +72,13 @@ class ActiveTransaction {
 class Database {
  public:
   // An empty database, or what Options::data_folders hold. kInvalidArgument names the option that makes no sense,
-  // or the folder that another database has open. kCorrupt, kIoError: the message names the file. kUnsupported: a
-  // file of an unknown version, which it names, or the processor has not Options::htm's rtm, or kernel or build no io_uring.
+  // or the folder that another database has open, or that holds a database (Options::error_if_exists) or other files than a
+  // database's. kNotFound: there is no database, and Options::create_if_missing is false.
+  // kCorrupt, kIoError: the message names the file. kUnsupported: a file of an unknown version, which it names, or the
+  // processor has not Options::htm's rtm, or kernel or build no io_uring.
   // kMemoryLimit: prefault_bytes, or the rows and what recovery needs, are more than the limit, workers_max or the
-  // process's heap allow. kSchemaMismatch: Options::schemas lacks a table (but see leave_out_indexes), or says something else
-  // of it.
+  // process's heap allow. kSchemaMismatch: Options::schemas lacks a table that has indexes (but see leave_out_indexes), or says
+  // something else of a table than the folders do; the message names the first difference.
   // With all of them what the folders held is unchanged, unless the new log could not be begun when all was recovered: then
   // the manifest may be a new one, in which a crash's remains are void, and after Options::recover_to what came later.
   static Result<Database> open(const Options& options = {});
@@ -119,7 +127,7 @@ class Database {
 
   // -- transactions -----------------------------------------------------------------------------------
 
-  // Runs procedure(Transaction&) -> Status and commits; on a conflict runs it again, as the policy says.
+  // Runs procedure(Transaction&), which returns a Status or nothing, and commits; on a conflict runs it again, as the policy says.
   // A Status other than ok, or an exception, undoes it and is returned (kProcedureThrew for an
   // exception) once it is sure that what the procedure saw was consistent. Besides:
   // kDeadline: the policy's attempts or time were used up in conflicts. kMemoryLimit: no room for what it writes
@@ -129,14 +137,14 @@ class Database {
   // for the disk (kGroup), it did, and may not be there after a crash.
   template <class F>
   Status run(F&& procedure, const RunPolicy& policy = {}) {
-    return run_procedure(procedure, policy, false);
+    return run_any(procedure, policy, false);
   }
   // The same on the newest snapshot: every commit that ended before the call is seen, nothing is
   // validated, no conflict is possible, and writes are refused (kInvalidArgument). Other statuses as run(). (DBX,
   // section 5.4)
   template <class F>
   Status run_read_only(F&& procedure, const RunPolicy& policy = {}) {
-    return run_procedure(procedure, policy, true);
+    return run_any(procedure, policy, true);
   }
 
   // kMemoryLimit: too many transactions are open (Options::workers_max). kInvalidArgument: a single-threaded database has one
@@ -203,6 +211,12 @@ class Database {
 
  private:
   explicit Database(std::unique_ptr<detail::Engine> engine);
+  template <class F>
+  Status run_any(F& procedure, const RunPolicy& policy, bool read_only) {
+    if constexpr (std::is_void_v<std::invoke_result_t<F&, Transaction&>>)
+      return run_procedure([&](Transaction& txn) { return procedure(txn), Status(); }, policy, read_only);
+    else return run_procedure(procedure, policy, read_only);
+  }
   Status run_procedure(FunctionRef<Status(Transaction&)> procedure, const RunPolicy& policy, bool read_only);
   Result<TableRef> find_table(std::string_view name, uint32_t row_bytes) const;
   Result<IndexRef> find_index(const TableRef& table, std::string_view name) const;

@@ -17,3 +17,4 @@
 #include "elider/status.h"
 #include "elider/table.h"
 #include "elider/transaction.h"
+#include "elider/try.h"

@@ -44,7 +44,9 @@ enum class Durability : uint8_t {
   // At once: on the disk with the group of commits that is being written and synced, or the next, at the most
   // Options::flush_interval_us after that one.
   kAsync,
-  kGroup,    // when it is on the disk; a read-only one, when all that it may have read is
+  // When it is on the disk; a read-only one, when all that it may have read is. kInvalidArgument, of a database and of a
+  // RunPolicy, where there is no data folder.
+  kGroup,
 };
 // What a database does once its log could not be written. Acknowledging ends with either.
 enum class LogFailure : uint8_t {
@@ -67,6 +69,9 @@ bool parse(std::string_view name, SyncPolicy* sync);
 bool parse(std::string_view name, Protocol* protocol);
 bool parse(std::string_view name, Durability* durability);
 bool parse(std::string_view name, LogIo* io);
+
+// Of Options::checkpoint_log_bytes: by the size of the last checkpoint.
+inline constexpr uint64_t kCheckpointLogAutomatic = ~uint64_t{0};
 
 struct Options {
   SyncPolicy sync = SyncPolicy::kAutomatic;
@@ -101,10 +106,15 @@ struct Options {
   // over, and, once it writes, a chunk of the database's memory (2 MiB of it, see memory_limit_bytes).
   uint32_t workers_max = 512;
 
-  // Where the data is kept: a folder, or several on different disks. What is there is recovered. Empty: in memory
-  // alone, and what follows means nothing, but for `history` and, for Database::backup(), checkpoint_bytes_per_second and
-  // checkpoint_threads.
+  // Where the data is kept: a folder, or several on different disks. What is there is recovered. A folder that holds no
+  // database and other files is refused (kInvalidArgument; lost+found is none). Empty: in memory
+  // alone, and what follows means nothing, but for `schemas`, `history`, a durability of kGroup, which is refused, and, for
+  // Database::backup(), checkpoint_bytes_per_second and checkpoint_threads.
   std::vector<std::string> data_folders = {};
+  // Whether to begin a new database where the folders hold none, and make the folders; false: kNotFound.
+  bool create_if_missing = true;
+  // Whether to refuse a database that is there (kInvalidArgument).
+  bool error_if_exists = false;
   Durability durability = Durability::kAsync;
   // Between two groups that are written, at the longest, while there is something to write and nobody waits.
   // Microseconds, default 1000, range 1 to 10^7. Raising it loses more in a crash.
@@ -123,10 +133,12 @@ struct Options {
   // A checkpoint writes all rows to the folders, beside transactions; then the log before it goes, and recovery begins
   // there (docs/durability.md). While one is written no memory is reclaimed, as under any long read-only transaction.
   // It is taken by Database::checkpoint(), when so many bytes of log were written since the last one, and when so many
-  // seconds have passed in which anything was. 0: never for that reason. Bytes, default 4 GiB, range 0 or >= 65536;
+  // seconds have passed in which anything was. 0: never for that reason. Bytes, range 0 or >= 65536;
   // recovery brings in about as much log at the most, and what was written while the next one was being taken; with
-  // checkpoints_kept above 1 it also looks through the log behind the oldest. Seconds, default 0, range 0 to 10^7.
-  uint64_t checkpoint_log_bytes = uint64_t{4} << 30;
+  // checkpoints_kept above 1 it also looks through the log behind the oldest. The default is the last checkpoint's size, and
+  // 64 MiB at the least: the log grows with the data, and to bring it in takes about as long as to load them.
+  // Seconds, default 0, range 0 to 10^7.
+  uint64_t checkpoint_log_bytes = kCheckpointLogAutomatic;
   uint32_t checkpoint_interval_s = 0;
   // Bytes that it, or a backup, writes a second, at the most; 0: no limit. Lowering it disturbs less, and takes longer.
   uint64_t checkpoint_bytes_per_second = 0;
@@ -144,8 +156,10 @@ struct Options {
   uint64_t recover_to = ~uint64_t{0};
   // Told now and then while it recovers, by one thread at a time. Must not throw.
   std::function<void(const RecoveryProgress&)> recovery_progress = {};
-  // The schemas of tables that have secondary indexes: their key functions are in no file. Opening a folder
-  // with such a table that is not here is refused (kSchemaMismatch), but see leave_out_indexes; others need not be here.
+  // The schemas of the program's tables. Those that are missing are made, in this order, as by create_table(): then
+  // table() and index() find all of them. Those that are there must be the same (kSchemaMismatch).
+  // Opening a folder with a table that has secondary indexes, whose key functions are in no file, and that is not here
+  // is refused (kSchemaMismatch), but see leave_out_indexes; others need not be here.
   std::vector<Schema> schemas = {};
   // For programs without the structs: opens such tables all the same, without their secondary indexes. Their rows are read,
   // and scanned by key; Database::index() knows none of these indexes (Recovery::indexes_left_out names them), and writes to
@@ -168,7 +182,7 @@ struct RunPolicy {
   uint32_t backoff_min_us = 1;
   uint32_t backoff_max_us = 256;
   // When run() returns after the commit. kInvalidArgument, and nothing is run: kAsync or kGroup where
-  // Options::durability is kNone.
+  // Options::durability is kNone; kGroup where there is no data folder.
   Durability durability = Durability::kDefault;
   // Where run() puts the commit's number when it is ok, for Database::wait_durable() and when_durable(); null: nowhere.
   // Of one that only read: the number that all it may have read is durable with. 0 without a log.

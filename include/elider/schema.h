@@ -48,7 +48,9 @@ inline constexpr uint32_t kSecondaryIndexesMax = 8;
 struct SecondaryIndex {
   std::string name;
   bool unique = false;
-  std::vector<std::string> columns;            // the columns that `key` reads; no others
+  // The columns that `key` reads; no others. create_table() calls `key` with rows of small numbers that differ in the others,
+  // and refuses one that notices.
+  std::vector<std::string> columns;
   // Pure: the same columns give the same value. What it throws goes to the caller of the operation, and the
   // transaction can then only be rolled back (kProcedureThrew).
   std::function<uint64_t(const void* row)> key;
@@ -133,6 +135,7 @@ class SchemaOf {
     return add_index(std::move(name), std::move(columns), std::move(key), true);
   }
   const Schema& schema() const { return schema_; }
+  operator const Schema&() const { return schema_; }  // for Options::schemas
 
  private:
   template <class F>

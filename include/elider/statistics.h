@@ -85,9 +85,18 @@ struct Statistics {
   uint32_t workers = 0;
   uint64_t longest_active_us = 0;   // age of the oldest transaction that is running
 
+  // Attempts that ended without a commit, for whatever cause: also those whose procedure returned an error of its own.
   uint64_t aborts_total() const {
     uint64_t sum = 0;
     for (uint64_t count : aborts) sum += count;
+    return sum;
+  }
+  // Those of them that another transaction won; in JSON "conflicts".
+  uint64_t conflicts_total() const { return conflicts_of(aborts); }
+  // Of any `aborts` of this file.
+  static uint64_t conflicts_of(const std::array<uint64_t, kCauseCount>& aborts) {
+    uint64_t sum = 0;
+    for (auto c = static_cast<size_t>(Cause::kReadChanged); c <= static_cast<size_t>(Cause::kRowRemoved); ++c) sum += aborts[c];
     return sum;
   }
   std::string to_json() const;

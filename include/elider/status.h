@@ -57,6 +57,8 @@ class [[nodiscard]] Status {
  public:
   Status() = default;
   static Status rollback() { return Status(Code::kRolledBack, Cause::kUser); }
+  // With the reason in words, for message().
+  static Status rollback(std::string reason) { return Status(Code::kRolledBack, Cause::kUser, Status(), std::move(reason)); }
   // A message in words; it must name the input that is wrong.
   static Status invalid_argument(std::string message) { return Status(Code::kInvalidArgument, std::move(message)); }
 
@@ -126,7 +128,13 @@ class [[nodiscard]] Status {
 };
 static_assert(sizeof(Status) == 16);
 
-// A value or the Status that says why there is none.
+namespace detail {
+// A value was asked for that is not there: prints what was accessed, and the status's message, and aborts.
+[[noreturn, gnu::cold]] void no_value(const char* accessed, const Status& status) noexcept;
+}  // namespace detail
+
+// A value or the Status that says why there is none. To ask for the value where there is none is a mistake of the program:
+// it aborts, in all builds, with the status's message.
 template <class T>
 class [[nodiscard]] Result {
  public:
@@ -139,16 +147,20 @@ class [[nodiscard]] Result {
   bool not_found() const { return status_.not_found(); }
 
   // Only if ok().
-  T& value() & { return value_; }
-  const T& value() const& { return value_; }
-  T&& value() && { return std::move(value_); }
-  T& operator*() & { return value_; }
-  const T& operator*() const& { return value_; }
-  T&& operator*() && { return std::move(value_); }
-  T* operator->() { return &value_; }
-  const T* operator->() const { return &value_; }
+  T& value() & { return must_be("value()"), value_; }
+  const T& value() const& { return must_be("value()"), value_; }
+  T&& value() && { return must_be("value()"), std::move(value_); }
+  T& operator*() & { return must_be("*"), value_; }
+  const T& operator*() const& { return must_be("*"), value_; }
+  T&& operator*() && { return must_be("*"), std::move(value_); }
+  T* operator->() { return must_be("->"), &value_; }
+  const T* operator->() const { return must_be("->"), &value_; }
 
  private:
+  void must_be(const char* accessed) const {
+    if (!status_.ok()) [[unlikely]] detail::no_value(accessed, status_);
+  }
+
   Status status_;
   T value_{};
 };

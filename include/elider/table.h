@@ -34,6 +34,12 @@ struct ColumnSpan { uint32_t offset, size; };
 const ColumnSet* compile_columns(TableBase& table, const ColumnSpan* spans, size_t count);
 const ColumnSet* all_columns(const TableBase& table);
 const Schema& schema_of(const TableBase& table);
+
+// ImageHeader::groups once its transaction has ended, in builds of the library with assertions.
+inline constexpr uint32_t kGroupsOfEnded = 0xdddddddd;
+// A view was looked at that shows no row: prints why, and aborts.
+[[noreturn, gnu::cold]] void no_row() noexcept;
+[[noreturn, gnu::cold]] void row_of_ended_transaction() noexcept;
 }  // namespace detail
 
 // A table without its row type, for tools and bindings: rows are bytes, columns are found by name.
@@ -92,15 +98,25 @@ class Table : public TableRef {
 
 // A copy of a row at its own layout: with fewer columns asked for, only their bytes hold anything.
 // It lives to the transaction's end; in a scan's visitor, until the visitor returns. Own writes made
-// after it do not show in it.
+// after it do not show in it. To look at one of no row (false) aborts with a message. So does, where both the program and
+// the library are built with assertions, a look at one whose transaction has ended, as long as its memory tells.
 class RawView {
  public:
   RawView() = default;
   RawView(const std::byte* bytes, const detail::ImageHeader* header) : bytes_(bytes), header_(header) {}
   explicit operator bool() const { return bytes_ != nullptr; }
   const std::byte* bytes() const { return bytes_; }
-  Key key() const { return header_->key; }
+  Key key() const { return must_show(), header_->key; }
   const detail::ImageHeader* header() const { return header_; }
+
+ protected:
+  // Inlined everywhere, for what it looks for depends on how the file that includes it is compiled.
+  [[gnu::always_inline]] void must_show() const {
+    if (bytes_ == nullptr) [[unlikely]] detail::no_row();
+#ifndef NDEBUG
+    if (header_->groups == detail::kGroupsOfEnded) [[unlikely]] detail::row_of_ended_transaction();
+#endif
+  }
 
  private:
   const std::byte* bytes_ = nullptr;
@@ -112,8 +128,8 @@ class View : public RawView {
  public:
   View() = default;
   explicit View(RawView raw) : RawView(raw) {}
-  const Row& operator*() const { return *reinterpret_cast<const Row*>(bytes()); }
-  const Row* operator->() const { return reinterpret_cast<const Row*>(bytes()); }
+  [[gnu::always_inline]] const Row& operator*() const { return must_show(), *reinterpret_cast<const Row*>(bytes()); }
+  [[gnu::always_inline]] const Row* operator->() const { return must_show(), reinterpret_cast<const Row*>(bytes()); }
 };
 
 }  // namespace elider

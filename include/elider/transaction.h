@@ -58,18 +58,19 @@ class Transaction {
     return do_multi_get(table, keys.data(), keys.size(), columns, static_cast<RawView*>(views.data()));
   }
 
-  // Calls visit(Key, const View<Row>&) -> bool for each row of the range, in key order; a false ends
-  // the scan. The visitor may use this transaction. kUnsupported: the table is hashed.
+  // Calls visit(Key, const View<Row>&) for each row of the range, in key order. It returns a bool, of which false ends
+  // the scan; or a Status, of which one that is not ok ends the scan and is what scan() returns; or nothing.
+  // The visitor may use this transaction. If it ends it: kFinished, and no further row. kUnsupported: the table is hashed.
   template <class Row, class Visitor>
   Status scan(const Table<Row>& table, KeyRange range, const ScanOptions& options, Visitor&& visit) {
-    return do_scan(table, range, options, [&](Key key, RawView view) -> bool { return visit(key, View<Row>(view)); });
+    return visited<Row>(visit, [&](FunctionRef<bool(Key, RawView)> each) { return do_scan(table, range, options, each); });
   }
 
   // The same through a secondary index, in the order of (index value, primary key); the range is of
   // index values. The visitor is given the primary key.
   template <class Row, class Visitor>
   Status scan(const Index<Row>& index, KeyRange range, const ScanOptions& options, Visitor&& visit) {
-    return do_scan_index(index, range, options, [&](Key key, RawView view) -> bool { return visit(key, View<Row>(view)); });
+    return visited<Row>(visit, [&](FunctionRef<bool(Key, RawView)> each) { return do_scan_index(index, range, options, each); });
   }
 
   // -- writing ------------------------------------------------------------------------------------
@@ -185,6 +186,26 @@ class Transaction {
   bool read_only_ = false;
 
  private:
+  // scan(each), with what the caller's visitor returns made a bool.
+  template <class Row, class Visitor, class Scan>
+  static Status visited(Visitor& visit, Scan&& scan) {
+    using Answer = std::invoke_result_t<Visitor&, Key, View<Row>>;
+    if constexpr (std::is_same_v<std::remove_cvref_t<Answer>, Status>) {
+      Status answer;
+      Status scanned = scan([&](Key key, RawView view) -> bool {
+        answer = visit(key, View<Row>(view));
+        return answer.ok();
+      });
+      return answer.ok() ? scanned : answer;
+    } else if constexpr (std::is_void_v<Answer>) {
+      return scan([&](Key key, RawView view) -> bool {
+        visit(key, View<Row>(view));
+        return true;
+      });
+    } else {
+      return scan([&](Key key, RawView view) -> bool { return visit(key, View<Row>(view)); });
+    }
+  }
   template <class Row, class Change>
   void apply(Change& change, Row& image, const TableRef& table, Key key) {
     try {

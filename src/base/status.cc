@@ -1,5 +1,7 @@
 #include "elider/status.h"
 
+#include <cstdio>
+#include <cstdlib>
 #include <deque>
 #include <map>
 #include <mutex>
@@ -76,6 +78,25 @@ std::string_view name_of(Cause cause) {
   }
   return "unknown cause";
 }
+
+namespace detail {
+
+namespace {
+[[noreturn]] void stop(const std::string& words) noexcept {
+  std::fprintf(stderr, "elider: %s\n", words.c_str());
+  std::abort();
+}
+}  // namespace
+
+void no_value(const char* accessed, const Status& status) noexcept {
+  stop(std::string(accessed) + " of a Result that has no value, but a failure: " + status.message());
+}
+void no_row() noexcept { stop("a View that shows no row was looked at: there was none with the key, or nothing was read into it"); }
+void row_of_ended_transaction() noexcept {
+  stop("a View was looked at whose transaction has ended: copy the row, or keep the transaction open");
+}
+
+}  // namespace detail
 
 std::string_view Status::table() const { return interned_name(head_.table_name_id); }
 

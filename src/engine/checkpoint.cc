@@ -124,13 +124,14 @@ void CheckpointWriter::remove() {
 // -- taking ------------------------------------------------------------------------------------------------------
 
 Checkpoints::Checkpoints(Engine& engine, const Options& options, log::Directory& directory, log::Log& log, SchemaOfTable schema_of,
-                         uint64_t log_bytes)
+                         uint64_t log_bytes, uint64_t checkpoint_bytes)
     : engine_(engine),
       options_(options),
       directory_(directory),
       log_(log),
       schema_of_(std::move(schema_of)),
       log_bytes_before_(log_bytes),
+      checkpoint_bytes_before_(checkpoint_bytes),
       last_ns_(now_ns()) {
   if (options_.checkpoint_log_bytes != 0 || options_.checkpoint_interval_s != 0) thread_ = std::thread([this] { run(); });
 }
@@ -160,9 +161,16 @@ bool Checkpoints::wanted() {
   std::lock_guard lock(mutex_);
   if (now < not_before_ns_) return false;
   const uint64_t since = bytes + (facts_.taken == 0 ? log_bytes_before_ : 0) - log_bytes_at_last_;
-  if (options_.checkpoint_log_bytes != 0 && since >= options_.checkpoint_log_bytes) return true;
+  if (options_.checkpoint_log_bytes != 0 && since >= log_bytes_allowed()) return true;
   return options_.checkpoint_interval_s != 0 && bytes != log_bytes_at_last_ &&
          now - last_ns_ >= options_.checkpoint_interval_s * uint64_t{1'000'000'000};
+}
+
+// mutex_ is held.
+uint64_t Checkpoints::log_bytes_allowed() const {
+  if (options_.checkpoint_log_bytes != kCheckpointLogAutomatic) return options_.checkpoint_log_bytes;
+  constexpr uint64_t kLeast = 64u << 20;  // a small database is not written anew all the time
+  return std::max(kLeast, facts_.taken == 0 ? checkpoint_bytes_before_ : facts_.bytes);
 }
 
 Status Checkpoints::take() {

@@ -70,10 +70,10 @@ class CheckpointWriter {
 
 class Checkpoints {
  public:
-  // `log_bytes`: of the log that is there already. It takes them itself, as the options say; an engine for one thread is
+  // `log_bytes`: of the log that is there already; `checkpoint_bytes`: of the newest checkpoint. It takes them itself, as the options say; an engine for one thread is
   // asked due() instead.
   Checkpoints(Engine& engine, const Options& options, log::Directory& directory, log::Log& log, SchemaOfTable schema_of,
-              uint64_t log_bytes);
+              uint64_t log_bytes, uint64_t checkpoint_bytes);
   ~Checkpoints();  // one that is being taken is given up
 
   Status take();
@@ -87,6 +87,7 @@ class Checkpoints {
  private:
   void run();
   bool wanted();
+  uint64_t log_bytes_allowed() const;
   Status take_one();
   Status write_and_publish(CheckpointWriter& writer, log::Published* published);
 
@@ -96,6 +97,7 @@ class Checkpoints {
   log::Log& log_;
   const SchemaOfTable schema_of_;
   const uint64_t log_bytes_before_;
+  const uint64_t checkpoint_bytes_before_;
   std::atomic<bool> stop_{false};
   std::atomic<bool> due_{false};
 

@@ -31,8 +31,9 @@ Status DataFolder::open(Engine& engine, txn::Store& store, const OpenHow& how, b
   if (options.data_folders.empty()) return {};
   const uint64_t begin_ns = now_ns();
   const bool writes = options.durability != Durability::kNone && !how.read_only;
-  Status status = log::Directory::open(log::system_files(), options.data_folders, writes && !how.for_tools, &directory_);
-  if (!writes && !how.for_tools && status.not_found()) return {};  // nothing is there, and nothing is made
+  Status status = log::Directory::open(log::system_files(), options.data_folders, writes && !how.for_tools,
+                                       {options.create_if_missing, options.error_if_exists}, &directory_);
+  if (!writes && !how.for_tools && options.create_if_missing && status.not_found()) return {};  // nothing is there, nothing is made
   if (!status.ok()) return status;
   {
     Replay replay(engine, *directory_, options, {how.skipped.size(), how.for_tools});
@@ -80,7 +81,8 @@ Status DataFolder::start_log(Engine& engine, txn::Store& store) {
     return status;
   store_ = &store;
   store.log = log_.get();
-  checkpoints_ = std::make_unique<Checkpoints>(engine, options, *directory_, *log_, schema_of(), recovery_.log_bytes);
+  checkpoints_ = std::make_unique<Checkpoints>(engine, options, *directory_, *log_, schema_of(), recovery_.log_bytes,
+                                               recovery_.checkpoint_bytes);
   return {};
 }
 

@@ -8,6 +8,43 @@
 
 namespace elider {
 
+// -- what is not there ------------------------------------------------------------------------------------
+
+namespace detail {
+
+namespace {
+
+class EndedTransaction final : public Transaction {
+ public:
+  EndedTransaction() = default;
+  ~EndedTransaction() override = default;
+
+ protected:
+  static Status finished() { return Status(Code::kFinished, "the transaction has ended"); }
+  Status do_get(const TableRef&, Key, const ColumnsRef&, RawView*) override { return finished(); }
+  Status do_multi_get(const TableRef&, const Key*, size_t, const ColumnsRef&, RawView*) override { return finished(); }
+  Status do_scan(const TableRef&, KeyRange, const ScanOptions&, FunctionRef<bool(Key, RawView)>) override { return finished(); }
+  Status do_scan_index(const IndexRef&, KeyRange, const ScanOptions&, FunctionRef<bool(Key, RawView)>) override { return finished(); }
+  Status do_insert(const TableRef&, Key, const void*) override { return finished(); }
+  Status do_put(const TableRef&, Key, const void*) override { return finished(); }
+  Status do_edit(const TableRef&, Key, const ColumnsRef&, void**) override { return finished(); }
+  Status do_edit_view(const TableRef&, const RawView&, const ColumnsRef&, void**) override { return finished(); }
+  Status do_edited(const TableRef&, void*) override { return finished(); }
+  void do_edit_threw(const TableRef&, Key) override {}
+  Status do_write(const TableRef&, Key, const ColumnsRef&, const void*) override { return finished(); }
+  Status do_add(const TableRef&, Key, uint32_t, ColumnType, const void*) override { return finished(); }
+  Status do_remove(const TableRef&, Key) override { return finished(); }
+};
+
+}  // namespace
+
+Transaction* ended_transaction() {
+  static EndedTransaction* const instance = new EndedTransaction;  // never destroyed: destructors of statics may use it
+  return instance;
+}
+
+}  // namespace detail
+
 // -- ActiveTransaction -------------------------------------------------------------------------------------
 
 ActiveTransaction::ActiveTransaction(ActiveTransaction&& other) noexcept
@@ -92,6 +129,8 @@ Status check_log_options(const Options& options) {
                                     "; its range is 1 to 10000000");
   if (options.durability == Durability::kDefault)
     return Status::invalid_argument("Options::durability is 'default', which is for a RunPolicy");
+  if (options.durability == Durability::kGroup && options.data_folders.empty())
+    return Status::invalid_argument("Options::durability is 'group', but there is no data folder (Options::data_folders)");
   if (options.log_threads < 1 || options.log_threads > 64)
     return Status::invalid_argument("Options::log_threads is " + std::to_string(options.log_threads) + "; its range is 1 to 64");
   if (options.log_segment_bytes < 4096 || options.log_segment_bytes > log::kSegmentBytesMax)
@@ -137,6 +176,9 @@ Status check_options(const Options& options) {
                                     "', which goes with sync policy 'elided', not '" + std::string(name_of(options.sync)) + "'");
   if (Status status = check_log_options(options); !status.ok()) return status;
   if (Status status = check_checkpoint_options(options); !status.ok()) return status;
+  for (const Schema& schema : options.schemas)
+    if (Status status = storage::check_schema(schema); !status.ok())
+      return Status::invalid_argument("Options::schemas: " + status.message());
   return check_elision(options.elision);
 }
 
@@ -145,6 +187,13 @@ Status check_options(const Options& options) {
 namespace detail {
 
 namespace {
+// Of the others it finds that they are as described.
+Status make_missing_tables(Engine& engine, const std::vector<Schema>& schemas) {
+  for (const Schema& schema : schemas)
+    if (auto table = engine.create_table(schema); !table.ok()) return table.status();
+  return {};
+}
+
 // A new engine for each try: what a damaged checkpoint has left in the last one goes with it.
 Status open_combination(const Combination& combination, const Options& options, OpenHow how, std::unique_ptr<Engine>* engine) {
   for (;;) {
@@ -152,6 +201,7 @@ Status open_combination(const Combination& combination, const Options& options, 
     if (Status status = (*engine)->prefault(options.prefault_bytes); !status.ok()) return status;
     bool may_skip = false;
     Status status = (*engine)->open_data(how, &may_skip);
+    if (status.ok() && !how.read_only && !how.for_tools) return make_missing_tables(**engine, options.schemas);
     if (!may_skip) return status;
     how.skipped.push_back(status.message());
     engine->reset();  // it holds the folders' lock

@@ -126,6 +126,7 @@ std::string Statistics::to_json() const {
   std::string out = "{";
   add_number(out, "commits", commits);
   add_number(out, "read_only_commits", read_only_commits);
+  add_number(out, "conflicts", conflicts_total());
   out += ",\"aborts\":" + aborts_json(aborts) + ",\"procedures\":[";
   for (size_t i = 0; i < procedures.size(); ++i) {
     out += i == 0 ? "{\"name\":" : ",{\"name\":";

@@ -128,9 +128,9 @@ Status Replay::make_table(const Described& table) {
                    "table '" + described.name + "' has id " + std::to_string(id) + ", but " + std::to_string(tables_.size()) + " is next");
   Schema schema = described;
   bool lacks_indexes = false;
-  if (!schema.indexes.empty()) {
-    const auto& all = options_.schemas;
-    const auto given = std::find_if(all.begin(), all.end(), [&](const Schema& s) { return s.name == schema.name; });
+  const auto& all = options_.schemas;
+  const auto given = std::find_if(all.begin(), all.end(), [&](const Schema& s) { return s.name == schema.name; });
+  if (!schema.indexes.empty() || (given != all.end() && !how_.without_indexes)) {
     lacks_indexes = how_.without_indexes || (given == all.end() && options_.leave_out_indexes);
     if (!lacks_indexes && given == all.end())
       return Status(Code::kSchemaMismatch, "table '" + schema.name +

@@ -27,7 +27,8 @@ DatabaseId Directory::new_database_id() {
 
 // -- opening -------------------------------------------------------------------------------------------------
 
-Status Directory::open(FileSystem& files, const std::vector<std::string>& folders, bool create, std::unique_ptr<Directory>* opened) {
+Status Directory::open(FileSystem& files, const std::vector<std::string>& folders, bool create, const Rules& rules,
+                       std::unique_ptr<Directory>* opened) {
   if (folders.empty() || folders.size() > 255)
     return Status::invalid_argument(std::to_string(folders.size()) + " data folders; 1 to 255 are possible");
   for (size_t i = 0; i < folders.size(); ++i)
@@ -35,24 +36,22 @@ Status Directory::open(FileSystem& files, const std::vector<std::string>& folder
         folders.begin() + static_cast<std::ptrdiff_t>(i))
       return Status::invalid_argument("the data folder '" + folders[i] + "' is named twice");
   std::unique_ptr<Directory> directory(new Directory(files, folders));
+  // Before anything is made, be it a lock file in a folder that is not ours.
+  bool there = false;
+  if (Status status = directory->find_database(&there); !status.ok() && (!status.not_found() || !create || !rules.create_if_missing))
+    return status;
+  if (!there && create)
+    if (Status status = directory->refuse_files_of_others(); !status.ok()) return status;
   if (create) {
     for (const std::string& folder : folders) {
       if (Status status = files.make_folder(folder); !status.ok()) return status;
       if (Status status = files.sync_folder(parent_of(folder)); !status.ok()) return status;
     }
-  } else {
-    std::vector<std::string> names;
-    Status listed = files.list(folders.front(), &names);
-    if (!listed.ok() && !listed.not_found()) return listed;
-    if (std::find(names.begin(), names.end(), std::string(kManifestName)) == names.end()) {
-      if (Status status = directory->refuse_files_of_ours(); !status.ok()) return status;
-      return listed.ok() ? Status(Code::kNotFound, "the folder '" + folders.front() + "' holds no database") : listed;
-    }
   }
   // Each of them: the second folder of a database that is open must not become somebody's first.
   for (const std::string& folder : folders)
     if (Status status = files.lock(folder + "/" + kLockName, &directory->locks_.emplace_back()); !status.ok()) return status;
-  Status status = directory->load(create);
+  Status status = directory->load(create && rules.create_if_missing, rules);
   // It was there a moment ago: who opens what need not be there must not take this for nothing.
   if (status.not_found()) return file_error("read", folders.front() + "/" + kManifestName, ENOENT);
   if (!status.ok()) return status;
@@ -60,7 +59,18 @@ Status Directory::open(FileSystem& files, const std::vector<std::string>& folder
   return {};
 }
 
-Status Directory::load(bool create) {
+// kNotFound: there is none, nor any file of one.
+Status Directory::find_database(bool* there) {
+  std::vector<std::string> names;
+  Status listed = files_.list(folders_.front(), &names);
+  if (!listed.ok() && !listed.not_found()) return listed;
+  *there = std::find(names.begin(), names.end(), std::string(kManifestName)) != names.end();
+  if (*there) return {};
+  if (Status status = refuse_files_of_ours(); !status.ok()) return status;
+  return listed.ok() ? Status(Code::kNotFound, "the folder '" + folders_.front() + "' holds no database") : listed;
+}
+
+Status Directory::load(bool create, const Rules& rules) {
   const std::string path = folders_.front() + "/" + kManifestName;
   ReadBuffer manifest;
   Status status = manifest.read(files_, path, kManifestBytesMax);
@@ -73,6 +83,8 @@ Status Directory::load(bool create) {
   if (manifest_.folders != folders_.size())
     return Status::invalid_argument("the database in '" + folders_.front() + "' has " + std::to_string(manifest_.folders) +
                                     " data folders, not " + std::to_string(folders_.size()));
+  if (rules.error_if_exists)
+    return Status::invalid_argument("the folder '" + folders_.front() + "' holds a database, and Options::error_if_exists is set");
   return check_files();
 }
 
@@ -89,6 +101,23 @@ Status Directory::refuse_files_of_ours() {
       if (parse_file_name(text, &segment) || parse_file_name(text, &part) || (text == kManifestName && folder != folders_.front()))
         return Status(Code::kCorrupt,
                       "'" + folders_.front() + "/" + kManifestName + "' is missing, but there is '" + folder + "/" + text + "'");
+  }
+  return {};
+}
+
+// A database is not begun among somebody else's files: such a folder was mistyped. What a database may leave where it has not
+// begun is its lock and its first manifest, not yet renamed.
+Status Directory::refuse_files_of_others() {
+  std::vector<std::string> names;
+  for (const std::string& folder : folders_) {
+    Status listed = files_.list(folder, &names);
+    if (listed.not_found()) continue;
+    if (!listed.ok()) return listed;
+    std::sort(names.begin(), names.end());
+    for (const std::string& text : names)
+      if (text != kLockName && text != std::string(kManifestName) + ".new" && text != "lost+found")
+        return Status::invalid_argument("the folder '" + folder + "' holds no database, but other files, such as '" + text +
+                                        "': give a folder that is empty, or not there");
   }
   return {};
 }

@@ -48,10 +48,19 @@ enum class Published : uint8_t {
 
 class Directory {
  public:
-  // Makes the folders and the manifest where there are none, nor any file of a database. `create`: false refuses to make
-  // anything, with kNotFound. kInvalidArgument: another database holds one, or the folders are not those it was made with.
-  // kCorrupt, kUnsupported, kIoError: the message names the file.
-  static Status open(FileSystem& files, const std::vector<std::string>& folders, bool create, std::unique_ptr<Directory>* directory);
+  struct Rules {
+    bool create_if_missing = true;
+    bool error_if_exists = false;
+  };
+  // Makes the folders and the manifest where there are none, nor any other file. `create`: false, likewise
+  // Rules::create_if_missing, refuses to make anything, with kNotFound. kInvalidArgument: another database holds one, or the
+  // folders are not those it was made with, or there is a database that should not be there, or there are files of somebody
+  // else's; then the message names one. kCorrupt, kUnsupported, kIoError: the message names the file.
+  static Status open(FileSystem& files, const std::vector<std::string>& folders, bool create, const Rules& rules,
+                     std::unique_ptr<Directory>* directory);
+  static Status open(FileSystem& files, const std::vector<std::string>& folders, bool create, std::unique_ptr<Directory>* directory) {
+    return open(files, folders, create, Rules(), directory);
+  }
 
   // -- recovery: these in this order; they change nothing on the disk ---------------------------------------------
 
@@ -114,9 +123,11 @@ class Directory {
 
  private:
   Directory(FileSystem& files, std::vector<std::string> folders) : files_(files), folders_(std::move(folders)) {}
-  Status load(bool create);
+  Status find_database(bool* there);
+  Status load(bool create, const Rules& rules);
   Status make_manifest();
   Status refuse_files_of_ours();
+  Status refuse_files_of_others();
   Status write_manifest(const Manifest& manifest, Published* published);
   bool withdraw_manifest();
   Status sync_folder(const std::string& folder);

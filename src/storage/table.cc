@@ -1,6 +1,7 @@
 #include "storage/table.h"
 
 #include <algorithm>
+#include <iterator>
 
 namespace elider {
 
@@ -78,9 +79,49 @@ Status check_schema(const Schema& schema) {
         return wrong(schema, named + "reads column '" + name + "', which is not described");
     for (size_t j = 0; j < i; ++j)
       if (schema.indexes[j].name == index.name) return wrong(schema, named + "is declared twice");
+    if (const std::string column = column_read_unnamed(schema, index); !column.empty())
+      return wrong(schema,
+                   named + "reads " + column + ", which it does not name: name it, for the index is kept by the columns it names");
   }
   return {};
 }
+
+namespace {
+
+std::string_view name_of(ColumnType type) {
+  constexpr std::string_view kNames[] = {"int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64", "float", "double", "bytes"};
+  const auto i = static_cast<size_t>(type);
+  return i < std::size(kNames) ? kNames[i] : "of no known type";
+}
+
+std::string difference(size_t place, const Column& a, const Column& b) {
+  if (a.name != b.name) return "column " + std::to_string(place) + " is '" + a.name + "' and '" + b.name + "'";
+  const std::string named = "column '" + a.name + "' ";
+  if (a.type != b.type) return named + "is of type " + std::string(name_of(a.type)) + " and " + std::string(name_of(b.type));
+  const auto differ = [&](const char* what, uint32_t x, uint32_t y) {
+    return named + "is " + what + " " + std::to_string(x) + " and " + std::to_string(y);
+  };
+  if (a.offset != b.offset) return differ("at offset", a.offset, b.offset);
+  if (a.size != b.size) return differ("of size", a.size, b.size);
+  return differ("in commit group", a.group, b.group);
+}
+
+std::string list(const std::vector<std::string>& names) {
+  std::string words;
+  for (const std::string& name : names) words += (words.empty() ? "'" : ", '") + name + "'";
+  return words;
+}
+
+// Nothing: they are the same, as far as can be seen.
+std::string difference(size_t place, const SecondaryIndex& a, const SecondaryIndex& b) {
+  if (a.name != b.name) return "secondary index " + std::to_string(place) + " is '" + a.name + "' and '" + b.name + "'";
+  const std::string named = "secondary index '" + a.name + "' ";
+  if (a.unique != b.unique) return named + (a.unique ? "is unique, and is not" : "is not unique, and is");
+  if (a.columns != b.columns) return named + "reads columns " + list(a.columns) + " and " + list(b.columns);
+  return {};
+}
+
+}  // namespace
 
 std::string difference(const Schema& a, const Schema& b) {
   if (a.name != b.name) return "name '" + a.name + "' and '" + b.name + "'";
@@ -89,13 +130,11 @@ std::string difference(const Schema& a, const Schema& b) {
   if (a.columns.size() != b.columns.size())
     return std::to_string(a.columns.size()) + " and " + std::to_string(b.columns.size()) + " columns";
   for (size_t i = 0; i < a.columns.size(); ++i)
-    if (!(a.columns[i] == b.columns[i])) return "column '" + a.columns[i].name + "' is not as column '" + b.columns[i].name + "'";
+    if (!(a.columns[i] == b.columns[i])) return difference(i, a.columns[i], b.columns[i]);
   if (a.indexes.size() != b.indexes.size())
     return std::to_string(a.indexes.size()) + " and " + std::to_string(b.indexes.size()) + " secondary indexes";
   for (size_t i = 0; i < a.indexes.size(); ++i)
-    if (a.indexes[i].name != b.indexes[i].name || a.indexes[i].unique != b.indexes[i].unique ||
-        a.indexes[i].columns != b.indexes[i].columns)
-      return "secondary index '" + a.indexes[i].name + "' is not as '" + b.indexes[i].name + "'";
+    if (std::string what = difference(i, a.indexes[i], b.indexes[i]); !what.empty()) return what;
   return {};
 }
 

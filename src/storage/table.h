@@ -19,6 +19,9 @@ namespace elider::storage {
 Status check_schema(const Schema& schema);
 // The same of all but its secondary indexes, whose key functions are in no file.
 Status check_rows(const Schema& schema);
+// What an index function reads beside the columns that its index names, "column 'x'", so far as rows that differ there alone
+// show it; empty: nothing.
+std::string column_read_unnamed(const Schema& schema, const SecondaryIndex& index);
 // Empty if the two are the same, else words for the first difference.
 std::string difference(const Schema& a, const Schema& b);
 

@@ -7,9 +7,11 @@
 
 #include <cstddef>
 #include <cstdlib>
+#include <cstring>
 #include <memory>
 #include <vector>
 
+#include "elider/table.h"
 #include "htm/prefault.h"
 
 namespace elider::txn {
@@ -29,14 +31,32 @@ class Arena {
     return memory;
   }
   void clear() {
+    if constexpr (kMarksEnded) return clear_and_mark();
+    rewind();
+  }
+
+ private:
+  static constexpr size_t kAlign = 16, kFirstBytes = 128 << 10;
+#ifdef NDEBUG
+  static constexpr bool kMarksEnded = false;
+#else
+  static constexpr bool kMarksEnded = true;
+#endif
+  void rewind() {
     at_ = align(first_.get());
     if (more_.empty()) [[likely]] return;
     more_.clear();
     end_ = at_ + kFirstBytes;
   }
-
- private:
-  static constexpr size_t kAlign = 16, kFirstBytes = 128 << 10;
+  // The images' headers say that their transaction has ended (elider/table.h), and the next transactions go on behind them
+  // for a while, so that a view that is kept is found out. Not where regions write: they would meet other lines each time.
+  void clear_and_mark() {
+    std::byte* const first = align(first_.get());
+    std::byte* const end = more_.empty() ? at_ : first + kFirstBytes;
+    std::memset(marked_, static_cast<int>(detail::kGroupsOfEnded & 0xff), static_cast<size_t>(end - marked_));
+    if (for_regions_ || !more_.empty() || static_cast<size_t>(end_ - at_) < kFirstBytes / 2) rewind();
+    marked_ = at_;
+  }
   static std::byte* align(std::byte* p) {
     return reinterpret_cast<std::byte*>((reinterpret_cast<uintptr_t>(p) + kAlign - 1) & ~(kAlign - 1));
   }
@@ -59,6 +79,7 @@ class Arena {
   std::vector<std::unique_ptr<std::byte[]>> more_;
   std::byte* at_;
   std::byte* end_;
+  std::byte* marked_ = at_;  // what is before it, in the first block, is marked; in builds with assertions
 };
 
 }  // namespace elider::txn

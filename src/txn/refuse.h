@@ -47,6 +47,13 @@ inline Status refuse_index(const TableRef& table, uint32_t position) {
   return Status::invalid_argument("table '" + table.schema().name + "' has no secondary index " + std::to_string(position));
 }
 
+// `at` says which row was to have the value.
+[[gnu::noinline]] inline Status refuse_taken(const Status& at, const SecondaryIndex& index, uint64_t value, Key holder) {
+  return Status(at.code(), at.cause(), at,
+                "unique index '" + index.name + "' has value " + std::to_string(value) + " already, of the row of key " +
+                    std::to_string(holder));
+}
+
 inline Status refuse_add(const TableRef& table, uint32_t offset, ColumnType type) {
   const std::string named = "table '" + table.schema().name + "': ";
   for (const Column& column : table.schema().columns) {

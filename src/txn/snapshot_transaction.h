@@ -7,6 +7,7 @@
 // Thread safety: none; it belongs to one worker.
 #pragma once
 
+#include <atomic>
 #include <bit>
 #include <utility>
 #include <vector>
@@ -107,6 +108,8 @@ class SnapshotTransaction final : public Transaction {
     }
     std::byte* image = arena_.allocate(table.layout().row_bytes());
     uint64_t visited = 0;
+    const uint64_t ended = ended_.load(std::memory_order_relaxed);
+    Status result;
     scan_leaves(table.tree(), range.first, range.last, options.reverse, options.limit, kNoTracking, Prefetch{set},
                 [&](Key key, index::Handle handle) {
                   detail::ImageHeader header;
@@ -114,12 +117,16 @@ class SnapshotTransaction final : public Transaction {
                   if (recording()) [[unlikely]]
                     scan.rows.emplace_back(key, operations_.back().version);
                   const bool wanted = visit(key, RawView(image, &header));
+                  if (ended_.load(std::memory_order_relaxed) != ended) [[unlikely]] {
+                    result = ended_by_visitor();
+                    return false;
+                  }
                   if (wanted && ++visited != options.limit) return true;
                   (options.reverse ? scan.range.first : scan.range.last) = key;
                   return false;
                 });
-    if (recording()) [[unlikely]] operations_.push_back(std::move(scan));
-    return {};
+    if (recording() && result.ok()) [[unlikely]] operations_.push_back(std::move(scan));
+    return result;
   }
 
   Status do_scan_index(const IndexRef& ref, KeyRange range, const ScanOptions& options, FunctionRef<bool(Key, RawView)> visit) override {
@@ -132,6 +139,8 @@ class SnapshotTransaction final : public Transaction {
     const ColumnSet& set = table.layout().with_index(*wanted, i);
     std::byte* image = arena_.allocate(table.layout().row_bytes());
     uint64_t visited = 0;
+    const uint64_t ended = ended_.load(std::memory_order_relaxed);
+    Status result;
     IndexScanRecord scan(recording() ? &operations_ : nullptr, table.id(), i, range, options.reverse);
     scan_leaves(table.secondary(i), index::SecondaryKey{range.first, 0}, index::SecondaryKey{range.last, kKeyMax}, options.reverse,
                 options.limit, kNoTracking, Prefetch{&set}, [&](const index::SecondaryKey& entry, index::Handle handle) {
@@ -145,12 +154,17 @@ class SnapshotTransaction final : public Transaction {
                   }
                   if (table.index_value(i, image) != entry.value) return true;  // it has that value in another snapshot
                   scan.found(entry.value, entry.primary);
-                  if (visit(entry.primary, RawView(image, &header)) && ++visited != options.limit) return true;
+                  const bool more = visit(entry.primary, RawView(image, &header));
+                  if (ended_.load(std::memory_order_relaxed) != ended) [[unlikely]] {
+                    result = ended_by_visitor();
+                    return false;
+                  }
+                  if (more && ++visited != options.limit) return true;
                   scan.stopped();
                   return false;
                 });
-    scan.done();
-    return {};
+    if (result.ok()) scan.done();
+    return result;
   }
 
   Status do_insert(const TableRef& table, Key, const void*) override { return refuse_write(table); }
@@ -181,6 +195,7 @@ class SnapshotTransaction final : public Transaction {
     if (!active_) return Status(Code::kFinished, "the transaction has ended");
     return refuse_arguments(store_.id, table, columns);
   }
+  static Status ended_by_visitor() { return Status(Code::kFinished, "a scan's visitor has ended the transaction"); }
   Status refuse_write(const TableRef& table) const {
     if (!active_) return Status(Code::kFinished, "the transaction has ended");
     return Status::invalid_argument("a read-only transaction cannot write" +
@@ -235,6 +250,7 @@ class SnapshotTransaction final : public Transaction {
   void end(bool committed, Cause cause) {
     store_.snapshots.end_reading(worker_.id());
     active_ = false;
+    ended_.store(ended_.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
     arena_.clear();
     if (recording()) [[unlikely]] record_end(committed, cause);
   }
@@ -261,6 +277,7 @@ class SnapshotTransaction final : public Transaction {
   Worker& worker_;
   Counters& counters_;
   bool active_ = false;
+  std::atomic<uint64_t> ended_{0};  // one more with each transaction that ends here; as OccTransaction's
   uint32_t procedure_ = 0;
   uint64_t snapshot_ = 0;
   uint64_t begin_ns_ = 0;

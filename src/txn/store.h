@@ -64,18 +64,23 @@ struct Store {
         snapshots(chosen.workers_max + kOwnWorkers),
         procedures(kProceduresMax) {}
 
-  // Whether no transaction may begin: it asks for more durability than the database has, or the log has failed and
+  // Whether no transaction may begin: it asks for more durability than the database can give, or the log has failed and
   // the database is to stop then.
   bool refuses(Durability durability) const {
     if (log != nullptr) [[unlikely]] return options.log_failure == LogFailure::kStop && log->failed();
     return asks_too_much(durability);
   }
   bool asks_too_much(Durability durability) const {
-    return durability > Durability::kNone && options.durability == Durability::kNone && !options.data_folders.empty();
+    if (durability <= Durability::kNone) [[likely]] return false;
+    return options.data_folders.empty() ? durability == Durability::kGroup : options.durability == Durability::kNone;
   }
   // Why.
   Status refusal() const {
     if (log != nullptr) return log->failure();
+    if (options.data_folders.empty())
+      return Status::invalid_argument(
+          "a commit's durability (RunPolicy::durability) is 'group', but the database has no data folder (Options::data_folders): "
+          "nothing of it is ever on a disk");
     return Status::invalid_argument(
         "a commit's durability (RunPolicy::durability) is more than Options::durability, which is 'none': nothing is written to a file");
   }

@@ -104,6 +104,8 @@ TEST_P(StatisticsTest, AbortsAreCountedByCause) {
   EXPECT_EQ(count_of(statistics.aborts, Cause::kUser), 3u);
   EXPECT_EQ(count_of(statistics.aborts, Cause::kException), 1u);
   EXPECT_EQ(statistics.aborts_total(), 4u);
+  EXPECT_EQ(statistics.conflicts_total(), 0u) << "nobody else was there";
+  EXPECT_NE(statistics.to_json().find("\"conflicts\":0"), std::string::npos);
   EXPECT_EQ(statistics.commits, 5u);
 }
 
@@ -258,6 +260,8 @@ TEST_P(ConflictStatisticsTest, AConflictIsCountedUnderItsTable) {
   EXPECT_EQ(count_of(db_.statistics().aborts, status.cause()), 1u);
   EXPECT_EQ(count_of(table("accounts").aborts, status.cause()), 1u);
   EXPECT_EQ(db_.statistics().aborts_total(), 1u);
+  EXPECT_EQ(db_.statistics().conflicts_total(), 1u);
+  EXPECT_EQ(Statistics::conflicts_of(table("accounts").aborts), 1u);
 }
 
 TEST_P(ConflictStatisticsTest, EachAttemptOfARunIsCounted) {

@@ -186,6 +186,7 @@ TEST_P(ReopenTest, AUniqueIndexWithAnotherKeyFunctionIsRefused) {
 TEST_P(ReopenTest, ALongLogOfSeveralStreamsComesBack) {
   const uint32_t threads = GetParam().sync == SyncPolicy::kSingleThreaded ? 1 : 3;
   constexpr int kTransactions = 2500;
+  options_.checkpoint_log_bytes = 0;  // all of it is to be brought in
   options_.log_threads = threads;
   options_.log_segment_bytes = 8 << 20;
   options_.durability = Durability::kAsync;
@@ -339,13 +340,13 @@ TEST_P(ReopenTest, AnInteractiveCommitHasNoMoreDurabilityThanTheDatabase) {
   };
   Options in_memory = options_;
   in_memory.data_folders.clear();
-  for (const Durability of_database : {Durability::kNone, Durability::kGroup}) {
+  for (const Durability of_database : {Durability::kNone, Durability::kAsync}) {
     in_memory.durability = of_database;
     auto opened = Database::open(in_memory);
     ASSERT_OK(opened);
     Database database = std::move(*opened);
     ASSERT_OK(database.create_table(account_schema(KeyIndex::kOrdered)));
-    for (const Durability asked : {Durability::kDefault, Durability::kNone, Durability::kAsync, Durability::kGroup}) {
+    for (const Durability asked : {Durability::kDefault, Durability::kNone, Durability::kAsync}) {
       uint64_t number = 7;
       Status ran;
       EXPECT_OK(commit(database, asked, &number, &ran));

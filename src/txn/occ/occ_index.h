@@ -52,16 +52,19 @@ template <class Sync>
 Status OccTransaction<Sync>::index_check_unique(TableType& table, Row* row, Key key, uint32_t i, uint64_t value) {
   if (!table.schema().indexes[i].unique) return {};
   bool taken = false;
+  Key holder = 0;
   const size_t looked_at = nodes_.size();
-  Status status = scan_secondary(table, i, {value, value}, {}, table.layout().index_columns(i), [&](Key, RawView view) {
+  Status status = scan_secondary(table, i, {value, value}, {}, table.layout().index_columns(i), [&](Key found, RawView view) {
     taken = view.header()->row != row;
+    holder = found;
     return !taken;
   });
   if (ELIDER_MUTANT(kForgetUniqueCheck)) {
     static const std::atomic<uint64_t> never_changes{0};
     for (size_t n = looked_at; n < nodes_.size(); ++n) nodes_[n].witness = {&never_changes, 0};
   }
-  if (status.ok() && taken) return table.error(Code::kDuplicateKey, Cause::kNone, key);
+  if (status.ok() && taken)
+    return refuse_taken(table.error(Code::kDuplicateKey, Cause::kNone, key), table.schema().indexes[i], value, holder);
   return status;
 }
 

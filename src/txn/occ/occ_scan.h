@@ -6,6 +6,16 @@
 
 namespace elider::txn {
 
+// Whether a scan may go on once its visitor has returned. `ended`: ended_ before that. Another transaction than the scan's may be
+// running here by then, of another thread even: nothing else is looked at first.
+template <class Sync>
+[[gnu::always_inline]] inline Status OccTransaction<Sync>::after_visit(uint64_t ended) const {
+  if (ended_.load(std::memory_order_relaxed) != ended) [[unlikely]]
+    return Status(Code::kFinished, "a scan's visitor has ended the transaction");
+  if (state_ != State::kActive) [[unlikely]] return state_ == State::kEditing ? refuse_pending_edit(TableRef(edit_.table)) : doom_;
+  return {};
+}
+
 template <class Sync>
 Status OccTransaction<Sync>::do_scan(const TableRef& ref, KeyRange range, const ScanOptions& options,
                                      FunctionRef<bool(Key, RawView)> visit) {
@@ -18,6 +28,7 @@ Status OccTransaction<Sync>::do_scan(const TableRef& ref, KeyRange range, const 
   detail::ImageHeader header;
   uint64_t visited = 0;
   Status result;
+  const uint64_t ended = ended_.load(std::memory_order_relaxed);
   uint32_t node = 0;  // of the leaf at hand
   auto track = [&](const index::Witness& witness, Key from, Key to) { node = track_scanned(table, witness, from, to); };
   auto count_seen = [&](Row* row, bool there) {
@@ -42,7 +53,7 @@ Status OccTransaction<Sync>::do_scan(const TableRef& ref, KeyRange range, const 
     if (!status.ok()) [[unlikely]] { result = std::move(status); return false; }
     history.found(key, header);
     const bool wanted = visit(key, RawView(image, &header));
-    if (state_ != State::kActive) [[unlikely]] { result = doom_; return false; }
+    if (Status left = after_visit(ended); !left.ok()) [[unlikely]] { result = std::move(left); return false; }
     if (!wanted || ++visited == options.limit) { stop_at(key); return false; }
     return true;
   };
@@ -70,6 +81,7 @@ Status OccTransaction<Sync>::scan_secondary(TableType& table, uint32_t i, KeyRan
   detail::ImageHeader header;
   uint64_t visited = 0;
   Status result;
+  const uint64_t ended = ended_.load(std::memory_order_relaxed);
   uint32_t range_at = 0;  // of the leaf at hand
   auto track = [&](const index::Witness& witness, const index::SecondaryKey& from, const index::SecondaryKey& to) {
     range_at = track_index_range(table, i, witness, from, to);
@@ -95,7 +107,7 @@ Status OccTransaction<Sync>::scan_secondary(TableType& table, uint32_t i, KeyRan
     if (!matches) return true;  // no row, or an entry of an earlier or a later value
     record.found(entry.value, entry.primary);
     const bool more = visit(entry.primary, RawView(image, &header));
-    if (state_ != State::kActive) [[unlikely]] { result = doom_; return false; }
+    if (Status left = after_visit(ended); !left.ok()) [[unlikely]] { result = std::move(left); return false; }
     if (more && ++visited != options.limit) return true;
     (options.reverse ? index_ranges_[range_at].first : index_ranges_[range_at].last) = entry;
     record.stopped();

@@ -121,6 +121,7 @@ void OccTransaction<Sync>::begin(uint32_t attempt, uint32_t procedure) {
 template <class Sync>
 [[gnu::always_inline]] inline void OccTransaction<Sync>::end() {
   state_ = State::kFinished;
+  ended_.store(ended_.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
   if (!doom_.ok()) [[unlikely]] doom_ = {};
   cause_table_ = nullptr;
   reads_.clear();

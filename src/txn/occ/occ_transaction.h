@@ -18,6 +18,7 @@
 #pragma once
 
 #include <algorithm>
+#include <atomic>
 #include <bit>
 #include <bitset>
 #include <functional>
@@ -123,6 +124,7 @@ class OccTransaction final : public Transaction {
   Status view_row(TableType& table, Row* row, Key key, const ColumnSet& set, RawView* view);
 
   // -- occ_scan.h ---------------------------------------------------------------------------------------
+  Status after_visit(uint64_t ended) const;
   Status scan_secondary(TableType& table, uint32_t i, KeyRange range, const ScanOptions& options, const ColumnSet& set,
                         FunctionRef<bool(Key, RawView)> visit);
 
@@ -266,6 +268,9 @@ class OccTransaction final : public Transaction {
 
   State state_ = State::kFinished;
   uint32_t procedure_ = 0;
+  // One more with each transaction that ends here. Atomic, for a visitor that ends the transaction gives its session back,
+  // perhaps to another thread; relaxed: it orders nothing.
+  std::atomic<uint64_t> ended_{0};
   uint64_t commit_number_ = 0;
   std::byte* log_place_ = nullptr;  // during the commit: room for its record
   Status doom_;
