@@ -19,6 +19,8 @@ namespace elider::storage {
 Status check_schema(const Schema& schema);
 // The same of all but its secondary indexes, whose key functions are in no file.
 Status check_rows(const Schema& schema);
+// kInvalidArgument: a name in it is not UTF-8, or holds control characters. Of new tables alone: older files may have such.
+Status check_names(const Schema& schema);
 // Empty if the two are the same, else words for the first difference.
 std::string difference(const Schema& a, const Schema& b);
 
