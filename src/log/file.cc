@@ -136,11 +136,13 @@ Status open_file(const std::string& path, int flags, int* descriptor, int* error
   }
   // Files do not block; but io_uring would give up on one so marked in place of waiting for the disk.
   const bool looked = ::fstat(*descriptor, &facts) == 0;
-  if (looked && S_ISREG(facts.st_mode) && ::fcntl(*descriptor, F_SETFL, flags & O_ACCMODE) == 0) return {};
+  // What is emptied to be written anew may be a device: it takes that or refuses it, and nobody waits for what it says.
+  const bool fits = looked && (S_ISREG(facts.st_mode) || ((flags & O_TRUNC) != 0 && S_ISCHR(facts.st_mode)));
+  if (fits && ::fcntl(*descriptor, F_SETFL, flags & O_ACCMODE) == 0) return {};
   *error = errno;
   ::close(*descriptor);
   *descriptor = -1;
-  return looked && !S_ISREG(facts.st_mode) ? not_a_file(path, facts.st_mode) : Status();
+  return looked && !fits ? not_a_file(path, facts.st_mode) : Status();
 }
 
 }  // namespace
