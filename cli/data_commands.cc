@@ -23,7 +23,7 @@ struct Chosen {
   std::string to;
   uint64_t to_snapshot = files::kNewest;
   bool dry_run = false;
-  bool json = false;
+  std::string json;  // --json FILE, - is standard output; empty: none
 };
 
 const char* name_of(RecoveryProgress::Step step) {
@@ -98,14 +98,16 @@ Json json_of(const Recovery& r) {
           {"skipped", r.skipped}};
 }
 
+void write(const std::string& file, const Json& json) { static_cast<void>(finish(bench::write_json(file, json))); }
+
 void run_checkpoint(const Chosen& chosen) {
   Recovery recovery;
   Statistics::Checkpoints taken;
   ProgressLine line;
   if (!finish(files::checkpoint(chosen.place.folders(), line.tell(), &recovery, &taken))) return;
-  if (chosen.json) {
-    fmt::print("{}\n", Json({{"recovery", json_of(recovery)}, {"snapshot", taken.snapshot}, {"rows", taken.rows}, {"bytes", taken.bytes},
-                             {"duration_us", taken.duration_us}}).dump());
+  if (!chosen.json.empty()) {
+    write(chosen.json, {{"recovery", json_of(recovery)}, {"snapshot", taken.snapshot}, {"rows", taken.rows}, {"bytes", taken.bytes},
+                        {"duration_us", taken.duration_us}});
     return;
   }
   fmt::print("checkpoint at number {}: {} rows, {:.1f} MB in {:.3f} s ({:.0f} MB/s)\n", taken.snapshot, taken.rows, megabytes(taken.bytes),
@@ -117,9 +119,9 @@ void run_check(const Chosen& chosen) {
   ProgressLine line;
   const Status status = files::check(chosen.place.folders(), line.tell(), &checked);
   if (!finish(status)) return;
-  if (chosen.json) {
-    fmt::print("{}\n", Json({{"recovery", json_of(checked.recovery)}, {"checkpoints", checked.checkpoints}, {"tables", checked.tables},
-                             {"unchecked_indexes", checked.unchecked_indexes}}).dump());
+  if (!chosen.json.empty()) {
+    write(chosen.json, {{"recovery", json_of(checked.recovery)}, {"checkpoints", checked.checkpoints}, {"tables", checked.tables},
+                        {"unchecked_indexes", checked.unchecked_indexes}});
     return;
   }
   print(checked.recovery);
@@ -134,9 +136,9 @@ void run_recover(const Chosen& chosen) {
   Recovery recovery;
   ProgressLine line;
   if (!finish(files::recover(chosen.place.folders(), chosen.to_snapshot, chosen.dry_run, line.tell(), &recovery))) return;
-  if (chosen.json) fmt::print("{}\n", json_of(recovery).dump());
+  if (!chosen.json.empty()) write(chosen.json, json_of(recovery));
   else print(recovery);
-  if (chosen.dry_run && !chosen.json) fmt::print("nothing was changed\n");
+  if (chosen.dry_run && chosen.json.empty()) fmt::print("nothing was changed\n");
 }
 
 }  // namespace
@@ -154,6 +156,10 @@ void add_folders(CLI::App& command, Place& place, const char* name, const char* 
       ->type_name("DIR");
 }
 
+void add_json(CLI::App& command, std::string& file) {
+  command.add_option("--json", file, "Write the results as JSON here (- for standard output)")->type_name("FILE");
+}
+
 bool finish(const Status& status) {
   if (status.ok()) return true;
   fmt::print(stderr, "elider: {}\n", status.message());
@@ -167,7 +173,7 @@ void add_checkpoint(CLI::App& app) {
   CLI::App& command =
       *app.add_subcommand("checkpoint", "Write all rows of a closed database anew, so that its log can go and opening is quick");
   add_folders(command, chosen->place);
-  command.add_flag("--json", chosen->json, "Print it as JSON");
+  add_json(command, chosen->json);
   command.footer(std::string("  elider checkpoint data\n\n") + kDataExitCodes);
   command.callback([chosen] { run_checkpoint(*chosen); });
 }
@@ -209,7 +215,7 @@ void add_check(CLI::App& app) {
   CLI::App& command =
       *app.add_subcommand("check", "Read all files of a closed database, make its rows in memory, compare indexes with them");
   add_folders(command, chosen->place);
-  command.add_flag("--json", chosen->json, "Print it as JSON");
+  add_json(command, chosen->json);
   command.footer(std::string("  elider check data\n\nIt needs as much memory as the database, and changes nothing.\n") + kDataExitCodes);
   command.callback([chosen] { run_check(*chosen); });
 }
@@ -224,7 +230,7 @@ void add_recover(CLI::App& app) {
                   "The state after this number alone; what is behind it is gone for good, unless --dry-run")
       ->check(bench::check_whole_number)
       ->type_name("N");
-  command.add_flag("--json", chosen->json, "Print it as JSON");
+  add_json(command, chosen->json);
   command.footer(
       std::string("  elider recover --dry-run data                      what would opening it find?\n"
                   "  elider recover --dry-run --to-snapshot 4711 data   and as of then?\n"

@@ -1,6 +1,6 @@
 // The commands that look at, copy and mend the files of a database that nobody has open (elider/files.h).
 //
-// Each prints what it did, for people or with --json for programs; messages of failures go to standard error and name file
+// Each prints what it did, for people or with --json FILE for programs; messages of failures go to standard error and name file
 // and offset. Exit codes: 0 it worked; 1 files are damaged, or reading or writing them failed; 2 it was asked for what
 // cannot be: no database is there, it is open elsewhere, the target is not empty, the files do not hold that state.
 // Thread safety: called by main alone.
@@ -37,6 +37,8 @@ struct Place {
   std::vector<std::string> folders() const;
 };
 void add_folders(CLI::App& command, Place& place, const char* name = "DIR", const char* what = "The database's folder");
+// --json, which means in every command what it means in benchmarks.
+void add_json(CLI::App& command, std::string& file);
 // Sets the exit code, and prints what failed. Whether it was ok.
 bool finish(const Status& status);
 

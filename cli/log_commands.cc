@@ -1,5 +1,6 @@
 // The commands elider log dump and elider log verify.
 #include <algorithm>
+#include <cerrno>
 #include <cstdio>
 #include <cstring>
 #include <memory>
@@ -7,6 +8,7 @@
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
 
+#include "bench/common/commands.h"
 #include "bench/common/options.h"
 #include "bench/common/report.h"
 #include "cli/data_commands.h"
@@ -22,7 +24,7 @@ struct Chosen {
   Place folders;
   std::string table;
   uint64_t first = 0, last = files::kNewest, limit = files::kNewest;
-  bool json = false;
+  std::string json;  // --json FILE, - is standard output; empty: none
 };
 
 template <class T>
@@ -67,38 +69,53 @@ const char* name_of(files::LoggedChange::Kind kind) {
   return "";
 }
 
+// A name of an older file need not be text: JSON and terminals get its odd bytes as \xNN.
+std::string shown(const std::string& name) {
+  try {
+    static_cast<void>(Json(name).dump());
+    return name;
+  } catch (const Json::type_error&) {
+    std::string out;
+    for (const char c : name) {
+      const auto byte = static_cast<unsigned char>(c);
+      out += byte >= 0x20 && byte < 0x7f ? std::string(1, c) : fmt::format("\\x{:02x}", static_cast<unsigned>(byte));
+    }
+    return out;
+  }
+}
+
 std::string table_of(const files::LoggedChange& change) {
-  return change.table_name.empty() ? fmt::format("#{}", change.table) : change.table_name;
+  return change.table_name.empty() ? fmt::format("#{}", change.table) : shown(change.table_name);
 }
 
 void print_text(const files::LoggedRecord& record, const std::string& table) {
   fmt::print("{} {} at {}{}\n", record.number, record.file, record.offset, record.counts ? "" : "  (void)");
   if (record.made_table) {
-    fmt::print("  table #{} '{}', rows of {} bytes:", record.table, record.schema.name, record.schema.row_bytes);
-    for (const Column& column : record.schema.columns) fmt::print(" {}", column.name);
+    fmt::print("  table #{} '{}', rows of {} bytes:", record.table, shown(record.schema.name), record.schema.row_bytes);
+    for (const Column& column : record.schema.columns) fmt::print(" {}", shown(column.name));
     fmt::print("\n");
   }
   for (const files::LoggedChange& change : record.changes) {
     if (!table.empty() && table != table_of(change)) continue;
     fmt::print("  {} {} key {} group {} sequence {}", name_of(change.kind), table_of(change), change.key, change.group, change.sequence);
     for (const files::LoggedColumn& column : change.columns)
-      fmt::print(" {}={}", column.name.empty() ? "bytes" : column.name, value_of(column).dump());
+      fmt::print(" {}={}", column.name.empty() ? "bytes" : shown(column.name), value_of(column).dump());
     fmt::print("\n");
   }
 }
 
-void print_json(const files::LoggedRecord& record, const std::string& table) {
-  Json line = {{"number", record.number}, {"file", record.file}, {"offset", record.offset}, {"counts", record.counts}};
+void print_json(std::FILE* out, const files::LoggedRecord& record, const std::string& table) {
+  Json line = {{"number", record.number}, {"file", shown(record.file)}, {"offset", record.offset}, {"counts", record.counts}};
   if (record.made_table) {
     Json columns = Json::array();
-    for (const Column& column : record.schema.columns) columns.push_back(column.name);
-    line["table"] = {{"id", record.table}, {"name", record.schema.name}, {"row_bytes", record.schema.row_bytes}, {"columns", columns}};
+    for (const Column& column : record.schema.columns) columns.push_back(shown(column.name));
+    line["table"] = {{"id", record.table}, {"name", shown(record.schema.name)}, {"row_bytes", record.schema.row_bytes}, {"columns", columns}};
   }
   Json changes = Json::array();
   for (const files::LoggedChange& change : record.changes) {
     if (!table.empty() && table != table_of(change)) continue;
     Json columns = Json::object();
-    for (const files::LoggedColumn& column : change.columns) columns[column.name.empty() ? "bytes" : column.name] = value_of(column);
+    for (const files::LoggedColumn& column : change.columns) columns[column.name.empty() ? "bytes" : shown(column.name)] = value_of(column);
     changes.push_back({{"kind", name_of(change.kind)},
                        {"table", table_of(change)},
                        {"key", change.key},
@@ -107,25 +124,46 @@ void print_json(const files::LoggedRecord& record, const std::string& table) {
                        {"columns", columns}});
   }
   if (!record.made_table) line["changes"] = changes;
-  fmt::print("{}\n", line.dump());
+  fmt::print(out, "{}\n", line.dump());
 }
 
 bool concerns(const files::LoggedRecord& record, const std::string& table) {
   if (table.empty()) return true;
-  if (record.made_table) return record.schema.name == table;
+  if (record.made_table) return shown(record.schema.name) == table;
   return std::any_of(record.changes.begin(), record.changes.end(),
                      [&](const files::LoggedChange& change) { return table_of(change) == table; });
 }
 
+// Whether there is such a table; else says which there are. "#7": one that no file describes.
+bool check_table(const Chosen& chosen) {
+  if (chosen.table.empty() || chosen.table.starts_with('#')) return true;
+  std::vector<std::string> names;
+  if (!finish(files::logged_tables(chosen.folders.folders(), &names))) return false;
+  for (std::string& name : names) name = shown(name);
+  if (std::find(names.begin(), names.end(), chosen.table) != names.end()) return true;
+  fmt::print(stderr, "elider log dump: --table: there is no table '{}'; {}{}\n", chosen.table, names.empty() ? "there is none" : "there are ",
+             fmt::join(names, ", "));
+  bench::set_exit_code(bench::kExitUsage);
+  return false;
+}
+
 void run_dump(const Chosen& chosen) {
+  if (!check_table(chosen)) return;
+  std::FILE* const out = chosen.json.empty() || chosen.json == "-" ? stdout : std::fopen(chosen.json.c_str(), "w");
+  if (out == nullptr) bench::refuse_option("--json", fmt::format("'{}' cannot be written: {}", chosen.json, std::strerror(errno)));
   uint64_t left = chosen.limit;
   const bool dumped = finish(files::dump_log(chosen.folders.folders(), chosen.first, chosen.last, [&](const files::LoggedRecord& record) {
     if (!concerns(record, chosen.table)) return true;
     if (left == 0) return false;
-    if (chosen.json) print_json(record, chosen.table);
+    if (!chosen.json.empty()) print_json(out, record, chosen.table);
     else print_text(record, chosen.table);
     return --left != 0;
   }));
+  if (out != stdout) {
+    const bool refused = std::ferror(out) != 0;
+    if (std::fclose(out) != 0 || refused)
+      static_cast<void>(finish(Status(Code::kIoError, fmt::format("--json: '{}' cannot be written: {}", chosen.json, std::strerror(errno)))));
+  }
   if (!dumped || left != chosen.limit || chosen.limit == 0) return;
   fmt::print(
       stderr, "elider: the log has no record{}{}\n", chosen.table.empty() ? "" : " of a table '" + chosen.table + "'",
@@ -135,7 +173,7 @@ void run_dump(const Chosen& chosen) {
 void run_verify(const Chosen& chosen) {
   files::Log log;
   if (!finish(files::verify_log(chosen.folders.folders(), &log))) return;
-  if (chosen.json) {
+  if (!chosen.json.empty()) {
     Json segments = Json::array();
     for (const files::Segment& s : log.segments)
       segments.push_back({{"file", s.file},
@@ -145,8 +183,8 @@ void run_verify(const Chosen& chosen) {
                           {"records", s.records},
                           {"first_number", s.first_number},
                           {"last_number", s.last_number}});
-    fmt::print("{}\n",
-               Json({{"checkpoint", log.checkpoint}, {"snapshot", log.snapshot}, {"segments", segments}, {"cuts", log.cuts}}).dump());
+    static_cast<void>(finish(bench::write_json(
+        chosen.json, {{"checkpoint", log.checkpoint}, {"snapshot", log.snapshot}, {"segments", segments}, {"cuts", log.cuts}})));
     return;
   }
   for (const files::Segment& s : log.segments)
@@ -170,8 +208,8 @@ void add_log(CLI::App& app) {
   dump.add_option("--last", dumped->last, "Up to this one")->check(bench::check_whole_number)->type_name("N");
   dump.add_option("--limit", dumped->limit, "So many records at the most")->check(bench::check_whole_number)->type_name("COUNT");
   dump.add_option("--table", dumped->table, "What concerns this table alone")->type_name("NAME");
-  dump.add_flag("--json", dumped->json, "A JSON object a line");
-  dump.footer(std::string("  elider log dump data --limit 10\n  elider log dump data --table accounts --first 4000 --json\n"
+  dump.add_option("--json", dumped->json, "Write a JSON object a line here (- for standard output)")->type_name("FILE");
+  dump.footer(std::string("  elider log dump data --limit 10\n  elider log dump data --table accounts --first 4000 --json -\n"
                           "  elider log dump data2/log-00000001-01-00000000 --also data\n\n"
                           "Records come file by file, each with the number of its commit, its file and the offset of its frame.\n") +
               kDataExitCodes);
@@ -179,7 +217,7 @@ void add_log(CLI::App& app) {
   auto verified = std::make_shared<Chosen>();
   CLI::App& verify = *log.add_subcommand("verify", "Read all of the log of a closed database: checksums, order, nothing missing");
   add_folders(verify, verified->folders);
-  verify.add_flag("--json", verified->json, "Print it as JSON");
+  add_json(verify, verified->json);
   verify.footer(std::string("  elider log verify data\n\nIt makes no rows; elider check does.\n") + kDataExitCodes);
   verify.callback([verified] { run_verify(*verified); });
 }

@@ -9,7 +9,9 @@
 
 #include "bench/common/commands.h"
 #include "bench/common/environment.h"
+#include "bench/common/interrupt.h"
 #include "cli/data_commands.h"
+#include "cli/suggestion.h"
 
 #ifndef ELIDER_VERSION
 #define ELIDER_VERSION "unversioned"
@@ -36,7 +38,8 @@ constexpr const char* kExamples =
     "  elider plot *.json -o speed.png                              a drawing of what --json wrote\n"
     "\n"
     "Exit code: 0 it worked; 1 it ran and failed; 2 an option makes no sense, and nothing was run; 3 this machine\n"
-    "has no hardware transactions, which bench htm is about.";
+    "has no hardware transactions, which bench htm is about; 130 Ctrl-C ended a benchmark, which reported what it had.\n"
+    "--json FILE means the same everywhere: the results as JSON into that file, or with - to standard output.";
 
 std::string version() {
   const elider::bench::Environment build = elider::bench::environment();
@@ -73,9 +76,8 @@ int run(int argc, char** argv) {
     fmt::print(stderr, "{}", app.help());
     return elider::bench::kExitUsage;
   }
-  const auto commands = app.get_subcommands([&](const CLI::App* command) { return command->check_name(argv[1]); });
-  if (argv[1][0] != '-' && commands.empty()) {
-    fmt::print(stderr, "elider: there is no command '{}'; elider --help lists those there are\n", argv[1]);
+  if (const std::string words = elider::cli::unknown_word(app, {argv + 1, argv + argc}); !words.empty()) {
+    fmt::print(stderr, "{}\n", words);
     return elider::bench::kExitUsage;
   }
   try {
@@ -84,14 +86,15 @@ int run(int argc, char** argv) {
     // The parser has a code for each kind of error; a caller only needs to know that it was one.
     return app.exit(error) == 0 ? 0 : elider::bench::kExitUsage;
   }
-  return elider::bench::exit_code();
+  const int code = elider::bench::exit_code();
+  return code == 0 && elider::bench::interrupted() ? elider::bench::kExitInterrupted : code;
 }
 
 }  // namespace
 
 int main(int argc, char** argv) {
   try {
-    return run(argc, argv);
+    return elider::bench::flush_output(run(argc, argv));
   } catch (const std::exception& error) {
     std::fprintf(stderr, "elider: %s\n", error.what());
     return elider::bench::kExitFailed;

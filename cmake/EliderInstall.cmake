@@ -4,7 +4,8 @@ include(CMakePackageConfigHelpers)
 include(GNUInstallDirs)
 
 set(config_folder "${CMAKE_INSTALL_LIBDIR}/cmake/elider")
-install(TARGETS elider EXPORT elider-targets ARCHIVE DESTINATION "${CMAKE_INSTALL_LIBDIR}")
+install(TARGETS elider EXPORT elider-targets ARCHIVE DESTINATION "${CMAKE_INSTALL_LIBDIR}"
+        LIBRARY DESTINATION "${CMAKE_INSTALL_LIBDIR}")
 install(DIRECTORY "${PROJECT_SOURCE_DIR}/include/elider" DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}")
 install(EXPORT elider-targets NAMESPACE elider:: DESTINATION "${config_folder}")
 configure_package_config_file("${PROJECT_SOURCE_DIR}/cmake/elider-config.cmake.in" "${PROJECT_BINARY_DIR}/elider-config.cmake"

@@ -33,6 +33,14 @@ function(elider_layer name)
   endif()
 endfunction()
 
+# elider_for_any_processor(file.cc ...): these files of this folder use no instructions but those that every x86-64 processor
+# has, whatever ELIDER_NATIVE says: the later -march counts.
+function(elider_for_any_processor)
+  if(ELIDER_NATIVE AND CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64")
+    set_source_files_properties(${ARGN} PROPERTIES COMPILE_OPTIONS -march=x86-64)
+  endif()
+endfunction()
+
 # elider_test(name SOURCES ... LIBRARIES ...): a GoogleTest program, one test of ctest: a process for each of
 # its cases would cost more than most cases do. What became of the cases stands in googletest/<name>.xml.
 function(elider_test name)

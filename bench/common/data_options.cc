@@ -8,6 +8,7 @@
 #include <CLI/CLI.hpp>
 
 #include "bench/common/commands.h"
+#include "bench/common/number_option.h"
 #include "bench/common/options.h"
 
 namespace elider::bench {
@@ -44,7 +45,7 @@ void add_data_options(CLI::App& command, DataOptions& options) {
       ->needs(data);
   command.add_flag("--resume", options.resume, "Continue on the database that --data holds, after its recovery");
   command.add_option("--flush-interval", options.flush_interval_us, "With --data: microseconds between two groups where nobody waits")
-      ->check(CLI::Range(1u, 10'000'000u))
+      ->check(number_in(1u, 10'000'000u))
       ->capture_default_str()
       ->needs(data);
   command

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
+#include <stdexcept>
+#include <system_error>
 #include <thread>
 
 #include <pthread.h>
@@ -12,6 +14,7 @@
 #include <fmt/format.h>
 
 #include "bench/common/environment.h"
+#include "bench/common/interrupt.h"
 #include "bench/common/report.h"
 
 namespace elider::bench {
@@ -97,7 +100,7 @@ void RunControl::wait_until(uint64_t end_ns, uint64_t begin_ns, const char* what
   uint64_t shown_ns = begin_ns;
   const double total = static_cast<double>(end_ns - begin_ns) / kNsPerSecond;
   for (uint64_t now = steady_ns(); now < end_ns; now = steady_ns()) {
-    if (failed_.load(std::memory_order_acquire) != 0) break;
+    if (failed_.load(std::memory_order_acquire) != 0 || interrupted()) break;
     if (shows_progress_ && now - shown_ns >= kProgressIntervalNs) {
       show_progress(what, static_cast<double>(now - begin_ns) / kNsPerSecond, total, static_cast<double>(now - shown_ns) / kNsPerSecond,
                     &done_before, &aborts_before);
@@ -111,11 +114,20 @@ void RunControl::wait_until(uint64_t end_ns, uint64_t begin_ns, const char* what
 RunResult RunControl::run(const std::function<void(uint32_t)>& body) {
   std::vector<std::thread> threads;
   std::atomic<uint32_t> unpinned{0};
-  for (uint32_t thread = 0; thread < options_.threads; ++thread)
-    threads.emplace_back([&, thread] {
-      if (options_.pin && !pin_thread(thread)) unpinned.fetch_add(1, std::memory_order_relaxed);
-      body(thread);
-    });
+  const InterruptWatch watch(options_.reports_when_interrupted);
+  try {
+    threads.reserve(options_.threads);
+    for (uint32_t thread = 0; thread < options_.threads; ++thread)
+      threads.emplace_back([&, thread] {
+        if (options_.pin && !pin_thread(thread)) unpinned.fetch_add(1, std::memory_order_relaxed);
+        body(thread);
+      });
+  } catch (const std::system_error& refused) {
+    set_phase(Phase::kStopped);
+    phase_.notify_all();
+    for (std::thread& thread : threads) thread.join();
+    throw std::runtime_error(fmt::format("the system gives {} threads of {}: {}", threads.size(), options_.threads, refused.code().message()));
+  }
   wait_for_threads_prepared();
   if (unpinned.load(std::memory_order_relaxed) != 0) fmt::print(stderr, "elider: --pin: the system refused to bind a thread; running on\n");
 
@@ -172,6 +184,7 @@ RunResult RunControl::collect(double seconds, double ns_per_tick, const Statisti
   RunResult result;
   result.seconds = seconds;
   result.ns_per_tick = ns_per_tick;
+  result.interrupted = options_.reports_when_interrupted && interrupted();
   for (size_t type = 0; type < types_.size(); ++type) {
     TypeResult& of_type = result.types.emplace_back();
     of_type.name = types_[type];

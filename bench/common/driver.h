@@ -47,6 +47,7 @@ struct TypeResult {
 
 struct RunResult {
   std::string failure;     // empty: the run went well; else why it ended early
+  bool interrupted = false;  // it ended early by Ctrl-C; what was measured until then stands here
   double seconds = 0;      // measured
   double ns_per_tick = 1;  // unit of TypeResult::latency_ticks
   uint64_t committed = 0;  // in the measured time, all types

@@ -4,6 +4,7 @@
 #include <condition_variable>
 #include <cstdio>
 #include <mutex>
+#include <system_error>
 #include <thread>
 #include <vector>
 
@@ -66,7 +67,8 @@ LoadResult load_parallel(const CommonOptions& options, const std::string& what, 
   LoadWork work(parts);
   const uint64_t begin_ns = steady_ns();
   std::vector<std::thread> threads;
-  for (uint32_t thread = 0; thread < options.threads; ++thread)
+  threads.reserve(options.threads);
+  const auto start = [&](uint32_t thread) {
     threads.emplace_back([&, thread] {
       if (options.pin) static_cast<void>(pin_thread(thread));  // the run reports a refusal
       uint64_t part = 0;
@@ -74,7 +76,13 @@ LoadResult load_parallel(const CommonOptions& options, const std::string& what, 
         if (Status status = body(thread, part, progress); !status.ok()) work.fail(std::move(status));
       work.thread_ended();
     });
-  while (!work.wait(options.threads)) {
+  };
+  try {
+    for (uint32_t thread = 0; thread < options.threads; ++thread) start(thread);
+  } catch (const std::system_error&) {  // those that there are load it all
+    if (threads.empty()) throw;
+  }
+  while (!work.wait(static_cast<uint32_t>(threads.size()))) {
     if (!shows_progress) continue;
     const double seconds = static_cast<double>(steady_ns() - begin_ns) / 1e9;
     const double rows = static_cast<double>(progress.rows());

@@ -1,3 +1,4 @@
+#include "bench/common/number_option.h"
 #include "bench/common/options.h"
 
 #include <cerrno>
@@ -112,7 +113,7 @@ void check_sync_options(SyncPolicy sync, HtmBackend htm, Protocol protocol, uint
 }
 
 void add_common_options(CLI::App& command, CommonOptions& options) {
-  command.add_option("--threads", options.threads, "Worker threads (1 to 256)")->check(CLI::Range(1u, 256u))->capture_default_str();
+  command.add_option("--threads", options.threads, "Worker threads (1 to 256)")->check(number_in(1u, 256u))->capture_default_str();
   command.add_option("--seconds", options.seconds, "Measured time")->check(check_seconds)->capture_default_str();
   command.add_option("--warmup", options.warmup_seconds, "Seconds run before and not measured")->check(check_warmup)->capture_default_str();
   command.add_option("--seed", options.seed, "Of all random inputs")->check(check_whole_number)->capture_default_str();

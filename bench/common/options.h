@@ -40,6 +40,7 @@ struct CommonOptions {
   std::string json_file;          // --json, "-" is standard output; empty: none
   std::string history_file;       // --history; empty: none
   bool quiet = false;             // --quiet: no progress line and no table
+  bool reports_when_interrupted = true;  // SIGINT ends the measuring, not the process; where false, the process
 };
 
 // Declares them on a subcommand; parsing checks each by itself.

@@ -42,7 +42,7 @@ int OwnProcess::run(const std::function<int()>& body) {
   ::sigprocmask(SIG_SETMASK, &mask_before_, nullptr);
   ::prctl(PR_SET_PDEATHSIG, SIGKILL);
   if (::getppid() != parent) std::_Exit(kExitFailed);  // it ended before that
-  std::exit(body());
+  std::exit(flush_output(body()));
 }
 
 int OwnProcess::wait_for(pid_t process) {

@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "bench/common/environment.h"
+#include "bench/common/wrapped_output.h"
 
 namespace elider::bench {
 
@@ -240,12 +241,15 @@ Json to_json(const CommonOptions& options, const Report& report) {
                {"configuration", configuration_json(options, report)}};
   if (!result.elision.empty()) json["elision"] = elision_json(result);
   if (!result.log.io.empty()) json["log"] = log_json(result);
+  if (result.interrupted) json["interrupted"] = true;
   if (!result.failure.empty()) json["failure"] = result.failure;
   for (const auto& [key, value] : report.extra.items()) json[key] = value;
   return json;
 }
 
-void print_table(std::FILE* out, const CommonOptions& options, const Report& report) {
+void print_table(std::FILE* terminal, const CommonOptions& options, const Report& report) {
+  const WrappedOutput wrapped(terminal);
+  std::FILE* const out = wrapped.file();
   const RunResult& result = report.result;
   const Environment machine = environment();
   fmt::print(out, "{}: {} txn/s ({:.0f}), {} committed in {:.2f} s by {} thread{}\n", report.benchmark, short_number(result.throughput()),
@@ -264,6 +268,8 @@ void print_table(std::FILE* out, const CommonOptions& options, const Report& rep
   for (const std::string& note : report.notes) fmt::print(out, "  {}\n", note);
   fmt::print(out, "  machine      {}, {} processors, huge pages {}; commit {}, {}\n", machine.cpu, machine.cpus,
              options.huge_pages ? machine.huge_pages : "off", machine.commit, machine.build);
+  if (result.interrupted)
+    fmt::print(out, "  INTERRUPTED  after {:.2f} s of {} s: the figures are of that time\n", result.seconds, options.seconds);
   if (!result.failure.empty()) fmt::print(out, "  FAILED       {}\n", result.failure);
 }
 
@@ -287,10 +293,11 @@ Status write_json(const std::string& path, const Json& json) {
     return {};
   }
   std::FILE* file = std::fopen(path.c_str(), "w");
-  bool written = file != nullptr && std::fwrite(text.data(), 1, text.size(), file) == text.size();
-  const int error = errno;
-  if (file != nullptr && std::fclose(file) != 0) written = false;
-  if (written) return {};
+  int error = file == nullptr ? errno : 0;
+  if (file != nullptr && std::fwrite(text.data(), 1, text.size(), file) != text.size()) error = errno;
+  // What the buffer held may be refused only now.
+  if (file != nullptr && std::fclose(file) != 0 && error == 0) error = errno;
+  if (error == 0) return {};
   return Status::invalid_argument(fmt::format("--json: '{}' cannot be written: {}", path, std::strerror(error)));
 }
 

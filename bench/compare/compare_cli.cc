@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "bench/common/commands.h"
+#include "bench/common/number_option.h"
 #include "bench/common/own_process.h"
 #include "bench/compare/compare.h"
 #include "bench/ycsb/value.h"
@@ -80,6 +81,7 @@ int run_here(const CompareOptions& options) {
 // In a process of its own: the stores' files are large, and often in memory.
 void run(CompareOptions& options) {
   check(options);
+  options.ycsb.common.reports_when_interrupted = false;  // its files are to go at once
   OwnProcess process;
   const auto scratch = ScratchFolder::of_run(options);
   if (!scratch.ok()) {
@@ -99,10 +101,10 @@ void add_compare(CLI::App& bench) {
   options->ycsb.common.seconds = 3;
   CLI::App& command = *bench.add_subcommand("compare", "elider beside RocksDB, LMDB and SQLite from their Debian packages")->footer(kHelp);
   command.add_option("--records", options->ycsb.records, "Records loaded into each store")
-      ->check(CLI::Range(uint64_t{1}, kRecordsMax))
+      ->check(number_in(uint64_t{1}, kRecordsMax))
       ->capture_default_str();
   command.add_option("--value-bytes", options->ycsb.value_bytes, "Size of a value")
-      ->check(CLI::Range(kValueBytesMin, uint32_t{1} << 16))
+      ->check(number_in(kValueBytesMin, uint32_t{1} << 16))
       ->capture_default_str();
   CLI::Option* workload =
       command.add_option("--workload", options->workloads, "a, b, c, d, e, f, several with commas")->delimiter(',')->type_name("LETTERS");
@@ -111,14 +113,14 @@ void add_compare(CLI::App& bench) {
       ->capture_default_str()
       ->excludes(workload);
   command.add_option("--peers", options->peers, "rocksdb, lmdb, sqlite, with commas")->delimiter(',')->capture_default_str();
-  command.add_option("--repeat", options->repeat, "Repetitions (1 to 100)")->check(CLI::Range(1u, 100u))->capture_default_str();
+  command.add_option("--repeat", options->repeat, "Repetitions (1 to 100)")->check(number_in(1u, 100u))->capture_default_str();
   command
       .add_option("--distribution", options->ycsb.distribution_name,
                   "Of keys: uniform, zipfian, latest [the workload's own; of mixes: uniform]")
       ->type_name("NAME");
   command.add_option("--theta", options->ycsb.theta, "Skew of zipfian, above 0 and below 1")->capture_default_str();
   command.add_option("--operations", options->ycsb.operations, "Operations a transaction (1 to 16)")
-      ->check(CLI::Range(1u, kOperationsMax))
+      ->check(number_in(1u, kOperationsMax))
       ->capture_default_str();
   command.add_flag("--batch", options->ycsb.batch, "elider gets all keys of a transaction in one multi_get");
   add_index_option(command, options->ycsb.key_index, "elider's: hash, or btree, which scans need [hash]");

@@ -6,6 +6,7 @@
 #include "bench/common/environment.h"
 #include "bench/compare/compare.h"
 #include "bench/ycsb/ycsb.h"
+#include "bench/common/wrapped_output.h"
 
 namespace elider::bench {
 
@@ -47,7 +48,9 @@ Spread ratio_of(const CompareSeries& a, const CompareSeries& b) {
   return spread_of(std::move(ratios));
 }
 
-void print_compare(std::FILE* out, const CompareOptions& options, const CompareOutcome& outcome) {
+void print_compare(std::FILE* terminal, const CompareOptions& options, const CompareOutcome& outcome) {
+  const WrappedOutput wrapped(terminal, 4);
+  std::FILE* const out = wrapped.file();
   const YcsbOptions& ycsb = options.ycsb;
   fmt::print(out, "compare: {} records of {} bytes, {} operation{} a transaction, {} thread{}, {} x {} s\n",
              short_number(static_cast<double>(ycsb.records)), ycsb.value_bytes, ycsb.operations, ycsb.operations == 1 ? "" : "s",

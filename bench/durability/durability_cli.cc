@@ -1,4 +1,5 @@
 // The command `elider bench durability`: options, the order of the parts, the table and the JSON.
+#include "bench/common/number_option.h"
 #include "bench/durability/durability.h"
 
 #include <unistd.h>
@@ -14,6 +15,7 @@
 
 #include "bench/common/commands.h"
 #include "bench/common/environment.h"
+#include "bench/common/interrupt.h"
 
 namespace elider::bench {
 
@@ -67,6 +69,7 @@ Json to_json(const DurabilityOptions& options, const DurabilityRows& rows) {
   Report report;
   report.benchmark = "durability";
   Json json = {{"configuration", to_json(options.common, report)["configuration"]}, {"results", Json::array()}};
+  if (interrupted()) json["interrupted"] = true;
   for (const DurabilityRow& row : rows) {
     const Spread spread = spread_of(row.runs);
     Json result = {{"part", row.part}, {"work", row.work}, {"unit", row.unit}, {"runs", row.runs},
@@ -107,15 +110,20 @@ void run(DurabilityOptions& options) {
   DurabilityRows rows;
   Status status = error ? Status(Code::kIoError, fmt::format("--data: cannot make '{}': {}", folder, error.message())) : Status();
   for (const Part& part : kParts) {
-    if (!status.ok() || !options.wants(part.name)) continue;
+    if (!status.ok() || interrupted() || !options.wants(part.name)) continue;
     const size_t first = rows.size();
     status = part.measure(options, &rows);
     show_step(options, "");
+    if (interrupted()) {  // a part that was cut short says nothing
+      rows.resize(first);
+      if (!status.ok()) status = Status();
+    }
     for (size_t i = first; i < rows.size() && !options.common.quiet; ++i) print_row(rows[i]);
     std::fflush(stdout);
   }
   if (made) std::filesystem::remove(folder, error);
   if (status.ok() && !options.common.quiet) {
+    if (interrupted()) fmt::print("interrupted: the part that was under way and those behind it are left out\n");
     const Environment machine = environment();
     fmt::print("machine: {}, {} processors; commit {}, {}\n", machine.cpu, machine.cpus, machine.commit, machine.build);
   }
@@ -161,10 +169,10 @@ void add_durability(CLI::App& bench) {
       *bench.add_subcommand("durability", "What log and checkpoints cost, how long an acknowledgement takes, how fast recovery is");
   command.footer(kHelp);
   command.add_option("--repeat", options->repeat, "Rounds of each comparison (1 to 100)")
-      ->check(CLI::Range(1u, 100u))
+      ->check(number_in(1u, 100u))
       ->capture_default_str();
   command.add_option("--sessions", options->sessions, "That wait for the disk at one time, for group (1 to 256)")
-      ->check(CLI::Range(1u, 256u))
+      ->check(number_in(1u, 256u))
       ->capture_default_str();
   command.add_option("--only", options->parts, fmt::format("{}, with commas [all; peer with a --peer-command]", kPartNames))
       ->delimiter(',')

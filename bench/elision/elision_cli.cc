@@ -10,6 +10,8 @@
 
 #include "bench/common/commands.h"
 #include "bench/common/environment.h"
+#include "bench/common/interrupt.h"
+#include "bench/common/number_option.h"
 #include "bench/ycsb/ycsb.h"
 #include "elider/regions.h"
 
@@ -58,6 +60,7 @@ Status study(ElisionStudy& options) {
   Json runs = Json::array();
   for (uint32_t round = 0; round < options.repeat; ++round)
     for (uint32_t bound : options.bounds) {
+      if (interrupted()) break;
       common.elision.conflict_aborts_max = common.elision.capacity_aborts_max = common.elision.system_aborts_max = bound;
       auto outcome = run_ycsb(options.ycsb);
       if (!common.data.resume) empty_data_folders(common.data);
@@ -70,8 +73,10 @@ Status study(ElisionStudy& options) {
       run["configuration"]["round"] = round;
       runs.push_back(std::move(run));
     }
-  const Json document = {
+  Json document = {
       {"benchmark", "elision"}, {"htm_used", runs.empty() ? Json() : runs[0]["configuration"]["htm_used"]}, {"runs", runs}};
+  if (interrupted()) document["interrupted"] = true;
+  if (table && interrupted()) fmt::print("  INTERRUPTED  the last row is of a shorter time, and others were not run\n");
   if (table) fmt::print("  regions by   {}; {}\n", document["htm_used"].get<std::string>(), environment().cpu);
   return common.json_file.empty() ? Status() : write_json(common.json_file, document);
 }
@@ -88,13 +93,13 @@ void add_elision(CLI::App& bench) {
   ycsb.common.elision.window_runs = 0;              // and no site shuts itself off
   command.add_option("--bounds", options->bounds, "Aborts by conflict, capacity or the system before a section takes its lock")
       ->delimiter(',')
-      ->check(CLI::Range(0u, kBoundMax))
+      ->check(number_in(0u, kBoundMax))
       ->capture_default_str();
-  command.add_option("--repeat", options->repeat, "Rounds of all bounds (1 to 100)")->check(CLI::Range(1u, 100u))->capture_default_str();
-  command.add_option("--records", ycsb.records, "Records loaded")->check(CLI::Range(uint64_t{1}, kRecordsMax))->capture_default_str();
+  command.add_option("--repeat", options->repeat, "Rounds of all bounds (1 to 100)")->check(number_in(1u, 100u))->capture_default_str();
+  command.add_option("--records", ycsb.records, "Records loaded")->check(number_in(uint64_t{1}, kRecordsMax))->capture_default_str();
   command.add_option("--mix", ycsb.mix, "Percent reads/read-modify-writes")->capture_default_str();
   command.add_option("--operations", ycsb.operations, "Operations a transaction (1 to 16)")
-      ->check(CLI::Range(1u, kOperationsMax))
+      ->check(number_in(1u, kOperationsMax))
       ->capture_default_str();
   add_index_option(command, ycsb.key_index, "hash or btree [btree]");
   command.add_option("--distribution", ycsb.distribution_name, "Of keys: uniform, zipfian, latest [uniform]")->type_name("NAME");

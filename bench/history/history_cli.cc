@@ -10,6 +10,7 @@
 #include <fmt/format.h>
 
 #include "bench/common/commands.h"
+#include "bench/common/number_option.h"
 #include "bench/common/options.h"
 #include "bench/history/history_run.h"
 
@@ -68,8 +69,8 @@ void add_options(CLI::App& sub, HistoryCommand& command) {
   sub.add_option("--history", options.history_file, "Also write the engine's own history, for elider check-history")->type_name("FILE");
   sub.add_flag("--client-alone", options.client_alone,
                "The clients alone record, and the database runs without a sink, as in production: no ranks, no --history");
-  sub.add_option("--threads", options.threads, "Clients, each a thread and a process of the history [4]")->check(CLI::Range(1, 256));
-  sub.add_option("--keys", options.keys, "Keys in use at a time; of bank: accounts, at least 2 [8]")->check(CLI::Range(1, 10000));
+  sub.add_option("--threads", options.threads, "Clients, each a thread and a process of the history [4]")->check(number_in(1, 256));
+  sub.add_option("--keys", options.keys, "Keys in use at a time; of bank: accounts, at least 2 [8]")->check(number_in(1, 10000));
   sub.add_option("--seconds", options.seconds, "Stop after this time [no bound]")->check(check_seconds);
   sub.add_option("--transactions", options.transactions, "Stop after so many, failed ones included [10000 if no --seconds]")
       ->check(check_whole_number)
@@ -79,14 +80,14 @@ void add_options(CLI::App& sub, HistoryCommand& command) {
   sub.add_option("--index", command.index, "hash or btree [btree]")->check(CLI::IsMember({"hash", "btree"}));
   add_sync_options(sub, options.sync, options.htm, options.protocol);
   add_data_options(sub, options.data);
-  sub.add_option("--operations", options.operations, "Of a transaction, at the most [4]")->check(CLI::Range(1, 64));
-  sub.add_option("--read-only-share", options.read_only_percent, "Percent of transactions on a snapshot [20]")->check(CLI::Range(0, 100));
+  sub.add_option("--operations", options.operations, "Of a transaction, at the most [4]")->check(number_in(1, 64));
+  sub.add_option("--read-only-share", options.read_only_percent, "Percent of transactions on a snapshot [20]")->check(number_in(0, 100));
   sub.add_option("--scan-share", options.scan_percent, "Percent of operations that scan (bank: that audit) [10; scan, claims 40, bank 30]")
-      ->check(CLI::Range(0, 100));
+      ->check(number_in(0, 100));
   sub.add_option("--rollback-share", options.rollback_percent, "Percent of updating transactions that roll back [2]")
-      ->check(CLI::Range(0, 100));
+      ->check(number_in(0, 100));
   sub.add_option("--yield", options.yield_percent, "Percent of operations before which the thread yields its processor [20]")
-      ->check(CLI::Range(0, 100));
+      ->check(number_in(0, 100));
   sub.add_option("--block-threshold", options.block_threshold_bytes, "Bytes from which a row is kept as a block [2048]");
 }
 

@@ -180,10 +180,10 @@ Result<HistorySummary> run_history(const HistoryOptions& options) {
     if (Status status = prepare(options, *db, *workload, &first, &summary); !status.ok()) return status;
     sink.begin();
     Run run{options, *db, *workload, db->procedure_id(options.workload)};
-    std::vector<std::thread> threads;
+    std::vector<std::jthread> threads;
     for (uint32_t i = 0; i < options.threads; ++i) clients.push_back(std::make_unique<Client>(run, i, first));
     for (auto& client : clients) threads.emplace_back([&client] { client->run(); });
-    for (std::thread& thread : threads) thread.join();
+    for (std::jthread& thread : threads) thread.join();
     summary.seconds = static_cast<double>(run.now_ns()) / 1e9;
     // A broken database leaves a history that is worth checking, so it is told at the end.
     if (Status status = db->verify(); !status.ok()) {

@@ -10,6 +10,7 @@
 #include <fmt/format.h>
 
 #include "bench/common/commands.h"
+#include "bench/common/number_option.h"
 #include "bench/common/options.h"
 #include "bench/common/environment.h"
 #include "bench/htm/studies.h"
@@ -139,14 +140,14 @@ void add_htm(CLI::App& bench) {
       ->capture_default_str();
   command.add_flag("--quick", chosen->study.quick, "Fewer points and regions, half a second a run, small databases: a look");
   command.add_option("--threads", chosen->study.threads, "At the most (1 to 64)")
-      ->check(CLI::Range(1u, kThreadsMax))
+      ->check(number_in(1u, kThreadsMax))
       ->capture_default_str();
   command.add_option("--seconds", chosen->study.seconds, "A point of the databases' figures")
       ->check(check_seconds)
-      ->check(CLI::Range(0.1, 3600.0))
+      ->check(number_in(0.1, 3600.0))
       ->capture_default_str();
   command.add_option("--records", chosen->study.records, "Entries of hyper-9")
-      ->check(CLI::Range(uint64_t{1000}, uint64_t{100'000'000}))
+      ->check(number_in(uint64_t{1000}, uint64_t{100'000'000}))
       ->capture_default_str();
   command.add_option("--seed", chosen->study.seed, "Of all random inputs")->check(check_whole_number)->capture_default_str();
   command.add_option("--json", chosen->json_file, "Write the figures here (- for standard output, and then as with --quiet)")

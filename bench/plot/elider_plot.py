@@ -2,8 +2,8 @@
 """Draws benchmark results: FILE.json... (what --json wrote) into one PNG or SVG.
 
 Runs whose configurations are equal but for the seed are one group: its median is drawn, with its
-minimum and maximum as an error bar. Run by `elider plot`; exit code 0 drawn, 1 a file or a library is
-wrong, 2 bad arguments.
+minimum and maximum as an error bar. Run by `elider plot`; exit code 0 drawn, 1 a library is missing or the
+drawing cannot be written, 2 bad arguments, or a file that no benchmark wrote.
 """
 import argparse
 import json
@@ -21,7 +21,15 @@ MEMORY_PARTS = ["rows", "versions", "blocks", "indexes", "free"]
 
 
 class Problem(Exception):
-    """What the user should be told, in one line."""
+    """What the user should be told, in one line, and the exit code."""
+
+    def __init__(self, words, code=1):
+        super().__init__(words)
+        self.code = code
+
+
+def is_run(run):
+    return isinstance(run, dict) and "throughput_txns_per_s" in run and isinstance(run.get("configuration"), dict)
 
 
 def read(path):
@@ -30,14 +38,14 @@ def read(path):
         with open(path, encoding="utf-8") as file:
             result = json.load(file)
     except OSError as error:
-        raise Problem(f"{path}: {error.strerror}") from error
-    except ValueError as error:
-        raise Problem(f"{path}: not JSON: {error}") from error
+        raise Problem(f"{path}: {error.strerror}", 2) from error
+    except (ValueError, RecursionError) as error:
+        raise Problem(f"{path}: not JSON: {error}", 2) from error
     if isinstance(result, dict) and "figures" in result and "configuration" in result:
         return [result]
     runs = result.get("runs", [result]) if isinstance(result, dict) else [result]  # several of them: bench elision
-    if not runs or not all(isinstance(run, dict) and "throughput_txns_per_s" in run and "configuration" in run for run in runs):
-        raise Problem(f"{path}: not a benchmark's result (it has no throughput_txns_per_s or no configuration)")
+    if not isinstance(runs, list) or not runs or not all(is_run(run) for run in runs):
+        raise Problem(f"{path}: not a benchmark's result (it has no throughput_txns_per_s or no configuration)", 2)
     return runs
 
 
@@ -368,6 +376,10 @@ def main():
         draw(pyplot, results, arguments.title, arguments.output)
     except OSError as error:
         raise Problem(f"{arguments.output}: {error.strerror}") from error
+    except (KeyError, TypeError, ValueError, AttributeError, IndexError, ZeroDivisionError, OverflowError) as error:
+        # Of the right shape above, and not below: no benchmark wrote it.
+        words = " ".join(f"{type(error).__name__}: {error}".split())
+        raise Problem(f"{', '.join(arguments.files)}: not what a benchmark wrote ({words})", 2) from error
 
 
 if __name__ == "__main__":
@@ -375,4 +387,4 @@ if __name__ == "__main__":
         main()
     except Problem as problem:
         print(f"elider plot: {problem}", file=sys.stderr)
-        sys.exit(1)
+        sys.exit(problem.code)

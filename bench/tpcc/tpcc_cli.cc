@@ -6,6 +6,7 @@
 #include <CLI/CLI.hpp>
 
 #include "bench/common/commands.h"
+#include "bench/common/number_option.h"
 #include "bench/common/options.h"
 #include "bench/tpcc/tpcc.h"
 
@@ -43,13 +44,13 @@ void add_tpcc(CLI::App& bench) {
   command.footer(tpcc::kTpccDeviations);
   CLI::Option* warehouses =
       command.add_option("--warehouses", chosen->tpcc.sizes.warehouses, "Warehouses, about 110 MB each (1 to 65535); --resume finds them")
-          ->check(CLI::Range(1u, tpcc::kWarehousesMax))
+          ->check(number_in(1u, tpcc::kWarehousesMax))
           ->capture_default_str();
   command.add_option("--items", chosen->tpcc.sizes.items, "Items; fewer than the specification's are for tests")
-      ->check(CLI::Range(kItemsMin, tpcc::Sizes{}.items))
+      ->check(number_in(kItemsMin, tpcc::Sizes{}.items))
       ->capture_default_str();
   command.add_option("--customers", chosen->tpcc.sizes.customers, "Customers a district; likewise")
-      ->check(CLI::Range(kCustomersMin, tpcc::Sizes{}.customers))
+      ->check(number_in(kCustomersMin, tpcc::Sizes{}.customers))
       ->capture_default_str();
   add_common_options(command, chosen->common);
   warehouses->excludes(command.get_option("--resume"));

@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include "bench/common/commands.h"
+#include "bench/common/number_option.h"
 #include "bench/ycsb/value.h"
 #include "bench/ycsb/ycsb.h"
 
@@ -50,10 +51,10 @@ void add_ycsb(CLI::App& bench) {
   CLI::App& command = *bench.add_subcommand("ycsb", "Short transactions on one table of 8-byte keys and values of a fixed size");
   command.footer(kHelp);
   command.add_option("--records", options->records, "Records loaded")
-      ->check(CLI::Range(uint64_t{1}, kRecordsMax))
+      ->check(number_in(uint64_t{1}, kRecordsMax))
       ->capture_default_str();
   command.add_option("--value-bytes", options->value_bytes, "Size of a value")
-      ->check(CLI::Range(kValueBytesMin, kRowBytesMax))
+      ->check(number_in(kValueBytesMin, kRowBytesMax))
       ->capture_default_str();
   CLI::Option* workload = command.add_option("--workload", options->workload, "a, b, c, d, e or f")->type_name("LETTER");
   command.add_option("--mix", options->mix, "Percent reads/read-modify-writes")->capture_default_str()->excludes(workload);
@@ -62,7 +63,7 @@ void add_ycsb(CLI::App& bench) {
   command.add_option("--theta", options->theta, "Skew of zipfian and latest, above 0 and below 1")->capture_default_str();
   command.add_flag("--clustered", options->clustered, "Zipfian: the commonest keys lie side by side, not scattered");
   command.add_option("--operations", options->operations, "Operations a transaction (1 to 16)")
-      ->check(CLI::Range(1u, kOperationsMax))
+      ->check(number_in(1u, kOperationsMax))
       ->capture_default_str();
   command.add_flag("--batch", options->batch, "All keys of a transaction in one multi_get: its cache misses overlap");
   command.add_flag("--snapshot-reads", options->snapshot_reads, "Transactions that only read run on the newest snapshot");

@@ -8,6 +8,8 @@
 // threads need not register, and may come and go. Tables live as long as the database.
 #pragma once
 
+#include "elider/language.h"
+
 #include <functional>
 #include <memory>
 #include <span>

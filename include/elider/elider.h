@@ -1,6 +1,8 @@
 // Everything a program needs.
 #pragma once
 
+#include "elider/language.h"
+
 #include "elider/database.h"
 #include "elider/elision.h"
 #include "elider/files.h"

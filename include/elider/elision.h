@@ -3,6 +3,8 @@
 // Thread safety: values.
 #pragma once
 
+#include "elider/language.h"
+
 #include <cstddef>
 #include <cstdint>
 #include <string_view>

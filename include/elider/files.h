@@ -7,6 +7,8 @@
 // Thread safety: all; one call at a time has a folder.
 #pragma once
 
+#include "elider/language.h"
+
 #include <cstdint>
 #include <functional>
 #include <string>
@@ -100,5 +102,7 @@ struct LoggedRecord {
 // then the first of `places`, as it stands; tables that its own folder does not describe are looked for in the others. Visit
 // returns false to end it. Changes nothing.
 Status dump_log(const Folders& places, uint64_t first, uint64_t last, FunctionRef<bool(const LoggedRecord&)> visit);
+// The names of the tables that these files describe, in the order of their ids. As dump_log().
+Status logged_tables(const Folders& places, std::vector<std::string>* names);
 
 }  // namespace elider::files

@@ -2,6 +2,8 @@
 // pass it down, never keep it. Thread safety: that of the callable.
 #pragma once
 
+#include "elider/language.h"
+
 #include <memory>
 #include <type_traits>
 #include <utility>

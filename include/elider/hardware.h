@@ -3,6 +3,8 @@
 // Thread safety: all; it is found out once a process.
 #pragma once
 
+#include "elider/language.h"
+
 #include <array>
 #include <cstdint>
 #include <string>

@@ -6,6 +6,8 @@
 // serial order of what the engine did; docs/isolation.md says why.
 #pragma once
 
+#include "elider/language.h"
+
 #include <cstdint>
 #include <string>
 #include <vector>

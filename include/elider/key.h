@@ -6,6 +6,8 @@
 // Thread safety: everything here is a pure function.
 #pragma once
 
+#include "elider/language.h"
+
 #include <array>
 #include <cassert>
 #include <concepts>

@@ -1,6 +1,8 @@
 // Options: how a database is opened, and RunPolicy: how a conflicted transaction is tried again.
 #pragma once
 
+#include "elider/language.h"
+
 #include <cstdint>
 #include <functional>
 #include <string>

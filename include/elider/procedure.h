@@ -2,6 +2,8 @@
 // requests, section 6), so that a server can run them without knowing them.
 #pragma once
 
+#include "elider/language.h"
+
 #include <cstdint>
 #include <functional>
 #include <span>

@@ -1,6 +1,8 @@
 // Recovery: what opening a data folder found and did, and how far it is. Thread safety: values.
 #pragma once
 
+#include "elider/language.h"
+
 #include <cstdint>
 #include <string>
 #include <vector>

@@ -5,6 +5,8 @@
 // abort for ever. Thread safety: all, but for configure_emulator().
 #pragma once
 
+#include "elider/language.h"
+
 #include <cstddef>
 #include <cstdint>
 #include <string_view>

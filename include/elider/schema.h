@@ -7,6 +7,8 @@
 // Thread safety: a Schema is a value.
 #pragma once
 
+#include "elider/language.h"
+
 #include <cstddef>
 #include <cstdint>
 #include <functional>

@@ -2,6 +2,8 @@
 // instant. Thread safety: a value.
 #pragma once
 
+#include "elider/language.h"
+
 #include <array>
 #include <cstdint>
 #include <string>

@@ -5,6 +5,8 @@
 // Thread safety: a Status is a value; distinct copies may be used by distinct threads.
 #pragma once
 
+#include "elider/language.h"
+
 #include <atomic>
 #include <cstdint>
 #include <new>

@@ -6,6 +6,8 @@
 // Thread safety: tables and columns may be used by all threads; a view belongs to its transaction.
 #pragma once
 
+#include "elider/language.h"
+
 #include <cstddef>
 #include <cstdint>
 #include <string_view>

@@ -18,6 +18,8 @@
 // Thread safety: one thread at a time uses a transaction; which one may change between calls.
 #pragma once
 
+#include "elider/language.h"
+
 #include <cstdint>
 #include <limits>
 #include <span>

@@ -2,9 +2,11 @@
 
 #include <bit>
 #include <new>
+#include <system_error>
 
 #include "engine/engine.h"
 #include "log/format.h"
+#include "storage/table.h"
 
 namespace elider {
 
@@ -222,6 +224,8 @@ Status open_engine(const Options& options, const OpenHow& how, std::unique_ptr<E
       return open_combination(combination, options, how, engine);
     } catch (const std::bad_alloc&) {
       return Status(Code::kMemoryLimit, Cause::kMemoryLimit);
+    } catch (const std::system_error& refused) {  // what had been started has ended by now
+      return Status(Code::kIoError, "cannot start a thread of the log or of checkpoints: " + refused.code().message());
     }
   }
   std::string asked = "sync policy '" + std::string(name_of(sync)) + "' with protocol '" + std::string(name_of(options.protocol)) + "'";
@@ -231,19 +235,17 @@ Status open_engine(const Options& options, const OpenHow& how, std::unique_ptr<E
 
 }  // namespace detail
 
-Result<Database> Database::open(const Options& options) {
-  std::unique_ptr<detail::Engine> engine;
-  if (Status status = detail::open_engine(options, {}, &engine); !status.ok()) return status;
-  return Database(std::move(engine));
-}
-
 Database::Database() = default;
 Database::Database(std::unique_ptr<detail::Engine> engine) : engine_(std::move(engine)) {}
 Database::Database(Database&&) noexcept = default;
 Database& Database::operator=(Database&&) noexcept = default;
 Database::~Database() = default;
 
-Result<TableRef> Database::create_table(const Schema& schema) { return engine_->create_table(schema); }
+Result<TableRef> Database::create_table(const Schema& schema) {
+  if (engine_->find_table(schema.name) == nullptr)
+    if (Status status = storage::check_names(schema); !status.ok()) return status;
+  return engine_->create_table(schema);
+}
 std::vector<TableRef> Database::tables() const { return engine_->tables(); }
 
 Result<TableRef> Database::find_table(std::string_view name, uint32_t row_bytes) const {

@@ -1,6 +1,8 @@
 // EngineOf: looking inside: statistics, garbage, and the check of every invariant.
 #pragma once
 
+#include <cxxabi.h>
+
 #include <new>
 
 #include "engine/engine_of.h"
@@ -119,6 +121,10 @@ Status EngineOf<Sync>::verify() {
     status = Status(Code::kMemoryLimit, Cause::kMemoryLimit);
   } catch (const std::exception& error) {  // of a key function
     status = Status(Code::kProcedureThrew, std::string("a key function threw: ") + error.what());
+  } catch (const abi::__forced_unwind&) {  // the key function ends the thread
+    session->worker.leave();
+    pool_->give_back(session);
+    throw;
   } catch (...) {
     status = Status(Code::kProcedureThrew, "a key function threw what is no std::exception");
   }

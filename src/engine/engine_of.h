@@ -1,6 +1,8 @@
 // EngineOf: the engine under one sync policy: catalog, sessions, the retry loop, statistics.
 #pragma once
 
+#include <cxxabi.h>
+
 #include <chrono>
 #include <exception>
 #include <mutex>
@@ -167,10 +169,12 @@ template <class Txn>
 Status EngineOf<Sync>::attempts(SessionOf<Sync>& session, Txn& txn, FunctionRef<Status(Transaction&)> procedure, const RunPolicy& policy) {
   const uint64_t begin_ns = policy.deadline_us != 0 ? now_ns() : 0;
   for (uint32_t number = 1;; ++number) {
-    session.worker.enter();
-    txn.begin(number, policy.procedure_id);
-    Status status = whole(session) ? attempt_whole(txn, procedure) : attempt(txn, procedure);
-    session.worker.leave();
+    Status status;
+    {
+      const Inside inside(session.worker);
+      txn.begin(number, policy.procedure_id);
+      status = whole(session) ? attempt_whole(txn, procedure) : attempt(txn, procedure);
+    }
     if (!status.retryable()) [[likely]] return status;
     if (!wait_before_retry(policy, number, begin_ns, session.worker.random())) {
       session.counters.procedures[policy.procedure_id].aborts[static_cast<size_t>(Cause::kDeadline)].add(1);
@@ -191,6 +195,9 @@ Status EngineOf<Sync>::attempt(Txn& txn, FunctionRef<Status(Transaction&)> proce
   } catch (const std::exception& error) {
     status = threw(error.what());
     cause = Cause::kException;
+  } catch (const abi::__forced_unwind&) {  // the thread ends (pthread_exit, a cancellation): whoever stops that aborts the process
+    txn.rollback(Cause::kException);
+    throw;
   } catch (...) {
     status = threw(nullptr);
     cause = Cause::kException;

@@ -1,4 +1,5 @@
-// quoted(): a text as a JSON string. All the JSON that the library itself writes needs no more.
+// quoted(): a text as a JSON string; bytes that are no UTF-8 (a folder's name, a table of an old file) stand in it as \xNN.
+// All the JSON that the library itself writes needs no more.
 // Thread safety: a pure function.
 #pragma once
 
@@ -6,21 +7,26 @@
 #include <string>
 #include <string_view>
 
+#include "base/utf8.h"
+
 namespace elider::detail {
 
 inline std::string quoted(std::string_view text) {
   std::string out = "\"";
-  for (char c : text) {
-    if (c == '"' || c == '\\') {
-      out += '\\';
-      out += c;
+  for (size_t i = 0; i < text.size();) {
+    const char c = text[i];
+    const size_t bytes = utf8_bytes(text.substr(i));
+    if (bytes == 0) {
+      out += "\\" + printable(text.substr(i, 1));
     } else if (static_cast<unsigned char>(c) < 0x20) {
       char escaped[8];
       std::snprintf(escaped, sizeof escaped, "\\u%04x", static_cast<unsigned>(static_cast<unsigned char>(c)));
       out += escaped;
     } else {
-      out += c;
+      if (c == '"' || c == '\\') out += '\\';
+      out += text.substr(i, bytes);
     }
+    i += bytes == 0 ? 1 : bytes;
   }
   out += '"';
   return out;

@@ -37,6 +37,11 @@ class Catalog {
     if (!log::PartReader::open(files, folder, database, name, &part).ok()) return;
     while (part->next(&block).ok() && block.kind == log::BlockKind::kTable) add(block.payload);
   }
+  std::vector<std::string> names() const {
+    std::vector<std::string> all;
+    for (const auto& [id, known] : tables_) all.push_back(known->schema.name);
+    return all;
+  }
   const Known* find(uint32_t id) const {
     const auto found = tables_.find(id);
     return found == tables_.end() ? nullptr : found->second.get();
@@ -114,6 +119,7 @@ class Dump {
  public:
   Dump(uint64_t first, uint64_t last, FunctionRef<bool(const LoggedRecord&)> visit) : first_(first), last_(last), visit_(visit) {}
   Catalog catalog;
+  bool tables_alone = false;  // it learns what tables there are, and shows nothing
 
   // A status of kFinished: visit() has had enough.
   Status segment(log::FileSystem& files, const std::string& folder, const log::DatabaseId& database, const log::SegmentName& name,
@@ -161,6 +167,7 @@ Status dump_folders(log::FileSystem& files, const Folders& folders, Dump& dump) 
     dump.catalog.add_checkpoint(files, directory->folder_of(0), database, {checkpoint.number, 0});
   const auto folder_of = [&](const log::SegmentFacts& segment) { return directory->folder_of(segment.name.stream); };
   for (const log::SegmentFacts& segment : directory->segments()) dump.learn_tables(files, folder_of(segment), database, segment.name);
+  if (dump.tables_alone) return {};
   for (const log::SegmentFacts& segment : directory->segments()) {
     const uint64_t cut = directory->cut_of(segment.name.generation);
     if (Status status = dump.segment(files, folder_of(segment), database, segment.name, cut); !status.ok()) return status;
@@ -186,13 +193,12 @@ Status dump_file(log::FileSystem& files, const Folders& folders, const log::Segm
       if (log::parse_file_name(text, &other)) dump.learn_tables(files, folder, database, other);
     }
   }
-  return dump.segment(files, folders.front(), database, name, log::kNumberMax);
+  return dump.tables_alone ? Status() : dump.segment(files, folders.front(), database, name, log::kNumberMax);
 }
 
-Status dump_places(const Folders& places, uint64_t first, uint64_t last, FunctionRef<bool(const LoggedRecord&)> visit) {
+Status dump_places(const Folders& places, Dump& dump) {
   if (places.empty()) return Status::invalid_argument("no folder and no file of a log is given");
   log::FileSystem& files = log::system_files();
-  Dump dump(first, last, visit);
   const std::string& place = places.front();
   const size_t slash = place.find_last_of('/');
   log::SegmentName name;
@@ -207,7 +213,22 @@ Status dump_places(const Folders& places, uint64_t first, uint64_t last, Functio
 
 Status dump_log(const Folders& places, uint64_t first, uint64_t last, FunctionRef<bool(const LoggedRecord&)> visit) {
   try {
-    return dump_places(places, first, last, visit);
+    Dump dump(first, last, visit);
+    return dump_places(places, dump);
+  } catch (const std::bad_alloc&) {
+    return Status(Code::kMemoryLimit, Cause::kMemoryLimit);
+  }
+}
+
+Status logged_tables(const Folders& places, std::vector<std::string>* names) {
+  names->clear();
+  try {
+    const auto nothing = [](const LoggedRecord&) { return false; };
+    Dump dump(0, 0, nothing);
+    dump.tables_alone = true;
+    Status status = dump_places(places, dump);
+    if (status.ok()) *names = dump.catalog.names();
+    return status;
   } catch (const std::bad_alloc&) {
     return Status(Code::kMemoryLimit, Cause::kMemoryLimit);
   }

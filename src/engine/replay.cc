@@ -158,24 +158,22 @@ Status Replay::load_checkpoint(const log::Checkpoint& checkpoint, Recovery* repo
   for (uint32_t part = 0; part < checkpoint.parts && options_.recovery_progress; ++part) {
     uint64_t bytes = 0;
     const std::string path = directory_.folder_of(part) + "/" + log::file_name(log::CheckpointName{checkpoint.number, part});
-    if (log::file_bytes(directory_.files(), path, log::kNumberMax, &bytes).ok()) all_bytes += bytes;
+    if (!log::file_bytes(directory_.files(), path, log::kNumberMax, &bytes).ok()) break;
+    all_bytes += bytes;
   }
-  std::vector<log::PartFacts> facts(checkpoint.parts);
-  Status status = parallel(threads_, checkpoint.parts, [&](uint32_t thread, size_t i) {
+  // Nothing is made by the number of parts before they are found to be there: it is a word in a file.
+  return parallel(threads_, checkpoint.parts, [&](uint32_t thread, size_t i) {
     const auto part = static_cast<uint32_t>(i);
     std::unique_ptr<log::PartReader> reader;
     Status opened = log::PartReader::open(directory_.files(), directory_.folder_of(part), directory_.manifest().database,
                                           {checkpoint.number, part}, &reader);
     if (!opened.ok()) return opened;
     Status loaded = load_part(*loaders_[thread], *reader, all_bytes);
-    facts[i] = reader->facts();
+    std::lock_guard lock(mutex_);
+    report->checkpoint_rows += reader->facts().rows;
+    report->checkpoint_bytes += reader->facts().bytes;
     return loaded;
   });
-  for (const log::PartFacts& part : facts) {
-    report->checkpoint_rows += part.rows;
-    report->checkpoint_bytes += part.bytes;
-  }
-  return status;
 }
 
 // They stand at the begin of the first part.

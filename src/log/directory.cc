@@ -278,6 +278,9 @@ Status Directory::judge_generation(size_t position, const std::vector<SegmentFac
     const auto begin = std::find_if(segments.begin(), segments.end(), of_stream);
     const auto end = std::find_if_not(begin, segments.end(), of_stream);
     if (Status status = join_segments(folder_of(s), {begin, end}, generation.first_segments[s], &streams[s]); !status.ok()) return status;
+    if (const uint64_t largest = std::max(streams[s].last_number, streams[s].closed); largest >= kNumbersEnd)
+      return Status(Code::kCorrupt, "'" + folder_of(s) + "/" + streams[s].last_file + "' holds number " + std::to_string(largest) +
+                                        ", which no database reaches");
     smallest = std::min(smallest, streams[s].closed);
     frames = frames || streams[s].frames != 0 || generation.first_segments[s] != 0;
     facts->frames += streams[s].frames;

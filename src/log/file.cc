@@ -108,17 +108,56 @@ void SystemFile::forget(uint64_t offset, uint64_t bytes) {
   static_cast<void>(::posix_fadvise(descriptor_, static_cast<off_t>(offset), static_cast<off_t>(bytes), POSIX_FADV_DONTNEED));  // a hint
 }
 
+namespace {
+
+const char* kind_of(mode_t mode) {
+  if (S_ISFIFO(mode)) return "a FIFO";
+  if (S_ISSOCK(mode)) return "a socket";
+  if (S_ISDIR(mode)) return "a folder";
+  return S_ISCHR(mode) || S_ISBLK(mode) ? "a device" : "something else";
+}
+
+Status not_a_file(const std::string& path, mode_t mode) {
+  return Status(Code::kCorrupt, "'" + path + "' is " + kind_of(mode) + ", where a file must be");
+}
+
+// Opens it without waiting for anybody at the other end of a FIFO, and refuses what is no file. *error: the system's, where that
+// is the reason.
+Status open_file(const std::string& path, int flags, int* descriptor, int* error) {
+  *error = 0;
+  *descriptor = ::open(path.c_str(), flags | O_CLOEXEC | O_NONBLOCK | O_NOCTTY, 0644);
+  struct stat facts;
+  if (*descriptor < 0) {
+    *error = errno;
+    // A socket and a folder that is to be written cannot even be opened.
+    if ((*error == ENXIO || *error == EISDIR) && ::stat(path.c_str(), &facts) == 0 && !S_ISREG(facts.st_mode))
+      return not_a_file(path, facts.st_mode);
+    return {};
+  }
+  // Files do not block; but io_uring would give up on one so marked in place of waiting for the disk.
+  const bool looked = ::fstat(*descriptor, &facts) == 0;
+  // What is emptied to be written anew may be a device: it takes that or refuses it, and nobody waits for what it says.
+  const bool fits = looked && (S_ISREG(facts.st_mode) || ((flags & O_TRUNC) != 0 && S_ISCHR(facts.st_mode)));
+  if (fits && ::fcntl(*descriptor, F_SETFL, flags & O_ACCMODE) == 0) return {};
+  *error = errno;
+  ::close(*descriptor);
+  *descriptor = -1;
+  return looked && !fits ? not_a_file(path, facts.st_mode) : Status();
+}
+
+}  // namespace
+
 Status open_descriptor(const std::string& path, OpenMode mode, int* descriptor) {
-  int flags = O_CLOEXEC;
+  int flags = 0;
   const bool must_be_there = mode == OpenMode::kRead || mode == OpenMode::kWrite;
   if (mode == OpenMode::kRead) flags |= O_RDONLY;
   if (mode == OpenMode::kWrite) flags |= O_RDWR;
   if (mode == OpenMode::kCreate) flags |= O_RDWR | O_CREAT | O_EXCL;
   if (mode == OpenMode::kCreateNew) flags |= O_RDWR | O_CREAT | O_TRUNC;
-  *descriptor = ::open(path.c_str(), flags, 0644);
-  if (*descriptor >= 0) return {};
-  if (errno == ENOENT && must_be_there) return Status(Code::kNotFound, "there is no file '" + path + "'");
-  return file_error(must_be_there ? "open" : "create", path, errno);
+  int error = 0;
+  if (Status status = open_file(path, flags, descriptor, &error); !status.ok() || *descriptor >= 0) return status;
+  if (error == ENOENT && must_be_there) return Status(Code::kNotFound, "there is no file '" + path + "'");
+  return file_error(must_be_there ? "open" : "create", path, error);
 }
 
 namespace {
@@ -177,11 +216,12 @@ class SystemFiles final : public FileSystem {
   }
 
   Status lock(const std::string& path, std::unique_ptr<File>* held) override {
-    int descriptor = ::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0644);
-    const int refused = descriptor >= 0 ? 0 : errno;
+    int descriptor = -1, refused = 0, unread = 0;
+    if (Status status = open_file(path, O_RDWR | O_CREAT, &descriptor, &refused); !status.ok()) return status;
     // Who may only read shares it with others who do; on a disk that is read alone there may be nothing to lock.
-    if (refused == EROFS || refused == EACCES) descriptor = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
-    if (descriptor < 0 && refused == EROFS && errno == ENOENT) return {};
+    if (refused == EROFS || refused == EACCES)
+      if (Status status = open_file(path, O_RDONLY, &descriptor, &unread); !status.ok()) return status;
+    if (descriptor < 0 && refused == EROFS && unread == ENOENT) return {};
     if (descriptor < 0) return file_error("create", path, refused);
     std::unique_ptr<SystemFile> file = file_of(path, descriptor);
     // Of the open file, not of the process: a second database in this process is refused, too.

@@ -3,9 +3,13 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <sys/resource.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <cstring>
 #include <filesystem>
 #include <fstream>
 
@@ -130,6 +134,33 @@ TEST_P(FilesTest, AFolderWithoutRightsOrThatIsGoneIsNamed) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Files, FilesTest, testing::Bool(), [](const auto& info) { return info.param ? "io_uring" : "system_calls"; });
+
+// Somebody has put there what is no file: opening it waits for nobody, and says so.
+TEST_P(FilesTest, WhatIsNoFileIsRefusedAtOnce) {
+  const std::string fifo = folder_ / "fifo", folder = folder_ / "folder", device = folder_ / "device", socket = folder_ / "socket";
+  ASSERT_EQ(::mkfifo(fifo.c_str(), 0600), 0);
+  ASSERT_EQ(::mkdir(folder.c_str(), 0700), 0);
+  ASSERT_EQ(::symlink("/dev/null", device.c_str()), 0);
+  const int listener = ::socket(AF_UNIX, SOCK_STREAM, 0);
+  sockaddr_un address{};
+  address.sun_family = AF_UNIX;
+  ASSERT_LT(socket.size(), sizeof address.sun_path);
+  std::strcpy(address.sun_path, socket.c_str());
+  ASSERT_EQ(::bind(listener, reinterpret_cast<const sockaddr*>(&address), sizeof address), 0);
+  for (const std::string& path : {fifo, folder, device, socket}) {
+    SCOPED_TRACE(path);
+    for (const OpenMode mode : {OpenMode::kRead, OpenMode::kWrite, OpenMode::kCreateNew}) {
+      if (path == device && mode == OpenMode::kCreateNew) continue;  // it refuses what it does not take
+      std::unique_ptr<File> file;
+      const Status status = files_->open(path, mode, &file);
+      EXPECT_EQ(status.code(), Code::kCorrupt) << status.message();
+      EXPECT_NE(status.message().find("'" + path + "' is a "), std::string::npos) << status.message();
+    }
+    std::unique_ptr<File> held;
+    EXPECT_EQ(files_->lock(path, &held).code(), Code::kCorrupt);
+  }
+  ::close(listener);
+}
 
 }  // namespace
 }  // namespace elider::log

@@ -190,6 +190,20 @@ bool take_generations(Bytes from, uint64_t count, bool first_segments, std::vect
   return from.empty();
 }
 
+Status check_numbers(const Manifest& manifest) {
+  const auto refuse = [](const char* what, uint64_t number) {
+    return corrupt(std::string("the manifest's ") + what + " is " + std::to_string(number) + ", which no database reaches");
+  };
+  if (manifest.next_number >= kNumbersEnd) return refuse("next number", manifest.next_number);
+  for (const Checkpoint& checkpoint : manifest.checkpoints)
+    if (checkpoint.number >= kNumbersEnd) return refuse("checkpoint's number", checkpoint.number);
+  for (const Generation& generation : manifest.generations) {
+    if (generation.cut >= kNumbersEnd && generation.cut != kNumberMax) return refuse("cut", generation.cut);
+    if (generation.generation == ~uint32_t{0}) return refuse("generation", generation.generation);
+  }
+  return {};
+}
+
 }  // namespace
 
 std::string file_name(const CheckpointName& name) {
@@ -265,7 +279,7 @@ Status decode(Bytes bytes, Manifest* manifest) {
     }
   }
   if (!take_generations(rest, generations, !old, &manifest->generations)) return corrupt("the manifest's length does not fit its contents");
-  return {};
+  return check_numbers(*manifest);
 }
 
 }  // namespace elider::log

@@ -22,6 +22,8 @@ inline constexpr uint32_t kFormatVersion = 1;    // of segments
 inline constexpr uint32_t kManifestVersion = 2;  // version 1 knew no checkpoints, and is still read
 inline constexpr uint32_t kStreamsMax = 255;
 inline constexpr uint64_t kNumberMax = ~uint64_t{0};
+// No database comes to so many commits; a file that says so was not written by one, and counting on from there would wrap.
+inline constexpr uint64_t kNumbersEnd = uint64_t{1} << 62;
 
 // Where a segment stands: the run of the database, the stream (one a logger thread), its position there.
 struct SegmentName {

@@ -3,6 +3,7 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <functional>
 
 #include "base/checksum.h"
 #include "log/log_test_support.h"
@@ -149,6 +150,33 @@ TEST_F(SystemFolder, AFileThatCannotBeMadeIsNamed) {
   const Status status = Directory::open(system_files(), {(folder_ / "no" / "such").string()}, true, &directory);
   EXPECT_EQ(status.code(), Code::kIoError);
   EXPECT_NE(status.message().find("no/such"), std::string::npos) << status.message();
+}
+
+// Whole by its checksum, and yet written by no database: nothing is counted on from there, and nothing made by such counts.
+TEST(Format, AForgedManifestIsRefused) {
+  Manifest good;
+  good.database = kDatabase;
+  good.next_number = 5;
+  good.checkpoints = {{3, 1}};
+  good.generations = {{1, 1, 4, {0}}};
+  Manifest read;
+  ASSERT_TRUE(decode(encode(good), &read).ok());
+  const auto refused = [&](const char* word, const std::function<void(Manifest&)>& forge) {
+    Manifest forged = good;
+    forge(forged);
+    MemoryFiles files({{"db/MANIFEST", encode(forged)}});
+    std::unique_ptr<Directory> directory;
+    const Status status = Directory::open(files, {"db"}, false, &directory);
+    EXPECT_EQ(status.code(), Code::kCorrupt) << word << ": " << status.message();
+    EXPECT_NE(status.message().find("'db/MANIFEST'"), std::string::npos) << status.message();
+    EXPECT_NE(status.message().find(word), std::string::npos) << status.message();
+  };
+  for (const uint64_t number : {kNumbersEnd, kNumberMax - 1}) {
+    refused("next number", [&](Manifest& m) { m.next_number = number; });
+    refused("checkpoint's number", [&](Manifest& m) { m.checkpoints[0].number = number; });
+    refused("cut", [&](Manifest& m) { m.generations[0].cut = number; });
+  }
+  refused("generation", [](Manifest& m) { m.generations[0].generation = ~uint32_t{0}; });
 }
 
 }  // namespace

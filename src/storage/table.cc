@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <iterator>
 
+#include "base/utf8.h"
+
 namespace elider {
 
 bool Schema::same_as(const Schema& other) const { return storage::difference(*this, other).empty(); }
@@ -53,7 +55,23 @@ Status check_columns(const Schema& schema) {
   return {};
 }
 
+Status check_name(const char* what, std::string_view name) {
+  bool all_text = true;
+  const std::string shown = printable(name, &all_text);
+  if (all_text) return {};
+  return Status::invalid_argument(std::string(what) + " '" + shown + "': the name is not UTF-8, or holds control characters");
+}
+
 }  // namespace
+
+Status check_names(const Schema& schema) {
+  if (Status status = check_name("table", schema.name); !status.ok()) return status;
+  for (const Column& column : schema.columns)
+    if (Status status = check_name("column", column.name); !status.ok()) return status;
+  for (const SecondaryIndex& index : schema.indexes)
+    if (Status status = check_name("index", index.name); !status.ok()) return status;
+  return {};
+}
 
 Status check_rows(const Schema& schema) {
   if (schema.name.empty()) return Status::invalid_argument("a table needs a name");

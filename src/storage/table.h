@@ -22,6 +22,8 @@ Status check_rows(const Schema& schema);
 // What an index function reads beside the columns that its index names, "column 'x'", so far as rows that differ there alone
 // show it; empty: nothing.
 std::string column_read_unnamed(const Schema& schema, const SecondaryIndex& index);
+// kInvalidArgument: a name in it is not UTF-8, or holds control characters. Of new tables alone: older files may have such.
+Status check_names(const Schema& schema);
 // Empty if the two are the same, else words for the first difference.
 std::string difference(const Schema& a, const Schema& b);
 

@@ -32,6 +32,17 @@ for command in 'bench tpcc' 'bench ycsb' 'bench compare' 'bench htm' 'bench hist
 done
 
 expect 2 'bogus' "$elider" bogus
+expect 2 "elider: there is no command 'benhc'; did you mean bench" "$elider" benhc
+expect 2 "elider bench: there is no command 'ycbs'; did you mean ycsb" "$elider" bench ycbs
+expect 2 "elider bench ycsb: there is no option '--thread'; did you mean --threads" "$elider" bench ycsb --thread 2
+expect 2 "there is no option '--wharehouses'; did you mean --warehouses" "$elider" bench tpcc --seconds 1 --wharehouses=2
+expect 2 "'two' is not a whole number" "$elider" bench ycsb --threads two
+expect 2 "1.5 is not|'1.5' is not a whole number" "$elider" bench ycsb --threads 1.5
+for number in 257 -1 99999999999999999999; do expect 2 "$number is not in the range from 1 to 256" "$elider" bench ycsb --threads "$number"; done
+# Results that cannot be written are no success.
+expect 1 'No space left on device' sh -c "'$elider' bench ycsb --records 500 --seconds 0.1 >/dev/full"
+expect 1 'No space left on device' sh -c "'$elider' hardware >/dev/full"
+expect 1 "'/dev/full' cannot be written: No space left on device" "$elider" bench ycsb --records 500 --seconds 0.1 --quiet --json /dev/full
 expect 2 '--seconds' "$elider" bench ycsb --seconds -5
 expect 2 '--threads' "$elider" bench ycsb --threads 0
 expect 2 '--operations' "$elider" bench ycsb --operations 17
@@ -47,6 +58,14 @@ expect 2 '--protocol.*wishful' "$elider" bench ycsb --protocol wishful
 expect 2 '--protocol.*elided' "$elider" bench ycsb --protocol whole-transaction --sync latched
 expect 2 '--copied-reads.*elided' "$elider" bench ycsb --copied-reads
 expect 2 '--warehouses' "$elider" bench tpcc --warehouses 0
+for garbage in 'garbage' '' '5' '[]' '{"runs": 5}' '{"throughput_txns_per_s": 1, "configuration": 7}' '{"runs": [{}]}' \
+  '{"throughput_txns_per_s": "fast", "configuration": {}}' '{"figures": 3, "configuration": {}}' '{"figures": [{}], "configuration": {}}'; do
+  printf '%s' "$garbage" >"$folder/garbage.json"
+  expect 2 '^elider plot: .*garbage.json' "$elider" plot "$folder/garbage.json" -o "$folder/x.png"
+  "$elider" plot "$folder/garbage.json" -o "$folder/x.png" 2>&1 | grep -q Traceback && { echo "FAILED: a traceback for $garbage"; failed=1; }
+done
+printf '\xff\xfe' >"$folder/garbage.json"
+expect 2 'garbage.json: not JSON' "$elider" plot "$folder/garbage.json" -o "$folder/x.png"
 expect 2 'nothere.json' "$elider" plot nothere.json -o "$folder/x.png"
 expect 2 'png' "$elider" plot "$0" -o "$folder/x.pdf"
 
@@ -57,9 +76,16 @@ expect 0 '"index": *"unique"' "$elider" bench neighbours --threads 2 --seconds 0
 small=(--records 5000 --seconds 0.3 --threads 2)
 expect 0 'txn/s' "$elider" bench ycsb "${small[@]}" --value-bytes 100 --mix 80/20 --distribution uniform --operations 1 --index hash \
   --json "$folder/ycsb.json"
-expect 0 '^  configured .* records=5000 .*mix=80/20 .*threads=2 .*seed=7 sync_used=' "$elider" bench ycsb "${small[@]}" \
+# joined COMMAND...: what it prints, with the lines that were broken to fit 80 columns put together again.
+joined() { "$@" | sed -z 's/\n \{15\}/ /g'; }
+expect 0 '^  configured .* records=5000 .*mix=80/20 .*threads=2 .*seed=7 .*sync_used=' joined "$elider" bench ycsb "${small[@]}" \
   --mix 80/20 --seed 7
-expect 0 '^  configured .* warehouses=1 items=100 .*mix=45,43,4,4,4 .*seed=7 sync_used=' "$elider" bench tpcc --items 100 \
+for run in "ycsb --records 500" "tpcc --items 100 --customers 20 --prefault 0" "compare --records 500 --repeat 1 --peers sqlite"; do
+  # shellcheck disable=SC2086
+  long=$("$elider" bench $run --seconds 0.1 2>/dev/null | grep -E '^.{81}')
+  [ -z "$long" ] || { echo "FAILED: bench $run prints more than 80 columns: $long"; failed=1; }
+done
+expect 0 '^  configured .* warehouses=1 items=100 .*mix=45,43,4,4,4 .*seed=7 .*sync_used=' joined "$elider" bench tpcc --items 100 \
   --customers 20 --seconds 0.2 --prefault 0 --seed 7
 expect 0 '^\{' "$elider" bench ycsb "${small[@]}" --quiet --json -
 expect 0 '"pin": true' "$elider" bench ycsb "${small[@]}" --pin --quiet --json -
@@ -86,6 +112,23 @@ wait "$compare"
 code=$?
 [ "$code" -eq 143 ] || { echo "FAILED: an interrupted compare ended with $code"; failed=1; }
 [ -z "$(ls -A "$folder/interrupted")" ] || { echo "FAILED: an interrupted compare left files behind"; failed=1; }
+# One of the others says what it has until then. A process in the background ignores SIGINT, so Python starts it.
+expect 0 '^130 True True True$' python3 - "$elider" "$folder/short.json" <<'PYTHON'
+import json, signal, subprocess, sys, time
+elider, file = sys.argv[1:]
+signal.signal(signal.SIGINT, signal.default_int_handler)
+run = subprocess.Popen([elider, "bench", "ycsb", "--records", "500", "--seconds", "600", "--json", file], stdout=subprocess.PIPE, text=True)
+def watched():
+    caught = next(line for line in open(f"/proc/{run.pid}/status") if line.startswith("SigCgt:"))
+    return int(caught.split()[1], 16) >> signal.SIGINT - 1 & 1
+while not watched() and run.poll() is None:
+    time.sleep(0.01)
+time.sleep(0.2)  # for some transactions; nothing hangs on it
+run.send_signal(signal.SIGINT)
+said = run.communicate()[0]
+result = json.load(open(file))
+print(run.returncode, "INTERRUPTED" in said, result["interrupted"], 0 < result["seconds"] < 600)
+PYTHON
 # Every benchmark writes histories, one a database.
 expect 0 '' "$elider" bench compare --records 500 --seconds 0.1 --repeat 1 --mix 50/50 --peers sqlite --quiet --history "$folder/compare.jsonl"
 expect 0 'strictly serializable' "$elider" check-history "$folder/compare.jsonl"

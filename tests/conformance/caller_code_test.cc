@@ -2,7 +2,10 @@
 // edits that are begun and not ended, views that belong to something else. Nothing is half applied.
 #include <gtest/gtest.h>
 
+#include <pthread.h>
+
 #include <atomic>
+#include <functional>
 #include <stdexcept>
 #include <string>
 #include <utility>
@@ -74,6 +77,34 @@ ELIDER_ON_EVERY(CallerCodeTest);
 
 class SeveralTransactionsTest : public CallerCodeTest {};
 ELIDER_ON_CONCURRENT(SeveralTransactionsTest);
+
+// The thread ends in the middle of it: no answer of the engine may stop that, and nothing of the transaction stays.
+TEST_P(CallerCodeTest, AThreadMayEndInAProcedure) {
+  for (const bool read_only : {false, true}) {
+    std::function<void()> body = [&] {
+      const auto procedure = [&](Transaction& txn) -> Status {
+        EXPECT_OK(txn.get(plain_, 2));
+        if (!read_only) {
+          EXPECT_OK(txn.put(plain_, 1, Account{777, 0, 1, 0}));
+        }
+        pthread_exit(nullptr);
+      };
+      static_cast<void>(read_only ? db_.run_read_only(procedure) : db_.run(procedure));
+      ADD_FAILURE() << "the thread went on";
+    };
+    const auto start = [](void* argument) -> void* {
+      (*static_cast<std::function<void()>*>(argument))();
+      return nullptr;
+    };
+    pthread_t thread;
+    ASSERT_EQ(pthread_create(&thread, nullptr, start, &body), 0);
+    ASSERT_EQ(pthread_join(thread, nullptr), 0);
+  }
+  EXPECT_EQ(row(plain_, 1), account(1));
+  EXPECT_EQ(db_.statistics().aborts[static_cast<size_t>(Cause::kException)], 2u);
+  transact(db_, [&](Transaction& txn) { ASSERT_OK(txn.put(plain_, 1, account(1))); });
+  EXPECT_OK(db_.verify());
+}
 
 TEST_P(CallerCodeTest, AChangeThatThrowsIsNeverCommitted) {
   for (const Table<Account>& table : {plain_, indexed_}) {

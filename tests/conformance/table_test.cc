@@ -134,6 +134,11 @@ TEST_P(TableTest, MistakesInASchemaAreRefusedByName) {
     EXPECT_CODE(Code::kNotFound, db_.table(name)) << "mistake " << mistakes;
   };
   refused("name", [](Schema& s) { s.name.clear(); });
+  for (const char* odd : {"\x01", "a\n", "\x7f", "\xff", "\xc3", "\xc0\xaf", "\xed\xa0\x80", "\xf4\x90\x80\x80"}) {
+    refused("\\x", [&](Schema& s) { s.name = odd; });
+    refused("\\x", [&](Schema& s) { s.columns[1].name = odd; });
+    refused("\\x", [&](Schema& s) { s.indexes[1].name = odd; });
+  }
   refused("spoiled", [](Schema& s) { s.key_index = static_cast<KeyIndex>(9); });
   refused("bytes", [](Schema& s) { s.row_bytes = 0; });
   refused("bytes", [](Schema& s) { s.row_bytes = kRowBytesMax + 1; });

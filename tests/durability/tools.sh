@@ -3,7 +3,7 @@
 # presets: dev release
 set -u
 elider=$1
-rm -rf data copy back other two folders read-only small one more torn damaged past two-* && mkdir -p back
+rm -rf data copy back other two folders read-only small one more torn damaged past odd odd-copy two-* && mkdir -p back
 failed=0
 
 # expect STATUS WORDS COMMAND...: the command ends so, and says these words somewhere.
@@ -32,7 +32,7 @@ expect 2 "has 2 data folders, not 1" "$elider" log dump two
 expect 0 "two/log-" "$elider" log dump two --also folders
 expect 0 "folders/log-" "$elider" log dump two --also folders
 expect 0 "usertable" "$elider" log dump folders/log-00000001-01-00000000 --also two
-"$elider" log dump data --json --limit 50 >dump.jsonl || failed=$((failed + 1))
+"$elider" log dump data --json - --limit 50 >dump.jsonl || failed=$((failed + 1))
 python3 - <<'PY' || failed=$((failed + 1))
 import json
 lines = [json.loads(line) for line in open("dump.jsonl")]
@@ -52,14 +52,14 @@ wrong() {
   failed=$((failed + 1))
 }
 # json WORDS EXPRESSION: what a command says in JSON, as Python makes it out of `said`.
-json() { "$elider" $1 --json | python3 -c "import json, sys; said = json.load(sys.stdin); print($2)"; }
+json() { "$elider" $1 --json - | python3 -c "import json, sys; said = json.load(sys.stdin); print($2)"; }
 
 # Only some of it: of one number, of several, of a table.
 number=$(json "log verify small" 'max(each["last_number"] for each in said["segments"])')
 [[ $number -ge 4 ]] || wrong "the bench left a log of $number numbers"
 for range in "$number $number" "1 $((number / 2))" "$((number / 2)) $number"; do
   read -r first last <<<"$range"
-  "$elider" log dump small --first "$first" --last "$last" --table usertable --json >some.jsonl || wrong "log dump --first $first --last $last"
+  "$elider" log dump small --first "$first" --last "$last" --table usertable --json - >some.jsonl || wrong "log dump --first $first --last $last"
   python3 - "$first" "$last" <<'PY' || wrong "log dump --first $first --last $last"
 import json, sys
 first, last = int(sys.argv[1]), int(sys.argv[2])
@@ -71,7 +71,7 @@ PY
 done
 records=$(json "log verify small" 'sum(each["records"] for each in said["segments"])')
 [[ $("$elider" log dump small | grep -c '^[0-9]') -eq $records ]] || wrong "log dump shows others than the $records records that verify counts"
-"$elider" log dump small --last $((number / 2 - 1)) --json | wc -l >lines-before
+"$elider" log dump small --last $((number / 2 - 1)) --json - | wc -l >lines-before
 [[ $(($(cat lines-before) + $(cat "lines-$((number / 2))"))) -eq $records ]] || wrong "two halves of the dump are not all of it"
 expect 0 "no record of a table 'others'" "$elider" log dump small --table others
 expect 0 "no record with a number from $((number + 1)) to" "$elider" log dump small --first $((number + 1))
@@ -139,11 +139,11 @@ expect 0 "all is well" "$elider" check past
 expect 0 "(void)" "$elider" log dump past --first $((back + 1)) --limit 5
 
 # Going back: to a number that the log has, and to none that it has not.
-number=$("$elider" log verify data --json | python3 -c 'import json, sys; print(json.load(sys.stdin)["snapshot"])')
+number=$("$elider" log verify data --json - | python3 -c 'import json, sys; print(json.load(sys.stdin)["snapshot"])')
 expect 2 "is not in 'data'" "$elider" recover --dry-run --to-snapshot $((number + 100000)) data
 expect 0 "nothing was changed" "$elider" recover --dry-run --to-snapshot $((number - 1)) data
 
-rows=$("$elider" check data --json | python3 -c 'import json, sys; print(json.load(sys.stdin)["recovery"]["rows"])')
+rows=$("$elider" check data --json - | python3 -c 'import json, sys; print(json.load(sys.stdin)["recovery"]["rows"])')
 expect 0 "$rows rows" "$elider" checkpoint data
 expect 0 "checkpoint           number" "$elider" check data
 expect 2 "is not in 'data'" "$elider" recover --dry-run --to-snapshot 1 data
@@ -177,6 +177,20 @@ printf '!' | dd of="$part" bs=1 seek=5000 conv=notrunc status=none
 expect 1 "'$part' at byte" "$elider" check copy
 expect 1 "'$part' at byte" "$elider" restore copy third
 expect 2 "" "$elider" log
+expect 2 "there is no table 'nope'; there are usertable" "$elider" log dump data --table nope
+expect 2 "no option '--tabel'; did you mean --table?" "$elider" log dump data --tabel usertable
+# What is no file in the place of one keeps nobody waiting.
+for name in MANIFEST LOCK log-00000001-00-00000000; do
+  rm -rf odd && cp -r small odd && rm "odd/$name" && mkfifo "odd/$name"
+  for command in "check odd" "log verify odd" "log dump odd" "backup odd odd-copy" "recover odd"; do
+    # shellcheck disable=SC2086  # two words are two arguments
+    expect 1 "'odd/$name' is a FIFO, where a file must be" timeout 20 "$elider" $command
+  done
+done
+expect 1 "'odd/log-00000001-00-00000000' is a FIFO" timeout 20 "$elider" log dump odd/log-00000001-00-00000000
+# A disk that is full.
+expect 1 "No space left on device" sh -c "'$elider' log dump data >/dev/full"
+expect 1 "No space left on device" sh -c "'$elider' check data >/dev/full"
 expect 0 "Exit code" "$elider" recover --help
 
 echo "$failed failed"

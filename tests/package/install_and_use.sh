@@ -23,3 +23,26 @@ cmake -S "$folder/user" -B "$folder/user/build" -G Ninja -DCMAKE_BUILD_TYPE=Rele
 said=$("$folder/user/build/user")
 echo "README.md's program says: $said"
 [ "$said" = ok ]
+
+# Who compiles for an older language, or without exceptions, is told so in a sentence, and of nothing else.
+refused() {
+  local words=$1
+  shift
+  for header in elider schema key; do
+    echo "#include \"elider/$header.h\"" | "${CXX:-c++}" -x c++ "$@" -I"$folder/prefix/include" -fsyntax-only - >"$folder/refused.log" 2>&1 &&
+      { echo "FAILED: $header.h compiles with $*"; exit 1; }
+    grep -q "error.*$words" "$folder/refused.log" && [ "$(grep -c 'error:' "$folder/refused.log")" -le 2 ] ||
+      { echo "FAILED: $header.h with $* says:"; head -20 "$folder/refused.log"; exit 1; }
+  done
+}
+refused 'elider needs C++20' -std=c++17
+refused 'elider needs exceptions' -std=c++20 -fno-exceptions
+
+# What the archive needs is what it was built with: liburing only where its objects call it.
+targets=$(find "$folder/prefix" -name elider-targets.cmake)
+archive=$(find "$folder/prefix" -name 'libelider.a' -o -name 'libelider.so')
+if [[ $archive == *.a ]]; then
+  calls=$(nm "$archive" 2>/dev/null | grep -c ' U io_uring_' || true)
+  if [ "$calls" -eq 0 ] && grep -q uring "$targets"; then echo "FAILED: the package asks for liburing, which nothing calls"; exit 1; fi
+  if [ "$calls" -ne 0 ] && ! grep -q uring "$targets"; then echo "FAILED: the package does not ask for liburing"; exit 1; fi
+fi

@@ -1,0 +1,17 @@
+// Database::open, and Status besides, are compiled for any x86-64 processor (CMakeLists.txt): what the rest was compiled for is
+// found out before any of it runs.
+#include "base/instruction_sets.h"
+#include "elider/database.h"
+#include "engine/engine.h"
+
+namespace elider {
+
+Result<Database> Database::open(const Options& options) {
+  if (const std::string missing = missing_instruction_sets(); !missing.empty())
+    return Status(Code::kUnsupported, "this library was compiled for another processor, with ELIDER_NATIVE: this one has no " + missing);
+  std::unique_ptr<detail::Engine> engine;
+  if (Status status = detail::open_engine(options, {}, &engine); !status.ok()) return status;
+  return Database(std::move(engine));
+}
+
+}  // namespace elider
