@@ -191,8 +191,11 @@ namespace detail {
 namespace {
 // Of the others it finds that they are as described.
 Status make_missing_tables(Engine& engine, const std::vector<Schema>& schemas) {
-  for (const Schema& schema : schemas)
+  for (const Schema& schema : schemas) {
+    if (engine.find_table(schema.name) == nullptr)
+      if (Status status = storage::check_names(schema); !status.ok()) return status;
     if (auto table = engine.create_table(schema); !table.ok()) return table.status();
+  }
   return {};
 }
 
