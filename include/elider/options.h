@@ -113,7 +113,7 @@ struct Options {
   // alone, and what follows means nothing, but for `schemas`, `history`, a durability of kGroup, which is refused, and, for
   // Database::backup(), checkpoint_bytes_per_second and checkpoint_threads.
   std::vector<std::string> data_folders = {};
-  // Whether to begin a new database where the folders hold none, and make the folders; false: kNotFound.
+  // Whether to make what is not there: folders, a database in them (false: kNotFound), and tables of `schemas`.
   bool create_if_missing = true;
   // Whether to refuse a database that is there (kInvalidArgument).
   bool error_if_exists = false;

@@ -206,7 +206,7 @@ Status open_combination(const Combination& combination, const Options& options, 
     if (Status status = (*engine)->prefault(options.prefault_bytes); !status.ok()) return status;
     bool may_skip = false;
     Status status = (*engine)->open_data(how, &may_skip);
-    if (status.ok() && !how.read_only && !how.for_tools) return make_missing_tables(**engine, options.schemas);
+    if (status.ok() && !how.read_only && !how.for_tools && options.create_if_missing) return make_missing_tables(**engine, options.schemas);
     if (!may_skip) return status;
     how.skipped.push_back(status.message());
     engine->reset();  // it holds the folders' lock

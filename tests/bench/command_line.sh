@@ -231,7 +231,7 @@ if python3 -c 'import matplotlib' 2>/dev/null || /usr/bin/python3 -c 'import mat
   [ "$(head -c 4 "$folder/ycsb.png" | tail -c 3)" = PNG ] || { echo "FAILED: ycsb.png is no PNG"; failed=1; }
   grep -q '<svg' "$folder/compare.svg" || { echo "FAILED: compare.svg is no SVG"; failed=1; }
   echo '{}' >"$folder/empty.json"
-  expect 1 'empty.json.*throughput_txns_per_s' "$elider" plot "$folder/empty.json" -o "$folder/x.png"
+  expect 2 'empty.json.*throughput_txns_per_s' "$elider" plot "$folder/empty.json" -o "$folder/x.png"
 else
   expect 1 'python3-matplotlib' "$elider" plot "$folder/ycsb.json" -o "$folder/ycsb.png"
 fi
