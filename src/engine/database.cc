@@ -215,7 +215,11 @@ Status open_combination(const Combination& combination, const Options& options, 
 }  // namespace
 
 Status open_engine(const Options& options, const OpenHow& how, std::unique_ptr<Engine>* engine) {
-  if (Status status = check_options(options); !status.ok()) return status;
+  try {
+    if (Status status = check_options(options); !status.ok()) return status;
+  } catch (const std::bad_alloc&) {
+    return Status(Code::kMemoryLimit, Cause::kMemoryLimit);
+  }
   SyncPolicy sync = options.sync;
   HtmBackend htm = options.htm;
   choose_automatic(options.protocol, &sync, &htm);

@@ -38,9 +38,9 @@ Status Directory::open(FileSystem& files, const std::vector<std::string>& folder
   std::unique_ptr<Directory> directory(new Directory(files, folders));
   // Before anything is made, be it a lock file in a folder that is not ours.
   bool there = false;
-  if (Status status = directory->find_database(&there); !status.ok() && (!status.not_found() || !create || !rules.create_if_missing))
-    return status;
-  if (!there && create)
+  const bool makes = create && rules.create_if_missing;
+  if (Status status = directory->find_database(makes, &there); !status.ok() && !(makes && status.not_found())) return status;
+  if (!there && makes)
     if (Status status = directory->refuse_files_of_others(); !status.ok()) return status;
   if (create) {
     for (const std::string& folder : folders) {
@@ -60,13 +60,15 @@ Status Directory::open(FileSystem& files, const std::vector<std::string>& folder
 }
 
 // kNotFound: there is none, nor any file of one.
-Status Directory::find_database(bool* there) {
+Status Directory::find_database(bool makes, bool* there) {
   std::vector<std::string> names;
   Status listed = files_.list(folders_.front(), &names);
   if (!listed.ok() && !listed.not_found()) return listed;
   *there = std::find(names.begin(), names.end(), std::string(kManifestName)) != names.end();
   if (*there) return {};
-  if (Status status = refuse_files_of_ours(); !status.ok()) return status;
+  // Who makes one holds the locks before that: the folder may be the second one of a database that is open.
+  if (!makes)
+    if (Status status = refuse_files_of_ours(); !status.ok()) return status;
   return listed.ok() ? Status(Code::kNotFound, "the folder '" + folders_.front() + "' holds no database") : listed;
 }
 
@@ -114,10 +116,14 @@ Status Directory::refuse_files_of_others() {
     if (listed.not_found()) continue;
     if (!listed.ok()) return listed;
     std::sort(names.begin(), names.end());
-    for (const std::string& text : names)
-      if (text != kLockName && text != std::string(kManifestName) + ".new" && text != "lost+found")
+    SegmentName segment;
+    CheckpointName part;
+    for (const std::string& text : names) {
+      const bool ours = parse_file_name(text, &segment) || parse_file_name(text, &part) || text == kLockName || text.starts_with(kManifestName);
+      if (!ours && text != "lost+found")
         return Status::invalid_argument("the folder '" + folder + "' holds no database, but other files, such as '" + text +
                                         "': give a folder that is empty, or not there");
+    }
   }
   return {};
 }

@@ -123,7 +123,7 @@ class Directory {
 
  private:
   Directory(FileSystem& files, std::vector<std::string> folders) : files_(files), folders_(std::move(folders)) {}
-  Status find_database(bool* there);
+  Status find_database(bool makes, bool* there);
   Status load(bool create, const Rules& rules);
   Status make_manifest();
   Status refuse_files_of_ours();

@@ -98,7 +98,7 @@ inline Options golden_options() {
   options.log_threads = 2;
   options.log_segment_bytes = 4096;
   options.log_buffer_bytes = 4096;
-  options.schemas = {customer_schema().schema()};
+  options.schemas = {kinds_schema(), stock_schema(), customer_schema()};  // in the order of their ids
   return options;
 }
 
