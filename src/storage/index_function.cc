@@ -10,7 +10,7 @@ namespace elider::storage {
 
 namespace {
 
-// Nothing where it throws: rows of zeros and ones may be none that it takes.
+// Nothing where it throws: a row of small numbers may be none that it takes.
 std::optional<uint64_t> value_of(const SecondaryIndex& index, const std::byte* row) {
   try {
     return index.key(row);
@@ -19,10 +19,19 @@ std::optional<uint64_t> value_of(const SecondaryIndex& index, const std::byte* r
   }
 }
 
-// A small number, which also a bool, or a length, may be.
-void put_one(const Column& column, std::byte* row) {
-  if (column.type == ColumnType::kBytes) std::memset(row + column.offset, 1, column.size);
-  else row[column.offset] = std::byte{1};
+template <class T>
+void put_as(int number, std::byte* to) {
+  const T value = static_cast<T>(number);
+  std::memcpy(to, &value, sizeof value);
+}
+
+// A number that a column of any type holds. In bytes it stands in each.
+void put(const Column& column, int number, std::byte* row) {
+  std::byte* const to = row + column.offset;
+  if (column.type == ColumnType::kBytes) std::memset(to, number, column.size);
+  else if (column.type == ColumnType::kFloat) put_as<float>(number, to);
+  else if (column.type == ColumnType::kDouble) put_as<double>(number, to);
+  else *to = static_cast<std::byte>(number);  // the lowest byte
 }
 
 // The bytes that no column describes, with a one in each.
@@ -45,25 +54,28 @@ std::string column_read_unnamed(const Schema& schema, const SecondaryIndex& inde
   const auto named = [&](const Column& column) {
     return std::find(index.columns.begin(), index.columns.end(), column.name) != index.columns.end();
   };
+  // The columns that it names hold small numbers, none of them zero and no two alike as long as there are few: a function may
+  // divide by one, or by their difference, or take one for a place in an array.
   std::vector<std::byte> base(schema.row_bytes), changed;
-  for (const bool ones : {false, true}) {  // in the columns that it names: it may look at others by what is in those
-    for (const Column& column : schema.columns)
-      if (ones && named(column) && column.type != ColumnType::kBytes) put_one(column, base.data());
-    const std::optional<uint64_t> value = value_of(index, base.data());
-    if (!value) continue;
-    const auto notices = [&] {
-      const std::optional<uint64_t> other = value_of(index, changed.data());
-      return other && *other != *value;
-    };
-    for (const Column& column : schema.columns) {
-      if (named(column)) continue;
+  int number = 0;
+  for (const Column& column : schema.columns)
+    if (named(column) && column.type != ColumnType::kBytes) put(column, number = number % 8 + 1, base.data());
+  const std::optional<uint64_t> value = value_of(index, base.data());
+  if (!value) return {};
+  const auto notices = [&] {
+    const std::optional<uint64_t> other = value_of(index, changed.data());
+    return other && *other != *value;
+  };
+  for (const Column& column : schema.columns) {
+    if (named(column)) continue;
+    for (const int other : {1, 2, 120}) {  // for a function that looks at some bits, or divides
       changed = base;
-      put_one(column, changed.data());
+      put(column, other, changed.data());
       if (notices()) return "column '" + column.name + "'";
     }
-    changed = base;
-    if (const std::string rest = changed_rest(schema, &changed); !rest.empty() && notices()) return rest;
   }
+  changed = base;
+  if (const std::string rest = changed_rest(schema, &changed); !rest.empty() && notices()) return rest;
   return {};
 }
 

@@ -104,15 +104,26 @@ TEST_P(MistakesTest, AnIndexFunctionThatReadsAColumnItDoesNotNameIsRefused) {
   EXPECT_REFUSED(Code::kInvalidArgument, "index 'by_sum' reads column 'balance', which it does not name", sum);
   EXPECT_REFUSED(Code::kInvalidArgument, "'flags'", make([](const Account& a) { return a.owner == 0 ? 5 : uint64_t{a.flags}; }));
   EXPECT_REFUSED(Code::kInvalidArgument, "'branch'", make([](const Account& a) { return uint64_t{a.branch - a.flags}; }));
+  EXPECT_REFUSED(Code::kInvalidArgument, "'balance'", make([](const Account& a) { return static_cast<uint64_t>(a.balance / 100); }));
+  EXPECT_REFUSED(Code::kInvalidArgument, "'flags'", make([](const Account& a) { return uint64_t{a.flags & 2}; }));
   SchemaOf<Account> some("some");
   some.key_index(GetParam().key_index).column("owner", &Account::owner).index("by_sum", {"owner"}, [](const Account& a) {
     return a.owner + a.flags;
   });
   EXPECT_REFUSED(Code::kInvalidArgument, "bytes that no column describes", db_.create_table(some));
   EXPECT_OK(make([](const Account& a) -> uint64_t {
-    if (a.owner == 0) throw 5;  // a row that it does not take says nothing
+    if (a.owner == 1) throw 5;  // a row that it does not take says nothing
     return a.owner * 3;
   }));
+}
+
+// A function that is right is not called with what it cannot take: it may divide by a column, or by a difference.
+TEST_P(MistakesTest, AnIndexFunctionMayDivideByWhatItNames) {
+  const auto make = [&](const char* name, auto key) {
+    return db_.create_table(account_schema(GetParam().key_index, name).index("by_ratio", {"owner", "branch"}, key));
+  };
+  EXPECT_OK(make("ratios", [](const Account& a) { return a.owner / a.branch; }));
+  EXPECT_OK(make("differences", [](const Account& a) { return uint64_t{100} / (a.owner - a.branch); }));
 }
 
 TEST_P(MistakesTest, AMismatchSaysWhatDiffers) {
