@@ -9,7 +9,7 @@ bool read_version_at(const Version* newest, const ColumnSet& columns, uint32_t g
   if (version == nullptr || version->absent) return false;
   const std::byte* payload = version->payload();
   for (uint32_t s = columns.begin[g]; s < columns.begin[g + 1]; ++s)
-    std::memcpy(image + columns.spans[s].row_offset, payload + columns.spans[s].payload_offset, columns.spans[s].size);
+    guarded_copy(image + columns.spans[s].row_offset, payload + columns.spans[s].payload_offset, columns.spans[s].size);
   return true;
 }
 

@@ -24,6 +24,24 @@ said=$("$folder/user/build/user")
 echo "README.md's program says: $said"
 [ "$said" = ok ]
 
+# A program under ThreadSanitizer, with the library as it was installed, which is not compiled for it. Where the kernel's
+# layout of addresses keeps that sanitizer from starting, or the compiler has none, there is nothing to see.
+cp "$ELIDER_SOURCE_DIR/tests/package/under_tsan.cc" "$folder/user/user.cc"
+cmake -S "$folder/user" -B "$folder/user/tsan" -G Ninja -DCMAKE_BUILD_TYPE=RelWithDebInfo -DCMAKE_CXX_FLAGS=-fsanitize=thread \
+  -DCMAKE_PREFIX_PATH="$folder/prefix" >"$folder/user.log" 2>&1
+if cmake --build "$folder/user/tsan" >>"$folder/user.log" 2>&1; then
+  said=$("$folder/user/tsan/user" 2>&1) || true
+  if grep -q 'FATAL: ThreadSanitizer: unexpected memory mapping' <<<"$said"; then
+    echo "ThreadSanitizer does not start here"
+  elif [ "$said" != ok ]; then
+    echo "FAILED: under ThreadSanitizer:"; head -60 <<<"$said"; exit 1
+  fi
+elif grep -q 'cannot find.*tsan' "$folder/user.log"; then
+  echo "the compiler has no ThreadSanitizer"
+else
+  cat "$folder/user.log"; exit 1
+fi
+
 # Who compiles for an older language, or without exceptions, is told so in a sentence, and of nothing else.
 refused() {
   local words=$1

@@ -192,7 +192,7 @@ void OccTransaction<Sync>::keep_version(WriteEntry& write) {
       std::byte* block = write.cell->block();
       std::memcpy(version->payload_inside(), &block, sizeof block);
     } else {
-      std::memcpy(version->payload_inside(), write.cell->payload_inside(), group.payload_bytes);
+      guarded_copy(version->payload_inside(), write.cell->payload_inside(), group.payload_bytes);
     }
   }
   write.cell->set_previous(version);
@@ -208,7 +208,7 @@ void OccTransaction<Sync>::write_payload(WriteEntry& write) {
     // A copy with the changes; readers keep the old block until the grace period ends.
     std::byte* old_block = write.cell->block();
     if (old_block != nullptr) {
-      if (write.kind == WriteKind::kUpdate) std::memcpy(write.block, old_block, group.payload_bytes);
+      if (write.kind == WriteKind::kUpdate) guarded_copy(write.block, old_block, group.payload_bytes);
       worker_.retire_memory(old_block, group.payload_bytes, MemoryPart::kBlocks);
     }
     payload = write.block;
