@@ -32,7 +32,7 @@ Status DataFolder::open(Engine& engine, txn::Store& store, const OpenHow& how, b
   const uint64_t begin_ns = now_ns();
   const bool writes = options.durability != Durability::kNone && !how.read_only;
   Status status = log::Directory::open(log::system_files(), options.data_folders, writes && !how.for_tools,
-                                       {options.create_if_missing, options.error_if_exists}, &directory_);
+                                       {options.create_if_missing && !how.for_tools, options.error_if_exists}, &directory_);
   if (!writes && !how.for_tools && options.create_if_missing && status.not_found()) return {};  // nothing is there, nothing is made
   if (!status.ok()) return status;
   {

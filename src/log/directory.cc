@@ -39,9 +39,11 @@ Status Directory::open(FileSystem& files, const std::vector<std::string>& folder
   // Before anything is made, be it a lock file in a folder that is not ours.
   bool there = false;
   const bool makes = create && rules.create_if_missing;
-  if (Status status = directory->find_database(makes, &there); !status.ok() && !(makes && status.not_found())) return status;
-  if (!there && makes)
+  const Status found = directory->find_database(makes, &there);
+  if (!found.ok() && !found.not_found()) return found;
+  if (!there && rules.create_if_missing)  // whether it is made on the disk, or in memory alone
     if (Status status = directory->refuse_files_of_others(); !status.ok()) return status;
+  if (!found.ok() && !makes) return found;
   if (create) {
     for (const std::string& folder : folders) {
       if (Status status = files.make_folder(folder); !status.ok()) return status;

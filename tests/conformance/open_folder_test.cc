@@ -28,7 +28,10 @@ TEST_P(OpenFolderTest, AFolderOfOtherFilesIsRefusedAndStaysAsItIs) {
   const auto refused = Database::open(options_);
   EXPECT_REFUSED(Code::kInvalidArgument, "'passwd'", refused);
   EXPECT_REFUSED(Code::kInvalidArgument, data().string(), refused);
+  options_.durability = Durability::kNone;
+  EXPECT_REFUSED(Code::kInvalidArgument, "'passwd'", Database::open(options_));
   EXPECT_EQ(files_of_data(), 1u) << "not even a lock file was made";
+  options_.durability = Durability::kAsync;
   // Also where it is to be the second folder of a database.
   options_.data_folders = {folder_ / "first", data()};
   EXPECT_REFUSED(Code::kInvalidArgument, "'passwd'", Database::open(options_));
