@@ -169,8 +169,7 @@ bool Checkpoints::wanted() {
 // mutex_ is held.
 uint64_t Checkpoints::log_bytes_allowed() const {
   if (options_.checkpoint_log_bytes != kCheckpointLogAutomatic) return options_.checkpoint_log_bytes;
-  constexpr uint64_t kLeast = 64u << 20;  // a small database is not written anew all the time
-  return std::max(kLeast, facts_.taken == 0 ? checkpoint_bytes_before_ : facts_.bytes);
+  return automatic_log_limit(facts_.taken == 0 ? checkpoint_bytes_before_ : facts_.bytes);
 }
 
 Status Checkpoints::take() {

@@ -8,6 +8,7 @@
 // Thread safety: all.
 #pragma once
 
+#include <algorithm>
 #include <atomic>
 #include <condition_variable>
 #include <functional>
@@ -68,10 +69,17 @@ class CheckpointWriter {
   std::atomic<bool> failed_{false};
 };
 
+// How much log may grow behind a checkpoint of this size before the next: what it adds to opening is about as much again as
+// the checkpoint takes, since a byte of log takes as long to bring in as four of a checkpoint.
+inline uint64_t automatic_log_limit(uint64_t checkpoint_bytes) {
+  constexpr uint64_t kLeast = 64u << 20;  // a small database is not written anew all the time
+  return std::max(kLeast, checkpoint_bytes / 4);
+}
+
 class Checkpoints {
  public:
-  // `log_bytes`: of the log that is there already; `checkpoint_bytes`: of the newest checkpoint. It takes them itself, as the options say; an engine for one thread is
-  // asked due() instead.
+  // `log_bytes`: of the log that is there already; `checkpoint_bytes`: of the newest checkpoint. It takes them itself, as the
+  // options say; an engine for one thread is asked due() instead.
   Checkpoints(Engine& engine, const Options& options, log::Directory& directory, log::Log& log, SchemaOfTable schema_of,
               uint64_t log_bytes, uint64_t checkpoint_bytes);
   ~Checkpoints();  // one that is being taken is given up
