@@ -30,7 +30,7 @@ OwnProcess::OwnProcess() {
 
 OwnProcess::~OwnProcess() { ::sigprocmask(SIG_SETMASK, &mask_before_, nullptr); }
 
-int OwnProcess::run(const std::function<int()>& body) {
+int OwnProcess::run(const std::function<int()>& body, FirstInterrupt first) {
   std::fflush(nullptr);  // or both would write what is buffered
   const pid_t parent = ::getpid();
   const pid_t process = ::fork();
@@ -38,14 +38,14 @@ int OwnProcess::run(const std::function<int()>& body) {
     fmt::print(stderr, "elider: no process can be made: {}\n", std::strerror(errno));
     return kExitFailed;
   }
-  if (process > 0) return wait_for(process);
+  if (process > 0) return wait_for(process, first);
   ::sigprocmask(SIG_SETMASK, &mask_before_, nullptr);
   ::prctl(PR_SET_PDEATHSIG, SIGKILL);
   if (::getppid() != parent) std::_Exit(kExitFailed);  // it ended before that
   std::exit(flush_output(body()));
 }
 
-int OwnProcess::wait_for(pid_t process) {
+int OwnProcess::wait_for(pid_t process, FirstInterrupt first) {
   sigset_t awaited = interrupts_;
   ::sigaddset(&awaited, SIGCHLD);
   int ended = 0;
@@ -53,7 +53,11 @@ int OwnProcess::wait_for(pid_t process) {
   for (;;) {
     int signal = 0;
     ::sigwait(&awaited, &signal);
-    if (signal != SIGCHLD) {
+    if (signal == SIGINT && first == FirstInterrupt::kIsPassedOn) {
+      first = FirstInterrupt::kEndsIt;
+      fmt::print(stderr, "\nelider: interrupted: reports what it has, and ends; once more ends it at once\n");
+      ::kill(process, SIGINT);
+    } else if (signal != SIGCHLD) {
       interrupt = signal;
       ::kill(process, SIGKILL);
       while (::waitpid(process, &ended, 0) < 0 && errno == EINTR) continue;

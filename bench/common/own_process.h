@@ -25,11 +25,13 @@ class OwnProcess {
   OwnProcess& operator=(const OwnProcess&) = delete;
 
   // Runs body() there and returns its exit code; kExitFailed where the process ended otherwise, which standard error says.
-  // SIGINT, SIGTERM and SIGHUP, unless this process ignores them, end it at once. It does not outlive this one.
-  int run(const std::function<int()>& body);
+  // SIGINT, SIGTERM and SIGHUP, unless this process ignores them, end it at once; with kIsPassedOn the first SIGINT is only sent
+  // on, for body() to end early by itself (InterruptWatch, with Second::kIsNotedToo). It does not outlive this one.
+  enum class FirstInterrupt { kEndsIt, kIsPassedOn };
+  int run(const std::function<int()>& body, FirstInterrupt first = FirstInterrupt::kEndsIt);
 
  private:
-  int wait_for(pid_t process);
+  int wait_for(pid_t process, FirstInterrupt first);
 
   sigset_t interrupts_;  // those that are not ignored
   sigset_t mask_before_;

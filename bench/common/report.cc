@@ -105,11 +105,11 @@ void print_configuration(std::FILE* out, const CommonOptions& options, const Rep
 void print_latencies(std::FILE* out, const RunResult& result) {
   size_t width = 11;
   for (const TypeResult& type : result.types) width = std::max(width, type.name.size());
-  fmt::print(out, "  {:<{}} {:>12} {:>12} {:>10} {:>10} {:>10} {:>10}\n", "transaction", width, "committed", "txn/s", "p50 us", "p99 us",
+  fmt::print(out, "  {:<{}} {:>11} {:>10} {:>8} {:>8} {:>8} {:>8}\n", "transaction", width, "committed", "txn/s", "p50 us", "p99 us",
              "p99.9 us", "max us");
   for (const TypeResult& type : result.types) {
     const double rate = result.seconds > 0 ? static_cast<double>(type.committed) / result.seconds : 0;
-    fmt::print(out, "  {:<{}} {:>12} {:>12.0f} {:>10.2f} {:>10.2f} {:>10.2f} {:>10.0f}\n", type.name, width, type.committed, rate,
+    fmt::print(out, "  {:<{}} {:>11} {:>10.0f} {:>8.2f} {:>8.2f} {:>8.2f} {:>8.0f}\n", type.name, width, type.committed, rate,
                quantile_us(result, type, 0.5), quantile_us(result, type, 0.99), quantile_us(result, type, 0.999),
                static_cast<double>(type.latency_ticks.max()) * result.ns_per_tick / kNsPerMicrosecond);
   }
@@ -146,14 +146,14 @@ Json elision_json(const RunResult& result) {
 
 void print_elision(std::FILE* out, const RunResult& result) {
   if (result.elision.empty()) return;
-  fmt::print(out, "  {:<17} {:>12} {:>12} {:>8} {:>10} {:>10}  aborts of regions\n", "elided", "regions", "committed", "in vain",
+  fmt::print(out, "  {:<17} {:>10} {:>10} {:>8} {:>9} {:>8}  aborts\n", "elided", "regions", "committed", "in vain",
              "fell back", "direct");
   for (const Statistics::Elision& site : result.elision) {
     std::string causes;
     for (size_t cause = 0; cause < kRegionCauseCount; ++cause)
       if (site.aborts[cause] != 0)
         causes += fmt::format("{}{} {}", causes.empty() ? "" : ", ", region_cause_name(cause), site.aborts[cause]);
-    fmt::print(out, "  {:<17} {:>12} {:>12} {:>8} {:>10} {:>10}  {}\n", site.site, site.attempts(), site.commits, site.in_vain,
+    fmt::print(out, "  {:<17} {:>10} {:>10} {:>8} {:>9} {:>8}  {}\n", site.site, site.attempts(), site.commits, site.in_vain,
                site.fallbacks, site.direct, causes.empty() ? "none" : causes);
   }
 }

@@ -10,6 +10,7 @@
 
 #include "bench/common/commands.h"
 #include "bench/common/driver.h"
+#include "bench/common/interrupt.h"
 #include "bench/ycsb/key_chooser.h"
 
 namespace elider::bench {
@@ -153,6 +154,7 @@ Status Stores::run(const YcsbOptions& workload, uint32_t repetition, CompareRun&
     const uint64_t inserted_before = store.inserted();
     auto throughput = measure(workload, store, repetition);
     if (!throughput.ok()) return named(store.name, throughput.status());
+    if (interrupted()) return {};
     run.series[i].throughput.push_back(*throughput);
     run.series[i].inserted += store.inserted() - inserted_before;
   }
@@ -205,6 +207,17 @@ bool starts_from_load(const YcsbOptions& workload, uint32_t repetition) {
   return has(workload, OperationKind::kInsert) || (repetition == 0 && !workload.workload.empty());
 }
 
+// Of a run that was interrupted. False: there is none.
+bool keep_whole_repetitions(CompareOutcome& outcome) {
+  outcome.interrupted = true;
+  CompareRun& last = outcome.runs.back();
+  size_t whole = last.series.empty() ? 0 : last.series.front().throughput.size();
+  for (const CompareSeries& series : last.series) whole = std::min(whole, series.throughput.size());
+  for (CompareSeries& series : last.series) series.throughput.resize(whole);
+  if (whole == 0) outcome.runs.pop_back();
+  return !outcome.runs.empty();
+}
+
 }  // namespace
 
 std::vector<YcsbOptions> workloads_of(const CompareOptions& options) {
@@ -242,12 +255,16 @@ Result<CompareOutcome> run_compare(const CompareOptions& options) {
   for (const YcsbOptions& workload : workloads_of(options)) {
     CompareRun& run = outcome.runs.emplace_back();
     run.workload = workload;
-    for (uint32_t repetition = 0; repetition < options.repeat; ++repetition) {
+    for (uint32_t repetition = 0; repetition < options.repeat && !interrupted(); ++repetition) {
       if (!stores || starts_from_load(workload, repetition))
         if (Status status = load_anew(workload); !status.ok()) return status;
+      if (interrupted()) break;
       if (Status status = stores->run(workload, repetition, run); !status.ok()) return status;
     }
+    if (interrupted()) break;
   }
+  if (interrupted() && !keep_whole_repetitions(outcome))
+    return Status::invalid_argument("interrupted before each store had run once: there is nothing to report");
   if (!stores) return Status::invalid_argument("there is no workload to run");
   if (Status status = stores->check(); !status.ok()) return status;
   for (const Store& store : stores->stores()) outcome.stores.emplace_back(store.name, store.peer->about());

@@ -27,6 +27,7 @@ struct CompareOutcome {
   std::vector<CompareRun> runs;
   std::vector<std::pair<std::string, std::string>> stores;  // name, what Peer::about() says
   std::vector<std::string> skipped;                         // why a store is missing
+  bool interrupted = false;                                 // then of repetitions that were whole
 };
 
 // The options of each workload, or of each mix where there is none, in order. Refuses what makes no sense (refuse_option).
@@ -35,7 +36,7 @@ std::vector<YcsbOptions> workloads_of(const CompareOptions& options);
 // Runs every workload on every store `repeat` times, and checks each store's rows and counters. A workload starts from
 // stores as they were loaded, and one that inserts does so in every repetition; mixes follow one another on the same
 // stores, whose keys stay what they are. An error: a store failed, or its rows are not what committed; the message
-// names it. A store that this program was built without is skipped.
+// names it. A store that this program was built without is skipped. Ends early once interrupted().
 Result<CompareOutcome> run_compare(const CompareOptions& options);
 
 // Of a's figures to b's, repetition by repetition.

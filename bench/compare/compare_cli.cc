@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "bench/common/commands.h"
+#include "bench/common/interrupt.h"
 #include "bench/common/number_option.h"
 #include "bench/common/own_process.h"
 #include "bench/compare/compare.h"
@@ -66,6 +67,7 @@ void check(CompareOptions& options) {
 
 // The exit code.
 int run_here(const CompareOptions& options) {
+  const InterruptWatch watch(true, InterruptWatch::Second::kIsNotedToo);
   auto outcome = run_compare(options);
   Status status = outcome.status();
   if (status.ok()) {
@@ -73,7 +75,7 @@ int run_here(const CompareOptions& options) {
     const std::string& file = options.ycsb.common.json_file;
     if (!file.empty()) status = write_json(file, to_json(options, *outcome));
   }
-  if (status.ok()) return 0;
+  if (status.ok()) return interrupted() ? kExitInterrupted : 0;
   fmt::print(stderr, "elider bench compare: {}\n", status.message());
   return kExitFailed;
 }
@@ -81,7 +83,7 @@ int run_here(const CompareOptions& options) {
 // In a process of its own: the stores' files are large, and often in memory.
 void run(CompareOptions& options) {
   check(options);
-  options.ycsb.common.reports_when_interrupted = false;  // its files are to go at once
+  options.ycsb.common.reports_when_interrupted = false;  // a run that was cut short is no part of the report
   OwnProcess process;
   const auto scratch = ScratchFolder::of_run(options);
   if (!scratch.ok()) {
@@ -89,7 +91,7 @@ void run(CompareOptions& options) {
     return set_exit_code(kExitUsage);
   }
   options.scratch = (*scratch)->path();
-  set_exit_code(process.run([&options] { return run_here(options); }));
+  set_exit_code(process.run([&options] { return run_here(options); }, OwnProcess::FirstInterrupt::kIsPassedOn));
 }
 
 }  // namespace

@@ -55,18 +55,19 @@ void print_compare(std::FILE* terminal, const CompareOptions& options, const Com
   fmt::print(out, "compare: {} records of {} bytes, {} operation{} a transaction, {} thread{}, {} x {} s\n",
              short_number(static_cast<double>(ycsb.records)), ycsb.value_bytes, ycsb.operations, ycsb.operations == 1 ? "" : "s",
              ycsb.common.threads, ycsb.common.threads == 1 ? "" : "s", options.repeat, ycsb.common.seconds);
-  fmt::print(out, "  {:<8} {:<8} {:<8} {:>12} {:>12} {:>12}   {}\n", "workload", "keys", "store", "min txn/s", "median", "max",
-             "elider is faster by (min/median/max)");
+  fmt::print(out, "  {:<8} {:<7} {:<7} {:>9} {:>9} {:>9}  {}\n", "workload", "keys", "store", "min txn/s", "median", "max",
+             "elider is faster by");
   for (const CompareRun& run : outcome.runs)
     for (const CompareSeries& series : run.series) {
       const YcsbOptions& workload = run.workload;
       const Spread spread = spread_of(series.throughput);
-      fmt::print(out, "  {:<8} {:<8} {:<8} {:>12.0f} {:>12.0f} {:>12.0f}", workload.workload.empty() ? workload.mix : workload.workload,
+      fmt::print(out, "  {:<8} {:<7} {:<7} {:>9.0f} {:>9.0f} {:>9.0f}", workload.workload.empty() ? workload.mix : workload.workload,
                  name_of(workload.distribution), series.store, spread.min, spread.median, spread.max);
       const Spread ratio = ratio_of(run.series.front(), series);
       if (&series == &run.series.front()) fmt::print(out, "\n");
-      else fmt::print(out, "   {:.2f} / {:.2f} / {:.2f}\n", ratio.min, ratio.median, ratio.max);
+      else fmt::print(out, "  {:.2f}/{:.2f}/{:.2f}\n", ratio.min, ratio.median, ratio.max);
     }
+  if (outcome.interrupted) fmt::print(out, "  INTERRUPTED: these are the repetitions that were whole\n");
   for (const auto& [name, about] : outcome.stores) fmt::print(out, "  {:<8} {}\n", name, about);
   for (const std::string& why : outcome.skipped) fmt::print(out, "  left out {}\n", why);
   const Environment machine = environment();
@@ -99,11 +100,13 @@ Json to_json(const CompareOptions& options, const CompareOutcome& outcome) {
                         {"resume", ycsb.common.data.resume},
                         {"sync", std::string(elider::name_of(ycsb.common.sync))}};
   add_environment(configuration);
-  return {{"throughput_txns_per_s", first},
-          {"results", results},
-          {"stores", stores},
-          {"left_out", outcome.skipped},
-          {"configuration", configuration}};
+  Json json = {{"throughput_txns_per_s", first},
+               {"results", results},
+               {"stores", stores},
+               {"left_out", outcome.skipped},
+               {"configuration", configuration}};
+  if (outcome.interrupted) json["interrupted"] = true;
+  return json;
 }
 
 }  // namespace elider::bench

@@ -10,6 +10,7 @@
 #include <fmt/format.h>
 
 #include "bench/common/commands.h"
+#include "bench/common/interrupt.h"
 #include "bench/common/number_option.h"
 #include "bench/common/options.h"
 #include "bench/history/history_run.h"
@@ -50,6 +51,7 @@ struct HistoryCommand {
     const std::string ranks = options.client_alone ? "" : fmt::format(" and {}.ranks", options.out);
     std::cout << fmt::format("{}: {} committed, {} failed, {} unknown in {:.1f} s; wrote {}{}\n", options.workload, summary->committed,
                              summary->failed, summary->unknown, summary->seconds, options.out, ranks);
+    if (interrupted()) std::cout << "INTERRUPTED: the history is of the transactions until then\n";
     if (summary->unknown != 0) std::cerr << "a transaction ended with an unexpected status: " << summary->first_unknown << "\n";
     if (summary->complaints != 0) {
       std::cerr << fmt::format("{} committed transactions saw a broken invariant; the first: {}\n", summary->complaints,

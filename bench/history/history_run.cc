@@ -6,6 +6,7 @@
 #include <thread>
 
 #include "bench/common/history_file.h"
+#include "bench/common/interrupt.h"
 #include "bench/common/report.h"
 #include "bench/history/rank_sink.h"
 
@@ -26,6 +27,7 @@ struct Run {
 
   uint64_t now_ns() const { return static_cast<uint64_t>(std::chrono::nanoseconds(Clock::now() - begin).count()); }
   bool goes_on() {
+    if (interrupted()) return false;
     // relaxed: a count; it orders nothing.
     if (options.transactions != 0 && started.fetch_add(1, std::memory_order_relaxed) >= options.transactions) return false;
     return options.seconds == 0 || static_cast<double>(now_ns()) < options.seconds * 1e9;
@@ -154,6 +156,7 @@ Status prepare(const HistoryOptions& options, Database& db, Workload& workload, 
 }  // namespace
 
 Result<HistorySummary> run_history(const HistoryOptions& options) {
+  const InterruptWatch watch(true);
   std::unique_ptr<HistoryFile> file;
   if (!options.history_file.empty()) {
     auto opened = HistoryFile::open(options.history_file);

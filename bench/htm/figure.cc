@@ -1,9 +1,14 @@
 #include "bench/htm/figure.h"
 
+#include <algorithm>
+#include <cstddef>
+#include <cstdio>
 #include <map>
 #include <optional>
 
 #include <fmt/format.h>
+
+#include "bench/common/wrapped_output.h"
 
 namespace elider::bench::htm {
 
@@ -23,9 +28,12 @@ Json to_json(const Figure& figure, const std::string& backend) {
 }
 
 void print(const Figure& figure, const std::string& backend) {
-  fmt::print("\n{}: {} ({})\n", figure.name, figure.title, backend);
-  if (!figure.here.empty()) fmt::print("  here       {}\n", figure.here);
-  fmt::print("  published  {}\n", figure.published);
+  const WrappedOutput wrapped(stdout, 13);
+  std::FILE* const out = wrapped.file();
+  fmt::print(out, "\n{}: {} ({})\n", figure.name, figure.title, backend);
+  if (!figure.here.empty()) fmt::print(out, "  here       {}\n", figure.here);
+  fmt::print(out, "  published  {}\n", figure.published);
+  fmt::print(out, "  shown      {}\n", figure.y);
   std::map<double, std::vector<std::optional<double>>> rows;
   for (size_t i = 0; i < figure.series.size(); ++i)
     for (const Point& point : figure.series[i].points) {
@@ -33,13 +41,23 @@ void print(const Figure& figure, const std::string& backend) {
       row.resize(figure.series.size());
       row[i] = point.y;
     }
-  fmt::print("  {:>24}", figure.x);
-  for (const Series& line : figure.series) fmt::print("  {:>24}", line.name);
-  fmt::print("   {}\n", figure.y);
-  for (const auto& [x, row] : rows) {
-    fmt::print("  {:>24.10g}", x);
-    for (const std::optional<double>& y : row) fmt::print("  {:>24}", y ? fmt::format("{:.4g}", *y) : "");
-    fmt::print("\n");
+  // As many series side by side as there is room for, and the others below.
+  const size_t columns = columns_of(stdout), x_width = std::max<size_t>(figure.x.size(), 10);
+  for (size_t first = 0, end = 0; first < figure.series.size(); first = end) {
+    size_t used = 2 + x_width;
+    const auto width_of = [&](size_t i) { return std::max<size_t>(figure.series[i].name.size(), 8); };
+    while (end < figure.series.size() && (end == first || used + 2 + width_of(end) <= columns)) used += 2 + width_of(end++);
+    fmt::print(out, "  {:>{}}", figure.x, x_width);
+    for (size_t i = first; i < end; ++i) fmt::print(out, "  {:>{}}", figure.series[i].name, width_of(i));
+    fmt::print(out, "\n");
+    for (const auto& [x, row] : rows) {
+      if (std::none_of(row.begin() + static_cast<std::ptrdiff_t>(first), row.begin() + static_cast<std::ptrdiff_t>(end),
+                       [](const std::optional<double>& y) { return y.has_value(); }))
+        continue;
+      fmt::print(out, "  {:>{}.10g}", x, x_width);
+      for (size_t i = first; i < end; ++i) fmt::print(out, "  {:>{}}", row[i] ? fmt::format("{:.4g}", *row[i]) : "", width_of(i));
+      fmt::print(out, "\n");
+    }
   }
 }
 

@@ -10,6 +10,7 @@
 #include <fmt/format.h>
 
 #include "bench/common/commands.h"
+#include "bench/common/interrupt.h"
 #include "bench/common/number_option.h"
 #include "bench/common/options.h"
 #include "bench/common/environment.h"
@@ -79,13 +80,16 @@ Status run_studies(const Chosen& chosen, const std::vector<const htm::Study*>& s
   const std::string backend = regions_by(chosen.study.htm);
   if (!chosen.quiet) fmt::print("regions by {}\n", backend);
   Json figures = Json::array();
+  const InterruptWatch watch(true);
   for (const htm::Study* study : studies) {
     auto figure = study->run(chosen.study);
+    if (interrupted()) break;  // its points were cut short
     if (!figure.ok()) return Status(figure.status().code(), std::string(study->name) + ": " + figure.status().message());
     if (!chosen.quiet) htm::print(*figure, backend);
     std::fflush(stdout);
     figures.push_back(htm::to_json(*figure, backend));
   }
+  if (interrupted()) fmt::print(stderr, "elider bench htm: interrupted after {} of {} figures\n", figures.size(), studies.size());
   Json configuration = {{"benchmark", "htm"},
                         {"htm_used", std::string(name_of(chosen.study.htm))},
                         {"regions_by", backend},
@@ -96,7 +100,9 @@ Status run_studies(const Chosen& chosen, const std::vector<const htm::Study*>& s
                         {"data", chosen.study.data.folders},
                         {"durability", chosen.study.data.folders.empty() ? "none" : std::string(name_of(chosen.study.data.durability))}};
   add_environment(configuration);
-  return chosen.json_file.empty() ? Status() : write_json(chosen.json_file, {{"configuration", configuration}, {"figures", figures}});
+  Json document = {{"configuration", configuration}, {"figures", figures}};
+  if (interrupted()) document["interrupted"] = true;
+  return chosen.json_file.empty() ? Status() : write_json(chosen.json_file, document);
 }
 
 void run(Chosen& chosen) {

@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "bench/common/commands.h"
+#include "bench/common/interrupt.h"
 #include "bench/compare/peer.h"
 
 namespace elider::bench {
@@ -35,7 +36,7 @@ class OwnProcessDeathTest : public testing::Test {
   }
 
   // As bench compare does: a folder, and a process that writes to it before it runs body().
-  int run(const std::function<int()>& body) {
+  int run(const std::function<int()>& body, OwnProcess::FirstInterrupt first = OwnProcess::FirstInterrupt::kEndsIt) {
     CompareOptions options;
     options.folder = folder_;
     OwnProcess process;
@@ -44,7 +45,7 @@ class OwnProcessDeathTest : public testing::Test {
     return process.run([&] {
       std::ofstream((*scratch)->path() + "/file") << "something";
       return body();
-    });
+    }, first);
   }
 
  private:
@@ -74,6 +75,28 @@ TEST_F(OwnProcessDeathTest, an_interrupt_ends_both) {
                   return wait_for_ever();
                 }),
                 testing::KilledBySignal(signal), "");
+}
+
+TEST_F(OwnProcessDeathTest, the_first_interrupt_may_be_passed_on_and_the_second_ends_both) {
+  const auto body = [](int signals, int code) {
+    return [signals, code] {
+      const InterruptWatch watch(true, InterruptWatch::Second::kIsNotedToo);
+      for (int i = 0; i < signals; ++i) {
+        ::kill(::getppid(), SIGINT);
+        while (i == 0 && !interrupted()) ::usleep(1000);
+      }
+      return signals == 1 ? code : wait_for_ever();
+    };
+  };
+  EXPECT_EQ(run(body(1, 7), OwnProcess::FirstInterrupt::kIsPassedOn), 7);
+  EXPECT_EXIT(run(body(2, 7), OwnProcess::FirstInterrupt::kIsPassedOn), testing::KilledBySignal(SIGINT), "reports what it has");
+  EXPECT_EXIT(run(
+                  [] {
+                    ::kill(::getppid(), SIGTERM);
+                    return wait_for_ever();
+                  },
+                  OwnProcess::FirstInterrupt::kIsPassedOn),
+              testing::KilledBySignal(SIGTERM), "");
 }
 
 TEST_F(OwnProcessDeathTest, an_interrupt_of_the_process_alone_ends_both) {
