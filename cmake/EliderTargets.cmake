@@ -34,9 +34,9 @@ function(elider_layer name)
 endfunction()
 
 # elider_for_any_processor(file.cc ...): these files of this folder use no instructions but those that every x86-64 processor
-# has, whatever ELIDER_NATIVE says: the later -march counts.
+# has, whatever the others use: the later -march counts.
 function(elider_for_any_processor)
-  if(ELIDER_NATIVE AND CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64")
+  if(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64")
     set_source_files_properties(${ARGN} PROPERTIES COMPILE_OPTIONS -march=x86-64)
   endif()
 endfunction()

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # presets: release emulator
 # Histories of every combination that this build registers, checked by a checker that none of us wrote (adya, from
-# crates.io) and by elider check-history: 100,000 transactions of list-append each, and fewer of the other workloads, which
-# ELIDER_TEST_SCALE cuts further. Adya's "unknown" (exit 2) is a failure too. Where adya cannot be had elider check-history
+# crates.io) and by elider check-history: 100,000 transactions of list-append each, or ELIDER_HISTORY_TRANSACTIONS, and fewer of
+# the other workloads, which ELIDER_TEST_SCALE cuts further. Adya's "unknown" (exit 2) is a failure too. Where adya cannot be had elider check-history
 # looks at them alone, and the test is "skipped", unless that finds a fault.
 set -uo pipefail
 source "$(dirname "$0")/adya_common.bash"
@@ -59,7 +59,7 @@ histories_of() {
   shift
   for index in hash btree; do
     local options=("$@" --index "$index" --threads "$threads")
-    both "$* $index" list-append "${options[@]}" --transactions 100000 --seed 1
+    both "$* $index" list-append "${options[@]}" --transactions "${ELIDER_HISTORY_TRANSACTIONS:-100000}" --seed 1
     both "$* $index" scan "${options[@]}" --transactions "$(scaled 20000)" --seed 2
     both "$* $index" bank "${options[@]}" --transactions "$(scaled 4000)" --seed 3
     both "$* $index" rw-register "${options[@]}" --transactions "$(scaled 4000)" --seed 4
