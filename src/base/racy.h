@@ -71,13 +71,17 @@ inline void copy_overlapping(void* to, const void* from, size_t bytes) {
   }
 }
 
+// Above 128 bytes. Not inlined: behind it gcc believes in copies longer than their places.
+[[gnu::noinline]] inline void copy_long(char* to, const char* from, size_t bytes) {
+  for (; bytes > 128; to += 64, from += 64, bytes -= 64) copy_overlapping<32>(to, from, 64);
+  copy_overlapping<64>(to, from, bytes);
+}
+
 // Without a call of memcpy, however long it is: the TSan of a program that uses this library, which is not compiled for it,
 // sees into that function, but not how validation orders the copies.
 inline void copy_inline(void* to, const void* from, size_t bytes) {
   if (bytes > 128) {
-    size_t at = 0;
-    for (; bytes - at > 128; at += 64) copy_overlapping<32>(static_cast<char*>(to) + at, static_cast<const char*>(from) + at, 64);
-    copy_overlapping<64>(static_cast<char*>(to) + at, static_cast<const char*>(from) + at, bytes - at);
+    copy_long(static_cast<char*>(to), static_cast<const char*>(from), bytes);
   } else if (bytes > 64) {
     copy_overlapping<64>(to, from, bytes);
   } else if (bytes >= 32) {
