@@ -1,0 +1,18 @@
+// Compiled for any x86-64 processor, and run before the constructors of everything else: a program that was compiled for another
+// processor says what this one lacks, and does not end in the middle of something with SIGILL.
+#include <cstdio>
+#include <cstdlib>
+#include <string>
+
+#include "elider/processor.h"
+
+namespace {
+
+[[gnu::constructor(101)]] void check_processor() {
+  const std::string missing = elider::missing_instruction_sets();
+  if (missing.empty()) return;
+  std::fprintf(stderr, "elider: this program was compiled for another processor: this one has no %s\n", missing.c_str());
+  std::_Exit(1);
+}
+
+}  // namespace
