@@ -62,7 +62,8 @@ class Transaction {
 
   // Calls visit(Key, const View<Row>&) for each row of the range, in key order. It returns a bool, of which false ends
   // the scan; or a Status, of which one that is not ok ends the scan and is what scan() returns; or nothing.
-  // The visitor may use this transaction. If it ends it: kFinished, and no further row. kUnsupported: the table is hashed.
+  // The visitor may use this transaction. If it ends it, scan() returns kFinished, whatever the visitor returned, and
+  // there is no further row. kUnsupported: the table is hashed.
   template <class Row, class Visitor>
   Status scan(const Table<Row>& table, KeyRange range, const ScanOptions& options, Visitor&& visit) {
     return visited<Row>(visit, [&](FunctionRef<bool(Key, RawView)> each) { return do_scan(table, range, options, each); });
@@ -198,7 +199,7 @@ class Transaction {
         answer = visit(key, View<Row>(view));
         return answer.ok();
       });
-      return answer.ok() ? scanned : answer;
+      return answer.ok() || scanned.code() == Code::kFinished ? scanned : answer;
     } else if constexpr (std::is_void_v<Answer>) {
       return scan([&](Key key, RawView view) -> bool {
         visit(key, View<Row>(view));

@@ -60,6 +60,20 @@ TEST_P(VisitorTest, OneThatEndsTheTransactionEndsTheScan) {
   }
 }
 
+TEST_P(VisitorTest, OneThatEndsTheTransactionAndFailsHasEndedIt) {
+  for (const bool by_key : {false, true}) {
+    if (by_key && !GetParam().ordered()) continue;
+    for (const bool read_only : {false, true}) {
+      ActiveTransaction txn = read_only ? begin_read_only(db_) : begin(db_);
+      const Status status = scan(*txn, by_key, false, [&](Key, const View<Account>&) -> Status {
+        txn.rollback();
+        return Status::rollback("no more of it");
+      });
+      EXPECT_CODE(Code::kFinished, status);
+    }
+  }
+}
+
 TEST_P(VisitorTest, OneThatLeavesAnEditOpenIsTold) {
   ActiveTransaction txn = begin(db_);
   void* image = nullptr;
