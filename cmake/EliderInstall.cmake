@@ -14,7 +14,7 @@ write_basic_package_version_file("${PROJECT_BINARY_DIR}/elider-config-version.cm
 install(FILES "${PROJECT_BINARY_DIR}/elider-config.cmake" "${PROJECT_BINARY_DIR}/elider-config-version.cmake"
         DESTINATION "${config_folder}")
 if(TARGET elider_cli)
-  install(TARGETS elider_cli RUNTIME DESTINATION "${CMAKE_INSTALL_BINDIR}")
-  file(GLOB plot_scripts "${PROJECT_SOURCE_DIR}/bench/plot/*.py")
+  install(TARGETS elider_cli elider_bench_cli RUNTIME DESTINATION "${CMAKE_INSTALL_BINDIR}")
+  file(GLOB plot_scripts "${PROJECT_SOURCE_DIR}/tools/plot/*.py")
   install(PROGRAMS ${plot_scripts} DESTINATION "${CMAKE_INSTALL_DATADIR}/elider")
 endif()

@@ -29,8 +29,8 @@ BELOW = {
     "heap": {"log", "sync", "htm", "base"},
     "engine": {"txn", "heap", "log", "index", "storage", "sync", "htm", "base"},
     "capi": {"engine"},
-    "bench": set(),
-    "cli": {"bench"},
+    "tools": set(),
+    "bench": {"tools"},
     "server": set(),
     "examples": set(),
 }
@@ -55,7 +55,7 @@ def resolve(root: pathlib.Path, name: str):
 
 
 def wrong_includes(root: pathlib.Path):
-    folders = [root / name for name in ("include", "src", "bench", "cli", "server", "examples", "tests")]
+    folders = [root / name for name in ("include", "src", "tools", "bench", "server", "examples", "tests")]
     files = [file for folder in folders for pattern in ("*.h", "*.cc", "*.cpp") for file in sorted(folder.rglob(pattern))]
     if not files:
         yield "no source file was found under " + str(root)

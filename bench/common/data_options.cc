@@ -5,11 +5,10 @@
 #include <system_error>
 
 #include <fmt/format.h>
-#include <CLI/CLI.hpp>
 
 #include "bench/common/commands.h"
-#include "bench/common/number_option.h"
 #include "bench/common/options.h"
+#include "tools/common/values.h"
 
 namespace elider::bench {
 
@@ -24,16 +23,16 @@ void DataOptions::apply(Options& options) const {
   if (!folders.empty()) options.log_threads = static_cast<uint32_t>(folders.size());
 }
 
-void add_data_options(CLI::App& command, DataOptions& options) {
-  CLI::Option* const data =
+void add_data_options(Command command, DataOptions& options) {
+  const Option data =
       command
-          .add_option("--data", options.folders,
+          .option("--data", options.folders,
                       "Keep the database in this folder, which must be empty or missing; several with commas: a log file and a thread that "
                       "writes it in each")
-          ->delimiter(',')
-          ->type_name("DIR");
+          .between_commas()
+          .type("DIR");
   command
-      .add_option_function<std::string>(
+      .option(
           "--durability",
           [&options](const std::string& name) {
             if (!parse(name, &options.durability) || options.durability == Durability::kDefault)
@@ -41,15 +40,15 @@ void add_data_options(CLI::App& command, DataOptions& options) {
           },
           "With --data: async (commits return at once and are on the disk soon after), group (they return when they are on the disk), "
           "none (nothing is written) [async]")
-      ->type_name("MODE")
-      ->needs(data);
-  command.add_flag("--resume", options.resume, "Continue on the database that --data holds, after its recovery");
-  command.add_option("--flush-interval", options.flush_interval_us, "With --data: microseconds between two groups where nobody waits")
-      ->check(number_in(1u, 10'000'000u))
-      ->capture_default_str()
-      ->needs(data);
+      .type("MODE")
+      .needs(data);
+  command.flag("--resume", options.resume, "Continue on the database that --data holds, after its recovery");
+  command.option("--flush-interval", options.flush_interval_us, "With --data: microseconds between two groups where nobody waits")
+      .in(1u, 10'000'000u)
+      .shows_default()
+      .needs(data);
   command
-      .add_option_function<std::string>(
+      .option(
           "--log-buffer",
           [&options](const std::string& text) {
             uint64_t bytes = 0;
@@ -58,18 +57,18 @@ void add_data_options(CLI::App& command, DataOptions& options) {
             options.log_buffer_bytes = bytes;
           },
           fmt::format("With --data: a thread may be ahead of the log by so much, a power of two [{}M]", options.log_buffer_bytes >> 20))
-      ->type_name("BYTES")
-      ->needs(data);
+      .type("BYTES")
+      .needs(data);
   command
-      .add_option_function<std::string>(
+      .option(
           "--log-io",
           [&options](const std::string& name) {
             if (!parse(name, &options.log_io))
               refuse_option("--log-io", fmt::format("'{}' is none of automatic, system-calls, io_uring", name));
           },
           "With --data: how the log is written: automatic, system-calls, io_uring [automatic]")
-      ->type_name("WAY")
-      ->needs(data);
+      .type("WAY")
+      .needs(data);
 }
 
 void check_data_options(const DataOptions& options) {

@@ -7,12 +7,9 @@
 #include <string>
 #include <vector>
 
+#include "bench/common/commands.h"
 #include "elider/options.h"
 #include "elider/statistics.h"
-
-namespace CLI {
-class App;
-}
 
 namespace elider::bench {
 
@@ -30,7 +27,7 @@ struct DataOptions {
   void apply(Options& options) const;
 };
 
-void add_data_options(CLI::App& command, DataOptions& options);
+void add_data_options(Command command, DataOptions& options);
 // In a callback: refuses what makes no sense: a folder that holds something, without --resume; one that is not
 // there, with it; --resume without a folder.
 void check_data_options(const DataOptions& options);

@@ -13,8 +13,8 @@
 
 #include <fmt/format.h>
 
-#include "bench/common/environment.h"
-#include "bench/common/interrupt.h"
+#include "tools/common/environment.h"
+#include "tools/common/interrupt.h"
 #include "bench/common/report.h"
 
 namespace elider::bench {

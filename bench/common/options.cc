@@ -1,19 +1,13 @@
-#include "bench/common/number_option.h"
 #include "bench/common/options.h"
 
-#include <cerrno>
-#include <charconv>
-#include <cstring>
 #include <map>
 #include <utility>
 
-#include <unistd.h>
-
-#include <CLI/CLI.hpp>
 #include <fmt/format.h>
 
 #include "bench/common/commands.h"
 #include "bench/common/history_file.h"
+#include "tools/common/values.h"
 
 namespace elider::bench {
 
@@ -30,70 +24,31 @@ std::string check_warmup(const std::string& text) { return text == "0" ? std::st
 
 }  // namespace
 
-void check_writable(const char* option, const std::string& path) {
-  if (path.empty() || path == "-") return;
-  const bool existed = ::access(path.c_str(), F_OK) == 0;
-  std::FILE* file = std::fopen(path.c_str(), "a");
-  if (file == nullptr) refuse_option(option, fmt::format("'{}' cannot be written: {}", path, std::strerror(errno)));
-  std::fclose(file);
-  if (!existed) ::unlink(path.c_str());
-}
-
-std::string check_seconds(const std::string& text) {
-  double seconds = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), seconds);
-  if (error != std::errc{} || end != text.data() + text.size()) return "'" + text + "' is not a number of seconds";
-  if (!(seconds > 0 && seconds <= 86400)) return "must be above 0 and at most 86400, not " + text;
-  return {};
-}
-
-std::string check_whole_number(const std::string& text) {
-  uint64_t number = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-  if (error == std::errc{} && end == text.data() + text.size()) return {};
-  return "'" + text + "' is not a whole number from 0 to 18446744073709551615";
-}
-
-bool parse_bytes(const std::string& text, uint64_t* bytes) {
-  uint64_t number = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-  if (error != std::errc{} || end == text.data()) return false;
-  const std::string unit(end, text.data() + text.size());
-  unsigned shift = 0;
-  if (unit == "K" || unit == "k") shift = 10;
-  else if (unit == "M" || unit == "m") shift = 20;
-  else if (unit == "G" || unit == "g") shift = 30;
-  else if (!unit.empty()) return false;
-  if (number > ~uint64_t{0} >> shift) return false;
-  *bytes = number << shift;
-  return true;
-}
-
-void add_sync_options(CLI::App& command, SyncPolicy& sync, HtmBackend& htm, Protocol& protocol) {
+void add_sync_options(Command command, SyncPolicy& sync, HtmBackend& htm, Protocol& protocol) {
   command
-      .add_option_function<std::string>(
+      .option(
           "--sync",
           [&sync](const std::string& name) {
             if (!parse(name, &sync)) refuse_option("--sync", fmt::format("'{}' is none of {}", name, kPolicies));
           },
           fmt::format("How shared nodes are guarded: {} [automatic]", kPolicies))
-      ->type_name("POLICY");
+      .type("POLICY");
   command
-      .add_option_function<std::string>(
+      .option(
           "--htm",
           [&htm](const std::string& name) {
             if (!parse(name, &htm)) refuse_option("--htm", fmt::format("'{}' is none of {}", name, kBackends));
           },
           fmt::format("What runs the hardware transactions of --sync elided: {} [automatic]", kBackends))
-      ->type_name("BACKEND");
+      .type("BACKEND");
   command
-      .add_option_function<std::string>(
+      .option(
           "--protocol",
           [&protocol](const std::string& name) {
             if (!parse(name, &protocol)) refuse_option("--protocol", fmt::format("'{}' is none of {}", name, kProtocols));
           },
           fmt::format("How transactions execute: {}; all but the first are baselines and go with --sync elided [occ]", kProtocols))
-      ->type_name("NAME");
+      .type("NAME");
 }
 
 void check_sync_options(SyncPolicy sync, HtmBackend htm, Protocol protocol, uint32_t threads) {
@@ -112,17 +67,17 @@ void check_sync_options(SyncPolicy sync, HtmBackend htm, Protocol protocol, uint
   if (auto db = Database::open(options); !db.ok()) refuse_option("--htm", db.status().message());
 }
 
-void add_common_options(CLI::App& command, CommonOptions& options) {
-  command.add_option("--threads", options.threads, "Worker threads (1 to 256)")->check(number_in(1u, 256u))->capture_default_str();
-  command.add_option("--seconds", options.seconds, "Measured time")->check(check_seconds)->capture_default_str();
-  command.add_option("--warmup", options.warmup_seconds, "Seconds run before and not measured")->check(check_warmup)->capture_default_str();
-  command.add_option("--seed", options.seed, "Of all random inputs")->check(check_whole_number)->capture_default_str();
-  command.add_flag("--pin", options.pin, "Bind thread i to the i-th processor");
+void add_common_options(Command command, CommonOptions& options) {
+  command.option("--threads", options.threads, "Worker threads (1 to 256)").in(1u, 256u).shows_default();
+  command.option("--seconds", options.seconds, "Measured time").checked(check_seconds).shows_default();
+  command.option("--warmup", options.warmup_seconds, "Seconds run before and not measured").checked(check_warmup).shows_default();
+  command.option("--seed", options.seed, "Of all random inputs").checked(check_whole_number).shows_default();
+  command.flag("--pin", options.pin, "Bind thread i to the i-th processor");
   add_sync_options(command, options.sync, options.htm, options.protocol);
-  command.add_flag("--copied-reads", options.copied_reads,
+  command.flag("--copied-reads", options.copied_reads,
                    "With --sync elided: a read of a row copies and looks again, and is no hardware transaction");
   command
-      .add_option_function<std::string>(
+      .option(
           "--memory-limit",
           [&options](const std::string& text) {
             if (!parse_bytes(text, &options.memory_limit_bytes))
@@ -131,9 +86,9 @@ void add_common_options(CLI::App& command, CommonOptions& options) {
               refuse_option("--memory-limit", fmt::format("must be 0 (none) or at least 4M, not {}", text));
           },
           "Of the database, as 512M or 2G; 0: none [0]")
-      ->type_name("BYTES");
+      .type("BYTES");
   command
-      .add_option_function<std::string>(
+      .option(
           "--prefault",
           [&options](const std::string& text) {
             uint64_t bytes = 0;
@@ -141,36 +96,36 @@ void add_common_options(CLI::App& command, CommonOptions& options) {
             options.prefault_bytes = bytes;
           },
           "Memory to take from the system before loading; 0: as it is needed [tpcc: what loading and the run may need; else 0]")
-      ->type_name("BYTES");
-  command.add_flag_callback("--no-huge-pages", [&options] { options.huge_pages = false; }, "Memory of 4 KiB pages");
+      .type("BYTES");
+  command.flag("--no-huge-pages", [&options] { options.huge_pages = false; }, "Memory of 4 KiB pages");
   add_data_options(command, options.data);
   command
-      .add_option_function<std::string>(
+      .option(
           "--json",
           [&options](const std::string& file) {
             options.json_file = file;
             if (file == "-") options.quiet = true;  // a table in between is no JSON
           },
           "Write the results here (- for standard output, and then as with --quiet)")
-      ->type_name("FILE");
+      .type("FILE");
   command
-      .add_option("--history", options.history_file,
+      .option("--history", options.history_file,
                   "Write every transaction's reads and writes here (slow; see check-history); of a second database of the run, to FILE.2, "
                   "and so on")
-      ->type_name("FILE");
-  command.add_flag("--quiet", options.quiet, "No progress and no table");
+      .type("FILE");
+  command.flag("--quiet", options.quiet, "No progress and no table");
 }
 
-void add_index_option(CLI::App& command, KeyIndex& chosen, const char* words) {
+void add_index_option(Command command, KeyIndex& chosen, const char* words) {
   command
-      .add_option_function<std::string>(
+      .option(
           "--index",
           [&chosen](const std::string& name) {
             if (name != "hash" && name != "btree") refuse_option("--index", fmt::format("'{}' is none of hash, btree", name));
             chosen = name == "hash" ? KeyIndex::kHashed : KeyIndex::kOrdered;
           },
           words)
-      ->type_name("KIND");
+      .type("KIND");
 }
 
 void check_common_options(const CommonOptions& options) {

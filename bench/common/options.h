@@ -10,13 +10,10 @@
 #include <string>
 #include <vector>
 
+#include "bench/common/commands.h"
 #include "bench/common/data_options.h"
 #include "elider/database.h"
 #include "elider/options.h"
-
-namespace CLI {
-class App;
-}
 
 namespace elider::bench {
 
@@ -44,9 +41,9 @@ struct CommonOptions {
 };
 
 // Declares them on a subcommand; parsing checks each by itself.
-void add_common_options(CLI::App& command, CommonOptions& options);
+void add_common_options(Command command, CommonOptions& options);
 // --index, hash or btree: of a table's keys.
-void add_index_option(CLI::App& command, KeyIndex& chosen, const char* words);
+void add_index_option(Command command, KeyIndex& chosen, const char* words);
 
 // First in a callback: refuses combinations that make no sense and files that cannot be written, so
 // that a run of minutes does not end with an error that was certain at its begin.
@@ -54,18 +51,8 @@ void check_common_options(const CommonOptions& options);
 
 // --sync, --htm and --protocol, each checked by itself; and whether they go together, and with this machine (with
 // the names of the options in the message), in a callback.
-void add_sync_options(CLI::App& command, SyncPolicy& sync, HtmBackend& htm, Protocol& protocol);
+void add_sync_options(Command command, SyncPolicy& sync, HtmBackend& htm, Protocol& protocol);
 void check_sync_options(SyncPolicy sync, HtmBackend htm, Protocol protocol, uint32_t threads);
-
-// An option's check: all of it is a number from 0 to 2^64 - 1, in decimal. The library alone would wrap or cut.
-std::string check_whole_number(const std::string& text);
-// The same of a duration: above 0, up to a day.
-std::string check_seconds(const std::string& text);
-// Ends the command where the option's file cannot be written ("" and "-" are none): before anything runs, and not after.
-void check_writable(const char* option, const std::string& path);
-
-// A command that takes 64K, 512M, 2G (powers of 1024) or plain bytes. False: it is none of these.
-bool parse_bytes(const std::string& text, uint64_t* bytes);
 
 // An open database and the history file it writes.
 class Session {

@@ -1,13 +1,11 @@
 #include "bench/common/report.h"
 
 #include <algorithm>
-#include <cerrno>
-#include <cstring>
 
 #include <fmt/format.h>
 
-#include "bench/common/environment.h"
 #include "bench/common/wrapped_output.h"
+#include "tools/common/environment.h"
 
 namespace elider::bench {
 
@@ -217,18 +215,6 @@ std::string short_bytes(double bytes) {
   return fmt::format("{:.0f} B", bytes);
 }
 
-void add_environment(Json& configuration) {
-  const Environment machine = environment();
-  configuration["commit"] = machine.commit;
-  configuration["compiler"] = machine.compiler;
-  configuration["build"] = machine.build;
-  configuration["machine"] = {{"cpu", machine.cpu},
-                              {"cpus", machine.cpus},
-                              {"system", machine.system},
-                              {"memory_bytes", machine.memory_bytes},
-                              {"transparent_huge_pages", machine.huge_pages}};
-}
-
 Json to_json(const CommonOptions& options, const Report& report) {
   const RunResult& result = report.result;
   Json json = {{"throughput_txns_per_s", result.throughput()},
@@ -284,21 +270,6 @@ Json recovery_json(const Recovery& recovery) {
   return {{"snapshot", recovery.snapshot}, {"records", recovery.records},     {"records_void", recovery.records_void},
           {"rows", recovery.rows},         {"log_bytes", recovery.log_bytes}, {"seconds", static_cast<double>(recovery.duration_us) * 1e-6},
           {"cuts", recovery.cuts}};
-}
-
-Status write_json(const std::string& path, const Json& json) {
-  const std::string text = json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
-  if (path == "-") {
-    fmt::print("{}", text);
-    return {};
-  }
-  std::FILE* file = std::fopen(path.c_str(), "w");
-  int error = file == nullptr ? errno : 0;
-  if (file != nullptr && std::fwrite(text.data(), 1, text.size(), file) != text.size()) error = errno;
-  // What the buffer held may be refused only now.
-  if (file != nullptr && std::fclose(file) != 0 && error == 0) error = errno;
-  if (error == 0) return {};
-  return Status::invalid_argument(fmt::format("--json: '{}' cannot be written: {}", path, std::strerror(error)));
 }
 
 Status publish(const CommonOptions& options, const Report& report) {

@@ -8,15 +8,12 @@
 #include <string>
 #include <vector>
 
-#include <nlohmann/json.hpp>
-
 #include "bench/common/driver.h"
 #include "bench/common/loader.h"
 #include "bench/common/options.h"
+#include "tools/common/json.h"
 
 namespace elider::bench {
-
-using Json = nlohmann::ordered_json;
 
 struct Report {
   std::string benchmark;                    // "tpcc", "ycsb"
@@ -36,12 +33,6 @@ void print_table(std::FILE* out, const CommonOptions& options, const Report& rep
 // The table to standard output (unless quiet), the JSON to its file. The message of a failure names
 // the file.
 Status publish(const CommonOptions& options, const Report& report);
-
-// Adds "commit", "compiler", "build" and "machine": what a figure belongs to.
-void add_environment(Json& configuration);
-
-// Writes a document to its file ("-": standard output). The message of a failure names the file.
-Status write_json(const std::string& path, const Json& json);
 
 // What opening a data folder found, for --resume: in words, and as JSON.
 std::string describe_recovery(const Recovery& recovery);

@@ -10,7 +10,7 @@
 
 #include "bench/common/commands.h"
 #include "bench/common/driver.h"
-#include "bench/common/interrupt.h"
+#include "tools/common/interrupt.h"
 #include "bench/ycsb/key_chooser.h"
 
 namespace elider::bench {

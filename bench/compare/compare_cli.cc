@@ -3,12 +3,10 @@
 #include <filesystem>
 #include <memory>
 
-#include <CLI/CLI.hpp>
 #include <fmt/format.h>
 
 #include "bench/common/commands.h"
-#include "bench/common/interrupt.h"
-#include "bench/common/number_option.h"
+#include "tools/common/interrupt.h"
 #include "bench/common/own_process.h"
 #include "bench/compare/compare.h"
 #include "bench/ycsb/value.h"
@@ -96,40 +94,41 @@ void run(CompareOptions& options) {
 
 }  // namespace
 
-void add_compare(CLI::App& bench) {
+void add_compare(Command bench) {
   auto options = std::make_shared<CompareOptions>();
   options->mixes = {"100/0", "80/20", "50/50"};
   options->peers = {"rocksdb", "lmdb", "sqlite"};
   options->ycsb.common.seconds = 3;
-  CLI::App& command = *bench.add_subcommand("compare", "elider beside RocksDB, LMDB and SQLite from their Debian packages")->footer(kHelp);
-  command.add_option("--records", options->ycsb.records, "Records loaded into each store")
-      ->check(number_in(uint64_t{1}, kRecordsMax))
-      ->capture_default_str();
-  command.add_option("--value-bytes", options->ycsb.value_bytes, "Size of a value")
-      ->check(number_in(kValueBytesMin, uint32_t{1} << 16))
-      ->capture_default_str();
-  CLI::Option* workload =
-      command.add_option("--workload", options->workloads, "a, b, c, d, e, f, several with commas")->delimiter(',')->type_name("LETTERS");
-  command.add_option("--mix", options->mixes, "Percent reads/read-modify-writes, several with commas")
-      ->delimiter(',')
-      ->capture_default_str()
-      ->excludes(workload);
-  command.add_option("--peers", options->peers, "rocksdb, lmdb, sqlite, with commas")->delimiter(',')->capture_default_str();
-  command.add_option("--repeat", options->repeat, "Repetitions (1 to 100)")->check(number_in(1u, 100u))->capture_default_str();
+  Command command = bench.add("compare", "elider beside RocksDB, LMDB and SQLite from their Debian packages");
+  command.footer(kHelp);
+  command.option("--records", options->ycsb.records, "Records loaded into each store")
+      .in(uint64_t{1}, kRecordsMax)
+      .shows_default();
+  command.option("--value-bytes", options->ycsb.value_bytes, "Size of a value")
+      .in(kValueBytesMin, uint32_t{1} << 16)
+      .shows_default();
+  const Option workload =
+      command.option("--workload", options->workloads, "a, b, c, d, e, f, several with commas").between_commas().type("LETTERS");
+  command.option("--mix", options->mixes, "Percent reads/read-modify-writes, several with commas")
+      .between_commas()
+      .shows_default()
+      .excludes(workload);
+  command.option("--peers", options->peers, "rocksdb, lmdb, sqlite, with commas").between_commas().shows_default();
+  command.option("--repeat", options->repeat, "Repetitions (1 to 100)").in(1u, 100u).shows_default();
   command
-      .add_option("--distribution", options->ycsb.distribution_name,
+      .option("--distribution", options->ycsb.distribution_name,
                   "Of keys: uniform, zipfian, latest [the workload's own; of mixes: uniform]")
-      ->type_name("NAME");
-  command.add_option("--theta", options->ycsb.theta, "Skew of zipfian, above 0 and below 1")->capture_default_str();
-  command.add_option("--operations", options->ycsb.operations, "Operations a transaction (1 to 16)")
-      ->check(number_in(1u, kOperationsMax))
-      ->capture_default_str();
-  command.add_flag("--batch", options->ycsb.batch, "elider gets all keys of a transaction in one multi_get");
+      .type("NAME");
+  command.option("--theta", options->ycsb.theta, "Skew of zipfian, above 0 and below 1").shows_default();
+  command.option("--operations", options->ycsb.operations, "Operations a transaction (1 to 16)")
+      .in(1u, kOperationsMax)
+      .shows_default();
+  command.flag("--batch", options->ycsb.batch, "elider gets all keys of a transaction in one multi_get");
   add_index_option(command, options->ycsb.key_index, "elider's: hash, or btree, which scans need [hash]");
-  command.add_option("--dir", options->folder, "Where RocksDB and LMDB put their files [/dev/shm, or a temporary folder]")
-      ->type_name("FOLDER");
+  command.option("--dir", options->folder, "Where RocksDB and LMDB put their files [/dev/shm, or a temporary folder]")
+      .type("FOLDER");
   add_common_options(command, options->ycsb.common);
-  command.callback([options] { run(*options); });
+  command.runs([options] { run(*options); });
 }
 
 }  // namespace elider::bench

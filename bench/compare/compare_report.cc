@@ -3,7 +3,7 @@
 
 #include <fmt/format.h>
 
-#include "bench/common/environment.h"
+#include "tools/common/environment.h"
 #include "bench/compare/compare.h"
 #include "bench/ycsb/ycsb.h"
 #include "bench/common/wrapped_output.h"

@@ -1,5 +1,4 @@
 // The command `elider bench durability`: options, the order of the parts, the table and the JSON.
-#include "bench/common/number_option.h"
 #include "bench/durability/durability.h"
 
 #include <unistd.h>
@@ -10,12 +9,12 @@
 #include <memory>
 #include <regex>
 
-#include <CLI/CLI.hpp>
 #include <fmt/format.h>
 
 #include "bench/common/commands.h"
-#include "bench/common/environment.h"
-#include "bench/common/interrupt.h"
+#include "tools/common/environment.h"
+#include "tools/common/interrupt.h"
+#include "tools/common/values.h"
 
 namespace elider::bench {
 
@@ -162,35 +161,34 @@ void show_step(const DurabilityOptions& options, const std::string& what) {
   std::fflush(stderr);
 }
 
-void add_durability(CLI::App& bench) {
+void add_durability(Command bench) {
   auto options = std::make_shared<DurabilityOptions>();
   options->common.seconds = 5;
-  CLI::App& command =
-      *bench.add_subcommand("durability", "What log and checkpoints cost, how long an acknowledgement takes, how fast recovery is");
+  Command command = bench.add("durability", "What log and checkpoints cost, how long an acknowledgement takes, how fast recovery is");
   command.footer(kHelp);
-  command.add_option("--repeat", options->repeat, "Rounds of each comparison (1 to 100)")
-      ->check(number_in(1u, 100u))
-      ->capture_default_str();
-  command.add_option("--sessions", options->sessions, "That wait for the disk at one time, for group (1 to 256)")
-      ->check(number_in(1u, 256u))
-      ->capture_default_str();
-  command.add_option("--only", options->parts, fmt::format("{}, with commas [all; peer with a --peer-command]", kPartNames))
-      ->delimiter(',')
-      ->type_name("PART");
-  command.add_option("--peer-command", options->peer_command, "For peer: what runs another system's TPC-C")->type_name("CMD");
+  command.option("--repeat", options->repeat, "Rounds of each comparison (1 to 100)")
+      .in(1u, 100u)
+      .shows_default();
+  command.option("--sessions", options->sessions, "That wait for the disk at one time, for group (1 to 256)")
+      .in(1u, 256u)
+      .shows_default();
+  command.option("--only", options->parts, fmt::format("{}, with commas [all; peer with a --peer-command]", kPartNames))
+      .between_commas()
+      .type("PART");
+  command.option("--peer-command", options->peer_command, "For peer: what runs another system's TPC-C").type("CMD");
   options->peer_pattern = kPeerPattern;
   command
-      .add_option("--peer-pattern", options->peer_pattern,
+      .option("--peer-pattern", options->peer_pattern,
                   "Which number of its output is the throughput: the first group, or all, of this regular expression, in the first line "
                   "that it is found in [a number before txn/s or ops/s]")
-      ->type_name("REGEX");
-  command.add_option("--peer-at-least", options->peer_at_least, "The ratio that is wanted: whether it was met is told")
-      ->check(CLI::PositiveNumber);
-  command.add_option("--peer-timeout", options->peer_seconds_max, "Seconds that one run of it may take")
-      ->check(check_seconds)
-      ->capture_default_str();
+      .type("REGEX");
+  command.option("--peer-at-least", options->peer_at_least, "The ratio that is wanted: whether it was met is told")
+      .checked(check_positive);
+  command.option("--peer-timeout", options->peer_seconds_max, "Seconds that one run of it may take")
+      .checked(check_seconds)
+      .shows_default();
   add_common_options(command, options->common);
-  command.callback([options] { run(*options); });
+  command.runs([options] { run(*options); });
 }
 
 }  // namespace elider::bench

@@ -5,13 +5,11 @@
 #include <string>
 #include <vector>
 
-#include <CLI/CLI.hpp>
 #include <fmt/format.h>
 
 #include "bench/common/commands.h"
-#include "bench/common/environment.h"
-#include "bench/common/interrupt.h"
-#include "bench/common/number_option.h"
+#include "tools/common/environment.h"
+#include "tools/common/interrupt.h"
 #include "bench/ycsb/ycsb.h"
 #include "elider/regions.h"
 
@@ -83,26 +81,26 @@ Status study(ElisionStudy& options) {
 
 }  // namespace
 
-void add_elision(CLI::App& bench) {
+void add_elision(Command bench) {
   auto options = std::make_shared<ElisionStudy>();
-  CLI::App& command = *bench.add_subcommand("elision", "One YCSB workload under --sync elided, with several bounds on aborts");
+  Command command = bench.add("elision", "One YCSB workload under --sync elided, with several bounds on aborts");
   YcsbOptions& ycsb = options->ycsb;
   ycsb.common.sync = SyncPolicy::kElided;
   ycsb.key_index = KeyIndex::kOrdered;  // as in the papers
   ycsb.common.elision.less_for_tall_trees = false;  // a bound is what the table says
   ycsb.common.elision.window_runs = 0;              // and no site shuts itself off
-  command.add_option("--bounds", options->bounds, "Aborts by conflict, capacity or the system before a section takes its lock")
-      ->delimiter(',')
-      ->check(number_in(0u, kBoundMax))
-      ->capture_default_str();
-  command.add_option("--repeat", options->repeat, "Rounds of all bounds (1 to 100)")->check(number_in(1u, 100u))->capture_default_str();
-  command.add_option("--records", ycsb.records, "Records loaded")->check(number_in(uint64_t{1}, kRecordsMax))->capture_default_str();
-  command.add_option("--mix", ycsb.mix, "Percent reads/read-modify-writes")->capture_default_str();
-  command.add_option("--operations", ycsb.operations, "Operations a transaction (1 to 16)")
-      ->check(number_in(1u, kOperationsMax))
-      ->capture_default_str();
+  command.option("--bounds", options->bounds, "Aborts by conflict, capacity or the system before a section takes its lock")
+      .between_commas()
+      .in(0u, kBoundMax)
+      .shows_default();
+  command.option("--repeat", options->repeat, "Rounds of all bounds (1 to 100)").in(1u, 100u).shows_default();
+  command.option("--records", ycsb.records, "Records loaded").in(uint64_t{1}, kRecordsMax).shows_default();
+  command.option("--mix", ycsb.mix, "Percent reads/read-modify-writes").shows_default();
+  command.option("--operations", ycsb.operations, "Operations a transaction (1 to 16)")
+      .in(1u, kOperationsMax)
+      .shows_default();
   add_index_option(command, ycsb.key_index, "hash or btree [btree]");
-  command.add_option("--distribution", ycsb.distribution_name, "Of keys: uniform, zipfian, latest [uniform]")->type_name("NAME");
+  command.option("--distribution", ycsb.distribution_name, "Of keys: uniform, zipfian, latest [uniform]").type("NAME");
   add_common_options(command, ycsb.common);
   command.footer(
       "A bound holds as it is given, however tall the tree, and no site shuts itself off: only the bounds differ.\n"
@@ -110,7 +108,7 @@ void add_elision(CLI::App& bench) {
       "Exit code 3: nothing runs regions here (elider hardware says why). --htm always-aborts studies what trying costs.\n"
       "With --data each run begins with an empty folder, and leaves it so. With --resume the runs go on, one after the other,\n"
       "with the database that is there: of this with --resume, or of elider bench ycsb --index btree with as many --records.");
-  command.callback([options] {
+  command.runs([options] {
     CommonOptions& common = options->ycsb.common;
     check_common_options(common);
     if (common.sync != SyncPolicy::kElided) refuse_option("--sync", "the study is of elided");

@@ -6,14 +6,13 @@
 #include <memory>
 #include <string>
 
-#include <CLI/CLI.hpp>
 #include <fmt/format.h>
 
 #include "bench/common/commands.h"
-#include "bench/common/interrupt.h"
-#include "bench/common/number_option.h"
+#include "tools/common/interrupt.h"
 #include "bench/common/options.h"
 #include "bench/history/history_run.h"
+#include "tools/common/values.h"
 
 namespace elider::bench {
 
@@ -61,45 +60,45 @@ struct HistoryCommand {
   }
 };
 
-void add_options(CLI::App& sub, HistoryCommand& command) {
+void add_options(Command sub, HistoryCommand& command) {
   HistoryOptions& options = command.options;
-  sub.add_option("--workload", options.workload, "list-append, rw-register, bank, scan or claims [list-append]")
-      ->check(CLI::IsMember({"list-append", "rw-register", "bank", "scan", "claims"}));
-  sub.add_option("--out", options.out, "The history, in Elle's JSON lines; the commit ranks go to FILE.ranks")
-      ->required()
-      ->type_name("FILE");
-  sub.add_option("--history", options.history_file, "Also write the engine's own history, for elider check-history")->type_name("FILE");
-  sub.add_flag("--client-alone", options.client_alone,
+  sub.option("--workload", options.workload, "list-append, rw-register, bank, scan or claims [list-append]")
+      .one_of({"list-append", "rw-register", "bank", "scan", "claims"});
+  sub.option("--out", options.out, "The history, in Elle's JSON lines; the commit ranks go to FILE.ranks")
+      .required()
+      .type("FILE");
+  sub.option("--history", options.history_file, "Also write the engine's own history, for elider check-history").type("FILE");
+  sub.flag("--client-alone", options.client_alone,
                "The clients alone record, and the database runs without a sink, as in production: no ranks, no --history");
-  sub.add_option("--threads", options.threads, "Clients, each a thread and a process of the history [4]")->check(number_in(1, 256));
-  sub.add_option("--keys", options.keys, "Keys in use at a time; of bank: accounts, at least 2 [8]")->check(number_in(1, 10000));
-  sub.add_option("--seconds", options.seconds, "Stop after this time [no bound]")->check(check_seconds);
-  sub.add_option("--transactions", options.transactions, "Stop after so many, failed ones included [10000 if no --seconds]")
-      ->check(check_whole_number)
-      ->check(CLI::PositiveNumber);
-  sub.add_option("--seed", options.seed, "Of the inputs; the interleaving is the system's [1]")
-      ->check(check_whole_number);
-  sub.add_option("--index", command.index, "hash or btree [btree]")->check(CLI::IsMember({"hash", "btree"}));
+  sub.option("--threads", options.threads, "Clients, each a thread and a process of the history [4]").in(1, 256);
+  sub.option("--keys", options.keys, "Keys in use at a time; of bank: accounts, at least 2 [8]").in(1, 10000);
+  sub.option("--seconds", options.seconds, "Stop after this time [no bound]").checked(check_seconds);
+  sub.option("--transactions", options.transactions, "Stop after so many, failed ones included [10000 if no --seconds]")
+      .checked(check_whole_number)
+      .checked(check_positive);
+  sub.option("--seed", options.seed, "Of the inputs; the interleaving is the system's [1]")
+      .checked(check_whole_number);
+  sub.option("--index", command.index, "hash or btree [btree]").one_of({"hash", "btree"});
   add_sync_options(sub, options.sync, options.htm, options.protocol);
   add_data_options(sub, options.data);
-  sub.add_option("--operations", options.operations, "Of a transaction, at the most [4]")->check(number_in(1, 64));
-  sub.add_option("--read-only-share", options.read_only_percent, "Percent of transactions on a snapshot [20]")->check(number_in(0, 100));
-  sub.add_option("--scan-share", options.scan_percent, "Percent of operations that scan (bank: that audit) [10; scan, claims 40, bank 30]")
-      ->check(number_in(0, 100));
-  sub.add_option("--rollback-share", options.rollback_percent, "Percent of updating transactions that roll back [2]")
-      ->check(number_in(0, 100));
-  sub.add_option("--yield", options.yield_percent, "Percent of operations before which the thread yields its processor [20]")
-      ->check(number_in(0, 100));
-  sub.add_option("--block-threshold", options.block_threshold_bytes, "Bytes from which a row is kept as a block [2048]");
+  sub.option("--operations", options.operations, "Of a transaction, at the most [4]").in(1, 64);
+  sub.option("--read-only-share", options.read_only_percent, "Percent of transactions on a snapshot [20]").in(0, 100);
+  sub.option("--scan-share", options.scan_percent, "Percent of operations that scan (bank: that audit) [10; scan, claims 40, bank 30]")
+      .in(0, 100);
+  sub.option("--rollback-share", options.rollback_percent, "Percent of updating transactions that roll back [2]")
+      .in(0, 100);
+  sub.option("--yield", options.yield_percent, "Percent of operations before which the thread yields its processor [20]")
+      .in(0, 100);
+  sub.option("--block-threshold", options.block_threshold_bytes, "Bytes from which a row is kept as a block [2048]");
 }
 
 }  // namespace
 
-void add_history(CLI::App& bench) {
+void add_history(Command bench) {
   auto command = std::make_shared<HistoryCommand>();
-  CLI::App* sub = bench.add_subcommand("history", "Run a contended workload and write its history for serializability checkers");
-  add_options(*sub, *command);
-  sub->footer(
+  Command sub = bench.add("history", "Run a contended workload and write its history for serializability checkers");
+  add_options(sub, *command);
+  sub.footer(
       "Workloads: list-append and scan append to lists (scan: each element is a row, so readers scan ranges that\n"
       "others insert into); claims claims slots of a unique index; rw-register writes\n"
       "registers; bank transfers between accounts and audits their sum.\n"
@@ -107,8 +106,8 @@ void add_history(CLI::App& bench) {
       "that were recovered, which are looked through before: the history is of this run alone, and a checker has all of it\n"
       "(keep --workload and --index). The history stays in memory until the\n"
       "end: about 1 KB a transaction. Check it with: adya check -c strict-serializable [-m rw-register] FILE");
-  sub->callback([command, sub] {
-    command->scans_chosen = sub->count("--scan-share") != 0;
+  sub.runs([command, sub] {
+    command->scans_chosen = sub.named("--scan-share").given();
     command->run();
   });
 }

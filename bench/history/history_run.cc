@@ -6,7 +6,7 @@
 #include <thread>
 
 #include "bench/common/history_file.h"
-#include "bench/common/interrupt.h"
+#include "tools/common/interrupt.h"
 #include "bench/common/report.h"
 #include "bench/history/rank_sink.h"
 

@@ -6,18 +6,17 @@
 #include <thread>
 #include <vector>
 
-#include <CLI/CLI.hpp>
 #include <fmt/format.h>
 
 #include "bench/common/commands.h"
-#include "bench/common/interrupt.h"
-#include "bench/common/number_option.h"
+#include "tools/common/interrupt.h"
 #include "bench/common/options.h"
-#include "bench/common/environment.h"
+#include "tools/common/environment.h"
 #include "bench/htm/studies.h"
 #include "elider/hardware.h"
 #include "elider/options.h"
 #include "elider/regions.h"
+#include "tools/common/values.h"
 
 namespace elider::bench {
 
@@ -136,36 +135,36 @@ std::string footer() {
 
 }  // namespace
 
-void add_htm(CLI::App& bench) {
+void add_htm(Command bench) {
   auto chosen = std::make_shared<Chosen>();
-  CLI::App& command = *bench.add_subcommand("htm", "The papers' figures of hardware transactions, made again on this machine");
+  Command command = bench.add("htm", "The papers' figures of hardware transactions, made again on this machine");
   chosen->study.threads = std::clamp(std::thread::hardware_concurrency(), 1u, kThreadsMax);
-  command.add_option("--figure", chosen->figures, "Which, by name, or all")->delimiter(',')->type_name("NAMES")->capture_default_str();
-  command.add_option("--htm", chosen->backend, "What runs the regions: automatic, rtm, always-aborts, emulated")
-      ->type_name("BACKEND")
-      ->capture_default_str();
-  command.add_flag("--quick", chosen->study.quick, "Fewer points and regions, half a second a run, small databases: a look");
-  command.add_option("--threads", chosen->study.threads, "At the most (1 to 64)")
-      ->check(number_in(1u, kThreadsMax))
-      ->capture_default_str();
-  command.add_option("--seconds", chosen->study.seconds, "A point of the databases' figures")
-      ->check(check_seconds)
-      ->check(number_in(0.1, 3600.0))
-      ->capture_default_str();
-  command.add_option("--records", chosen->study.records, "Entries of hyper-9")
-      ->check(number_in(uint64_t{1000}, uint64_t{100'000'000}))
-      ->capture_default_str();
-  command.add_option("--seed", chosen->study.seed, "Of all random inputs")->check(check_whole_number)->capture_default_str();
-  command.add_option("--json", chosen->json_file, "Write the figures here (- for standard output, and then as with --quiet)")
-      ->type_name("FILE");
+  command.option("--figure", chosen->figures, "Which, by name, or all").between_commas().type("NAMES").shows_default();
+  command.option("--htm", chosen->backend, "What runs the regions: automatic, rtm, always-aborts, emulated")
+      .type("BACKEND")
+      .shows_default();
+  command.flag("--quick", chosen->study.quick, "Fewer points and regions, half a second a run, small databases: a look");
+  command.option("--threads", chosen->study.threads, "At the most (1 to 64)")
+      .in(1u, kThreadsMax)
+      .shows_default();
+  command.option("--seconds", chosen->study.seconds, "A point of the databases' figures")
+      .checked(check_seconds)
+      .in(0.1, 3600.0)
+      .shows_default();
+  command.option("--records", chosen->study.records, "Entries of hyper-9")
+      .in(uint64_t{1000}, uint64_t{100'000'000})
+      .shows_default();
+  command.option("--seed", chosen->study.seed, "Of all random inputs").checked(check_whole_number).shows_default();
+  command.option("--json", chosen->json_file, "Write the figures here (- for standard output, and then as with --quiet)")
+      .type("FILE");
   command
-      .add_option("--history", chosen->study.history_file,
+      .option("--history", chosen->study.history_file,
                   "Write the transactions of the figures that run some here (slow; see check-history), of the second database to FILE.2")
-      ->type_name("FILE");
+      .type("FILE");
   add_data_options(command, chosen->study.data);
-  command.add_flag("--quiet", chosen->quiet, "No tables");
+  command.flag("--quiet", chosen->quiet, "No tables");
   command.footer(footer());
-  command.callback([chosen] {
+  command.runs([chosen] {
     if (chosen->json_file == "-") chosen->quiet = true;  // a table in between is no JSON
     run(*chosen);
   });

@@ -3,7 +3,6 @@
 #include <memory>
 #include <string>
 
-#include <CLI/CLI.hpp>
 #include <fmt/format.h>
 
 #include "bench/common/commands.h"
@@ -42,27 +41,27 @@ Status study(const NeighboursOptions& options, const std::string& json_file) {
 
 }  // namespace
 
-void add_neighbours(CLI::App& bench) {
+void add_neighbours(Command bench) {
   auto options = std::make_shared<NeighboursOptions>();
   auto json_file = std::make_shared<std::string>();
-  CLI::App& command = *bench.add_subcommand("neighbours", "Slow transactions that insert adjacent values: do they hold each other up?");
-  command.add_option("--threads", options->threads, "Numbers of threads (1 to 256 each)")
-      ->delimiter(',')
-      ->check(CLI::Range(1u, 256u))
-      ->capture_default_str();
-  command.add_option("--seconds", options->seconds, "Measured, for each figure (0.01 to 3600)")
-      ->check(CLI::Range(0.01, 3600.0))
-      ->capture_default_str();
-  command.add_option("--think-ms", options->think_ms, "Milliseconds between an insert and its commit (0 to 10000)")
-      ->check(CLI::Range(0u, 10'000u))
-      ->capture_default_str();
-  command.add_option("--json", *json_file, "Write it as JSON here, too (- for standard output, instead)")->type_name("FILE");
+  Command command = bench.add("neighbours", "Slow transactions that insert adjacent values: do they hold each other up?");
+  command.option("--threads", options->threads, "Numbers of threads (1 to 256 each)")
+      .between_commas()
+      .in(1u, 256u)
+      .shows_default();
+  command.option("--seconds", options->seconds, "Measured, for each figure (0.01 to 3600)")
+      .in(0.01, 3600.0)
+      .shows_default();
+  command.option("--think-ms", options->think_ms, "Milliseconds between an insert and its commit (0 to 10000)")
+      .in(0u, 10'000u)
+      .shows_default();
+  command.option("--json", *json_file, "Write it as JSON here, too (- for standard output, instead)").type("FILE");
   command.footer(
       "key      the table has its key index alone\n"
       "unique   and a unique index of the value inserted\n"
       "scanned  and an index of it, which each transaction scans for its own value before it inserts it\n"
       "No two transactions touch the same row or value, so a conflict is the index's doing.");
-  command.callback([options, json_file] {
+  command.runs([options, json_file] {
     if (Status status = study(*options, *json_file); !status.ok()) {
       fmt::print(stderr, "elider bench neighbours: {}\n", status.message());
       set_exit_code(kExitFailed);

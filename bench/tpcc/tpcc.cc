@@ -10,7 +10,7 @@
 
 #include "bench/common/commands.h"
 #include "bench/common/driver.h"
-#include "bench/common/environment.h"
+#include "tools/common/environment.h"
 #include "bench/common/report.h"
 #include "bench/tpcc/consistency.h"
 #include "bench/tpcc/load.h"

@@ -3,10 +3,8 @@
 #include <string>
 #include <vector>
 
-#include <CLI/CLI.hpp>
 
 #include "bench/common/commands.h"
-#include "bench/common/number_option.h"
 #include "bench/common/options.h"
 #include "bench/tpcc/tpcc.h"
 
@@ -38,34 +36,34 @@ void run(Chosen& chosen) {
 
 }  // namespace
 
-void add_tpcc(CLI::App& bench) {
+void add_tpcc(Command bench) {
   auto chosen = std::make_shared<Chosen>();
-  CLI::App& command = *bench.add_subcommand("tpcc", "TPC-C: order entry of a wholesale supplier, five transactions");
+  Command command = bench.add("tpcc", "TPC-C: order entry of a wholesale supplier, five transactions");
   command.footer(tpcc::kTpccDeviations);
-  CLI::Option* warehouses =
-      command.add_option("--warehouses", chosen->tpcc.sizes.warehouses, "Warehouses, about 110 MB each (1 to 65535); --resume finds them")
-          ->check(number_in(1u, tpcc::kWarehousesMax))
-          ->capture_default_str();
-  command.add_option("--items", chosen->tpcc.sizes.items, "Items; fewer than the specification's are for tests")
-      ->check(number_in(kItemsMin, tpcc::Sizes{}.items))
-      ->capture_default_str();
-  command.add_option("--customers", chosen->tpcc.sizes.customers, "Customers a district; likewise")
-      ->check(number_in(kCustomersMin, tpcc::Sizes{}.customers))
-      ->capture_default_str();
+  Option warehouses =
+      command.option("--warehouses", chosen->tpcc.sizes.warehouses, "Warehouses, about 110 MB each (1 to 65535); --resume finds them")
+          .in(1u, tpcc::kWarehousesMax)
+          .shows_default();
+  command.option("--items", chosen->tpcc.sizes.items, "Items; fewer than the specification's are for tests")
+      .in(kItemsMin, tpcc::Sizes{}.items)
+      .shows_default();
+  command.option("--customers", chosen->tpcc.sizes.customers, "Customers a district; likewise")
+      .in(kCustomersMin, tpcc::Sizes{}.customers)
+      .shows_default();
   add_common_options(command, chosen->common);
-  warehouses->excludes(command.get_option("--resume"));
-  command.add_option("--index", chosen->index, "mixed: hash tables, and B+-trees where a transaction scans; btree: B+-trees throughout")
-      ->check(CLI::IsMember({"mixed", "btree"}))
-      ->type_name("KIND")
-      ->capture_default_str();
-  command.add_option("--mix", chosen->mix, "Percentages of new_order, payment, order_status, delivery, stock_level")
-      ->type_name("N,N,N,N,N")
-      ->capture_default_str();
-  command.add_option("--no-snapshot", chosen->no_snapshot, "Run this as a transaction that can conflict: order_status, stock_level")
-      ->check(CLI::IsMember({"order_status", "stock_level"}))
-      ->delimiter(',')
-      ->type_name("NAME");
-  command.callback([chosen] { run(*chosen); });
+  warehouses.excludes(command.named("--resume"));
+  command.option("--index", chosen->index, "mixed: hash tables, and B+-trees where a transaction scans; btree: B+-trees throughout")
+      .one_of({"mixed", "btree"})
+      .type("KIND")
+      .shows_default();
+  command.option("--mix", chosen->mix, "Percentages of new_order, payment, order_status, delivery, stock_level")
+      .type("N,N,N,N,N")
+      .shows_default();
+  command.option("--no-snapshot", chosen->no_snapshot, "Run this as a transaction that can conflict: order_status, stock_level")
+      .one_of({"order_status", "stock_level"})
+      .between_commas()
+      .type("NAME");
+  command.runs([chosen] { run(*chosen); });
 }
 
 }  // namespace elider::bench

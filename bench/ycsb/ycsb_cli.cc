@@ -1,11 +1,9 @@
 // `elider bench ycsb`: options, help and exit code.
 #include <memory>
 
-#include <CLI/CLI.hpp>
 #include <fmt/format.h>
 
 #include "bench/common/commands.h"
-#include "bench/common/number_option.h"
 #include "bench/ycsb/value.h"
 #include "bench/ycsb/ycsb.h"
 
@@ -46,30 +44,30 @@ void run(YcsbOptions& options) {
 
 }  // namespace
 
-void add_ycsb(CLI::App& bench) {
+void add_ycsb(Command bench) {
   auto options = std::make_shared<YcsbOptions>();
-  CLI::App& command = *bench.add_subcommand("ycsb", "Short transactions on one table of 8-byte keys and values of a fixed size");
+  Command command = bench.add("ycsb", "Short transactions on one table of 8-byte keys and values of a fixed size");
   command.footer(kHelp);
-  command.add_option("--records", options->records, "Records loaded")
-      ->check(number_in(uint64_t{1}, kRecordsMax))
-      ->capture_default_str();
-  command.add_option("--value-bytes", options->value_bytes, "Size of a value")
-      ->check(number_in(kValueBytesMin, kRowBytesMax))
-      ->capture_default_str();
-  CLI::Option* workload = command.add_option("--workload", options->workload, "a, b, c, d, e or f")->type_name("LETTER");
-  command.add_option("--mix", options->mix, "Percent reads/read-modify-writes")->capture_default_str()->excludes(workload);
-  command.add_option("--distribution", options->distribution_name, "Of keys: uniform, zipfian, latest [the workload's own]")
-      ->type_name("NAME");
-  command.add_option("--theta", options->theta, "Skew of zipfian and latest, above 0 and below 1")->capture_default_str();
-  command.add_flag("--clustered", options->clustered, "Zipfian: the commonest keys lie side by side, not scattered");
-  command.add_option("--operations", options->operations, "Operations a transaction (1 to 16)")
-      ->check(number_in(1u, kOperationsMax))
-      ->capture_default_str();
-  command.add_flag("--batch", options->batch, "All keys of a transaction in one multi_get: its cache misses overlap");
-  command.add_flag("--snapshot-reads", options->snapshot_reads, "Transactions that only read run on the newest snapshot");
+  command.option("--records", options->records, "Records loaded")
+      .in(uint64_t{1}, kRecordsMax)
+      .shows_default();
+  command.option("--value-bytes", options->value_bytes, "Size of a value")
+      .in(kValueBytesMin, kRowBytesMax)
+      .shows_default();
+  const Option workload = command.option("--workload", options->workload, "a, b, c, d, e or f").type("LETTER");
+  command.option("--mix", options->mix, "Percent reads/read-modify-writes").shows_default().excludes(workload);
+  command.option("--distribution", options->distribution_name, "Of keys: uniform, zipfian, latest [the workload's own]")
+      .type("NAME");
+  command.option("--theta", options->theta, "Skew of zipfian and latest, above 0 and below 1").shows_default();
+  command.flag("--clustered", options->clustered, "Zipfian: the commonest keys lie side by side, not scattered");
+  command.option("--operations", options->operations, "Operations a transaction (1 to 16)")
+      .in(1u, kOperationsMax)
+      .shows_default();
+  command.flag("--batch", options->batch, "All keys of a transaction in one multi_get: its cache misses overlap");
+  command.flag("--snapshot-reads", options->snapshot_reads, "Transactions that only read run on the newest snapshot");
   add_index_option(command, options->key_index, "hash or btree [hash]");
   command
-      .add_option_function<std::string>(
+      .option(
           "--key-order",
           [options](const std::string& name) {
             if (name != "hashed" && name != "sequential")
@@ -77,10 +75,10 @@ void add_ycsb(CLI::App& bench) {
             options->hashed_keys = name == "hashed";
           },
           "sequential: record n has key n; hashed: keys are scattered [sequential]")
-      ->type_name("ORDER");
-  command.add_flag("--skip-check", options->skip_check, "Do not check the values at the end");
+      .type("ORDER");
+  command.flag("--skip-check", options->skip_check, "Do not check the values at the end");
   add_common_options(command, options->common);
-  command.callback([options] { run(*options); });
+  command.runs([options] { run(*options); });
 }
 
 }  // namespace elider::bench

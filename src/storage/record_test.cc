@@ -16,7 +16,7 @@
 namespace elider::storage {
 namespace {
 
-// The row of grouped_schema(): "b" and "d" in groups of their own.
+// The row of schema_in_groups(): "b" and "d" in groups of their own.
 struct Grouped {
   int64_t a = 0;
   uint32_t b = 0;
@@ -28,7 +28,7 @@ struct Grouped {
 constexpr uint64_t kA = 0b0001, kB = 0b0010, kText = 0b0100, kD = 0b1000;  // as bits of a column set
 constexpr Grouped kOld{1, 2, 3, {'o', 'l', 'd'}, 4.5}, kNew{10, 20, 30, {'n', 'e', 'w'}, 45}, kUntouched{-1, 77, 78, {'-'}, -0.5};
 
-Schema grouped_schema() {
+Schema schema_in_groups() {
   Schema schema;
   schema.name = "grouped";
   schema.row_bytes = sizeof(Grouped);
@@ -86,7 +86,7 @@ class RecordTest : public testing::Test {
     return made;
   }
 
-  const Schema schema_ = grouped_schema();
+  const Schema schema_ = schema_in_groups();
   const Layout layout_{nullptr, schema_, kBlockThresholdBytes};
   Grouped image_ = kUntouched;
   uint64_t sequence_ = 99;

@@ -2,33 +2,25 @@
 #include <string>
 #include <vector>
 
-#include <CLI/CLI.hpp>
 #include <gtest/gtest.h>
 
 #include "bench/common/commands.h"
 #include "bench/common/options.h"
 #include "bench/ycsb/workload.h"
+#include "tools/common/values.h"
 
 namespace elider::bench {
 namespace {
 
 // What the parser says of `elider bench <arguments>`; empty where it ran them.
 std::string refusal(const std::vector<std::string>& arguments) {
-  CLI::App app("test", "elider");
-  CLI::App& bench = *app.add_subcommand("bench", "");
-  bench.require_subcommand(1);
+  Program program("elider bench", "test");
+  const Command bench = program.root();
   add_ycsb(bench);
   add_compare(bench);
   add_durability(bench);
   add_htm(bench);
-  std::vector<std::string> reversed(arguments.rbegin(), arguments.rend());
-  reversed.push_back("bench");
-  try {
-    app.parse(reversed);
-  } catch (const CLI::ParseError& error) {
-    return error.what();
-  }
-  return {};
+  return program.refusal(arguments);
 }
 
 struct Case {

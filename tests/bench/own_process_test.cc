@@ -13,7 +13,7 @@
 #include <unistd.h>
 
 #include "bench/common/commands.h"
-#include "bench/common/interrupt.h"
+#include "tools/common/interrupt.h"
 #include "bench/compare/peer.h"
 
 namespace elider::bench {

@@ -7,7 +7,7 @@
 
 #include <gtest/gtest.h>
 
-#include "bench/common/environment.h"
+#include "tools/common/environment.h"
 #include "tests/support/temporary_folder.h"
 
 namespace elider::bench {

@@ -25,8 +25,8 @@
 #include <string>
 #include <vector>
 
-#include "bench/history/check_history.h"
-#include "bench/history/check_history_load.h"
+#include "tools/check_history/check_history.h"
+#include "tools/check_history/load.h"
 #include "bench/history/history_run.h"
 #include "htm/emulator/schedule.h"
 #include "tests/emulator/support.h"

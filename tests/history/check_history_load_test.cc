@@ -1,5 +1,5 @@
 // The loader refuses what is not a whole history, and says in which line.
-#include "bench/history/check_history_load.h"
+#include "tools/check_history/load.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-#include "bench/history/check_history_presence.h"
+#include "tools/check_history/presence.h"
 
 #include <gtest/gtest.h>
 

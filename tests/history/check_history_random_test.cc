@@ -12,7 +12,7 @@
 #include <random>
 #include <sstream>
 
-#include "bench/history/check_history.h"
+#include "tools/check_history/check_history.h"
 
 namespace elider::check {
 namespace {

@@ -1,13 +1,13 @@
 // Hand-made histories: every anomaly that check-history promises to find, and correct histories that
 // it must accept. Each is written in the file format, so that the loader is tested on the way.
-#include "bench/history/check_history.h"
+#include "tools/check_history/check_history.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <sstream>
 
-#include "bench/history/check_history_load.h"
+#include "tools/check_history/load.h"
 
 namespace elider::check {
 namespace {

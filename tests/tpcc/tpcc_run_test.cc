@@ -6,7 +6,6 @@
 #include <string>
 #include <vector>
 
-#include <CLI/CLI.hpp>
 #include <nlohmann/json.hpp>
 
 #include "bench/common/commands.h"
@@ -170,17 +169,11 @@ TEST(TpccRun, MemoryLimitIsAFailingExitStatus) {
 
 // The name of the option that is refused; "" if none is.
 std::string refused_option(std::vector<std::string> arguments) {
-  CLI::App app;
-  add_tpcc(app);
+  Program program("elider bench", "test");
+  add_tpcc(program.root());
   arguments.insert(arguments.begin(), "tpcc");
-  std::reverse(arguments.begin(), arguments.end());  // the parser takes them from the back
-  try {
-    app.parse(arguments);
-  } catch (const CLI::ParseError& error) {
-    const std::string text = error.what();
-    return text.substr(0, text.find(':'));
-  }
-  return "";
+  const std::string text = program.refusal(arguments);
+  return text.substr(0, text.find(':'));
 }
 
 TEST(TpccCommandLine, NonsenseIsRefusedByItsOption) {

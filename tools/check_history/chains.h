@@ -1,0 +1,144 @@
+// Chains: who wrote which version of what, and which write each read saw.
+//
+// Every read and write of a history carries a version, so that the dependencies of committed
+// transactions are known, not inferred: an item's writes sorted by version are its chain, and a read
+// points into it. One thing is open: an absence that was read without a version (a key in a scanned
+// range that was not returned, or a key without a record). Replay decides those by the commit order.
+//
+// Found here, before any order is looked at: versions that nobody wrote, reads of aborted and of
+// intermediate writes, two writes of one version, reads that contradict what was written, scans out
+// of order, and transactions whose write does not follow their own read.
+// Thread safety: built by one thread, then constant but for add_absence().
+#pragma once
+
+#include <compare>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "tools/check_history/model.h"
+
+namespace elider::check {
+
+struct Item {
+  Key key = 0;
+  uint32_t table = 0;
+  uint32_t group = 0;
+};
+
+struct ChainWrite {
+  uint64_t version = 0;
+  uint32_t txn = 0;
+  OperationKind kind = OperationKind::kWrite;
+  bool intermediate = false;  // the same transaction wrote the item again
+};
+
+// Places in the array of all writes; these two are none.
+using WriteIndex = uint32_t;
+inline constexpr WriteIndex kInitial = ~WriteIndex{0};         // before the chain's first write: absent
+inline constexpr WriteIndex kUnresolved = ~WriteIndex{0} - 1;  // an absence whose version is not known
+inline constexpr WriteIndex kUnknown = ~WriteIndex{0} - 2;     // no committed write: reported, then left out
+
+struct ChainRead {
+  uint32_t item = 0;
+  WriteIndex seen = kInitial;
+  bool itself = true;  // false: a scan through an index, which shows no more than that the next write was not seen
+};
+
+// Something that no order of the transactions can explain.
+struct Anomaly {
+  std::string kind;  // "G1a (aborted read)", ...
+  std::string words;
+  uint64_t line = 0;  // of the transaction
+};
+
+class Chains {
+ public:
+  explicit Chains(const RecordedHistory& history);
+
+  const RecordedHistory& history() const { return history_; }
+  const std::vector<Anomaly>& anomalies() const { return anomalies_; }
+
+  uint32_t items_count() const { return static_cast<uint32_t>(items_.size()); }
+  const Item& item(uint32_t id) const { return items_[id]; }
+  uint32_t item_of_operation(uint64_t operation) const { return operation_items_[operation]; }
+  uint32_t item_of_row(uint64_t row) const { return row_items_[row]; }
+  // The items of commit group 0 of this table whose keys are in the range: [first, second).
+  std::pair<uint32_t, uint32_t> items_in(uint32_t table, KeyRange range) const;
+
+  // The writes of an item: [chain_begin, chain_end), by rising version.
+  WriteIndex chain_begin(uint32_t item) const { return chain_begins_[item]; }
+  WriteIndex chain_end(uint32_t item) const { return chain_begins_[item + 1]; }
+  const ChainWrite& write(WriteIndex index) const { return writes_[index]; }
+  // The write that comes after `seen`, or kInitial if there is none.
+  WriteIndex next(uint32_t item, WriteIndex seen) const;
+  bool absent_at(WriteIndex seen) const { return seen == kInitial || writes_[seen].kind == OperationKind::kRemove; }
+  // The write of exactly this version, or kUnknown.
+  WriteIndex find_version(uint32_t item, uint64_t version) const;
+  // What a transaction wrote, sorted by item.
+  struct OwnWrite {
+    uint32_t item;
+    uint64_t version;
+  };
+  void own_writes(uint32_t txn, std::vector<OwnWrite>* writes) const;
+  bool may_have_written_row(uint32_t txn, uint32_t table, Key key) const;
+  static const OwnWrite* find_own(const std::vector<OwnWrite>& writes, uint32_t item);
+
+  // What an operation that reads saw (kUnresolved: decided by the replay).
+  WriteIndex seen_by_operation(uint64_t operation) const { return operation_seen_[operation]; }
+  // What a returned row of a scan saw; kUnknown for an own write.
+  WriteIndex seen_by_row(uint64_t row) const { return row_seen_[row]; }
+
+  // "T12" (its line in the file) and "accounts[17]" (".1" behind it: commit group 1).
+  std::string name_of_txn(uint32_t txn) const;
+  std::string name_of_item(uint32_t item) const;
+  std::string name_of_version(WriteIndex seen) const;
+  // "accounts[17] with value 3 of index 0"
+  std::string name_of_entry(uint32_t table, uint32_t index, const IndexEntry& entry) const;
+
+  void report(std::string kind, uint32_t txn, std::string words);
+
+ private:
+  void find_items();
+  void link_writes();
+  void mark_repeated_writes(uint32_t item);
+  void resolve_operations(uint32_t txn);
+  void resolve_scans(uint32_t txn);
+  void find_index_values();
+  void find_rows_without_group_0(uint32_t txn);
+  void check_index_scans(uint32_t txn);
+  WriteIndex resolve_read(uint32_t txn, uint32_t item, uint64_t version);
+  WriteIndex resolve_absence(uint32_t txn, uint32_t item, uint64_t version);
+  void check_writes_follow_reads(uint32_t txn);
+  void report_bad_read(uint32_t txn, uint32_t item, uint64_t version, WriteIndex seen);
+
+  const RecordedHistory& history_;
+  std::vector<Item> items_;  // sorted by table, group, key
+  std::vector<uint32_t> operation_items_;
+  std::vector<uint32_t> row_items_;
+  std::vector<WriteIndex> chain_begins_;
+  std::vector<ChainWrite> writes_;
+  std::vector<WriteIndex> operation_seen_;
+  std::vector<WriteIndex> row_seen_;
+  // Writes of aborted transactions, sorted by item, then version.
+  struct AbortedWrite {
+    uint32_t item;
+    uint32_t txn;
+    uint64_t version;
+  };
+  std::vector<AbortedWrite> aborted_writes_;
+  // What rows ever had in secondary indexes by committed transactions: sorted.
+  struct IndexValue {
+    uint32_t table;
+    uint32_t index;
+    IndexEntry entry;
+    friend auto operator<=>(const IndexValue&, const IndexValue&) = default;
+  };
+  std::vector<IndexValue> index_values_;
+  std::vector<Anomaly> anomalies_;
+  // Of the transaction that is looked at, while this is built.
+  std::vector<OwnWrite> own_;
+  std::vector<std::pair<uint32_t, Key>> group_0_reads_;  // table, key: sorted
+};
+
+}  // namespace elider::check

@@ -1,0 +1,41 @@
+// check_history: decides whether a recorded history is strictly serializable, and says why not.
+//
+// Three steps, each of which can refuse: what no order can explain (Chains), the replay in commit
+// order (Replay), and the search for cycles of dependencies (DependencyGraph). The first that fails
+// does not hide the later ones.
+// Thread safety: pure functions.
+#pragma once
+
+#include <cstdint>
+#include <ostream>
+#include <vector>
+
+#include "tools/check_history/cycle.h"
+#include "tools/check_history/model.h"
+
+namespace elider::check {
+
+struct CheckOptions {
+  uint64_t absences_max = 50'000'000;  // at 16 bytes each
+  bool graph = true;                   // false: only if the replay does not hold
+};
+
+struct Verdict {
+  std::vector<Anomaly> anomalies;
+  uint64_t replay_failures = 0;
+  std::vector<ReplayFailure> failures;
+  uint64_t absences_left_out = 0;
+  bool graph_built = false;
+  uint64_t edges = 0;
+  CycleSearch search;
+  std::vector<std::string> cycle_words;  // one a step of search.cycle
+
+  bool strictly_serializable() const { return anomalies.empty() && replay_failures == 0 && search.cycle.empty(); }
+};
+
+Verdict check_history(const RecordedHistory& history, const CheckOptions& options = {});
+
+// For people: the counts, the verdict, and each failure with its transactions, keys and versions.
+void print(std::ostream& out, const RecordedHistory& history, const Verdict& verdict);
+
+}  // namespace elider::check

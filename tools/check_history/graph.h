@@ -1,0 +1,83 @@
+// DependencyGraph: which transaction must come before which, and why (Adya's direct serialization
+// graph, with real-time order for strictness).
+//
+//   ww  the other wrote the next version          rw  the other wrote the next version of what this read
+//   wr  the other read what this wrote            rt  this ended before the other began
+//
+// A history is strictly serializable if and only if the graph has no cycle: versions are recorded, so
+// no edge is a guess; only what the replay decided (Absence) depends on the commit order. It is not a
+// search for cycles (check_history_cycle.h).
+//
+// Real-time order has a quadratic number of pairs. Here it is linear: moments, one for each end of a
+// transaction, form a line in time; a transaction leads to its own end, and the last end before a
+// transaction's begin leads to it.
+// Nodes: transactions first (their place in the history), then the moments.
+// Thread safety: constant after construction.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "tools/check_history/chains.h"
+#include "tools/check_history/replay.h"
+
+namespace elider::check {
+
+enum class EdgeKind : uint8_t { kWw = 0, kWr = 1, kRw = 2, kTime = 3 };
+std::string_view name_of(EdgeKind kind);
+
+// Four bytes an edge: a big history has a hundred million.
+class Edge {
+ public:
+  // [31..30] kind  [29..0] target node
+  Edge() = default;
+  Edge(uint32_t target, EdgeKind kind) : bits_(target | static_cast<uint32_t>(kind) << kKindShift) {}
+  uint32_t target() const { return bits_ & kTargetMask; }
+  EdgeKind kind() const { return static_cast<EdgeKind>(bits_ >> kKindShift); }
+  static constexpr uint32_t kKindShift = 30;
+  static constexpr uint32_t kTargetMask = (uint32_t{1} << kKindShift) - 1;
+
+ private:
+  uint32_t bits_ = 0;
+};
+static_assert(sizeof(Edge) == 4);
+
+class DependencyGraph {
+ public:
+  // The chains must outlive the graph.
+  DependencyGraph(const Chains& chains, const std::vector<Absence>& absences);
+
+  uint32_t nodes_count() const { return static_cast<uint32_t>(edge_begins_.size() - 1); }
+  uint32_t transactions_count() const { return transactions_count_; }
+  uint64_t edges_count() const { return edges_.size(); }
+  bool is_transaction(uint32_t node) const { return node < transactions_count_; }
+  std::span<const Edge> edges(uint32_t node) const {
+    return {edges_.data() + edge_begins_[node], edges_.data() + edge_begins_[node + 1]};
+  }
+
+  // In words why `from` must come before `to` by an edge of this kind: keys and versions.
+  std::string explain(uint32_t from, uint32_t to, EdgeKind kind) const;
+
+ private:
+  void order_moments();
+  void gather_reads(const std::vector<Absence>& absences);
+  template <class Use>
+  void each_edge(Use&& use) const;
+  template <class Use>
+  void each_data_edge(uint32_t txn, Use&& use) const;
+  std::span<const ChainRead> reads_of(uint32_t txn) const {
+    return {reads_.data() + read_begins_[txn], reads_.data() + read_begins_[txn + 1]};
+  }
+
+  const Chains& chains_;
+  uint32_t transactions_count_;
+  std::vector<uint64_t> read_begins_;  // by transaction, into reads_
+  std::vector<ChainRead> reads_;
+  std::vector<uint32_t> by_end_;       // committed transactions, sorted by their ends: moment i is of by_end_[i]
+  std::vector<uint64_t> edge_begins_;  // by node, into edges_
+  std::vector<Edge> edges_;
+};
+
+}  // namespace elider::check

@@ -1,0 +1,210 @@
+#include "tools/check_history/load.h"
+
+#include <cerrno>
+#include <cstring>
+#include <fstream>
+#include <limits>
+#include <nlohmann/json.hpp>
+
+#include "elider/schema.h"
+
+namespace elider::check {
+namespace {
+
+using Json = nlohmann::json;
+
+// What is wrong with a line; thrown by the readers of fields below and caught by the loader, which
+// knows the file and the line. It never leaves this file.
+struct LineError {
+  std::string what;
+};
+
+// For a message.
+std::string shown(const Json& value) {
+  constexpr size_t kMost = 200;
+  std::string text = value.dump(-1, ' ', false, Json::error_handler_t::replace);
+  if (text.size() > kMost) text.replace(kMost, std::string::npos, "...");
+  return text;
+}
+
+const Json& field(const Json& object, const char* name) {
+  const auto found = object.find(name);
+  if (found == object.end()) throw LineError{std::string("field \"") + name + "\" is missing"};
+  return *found;
+}
+
+uint64_t number(const Json& value, const char* name) {
+  if (!value.is_number_unsigned()) throw LineError{std::string(name) + " is " + shown(value) + ", not an unsigned number"};
+  return value.get<uint64_t>();
+}
+
+uint32_t small_number(const Json& value, const char* name, uint64_t max) {
+  const uint64_t got = number(value, name);
+  if (got > max) throw LineError{std::string(name) + " is " + std::to_string(got) + ", more than " + std::to_string(max)};
+  return static_cast<uint32_t>(got);
+}
+
+bool boolean(const Json& value, const char* name) {
+  if (!value.is_boolean()) throw LineError{std::string(name) + " is " + shown(value) + ", not true or false"};
+  return value.get<bool>();
+}
+
+const std::string& text(const Json& value, const char* name) {
+  if (!value.is_string()) throw LineError{std::string(name) + " is " + shown(value) + ", not a string"};
+  return value.get_ref<const std::string&>();
+}
+
+// Deeper than any history is: what is so deep is neither parsed nor shown, for both take the stack.
+bool nested_too_deeply(const std::string& line) {
+  constexpr int kDepthMax = 16;
+  int depth = 0;
+  bool in_text = false;
+  for (size_t i = 0; i < line.size(); ++i) {
+    if (in_text && line[i] == '\\') ++i;
+    else if (line[i] == '"') in_text = !in_text;
+    else if (!in_text && (line[i] == '[' || line[i] == '{') && ++depth > kDepthMax) return true;
+    else if (!in_text && (line[i] == ']' || line[i] == '}')) --depth;
+  }
+  return false;
+}
+
+class Loader {
+ public:
+  // `line` is the whole text of line `line_number`.
+  void line(const std::string& line, uint64_t line_number) {
+    if (nested_too_deeply(line)) throw LineError{"it is nested deeper than any history"};
+    const Json object = Json::parse(line, nullptr, false);
+    if (object.is_discarded()) throw LineError{"it is not JSON"};
+    if (!object.is_object()) throw LineError{"it is not a JSON object"};
+    const std::string& kind = text(field(object, "t"), "\"t\"");
+    if (kind == "table") return table(object);
+    if (kind == "txn") return transaction(object, line_number);
+    throw LineError{"\"t\" is \"" + kind + "\", neither \"table\" nor \"txn\""};
+  }
+
+  RecordedHistory take() { return std::move(builder_.history()); }
+
+ private:
+  void table(const Json& object) {
+    const uint64_t position = number(field(object, "position"), "\"position\"");
+    const size_t expected = builder_.history().tables.size();
+    if (position != expected) {
+      throw LineError{"table position " + std::to_string(position) + " where " + std::to_string(expected) + " comes next"};
+    }
+    const uint32_t groups = small_number(field(object, "groups"), "\"groups\"", kCommitGroupsMax);
+    builder_.table(text(field(object, "name"), "\"name\""), groups);
+  }
+
+  void transaction(const Json& object, uint64_t line_number) {
+    RecordedTransaction txn;
+    txn.line = line_number;
+    txn.session = number(field(object, "session"), "\"session\"");
+    txn.begin_ns = number(field(object, "start_ns"), "\"start_ns\"");
+    txn.end_ns = number(field(object, "end_ns"), "\"end_ns\"");
+    if (txn.end_ns < txn.begin_ns) throw LineError{"\"end_ns\" is before \"start_ns\""};
+    txn.snapshot = number(field(object, "snapshot"), "\"snapshot\"");
+    txn.order = number(field(object, "order"), "\"order\"");
+    txn.attempt = small_number(field(object, "attempt"), "\"attempt\"", std::numeric_limits<uint32_t>::max());
+    txn.read_only = boolean(field(object, "read_only"), "\"read_only\"");
+    const std::string& outcome = text(field(object, "outcome"), "\"outcome\"");
+    if (outcome != "committed" && outcome != "aborted") {
+      throw LineError{"\"outcome\" is \"" + outcome + "\", neither \"committed\" nor \"aborted\""};
+    }
+    txn.committed = outcome == "committed";
+    const auto procedure = object.find("procedure");
+    txn.procedure = builder_.procedure(procedure == object.end() ? std::string() : text(*procedure, "\"procedure\""));
+    const Json& operations = field(object, "ops");
+    if (!operations.is_array()) throw LineError{"\"ops\" is not an array"};
+    builder_.transaction(txn);
+    for (const Json& entry : operations) operation(entry);
+  }
+
+  void operation(const Json& entry) {
+    if (!entry.is_array() || entry.empty()) throw LineError{"operation " + shown(entry) + " is not an array"};
+    const std::string& kind = text(entry[0], "an operation's kind");
+    if (kind == "s") return scan(entry);
+    if (kind == "i") return index_scan(entry);
+    if (kind == "v") return index_value(entry);
+    OperationKind operation_kind;
+    if (kind == "r") operation_kind = OperationKind::kRead;
+    else if (kind == "a") operation_kind = OperationKind::kReadAbsent;
+    else if (kind == "w") operation_kind = OperationKind::kWrite;
+    else if (kind == "d") operation_kind = OperationKind::kRemove;
+    else if (kind == "+") operation_kind = OperationKind::kAdd;
+    else throw LineError{"operation kind \"" + kind + "\" is none of r, a, w, d, +, s, i, v"};
+    if (entry.size() != 5) throw LineError{"operation " + shown(entry) + " has not 5 elements"};
+    builder_.operation(operation_kind, table_position(entry[1]), static_cast<uint16_t>(small_number(entry[2], "a commit group", 0xffff)),
+                       number(entry[3], "a key"), number(entry[4], "a version"));
+  }
+
+  void scan(const Json& entry) {
+    if (entry.size() != 6) throw LineError{"scan " + shown(entry) + " has not 6 elements"};
+    const KeyRange range{number(entry[2], "a range's first key"), number(entry[3], "a range's last key")};
+    const bool reverse = boolean(entry[4], "a scan's direction");
+    if (!entry[5].is_array()) throw LineError{"the rows of scan " + shown(entry) + " are not an array"};
+    builder_.scan(table_position(entry[1]), range, reverse);
+    for (const Json& row : entry[5]) {
+      if (!row.is_array() || row.size() != 2) throw LineError{"row " + shown(row) + " of a scan is not [key, version]"};
+      builder_.row(number(row[0], "a row's key"), number(row[1], "a row's version"));
+    }
+  }
+
+  void index_scan(const Json& entry) {
+    if (entry.size() != 8) throw LineError{"index scan " + shown(entry) + " has not 8 elements"};
+    const KeyRange values{number(entry[3], "a range's first value"), number(entry[4], "a range's last value")};
+    const bool reverse = boolean(entry[5], "a scan's direction"), stopped = boolean(entry[6], "whether a scan was stopped");
+    if (!entry[7].is_array()) throw LineError{"the rows of index scan " + shown(entry) + " are not an array"};
+    if (stopped && entry[7].empty()) throw LineError{"index scan " + shown(entry) + " was stopped at a row, but has none"};
+    builder_.index_scan(table_position(entry[1]), index_position(entry[2]), values, reverse, stopped);
+    for (const Json& row : entry[7]) {
+      if (!row.is_array() || row.size() != 2) throw LineError{"row " + shown(row) + " of an index scan is not [value, key]"};
+      builder_.index_row({number(row[0], "a row's value"), number(row[1], "a row's key")});
+    }
+  }
+
+  void index_value(const Json& entry) {
+    if (entry.size() != 5) throw LineError{"operation " + shown(entry) + " has not 5 elements"};
+    builder_.index_value(table_position(entry[1]), index_position(entry[2]), {number(entry[4], "a value"), number(entry[3], "a key")});
+  }
+
+  static uint32_t index_position(const Json& value) { return small_number(value, "an index's position", kSecondaryIndexesMax - 1); }
+
+  uint32_t table_position(const Json& value) {
+    const uint64_t position = number(value, "a table's position");
+    if (position >= builder_.history().tables.size()) {
+      throw LineError{"an operation is on table " + std::to_string(position) + ", which no line before describes"};
+    }
+    return static_cast<uint32_t>(position);
+  }
+
+  HistoryBuilder builder_;
+};
+
+}  // namespace
+
+Result<RecordedHistory> load_history(const std::string& path) {
+  std::ifstream stream(path);
+  if (!stream) return Status::invalid_argument(path + ": cannot be opened: " + std::strerror(errno));
+  return load_history(stream, path);
+}
+
+Result<RecordedHistory> load_history(std::istream& stream, const std::string& name) {
+  Loader loader;
+  std::string line;
+  uint64_t line_number = 0;
+  while (std::getline(stream, line)) {
+    ++line_number;
+    const std::string where = name + ":" + std::to_string(line_number) + ": ";
+    if (stream.eof()) return Status::invalid_argument(where + "the file is cut off: its last line has no line end");
+    try {
+      loader.line(line, line_number);
+    } catch (const LineError& error) {
+      return Status::invalid_argument(where + error.what);
+    }
+  }
+  if (stream.bad()) return Status::invalid_argument(name + ": reading it failed after line " + std::to_string(line_number));
+  if (line_number == 0) return Status::invalid_argument(name + ": the file is empty");
+  return loader.take();
+}
+
+}  // namespace elider::check

@@ -1,0 +1,21 @@
+// The commands of `elider`, but for `bench`. Each add_... declares one with its options and what it runs (tools/common/command.h).
+// Thread safety: called by main alone.
+#pragma once
+
+#include "tools/common/command.h"
+
+namespace elider::tools {
+
+void add_check_history(Command app);  // tools/check_history
+void add_hardware(Command app);
+void add_plot(Command app);           // tools/plot
+
+// Of the files of a database that nobody has open (tools/data).
+void add_log(Command app);  // log dump, log verify
+void add_checkpoint(Command app);
+void add_backup(Command app);
+void add_restore(Command app);
+void add_check(Command app);
+void add_recover(Command app);
+
+}  // namespace elider::tools

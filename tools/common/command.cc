@@ -1,0 +1,187 @@
+#include "tools/common/command.h"
+
+#include <algorithm>
+#include <cerrno>
+#include <charconv>
+#include <cstdio>
+#include <cstring>
+#include <iostream>
+#include <type_traits>
+#include <utility>
+
+#include <CLI/CLI.hpp>
+#include <fmt/format.h>
+
+#include "tools/common/interrupt.h"
+#include "tools/common/suggestion.h"
+
+namespace elider::tools {
+
+namespace {
+
+int chosen_exit_code = 0;
+
+// What is wrong with a text that should be a number of a range; nothing where it is one. Number is wider than what takes it, so
+// that what that cannot hold is out of range and not "no number".
+template <class Number>
+std::string why_not_in(const std::string& text, Number min, Number max) {
+  Number number{};
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  const bool negative = text.size() > 1 && text[0] == '-' && text.find_first_not_of("0123456789", 1) == std::string::npos;
+  if (!negative && (error == std::errc::invalid_argument || end != text.data() + text.size()))
+    return fmt::format("'{}' is not a {}number", text, std::is_floating_point_v<Number> ? "" : "whole ");
+  if (error != std::errc{} || !(number >= min && number <= max))
+    return fmt::format("{} is not in the range from {} to {}", text, min, max);
+  return {};
+}
+
+template <class Number>
+CLI::Validator range(Number min, Number max) {
+  return CLI::Validator([min, max](std::string& text) { return why_not_in(text, min, max); }, fmt::format("{} to {}", min, max), "");
+}
+
+}  // namespace
+
+void set_exit_code(int code) { chosen_exit_code = code; }
+int exit_code() { return chosen_exit_code; }
+
+int flush_output(int code) {
+  std::cout.flush();
+  const int refused = std::fflush(stdout) != 0 || !std::cout ? errno : 0;
+  if (refused == 0 && std::ferror(stdout) == 0) return code;
+  std::fprintf(stderr, "elider: the output cannot be written: %s\n", refused != 0 ? std::strerror(refused) : "some of it was refused");
+  return code != 0 ? code : kExitFailed;
+}
+
+void refuse_option(const std::string& option, const std::string& why) { throw CLI::ValidationError(option, why); }
+
+// -- Option ------------------------------------------------------------------------------------------------------------
+
+Option& Option::type(const char* name) { return option_->type_name(name), *this; }
+Option& Option::shows_default() { return option_->capture_default_str(), *this; }
+Option& Option::required() { return option_->required(), *this; }
+Option& Option::needs(const Option& other) { return option_->needs(other.option_), *this; }
+Option& Option::excludes(const Option& other) { return option_->excludes(other.option_), *this; }
+Option& Option::between_commas() { return option_->delimiter(','), *this; }
+Option& Option::one_at_a_time() { return option_->allow_extra_args(false), *this; }
+Option& Option::one_of(std::vector<std::string> words) { return option_->check(CLI::IsMember(std::move(words))), *this; }
+Option& Option::existing_file() { return option_->check(CLI::ExistingFile), *this; }
+Option& Option::checked(std::function<std::string(const std::string&)> why) { return option_->check(std::move(why)), *this; }
+Option& Option::in(double min, double max) { return option_->check(range(min, max)), *this; }
+Option& Option::in_whole(uint64_t min, uint64_t max) { return option_->check(range(min, max)), *this; }
+bool Option::given() const { return option_->count() != 0; }
+
+// -- Command -----------------------------------------------------------------------------------------------------------
+
+Command Command::add(const char* name, const std::string& words) {
+  app_->require_subcommand(1);
+  return Command(*app_->add_subcommand(name, words));
+}
+Option Command::option(const char* name, uint32_t& value, const std::string& words) { return Option(app_->add_option(name, value, words)); }
+Option Command::option(const char* name, int& value, const std::string& words) { return Option(app_->add_option(name, value, words)); }
+Option Command::option(const char* name, uint64_t& value, const std::string& words) { return Option(app_->add_option(name, value, words)); }
+Option Command::option(const char* name, double& value, const std::string& words) { return Option(app_->add_option(name, value, words)); }
+Option Command::option(const char* name, std::string& value, const std::string& words) {
+  return Option(app_->add_option(name, value, words));
+}
+Option Command::option(const char* name, std::vector<uint32_t>& values, const std::string& words) {
+  return Option(app_->add_option(name, values, words));
+}
+Option Command::option(const char* name, std::vector<std::string>& values, const std::string& words) {
+  return Option(app_->add_option(name, values, words));
+}
+Option Command::option(const char* name, std::function<void(const std::string&)> take, const std::string& words) {
+  return Option(app_->add_option_function<std::string>(name, take, words));
+}
+Option Command::flag(const char* name, bool& value, const std::string& words) { return Option(app_->add_flag(name, value, words)); }
+Option Command::flag(const char* name, std::function<void()> given, const std::string& words) {
+  return Option(app_->add_flag_callback(name, std::move(given), words));
+}
+Option Command::named(const char* name) const { return Option(app_->get_option(name)); }
+void Command::footer(const std::string& words) { app_->footer(words); }
+void Command::runs(std::function<void()> body) { app_->callback(std::move(body)); }
+
+// -- Program -----------------------------------------------------------------------------------------------------------
+
+Program::Program(const std::string& name, const std::string& about, const std::string& version)
+    : app_(std::make_unique<CLI::App>(about, name)), root_(*app_) {
+  if (!version.empty()) app_->set_version_flag("--version", version);
+  app_->get_formatter()->column_width(32);
+}
+Program::~Program() = default;
+
+void Program::examples(const std::string& words) { app_->footer(words); }
+
+namespace {
+
+std::vector<std::string> options_of(const CLI::App& app) {
+  std::vector<std::string> names;
+  for (const CLI::Option* option : app.get_options())
+    for (const std::string& name : option->get_lnames()) names.push_back("--" + name);
+  return names;
+}
+
+std::vector<std::string> commands_of(const CLI::App& app) {
+  std::vector<std::string> names;
+  for (const CLI::App* command : app.get_subcommands([](const CLI::App*) { return true; })) names.push_back(command->get_name());
+  return names;
+}
+
+}  // namespace
+
+// What is wrong with the first word that is no command and no option where it stands; "" where all are known.
+std::string Program::unknown_word(const std::vector<std::string>& arguments) const {
+  const CLI::App* at = app_.get();
+  std::string path = app_->get_name();
+  const auto unknown = [&](const char* kind, const std::string& word, const std::vector<std::string>& known) {
+    return fmt::format("{}: there is no {} '{}'{}\n{} --help lists those there are", path, kind, word, suggestion(word, known), path);
+  };
+  for (size_t i = 0; i < arguments.size(); ++i) {
+    const std::string& word = arguments[i];
+    if (word == "--") return {};
+    if (word.size() > 1 && word[0] == '-') {
+      const std::string name = word.substr(0, word.find('='));
+      // Of short ones a value, or others, may follow without a blank.
+      const CLI::Option* option = at->get_option_no_throw(word.starts_with("--") ? name : word.substr(0, 2));
+      if (option == nullptr) return unknown("option", name, options_of(*at));
+      if (option->get_items_expected_min() > 0 && name == word && (word.starts_with("--") || word.size() == 2)) ++i;  // its value
+      continue;
+    }
+    const std::vector<std::string> commands = commands_of(*at);
+    if (commands.empty()) continue;  // a file, or another value
+    if (std::find(commands.begin(), commands.end(), word) == commands.end()) return unknown("command", word, commands);
+    at = at->get_subcommand(word);
+    path += " " + word;
+  }
+  return {};
+}
+
+int Program::run(const std::vector<std::string>& arguments) {
+  if (arguments.empty()) {
+    fmt::print(stderr, "{}", app_->help());
+    return kExitUsage;
+  }
+  if (const std::string words = unknown_word(arguments); !words.empty()) {
+    fmt::print(stderr, "{}\n", words);
+    return kExitUsage;
+  }
+  try {
+    app_->parse(std::vector<std::string>(arguments.rbegin(), arguments.rend()));  // it takes them from the back
+  } catch (const CLI::ParseError& error) {
+    // The parser has a code for each kind of error; a caller only needs to know that it was one.
+    return app_->exit(error) == 0 ? 0 : kExitUsage;
+  }
+  const int code = exit_code();
+  return code == 0 && interrupted() ? kExitInterrupted : code;
+}
+
+std::string Program::refusal(const std::vector<std::string>& arguments) {
+  try {
+    app_->parse(std::vector<std::string>(arguments.rbegin(), arguments.rend()));
+  } catch (const CLI::ParseError& error) {
+    return error.what();
+  }
+  return {};
+}
+
+}  // namespace elider::tools

@@ -1,0 +1,35 @@
+// The command `elider hardware`: what this machine says about hardware transactions, and what automatic
+// would choose.
+#include <cstdio>
+#include <memory>
+#include <string>
+
+#include <fmt/format.h>
+
+#include "elider/hardware.h"
+#include "tools/commands.h"
+#include "tools/common/json.h"
+
+namespace elider::tools {
+
+void add_hardware(Command app) {
+  auto json_file = std::make_shared<std::string>();
+  Command sub = app.add("hardware", "Say whether this machine has hardware transactions, and what automatic chooses");
+  sub.option("--json", *json_file, "Write it as JSON here instead (- for standard output)").type("FILE");
+  sub.footer("Runs a thousand tiny hardware transactions where the processor has them, and none elsewhere.");
+  sub.runs([json_file] {
+    const Hardware& machine = hardware();
+    if (json_file->empty()) {
+      fmt::print("{}", machine.to_text());
+      if (machine.usable)
+        fmt::print("try next          elider bench htm --quick (what its regions hold), elider bench elision (what they gain)\n");
+      return;
+    }
+    if (Status status = write_json(*json_file, Json::parse(machine.to_json())); !status.ok()) {
+      fmt::print(stderr, "{}\n", status.message());
+      set_exit_code(kExitFailed);
+    }
+  });
+}
+
+}  // namespace elider::tools

@@ -1,0 +1,80 @@
+// The command line `elider`: declares every command and turns the outcome into an exit code (tools/common/command.h). What a
+// command does stands with it. The benchmarks are a program of their own, elider-bench, since they need libraries that
+// nobody needs who looks after a database's files: `elider bench ...` becomes it.
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+#include <exception>
+#include <string>
+#include <vector>
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include "tools/commands.h"
+#include "tools/common/environment.h"
+#include "tools/common/own_folder.h"
+
+namespace elider::tools {
+namespace {
+
+constexpr const char* kAbout =
+    "elider: an in-memory, serializable transactional database.\n"
+    "The database itself is a C++ library (include elider/elider.h); this program measures and checks it,\n"
+    "and looks after its files.";
+
+constexpr const char* kExamples =
+    "  elider bench tpcc --warehouses 2 --threads 2 --seconds 10    orders of a wholesaler, checked afterwards\n"
+    "  elider bench ycsb --records 1000000 --mix 80/20              short transactions on one table\n"
+    "  elider bench compare                                         the same beside RocksDB, LMDB and SQLite\n"
+    "  elider bench durability --data scratch                       what log and checkpoints cost; recovery\n"
+    "  elider bench history --workload list-append --out h.jsonl    histories for checkers of serializability\n"
+    "  elider check-history history.jsonl                           is a run's --history strictly serializable?\n"
+    "  elider hardware                                              has this machine hardware transactions?\n"
+    "  elider bench htm --json htm.json                             what its regions hold, and why they abort\n"
+    "  elider check data                                            are a database's files whole?\n"
+    "  elider backup data copy                                      a copy of them; restore, recover, checkpoint, log\n"
+    "  elider plot *.json -o speed.png                              a drawing of what --json wrote\n"
+    "\n"
+    "Exit code: 0 it worked; 1 it ran and failed; 2 an option makes no sense, and nothing was run; 3 this machine\n"
+    "has no hardware transactions, which bench htm is about; 130 Ctrl-C ended a benchmark, which reported what it had.\n"
+    "--json FILE means the same everywhere: the results as JSON into that file, or with - to standard output.";
+
+// This process becomes elider-bench; or the exit code, where it is not there.
+int become_bench(char** arguments) {
+  const std::string program = own_folder() / "elider-bench";
+  std::fflush(stdout);
+  ::execv(program.c_str(), arguments);
+  fmt::print(stderr, "elider bench: '{}' cannot be run: {}\n", program, std::strerror(errno));
+  return kExitFailed;
+}
+
+int run(int argc, char** argv) {
+  Program program("elider", kAbout, version_line());
+  const Command app = program.root();
+  Command(app).add("bench", "Measure: tpcc, ycsb, compare, durability, elision, htm, neighbours, history (each has its own --help)");
+  add_check_history(app);
+  add_hardware(app);
+  add_plot(app);
+  add_check(app);
+  add_backup(app);
+  add_restore(app);
+  add_checkpoint(app);
+  add_recover(app);
+  add_log(app);
+  program.examples(kExamples);
+  if (argc > 1 && std::string(argv[1]) == "bench") return become_bench(argv + 1);
+  return program.run({argv + 1, argv + argc});
+}
+
+}  // namespace
+}  // namespace elider::tools
+
+int main(int argc, char** argv) {
+  try {
+    return elider::tools::flush_output(elider::tools::run(argc, argv));
+  } catch (const std::exception& error) {
+    std::fprintf(stderr, "elider: %s\n", error.what());
+    return elider::tools::kExitFailed;
+  }
+}

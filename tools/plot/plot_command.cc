@@ -1,0 +1,101 @@
+// `elider plot`: draws benchmark results. The drawing is a Python script with matplotlib, found beside
+// this program, in its installation, or in the source tree; this file only finds and runs it.
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include <spawn.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <fmt/format.h>
+
+#include "tools/commands.h"
+#include "tools/common/own_folder.h"
+
+extern char** environ;
+
+namespace elider::tools {
+
+namespace {
+
+constexpr const char* kScript = "elider_plot.py";
+
+constexpr const char* kHelp =
+    "Draws throughput (over threads where the runs differ in them), latencies, aborts and memory; for\n"
+    "compare the stores side by side. Runs that differ in nothing but their results are drawn as one, with\n"
+    "their spread. Needs python3-matplotlib (Debian).\n"
+    "\n"
+    "  elider plot t1.json t2.json -o speed.png\n"
+    "  elider plot compare.json -o compare.svg --title 'Four stores'\n";
+
+struct PlotOptions {
+  std::vector<std::string> inputs;
+  std::string output;
+  std::string title;
+};
+
+// Empty where there is none.
+std::string find_script() {
+  std::vector<std::filesystem::path> folders;
+  if (const auto folder = own_folder(); !folder.empty()) {
+    folders.push_back(folder);
+    folders.push_back(folder.parent_path() / "share" / "elider");
+  }
+#ifdef ELIDER_SOURCE_DIR
+  folders.push_back(std::filesystem::path(ELIDER_SOURCE_DIR) / "tools" / "plot");
+#endif
+  std::error_code ignored;
+  for (const auto& folder : folders)
+    if (std::filesystem::exists(folder / kScript, ignored)) return (folder / kScript).string();
+  return {};
+}
+
+// The exit code of `arguments` run as a program, or -1 with errno set.
+int run_program(std::vector<std::string> arguments) {
+  std::vector<char*> pointers;
+  for (std::string& argument : arguments) pointers.push_back(argument.data());
+  pointers.push_back(nullptr);
+  pid_t child = 0;
+  if (const int error = ::posix_spawnp(&child, pointers[0], nullptr, nullptr, pointers.data(), environ); error != 0) {
+    errno = error;
+    return -1;
+  }
+  int status = 0;
+  while (::waitpid(child, &status, 0) < 0)
+    if (errno != EINTR) return -1;
+  return WIFEXITED(status) ? WEXITSTATUS(status) : kExitFailed;
+}
+
+void run(const PlotOptions& options) {
+  const std::string extension = std::filesystem::path(options.output).extension().string();
+  if (extension != ".png" && extension != ".svg") refuse_option("-o", fmt::format("'{}' ends in neither .png nor .svg", options.output));
+  const std::string script = find_script();
+  if (script.empty()) {
+    fmt::print(stderr, "elider plot: {} stands neither beside this program nor in ../share/elider\n", kScript);
+    return set_exit_code(kExitFailed);
+  }
+  std::vector<std::string> arguments{"python3", script, "--output", options.output, "--title", options.title, "--"};
+  arguments.insert(arguments.end(), options.inputs.begin(), options.inputs.end());
+  const int code = run_program(std::move(arguments));
+  if (code < 0)
+    fmt::print(stderr, "elider plot: python3 cannot be run ({}): install python3 and python3-matplotlib\n", std::strerror(errno));
+  if (code != 0) set_exit_code(code < 0 ? kExitFailed : code);
+}
+
+}  // namespace
+
+void add_plot(Command app) {
+  auto options = std::make_shared<PlotOptions>();
+  Command command = app.add("plot", "Draw what benchmarks wrote with --json, as PNG or SVG");
+  command.footer(kHelp);
+  command.option("files", options->inputs, "Results of --json").required().type("FILE.json").existing_file();
+  command.option("-o,--output", options->output, "The drawing, .png or .svg").required().type("FILE");
+  command.option("--title", options->title, "Above it");
+  command.runs([options] { run(*options); });
+}
+
+}  // namespace elider::tools
