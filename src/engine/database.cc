@@ -5,6 +5,7 @@
 #include <system_error>
 
 #include "engine/engine.h"
+#include "engine/registry.h"
 #include "log/format.h"
 #include "storage/table.h"
 
@@ -200,7 +201,7 @@ Status make_missing_tables(Engine& engine, const std::vector<Schema>& schemas) {
 }
 
 // A new engine for each try: what a damaged checkpoint has left in the last one goes with it.
-Status open_combination(const Combination& combination, const Options& options, OpenHow how, std::unique_ptr<Engine>* engine) {
+Status open_combination(const Combination& combination, const Options& options, recovery::OpenHow how, std::unique_ptr<Engine>* engine) {
   for (;;) {
     *engine = combination.make(options);
     if (Status status = (*engine)->prefault(options.prefault_bytes); !status.ok()) return status;
@@ -214,7 +215,7 @@ Status open_combination(const Combination& combination, const Options& options, 
 }
 }  // namespace
 
-Status open_engine(const Options& options, const OpenHow& how, std::unique_ptr<Engine>* engine) {
+Status open_engine(const Options& options, const recovery::OpenHow& how, std::unique_ptr<Engine>* engine) {
   try {
     if (Status status = check_options(options); !status.ok()) return status;
   } catch (const std::bad_alloc&) {

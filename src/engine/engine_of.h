@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "base/clock.h"
-#include "engine/data_folder.h"
+#include "recovery/data_folder.h"
 #include "engine/engine.h"
 #include "engine/session.h"
 #include "htm/test_points.h"
@@ -52,7 +52,7 @@ class EngineOf final : public Engine {
   Result<TableRef> create_table(const Schema& schema) override;
   TableBase* find_table(std::string_view name) const override;
   std::vector<TableRef> tables() const override;
-  Status open_data(const OpenHow& how, bool* may_skip) override { return data_.open(*this, store_, how, may_skip); }
+  Status open_data(const recovery::OpenHow& how, bool* may_skip) override { return data_.open(*this, store_, how, may_skip); }
   Status wait_durable(uint64_t commit_number) override {
     return store_.log == nullptr ? Status() : store_.log->wait_durable(commit_number);
   }
@@ -63,9 +63,9 @@ class EngineOf final : public Engine {
   const Recovery& recovery() const override { return data_.recovery(); }
   Status checkpoint() override;
   Status backup(const std::string& folder) override;
-  std::unique_ptr<txn::RowLoader> make_loader() override;
+  std::unique_ptr<recovery::RowLoader> make_loader() override;
   Status build_indexes(uint32_t threads, const std::function<void(uint64_t, uint64_t)>& progress) override;
-  std::unique_ptr<txn::SnapshotRows> read_snapshot() override;
+  std::unique_ptr<recovery::SnapshotRows> read_snapshot() override;
   uint32_t procedure_id(std::string_view name) override { return store_.procedures.id(name); }
   Statistics statistics() const override;
   SyncPolicy sync() const override { return sync_; }
@@ -117,7 +117,7 @@ class EngineOf final : public Engine {
   txn::Store store_;
   std::unique_ptr<txn::WholeTransaction> whole_;  // null under other protocols
   std::shared_ptr<SessionPool<Sync>> pool_;
-  DataFolder data_;
+  recovery::DataFolder data_;
 };
 
 // -- transactions ----------------------------------------------------------------------------------------

@@ -5,16 +5,16 @@
 
 #include "base/parallel.h"
 #include "engine/engine_of.h"
-#include "txn/row_loader.h"
-#include "txn/snapshot_rows.h"
+#include "recovery/row_loader.h"
+#include "recovery/snapshot_rows.h"
 
 namespace elider::detail {
 
 // A session's worker and counters, for as long as it loads.
 template <class Sync>
-class SessionLoader final : public txn::RowLoaderOf<Sync> {
+class SessionLoader final : public recovery::RowLoaderOf<Sync> {
  public:
-  explicit SessionLoader(SessionOf<Sync>& session) : txn::RowLoaderOf<Sync>(session.worker, session.counters), session_(session) {}
+  explicit SessionLoader(SessionOf<Sync>& session) : recovery::RowLoaderOf<Sync>(session.worker, session.counters), session_(session) {}
   ~SessionLoader() override { session_.pool.give_back(&session_); }
 
  private:
@@ -22,21 +22,21 @@ class SessionLoader final : public txn::RowLoaderOf<Sync> {
 };
 
 template <class Sync>
-std::unique_ptr<txn::RowLoader> EngineOf<Sync>::make_loader() {
+std::unique_ptr<recovery::RowLoader> EngineOf<Sync>::make_loader() {
   SessionOf<Sync>* session = pool_->take();
   return session == nullptr ? nullptr : std::make_unique<SessionLoader<Sync>>(*session);
 }
 
 template <class Sync>
-std::unique_ptr<txn::SnapshotRows> EngineOf<Sync>::read_snapshot() {
+std::unique_ptr<recovery::SnapshotRows> EngineOf<Sync>::read_snapshot() {
   Worker* worker = store_.workers.acquire();
   if (worker == nullptr) return nullptr;
-  std::unique_ptr<txn::SnapshotRowsOf<Sync>> rows;
+  std::unique_ptr<recovery::SnapshotRowsOf<Sync>> rows;
   std::vector<TableBase*> tables;
   if (ELIDER_MUTANT(kTablesBeforeNumber)) tables = tables_made();
   ELIDER_TEST_POINT("checkpoint.before_number");
   try {
-    rows = std::make_unique<txn::SnapshotRowsOf<Sync>>(store_, *worker);
+    rows = std::make_unique<recovery::SnapshotRowsOf<Sync>>(store_, *worker);
   } catch (const std::bad_alloc&) {
     store_.workers.release(worker);
     throw;
@@ -113,7 +113,7 @@ Status EngineOf<Sync>::build_indexes(uint32_t threads, const std::function<void(
           if (!cursor.next(kRowsAChunk, &entries)) return {};
         }
         if (ELIDER_MUTANT(kLeaveOutLastChunk) && all > kRowsAChunk && entries.size() < kRowsAChunk) continue;
-        if (Status indexed = txn::index_rows(sessions[i]->worker, *table, entries); !indexed.ok()) return indexed;
+        if (Status indexed = recovery::index_rows(sessions[i]->worker, *table, entries); !indexed.ok()) return indexed;
         if (!progress) continue;
         std::lock_guard lock(mutex);
         progress(done += entries.size(), all);

@@ -24,7 +24,7 @@ Options options_of(const Folders& folders, const Tell& tell) {
 }
 
 Status open(const Options& options, bool read_only, std::unique_ptr<detail::Engine>* engine, Recovery* report) {
-  detail::OpenHow how;
+  recovery::OpenHow how;
   how.for_tools = true;
   how.read_only = read_only;
   Status status = detail::open_engine(options, how, engine);

@@ -1,3 +1,5 @@
+#include "engine/registry.h"
+
 #include "elider/hardware.h"
 #include "engine/engine.h"
 #include "htm/detect.h"

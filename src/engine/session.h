@@ -13,7 +13,7 @@
 #include <mutex>
 #include <vector>
 
-#include "engine/data_folder.h"
+#include "recovery/data_folder.h"
 #include "engine/engine.h"
 #include "txn/occ/occ_transaction.h"
 #include "txn/snapshot_transaction.h"
@@ -129,7 +129,7 @@ class SessionPool final : public SessionPoolBase {
   };
 
   // `data` may not be made yet.
-  SessionPool(txn::Store& store, DataFolder& data) : store_(store), data_(data) {}
+  SessionPool(txn::Store& store, recovery::DataFolder& data) : store_(store), data_(data) {}
 
   // Null if workers_max are in use.
   SessionOf<Sync>* take() {
@@ -197,7 +197,7 @@ class SessionPool final : public SessionPoolBase {
  private:
   inline static thread_local char thread_mark_ = 0;
   txn::Store& store_;
-  DataFolder& data_;  // used while the database is there
+  recovery::DataFolder& data_;  // used while the database is there
   mutable std::mutex mutex_;  // guards all_, free_, in_use_
   std::vector<std::unique_ptr<SessionOf<Sync>>> all_;
   std::vector<SessionOf<Sync>*> free_;

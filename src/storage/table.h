@@ -62,7 +62,7 @@ class TableBase {
   }
 
   // The number of a reader of all tables that has read this one to its end and will not look at it again
-  // (txn/snapshot_rows.h); 0: there was none.
+  // (recovery/snapshot_rows.h); 0: there was none.
   uint64_t passed_by() const { return passed_by_.load(std::memory_order_acquire); }
   void set_passed_by(uint64_t number) { passed_by_.store(number, std::memory_order_release); }  // its reads come before
 

@@ -15,7 +15,7 @@
 #include <vector>
 
 #include "elider/elider.h"
-#include "engine/engine.h"
+#include "engine/registry.h"
 
 namespace elider::test {
 

@@ -1,6 +1,7 @@
 #if defined(ELIDER_EMULATOR)
 
 #include "engine/engine_of.h"
+#include "engine/registry.h"
 #include "sync/elided.h"
 
 namespace elider::detail {

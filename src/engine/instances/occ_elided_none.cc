@@ -1,4 +1,5 @@
 #include "engine/engine_of.h"
+#include "engine/registry.h"
 #include "sync/elided.h"
 
 namespace elider::detail {

@@ -1,4 +1,5 @@
 #include "engine/engine_of.h"
+#include "engine/registry.h"
 #include "sync/elided.h"
 
 #if ELIDER_HAVE_RTM

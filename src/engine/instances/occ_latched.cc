@@ -1,4 +1,5 @@
 #include "engine/engine_of.h"
+#include "engine/registry.h"
 
 namespace elider::detail {
 

@@ -1,4 +1,4 @@
-#include "engine/checkpoint.h"
+#include "recovery/checkpoint.h"
 
 #include <sys/resource.h>
 #include <sys/syscall.h>
@@ -11,10 +11,10 @@
 #include "base/clock.h"
 #include "base/parallel.h"
 #include "base/test_points.h"
-#include "engine/engine.h"
+#include "recovery/recovery_target.h"
 #include "txn/log_entry.h"
 
-namespace elider::detail {
+namespace elider::recovery {
 
 namespace {
 
@@ -30,13 +30,13 @@ void give_way() {
   static_cast<void>(::setpriority(PRIO_PROCESS, static_cast<id_t>(::syscall(SYS_gettid)), kNice));
 }
 
-uint32_t threads_for(const Engine& engine, uint32_t wanted) { return engine.sync() == SyncPolicy::kSingleThreaded ? 1 : wanted; }
+uint32_t threads_for(const RecoveryTarget& target, uint32_t wanted) { return target.sync() == SyncPolicy::kSingleThreaded ? 1 : wanted; }
 
 }  // namespace
 
 // -- writing ---------------------------------------------------------------------------------------------------
 
-Status CheckpointWriter::write(std::unique_ptr<txn::SnapshotRows> rows, const SchemaOfTable& schema_of) {
+Status CheckpointWriter::write(std::unique_ptr<SnapshotRows> rows, const SchemaOfTable& schema_of) {
   number_ = rows->number();
   begin_ns_ = now_ns();
   std::vector<std::unique_ptr<log::PartWriter>> parts(how_.threads);
@@ -72,7 +72,7 @@ Status CheckpointWriter::end_part(std::unique_ptr<log::PartWriter>* part) {
   return {};
 }
 
-Status CheckpointWriter::write_tables(const txn::SnapshotRows& rows, const SchemaOfTable& schema_of, log::PartWriter& part) {
+Status CheckpointWriter::write_tables(const SnapshotRows& rows, const SchemaOfTable& schema_of, log::PartWriter& part) {
   std::vector<std::byte> block;
   for (const TableBase* table : rows.tables()) {
     block.resize(log::kBlockHeaderBytes);
@@ -83,8 +83,8 @@ Status CheckpointWriter::write_tables(const txn::SnapshotRows& rows, const Schem
 }
 
 // Until there are no more; *part is the one that was begun last.
-Status CheckpointWriter::write_rows(txn::SnapshotRows& rows, std::unique_ptr<log::PartWriter>* part) {
-  txn::StoredRows stored;
+Status CheckpointWriter::write_rows(SnapshotRows& rows, std::unique_ptr<log::PartWriter>* part) {
+  StoredRows stored;
   while (rows.next(log::kBlockBytesTarget, log::kBlockHeaderBytes, &stored)) {
     if (Status status = pace(stored.used); !status.ok()) return status;
     if (*part != nullptr && (*part)->facts().bytes >= log::kPartBytesTarget)
@@ -123,9 +123,9 @@ void CheckpointWriter::remove() {
 
 // -- taking ------------------------------------------------------------------------------------------------------
 
-Checkpoints::Checkpoints(Engine& engine, const Options& options, log::Directory& directory, log::Log& log, SchemaOfTable schema_of,
+Checkpoints::Checkpoints(RecoveryTarget& target, const Options& options, log::Directory& directory, log::Log& log, SchemaOfTable schema_of,
                          uint64_t log_bytes, uint64_t checkpoint_bytes)
-    : engine_(engine),
+    : target_(target),
       options_(options),
       directory_(directory),
       log_(log),
@@ -151,7 +151,7 @@ void Checkpoints::run() {
       if (stop_.load()) return;
     }
     if (due() || !wanted()) continue;
-    if (engine_.sync() == SyncPolicy::kSingleThreaded) due_.store(true, std::memory_order_relaxed);
+    if (target_.sync() == SyncPolicy::kSingleThreaded) due_.store(true, std::memory_order_relaxed);
     else static_cast<void>(take());  // what failed is in the statistics
   }
 }
@@ -190,7 +190,7 @@ Status Checkpoints::take_one() {
     facts_.running = true;
   }
   CheckpointWriter writer(directory_.files(),
-                          {directory_.folders(), directory_.manifest().database, threads_for(engine_, options_.checkpoint_threads),
+                          {directory_.folders(), directory_.manifest().database, threads_for(target_, options_.checkpoint_threads),
                            options_.checkpoint_bytes_per_second, &stop_});
   auto published = log::Published::kNo;
   Status status;
@@ -224,7 +224,7 @@ Status Checkpoints::take_one() {
 // Published though not ok: what is older could not be removed.
 Status Checkpoints::write_and_publish(CheckpointWriter& writer, log::Published* published) {
   if (log_.failed()) return log_.failure();  // nothing that is published would follow upon the log
-  std::unique_ptr<txn::SnapshotRows> rows = engine_.read_snapshot();
+  std::unique_ptr<SnapshotRows> rows = target_.read_snapshot();
   if (rows == nullptr) return no_snapshot();
   Status status = writer.write(std::move(rows), schema_of_);
   // What it holds is in the log, too: so a crash that loses the end of the log loses nothing that it keeps.
@@ -245,15 +245,15 @@ Statistics::Checkpoints Checkpoints::facts() const {
 
 namespace {
 
-Status back_up_rows(Engine& engine, log::FileSystem& files, const std::string& folder, const Options& options,
+Status back_up_rows(RecoveryTarget& target, log::FileSystem& files, const std::string& folder, const Options& options,
                     const SchemaOfTable& schema_of) {
   std::unique_ptr<log::File> lock;
   if (Status status = log::Directory::make_empty(files, folder, &lock); !status.ok()) return status;
-  std::unique_ptr<txn::SnapshotRows> rows = engine.read_snapshot();
+  std::unique_ptr<SnapshotRows> rows = target.read_snapshot();
   if (rows == nullptr) return no_snapshot();
   const log::DatabaseId database = log::Directory::new_database_id();
   CheckpointWriter writer(
-      files, {{folder}, database, threads_for(engine, options.checkpoint_threads), options.checkpoint_bytes_per_second, nullptr});
+      files, {{folder}, database, threads_for(target, options.checkpoint_threads), options.checkpoint_bytes_per_second, nullptr});
   auto published = log::Published::kNo;
   const auto write = [&]() -> Status {
     if (Status status = writer.write(std::move(rows), schema_of); !status.ok()) return status;
@@ -272,12 +272,12 @@ Status back_up_rows(Engine& engine, log::FileSystem& files, const std::string& f
 
 }  // namespace
 
-Status back_up(Engine& engine, log::FileSystem& files, const std::string& folder, const Options& options, const SchemaOfTable& schema_of) {
+Status back_up(RecoveryTarget& target, log::FileSystem& files, const std::string& folder, const Options& options, const SchemaOfTable& schema_of) {
   try {
-    return back_up_rows(engine, files, folder, options, schema_of);
+    return back_up_rows(target, files, folder, options, schema_of);
   } catch (const std::bad_alloc&) {
     return Status(Code::kMemoryLimit, Cause::kMemoryLimit);
   }
 }
 
-}  // namespace elider::detail
+}  // namespace elider::recovery

@@ -1,4 +1,4 @@
-#include "engine/data_folder.h"
+#include "recovery/data_folder.h"
 
 #include <cstdlib>
 #include <cstring>
@@ -6,11 +6,11 @@
 #include <vector>
 
 #include "base/clock.h"
-#include "engine/replay.h"
+#include "recovery/replay.h"
 #include "log/uring_files.h"
 #include "txn/log_entry.h"
 
-namespace elider::detail {
+namespace elider::recovery {
 
 DataFolder::~DataFolder() {
   checkpoints_.reset();
@@ -25,7 +25,7 @@ DataFolder::~DataFolder() {
   }
 }
 
-Status DataFolder::open(Engine& engine, txn::Store& store, const OpenHow& how, bool* may_skip) {
+Status DataFolder::open(RecoveryTarget& target, txn::Store& store, const OpenHow& how, bool* may_skip) {
   *may_skip = false;
   const Options& options = store.options;
   if (options.data_folders.empty()) return {};
@@ -36,7 +36,7 @@ Status DataFolder::open(Engine& engine, txn::Store& store, const OpenHow& how, b
   if (!writes && !how.for_tools && options.create_if_missing && status.not_found()) return {};  // nothing is there, nothing is made
   if (!status.ok()) return status;
   {
-    Replay replay(engine, *directory_, options, {how.skipped.size(), how.for_tools});
+    Replay replay(target, *directory_, options, {how.skipped.size(), how.for_tools});
     status = replay.run(&recovery_);
     *may_skip = replay.may_skip();
     if (!status.ok()) return status;
@@ -44,7 +44,7 @@ Status DataFolder::open(Engine& engine, txn::Store& store, const OpenHow& how, b
   }
   recovery_.skipped = how.skipped;
   store.snapshots.start_at(directory_->first_number());
-  if (writes) status = start_log(engine, store);
+  if (writes) status = start_log(target, store);
   if (!status.ok()) return status;
   recovery_.duration_us = (now_ns() - begin_ns) / 1000;
   return {};
@@ -64,7 +64,7 @@ Status DataFolder::choose_files(LogIo io) {
   return status;
 }
 
-Status DataFolder::start_log(Engine& engine, txn::Store& store) {
+Status DataFolder::start_log(RecoveryTarget& target, txn::Store& store) {
   const Options& options = store.options;
   uint32_t generation = 0;
   if (Status status = choose_files(options.log_io); !status.ok()) return status;  // before anything is cut off for good
@@ -81,7 +81,7 @@ Status DataFolder::start_log(Engine& engine, txn::Store& store) {
     return status;
   store_ = &store;
   store.log = log_.get();
-  checkpoints_ = std::make_unique<Checkpoints>(engine, options, *directory_, *log_, schema_of(), recovery_.log_bytes,
+  checkpoints_ = std::make_unique<Checkpoints>(target, options, *directory_, *log_, schema_of(), recovery_.log_bytes,
                                                recovery_.checkpoint_bytes);
   return {};
 }
@@ -109,8 +109,8 @@ Status DataFolder::checkpoint() {
   return checkpoints_->take();
 }
 
-Status DataFolder::backup(Engine& engine, const Options& options, const std::string& folder) {
-  return back_up(engine, directory_ != nullptr ? directory_->files() : log::system_files(), folder, options, schema_of());
+Status DataFolder::backup(RecoveryTarget& target, const Options& options, const std::string& folder) {
+  return back_up(target, directory_ != nullptr ? directory_->files() : log::system_files(), folder, options, schema_of());
 }
 
-}  // namespace elider::detail
+}  // namespace elider::recovery

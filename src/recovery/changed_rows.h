@@ -12,7 +12,7 @@
 
 #include "txn/row_change.h"
 
-namespace elider::detail {
+namespace elider::recovery {
 
 class ChangedRows {
  public:
@@ -45,4 +45,4 @@ class ChangedRows {
   std::vector<const txn::RowChange*> changes_;
 };
 
-}  // namespace elider::detail
+}  // namespace elider::recovery

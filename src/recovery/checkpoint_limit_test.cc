@@ -1,9 +1,9 @@
 // How much log may grow behind a checkpoint.
 #include <gtest/gtest.h>
 
-#include "engine/checkpoint.h"
+#include "recovery/checkpoint.h"
 
-namespace elider::detail {
+namespace elider::recovery {
 namespace {
 
 TEST(CheckpointLimitTest, ItGrowsWithTheDataAndIsNeverSmall) {
@@ -13,4 +13,4 @@ TEST(CheckpointLimitTest, ItGrowsWithTheDataAndIsNeverSmall) {
 }
 
 }  // namespace
-}  // namespace elider::detail
+}  // namespace elider::recovery

@@ -22,11 +22,11 @@
 #include "log/checkpoint_file.h"
 #include "log/directory.h"
 #include "log/log.h"
-#include "txn/snapshot_rows.h"
+#include "recovery/snapshot_rows.h"
 
-namespace elider::detail {
+namespace elider::recovery {
 
-class Engine;
+class RecoveryTarget;
 
 // The table's schema as the files are to have it.
 using SchemaOfTable = std::function<const Schema&(const TableBase& table)>;
@@ -44,7 +44,7 @@ class CheckpointWriter {
   CheckpointWriter(log::FileSystem& files, How how) : files_(files), how_(std::move(how)) {}
 
   // All of it, synced; the folders' names are not. kFinished: *stop was set. Ends the snapshot as soon as it is read.
-  Status write(std::unique_ptr<txn::SnapshotRows> rows, const SchemaOfTable& schema_of);
+  Status write(std::unique_ptr<SnapshotRows> rows, const SchemaOfTable& schema_of);
   // Takes away what was written, as far as the disk lets it.
   void remove();
 
@@ -55,8 +55,8 @@ class CheckpointWriter {
  private:
   Status begin_part(std::unique_ptr<log::PartWriter>* part);
   Status end_part(std::unique_ptr<log::PartWriter>* part);
-  Status write_tables(const txn::SnapshotRows& rows, const SchemaOfTable& schema_of, log::PartWriter& part);
-  Status write_rows(txn::SnapshotRows& rows, std::unique_ptr<log::PartWriter>* part);
+  Status write_tables(const SnapshotRows& rows, const SchemaOfTable& schema_of, log::PartWriter& part);
+  Status write_rows(SnapshotRows& rows, std::unique_ptr<log::PartWriter>* part);
   Status pace(size_t bytes);
 
   log::FileSystem& files_;
@@ -80,7 +80,7 @@ class Checkpoints {
  public:
   // `log_bytes`: of the log that is there already; `checkpoint_bytes`: of the newest checkpoint. It takes them itself, as the
   // options say; an engine for one thread is asked due() instead.
-  Checkpoints(Engine& engine, const Options& options, log::Directory& directory, log::Log& log, SchemaOfTable schema_of,
+  Checkpoints(RecoveryTarget& target, const Options& options, log::Directory& directory, log::Log& log, SchemaOfTable schema_of,
               uint64_t log_bytes, uint64_t checkpoint_bytes);
   ~Checkpoints();  // one that is being taken is given up
 
@@ -99,7 +99,7 @@ class Checkpoints {
   Status take_one();
   Status write_and_publish(CheckpointWriter& writer, log::Published* published);
 
-  Engine& engine_;
+  RecoveryTarget& target_;
   const Options& options_;
   log::Directory& directory_;
   log::Log& log_;
@@ -121,6 +121,6 @@ class Checkpoints {
 };
 
 // Writes a backup into `folder`. See Database::backup.
-Status back_up(Engine& engine, log::FileSystem& files, const std::string& folder, const Options& options, const SchemaOfTable& schema_of);
+Status back_up(RecoveryTarget& target, log::FileSystem& files, const std::string& folder, const Options& options, const SchemaOfTable& schema_of);
 
-}  // namespace elider::detail
+}  // namespace elider::recovery

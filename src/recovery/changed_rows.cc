@@ -1,10 +1,10 @@
-#include "engine/changed_rows.h"
+#include "recovery/changed_rows.h"
 
 #include <algorithm>
 #include <bit>
 #include <tuple>
 
-namespace elider::detail {
+namespace elider::recovery {
 
 void ChangedRows::group(std::span<const txn::RowChanges* const> lists, size_t tables) {
   size_t count = 0;
@@ -64,4 +64,4 @@ inline uint32_t ChangedRows::row_of(const txn::RowChange& change, uint32_t shift
   }
 }
 
-}  // namespace elider::detail
+}  // namespace elider::recovery

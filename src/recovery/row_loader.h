@@ -20,17 +20,17 @@
 #include "txn/log_entry.h"
 #include "txn/reclaim.h"
 #include "txn/row_change.h"
-#include "txn/snapshot_rows.h"
+#include "recovery/snapshot_rows.h"
 
-namespace elider::txn {
+namespace elider::recovery {
 
 class RowLoader {
  public:
   virtual ~RowLoader() = default;
   // Rows that are not there yet, in stored form. kCorrupt: one is, or they do not fit the table. kMemoryLimit.
-  virtual Status load(detail::TableBase& table, std::span<const std::byte> rows, uint32_t count) = 0;
+  virtual Status load(TableBase& table, std::span<const std::byte> rows, uint32_t count) = 0;
   // Rows of one table, each once. kCorrupt: a change does not fit the table, or its row.
-  virtual Status apply(detail::TableBase& table, std::span<const ChangedRow> rows) = 0;
+  virtual Status apply(TableBase& table, std::span<const ChangedRow> rows) = 0;
 };
 
 // What snapshot number recovered contents have: every number of this run is larger.
@@ -41,7 +41,7 @@ class RowLoaderOf : public RowLoader {
  public:
   RowLoaderOf(Worker& worker, Counters& counters) : worker_(worker), counters_(counters) {}
 
-  Status load(detail::TableBase& base, std::span<const std::byte> rows, uint32_t count) override {
+  Status load(TableBase& base, std::span<const std::byte> rows, uint32_t count) override {
     auto& table = static_cast<TableType&>(base);
     const size_t row_bytes = stored_row_bytes(table.layout());
     if (rows.size() != row_bytes * count)
@@ -57,7 +57,7 @@ class RowLoaderOf : public RowLoader {
     return status;
   }
 
-  Status apply(detail::TableBase& base, std::span<const ChangedRow> rows) override {
+  Status apply(TableBase& base, std::span<const ChangedRow> rows) override {
     auto& table = static_cast<TableType&>(base);
     const Inside inside(worker_);
     PrimaryHint hint;
@@ -272,4 +272,4 @@ Status index_rows(Worker& worker, Table<Sync>& table, const typename TableCursor
   return {};
 }
 
-}  // namespace elider::txn
+}  // namespace elider::recovery

@@ -10,13 +10,13 @@
 #include <vector>
 
 #include "elider/database.h"
-#include "engine/checkpoint.h"
-#include "engine/engine.h"
+#include "recovery/checkpoint.h"
+#include "recovery/recovery_target.h"
 #include "log/directory.h"
 #include "log/log.h"
 #include "txn/store.h"
 
-namespace elider::detail {
+namespace elider::recovery {
 
 class DataFolder {
  public:
@@ -25,7 +25,7 @@ class DataFolder {
   ~DataFolder();
 
   // Nothing without Options::data_folders. *may_skip: it failed for the checkpoint, and there is an older one.
-  Status open(Engine& engine, txn::Store& store, const OpenHow& how, bool* may_skip);
+  Status open(RecoveryTarget& target, txn::Store& store, const OpenHow& how, bool* may_skip);
   // Before the table can be used: what is written to it has the same number or a later one.
   Status log_table(uint32_t id, const Schema& schema);
   const Recovery& recovery() const { return recovery_; }
@@ -33,7 +33,7 @@ class DataFolder {
 
   // As Database's.
   Status checkpoint();
-  Status backup(Engine& engine, const Options& options, const std::string& folder);
+  Status backup(RecoveryTarget& target, const Options& options, const std::string& folder);
   // Whether who runs transactions is to call checkpoint(); only where one thread does.
   bool checkpoint_due() const { return checkpoints_ != nullptr && checkpoints_->due(); }
   Statistics::Checkpoints checkpoint_facts() const { return checkpoints_ == nullptr ? Statistics::Checkpoints() : checkpoints_->facts(); }
@@ -54,7 +54,7 @@ class DataFolder {
   };
 
   Status choose_files(LogIo io);
-  Status start_log(Engine& engine, txn::Store& store);
+  Status start_log(RecoveryTarget& target, txn::Store& store);
   SchemaOfTable schema_of() const;
 
   txn::Store* store_ = nullptr;
@@ -68,4 +68,4 @@ class DataFolder {
   std::unique_ptr<Checkpoints> checkpoints_;  // goes first
 };
 
-}  // namespace elider::detail
+}  // namespace elider::recovery

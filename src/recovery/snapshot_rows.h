@@ -18,13 +18,17 @@
 #include "txn/store.h"
 #include "txn/table_cursor.h"
 
-namespace elider::txn {
+namespace elider::recovery {
+
+using namespace txn;  // its rows and tables are what is recovered
+using txn::Table;     // and not the public one
+using detail::TableBase;
 
 inline size_t stored_row_bytes(const Layout& layout) { return sizeof(Key) + sizeof(uint64_t) * layout.group_count() + layout.row_bytes(); }
 
 // Rows of one table in stored form, behind some room. Used again for the next ones.
 struct StoredRows {
-  const detail::TableBase* table = nullptr;
+  const TableBase* table = nullptr;
   uint32_t count = 0;
   std::vector<std::byte> bytes;  // more than are used
   size_t used = 0;
@@ -35,13 +39,13 @@ class SnapshotRows {
   virtual ~SnapshotRows() = default;
   uint64_t number() const { return number_; }
   // The tables that were there, in the order of their ids; perhaps later ones too.
-  const std::vector<detail::TableBase*>& tables() const { return tables_; }
+  const std::vector<TableBase*>& tables() const { return tables_; }
   // The next rows, of one table: about `bytes` of them, behind `room` bytes. False: there are no more.
   virtual bool next(size_t bytes, size_t room, StoredRows* rows) = 0;
 
  protected:
   uint64_t number_ = 0;
-  std::vector<detail::TableBase*> tables_;
+  std::vector<TableBase*> tables_;
 };
 
 template <class Sync>
@@ -58,9 +62,9 @@ class SnapshotRowsOf final : public SnapshotRows {
     store_.workers.release(&worker_);
   }
   // All that were made by commits up to the number. Before the first next().
-  void set_tables(std::vector<detail::TableBase*> tables) {
+  void set_tables(std::vector<TableBase*> tables) {
     tables_ = std::move(tables);
-    for (detail::TableBase* table : tables_) passages_.push_back(std::make_unique<Passage>(*static_cast<Table<Sync>*>(table)));
+    for (TableBase* table : tables_) passages_.push_back(std::make_unique<Passage>(*static_cast<Table<Sync>*>(table)));
     // Small ones first: those are soon passed, and among them are the queues, where rows come and go most.
     std::sort(passages_.begin(), passages_.end(), [](const auto& a, const auto& b) { return a->rows_at_begin < b->rows_at_begin; });
   }
@@ -127,4 +131,4 @@ class SnapshotRowsOf final : public SnapshotRows {
   std::atomic<size_t> table_{0};                    // those before it are done
 };
 
-}  // namespace elider::txn
+}  // namespace elider::recovery

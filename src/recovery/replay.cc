@@ -1,15 +1,15 @@
-#include "engine/replay.h"
+#include "recovery/replay.h"
 
 #include <algorithm>
 #include <bit>
 
 #include "base/clock.h"
 #include "base/parallel.h"
-#include "engine/changed_rows.h"
-#include "engine/engine.h"
+#include "recovery/changed_rows.h"
+#include "recovery/recovery_target.h"
 #include "storage/table.h"
 
-namespace elider::detail {
+namespace elider::recovery {
 
 namespace {
 
@@ -26,8 +26,8 @@ constexpr uint32_t kNeighbours = 256;
 
 Status corrupt(const std::string& where, const std::string& words) { return Status(Code::kCorrupt, where + ": " + words); }
 
-uint32_t threads_of(const Engine& engine, const Options& options) {
-  if (engine.sync() == SyncPolicy::kSingleThreaded) return 1;
+uint32_t threads_of(const RecoveryTarget& target, const Options& options) {
+  if (target.sync() == SyncPolicy::kSingleThreaded) return 1;
   const uint32_t wanted = options.recovery_threads != 0 ? options.recovery_threads : processors(kThreadsMax);
   return std::min(wanted, options.workers_max);
 }
@@ -49,8 +49,8 @@ struct Replay::Window {
   uint64_t bytes_all = 0;                // of all windows, for the progress
 };
 
-Replay::Replay(Engine& engine, log::Directory& directory, const Options& options, const How& how)
-    : engine_(engine), directory_(directory), options_(options), how_(how), threads_(threads_of(engine, options)) {}
+Replay::Replay(RecoveryTarget& target, log::Directory& directory, const Options& options, const How& how)
+    : target_(target), directory_(directory), options_(options), how_(how), threads_(threads_of(target, options)) {}
 
 Status Replay::run(Recovery* report) {
   const uint64_t begin_ns = now_ns();
@@ -82,7 +82,7 @@ Status Replay::run(Recovery* report) {
   loaders_.clear();  // their contexts may be all that there are
   const uint64_t index_ns = now_ns();
   const auto built = [this](uint64_t done, uint64_t all) { tell(RecoveryProgress::Step::kIndexes, done, all); };
-  if (Status status = engine_.build_indexes(threads_, built); !status.ok()) return status;
+  if (Status status = target_.build_indexes(threads_, built); !status.ok()) return status;
   report->index_us = microseconds_since(index_ns);
   report->tables = tables_.size();
   for (const TableRef& table : tables_) {
@@ -90,13 +90,13 @@ Status Replay::run(Recovery* report) {
     if (!table.schema().indexes.empty()) continue;
     for (const SecondaryIndex& index : stored.indexes) report->indexes_left_out.push_back("'" + stored.name + "'.'" + index.name + "'");
   }
-  for (const Statistics::Table& table : engine_.statistics().tables) report->rows += table.rows;
+  for (const Statistics::Table& table : target_.statistics().tables) report->rows += table.rows;
   return {};
 }
 
 Status Replay::take_loaders() {
   while (loaders_.size() < threads_) {
-    auto loader = engine_.make_loader();
+    auto loader = target_.make_loader();
     if (loader == nullptr) return Status(Code::kMemoryLimit, "there is no context left to recover with (Options::workers_max)");
     loaders_.push_back(std::move(loader));
   }
@@ -141,7 +141,7 @@ Status Replay::make_table(const Described& table) {
     if (lacks_indexes) schema.indexes.clear();
     else schema = *given;
   }
-  auto made = engine_.create_table(schema);
+  auto made = target_.create_table(schema);
   if (!made.ok()) return corrupt(where, made.status().message());
   if (lacks_indexes) made->base()->refuse_writes();
   tables_.push_back(*made);
@@ -195,7 +195,7 @@ Status Replay::load_tables(const log::Checkpoint& checkpoint) {
   return make_tables(std::move(described));
 }
 
-Status Replay::load_part(txn::RowLoader& loader, log::PartReader& part, uint64_t all_bytes) {
+Status Replay::load_part(RowLoader& loader, log::PartReader& part, uint64_t all_bytes) {
   log::CheckpointBlock block;
   for (uint64_t told = 0;;) {
     if (Status status = part.next(&block); !status.ok()) return status;
@@ -211,7 +211,7 @@ Status Replay::load_part(txn::RowLoader& loader, log::PartReader& part, uint64_t
   }
 }
 
-Status Replay::load_block(txn::RowLoader& loader, const log::PartReader& part, const log::CheckpointBlock& block) {
+Status Replay::load_block(RowLoader& loader, const log::PartReader& part, const log::CheckpointBlock& block) {
   const std::string where = "'" + part.path() + "' at byte " + std::to_string(block.offset);
   if (block.table >= tables_.size())
     return corrupt(where, "rows of table " + std::to_string(block.table) + ", which the checkpoint has not");
@@ -325,4 +325,4 @@ Status Replay::apply_part(Window& window, uint32_t thread, size_t part) {
   return {};
 }
 
-}  // namespace elider::detail
+}  // namespace elider::recovery

@@ -23,11 +23,11 @@
 #include "log/checkpoint_file.h"
 #include "log/directory.h"
 #include "txn/log_entry.h"
-#include "txn/row_loader.h"
+#include "recovery/row_loader.h"
 
-namespace elider::detail {
+namespace elider::recovery {
 
-class Engine;
+class RecoveryTarget;
 
 class Replay {
  public:
@@ -35,7 +35,7 @@ class Replay {
     size_t skipped = 0;            // checkpoints that were found to be damaged, the newest
     bool without_indexes = false;  // for tools, which have no key functions: tables are made without secondary indexes
   };
-  Replay(Engine& engine, log::Directory& directory, const Options& options, const How& how);
+  Replay(RecoveryTarget& target, log::Directory& directory, const Options& options, const How& how);
 
   // Makes all tables and rows. kCorrupt: a file or a record makes no sense. kSchemaMismatch: see Options::schemas.
   Status run(Recovery* report);
@@ -54,8 +54,8 @@ class Replay {
 
   Status load_checkpoint(const log::Checkpoint& checkpoint, Recovery* report);
   Status load_tables(const log::Checkpoint& checkpoint);
-  Status load_part(txn::RowLoader& loader, log::PartReader& part, uint64_t all_bytes);
-  Status load_block(txn::RowLoader& loader, const log::PartReader& part, const log::CheckpointBlock& block);
+  Status load_part(RowLoader& loader, log::PartReader& part, uint64_t all_bytes);
+  Status load_block(RowLoader& loader, const log::PartReader& part, const log::CheckpointBlock& block);
   Status bring_in_log(Recovery* report);
   Status bring_in(Window& window);
   Status parse(Window& window, uint32_t thread, const log::LogPiece& piece, log::ReadBuffer* buffer);
@@ -66,7 +66,7 @@ class Replay {
   Status take_loaders();
   void tell(RecoveryProgress::Step step, uint64_t done, uint64_t all);
 
-  Engine& engine_;
+  RecoveryTarget& target_;
   log::Directory& directory_;
   const Options& options_;
   const How how_;
@@ -75,9 +75,9 @@ class Replay {
   uint64_t base_ = 0;
   std::vector<TableRef> tables_;   // by id
   std::vector<Schema> schemas_;
-  std::vector<std::unique_ptr<txn::RowLoader>> loaders_;  // by thread
+  std::vector<std::unique_ptr<RowLoader>> loaders_;  // by thread
   std::mutex mutex_;               // guards done_, and the progress that is told
   uint64_t done_ = 0;
 };
 
-}  // namespace elider::detail
+}  // namespace elider::recovery

@@ -1,4 +1,4 @@
-#include "engine/changed_rows.h"
+#include "recovery/changed_rows.h"
 
 #include <gtest/gtest.h>
 
@@ -7,7 +7,7 @@
 #include <random>
 #include <tuple>
 
-namespace elider::detail {
+namespace elider::recovery {
 namespace {
 
 void add(txn::RowChanges* to, Key key, uint32_t table, uint8_t group, uint32_t generation, uint64_t sequence) {
@@ -109,4 +109,4 @@ TEST(ChangedRows, RandomOnesAreThoseOfAModel) {
 }
 
 }  // namespace
-}  // namespace elider::detail
+}  // namespace elider::recovery
