@@ -55,6 +55,7 @@ int run(int argc, char** argv) {
   Command(app).add("bench", "Measure: tpcc, ycsb, compare, durability, elision, htm, neighbours, history (each has its own --help)");
   add_check_history(app);
   add_hardware(app);
+  add_options(app);
   add_plot(app);
   add_check(app);
   add_backup(app);

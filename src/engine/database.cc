@@ -1,12 +1,11 @@
 #include "elider/database.h"
 
-#include <bit>
 #include <new>
 #include <system_error>
 
+#include "elider/option_table.h"
 #include "engine/engine.h"
 #include "engine/registry.h"
-#include "log/format.h"
 #include "storage/table.h"
 
 namespace elider {
@@ -95,97 +94,6 @@ Status Transaction::put(const TableRef& table, Key key, std::span<const std::byt
 }
 
 // -- Database ------------------------------------------------------------------------------------------------------
-
-namespace {
-
-Status check_range(const char* name, uint32_t value, uint32_t first, uint32_t last) {
-  if (value >= first && value <= last) return {};
-  return Status::invalid_argument("Options::elision." + std::string(name) + " is " + std::to_string(value) + "; its range is " +
-                                  std::to_string(first) + " to " + std::to_string(last));
-}
-
-Status check_elision(const ElisionPolicy& policy) {
-  constexpr uint32_t kAbortsMax = 1'000'000;
-  struct Range {
-    const char* name;
-    uint32_t value, first, last;
-  };
-  const Range ranges[] = {
-      {"conflict_aborts_max", policy.conflict_aborts_max, 0, kAbortsMax},
-      {"capacity_aborts_max", policy.capacity_aborts_max, 0, kAbortsMax},
-      {"system_aborts_max", policy.system_aborts_max, 0, kAbortsMax},
-      {"lock_held_aborts_max", policy.lock_held_aborts_max, 0, kAbortsMax},
-      {"write_lines_max", policy.write_lines_max, 1, 512},
-      {"read_lines_max", policy.read_lines_max, 1, 65536},
-      {"window_runs", policy.window_runs, 0, kAbortsMax},
-      {"poor_percent", policy.poor_percent, 0, 100},
-      {"off_runs", policy.off_runs, 1, kAbortsMax},
-  };
-  for (const Range& range : ranges)
-    if (Status status = check_range(range.name, range.value, range.first, range.last); !status.ok()) return status;
-  return {};
-}
-
-Status check_log_options(const Options& options) {
-  if (options.flush_interval_us < 1 || options.flush_interval_us > 10'000'000)
-    return Status::invalid_argument("Options::flush_interval_us is " + std::to_string(options.flush_interval_us) +
-                                    "; its range is 1 to 10000000");
-  if (options.durability == Durability::kDefault)
-    return Status::invalid_argument("Options::durability is 'default', which is for a RunPolicy");
-  if (options.durability == Durability::kGroup && options.data_folders.empty())
-    return Status::invalid_argument("Options::durability is 'group', but there is no data folder (Options::data_folders)");
-  if (options.log_threads < 1 || options.log_threads > 64)
-    return Status::invalid_argument("Options::log_threads is " + std::to_string(options.log_threads) + "; its range is 1 to 64");
-  if (options.log_segment_bytes < 4096 || options.log_segment_bytes > log::kSegmentBytesMax)
-    return Status::invalid_argument("Options::log_segment_bytes is " + std::to_string(options.log_segment_bytes) +
-                                    "; its range is 4096 to 2^32");
-  if (options.log_buffer_bytes < 4096 || options.log_buffer_bytes > uint64_t{1} << 30 || !std::has_single_bit(options.log_buffer_bytes))
-    return Status::invalid_argument("Options::log_buffer_bytes is " + std::to_string(options.log_buffer_bytes) +
-                                    "; it is a power of two, 4096 to 2^30");
-  return {};
-}
-
-Status check_checkpoint_options(const Options& options) {
-  const auto in_range = [](const char* name, uint64_t value, uint64_t first, uint64_t last) {
-    if (value >= first && value <= last) return Status();
-    return Status::invalid_argument("Options::" + std::string(name) + " is " + std::to_string(value) + "; its range is " +
-                                    std::to_string(first) + " to " + std::to_string(last));
-  };
-  if (options.checkpoint_log_bytes != 0 && options.checkpoint_log_bytes < 65536)
-    return Status::invalid_argument("Options::checkpoint_log_bytes is " + std::to_string(options.checkpoint_log_bytes) +
-                                    "; it is 0 (never) or at least 65536");
-  if (Status status = in_range("checkpoint_interval_s", options.checkpoint_interval_s, 0, 10'000'000); !status.ok()) return status;
-  if (Status status = in_range("checkpoint_threads", options.checkpoint_threads, 1, 64); !status.ok()) return status;
-  if (Status status = in_range("checkpoints_kept", options.checkpoints_kept, 1, 16); !status.ok()) return status;
-  return in_range("recovery_threads", options.recovery_threads, 0, 64);
-}
-
-Status check_options(const Options& options) {
-  constexpr uint64_t kLimitMin = 4u << 20;
-  if (options.memory_limit_bytes != 0 && options.memory_limit_bytes < kLimitMin)
-    return Status::invalid_argument("Options::memory_limit_bytes is " + std::to_string(options.memory_limit_bytes) +
-                                    "; it is 0 (no limit) or at least " + std::to_string(kLimitMin));
-  const uint64_t prefault_max = options.memory_limit_bytes != 0 ? options.memory_limit_bytes : uint64_t{1} << 40;
-  if (options.prefault_bytes > prefault_max)
-    return Status::invalid_argument("Options::prefault_bytes is " + std::to_string(options.prefault_bytes) + "; it is " +
-                                    std::to_string(prefault_max) + " at the most");
-  if (options.workers_max < 1 || options.workers_max > 4096)
-    return Status::invalid_argument("Options::workers_max is " + std::to_string(options.workers_max) + "; its range is 1 to 4096");
-  if (options.block_threshold_bytes < 64 || options.block_threshold_bytes > kRowBytesMax)
-    return Status::invalid_argument("Options::block_threshold_bytes is " + std::to_string(options.block_threshold_bytes) +
-                                    "; its range is 64 to " + std::to_string(kRowBytesMax));
-  if (options.htm != HtmBackend::kAutomatic && options.sync != SyncPolicy::kElided && options.sync != SyncPolicy::kAutomatic)
-    return Status::invalid_argument("Options::htm is '" + std::string(name_of(options.htm)) +
-                                    "', which goes with sync policy 'elided', not '" + std::string(name_of(options.sync)) + "'");
-  if (Status status = check_log_options(options); !status.ok()) return status;
-  if (Status status = check_checkpoint_options(options); !status.ok()) return status;
-  for (const Schema& schema : options.schemas)
-    if (Status status = storage::check_schema(schema); !status.ok())
-      return Status::invalid_argument("Options::schemas: " + status.message());
-  return check_elision(options.elision);
-}
-
-}  // namespace
 
 namespace detail {
 

@@ -1,0 +1,89 @@
+// The command `elider options`: the table of options (elider/option_table.h), for people, as JSON, and as docs/options.md.
+#include <cstdio>
+#include <memory>
+#include <string>
+
+#include <fmt/format.h>
+
+#include "elider/option_table.h"
+#include "tools/commands.h"
+#include "tools/common/json.h"
+
+namespace elider::tools {
+
+namespace {
+
+struct Chosen {
+  bool markdown = false;
+  std::string json;
+};
+
+constexpr const char* kTypes[] = {"number", "bytes", "flag", "choice", "folders"};
+
+std::string default_of(const OptionInfo& option) {
+  if (option.name == "recover_to") return "all";
+  const std::string text = option_text(Options(), option.name);
+  return text.empty() ? "none" : text;
+}
+
+// What it may be, with its unit.
+std::string range_of(const OptionInfo& option) {
+  const std::string range = range_text(option);
+  return option.unit.empty() ? range : fmt::format("{} {}", range, option.unit);
+}
+
+void print_markdown() {
+  fmt::print(
+      "# Options\n\n"
+      "`elider options --markdown` printed this page; [options.h](../include/elider/options.h) says more of each. A program sets\n"
+      "`Options::NAME`; from texts, `set_option()` does ([option_table.h](../include/elider/option_table.h)), where bytes may be\n"
+      "64K, 512M or 2G.\n\n"
+      "| name | default | may be | what it does |\n|---|---|---|---|\n");
+  for (const OptionInfo& option : option_table())
+    fmt::print("| `{}` | {} | {} | {} |\n", option.name, default_of(option), range_of(option), option.words);
+}
+
+void print_table() {
+  for (const OptionInfo& option : option_table())
+    fmt::print("{} [{}]\n    {}.\n    {}\n", option.name, default_of(option), option.words, range_of(option));
+}
+
+Json to_json(const OptionInfo& option) {
+  Json json = {{"name", option.name}, {"type", kTypes[static_cast<size_t>(option.type)]}, {"default", default_of(option)}};
+  if (!option.unit.empty()) json["unit"] = option.unit;
+  if (option.type == OptionInfo::Type::kNumber || option.type == OptionInfo::Type::kBytes) {
+    json["min"] = option.min;
+    json["max"] = option.max;
+    if (!option.zero.empty()) json["zero"] = option.zero;
+    if (option.power_of_two) json["power_of_two"] = true;
+  }
+  if (!option.choices.empty()) json["choices"] = option.choices;
+  json["words"] = option.words;
+  return json;
+}
+
+void run(const Chosen& chosen) {
+  if (!chosen.json.empty()) {
+    Json table = Json::array();
+    for (const OptionInfo& option : option_table()) table.push_back(to_json(option));
+    if (const Status status = write_json(chosen.json, table); !status.ok()) {
+      fmt::print(stderr, "elider options: {}\n", status.message());
+      set_exit_code(kExitFailed);
+    }
+    return;
+  }
+  chosen.markdown ? print_markdown() : print_table();
+}
+
+}  // namespace
+
+void add_options(Command app) {
+  auto chosen = std::make_shared<Chosen>();
+  Command command = app.add("options", "List the options that a database is opened with: defaults, ranges, what each does");
+  command.flag("--markdown", chosen->markdown, "As a page of the documents");
+  command.option("--json", chosen->json, "Write them as JSON here instead (- for standard output)").type("FILE");
+  command.footer("  elider options\n  elider options --json - | python3 -m json.tool");
+  command.runs([chosen] { run(*chosen); });
+}
+
+}  // namespace elider::tools
