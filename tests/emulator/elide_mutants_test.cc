@@ -20,7 +20,7 @@ namespace {
 
 using Sync = sync::Elided<htm::Emulated>;
 
-constexpr uint64_t kAccessesMax = 2'000'000;
+constexpr uint64_t kMutantAccessesMax = 2'000'000;
 
 // Most regions abort, so that sections take the lock while others run; and for one seed of four none fits the cache.
 WithOptions harsh(uint64_t seed) {
@@ -55,7 +55,7 @@ bool words_hold(uint64_t seed) {
   const auto thread = [&] {
     for (uint64_t round = 0; round < kRounds; ++round) Sync::section(latch, sync::Operation::kInsert, body);
   };
-  emulator::run_schedule(seed, {thread, thread, thread}, kAccessesMax);
+  emulator::run_schedule(seed, {thread, thread, thread}, kMutantAccessesMax);
   return first == kThreads * kRounds && second == first && torn == 0;
 }
 
@@ -70,7 +70,7 @@ bool tree_holds(uint64_t seed) {
     typename index::BTree<Sync, uint64_t>::Hint hint;
     for (uint64_t i = 0; i < kEach; ++i) tree.get_or_insert(*inside, first + 2 * i, 16 * (first + 2 * i + 1), hint);
   };
-  emulator::run_schedule(seed, {[&] { insert(0); }, [&] { insert(1); }}, kAccessesMax);
+  emulator::run_schedule(seed, {[&] { insert(0); }, [&] { insert(1); }}, kMutantAccessesMax);
   if (!tree.verify().ok() || tree.size() != 2 * kEach) return false;
   const index::test::Inside inside(arena);
   for (uint64_t key = 0; key < 2 * kEach; ++key) {
