@@ -5,6 +5,7 @@
 
 #include "elider/option_table.h"
 #include "engine/engine.h"
+#include "engine/session.h"
 #include "engine/registry.h"
 #include "storage/table.h"
 

@@ -17,14 +17,7 @@
 
 namespace elider::detail {
 
-// A transaction context that is lent out: to a thread, or to an ActiveTransaction.
-class Session {
- public:
-  virtual ~Session() = default;
-  // For ActiveTransaction. Ends the transaction and gives the session back.
-  virtual Status commit_active(Durability durability, uint64_t* commit_number) = 0;
-  virtual void rollback_active() = 0;
-};
+class Session;
 
 class Engine : public recovery::RecoveryTarget {
  public:

@@ -1,10 +1,10 @@
-// EngineOf: what recovery and checkpoints need of it: rows written without transactions, and rows read as of one number.
+// EngineBase: what recovery and checkpoints need of it: rows written without transactions, and rows read as of one number.
 #pragma once
 
 #include <new>
 
 #include "base/parallel.h"
-#include "engine/engine_of.h"
+#include "engine/engine_base.h"
 #include "recovery/row_loader.h"
 #include "recovery/snapshot_rows.h"
 
@@ -14,21 +14,21 @@ namespace elider::detail {
 template <class Sync>
 class SessionLoader final : public recovery::RowLoaderOf<Sync> {
  public:
-  explicit SessionLoader(SessionOf<Sync>& session) : recovery::RowLoaderOf<Sync>(session.worker, session.counters), session_(session) {}
+  explicit SessionLoader(Session& session) : recovery::RowLoaderOf<Sync>(session.worker, session.counters), session_(session) {}
   ~SessionLoader() override { session_.pool.give_back(&session_); }
 
  private:
-  SessionOf<Sync>& session_;
+  Session& session_;
 };
 
 template <class Sync>
-std::unique_ptr<recovery::RowLoader> EngineOf<Sync>::make_loader() {
-  SessionOf<Sync>* session = pool_->take();
+std::unique_ptr<recovery::RowLoader> EngineBase<Sync>::make_loader() {
+  Session* session = pool_->take();
   return session == nullptr ? nullptr : std::make_unique<SessionLoader<Sync>>(*session);
 }
 
 template <class Sync>
-std::unique_ptr<recovery::SnapshotRows> EngineOf<Sync>::read_snapshot() {
+std::unique_ptr<recovery::SnapshotRows> EngineBase<Sync>::read_snapshot() {
   Worker* worker = store_.workers.acquire();
   if (worker == nullptr) return nullptr;
   std::unique_ptr<recovery::SnapshotRowsOf<Sync>> rows;
@@ -49,7 +49,7 @@ std::unique_ptr<recovery::SnapshotRows> EngineOf<Sync>::read_snapshot() {
 
 // Among them all that are logged by now: one that is being made may have been logged, and is not among the tables yet.
 template <class Sync>
-std::vector<TableBase*> EngineOf<Sync>::tables_made() {
+std::vector<TableBase*> EngineBase<Sync>::tables_made() {
   std::unique_lock made(creation_mutex_, std::defer_lock);
   if (!ELIDER_MUTANT(kSkipCreationLock) && !made.try_lock()) {
     ELIDER_TEST_POINT("checkpoint.awaits_table");
@@ -89,16 +89,16 @@ Status check_unique_indexes(txn::Table<Sync>& table) {
 }
 
 template <class Sync>
-Status EngineOf<Sync>::build_indexes(uint32_t threads, const std::function<void(uint64_t, uint64_t)>& progress) {
+Status EngineBase<Sync>::build_indexes(uint32_t threads, const std::function<void(uint64_t, uint64_t)>& progress) {
   constexpr size_t kRowsAChunk = 4096;
   uint64_t all = 0, done = 0;
   std::mutex mutex;  // guards done, and progress
   for (const auto& table : tables_)
     if (table->secondary_count() != 0) all += table->ordered() ? table->tree().size() : table->hash().size();
   if (all == 0) return {};
-  std::vector<SessionOf<Sync>*> sessions;
+  std::vector<Session*> sessions;
   while (sessions.size() < threads)
-    if (SessionOf<Sync>* session = pool_->take()) sessions.push_back(session);
+    if (Session* session = pool_->take()) sessions.push_back(session);
     else break;
   if (sessions.empty()) return refuse_session();
   Status status;
@@ -125,7 +125,7 @@ Status EngineOf<Sync>::build_indexes(uint32_t threads, const std::function<void(
       const Inside inside(sessions.front()->worker);
       status = check_unique_indexes(*table);
     }
-  for (SessionOf<Sync>* session : sessions) pool_->give_back(session);
+  for (Session* session : sessions) pool_->give_back(session);
   return status;
 }
 

@@ -9,24 +9,24 @@ namespace elider::detail {
 
 std::span<const Combination> registry() {
   static constexpr Combination kCombinations[] = {
-      {SyncPolicy::kOptimistic, HtmBackend::kNone, Protocol::kOcc, make_occ_optimistic},
-      {SyncPolicy::kLatched, HtmBackend::kNone, Protocol::kOcc, make_occ_latched},
-      {SyncPolicy::kSingleThreaded, HtmBackend::kNone, Protocol::kOcc, make_occ_single_threaded},
-      {SyncPolicy::kElided, HtmBackend::kNone, Protocol::kOcc, make_occ_elided_none},
-      {SyncPolicy::kElided, HtmBackend::kAlwaysAborts, Protocol::kOcc, make_occ_elided_always_aborts},
-      {SyncPolicy::kElided, HtmBackend::kNone, Protocol::kWholeTransaction, make_occ_elided_none},
-      {SyncPolicy::kElided, HtmBackend::kNone, Protocol::kSpinlock, make_occ_elided_none},
-      {SyncPolicy::kElided, HtmBackend::kAlwaysAborts, Protocol::kWholeTransaction, make_occ_elided_always_aborts},
-      {SyncPolicy::kElided, HtmBackend::kAlwaysAborts, Protocol::kSpinlock, make_occ_elided_always_aborts},
+      {SyncPolicy::kOptimistic, HtmBackend::kNone, Protocol::kOcc, make_optimistic},
+      {SyncPolicy::kLatched, HtmBackend::kNone, Protocol::kOcc, make_latched},
+      {SyncPolicy::kSingleThreaded, HtmBackend::kNone, Protocol::kOcc, make_single_threaded},
+      {SyncPolicy::kElided, HtmBackend::kNone, Protocol::kOcc, make_elided_none},
+      {SyncPolicy::kElided, HtmBackend::kAlwaysAborts, Protocol::kOcc, make_elided_always_aborts},
+      {SyncPolicy::kElided, HtmBackend::kNone, Protocol::kWholeTransaction, make_elided_none},
+      {SyncPolicy::kElided, HtmBackend::kNone, Protocol::kSpinlock, make_elided_none},
+      {SyncPolicy::kElided, HtmBackend::kAlwaysAborts, Protocol::kWholeTransaction, make_elided_always_aborts},
+      {SyncPolicy::kElided, HtmBackend::kAlwaysAborts, Protocol::kSpinlock, make_elided_always_aborts},
 #if ELIDER_HAVE_RTM
-      {SyncPolicy::kElided, HtmBackend::kRtm, Protocol::kOcc, make_occ_elided_rtm},
-      {SyncPolicy::kElided, HtmBackend::kRtm, Protocol::kWholeTransaction, make_occ_elided_rtm},
-      {SyncPolicy::kElided, HtmBackend::kRtm, Protocol::kSpinlock, make_occ_elided_rtm},
+      {SyncPolicy::kElided, HtmBackend::kRtm, Protocol::kOcc, make_elided_rtm},
+      {SyncPolicy::kElided, HtmBackend::kRtm, Protocol::kWholeTransaction, make_elided_rtm},
+      {SyncPolicy::kElided, HtmBackend::kRtm, Protocol::kSpinlock, make_elided_rtm},
 #endif
 #if defined(ELIDER_EMULATOR)
-      {SyncPolicy::kElided, HtmBackend::kEmulated, Protocol::kOcc, make_occ_elided_emulated},
-      {SyncPolicy::kElided, HtmBackend::kEmulated, Protocol::kWholeTransaction, make_occ_elided_emulated},
-      {SyncPolicy::kElided, HtmBackend::kEmulated, Protocol::kSpinlock, make_occ_elided_emulated},
+      {SyncPolicy::kElided, HtmBackend::kEmulated, Protocol::kOcc, make_elided_emulated},
+      {SyncPolicy::kElided, HtmBackend::kEmulated, Protocol::kWholeTransaction, make_elided_emulated},
+      {SyncPolicy::kElided, HtmBackend::kEmulated, Protocol::kSpinlock, make_elided_emulated},
 #endif
   };
   return kCombinations;

@@ -27,12 +27,12 @@ void choose_automatic(Protocol protocol, SyncPolicy* sync, HtmBackend* htm);
 // Ok, or why this machine cannot run it.
 Status can_run(const Combination& combination);
 
-std::unique_ptr<Engine> make_occ_optimistic(const Options& options);
-std::unique_ptr<Engine> make_occ_latched(const Options& options);
-std::unique_ptr<Engine> make_occ_single_threaded(const Options& options);
-std::unique_ptr<Engine> make_occ_elided_none(const Options& options);
-std::unique_ptr<Engine> make_occ_elided_always_aborts(const Options& options);
-std::unique_ptr<Engine> make_occ_elided_rtm(const Options& options);       // on x86-64
-std::unique_ptr<Engine> make_occ_elided_emulated(const Options& options);  // in builds with the emulator
+std::unique_ptr<Engine> make_optimistic(const Options& options);
+std::unique_ptr<Engine> make_latched(const Options& options);
+std::unique_ptr<Engine> make_single_threaded(const Options& options);
+std::unique_ptr<Engine> make_elided_none(const Options& options);
+std::unique_ptr<Engine> make_elided_always_aborts(const Options& options);
+std::unique_ptr<Engine> make_elided_rtm(const Options& options);       // on x86-64
+std::unique_ptr<Engine> make_elided_emulated(const Options& options);  // in builds with the emulator
 
 }  // namespace elider::detail

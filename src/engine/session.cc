@@ -1,12 +1,21 @@
 #include "engine/session.h"
 
+#include <atomic>
+
+#include "engine/engine_base.h"
+
 namespace elider::detail {
+
+uint64_t next_database_id() {
+  static std::atomic<uint64_t> next{1};
+  return next.fetch_add(1);
+}
 
 namespace {
 
 struct Kept {
   uint64_t id;
-  std::weak_ptr<SessionPoolBase> pool;
+  std::weak_ptr<SessionPool> pool;
   Session* session;
 };
 
@@ -36,13 +45,42 @@ Session* find_thread_session(uint64_t id) {
   return nullptr;
 }
 
-bool keep_thread_session(uint64_t id, const std::shared_ptr<SessionPoolBase>& pool, Session* session) {
+bool keep_thread_session(uint64_t id, const std::shared_ptr<SessionPool>& pool, Session* session) {
   if (sessions_given_back) return false;
   ThreadSessions& mine = sessions_of_thread;
   std::erase_if(mine.kept, [](const Kept& kept) { return kept.pool.expired(); });
   mine.kept.push_back({id, pool, session});
   last_session = {id, session};
   return true;
+}
+
+Session* SessionPool::take() {
+  std::lock_guard lock(mutex_);
+  if (!free_.empty()) {
+    Session* session = free_.back();
+    free_.pop_back();
+    ++in_use_;
+    return session;
+  }
+  if (all_.size() >= store_.options.workers_max) return nullptr;  // collect_garbage() has one more
+  if (free_.capacity() == all_.size()) free_.reserve(2 * all_.size() + 1);  // so that give_back cannot fail
+  Worker* worker = store_.workers.acquire();
+  if (worker == nullptr) return nullptr;
+  try {
+    all_.push_back(make_(*this, *worker));
+  } catch (...) {
+    store_.workers.release(worker);
+    throw;
+  }
+  ++in_use_;
+  return all_.back().get();
+}
+
+void SessionPool::give_back(Session* session) {
+  std::lock_guard lock(mutex_);
+  free_.push_back(session);
+  free_.back()->kept = false;
+  --in_use_;
 }
 
 }  // namespace elider::detail

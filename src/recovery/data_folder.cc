@@ -12,12 +12,13 @@
 
 namespace elider::recovery {
 
-DataFolder::~DataFolder() {
+void DataFolder::close() {
   checkpoints_.reset();
   if (store_ != nullptr) store_->log = nullptr;
-  if (log_ == nullptr) return;
+  const std::unique_ptr<log::Log> log = std::move(log_);
+  if (log == nullptr) return;
   uint64_t closed = 0;
-  if (!log_->close(&closed).ok()) return;
+  if (!log->close(&closed).ok()) return;
   try {
     static_cast<void>(directory_->end_generation(closed));  // nobody is left to be told, and nothing is lost without it
   } catch (const std::bad_alloc&) {

@@ -22,7 +22,8 @@ class DataFolder {
  public:
   DataFolder() = default;
   // Brings everything committed to the disk and puts down where the log ends, unless it has failed. No transaction is running.
-  ~DataFolder();
+  ~DataFolder() { close(); }
+  void close();
 
   // Nothing without Options::data_folders. *may_skip: it failed for the checkpoint, and there is an older one.
   Status open(RecoveryTarget& target, txn::Store& store, const OpenHow& how, bool* may_skip);

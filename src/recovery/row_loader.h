@@ -80,20 +80,6 @@ class RowLoaderOf : public RowLoader {
     return Status(Code::kCorrupt, "key " + std::to_string(key) + " of table '" + table.schema().name + "' " + words);
   }
 
-  // An absent row block that nobody can reach yet; null: no memory.
-  Row* new_row(TableType& table) {
-    const Layout& layout = table.layout();
-    auto* row = static_cast<Row*>(worker_.allocate(layout.block_bytes(), MemoryPart::kRows));
-    if (row == nullptr) return nullptr;
-    for (uint32_t g = 0; g < layout.group_count(); ++g) {
-      Cell& cell = row->cell(layout, g);
-      cell.set_word(table.sequence_floor() * word::kStep | word::kAbsent);
-      cell.set_snapshot(0);
-      cell.set_previous(nullptr);
-      if (layout.group(g).block) cell.set_block(nullptr);
-    }
-    return row;
-  }
   void free_row(TableType& table, Row* row) { reclaim::free_row_now<Sync>(worker_, row, reinterpret_cast<uint64_t>(&table)); }
 
   // Where the group's bytes are; null: no memory.
@@ -108,7 +94,7 @@ class RowLoaderOf : public RowLoader {
   Status load_row(TableType& table, const std::byte* stored, PrimaryHint& hint) {
     const Layout& layout = table.layout();
     const Key key = get<Key>(stored);
-    Row* row = new_row(table);
+    Row* row = new_row<Sync>(worker_, table.layout(), table.sequence_floor() * word::kStep | word::kAbsent);
     if (row == nullptr) return no_memory(table, key);
     const std::byte* const image = stored + sizeof(Key) + sizeof(uint64_t) * layout.group_count();
     for (uint32_t g = 0; g < layout.group_count(); ++g) {
@@ -164,7 +150,7 @@ class RowLoaderOf : public RowLoader {
     const Layout& layout = table.layout();
     const Key key = changed.key;
     const bool found = row != nullptr;
-    if (!found) row = new_row(table);
+    if (!found) row = new_row<Sync>(worker_, table.layout(), table.sequence_floor() * word::kStep | word::kAbsent);
     if (row == nullptr) return no_memory(table, key);
     const bool before = !word::absent(row->cell(layout, 0).load());
     Status status;

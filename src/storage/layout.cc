@@ -11,8 +11,8 @@ namespace {
 uint32_t round_up(uint32_t value, uint32_t to) { return (value + to - 1) / to * to; }
 }  // namespace
 
-Layout::Layout(const detail::TableBase* table, const Schema& schema, uint32_t block_threshold_bytes)
-    : table_(table), schema_(schema), row_bytes_(schema.row_bytes) {
+Layout::Layout(const detail::TableBase* table, const Schema& schema, uint32_t block_threshold_bytes, uint32_t protocol_bytes)
+    : table_(table), schema_(schema), row_bytes_(schema.row_bytes), protocol_bytes_(round_up(protocol_bytes, 8)) {
   uint32_t group_count = 1;
   for (const Column& column : schema.columns) group_count = std::max(group_count, column.group + 1);
   groups_.resize(group_count);
@@ -63,8 +63,8 @@ void Layout::place_groups(uint32_t block_threshold_bytes) {
   }
   for (Group& group : groups_) {
     group.block = group.payload_bytes >= block_threshold_bytes;
-    group.cell_offset = block_bytes_;
-    block_bytes_ += kCellHeaderBytes + round_up(group.block ? sizeof(void*) : std::max(group.payload_bytes, 1u), 8);
+    group.cell_offset = block_bytes_ + protocol_bytes_;
+    block_bytes_ += protocol_bytes_ + kCellHeaderBytes + round_up(group.block ? sizeof(void*) : std::max(group.payload_bytes, 1u), 8);
   }
 }
 
@@ -103,6 +103,7 @@ void Layout::find_lines(ColumnSet& set) const {
   };
   for (uint32_t g = 0; g < group_count(); ++g) {
     if (!(set.groups >> g & 1)) continue;
+    if (protocol_bytes_ != 0) add(groups_[g].cell_offset - protocol_bytes_);
     add(groups_[g].cell_offset);
     if (groups_[g].block) continue;
     for (uint32_t s = set.begin[g]; s < set.begin[g + 1]; ++s) {

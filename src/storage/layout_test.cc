@@ -46,6 +46,24 @@ TEST(Layout, EveryByteOfARowStandsInOneGroupOnce) {
   for (uint32_t g = 0; g < 3; ++g) EXPECT_EQ(layout.group(g).cell_offset % 8, 0u) << "commit words are aligned";
 }
 
+TEST(Layout, AProtocolHasItsBytesInFrontOfEachCell) {
+  const Schema schema = grouped_schema();
+  const Layout plain(nullptr, schema, 2048);
+  const Layout layout(nullptr, schema, 2048, 12);
+  EXPECT_EQ(layout.protocol_bytes(), 16u) << "commit words are aligned";
+  EXPECT_EQ(layout.block_bytes(), plain.block_bytes() + 3 * 16);
+  std::vector<uint64_t> block(layout.block_bytes() / 8);
+  auto* row = reinterpret_cast<Row*>(block.data());
+  for (uint32_t g = 0; g < 3; ++g) {
+    std::byte* const begin = row->protocol_bytes(layout, g);
+    EXPECT_EQ(begin + 16, reinterpret_cast<std::byte*>(&row->cell(layout, g)));
+    EXPECT_EQ(begin, reinterpret_cast<std::byte*>(row) + (g == 0 ? 0 : plain.group(g).cell_offset + 16 * g));
+    EXPECT_TRUE(std::any_of(layout.all().lines.begin(), layout.all().lines.end(),
+                            [&](uint32_t line) { return line / 64 == static_cast<uint32_t>(begin - reinterpret_cast<std::byte*>(row)) / 64; }))
+        << "they come into the cache with the cell";
+  }
+}
+
 TEST(Layout, ARowComesBackFromItsPayloads) {
   const Schema schema = grouped_schema();
   const Layout layout(nullptr, schema, 2048);

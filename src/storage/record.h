@@ -141,6 +141,10 @@ class Row {
   Cell& cell(const Layout& layout, uint32_t g) {
     return *reinterpret_cast<Cell*>(reinterpret_cast<std::byte*>(this) + layout.group(g).cell_offset);
   }
+  // The protocol's own, in front of the cell; zero when the row block is made.
+  std::byte* protocol_bytes(const Layout& layout, uint32_t g) {
+    return reinterpret_cast<std::byte*>(&cell(layout, g)) - layout.protocol_bytes();
+  }
 };
 
 // Copies the columns of group g between an image (a row's own layout) and a payload.

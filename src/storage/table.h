@@ -33,8 +33,9 @@ namespace elider::detail {
 
 class TableBase {
  public:
-  TableBase(Schema schema, uint32_t id, uint64_t database_id, uint32_t block_threshold_bytes)
-      : schema_(std::move(schema)), layout_(this, schema_, block_threshold_bytes), name_id_(intern_name(schema_.name)), id_(id),
+  // protocol_bytes: storage::Layout's.
+  TableBase(Schema schema, uint32_t id, uint64_t database_id, uint32_t block_threshold_bytes, uint32_t protocol_bytes = 0)
+      : schema_(std::move(schema)), layout_(this, schema_, block_threshold_bytes, protocol_bytes), name_id_(intern_name(schema_.name)), id_(id),
         database_id_(database_id), writable_in_(database_id) {}
   virtual ~TableBase() = default;
   TableBase(const TableBase&) = delete;

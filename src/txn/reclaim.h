@@ -4,7 +4,7 @@
 //                           is unlinked from all indexes and marked removed. After another its memory
 //                           is reused. Where the commit saw no reader that may need it, it is unlinked at
 //                           once: a reader that comes later finds it absent at its number. Where it saw some,
-//                           its transaction's successors look again (OccTransaction::unlink_late): a grace
+//                           its transaction's successors look again (txn/late_unlinks.h): a grace
 //                           period is as long as the longest reader, and scans pass every row that waits.
 //   An insert that aborted  leaves an absent row block in the index: the same two steps.
 //   A secondary entry whose row has another value since the commit, or whose transaction aborted: after

@@ -9,14 +9,12 @@
 #include <string_view>
 #include <vector>
 
-#include "base/cache_line.h"
 #include "base/worker.h"
 #include "elider/history.h"
 #include "elider/options.h"
 #include "htm/site.h"
 #include "log/log.h"
 #include "storage/snapshots.h"
-#include "sync/exclusive.h"
 #include "txn/counters.h"
 
 namespace elider::txn {
@@ -100,9 +98,7 @@ struct Store {
   const Options options;
   const uint64_t id;  // of the database; unique in the process
 
-  std::unique_ptr<ElisionSites> elision;  // null under other policies
-  // Protocol::kSpinlock: held over each commit and each read of a row; else null. Rank: before the cells' locks.
-  std::unique_ptr<CacheLine<sync::SpinLatch>> spinlock;
+  std::unique_ptr<ElisionSites> elision;  // null where transactions use no regions
 
   Workers workers;
   storage::Snapshots snapshots;

@@ -3,12 +3,14 @@
 // Thread safety: that of the indexes. Every call needs a Worker that is inside a grace period.
 #pragma once
 
+#include <cstring>
 #include <memory>
 #include <mutex>
 #include <unordered_map>
 #include <vector>
 
 #include "base/worker.h"
+#include "htm/prefault.h"
 #include "index/btree/btree.h"
 #include "index/hash/hash_table.h"
 #include "index/index.h"
@@ -25,6 +27,23 @@ namespace word = storage::word;
 
 using PrimaryHint = index::LeafHint<Key>;
 using SecondaryHint = index::LeafHint<index::SecondaryKey>;
+
+// A row block that nobody can reach yet, whose words are these: of no row. Null: no memory.
+template <class Sync>
+Row* new_row(Worker& worker, const Layout& layout, uint64_t absent_word) {
+  auto* row = static_cast<Row*>(worker.allocate(layout.block_bytes(), MemoryPart::kRows));
+  if (row == nullptr) [[unlikely]] return nullptr;
+  if constexpr (Sync::kRegions) htm::prefault(row, layout.block_bytes());
+  for (uint32_t g = 0; g < layout.group_count(); ++g) {
+    if (layout.protocol_bytes() != 0) [[unlikely]] std::memset(row->protocol_bytes(layout, g), 0, layout.protocol_bytes());
+    Cell& cell = row->cell(layout, g);
+    cell.set_word(absent_word);
+    cell.set_snapshot(0);
+    cell.set_previous(nullptr);
+    if (layout.group(g).block) cell.set_block(nullptr);
+  }
+  return row;
+}
 
 // An entry of a secondary index that its row may no longer match; see reclaim.h.
 struct StaleEntry {
@@ -47,8 +66,8 @@ class Table final : public detail::TableBase {
   using Hashed = index::HashTable<Sync>;
   using Secondary = index::BTree<Sync, index::SecondaryKey>;
 
-  Table(Schema described, uint32_t id, uint64_t database_id, uint32_t block_threshold_bytes)
-      : TableBase(std::move(described), id, database_id, block_threshold_bytes) {
+  Table(Schema described, uint32_t id, uint64_t database_id, uint32_t block_threshold_bytes, uint32_t protocol_bytes)
+      : TableBase(std::move(described), id, database_id, block_threshold_bytes, protocol_bytes) {
     if (schema().key_index == KeyIndex::kOrdered) ordered_ = std::make_unique<Ordered>();
     else hashed_ = std::make_unique<Hashed>();
     for (size_t i = 0; i < schema().indexes.size(); ++i) secondary_.push_back(std::make_unique<Secondary>());

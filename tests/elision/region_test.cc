@@ -69,7 +69,7 @@ class RegionTest : public testing::Test {
   void open(const Options& options) {
     OneThread::before_next = nullptr;
     OneThread::status_of_next = htm::kStarted;
-    engine_ = std::make_unique<detail::EngineOf<Sync>>(options, SyncPolicy::kElided, HtmBackend::kNone);
+    engine_ = std::make_unique<detail::EngineOf<Sync, txn::Occ>>(options, SyncPolicy::kElided, HtmBackend::kNone);
     bool may_skip = false;
     ASSERT_OK(engine_->open_data({}, &may_skip));
     accounts_ = create(account_schema(KeyIndex::kOrdered));

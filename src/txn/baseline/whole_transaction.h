@@ -1,38 +1,55 @@
-// WholeTransaction: a whole attempt of a procedure, from its first read to the end of its commit, as one
+// WholeTransaction: a protocol that runs each attempt of another one, from its first read to the end of its commit, as one
 // hardware transaction that elides one lock of the database (DBX, section 7.3 and figure 10; DBX-TC, figure 1c):
 // the papers' baseline, which shows why transactions are made of small regions.
 //
-// It is not an executor of its own: the attempt is an ordinary optimistic one, whose regions are then parts of
+// It is not an executor of its own: the attempt is an ordinary one of the other protocol, whose regions are then parts of
 // the large one, or run on their own under the lock. So it is correct as those are, and open transactions,
 // snapshots and reclamation, which take no part, go on beside it. Deviation: DBX changes rows in place as the
 // procedure runs; here writes are buffered and installed at the end of the region, which costs it lines.
 //
-// Not reentrant: a transaction within a transaction must not ask for the lock its thread may hold. A procedure
+// Not reentrant: a transaction within a transaction does not ask for the lock that its thread may hold. A procedure
 // that waits for another thread's transaction may wait for ever.
-// Lock rank: before all others. Thread safety: all threads.
+// Lock rank: before all others. Thread safety: as a protocol's (txn/protocol.h).
 #pragma once
 
 #include <utility>
 
 #include "base/cache_line.h"
 #include "htm/elide.h"
+#include "sync/elided.h"
 #include "sync/exclusive.h"
+#include "txn/protocol.h"
 
 namespace elider::txn {
 
-class WholeTransaction {
+template <ProtocolObject Base>
+class WholeTransaction : public Base {
  public:
-  // `policy` outlives it.
-  explicit WholeTransaction(const ElisionPolicy& policy) : site_(policy) {}
+  using typename Base::Sync;
+  static constexpr elider::Protocol kName = elider::Protocol::kWholeTransaction;
+  static constexpr bool kTakesPolicy = sync::kElides<Sync>;
 
-  // attempt(), which returns by value, as one region or under the lock.
-  template <htm::Backend B, class Attempt>
-  auto run(Attempt&& attempt) {
-    return htm::elide<B>(site_, *lock_, std::forward<Attempt>(attempt));
+  explicit WholeTransaction(Store& store) : Base(store), site_(store.options.elision) {}
+
+  template <RunnableTransaction Txn>
+  Status run(Txn& txn, const Call& call) {
+    if (call.nested) return Base::run(txn, call);
+    return retry(txn, call, [&] { return attempt_whole(txn, call); });
   }
-  htm::SiteCounts counts() const { return site_.counts(); }
+
+  template <class F>
+  void for_each_site(F&& f) const {
+    Base::for_each_site(f);
+    f("whole transaction", site_.counts());
+  }
 
  private:
+  // The frame that begins the region.
+  template <class Txn>
+  [[gnu::noinline]] Status attempt_whole(Txn& txn, const Call& call) {
+    return htm::elide<typename Sync::Backend>(site_, *lock_, [&] { return attempt(txn, call.procedure); });
+  }
+
   CacheLine<sync::SpinLatch> lock_;
   htm::Site site_;
 };

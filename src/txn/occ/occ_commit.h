@@ -6,20 +6,6 @@
 
 namespace elider::txn {
 
-template <class Sync>
-bool OccTransaction<Sync>::failed(Cause cause, detail::TableBase* table, Key key) {
-  cause_ = cause;
-  cause_table_ = table;
-  cause_key_ = key;
-  return false;
-}
-
-template <class Sync>
-void OccTransaction<Sync>::count_abort(Cause cause) {
-  counters_.procedures[procedure_].aborts[static_cast<size_t>(cause)].add(1);
-  if (cause_table_ != nullptr) counters_.tables[cause_table_->id()].aborts[static_cast<size_t>(cause)].add(1);
-}
-
 // -- locks -----------------------------------------------------------------------------------------------
 
 // Takes the word's lock, or, with kTake false, only waits until nobody holds it; locked_from is then the word.
@@ -63,9 +49,7 @@ size_t OccTransaction<Sync>::lock_writes() {
   if (locked == writes_.size()) [[likely]] return locked;
   if (cause_ != Cause::kWriteLocked) return locked;
   unlock_writes(locked);
-  std::sort(writes_.begin(), writes_.end(), [](const WriteEntry& a, const WriteEntry& b) { return std::less<>()(a.cell, b.cell); });
-  write_positions_.clear();
-  for (size_t i = 0; i < writes_.size(); ++i) write_positions_.insert(writes_[i].cell, static_cast<uint32_t>(i));
+  writes_.sort_by_address();
   ELIDER_TEST_POINT("occ.commit.lock_in_order");
   return lock_each(kWaitsMax);
 }
@@ -87,36 +71,14 @@ void OccTransaction<Sync>::unlock_writes(size_t count) {
 
 template <class Sync>
 bool OccTransaction<Sync>::prepare_blocks() {
-  for (WriteEntry& write : writes_) {
-    const storage::Group& group = write.table->layout().group(write.group);
-    if (!group.block || write.kind == WriteKind::kRemove || write.kind == WriteKind::kNone) [[likely]] continue;
-    write.block = static_cast<std::byte*>(worker_.allocate(group.payload_bytes, MemoryPart::kBlocks));
-    if (write.block == nullptr) return failed(Cause::kMemoryLimit, write.table, write.key);
-  }
-  return true;
-}
-
-// An old version is kept where a reader may need it: one that reads at this cell's number or later.
-template <class Sync>
-bool OccTransaction<Sync>::needs_version(const WriteEntry& write, uint64_t newest_reader) {
-  if (write.kind == WriteKind::kNone || write.cell->snapshot() > newest_reader) return false;
-  return write.cell->snapshot() != 0 || !word::absent(write.locked_from);  // before it was nothing: no version says so
+  const WriteEntry* without = allocate_blocks(worker_, writes_);
+  return without == nullptr || failed(Cause::kMemoryLimit, without->table, without->key);
 }
 
 template <class Sync>
 bool OccTransaction<Sync>::prepare_versions(uint64_t newest_reader) {
-  for (WriteEntry& write : writes_) {
-    if (!needs_version(write, newest_reader)) continue;
-    const storage::Group& group = write.table->layout().group(write.group);
-    const bool absent = word::absent(write.locked_from);
-    const size_t bytes = sizeof(storage::Version) + (absent ? 0 : group.block ? sizeof(void*) : group.payload_bytes);
-    auto* version = static_cast<storage::Version*>(worker_.allocate(bytes, MemoryPart::kVersions));
-    if (version == nullptr) return failed(Cause::kMemoryLimit, write.table, write.key);
-    write.version = new (version) storage::Version{write.cell->snapshot() + (ELIDER_MUTANT(kOldVersionNewer) ? 1 : 0),
-                                                   word::sequence(write.locked_from), write.cell->previous(),
-                                                   &store_.versions_alive, static_cast<uint32_t>(bytes), absent, group.block};
-  }
-  return true;
+  const WriteEntry* without = allocate_versions(store_, worker_, writes_, newest_reader);
+  return without == nullptr || failed(Cause::kMemoryLimit, without->table, without->key);
 }
 
 // -- validation --------------------------------------------------------------------------------------------
@@ -133,7 +95,7 @@ bool OccTransaction<Sync>::reads_stand() {
       const uint64_t w = read.cell->load();
       if (w == read.word) [[likely]] continue;
       if (word::locked(w) && (!kHeld || (w & ~word::kLocked) == read.word)) {
-        if (kHeld && (write_positions_.find(read.cell) != PointerMap::kNone || ELIDER_MUTANT(kIgnoreLockBit))) continue;  // by this commit
+        if (kHeld && (writes_.has(read.cell) || ELIDER_MUTANT(kIgnoreLockBit))) continue;  // by this commit
         return failed(Cause::kReadLocked, read.table, read.key);
       }
       return failed(word::removed(w) ? Cause::kRowRemoved : Cause::kReadChanged, read.table, read.key);
@@ -175,72 +137,6 @@ Status OccTransaction<Sync>::reads_hold() {
   return cause_table_->error(cause_ == Cause::kMemoryLimit ? Code::kMemoryLimit : Code::kConflict, cause_, cause_key_);
 }
 
-// -- installing ----------------------------------------------------------------------------------------------
-
-inline void reclaim_version(Worker& worker, void* object, uint64_t) {
-  auto* version = static_cast<storage::Version*>(object);
-  version->alive->fetch_sub(1, std::memory_order_relaxed);  // relaxed: a count
-  worker.free(version, version->bytes, MemoryPart::kVersions);
-}
-
-template <class Sync>
-void OccTransaction<Sync>::keep_version(WriteEntry& write) {
-  storage::Version* version = write.version;
-  const storage::Group& group = write.table->layout().group(write.group);
-  if (!version->absent) {
-    if (group.block) {
-      std::byte* block = write.cell->block();
-      std::memcpy(version->payload_inside(), &block, sizeof block);
-    } else {
-      guarded_copy(version->payload_inside(), write.cell->payload_inside(), group.payload_bytes);
-    }
-  }
-  write.cell->set_previous(version);
-  store_.versions_alive.fetch_add(1, std::memory_order_relaxed);  // relaxed: a count
-  worker_.retire(reclaim_version, version, 0, version->bytes);
-}
-
-template <class Sync>
-void OccTransaction<Sync>::write_payload(WriteEntry& write) {
-  const storage::Group& group = write.table->layout().group(write.group);
-  std::byte* payload = write.cell->payload_inside();
-  if (group.block) [[unlikely]] {
-    // A copy with the changes; readers keep the old block until the grace period ends.
-    std::byte* old_block = write.cell->block();
-    if (old_block != nullptr) {
-      if (write.kind == WriteKind::kUpdate) guarded_copy(write.block, old_block, group.payload_bytes);
-      worker_.retire_memory(old_block, group.payload_bytes, MemoryPart::kBlocks);
-    }
-    payload = write.block;
-  }
-  storage::copy_to_payload(*write.columns, write.group, payload, write.image);
-  if (write.additions != nullptr)
-    for (const Addition& a : *write.additions)
-      if (!ELIDER_MUTANT(kLoseAddition) || &a == &write.additions->front())
-        storage::add_to_payload(a.type, payload + a.payload_offset, &a.delta);
-  if (group.block) [[unlikely]] write.cell->set_block(write.block);
-}
-
-// Of group 0's write, as it takes effect: whether there is a row more or less.
-template <class Sync>
-void OccTransaction<Sync>::count_row(const WriteEntry& write) {
-  if (write.kind == WriteKind::kNone) return;
-  const bool absent = write.kind == WriteKind::kRemove;
-  if (write.group == 0 && absent != word::absent(write.locked_from)) counters_.tables[write.table->id()].rows.add(absent ? -1 : 1);
-}
-
-template <class Sync>
-void OccTransaction<Sync>::install(WriteEntry& write, uint64_t n) {
-  if (write.kind == WriteKind::kNone) return;
-  if (ELIDER_MUTANT(kUnlockEarly)) write.cell->unlock(write.locked_from);
-  ELIDER_TEST_POINT("occ.commit.before_payload");
-  if (write.version != nullptr) [[unlikely]] keep_version(write);
-  if (write.kind != WriteKind::kRemove) write_payload(write);
-  write.cell->set_snapshot(n);
-  count_row(write);
-  write.cell->unlock(word::next(write.locked_from, write.kind == WriteKind::kRemove));
-}
-
 // -- the whole -------------------------------------------------------------------------------------------------
 
 // What is left when locks or validation fail: nothing has been changed yet.
@@ -248,10 +144,7 @@ template <class Sync>
 Status OccTransaction<Sync>::give_up(size_t locked) {
   unlock_writes(locked);
   if (store_.log != nullptr) store_.log->end_commit(worker_.id());
-  for (WriteEntry& write : writes_) {
-    if (write.block != nullptr) worker_.free(write.block, write.table->layout().group(write.group).payload_bytes, MemoryPart::kBlocks);
-    if (write.version != nullptr) worker_.free(write.version, write.version->bytes, MemoryPart::kVersions);
-  }
+  free_unused(worker_, writes_);
   const bool memory = cause_ == Cause::kMemoryLimit;
   Status status = cause_table_->error(memory ? Code::kMemoryLimit : Code::kConflict, cause_, cause_key_);
   rollback(cause_);
@@ -261,8 +154,23 @@ Status OccTransaction<Sync>::give_up(size_t locked) {
 template <class Sync>
 [[gnu::always_inline]] inline bool OccTransaction<Sync>::validate_reads() {
   if constexpr (Sync::kRegions)
-    if (store_.spinlock == nullptr) return validate_in_region();
+    if (store_.elision != nullptr) return validate_in_region();
   return reads_stand();
+}
+
+// The log takes nothing: nothing has been locked yet.
+template <class Sync>
+Status OccTransaction<Sync>::refuse_commit(const Status& status) {
+  free_unused(worker_, writes_);
+  rollback(Cause::kNone);
+  return status;
+}
+
+// The record of commit n, with its writes locked or written.
+template <class Sync>
+void OccTransaction<Sync>::publish(uint64_t n) {
+  publish_record(*store_.log, worker_.id(), log_place_, n, writes_);
+  commit_number_ = n;
 }
 
 // No writes: what was read was all there at the instant of the validation.
@@ -271,21 +179,21 @@ Status OccTransaction<Sync>::commit_reads() {
   fence_between_loads();  // two that only read agree on the order of what they met; partner: the same line of another one
   uint64_t n = 0, order = 0;
   const auto take_numbers = [&] {
-    if (!recording()) [[likely]] return;
+    if (!recorder_.on()) [[likely]] return;
     n = store_.snapshots.current();
     order = store_.commit_order.fetch_add(1);
   };
   take_numbers();
   // One row was read at one instant already.
   const bool single = reads_.size() == 1 && nodes_.empty();
-  if ((!single || recording()) && !validate_reads()) [[unlikely]] {
+  if ((!single || recorder_.on()) && !validate_reads()) [[unlikely]] {
     if (!repair_after_failure(Locks::kHeld)) return give_up(0);
     take_numbers();
     if (!reads_stand()) return give_up(0);
   }
   if (store_.log != nullptr) [[unlikely]] commit_number_ = ELIDER_MUTANT(kReadsHaveNoNumber) ? 0 : store_.snapshots.current();
-  counters_.procedures[procedure_].commits.add(1);
-  if (recording()) [[unlikely]] record_end(true, Cause::kNone, n, order);
+  this->count_commit();
+  record_end(true, Cause::kNone, n, order);
   end();
   return {};
 }
@@ -294,7 +202,7 @@ template <class Sync>
 Status OccTransaction<Sync>::commit() {
   if (state_ != State::kActive) [[unlikely]] {
     if (state_ == State::kFinished) return Status(Code::kFinished, "the transaction has ended");
-    Status status = state_ == State::kEditing ? refuse_pending_edit(TableRef(edit_.table)) : doom_;
+    Status status = state_ == State::kEditing ? refuse_pending_edit(TableRef(edited_table_)) : doom_;
     // What threw may have seen rows that never stood together.
     if (status.code() == Code::kProcedureThrew)
       if (Status held = reads_hold(); !held.ok()) status = std::move(held);
@@ -304,10 +212,11 @@ Status OccTransaction<Sync>::commit() {
   if (writes_.empty()) return alone([this] { return commit_reads(); });
   if (!prepare_blocks()) [[unlikely]] return give_up(0);
   if (store_.log != nullptr) [[unlikely]]
-    if (Status status = log_reserve(); !status.ok()) [[unlikely]] return refuse_commit(status);
+    if (Status status = reserve_record(*store_.log, worker_.id(), writes_, &log_place_); !status.ok()) [[unlikely]]
+      return refuse_commit(status);
   ELIDER_TEST_POINT("occ.commit.before_lock");
   if constexpr (Sync::kRegions)
-    if (store_.spinlock == nullptr) return commit_in_region();
+    if (store_.elision != nullptr) return commit_in_region();
   return alone([this] { return commit_by_locks(); });
 }
 
@@ -326,7 +235,7 @@ template <class Sync>
   uint64_t n, order, newest_reader;
   for (bool repaired = false;; repaired = true) {
     n = ELIDER_MUTANT(kNumberEarly) ? early : store_.snapshots.current();
-    order = recording() ? store_.commit_order.fetch_add(1) : 0;
+    order = recorder_.on() ? store_.commit_order.fetch_add(1) : 0;
     ELIDER_TEST_POINT("occ.commit.after_snapshot");
     newest_reader = store_.snapshots.newest_reader_before(n, store_.workers.ids_used_max());
     ELIDER_TEST_POINT("occ.commit.after_slots");
@@ -334,11 +243,11 @@ template <class Sync>
     if (repaired || !repair_after_failure(Locks::kHeld)) return give_up(locked);
   }
   if (newest_reader != 0 && !prepare_versions(newest_reader)) [[unlikely]] return give_up(locked);
-  if (log != nullptr) [[unlikely]] log_publish(n);
+  if (log != nullptr) [[unlikely]] publish(n);
   if (!old_entries_retired && !index_changes_.empty()) retire_old_entries();
   ELIDER_TEST_POINT("occ.commit.before_write");
   for (WriteEntry& write : writes_) {
-    install(write, n);
+    install(store_, worker_, counters_, write, n);
     ELIDER_TEST_POINT("occ.commit.written_one");
   }
   return finish(n, order, newest_reader);
@@ -348,35 +257,21 @@ template <class Sync>
 template <class Sync>
 [[gnu::always_inline]] inline Status OccTransaction<Sync>::finish(uint64_t n, uint64_t order, uint64_t newest_reader) {
   ELIDER_TEST_POINT("occ.commit.after_release");
-  counters_.procedures[procedure_].commits.add(1);
-  count_table_commits();
-  if (recording()) [[unlikely]] record_end(true, Cause::kNone, n, order);
+  this->count_commit();
+  writes_.count_tables(counters_);
+  record_end(true, Cause::kNone, n, order);
   retire_rows(n, newest_reader != 0);
   if (!index_changes_.empty()) index_finish(true);
-  if (!late_unlinks_.empty()) [[unlikely]] unlink_late();
+  if (!late_unlinks_.empty()) [[unlikely]] late_unlinks_.unlink(store_, worker_);
   end();
   return {};
-}
-
-template <class Sync>
-[[gnu::always_inline]] inline void OccTransaction<Sync>::count_table_commits() {
-  for (uint64_t rest = tables_written_ & ~kOtherTables; rest != 0; rest &= rest - 1)
-    counters_.tables[static_cast<uint32_t>(std::countr_zero(rest))].commits.add(1);
-  if (!(tables_written_ & kOtherTables)) [[likely]] return;
-  std::bitset<kTablesMax> counted;  // on the stack: the commit stands, and nothing may fail any more
-  for (const WriteEntry& write : writes_) {
-    const uint32_t id = write.table->id();
-    if (id < kTablesWithBit || counted[id]) continue;
-    counted[id] = true;
-    counters_.tables[id].commits.add(1);
-  }
 }
 
 template <class Sync>
 void OccTransaction<Sync>::rollback(Cause cause) {
   if (state_ == State::kFinished) return;
   count_abort(cause);
-  if (recording()) [[unlikely]] record_end(false, cause, 0, 0);
+  record_end(false, cause, 0, 0);
   if (!writes_.empty()) give_up_rows();
   if (!index_changes_.empty()) index_finish(false);
   end();
@@ -390,8 +285,8 @@ void OccTransaction<Sync>::retire_rows(uint64_t n, bool read) {
     auto& table = static_cast<TableType&>(*write.table);
     if (write.kind == WriteKind::kRemove) {
       const uint64_t absent_word = word::next(write.locked_from, true);
-      if (!read || !needed_by_reader(table, n)) unlink_row_now(worker_, table, write.row, write.key, absent_word);
-      else retire_read_row(table, write.row, write.key, absent_word, n);
+      if (!read) unlink_row_now(worker_, table, write.row, write.key, absent_word);
+      else late_unlinks_.retire(store_, worker_, table, write.row, write.key, absent_word, n);
     } else if (write.created && write.kind == WriteKind::kNone) {
       retire_row(worker_, table, write.row, write.key, write.expected);
     }
@@ -403,49 +298,6 @@ template <class Sync>
 void OccTransaction<Sync>::give_up_rows() {
   for (const WriteEntry& write : writes_)
     if (write.group == 0 && write.created) retire_row(worker_, static_cast<TableType&>(*write.table), write.row, write.key, write.expected);
-}
-
-// -- rows that were removed while somebody read them -------------------------------------------------------
-//
-// They wait for the end of the readers, and scans pass them until then: a queue would take the time of its whole past for
-// each look at its head. So they are looked at again after later commits. Invariant: a row is unlinked once nobody reads
-// at a number below that of the commit that removed it, but for readers that have passed its table; whoever begins later
-// finds the row absent at its own number.
-
-template <class Sync>
-bool OccTransaction<Sync>::needed_by_reader(const detail::TableBase& table, uint64_t n) const {
-  return store_.snapshots.read_before(n, table.passed_by(), store_.workers.ids_used_max());
-}
-
-template <class Sync>
-void OccTransaction<Sync>::retire_read_row(TableType& table, Row* row, Key key, uint64_t absent_word, uint64_t n) {
-  constexpr size_t kLateUnlinksMax = 256;
-  retire_row(worker_, table, row, key, absent_word);  // in case that nothing commits here any more
-  if (late_unlinks_.size() == kLateUnlinksMax) return;
-  try {
-    late_unlinks_.push_back({{&table, row, key, absent_word}, n});
-  } catch (const std::bad_alloc&) {  // the commit stands: the row waits for a grace period
-  }
-}
-
-template <class Sync>
-void OccTransaction<Sync>::unlink_late() {
-  constexpr size_t kAtOnce = 16;
-  ELIDER_TEST_POINT("occ.unlink_late");
-  // Other slots are looked at once a call, unless it may be that the oldest reader has passed the table.
-  const uint64_t oldest = store_.snapshots.oldest_reader(store_.workers.ids_used_max());
-  for (size_t looks = std::min(kAtOnce, late_unlinks_.size()); looks > 0; --looks) {
-    if (late_at_ >= late_unlinks_.size()) late_at_ = 0;
-    const LateUnlink& late = late_unlinks_[late_at_];
-    const detail::TableBase& table = *late.row.table;
-    const bool read = oldest < late.n && (oldest != table.passed_by() || needed_by_reader(table, late.n));
-    if (read || !reclaim::unlink_absent_row(worker_, late.row)) {
-      ++late_at_;
-      continue;
-    }
-    late_unlinks_[late_at_] = late_unlinks_.back();
-    late_unlinks_.pop_back();
-  }
 }
 
 }  // namespace elider::txn

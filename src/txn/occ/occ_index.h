@@ -74,12 +74,12 @@ Status OccTransaction<Sync>::index_check_unique(TableType& table, Row* row, Key 
 template <class Sync>
 Status OccTransaction<Sync>::former_index_values(TableType& table, Row* row, Key key, uint64_t* values, bool* had_row) {
   const Layout& layout = table.layout();
-  *had_row = !write_of(row, layout, 0)->created && row->cell(layout, 0).snapshot() != 0;
+  *had_row = !writes_.find(row, layout, 0)->created && row->cell(layout, 0).snapshot() != 0;
   if (!*had_row) return {};
   std::byte* image = arena_.allocate(layout.row_bytes());
   for (uint32_t g = 0; g < layout.group_count(); ++g) {
     const Cell& cell = row->cell(layout, g);
-    const uint64_t expected = write_of(row, layout, g)->expected;
+    const uint64_t expected = writes_.find(row, layout, g)->expected;
     do {
       const uint64_t w = cell.load_unlocked();
       if (w != expected) return doom(table, Code::kConflict, word::removed(w) ? Cause::kRowRemoved : Cause::kReadChanged, key);
@@ -104,7 +104,7 @@ Status OccTransaction<Sync>::index_insert(TableType& table, Row* row, Key key, c
     if (status.ok()) continue;
     // Not inserted after all: the row block stays absent, and must be so at the commit.
     if (status.code() == Code::kDuplicateKey)
-      for (uint32_t g = 0; g < table.layout().group_count(); ++g) write_of(row, table.layout(), g)->kind = WriteKind::kNone;
+      for (uint32_t g = 0; g < table.layout().group_count(); ++g) writes_.find(row, table.layout(), g)->kind = WriteKind::kNone;
     return status;
   }
   return {};
@@ -131,9 +131,8 @@ Status OccTransaction<Sync>::index_update(TableType& table, Row* row, Key key, c
 template <class Sync>
 Status OccTransaction<Sync>::index_add(TableType& table, Row* row, Key key, uint32_t i, const uint64_t* old_value, uint64_t new_value) {
   // On the list before it is in the index, so that an exception leaves no entry that nobody takes out.
-  const auto position = static_cast<uint32_t>(index_changes_.size());
-  IndexChange& change = index_changes_.emplace_back(
-      IndexChange{row, &table, key, i, old_value != nullptr, old_value != nullptr ? *old_value : 0, new_value, false, false});
+  IndexChange& change =
+      index_changes_.add({row, &table, key, i, old_value != nullptr, old_value != nullptr ? *old_value : 0, new_value, false, false});
   const auto handle = reinterpret_cast<index::Handle>(row);
   const auto put = [&] { return table.secondary(i).get_or_insert(worker_, {new_value, key}, handle, hints_.secondary(table, i)); };
   index::InsertResult result = put();
@@ -160,13 +159,7 @@ Status OccTransaction<Sync>::index_add(TableType& table, Row* row, Key key, uint
     change.inserted = true;
     track_own_insert(result);
   }
-  const void* place = reinterpret_cast<const std::byte*>(row) + i;  // one address a row and index
-  if (uint32_t* earlier = index_positions_.find_position(place)) {
-    index_changes_[*earlier].superseded = true;
-    *earlier = position;
-  } else {
-    index_positions_.insert(place, position);
-  }
+  index_changes_.settle();
   return {};
 }
 
@@ -187,8 +180,8 @@ void OccTransaction<Sync>::index_finish(bool committed) {
     auto& table = static_cast<TableType&>(*change.table);
     if (!change.inserted) continue;
     // The new entry is in use if the row was committed with that value.
-    const WriteEntry* write = write_of(change.row, table.layout(), 0);
-    const bool gone = write != nullptr && (write->kind == WriteKind::kRemove || write->kind == WriteKind::kNone);
+    const WriteEntry* write = writes_.find(change.row, table.layout(), 0);
+    const bool gone = write != nullptr && write->leaves_none();
     if (!committed || change.superseded || gone)
       retire_entry(worker_, table, change.row, change.key, change.index, change.new_value);
   }

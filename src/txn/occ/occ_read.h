@@ -1,4 +1,4 @@
-// OccTransaction: reads of single rows (DBX, Algorithm 2), own writes included.
+// OccTransaction: how a row is read (DBX, Algorithm 2), own writes included. What asks for it: txn/reads.h.
 #pragma once
 
 #include "txn/occ/occ_transaction.h"
@@ -8,23 +8,6 @@
 #include "storage/number.h"
 
 namespace elider::txn {
-
-// Prefetches what reading these columns of a row touches.
-inline void prefetch_row(const Row* row, const ColumnSet& set) {
-  for (uint32_t line : set.lines) __builtin_prefetch(reinterpret_cast<const std::byte*>(row) + line);
-}
-
-inline void apply_additions(const std::vector<Addition>& additions, std::byte* image) {
-  for (const Addition& a : additions) storage::add_numbers(a.type, image + a.row_offset, image + a.row_offset, &a.delta);
-}
-
-template <class Sync>
-[[gnu::always_inline]] inline Row* OccTransaction<Sync>::find(TableType& table, Key key, const ColumnSet& set) {
-  index::Witness witness;
-  Row* row = table.find(key, hints_.primary(table), witness, set.lines);
-  if (row == nullptr) [[unlikely]] track_absent(table, witness, key);
-  return row;
-}
 
 template <class Sync>
 [[gnu::always_inline]] inline Status OccTransaction<Sync>::read_group(TableType& table, Row* row, Key key, const ColumnSet& set, uint32_t g,
@@ -38,7 +21,7 @@ template <class Sync>
 [[gnu::always_inline]] inline Status OccTransaction<Sync>::note_read(TableType& table, Cell& cell, Key key, uint32_t g, uint64_t w) {
   if (word::removed(w)) [[unlikely]] return read_removed(table, cell, key, w);
   reads_.push_back({&cell, w, key, &table});
-  if (recording()) [[unlikely]] record_read(table, key, g, !word::absent(w), word::sequence(w));
+  recorder_.read(table, key, g, !word::absent(w), word::sequence(w));
   if (word::absent(w)) [[unlikely]] return table.error(Code::kNotFound, Cause::kNone, key);
   return {};
 }
@@ -48,14 +31,14 @@ template <class Sync>
 template <class Sync>
 Status OccTransaction<Sync>::read_removed(TableType& table, Cell& cell, Key key, uint64_t w) {
   reads_.push_back({&cell, w & ~word::kRemoved, key, &table});
-  if (recording()) record_read(table, key, 0, false, 0);
+  recorder_.read(table, key, 0, false, 0);
   return table.error(Code::kNotFound, Cause::kNone, key);
 }
 
 // A group that this transaction has written.
 template <class Sync>
 Status OccTransaction<Sync>::read_own(TableType& table, WriteEntry& write, const ColumnSet& set, std::byte* image) {
-  if (write.kind == WriteKind::kRemove || write.kind == WriteKind::kNone) return table.error(Code::kNotFound, Cause::kNone, write.key);
+  if (write.leaves_none()) return table.error(Code::kNotFound, Cause::kNone, write.key);
   const uint32_t g = write.group;
   const bool covered = (set.columns & ~write.columns->columns) == 0 && (!set.whole || write.columns->whole);
   if (write.kind == WriteKind::kPresent || (covered && write.additions == nullptr)) {
@@ -66,7 +49,7 @@ Status OccTransaction<Sync>::read_own(TableType& table, WriteEntry& write, const
   if (word::absent(w) || (write.expected != word::kUnknown && write.expected != w)) [[unlikely]]
     return doom(table, Code::kConflict, Cause::kReadChanged, write.key);
   write.expected = w;
-  if (recording()) [[unlikely]] record_read(table, write.key, g, true, word::sequence(w));
+  recorder_.read(table, write.key, g, true, word::sequence(w));
   copy_image(*write.columns, g, image, write.image);
   if (write.additions != nullptr) {
     // An addition's column may not have been asked for: then its bytes here mean nothing to anybody.
@@ -91,7 +74,7 @@ template <class Sync>
   for (uint32_t rest = groups; rest != 0; rest &= rest - 1) {
     const uint32_t g = static_cast<uint32_t>(std::countr_zero(rest));
     if (!writes_.empty()) {
-      if (WriteEntry* write = write_of(row, table.layout(), g)) {
+      if (WriteEntry* write = writes_.find(row, table.layout(), g)) {
         header->read_index = ~0u;
         if (Status status = read_own(table, *write, set, image); !status.ok()) return status;
         continue;
@@ -108,10 +91,11 @@ template <class Sync>
 template <class Sync>
 bool OccTransaction<Sync>::view_block(TableType& table, Row* row, detail::ImageHeader* header, RawView* view, Status* status) {
   const Layout& layout = table.layout();
-  if (layout.group_count() != 1 || write_of(row, layout, 0) != nullptr) return false;
+  if (layout.group_count() != 1 || writes_.find(row, layout, 0) != nullptr) return false;
   // Reading no columns gives the word; a block seen while the word stays the same is that version's.
   for (;;) {
     header->read_index = static_cast<uint32_t>(reads_.size());
+    const size_t recorded = recorder_.count();
     *status = read_group(table, row, header->key, layout.none(), 0, nullptr);
     if (!status->ok()) return true;
     const std::byte* block = row->cell(layout, 0).block();
@@ -121,58 +105,8 @@ bool OccTransaction<Sync>::view_block(TableType& table, Row* row, detail::ImageH
       return true;
     }
     reads_.pop_back();
-    if (recording()) operations_.pop_back();
+    recorder_.take_back_to(recorded);
   }
-}
-
-template <class Sync>
-[[gnu::always_inline]] inline Status OccTransaction<Sync>::view_row(TableType& table, Row* row, Key key, const ColumnSet& set,
-                                                                    RawView* view) {
-  static_assert(sizeof(detail::ImageHeader) % 8 == 0);
-  constexpr size_t kHeaderBytes = (sizeof(detail::ImageHeader) + 15) / 16 * 16;
-  std::byte* memory = arena_.allocate(kHeaderBytes + table.layout().row_bytes());
-  auto* header = new (memory) detail::ImageHeader{row, key, 0, 0};
-  if (table.layout().group(0).block) [[unlikely]] {
-    Status status;
-    if (view_block(table, row, header, view, &status)) return status;
-  }
-  if (Status status = read_row(table, row, key, set, memory + kHeaderBytes, header); !status.ok()) [[unlikely]] return status;
-  *view = RawView(memory + kHeaderBytes, header);
-  return {};
-}
-
-template <class Sync>
-Status OccTransaction<Sync>::do_get(const TableRef& ref, Key key, const ColumnsRef& columns, RawView* view) {
-  const ColumnSet* set = check<Access::kRead>(ref, columns);
-  if (set == nullptr) [[unlikely]] return refuse(ref, columns);
-  auto& table = static_cast<TableType&>(*ref.base());
-  Row* row = find(table, key, *set);
-  if (row == nullptr) [[unlikely]] return table.error(Code::kNotFound, Cause::kNone, key);
-  return view_row(table, row, key, *set, view);
-}
-
-template <class Sync>
-Status OccTransaction<Sync>::do_multi_get(const TableRef& ref, const Key* keys, size_t count, const ColumnsRef& columns, RawView* views) {
-  const ColumnSet* set = check<Access::kRead>(ref, columns);
-  if (set == nullptr) [[unlikely]] return refuse(ref, columns);
-  auto& table = static_cast<TableType&>(*ref.base());
-  constexpr size_t kBatch = 32;
-  index::Handle rows[kBatch];
-  index::Witness witnesses[kBatch];
-  for (size_t begin = 0; begin < count; begin += kBatch) {
-    const size_t size = count - begin < kBatch ? count - begin : kBatch;
-    table.find_many(keys + begin, size, *set, rows, witnesses);
-    for (size_t i = 0; i < size; ++i) {
-      views[begin + i] = {};
-      if (rows[i] == index::kNoHandle) {
-        track_absent(table, witnesses[i], keys[begin + i]);
-        continue;
-      }
-      Status status = view_row(table, TableType::as_row(rows[i]), keys[begin + i], *set, &views[begin + i]);
-      if (!status.ok() && !status.not_found()) [[unlikely]] return status;
-    }
-  }
-  return {};
 }
 
 }  // namespace elider::txn

@@ -37,7 +37,7 @@ template <class Sync>
 [[gnu::always_inline]] inline uint64_t OccTransaction<Sync>::copy_cell(const Cell& cell, const storage::Group& group, const ColumnSet& set,
                                                                        uint32_t g, std::byte* image) {
   if constexpr (Sync::kRegions)
-    if (store_.spinlock == nullptr) return read_cell_in_region<typename Sync::Backend>(store_, cell, group, set, g, image);
+    if (store_.elision != nullptr) return read_cell_in_region<typename Sync::Backend>(store_, cell, group, set, g, image);
   return alone([&] { return storage::read_cell(cell, group, set, g, image); });
 }
 
@@ -46,10 +46,10 @@ template <class Sync>
                                                                        std::byte* image) -> ReadTogether {
   ReadTogether together;
   if constexpr (Sync::kRegions) {
-    if (store_.spinlock != nullptr) return together;
+    if (store_.elision == nullptr) return together;
     for (uint32_t rest = writes_.empty() ? 0 : groups; rest != 0; rest &= rest - 1) {
       const uint32_t g = static_cast<uint32_t>(std::countr_zero(rest));
-      if (write_of(row, table.layout(), g) != nullptr) groups &= ~(1u << g);
+      if (writes_.find(row, table.layout(), g) != nullptr) groups &= ~(1u << g);
     }
     if (std::popcount(groups) > 1 &&
         read_groups_in_region<typename Sync::Backend>(store_, table.layout(), *row, set, groups, image, together.words))
@@ -68,7 +68,7 @@ auto OccTransaction<Sync>::reach_of_region() const -> Reach {
   if (writes_.size() > policy.write_lines_max || lines_read > policy.read_lines_max) return Reach::kNone;
   size_t lines_written = 0;
   for (const WriteEntry& write : writes_) {
-    const storage::Group& group = write.table->layout().group(write.group);
+    const storage::Group& group = write.layout_group();
     if (group.block) return Reach::kLockBits;
     lines_written += lines_of(storage::kCellHeaderBytes + group.payload_bytes) + 1;  // a cell may begin anywhere in its first line
   }
@@ -93,7 +93,7 @@ auto OccTransaction<Sync>::commit_at_once(Reach reach) -> AtOnce {
     result.end = AtOnce::End::kFailed;
     return result;
   }
-  result.order = recording() ? store_.commit_order.fetch_add(1) : 0;  // a write: all commits that are recorded meet at it
+  result.order = recorder_.on() ? store_.commit_order.fetch_add(1) : 0;  // a write: all commits that are recorded meet at it
   bool whole = reach == Reach::kWhole;
   if (result.newest_reader != 0) [[unlikely]]
     for (const WriteEntry& write : writes_) whole = whole && !needs_version(write, result.newest_reader);
@@ -104,7 +104,7 @@ auto OccTransaction<Sync>::commit_at_once(Reach reach) -> AtOnce {
       write.cell->set_word(write.locked_from | word::kLocked);
       continue;
     }
-    if (write.kind != WriteKind::kRemove) write_payload(write);
+    if (write.kind != WriteKind::kRemove) write_payload(worker_, write);
     write.cell->set_snapshot(result.n);
     write.cell->unlock(word::next(write.locked_from, write.kind == WriteKind::kRemove));
   }
@@ -145,9 +145,9 @@ Status OccTransaction<Sync>::commit_in_region() {
     }
     const bool locked = done.end == AtOnce::End::kLocked;
     if (locked && done.newest_reader != 0 && !prepare_versions(done.newest_reader)) [[unlikely]] return give_up(writes_.size());
-    if (store_.log != nullptr) [[unlikely]] log_publish(done.n);
+    if (store_.log != nullptr) [[unlikely]] publish(done.n);
     for (WriteEntry& write : writes_) {
-      locked ? install(write, done.n) : count_row(write);
+      locked ? install(store_, worker_, counters_, write, done.n) : count_row(counters_, write);
       ELIDER_TEST_POINT("occ.commit.written_one");
     }
     return finish(done.n, done.order, done.newest_reader);

@@ -37,7 +37,7 @@ namespace elider::txn {
 template <class Sync>
 bool OccTransaction<Sync>::own_presence(TableType& table, Row* row, Presence* presence) {
   for (uint32_t g = 0; g < table.layout().group_count(); ++g) {
-    const WriteEntry* write = write_of(row, table.layout(), g);
+    const WriteEntry* write = writes_.find(row, table.layout(), g);
     if (write == nullptr) continue;
     if (write->expected == word::kUnknown) *presence = Presence::kUnknown;
     else *presence = word::absent(write->expected) ? Presence::kAbsent : Presence::kPresent;
@@ -59,7 +59,7 @@ bool OccTransaction<Sync>::repair() {
     track_node(table, find_again(table, read.key, &there), read.key, read.key);
     if (there != 0) return failed(Cause::kPhantom, read.table, read.key);
     reads_[i].cell = nullptr;
-    if (recording()) [[unlikely]] record_absence_anew(table, read.key);
+    recorder_.absent_anew(table, read.key);
   }
   for (size_t i = 0, count = nodes_.size(); i < count; ++i)
     if (!nodes_[i].witness.holds() && !repair_node(i))
@@ -123,13 +123,6 @@ bool OccTransaction<Sync>::look_again_at_range(TableType& table, uint32_t positi
   }
 }
 
-template <class Sync>
-bool OccTransaction<Sync>::writes_row(TableType& table, Row* row) {
-  for (uint32_t g = 0; g < table.layout().group_count(); ++g)
-    if (write_of(row, table.layout(), g) != nullptr) return true;
-  return false;
-}
-
 // Whether the row is there and has the value, this transaction's writes apart. kUnknown: somebody else has it locked, or
 // changes it. track: the row's key, if a row that is not there, or has another value, is to be tracked as that.
 template <class Sync>
@@ -145,7 +138,7 @@ auto OccTransaction<Sync>::committed_match(TableType& table, Row* row, uint32_t 
     Cell& cell = row->cell(layout, g);
     const uint64_t w = cell.load();
     if (word::removed(w)) return Presence::kAbsent;  // its key's row, if there is one, has an entry of its own
-    const WriteEntry* write = word::locked(w) && repairing_under_ == Locks::kHeld ? write_of(row, layout, g) : nullptr;
+    const WriteEntry* write = word::locked(w) && repairing_under_ == Locks::kHeld ? writes_.find(row, layout, g) : nullptr;
     const bool mine = write != nullptr && write->kind != WriteKind::kNone;
     if (word::locked(w) && !mine) return Presence::kUnknown;
     if (!mine && track != nullptr) reads_.push_back({&cell, w, *track, &table});

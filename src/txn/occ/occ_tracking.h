@@ -1,44 +1,10 @@
-// OccTransaction: what all operations need: argument checks, doom, tracked leaves, begin and end.
+// OccTransaction: what it remembers of the leaves and buckets that it has looked at, so that the commit finds phantoms (DBX,
+// section 5.3, "range query").
 #pragma once
 
 #include "txn/occ/occ_transaction.h"
 
 namespace elider::txn {
-
-template <class Sync>
-template <Access kAccess>
-const ColumnSet* OccTransaction<Sync>::check(const TableRef& table, const ColumnsRef& columns) const {
-  return state_ == State::kActive ? accept_arguments<kAccess>(store_.id, table, columns) : nullptr;
-}
-
-template <class Sync>
-Status OccTransaction<Sync>::refuse(const TableRef& table, const ColumnsRef& columns) const {
-  if (state_ == State::kFinished) return Status(Code::kFinished, "the transaction has ended");
-  if (state_ == State::kDoomed) return doom_;
-  if (state_ == State::kEditing) return refuse_pending_edit(TableRef(edit_.table));
-  return refuse_arguments(store_.id, table, columns);
-}
-
-// The attempt cannot commit: only a rollback is left.
-template <class Sync>
-Status OccTransaction<Sync>::doom(detail::TableBase& table, Code code, Cause cause, Key key) {
-  state_ = State::kDoomed;
-  cause_table_ = &table;
-  doom_ = table.error(code, cause, key);
-  return doom_;
-}
-
-template <class Sync>
-template <class Operation>
-Status OccTransaction<Sync>::guarded(detail::TableBase& table, Key key, Operation&& operation) {
-  try {
-    return operation();
-  } catch (...) {
-    if (state_ == State::kActive || state_ == State::kEditing)
-      static_cast<void>(doom(table, Code::kProcedureThrew, Cause::kException, key));
-    throw;
-  }
-}
 
 template <class Sync>
 void OccTransaction<Sync>::track_node(TableType& table, const index::Witness& witness, Key first, Key last) {
@@ -103,31 +69,9 @@ void OccTransaction<Sync>::track_own_insert(const index::InsertResult& result) {
 
 template <class Sync>
 void OccTransaction<Sync>::track_absent(TableType& table, const index::Witness& witness, Key key) {
-  if (recording()) [[unlikely]] record_read(table, key, 0, false, 0);
+  recorder_.read(table, key, 0, false, 0);
   if (ELIDER_MUTANT(kSkipAbsentRead)) return;
   track_node(table, witness, key, key);
-}
-
-template <class Sync>
-void OccTransaction<Sync>::begin(uint32_t attempt, uint32_t procedure) {
-  state_ = State::kActive;
-  attempt_ = attempt;
-  procedure_ = procedure;
-  hints_.begin();
-  if (recording()) [[unlikely]] begin_ns_ = now_ns();
-}
-
-// Forgets everything; the memory stays for the next transaction.
-template <class Sync>
-[[gnu::always_inline]] inline void OccTransaction<Sync>::end() {
-  state_ = State::kFinished;
-  ended_.store(ended_.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
-  if (!doom_.ok()) [[unlikely]] doom_ = {};
-  cause_table_ = nullptr;
-  reads_.clear();
-  if (!nodes_.empty()) forget_nodes();
-  if (!writes_.empty()) forget_writes();
-  arena_.clear();
 }
 
 template <class Sync>
@@ -138,17 +82,16 @@ void OccTransaction<Sync>::forget_nodes() {
   node_positions_.clear();
 }
 
+// Forgets everything; the memory stays for the next transaction.
 template <class Sync>
-void OccTransaction<Sync>::forget_writes() {
-  writes_.clear();
-  write_positions_.clear();
-  tables_written_ = 0;
-  additions_.clear();
-  own_sets_.clear();
-  if (!index_changes_.empty()) {
+[[gnu::always_inline]] inline void OccTransaction<Sync>::end() {
+  reads_.clear();
+  if (!nodes_.empty()) forget_nodes();
+  if (!writes_.empty()) {
+    writes_.clear();
     index_changes_.clear();
-    index_positions_.clear();
   }
+  this->end_attempt();
 }
 
 }  // namespace elider::txn

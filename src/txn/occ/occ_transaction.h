@@ -20,56 +20,46 @@
 #include <algorithm>
 #include <atomic>
 #include <bit>
-#include <bitset>
-#include <functional>
+#include <cstdint>
 #include <string>
 #include <vector>
 
-#include "base/cache_line.h"
-#include "base/clock.h"
-#include "elider/transaction.h"
-#include "htm/prefault.h"
 #include "storage/number.h"
-#include "txn/arena.h"
-#include "txn/counters.h"
-#include "txn/hints.h"
-#include "txn/index_scan_record.h"
-#include "txn/occ/sets.h"
+#include "sync/exclusive.h"
+#include "txn/commit_record.h"
+#include "txn/index_changes.h"
+#include "txn/install.h"
+#include "txn/late_unlinks.h"
+#include "txn/occ/read_set.h"
 #include "txn/pointer_map.h"
+#include "txn/reads.h"
 #include "txn/reclaim.h"
-#include "txn/refuse.h"
-#include "txn/scan_leaves.h"
-#include "txn/store.h"
-#include "txn/table.h"
+#include "txn/write_set.h"
 
 namespace elider::txn {
 
-class EntryWriter;
-
 template <class Sync>
-class OccTransaction final : public Transaction {
+class OccTransaction final : public Reads<Sync, OccTransaction<Sync>> {
+  using Base = Reads<Sync, OccTransaction<Sync>>;
+  using typename Base::State;
+  using typename Base::TableType;
+  friend Base;
+
  public:
-  OccTransaction(Store& store, Worker& worker, Counters& counters) : store_(store), worker_(worker), counters_(counters) {}
+  // spinlock: held over each commit and each read of a row (txn/baseline/spinlock.h), or null.
+  OccTransaction(Store& store, Worker& worker, Counters& counters, sync::SpinLatch* spinlock)
+      : Base(store, worker, counters), spinlock_(spinlock) {}
 
   // The caller's worker has entered, and leaves after commit() or rollback().
-  void begin(uint32_t attempt, uint32_t procedure);
+  void begin(uint32_t attempt, uint32_t procedure) { this->begin_attempt(attempt, procedure); }
   // Ok: committed. Otherwise nothing of it took effect. Ended in either case.
   Status commit();
   void rollback(Cause cause);
   // Ok: what was read is still as it was read, and what a procedure made of it can be trusted. Else the
   // conflict that a commit would meet.
   Status reads_hold();
-  // Ok, or why the transaction can only be rolled back.
-  const Status& doom() const { return doom_; }
-  // Of a commit, where there is a log: once it is durable, so is what was read and written.
-  uint64_t commit_number() const { return commit_number_; }
-  bool active() const { return state_ != State::kFinished; }
 
  protected:
-  Status do_get(const TableRef& table, Key key, const ColumnsRef& columns, RawView* view) override;
-  Status do_multi_get(const TableRef& table, const Key* keys, size_t count, const ColumnsRef& columns, RawView* views) override;
-  Status do_scan(const TableRef& table, KeyRange range, const ScanOptions& options, FunctionRef<bool(Key, RawView)> visit) override;
-  Status do_scan_index(const IndexRef& index, KeyRange range, const ScanOptions& options, FunctionRef<bool(Key, RawView)> visit) override;
   Status do_insert(const TableRef& table, Key key, const void* row) override;
   Status do_put(const TableRef& table, Key key, const void* row) override;
   Status do_edit(const TableRef& table, Key key, const ColumnsRef& columns, void** image) override;
@@ -81,23 +71,10 @@ class OccTransaction final : public Transaction {
   Status do_remove(const TableRef& table, Key key) override;
 
  private:
-  using TableType = Table<Sync>;
-  // kEditing: between do_edit and do_edited of columns that a secondary index reads.
-  enum class State : uint8_t { kFinished, kActive, kEditing, kDoomed };
-
   static constexpr unsigned kWaitsMax = 4096;  // for a lock: milliseconds, should its holder have lost its processor
-  static constexpr uint32_t kTablesWithBit = 63;
-  static constexpr uint64_t kOtherTables = uint64_t{1} << kTablesWithBit;
+  static constexpr bool kTracks = true;        // txn/reads.h
 
-  // -- occ_tracking.h: what all operations need ---------------------------------------------------------
-  // The columns asked for; null: refuse() says why.
-  template <Access kAccess>
-  const ColumnSet* check(const TableRef& table, const ColumnsRef& columns) const;
-  Status refuse(const TableRef& table, const ColumnsRef& columns) const;
-  Status doom(detail::TableBase& table, Code code, Cause cause, Key key);
-  // operation(), a write; if it throws, it is half done: then only a rollback is left.
-  template <class Operation>
-  Status guarded(detail::TableBase& table, Key key, Operation&& operation);
+  // -- occ_tracking.h: leaves and buckets ---------------------------------------------------------------
   void track_node(TableType& table, const index::Witness& witness, Key first, Key last);
   void add_node(const NodeEntry& node, bool is_new);
   uint32_t track_scanned(TableType& table, const index::Witness& witness, Key first, Key last);
@@ -107,11 +84,8 @@ class OccTransaction final : public Transaction {
   void track_absent(TableType& table, const index::Witness& witness, Key key);
   void end();
   void forget_nodes();
-  void forget_writes();
 
   // -- occ_read.h ---------------------------------------------------------------------------------------
-  // The row of the key, present or absent, or null (then the absence is tracked).
-  Row* find(TableType& table, Key key, const ColumnSet& set);
   // Copies columns of a row to the image, own writes included, and tracks it. kNotFound if absent.
   Status read_row(TableType& table, Row* row, Key key, const ColumnSet& set, std::byte* image, detail::ImageHeader* header);
   Status read_groups(TableType& table, Row* row, Key key, const ColumnSet& set, uint32_t groups, std::byte* image,
@@ -121,31 +95,25 @@ class OccTransaction final : public Transaction {
   Status read_removed(TableType& table, Cell& cell, Key key, uint64_t w);
   Status read_own(TableType& table, WriteEntry& write, const ColumnSet& set, std::byte* image);
   bool view_block(TableType& table, Row* row, detail::ImageHeader* header, RawView* view, Status* status);
-  Status view_row(TableType& table, Row* row, Key key, const ColumnSet& set, RawView* view);
+  // 0: of an own write.
+  uint64_t version_read(const detail::ImageHeader& header) const {
+    return header.read_index == ~0u ? 0 : word::sequence(reads_[header.read_index].word);
+  }
 
   // -- occ_scan.h ---------------------------------------------------------------------------------------
-  Status after_visit(uint64_t ended) const;
-  Status scan_secondary(TableType& table, uint32_t i, KeyRange range, const ScanOptions& options, const ColumnSet& set,
-                        FunctionRef<bool(Key, RawView)> visit);
+  class KeyScan;
+  class IndexScan;
 
   // -- occ_write.h --------------------------------------------------------------------------------------
-  WriteEntry* write_of(Row* row, const Layout& layout, uint32_t g);
-  std::byte* image_of(TableType& table, Row* row);
-  WriteEntry& add_write(TableType& table, Row* row, Key key, uint32_t g, WriteKind kind, const ColumnSet& set, uint64_t expected,
-                        std::byte* image);
   Status edit_row(TableType& table, Row* row, Key key, const ColumnSet& set, const detail::ImageHeader* read, void** image);
   Status edit_group(TableType& table, Row* row, Key key, const ColumnSet& set, uint32_t g, uint64_t w,
                     uint64_t expected, std::byte* image);
   Status widen(TableType& table, WriteEntry& write, const ColumnSet& set);
-  static void forget_additions(WriteEntry& write, const ColumnSet& set);
-  void overwrite(TableType& table, WriteEntry& write, const ColumnSet& set);
   bool has_read(TableType& table, const detail::ImageHeader& view);
   Status write_row(const TableRef& ref, TableType& table, Key key, const ColumnSet& set, const std::byte* source);
   Status add_to_row(TableType& table, Key key, const storage::Number& number, const void* delta);
   Status insert_row(TableType& table, Key key, const void* row, bool replace);
-  Row* new_row(TableType& table);
   Status replace_row(TableType& table, Row* row, Key key, const void* source, bool replace);
-  void make_present(TableType& table, Row* row, Key key, const uint64_t* words, const void* source, bool created);
   Status remove_row(TableType& table, Key key);
   Status present_word(TableType& table, Row* row, Key key, uint32_t g, uint64_t* w);
 
@@ -161,12 +129,12 @@ class OccTransaction final : public Transaction {
   void retire_old_entries();
   void index_finish(bool committed);
 
-  // body(), under Protocol::kSpinlock with the spinlock held.
+  // body(), with the spinlock held where there is one.
   template <class Body>
   [[gnu::always_inline]] auto alone(Body&& body) {
     if constexpr (sync::kElides<Sync>)
-      if (store_.spinlock != nullptr) {
-        const std::lock_guard held(**store_.spinlock);
+      if (spinlock_ != nullptr) {
+        const std::lock_guard held(*spinlock_);
         return body();
       }
     return body();
@@ -175,13 +143,12 @@ class OccTransaction final : public Transaction {
   // -- occ_commit.h ---------------------------------------------------------------------------------------
   Status commit_reads();
   Status commit_by_locks(bool old_entries_retired = false);
-  bool prepare_blocks();
   template <bool kTake>
   bool await_word(WriteEntry& write, unsigned waits_max);
   size_t lock_writes();
   size_t lock_each(unsigned waits_max);
   void unlock_writes(size_t count);
-  static bool needs_version(const WriteEntry& write, uint64_t newest_reader);
+  bool prepare_blocks();
   bool prepare_versions(uint64_t newest_reader);
   bool validate_reads();
   // kHeld: of all rows that it writes, during a commit; what else is locked is somebody else's.
@@ -190,25 +157,19 @@ class OccTransaction final : public Transaction {
   bool reads_stand();
   bool repair_after_failure(Locks locks);
   bool may_be_repaired() const { return cause_ == Cause::kPhantom || cause_ == Cause::kRowRemoved; }
-  void count_row(const WriteEntry& write);
-  void install(WriteEntry& write, uint64_t n);
-  void keep_version(WriteEntry& write);
-  void write_payload(WriteEntry& write);
   Status finish(uint64_t n, uint64_t order, uint64_t newest_reader);
-  bool needed_by_reader(const detail::TableBase& table, uint64_t n) const;
-  void retire_read_row(TableType& table, Row* row, Key key, uint64_t absent_word, uint64_t n);
-  void unlink_late();
   Status give_up(size_t locked);
+  Status refuse_commit(const Status& status);
+  void publish(uint64_t n);
   void retire_rows(uint64_t n, bool read);
   void give_up_rows();
-  void count_table_commits();
-  bool failed(Cause cause, detail::TableBase* table, Key key);
-  void count_abort(Cause cause);
+  void record_end(bool committed, Cause cause, uint64_t n, uint64_t order) {
+    this->recorder_.end({committed, false, cause, n, order, this->attempt_, this->procedure_}, &writes_, &index_changes_);
+  }
 
   // -- occ_repair.h: what changed beside what was read ------------------------------------------------------
   enum class Presence : uint8_t { kAbsent, kPresent, kUnknown };
   bool own_presence(TableType& table, Row* row, Presence* presence);
-  bool writes_row(TableType& table, Row* row);
   Presence committed_match(TableType& table, Row* row, uint32_t i, uint64_t value, Key* track);
   bool repair();
   bool repair_node(size_t position);
@@ -246,54 +207,41 @@ class OccTransaction final : public Transaction {
   bool settles(const AtOnce& done) const;
   bool validate_in_region();
   Status commit_in_region();
-  // -- occ_log.h ------------------------------------------------------------------------------------------
-  Status log_reserve();
-  void log_write(EntryWriter& to, const WriteEntry& write);
-  void log_publish(uint64_t n);
-  Status refuse_commit(const Status& status);
 
-  // -- occ_history.h --------------------------------------------------------------------------------------
-  bool recording() const { return store_.options.history != nullptr; }
-  class ScanHistory;
-  void record_read(detail::TableBase& table, Key key, uint32_t g, bool present, uint64_t sequence);
-  void record_absence_anew(const detail::TableBase& table, Key key);
-  void tell_history(bool committed, Cause cause, uint64_t snapshot, uint64_t order);
-  void tell_index_values(HistoryTransaction* history);
-  void record_end(bool committed, Cause cause, uint64_t snapshot, uint64_t order);
+  using Base::arena_;
+  using Base::cause_;
+  using Base::cause_key_;
+  using Base::cause_table_;
+  using Base::commit_number_;
+  using Base::count_abort;
+  using Base::counters_;
+  using Base::doom;
+  using Base::doom_;
+  using Base::edited_table_;
+  using Base::failed;
+  using Base::find;
+  using Base::guarded;
+  using Base::hints_;
+  using Base::procedure_;
+  using Base::recorder_;
+  using Base::refuse;
+  using Base::scan_secondary;
+  using Base::state_;
+  using Base::store_;
+  using Base::worker_;
 
-  // Constant after construction.
-  Store& store_;
-  Worker& worker_;
-  Counters& counters_;
+  sync::SpinLatch* const spinlock_;
+  std::byte* log_place_ = nullptr;          // during the commit: room for its record
 
-  State state_ = State::kFinished;
-  uint32_t procedure_ = 0;
-  // One more with each transaction that ends here. Atomic, for a visitor that ends the transaction gives its session back,
-  // perhaps to another thread; relaxed: it orders nothing.
-  std::atomic<uint64_t> ended_{0};
-  uint64_t commit_number_ = 0;
-  std::byte* log_place_ = nullptr;  // during the commit: room for its record
-  Status doom_;
-  Cause cause_ = Cause::kNone;              // of a failed validation, and where
-  detail::TableBase* cause_table_ = nullptr;
-  Key cause_key_ = 0;
-
-  Arena arena_{Sync::kRegions};
   std::vector<ReadEntry> reads_;
   std::vector<NodeEntry> nodes_;
   std::vector<IndexRange> index_ranges_;    // of the nodes of secondary indexes
   Locks repairing_under_ = Locks::kNone;
   bool node_repeated_ = false;              // some leaf has several entries
   PointerMap node_positions_;               // by version word; kept once there are many
-  std::vector<WriteEntry> writes_;
-  PointerMap write_positions_;              // by cell
-  uint64_t tables_written_ = 0;             // a bit each; kOtherTables: of those without a bit
-  std::vector<std::unique_ptr<std::vector<Addition>>> additions_;
-  storage::OwnColumnSets own_sets_;
-  std::vector<IndexChange> index_changes_;
-  PointerMap index_positions_;              // the last change by row and index
-  Hints<Sync> hints_;
-  struct PendingEdit {                      // between do_edit and do_edited, of indexed columns
+  WriteSet writes_{arena_};
+  IndexChanges index_changes_;
+  struct PendingEdit {                      // while kEditing: of columns that a secondary index reads
     TableType* table = nullptr;
     Row* row = nullptr;
     Key key = 0;
@@ -302,23 +250,13 @@ class OccTransaction final : public Transaction {
     const ColumnSet* set = nullptr;
     std::byte* before = nullptr;            // the columns as they were
   } edit_;
-  // Rows that commits of this object removed while somebody read them, in any order; at most kLateUnlinksMax.
-  struct LateUnlink {
-    reclaim::UnlinkTask<Sync> row;
-    uint64_t n;                             // of the commit
-  };
-  std::vector<LateUnlink> late_unlinks_;
-  size_t late_at_ = 0;                      // which of them to look at next
-  std::vector<HistoryOperation> operations_;  // while recording
-  uint64_t begin_ns_ = 0;
+  LateUnlinks<Sync> late_unlinks_;          // of rows that commits of this object removed while somebody read them
 };
 
 }  // namespace elider::txn
 
 #include "txn/occ/occ_commit.h"
-#include "txn/occ/occ_history.h"
 #include "txn/occ/occ_index.h"
-#include "txn/occ/occ_log.h"
 #include "txn/occ/occ_read.h"
 #include "txn/occ/occ_region.h"
 #include "txn/occ/occ_repair.h"

@@ -5,32 +5,6 @@
 
 namespace elider::txn {
 
-template <class Sync>
-WriteEntry* OccTransaction<Sync>::write_of(Row* row, const Layout& layout, uint32_t g) {
-  const uint32_t position = write_positions_.find(&row->cell(layout, g));
-  return position == PointerMap::kNone ? nullptr : &writes_[position];
-}
-
-// The image that all writes of this row share.
-template <class Sync>
-std::byte* OccTransaction<Sync>::image_of(TableType& table, Row* row) {
-  if (!writes_.empty())
-    for (uint32_t g = 0; g < table.layout().group_count(); ++g)
-      if (WriteEntry* write = write_of(row, table.layout(), g); write != nullptr && write->image != nullptr) return write->image;
-  return arena_.allocate(table.layout().row_bytes());
-}
-
-template <class Sync>
-WriteEntry& OccTransaction<Sync>::add_write(TableType& table, Row* row, Key key, uint32_t g, WriteKind kind, const ColumnSet& set,
-                                            uint64_t expected, std::byte* image) {
-  Cell& cell = row->cell(table.layout(), g);
-  // The write first: a position that leads nowhere must not be left by an exception.
-  WriteEntry& write = writes_.emplace_back(&cell, row, &table, key, image, &set, expected, g, kind);
-  write_positions_.insert(&cell, static_cast<uint32_t>(writes_.size() - 1));
-  tables_written_ |= uint64_t{1} << std::min(table.id(), kTablesWithBit);
-  return write;
-}
-
 // The word of a group that is there now; the commit makes sure that it still is.
 template <class Sync>
 Status OccTransaction<Sync>::present_word(TableType& table, Row* row, Key key, uint32_t g, uint64_t* w) {
@@ -39,7 +13,7 @@ Status OccTransaction<Sync>::present_word(TableType& table, Row* row, Key key, u
   if (word::removed(*w)) [[unlikely]] return read_removed(table, cell, key, *w);
   if (!word::absent(*w)) [[likely]] return {};
   reads_.push_back({&cell, *w, key, &table});
-  if (recording()) [[unlikely]] record_read(table, key, g, false, word::sequence(*w));
+  recorder_.read(table, key, g, false, word::sequence(*w));
   return table.error(Code::kNotFound, Cause::kNone, key);
 }
 
@@ -48,42 +22,18 @@ Status OccTransaction<Sync>::present_word(TableType& table, Row* row, Key key, u
 // An update that has some columns comes to have these too, with their present values.
 template <class Sync>
 Status OccTransaction<Sync>::widen(TableType& table, WriteEntry& write, const ColumnSet& set) {
-  if (write.kind == WriteKind::kRemove || write.kind == WriteKind::kNone) return table.error(Code::kNotFound, Cause::kNone, write.key);
+  if (write.leaves_none()) return table.error(Code::kNotFound, Cause::kNone, write.key);
   if (write.kind == WriteKind::kPresent) return {};
   const Layout& layout = table.layout();
-  const bool whole = set.whole || write.columns->whole;
   const uint64_t missing = set.columns & ~write.columns->columns;
   if (missing == 0 && !(set.whole && !write.columns->whole)) return {};
   // Read what is missing beside the image, then lay what was written before over it.
   std::byte* fresh = arena_.allocate(layout.row_bytes());
   if (Status status = read_own(table, write, set, fresh); !status.ok()) return status;
-  const ColumnSet& joined = whole ? layout.all() : layout.of_union(set.columns | write.columns->columns, own_sets_);
   copy_image(set, write.group, write.image, fresh);
-  forget_additions(write, set);  // read_own applied those
-  write.columns = &joined;
+  WriteSet::forget_additions(write, set);  // read_own applied those
+  writes_.join(write, set);
   return {};
-}
-
-// The additions to these columns are in the image, or overwritten there.
-template <class Sync>
-void OccTransaction<Sync>::forget_additions(WriteEntry& write, const ColumnSet& set) {
-  if (write.additions == nullptr) return;
-  std::erase_if(*write.additions, [&](const Addition& a) {
-    for (uint32_t s = set.begin[write.group]; s < set.begin[write.group + 1]; ++s)
-      if (a.row_offset >= set.spans[s].row_offset && a.row_offset < set.spans[s].row_offset + set.spans[s].size) return true;
-    return false;
-  });
-  if (write.additions->empty()) write.additions = nullptr;
-}
-
-// An update that has some columns comes to have these too, whose bytes the caller is about to set: they are
-// not read, so a blind write stays blind.
-template <class Sync>
-void OccTransaction<Sync>::overwrite(TableType& table, WriteEntry& write, const ColumnSet& set) {
-  forget_additions(write, set);
-  const Layout& layout = table.layout();
-  if (set.whole || write.columns->whole) write.columns = &layout.all();
-  else if ((set.columns & ~write.columns->columns) != 0) write.columns = &layout.of_union(set.columns | write.columns->columns, own_sets_);
 }
 
 template <class Sync>
@@ -92,12 +42,12 @@ Status OccTransaction<Sync>::edit_group(TableType& table, Row* row, Key key, con
   const Layout& layout = table.layout();
   if (word::removed(w) && expected == word::kUnknown) [[unlikely]] return read_removed(table, row->cell(layout, g), key, w);
   if (expected != word::kUnknown && expected != w) [[unlikely]] return doom(table, Code::kConflict, Cause::kReadChanged, key);
-  if (recording()) [[unlikely]] record_read(table, key, g, !word::absent(w), word::sequence(w));
+  recorder_.read(table, key, g, !word::absent(w), word::sequence(w));
   if (word::absent(w)) [[unlikely]] {
     reads_.push_back({&row->cell(layout, g), w, key, &table});
     return table.error(Code::kNotFound, Cause::kNone, key);
   }
-  add_write(table, row, key, g, WriteKind::kUpdate, set, w, image);
+  writes_.add(table, row, key, g, WriteKind::kUpdate, set, w, image);
   return {};
 }
 
@@ -107,13 +57,13 @@ Status OccTransaction<Sync>::edit_row(TableType& table, Row* row, Key key, const
                                       void** image_out) {
   const Layout& layout = table.layout();
   const uint64_t affected = table.secondary_count() == 0 ? 0 : indexes_reading(table, set.columns);
-  std::byte* image = image_of(table, row);
+  std::byte* image = writes_.image_of(table, row);
   const uint32_t groups = set.groups != 0 ? set.groups : 1;
   const ReadTogether together = read_together(table, row, set, groups, image);
   for (uint32_t rest = groups; rest != 0; rest &= rest - 1) {
     const uint32_t g = static_cast<uint32_t>(std::countr_zero(rest));
     if (!writes_.empty()) {
-      if (WriteEntry* write = write_of(row, layout, g)) {
+      if (WriteEntry* write = writes_.find(row, layout, g)) {
         if (Status status = widen(table, *write, set); !status.ok()) return status;
         continue;
       }
@@ -138,6 +88,7 @@ Status OccTransaction<Sync>::edit_row(TableType& table, Row* row, Key key, const
     edit_.before = arena_.allocate(layout.row_bytes());
     for (uint32_t g = 0; g < layout.group_count(); ++g) copy_image(set, g, edit_.before, image);
     edit_.set = &set;
+    edited_table_ = &table;
     state_ = State::kEditing;
   }
   *image_out = image;
@@ -146,7 +97,7 @@ Status OccTransaction<Sync>::edit_row(TableType& table, Row* row, Key key, const
 
 template <class Sync>
 Status OccTransaction<Sync>::do_edit(const TableRef& ref, Key key, const ColumnsRef& columns, void** image) {
-  const ColumnSet* set = check<Access::kWrite>(ref, columns);
+  const ColumnSet* set = this->template check<Access::kWrite>(ref, columns);
   if (set == nullptr) [[unlikely]] return refuse(ref, columns);
   auto& table = static_cast<TableType&>(*ref.base());
   return guarded(table, key, [&]() -> Status {
@@ -158,7 +109,7 @@ Status OccTransaction<Sync>::do_edit(const TableRef& ref, Key key, const Columns
 
 template <class Sync>
 Status OccTransaction<Sync>::do_edit_view(const TableRef& ref, const RawView& view, const ColumnsRef& columns, void** image) {
-  const ColumnSet* set = check<Access::kWrite>(ref, columns);
+  const ColumnSet* set = this->template check<Access::kWrite>(ref, columns);
   if (set == nullptr) [[unlikely]] return refuse(ref, columns);
   if (!view) return Status::invalid_argument("update: the view is of no row");
   auto& table = static_cast<TableType&>(*ref.base());
@@ -183,7 +134,7 @@ bool OccTransaction<Sync>::has_read(TableType& table, const detail::ImageHeader&
   }
   // An update has taken the read over, or the row was this transaction's own.
   for (uint32_t rest = groups; rest != 0; rest &= rest - 1) {
-    const WriteEntry* write = write_of(row, layout, static_cast<uint32_t>(std::countr_zero(rest)));
+    const WriteEntry* write = writes_.find(row, layout, static_cast<uint32_t>(std::countr_zero(rest)));
     if (write != nullptr && write->table == &table && write->key == view.key) return true;
   }
   return false;
@@ -213,7 +164,7 @@ void OccTransaction<Sync>::do_edit_threw(const TableRef& ref, Key key) {
 // Blind: no read, but of the columns that decide a secondary index's value.
 template <class Sync>
 Status OccTransaction<Sync>::do_write(const TableRef& ref, Key key, const ColumnsRef& columns, const void* row_bytes) {
-  const ColumnSet* set = check<Access::kWrite>(ref, columns);
+  const ColumnSet* set = this->template check<Access::kWrite>(ref, columns);
   if (set == nullptr) [[unlikely]] return refuse(ref, columns);
   auto& table = static_cast<TableType&>(*ref.base());
   return guarded(table, key, [&] { return write_row(ref, table, key, *set, static_cast<const std::byte*>(row_bytes)); });
@@ -230,17 +181,19 @@ Status OccTransaction<Sync>::write_row(const TableRef& ref, TableType& table, Ke
     for (uint32_t g = 0; g < layout.group_count(); ++g) copy_image(set, g, static_cast<std::byte*>(image), source);
     return do_edited(ref, image);
   }
-  std::byte* image = image_of(table, row);
+  std::byte* image = writes_.image_of(table, row);
   const uint32_t groups = set.groups != 0 ? set.groups : 1;
   for (uint32_t rest = groups; rest != 0; rest &= rest - 1) {
     const uint32_t g = static_cast<uint32_t>(std::countr_zero(rest));
-    WriteEntry* write = write_of(row, layout, g);
+    WriteEntry* write = writes_.find(row, layout, g);
     if (write == nullptr) {
       uint64_t w;
       if (Status status = present_word(table, row, key, g, &w); !status.ok()) [[unlikely]] return status;
-      add_write(table, row, key, g, WriteKind::kUpdate, set, word::kUnknown, image);
+      writes_.add(table, row, key, g, WriteKind::kUpdate, set, word::kUnknown, image);
     } else if (write->kind == WriteKind::kUpdate) {
-      overwrite(table, *write, set);
+      // These columns are not read, so a blind write stays blind.
+      WriteSet::forget_additions(*write, set);
+      writes_.join(*write, set);
     } else if (write->kind != WriteKind::kPresent) {
       return table.error(Code::kNotFound, Cause::kNone, key);
     }
@@ -251,7 +204,7 @@ Status OccTransaction<Sync>::write_row(const TableRef& ref, TableType& table, Ke
 
 template <class Sync>
 Status OccTransaction<Sync>::do_add(const TableRef& ref, Key key, uint32_t offset, ColumnType type, const void* delta) {
-  if (check<Access::kWrite>(ref, {}) == nullptr) [[unlikely]] return refuse(ref, {});
+  if (this->template check<Access::kWrite>(ref, {}) == nullptr) [[unlikely]] return refuse(ref, {});
   auto& table = static_cast<TableType&>(*ref.base());
   const storage::Number* number = table.layout().number_at(offset, type);
   if (number == nullptr) [[unlikely]] return refuse_add(ref, offset, type);
@@ -261,79 +214,31 @@ Status OccTransaction<Sync>::do_add(const TableRef& ref, Key key, uint32_t offse
 template <class Sync>
 Status OccTransaction<Sync>::add_to_row(TableType& table, Key key, const storage::Number& number, const void* delta) {
   const Layout& layout = table.layout();
-  const uint32_t offset = number.row_offset;
   Row* row = find(table, key, layout.none());
   if (row == nullptr) [[unlikely]] return table.error(Code::kNotFound, Cause::kNone, key);
-  WriteEntry* write = write_of(row, layout, number.group);
+  WriteEntry* write = writes_.find(row, layout, number.group);
   if (write == nullptr) {
     uint64_t w;
     if (Status status = present_word(table, row, key, number.group, &w); !status.ok()) [[unlikely]] return status;
-    write = &add_write(table, row, key, number.group, WriteKind::kUpdate, layout.none(), word::kUnknown, image_of(table, row));
+    write = &writes_.add(table, row, key, number.group, WriteKind::kUpdate, layout.none(), word::kUnknown, writes_.image_of(table, row));
   }
-  if (write->kind == WriteKind::kRemove || write->kind == WriteKind::kNone) return table.error(Code::kNotFound, Cause::kNone, key);
-  if (write->kind == WriteKind::kPresent || (write->columns->columns & number.column)) {
-    storage::add_numbers(number.type, write->image + offset, write->image + offset, delta);
-    return {};
-  }
-  if (write->additions == nullptr) write->additions = additions_.emplace_back(std::make_unique<std::vector<Addition>>()).get();
-  for (Addition& earlier : *write->additions)
-    if (earlier.row_offset == offset) {
-      auto* sum = reinterpret_cast<std::byte*>(&earlier.delta);
-      storage::add_numbers(number.type, sum, sum, delta);
-      return {};
-    }
-  Addition addition{offset, number.payload_offset, number.type, 0};
-  std::memcpy(&addition.delta, delta, storage::number_bytes(number.type));
-  write->additions->push_back(addition);
+  if (write->leaves_none()) return table.error(Code::kNotFound, Cause::kNone, key);
+  writes_.add_number(*write, number, delta);
   return {};
 }
 
 // -- whole rows --------------------------------------------------------------------------------------
 
-// An absent row block that nobody can reach yet, locked, so that nobody uses it before its sequence is set.
-template <class Sync>
-Row* OccTransaction<Sync>::new_row(TableType& table) {
-  const Layout& layout = table.layout();
-  auto* row = static_cast<Row*>(worker_.allocate(layout.block_bytes(), MemoryPart::kRows));
-  if (row == nullptr) [[unlikely]] return nullptr;
-  if constexpr (Sync::kRegions) htm::prefault(row, layout.block_bytes());
-  for (uint32_t g = 0; g < layout.group_count(); ++g) {
-    Cell& cell = row->cell(layout, g);
-    cell.set_word(word::kAbsent | word::kLocked);
-    cell.set_snapshot(0);
-    cell.set_previous(nullptr);
-    if (layout.group(g).block) cell.set_block(nullptr);
-  }
-  return row;
-}
-
-// The row is `source` from now on. words: of each group, what the commit must find.
-template <class Sync>
-void OccTransaction<Sync>::make_present(TableType& table, Row* row, Key key, const uint64_t* words, const void* source, bool created) {
-  const Layout& layout = table.layout();
-  std::byte* image = image_of(table, row);
-  std::memcpy(image, source, layout.row_bytes());
-  for (uint32_t g = 0; g < layout.group_count(); ++g) {
-    WriteEntry* write = write_of(row, layout, g);
-    if (write == nullptr) write = &add_write(table, row, key, g, WriteKind::kPresent, layout.all(), words[g], image);
-    write->kind = WriteKind::kPresent;
-    write->columns = &layout.all();
-    write->image = image;
-    write->additions = nullptr;
-    write->created |= created;
-  }
-}
-
 template <class Sync>
 Status OccTransaction<Sync>::do_insert(const TableRef& ref, Key key, const void* row) {
-  if (check<Access::kWrite>(ref, {}) == nullptr) [[unlikely]] return refuse(ref, {});
+  if (this->template check<Access::kWrite>(ref, {}) == nullptr) [[unlikely]] return refuse(ref, {});
   auto& table = static_cast<TableType&>(*ref.base());
   return guarded(table, key, [&] { return insert_row(table, key, row, false); });
 }
 
 template <class Sync>
 Status OccTransaction<Sync>::do_put(const TableRef& ref, Key key, const void* source) {
-  if (check<Access::kWrite>(ref, {}) == nullptr) [[unlikely]] return refuse(ref, {});
+  if (this->template check<Access::kWrite>(ref, {}) == nullptr) [[unlikely]] return refuse(ref, {});
   auto& table = static_cast<TableType&>(*ref.base());
   return guarded(table, key, [&] {
     index::Witness unneeded;  // if there is none, the insert decides
@@ -344,7 +249,8 @@ Status OccTransaction<Sync>::do_put(const TableRef& ref, Key key, const void* so
 
 template <class Sync>
 Status OccTransaction<Sync>::insert_row(TableType& table, Key key, const void* source, bool replace) {
-  Row* candidate = new_row(table);
+  // Locked, so that nobody uses it before its sequence is set.
+  Row* candidate = new_row<Sync>(worker_, table.layout(), word::kAbsent | word::kLocked);
   if (candidate == nullptr) [[unlikely]] {
     index::Witness unneeded;  // a row block that is there, with or without a row, needs no other
     if (Row* row = table.find(key, hints_.primary(table), unneeded)) return replace_row(table, row, key, source, replace);
@@ -362,8 +268,8 @@ Status OccTransaction<Sync>::insert_row(TableType& table, Key key, const void* s
   for (uint32_t g = 0; g < table.layout().group_count(); ++g) row->cell(table.layout(), g).unlock(words[g] = w);
   ELIDER_TEST_POINT("occ.insert.after_index");
   track_own_insert(result);  // may throw: the row is unlocked before it
-  make_present(table, row, key, words, source, true);
-  if (recording()) [[unlikely]] record_read(table, key, 0, false, word::sequence(w));
+  writes_.make_present(table, row, key, words, source, true);
+  recorder_.read(table, key, 0, false, word::sequence(w));
   if (table.secondary_count() == 0) [[likely]] return {};
   return index_insert(table, row, key, static_cast<const std::byte*>(source));
 }
@@ -374,10 +280,10 @@ Status OccTransaction<Sync>::replace_row(TableType& table, Row* row, Key key, co
   const Layout& layout = table.layout();
   uint64_t words[kCommitGroupsMax] = {};
   bool present;
-  if (WriteEntry* write = write_of(row, layout, 0)) {
+  if (WriteEntry* write = writes_.find(row, layout, 0)) {
     present = write->kind == WriteKind::kPresent || write->kind == WriteKind::kUpdate;
     for (uint32_t g = 0; g < layout.group_count(); ++g) {
-      WriteEntry* of_group = write_of(row, layout, g);
+      WriteEntry* of_group = writes_.find(row, layout, g);
       words[g] = of_group != nullptr ? of_group->expected : word::kUnknown;
       if (of_group == nullptr || words[g] != word::kUnknown || of_group->kind == WriteKind::kPresent) continue;
       if (g != 0 && table.secondary_count() == 0) continue;
@@ -394,9 +300,9 @@ Status OccTransaction<Sync>::replace_row(TableType& table, Row* row, Key key, co
     }
     present = !word::absent(words[0]);
     for (uint32_t g = 1; g < layout.group_count() && !present; ++g)
-      if (WriteEntry* write = write_of(row, layout, g); write != nullptr && write->kind == WriteKind::kUpdate)
+      if (WriteEntry* write = writes_.find(row, layout, g); write != nullptr && write->kind == WriteKind::kUpdate)
         return doom(table, Code::kConflict, Cause::kReadChanged, key);  // it was there when that was written
-    if (recording()) [[unlikely]] record_read(table, key, 0, present, word::sequence(words[0]));
+    recorder_.read(table, key, 0, present, word::sequence(words[0]));
     if (present && !replace) reads_.push_back({&row->cell(layout, 0), words[0], key, &table});
   }
   if (present && !replace) return table.error(Code::kDuplicateKey, Cause::kNone, key);
@@ -409,16 +315,16 @@ Status OccTransaction<Sync>::replace_row(TableType& table, Row* row, Key key, co
     // Uniqueness first: nothing may change if it is violated.
     for (uint32_t i = 0; i < table.secondary_count(); ++i)
       if (Status status = index_check_unique(table, row, key, i, index_value(table, i, key, image)); !status.ok()) return status;
-    make_present(table, row, key, words, source, false);
+    writes_.make_present(table, row, key, words, source, false);
     return present ? index_update(table, row, key, old_values, all) : index_insert(table, row, key, image);
   }
-  make_present(table, row, key, words, source, false);
+  writes_.make_present(table, row, key, words, source, false);
   return {};
 }
 
 template <class Sync>
 Status OccTransaction<Sync>::do_remove(const TableRef& ref, Key key) {
-  if (check<Access::kWrite>(ref, {}) == nullptr) [[unlikely]] return refuse(ref, {});
+  if (this->template check<Access::kWrite>(ref, {}) == nullptr) [[unlikely]] return refuse(ref, {});
   auto& table = static_cast<TableType&>(*ref.base());
   return guarded(table, key, [&] { return remove_row(table, key); });
 }
@@ -430,22 +336,22 @@ Status OccTransaction<Sync>::remove_row(TableType& table, Key key) {
   if (row == nullptr) [[unlikely]] return table.error(Code::kNotFound, Cause::kNone, key);
   WriteKind kind = WriteKind::kRemove;
   uint64_t w = word::kUnknown;
-  if (WriteEntry* write = write_of(row, layout, 0)) {
-    if (write->kind == WriteKind::kRemove || write->kind == WriteKind::kNone) return table.error(Code::kNotFound, Cause::kNone, key);
+  if (WriteEntry* write = writes_.find(row, layout, 0)) {
+    if (write->leaves_none()) return table.error(Code::kNotFound, Cause::kNone, key);
     if (write->kind == WriteKind::kPresent && write->expected != word::kUnknown && word::absent(write->expected)) kind = WriteKind::kNone;
   } else {
     if (Status status = present_word(table, row, key, 0, &w); !status.ok()) [[unlikely]] return status;
-    if (recording()) [[unlikely]] record_read(table, key, 0, true, word::sequence(w));
+    recorder_.read(table, key, 0, true, word::sequence(w));
   }
   for (uint32_t g = 0; g < layout.group_count(); ++g) {
-    WriteEntry* write = write_of(row, layout, g);
+    WriteEntry* write = writes_.find(row, layout, g);
     if (write == nullptr) {
       // With secondary indexes an insert may follow, which relies on the values that the row has now.
       if (g != 0) w = word::kUnknown;
       if (g != 0 && table.secondary_count() != 0)
         if (Status status = present_word(table, row, key, g, &w); !status.ok())
           return doom(table, Code::kConflict, Cause::kReadChanged, key);
-      write = &add_write(table, row, key, g, kind, layout.all(), w, nullptr);
+      write = &writes_.add(table, row, key, g, kind, layout.all(), w, nullptr);
     }
     write->kind = kind;
     write->additions = nullptr;

@@ -1,5 +1,6 @@
+#include "txn/retry.h"
+
 #include <algorithm>
-#include <atomic>
 #include <chrono>
 #include <new>
 #include <string>
@@ -7,14 +8,8 @@
 
 #include "base/clock.h"
 #include "base/spin.h"
-#include "engine/engine_of.h"
 
-namespace elider::detail {
-
-uint64_t next_database_id() {
-  static std::atomic<uint64_t> next{1};
-  return next.fetch_add(1);
-}
+namespace elider::txn {
 
 Status threw(const char* what) {
   try {
@@ -49,4 +44,10 @@ bool wait_before_retry(const RunPolicy& policy, uint32_t attempt, uint64_t begin
   return policy.deadline_us == 0 || now_ns() - begin_ns < allowed_ns;
 }
 
-}  // namespace elider::detail
+Status given_up(const Call& call, uint32_t attempts, const Status& last) {
+  call.counters.procedures[call.policy.procedure_id].aborts[static_cast<size_t>(Cause::kDeadline)].add(1);
+  return Status(Code::kDeadline, Cause::kDeadline, last,
+                "given up after " + std::to_string(attempts) + " attempts; the last one: " + last.message());
+}
+
+}  // namespace elider::txn

@@ -1,0 +1,183 @@
+// EngineBase: the engine under one sync policy, whatever the protocol of its transactions: catalog, data folders, statistics,
+// garbage, and the check of every invariant.
+//
+// Thread safety: as Database's.
+#pragma once
+
+#include <memory>
+#include <mutex>
+#include <shared_mutex>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "engine/engine.h"
+#include "engine/session.h"
+#include "engine/thread_check.h"
+#include "htm/site.h"
+#include "recovery/data_folder.h"
+#include "sync/elided.h"
+#include "txn/table.h"
+
+namespace elider::detail {
+
+uint64_t next_database_id();
+
+template <class Sync>
+class EngineBase : public Engine {
+ public:
+  Status prefault(uint64_t bytes) override;
+  Result<TableRef> create_table(const Schema& schema) override;
+  TableBase* find_table(std::string_view name) const override;
+  std::vector<TableRef> tables() const override;
+  Status open_data(const recovery::OpenHow& how, bool* may_skip) override { return data_.open(*this, store_, how, may_skip); }
+  Status wait_durable(uint64_t commit_number) override {
+    return store_.log == nullptr ? Status() : store_.log->wait_durable(commit_number);
+  }
+  void when_durable(uint64_t commit_number, std::function<void(const Status&)> told) override {
+    if (store_.log == nullptr) return told(Status());
+    store_.log->when_durable(commit_number, std::move(told));
+  }
+  const Recovery& recovery() const override { return data_.recovery(); }
+  Status checkpoint() override;
+  Status backup(const std::string& folder) override;
+  std::unique_ptr<recovery::RowLoader> make_loader() override;
+  Status build_indexes(uint32_t threads, const std::function<void(uint64_t, uint64_t)>& progress) override;
+  std::unique_ptr<recovery::SnapshotRows> read_snapshot() override;
+  uint32_t procedure_id(std::string_view name) override { return store_.procedures.id(name); }
+  Statistics statistics() const override;
+  SyncPolicy sync() const override { return sync_; }
+  HtmBackend htm() const override { return htm_; }
+  Protocol protocol() const override { return store_.options.protocol; }
+  void collect_garbage() override;
+  Status verify() override;
+
+ protected:
+  using TableType = txn::Table<Sync>;
+  using Begun = typename ThreadCheck<Sync>::Begun;
+
+  EngineBase(const Options& options, SyncPolicy sync, HtmBackend htm, uint32_t protocol_bytes, SessionPool::Make make_session)
+      : sync_(sync), htm_(htm), protocol_bytes_(protocol_bytes), memory_(options.memory_limit_bytes, options.huge_pages),
+        store_(memory_, options, next_database_id()), pool_(std::make_shared<SessionPool>(store_, std::move(make_session))) {}
+  // The workers reclaim through tables and indexes: they go first (declared last).
+  // The data folder closes before: it brings to the disk what is left.
+  ~EngineBase() override = default;
+
+  // Regions of the protocol itself: f(site, counts) for each.
+  virtual void for_each_site(FunctionRef<void(std::string_view, const htm::SiteCounts&)> f) const = 0;
+
+  Status refuse_other_thread() const {
+    return Status::invalid_argument("a single-threaded database has a transaction open in another thread");
+  }
+  Status refuse_session() const {
+    return Status(Code::kMemoryLimit,
+                  "more transactions are open than Options::workers_max allows (" + std::to_string(store_.options.workers_max) + ")");
+  }
+  // Under a policy for one thread, a checkpoint that is due is taken by who has ended a transaction: no thread of the database's
+  // own may look at the rows.
+  void take_due_checkpoint() {
+    if constexpr (!Sync::kConcurrent) {
+      if (!data_.checkpoint_due() || !threads_.may_begin()) [[likely]] return;
+      const Begun begun(threads_);
+      static_cast<void>(data_.checkpoint());  // what failed is in the statistics
+    }
+  }
+
+ private:
+  std::vector<TableBase*> tables_made();
+  void add_elision(Statistics& statistics) const;
+  Status verify_tables();
+  Status verify_table(TableType& table);
+  std::string verify_row(TableType& table, Key key, index::Handle handle, std::byte* image);
+  std::string verify_entry(TableType& table, uint32_t i, const index::SecondaryKey& entry, index::Handle handle, std::byte* image);
+
+  const SyncPolicy sync_;
+  const HtmBackend htm_;
+  const uint32_t protocol_bytes_;  // a cell
+  Memory memory_;
+  std::mutex creation_mutex_;                // one create_table at a time; before catalog_mutex_
+  mutable std::shared_mutex catalog_mutex_;  // guards tables_
+  std::vector<std::unique_ptr<TableType>> tables_;
+
+ protected:
+  txn::Store store_;
+  ThreadCheck<Sync> threads_;
+  std::shared_ptr<SessionPool> pool_;
+  recovery::DataFolder data_;
+};
+
+// -- data folders --------------------------------------------------------------------------------------------
+
+// Under a policy for one thread it reads beside no other.
+template <class Sync>
+Status EngineBase<Sync>::checkpoint() {
+  if (!threads_.may_begin()) return refuse_other_thread();
+  const Begun begun(threads_);
+  return data_.checkpoint();
+}
+
+template <class Sync>
+Status EngineBase<Sync>::backup(const std::string& folder) {
+  if (!threads_.may_begin()) return refuse_other_thread();
+  const Begun begun(threads_);
+  return data_.backup(*this, store_.options, folder);
+}
+
+// -- catalog -------------------------------------------------------------------------------------------------
+
+template <class Sync>
+Result<TableRef> EngineBase<Sync>::create_table(const Schema& schema) {
+  if (Status status = storage::check_schema(schema); !status.ok()) return status;
+  std::lock_guard one_at_a_time(creation_mutex_);
+  if (TableBase* there = find_table(schema.name)) {
+    const std::string what = storage::difference(there->schema(), schema);
+    if (what.empty()) return TableRef(there);
+    const char* const hint = there->writable_in() != 0 ? "" : "; its own were left out when the database was opened";
+    return Status(Code::kSchemaMismatch, "table '" + schema.name + "' is there with another schema: " + what + hint);
+  }
+  // Without catalog_mutex_: nobody else adds tables.
+  if (tables_.size() >= txn::kTablesMax)
+    return Status::invalid_argument("table '" + schema.name + "': there are " + std::to_string(txn::kTablesMax) + " tables already");
+  auto made = std::make_unique<TableType>(schema, static_cast<uint32_t>(tables_.size()), store_.id,
+                                          store_.options.block_threshold_bytes, protocol_bytes_);
+  if constexpr (sync::kElides<Sync>) made->for_each_latch([&](auto& latch) { latch.set_policy(store_.options.elision); });
+  const auto add = [&](bool room_alone) {
+    std::unique_lock lock(catalog_mutex_);
+    room_alone ? tables_.reserve(tables_.size() + 1) : tables_.push_back(std::move(made));
+  };
+  add(true);
+  if (Status status = data_.log_table(made->id(), schema); !status.ok()) return status;
+  ELIDER_TEST_POINT("catalog.table_logged");
+  // Before anybody can find the table, so that the history names it first; and without the catalog's lock,
+  // for the sink is the caller's code. If it throws the table is there all the same: the log has it.
+  try {
+    if (store_.options.history != nullptr) store_.options.history->on_table(made->id(), made->schema());
+  } catch (...) {
+    add(false);
+    throw;
+  }
+  add(false);
+  return TableRef(tables_.back().get());
+}
+
+template <class Sync>
+TableBase* EngineBase<Sync>::find_table(std::string_view name) const {
+  std::shared_lock lock(catalog_mutex_);
+  for (const auto& table : tables_)
+    if (table->schema().name == name) return table.get();
+  return nullptr;
+}
+
+template <class Sync>
+std::vector<TableRef> EngineBase<Sync>::tables() const {
+  std::shared_lock lock(catalog_mutex_);
+  std::vector<TableRef> all;
+  for (const auto& table : tables_) all.emplace_back(table.get());
+  return all;
+}
+
+}  // namespace elider::detail
+
+#include "engine/engine_recovery.h"
+#include "engine/engine_statistics.h"
+#include "engine/engine_verify.h"

@@ -1,0 +1,111 @@
+// EngineBase: statistics, garbage and memory.
+#pragma once
+
+#include "base/clock.h"
+#include "engine/engine_base.h"
+
+namespace elider::detail {
+
+template <class Sync>
+Statistics EngineBase<Sync>::statistics() const {
+  Statistics s;
+  s.procedures.resize(store_.procedures.count());
+  for (uint32_t i = 0; i < s.procedures.size(); ++i) s.procedures[i].name = store_.procedures.name(i);
+  {
+    std::shared_lock lock(catalog_mutex_);
+    s.tables.resize(tables_.size());
+    for (size_t i = 0; i < tables_.size(); ++i) s.tables[i].name = tables_[i]->schema().name;
+    for (const auto& table : tables_) {
+      const auto entries = static_cast<uint64_t>(table->ordered() ? table->tree().size() : table->hash().size());
+      s.tables[table->id()].row_bytes = entries * table->layout().block_bytes();
+    }
+  }
+  std::vector<int64_t> rows(s.tables.size());
+  pool_->for_each_counters([&](const txn::Counters& counters) {
+    s.read_only_commits += static_cast<uint64_t>(counters.read_only_commits.get());
+    for (uint32_t i = 0; i < s.procedures.size(); ++i) {
+      const txn::ProcedureCounters* of = counters.procedures.find(i);
+      if (of == nullptr) continue;
+      s.procedures[i].commits += static_cast<uint64_t>(of->commits.get());
+      s.commits += static_cast<uint64_t>(of->commits.get());
+      for (size_t c = 0; c < kCauseCount; ++c) {
+        s.procedures[i].aborts[c] += static_cast<uint64_t>(of->aborts[c].get());
+        s.aborts[c] += static_cast<uint64_t>(of->aborts[c].get());
+      }
+    }
+    for (uint32_t i = 0; i < s.tables.size(); ++i) {
+      const txn::TableCounters* of = counters.tables.find(i);
+      if (of == nullptr) continue;
+      rows[i] += of->rows.get();
+      s.tables[i].commits += static_cast<uint64_t>(of->commits.get());
+      for (size_t c = 0; c < kCauseCount; ++c) s.tables[i].aborts[c] += static_cast<uint64_t>(of->aborts[c].get());
+    }
+  });
+  for (size_t i = 0; i < rows.size(); ++i) s.tables[i].rows = static_cast<uint64_t>(rows[i] > 0 ? rows[i] : 0);
+  if constexpr (sync::kElides<Sync>) add_elision(s);
+  s.memory = {memory_.used_bytes(MemoryPart::kRows), memory_.used_bytes(MemoryPart::kVersions), memory_.used_bytes(MemoryPart::kBlocks),
+              memory_.used_bytes(MemoryPart::kIndexes), memory_.free_bytes(), memory_.reserved_bytes()};
+  s.versions_alive = store_.versions_alive.load(std::memory_order_relaxed);  // relaxed: a count
+  s.retired_objects = store_.workers.retired_objects();
+  s.snapshot = store_.snapshots.current();
+  if (store_.log != nullptr) {
+    const log::LogFacts facts = store_.log->facts();
+    s.durable_snapshot = facts.durable;
+    s.log_bytes = facts.bytes;
+    s.log_frames = facts.frames;
+    s.log_records = facts.records;
+    s.log_syncs = facts.syncs;
+    s.log_room_waits = facts.room_waits;
+    s.durable_lag_us = facts.lag_ns / 1000;
+    s.durable_lag_sum_us = facts.lag_sum_ns / 1000;
+    s.durable_lag_max_us = facts.lag_max_ns / 1000;
+    s.log_io = name_of(data_.log_io());
+    if (!facts.failure.ok()) s.log_failure = facts.failure.message();
+  }
+  s.checkpoints = data_.checkpoint_facts();
+  s.epoch = store_.workers.epoch();
+  s.workers = pool_->in_use();
+  if (const uint64_t oldest = store_.workers.oldest_entered_ns(); oldest != 0) {
+    const uint64_t now = now_ns();
+    s.longest_active_us = now > oldest ? (now - oldest) / 1000 : 0;
+  }
+  return s;
+}
+
+// Sites where nothing ran are left out.
+template <class Sync>
+void EngineBase<Sync>::add_elision(Statistics& s) const {
+  const auto add = [&](std::string site, std::string table, const htm::SiteCounts& counts) {
+    if (counts.attempts() + counts.fallbacks + counts.direct == 0) return;
+    s.elision.push_back(
+        {std::move(site), std::move(table), counts.commits, counts.in_vain, counts.fallbacks, counts.direct, counts.aborts});
+  };
+  constexpr const char* kSites[sync::kOperations] = {"index get", "index batch", "index scan", "index insert", "index remove"};
+  std::shared_lock lock(catalog_mutex_);
+  for (const auto& table : tables_)
+    for (size_t i = 0; i < sync::kOperations; ++i) {
+      htm::SiteCounts counts;
+      table->for_each_latch([&](const auto& latch) { counts.add(latch.site(static_cast<sync::Operation>(i)).counts()); });
+      add(kSites[i], table->schema().name, counts);
+    }
+  if (store_.elision != nullptr) {
+    add("record read", "", store_.elision->record_read.counts());
+    add("commit", "", store_.elision->commit.counts());
+  }
+  for_each_site([&](std::string_view site, const htm::SiteCounts& counts) { add(std::string(site), "", counts); });
+}
+
+template <class Sync>
+void EngineBase<Sync>::collect_garbage() {
+  // A removed row takes three grace periods: unlinked, waited for once more, reclaimed.
+  constexpr int kRoundsMax = 16;
+  for (int round = 0; round < kRoundsMax && store_.workers.retired_objects() != 0; ++round) store_.workers.collect();
+}
+
+template <class Sync>
+Status EngineBase<Sync>::prefault(uint64_t bytes) {
+  if (memory_.prefault(bytes)) return {};
+  return Status(Code::kMemoryLimit, "Options::prefault_bytes: the system has no " + std::to_string(bytes) + " bytes to give");
+}
+
+}  // namespace elider::detail

@@ -1,0 +1,10 @@
+#include "engine/engine_of.h"
+#include "engine/registry.h"
+
+namespace elider::detail {
+
+std::unique_ptr<Engine> make_single_threaded(const Options& options) {
+  return std::make_unique<EngineOf<sync::SingleThreaded, txn::Occ>>(options, SyncPolicy::kSingleThreaded);
+}
+
+}  // namespace elider::detail

@@ -1,0 +1,47 @@
+// ThreadCheck: whether a thread may begin a transaction: under a policy for one thread, no other one may have one open. It finds
+// a mistake, and is no lock.
+//
+// Thread safety: all.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+
+namespace elider::detail {
+
+template <class Sync>
+class ThreadCheck {
+ public:
+  // What may_begin() allowed ends with this, by an exception too, unless it is kept: then somebody calls finished().
+  class Begun {
+   public:
+    explicit Begun(ThreadCheck& check) : check_(&check) {}
+    ~Begun() { if (check_ != nullptr) check_->finished(); }
+    Begun(const Begun&) = delete;
+    Begun& operator=(const Begun&) = delete;
+    void keep() { check_ = nullptr; }
+
+   private:
+    ThreadCheck* check_;
+  };
+
+  bool may_begin() {
+    if constexpr (!Sync::kConcurrent) {
+      const uint64_t self = reinterpret_cast<uint64_t>(&thread_mark_);
+      if (open_.load(std::memory_order_relaxed) != 0 && owner_.load(std::memory_order_relaxed) != self) return false;
+      owner_.store(self, std::memory_order_relaxed);
+      open_.store(open_.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
+    }
+    return true;
+  }
+  void finished() {
+    if constexpr (!Sync::kConcurrent) open_.store(open_.load(std::memory_order_relaxed) - 1, std::memory_order_relaxed);
+  }
+
+ private:
+  inline static thread_local char thread_mark_ = 0;
+  std::atomic<uint32_t> open_{0};
+  std::atomic<uint64_t> owner_{0};
+};
+
+}  // namespace elider::detail

@@ -1,0 +1,115 @@
+// HistoryRecorder: what a transaction tells the history (elider/history.h), where one is recorded; else each call is a branch.
+//
+// Thread safety: none; it belongs to one transaction.
+#pragma once
+
+#include <cstdint>
+#include <utility>
+#include <vector>
+
+#include "elider/history.h"
+#include "txn/index_changes.h"
+#include "txn/store.h"
+#include "txn/write_set.h"
+
+namespace elider::txn {
+
+class HistoryRecorder {
+ public:
+  // session: which worker runs the transactions.
+  HistoryRecorder(const Store& store, uint64_t session) : store_(store), session_(session) {}
+
+  bool on() const { return store_.options.history != nullptr; }
+  void begin() {
+    if (on()) [[unlikely]] start_clock();
+  }
+
+  // -- operations, in the order in which they come
+
+  void read(const detail::TableBase& table, Key key, uint32_t g, bool present, uint64_t sequence) {
+    if (on()) [[unlikely]] add_read(table, key, g, present, sequence);
+  }
+  void absent(const detail::TableBase& table, Key key) { read(table, key, 0, false, 0); }
+  // A key whose record has gone is absent still, but it may have had a row in between: which absence the transaction saw is
+  // for its place in the commit order to say.
+  void absent_anew(const detail::TableBase& table, Key key) {
+    if (on()) [[unlikely]] forget_absence(table, key);
+  }
+  uint64_t last_version() const { return operations_.back().version; }
+
+  // So many so far; those that came after are taken back.
+  size_t count() const { return operations_.size(); }
+  void take_back_to(size_t count) {
+    if (on()) [[unlikely]] operations_.resize(count);
+  }
+
+  // A scan becomes one operation; the rows it reads are recorded by their reads too.
+  class Scan {
+   public:
+    // By key.
+    Scan(HistoryRecorder& recorder, const detail::TableBase& table, KeyRange range, bool reverse)
+        : Scan(recorder, HistoryOperation::Kind::kScan, table, 0, range, reverse) {}
+    // Through a secondary index.
+    Scan(HistoryRecorder& recorder, const detail::TableBase& table, uint32_t index, KeyRange values, bool reverse)
+        : Scan(recorder, HistoryOperation::Kind::kIndexScan, table, index, values, reverse) {}
+
+    // A key and what version() gives, or a value and a key.
+    template <class Second>
+    void found(uint64_t first, Second&& second) {
+      if (on_) [[unlikely]] operation_.rows.emplace_back(first, second());
+    }
+    // It ends at the row that was found last, whose key this is.
+    void stopped(Key key) {
+      if (operation_.kind == HistoryOperation::Kind::kIndexScan) operation_.stopped = true;
+      else (operation_.reverse ? operation_.range.first : operation_.range.last) = key;
+    }
+    void done() {
+      if (on_) [[unlikely]] recorder_.operations_.push_back(std::move(operation_));
+    }
+
+   private:
+    Scan(HistoryRecorder& recorder, HistoryOperation::Kind kind, const detail::TableBase& table, uint32_t index, KeyRange range,
+         bool reverse)
+        : recorder_(recorder), on_(recorder.on()) {
+      if (!on_) [[likely]] return;
+      operation_.kind = kind;
+      operation_.table = table.id();
+      operation_.index = index;
+      operation_.range = range;
+      operation_.reverse = reverse;
+    }
+    HistoryRecorder& recorder_;
+    const bool on_;
+    HistoryOperation operation_;
+  };
+
+  // -- the end
+
+  struct End {
+    bool committed = false;
+    bool read_only = false;
+    Cause cause = Cause::kNone;
+    uint64_t snapshot = 0;  // its number
+    uint64_t order = 0;     // among the commits of that number
+    uint32_t attempt = 1;
+    uint32_t procedure = 0;
+  };
+  // The transaction has ended: nothing that fails here says otherwise.
+  void end(const End& end, WriteSet* writes, const IndexChanges* changes) {
+    if (on()) [[unlikely]] tell(end, writes, changes);
+  }
+
+ private:
+  void start_clock();
+  void add_read(const detail::TableBase& table, Key key, uint32_t g, bool present, uint64_t sequence);
+  void forget_absence(const detail::TableBase& table, Key key);
+  void tell(const End& end, WriteSet* writes, const IndexChanges* changes);
+  void add_writes(WriteSet& writes, const IndexChanges& changes, std::vector<HistoryOperation>* operations) const;
+
+  const Store& store_;
+  const uint64_t session_;
+  uint64_t begin_ns_ = 0;
+  std::vector<HistoryOperation> operations_;
+};
+
+}  // namespace elider::txn

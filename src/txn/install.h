@@ -1,0 +1,125 @@
+// What a commit does to rows, whatever its protocol: the memory that its writes need, old versions for the readers of snapshots,
+// and the new bytes (DBX, Algorithm 1; the order of the steps: storage/snapshots.h).
+//
+// Taking memory comes before anything is changed: it is the last that can fail.
+// Thread safety: as the cells'; the words of what is written are locked by the caller, or it is within a region.
+#pragma once
+
+#include <new>
+
+#include "base/test_points.h"
+#include "base/worker.h"
+#include "txn/counters.h"
+#include "txn/store.h"
+#include "txn/write_set.h"
+
+namespace elider::txn {
+
+// -- memory -----------------------------------------------------------------------------------------------
+
+// New blocks of groups that are kept as such. The write for which there was no memory, or null.
+inline WriteEntry* allocate_blocks(Worker& worker, WriteSet& writes) {
+  for (WriteEntry& write : writes) {
+    const storage::Group& group = write.layout_group();
+    if (!group.block || write.leaves_none()) [[likely]] continue;
+    write.block = static_cast<std::byte*>(worker.allocate(group.payload_bytes, MemoryPart::kBlocks));
+    if (write.block == nullptr) return &write;
+  }
+  return nullptr;
+}
+
+// An old version is kept where a reader may need it: one that reads at this cell's number or later.
+inline bool needs_version(const WriteEntry& write, uint64_t newest_reader) {
+  if (write.kind == WriteKind::kNone || write.cell->snapshot() > newest_reader) return false;
+  return write.cell->snapshot() != 0 || !storage::word::absent(write.locked_from);  // before it was nothing: no version says so
+}
+
+// The write for which there was no memory, or null.
+inline WriteEntry* allocate_versions(Store& store, Worker& worker, WriteSet& writes, uint64_t newest_reader) {
+  for (WriteEntry& write : writes) {
+    if (!needs_version(write, newest_reader)) continue;
+    const storage::Group& group = write.layout_group();
+    const bool absent = storage::word::absent(write.locked_from);
+    const size_t bytes = sizeof(storage::Version) + (absent ? 0 : group.block ? sizeof(void*) : group.payload_bytes);
+    auto* version = static_cast<storage::Version*>(worker.allocate(bytes, MemoryPart::kVersions));
+    if (version == nullptr) return &write;
+    write.version = new (version) storage::Version{write.cell->snapshot() + (ELIDER_MUTANT(kOldVersionNewer) ? 1 : 0),
+                                                   storage::word::sequence(write.locked_from), write.cell->previous(),
+                                                   &store.versions_alive, static_cast<uint32_t>(bytes), absent, group.block};
+  }
+  return nullptr;
+}
+
+// Of a commit that comes to nothing.
+inline void free_unused(Worker& worker, WriteSet& writes) {
+  for (WriteEntry& write : writes) {
+    if (write.block != nullptr) worker.free(write.block, write.layout_group().payload_bytes, MemoryPart::kBlocks);
+    if (write.version != nullptr) worker.free(write.version, write.version->bytes, MemoryPart::kVersions);
+  }
+}
+
+// -- writing ----------------------------------------------------------------------------------------------
+
+inline void reclaim_version(Worker& worker, void* object, uint64_t) {
+  auto* version = static_cast<storage::Version*>(object);
+  version->alive->fetch_sub(1, std::memory_order_relaxed);  // relaxed: a count
+  worker.free(version, version->bytes, MemoryPart::kVersions);
+}
+
+inline void keep_version(Store& store, Worker& worker, WriteEntry& write) {
+  storage::Version* version = write.version;
+  const storage::Group& group = write.layout_group();
+  if (!version->absent) {
+    if (group.block) {
+      std::byte* block = write.cell->block();
+      std::memcpy(version->payload_inside(), &block, sizeof block);
+    } else {
+      guarded_copy(version->payload_inside(), write.cell->payload_inside(), group.payload_bytes);
+    }
+  }
+  write.cell->set_previous(version);
+  store.versions_alive.fetch_add(1, std::memory_order_relaxed);  // relaxed: a count
+  worker.retire(reclaim_version, version, 0, version->bytes);
+}
+
+inline void write_payload(Worker& worker, WriteEntry& write) {
+  const storage::Group& group = write.layout_group();
+  std::byte* payload = write.cell->payload_inside();
+  if (group.block) [[unlikely]] {
+    // A copy with the changes; readers keep the old block until the grace period ends.
+    std::byte* old_block = write.cell->block();
+    if (old_block != nullptr) {
+      if (write.kind == WriteKind::kUpdate) guarded_copy(write.block, old_block, group.payload_bytes);
+      worker.retire_memory(old_block, group.payload_bytes, MemoryPart::kBlocks);
+    }
+    payload = write.block;
+  }
+  storage::copy_to_payload(*write.columns, write.group, payload, write.image);
+  if (write.additions != nullptr)
+    for (const Addition& a : *write.additions)
+      if (!ELIDER_MUTANT(kLoseAddition) || &a == &write.additions->front())
+        storage::add_to_payload(a.type, payload + a.payload_offset, &a.delta);
+  if (group.block) [[unlikely]] write.cell->set_block(write.block);
+}
+
+// Of group 0's write, as it takes effect: whether there is a row more or less.
+inline void count_row(Counters& counters, const WriteEntry& write) {
+  if (write.kind == WriteKind::kNone) return;
+  const bool absent = write.kind == WriteKind::kRemove;
+  if (write.group == 0 && absent != storage::word::absent(write.locked_from))
+    counters.tables[write.table->id()].rows.add(absent ? -1 : 1);
+}
+
+// Writes a locked group as of number n, and releases it with the next sequence.
+inline void install(Store& store, Worker& worker, Counters& counters, WriteEntry& write, uint64_t n) {
+  if (write.kind == WriteKind::kNone) return;
+  if (ELIDER_MUTANT(kUnlockEarly)) write.cell->unlock(write.locked_from);
+  ELIDER_TEST_POINT("occ.commit.before_payload");
+  if (write.version != nullptr) [[unlikely]] keep_version(store, worker, write);
+  if (write.kind != WriteKind::kRemove) write_payload(worker, write);
+  write.cell->set_snapshot(n);
+  count_row(counters, write);
+  write.cell->unlock(storage::word::next(write.locked_from, write.kind == WriteKind::kRemove));
+}
+
+}  // namespace elider::txn

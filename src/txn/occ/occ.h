@@ -1,0 +1,43 @@
+// Occ: the protocol of DBX: optimistic execution, validation at commit (occ_transaction.h).
+//
+// Thread safety: as a protocol's (txn/protocol.h).
+#pragma once
+
+#include <memory>
+#include <string_view>
+
+#include "sync/elided.h"
+#include "txn/occ/occ_transaction.h"
+#include "txn/protocol.h"
+
+namespace elider::txn {
+
+template <class SyncPolicy>
+class Occ {
+ public:
+  using Sync = SyncPolicy;
+  using Transaction = OccTransaction<Sync>;
+  static constexpr elider::Protocol kName = elider::Protocol::kOcc;
+  static constexpr bool kTakesPolicy = true;
+  static constexpr uint32_t kCellBytes = 0;
+  static constexpr uint32_t kLeafBytes = 0;
+
+  explicit Occ(Store& store) : store_(store) {
+    if constexpr (sync::kElides<Sync>) store.elision = std::make_unique<ElisionSites>(store.options.elision);
+  }
+
+  Transaction make_transaction(Worker& worker, Counters& counters) { return Transaction(store_, worker, counters, nullptr); }
+
+  template <RunnableTransaction Txn>
+  Status run(Txn& txn, const Call& call) {
+    return retry(txn, call, [&] { return attempt(txn, call.procedure); });
+  }
+
+  template <class F>
+  void for_each_site(F&&) const {}
+
+ protected:
+  Store& store_;
+};
+
+}  // namespace elider::txn

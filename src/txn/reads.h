@@ -1,0 +1,190 @@
+// Reads: get, multi_get and the scans, the same for every kind of transaction (DBX, Algorithm 2; section 5.3, "range query").
+//
+// What differs is what a transaction remembers of them. Derived has
+//   kTracks                           whether it validates what it has read
+//   read_row(table, row, key, set, image, header) -> Status
+//       copies columns of a row to the image; kNotFound: it is not there. Header: row and key are set.
+//   view_block(table, row, header, view, status) -> bool
+//       shows a row that is kept as one block where it is; false: it is to be copied
+//   track_absent(table, witness, key)
+//   version_read(header)              for a history: of the row that was read last
+//   index_value(table, index, key, image)
+//   KeyScan(derived, table), IndexScan(derived, table, index)   of one scan, each with
+//       leaf(witness, from, to)       which part of the range a leaf covers, before its entries are looked at
+//       row(row, there), or entry(row, value, matches)
+//       stop(key, reverse)            what lies beyond is no concern of the transaction
+//
+// Thread safety: none; it belongs to one worker.
+#pragma once
+
+#include "index/index.h"
+#include "txn/hints.h"
+#include "txn/scan_leaves.h"
+#include "txn/table.h"
+#include "txn/transaction_base.h"
+
+namespace elider::txn {
+
+// Prefetches what reading these columns of a row touches.
+inline void prefetch_row(const Row* row, const ColumnSet& set) {
+  for (uint32_t line : set.lines) __builtin_prefetch(reinterpret_cast<const std::byte*>(row) + line);
+}
+
+template <class Sync, class Derived>
+class Reads : public TransactionBase {
+ protected:
+  using TableType = Table<Sync>;
+  using Visitor = FunctionRef<bool(Key, RawView)>;
+
+  Reads(Store& store, Worker& worker, Counters& counters) : TransactionBase(store, worker, counters, Sync::kRegions) {}
+
+  void begin_attempt(uint32_t attempt, uint32_t procedure) {
+    TransactionBase::begin_attempt(attempt, procedure);
+    hints_.begin();
+  }
+
+  // The row block of the key, with or without a row in it, or null; then that is tracked.
+  [[gnu::always_inline]] inline Row* find(TableType& table, Key key, const ColumnSet& set) {
+    index::Witness witness;
+    Row* row = table.find(key, hints_.primary(table), witness, set.lines);
+    if (row == nullptr) [[unlikely]] derived().track_absent(table, witness, key);
+    return row;
+  }
+
+  [[gnu::always_inline]] inline Status view_row(TableType& table, Row* row, Key key, const ColumnSet& set, RawView* view) {
+    static_assert(sizeof(detail::ImageHeader) % 8 == 0);
+    constexpr size_t kHeaderBytes = (sizeof(detail::ImageHeader) + 15) / 16 * 16;
+    std::byte* memory = arena_.allocate(kHeaderBytes + table.layout().row_bytes());
+    auto* header = new (memory) detail::ImageHeader{row, key, 0, 0};
+    if (table.layout().group(0).block) [[unlikely]] {
+      Status status;
+      if (derived().view_block(table, row, header, view, &status)) return status;
+    }
+    if (Status status = derived().read_row(table, row, key, set, memory + kHeaderBytes, header); !status.ok()) [[unlikely]] return status;
+    *view = RawView(memory + kHeaderBytes, header);
+    return {};
+  }
+
+  Status do_get(const TableRef& ref, Key key, const ColumnsRef& columns, RawView* view) override {
+    const ColumnSet* set = check<Access::kRead>(ref, columns);
+    if (set == nullptr) [[unlikely]] return refuse(ref, columns);
+    auto& table = static_cast<TableType&>(*ref.base());
+    Row* row = find(table, key, *set);
+    if (row == nullptr) [[unlikely]] return table.error(Code::kNotFound, Cause::kNone, key);
+    return view_row(table, row, key, *set, view);
+  }
+
+  Status do_multi_get(const TableRef& ref, const Key* keys, size_t count, const ColumnsRef& columns, RawView* views) override {
+    const ColumnSet* set = check<Access::kRead>(ref, columns);
+    if (set == nullptr) [[unlikely]] return refuse(ref, columns);
+    auto& table = static_cast<TableType&>(*ref.base());
+    constexpr size_t kBatch = 32;
+    index::Handle rows[kBatch];
+    index::Witness witnesses[kBatch];
+    for (size_t begin = 0; begin < count; begin += kBatch) {
+      const size_t size = count - begin < kBatch ? count - begin : kBatch;
+      table.find_many(keys + begin, size, *set, rows, witnesses);
+      for (size_t i = 0; i < size; ++i) {
+        views[begin + i] = {};
+        if (rows[i] == index::kNoHandle) {
+          derived().track_absent(table, witnesses[i], keys[begin + i]);
+          continue;
+        }
+        Status status = view_row(table, TableType::as_row(rows[i]), keys[begin + i], *set, &views[begin + i]);
+        if (!status.ok() && !status.not_found()) [[unlikely]] return status;
+      }
+    }
+    return {};
+  }
+
+  Status do_scan(const TableRef& ref, KeyRange range, const ScanOptions& options, Visitor visit) override {
+    const ColumnSet* set = check<Access::kRead>(ref, options.columns);
+    if (set == nullptr) [[unlikely]] return refuse(ref, options.columns);
+    auto& table = static_cast<TableType&>(*ref.base());
+    if (!table.ordered()) return refuse_scan_of_hashed(ref);
+    if (options.limit == 0) return {};
+    HistoryRecorder::Scan history(recorder_, table, range, options.reverse);
+    typename Derived::KeyScan tracked(derived(), table);
+    std::byte* image = arena_.allocate(table.layout().row_bytes());
+    detail::ImageHeader header;
+    uint64_t visited = 0;
+    Status result;
+    const uint64_t ended = transactions_ended();
+    auto track = [&](const index::Witness& witness, Key from, Key to) { tracked.leaf(witness, from, to); };
+    auto prefetch = [&](index::Handle handle) { prefetch_row(TableType::as_row(handle), *set); };
+    auto found = [&](Key key, index::Handle handle) {
+      Row* row = TableType::as_row(handle);
+      Status status = derived().read_row(table, row, key, *set, image, &header);
+      tracked.row(row, status.ok());
+      if (status.not_found()) return true;
+      if (!status.ok()) [[unlikely]] { result = std::move(status); return false; }
+      history.found(key, [&] { return derived().version_read(header); });
+      const bool wanted = visit(key, RawView(image, &header));
+      if (Status left = after_visit(ended); !left.ok()) [[unlikely]] { result = std::move(left); return false; }
+      if (wanted && ++visited != options.limit) return true;
+      history.stopped(key);
+      tracked.stop(key, options.reverse);
+      return false;
+    };
+    scan_leaves(table.tree(), range.first, range.last, options.reverse, options.limit, track, prefetch, found);
+    if (result.ok()) history.done();
+    return result;
+  }
+
+  Status do_scan_index(const IndexRef& ref, KeyRange range, const ScanOptions& options, Visitor visit) override {
+    const ColumnSet* set = check<Access::kRead>(ref.table, options.columns);
+    if (set == nullptr) [[unlikely]] return refuse(ref.table, options.columns);
+    auto& table = static_cast<TableType&>(*ref.table.base());
+    if (ref.position >= table.secondary_count()) return refuse_index(ref.table, ref.position);
+    return scan_secondary(table, ref.position, range, options, *set, visit);
+  }
+
+  Status scan_secondary(TableType& table, uint32_t i, KeyRange range, const ScanOptions& options, const ColumnSet& wanted_set,
+                        Visitor visit) {
+    if (options.limit == 0) return {};
+    const ColumnSet& set = table.layout().with_index(wanted_set, i);  // the value must be computed to be believed
+    HistoryRecorder::Scan history(recorder_, table, i, range, options.reverse);
+    typename Derived::IndexScan tracked(derived(), table, i);
+    std::byte* image = arena_.allocate(table.layout().row_bytes());
+    detail::ImageHeader header;
+    uint64_t visited = 0;
+    Status result;
+    const uint64_t ended = transactions_ended();
+    auto track = [&](const index::Witness& witness, const index::SecondaryKey& from, const index::SecondaryKey& to) {
+      tracked.leaf(witness, from, to);
+    };
+    auto prefetch = [&](index::Handle handle) { prefetch_row(TableType::as_row(handle), set); };
+    auto found = [&](const index::SecondaryKey& entry, index::Handle handle) {
+      Row* row = TableType::as_row(handle);
+      const auto removed = [&] { return word::removed(row->cell(table.layout(), 0).load()); };
+      // A block that has left its table, and an entry that is about to be taken out: the key's row, if it has
+      // one, has another entry, and the leaf of that one is tracked.
+      if (removed()) [[unlikely]] return true;
+      const size_t recorded = recorder_.count();
+      Status status = derived().read_row(table, row, entry.primary, set, image, &header);
+      if (!status.ok() && !status.not_found()) [[unlikely]] { result = std::move(status); return false; }
+      if (!Derived::kTracks && !status.ok() && removed()) recorder_.take_back_to(recorded);  // it says nothing of the key
+      const bool matches = status.ok() && derived().index_value(table, i, entry.primary, image) == entry.value;
+      tracked.entry(row, entry.value, matches);
+      if (!matches) return true;  // no row, or an entry of an earlier or a later value
+      history.found(entry.value, [&] { return entry.primary; });
+      const bool more = visit(entry.primary, RawView(image, &header));
+      if (Status left = after_visit(ended); !left.ok()) [[unlikely]] { result = std::move(left); return false; }
+      if (more && ++visited != options.limit) return true;
+      history.stopped(entry.primary);
+      tracked.stop(entry, options.reverse);
+      return false;
+    };
+    scan_leaves(table.secondary(i), index::SecondaryKey{range.first, 0}, index::SecondaryKey{range.last, kKeyMax}, options.reverse,
+                options.limit, track, prefetch, found);
+    if (result.ok()) history.done();
+    return result;
+  }
+
+  Hints<Sync> hints_;
+
+ private:
+  Derived& derived() { return static_cast<Derived&>(*this); }
+};
+
+}  // namespace elider::txn

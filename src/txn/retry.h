@@ -1,0 +1,83 @@
+// A procedure run as a transaction: one attempt, and the retry loop of protocols whose conflicts end an attempt.
+//
+// Thread safety: the caller's worker and transaction are its own.
+#pragma once
+
+#include <cxxabi.h>
+
+#include <cstdint>
+#include <exception>
+#include <utility>
+
+#include "base/clock.h"
+#include "base/worker.h"
+#include "elider/database.h"
+#include "elider/function_ref.h"
+#include "elider/transaction.h"
+#include "txn/counters.h"
+
+namespace elider::txn {
+
+// A procedure that is to run, how patiently, and who runs it.
+struct Call {
+  FunctionRef<Status(Transaction&)> procedure;
+  const RunPolicy& policy;
+  Worker& worker;
+  Counters& counters;
+  bool nested;  // within another transaction of this thread
+};
+
+// What a procedure that threw is answered; what is null if it is no std::exception. Does not throw.
+Status threw(const char* what);
+// `attempt` has failed: waits before the next one, by the policy; false if the deadline passes, or the attempts are used up.
+bool wait_before_retry(const RunPolicy& policy, uint32_t attempt, uint64_t begin_ns, Random& random);
+// kDeadline, after so many attempts.
+Status given_up(const Call& call, uint32_t attempts, const Status& last);
+
+// From the first operation of a transaction that has begun to its commit or rollback.
+template <class Txn>
+Status attempt(Txn& txn, FunctionRef<Status(Transaction&)> procedure) {
+  Status status;
+  Cause cause = Cause::kUser;
+  try {
+    status = procedure(txn);
+    if (status.ok()) [[likely]] return txn.commit();
+  } catch (const std::exception& error) {
+    status = threw(error.what());
+    cause = Cause::kException;
+  } catch (const abi::__forced_unwind&) {  // the thread ends (pthread_exit, a cancellation): whoever stops that aborts the process
+    txn.rollback(Cause::kException);
+    throw;
+  } catch (...) {
+    status = threw(nullptr);
+    cause = Cause::kException;
+  }
+  // A function of the caller's that threw has doomed it, and the procedure's own answer says more.
+  Status why = txn.why_doomed();
+  if (why.ok() || why.code() == Code::kProcedureThrew) why = txn.reads_hold();
+  // What it made of rows that never stood together means nothing: run it again.
+  if (!why.ok()) {
+    cause = why.cause();
+    status = std::move(why);
+  }
+  txn.rollback(cause);
+  return status;
+}
+
+// Begins the transaction and calls attempt_once() -> Status, until that is not a conflict, or the policy gives up.
+template <class Txn, class AttemptOnce>
+Status retry(Txn& txn, const Call& call, AttemptOnce&& attempt_once) {
+  const uint64_t begin_ns = call.policy.deadline_us != 0 ? now_ns() : 0;
+  for (uint32_t number = 1;; ++number) {
+    Status status;
+    {
+      const Inside inside(call.worker);
+      txn.begin(number, call.policy.procedure_id);
+      status = attempt_once();
+    }
+    if (!status.retryable()) [[likely]] return status;
+    if (!wait_before_retry(call.policy, number, begin_ns, call.worker.random())) return given_up(call, number, status);
+  }
+}
+
+}  // namespace elider::txn

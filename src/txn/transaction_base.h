@@ -1,0 +1,124 @@
+// TransactionBase: what every transaction has, whatever its protocol: its state and why it is doomed, the checks of arguments,
+// its memory, its counters and its history.
+//
+// Thread safety: none; it belongs to one worker.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+
+#include "base/worker.h"
+#include "elider/transaction.h"
+#include "txn/arena.h"
+#include "txn/counters.h"
+#include "txn/history_recorder.h"
+#include "txn/refuse.h"
+#include "txn/store.h"
+
+namespace elider::txn {
+
+class TransactionBase : public Transaction {
+ public:
+  // Ok, or why the transaction can only be rolled back.
+  const Status& why_doomed() const { return doom_; }
+  // Of a commit, where there is a log: once it is durable, so is what was read and written.
+  uint64_t commit_number() const { return commit_number_; }
+  bool active() const { return state_ != State::kFinished; }
+
+ protected:
+  // kEditing: between do_edit and do_edited of columns that a secondary index reads.
+  enum class State : uint8_t { kFinished, kActive, kEditing, kDoomed };
+
+  TransactionBase(Store& store, Worker& worker, Counters& counters, bool in_regions)
+      : store_(store), worker_(worker), counters_(counters), arena_(in_regions), recorder_(store, worker.id()) {}
+
+  void begin_attempt(uint32_t attempt, uint32_t procedure) {
+    state_ = State::kActive;
+    attempt_ = attempt;
+    procedure_ = procedure;
+    recorder_.begin();
+  }
+  [[gnu::always_inline]] inline void end_attempt() {
+    state_ = State::kFinished;
+    ended_.store(ended_.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
+    if (!doom_.ok()) [[unlikely]] doom_ = {};
+    cause_table_ = nullptr;
+    arena_.clear();
+  }
+
+  // The columns asked for; null: refuse() says why.
+  template <Access kAccess>
+  const detail::ColumnSet* check(const TableRef& table, const ColumnsRef& columns) const {
+    return state_ == State::kActive ? accept_arguments<kAccess>(store_.id, table, columns) : nullptr;
+  }
+  Status refuse(const TableRef& table, const ColumnsRef& columns) const {
+    if (state_ == State::kFinished) return Status(Code::kFinished, "the transaction has ended");
+    if (state_ == State::kDoomed) return doom_;
+    if (state_ == State::kEditing) return refuse_pending_edit(TableRef(edited_table_));
+    return refuse_arguments(store_.id, table, columns);
+  }
+
+  // The attempt cannot commit: only a rollback is left.
+  Status doom(detail::TableBase& table, Code code, Cause cause, Key key) {
+    state_ = State::kDoomed;
+    cause_table_ = &table;
+    doom_ = table.error(code, cause, key);
+    return doom_;
+  }
+  // operation(), a write; if it throws, it is half done: then only a rollback is left.
+  template <class Operation>
+  Status guarded(detail::TableBase& table, Key key, Operation&& operation) {
+    try {
+      return operation();
+    } catch (...) {
+      if (state_ == State::kActive || state_ == State::kEditing)
+        static_cast<void>(doom(table, Code::kProcedureThrew, Cause::kException, key));
+      throw;
+    }
+  }
+
+  // Whether a scan may go on once its visitor has returned. `ended`: transactions_ended() before that. Another transaction than
+  // the scan's may be running here by then, of another thread even: nothing else is looked at first.
+  uint64_t transactions_ended() const { return ended_.load(std::memory_order_relaxed); }
+  [[gnu::always_inline]] inline Status after_visit(uint64_t ended) const {
+    if (transactions_ended() != ended) [[unlikely]]
+      return Status(Code::kFinished, "a scan's visitor has ended the transaction");
+    if (state_ != State::kActive) [[unlikely]] return state_ == State::kEditing ? refuse_pending_edit(TableRef(edited_table_)) : doom_;
+    return {};
+  }
+
+  // Validation has failed: the cause, and where. False.
+  bool failed(Cause cause, detail::TableBase* table, Key key) {
+    cause_ = cause;
+    cause_table_ = table;
+    cause_key_ = key;
+    return false;
+  }
+  void count_commit() { counters_.procedures[procedure_].commits.add(1); }
+  void count_abort(Cause cause) {
+    counters_.procedures[procedure_].aborts[static_cast<size_t>(cause)].add(1);
+    if (cause_table_ != nullptr) counters_.tables[cause_table_->id()].aborts[static_cast<size_t>(cause)].add(1);
+  }
+
+  // Constant after construction.
+  Store& store_;
+  Worker& worker_;
+  Counters& counters_;
+
+  State state_ = State::kFinished;
+  uint32_t procedure_ = 0;
+  // One more with each transaction that ends here. Atomic, for a visitor that ends the transaction gives its session back,
+  // perhaps to another thread; relaxed: it orders nothing.
+  std::atomic<uint64_t> ended_{0};
+  uint64_t commit_number_ = 0;
+  Status doom_;
+  Cause cause_ = Cause::kNone;  // of a failed validation, and where
+  detail::TableBase* cause_table_ = nullptr;
+  Key cause_key_ = 0;
+  detail::TableBase* edited_table_ = nullptr;  // while kEditing
+
+  Arena arena_;
+  HistoryRecorder recorder_;
+};
+
+}  // namespace elider::txn

@@ -1,0 +1,69 @@
+#include "txn/write_set.h"
+
+#include <algorithm>
+#include <bitset>
+#include <cstring>
+#include <functional>
+
+namespace elider::txn {
+
+void WriteSet::make_present(detail::TableBase& table, storage::Row* row, Key key, const uint64_t* words, const void* source, bool created) {
+  const storage::Layout& layout = table.layout();
+  std::byte* image = image_of(table, row);
+  std::memcpy(image, source, layout.row_bytes());
+  for (uint32_t g = 0; g < layout.group_count(); ++g) {
+    WriteEntry* write = find(row, layout, g);
+    if (write == nullptr) write = &add(table, row, key, g, WriteKind::kPresent, layout.all(), words[g], image);
+    write->kind = WriteKind::kPresent;
+    write->columns = &layout.all();
+    write->image = image;
+    write->additions = nullptr;
+    write->created |= created;
+  }
+}
+
+void WriteSet::add_number(WriteEntry& write, const storage::Number& number, const void* delta) {
+  const uint32_t offset = number.row_offset;
+  if (write.kind == WriteKind::kPresent || (write.columns->columns & number.column)) {
+    storage::add_numbers(number.type, write.image + offset, write.image + offset, delta);
+    return;
+  }
+  if (write.additions == nullptr) write.additions = additions_.emplace_back(std::make_unique<std::vector<Addition>>()).get();
+  for (Addition& earlier : *write.additions)
+    if (earlier.row_offset == offset) {
+      auto* sum = reinterpret_cast<std::byte*>(&earlier.delta);
+      storage::add_numbers(number.type, sum, sum, delta);
+      return;
+    }
+  Addition addition{offset, number.payload_offset, number.type, 0};
+  std::memcpy(&addition.delta, delta, storage::number_bytes(number.type));
+  write.additions->push_back(addition);
+}
+
+void WriteSet::forget_additions(WriteEntry& write, const storage::ColumnSet& set) {
+  if (write.additions == nullptr) return;
+  std::erase_if(*write.additions, [&](const Addition& a) {
+    for (uint32_t s = set.begin[write.group]; s < set.begin[write.group + 1]; ++s)
+      if (a.row_offset >= set.spans[s].row_offset && a.row_offset < set.spans[s].row_offset + set.spans[s].size) return true;
+    return false;
+  });
+  if (write.additions->empty()) write.additions = nullptr;
+}
+
+void WriteSet::sort_by_address() {
+  std::sort(entries_.begin(), entries_.end(), [](const WriteEntry& a, const WriteEntry& b) { return std::less<>()(a.cell, b.cell); });
+  positions_.clear();
+  for (size_t i = 0; i < entries_.size(); ++i) positions_.insert(entries_[i].cell, static_cast<uint32_t>(i));
+}
+
+void WriteSet::count_other_tables(Counters& counters) const {
+  std::bitset<kTablesMax> counted;  // on the stack: the commit stands, and nothing may fail any more
+  for (const WriteEntry& write : entries_) {
+    const uint32_t id = write.table->id();
+    if (id < kTablesWithBit || counted[id]) continue;
+    counted[id] = true;
+    counters.tables[id].commits.add(1);
+  }
+}
+
+}  // namespace elider::txn

@@ -1,0 +1,163 @@
+// WriteSet: what a transaction will write, kept beside the rows until its commit (DBX, section 5.2): an entry for each commit
+// group of a row, the image that the entries of one row share, and the additions that wait for the commit.
+//
+// Thread safety: none; it belongs to one transaction.
+#pragma once
+
+#include <algorithm>
+#include <bit>
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "storage/number.h"
+#include "storage/record.h"
+#include "storage/table.h"
+#include "txn/arena.h"
+#include "txn/counters.h"
+#include "txn/pointer_map.h"
+
+namespace elider::txn {
+
+// column += delta, not yet applied.
+struct Addition {
+  uint32_t row_offset;
+  uint32_t payload_offset;
+  ColumnType type;
+  uint64_t delta;  // the number's own bytes, the first ones
+};
+
+enum class WriteKind : uint8_t {
+  kUpdate,   // some columns of a row that is there
+  kPresent,  // the whole group; the row is there afterwards, whether or not it was before
+  kRemove,   // the row is not there afterwards
+  kNone,     // inserted and removed again by this transaction: it must still be absent
+};
+
+// What becomes of one commit group of a row.
+struct WriteEntry {
+  WriteEntry(storage::Cell* its_cell, storage::Row* its_row, detail::TableBase* its_table, Key its_key, std::byte* its_image,
+             const storage::ColumnSet* its_columns, uint64_t its_expected, uint32_t its_group, WriteKind its_kind)
+      : cell(its_cell),
+        row(its_row),
+        table(its_table),
+        key(its_key),
+        image(its_image),
+        columns(its_columns),
+        expected(its_expected),
+        group(its_group),
+        kind(its_kind) {}
+
+  // No row when the transaction ends: it removes the row, or has taken back its insert.
+  bool leaves_none() const { return kind == WriteKind::kRemove || kind == WriteKind::kNone; }
+  const storage::Group& layout_group() const { return table->layout().group(group); }
+
+  storage::Cell* cell;
+  storage::Row* row;
+  detail::TableBase* table;
+  Key key;
+  std::byte* image;                             // the row's own layout; shared by all groups of the row
+  const storage::ColumnSet* columns;            // which of it are written
+  uint64_t expected;                            // the word it must still have; word::kUnknown: any that fits the kind
+  uint64_t locked_from = 0;                     // during the commit: the word it had
+  storage::Version* version = nullptr;          // during the commit: the old version to keep, or null
+  std::byte* block = nullptr;                   // during the commit: the new block of a group kept as one
+  std::vector<Addition>* additions = nullptr;   // or null
+  uint32_t group;
+  WriteKind kind;
+  bool created = false;                         // an absent row that this transaction put into the index, or found absent there
+};
+
+inline void apply_additions(const std::vector<Addition>& additions, std::byte* image) {
+  for (const Addition& a : additions) storage::add_numbers(a.type, image + a.row_offset, image + a.row_offset, &a.delta);
+}
+
+class WriteSet {
+ public:
+  // Images come from `arena`, which the transaction clears when it ends.
+  explicit WriteSet(Arena& arena) : arena_(arena) {}
+  WriteSet(const WriteSet&) = delete;
+  WriteSet& operator=(const WriteSet&) = delete;
+
+  bool empty() const { return entries_.empty(); }
+  size_t size() const { return entries_.size(); }
+  WriteEntry& operator[](size_t i) { return entries_[i]; }
+  auto begin() { return entries_.begin(); }
+  auto end() { return entries_.end(); }
+  auto begin() const { return entries_.begin(); }
+  auto end() const { return entries_.end(); }
+
+  bool has(const storage::Cell* cell) const { return positions_.find(cell) != PointerMap::kNone; }
+  // The write of commit group g, or null.
+  WriteEntry* find(storage::Row* row, const storage::Layout& layout, uint32_t g) {
+    const uint32_t position = positions_.find(&row->cell(layout, g));
+    return position == PointerMap::kNone ? nullptr : &entries_[position];
+  }
+  // Some write of the row, or null.
+  WriteEntry* find_any(storage::Row* row, const storage::Layout& layout) {
+    for (uint32_t g = 0; g < layout.group_count(); ++g)
+      if (WriteEntry* write = find(row, layout, g)) return write;
+    return nullptr;
+  }
+  // The image that all writes of this row share.
+  std::byte* image_of(const detail::TableBase& table, storage::Row* row) {
+    const storage::Layout& layout = table.layout();
+    if (!entries_.empty())
+      for (uint32_t g = 0; g < layout.group_count(); ++g)
+        if (WriteEntry* write = find(row, layout, g); write != nullptr && write->image != nullptr) return write->image;
+    return arena_.allocate(layout.row_bytes());
+  }
+
+  WriteEntry& add(detail::TableBase& table, storage::Row* row, Key key, uint32_t g, WriteKind kind, const storage::ColumnSet& set,
+                  uint64_t expected, std::byte* image) {
+    storage::Cell& cell = row->cell(table.layout(), g);
+    // The write first: a position that leads nowhere must not be left by an exception.
+    WriteEntry& write = entries_.emplace_back(&cell, row, &table, key, image, &set, expected, g, kind);
+    positions_.insert(&cell, static_cast<uint32_t>(entries_.size() - 1));
+    tables_ |= uint64_t{1} << std::min(table.id(), kTablesWithBit);
+    return write;
+  }
+  // The row is `source` from now on. words: of each group, what the commit must find.
+  void make_present(detail::TableBase& table, storage::Row* row, Key key, const uint64_t* words, const void* source, bool created);
+  // An update comes to have these columns too, whose bytes are set, or are about to be.
+  void join(WriteEntry& write, const storage::ColumnSet& set) {
+    const storage::Layout& layout = write.table->layout();
+    if (set.whole || write.columns->whole) write.columns = &layout.all();
+    else if ((set.columns & ~write.columns->columns) != 0)
+      write.columns = &layout.of_union(set.columns | write.columns->columns, own_sets_);
+  }
+  // Of a write that leaves a row.
+  void add_number(WriteEntry& write, const storage::Number& number, const void* delta);
+  // The additions to these columns are in the image, or overwritten there.
+  static void forget_additions(WriteEntry& write, const storage::ColumnSet& set);
+
+  void sort_by_address();
+  // A commit: one for each table that it writes.
+  void count_tables(Counters& counters) const {
+    for (uint64_t rest = tables_ & ~kOtherTables; rest != 0; rest &= rest - 1)
+      counters.tables[static_cast<uint32_t>(std::countr_zero(rest))].commits.add(1);
+    if (tables_ & kOtherTables) [[unlikely]] count_other_tables(counters);
+  }
+  // Memory stays for the next transaction.
+  void clear() {
+    entries_.clear();
+    positions_.clear();
+    tables_ = 0;
+    additions_.clear();
+    own_sets_.clear();
+  }
+
+ private:
+  static constexpr uint32_t kTablesWithBit = 63;
+  static constexpr uint64_t kOtherTables = uint64_t{1} << kTablesWithBit;
+  void count_other_tables(Counters& counters) const;
+
+  Arena& arena_;
+  std::vector<WriteEntry> entries_;
+  PointerMap positions_;  // by cell
+  uint64_t tables_ = 0;   // a bit each; kOtherTables: of those without a bit
+  std::vector<std::unique_ptr<std::vector<Addition>>> additions_;
+  storage::OwnColumnSets own_sets_;
+};
+
+}  // namespace elider::txn
