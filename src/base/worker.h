@@ -39,7 +39,7 @@ class Workers;
 class alignas(kCacheLinePairBytes) Worker {
  public:
   // From here to leave() nothing that is reachable now, or becomes so, is reclaimed. Not reentrant.
-  void enter() {
+  [[gnu::always_inline]] inline void enter() {
     inside_ = true;
     // relaxed: it is no more than a guess of ticks for statistics.
     entered_ticks_.store(ticks(), std::memory_order_relaxed);
@@ -50,7 +50,7 @@ class alignas(kCacheLinePairBytes) Worker {
   }
 
   // All references are dropped. Now and then reclaims and advances the epoch.
-  void leave() {
+  [[gnu::always_inline]] inline void leave() {
     if (--countdown_ <= 0) [[unlikely]]
       maintain();
     inside_ = false;
@@ -144,8 +144,8 @@ class alignas(kCacheLinePairBytes) Worker {
 // The worker is inside as long as this lives, whatever is thrown.
 class Inside {
  public:
-  explicit Inside(Worker& worker) : worker_(worker) { worker_.enter(); }
-  ~Inside() { worker_.leave(); }
+  [[gnu::always_inline]] explicit Inside(Worker& worker) : worker_(worker) { worker_.enter(); }
+  [[gnu::always_inline]] ~Inside() { worker_.leave(); }
   Inside(const Inside&) = delete;
   Inside& operator=(const Inside&) = delete;
 

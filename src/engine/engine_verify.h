@@ -1,10 +1,9 @@
 // EngineBase: the check of every invariant.
 #pragma once
 
-#include <cxxabi.h>
-
 #include <new>
 
+#include "base/thread_ends.h"
 #include "engine/engine_base.h"
 #include "txn/reclaim.h"
 #include "txn/scan_leaves.h"
@@ -23,11 +22,12 @@ Status EngineBase<Sync>::verify() {
     status = Status(Code::kMemoryLimit, Cause::kMemoryLimit);
   } catch (const std::exception& error) {  // of a key function
     status = Status(Code::kProcedureThrew, std::string("a key function threw: ") + error.what());
-  } catch (const abi::__forced_unwind&) {  // the key function ends the thread
-    session->worker.leave();
-    pool_->give_back(session);
-    throw;
   } catch (...) {
+    if (thread_ends()) {
+      session->worker.leave();
+      pool_->give_back(session);
+      throw;
+    }
     status = Status(Code::kProcedureThrew, "a key function threw what is no std::exception");
   }
   session->worker.leave();

@@ -3,13 +3,12 @@
 // Thread safety: the caller's worker and transaction are its own.
 #pragma once
 
-#include <cxxabi.h>
-
 #include <cstdint>
 #include <exception>
 #include <utility>
 
 #include "base/clock.h"
+#include "base/thread_ends.h"
 #include "base/worker.h"
 #include "elider/database.h"
 #include "elider/function_ref.h"
@@ -36,7 +35,7 @@ Status given_up(const Call& call, uint32_t attempts, const Status& last);
 
 // From the first operation of a transaction that has begun to its commit or rollback.
 template <class Txn>
-Status attempt(Txn& txn, FunctionRef<Status(Transaction&)> procedure) {
+[[gnu::always_inline]] inline Status attempt(Txn& txn, FunctionRef<Status(Transaction&)> procedure) {
   Status status;
   Cause cause = Cause::kUser;
   try {
@@ -45,10 +44,11 @@ Status attempt(Txn& txn, FunctionRef<Status(Transaction&)> procedure) {
   } catch (const std::exception& error) {
     status = threw(error.what());
     cause = Cause::kException;
-  } catch (const abi::__forced_unwind&) {  // the thread ends (pthread_exit, a cancellation): whoever stops that aborts the process
-    txn.rollback(Cause::kException);
-    throw;
   } catch (...) {
+    if (thread_ends()) {
+      txn.rollback(Cause::kException);
+      throw;
+    }
     status = threw(nullptr);
     cause = Cause::kException;
   }
@@ -66,7 +66,7 @@ Status attempt(Txn& txn, FunctionRef<Status(Transaction&)> procedure) {
 
 // Begins the transaction and calls attempt_once() -> Status, until that is not a conflict, or the policy gives up.
 template <class Txn, class AttemptOnce>
-Status retry(Txn& txn, const Call& call, AttemptOnce&& attempt_once) {
+[[gnu::always_inline]] inline Status retry(Txn& txn, const Call& call, AttemptOnce&& attempt_once) {
   const uint64_t begin_ns = call.policy.deadline_us != 0 ? now_ns() : 0;
   for (uint32_t number = 1;; ++number) {
     Status status;

@@ -29,7 +29,7 @@ class Occ {
   Transaction make_transaction(Worker& worker, Counters& counters) { return Transaction(store_, worker, counters, nullptr); }
 
   template <RunnableTransaction Txn>
-  Status run(Txn& txn, const Call& call) {
+  [[gnu::always_inline]] inline Status run(Txn& txn, const Call& call) {
     return retry(txn, call, [&] { return attempt(txn, call.procedure); });
   }
 

@@ -164,7 +164,8 @@ class OccTransaction final : public Reads<Sync, OccTransaction<Sync>> {
   void retire_rows(uint64_t n, bool read);
   void give_up_rows();
   void record_end(bool committed, Cause cause, uint64_t n, uint64_t order) {
-    this->recorder_.end({committed, false, cause, n, order, this->attempt_, this->procedure_}, &writes_, &index_changes_);
+    if (!recorder_.on()) [[likely]] return;
+    recorder_.end({committed, false, cause, n, order, this->attempt_, procedure_}, &writes_, &index_changes_);
   }
 
   // -- occ_repair.h: what changed beside what was read ------------------------------------------------------
