@@ -1,20 +1,16 @@
 #!/usr/bin/env python3
 """Checks that every #include points down the list of layers.
 
-usage: includes_point_down.py SOURCE_DIR [--compiler CXX [--internal]]
+usage: includes_point_down.py SOURCE_DIR
 
 Our own headers are included with quotes and from the roots ("base/check.h"), so the first folder of the
-path names the layer. With --compiler, each public header is also compiled alone, without the internal
-ones in sight; with --internal, each header of src/ too. Exit status 1: at least one is wrong; each is
-printed.
+path names the layer. Exit status 1: at least one is wrong; each is printed.
 """
 
 import argparse
 import pathlib
 import re
-import subprocess
 import sys
-import tempfile
 
 # What each layer may include beside itself and the public headers. A tool sees the public ones alone.
 BELOW = {
@@ -83,31 +79,11 @@ def wrong_includes(root: pathlib.Path):
                 yield f'{path}:{number}: {layer} may not include "{name}"'
 
 
-def headers_that_do_not_compile(root: pathlib.Path, folder_name: str, compiler: str):
-    includes = [f"-I{root / 'include'}"] + ([f"-I{root / 'src'}"] if folder_name == "src" else [])
-    with tempfile.TemporaryDirectory() as folder:
-        for header in sorted((root / folder_name).rglob("*.h")):
-            name = header.relative_to(root / folder_name).as_posix()
-            source = pathlib.Path(folder) / "alone.cc"
-            source.write_text(f'#include "{name}"\n', encoding="utf-8")
-            command = [compiler, "-std=c++20", "-Wall", "-Wextra", "-Werror", "-fsyntax-only", *includes, str(source)]
-            result = subprocess.run(command, capture_output=True, text=True, check=False)
-            if result.returncode != 0:
-                yield f"{folder_name}/{name} does not compile alone:\n" + "\n".join(result.stderr.splitlines()[:8])
-
-
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("root", type=pathlib.Path)
-    parser.add_argument("--compiler")
-    parser.add_argument("--internal", action="store_true")
     arguments = parser.parse_args()
-    root = arguments.root.resolve()
-    mistakes = list(wrong_includes(root))
-    if arguments.compiler:
-        mistakes += headers_that_do_not_compile(root, "include", arguments.compiler)
-    if arguments.compiler and arguments.internal:
-        mistakes += headers_that_do_not_compile(root, "src", arguments.compiler)
+    mistakes = list(wrong_includes(arguments.root.resolve()))
     for mistake in mistakes:
         print(mistake)
     print(f"{len(mistakes)} wrong")

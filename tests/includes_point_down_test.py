@@ -18,13 +18,11 @@ CASES = [
     ({"src/base/a.h": "", "src/base/x.cc": '#include "a.h"\n'}, '"a.h" is not a header'),
     ({"src/base/a.h": "", "src/base/x.cc": "#include <base/a.h>\n"}, "include it with quotes"),
     ({"src/news/a.h": ""}, "no known layer"),
-    ({"include/elider/x.h": "#pragma once\nstd::string s;\n"}, "does not compile alone"),
     ({}, "no source file"),
 ]
 
 
 def main():
-    compiler = sys.argv[1]
     failures = 0
     for files, expected in CASES:
         with tempfile.TemporaryDirectory() as folder:
@@ -32,7 +30,7 @@ def main():
                 path = pathlib.Path(folder) / name
                 path.parent.mkdir(parents=True, exist_ok=True)
                 path.write_text(content, encoding="utf-8")
-            command = [sys.executable, str(CHECKER), folder, "--compiler", compiler]
+            command = [sys.executable, str(CHECKER), folder]
             result = subprocess.run(command, capture_output=True, text=True, check=False)
         right = result.returncode == 0 if expected is None else result.returncode == 1 and expected in result.stdout
         if not right:

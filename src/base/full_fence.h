@@ -1,6 +1,6 @@
 // Fences that the C++ memory model asks for and x86 has already. There a locked instruction is a full fence, and loads are seen
 // in their order by everybody; so both stop the compiler alone. On other processors both are seq_cst fences.
-// tests/models/memory_model_test.cc shows what goes wrong without them.
+// tests/exhaustive/memory_model_test.cc shows what goes wrong without them.
 // Thread safety: all.
 #pragma once
 

@@ -13,11 +13,13 @@ std::span<const Combination> registry() {
       {SyncPolicy::kLatched, HtmBackend::kNone, Protocol::kOcc, make_latched},
       {SyncPolicy::kSingleThreaded, HtmBackend::kNone, Protocol::kOcc, make_single_threaded},
       {SyncPolicy::kElided, HtmBackend::kNone, Protocol::kOcc, make_elided_none},
-      {SyncPolicy::kElided, HtmBackend::kAlwaysAborts, Protocol::kOcc, make_elided_always_aborts},
       {SyncPolicy::kElided, HtmBackend::kNone, Protocol::kWholeTransaction, make_elided_none},
       {SyncPolicy::kElided, HtmBackend::kNone, Protocol::kSpinlock, make_elided_none},
+#if defined(ELIDER_TEST_BACKENDS)
+      {SyncPolicy::kElided, HtmBackend::kAlwaysAborts, Protocol::kOcc, make_elided_always_aborts},
       {SyncPolicy::kElided, HtmBackend::kAlwaysAborts, Protocol::kWholeTransaction, make_elided_always_aborts},
       {SyncPolicy::kElided, HtmBackend::kAlwaysAborts, Protocol::kSpinlock, make_elided_always_aborts},
+#endif
 #if ELIDER_HAVE_RTM
       {SyncPolicy::kElided, HtmBackend::kRtm, Protocol::kOcc, make_elided_rtm},
       {SyncPolicy::kElided, HtmBackend::kRtm, Protocol::kWholeTransaction, make_elided_rtm},

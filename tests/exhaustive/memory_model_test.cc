@@ -4,7 +4,7 @@
 
 #include <vector>
 
-#include "tests/models/memory_model.h"
+#include "tests/exhaustive/memory_model.h"
 
 namespace elider::test {
 namespace {

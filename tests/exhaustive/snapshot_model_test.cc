@@ -1,6 +1,6 @@
 // Runs the model of the snapshot protocol exhaustively: the protocol's order of steps has no
 // violation, and every other order that is tried has one (a model that could not fail proves nothing).
-#include "tests/models/snapshot_model.h"
+#include "tests/exhaustive/snapshot_model.h"
 
 #include <gtest/gtest.h>
 
