@@ -82,7 +82,7 @@ struct Statistics {
   std::string log_failure;          // why nothing more becomes durable; empty: it does
   Checkpoints checkpoints;
   uint64_t epoch = 0;
-  // Contexts taken, of Options::workers_max: one for each living thread that has run a transaction here,
+  // Sessions in use, of Options::workers_max: one for each living thread that has run a transaction here,
   // busy or not, and one more for each transaction open beside. Not the number of those that run.
   uint32_t workers = 0;
   uint64_t longest_active_us = 0;   // age of the oldest transaction that is running
@@ -101,6 +101,7 @@ struct Statistics {
     for (auto c = static_cast<size_t>(Cause::kReadChanged); c <= static_cast<size_t>(Cause::kRowRemoved); ++c) sum += aborts[c];
     return sum;
   }
+  // By the list of metrics (elider/metrics.h).
   std::string to_json() const;
 };
 

@@ -1,0 +1,246 @@
+#include "elider/metrics.h"
+
+#include <array>
+#include <vector>
+
+#include "engine/json_text.h"
+
+namespace elider {
+
+namespace {
+
+using Kind = MetricInfo::Kind;
+using Of = MetricInfo::Of;
+
+// What a metric's values are: of the i-th procedure, table or site, or of the database (i is 0).
+struct Entry {
+  MetricInfo info;
+  uint64_t (*number)(const Statistics&, size_t i) = nullptr;
+  std::span<const uint64_t> (*by_cause)(const Statistics&, size_t i) = nullptr;
+  std::string_view (*text)(const Statistics&, size_t i) = nullptr;
+};
+
+using Number = uint64_t (*)(const Statistics&, size_t);
+
+constexpr Entry counter(std::string_view name, std::string_view words, Number number, Of of = Of::kDatabase, std::string_view unit = {}) {
+  return {{.name = name, .kind = Kind::kCounter, .of = of, .unit = unit, .words = words}, number};
+}
+constexpr Entry gauge(std::string_view name, std::string_view unit, std::string_view words, Number number, Of of = Of::kDatabase) {
+  return {{.name = name, .kind = Kind::kGauge, .of = of, .unit = unit, .words = words}, number};
+}
+constexpr Entry causes(std::string_view words, Of of, std::span<const uint64_t> (*by_cause)(const Statistics&, size_t)) {
+  return {{.name = "aborts", .kind = Kind::kCounter, .of = of, .by_cause = true, .words = words}, nullptr, by_cause};
+}
+constexpr Entry text(std::string_view name, std::string_view words, bool when_set, std::string_view (*text)(const Statistics&, size_t)) {
+  return {{.name = name, .kind = Kind::kText, .when_set = when_set, .words = words}, nullptr, nullptr, text};
+}
+
+using S = const Statistics&;
+
+constexpr Entry kEntries[] = {
+    counter("commits", "Transactions that committed", [](S s, size_t) { return s.commits; }),
+    counter("read_only_commits", "Those of them that were read-only", [](S s, size_t) { return s.read_only_commits; }),
+    counter("conflicts", "Attempts that another transaction won", [](S s, size_t) { return s.conflicts_total(); }),
+    causes("Attempts that ended without a commit, by cause", Of::kDatabase,
+           [](S s, size_t) { return std::span<const uint64_t>(s.aborts); }),
+
+    counter("commits", "Transactions of the procedure that committed", [](S s, size_t i) { return s.procedures[i].commits; },
+            Of::kProcedure),
+    causes("Attempts of the procedure that ended without a commit, by cause", Of::kProcedure,
+           [](S s, size_t i) { return std::span<const uint64_t>(s.procedures[i].aborts); }),
+
+    gauge("rows", {}, "Rows that are there", [](S s, size_t i) { return s.tables[i].rows; }, Of::kTable),
+    gauge("row_bytes", "bytes", "Memory of its rows; removed ones count until they are reclaimed",
+          [](S s, size_t i) { return s.tables[i].row_bytes; }, Of::kTable),
+    counter("commits", "Commits that wrote to the table", [](S s, size_t i) { return s.tables[i].commits; }, Of::kTable),
+    causes("Attempts that the table's rows or ranges ended, by cause", Of::kTable,
+           [](S s, size_t i) { return std::span<const uint64_t>(s.tables[i].aborts); }),
+
+    gauge("memory.rows", "bytes", "In use by rows", [](S s, size_t) { return s.memory.rows; }),
+    gauge("memory.versions", "bytes", "In use by old versions", [](S s, size_t) { return s.memory.versions; }),
+    gauge("memory.blocks", "bytes", "In use by large commit groups", [](S s, size_t) { return s.memory.blocks; }),
+    gauge("memory.indexes", "bytes", "In use by indexes", [](S s, size_t) { return s.memory.indexes; }),
+    gauge("memory.free", "bytes", "Kept for reuse", [](S s, size_t) { return s.memory.free; }),
+    gauge("memory.reserved", "bytes", "Taken from the system", [](S s, size_t) { return s.memory.reserved; }),
+
+    counter("attempts", "Hardware transactions that began", [](S s, size_t i) { return s.elision[i].attempts(); }, Of::kSite),
+    counter("commits", "Runs that ended as one", [](S s, size_t i) { return s.elision[i].commits; }, Of::kSite),
+    counter("in_vain", "Runs whose hardware transaction ended and did not do the work", [](S s, size_t i) { return s.elision[i].in_vain; },
+            Of::kSite),
+    counter("fallbacks", "Runs that tried, and took their lock", [](S s, size_t i) { return s.elision[i].fallbacks; }, Of::kSite),
+    counter("direct", "Runs that took their lock at once", [](S s, size_t i) { return s.elision[i].direct; }, Of::kSite),
+    causes("Hardware transactions that aborted, by cause", Of::kSite,
+           [](S s, size_t i) { return std::span<const uint64_t>(s.elision[i].aborts); }),
+
+    gauge("versions_alive", {}, "Old versions that are kept for snapshots, or wait to be reclaimed", [](S s, size_t) { return s.versions_alive; }),
+    gauge("retired_objects", {}, "Objects that wait for a grace period", [](S s, size_t) { return s.retired_objects; }),
+    gauge("snapshot", {}, "The snapshot number", [](S s, size_t) { return s.snapshot; }),
+    gauge("durable_snapshot", {}, "Commits up to this number are on the disk; 0 without a data folder",
+          [](S s, size_t) { return s.durable_snapshot; }),
+    counter("log_bytes", "Written to the log", [](S s, size_t) { return s.log_bytes; }, Of::kDatabase, "bytes"),
+    counter("log_frames", "Groups of commits, each a write and a sync", [](S s, size_t) { return s.log_frames; }),
+    counter("log_records", "Commits and new tables in them", [](S s, size_t) { return s.log_records; }),
+    counter("log_syncs", "Syncs of files and folders", [](S s, size_t) { return s.log_syncs; }),
+    counter("log_room_waits", "Commits that waited because the log was behind by log_buffer_bytes", [](S s, size_t) { return s.log_room_waits; }),
+    gauge("durable_lag_us", "us", "From the making of the newest group's oldest commit until it was on the disk",
+          [](S s, size_t) { return s.durable_lag_us; }),
+    counter("durable_lag_sum_us", "The sum of that over all groups", [](S s, size_t) { return s.durable_lag_sum_us; }, Of::kDatabase, "us"),
+    gauge("durable_lag_max_us", "us", "The largest of them", [](S s, size_t) { return s.durable_lag_max_us; }),
+    text("log_io", "How the log is written; only with a data folder", true, [](S s, size_t) { return std::string_view(s.log_io); }),
+    text("log_failure", "Why nothing more becomes durable", true, [](S s, size_t) { return std::string_view(s.log_failure); }),
+
+    counter("checkpoints.taken", "Checkpoints taken", [](S s, size_t) { return s.checkpoints.taken; }),
+    counter("checkpoints.failed", "Checkpoints that failed", [](S s, size_t) { return s.checkpoints.failed; }),
+    gauge("checkpoints.snapshot", {}, "The last one holds all commits up to this number", [](S s, size_t) { return s.checkpoints.snapshot; }),
+    gauge("checkpoints.time_s", "s", "When it was taken, since 1970", [](S s, size_t) { return s.checkpoints.time_s; }),
+    gauge("checkpoints.rows", {}, "Rows in it", [](S s, size_t) { return s.checkpoints.rows; }),
+    gauge("checkpoints.bytes", "bytes", "Its size", [](S s, size_t) { return s.checkpoints.bytes; }),
+    gauge("checkpoints.duration_us", "us", "How long it took", [](S s, size_t) { return s.checkpoints.duration_us; }),
+    gauge("checkpoints.running", {}, "1 while one is being taken", [](S s, size_t) { return uint64_t{s.checkpoints.running}; }),
+    text("checkpoints.failure", "Why the last one failed", false, [](S s, size_t) { return std::string_view(s.checkpoints.failure); }),
+    gauge("epoch", {}, "Of the reclamation", [](S s, size_t) { return s.epoch; }),
+    gauge("workers", {}, "Sessions in use, of workers_max", [](S s, size_t) { return uint64_t{s.workers}; }),
+    gauge("longest_active_us", "us", "Age of the oldest transaction that is running", [](S s, size_t) { return s.longest_active_us; }),
+};
+
+constexpr auto kInfos = [] {
+  std::array<MetricInfo, std::size(kEntries)> infos;
+  for (size_t i = 0; i < infos.size(); ++i) infos[i] = kEntries[i].info;
+  return infos;
+}();
+
+size_t count_of(const Statistics& s, Of of) {
+  switch (of) {
+    case Of::kProcedure: return s.procedures.size();
+    case Of::kTable: return s.tables.size();
+    case Of::kSite: return s.elision.size();
+    case Of::kDatabase: break;
+  }
+  return 1;
+}
+
+std::string_view element_of(const Statistics& s, Of of, size_t i) {
+  switch (of) {
+    case Of::kProcedure: return s.procedures[i].name;
+    case Of::kTable: return s.tables[i].name;
+    case Of::kSite: return s.elision[i].site;
+    case Of::kDatabase: break;
+  }
+  return {};
+}
+
+std::string_view cause_name(Of of, size_t cause) {
+  return of == Of::kSite ? region_cause_name(cause) : name_of(static_cast<Cause>(cause));
+}
+
+// -- JSON --------------------------------------------------------------------------------------------------
+
+using detail::quoted;
+
+class JsonObject {
+ public:
+  explicit JsonObject(std::string& out) : out_(out) { out_ += '{'; }
+  ~JsonObject() { out_ += '}'; }
+  JsonObject(const JsonObject&) = delete;
+  JsonObject& operator=(const JsonObject&) = delete;
+  std::string& name(std::string_view name) {
+    if (out_.back() != '{') out_ += ',';
+    out_ += quoted(name);
+    return out_ += ':';
+  }
+
+ private:
+  std::string& out_;
+};
+
+void add_value(JsonObject& object, std::string_view name, const Entry& entry, const Statistics& s, size_t i) {
+  if (entry.info.by_cause) {
+    std::string& out = object.name(name);
+    JsonObject aborts(out);
+    const std::span<const uint64_t> counts = entry.by_cause(s, i);
+    for (size_t cause = 0; cause < counts.size(); ++cause)
+      if (counts[cause] != 0) aborts.name(cause_name(entry.info.of, cause)) += std::to_string(counts[cause]);
+  } else if (entry.info.kind == Kind::kText) {
+    if (const std::string_view words = entry.text(s, i); !words.empty() || !entry.info.when_set) object.name(name) += quoted(words);
+  } else {
+    object.name(name) += std::to_string(entry.number(s, i));
+  }
+}
+
+// Of each procedure, table or site an object, with the entries that are of such.
+void add_list(JsonObject& object, std::span<const Entry> entries, const Statistics& s) {
+  const Of of = entries.front().info.of;
+  const char* const list = of == Of::kProcedure ? "procedures" : of == Of::kTable ? "tables" : "elision";
+  if (of == Of::kSite && s.elision.empty()) return;
+  std::string& out = object.name(list);
+  out += '[';
+  for (size_t i = 0; i < count_of(s, of); ++i) {
+    if (i != 0) out += ',';
+    JsonObject element(out);
+    element.name(of == Of::kSite ? "site" : "name") += quoted(element_of(s, of, i));
+    if (of == Of::kSite) element.name("table") += quoted(s.elision[i].table);
+    for (const Entry& entry : entries) add_value(element, entry.info.name, entry, s, i);
+  }
+  out += ']';
+}
+
+// "memory" of "memory.rows"; else empty.
+std::string_view group_of(const MetricInfo& info) {
+  const size_t dot = info.name.find('.');
+  return dot == std::string_view::npos ? std::string_view() : info.name.substr(0, dot);
+}
+
+}  // namespace
+
+std::span<const MetricInfo> metric_table() { return kInfos; }
+
+void for_each_metric(const Statistics& statistics, FunctionRef<void(const Metric&)> visit) {
+  for (size_t e = 0; e < std::size(kEntries); ++e) {
+    const Entry& entry = kEntries[e];
+    const MetricInfo& info = kInfos[e];
+    for (size_t i = 0; i < count_of(statistics, info.of); ++i) {
+      Metric metric{info, element_of(statistics, info.of, i), {}, {}, 0, {}};
+      if (info.of == Of::kSite) metric.table = statistics.elision[i].table;
+      if (info.by_cause) {
+        const std::span<const uint64_t> counts = entry.by_cause(statistics, i);
+        for (size_t cause = 0; cause < counts.size(); ++cause) {
+          if (counts[cause] == 0) continue;
+          metric.cause = cause_name(info.of, cause);
+          metric.number = counts[cause];
+          visit(metric);
+        }
+        continue;
+      }
+      if (info.kind == Kind::kText) metric.text = entry.text(statistics, i);
+      else metric.number = entry.number(statistics, i);
+      if (info.kind != Kind::kText || !metric.text.empty() || !info.when_set) visit(metric);
+    }
+  }
+}
+
+std::string Statistics::to_json() const {
+  std::string out;
+  {
+    JsonObject object(out);
+    const std::span<const Entry> entries(kEntries);
+    for (size_t e = 0; e < entries.size();) {
+      // Entries that stand together: of one kind of element, or of one group.
+      const MetricInfo& first = entries[e].info;
+      size_t end = e + 1;
+      while (end < entries.size() && entries[end].info.of == first.of && group_of(entries[end].info) == group_of(first)) ++end;
+      const std::span<const Entry> together = entries.subspan(e, end - e);
+      e = end;
+      if (first.of != Of::kDatabase) {
+        add_list(object, together, *this);
+      } else if (const std::string_view group = group_of(first); !group.empty()) {
+        JsonObject inner(object.name(group));
+        for (const Entry& entry : together) add_value(inner, entry.info.name.substr(group.size() + 1), entry, *this, 0);
+      } else {
+        for (const Entry& entry : together) add_value(object, entry.info.name, entry, *this, 0);
+      }
+    }
+  }
+  return out;
+}
+
+}  // namespace elider
