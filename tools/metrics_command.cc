@@ -22,6 +22,7 @@ constexpr const char* kKinds[] = {"counter", "gauge", "text"};
 constexpr const char* kOf[] = {"database", "procedure", "table", "site"};
 
 std::string kind_of(const MetricInfo& metric) { return kKinds[static_cast<size_t>(metric.kind)]; }
+std::string element_of(const MetricInfo& metric) { return kOf[static_cast<size_t>(metric.of)]; }
 
 void print_markdown() {
   fmt::print(
@@ -30,21 +31,22 @@ void print_markdown() {
       "`Database::statistics()` gives all of them, `Statistics::to_json()` as JSON, and `for_each_metric()` one after the other\n"
       "([metrics.h](../include/elider/metrics.h)). Counters begin at 0 when the database is opened.\n\n"
       "In JSON, \"memory.rows\" is \"rows\" in the object \"memory\". Each procedure, table and site is an object in the lists\n"
-      "\"procedures\", \"tables\" and \"elision\"; a site is a place that runs hardware transactions, and the list is there where some ran.\n"
+      "\"procedures\", \"tables\" and \"elision\"; a site is a place that runs hardware transactions, and the list is there where\n"
+      "some ran.\n"
       "\"aborts\" is an object with a number for each cause that has happened.\n\n"
       "| name | of each | kind | unit | what it is |\n|---|---|---|---|---|\n");
   for (const MetricInfo& metric : metric_table())
-    fmt::print("| `{}` | {} | {} | {} | {} |\n", metric.name, kOf[static_cast<size_t>(metric.of)], kind_of(metric), metric.unit, metric.words);
+    fmt::print("| `{}` | {} | {} | {} | {} |\n", metric.name, element_of(metric), kind_of(metric), metric.unit, metric.words);
 }
 
 void print_list() {
   for (const MetricInfo& metric : metric_table())
-    fmt::print("{} [of each {}, {}{}{}]\n    {}\n", metric.name, kOf[static_cast<size_t>(metric.of)], kind_of(metric),
+    fmt::print("{} [of each {}, {}{}{}]\n    {}\n", metric.name, element_of(metric), kind_of(metric),
                metric.unit.empty() ? "" : ", ", metric.unit, metric.words);
 }
 
 Json to_json(const MetricInfo& metric) {
-  Json json = {{"name", metric.name}, {"of", kOf[static_cast<size_t>(metric.of)]}, {"kind", kind_of(metric)}};
+  Json json = {{"name", metric.name}, {"of", element_of(metric)}, {"kind", kind_of(metric)}};
   if (metric.by_cause) json["by"] = "cause";
   if (!metric.unit.empty()) json["unit"] = metric.unit;
   json["words"] = metric.words;
