@@ -29,7 +29,7 @@ std::string default_of(const OptionInfo& option) {
 // What it may be, with its unit.
 std::string range_of(const OptionInfo& option) {
   const std::string range = range_text(option);
-  return option.unit.empty() ? range : fmt::format("{} {}", range, option.unit);
+  return option.unit.empty() || option.type == OptionInfo::Type::kBytes ? range : fmt::format("{} {}", range, option.unit);
 }
 
 void print_markdown() {

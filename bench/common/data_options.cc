@@ -1,12 +1,12 @@
 #include "bench/common/data_options.h"
 
-#include <bit>
 #include <filesystem>
 #include <system_error>
 
 #include <fmt/format.h>
 
 #include "bench/common/commands.h"
+#include "bench/common/engine_option.h"
 #include "bench/common/options.h"
 #include "tools/common/values.h"
 
@@ -31,43 +31,18 @@ void add_data_options(Command command, DataOptions& options) {
                       "writes it in each")
           .between_commas()
           .type("DIR");
-  command
-      .option(
-          "--durability",
-          [&options](const std::string& name) {
-            if (!parse(name, &options.durability) || options.durability == Durability::kDefault)
-              refuse_option("--durability", fmt::format("'{}' is none of none, async, group", name));
-          },
-          "With --data: async (commits return at once and are on the disk soon after), group (they return when they are on the disk), "
-          "none (nothing is written) [async]")
-      .type("MODE")
+  const std::string with_data = "With --data: ";
+  add_engine_option(command, "--durability", "MODE", "durability", [&options](const Options& o) { options.durability = o.durability; },
+                    with_data)
       .needs(data);
   command.flag("--resume", options.resume, "Continue on the database that --data holds, after its recovery");
-  command.option("--flush-interval", options.flush_interval_us, "With --data: microseconds between two groups where nobody waits")
-      .in(1u, 10'000'000u)
-      .shows_default()
+  add_engine_option(command, "--flush-interval", "US", "flush_interval_us",
+                    [&options](const Options& o) { options.flush_interval_us = o.flush_interval_us; }, with_data)
       .needs(data);
-  command
-      .option(
-          "--log-buffer",
-          [&options](const std::string& text) {
-            uint64_t bytes = 0;
-            if (!parse_bytes(text, &bytes) || !std::has_single_bit(bytes) || bytes < 4096 || bytes > uint64_t{1} << 30)
-              refuse_option("--log-buffer", fmt::format("'{}' is no power of two from 4K to 1G", text));
-            options.log_buffer_bytes = bytes;
-          },
-          fmt::format("With --data: a thread may be ahead of the log by so much, a power of two [{}M]", options.log_buffer_bytes >> 20))
-      .type("BYTES")
+  add_engine_option(command, "--log-buffer", "BYTES", "log_buffer_bytes",
+                    [&options](const Options& o) { options.log_buffer_bytes = o.log_buffer_bytes; }, with_data)
       .needs(data);
-  command
-      .option(
-          "--log-io",
-          [&options](const std::string& name) {
-            if (!parse(name, &options.log_io))
-              refuse_option("--log-io", fmt::format("'{}' is none of automatic, system-calls, io_uring", name));
-          },
-          "With --data: how the log is written: automatic, system-calls, io_uring [automatic]")
-      .type("WAY")
+  add_engine_option(command, "--log-io", "WAY", "log_io", [&options](const Options& o) { options.log_io = o.log_io; }, with_data)
       .needs(data);
 }
 

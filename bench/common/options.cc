@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "bench/common/commands.h"
+#include "bench/common/engine_option.h"
 #include "bench/common/history_file.h"
 #include "tools/common/values.h"
 
@@ -13,42 +14,14 @@ namespace elider::bench {
 
 namespace {
 
-// Refused here and not in the engine, whose message could not name the command line's option.
-constexpr uint64_t kMemoryLimitMin = uint64_t{4} << 20;
-
-constexpr const char* kPolicies = "automatic, optimistic, elided, latched, single-threaded";
-constexpr const char* kProtocols = "occ, whole-transaction, spinlock";
-constexpr const char* kBackends = "automatic, rtm, none, always-aborts, emulated";
-
 std::string check_warmup(const std::string& text) { return text == "0" ? std::string() : check_seconds(text); }
 
 }  // namespace
 
 void add_sync_options(Command command, SyncPolicy& sync, HtmBackend& htm, Protocol& protocol) {
-  command
-      .option(
-          "--sync",
-          [&sync](const std::string& name) {
-            if (!parse(name, &sync)) refuse_option("--sync", fmt::format("'{}' is none of {}", name, kPolicies));
-          },
-          fmt::format("How shared nodes are guarded: {} [automatic]", kPolicies))
-      .type("POLICY");
-  command
-      .option(
-          "--htm",
-          [&htm](const std::string& name) {
-            if (!parse(name, &htm)) refuse_option("--htm", fmt::format("'{}' is none of {}", name, kBackends));
-          },
-          fmt::format("What runs the hardware transactions of --sync elided: {} [automatic]", kBackends))
-      .type("BACKEND");
-  command
-      .option(
-          "--protocol",
-          [&protocol](const std::string& name) {
-            if (!parse(name, &protocol)) refuse_option("--protocol", fmt::format("'{}' is none of {}", name, kProtocols));
-          },
-          fmt::format("How transactions execute: {}; all but the first are baselines and go with --sync elided [occ]", kProtocols))
-      .type("NAME");
+  add_engine_option(command, "--sync", "POLICY", "sync", [&sync](const Options& o) { sync = o.sync; });
+  add_engine_option(command, "--htm", "BACKEND", "htm", [&htm](const Options& o) { htm = o.htm; });
+  add_engine_option(command, "--protocol", "NAME", "protocol", [&protocol](const Options& o) { protocol = o.protocol; });
 }
 
 void check_sync_options(SyncPolicy sync, HtmBackend htm, Protocol protocol, uint32_t threads) {
@@ -76,27 +49,11 @@ void add_common_options(Command command, CommonOptions& options) {
   add_sync_options(command, options.sync, options.htm, options.protocol);
   command.flag("--copied-reads", options.copied_reads,
                    "With --sync elided: a read of a row copies and looks again, and is no hardware transaction");
-  command
-      .option(
-          "--memory-limit",
-          [&options](const std::string& text) {
-            if (!parse_bytes(text, &options.memory_limit_bytes))
-              refuse_option("--memory-limit", fmt::format("'{}' is not a size such as 512M or 2G", text));
-            if (options.memory_limit_bytes != 0 && options.memory_limit_bytes < kMemoryLimitMin)
-              refuse_option("--memory-limit", fmt::format("must be 0 (none) or at least 4M, not {}", text));
-          },
-          "Of the database, as 512M or 2G; 0: none [0]")
-      .type("BYTES");
-  command
-      .option(
-          "--prefault",
-          [&options](const std::string& text) {
-            uint64_t bytes = 0;
-            if (!parse_bytes(text, &bytes)) refuse_option("--prefault", fmt::format("'{}' is not a size such as 512M or 2G", text));
-            options.prefault_bytes = bytes;
-          },
-          "Memory to take from the system before loading; 0: as it is needed [tpcc: what loading and the run may need; else 0]")
-      .type("BYTES");
+  add_engine_option(command, "--memory-limit", "BYTES", "memory_limit_bytes",
+                    [&options](const Options& o) { options.memory_limit_bytes = o.memory_limit_bytes; });
+  add_engine_option(command, "--prefault", "BYTES", "prefault_bytes",
+                    [&options](const Options& o) { options.prefault_bytes = o.prefault_bytes; }, {},
+                    "tpcc: what loading and the run may need; else 0");
   command.flag("--no-huge-pages", [&options] { options.huge_pages = false; }, "Memory of 4 KiB pages");
   add_data_options(command, options.data);
   command

@@ -44,7 +44,7 @@ Status set_option(Options& options, std::string_view name, std::string_view text
 // The text that set_option() takes for the value a member has; "" where there is no such option.
 std::string option_text(const Options& options, std::string_view name);
 
-// "1 to 4096", "0 (no limit) or at least 4194304", "a power of two, 4096 to 1073741824", "true, false": what it may be.
+// "1 to 4096", "0 (no limit) or at least 4M", "a power of two, 4K to 1G", "true, false": what it may be.
 std::string range_text(const OptionInfo& option);
 
 // Whether each number and choice is in its range, and which go together. Database::open() asks this first.

@@ -73,9 +73,9 @@ constexpr Entry kEntries[] = {
     {{.name = "data_folders", .type = Type::kFolders, .words = "Where the data is kept; none: in memory alone"}, &Options::data_folders},
     {flag("create_if_missing", "Make folders, a database and tables that are not there"), &Options::create_if_missing},
     {flag("error_if_exists", "Refuse a database that is there"), &Options::error_if_exists},
-    {choice("durability", "none, async, group", "When a commit returns: never written; before it is on the disk; when it is"),
+    {choice("durability", "none, async, group", "When commits reach the disk: never; soon after they return; before they return"),
      &Options::durability},
-    {number("flush_interval_us", "us", 1, 10'000'000, "Between two groups of the log where nobody waits"), &Options::flush_interval_us},
+    {number("flush_interval_us", "us", 1, 10'000'000, "Time between two groups of the log where nobody waits"), &Options::flush_interval_us},
     {number("log_threads", "threads", 1, 64, "That write the log, each to a file of its own"), &Options::log_threads},
     {bytes("log_segment_bytes", 4096, uint64_t{1} << 32, "A file of the log, at the most"), &Options::log_segment_bytes},
     {{.name = "log_buffer_bytes", .type = Type::kBytes, .unit = "bytes", .min = 4096, .max = uint64_t{1} << 30, .power_of_two = true,
@@ -139,6 +139,18 @@ bool parse_number(std::string_view text, bool with_unit, uint64_t* number) {
   return true;
 }
 
+// As parse_number() takes it: "4M", "64K"; bytes that are no whole number of those as they are.
+std::string number_text(const OptionInfo& option, uint64_t number) {
+  const char* unit = "";
+  if (option.type == Type::kBytes && number != 0)
+    for (const char* larger : {"K", "M", "G"}) {
+      if (number % 1024 != 0) break;
+      number /= 1024;
+      unit = larger;
+    }
+  return std::to_string(number) + unit;
+}
+
 bool allows(const OptionInfo& option, uint64_t number) {
   if (number == 0 && !option.zero.empty()) return true;
   return number >= option.min && number <= option.max && (!option.power_of_two || std::has_single_bit(number));
@@ -178,7 +190,7 @@ std::string text_of(const OptionInfo& option, const T& value) {
   } else if constexpr (std::is_enum_v<T>) {
     return std::string(name_of(value));
   } else if constexpr (std::is_integral_v<T>) {
-    return option.name == "checkpoint_log_bytes" && value == kCheckpointLogAutomatic ? "automatic" : std::to_string(value);
+    return option.name == "checkpoint_log_bytes" && value == kCheckpointLogAutomatic ? "automatic" : number_text(option, value);
   } else {
     std::string text;
     for (const std::string& folder : value) text += (text.empty() ? "" : ",") + folder;
@@ -230,8 +242,8 @@ std::string range_text(const OptionInfo& option) {
   }
   std::string text = option.zero.empty() ? "" : "0 (" + std::string(option.zero) + ") or ";
   if (option.power_of_two) text += "a power of two, ";
-  if (option.max == kAny) return option.min == 0 ? text + "any number" : text + "at least " + std::to_string(option.min);
-  return text + std::to_string(option.min) + " to " + std::to_string(option.max);
+  if (option.max == kAny) return option.min == 0 ? text + "any number" : text + "at least " + number_text(option, option.min);
+  return text + number_text(option, option.min) + " to " + number_text(option, option.max);
 }
 
 Status set_option(Options& options, std::string_view name, std::string_view text) {

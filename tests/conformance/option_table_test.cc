@@ -83,7 +83,7 @@ TEST(OptionTableTest, ADatabaseThatOpensChecksByIt) {
   EXPECT_REFUSED(Code::kInvalidArgument, "elision.window_runs", Database::open(options));
   options = {};
   options.memory_limit_bytes = 100;
-  EXPECT_REFUSED(Code::kInvalidArgument, "0 (no limit) or at least 4194304", Database::open(options));
+  EXPECT_REFUSED(Code::kInvalidArgument, "0 (no limit) or at least 4M", Database::open(options));
 }
 
 }  // namespace

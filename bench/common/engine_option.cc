@@ -1,0 +1,32 @@
+#include "bench/common/engine_option.h"
+
+#include <cctype>
+#include <utility>
+
+#include <fmt/format.h>
+
+namespace elider::bench {
+
+Option add_engine_option(Command command, const char* flag, const char* type, std::string_view name,
+                         std::function<void(const Options& options)> take, const std::string& before, std::string_view instead) {
+  const OptionInfo& info = *find_option(name);
+  const std::string range = range_text(info);
+  const bool choice = info.type == OptionInfo::Type::kChoice;
+  const bool unit = info.type == OptionInfo::Type::kNumber && !info.unit.empty();
+  std::string words(info.words);
+  if (!before.empty()) words[0] = static_cast<char>(std::tolower(static_cast<unsigned char>(words[0])));
+  const std::string by_default = instead.empty() ? option_text(Options(), name) : std::string(instead);
+  return command
+      .option(
+          flag,
+          [flag, &info, range, choice, take = std::move(take)](const std::string& text) {
+            Options options;
+            if (!set_option(options, info.name, text).ok())
+              refuse_option(flag, choice ? fmt::format("'{}' is none of {}", text, range) : fmt::format("must be {}, not '{}'", range, text));
+            take(options);
+          },
+          fmt::format("{}{}: {}{}{} [{}]", before, words, range, unit ? " " : "", unit ? info.unit : "", by_default))
+      .type(type);
+}
+
+}  // namespace elider::bench
