@@ -138,8 +138,10 @@ static_assert(sizeof(Cell) == kCellHeaderBytes);
 // A row block. Its cells stand where the table's layout says.
 class Row {
  public:
-  Cell& cell(const Layout& layout, uint32_t g) {
-    return *reinterpret_cast<Cell*>(reinterpret_cast<std::byte*>(this) + layout.group(g).cell_offset);
+  Cell& cell(const Layout& layout, uint32_t g) { return *static_cast<Cell*>(cell_address(this, layout, g)); }
+  // Where the cell of a row block would stand that may be none: nothing is read.
+  static void* cell_address(void* row, const Layout& layout, uint32_t g) {
+    return static_cast<std::byte*>(row) + layout.group(g).cell_offset;
   }
   // The protocol's own, in front of the cell; zero when the row block is made.
   std::byte* protocol_bytes(const Layout& layout, uint32_t g) {

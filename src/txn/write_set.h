@@ -88,9 +88,9 @@ class WriteSet {
   auto end() const { return entries_.end(); }
 
   bool has(const storage::Cell* cell) const { return positions_.find(cell) != PointerMap::kNone; }
-  // The write of commit group g, or null.
-  WriteEntry* find(storage::Row* row, const storage::Layout& layout, uint32_t g) {
-    const uint32_t position = positions_.find(&row->cell(layout, g));
+  // The write of commit group g, or null. Nothing is read of the row.
+  WriteEntry* find(void* row, const storage::Layout& layout, uint32_t g) {
+    const uint32_t position = positions_.find(storage::Row::cell_address(row, layout, g));
     return position == PointerMap::kNone ? nullptr : &entries_[position];
   }
   // Some write of the row, or null.

@@ -124,17 +124,16 @@ Status OccTransaction<Sync>::do_edit_view(const TableRef& ref, const RawView& vi
 template <class Sync>
 bool OccTransaction<Sync>::has_read(TableType& table, const detail::ImageHeader& view) {
   const Layout& layout = table.layout();
-  auto* row = static_cast<Row*>(view.row);
   const uint32_t groups = view.groups & layout.all_groups();
   if (groups == 0) return false;
   if (view.read_index < reads_.size()) {
     const ReadEntry& read = reads_[view.read_index];
     const auto g = static_cast<uint32_t>(std::countr_zero(groups));
-    if (read.cell == &row->cell(layout, g) && read.table == &table && read.key == view.key) [[likely]] return true;
+    if (read.cell == Row::cell_address(view.row, layout, g) && read.table == &table && read.key == view.key) [[likely]] return true;
   }
   // An update has taken the read over, or the row was this transaction's own.
   for (uint32_t rest = groups; rest != 0; rest &= rest - 1) {
-    const WriteEntry* write = writes_.find(row, layout, static_cast<uint32_t>(std::countr_zero(rest)));
+    const WriteEntry* write = writes_.find(view.row, layout, static_cast<uint32_t>(std::countr_zero(rest)));
     if (write != nullptr && write->table == &table && write->key == view.key) return true;
   }
   return false;
