@@ -167,6 +167,13 @@ class TransferLedger:
         """(transaction, operations) in commit order; unknown ones that took effect stand where their versions do."""
         known = sorted((t for kind, t in self.events if kind == "ok"), key=lambda t: t.rank)
         ordered = [(t, self._operations(t.did)) for t in known]
+        for unknown, operations in self._latest_first(self._took_effect()):
+            ordered.insert(self._place_of(unknown, operations, ordered), (unknown, operations))
+        return ordered
+
+    def _took_effect(self):
+        """(transaction, operations) of the unknown ones whose appends are there."""
+        found = []
         for unknown in [t for kind, t in self.events if kind == "info" and t.appends()]:
             did = []
             for key, value in unknown.appends():
@@ -175,9 +182,23 @@ class TransferLedger:
                 length = self.lists[key].index(value) + 1
                 did += [["append", key, value], ["r", key, self.lists[key][:length]]]
             if did:
-                operations = self._operations(did)
-                ordered.insert(self._place_of(unknown, operations, ordered), (unknown, operations))
-        return ordered
+                found.append((unknown, self._operations(did)))
+        return found
+
+    @classmethod
+    def _latest_first(cls, left):
+        """One that saw or followed another comes before it, so that the other finds its place in front of it."""
+        left = list(left)
+        while left:
+            last = next(one for one in left if not any(other is not one and cls._precedes(one[1], other[1]) for other in left))
+            left.remove(last)
+            yield last
+
+    @staticmethod
+    def _precedes(operations, of_other):
+        """The other saw what these wrote, or wrote after them."""
+        versions = {op[3]: op[4] for op in operations if op[0] == "w"}
+        return any(versions.get(op[3], NEVER_NS) <= op[4] for op in of_other)
 
     @staticmethod
     def _operations(did):
@@ -192,16 +213,13 @@ class TransferLedger:
                 writes.append(["w", 0, 0, key, read + 1])
         return reads + writes
 
-    @staticmethod
-    def _place_of(unknown, operations, ordered):
-        """Before the first that saw what it wrote, or wrote after it; else behind all of its process."""
-        versions = {op[3]: op[4] for op in operations if op[0] == "w"}
-        place = len(ordered)
+    @classmethod
+    def _place_of(cls, unknown, operations, ordered):
+        """Before the first that it precedes; else behind all of its process."""
         for at, (other, of_other) in enumerate(ordered):
-            if other.restart > unknown.restart or any(versions.get(op[3], NEVER_NS) <= op[4] for op in of_other):
-                place = at
-                break
-        return place
+            if other.restart > unknown.restart or cls._precedes(operations, of_other):
+                return at
+        return len(ordered)
 
 
 class TpccLedger:

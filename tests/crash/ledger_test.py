@@ -37,7 +37,21 @@ def orders(found, done=True):
     book.take(told({"t": "recovered", "new_orders": found, **counts}))
 
 
+def two_under_way():
+    """The second saw the first one's append, and a reader saw the second: the first must come before both."""
+    first = {"t": "invoke", "p": 1, "ns": 2, "v": [["append", 1, 10], ["r", 1, None]]}
+    second = {"t": "invoke", "p": 2, "ns": 2, "v": [["append", 1, 20], ["r", 1, None], ["append", 2, 21], ["r", 2, None]]}
+    reader = [{"t": "invoke", "p": 3, "ns": 3, "v": [["r", 2, None]]}, {"t": "ok", "p": 3, "ns": 4, "rank": [1, 1, True], "v": [["r", 2, [21]]]}]
+    book = ledger.TransferLedger()
+    book.take(told(recovered({}), first, second, *reader))
+    book.take(told(recovered({"1": [10, 20], "2": [21]})))
+    found = [transaction.process for transaction, _ in book._in_order() if transaction.process < 10]
+    if found != [1, 2, 3]:
+        raise ledger.Broken(f"the commit order is {found}")
+
+
 CASES = [
+    ("two under way, one after the other", None, two_under_way),
     ("acknowledged and there", None, lambda: transfers("ok", {"1": [10], "2": [11]})),
     ("acknowledged and gone", "acknowledged transaction is lost", lambda: transfers("ok", {})),
     ("acknowledged and half gone", "acknowledged transaction is lost", lambda: transfers("ok", {"1": [10]})),
