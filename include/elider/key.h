@@ -29,6 +29,49 @@ struct KeyRange {
   Key last = kKeyMax;
 };
 
+namespace detail {
+
+// The bytes of a key, which follow.
+struct KeyBytes {
+  uint32_t size = 0;
+
+  const std::byte* data() const { return reinterpret_cast<const std::byte*>(this + 1); }
+  std::byte* data() { return reinterpret_cast<std::byte*>(this + 1); }
+  // The first eight as a number: smaller ones are of smaller keys.
+  uint64_t prefix() const {
+    uint64_t number = 0;
+    for (uint32_t i = 0; i < 8; ++i) number = number << 8 | (i < size ? std::to_integer<uint64_t>(data()[i]) : 0);
+    return number;
+  }
+};
+
+// A key of either kind, as the engine passes it on: a number, or where the bytes are, which somebody else holds. Which of the
+// two, the table knows.
+class KeyRef {
+ public:
+  KeyRef() = default;
+  KeyRef(Key number) : word_(number) {}
+  explicit KeyRef(const KeyBytes* bytes) : word_(reinterpret_cast<uint64_t>(bytes)) {}
+  Key number() const { return word_; }
+  const KeyBytes* bytes() const { return reinterpret_cast<const KeyBytes*>(word_); }
+  // The same number, or the same place.
+  bool operator==(const KeyRef&) const = default;
+
+ private:
+  uint64_t word_ = 0;
+};
+static_assert(sizeof(KeyRef) == sizeof(Key));
+
+// The keys from `from` up to `to`, which is no part of it, or all behind `from`.
+struct KeyRefRange {
+  KeyRefRange(KeyRange keys) : from(keys.first), to(keys.last + 1), to_end(keys.last == kKeyMax) {}
+  KeyRefRange(KeyRef its_from, KeyRef its_to, bool its_end) : from(its_from), to(its_to), to_end(its_end) {}
+  KeyRef from, to;
+  bool to_end;
+};
+
+}  // namespace detail
+
 template <unsigned... Widths>
 class KeyLayout {
   static_assert(sizeof...(Widths) >= 1, "a key has at least one field");

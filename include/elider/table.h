@@ -14,6 +14,7 @@
 #include <type_traits>
 #include <utility>
 
+#include "elider/key.h"
 #include "elider/schema.h"
 
 namespace elider {
@@ -25,7 +26,7 @@ struct ColumnSet; // some columns of it, compiled
 // What the transaction knows of a view's row beside its bytes.
 struct ImageHeader {
   void* row = nullptr;      // the engine's row
-  Key key = 0;
+  KeyRef key;
   uint32_t read_index = 0;  // where the transaction tracks this read; ~0: nowhere
   uint32_t groups = 0;      // the commit groups that were read, a bit each
 };
@@ -108,7 +109,7 @@ class RawView {
   RawView(const std::byte* bytes, const detail::ImageHeader* header) : bytes_(bytes), header_(header) {}
   explicit operator bool() const { return bytes_ != nullptr; }
   const std::byte* bytes() const { return bytes_; }
-  Key key() const { return must_show(), header_->key; }
+  Key key() const { return must_show(), header_->key.number(); }
   const detail::ImageHeader* header() const { return header_; }
 
  protected:

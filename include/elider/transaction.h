@@ -57,7 +57,7 @@ class Transaction {
   Status multi_get(const Table<Row>& table, std::span<const Key> keys, std::span<View<Row>> views, const Columns<Row>& columns = {}) {
     static_assert(sizeof(View<Row>) == sizeof(RawView));
     if (keys.size() != views.size()) return Status::invalid_argument("multi_get: as many views as keys are needed");
-    return do_multi_get(table, keys.data(), keys.size(), columns, static_cast<RawView*>(views.data()));
+    return do_multi_get(table, refs(keys.data()), keys.size(), columns, static_cast<RawView*>(views.data()));
   }
 
   // Calls visit(Key, const View<Row>&) for each row of the range, in key order. It returns a bool, of which false ends
@@ -66,14 +66,14 @@ class Transaction {
   // there is no further row. kUnsupported: the table is hashed.
   template <class Row, class Visitor>
   Status scan(const Table<Row>& table, KeyRange range, const ScanOptions& options, Visitor&& visit) {
-    return visited<Row>(visit, [&](FunctionRef<bool(Key, RawView)> each) { return do_scan(table, range, options, each); });
+    return visited<Row>(visit, [&](EachRow each) { return do_scan(table, range, options, each); });
   }
 
   // The same through a secondary index, in the order of (index value, primary key); the range is of
   // index values. The visitor is given the primary key.
   template <class Row, class Visitor>
   Status scan(const Index<Row>& index, KeyRange range, const ScanOptions& options, Visitor&& visit) {
-    return visited<Row>(visit, [&](FunctionRef<bool(Key, RawView)> each) { return do_scan_index(index, range, options, each); });
+    return visited<Row>(visit, [&](EachRow each) { return do_scan_index(index, range, options, each); });
   }
 
   // -- writing ------------------------------------------------------------------------------------
@@ -132,13 +132,13 @@ class Transaction {
 
   Status get(const TableRef& table, Key key, const ColumnsRef& columns, RawView* view) { return do_get(table, key, columns, view); }
   Status multi_get(const TableRef& table, const Key* keys, size_t count, const ColumnsRef& columns, RawView* views) {
-    return do_multi_get(table, keys, count, columns, views);
+    return do_multi_get(table, refs(keys), count, columns, views);
   }
   Status scan(const TableRef& table, KeyRange range, const ScanOptions& options, FunctionRef<bool(Key, RawView)> visit) {
-    return do_scan(table, range, options, visit);
+    return do_scan(table, range, options, [&](detail::KeyRef key, RawView view) { return visit(key.number(), view); });
   }
   Status scan(const IndexRef& index, KeyRange range, const ScanOptions& options, FunctionRef<bool(Key, RawView)> visit) {
-    return do_scan_index(index, range, options, visit);
+    return do_scan_index(index, range, options, [&](detail::KeyRef key, RawView view) { return visit(key.number(), view); });
   }
   Status insert(const TableRef& table, Key key, std::span<const std::byte> row);
   Status put(const TableRef& table, Key key, std::span<const std::byte> row);
@@ -166,47 +166,49 @@ class Transaction {
   Transaction& operator=(const Transaction&) = delete;
 
  protected:
+  using EachRow = FunctionRef<bool(detail::KeyRef, RawView)>;
+
   Transaction() = default;
   virtual ~Transaction() = default;
 
-  virtual Status do_get(const TableRef& table, Key key, const ColumnsRef& columns, RawView* view) = 0;
-  virtual Status do_multi_get(const TableRef& table, const Key* keys, size_t count, const ColumnsRef& columns, RawView* views) = 0;
-  virtual Status do_scan(const TableRef& table, KeyRange range, const ScanOptions& options, FunctionRef<bool(Key, RawView)> visit) = 0;
-  virtual Status do_scan_index(const IndexRef& index, KeyRange range, const ScanOptions& options,
-                               FunctionRef<bool(Key, RawView)> visit) = 0;
-  virtual Status do_insert(const TableRef& table, Key key, const void* row) = 0;
-  virtual Status do_put(const TableRef& table, Key key, const void* row) = 0;
-  virtual Status do_edit(const TableRef& table, Key key, const ColumnsRef& columns, void** image) = 0;
+  virtual Status do_get(const TableRef& table, detail::KeyRef key, const ColumnsRef& columns, RawView* view) = 0;
+  virtual Status do_multi_get(const TableRef& table, const detail::KeyRef* keys, size_t count, const ColumnsRef& columns, RawView* views) = 0;
+  virtual Status do_scan(const TableRef& table, const detail::KeyRefRange& range, const ScanOptions& options, EachRow visit) = 0;
+  virtual Status do_scan_index(const IndexRef& index, KeyRange range, const ScanOptions& options, EachRow visit) = 0;
+  virtual Status do_insert(const TableRef& table, detail::KeyRef key, const void* row) = 0;
+  virtual Status do_put(const TableRef& table, detail::KeyRef key, const void* row) = 0;
+  virtual Status do_edit(const TableRef& table, detail::KeyRef key, const ColumnsRef& columns, void** image) = 0;
   virtual Status do_edit_view(const TableRef& table, const RawView& view, const ColumnsRef& columns, void** image) = 0;
   virtual Status do_edited(const TableRef& table, void* image) = 0;
   // Instead of do_edited: the image is half changed. Nothing but a rollback is left.
-  virtual void do_edit_threw(const TableRef& table, Key key) = 0;
-  virtual Status do_write(const TableRef& table, Key key, const ColumnsRef& columns, const void* row) = 0;
-  virtual Status do_add(const TableRef& table, Key key, uint32_t offset, ColumnType type, const void* delta) = 0;
-  virtual Status do_remove(const TableRef& table, Key key) = 0;
+  virtual void do_edit_threw(const TableRef& table, detail::KeyRef key) = 0;
+  virtual Status do_write(const TableRef& table, detail::KeyRef key, const ColumnsRef& columns, const void* row) = 0;
+  virtual Status do_add(const TableRef& table, detail::KeyRef key, uint32_t offset, ColumnType type, const void* delta) = 0;
+  virtual Status do_remove(const TableRef& table, detail::KeyRef key) = 0;
 
   uint32_t attempt_ = 1;
   bool read_only_ = false;
 
  private:
+  static const detail::KeyRef* refs(const Key* keys) { return reinterpret_cast<const detail::KeyRef*>(keys); }
   // scan(each), with what the caller's visitor returns made a bool.
   template <class Row, class Visitor, class Scan>
   static Status visited(Visitor& visit, Scan&& scan) {
     using Answer = std::invoke_result_t<Visitor&, Key, View<Row>>;
     if constexpr (std::is_same_v<std::remove_cvref_t<Answer>, Status>) {
       Status answer;
-      Status scanned = scan([&](Key key, RawView view) -> bool {
-        answer = visit(key, View<Row>(view));
+      Status scanned = scan([&](detail::KeyRef key, RawView view) -> bool {
+        answer = visit(key.number(), View<Row>(view));
         return answer.ok();
       });
       return answer.ok() || scanned.code() == Code::kFinished ? scanned : answer;
     } else if constexpr (std::is_void_v<Answer>) {
-      return scan([&](Key key, RawView view) -> bool {
-        visit(key, View<Row>(view));
+      return scan([&](detail::KeyRef key, RawView view) -> bool {
+        visit(key.number(), View<Row>(view));
         return true;
       });
     } else {
-      return scan([&](Key key, RawView view) -> bool { return visit(key, View<Row>(view)); });
+      return scan([&](detail::KeyRef key, RawView view) -> bool { return visit(key.number(), View<Row>(view)); });
     }
   }
   template <class Row, class Change>

@@ -24,19 +24,19 @@ class EndedTransaction final : public Transaction {
 
  protected:
   static Status finished() { return Status(Code::kFinished, "the transaction has ended"); }
-  Status do_get(const TableRef&, Key, const ColumnsRef&, RawView*) override { return finished(); }
-  Status do_multi_get(const TableRef&, const Key*, size_t, const ColumnsRef&, RawView*) override { return finished(); }
-  Status do_scan(const TableRef&, KeyRange, const ScanOptions&, FunctionRef<bool(Key, RawView)>) override { return finished(); }
-  Status do_scan_index(const IndexRef&, KeyRange, const ScanOptions&, FunctionRef<bool(Key, RawView)>) override { return finished(); }
-  Status do_insert(const TableRef&, Key, const void*) override { return finished(); }
-  Status do_put(const TableRef&, Key, const void*) override { return finished(); }
-  Status do_edit(const TableRef&, Key, const ColumnsRef&, void**) override { return finished(); }
+  Status do_get(const TableRef&, KeyRef, const ColumnsRef&, RawView*) override { return finished(); }
+  Status do_multi_get(const TableRef&, const KeyRef*, size_t, const ColumnsRef&, RawView*) override { return finished(); }
+  Status do_scan(const TableRef&, const KeyRefRange&, const ScanOptions&, EachRow) override { return finished(); }
+  Status do_scan_index(const IndexRef&, KeyRange, const ScanOptions&, EachRow) override { return finished(); }
+  Status do_insert(const TableRef&, KeyRef, const void*) override { return finished(); }
+  Status do_put(const TableRef&, KeyRef, const void*) override { return finished(); }
+  Status do_edit(const TableRef&, KeyRef, const ColumnsRef&, void**) override { return finished(); }
   Status do_edit_view(const TableRef&, const RawView&, const ColumnsRef&, void**) override { return finished(); }
   Status do_edited(const TableRef&, void*) override { return finished(); }
-  void do_edit_threw(const TableRef&, Key) override {}
-  Status do_write(const TableRef&, Key, const ColumnsRef&, const void*) override { return finished(); }
-  Status do_add(const TableRef&, Key, uint32_t, ColumnType, const void*) override { return finished(); }
-  Status do_remove(const TableRef&, Key) override { return finished(); }
+  void do_edit_threw(const TableRef&, KeyRef) override {}
+  Status do_write(const TableRef&, KeyRef, const ColumnsRef&, const void*) override { return finished(); }
+  Status do_add(const TableRef&, KeyRef, uint32_t, ColumnType, const void*) override { return finished(); }
+  Status do_remove(const TableRef&, KeyRef) override { return finished(); }
 };
 
 }  // namespace

@@ -63,6 +63,8 @@ class EngineBase : public Engine {
   // The data folder closes before: it brings to the disk what is left.
   ~EngineBase() override = default;
 
+  // What the keys of a new table are.
+  virtual index::KeyKind key_kind_of(const Schema&) const { return index::KeyKind::kNumbers; }
   // Regions of the protocol itself: f(site, counts) for each.
   virtual void for_each_site(FunctionRef<void(std::string_view, const htm::SiteCounts&)> f) const = 0;
 
@@ -88,8 +90,8 @@ class EngineBase : public Engine {
   void add_elision(Statistics& statistics) const;
   Status verify_tables();
   Status verify_table(TableType& table);
-  std::string verify_row(TableType& table, Key key, index::Handle handle, std::byte* image);
-  std::string verify_entry(TableType& table, uint32_t i, const index::SecondaryKey& entry, index::Handle handle, std::byte* image);
+  std::string verify_row(TableType& table, KeyRef key, index::Handle handle, std::byte* image);
+  std::string verify_entry(TableType& table, uint32_t i, uint64_t value, KeyRef primary, index::Handle handle, std::byte* image);
 
   const SyncPolicy sync_;
   const HtmBackend htm_;
@@ -138,7 +140,7 @@ Result<TableRef> EngineBase<Sync>::create_table(const Schema& schema) {
   // Without catalog_mutex_: nobody else adds tables.
   if (tables_.size() >= txn::kTablesMax)
     return Status::invalid_argument("table '" + schema.name + "': there are " + std::to_string(txn::kTablesMax) + " tables already");
-  auto made = std::make_unique<TableType>(schema, static_cast<uint32_t>(tables_.size()), store_.id,
+  auto made = std::make_unique<TableType>(schema, key_kind_of(schema), static_cast<uint32_t>(tables_.size()), store_.id,
                                           store_.options.block_threshold_bytes, protocol_bytes_);
   if constexpr (sync::kElides<Sync>) made->for_each_latch([&](auto& latch) { latch.set_policy(store_.options.elision); });
   const auto add = [&](bool room_alone) {

@@ -5,6 +5,7 @@
 
 #include "base/parallel.h"
 #include "engine/engine_base.h"
+#include "index/scan.h"
 #include "recovery/row_loader.h"
 #include "recovery/snapshot_rows.h"
 
@@ -65,27 +66,30 @@ std::vector<TableBase*> EngineBase<Sync>::tables_made() {
 // function was.
 template <class Sync>
 Status check_unique_indexes(txn::Table<Sync>& table) {
-  for (uint32_t i = 0; i < table.secondary_count(); ++i) {
-    const SecondaryIndex& index = table.schema().indexes[i];
-    if (!index.unique) continue;
-    index::LeafContents<index::SecondaryKey> leaf;
-    index::SecondaryKey at{0, 0}, before{};
-    for (bool any = false;; at = index::key_after(leaf.last)) {
-      table.secondary(i).read_leaf(at, leaf);
-      for (size_t entry = 0; entry < leaf.count; ++entry) {
-        const index::SecondaryKey& key = leaf.keys[entry];
-        if (any && key.value == before.value)
-          return Status(Code::kSchemaMismatch, "the unique index '" + index.name + "' of table '" + table.schema().name + "' has value " +
-                                                   std::to_string(key.value) + " for keys " + std::to_string(before.primary) + " and " +
-                                                   std::to_string(key.primary) +
+  Status status;
+  for (uint32_t i = 0; i < table.secondary_count() && status.ok(); ++i) {
+    const SecondaryIndex& described = table.schema().indexes[i];
+    if (!described.unique) continue;
+    uint64_t value_before = 0;
+    KeyRef key_before;
+    bool any = false;
+    const auto check = [&](const auto& entry, index::Handle handle) {
+      const uint64_t value = index::value_of(entry);
+      const KeyRef key = table.key_of(txn::Table<Sync>::as_row(handle), index::primary_of(entry));
+      if (any && value == value_before)
+        status = Status(Code::kSchemaMismatch, "the unique index '" + described.name + "' of table '" + table.schema().name +
+                                                   "' has value " + std::to_string(value) + " for keys " +
+                                                   std::to_string(table.number_of(key_before)) + " and " +
+                                                   std::to_string(table.number_of(key)) +
                                                    ": its key function is not the one that the rows came in by");
-        before = key;
-        any = true;
-      }
-      if (leaf.last == index::KeyTraits<index::SecondaryKey>::kMax) break;
-    }
+      value_before = value;
+      key_before = key;
+      any = true;
+      return status.ok();
+    };
+    table.secondary(i).visit([&](auto& index) { index::for_each_entry(index, check); });
   }
-  return {};
+  return status;
 }
 
 template <class Sync>
@@ -94,7 +98,7 @@ Status EngineBase<Sync>::build_indexes(uint32_t threads, const std::function<voi
   uint64_t all = 0, done = 0;
   std::mutex mutex;  // guards done, and progress
   for (const auto& table : tables_)
-    if (table->secondary_count() != 0) all += table->ordered() ? table->tree().size() : table->hash().size();
+    if (table->secondary_count() != 0) all += table->keys().size();
   if (all == 0) return {};
   std::vector<Session*> sessions;
   while (sessions.size() < threads)

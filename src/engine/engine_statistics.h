@@ -16,7 +16,7 @@ Statistics EngineBase<Sync>::statistics() const {
     s.tables.resize(tables_.size());
     for (size_t i = 0; i < tables_.size(); ++i) s.tables[i].name = tables_[i]->schema().name;
     for (const auto& table : tables_) {
-      const auto entries = static_cast<uint64_t>(table->ordered() ? table->tree().size() : table->hash().size());
+      const auto entries = static_cast<uint64_t>(table->keys().size());
       s.tables[table->id()].row_bytes = entries * table->layout().block_bytes();
     }
   }

@@ -5,8 +5,9 @@
 
 #include "base/thread_ends.h"
 #include "engine/engine_base.h"
+#include "index/scan.h"
 #include "txn/reclaim.h"
-#include "txn/scan_leaves.h"
+#include "txn/table_cursor.h"
 
 namespace elider::detail {
 
@@ -47,26 +48,25 @@ Status EngineBase<Sync>::verify_tables() {
 // every secondary index (verify_entry).
 template <class Sync>
 Status EngineBase<Sync>::verify_table(TableType& table) {
-  if (Status status = table.ordered() ? table.tree().verify() : table.hash().verify(); !status.ok()) return status;
+  const auto verify_index = [](const auto& index) { return index.verify(); };
+  if (Status status = table.keys().visit(verify_index); !status.ok()) return status;
   for (uint32_t i = 0; i < table.secondary_count(); ++i)
-    if (Status status = table.secondary(i).verify(); !status.ok()) return status;
+    if (Status status = table.secondary(i).visit(verify_index); !status.ok()) return status;
 
   std::string wrong;
   auto image = std::make_unique<std::byte[]>(table.layout().row_bytes());
-  auto track = [](const index::Witness&, const auto&, const auto&) {};
-  auto skip = [](index::Handle) {};
-  auto check_row = [&](Key key, index::Handle handle) {
-    wrong = verify_row(table, key, handle, image.get());
-    return wrong.empty();
-  };
-  if (table.ordered()) txn::scan_leaves(table.tree(), Key{0}, kKeyMax, false, kNoLimit, track, skip, check_row);
-  else table.hash().for_each(check_row);
+  txn::TableCursor<Sync> cursor(table);
+  constexpr size_t kRowsAtOnce = 256;
+  for (index::Entries entries; wrong.empty() && cursor.next(kRowsAtOnce, &entries);)
+    for (size_t at = 0; at < entries.size() && wrong.empty(); ++at)
+      wrong = verify_row(table, entries[at].first, entries[at].second, image.get());
   for (uint32_t i = 0; i < table.secondary_count() && wrong.empty(); ++i)
-    txn::scan_leaves(table.secondary(i), index::SecondaryKey{0, 0}, index::SecondaryKey{~uint64_t{0}, kKeyMax}, false, kNoLimit, track,
-                     skip, [&](const index::SecondaryKey& entry, index::Handle handle) {
-                       wrong = verify_entry(table, i, entry, handle, image.get());
-                       return wrong.empty();
-                     });
+    table.secondary(i).visit([&](auto& index) {
+      index::for_each_entry(index, [&](const auto& entry, index::Handle handle) {
+        wrong = verify_entry(table, i, index::value_of(entry), index::primary_of(entry), handle, image.get());
+        return wrong.empty();
+      });
+    });
   if (!wrong.empty()) return Status(Code::kInvalidArgument, "table '" + table.schema().name + "': " + wrong);
   return {};
 }
@@ -74,10 +74,10 @@ Status EngineBase<Sync>::verify_table(TableType& table) {
 // What is wrong with it, or nothing: its key finds it, its groups are unlocked, in use, and all there or
 // all absent, and each secondary index finds it under its value.
 template <class Sync>
-std::string EngineBase<Sync>::verify_row(TableType& table, Key key, index::Handle handle, std::byte* image) {
+std::string EngineBase<Sync>::verify_row(TableType& table, KeyRef key, index::Handle handle, std::byte* image) {
   const storage::Layout& layout = table.layout();
   storage::Row* row = TableType::as_row(handle);
-  const std::string named = "the row of key " + std::to_string(key);
+  const std::string named = "the row of key " + std::to_string(table.number_of(key));
   txn::PrimaryHint hint;
   index::Witness unneeded;
   if (table.find(key, hint, unneeded) != row) return named + " is not found by its key";
@@ -85,13 +85,13 @@ std::string EngineBase<Sync>::verify_row(TableType& table, Key key, index::Handl
   for (uint32_t g = 0; g < layout.group_count(); ++g) {
     const uint64_t of_group = row->cell(layout, g).load();
     if (storage::word::locked(of_group) || storage::word::removed(of_group)) return named + " is locked or removed";
-    if (storage::word::absent(of_group) != storage::word::absent(w)) return "groups of key " + std::to_string(key) + " are not all there";
+    if (storage::word::absent(of_group) != storage::word::absent(w)) return "groups of key " + std::to_string(table.number_of(key)) + " are not all there";
   }
   if (storage::word::absent(w)) return {};
   for (uint32_t i = 0; i < table.secondary_count(); ++i) {
     txn::reclaim::copy_locked(layout, row, layout.index_columns(i), image);
     txn::SecondaryHint secondary_hint;
-    if (table.secondary(i).get({table.index_value(i, image), key}, secondary_hint, unneeded) != handle)
+    if (table.secondary(i).get(table.index_value(i, image), key, secondary_hint, unneeded) != handle)
       return "index '" + table.schema().indexes[i].name + "' does not find " + named;
   }
   return {};
@@ -100,25 +100,27 @@ std::string EngineBase<Sync>::verify_row(TableType& table, Key key, index::Handl
 // What is wrong with it, or nothing: it leads to the row block that its key has, and either the row has
 // (or, if it is absent, had last) that value, or the entry is on the list of those to be taken out.
 template <class Sync>
-std::string EngineBase<Sync>::verify_entry(TableType& table, uint32_t i, const index::SecondaryKey& entry, index::Handle handle,
-                                         std::byte* image) {
+std::string EngineBase<Sync>::verify_entry(TableType& table, uint32_t i, uint64_t value, KeyRef primary, index::Handle handle,
+                                           std::byte* image) {
   const storage::Layout& layout = table.layout();
   storage::Row* row = TableType::as_row(handle);
-  const std::string named = "index '" + table.schema().indexes[i].name + "' leads from value " + std::to_string(entry.value) + " to ";
+  const KeyRef key = table.key_of(row, primary);
+  const std::string named = "index '" + table.schema().indexes[i].name + "' leads from value " + std::to_string(value) + " to ";
   txn::PrimaryHint hint;
   index::Witness unneeded;
-  if (table.find(entry.primary, hint, unneeded) != row) return named + "a row block that key " + std::to_string(entry.primary) + " has not";
+  if (table.find(key, hint, unneeded) != row)
+    return named + "a row block that is not the one of key " + std::to_string(table.number_of(key));
   if (row->cell(layout, 0).snapshot() != 0) {
     txn::reclaim::copy_locked(layout, row, layout.index_columns(i), image);
-    if (table.index_value(i, image) == entry.value) return {};
+    if (table.index_value(i, image) == value) return {};
   }
   std::lock_guard lock(table.stale().mutex);
   if (table.stale().unlisted) return {};
   const auto listed = table.stale().by_row.find(row);
   if (listed != table.stale().by_row.end())
     for (const txn::StaleEntry& stale : listed->second)
-      if (stale.index == i && stale.value == entry.value) return {};
-  return named + "key " + std::to_string(entry.primary) + ", whose row has another one, and nobody will take the entry out";
+      if (stale.index == i && stale.value == value) return {};
+  return named + "key " + std::to_string(table.number_of(key)) + ", whose row has another one, and nobody will take the entry out";
 }
 
 }  // namespace elider::detail

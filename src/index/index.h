@@ -16,13 +16,15 @@
 //   void multi_get(const Key* keys, size_t count, Handle* handles, Witness* witnesses, Ahead ahead)
 //       get() of each, with the misses of all overlapped.
 //   size_t size() (approximate while others write), memory_bytes(), verify() -> Status, dump(ostream)
+//   static constexpr bool kOrdered
 // and the ordered ones
-//   void read_leaf(Key key, Hint& hint, Contents& contents)
-//       Atomically: all entries of the leaf that covers `key`, in key order, what it covers (first to
-//       last, both included), and its witness. A scan is a sequence of these: forward from
-//       key_after(last), in reverse from key_before(first), passing by what lies before (behind) it.
+//   void read_leaf(const Bound<Key>& at, Direction direction, Hint& hint, Contents& contents)
+//       Atomically: all entries of one leaf, in key order, the range that it covers, and its witnesses.
+//       Forward: the leaf that covers the key `at`. Backward: the leaf that covers what is next below `at`.
+//       A scan is a sequence of these (scan.h).
 // Hint and Contents are types of the index. A Hint remembers where the last operation ended; keep one
-// an index and transaction, and let it end with the grace period.
+// an index and transaction, and let it end with the grace period. What a Contents holds may be read until
+// it is destroyed.
 #pragma once
 
 #include <atomic>
@@ -47,6 +49,25 @@ struct Witness {
   bool holds() const { return version->load(std::memory_order_acquire) == value; }
 };
 
+// Where a range ends, which the key itself is no part of; end: behind the largest key.
+template <class Key>
+struct Bound {
+  Key key{};
+  bool end = false;
+  bool above(const Key& other) const { return end || other < key; }
+};
+
+// The keys from `from` up to `to`, which is no part of it.
+template <class Key>
+struct Range {
+  Key from{};
+  Bound<Key> to{{}, true};
+  bool empty() const { return !to.above(from); }
+  bool covers(const Key& key) const { return !(key < from) && to.above(key); }
+};
+
+enum class Direction : uint8_t { kForward, kBackward };
+
 // Where handles are addresses: offsets from one whose cache lines are asked for as soon as it is found, so
 // that these misses overlap with those of the keys after it.
 using Ahead = std::span<const uint32_t>;
@@ -62,6 +83,9 @@ struct InsertResult {
   // `before` by `after`, and adds `split_off`, so that its own insert is no phantom to itself.
   Witness before, after, split_off;
 };
+
+// Of an index that finds its place at once; the type is there for one interface.
+struct NoHint {};
 
 // The key of a secondary index: its value, then the row's primary key, so that equal values are apart.
 struct SecondaryKey {

@@ -116,19 +116,30 @@ inline uint64_t number_of(const SecondaryKey& key) { return key.value << 3 | (ke
 inline Handle handle_of(uint64_t n, uint64_t generation = 1) { return (n + 1) << 8 | (generation & 0xff); }
 inline uint64_t number_of_handle(Handle handle) { return (handle >> 8) - 1; }
 
+// The leaf that covers the key.
+template <class Tree>
+typename Tree::Contents leaf_of(Tree& tree, const typename Tree::Key& key, typename Tree::Hint& hint) {
+  typename Tree::Contents leaf;
+  tree.read_leaf({key, false}, Direction::kForward, hint, leaf);
+  return leaf;
+}
+template <class Tree>
+typename Tree::Contents leaf_of(Tree& tree, const typename Tree::Key& key) {
+  typename Tree::Hint hint;
+  return leaf_of(tree, key, hint);
+}
+
 // All leaves, from the first to the last. Checks that they join without gap or overlap.
 template <class Tree>
 std::vector<typename Tree::Contents> all_leaves(Tree& tree) {
-  using Traits = KeyTraits<typename Tree::Key>;
   std::vector<typename Tree::Contents> leaves;
-  typename Tree::Key at = Traits::kMin;
+  typename Tree::Key at = KeyTraits<typename Tree::Key>::kMin;
   while (true) {
-    typename Tree::Contents leaf;
-    tree.read_leaf(at, leaf);
-    EXPECT_EQ(leaf.first, at);
+    const typename Tree::Contents leaf = leaf_of(tree, at);
+    EXPECT_EQ(leaf.range.from, at);
     leaves.push_back(leaf);
-    if (leaf.last == Traits::kMax) return leaves;
-    at = key_after(leaf.last);
+    if (leaf.range.to.end) return leaves;
+    at = leaf.range.to.key;
   }
 }
 

@@ -51,7 +51,7 @@ class RowLoaderOf : public RowLoader {
     PrimaryHint hint;
     Status status;
     for (const std::byte* at = rows.data(); count > 0 && status.ok(); --count, at += row_bytes) {
-      if (!table.ordered() && count > kAhead) table.hash().prefetch(get<Key>(at + kAhead * row_bytes));
+      if (count > kAhead) prefetch(table, get<Key>(at + kAhead * row_bytes));
       status = load_row(table, at, hint);
     }
     return status;
@@ -80,7 +80,13 @@ class RowLoaderOf : public RowLoader {
     return Status(Code::kCorrupt, "key " + std::to_string(key) + " of table '" + table.schema().name + "' " + words);
   }
 
-  void free_row(TableType& table, Row* row) { reclaim::free_row_now<Sync>(worker_, row, reinterpret_cast<uint64_t>(&table)); }
+  void free_row(TableType& table, Row* row) { storage::free_row(worker_, table.layout(), row); }
+  // Brings nearer where the key is in its index, where that is one place.
+  static void prefetch(TableType& table, Key key) {
+    table.keys().visit([&](const auto& index) {
+      if constexpr (requires { index.prefetch(key); }) index.prefetch(key);
+    });
+  }
 
   // Where the group's bytes are; null: no memory.
   std::byte* payload(TableType& table, Row* row, uint32_t g) {
@@ -94,7 +100,7 @@ class RowLoaderOf : public RowLoader {
   Status load_row(TableType& table, const std::byte* stored, PrimaryHint& hint) {
     const Layout& layout = table.layout();
     const Key key = get<Key>(stored);
-    Row* row = new_row<Sync>(worker_, table.layout(), table.sequence_floor() * word::kStep | word::kAbsent);
+    Row* row = new_row<Sync>(worker_, table.layout(), key, table.sequence_floor() * word::kStep | word::kAbsent);
     if (row == nullptr) return no_memory(table, key);
     const std::byte* const image = stored + sizeof(Key) + sizeof(uint64_t) * layout.group_count();
     for (uint32_t g = 0; g < layout.group_count(); ++g) {
@@ -120,7 +126,7 @@ class RowLoaderOf : public RowLoader {
   // -- the log -----------------------------------------------------------------------------------------------
 
   Status apply_batch(TableType& table, std::span<const ChangedRow> rows, PrimaryHint& hint) {
-    Key keys[kBatch];
+    KeyRef keys[kBatch];
     index::Handle handles[kBatch];
     own_sets_.clear();
     for (size_t i = 0; i < rows.size(); ++i) keys[i] = rows[i].key;
@@ -150,7 +156,7 @@ class RowLoaderOf : public RowLoader {
     const Layout& layout = table.layout();
     const Key key = changed.key;
     const bool found = row != nullptr;
-    if (!found) row = new_row<Sync>(worker_, table.layout(), table.sequence_floor() * word::kStep | word::kAbsent);
+    if (!found) row = new_row<Sync>(worker_, table.layout(), key, table.sequence_floor() * word::kStep | word::kAbsent);
     if (row == nullptr) return no_memory(table, key);
     const bool before = !word::absent(row->cell(layout, 0).load());
     Status status;
@@ -226,7 +232,7 @@ template <class Sync>
 Status index_rows(Worker& worker, Table<Sync>& table, const typename TableCursor<Sync>::Entries& entries) {
   struct Found {
     uint64_t value;
-    Key key;
+    KeyRef key;
     index::Handle handle;
   };
   const Layout& layout = table.layout();
@@ -243,16 +249,17 @@ Status index_rows(Worker& worker, Table<Sync>& table, const typename TableCursor
         found.push_back({table.index_value(i, image.data()), key, handle});
       } catch (...) {
         return Status(Code::kProcedureThrew, "the key function of index '" + table.schema().indexes[i].name + "' of table '" +
-                                                 table.schema().name + "' threw for key " + std::to_string(key));
+                                                 table.schema().name + "' threw for key " + std::to_string(table.number_of(key)));
       }
     }
     // Neighbours in the index one after the other.
-    std::sort(found.begin(), found.end(),
-              [](const Found& a, const Found& b) { return std::pair(a.value, a.key) < std::pair(b.value, b.key); });
+    std::sort(found.begin(), found.end(), [](const Found& a, const Found& b) {
+      return std::pair(a.value, a.key.number()) < std::pair(b.value, b.key.number());
+    });
     SecondaryHint hint;
     const Inside inside(worker);
     for (const Found& entry : found)
-      if (table.secondary(i).get_or_insert(worker, {entry.value, entry.key}, entry.handle, hint).handle == index::kNoHandle)
+      if (table.secondary(i).get_or_insert(worker, entry.value, entry.key, entry.handle, hint).handle == index::kNoHandle)
         return table.error(Code::kMemoryLimit, Cause::kMemoryLimit, entry.key);
   }
   return {};

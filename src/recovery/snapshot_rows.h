@@ -99,7 +99,7 @@ class SnapshotRowsOf final : public SnapshotRows {
     for (size_t i = 0; i < entries.size(); ++i) {
       if (i + kAhead < entries.size())
         for (uint32_t line : layout.all().lines) __builtin_prefetch(reinterpret_cast<const std::byte*>(entries[i + kAhead].second) + line);
-      if (!store_row(layout, *Table<Sync>::as_row(entries[i].second), entries[i].first, to)) continue;
+      if (!store_row(layout, *Table<Sync>::as_row(entries[i].second), entries[i].first.number(), to)) continue;
       to += row_bytes;
       ++rows->count;
     }
@@ -121,7 +121,7 @@ class SnapshotRowsOf final : public SnapshotRows {
   Store& store_;
   Worker& worker_;
   struct Passage {
-    explicit Passage(Table<Sync>& table) : cursor(table), rows_at_begin(table.ordered() ? table.tree().size() : table.hash().size()) {}
+    explicit Passage(Table<Sync>& table) : cursor(table), rows_at_begin(table.keys().size()) {}
     TableCursor<Sync> cursor;
     const size_t rows_at_begin;
     std::atomic<uint32_t> threads{0};  // that are in it

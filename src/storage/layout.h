@@ -73,11 +73,14 @@ class Layout {
   static constexpr size_t kUnionsKept = 128;
 
   // protocol_bytes: in front of each cell, for the protocol of the transactions (txn/protocol.h).
-  Layout(const detail::TableBase* table, const Schema& schema, uint32_t block_threshold_bytes, uint32_t protocol_bytes = 0);
+  // byte_keys: each row block holds its key behind its cells; numbers are in the indexes alone.
+  Layout(const detail::TableBase* table, const Schema& schema, uint32_t block_threshold_bytes, uint32_t protocol_bytes = 0,
+         bool byte_keys = false);
 
   uint32_t group_count() const { return static_cast<uint32_t>(groups_.size()); }
   const Group& group(uint32_t g) const { return groups_[g]; }
-  uint32_t block_bytes() const { return block_bytes_; }  // of a row block: all cells
+  uint32_t block_bytes() const { return block_bytes_; }  // of a row block: all cells, without the key (storage/block.h)
+  bool byte_keys() const { return byte_keys_; }
   uint32_t protocol_bytes() const { return protocol_bytes_; }
   uint32_t row_bytes() const { return row_bytes_; }
   uint32_t all_groups() const { return (1u << group_count()) - 1; }
@@ -120,6 +123,7 @@ class Layout {
   uint32_t row_bytes_;
   uint32_t block_bytes_ = 0;
   const uint32_t protocol_bytes_;  // a multiple of 8
+  const bool byte_keys_;
   std::vector<Group> groups_;
   std::vector<Placed> pieces_;  // by row offset
   std::vector<Number> numbers_;

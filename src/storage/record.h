@@ -143,6 +143,10 @@ class Row {
   static void* cell_address(void* row, const Layout& layout, uint32_t g) {
     return static_cast<std::byte*>(row) + layout.group(g).cell_offset;
   }
+  // Of a table whose keys are bytes; constant.
+  const detail::KeyBytes* key(const Layout& layout) const {
+    return reinterpret_cast<const detail::KeyBytes*>(reinterpret_cast<const std::byte*>(this) + layout.block_bytes());
+  }
   // The protocol's own, in front of the cell; zero when the row block is made.
   std::byte* protocol_bytes(const Layout& layout, uint32_t g) {
     return reinterpret_cast<std::byte*>(&cell(layout, g)) - layout.protocol_bytes();

@@ -34,9 +34,10 @@ namespace elider::detail {
 class TableBase {
  public:
   // protocol_bytes: storage::Layout's.
-  TableBase(Schema schema, uint32_t id, uint64_t database_id, uint32_t block_threshold_bytes, uint32_t protocol_bytes = 0)
-      : schema_(std::move(schema)), layout_(this, schema_, block_threshold_bytes, protocol_bytes), name_id_(intern_name(schema_.name)), id_(id),
-        database_id_(database_id), writable_in_(database_id) {}
+  TableBase(Schema schema, uint32_t id, uint64_t database_id, uint32_t block_threshold_bytes, uint32_t protocol_bytes = 0,
+            bool byte_keys = false)
+      : schema_(std::move(schema)), layout_(this, schema_, block_threshold_bytes, protocol_bytes, byte_keys),
+        name_id_(intern_name(schema_.name)), id_(id), database_id_(database_id), writable_in_(database_id) {}
   virtual ~TableBase() = default;
   TableBase(const TableBase&) = delete;
   TableBase& operator=(const TableBase&) = delete;
@@ -51,7 +52,14 @@ class TableBase {
   // When it is recovered without its secondary indexes, before any transaction: they could not be kept, so writes are refused.
   void refuse_writes() { writable_in_ = 0; }
 
-  Status error(Code code, Cause cause, Key key) const { return Status(code, cause, name_id_, key); }
+  // Whether keys are bytes; else they are numbers.
+  bool byte_keys() const { return layout_.byte_keys(); }
+  // The key; of bytes, the first eight as a number.
+  Key number_of(KeyRef key) const {
+    if (!byte_keys()) [[likely]] return key.number();
+    return key.bytes() == nullptr ? 0 : key.bytes()->prefix();
+  }
+  Status error(Code code, Cause cause, KeyRef key) const { return Status(code, cause, name_id_, number_of(key)); }
 
   // Sequences of row blocks that were unlinked are below this: a new block of the same key starts here,
   // so that its sequence never runs backwards.

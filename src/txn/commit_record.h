@@ -24,16 +24,16 @@ inline size_t record_bytes_max(const WriteSet& writes) {
   const storage::ColumnSet& columns = *write.columns;
   const uint32_t g = write.group, table = write.table->id();
   const uint64_t sequence = storage::word::sequence(storage::word::next(write.locked_from, false));
-  if (write.kind == WriteKind::kRemove) return to.header(EntryKind::kRemove, g, table, write.key, sequence, 0, 0);
+  if (write.kind == WriteKind::kRemove) return to.header(EntryKind::kRemove, g, table, write.key.number(), sequence, 0, 0);
   const bool whole = write.kind == WriteKind::kPresent || columns.whole;
   if (const size_t bytes = columns.bytes[g]; whole || bytes != 0) {
-    to.header(whole ? EntryKind::kWhole : EntryKind::kColumns, g, table, write.key, sequence, whole ? 0 : columns.columns, bytes);
+    to.header(whole ? EntryKind::kWhole : EntryKind::kColumns, g, table, write.key.number(), sequence, whole ? 0 : columns.columns, bytes);
     for (uint32_t s = columns.begin[g]; s < columns.begin[g + 1]; ++s)
       to.put(write.image + columns.spans[s].row_offset, columns.spans[s].size);
   }
   if (write.additions == nullptr) [[likely]] return;
   for (const Addition& addition : *write.additions) {
-    to.header(EntryKind::kAdd, g, table, write.key, sequence, addition.row_offset, sizeof addition.delta);
+    to.header(EntryKind::kAdd, g, table, write.key.number(), sequence, addition.row_offset, sizeof addition.delta);
     to.put(reinterpret_cast<const std::byte*>(&addition.delta), sizeof addition.delta);
   }
 }

@@ -17,8 +17,8 @@ class Hints {
   // What there is is of an earlier transaction.
   void begin() { ++transaction_; }
 
-  // A hashed table has no use for one.
-  PrimaryHint& primary(const Table<Sync>& table) { return table.ordered() ? fresh(of(table).primary) : none_; }
+  // Not every kind of index has a use for one.
+  PrimaryHint& primary(const Table<Sync>& table) { return table.keys().has_hints() ? fresh(of(table).primary) : none_; }
   SecondaryHint& secondary(const Table<Sync>& table, uint32_t i) {
     auto& all = of(table).secondary;
     if (all.size() <= i) [[unlikely]] all.resize(table.secondary_count());

@@ -6,19 +6,19 @@ namespace elider::txn {
 
 void HistoryRecorder::start_clock() { begin_ns_ = now_ns(); }
 
-void HistoryRecorder::add_read(const detail::TableBase& table, Key key, uint32_t g, bool present, uint64_t sequence) {
+void HistoryRecorder::add_read(const detail::TableBase& table, KeyRef key, uint32_t g, bool present, uint64_t sequence) {
   HistoryOperation operation;
   operation.kind = present ? HistoryOperation::Kind::kRead : HistoryOperation::Kind::kReadAbsent;
   operation.table = table.id();
   operation.group = g;
-  operation.key = key;
+  operation.key = table.number_of(key);
   operation.version = sequence;
   operations_.push_back(std::move(operation));
 }
 
-void HistoryRecorder::forget_absence(const detail::TableBase& table, Key key) {
+void HistoryRecorder::forget_absence(const detail::TableBase& table, KeyRef key) {
   for (HistoryOperation& o : operations_)
-    if (o.kind == HistoryOperation::Kind::kReadAbsent && o.table == table.id() && o.key == key) o.version = 0;
+    if (o.kind == HistoryOperation::Kind::kReadAbsent && o.table == table.id() && o.key == table.number_of(key)) o.version = 0;
 }
 
 void HistoryRecorder::add_writes(WriteSet& writes, const IndexChanges& changes, std::vector<HistoryOperation>* operations) const {
@@ -30,7 +30,7 @@ void HistoryRecorder::add_writes(WriteSet& writes, const IndexChanges& changes, 
                                                                                         : HistoryOperation::Kind::kWrite;
     operation.table = write.table->id();
     operation.group = write.group;
-    operation.key = write.key;
+    operation.key = write.table->number_of(write.key);
     operation.version = storage::word::sequence(storage::word::next(write.locked_from, false));
     operations->push_back(std::move(operation));
   }
@@ -42,7 +42,7 @@ void HistoryRecorder::add_writes(WriteSet& writes, const IndexChanges& changes, 
     operation.kind = HistoryOperation::Kind::kIndexValue;
     operation.table = change.table->id();
     operation.index = change.index;
-    operation.key = change.key;
+    operation.key = change.table->number_of(change.key);
     operation.value = change.new_value;
     operations->push_back(std::move(operation));
   }

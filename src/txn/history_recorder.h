@@ -1,5 +1,6 @@
 // HistoryRecorder: what a transaction tells the history (elider/history.h), where one is recorded; else each call is a branch.
 //
+// A history names keys by numbers: of bytes, by TableBase::number_of.
 // Thread safety: none; it belongs to one transaction.
 #pragma once
 
@@ -14,6 +15,8 @@
 
 namespace elider::txn {
 
+using detail::KeyRef;
+
 class HistoryRecorder {
  public:
   // session: which worker runs the transactions.
@@ -26,13 +29,13 @@ class HistoryRecorder {
 
   // -- operations, in the order in which they come
 
-  void read(const detail::TableBase& table, Key key, uint32_t g, bool present, uint64_t sequence) {
+  void read(const detail::TableBase& table, KeyRef key, uint32_t g, bool present, uint64_t sequence) {
     if (on()) [[unlikely]] add_read(table, key, g, present, sequence);
   }
-  void absent(const detail::TableBase& table, Key key) { read(table, key, 0, false, 0); }
+  void absent(const detail::TableBase& table, KeyRef key) { read(table, key, 0, false, 0); }
   // A key whose record has gone is absent still, but it may have had a row in between: which absence the transaction saw is
   // for its place in the commit order to say.
-  void absent_anew(const detail::TableBase& table, Key key) {
+  void absent_anew(const detail::TableBase& table, KeyRef key) {
     if (on()) [[unlikely]] forget_absence(table, key);
   }
   uint64_t last_version() const { return operations_.back().version; }
@@ -47,21 +50,27 @@ class HistoryRecorder {
   class Scan {
    public:
     // By key.
-    Scan(HistoryRecorder& recorder, const detail::TableBase& table, KeyRange range, bool reverse)
-        : Scan(recorder, HistoryOperation::Kind::kScan, table, 0, range, reverse) {}
+    Scan(HistoryRecorder& recorder, const detail::TableBase& table, const detail::KeyRefRange& keys, bool reverse)
+        : Scan(recorder, HistoryOperation::Kind::kScan, table, 0, recorder.on() ? numbers_of(table, keys) : KeyRange{}, reverse) {}
     // Through a secondary index.
     Scan(HistoryRecorder& recorder, const detail::TableBase& table, uint32_t index, KeyRange values, bool reverse)
         : Scan(recorder, HistoryOperation::Kind::kIndexScan, table, index, values, reverse) {}
 
-    // A key and what version() gives, or a value and a key.
-    template <class Second>
-    void found(uint64_t first, Second&& second) {
-      if (on_) [[unlikely]] operation_.rows.emplace_back(first, second());
+    // A row of this key, and what version() gives.
+    template <class Version>
+    void found(const detail::TableBase& table, KeyRef key, Version&& version) {
+      if (on_) [[unlikely]] operation_.rows.emplace_back(table.number_of(key), version());
+    }
+    // An entry of this value, and what key() gives.
+    template <class KeyOf>
+    void found(uint64_t value, KeyOf&& key) {
+      if (on_) [[unlikely]] operation_.rows.emplace_back(value, key());
     }
     // It ends at the row that was found last, whose key this is.
-    void stopped(Key key) {
+    void stopped(const detail::TableBase& table, KeyRef key) {
+      if (!on_) [[likely]] return;
       if (operation_.kind == HistoryOperation::Kind::kIndexScan) operation_.stopped = true;
-      else (operation_.reverse ? operation_.range.first : operation_.range.last) = key;
+      else (operation_.reverse ? operation_.range.first : operation_.range.last) = table.number_of(key);
     }
     void done() {
       if (on_) [[unlikely]] recorder_.operations_.push_back(std::move(operation_));
@@ -77,6 +86,11 @@ class HistoryRecorder {
       operation_.index = index;
       operation_.range = range;
       operation_.reverse = reverse;
+    }
+    static KeyRange numbers_of(const detail::TableBase& table, const detail::KeyRefRange& keys) {
+      if (keys.to_end) return {table.number_of(keys.from), kKeyMax};
+      const Key to = table.number_of(keys.to);
+      return to == 0 ? KeyRange{1, 0} : KeyRange{table.number_of(keys.from), to - 1};
     }
     HistoryRecorder& recorder_;
     const bool on_;
@@ -101,8 +115,8 @@ class HistoryRecorder {
 
  private:
   void start_clock();
-  void add_read(const detail::TableBase& table, Key key, uint32_t g, bool present, uint64_t sequence);
-  void forget_absence(const detail::TableBase& table, Key key);
+  void add_read(const detail::TableBase& table, KeyRef key, uint32_t g, bool present, uint64_t sequence);
+  void forget_absence(const detail::TableBase& table, KeyRef key);
   void tell(const End& end, WriteSet* writes, const IndexChanges* changes);
   void add_writes(WriteSet& writes, const IndexChanges& changes, std::vector<HistoryOperation>* operations) const;
 

@@ -12,12 +12,14 @@
 
 namespace elider::txn {
 
+using detail::KeyRef;
+
 // A change of a row's value in a secondary index: the new entry is in the index since the operation;
 // the old one leaves it some time after the commit.
 struct IndexChange {
   storage::Row* row;
   detail::TableBase* table;
-  Key key;
+  KeyRef key;
   uint32_t index;
   bool has_old;
   uint64_t old_value;

@@ -25,12 +25,12 @@ class LateUnlinks {
 
   // The row is absent with this word since commit n, which saw a reader: it is unlinked now, if the reader does not need it,
   // or later.
-  void retire(const Store& store, Worker& worker, Table<Sync>& table, Row* row, Key key, uint64_t absent_word, uint64_t n) {
+  void retire(const Store& store, Worker& worker, Table<Sync>& table, Row* row, KeyRef key, uint64_t absent_word, uint64_t n) {
     if (!needed(store, table, n)) return unlink_row_now(worker, table, row, key, absent_word);
     retire_row(worker, table, row, key, absent_word);  // in case that nothing commits here any more
     if (rows_.size() == kRowsMax) return;
     try {
-      rows_.push_back({{&table, row, key, absent_word}, n});
+      rows_.push_back({{&table, row, {table, key}, absent_word}, n});
     } catch (const std::bad_alloc&) {  // the commit stands: the row waits for a grace period
     }
   }

@@ -10,16 +10,17 @@
 //   version_read(header)              for a history: of the row that was read last
 //   index_value(table, index, key, image)
 //   KeyScan(derived, table), IndexScan(derived, table, index)   of one scan, each with
-//       leaf(witness, from, to)       which part of the range a leaf covers, before its entries are looked at
+//       leaf(witnesses, covered)      which part of the range a leaf covers, before its entries are looked at
 //       row(row, there), or entry(row, value, matches)
-//       stop(key, reverse)            what lies beyond is no concern of the transaction
+//       stop(entry, direction)        what lies beyond is no concern of the transaction
 //
 // Thread safety: none; it belongs to one worker.
 #pragma once
 
 #include "index/index.h"
+#include "index/scan.h"
 #include "txn/hints.h"
-#include "txn/scan_leaves.h"
+#include "txn/kept_key.h"
 #include "txn/table.h"
 #include "txn/transaction_base.h"
 
@@ -34,7 +35,7 @@ template <class Sync, class Derived>
 class Reads : public TransactionBase {
  protected:
   using TableType = Table<Sync>;
-  using Visitor = FunctionRef<bool(Key, RawView)>;
+  using Visitor = Transaction::EachRow;
 
   Reads(Store& store, Worker& worker, Counters& counters) : TransactionBase(store, worker, counters, Sync::kRegions) {}
 
@@ -43,15 +44,16 @@ class Reads : public TransactionBase {
     hints_.begin();
   }
 
-  // The row block of the key, with or without a row in it, or null; then that is tracked.
-  [[gnu::always_inline]] inline Row* find(TableType& table, Key key, const ColumnSet& set) {
+  // The row block of the key, with or without a row in it, and then the key is the row's; or null; then that is tracked.
+  [[gnu::always_inline]] inline Row* find(TableType& table, KeyRef& key, const ColumnSet& set) {
     index::Witness witness;
     Row* row = table.find(key, hints_.primary(table), witness, set.lines);
     if (row == nullptr) [[unlikely]] derived().track_absent(table, witness, key);
+    else key = table.key_of(row, key);
     return row;
   }
 
-  [[gnu::always_inline]] inline Status view_row(TableType& table, Row* row, Key key, const ColumnSet& set, RawView* view) {
+  [[gnu::always_inline]] inline Status view_row(TableType& table, Row* row, KeyRef key, const ColumnSet& set, RawView* view) {
     static_assert(sizeof(detail::ImageHeader) % 8 == 0);
     constexpr size_t kHeaderBytes = (sizeof(detail::ImageHeader) + 15) / 16 * 16;
     std::byte* memory = arena_.allocate(kHeaderBytes + table.layout().row_bytes());
@@ -65,7 +67,7 @@ class Reads : public TransactionBase {
     return {};
   }
 
-  Status do_get(const TableRef& ref, Key key, const ColumnsRef& columns, RawView* view) override {
+  Status do_get(const TableRef& ref, KeyRef key, const ColumnsRef& columns, RawView* view) override {
     const ColumnSet* set = check<Access::kRead>(ref, columns);
     if (set == nullptr) [[unlikely]] return refuse(ref, columns);
     auto& table = static_cast<TableType&>(*ref.base());
@@ -74,7 +76,7 @@ class Reads : public TransactionBase {
     return view_row(table, row, key, *set, view);
   }
 
-  Status do_multi_get(const TableRef& ref, const Key* keys, size_t count, const ColumnsRef& columns, RawView* views) override {
+  Status do_multi_get(const TableRef& ref, const KeyRef* keys, size_t count, const ColumnsRef& columns, RawView* views) override {
     const ColumnSet* set = check<Access::kRead>(ref, columns);
     if (set == nullptr) [[unlikely]] return refuse(ref, columns);
     auto& table = static_cast<TableType&>(*ref.base());
@@ -90,43 +92,56 @@ class Reads : public TransactionBase {
           derived().track_absent(table, witnesses[i], keys[begin + i]);
           continue;
         }
-        Status status = view_row(table, TableType::as_row(rows[i]), keys[begin + i], *set, &views[begin + i]);
+        Row* const row = TableType::as_row(rows[i]);
+        Status status = view_row(table, row, table.key_of(row, keys[begin + i]), *set, &views[begin + i]);
         if (!status.ok() && !status.not_found()) [[unlikely]] return status;
       }
     }
     return {};
   }
 
-  Status do_scan(const TableRef& ref, KeyRange range, const ScanOptions& options, Visitor visit) override {
+  Status do_scan(const TableRef& ref, const detail::KeyRefRange& range, const ScanOptions& options, Visitor visit) override {
     const ColumnSet* set = check<Access::kRead>(ref, options.columns);
     if (set == nullptr) [[unlikely]] return refuse(ref, options.columns);
     auto& table = static_cast<TableType&>(*ref.base());
-    if (!table.ordered()) return refuse_scan_of_hashed(ref);
+    return table.keys().visit([&]<class Index>(Index& index) -> Status {
+      if constexpr (Index::kOrdered) return scan_keys(table, index, range, options, *set, visit);
+      else return refuse_scan_of_hashed(ref);
+    });
+  }
+
+  template <class Index>
+  Status scan_keys(TableType& table, Index& index, const detail::KeyRefRange& range, const ScanOptions& options, const ColumnSet& set,
+                   Visitor visit) {
     if (options.limit == 0) return {};
     HistoryRecorder::Scan history(recorder_, table, range, options.reverse);
+    const auto direction = options.reverse ? index::Direction::kBackward : index::Direction::kForward;
     typename Derived::KeyScan tracked(derived(), table);
     std::byte* image = arena_.allocate(table.layout().row_bytes());
     detail::ImageHeader header;
     uint64_t visited = 0;
     Status result;
     const uint64_t ended = transactions_ended();
-    auto track = [&](const index::Witness& witness, Key from, Key to) { tracked.leaf(witness, from, to); };
-    auto prefetch = [&](index::Handle handle) { prefetch_row(TableType::as_row(handle), *set); };
-    auto found = [&](Key key, index::Handle handle) {
+    auto track = [&](const auto& witnesses, const auto& covered) { tracked.leaf(witnesses, covered); };
+    auto prefetch = [&](index::Handle handle) { prefetch_row(TableType::as_row(handle), set); };
+    auto found = [&](const typename Index::Key& entry, index::Handle handle) {
       Row* row = TableType::as_row(handle);
-      Status status = derived().read_row(table, row, key, *set, image, &header);
+      const KeyRef key = table.key_of(row, index::ref_of(entry));
+      Status status = derived().read_row(table, row, key, set, image, &header);
       tracked.row(row, status.ok());
       if (status.not_found()) return true;
       if (!status.ok()) [[unlikely]] { result = std::move(status); return false; }
-      history.found(key, [&] { return derived().version_read(header); });
+      history.found(table, key, [&] { return derived().version_read(header); });
       const bool wanted = visit(key, RawView(image, &header));
       if (Status left = after_visit(ended); !left.ok()) [[unlikely]] { result = std::move(left); return false; }
       if (wanted && ++visited != options.limit) return true;
-      history.stopped(key);
-      tracked.stop(key, options.reverse);
+      history.stopped(table, key);
+      tracked.stop(entry, direction);
       return false;
     };
-    scan_leaves(table.tree(), range.first, range.last, options.reverse, options.limit, track, prefetch, found);
+    using IndexKey = typename Index::Key;
+    const index::Range<IndexKey> keys{index::key_of<IndexKey>(range.from), {index::key_of<IndexKey>(range.to), range.to_end}};
+    index::scan_leaves(index, keys, direction, options.limit, track, prefetch, found);
     if (result.ok()) history.done();
     return result;
   }
@@ -142,41 +157,47 @@ class Reads : public TransactionBase {
   Status scan_secondary(TableType& table, uint32_t i, KeyRange range, const ScanOptions& options, const ColumnSet& wanted_set,
                         Visitor visit) {
     if (options.limit == 0) return {};
+    return table.secondary(i).visit([&](auto& index) { return scan_entries(table, index, i, range, options, wanted_set, visit); });
+  }
+
+  template <class Index>
+  Status scan_entries(TableType& table, Index& index, uint32_t i, KeyRange range, const ScanOptions& options, const ColumnSet& wanted_set,
+                      Visitor visit) {
     const ColumnSet& set = table.layout().with_index(wanted_set, i);  // the value must be computed to be believed
     HistoryRecorder::Scan history(recorder_, table, i, range, options.reverse);
+    const auto direction = options.reverse ? index::Direction::kBackward : index::Direction::kForward;
     typename Derived::IndexScan tracked(derived(), table, i);
     std::byte* image = arena_.allocate(table.layout().row_bytes());
     detail::ImageHeader header;
     uint64_t visited = 0;
     Status result;
     const uint64_t ended = transactions_ended();
-    auto track = [&](const index::Witness& witness, const index::SecondaryKey& from, const index::SecondaryKey& to) {
-      tracked.leaf(witness, from, to);
-    };
+    auto track = [&](const auto& witnesses, const auto& covered) { tracked.leaf(witnesses, covered); };
     auto prefetch = [&](index::Handle handle) { prefetch_row(TableType::as_row(handle), set); };
-    auto found = [&](const index::SecondaryKey& entry, index::Handle handle) {
+    auto found = [&](const typename Index::Key& entry, index::Handle handle) {
       Row* row = TableType::as_row(handle);
+      const KeyRef key = table.key_of(row, index::primary_of(entry));
+      const uint64_t value = index::value_of(entry);
       const auto removed = [&] { return word::removed(row->cell(table.layout(), 0).load()); };
       // A block that has left its table, and an entry that is about to be taken out: the key's row, if it has
       // one, has another entry, and the leaf of that one is tracked.
       if (removed()) [[unlikely]] return true;
       const size_t recorded = recorder_.count();
-      Status status = derived().read_row(table, row, entry.primary, set, image, &header);
+      Status status = derived().read_row(table, row, key, set, image, &header);
       if (!status.ok() && !status.not_found()) [[unlikely]] { result = std::move(status); return false; }
       if (!Derived::kTracks && !status.ok() && removed()) recorder_.take_back_to(recorded);  // it says nothing of the key
-      const bool matches = status.ok() && derived().index_value(table, i, entry.primary, image) == entry.value;
-      tracked.entry(row, entry.value, matches);
+      const bool matches = status.ok() && derived().index_value(table, i, key, image) == value;
+      tracked.entry(row, value, matches);
       if (!matches) return true;  // no row, or an entry of an earlier or a later value
-      history.found(entry.value, [&] { return entry.primary; });
-      const bool more = visit(entry.primary, RawView(image, &header));
+      history.found(value, [&] { return table.number_of(key); });
+      const bool more = visit(key, RawView(image, &header));
       if (Status left = after_visit(ended); !left.ok()) [[unlikely]] { result = std::move(left); return false; }
       if (more && ++visited != options.limit) return true;
-      history.stopped(entry.primary);
-      tracked.stop(entry, options.reverse);
+      history.stopped(table, key);
+      tracked.stop(entry, direction);
       return false;
     };
-    scan_leaves(table.secondary(i), index::SecondaryKey{range.first, 0}, index::SecondaryKey{range.last, kKeyMax}, options.reverse,
-                options.limit, track, prefetch, found);
+    index::scan_leaves(index, range_of_values<typename Index::Key>(arena_, range), direction, options.limit, track, prefetch, found);
     if (result.ok()) history.done();
     return result;
   }

@@ -24,8 +24,10 @@
 #pragma once
 
 #include <algorithm>
+#include <cstring>
 #include <memory>
 #include <new>
+#include <type_traits>
 
 #include "txn/table.h"
 
@@ -37,16 +39,16 @@ namespace elider::txn {
 
 // The row block is absent with this word in group 0: unlink it after a grace period.
 template <class Sync>
-void retire_row(Worker& worker, Table<Sync>& table, Row* row, Key key, uint64_t absent_word);
+void retire_row(Worker& worker, Table<Sync>& table, Row* row, KeyRef key, uint64_t absent_word);
 
 // Within the grace period in which the row block became absent with this word, and where no snapshot
 // needs it: unlinks it now.
 template <class Sync>
-void unlink_row_now(Worker& worker, Table<Sync>& table, Row* row, Key key, uint64_t absent_word);
+void unlink_row_now(Worker& worker, Table<Sync>& table, Row* row, KeyRef key, uint64_t absent_word);
 
 // (value, key) of the index may match no version of the row any more.
 template <class Sync>
-void retire_entry(Worker& worker, Table<Sync>& table, Row* row, Key key, uint32_t index, uint64_t value);
+void retire_entry(Worker& worker, Table<Sync>& table, Row* row, KeyRef key, uint32_t index, uint64_t value);
 
 namespace reclaim {
 
@@ -61,19 +63,41 @@ bool take_over_entry(Table<Sync>& table, Row* row, uint32_t index, uint64_t valu
   return listed;
 }
 
+// The key of a row that may be gone by the time it is asked for. Throws std::bad_alloc.
+template <class Sync>
+class OwnKey {
+ public:
+  OwnKey(const Table<Sync>& table, KeyRef key) : key_(key) {
+    if constexpr (Table<Sync>::kByteKeys) {
+      if (!table.byte_keys()) return;
+      const size_t bytes = sizeof(detail::KeyBytes) + key.bytes()->size;
+      copy_ = std::make_shared<std::byte[]>(bytes);
+      std::memcpy(copy_.get(), key.bytes(), bytes);
+      key_ = KeyRef(reinterpret_cast<const detail::KeyBytes*>(copy_.get()));
+    }
+  }
+  operator KeyRef() const { return key_; }
+
+ private:
+  struct None {};
+  KeyRef key_;
+  [[no_unique_address]] std::conditional_t<Table<Sync>::kByteKeys, std::shared_ptr<std::byte[]>, None> copy_;
+};
+
 template <class Sync>
 struct UnlinkTask {
   Table<Sync>* table;
   Row* row;
-  Key key;
+  OwnKey<Sync> key;
   uint64_t absent_word;
 };
 
+// Its row is there as long as the entry is on the row's list.
 template <class Sync>
 struct EntryTask {
   Table<Sync>* table;
   Row* row;
-  Key key;
+  KeyRef key;
   StaleEntry entry;
 };
 
@@ -104,20 +128,12 @@ inline void copy_locked(const Layout& layout, Row* row, const ColumnSet& set, st
 template <class Sync>
 void retire_memory_of(Worker& worker, Row* row, uint64_t table_address, Reclaim step) {
   const Layout& layout = reinterpret_cast<Table<Sync>*>(table_address)->layout();
-  size_t bytes = layout.block_bytes();
-  for (uint32_t g = 0; g < layout.group_count(); ++g)
-    if (layout.group(g).block && row->cell(layout, g).block() != nullptr) bytes += layout.group(g).payload_bytes;
-  worker.retire(step, row, table_address, bytes);
+  worker.retire(step, row, table_address, storage::all_bytes(layout, row));
 }
 
 template <class Sync>
 void free_row_now(Worker& worker, void* object, uint64_t table_address) {
-  const Layout& layout = reinterpret_cast<Table<Sync>*>(table_address)->layout();
-  auto* row = static_cast<Row*>(object);
-  for (uint32_t g = 0; g < layout.group_count(); ++g)
-    if (layout.group(g).block)
-      if (std::byte* block = row->cell(layout, g).block()) worker.free(block, layout.group(g).payload_bytes, MemoryPart::kBlocks);
-  worker.free(row, layout.block_bytes(), MemoryPart::kRows);
+  storage::free_row(worker, reinterpret_cast<Table<Sync>*>(table_address)->layout(), static_cast<Row*>(object));
 }
 
 // With secondary indexes a row waits twice: a transaction that found the row before it was unlinked may
@@ -149,7 +165,7 @@ bool values_locked(Table<Sync>& table, Row* row, uint32_t first, uint32_t last, 
 // Marks the locked row removed, whose group 0 had `word_before`, and takes all its entries out. False: it
 // must stay as it is.
 template <class Sync>
-bool remove_entries(Worker& worker, Table<Sync>& table, Row* row, Key key, uint64_t word_before) {
+bool remove_entries(Worker& worker, Table<Sync>& table, Row* row, KeyRef key, uint64_t word_before) {
   const index::Handle handle = reinterpret_cast<index::Handle>(row);
   const bool filled = row->cell(table.layout(), 0).snapshot() != 0;  // by some commit
   uint64_t values[kSecondaryIndexesMax];
@@ -159,17 +175,17 @@ bool remove_entries(Worker& worker, Table<Sync>& table, Row* row, Key key, uint6
   // Before the stale entries are taken: whoever makes one after that sees it (retire_entry).
   row->cell(table.layout(), 0).set_word(word_before | word::kLocked | word::kRemoved);
   if (filled)
-    for (uint32_t i = 0; i < table.secondary_count(); ++i) table.secondary(i).remove(worker, {values[i], key}, handle);
+    for (uint32_t i = 0; i < table.secondary_count(); ++i) table.secondary(i).remove(worker, values[i], key, handle);
   auto pending = table.stale().by_row.extract(row);
   if (pending.empty()) return true;
-  for (const StaleEntry& entry : pending.mapped()) table.secondary(entry.index).remove(worker, {entry.value, key}, handle);
+  for (const StaleEntry& entry : pending.mapped()) table.secondary(entry.index).remove(worker, entry.value, key, handle);
   return true;
 }
 
 // The row leaves its indexes, if it still is absent with this word; the caller knows that its memory has
 // not been reused. False: somebody holds one of its locks.
 template <class Sync>
-bool try_unlink_row(Worker& worker, Table<Sync>& table, Row* row, Key key, uint64_t absent_word) {
+bool try_unlink_row(Worker& worker, Table<Sync>& table, Row* row, KeyRef key, uint64_t absent_word) {
   const Layout& layout = table.layout();
   uint64_t words[kCommitGroupsMax] = {};
   if (!try_lock_row(layout, row, words)) return false;
@@ -204,7 +220,8 @@ void retire_task(Worker& worker, Reclaim step, Task* task) {
 // Unlinks the row unless somebody did before, or put a row into it again. False: somebody holds one of its locks.
 template <class Sync>
 bool unlink_absent_row(Worker& worker, const UnlinkTask<Sync>& task) {
-  auto& [table, row, key, absent_word] = task;
+  auto& [table, row, own_key, absent_word] = task;
+  const KeyRef key = own_key;
   PrimaryHint hint;
   index::Witness unneeded;
   // A word that is only locked may come back as it was.
@@ -226,7 +243,7 @@ void unlink_entry(Worker& worker, void* object, uint64_t) {
   std::unique_ptr<EntryTask<Sync>> task(static_cast<EntryTask<Sync>*>(object));
   Table<Sync>* const table = task->table;
   Row* const row = task->row;
-  const Key key = task->key;
+  const KeyRef key = task->key;
   const StaleEntry entry = task->entry;
   const Layout& layout = table->layout();
   std::lock_guard lock(table->stale().mutex);
@@ -250,7 +267,7 @@ void unlink_entry(Worker& worker, void* object, uint64_t) {
     matches = values[entry.index] == entry.value;
   }
   if (!matches) ELIDER_TEST_POINT("gc.before_entry_removal");
-  if (!matches) table->secondary(entry.index).remove(worker, {entry.value, key}, reinterpret_cast<index::Handle>(row));
+  if (!matches) table->secondary(entry.index).remove(worker, entry.value, key, reinterpret_cast<index::Handle>(row));
   unlock_row(layout, row, words);
   list.erase(at);
   if (list.empty()) table->stale().by_row.erase(found);
@@ -259,22 +276,25 @@ void unlink_entry(Worker& worker, void* object, uint64_t) {
 }  // namespace reclaim
 
 template <class Sync>
-void retire_row(Worker& worker, Table<Sync>& table, Row* row, Key key, uint64_t absent_word) {
-  auto* task = new (std::nothrow) reclaim::UnlinkTask<Sync>{&table, row, key, absent_word};
-  if (task != nullptr) reclaim::retire_task(worker, reclaim::unlink_row<Sync>, task);
+void retire_row(Worker& worker, Table<Sync>& table, Row* row, KeyRef key, uint64_t absent_word) {
+  try {
+    std::unique_ptr<reclaim::UnlinkTask<Sync>> task(new reclaim::UnlinkTask<Sync>{&table, row, {table, key}, absent_word});
+    reclaim::retire_task(worker, reclaim::unlink_row<Sync>, task.release());
+  } catch (const std::bad_alloc&) {
+  }
 }
 
 template <class Sync>
-void unlink_row_now(Worker& worker, Table<Sync>& table, Row* row, Key key, uint64_t absent_word) {
+void unlink_row_now(Worker& worker, Table<Sync>& table, Row* row, KeyRef key, uint64_t absent_word) {
   if (!reclaim::try_unlink_row(worker, table, row, key, absent_word)) retire_row(worker, table, row, key, absent_word);
 }
 
 template <class Sync>
-void retire_entry(Worker& worker, Table<Sync>& table, Row* row, Key key, uint32_t index, uint64_t value) {
+void retire_entry(Worker& worker, Table<Sync>& table, Row* row, KeyRef key, uint32_t index, uint64_t value) {
   std::lock_guard lock(table.stale().mutex);
   if (word::removed(row->cell(table.layout(), 0).load())) {
     // Unlinked meanwhile, with the entries it had then: this one is nobody's.
-    table.secondary(index).remove(worker, {value, key}, reinterpret_cast<index::Handle>(row));
+    table.secondary(index).remove(worker, value, key, reinterpret_cast<index::Handle>(row));
     return;
   }
   const StaleEntry entry{index, value, ++table.stale().next_ticket};

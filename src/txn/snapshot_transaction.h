@@ -47,15 +47,15 @@ class SnapshotTransaction final : public Reads<Sync, SnapshotTransaction<Sync>> 
   Status reads_hold() const { return {}; }
 
  protected:
-  Status do_insert(const TableRef& table, Key, const void*) override { return refuse_write(table); }
-  Status do_put(const TableRef& table, Key, const void*) override { return refuse_write(table); }
-  Status do_edit(const TableRef& table, Key, const ColumnsRef&, void**) override { return refuse_write(table); }
+  Status do_insert(const TableRef& table, KeyRef, const void*) override { return refuse_write(table); }
+  Status do_put(const TableRef& table, KeyRef, const void*) override { return refuse_write(table); }
+  Status do_edit(const TableRef& table, KeyRef, const ColumnsRef&, void**) override { return refuse_write(table); }
   Status do_edit_view(const TableRef& table, const RawView&, const ColumnsRef&, void**) override { return refuse_write(table); }
   Status do_edited(const TableRef& table, void*) override { return refuse_write(table); }
-  void do_edit_threw(const TableRef&, Key) override {}  // no edit ever begins
-  Status do_write(const TableRef& table, Key, const ColumnsRef&, const void*) override { return refuse_write(table); }
-  Status do_add(const TableRef& table, Key, uint32_t, ColumnType, const void*) override { return refuse_write(table); }
-  Status do_remove(const TableRef& table, Key) override { return refuse_write(table); }
+  void do_edit_threw(const TableRef&, KeyRef) override {}  // no edit ever begins
+  Status do_write(const TableRef& table, KeyRef, const ColumnsRef&, const void*) override { return refuse_write(table); }
+  Status do_add(const TableRef& table, KeyRef, uint32_t, ColumnType, const void*) override { return refuse_write(table); }
+  Status do_remove(const TableRef& table, KeyRef) override { return refuse_write(table); }
 
  private:
   // -- reads (txn/reads.h)
@@ -64,20 +64,20 @@ class SnapshotTransaction final : public Reads<Sync, SnapshotTransaction<Sync>> 
   struct NoTracking {
     template <class... Where>
     explicit NoTracking(Where&&...) {}
-    void leaf(const index::Witness&, const auto&, const auto&) {}
+    void leaf(const auto&, const auto&) {}
     void row(Row*, bool) {}
     void entry(Row*, uint64_t, bool) {}
-    void stop(const auto&, bool) {}
+    void stop(const auto&, index::Direction) {}
   };
   using KeyScan = NoTracking;
   using IndexScan = NoTracking;
 
-  void track_absent(TableType& table, const index::Witness&, Key key) { this->recorder_.absent(table, key); }
+  void track_absent(TableType& table, const index::Witness&, KeyRef key) { this->recorder_.absent(table, key); }
   uint64_t version_read(const detail::ImageHeader&) const { return this->recorder_.last_version(); }
-  static uint64_t index_value(TableType& table, uint32_t i, Key, const std::byte* image) { return table.index_value(i, image); }
+  static uint64_t index_value(TableType& table, uint32_t i, KeyRef, const std::byte* image) { return table.index_value(i, image); }
   bool view_block(TableType&, Row*, detail::ImageHeader*, RawView*, Status*) { return false; }
 
-  Status read_row(TableType& table, Row* row, Key key, const ColumnSet& set, std::byte* image, detail::ImageHeader* header) {
+  Status read_row(TableType& table, Row* row, KeyRef key, const ColumnSet& set, std::byte* image, detail::ImageHeader* header) {
     const Layout& layout = table.layout();
     *header = {row, key, ~0u, set.groups};
     const uint32_t groups = set.groups != 0 ? set.groups : 1;

@@ -11,9 +11,9 @@
 
 #include "base/worker.h"
 #include "htm/prefault.h"
-#include "index/btree/btree.h"
-#include "index/hash/hash_table.h"
 #include "index/index.h"
+#include "index/key_index.h"
+#include "storage/block.h"
 #include "storage/table.h"
 
 namespace elider::txn {
@@ -22,16 +22,17 @@ using storage::Cell;
 using storage::ColumnSet;
 using storage::Layout;
 using storage::Row;
+using detail::KeyRef;
 using storage::copy_image;
 namespace word = storage::word;
 
 using PrimaryHint = index::LeafHint<Key>;
 using SecondaryHint = index::LeafHint<index::SecondaryKey>;
 
-// A row block that nobody can reach yet, whose words are these: of no row. Null: no memory.
+// A row block of this key that nobody can reach yet, whose words are these: of no row. Null: no memory.
 template <class Sync>
-Row* new_row(Worker& worker, const Layout& layout, uint64_t absent_word) {
-  auto* row = static_cast<Row*>(worker.allocate(layout.block_bytes(), MemoryPart::kRows));
+Row* new_row(Worker& worker, const Layout& layout, KeyRef key, uint64_t absent_word) {
+  Row* const row = storage::allocate_row_block(worker, layout, key);
   if (row == nullptr) [[unlikely]] return nullptr;
   if constexpr (Sync::kRegions) htm::prefault(row, layout.block_bytes());
   for (uint32_t g = 0; g < layout.group_count(); ++g) {
@@ -62,40 +63,41 @@ struct StaleEntries {
 template <class Sync>
 class Table final : public detail::TableBase {
  public:
-  using Ordered = index::BTree<Sync, Key>;
-  using Hashed = index::HashTable<Sync>;
-  using Secondary = index::BTree<Sync, index::SecondaryKey>;
+  using KeyIndexType = index::KeyIndexOf<Sync>;
+  using Secondary = index::SecondaryIndexOf<Sync>;
+  // Whether keys may be bytes under this policy.
+  static constexpr bool kByteKeys = index::kHasByteKeys<Sync>;
 
-  Table(Schema described, uint32_t id, uint64_t database_id, uint32_t block_threshold_bytes, uint32_t protocol_bytes)
-      : TableBase(std::move(described), id, database_id, block_threshold_bytes, protocol_bytes) {
-    if (schema().key_index == KeyIndex::kOrdered) ordered_ = std::make_unique<Ordered>();
-    else hashed_ = std::make_unique<Hashed>();
-    for (size_t i = 0; i < schema().indexes.size(); ++i) secondary_.push_back(std::make_unique<Secondary>());
+  Table(Schema described, index::KeyKind keys, uint32_t id, uint64_t database_id, uint32_t block_threshold_bytes, uint32_t protocol_bytes)
+      : TableBase(std::move(described), id, database_id, block_threshold_bytes, protocol_bytes, keys == index::KeyKind::kBytes),
+        keys_(schema().key_index, keys) {
+    for (size_t i = 0; i < schema().indexes.size(); ++i) secondary_.emplace_back(keys);
   }
 
-  bool ordered() const { return ordered_ != nullptr; }
-  Ordered& tree() { return *ordered_; }
-  Hashed& hash() { return *hashed_; }
-  Secondary& secondary(uint32_t i) { return *secondary_[i]; }
+  KeyIndexType& keys() { return keys_; }
+  const KeyIndexType& keys() const { return keys_; }
+  Secondary& secondary(uint32_t i) { return secondary_[i]; }
   uint32_t secondary_count() const { return static_cast<uint32_t>(secondary_.size()); }
   StaleEntries& stale() { return stale_; }
 
-  // `ahead`: where the row is touched next; a hashed table asks for it as soon as the row is found.
-  Row* find(Key key, PrimaryHint& hint, index::Witness& witness, index::Ahead ahead = {}) {
-    return as_row(ordered() ? find_in_tree(key, hint, witness) : hashed_->get(key, witness, ahead));
+  // `ahead`: where the row is touched next.
+  [[gnu::always_inline]] inline Row* find(KeyRef key, PrimaryHint& hint, index::Witness& witness, index::Ahead ahead = {}) {
+    return as_row(keys_.get(key, hint, witness, ahead));
   }
   // And asks for what reading these columns of the rows touches.
-  void find_many(const Key* keys, size_t count, const ColumnSet& columns, index::Handle* rows, index::Witness* witnesses) {
-    if (ordered()) ordered_->multi_get(keys, count, rows, witnesses, columns.lines);
-    else hashed_->multi_get(keys, count, rows, witnesses, columns.lines);
+  void find_many(const KeyRef* keys, size_t count, const ColumnSet& columns, index::Handle* rows, index::Witness* witnesses) {
+    keys_.multi_get(keys, count, rows, witnesses, columns.lines);
   }
-  index::InsertResult find_or_insert(Worker& worker, Key key, Row* candidate, PrimaryHint& hint) {
-    const index::Handle handle = reinterpret_cast<index::Handle>(candidate);
-    return ordered() ? ordered_->get_or_insert(worker, key, handle, hint) : hashed_->get_or_insert(worker, key, handle);
+  index::InsertResult find_or_insert(Worker& worker, KeyRef key, Row* candidate, PrimaryHint& hint) {
+    return keys_.get_or_insert(worker, key, reinterpret_cast<index::Handle>(candidate), hint);
   }
-  bool remove(Worker& worker, Key key, Row* row) {
-    const index::Handle handle = reinterpret_cast<index::Handle>(row);
-    return ordered() ? ordered_->remove(worker, key, handle) : hashed_->remove(worker, key, handle);
+  bool remove(Worker& worker, KeyRef key, Row* row) { return keys_.remove(worker, key, reinterpret_cast<index::Handle>(row)); }
+
+  // The row's key, which may be kept as long as the row block: bytes are the row's own.
+  [[gnu::always_inline]] inline KeyRef key_of(const Row* row, KeyRef key) const {
+    if constexpr (kByteKeys)
+      if (byte_keys()) return KeyRef(row->key(layout()));
+    return key;
   }
 
   // What secondary index i makes of a row.
@@ -104,22 +106,18 @@ class Table final : public detail::TableBase {
   // The latches of all its indexes.
   template <class F>
   void for_each_latch(F&& f) {
-    if (ordered()) f(ordered_->latch());
-    else f(hashed_->latch());
-    for (auto& index : secondary_) f(index->latch());
+    const auto latch_of = [&](auto& index) {
+      if constexpr (requires { index.latch(); }) f(index.latch());
+    };
+    keys_.visit(latch_of);
+    for (Secondary& index : secondary_) index.visit(latch_of);
   }
 
   static Row* as_row(index::Handle handle) { return reinterpret_cast<Row*>(handle); }
 
  private:
-  // Apart, so that the registers that a descent takes are not saved for a hashed table.
-  [[gnu::noinline]] index::Handle find_in_tree(Key key, PrimaryHint& hint, index::Witness& witness) {
-    return ordered_->get(key, hint, witness);
-  }
-
-  std::unique_ptr<Ordered> ordered_;
-  std::unique_ptr<Hashed> hashed_;
-  std::vector<std::unique_ptr<Secondary>> secondary_;
+  KeyIndexType keys_;
+  std::vector<Secondary> secondary_;
   StaleEntries stale_;
 };
 

@@ -17,6 +17,8 @@
 
 namespace elider::txn {
 
+using detail::KeyRef;
+
 class TransactionBase : public Transaction {
  public:
   // Ok, or why the transaction can only be rolled back.
@@ -59,7 +61,7 @@ class TransactionBase : public Transaction {
   }
 
   // The attempt cannot commit: only a rollback is left.
-  Status doom(detail::TableBase& table, Code code, Cause cause, Key key) {
+  Status doom(detail::TableBase& table, Code code, Cause cause, KeyRef key) {
     state_ = State::kDoomed;
     cause_table_ = &table;
     doom_ = table.error(code, cause, key);
@@ -67,7 +69,7 @@ class TransactionBase : public Transaction {
   }
   // operation(), a write; if it throws, it is half done: then only a rollback is left.
   template <class Operation>
-  Status guarded(detail::TableBase& table, Key key, Operation&& operation) {
+  Status guarded(detail::TableBase& table, KeyRef key, Operation&& operation) {
     try {
       return operation();
     } catch (...) {
@@ -88,7 +90,7 @@ class TransactionBase : public Transaction {
   }
 
   // Validation has failed: the cause, and where. False.
-  bool failed(Cause cause, detail::TableBase* table, Key key) {
+  bool failed(Cause cause, detail::TableBase* table, KeyRef key) {
     cause_ = cause;
     cause_table_ = table;
     cause_key_ = key;
@@ -114,7 +116,7 @@ class TransactionBase : public Transaction {
   Status doom_;
   Cause cause_ = Cause::kNone;  // of a failed validation, and where
   detail::TableBase* cause_table_ = nullptr;
-  Key cause_key_ = 0;
+  KeyRef cause_key_;
   detail::TableBase* edited_table_ = nullptr;  // while kEditing
 
   Arena arena_;

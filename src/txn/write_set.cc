@@ -7,7 +7,7 @@
 
 namespace elider::txn {
 
-void WriteSet::make_present(detail::TableBase& table, storage::Row* row, Key key, const uint64_t* words, const void* source, bool created) {
+void WriteSet::make_present(detail::TableBase& table, storage::Row* row, KeyRef key, const uint64_t* words, const void* source, bool created) {
   const storage::Layout& layout = table.layout();
   std::byte* image = image_of(table, row);
   std::memcpy(image, source, layout.row_bytes());

@@ -19,6 +19,8 @@
 
 namespace elider::txn {
 
+using detail::KeyRef;
+
 // column += delta, not yet applied.
 struct Addition {
   uint32_t row_offset;
@@ -36,7 +38,7 @@ enum class WriteKind : uint8_t {
 
 // What becomes of one commit group of a row.
 struct WriteEntry {
-  WriteEntry(storage::Cell* its_cell, storage::Row* its_row, detail::TableBase* its_table, Key its_key, std::byte* its_image,
+  WriteEntry(storage::Cell* its_cell, storage::Row* its_row, detail::TableBase* its_table, KeyRef its_key, std::byte* its_image,
              const storage::ColumnSet* its_columns, uint64_t its_expected, uint32_t its_group, WriteKind its_kind)
       : cell(its_cell),
         row(its_row),
@@ -55,7 +57,7 @@ struct WriteEntry {
   storage::Cell* cell;
   storage::Row* row;
   detail::TableBase* table;
-  Key key;
+  KeyRef key;
   std::byte* image;                             // the row's own layout; shared by all groups of the row
   const storage::ColumnSet* columns;            // which of it are written
   uint64_t expected;                            // the word it must still have; word::kUnknown: any that fits the kind
@@ -108,7 +110,7 @@ class WriteSet {
     return arena_.allocate(layout.row_bytes());
   }
 
-  WriteEntry& add(detail::TableBase& table, storage::Row* row, Key key, uint32_t g, WriteKind kind, const storage::ColumnSet& set,
+  WriteEntry& add(detail::TableBase& table, storage::Row* row, KeyRef key, uint32_t g, WriteKind kind, const storage::ColumnSet& set,
                   uint64_t expected, std::byte* image) {
     storage::Cell& cell = row->cell(table.layout(), g);
     // The write first: a position that leads nowhere must not be left by an exception.
@@ -118,7 +120,7 @@ class WriteSet {
     return write;
   }
   // The row is `source` from now on. words: of each group, what the commit must find.
-  void make_present(detail::TableBase& table, storage::Row* row, Key key, const uint64_t* words, const void* source, bool created);
+  void make_present(detail::TableBase& table, storage::Row* row, KeyRef key, const uint64_t* words, const void* source, bool created);
   // An update comes to have these columns too, whose bytes are set, or are about to be.
   void join(WriteEntry& write, const storage::ColumnSet& set) {
     const storage::Layout& layout = write.table->layout();

@@ -55,7 +55,13 @@ class BudgetTest : public testing::Test {
       transact(db_, [&](Transaction& txn) { ASSERT_OK(txn.insert(accounts_, key * 4, Account{key, 1, 0, 0})); });
   }
   TableType& table() { return static_cast<TableType&>(*TableRef(accounts_).base()); }
-  uint64_t height() { return table().tree().height(); }
+  static uint64_t height_of(const auto& indexes) {
+    return indexes.visit([](const auto& index) -> uint64_t {
+      if constexpr (requires { index.height(); }) return index.height();
+      else return 0;
+    });
+  }
+  uint64_t height() { return height_of(table().keys()); }
   uint64_t commits_in_regions() {
     for (const Statistics::Elision& site : db_.statistics().elision)
       if (site.site == "commit") return site.commits;
@@ -147,8 +153,13 @@ TEST_F(BudgetTest, sections_of_a_hash_table) {
   constexpr uint64_t kChain = 8;
   show("hash get", within([&](Transaction& txn, Key round) { get(txn, some(round)); }), 3 + kChain, 0);
   show("hash batch of 16", batches(), 16 * (3 + kChain), 16);
-  std::vector<std::pair<Key, index::Handle>> entries;
-  auto& hash = table().hash();
+  index::Entries entries;
+  TableType::KeyIndexType::Hashed* found = nullptr;
+  table().keys().visit([&](auto& index) {
+    if constexpr (requires { index.bucket_count(); }) found = &index;
+  });
+  ASSERT_NE(found, nullptr);
+  auto& hash = *found;
   show("hash bucket's copy", within([&](Transaction&, Key round) {
          entries.clear();
          hash.read_bucket(round, hash.bucket_count(), &entries);
@@ -250,7 +261,7 @@ TEST_F(BudgetTest, sections_of_rows_kept_as_blocks) {
 TEST_F(BudgetTest, sections_of_a_secondary_index) {
   open(false, indexed_account_schema(KeyIndex::kOrdered));
   const Index<Account> by_branch = *db_.index(accounts_, "by_branch");
-  const uint64_t h = table().secondary(0).height();
+  const uint64_t h = height_of(table().secondary(0));
   const uint64_t descent = 4 + 12 * (h - 1) + 1;
   std::printf("  secondary indexes of height %llu\n", static_cast<unsigned long long>(h));
   uint32_t branch = 0;

@@ -47,17 +47,14 @@ struct LeafHint {
   bool covers(const Key& key) const { return !KeyTraits<Key>::less(key, first) && !KeyTraits<Key>::less(last, key); }
 };
 
-// One leaf, as it was at one moment. It covers the keys from `first` to `last`, both included: a scan
-// goes on at key_after(last) unless last is the largest key, in reverse at key_before(first) unless
-// first is the smallest. By then its leaf may have taken over the range of an unlinked neighbour, and
-// come again: a scan passes by the entries before (in reverse: behind) the key it asked for.
+// One leaf, as it was at one moment, and the range that it covered. By the time a scan goes on, its neighbour may have
+// taken over the range of a leaf that was unlinked.
 template <class Key>
 struct LeafContents {
   static constexpr size_t kCapacity = BTreeLeaf<Key>::kEntries;
-  Key first = KeyTraits<Key>::kMin;
-  Key last = KeyTraits<Key>::kMax;
+  Range<Key> range;
   size_t count = 0;
-  Witness witness;
+  std::array<Witness, 1> witnesses;
   std::array<Key, kCapacity> keys;  // ascending; `count` of them, as of the handles
   std::array<Handle, kCapacity> handles;
 };
@@ -68,6 +65,7 @@ class BTree {
   using Key = KeyType;
   using Hint = LeafHint<Key>;
   using Contents = LeafContents<Key>;
+  static constexpr bool kOrdered = true;
 
   BTree();
   BTree(const BTree&) = delete;
@@ -97,12 +95,9 @@ class BTree {
   // get() of keys[0 .. count), in groups whose cache misses overlap. Witnesses may be null.
   void multi_get(const Key* keys, size_t count, Handle* handles, Witness* witnesses, Ahead ahead = {});
 
-  // All of the leaf that covers `key`. `hint` is used, and is that leaf afterwards.
-  void read_leaf(const Key& key, Hint& hint, Contents& contents);
-  void read_leaf(const Key& key, Contents& contents) {
-    Hint hint;
-    read_leaf(key, hint, contents);
-  }
+  // All of one leaf: forward, the one that covers the key `at`; backward, the one that covers what is next below it. `hint` is
+  // used, and is that leaf afterwards.
+  void read_leaf(const Bound<Key>& at, Direction direction, Hint& hint, Contents& contents);
 
   // Entries; approximate while others write.
   size_t size() const { return static_cast<size_t>(std::max(counts_.entries(), int64_t{0})); }

@@ -1,5 +1,5 @@
-// What the B+-tree asks of a key type: its ends, its order and its neighbours. Two key types are
-// shipped: uint64_t and SecondaryKey. Pure functions.
+// What the B+-tree asks of a key type: its ends, its order and, as its nodes know ranges by their last key, its neighbours.
+// Two key types are shipped: uint64_t and SecondaryKey. Pure functions.
 #pragma once
 
 #include <cstdint>
@@ -40,5 +40,11 @@ constexpr SecondaryKey key_after(SecondaryKey key) {
 // The next key down; only if key is not the smallest.
 constexpr uint64_t key_before(uint64_t key) { return key - 1; }
 constexpr SecondaryKey key_before(SecondaryKey key) { return {key.value - (key.primary == 0 ? 1 : 0), key.primary - 1}; }
+
+// The range that ends with `last`.
+template <class Key>
+constexpr Bound<Key> bound_behind(const Key& last) {
+  return last == KeyTraits<Key>::kMax ? Bound<Key>{{}, true} : Bound<Key>{key_after(last), false};
+}
 
 }  // namespace elider::index

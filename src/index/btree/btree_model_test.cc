@@ -59,23 +59,26 @@ struct BTreeModelTest : testing::Test {
     std::vector<std::pair<uint64_t, Handle>> found, wanted(model.lower_bound(first), model.upper_bound(last));
     if (reverse) std::reverse(wanted.begin(), wanted.end());
     const Key low = nth_key<Key>(first), high = nth_key<Key>(last);
-    Key at = reverse ? high : low;
+    Range<Key> rest{low, bound_behind(high)};
     Hint scan_hint = hint;
-    while (true) {
+    while (!rest.empty()) {
       Contents leaf;
-      tree.read_leaf(at, scan_hint, leaf);
-      ASSERT_TRUE(leaf.witness.holds());
-      ASSERT_LE(leaf.first, at);
-      ASSERT_GE(leaf.last, at);
+      if (reverse) tree.read_leaf(rest.to, Direction::kBackward, scan_hint, leaf);
+      else tree.read_leaf({rest.from, false}, Direction::kForward, scan_hint, leaf);
+      ASSERT_TRUE(leaf.witnesses[0].holds());
+      if (reverse) {
+        ASSERT_TRUE(leaf.range.to.end || (!rest.to.end && leaf.range.to.key >= rest.to.key));
+      } else {
+        ASSERT_TRUE(leaf.range.covers(rest.from));
+      }
       for (size_t i = 0; i < leaf.count; ++i) {
         const size_t entry = reverse ? leaf.count - 1 - i : i;
         // A hint may tell less than the leaf covers by now, and then the leaf comes again: pass it by.
-        if (reverse ? at < leaf.keys[entry] : leaf.keys[entry] < at) continue;
-        if (leaf.keys[entry] < low || high < leaf.keys[entry]) continue;
-        found.emplace_back(number_of(leaf.keys[entry]), leaf.handles[entry]);
+        if (rest.covers(leaf.keys[entry])) found.emplace_back(number_of(leaf.keys[entry]), leaf.handles[entry]);
       }
-      if (reverse ? leaf.first <= low : leaf.last >= high) break;
-      at = reverse ? key_before(leaf.first) : key_after(leaf.last);
+      if (reverse) rest.to = {leaf.range.from, false};
+      else if (leaf.range.to.end) break;
+      else rest.from = leaf.range.to.key;
     }
     ASSERT_EQ(found, wanted) << (reverse ? "reverse" : "forward") << " from " << first << " to " << last;
   }
@@ -163,9 +166,8 @@ TYPED_TEST(BTreeModelTest, LargestAndSmallestKeysAreKeys) {
   hint = {};
   EXPECT_EQ(this->tree.get(Traits::kMin, hint, witness), 7u);
   EXPECT_EQ(this->tree.get(Traits::kMax, hint, witness), 7u);
-  typename TestFixture::Contents leaf;
-  this->tree.read_leaf(Traits::kMax, leaf);
-  EXPECT_EQ(leaf.last, Traits::kMax);
+  const auto leaf = leaf_of(this->tree, Traits::kMax);
+  EXPECT_TRUE(leaf.range.to.end);
   EXPECT_EQ(leaf.keys[leaf.count - 1], Traits::kMax);
   EXPECT_TRUE(this->tree.remove(*this->inside, Traits::kMax, 7));
   EXPECT_TRUE(this->tree.remove(*this->inside, Traits::kMin, 7));

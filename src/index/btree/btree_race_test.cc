@@ -60,12 +60,12 @@ TEST_F(BTreeTwoLeaves, ALockedLeafsWitnessDoesNotHold) {
     EXPECT_TRUE(tree.get_or_insert(worker, 5, handle_of(5), none).inserted);
   });
   stop.wait_until_reached();
-  EXPECT_FALSE(left.witness.holds());
-  EXPECT_TRUE(right.witness.holds());
+  EXPECT_FALSE(left.witnesses[0].holds());
+  EXPECT_TRUE(right.witnesses[0].holds());
   stop.go();
   writer.join();
-  EXPECT_FALSE(left.witness.holds());
-  EXPECT_TRUE(right.witness.holds());
+  EXPECT_FALSE(left.witnesses[0].holds());
+  EXPECT_TRUE(right.witnesses[0].holds());
 }
 
 TEST_F(BTreeTwoLeaves, ASplitThatWasOvertakenStartsOver) {
@@ -185,12 +185,11 @@ TEST_F(BTreeTwoLeaves, AHintOfALeafThatWasUnlinkedIsNotTrusted) {
 TEST_F(BTreeTwoLeaves, AScanThatASplitOvertakesSeesEveryKey) {
   // The scan has read the left leaf; the right one splits; it goes on at the end of the left one.
   Tree::Hint scan_hint;
-  Tree::Contents leaf;
-  tree.read_leaf(0, scan_hint, leaf);
+  Tree::Contents leaf = leaf_of(tree, 0, scan_hint);
   uint64_t seen = leaf.count;
   for (uint64_t n = 81; n < 150; n += 2) insert(n);
-  while (leaf.last != ~uint64_t{0}) {
-    tree.read_leaf(key_after(leaf.last), scan_hint, leaf);
+  while (!leaf.range.to.end) {
+    leaf = leaf_of(tree, leaf.range.to.key, scan_hint);
     seen += leaf.count;
   }
   EXPECT_EQ(seen, tree.size());

@@ -10,7 +10,8 @@
 namespace elider::index {
 
 template <sync::Policy Sync, class KeyType>
-void BTree<Sync, KeyType>::read_leaf(const Key& key, Hint& hint, Contents& contents) {
+void BTree<Sync, KeyType>::read_leaf(const Bound<Key>& at, Direction direction, Hint& hint, Contents& contents) {
+  const Key key = direction == Direction::kForward ? at.key : at.end ? Traits::kMax : key_before(at.key);
   struct Attempt {
     bool done;
     Hint hint;
@@ -42,9 +43,8 @@ inline bool BTree<Sync, KeyType>::copy_leaf(const Place& place, Contents& conten
   const unsigned count = place.leaf->count();
   place.leaf->copy_to(count, contents.keys.data(), contents.handles.data());
   contents.count = count;
-  contents.first = place.first;
-  contents.last = place.last;
-  contents.witness = {place.leaf->word.address(), place.guard.version()};
+  contents.range = {place.first, bound_behind(place.last)};
+  contents.witnesses[0] = {place.leaf->word.address(), place.guard.version()};
   return place.guard.valid();
 }
 

@@ -72,25 +72,29 @@ struct BTreeStressTest : testing::Test {
   // is there.
   void scan(Random& random) {
     Inside inside(arena);
-    using Traits = KeyTraits<Key>;
     const bool reverse = random.one_in(2);
     uint64_t permanent = 0;
-    Key at = reverse ? Traits::kMax : Traits::kMin;
+    Range<Key> rest;
     Contents leaf;
-    while (true) {
-      tree.read_leaf(at, leaf);
-      ASSERT_TRUE(leaf.first <= at && at <= leaf.last);
+    Hint hint;
+    while (!rest.empty()) {
+      if (reverse) tree.read_leaf(rest.to, Direction::kBackward, hint, leaf);
+      else tree.read_leaf({rest.from, false}, Direction::kForward, hint, leaf);
+      hint = {};
+      if (!reverse) {
+        ASSERT_TRUE(leaf.range.covers(rest.from));
+      }
       for (size_t i = 0; i < leaf.count; ++i) {
-        ASSERT_TRUE(leaf.first <= leaf.keys[i] && leaf.keys[i] <= leaf.last);
+        ASSERT_TRUE(leaf.range.covers(leaf.keys[i]));
         if (i > 0) {
           ASSERT_LT(leaf.keys[i - 1], leaf.keys[i]);
         }
         ASSERT_EQ(number_of_handle(leaf.handles[i]), number_of(leaf.keys[i]));
-        const bool passed = reverse ? leaf.keys[i] > at : leaf.keys[i] < at;
-        permanent += !passed && number_of(leaf.keys[i]) % 5 == 4 ? 1 : 0;
+        permanent += rest.covers(leaf.keys[i]) && number_of(leaf.keys[i]) % 5 == 4 ? 1 : 0;
       }
-      if (reverse ? leaf.first == Traits::kMin : leaf.last == Traits::kMax) break;
-      at = reverse ? key_before(leaf.first) : key_after(leaf.last);
+      if (reverse) rest.to = {leaf.range.from, false};
+      else if (leaf.range.to.end) break;
+      else rest.from = leaf.range.to.key;
     }
     ASSERT_EQ(permanent, kSpace / 5);
   }

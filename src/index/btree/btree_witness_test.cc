@@ -23,11 +23,11 @@ struct BTreeWitnessTest : testing::Test {
 
   // Which leaf covers the key.
   static size_t covering(const std::vector<Contents>& leaves, const Key& key) {
-    const auto found = std::find_if(leaves.begin(), leaves.end(), [&](const Contents& leaf) { return key <= leaf.last; });
+    const auto found = std::find_if(leaves.begin(), leaves.end(), [&](const Contents& leaf) { return leaf.range.to.above(key); });
     return static_cast<size_t>(found - leaves.begin());
   }
   static void expect_only_ended(const std::vector<Contents>& leaves, size_t ended) {
-    for (size_t i = 0; i < leaves.size(); ++i) ASSERT_EQ(leaves[i].witness.holds(), i != ended) << "leaf " << i << " of " << leaves.size();
+    for (size_t i = 0; i < leaves.size(); ++i) ASSERT_EQ(leaves[i].witnesses[0].holds(), i != ended) << "leaf " << i << " of " << leaves.size();
   }
   static std::set<std::pair<const void*, uint64_t>> set_of(const std::vector<Witness>& witnesses) {
     std::set<std::pair<const void*, uint64_t>> set;
@@ -56,14 +56,14 @@ TYPED_TEST(BTreeWitnessTest, AChangeEndsExactlyTheWitnessThatCoversIt) {
     const InsertResult result = this->tree.get_or_insert(*this->inside, key, handle_of(n), hint);
     ASSERT_EQ(result.inserted, present.insert(n).second);
     ASSERT_NO_FATAL_FAILURE(this->expect_only_ended(leaves, result.inserted ? covering : leaves.size()));
-    ASSERT_EQ(result.before.version, leaves[covering].witness.version);
-    ASSERT_EQ(result.before.value, leaves[covering].witness.value);
+    ASSERT_EQ(result.before.version, leaves[covering].witnesses[0].version);
+    ASSERT_EQ(result.before.value, leaves[covering].witnesses[0].value);
     if (!result.inserted) continue;
     // A transaction that had read everything, and knows its own insertion, has read everything again.
     std::vector<Witness> mended, now;
-    for (size_t i = 0; i < leaves.size(); ++i) mended.push_back(i == covering ? result.after : leaves[i].witness);
+    for (size_t i = 0; i < leaves.size(); ++i) mended.push_back(i == covering ? result.after : leaves[i].witnesses[0]);
     if (result.split_off.version) mended.push_back(result.split_off);
-    for (const auto& leaf : all_leaves(this->tree)) now.push_back(leaf.witness);
+    for (const auto& leaf : all_leaves(this->tree)) now.push_back(leaf.witnesses[0]);
     ASSERT_EQ(this->set_of(mended), this->set_of(now));
   }
 }
@@ -95,12 +95,12 @@ TYPED_TEST(BTreeWitnessTest, AWitnessOfAnUnlinkedLeafNeverHoldsAgain) {
     ASSERT_TRUE(this->tree.remove(*this->inside, victim.keys[i], handle_of(n)));
   }
   EXPECT_EQ(all_leaves(this->tree).size(), leaves.size() - 1);
-  EXPECT_FALSE(victim.witness.holds());
+  EXPECT_FALSE(victim.witnesses[0].holds());
   this->expect_only_ended(leaves, 5);
   const uint64_t n = number_of(victim.keys[0]);
   const InsertResult result = this->tree.get_or_insert(*this->inside, victim.keys[0], handle_of(n), hint);
   EXPECT_TRUE(result.inserted);
-  EXPECT_FALSE(victim.witness.holds());
+  EXPECT_FALSE(victim.witnesses[0].holds());
   const Status status = this->tree.verify();
   EXPECT_TRUE(status.ok()) << status.message();
 }

@@ -15,7 +15,7 @@ namespace elider::index {
 
 // Appends what is in bucket `index` at one moment.
 template <sync::Policy Sync>
-void HashTable<Sync>::copy_bucket(size_t index, std::vector<std::pair<Key, Handle>>* entries) const {
+void HashTable<Sync>::copy_bucket(size_t index, Entries* entries) const {
   struct Attempt {
     bool valid;
     size_t count;
@@ -25,7 +25,7 @@ void HashTable<Sync>::copy_bucket(size_t index, std::vector<std::pair<Key, Handl
   Spin spin;
   while (true) {
     entries->resize(before + room);
-    std::pair<Key, Handle>* const to = entries->data() + before;
+    Entries::value_type* const to = entries->data() + before;
     const Attempt attempt = Sync::section(latch_, sync::Operation::kScan, [&]() -> Attempt {
       const Bucket* const head = bucket_at(index);
       const ReadGuard guard(head->word);
@@ -49,7 +49,7 @@ void HashTable<Sync>::copy_bucket(size_t index, std::vector<std::pair<Key, Handl
 }
 
 template <sync::Policy Sync>
-void HashTable<Sync>::read_bucket(size_t index, size_t n, std::vector<std::pair<Key, Handle>>* entries) const {
+void HashTable<Sync>::read_bucket(size_t index, size_t n, Entries* entries) const {
   const size_t before = entries->size();
   copy_bucket(index, entries);
   size_t done = n, now = bucket_count();
@@ -68,7 +68,7 @@ void HashTable<Sync>::read_bucket(size_t index, size_t n, std::vector<std::pair<
     }
   // An entry that was moved meanwhile may have been seen twice.
   const auto first = entries->begin() + static_cast<std::ptrdiff_t>(before);
-  std::sort(first, entries->end());
+  std::sort(first, entries->end(), [](const auto& a, const auto& b) { return a.first.number() < b.first.number(); });
   entries->erase(std::unique(first, entries->end(), [](const auto& a, const auto& b) { return a.first == b.first; }), entries->end());
 }
 

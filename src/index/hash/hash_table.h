@@ -30,6 +30,7 @@
 #include "base/worker.h"
 #include "elider/status.h"
 #include "index/counts.h"
+#include "index/cursor.h"
 #include "index/hash/hash_bucket.h"
 #include "index/index.h"
 #include "sync/elided.h"
@@ -39,14 +40,12 @@
 
 namespace elider::index {
 
-// The hash table finds a bucket at once and needs no hint; the type is there for one interface.
-struct NoHint {};
-
 template <sync::Policy Sync>
 class HashTable {
  public:
   using Key = elider::Key;
   using Hint = NoHint;
+  static constexpr bool kOrdered = false;
 
   HashTable();
   HashTable(const HashTable&) = delete;
@@ -96,7 +95,7 @@ class HashTable {
 
   // Appends the entries whose bucket was `index` when there were `n` buckets, n being an earlier bucket_count(). While
   // others write, too: an entry that is there throughout comes once, others may or may not.
-  void read_bucket(size_t index, size_t n, std::vector<std::pair<Key, Handle>>* entries) const;
+  void read_bucket(size_t index, size_t n, Entries* entries) const;
 
   // Every invariant; only while nobody writes. The message names the bucket and what is wrong with it.
   Status verify() const;
@@ -193,7 +192,7 @@ class HashTable {
     return {guard.valid(), handle, {head->word.address(), guard.version()}};
   }
 
-  void copy_bucket(size_t index, std::vector<std::pair<Key, Handle>>* entries) const;
+  void copy_bucket(size_t index, Entries* entries) const;
   Handle get_again(uint64_t hash, Key key, Witness& witness);
   uint32_t get_group(const Key* keys, size_t count, Handle* handles, Witness* witnesses, Ahead ahead) const;
   InsertAttempt try_insert(uint64_t hash, Key key, Handle candidate, Bucket* spare);

@@ -110,7 +110,7 @@ bool OccTransaction<Sync>::reads_stand() {
   }
   for (const NodeEntry& node : nodes_)
     if (!node.witness.holds() && !ELIDER_MUTANT(kKeepLeafVersion)) [[unlikely]]
-      return failed(Cause::kPhantom, node.table, node.secondary() ? 0 : node.first);
+      return failed(Cause::kPhantom, node.table, node.key());
   return true;
 }
 

@@ -15,7 +15,7 @@ namespace elider::txn {
 
 // What the key function gives. If it throws, the operation is half done: only a rollback is left.
 template <class Sync>
-uint64_t OccTransaction<Sync>::index_value(TableType& table, uint32_t i, Key key, const std::byte* image) {
+uint64_t OccTransaction<Sync>::index_value(TableType& table, uint32_t i, KeyRef key, const std::byte* image) {
   try {
     return table.index_value(i, image);
   } catch (...) {
@@ -36,7 +36,7 @@ uint64_t OccTransaction<Sync>::indexes_reading(TableType& table, uint64_t column
 
 // What the row's values are for this transaction now, own writes included.
 template <class Sync>
-Status OccTransaction<Sync>::old_index_values(TableType& table, Row* row, Key key, uint64_t affected, uint64_t* values) {
+Status OccTransaction<Sync>::old_index_values(TableType& table, Row* row, KeyRef key, uint64_t affected, uint64_t* values) {
   std::byte* image = arena_.allocate(table.layout().row_bytes());
   detail::ImageHeader header;
   for (uint64_t rest = affected; rest != 0; rest &= rest - 1) {
@@ -49,14 +49,14 @@ Status OccTransaction<Sync>::old_index_values(TableType& table, Row* row, Key ke
 
 // No other row that is there has this value.
 template <class Sync>
-Status OccTransaction<Sync>::index_check_unique(TableType& table, Row* row, Key key, uint32_t i, uint64_t value) {
+Status OccTransaction<Sync>::index_check_unique(TableType& table, Row* row, KeyRef key, uint32_t i, uint64_t value) {
   if (!table.schema().indexes[i].unique) return {};
   bool taken = false;
   Key holder = 0;
   const size_t looked_at = nodes_.size();
-  Status status = scan_secondary(table, i, {value, value}, {}, table.layout().index_columns(i), [&](Key found, RawView view) {
+  Status status = scan_secondary(table, i, {value, value}, {}, table.layout().index_columns(i), [&](KeyRef found, RawView view) {
     taken = view.header()->row != row;
-    holder = found;
+    holder = table.number_of(found);
     return !taken;
   });
   if (ELIDER_MUTANT(kForgetUniqueCheck)) {
@@ -72,7 +72,7 @@ Status OccTransaction<Sync>::index_check_unique(TableType& table, Row* row, Key 
 // are still there, and end when another row comes in. They are read as the commit will find them: a word that
 // is only locked now may come back as it was, and a value that was left out would keep its entry for ever.
 template <class Sync>
-Status OccTransaction<Sync>::former_index_values(TableType& table, Row* row, Key key, uint64_t* values, bool* had_row) {
+Status OccTransaction<Sync>::former_index_values(TableType& table, Row* row, KeyRef key, uint64_t* values, bool* had_row) {
   const Layout& layout = table.layout();
   *had_row = !writes_.find(row, layout, 0)->created && row->cell(layout, 0).snapshot() != 0;
   if (!*had_row) return {};
@@ -93,7 +93,7 @@ Status OccTransaction<Sync>::former_index_values(TableType& table, Row* row, Key
 
 // A row comes where none was. Uniqueness has been checked unless the row block is new.
 template <class Sync>
-Status OccTransaction<Sync>::index_insert(TableType& table, Row* row, Key key, const std::byte* image) {
+Status OccTransaction<Sync>::index_insert(TableType& table, Row* row, KeyRef key, const std::byte* image) {
   uint64_t former[kSecondaryIndexesMax];
   bool had_row = false;
   if (Status status = former_index_values(table, row, key, former, &had_row); !status.ok()) return status;
@@ -112,7 +112,7 @@ Status OccTransaction<Sync>::index_insert(TableType& table, Row* row, Key key, c
 
 // The row's indexed columns have changed: from these values to what the row is now.
 template <class Sync>
-Status OccTransaction<Sync>::index_update(TableType& table, Row* row, Key key, const uint64_t* old_values, uint64_t affected) {
+Status OccTransaction<Sync>::index_update(TableType& table, Row* row, KeyRef key, const uint64_t* old_values, uint64_t affected) {
   uint64_t new_values[kSecondaryIndexesMax];
   if (Status status = old_index_values(table, row, key, affected, new_values); !status.ok()) return status;
   for (uint64_t rest = affected; rest != 0; rest &= rest - 1) {
@@ -129,12 +129,12 @@ Status OccTransaction<Sync>::index_update(TableType& table, Row* row, Key key, c
 }
 
 template <class Sync>
-Status OccTransaction<Sync>::index_add(TableType& table, Row* row, Key key, uint32_t i, const uint64_t* old_value, uint64_t new_value) {
+Status OccTransaction<Sync>::index_add(TableType& table, Row* row, KeyRef key, uint32_t i, const uint64_t* old_value, uint64_t new_value) {
   // On the list before it is in the index, so that an exception leaves no entry that nobody takes out.
   IndexChange& change =
       index_changes_.add({row, &table, key, i, old_value != nullptr, old_value != nullptr ? *old_value : 0, new_value, false, false});
   const auto handle = reinterpret_cast<index::Handle>(row);
-  const auto put = [&] { return table.secondary(i).get_or_insert(worker_, {new_value, key}, handle, hints_.secondary(table, i)); };
+  const auto put = [&] { return table.secondary(i).get_or_insert(worker_, new_value, key, handle, hints_.secondary(table, i)); };
   index::InsertResult result = put();
   if (!result.inserted && result.handle == handle) {
     ELIDER_TEST_POINT("occ.index.entry_found");
@@ -149,7 +149,7 @@ Status OccTransaction<Sync>::index_add(TableType& table, Row* row, Key key, uint
     // stay open for long. The block is there as long as its entry: whoever put that is still inside.
     std::lock_guard lock(table.stale().mutex);
     if (word::removed(TableType::as_row(result.handle)->cell(table.layout(), 0).load())) {
-      table.secondary(i).remove(worker_, {new_value, key}, result.handle);
+      table.secondary(i).remove(worker_, new_value, key, result.handle);
       result = put();
     }
   }

@@ -10,7 +10,7 @@
 namespace elider::txn {
 
 template <class Sync>
-[[gnu::always_inline]] inline Status OccTransaction<Sync>::read_group(TableType& table, Row* row, Key key, const ColumnSet& set, uint32_t g,
+[[gnu::always_inline]] inline Status OccTransaction<Sync>::read_group(TableType& table, Row* row, KeyRef key, const ColumnSet& set, uint32_t g,
                                                                       std::byte* image) {
   const Layout& layout = table.layout();
   Cell& cell = row->cell(layout, g);
@@ -18,7 +18,7 @@ template <class Sync>
 }
 
 template <class Sync>
-[[gnu::always_inline]] inline Status OccTransaction<Sync>::note_read(TableType& table, Cell& cell, Key key, uint32_t g, uint64_t w) {
+[[gnu::always_inline]] inline Status OccTransaction<Sync>::note_read(TableType& table, Cell& cell, KeyRef key, uint32_t g, uint64_t w) {
   if (word::removed(w)) [[unlikely]] return read_removed(table, cell, key, w);
   reads_.push_back({&cell, w, key, &table});
   recorder_.read(table, key, g, !word::absent(w), word::sequence(w));
@@ -29,7 +29,7 @@ template <class Sync>
 // The row block has left its index since it was found there: in between the key had no row. The word that
 // is kept is none the block will ever have again, so that the commit looks for the key (occ_repair.h).
 template <class Sync>
-Status OccTransaction<Sync>::read_removed(TableType& table, Cell& cell, Key key, uint64_t w) {
+Status OccTransaction<Sync>::read_removed(TableType& table, Cell& cell, KeyRef key, uint64_t w) {
   reads_.push_back({&cell, w & ~word::kRemoved, key, &table});
   recorder_.read(table, key, 0, false, 0);
   return table.error(Code::kNotFound, Cause::kNone, key);
@@ -59,7 +59,7 @@ Status OccTransaction<Sync>::read_own(TableType& table, WriteEntry& write, const
 }
 
 template <class Sync>
-[[gnu::always_inline]] inline Status OccTransaction<Sync>::read_row(TableType& table, Row* row, Key key, const ColumnSet& set,
+[[gnu::always_inline]] inline Status OccTransaction<Sync>::read_row(TableType& table, Row* row, KeyRef key, const ColumnSet& set,
                                                                     std::byte* image, detail::ImageHeader* header) {
   const uint32_t groups = set.groups != 0 ? set.groups : 1;  // no columns: whether the row is there
   *header = {row, key, static_cast<uint32_t>(reads_.size()), groups};
@@ -68,7 +68,7 @@ template <class Sync>
 }
 
 template <class Sync>
-[[gnu::noinline]] Status OccTransaction<Sync>::read_groups(TableType& table, Row* row, Key key, const ColumnSet& set, uint32_t groups,
+[[gnu::noinline]] Status OccTransaction<Sync>::read_groups(TableType& table, Row* row, KeyRef key, const ColumnSet& set, uint32_t groups,
                                                            std::byte* image, detail::ImageHeader* header) {
   const ReadTogether together = read_together(table, row, set, groups, image);
   for (uint32_t rest = groups; rest != 0; rest &= rest - 1) {

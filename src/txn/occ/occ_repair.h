@@ -26,8 +26,6 @@
 // Thread safety: as the transaction's. It waits for nobody.
 #pragma once
 
-#include <algorithm>
-
 #include "txn/occ/occ_transaction.h"
 
 namespace elider::txn {
@@ -56,14 +54,14 @@ bool OccTransaction<Sync>::repair() {
     if (read.cell == nullptr || !word::absent(read.word) || !word::removed(read.cell->load())) continue;
     auto& table = static_cast<TableType&>(*read.table);
     uint32_t there = 0;
-    track_node(table, find_again(table, read.key, &there), read.key, read.key);
+    track_key(table, find_again(table, read.key, &there), read.key);
     if (there != 0) return failed(Cause::kPhantom, read.table, read.key);
     reads_[i].cell = nullptr;
     recorder_.absent_anew(table, read.key);
   }
   for (size_t i = 0, count = nodes_.size(); i < count; ++i)
     if (!nodes_[i].witness.holds() && !repair_node(i))
-      return failed(Cause::kPhantom, nodes_[i].table, nodes_[i].secondary() ? 0 : nodes_[i].first);
+      return failed(Cause::kPhantom, nodes_[i].table, nodes_[i].key());
   ELIDER_TEST_POINT("occ.repaired");
   return true;
 }
@@ -71,62 +69,91 @@ bool OccTransaction<Sync>::repair() {
 template <class Sync>
 bool OccTransaction<Sync>::repair_node(size_t position) {
   const NodeEntry old = nodes_[position];
-  if (old.secondary()) return repair_index_node(position);
+  if (old.kind == NodeEntry::Kind::kIndexRanges) return repair_index_node(position);
+  if (old.kind == NodeEntry::Kind::kMoreWitness) {
+    if (!repair_node(old.seen)) return false;
+    nodes_[position].witness = nodes_[old.seen].witness;
+    return true;
+  }
   if (old.seen == NodeEntry::kUnknown) return false;
   auto& table = static_cast<TableType&>(*old.table);
+  if (old.kind == NodeEntry::Kind::kKey) {
+    uint32_t there = 0;
+    nodes_[position].witness = find_again(table, old.from, &there);
+    return there == old.seen;
+  }
+  return table.keys().visit([&]<class Index>(Index& index) {
+    if constexpr (Index::kOrdered) return look_again_at_keys(table, index, position);
+    else return false;  // it has no ranges
+  });
+}
+
+// The leaves that the range lies in now are tracked anew.
+template <class Sync>
+template <class Index>
+bool OccTransaction<Sync>::look_again_at_keys(TableType& table, Index& index, size_t position) {
+  using IndexKey = typename Index::Key;
+  const NodeEntry old = nodes_[position];
   uint32_t there = 0;
-  if (!table.ordered()) {
-    nodes_[position].witness = find_again(table, old.first, &there);
-    return there == 0;
-  }
-  index::LeafContents<Key> leaf;
-  for (Key at = old.first;; at = index::key_after(leaf.last)) {
-    table.tree().read_leaf(at, hints_.primary(table), leaf);
-    const Key to = std::min(old.last, leaf.last);
-    if (at == old.first) nodes_[position].witness = leaf.witness;
-    else nodes_.push_back({leaf.witness, &table, at, to, NodeEntry::kUnknown});
-    for (size_t i = 0; i < leaf.count; ++i)
-      if (at <= leaf.keys[i] && leaf.keys[i] <= to && !look_again(table, TableType::as_row(leaf.handles[i]), leaf.keys[i], &there))
-        return false;
-    if (to == old.last) return there == old.seen;
-  }
+  bool certain = true;
+  index::scan_leaves(
+      index, index::Range<IndexKey>{index::key_of<IndexKey>(old.from), {index::key_of<IndexKey>(old.to), old.to_end}},
+      index::Direction::kForward, kNoLimit, [&](const auto& witnesses, const auto& covered) {
+        const uint32_t added = track_scanned(table, witnesses, covered);
+        nodes_[added].seen = NodeEntry::kUnknown;
+      },
+      [](index::Handle) {},
+      [&](const IndexKey& entry, index::Handle handle) {
+        Row* const row = TableType::as_row(handle);
+        certain = look_again(table, row, table.key_of(row, index::ref_of(entry)), &there);
+        return certain;
+      });
+  nodes_[position].witness = nodes_.back().witness;  // its leaves have entries of their own now
+  return certain && there == old.seen;
 }
 
 template <class Sync>
 bool OccTransaction<Sync>::repair_index_node(size_t position) {
   auto& table = static_cast<TableType&>(*nodes_[position].table);
   for (uint32_t range = nodes_[position].seen; range != IndexRange::kNone; range = index_ranges_[range].next)
-    if (!look_again_at_range(table, range)) return false;
+    if (!table.secondary(index_ranges_[range].index).visit([&](auto& index) { return look_again_at_range(table, index, range); }))
+      return false;
   nodes_[position].witness = nodes_.back().witness;  // the leaves of its ranges have entries of their own now
   return true;
 }
 
 // The leaves that the range lies in now are tracked anew.
 template <class Sync>
-bool OccTransaction<Sync>::look_again_at_range(TableType& table, uint32_t position) {
+template <class Index>
+bool OccTransaction<Sync>::look_again_at_range(TableType& table, Index& index, uint32_t position) {
+  using IndexKey = typename Index::Key;
   const IndexRange range = index_ranges_[position];
   if (range.seen == NodeEntry::kUnknown) return false;
   uint32_t there = 0;
-  index::LeafContents<index::SecondaryKey> leaf;
-  for (index::SecondaryKey at = range.first;; at = index::key_after(leaf.last)) {
-    table.secondary(range.index).read_leaf(at, hints_.secondary(table, range.index), leaf);
-    nodes_.push_back({leaf.witness, &table, kKeyMax, 0, position});
-    for (size_t i = 0; i < leaf.count && !ELIDER_MUTANT(kSkipSecondLook); ++i) {
-      const index::SecondaryKey entry = leaf.keys[i];
-      if (entry < at || range.last < entry) continue;
-      Key key = entry.primary;
-      const Presence found = committed_match(table, TableType::as_row(leaf.handles[i]), range.index, entry.value, &key);
-      if (found == Presence::kUnknown) return false;
-      there += found == Presence::kPresent;
-    }
-    if (!(leaf.last < range.last)) return there == range.seen || ELIDER_MUTANT(kSkipSecondLook);
-  }
+  bool certain = true;
+  index::scan_leaves(
+      index, index::Range<IndexKey>{entry_of<IndexKey>(range.from), {entry_of<IndexKey>(range.to), range.to_end}},
+      index::Direction::kForward, kNoLimit, [&](const auto& witnesses, const auto&) {
+        for (const index::Witness& witness : witnesses)
+          nodes_.push_back({witness, &table, {}, {}, position, NodeEntry::Kind::kIndexRanges});
+      },
+      [](index::Handle) {},
+      [&](const IndexKey& entry, index::Handle handle) {
+        if (ELIDER_MUTANT(kSkipSecondLook)) return true;
+        Row* const row = TableType::as_row(handle);
+        const KeyRef key = table.key_of(row, index::primary_of(entry));
+        const Presence found = committed_match(table, row, range.index, index::value_of(entry), &key);
+        certain = found != Presence::kUnknown;
+        there += found == Presence::kPresent;
+        return certain;
+      });
+  return ELIDER_MUTANT(kSkipSecondLook) || (certain && there == range.seen);
 }
 
 // Whether the row is there and has the value, this transaction's writes apart. kUnknown: somebody else has it locked, or
 // changes it. track: the row's key, if a row that is not there, or has another value, is to be tracked as that.
 template <class Sync>
-auto OccTransaction<Sync>::committed_match(TableType& table, Row* row, uint32_t i, uint64_t value, Key* track) -> Presence {
+auto OccTransaction<Sync>::committed_match(TableType& table, Row* row, uint32_t i, uint64_t value, const KeyRef* track) -> Presence {
   const Layout& layout = table.layout();
   const ColumnSet& set = layout.index_columns(i);
   const uint32_t groups = set.groups != 0 ? set.groups : 1;
@@ -161,7 +188,7 @@ auto OccTransaction<Sync>::committed_match(TableType& table, Row* row, uint32_t 
 
 // Counts the key's row, if it has one. The witness of where it is, or would be.
 template <class Sync>
-index::Witness OccTransaction<Sync>::find_again(TableType& table, Key key, uint32_t* there) {
+index::Witness OccTransaction<Sync>::find_again(TableType& table, KeyRef key, uint32_t* there) {
   index::Witness witness;
   Row* row = table.find(key, hints_.primary(table), witness);
   if (row != nullptr && !look_again(table, row, key, there)) *there = NodeEntry::kUnknown;
@@ -170,7 +197,7 @@ index::Witness OccTransaction<Sync>::find_again(TableType& table, Key key, uint3
 
 // Counts the row, if the block holds one but for this transaction's writes. False: that is not certain.
 template <class Sync>
-bool OccTransaction<Sync>::look_again(TableType& table, Row* row, Key key, uint32_t* there) {
+bool OccTransaction<Sync>::look_again(TableType& table, Row* row, KeyRef key, uint32_t* there) {
   Presence presence;
   if (own_presence(table, row, &presence)) {
     *there += presence == Presence::kPresent;

@@ -10,7 +10,7 @@ class OccTransaction<Sync>::KeyScan {
  public:
   KeyScan(OccTransaction& txn, TableType& table) : txn_(txn), table_(table) {}
 
-  void leaf(const index::Witness& witness, Key from, Key to) { node_ = txn_.track_scanned(table_, witness, from, to); }
+  void leaf(const auto& witnesses, const auto& covered) { node_ = txn_.track_scanned(table_, witnesses, covered); }
   void row(Row* row, bool there) {
     NodeEntry& node = txn_.nodes_[node_];
     Presence presence;
@@ -20,7 +20,17 @@ class OccTransaction<Sync>::KeyScan {
     }
     if (there && node.seen != NodeEntry::kUnknown) ++node.seen;
   }
-  void stop(Key key, bool reverse) { (reverse ? txn_.nodes_[node_].first : txn_.nodes_[node_].last) = key; }
+  template <class IndexKey>
+  void stop(const IndexKey& key, index::Direction direction) {
+    NodeEntry& node = txn_.nodes_[node_];
+    if (direction == index::Direction::kBackward) {
+      node.from = kept_key(txn_.arena_, key);
+    } else {
+      const index::Bound<IndexKey> to = behind(txn_.arena_, key);
+      node.to = index::ref_of(to.key);
+      node.to_end = to.end;
+    }
+  }
 
  private:
   OccTransaction& txn_;
@@ -33,9 +43,7 @@ class OccTransaction<Sync>::IndexScan {
  public:
   IndexScan(OccTransaction& txn, TableType& table, uint32_t index) : txn_(txn), table_(table), index_(index) {}
 
-  void leaf(const index::Witness& witness, const index::SecondaryKey& from, const index::SecondaryKey& to) {
-    range_ = txn_.track_index_range(table_, index_, witness, from, to);
-  }
+  void leaf(const auto& witnesses, const auto& covered) { range_ = txn_.track_index_range(table_, index_, witnesses, covered); }
   // Whether the row had the value before this transaction's writes is for its cells to say, where there are any.
   void entry(Row* row, uint64_t value, bool matches) {
     if (!txn_.writes_.empty() && txn_.writes_.find_any(row, table_.layout()) != nullptr) {
@@ -45,8 +53,16 @@ class OccTransaction<Sync>::IndexScan {
     }
     if (matches && txn_.index_ranges_[range_].seen != NodeEntry::kUnknown) ++txn_.index_ranges_[range_].seen;
   }
-  void stop(const index::SecondaryKey& entry, bool reverse) {
-    (reverse ? txn_.index_ranges_[range_].first : txn_.index_ranges_[range_].last) = entry;
+  template <class IndexKey>
+  void stop(const IndexKey& entry, index::Direction direction) {
+    IndexRange& range = txn_.index_ranges_[range_];
+    if (direction == index::Direction::kBackward) {
+      range.from = kept_entry(txn_.arena_, entry);
+    } else {
+      const index::Bound<IndexKey> to = behind(txn_.arena_, entry);
+      range.to = kept_entry(txn_.arena_, to.key);
+      range.to_end = to.end;
+    }
   }
 
  private:

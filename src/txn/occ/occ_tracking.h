@@ -6,44 +6,71 @@
 
 namespace elider::txn {
 
+// A leaf or bucket in which the key would be.
 template <class Sync>
-void OccTransaction<Sync>::track_node(TableType& table, const index::Witness& witness, Key first, Key last) {
-  if (!nodes_.empty() && nodes_.back().is_of(witness) && nodes_.back().first == first && nodes_.back().last == last) return;
+void OccTransaction<Sync>::track_key(TableType& table, const index::Witness& witness, KeyRef key) {
+  const auto is_this = [&](const NodeEntry& node) {
+    return node.is_of(witness) && node.kind == NodeEntry::Kind::kKey && same_key(table, node.from, key);
+  };
+  if (!nodes_.empty() && is_this(nodes_.back())) return;
   const uint32_t known = node_positions_.find(witness.version);
   // A leaf read twice at two versions: the first witness fails at validation, and that is right.
-  if (known != PointerMap::kNone && nodes_[known].is_of(witness) && nodes_[known].first == first && nodes_[known].last == last) return;
-  add_node({witness, &table, first, last, 0}, known == PointerMap::kNone);
+  if (known != PointerMap::kNone && is_this(nodes_[known])) return;
+  if constexpr (TableType::kByteKeys)
+    if (table.byte_keys()) key = kept_key(arena_, ByteKey{key.bytes()});
+  add_node({witness, &table, key, {}, 0, NodeEntry::Kind::kKey}, known == PointerMap::kNone);
 }
 
-// A leaf that a scan is about to look at. Its position: a scan that stops early says so there.
+// What a scan is about to look at. Its position: a scan that stops early says so there.
 template <class Sync>
-uint32_t OccTransaction<Sync>::track_scanned(TableType& table, const index::Witness& witness, Key first, Key last) {
-  add_node({witness, &table, first, last, 0}, node_positions_.find(witness.version) == PointerMap::kNone);
-  return static_cast<uint32_t>(nodes_.size() - 1);
+template <class Witnesses, class IndexKey>
+uint32_t OccTransaction<Sync>::track_scanned(TableType& table, const Witnesses& witnesses, const index::Range<IndexKey>& covered) {
+  const auto position = static_cast<uint32_t>(nodes_.size());
+  add_node({witnesses[0], &table, kept_key(arena_, covered.from), kept_key(arena_, covered.to.key), 0, NodeEntry::Kind::kRange,
+            covered.to.end},
+           node_positions_.find(witnesses[0].version) == PointerMap::kNone);
+  track_more(table, witnesses, position);
+  return position;
 }
 
-// A leaf of secondary index i that a scan is about to look at, from one entry to another. The range's position.
+// The same of secondary index i. The range's position.
 template <class Sync>
-uint32_t OccTransaction<Sync>::track_index_range(TableType& table, uint32_t i, const index::Witness& witness,
-                                                 const index::SecondaryKey& from, const index::SecondaryKey& to) {
+template <class Witnesses, class IndexKey>
+uint32_t OccTransaction<Sync>::track_index_range(TableType& table, uint32_t i, const Witnesses& witnesses,
+                                                 const index::Range<IndexKey>& covered) {
   const auto range = static_cast<uint32_t>(index_ranges_.size());
-  index_ranges_.push_back({from, to, i, 0, IndexRange::kNone});
+  index_ranges_.push_back(
+      {kept_entry(arena_, covered.from), kept_entry(arena_, covered.to.key), i, 0, IndexRange::kNone, covered.to.end});
+  const index::Witness& witness = witnesses[0];
   uint32_t known = static_cast<uint32_t>(nodes_.size() - 1);
-  if (nodes_.empty() || !nodes_.back().is_of(witness)) known = node_positions_.find(witness.version);
-  if (known != PointerMap::kNone && nodes_[known].is_of(witness)) {
+  if (nodes_.empty() || !nodes_.back().is_of(witness) || nodes_.back().kind != NodeEntry::Kind::kIndexRanges)
+    known = node_positions_.find(witness.version);
+  if (known != PointerMap::kNone && nodes_[known].is_of(witness) && nodes_[known].kind == NodeEntry::Kind::kIndexRanges) {
     index_ranges_.back().next = nodes_[known].seen;
     nodes_[known].seen = range;
   } else {
-    add_node({witness, &table, kKeyMax, 0, range}, known == PointerMap::kNone);
+    known = add_node({witness, &table, {}, {}, range, NodeEntry::Kind::kIndexRanges}, known == PointerMap::kNone);
   }
+  track_more(table, witnesses, known);
   return range;
 }
 
+// Where an index gives a leaf several witnesses: the others than the first.
 template <class Sync>
-void OccTransaction<Sync>::add_node(const NodeEntry& node, bool is_new) {
+template <class Witnesses>
+void OccTransaction<Sync>::track_more(TableType& table, const Witnesses& witnesses, uint32_t position) {
+  for (size_t i = 1; i < witnesses.size(); ++i)
+    add_node({witnesses[i], &table, nodes_[position].from, {}, position, NodeEntry::Kind::kMoreWitness},
+             node_positions_.find(witnesses[i].version) == PointerMap::kNone);
+}
+
+template <class Sync>
+uint32_t OccTransaction<Sync>::add_node(const NodeEntry& node, bool is_new) {
+  const auto position = static_cast<uint32_t>(nodes_.size());
   nodes_.push_back(node);  // first: a position that leads nowhere must not be left by an exception
   node_repeated_ = node_repeated_ || !is_new;
-  if (is_new) node_positions_.insert(node.witness.version, static_cast<uint32_t>(nodes_.size() - 1));
+  if (is_new) node_positions_.insert(node.witness.version, position);
+  return position;
 }
 
 // Its own insert is no phantom to a transaction.
@@ -68,10 +95,10 @@ void OccTransaction<Sync>::track_own_insert(const index::InsertResult& result) {
 }
 
 template <class Sync>
-void OccTransaction<Sync>::track_absent(TableType& table, const index::Witness& witness, Key key) {
+void OccTransaction<Sync>::track_absent(TableType& table, const index::Witness& witness, KeyRef key) {
   recorder_.read(table, key, 0, false, 0);
   if (ELIDER_MUTANT(kSkipAbsentRead)) return;
-  track_node(table, witness, key, key);
+  track_key(table, witness, key);
 }
 
 template <class Sync>

@@ -29,6 +29,7 @@
 #include "txn/commit_record.h"
 #include "txn/index_changes.h"
 #include "txn/install.h"
+#include "txn/kept_key.h"
 #include "txn/late_unlinks.h"
 #include "txn/occ/read_set.h"
 #include "txn/pointer_map.h"
@@ -60,39 +61,45 @@ class OccTransaction final : public Reads<Sync, OccTransaction<Sync>> {
   Status reads_hold();
 
  protected:
-  Status do_insert(const TableRef& table, Key key, const void* row) override;
-  Status do_put(const TableRef& table, Key key, const void* row) override;
-  Status do_edit(const TableRef& table, Key key, const ColumnsRef& columns, void** image) override;
+  Status do_insert(const TableRef& table, KeyRef key, const void* row) override;
+  Status do_put(const TableRef& table, KeyRef key, const void* row) override;
+  Status do_edit(const TableRef& table, KeyRef key, const ColumnsRef& columns, void** image) override;
   Status do_edit_view(const TableRef& table, const RawView& view, const ColumnsRef& columns, void** image) override;
   Status do_edited(const TableRef& table, void* image) override;
-  void do_edit_threw(const TableRef& table, Key key) override;
-  Status do_write(const TableRef& table, Key key, const ColumnsRef& columns, const void* row) override;
-  Status do_add(const TableRef& table, Key key, uint32_t offset, ColumnType type, const void* delta) override;
-  Status do_remove(const TableRef& table, Key key) override;
+  void do_edit_threw(const TableRef& table, KeyRef key) override;
+  Status do_write(const TableRef& table, KeyRef key, const ColumnsRef& columns, const void* row) override;
+  Status do_add(const TableRef& table, KeyRef key, uint32_t offset, ColumnType type, const void* delta) override;
+  Status do_remove(const TableRef& table, KeyRef key) override;
 
  private:
   static constexpr unsigned kWaitsMax = 4096;  // for a lock: milliseconds, should its holder have lost its processor
   static constexpr bool kTracks = true;        // txn/reads.h
 
   // -- occ_tracking.h: leaves and buckets ---------------------------------------------------------------
-  void track_node(TableType& table, const index::Witness& witness, Key first, Key last);
-  void add_node(const NodeEntry& node, bool is_new);
-  uint32_t track_scanned(TableType& table, const index::Witness& witness, Key first, Key last);
-  uint32_t track_index_range(TableType& table, uint32_t i, const index::Witness& witness, const index::SecondaryKey& from,
-                             const index::SecondaryKey& to);
+  static bool same_key(const TableType& table, KeyRef a, KeyRef b) {
+    return a == b || (TableType::kByteKeys && table.byte_keys() && ByteKey{a.bytes()} == ByteKey{b.bytes()});
+  }
+  void track_key(TableType& table, const index::Witness& witness, KeyRef key);
+  uint32_t add_node(const NodeEntry& node, bool is_new);
+  template <class Witnesses, class IndexKey>
+  uint32_t track_scanned(TableType& table, const Witnesses& witnesses, const index::Range<IndexKey>& covered);
+  template <class Witnesses, class IndexKey>
+  uint32_t track_index_range(TableType& table, uint32_t i, const Witnesses& witnesses, const index::Range<IndexKey>& covered);
+  template <class Witnesses>
+  void track_more(TableType& table, const Witnesses& witnesses, uint32_t position);
   void track_own_insert(const index::InsertResult& result);
-  void track_absent(TableType& table, const index::Witness& witness, Key key);
+  void track_absent(TableType& table, const index::Witness& witness, KeyRef key);
   void end();
   void forget_nodes();
 
   // -- occ_read.h ---------------------------------------------------------------------------------------
   // Copies columns of a row to the image, own writes included, and tracks it. kNotFound if absent.
-  Status read_row(TableType& table, Row* row, Key key, const ColumnSet& set, std::byte* image, detail::ImageHeader* header);
-  Status read_groups(TableType& table, Row* row, Key key, const ColumnSet& set, uint32_t groups, std::byte* image,
+  Status read_row(TableType& table, Row* row, KeyRef key, const ColumnSet& set, std::byte* image, detail::ImageHeader* header);
+  Status read_groups(TableType& table, Row* row, KeyRef key, const ColumnSet& set, uint32_t groups, std::byte* image,
                      detail::ImageHeader* header);
-  Status read_group(TableType& table, Row* row, Key key, const ColumnSet& set, uint32_t g, std::byte* image);
-  Status note_read(TableType& table, Cell& cell, Key key, uint32_t g, uint64_t w);
-  Status read_removed(TableType& table, Cell& cell, Key key, uint64_t w);
+  Status read_group(TableType& table, Row* row, KeyRef key, const ColumnSet& set, uint32_t g, std::byte* image);
+  Status note_read(TableType& table, Cell& cell, KeyRef key, uint32_t g, uint64_t w);
+  Status read_removed(TableType& table, Cell& cell, KeyRef key, uint64_t w);
   Status read_own(TableType& table, WriteEntry& write, const ColumnSet& set, std::byte* image);
   bool view_block(TableType& table, Row* row, detail::ImageHeader* header, RawView* view, Status* status);
   // 0: of an own write.
@@ -105,27 +112,27 @@ class OccTransaction final : public Reads<Sync, OccTransaction<Sync>> {
   class IndexScan;
 
   // -- occ_write.h --------------------------------------------------------------------------------------
-  Status edit_row(TableType& table, Row* row, Key key, const ColumnSet& set, const detail::ImageHeader* read, void** image);
-  Status edit_group(TableType& table, Row* row, Key key, const ColumnSet& set, uint32_t g, uint64_t w,
+  Status edit_row(TableType& table, Row* row, KeyRef key, const ColumnSet& set, const detail::ImageHeader* read, void** image);
+  Status edit_group(TableType& table, Row* row, KeyRef key, const ColumnSet& set, uint32_t g, uint64_t w,
                     uint64_t expected, std::byte* image);
   Status widen(TableType& table, WriteEntry& write, const ColumnSet& set);
   bool has_read(TableType& table, const detail::ImageHeader& view);
-  Status write_row(const TableRef& ref, TableType& table, Key key, const ColumnSet& set, const std::byte* source);
-  Status add_to_row(TableType& table, Key key, const storage::Number& number, const void* delta);
-  Status insert_row(TableType& table, Key key, const void* row, bool replace);
-  Status replace_row(TableType& table, Row* row, Key key, const void* source, bool replace);
-  Status remove_row(TableType& table, Key key);
-  Status present_word(TableType& table, Row* row, Key key, uint32_t g, uint64_t* w);
+  Status write_row(const TableRef& ref, TableType& table, KeyRef key, const ColumnSet& set, const std::byte* source);
+  Status add_to_row(TableType& table, KeyRef key, const storage::Number& number, const void* delta);
+  Status insert_row(TableType& table, KeyRef key, const void* row, bool replace);
+  Status replace_row(TableType& table, Row* row, KeyRef key, const void* source, bool replace);
+  Status remove_row(TableType& table, KeyRef key);
+  Status present_word(TableType& table, Row* row, KeyRef key, uint32_t g, uint64_t* w);
 
   // -- occ_index.h: secondary indexes ---------------------------------------------------------------------
-  uint64_t index_value(TableType& table, uint32_t i, Key key, const std::byte* image);
+  uint64_t index_value(TableType& table, uint32_t i, KeyRef key, const std::byte* image);
   uint64_t indexes_reading(TableType& table, uint64_t columns) const;
-  Status old_index_values(TableType& table, Row* row, Key key, uint64_t affected, uint64_t* values);
-  Status former_index_values(TableType& table, Row* row, Key key, uint64_t* values, bool* had_row);
-  Status index_insert(TableType& table, Row* row, Key key, const std::byte* image);
-  Status index_update(TableType& table, Row* row, Key key, const uint64_t* old_values, uint64_t affected);
-  Status index_add(TableType& table, Row* row, Key key, uint32_t i, const uint64_t* old_value, uint64_t new_value);
-  Status index_check_unique(TableType& table, Row* row, Key key, uint32_t i, uint64_t value);
+  Status old_index_values(TableType& table, Row* row, KeyRef key, uint64_t affected, uint64_t* values);
+  Status former_index_values(TableType& table, Row* row, KeyRef key, uint64_t* values, bool* had_row);
+  Status index_insert(TableType& table, Row* row, KeyRef key, const std::byte* image);
+  Status index_update(TableType& table, Row* row, KeyRef key, const uint64_t* old_values, uint64_t affected);
+  Status index_add(TableType& table, Row* row, KeyRef key, uint32_t i, const uint64_t* old_value, uint64_t new_value);
+  Status index_check_unique(TableType& table, Row* row, KeyRef key, uint32_t i, uint64_t value);
   void retire_old_entries();
   void index_finish(bool committed);
 
@@ -171,13 +178,16 @@ class OccTransaction final : public Reads<Sync, OccTransaction<Sync>> {
   // -- occ_repair.h: what changed beside what was read ------------------------------------------------------
   enum class Presence : uint8_t { kAbsent, kPresent, kUnknown };
   bool own_presence(TableType& table, Row* row, Presence* presence);
-  Presence committed_match(TableType& table, Row* row, uint32_t i, uint64_t value, Key* track);
+  Presence committed_match(TableType& table, Row* row, uint32_t i, uint64_t value, const KeyRef* track);
   bool repair();
   bool repair_node(size_t position);
   bool repair_index_node(size_t position);
-  bool look_again_at_range(TableType& table, uint32_t range);
-  index::Witness find_again(TableType& table, Key key, uint32_t* there);
-  bool look_again(TableType& table, Row* row, Key key, uint32_t* there);
+  template <class Index>
+  bool look_again_at_keys(TableType& table, Index& index, size_t position);
+  template <class Index>
+  bool look_again_at_range(TableType& table, Index& index, uint32_t range);
+  index::Witness find_again(TableType& table, KeyRef key, uint32_t* there);
+  bool look_again(TableType& table, Row* row, KeyRef key, uint32_t* there);
 
   // -- occ_region.h: hardware transactions, under a policy that has them --------------------------------------
   enum class Reach : uint8_t { kNone, kLockBits, kWhole };
@@ -245,7 +255,7 @@ class OccTransaction final : public Reads<Sync, OccTransaction<Sync>> {
   struct PendingEdit {                      // while kEditing: of columns that a secondary index reads
     TableType* table = nullptr;
     Row* row = nullptr;
-    Key key = 0;
+    KeyRef key;
     uint64_t affected = 0;                  // secondary indexes, a bit each
     uint64_t old_values[kSecondaryIndexesMax] = {};
     const ColumnSet* set = nullptr;

@@ -7,7 +7,7 @@ namespace elider::txn {
 
 // The word of a group that is there now; the commit makes sure that it still is.
 template <class Sync>
-Status OccTransaction<Sync>::present_word(TableType& table, Row* row, Key key, uint32_t g, uint64_t* w) {
+Status OccTransaction<Sync>::present_word(TableType& table, Row* row, KeyRef key, uint32_t g, uint64_t* w) {
   Cell& cell = row->cell(table.layout(), g);
   *w = cell.load_unlocked();
   if (word::removed(*w)) [[unlikely]] return read_removed(table, cell, key, *w);
@@ -37,7 +37,7 @@ Status OccTransaction<Sync>::widen(TableType& table, WriteEntry& write, const Co
 }
 
 template <class Sync>
-Status OccTransaction<Sync>::edit_group(TableType& table, Row* row, Key key, const ColumnSet& set, uint32_t g, uint64_t w,
+Status OccTransaction<Sync>::edit_group(TableType& table, Row* row, KeyRef key, const ColumnSet& set, uint32_t g, uint64_t w,
                                         uint64_t expected, std::byte* image) {
   const Layout& layout = table.layout();
   if (word::removed(w) && expected == word::kUnknown) [[unlikely]] return read_removed(table, row->cell(layout, g), key, w);
@@ -53,7 +53,7 @@ Status OccTransaction<Sync>::edit_group(TableType& table, Row* row, Key key, con
 
 // `read`: the view that the caller has of the row, or null.
 template <class Sync>
-Status OccTransaction<Sync>::edit_row(TableType& table, Row* row, Key key, const ColumnSet& set, const detail::ImageHeader* read,
+Status OccTransaction<Sync>::edit_row(TableType& table, Row* row, KeyRef key, const ColumnSet& set, const detail::ImageHeader* read,
                                       void** image_out) {
   const Layout& layout = table.layout();
   const uint64_t affected = table.secondary_count() == 0 ? 0 : indexes_reading(table, set.columns);
@@ -96,7 +96,7 @@ Status OccTransaction<Sync>::edit_row(TableType& table, Row* row, Key key, const
 }
 
 template <class Sync>
-Status OccTransaction<Sync>::do_edit(const TableRef& ref, Key key, const ColumnsRef& columns, void** image) {
+Status OccTransaction<Sync>::do_edit(const TableRef& ref, KeyRef key, const ColumnsRef& columns, void** image) {
   const ColumnSet* set = this->template check<Access::kWrite>(ref, columns);
   if (set == nullptr) [[unlikely]] return refuse(ref, columns);
   auto& table = static_cast<TableType&>(*ref.base());
@@ -114,8 +114,8 @@ Status OccTransaction<Sync>::do_edit_view(const TableRef& ref, const RawView& vi
   if (!view) return Status::invalid_argument("update: the view is of no row");
   auto& table = static_cast<TableType&>(*ref.base());
   if (!has_read(table, *view.header())) [[unlikely]] return refuse_view(ref);
-  return guarded(table, view.key(),
-                 [&] { return edit_row(table, static_cast<Row*>(view.header()->row), view.key(), *set, view.header(), image); });
+  return guarded(table, view.header()->key,
+                 [&] { return edit_row(table, static_cast<Row*>(view.header()->row), view.header()->key, *set, view.header(), image); });
 }
 
 // Whether the view is of a row of this table that this transaction tracks, read or written. The header may
@@ -154,7 +154,7 @@ Status OccTransaction<Sync>::do_edited(const TableRef& ref, void* image) {
 }
 
 template <class Sync>
-void OccTransaction<Sync>::do_edit_threw(const TableRef& ref, Key key) {
+void OccTransaction<Sync>::do_edit_threw(const TableRef& ref, KeyRef key) {
   // change() may have ended the attempt before it threw: then that is why.
   if (state_ == State::kActive || state_ == State::kEditing)
     static_cast<void>(doom(*ref.base(), Code::kProcedureThrew, Cause::kException, key));
@@ -162,7 +162,7 @@ void OccTransaction<Sync>::do_edit_threw(const TableRef& ref, Key key) {
 
 // Blind: no read, but of the columns that decide a secondary index's value.
 template <class Sync>
-Status OccTransaction<Sync>::do_write(const TableRef& ref, Key key, const ColumnsRef& columns, const void* row_bytes) {
+Status OccTransaction<Sync>::do_write(const TableRef& ref, KeyRef key, const ColumnsRef& columns, const void* row_bytes) {
   const ColumnSet* set = this->template check<Access::kWrite>(ref, columns);
   if (set == nullptr) [[unlikely]] return refuse(ref, columns);
   auto& table = static_cast<TableType&>(*ref.base());
@@ -170,7 +170,7 @@ Status OccTransaction<Sync>::do_write(const TableRef& ref, Key key, const Column
 }
 
 template <class Sync>
-Status OccTransaction<Sync>::write_row(const TableRef& ref, TableType& table, Key key, const ColumnSet& set, const std::byte* source) {
+Status OccTransaction<Sync>::write_row(const TableRef& ref, TableType& table, KeyRef key, const ColumnSet& set, const std::byte* source) {
   const Layout& layout = table.layout();
   Row* row = find(table, key, set);
   if (row == nullptr) [[unlikely]] return table.error(Code::kNotFound, Cause::kNone, key);
@@ -202,7 +202,7 @@ Status OccTransaction<Sync>::write_row(const TableRef& ref, TableType& table, Ke
 }
 
 template <class Sync>
-Status OccTransaction<Sync>::do_add(const TableRef& ref, Key key, uint32_t offset, ColumnType type, const void* delta) {
+Status OccTransaction<Sync>::do_add(const TableRef& ref, KeyRef key, uint32_t offset, ColumnType type, const void* delta) {
   if (this->template check<Access::kWrite>(ref, {}) == nullptr) [[unlikely]] return refuse(ref, {});
   auto& table = static_cast<TableType&>(*ref.base());
   const storage::Number* number = table.layout().number_at(offset, type);
@@ -211,7 +211,7 @@ Status OccTransaction<Sync>::do_add(const TableRef& ref, Key key, uint32_t offse
 }
 
 template <class Sync>
-Status OccTransaction<Sync>::add_to_row(TableType& table, Key key, const storage::Number& number, const void* delta) {
+Status OccTransaction<Sync>::add_to_row(TableType& table, KeyRef key, const storage::Number& number, const void* delta) {
   const Layout& layout = table.layout();
   Row* row = find(table, key, layout.none());
   if (row == nullptr) [[unlikely]] return table.error(Code::kNotFound, Cause::kNone, key);
@@ -229,36 +229,38 @@ Status OccTransaction<Sync>::add_to_row(TableType& table, Key key, const storage
 // -- whole rows --------------------------------------------------------------------------------------
 
 template <class Sync>
-Status OccTransaction<Sync>::do_insert(const TableRef& ref, Key key, const void* row) {
+Status OccTransaction<Sync>::do_insert(const TableRef& ref, KeyRef key, const void* row) {
   if (this->template check<Access::kWrite>(ref, {}) == nullptr) [[unlikely]] return refuse(ref, {});
   auto& table = static_cast<TableType&>(*ref.base());
   return guarded(table, key, [&] { return insert_row(table, key, row, false); });
 }
 
 template <class Sync>
-Status OccTransaction<Sync>::do_put(const TableRef& ref, Key key, const void* source) {
+Status OccTransaction<Sync>::do_put(const TableRef& ref, KeyRef key, const void* source) {
   if (this->template check<Access::kWrite>(ref, {}) == nullptr) [[unlikely]] return refuse(ref, {});
   auto& table = static_cast<TableType&>(*ref.base());
   return guarded(table, key, [&] {
     index::Witness unneeded;  // if there is none, the insert decides
     Row* row = table.find(key, hints_.primary(table), unneeded);
-    return row != nullptr ? replace_row(table, row, key, source, true) : insert_row(table, key, source, true);
+    return row != nullptr ? replace_row(table, row, table.key_of(row, key), source, true) : insert_row(table, key, source, true);
   });
 }
 
 template <class Sync>
-Status OccTransaction<Sync>::insert_row(TableType& table, Key key, const void* source, bool replace) {
+Status OccTransaction<Sync>::insert_row(TableType& table, KeyRef key, const void* source, bool replace) {
   // Locked, so that nobody uses it before its sequence is set.
-  Row* candidate = new_row<Sync>(worker_, table.layout(), word::kAbsent | word::kLocked);
+  Row* candidate = new_row<Sync>(worker_, table.layout(), key, word::kAbsent | word::kLocked);
   if (candidate == nullptr) [[unlikely]] {
     index::Witness unneeded;  // a row block that is there, with or without a row, needs no other
-    if (Row* row = table.find(key, hints_.primary(table), unneeded)) return replace_row(table, row, key, source, replace);
+    if (Row* row = table.find(key, hints_.primary(table), unneeded))
+      return replace_row(table, row, table.key_of(row, key), source, replace);
     return doom(table, Code::kMemoryLimit, Cause::kMemoryLimit, key);
   }
   const index::InsertResult result = table.find_or_insert(worker_, key, candidate, hints_.primary(table));
-  if (!result.inserted) [[unlikely]] worker_.free(candidate, table.layout().block_bytes(), MemoryPart::kRows);
+  if (!result.inserted) [[unlikely]] storage::free_row_block(worker_, table.layout(), candidate);
   if (result.handle == index::kNoHandle) [[unlikely]] return doom(table, Code::kMemoryLimit, Cause::kMemoryLimit, key);
   Row* row = TableType::as_row(result.handle);
+  key = table.key_of(row, key);
   if (!result.inserted) return replace_row(table, row, key, source, replace);
 
   // Read after the insert: an older block of this key was unlinked, and the floor raised, before it.
@@ -275,7 +277,7 @@ Status OccTransaction<Sync>::insert_row(TableType& table, Key key, const void* s
 
 // A row block that is there, with or without a row in it at present.
 template <class Sync>
-Status OccTransaction<Sync>::replace_row(TableType& table, Row* row, Key key, const void* source, bool replace) {
+Status OccTransaction<Sync>::replace_row(TableType& table, Row* row, KeyRef key, const void* source, bool replace) {
   const Layout& layout = table.layout();
   uint64_t words[kCommitGroupsMax] = {};
   bool present;
@@ -322,14 +324,14 @@ Status OccTransaction<Sync>::replace_row(TableType& table, Row* row, Key key, co
 }
 
 template <class Sync>
-Status OccTransaction<Sync>::do_remove(const TableRef& ref, Key key) {
+Status OccTransaction<Sync>::do_remove(const TableRef& ref, KeyRef key) {
   if (this->template check<Access::kWrite>(ref, {}) == nullptr) [[unlikely]] return refuse(ref, {});
   auto& table = static_cast<TableType&>(*ref.base());
   return guarded(table, key, [&] { return remove_row(table, key); });
 }
 
 template <class Sync>
-Status OccTransaction<Sync>::remove_row(TableType& table, Key key) {
+Status OccTransaction<Sync>::remove_row(TableType& table, KeyRef key) {
   const Layout& layout = table.layout();
   Row* row = find(table, key, table.layout().all());
   if (row == nullptr) [[unlikely]] return table.error(Code::kNotFound, Cause::kNone, key);

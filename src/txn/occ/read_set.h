@@ -9,35 +9,48 @@
 
 namespace elider::txn {
 
+using detail::KeyRef;
+
 // A commit group of a row, and the word it had when it was copied, or found absent.
 struct ReadEntry {
   storage::Cell* cell;
   uint64_t word;
-  Key key;
+  KeyRef key;
   detail::TableBase* table;
 };
 
-// A leaf or bucket whose coverage must not have changed: a scan, or a read of an absent key. Of it the keys
-// from first to last were looked at, and `seen` rows were there, own writes apart. A leaf of a secondary index has
-// a list of ranges instead, so that the many unique checks of one transaction need one entry a leaf.
+// A leaf or bucket in which nothing may have come or gone: a scan, or a read of an absent key. Of what was looked at there,
+// `seen` rows were there, own writes apart. A leaf of a secondary index has a list of ranges instead, so that the many unique
+// checks of one transaction need one entry a leaf.
 struct NodeEntry {
   static constexpr uint32_t kUnknown = ~uint32_t{0};
+  enum class Kind : uint8_t {
+    kKey,           // one key, `from`
+    kRange,         // the keys from `from` up to `to`, or to the end
+    kIndexRanges,   // `seen`: the newest of the leaf's IndexRanges
+    kMoreWitness,   // a further witness of the entry at position `seen`
+  };
   index::Witness witness;
   detail::TableBase* table;
-  Key first, last;
-  uint32_t seen;  // kUnknown: an own blind write covers one of them; of a secondary index: the newest of its IndexRanges
-  bool secondary() const { return last < first; }
+  KeyRef from, to;
+  uint32_t seen;  // kUnknown: an own blind write covers one of them
+  Kind kind;
+  bool to_end = false;
+  // Which key to name.
+  KeyRef key() const { return from; }
   bool is_of(const index::Witness& w) const { return witness.version == w.version && witness.value == w.value; }
 };
+static_assert(sizeof(NodeEntry) == 48);
 
-// What was looked at of a leaf of a secondary index: the entries from first to last; `seen` of them were of rows that were
-// there and had that value, own writes apart.
+// What was looked at of a leaf of a secondary index: the entries from `from` up to `to`, or to the end; `seen` of them were of
+// rows that were there and had that value, own writes apart. Entries are as txn/kept_key.h keeps them.
 struct IndexRange {
   static constexpr uint32_t kNone = ~uint32_t{0};
-  index::SecondaryKey first, last;
+  index::SecondaryKey from, to;
   uint32_t index;
   uint32_t seen;  // NodeEntry::kUnknown: that could not be told
   uint32_t next;  // an older one of the leaf, or kNone
+  bool to_end = false;
 };
 
 }  // namespace elider::txn

@@ -1,0 +1,89 @@
+// Cursor: goes through an index's entries once, for several threads at a time and while others write.
+//
+// It promises each entry that is in the index throughout, once; of others, each may come or not.
+// Thread safety: next() by all, each within a grace period that began before the cursor was made.
+#pragma once
+
+#include <algorithm>
+#include <atomic>
+#include <memory>
+#include <mutex>
+#include <utility>
+#include <vector>
+
+#include "index/byte_key.h"
+#include "index/index.h"
+
+namespace elider::index {
+
+// Of an index of bytes without the keys, which the rows have.
+using Entries = std::vector<std::pair<KeyRef, Handle>>;
+
+class Cursor {
+ public:
+  virtual ~Cursor() = default;
+  // Appends the next entries, about `count`; of an ordered index in key order. False: there are no more.
+  virtual bool next(size_t count, Entries* entries) = 0;
+};
+
+// Of an ordered index.
+template <class Tree>
+class LeafCursor final : public Cursor {
+ public:
+  explicit LeafCursor(Tree& tree) : tree_(tree) {}
+
+  bool next(size_t count, Entries* entries) override {
+    const size_t before = entries->size();
+    std::lock_guard lock(mutex_);
+    while (!ended_ && entries->size() - before < count) {
+      typename Tree::Hint hint;
+      tree_.read_leaf({at_, false}, Direction::kForward, hint, leaf_);
+      for (size_t i = 0; i < leaf_.count; ++i)
+        if (!(leaf_.keys[i] < at_)) add(leaf_.keys[i], leaf_.handles[i], entries);  // a leaf may have taken over its neighbour's range
+      ended_ = leaf_.range.to.end;
+      at_ = leaf_.range.to.key;
+    }
+    return entries->size() != before || !ended_;
+  }
+
+ private:
+  static void add(const typename Tree::Key& key, Handle handle, Entries* entries) {
+    if constexpr (std::is_same_v<typename Tree::Key, ByteKey>) entries->emplace_back(KeyRef(), handle);
+    else entries->emplace_back(ref_of(key), handle);
+  }
+
+  Tree& tree_;
+  std::mutex mutex_;  // guards what follows; before index latches
+  typename Tree::Contents leaf_;
+  typename Tree::Key at_{};
+  bool ended_ = false;
+};
+
+// Of a hash table: of the buckets that it has when the cursor is made.
+template <class Table>
+class BucketCursor final : public Cursor {
+ public:
+  explicit BucketCursor(Table& table) : table_(table), buckets_(table.bucket_count()) {}
+
+  bool next(size_t count, Entries* entries) override {
+    constexpr size_t kEntriesABucket = 2;  // at least, on average
+    const size_t buckets = count / kEntriesABucket + 1;
+    const size_t first = next_.fetch_add(buckets, std::memory_order_relaxed);  // relaxed: it only shares out numbers
+    if (first >= buckets_) return false;
+    for (size_t i = first, last = std::min(first + buckets, buckets_); i < last; ++i) table_.read_bucket(i, buckets_, entries);
+    return true;
+  }
+
+ private:
+  Table& table_;
+  const size_t buckets_;
+  std::atomic<size_t> next_{0};
+};
+
+template <class Index>
+std::unique_ptr<Cursor> make_cursor(Index& index) {
+  if constexpr (Index::kOrdered) return std::make_unique<LeafCursor<Index>>(index);
+  else return std::make_unique<BucketCursor<Index>>(index);
+}
+
+}  // namespace elider::index

@@ -1,0 +1,171 @@
+// KeyIndexOf: a table's key index, of whichever kind; and SecondaryIndexOf: its secondary indexes, which are ordered.
+//
+// visit() calls a function with the index itself: what all kinds can do, and what ordered ones can do besides (index.h), is
+// asked there. The lookups that every operation begins with stand here.
+// Thread safety: that of the indexes.
+#pragma once
+
+#include <cassert>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <memory>
+#include <new>
+#include <type_traits>
+
+#include "base/worker.h"
+#include "elider/schema.h"
+#include "index/btree/btree.h"
+#include "index/byte_key.h"
+#include "index/cursor.h"
+#include "index/hash/hash_table.h"
+#include "index/index.h"
+
+namespace elider::index {
+
+// What keys are.
+enum class KeyKind : uint8_t { kNumbers, kBytes };
+
+template <class Sync>
+inline constexpr bool kHasByteKeys = !std::is_void_v<typename ByteIndexOf<Sync>::type>;
+
+template <class Sync>
+class KeyIndexOf {
+ public:
+  using Ordered = BTree<Sync, Key>;
+  using Hashed = HashTable<Sync>;
+  using Bytes = std::conditional_t<kHasByteKeys<Sync>, typename ByteIndexOf<Sync>::type, Ordered>;
+  using Hint = typename Ordered::Hint;  // the other kinds have none
+
+  KeyIndexOf(KeyIndex kind, KeyKind keys) {
+    if (kHasByteKeys<Sync> && keys == KeyKind::kBytes) bytes_ = std::make_unique<Bytes>();
+    else if (kind == KeyIndex::kOrdered) ordered_ = std::make_unique<Ordered>();
+    else hashed_ = std::make_unique<Hashed>();
+  }
+
+  bool has_hints() const { return ordered_ != nullptr; }
+  // Whether it has an order to scan in.
+  bool ordered() const { return hashed_ == nullptr; }
+
+  // f(index).
+  template <class F>
+  [[gnu::always_inline]] inline decltype(auto) visit(F&& f) const {
+    if (ordered_ != nullptr) return f(*ordered_);
+    if constexpr (kHasByteKeys<Sync>)
+      if (bytes_ != nullptr) return f(*bytes_);
+    return f(*hashed_);
+  }
+
+  // `ahead`: where the row is touched next; a hash table asks for it as soon as the row is found.
+  [[gnu::always_inline]] inline Handle get(KeyRef key, Hint& hint, Witness& witness, Ahead ahead) {
+    if (ordered_ != nullptr) return get_ordered(*ordered_, key, hint, witness);
+    if constexpr (kHasByteKeys<Sync>) {
+      NoHint none;
+      if (bytes_ != nullptr) return get_ordered(*bytes_, key, none, witness);
+    }
+    return hashed_->get(key.number(), witness, ahead);
+  }
+  void multi_get(const KeyRef* keys, size_t count, Handle* handles, Witness* witnesses, Ahead ahead) {
+    if constexpr (kHasByteKeys<Sync>)
+      if (bytes_ != nullptr) return bytes_->multi_get(keys, count, handles, witnesses, ahead);
+    const auto* const numbers = reinterpret_cast<const Key*>(keys);
+    if (ordered_ != nullptr) ordered_->multi_get(numbers, count, handles, witnesses, ahead);
+    else hashed_->multi_get(numbers, count, handles, witnesses, ahead);
+  }
+  InsertResult get_or_insert(Worker& worker, KeyRef key, Handle candidate, Hint& hint) {
+    if (ordered_ != nullptr) return ordered_->get_or_insert(worker, key.number(), candidate, hint);
+    if constexpr (kHasByteKeys<Sync>)
+      if (bytes_ != nullptr) return bytes_->get_or_insert(worker, {key.bytes()}, candidate);
+    return hashed_->get_or_insert(worker, key.number(), candidate);
+  }
+  bool remove(Worker& worker, KeyRef key, Handle expected) {
+    return visit([&]<class Index>(Index& index) { return index.remove(worker, key_of<typename Index::Key>(key), expected); });
+  }
+
+  size_t size() const {
+    return visit([](const auto& index) { return index.size(); });
+  }
+  std::unique_ptr<Cursor> cursor() const {
+    return visit([](auto& index) { return make_cursor(index); });
+  }
+
+ private:
+  // Apart, so that the registers that a descent takes are not saved for a hash table.
+  template <class Index, class IndexHint>
+  [[gnu::noinline]] static Handle get_ordered(Index& index, KeyRef key, IndexHint& hint, Witness& witness) {
+    return index.get(key_of<typename Index::Key>(key), hint, witness);
+  }
+
+  // One of them.
+  std::unique_ptr<Ordered> ordered_;
+  std::unique_ptr<Hashed> hashed_;
+  std::unique_ptr<Bytes> bytes_;
+};
+
+// An entry's key under byte keys: the value, the most significant byte first, and the row's key behind it. It lives where it
+// is made, so that taking an entry out needs no memory.
+class ByteEntry {
+ public:
+  explicit ByteEntry(uint64_t value, ByteKey primary = {}) {
+    assert(primary.size() <= kKeyBytesMax);
+    auto* bytes = new (memory_) KeyBytes{static_cast<uint32_t>(sizeof value) + primary.size()};
+    for (uint32_t i = 0; i < sizeof value; ++i) bytes->data()[i] = static_cast<std::byte>(value >> (56 - 8 * i));
+    if (primary.size() != 0) std::memcpy(bytes->data() + sizeof value, primary.bytes->data(), primary.size());
+  }
+  ByteEntry(uint64_t value, KeyRef primary) : ByteEntry(value, ByteKey{primary.bytes()}) {}
+  ByteKey key() const { return {reinterpret_cast<const KeyBytes*>(memory_)}; }
+
+ private:
+  alignas(KeyBytes) std::byte memory_[sizeof(KeyBytes) + sizeof(uint64_t) + kKeyBytesMax];
+};
+
+inline uint64_t value_of(const SecondaryKey& entry) { return entry.value; }
+inline KeyRef primary_of(const SecondaryKey& entry) { return entry.primary; }
+inline KeyRef primary_of(const ByteKey&) { return {}; }  // the row has it
+inline uint64_t value_of(const ByteKey& entry) { return entry.bytes == nullptr ? 0 : entry.bytes->prefix(); }
+
+template <class Sync>
+class SecondaryIndexOf {
+ public:
+  using Numbers = BTree<Sync, SecondaryKey>;
+  using Bytes = std::conditional_t<kHasByteKeys<Sync>, typename ByteIndexOf<Sync>::type, Numbers>;
+  using Hint = typename Numbers::Hint;
+
+  explicit SecondaryIndexOf(KeyKind keys) {
+    if (kHasByteKeys<Sync> && keys == KeyKind::kBytes) bytes_ = std::make_unique<Bytes>();
+    else numbers_ = std::make_unique<Numbers>();
+  }
+
+  template <class F>
+  [[gnu::always_inline]] inline decltype(auto) visit(F&& f) const {
+    if constexpr (kHasByteKeys<Sync>)
+      if (bytes_ != nullptr) return f(*bytes_);
+    return f(*numbers_);
+  }
+
+  // Of the row that has this value and this key.
+  Handle get(uint64_t value, KeyRef primary, Hint& hint, Witness& witness) {
+    if constexpr (kHasByteKeys<Sync>) {
+      NoHint none;
+      if (bytes_ != nullptr) return bytes_->get(ByteEntry(value, primary).key(), none, witness);
+    }
+    return numbers_->get({value, primary.number()}, hint, witness);
+  }
+  InsertResult get_or_insert(Worker& worker, uint64_t value, KeyRef primary, Handle candidate, Hint& hint) {
+    if constexpr (kHasByteKeys<Sync>)
+      if (bytes_ != nullptr) return bytes_->get_or_insert(worker, ByteEntry(value, primary).key(), candidate);
+    return numbers_->get_or_insert(worker, {value, primary.number()}, candidate, hint);
+  }
+  bool remove(Worker& worker, uint64_t value, KeyRef primary, Handle expected) {
+    if constexpr (kHasByteKeys<Sync>)
+      if (bytes_ != nullptr) return bytes_->remove(worker, ByteEntry(value, primary).key(), expected);
+    return numbers_->remove(worker, {value, primary.number()}, expected);
+  }
+
+ private:
+  // One of them.
+  std::unique_ptr<Numbers> numbers_;
+  std::unique_ptr<Bytes> bytes_;
+};
+
+}  // namespace elider::index

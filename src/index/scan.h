@@ -1,0 +1,56 @@
+// scan_leaves: a range scan as a sequence of leaves, each read atomically, of any ordered index.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+
+#include "index/index.h"
+
+namespace elider::index {
+
+// The keys that both have.
+template <class Key>
+Range<Key> intersection(const Range<Key>& a, const Range<Key>& b) {
+  return {a.from < b.from ? b.from : a.from, b.to.end || (!a.to.end && a.to.key < b.to.key) ? a.to : b.to};
+}
+
+// Calls, for each leaf of the range in turn, track(witnesses, covered) with the part of the range that the leaf covers, before
+// its rows are looked at; then prefetch(handle) for those of its entries that will be wanted; then found(key, handle) -> bool for
+// each entry in order; false ends the scan.
+template <class Tree, class Track, class Prefetch, class Found>
+void scan_leaves(Tree& tree, Range<typename Tree::Key> rest, Direction direction, uint64_t limit, Track&& track, Prefetch&& prefetch,
+                 Found&& found) {
+  const bool forward = direction == Direction::kForward;
+  typename Tree::Contents leaf;
+  typename Tree::Hint hint;
+  while (!rest.empty()) {
+    tree.read_leaf(forward ? Bound<typename Tree::Key>{rest.from, false} : rest.to, direction, hint, leaf);
+    const Range<typename Tree::Key> covered = intersection(rest, leaf.range);
+    track(leaf.witnesses, covered);
+    // A leaf whose empty neighbour was unlinked comes again, with a wider range and an unchanged version: of its rows, those
+    // that are not in the rest were visited.
+    size_t begin = 0, end = leaf.count;
+    while (begin < end && leaf.keys[begin] < covered.from) ++begin;
+    while (begin < end && !covered.to.above(leaf.keys[end - 1])) --end;
+    const size_t wanted = limit < end - begin ? static_cast<size_t>(limit) : end - begin;
+    for (size_t i = 0; i < wanted; ++i) prefetch(leaf.handles[forward ? begin + i : end - 1 - i]);
+    for (size_t i = 0; i < end - begin; ++i) {
+      const size_t at = forward ? begin + i : end - 1 - i;
+      if (!found(leaf.keys[at], leaf.handles[at])) return;
+    }
+    if (forward) {
+      if (leaf.range.to.end) return;
+      rest.from = leaf.range.to.key;
+    } else {
+      rest.to = {leaf.range.from, false};
+    }
+  }
+}
+
+// Calls visit(key, handle) -> bool for every entry, in order; false ends it.
+template <class Tree, class Visit>
+void for_each_entry(Tree& tree, Visit&& visit) {
+  scan_leaves(tree, Range<typename Tree::Key>{}, Direction::kForward, ~uint64_t{0}, [](const auto&, const auto&) {}, [](Handle) {}, visit);
+}
+
+}  // namespace elider::index

@@ -1,0 +1,50 @@
+// Row blocks: their memory, and that of the payloads which they keep apart. A block is as large as its table's layout says, and
+// where keys are bytes, its key stands behind the cells.
+//
+// Thread safety: whoever allocates or frees a block is the only one that can reach it.
+#pragma once
+
+#include <cstring>
+#include <new>
+
+#include "base/worker.h"
+#include "storage/record.h"
+
+namespace elider::storage {
+
+inline size_t row_block_bytes(const Layout& layout, const Row* row) {
+  if (!layout.byte_keys()) [[likely]] return layout.block_bytes();
+  return layout.block_bytes() + sizeof(detail::KeyBytes) + row->key(layout)->size;
+}
+
+// Its cells are not set yet. Null: no memory.
+inline Row* allocate_row_block(Worker& worker, const Layout& layout, detail::KeyRef key) {
+  if (!layout.byte_keys()) [[likely]] return static_cast<Row*>(worker.allocate(layout.block_bytes(), MemoryPart::kRows));
+  const uint32_t key_bytes = key.bytes() == nullptr ? 0 : key.bytes()->size;
+  auto* row = static_cast<Row*>(worker.allocate(layout.block_bytes() + sizeof(detail::KeyBytes) + key_bytes, MemoryPart::kRows));
+  if (row == nullptr) return nullptr;
+  auto* own = new (reinterpret_cast<std::byte*>(row) + layout.block_bytes()) detail::KeyBytes{key_bytes};
+  if (key_bytes != 0) std::memcpy(own->data(), key.bytes()->data(), key_bytes);
+  return row;
+}
+
+inline void free_row_block(Worker& worker, const Layout& layout, Row* row) {
+  worker.free(row, row_block_bytes(layout, row), MemoryPart::kRows);
+}
+
+// The bytes of a row: its block, and the payloads that its cells point to.
+inline size_t all_bytes(const Layout& layout, Row* row) {
+  size_t bytes = row_block_bytes(layout, row);
+  for (uint32_t g = 0; g < layout.group_count(); ++g)
+    if (layout.group(g).block && row->cell(layout, g).block() != nullptr) bytes += layout.group(g).payload_bytes;
+  return bytes;
+}
+
+inline void free_row(Worker& worker, const Layout& layout, Row* row) {
+  for (uint32_t g = 0; g < layout.group_count(); ++g)
+    if (layout.group(g).block)
+      if (std::byte* block = row->cell(layout, g).block()) worker.free(block, layout.group(g).payload_bytes, MemoryPart::kBlocks);
+  free_row_block(worker, layout, row);
+}
+
+}  // namespace elider::storage

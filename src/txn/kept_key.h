@@ -1,0 +1,56 @@
+// Keys and ranges of index keys as a transaction keeps them: numbers as they are, bytes as copies in its arena.
+//
+// Thread safety: as the arena's.
+#pragma once
+
+#include <cstring>
+#include <new>
+
+#include "index/btree/btree_key.h"
+#include "index/byte_key.h"
+#include "index/index.h"
+#include "txn/arena.h"
+
+namespace elider::txn {
+
+using index::ByteKey;
+using index::SecondaryKey;
+
+// The bytes, and behind them so many of zero.
+inline ByteKey copy_of(Arena& arena, const ByteKey& key, uint32_t zeros = 0) {
+  std::byte* const memory = arena.allocate(sizeof(detail::KeyBytes) + key.size() + zeros);
+  auto* copy = new (memory) detail::KeyBytes{key.size() + zeros};
+  if (key.size() != 0) std::memcpy(copy->data(), key.bytes->data(), key.size());
+  if (zeros != 0) std::memset(copy->data() + key.size(), 0, zeros);
+  return {copy};
+}
+
+inline detail::KeyRef kept_key(Arena&, Key key) { return key; }
+inline detail::KeyRef kept_key(Arena& arena, const ByteKey& key) { return index::ref_of(copy_of(arena, key)); }
+// Of a secondary index.
+inline SecondaryKey kept_entry(Arena&, const SecondaryKey& entry) { return entry; }
+inline SecondaryKey kept_entry(Arena& arena, const ByteKey& entry) { return {0, kept_key(arena, entry).number()}; }
+template <class IndexKey>
+IndexKey entry_of(const SecondaryKey& kept) {
+  if constexpr (std::is_same_v<IndexKey, ByteKey>) return index::key_of<ByteKey>(detail::KeyRef(kept.primary));
+  else return kept;
+}
+
+// The range that ends with this key: of bytes, the next larger key is one zero longer.
+template <class IndexKey>
+index::Bound<IndexKey> behind(Arena&, const IndexKey& key) {
+  return index::bound_behind(key);
+}
+inline index::Bound<ByteKey> behind(Arena& arena, const ByteKey& key) { return {copy_of(arena, key, 1), false}; }
+
+// The entries of these values, of which neither is left out.
+template <class IndexKey>
+index::Range<IndexKey> range_of_values(Arena& arena, KeyRange values) {
+  const bool to_end = values.last == ~uint64_t{0};
+  if constexpr (std::is_same_v<IndexKey, ByteKey>)
+    return {copy_of(arena, index::ByteEntry(values.first).key()), {copy_of(arena, index::ByteEntry(values.last + 1).key()), to_end}};
+  else
+    return {{values.first, 0}, {{values.last + 1, 0}, to_end}};
+}
+
+}  // namespace elider::txn
