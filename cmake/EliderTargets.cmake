@@ -69,13 +69,14 @@ endfunction()
 # elider_test(name SOURCES ... LIBRARIES ...): a GoogleTest program, one test of ctest: a process for each of
 # its cases would cost more than most cases do. What became of the cases stands in googletest/<name>.xml.
 function(elider_test name)
-  cmake_parse_arguments(test "" "" "SOURCES;LIBRARIES" ${ARGN})
+  cmake_parse_arguments(test "" "" "SOURCES;LIBRARIES;ARGUMENTS" ${ARGN})
   add_executable(${name} ${test_SOURCES})
   target_link_libraries(${name} PRIVATE ${test_LIBRARIES} elider_flags GTest::gmock GTest::gtest GTest::gtest_main)
   target_include_directories(${name} PRIVATE "${PROJECT_SOURCE_DIR}")
   # Most of a test's compile time goes to headers: eight files share it.
   set_target_properties(${name} PROPERTIES UNITY_BUILD ${ELIDER_UNITY_TESTS} UNITY_BUILD_BATCH_SIZE 8)
-  add_test(NAME ${name} COMMAND ${name} --gtest_brief=1 "--gtest_output=xml:${PROJECT_BINARY_DIR}/googletest/${name}.xml")
+  add_test(NAME ${name} COMMAND ${name} --gtest_brief=1 "--gtest_output=xml:${PROJECT_BINARY_DIR}/googletest/${name}.xml"
+                                ${test_ARGUMENTS})
   set_tests_properties(${name} PROPERTIES TIMEOUT 1200)
 endfunction()
 

@@ -63,8 +63,6 @@ class EngineBase : public Engine {
   // The data folder closes before: it brings to the disk what is left.
   ~EngineBase() override = default;
 
-  // What the keys of a new table are.
-  virtual index::KeyKind key_kind_of(const Schema&) const { return index::KeyKind::kNumbers; }
   // Regions of the protocol itself: f(site, counts) for each.
   virtual void for_each_site(FunctionRef<void(std::string_view, const htm::SiteCounts&)> f) const = 0;
 
@@ -140,7 +138,10 @@ Result<TableRef> EngineBase<Sync>::create_table(const Schema& schema) {
   // Without catalog_mutex_: nobody else adds tables.
   if (tables_.size() >= txn::kTablesMax)
     return Status::invalid_argument("table '" + schema.name + "': there are " + std::to_string(txn::kTablesMax) + " tables already");
-  auto made = std::make_unique<TableType>(schema, key_kind_of(schema), static_cast<uint32_t>(tables_.size()), store_.id,
+  const index::KeyKind keys = index::key_kind_of<Sync>(schema, store_.options);
+  if (keys == index::KeyKind::kBytes && !store_.options.data_folders.empty())
+    return Status(Code::kUnsupported, "table '" + schema.name + "': data folders hold no keys that are bytes");
+  auto made = std::make_unique<TableType>(schema, keys, static_cast<uint32_t>(tables_.size()), store_.id,
                                           store_.options.block_threshold_bytes, protocol_bytes_);
   if constexpr (sync::kElides<Sync>) made->for_each_latch([&](auto& latch) { latch.set_policy(store_.options.elision); });
   const auto add = [&](bool room_alone) {

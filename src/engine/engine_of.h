@@ -9,7 +9,6 @@
 #include "engine/engine_base.h"
 #include "htm/test_points.h"
 #include "txn/occ/occ.h"
-#include "txn/snapshot_transaction.h"
 
 namespace elider::detail {
 
@@ -40,7 +39,7 @@ class SessionOf final : public Session {
  private:
   Engine& engine_;
   Transaction transaction_;
-  txn::SnapshotTransaction<Sync> snapshot_;
+  typename ProtocolOf<Sync>::Snapshot snapshot_;
 };
 
 template <class Sync, template <class> class ProtocolOf>
@@ -48,7 +47,7 @@ class EngineOf final : public EngineBase<Sync> {
  public:
   using Protocol = ProtocolOf<Sync>;
   using SessionType = SessionOf<Sync, ProtocolOf>;
-  static_assert(txn::ProtocolObject<Protocol> && txn::RunnableTransaction<txn::SnapshotTransaction<Sync>>);
+  static_assert(txn::ProtocolObject<Protocol>);
   static_assert(Protocol::kTakesPolicy, "the protocol does not run under this sync policy");
   static_assert(Protocol::kLeafBytes == 0, "the leaves and buckets of src/index have a version for all protocols, and no more");
 

@@ -31,9 +31,14 @@ struct ByteKey {
   friend bool operator==(const ByteKey& a, const ByteKey& b) { return (a <=> b) == 0; }
 };
 
-// The ordered index of byte keys under a sync policy. There is none yet: a specialization names one.
+// What a table's keys are.
+enum class KeyKind : uint8_t { kNumbers, kBytes };
+
+// The ordered index of byte keys under a sync policy. There is none yet: a specialization names its type, and has
+// kind_of(schema, options) -> KeyKind, of a new table.
 //
-// It is what index.h says of ordered indexes, with ByteKey as its key, and needs no hints (NoHint).
+// The index is what index.h says of ordered ones, with ByteKey as its key, but that it needs no hints: get() and read_leaf()
+// take a NoHint, get_or_insert() none; and multi_get() takes KeyRefs.
 template <class Sync>
 struct ByteIndexOf {
   using type = void;

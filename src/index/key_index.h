@@ -14,6 +14,7 @@
 #include <type_traits>
 
 #include "base/worker.h"
+#include "elider/options.h"
 #include "elider/schema.h"
 #include "index/btree/btree.h"
 #include "index/byte_key.h"
@@ -23,11 +24,15 @@
 
 namespace elider::index {
 
-// What keys are.
-enum class KeyKind : uint8_t { kNumbers, kBytes };
-
 template <class Sync>
 inline constexpr bool kHasByteKeys = !std::is_void_v<typename ByteIndexOf<Sync>::type>;
+
+// Of a new table.
+template <class Sync>
+KeyKind key_kind_of([[maybe_unused]] const Schema& schema, [[maybe_unused]] const Options& options) {
+  if constexpr (kHasByteKeys<Sync>) return ByteIndexOf<Sync>::kind_of(schema, options);
+  else return KeyKind::kNumbers;
+}
 
 template <class Sync>
 class KeyIndexOf {
@@ -57,7 +62,7 @@ class KeyIndexOf {
   }
 
   // `ahead`: where the row is touched next; a hash table asks for it as soon as the row is found.
-  [[gnu::always_inline]] inline Handle get(KeyRef key, Hint& hint, Witness& witness, Ahead ahead) {
+  Handle get(KeyRef key, Hint& hint, Witness& witness, Ahead ahead) {
     if (ordered_ != nullptr) return get_ordered(*ordered_, key, hint, witness);
     if constexpr (kHasByteKeys<Sync>) {
       NoHint none;

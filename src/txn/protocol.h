@@ -52,7 +52,9 @@ concept ProtocolObject = requires(P protocol, const P& seen, Worker& worker, Cou
   { P::kCellBytes } -> std::convertible_to<uint32_t>;
   { P::kLeafBytes } -> std::convertible_to<uint32_t>;
   requires std::constructible_from<P, Store&>;
+  // What writes, and what reads a snapshot, the same for all protocols (txn/snapshot_transaction.h).
   requires RunnableTransaction<typename P::Transaction>;
+  requires RunnableTransaction<typename P::Snapshot>;
   { protocol.make_transaction(worker, counters) } -> std::same_as<typename P::Transaction>;
   // The procedure on this transaction, or on a read-only one, until it has committed or is given up.
   { protocol.run(std::declval<typename P::Transaction&>(), call) } -> std::same_as<Status>;

@@ -16,7 +16,7 @@
 namespace elider::txn {
 
 template <class Sync>
-class SnapshotTransaction final : public Reads<Sync, SnapshotTransaction<Sync>> {
+class SnapshotTransaction : public Reads<Sync, SnapshotTransaction<Sync>> {
   using Base = Reads<Sync, SnapshotTransaction<Sync>>;
   using typename Base::State;
   using typename Base::TableType;

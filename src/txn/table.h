@@ -81,7 +81,7 @@ class Table final : public detail::TableBase {
   StaleEntries& stale() { return stale_; }
 
   // `ahead`: where the row is touched next.
-  [[gnu::always_inline]] inline Row* find(KeyRef key, PrimaryHint& hint, index::Witness& witness, index::Ahead ahead = {}) {
+  Row* find(KeyRef key, PrimaryHint& hint, index::Witness& witness, index::Ahead ahead = {}) {
     return as_row(keys_.get(key, hint, witness, ahead));
   }
   // And asks for what reading these columns of the rows touches.

@@ -9,6 +9,7 @@
 #include "sync/elided.h"
 #include "txn/occ/occ_transaction.h"
 #include "txn/protocol.h"
+#include "txn/snapshot_transaction.h"
 
 namespace elider::txn {
 
@@ -17,6 +18,7 @@ class Occ {
  public:
   using Sync = SyncPolicy;
   using Transaction = OccTransaction<Sync>;
+  using Snapshot = SnapshotTransaction<Sync>;
   static constexpr elider::Protocol kName = elider::Protocol::kOcc;
   static constexpr bool kTakesPolicy = true;
   static constexpr uint32_t kCellBytes = 0;

@@ -40,7 +40,7 @@
 namespace elider::txn {
 
 template <class Sync>
-class OccTransaction final : public Reads<Sync, OccTransaction<Sync>> {
+class OccTransaction : public Reads<Sync, OccTransaction<Sync>> {
   using Base = Reads<Sync, OccTransaction<Sync>>;
   using typename Base::State;
   using typename Base::TableType;

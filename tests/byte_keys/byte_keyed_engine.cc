@@ -1,0 +1,22 @@
+// In place of the optimistic engine, where this program is linked: ordered tables have keys that are bytes.
+#include "index/btree/btree_batch.h"
+#include "index/btree/btree_find.h"
+#include "index/btree/btree_insert.h"
+#include "index/btree/btree_remove.h"
+#include "index/btree/btree_scan.h"
+#include "index/btree/btree_verify.h"
+#include "index/hash/hash_grow.h"
+#include "index/hash/hash_operations.h"
+#include "index/hash/hash_read.h"
+#include "index/hash/hash_verify.h"
+#include "tests/byte_keys/byte_keyed.h"
+
+#include "engine/registry.h"
+
+namespace elider::detail {
+
+std::unique_ptr<Engine> make_optimistic(const Options& options) {
+  return std::make_unique<EngineOf<test::ByteKeyedSync, test::ByteKeyedOcc>>(options, SyncPolicy::kOptimistic);
+}
+
+}  // namespace elider::detail
