@@ -62,9 +62,7 @@ Status database_of_part(Bytes bytes, DatabaseId* database) {
   if (bytes.size() < kCheckpointHeaderBytes) return corrupt("the checkpoint's header is cut short");
   if (get<uint64_t>(bytes.data()) != kPartMagic) return corrupt("the checkpoint's header does not begin with its magic number");
   if (get<uint64_t>(bytes.data() + 56) != checksum(bytes.first(56), 0)) return corrupt("the checkpoint header's checksum does not fit");
-  if (const auto version = get<uint32_t>(bytes.data() + 8); version != kCheckpointVersion)
-    return Status(Code::kUnsupported, "format version " + std::to_string(version) + " is not known; this program reads version " +
-                                          std::to_string(kCheckpointVersion));
+  if (Status status = check_version(get<uint32_t>(bytes.data() + 8), kCheckpointVersion); !status.ok()) return status;
   *database = {get<uint64_t>(bytes.data() + 16), get<uint64_t>(bytes.data() + 24)};
   return {};
 }

@@ -17,7 +17,7 @@
 
 namespace elider::log {
 
-inline constexpr uint32_t kCheckpointVersion = 1;
+inline constexpr uint32_t kCheckpointVersion = 2;  // tables are in tagged records; version 1 is still read
 inline constexpr size_t kCheckpointHeaderBytes = 64;
 inline constexpr size_t kBlockHeaderBytes = 40;
 // A writer ends a block that has so many bytes, and a part.

@@ -17,18 +17,18 @@ constexpr uint64_t kManifestMagic = 0x314e4d444c45;   // "ELDMN1" and zeros
 
 Status corrupt(const std::string& words) { return Status(Code::kCorrupt, words); }
 
-Status check_version(uint32_t version, uint32_t newest) {
-  if (version >= 1 && version <= newest) return {};
-  return Status(Code::kUnsupported, "format version " + std::to_string(version) + " is not known; this program reads version " +
-                                        std::to_string(newest) + (newest == 1 ? "" : " and those before"));
-}
-
 // Of the payload, seeded with that of the header's other fields.
 uint64_t frame_checksum(Bytes frame, uint64_t seed) {
   return checksum(frame.subspan(kFrameHeaderBytes), checksum(frame.first(kFrameHeaderBytes - 8), seed));
 }
 
 }  // namespace
+
+Status check_version(uint32_t version, uint32_t newest) {
+  if (version >= 1 && version <= newest) return {};
+  return Status(Code::kUnsupported, "format version " + std::to_string(version) + " is not known; this program reads version " +
+                                        std::to_string(newest) + (newest == 1 ? "" : " and those before"));
+}
 
 // -- names ---------------------------------------------------------------------------------------------------
 

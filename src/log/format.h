@@ -18,12 +18,15 @@ namespace elider::log {
 using Bytes = std::span<const std::byte>;
 using DatabaseId = std::array<uint64_t, 2>;  // random, made with the database
 
-inline constexpr uint32_t kFormatVersion = 1;    // of segments
+inline constexpr uint32_t kFormatVersion = 2;    // of segments: tables are in tagged records; version 1 is still read
 inline constexpr uint32_t kManifestVersion = 2;  // version 1 knew no checkpoints, and is still read
 inline constexpr uint32_t kStreamsMax = 255;
 inline constexpr uint64_t kNumberMax = ~uint64_t{0};
 // No database comes to so many commits; a file that says so was not written by one, and counting on from there would wrap.
 inline constexpr uint64_t kNumbersEnd = uint64_t{1} << 62;
+
+// kUnsupported names a version that is newer than the newest, or 0.
+Status check_version(uint32_t version, uint32_t newest);
 
 // Where a segment stands: the run of the database, the stream (one a logger thread), its position there.
 struct SegmentName {

@@ -12,7 +12,7 @@
 #include "base/parallel.h"
 #include "base/test_points.h"
 #include "recovery/recovery_target.h"
-#include "txn/log_entry.h"
+#include "txn/table_record.h"
 
 namespace elider::recovery {
 

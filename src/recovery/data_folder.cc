@@ -8,7 +8,7 @@
 #include "base/clock.h"
 #include "recovery/replay.h"
 #include "log/uring_files.h"
-#include "txn/log_entry.h"
+#include "txn/table_record.h"
 
 namespace elider::recovery {
 

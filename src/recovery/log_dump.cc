@@ -9,7 +9,7 @@
 #include "log/directory.h"
 #include "storage/layout.h"
 #include "storage/table.h"
-#include "txn/log_entry.h"
+#include "txn/log_record.h"
 
 namespace elider::files {
 
@@ -23,10 +23,11 @@ class Catalog {
     std::unique_ptr<storage::Layout> layout;  // refers to the schema
   };
 
+  // What does not fit teaches nothing.
   void add(log::Bytes description) {
     uint32_t id = 0;
     auto known = std::make_unique<Known>();
-    if (!txn::decode_table(description, &id, &known->schema) || !storage::check_rows(known->schema).ok() || tables_.contains(id)) return;
+    if (!txn::decode_table(description, &id, &known->schema).ok() || !storage::check_rows(known->schema).ok() || tables_.contains(id)) return;
     known->schema.indexes.clear();  // the layout needs none
     known->layout = std::make_unique<storage::Layout>(nullptr, known->schema, kRowBytesMax + 1);
     tables_[id] = std::move(known);
@@ -97,21 +98,20 @@ static_assert(static_cast<int>(LoggedChange::Kind::kColumns) == static_cast<int>
               static_cast<int>(LoggedChange::Kind::kRemove) == static_cast<int>(txn::EntryKind::kRemove) &&
               static_cast<int>(LoggedChange::Kind::kAdd) == static_cast<int>(txn::EntryKind::kAdd));
 
-// kCorrupt: the record makes no sense; does not name it.
+// As txn::take_record_apart().
 Status record_of(const Catalog& catalog, log::Bytes bytes, LoggedRecord* record) {
-  if (bytes.empty()) return Status(Code::kCorrupt, "a record is empty");
-  const auto kind = static_cast<txn::RecordKind>(bytes.front());
-  record->made_table = kind == txn::RecordKind::kTable;
-  if (record->made_table)
-    return txn::decode_table(bytes, &record->table, &record->schema) ? Status() : Status(Code::kCorrupt, "a table's schema does not fit");
-  if (kind != txn::RecordKind::kCommit) return Status(Code::kCorrupt, "a record is of no known kind");
-  log::Bytes rest = bytes.subspan(1);
-  txn::LogEntry entry;
-  while (!rest.empty()) {
-    if (!txn::take_entry(&rest, &entry)) return Status(Code::kCorrupt, "an entry does not fit in its record");
+  const auto made = [&](uint32_t id, Schema schema) {
+    record->made_table = true;
+    record->table = id;
+    record->schema = std::move(schema);
+    return Status();
+  };
+  const auto changed = [&](const txn::LogEntry& entry) {
     record->changes.push_back(change_of(catalog, entry));
-  }
-  return {};
+    return Status();
+  };
+  Status status = txn::take_record_apart(bytes, made, changed);
+  return status.ok() ? status : Status(status.code(), "a record of number " + std::to_string(record->number) + ": " + status.message());
 }
 
 // Reads one segment's records; the cut: those with larger numbers are void.
@@ -144,7 +144,7 @@ class Dump {
     log::SegmentFacts facts;
     const auto of_frame = [&](const log::FrameView& frame) {
       return log::read_records(frame, folder, [&](const log::Record& record) {
-        if (!record.bytes.empty() && record.bytes.front() == static_cast<std::byte>(txn::RecordKind::kTable)) catalog.add(record.bytes);
+        if (!record.bytes.empty() && record.bytes.front() != static_cast<std::byte>(txn::RecordKind::kCommit)) catalog.add(record.bytes);
         return Status();
       });
     };

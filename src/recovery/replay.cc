@@ -8,6 +8,7 @@
 #include "recovery/changed_rows.h"
 #include "recovery/recovery_target.h"
 #include "storage/table.h"
+#include "txn/log_record.h"
 
 namespace elider::recovery {
 
@@ -189,7 +190,8 @@ Status Replay::load_tables(const log::Checkpoint& checkpoint) {
     if (Status status = part->next(&block); !status.ok()) return status;
     if (block.kind != log::BlockKind::kTable) break;
     Described table{0, {}, "'" + part->path() + "' at byte " + std::to_string(block.offset)};
-    if (!txn::decode_table(block.payload, &table.id, &table.schema)) return corrupt(table.where, "the table's schema does not fit");
+    if (Status status = txn::decode_table(block.payload, &table.id, &table.schema); !status.ok())
+      return Status(status.code(), table.where + ": " + status.message());
     described.push_back(std::move(table));
   }
   return make_tables(std::move(described));
@@ -281,29 +283,21 @@ Status Replay::parse(Window& window, uint32_t thread, const log::LogPiece& piece
 }
 
 Status Replay::parse_record(Window& window, uint32_t thread, const std::string& file, uint32_t generation, const log::Record& record) {
-  const auto refuse = [&](const std::string& words) {
-    return corrupt(file + ", the record of number " + std::to_string(record.number), words);
-  };
-  if (record.bytes.empty()) return refuse("it is empty");
-  const auto kind = static_cast<txn::RecordKind>(record.bytes.front());
-  if (kind == txn::RecordKind::kTable) {
-    Described table{0, {}, file + ", the record of number " + std::to_string(record.number)};
-    if (!txn::decode_table(record.bytes, &table.id, &table.schema)) return refuse("the table's schema does not fit");
-    std::lock_guard lock(mutex_);
-    window.described.push_back(std::move(table));
-    return {};
-  }
-  if (kind != txn::RecordKind::kCommit) return refuse("it is of no known kind");
   txn::RowChanges* const parts = window.changes[thread].data();
   const size_t mask = window.parts - 1;
-  log::Bytes rest = record.bytes.subspan(1);
-  txn::LogEntry entry;
-  for (uint32_t order = 0; !rest.empty(); ++order) {
-    if (!txn::take_entry(&rest, &entry)) return refuse("entry " + std::to_string(order) + " does not fit in it");
+  const auto where = [&] { return file + ", the record of number " + std::to_string(record.number); };
+  const auto made = [&](uint32_t id, Schema schema) {
+    std::lock_guard lock(mutex_);
+    window.described.push_back({id, std::move(schema), where()});
+    return Status();
+  };
+  const auto changed = [&](const txn::LogEntry& entry) {
     const uint64_t hash = (entry.key / kNeighbours + entry.table) * 0x9e3779b97f4a7c15;
     parts[hash >> 32 & mask].add(entry, generation);
-  }
-  return {};
+    return Status();
+  };
+  Status status = txn::take_record_apart(record.bytes, made, changed);
+  return status.ok() ? status : Status(status.code(), where() + ": " + status.message());
 }
 
 Status Replay::apply_part(Window& window, uint32_t thread, size_t part) {

@@ -1,5 +1,4 @@
-// LogEntry: what a commit wrote to one commit group of a row, as the bytes of a log record, and the schema of
-// a table that was made. docs/formats.md has the layout.
+// LogEntry: what a commit wrote to one commit group of a row, as the bytes of a log record. docs/formats.md has the layout.
 //
 // Decoders trust nothing: what does not fit gives false. Thread safety: pure functions.
 #pragma once
@@ -17,7 +16,11 @@
 namespace elider::txn {
 
 // The first byte of a record.
-enum class RecordKind : uint8_t { kCommit = 1, kTable = 2 };
+enum class RecordKind : uint8_t {
+  kCommit = 1,
+  kUntaggedTable = 2,  // read, and no longer written
+  kTable = 3,          // table_record.h
+};
 
 enum class EntryKind : uint8_t {
   kColumns = 0,  // some columns, as `columns` says: their bytes
@@ -154,9 +157,5 @@ inline bool take_entry(std::span<const std::byte>* from, LogEntry* entry) {
   *from = from->subspan(bytes);
   return true;
 }
-
-// Without the key functions of its secondary indexes, which no file can hold.
-void encode_table(uint32_t id, const Schema& schema, std::vector<std::byte>* out);
-bool decode_table(std::span<const std::byte> bytes, uint32_t* id, Schema* schema);
 
 }  // namespace elider::txn

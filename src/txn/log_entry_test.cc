@@ -107,77 +107,12 @@ TEST(LogEntry, TheFirstOfARecordIsLikeNoneBefore) {
   EXPECT_FALSE(take_entry(&rest, &entry));
 }
 
-TEST(LogEntry, SchemasComeBackAndCutOnesAreRefused) {
-  Schema schema;
-  schema.name = "accounts";
-  schema.key_index = KeyIndex::kHashed;
-  schema.row_bytes = 24;
-  schema.columns = {
-      {"owner", ColumnType::kUInt64, 0, 8, 0}, {"balance", ColumnType::kInt64, 8, 8, 1}, {"name", ColumnType::kBytes, 16, 8, 0}};
-  schema.indexes.push_back({"by_owner", true, {"owner"}, {}});
-  std::vector<std::byte> bytes;
-  encode_table(5, schema, &bytes);
-  uint32_t id = 0;
-  Schema decoded;
-  ASSERT_TRUE(decode_table(bytes, &id, &decoded));
-  EXPECT_EQ(id, 5u);
-  EXPECT_EQ(decoded.name, schema.name);
-  EXPECT_EQ(decoded.key_index, schema.key_index);
-  EXPECT_EQ(decoded.row_bytes, schema.row_bytes);
-  ASSERT_EQ(decoded.columns.size(), 3u);
-  EXPECT_EQ(decoded.columns[1].name, "balance");
-  EXPECT_EQ(decoded.columns[1].group, 1u);
-  ASSERT_EQ(decoded.indexes.size(), 1u);
-  EXPECT_TRUE(decoded.indexes[0].unique);
-  for (size_t size = 0; size < bytes.size(); ++size) EXPECT_FALSE(decode_table(std::span(bytes).first(size), &id, &decoded)) << size;
-  bytes.push_back(std::byte{0});
-  EXPECT_FALSE(decode_table(bytes, &id, &decoded)) << "something follows";
-}
-
 // -- byte by byte: what docs/formats.md says, put down by hand ----------------------------------------------------
 
 std::vector<std::byte> bytes_of(std::initializer_list<int> values) {
   std::vector<std::byte> bytes;
   for (const int value : values) bytes.push_back(static_cast<std::byte>(value));
   return bytes;
-}
-
-TEST(RecordFormat, ATableIsAsTheFormatSays) {
-  // clang-format off
-  const std::vector<std::byte> golden = bytes_of({
-      2,                                     // a table that was made
-      0xac, 0x02,                            // its id: 300
-      4, 'c', 'a', 'r', 's',                 // its name
-      1,                                     // hashed
-      0x98, 0x01,                            // bytes of a row: 152
-      2,                                     // columns
-      2, 'i', 'd', 7, 0, 8, 0,               // an unsigned number of 8 bytes, group 0
-      4, 't', 'e', 'x', 't', 10, 8, 0x90, 0x01, 1,  // 144 bytes from byte 8, group 1
-      1,                                     // secondary index
-      5, 'b', 'y', '_', 'i', 'd', 1,         // a unique one
-      1, 2, 'i', 'd'});                      // of one column
-  // clang-format on
-  Schema schema;
-  schema.name = "cars";
-  schema.key_index = KeyIndex::kHashed;
-  schema.row_bytes = 152;
-  schema.columns = {{"id", ColumnType::kUInt64, 0, 8, 0}, {"text", ColumnType::kBytes, 8, 144, 1}};
-  schema.indexes.push_back({"by_id", true, {"id"}, {}});
-  std::vector<std::byte> written;
-  encode_table(300, schema, &written);
-  EXPECT_EQ(written, golden);
-  uint32_t id = 0;
-  Schema read;
-  ASSERT_TRUE(decode_table(golden, &id, &read));
-  EXPECT_EQ(id, 300u);
-  EXPECT_EQ(read.name, "cars");
-  EXPECT_EQ(read.key_index, KeyIndex::kHashed);
-  EXPECT_EQ(read.row_bytes, 152u);
-  EXPECT_EQ(read.columns, schema.columns);
-  ASSERT_EQ(read.indexes.size(), 1u);
-  EXPECT_EQ(read.indexes[0].name, "by_id");
-  EXPECT_TRUE(read.indexes[0].unique);
-  EXPECT_EQ(read.indexes[0].columns, schema.indexes[0].columns);
 }
 
 TEST(RecordFormat, ACommitIsAsTheFormatSays) {

@@ -1,0 +1,41 @@
+// A record of the log, taken apart: the entries of a commit, or a table that was made. What becomes of them is the caller's.
+//
+// Thread safety: pure functions.
+#pragma once
+
+#include <cstddef>
+#include <span>
+
+#include "elider/status.h"
+#include "txn/log_entry.h"
+#include "txn/table_record.h"
+
+namespace elider::txn {
+
+// Calls on_table(id, schema) -> Status, or on_entry(entry) -> Status for each entry, in order; a status that is not ok ends it.
+// kCorrupt, kUnsupported: the record makes no sense, or this program does not know all of it; the message does not name it.
+template <class OnTable, class OnEntry>
+Status take_record_apart(std::span<const std::byte> bytes, OnTable&& on_table, OnEntry&& on_entry) {
+  if (bytes.empty()) return Status(Code::kCorrupt, "it is empty");
+  switch (static_cast<RecordKind>(bytes.front())) {
+    case RecordKind::kCommit: {
+      std::span<const std::byte> rest = bytes.subspan(1);
+      LogEntry entry;
+      while (!rest.empty()) {
+        if (!take_entry(&rest, &entry)) return Status(Code::kCorrupt, "an entry does not fit in it");
+        if (Status status = on_entry(entry); !status.ok()) return status;
+      }
+      return {};
+    }
+    case RecordKind::kTable:
+    case RecordKind::kUntaggedTable: {
+      uint32_t id = 0;
+      Schema schema;
+      if (Status status = decode_table(bytes, &id, &schema); !status.ok()) return status;
+      return on_table(id, std::move(schema));
+    }
+  }
+  return Status(Code::kCorrupt, "it is of no known kind");
+}
+
+}  // namespace elider::txn

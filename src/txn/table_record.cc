@@ -1,0 +1,251 @@
+#include "txn/table_record.h"
+
+#include <string>
+
+#include "txn/log_entry.h"
+
+namespace elider::txn {
+
+namespace {
+
+using Bytes = std::span<const std::byte>;
+
+// Of a field: its tag, its size, its bytes. Whoever does not know an odd tag must refuse the table; an even one may be passed by.
+enum class Tag : uint64_t {
+  kId = 1,
+  kName = 3,
+  kKeyIndex = 5,
+  kRowBytes = 7,
+  kColumn = 9,
+  kSecondaryIndex = 11,
+};
+enum class ColumnTag : uint64_t { kName = 1, kType = 3, kOffset = 5, kSize = 7, kGroup = 9 };
+enum class IndexTag : uint64_t { kName = 1, kUnique = 3, kColumn = 5 };
+
+constexpr size_t kVarintBytesMax = 10 + 7;  // with what put_varint() may scribble behind it
+
+void put(std::vector<std::byte>* out, uint64_t value) {
+  std::byte bytes[kVarintBytesMax];
+  out->insert(out->end(), bytes, put_varint(bytes, value));
+}
+
+// How many fields there are, and each behind the other.
+class Fields {
+ public:
+  template <class AnyTag>
+  void put(AnyTag tag, Bytes bytes) {
+    ++count_;
+    txn::put(&bytes_, static_cast<uint64_t>(tag));
+    txn::put(&bytes_, bytes.size());
+    bytes_.insert(bytes_.end(), bytes.begin(), bytes.end());
+  }
+  template <class AnyTag>
+  void put(AnyTag tag, const std::string& text) {
+    put(tag, std::as_bytes(std::span(text)));
+  }
+  template <class AnyTag>
+  void put(AnyTag tag, uint64_t value) {
+    std::byte bytes[kVarintBytesMax];
+    std::byte* const end = put_varint(bytes, value);
+    put(tag, Bytes(bytes, end));
+  }
+  template <class AnyTag>
+  void put(AnyTag tag, const Fields& fields) {
+    std::vector<std::byte> bytes;
+    fields.append_to(&bytes);
+    put(tag, Bytes(bytes));
+  }
+  void append_to(std::vector<std::byte>* out) const {
+    txn::put(out, count_);
+    out->insert(out->end(), bytes_.begin(), bytes_.end());
+  }
+
+ private:
+  uint64_t count_ = 0;
+  std::vector<std::byte> bytes_;
+};
+
+Status does_not_fit() { return Status(Code::kCorrupt, "the table's schema does not fit"); }
+
+// Calls field(tag, bytes) -> Status for each.
+template <class Field>
+Status for_each_field(Bytes from, Field&& field) {
+  uint64_t count = 0;
+  if (!take_varint(&from, &count)) return does_not_fit();
+  for (; count > 0; --count) {
+    uint64_t tag = 0, size = 0;
+    if (!take_varint(&from, &tag) || !take_varint(&from, &size) || size > from.size()) return does_not_fit();
+    if (Status status = field(tag, from.first(size)); !status.ok()) return status;
+    from = from.subspan(size);
+  }
+  return from.empty() ? Status() : does_not_fit();
+}
+
+Status take(Bytes from, uint32_t max, uint32_t* value) {
+  uint64_t wide = 0;
+  if (!take_varint(&from, &wide) || !from.empty() || wide > max) return does_not_fit();
+  *value = static_cast<uint32_t>(wide);
+  return {};
+}
+Status take(Bytes from, std::string* text) {
+  text->assign(reinterpret_cast<const char*>(from.data()), from.size());
+  return {};
+}
+constexpr uint32_t kAny = ~uint32_t{0};
+
+Status unknown(const char* what, uint64_t tag) {
+  if (tag % 2 == 0) return {};
+  return Status(Code::kUnsupported, std::string(what) + " has a property (field " + std::to_string(tag) + ") that this program does not know");
+}
+
+Status take_column(Bytes from, Column* column) {
+  uint32_t type = 0;
+  Status status = for_each_field(from, [&](uint64_t tag, Bytes bytes) -> Status {
+    switch (static_cast<ColumnTag>(tag)) {
+      case ColumnTag::kName: return take(bytes, &column->name);
+      case ColumnTag::kType: return take(bytes, static_cast<uint32_t>(ColumnType::kBytes), &type);
+      case ColumnTag::kOffset: return take(bytes, kAny, &column->offset);
+      case ColumnTag::kSize: return take(bytes, kAny, &column->size);
+      case ColumnTag::kGroup: return take(bytes, kAny, &column->group);
+    }
+    return unknown("a column", tag);
+  });
+  column->type = static_cast<ColumnType>(type);
+  return status;
+}
+
+Status take_index(Bytes from, SecondaryIndex* index) {
+  uint32_t unique = 0;
+  Status status = for_each_field(from, [&](uint64_t tag, Bytes bytes) -> Status {
+    switch (static_cast<IndexTag>(tag)) {
+      case IndexTag::kName: return take(bytes, &index->name);
+      case IndexTag::kUnique: return take(bytes, 1, &unique);
+      case IndexTag::kColumn:
+        if (index->columns.size() == kColumnsMax) return does_not_fit();
+        return take(bytes, &index->columns.emplace_back());
+    }
+    return unknown("a secondary index", tag);
+  });
+  index->unique = unique == 1;
+  return status;
+}
+
+// -- the form without tags, which format version 1 had; no longer written ---------------------------------------
+
+bool take(Bytes* from, uint32_t* value) {
+  uint64_t wide = 0;
+  if (!take_varint(from, &wide) || wide > kAny) return false;
+  *value = static_cast<uint32_t>(wide);
+  return true;
+}
+bool take(Bytes* from, std::string* text) {
+  uint64_t size = 0;
+  if (!take_varint(from, &size) || size > from->size()) return false;
+  text->assign(reinterpret_cast<const char*>(from->data()), size);
+  *from = from->subspan(size);
+  return true;
+}
+
+bool take_column(Bytes* from, Column* column) {
+  uint32_t type = 0;
+  if (!take(from, &column->name) || !take(from, &type) || type > static_cast<uint32_t>(ColumnType::kBytes)) return false;
+  column->type = static_cast<ColumnType>(type);
+  return take(from, &column->offset) && take(from, &column->size) && take(from, &column->group);
+}
+
+bool take_index(Bytes* from, SecondaryIndex* index) {
+  uint32_t unique = 0, count = 0;
+  if (!take(from, &index->name) || !take(from, &unique) || unique > 1 || !take(from, &count) || count > kColumnsMax) return false;
+  index->unique = unique == 1;
+  index->columns.resize(count);
+  for (std::string& name : index->columns)
+    if (!take(from, &name)) return false;
+  return true;
+}
+
+bool take_untagged(Bytes from, uint32_t* id, Schema* schema) {
+  uint32_t key_index = 0, columns = 0, indexes = 0;
+  if (!take(&from, id) || !take(&from, &schema->name) || !take(&from, &key_index) || key_index > static_cast<uint32_t>(KeyIndex::kHashed))
+    return false;
+  schema->key_index = static_cast<KeyIndex>(key_index);
+  if (!take(&from, &schema->row_bytes) || !take(&from, &columns) || columns > kColumnsMax) return false;
+  schema->columns.resize(columns);
+  for (Column& column : schema->columns)
+    if (!take_column(&from, &column)) return false;
+  if (!take(&from, &indexes) || indexes > kSecondaryIndexesMax) return false;
+  schema->indexes.resize(indexes);
+  for (SecondaryIndex& index : schema->indexes)
+    if (!take_index(&from, &index)) return false;
+  return from.empty();
+}
+
+// Which of the tagged fields were there.
+struct Seen {
+  bool id = false, name = false, row_bytes = false;
+  bool all() const { return id && name && row_bytes; }
+};
+
+Status take_tagged(Bytes from, uint32_t* id, Schema* schema) {
+  Seen seen;
+  uint32_t key_index = 0;
+  Status status = for_each_field(from, [&](uint64_t tag, Bytes bytes) -> Status {
+    switch (static_cast<Tag>(tag)) {
+      case Tag::kId: return seen.id = true, take(bytes, kAny, id);
+      case Tag::kName: return seen.name = true, take(bytes, &schema->name);
+      case Tag::kKeyIndex: return take(bytes, static_cast<uint32_t>(KeyIndex::kHashed), &key_index);
+      case Tag::kRowBytes: return seen.row_bytes = true, take(bytes, kAny, &schema->row_bytes);
+      case Tag::kColumn:
+        if (schema->columns.size() == kColumnsMax) return does_not_fit();
+        return take_column(bytes, &schema->columns.emplace_back());
+      case Tag::kSecondaryIndex:
+        if (schema->indexes.size() == kSecondaryIndexesMax) return does_not_fit();
+        return take_index(bytes, &schema->indexes.emplace_back());
+    }
+    return unknown("the table", tag);
+  });
+  schema->key_index = static_cast<KeyIndex>(key_index);
+  if (status.code() == Code::kUnsupported && seen.name)
+    return Status(Code::kUnsupported, "table '" + schema->name + "': " + status.message());
+  return status.ok() && !seen.all() ? does_not_fit() : status;
+}
+
+}  // namespace
+
+void encode_table(uint32_t id, const Schema& schema, std::vector<std::byte>* out) {
+  Fields table;
+  table.put(Tag::kId, uint64_t{id});
+  table.put(Tag::kName, schema.name);
+  table.put(Tag::kKeyIndex, static_cast<uint64_t>(schema.key_index));
+  table.put(Tag::kRowBytes, uint64_t{schema.row_bytes});
+  for (const Column& described : schema.columns) {
+    Fields column;
+    column.put(ColumnTag::kName, described.name);
+    column.put(ColumnTag::kType, static_cast<uint64_t>(described.type));
+    column.put(ColumnTag::kOffset, uint64_t{described.offset});
+    column.put(ColumnTag::kSize, uint64_t{described.size});
+    column.put(ColumnTag::kGroup, uint64_t{described.group});
+    table.put(Tag::kColumn, column);
+  }
+  for (const SecondaryIndex& described : schema.indexes) {
+    Fields index;
+    index.put(IndexTag::kName, described.name);
+    index.put(IndexTag::kUnique, uint64_t{described.unique});
+    for (const std::string& name : described.columns) index.put(IndexTag::kColumn, name);
+    table.put(Tag::kSecondaryIndex, index);
+  }
+  out->push_back(static_cast<std::byte>(RecordKind::kTable));
+  table.append_to(out);
+}
+
+Status decode_table(std::span<const std::byte> bytes, uint32_t* id, Schema* schema) {
+  *schema = {};
+  if (bytes.empty()) return does_not_fit();
+  switch (static_cast<RecordKind>(bytes.front())) {
+    case RecordKind::kTable: return take_tagged(bytes.subspan(1), id, schema);
+    case RecordKind::kUntaggedTable: return take_untagged(bytes.subspan(1), id, schema) ? Status() : does_not_fit();
+    case RecordKind::kCommit: break;
+  }
+  return does_not_fit();
+}
+
+}  // namespace elider::txn
