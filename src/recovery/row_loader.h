@@ -93,8 +93,8 @@ class RowLoaderOf : public RowLoader {
     const storage::Group& group = table.layout().group(g);
     Cell& cell = row->cell(table.layout(), g);
     if (!group.block) return cell.payload_inside();
-    if (cell.block() == nullptr) cell.set_block(static_cast<std::byte*>(worker_.allocate(group.payload_bytes, MemoryPart::kBlocks)));
-    return cell.block();
+    if (cell.block() == nullptr) cell.set_block(storage::allocate_block(worker_, group.payload_bytes));
+    return cell.block() == nullptr ? nullptr : cell.block()->payload();
   }
 
   Status load_row(TableType& table, const std::byte* stored, PrimaryHint& hint) {

@@ -32,18 +32,28 @@ inline void free_row_block(Worker& worker, const Layout& layout, Row* row) {
   worker.free(row, row_block_bytes(layout, row), MemoryPart::kRows);
 }
 
+// For a payload of this size. Null: no memory.
+inline Block* allocate_block(Worker& worker, size_t size) {
+  void* const memory = worker.allocate(sizeof(Block) + size, MemoryPart::kBlocks);
+  return memory == nullptr ? nullptr : new (memory) Block{size};
+}
+inline void free_block(Worker& worker, Block* block) { worker.free(block, sizeof(Block) + block->size, MemoryPart::kBlocks); }
+// Readers may look at it until the grace period ends.
+inline void retire_block(Worker& worker, Block* block) { worker.retire_memory(block, sizeof(Block) + block->size, MemoryPart::kBlocks); }
+
 // The bytes of a row: its block, and the payloads that its cells point to.
 inline size_t all_bytes(const Layout& layout, Row* row) {
   size_t bytes = row_block_bytes(layout, row);
   for (uint32_t g = 0; g < layout.group_count(); ++g)
-    if (layout.group(g).block && row->cell(layout, g).block() != nullptr) bytes += layout.group(g).payload_bytes;
+    if (layout.group(g).block)
+      if (const Block* block = row->cell(layout, g).block()) bytes += sizeof(Block) + block->size;
   return bytes;
 }
 
 inline void free_row(Worker& worker, const Layout& layout, Row* row) {
   for (uint32_t g = 0; g < layout.group_count(); ++g)
     if (layout.group(g).block)
-      if (std::byte* block = row->cell(layout, g).block()) worker.free(block, layout.group(g).payload_bytes, MemoryPart::kBlocks);
+      if (Block* block = row->cell(layout, g).block()) free_block(worker, block);
   free_row_block(worker, layout, row);
 }
 

@@ -24,7 +24,7 @@ bool read_cell_at(const Cell& cell, const Group& group, const ColumnSet& columns
         *sequence = word::sequence(w);
         return false;
       }
-      copy_to_image(columns, g, image, group.block ? cell.block() : cell.payload_inside());
+      copy_to_image(columns, g, image, cell.payload(group));
       ELIDER_TEST_POINT("read.copied");
       if (!cell.unchanged(w) && !ELIDER_MUTANT(kIgnoreLockBit)) continue;
       *sequence = word::sequence(w);

@@ -50,6 +50,14 @@ inline uint64_t sequence(uint64_t w) { return w / kStep; }
 inline uint64_t next(uint64_t w, bool absent) { return (w & ~(kStep - 1)) + kStep + (absent ? kAbsent : 0); }
 }  // namespace word
 
+// A payload that stands apart from its cell, and its size. Constant while it is reachable.
+struct alignas(16) Block {  // so that a row in it is as aligned as memory from `new`
+  uint64_t size;            // of the payload, in bytes
+
+  std::byte* payload() { return reinterpret_cast<std::byte*>(this + 1); }
+  const std::byte* payload() const { return reinterpret_cast<const std::byte*>(this + 1); }
+};
+
 // What a cell held at an earlier snapshot. Constant once linked.
 struct Version {
   uint64_t snapshot;
@@ -58,13 +66,13 @@ struct Version {
   std::atomic<uint64_t>* alive;  // how many there are; falls when this is reclaimed
   uint32_t bytes;                // of this block
   bool absent;
-  bool block;                    // the payload is a pointer
+  bool block;                    // the payload is a pointer to its block
   const std::byte* payload() const {
     const std::byte* inside = reinterpret_cast<const std::byte*>(this + 1);
     if (!block) return inside;
-    const std::byte* pointed;
+    const Block* pointed;
     std::memcpy(&pointed, inside, sizeof pointed);
-    return pointed;
+    return pointed->payload();
   }
   std::byte* payload_inside() { return reinterpret_cast<std::byte*>(this + 1); }
 };
@@ -114,13 +122,15 @@ class Cell {
 
   std::byte* payload_inside() { return reinterpret_cast<std::byte*>(this + 1); }
   const std::byte* payload_inside() const { return reinterpret_cast<const std::byte*>(this + 1); }
-  // Of a group kept as a block: the block. Its contents are constant while it is reachable.
-  std::byte* block() const {
-    return reinterpret_cast<const std::atomic<std::byte*>*>(payload_inside())->load(std::memory_order_acquire);  // as previous()
+  // Of a group kept as a block: the block, or null where there never was a row.
+  Block* block() const {
+    return reinterpret_cast<const std::atomic<Block*>*>(payload_inside())->load(std::memory_order_acquire);  // as previous()
   }
-  void set_block(std::byte* block) {
-    reinterpret_cast<std::atomic<std::byte*>*>(payload_inside())->store(block, std::memory_order_release);
+  void set_block(Block* block) {
+    reinterpret_cast<std::atomic<Block*>*>(payload_inside())->store(block, std::memory_order_release);
   }
+  // Of a row that is there, wherever it stands.
+  const std::byte* payload(const Group& group) const { return group.block ? block()->payload() : payload_inside(); }
 
  private:
   static void read_fence() {
@@ -179,7 +189,7 @@ inline uint64_t read_cell(const Cell& cell, const Group& group, const ColumnSet&
   for (;;) {
     const uint64_t w = cell.load_unlocked();
     if (word::absent(w)) [[unlikely]] return w;
-    copy_to_image(columns, g, image, group.block ? cell.block() : cell.payload_inside());
+    copy_to_image(columns, g, image, cell.payload(group));
     ELIDER_TEST_POINT("read.copied");
     if (cell.unchanged(w) || ELIDER_MUTANT(kIgnoreLockBit)) [[likely]] return w;
   }

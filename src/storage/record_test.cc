@@ -50,13 +50,13 @@ class RecordTest : public testing::Test {
 
   RecordTest() : words_(layout_.block_bytes() / sizeof(uint64_t) + 1) {
     for (uint32_t g = 0; g < layout_.group_count(); ++g) {
-      if (layout_.group(g).block) cell(g).set_block(new_memory(layout_.group(g).payload_bytes));
+      if (layout_.group(g).block) cell(g).set_block(new_block(layout_.group(g).payload_bytes));
       write(g, kOld, 1);
     }
   }
 
   Cell& cell(uint32_t g) { return reinterpret_cast<Row*>(words_.data())->cell(layout_, g); }
-  std::byte* payload(uint32_t g) { return layout_.group(g).block ? cell(g).block() : cell(g).payload_inside(); }
+  std::byte* payload(uint32_t g) { return layout_.group(g).block ? cell(g).block()->payload() : cell(g).payload_inside(); }
 
   uint64_t lock(uint32_t g) {
     uint64_t w = cell(g).load_unlocked();
@@ -74,13 +74,14 @@ class RecordTest : public testing::Test {
   // `row` null: absent then.
   Version* version(uint32_t g, uint64_t snapshot, uint64_t sequence, Version* previous, const Grouped* row) {
     const Group& group = layout_.group(g);
-    const auto bytes = static_cast<uint32_t>(sizeof(Version) + (group.block ? sizeof(std::byte*) : group.payload_bytes));
+    const auto bytes = static_cast<uint32_t>(sizeof(Version) + (group.block ? sizeof(Block*) : group.payload_bytes));
     auto* made = new (new_memory(bytes)) Version{snapshot, sequence, previous, nullptr, bytes, row == nullptr, group.block};
     if (row == nullptr) return made;
     std::byte* to = made->payload_inside();
     if (group.block) {
-      to = new_memory(group.payload_bytes);
-      std::memcpy(made->payload_inside(), &to, sizeof to);
+      Block* const block = new_block(group.payload_bytes);
+      std::memcpy(made->payload_inside(), &block, sizeof block);
+      to = block->payload();
     }
     copy_to_payload(layout_.all(), g, to, bytes_of(*row));
     return made;
@@ -92,6 +93,7 @@ class RecordTest : public testing::Test {
   uint64_t sequence_ = 99;
 
  private:
+  Block* new_block(size_t bytes) { return new (new_memory(sizeof(Block) + bytes)) Block{bytes}; }
   std::byte* new_memory(size_t bytes) {
     memory_.push_back(std::make_unique<uint64_t[]>(bytes / sizeof(uint64_t) + 1));
     return reinterpret_cast<std::byte*>(memory_.back().get());

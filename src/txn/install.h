@@ -9,6 +9,7 @@
 
 #include "base/test_points.h"
 #include "base/worker.h"
+#include "storage/block.h"
 #include "txn/counters.h"
 #include "txn/store.h"
 #include "txn/write_set.h"
@@ -22,7 +23,7 @@ inline WriteEntry* allocate_blocks(Worker& worker, WriteSet& writes) {
   for (WriteEntry& write : writes) {
     const storage::Group& group = write.layout_group();
     if (!group.block || write.leaves_none()) [[likely]] continue;
-    write.block = static_cast<std::byte*>(worker.allocate(group.payload_bytes, MemoryPart::kBlocks));
+    write.block = storage::allocate_block(worker, group.payload_bytes);
     if (write.block == nullptr) return &write;
   }
   return nullptr;
@@ -53,7 +54,7 @@ inline WriteEntry* allocate_versions(Store& store, Worker& worker, WriteSet& wri
 // Of a commit that comes to nothing.
 inline void free_unused(Worker& worker, WriteSet& writes) {
   for (WriteEntry& write : writes) {
-    if (write.block != nullptr) worker.free(write.block, write.layout_group().payload_bytes, MemoryPart::kBlocks);
+    if (write.block != nullptr) storage::free_block(worker, write.block);
     if (write.version != nullptr) worker.free(write.version, write.version->bytes, MemoryPart::kVersions);
   }
 }
@@ -71,7 +72,7 @@ inline void keep_version(Store& store, Worker& worker, WriteEntry& write) {
   const storage::Group& group = write.layout_group();
   if (!version->absent) {
     if (group.block) {
-      std::byte* block = write.cell->block();
+      const storage::Block* const block = write.cell->block();
       std::memcpy(version->payload_inside(), &block, sizeof block);
     } else {
       guarded_copy(version->payload_inside(), write.cell->payload_inside(), group.payload_bytes);
@@ -87,12 +88,11 @@ inline void write_payload(Worker& worker, WriteEntry& write) {
   std::byte* payload = write.cell->payload_inside();
   if (group.block) [[unlikely]] {
     // A copy with the changes; readers keep the old block until the grace period ends.
-    std::byte* old_block = write.cell->block();
-    if (old_block != nullptr) {
-      if (write.kind == WriteKind::kUpdate) guarded_copy(write.block, old_block, group.payload_bytes);
-      worker.retire_memory(old_block, group.payload_bytes, MemoryPart::kBlocks);
+    if (storage::Block* const old_block = write.cell->block()) {
+      if (write.kind == WriteKind::kUpdate) guarded_copy(write.block->payload(), old_block->payload(), old_block->size);
+      storage::retire_block(worker, old_block);
     }
-    payload = write.block;
+    payload = write.block->payload();
   }
   storage::copy_to_payload(*write.columns, write.group, payload, write.image);
   if (write.additions != nullptr)

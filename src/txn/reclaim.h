@@ -120,7 +120,7 @@ inline void copy_locked(const Layout& layout, Row* row, const ColumnSet& set, st
   for (uint32_t g = 0; g < layout.group_count(); ++g) {
     if (set.begin[g] == set.begin[g + 1]) continue;
     const Cell& cell = row->cell(layout, g);
-    storage::copy_to_image(set, g, image, layout.group(g).block ? cell.block() : cell.payload_inside());
+    storage::copy_to_image(set, g, image, cell.payload(layout.group(g)));
   }
 }
 

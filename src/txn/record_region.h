@@ -35,7 +35,7 @@ inline uint64_t copy_unlocked(const storage::Cell& cell, const storage::Group& g
                               std::byte* image) {
   const uint64_t w = cell.load();
   if (storage::word::locked(w) && !ELIDER_MUTANT(kIgnoreLockBit)) [[unlikely]] return storage::word::kUnknown;
-  if (!storage::word::absent(w)) [[likely]] storage::copy_to_image(set, g, image, group.block ? cell.block() : cell.payload_inside());
+  if (!storage::word::absent(w)) [[likely]] storage::copy_to_image(set, g, image, cell.payload(group));
   ELIDER_TEST_POINT("read.copied");
   return w;
 }

@@ -63,7 +63,7 @@ struct WriteEntry {
   uint64_t expected;                            // the word it must still have; word::kUnknown: any that fits the kind
   uint64_t locked_from = 0;                     // during the commit: the word it had
   storage::Version* version = nullptr;          // during the commit: the old version to keep, or null
-  std::byte* block = nullptr;                   // during the commit: the new block of a group kept as one
+  storage::Block* block = nullptr;              // during the commit: the new block of a group kept as one
   std::vector<Addition>* additions = nullptr;   // or null
   uint32_t group;
   WriteKind kind;

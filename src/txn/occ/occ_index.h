@@ -84,7 +84,7 @@ Status OccTransaction<Sync>::former_index_values(TableType& table, Row* row, Key
       const uint64_t w = cell.load_unlocked();
       if (w != expected) return doom(table, Code::kConflict, word::removed(w) ? Cause::kRowRemoved : Cause::kReadChanged, key);
       for (uint32_t i = 0; i < table.secondary_count(); ++i)
-        storage::copy_to_image(layout.index_columns(i), g, image, layout.group(g).block ? cell.block() : cell.payload_inside());
+        storage::copy_to_image(layout.index_columns(i), g, image, cell.payload(layout.group(g)));
     } while (!cell.unchanged(expected));
   }
   for (uint32_t i = 0; i < table.secondary_count(); ++i) values[i] = index_value(table, i, key, image);

@@ -98,10 +98,10 @@ bool OccTransaction<Sync>::view_block(TableType& table, Row* row, detail::ImageH
     const size_t recorded = recorder_.count();
     *status = read_group(table, row, header->key, layout.none(), 0, nullptr);
     if (!status->ok()) return true;
-    const std::byte* block = row->cell(layout, 0).block();
+    const storage::Block* const block = row->cell(layout, 0).block();
     if (row->cell(layout, 0).unchanged(reads_.back().word)) {
       header->groups = 1;
-      *view = RawView(block, header);
+      *view = RawView(block->payload(), header);
       return true;
     }
     reads_.pop_back();

@@ -171,7 +171,7 @@ auto OccTransaction<Sync>::committed_match(TableType& table, Row* row, uint32_t 
     if (!mine && track != nullptr) reads_.push_back({&cell, w, *track, &table});
     there = !word::absent(w);
     if (!there) break;
-    storage::copy_to_image(set, g, image, layout.group(g).block ? cell.block() : cell.payload_inside());
+    storage::copy_to_image(set, g, image, cell.payload(layout.group(g)));
     if (!mine && !cell.unchanged(w)) return Presence::kUnknown;
   }
   try {
