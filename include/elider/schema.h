@@ -64,6 +64,9 @@ struct Schema {
   uint32_t row_bytes = 0;
   std::vector<Column> columns;
   std::vector<SecondaryIndex> indexes;
+  // Each row has a size of its own: at least up to the last byte that a column describes, row_bytes at the most. For the calls
+  // without a row type; all columns are in group 0.
+  bool sized_rows = false;
 
   // Whether two schemas lay out and index rows alike (key functions cannot be compared).
   bool same_as(const Schema& other) const;

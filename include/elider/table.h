@@ -29,6 +29,7 @@ struct ImageHeader {
   KeyRef key;
   uint32_t read_index = 0;  // where the transaction tracks this read; ~0: nowhere
   uint32_t groups = 0;      // the commit groups that were read, a bit each
+  uint32_t bytes = 0;       // of the row
 };
 
 // Finds the columns whose [offset, offset + size) is exactly a column of the table. The set lives as
@@ -109,6 +110,7 @@ class RawView {
   RawView(const std::byte* bytes, const detail::ImageHeader* header) : bytes_(bytes), header_(header) {}
   explicit operator bool() const { return bytes_ != nullptr; }
   const std::byte* bytes() const { return bytes_; }
+  uint32_t size() const { return must_show(), header_->bytes; }  // of the row, in bytes
   Key key() const { return must_show(), header_->key.number(); }
   const detail::ImageHeader* header() const { return header_; }
 

@@ -80,11 +80,11 @@ class Transaction {
 
   // kDuplicateKey: the key is there, or a unique index holds the row's value; nothing is changed.
   template <class Row>
-  Status insert(const Table<Row>& table, Key key, const std::type_identity_t<Row>& row) { return do_insert(table, key, &row); }
+  Status insert(const Table<Row>& table, Key key, const std::type_identity_t<Row>& row) { return do_insert(table, key, &row, sizeof(Row)); }
 
   // The row of this key becomes `row`, whether or not there was one. kDuplicateKey: by a unique index.
   template <class Row>
-  Status put(const Table<Row>& table, Key key, const std::type_identity_t<Row>& row) { return do_put(table, key, &row); }
+  Status put(const Table<Row>& table, Key key, const std::type_identity_t<Row>& row) { return do_put(table, key, &row, sizeof(Row)); }
 
   // Reads these columns, lets change(Row&) alter them (only them), and writes them back. One lookup.
   // kNotFound: no such key. kDuplicateKey: by a unique index.
@@ -128,7 +128,7 @@ class Transaction {
   // kNotFound: no such key.
   Status remove(const TableRef& table, Key key) { return do_remove(table, key); }
 
-  // -- the same without a row type: `row` has schema().row_bytes bytes ------------------------------
+  // -- the same without a row type: `row` has schema().row_bytes bytes, or under Schema::sized_rows as many as it has ---
 
   Status get(const TableRef& table, Key key, const ColumnsRef& columns, RawView* view) { return do_get(table, key, columns, view); }
   Status multi_get(const TableRef& table, const Key* keys, size_t count, const ColumnsRef& columns, RawView* views) {
@@ -151,6 +151,7 @@ class Transaction {
     return do_edit_view(table, view, columns, image);
   }
   Status edited(const TableRef& table, void* image) { return do_edited(table, image); }
+  // kInvalidArgument: all columns of a table of sized rows, whose size would be missing.
   Status write(const TableRef& table, Key key, const ColumnsRef& columns, const void* row) { return do_write(table, key, columns, row); }
   Status add(const TableRef& table, Key key, uint32_t offset, ColumnType type, const void* delta) {
     return do_add(table, key, offset, type, delta);
@@ -175,8 +176,8 @@ class Transaction {
   virtual Status do_multi_get(const TableRef& table, const detail::KeyRef* keys, size_t count, const ColumnsRef& columns, RawView* views) = 0;
   virtual Status do_scan(const TableRef& table, const detail::KeyRefRange& range, const ScanOptions& options, EachRow visit) = 0;
   virtual Status do_scan_index(const IndexRef& index, KeyRange range, const ScanOptions& options, EachRow visit) = 0;
-  virtual Status do_insert(const TableRef& table, detail::KeyRef key, const void* row) = 0;
-  virtual Status do_put(const TableRef& table, detail::KeyRef key, const void* row) = 0;
+  virtual Status do_insert(const TableRef& table, detail::KeyRef key, const void* row, size_t bytes) = 0;
+  virtual Status do_put(const TableRef& table, detail::KeyRef key, const void* row, size_t bytes) = 0;
   virtual Status do_edit(const TableRef& table, detail::KeyRef key, const ColumnsRef& columns, void** image) = 0;
   virtual Status do_edit_view(const TableRef& table, const RawView& view, const ColumnsRef& columns, void** image) = 0;
   virtual Status do_edited(const TableRef& table, void* image) = 0;

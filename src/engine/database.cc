@@ -28,8 +28,8 @@ class EndedTransaction final : public Transaction {
   Status do_multi_get(const TableRef&, const KeyRef*, size_t, const ColumnsRef&, RawView*) override { return finished(); }
   Status do_scan(const TableRef&, const KeyRefRange&, const ScanOptions&, EachRow) override { return finished(); }
   Status do_scan_index(const IndexRef&, KeyRange, const ScanOptions&, EachRow) override { return finished(); }
-  Status do_insert(const TableRef&, KeyRef, const void*) override { return finished(); }
-  Status do_put(const TableRef&, KeyRef, const void*) override { return finished(); }
+  Status do_insert(const TableRef&, KeyRef, const void*, size_t) override { return finished(); }
+  Status do_put(const TableRef&, KeyRef, const void*, size_t) override { return finished(); }
   Status do_edit(const TableRef&, KeyRef, const ColumnsRef&, void**) override { return finished(); }
   Status do_edit_view(const TableRef&, const RawView&, const ColumnsRef&, void**) override { return finished(); }
   Status do_edited(const TableRef&, void*) override { return finished(); }
@@ -79,19 +79,25 @@ void ActiveTransaction::rollback() {
 // -- Transaction's untyped whole rows --------------------------------------------------------------------------
 
 namespace {
-Status wrong_row_size(const TableRef& table, size_t bytes) {
+Status check_size(const TableRef& table, size_t bytes) {
+  const storage::Layout& layout = table.base()->layout();
+  if (layout.fits(bytes)) return {};
+  std::string sizes = std::to_string(layout.row_bytes());
+  if (layout.sized_rows()) sizes = std::to_string(layout.least_row_bytes()) + " to " + sizes;
   return Status::invalid_argument("table '" + table.schema().name + "': a row of " + std::to_string(bytes) +
-                                  " bytes was given; its rows have " + std::to_string(table.schema().row_bytes));
+                                  " bytes was given; its rows have " + sizes);
 }
 }  // namespace
 
 Status Transaction::insert(const TableRef& table, Key key, std::span<const std::byte> row) {
-  if (table && row.size() != table.schema().row_bytes) return wrong_row_size(table, row.size());
-  return do_insert(table, key, row.data());
+  if (table)
+    if (Status status = check_size(table, row.size()); !status.ok()) return status;
+  return do_insert(table, key, row.data(), row.size());
 }
 Status Transaction::put(const TableRef& table, Key key, std::span<const std::byte> row) {
-  if (table && row.size() != table.schema().row_bytes) return wrong_row_size(table, row.size());
-  return do_put(table, key, row.data());
+  if (table)
+    if (Status status = check_size(table, row.size()); !status.ok()) return status;
+  return do_put(table, key, row.data(), row.size());
 }
 
 // -- Database ------------------------------------------------------------------------------------------------------
@@ -168,6 +174,8 @@ std::vector<TableRef> Database::tables() const { return engine_->tables(); }
 Result<TableRef> Database::find_table(std::string_view name, uint32_t row_bytes) const {
   detail::TableBase* table = engine_->find_table(name);
   if (table == nullptr) return Status(Code::kNotFound, "no table is named '" + std::string(name) + "'");
+  if (row_bytes != 0 && table->schema().sized_rows)
+    return Status(Code::kSchemaMismatch, "each row of table '" + std::string(name) + "' has a size of its own: a struct does not fit");
   if (row_bytes != 0 && row_bytes != table->schema().row_bytes)
     return Status(Code::kSchemaMismatch, "table '" + std::string(name) + "' has rows of " + std::to_string(table->schema().row_bytes) +
                                              " bytes, the struct has " + std::to_string(row_bytes));

@@ -27,9 +27,10 @@ inline constexpr size_t kBlockPayloadBytesMax = 64u << 20;
 
 // Numbers of blocks: what their payload is.
 enum class BlockKind : uint32_t {
-  kEnd = 0,    // the part is whole
-  kTable = 1,  // a table's description
-  kRows = 2,   // rows of one table
+  kEnd = 0,        // the part is whole
+  kTable = 1,      // a table's description
+  kRows = 2,       // rows of one table
+  kSizedRows = 3,  // the same of a table whose rows have sizes of their own
 };
 
 struct CheckpointBlock {

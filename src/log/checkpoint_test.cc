@@ -452,7 +452,7 @@ TEST(CheckpointDamage, AFailureLeavesTheOldOneAndTheLog) {
 
 constexpr DatabaseId kDatabase = {0x1122334455667788, 0x99aabbccddeeff00};
 
-// What tests/golden/checkpoint-v1 holds: a checkpoint at number 6 in two parts, and a manifest of version 2.
+// What tests/golden/checkpoint-v1 and -v2 hold: a checkpoint at number 6 in two parts, and a manifest of version 2.
 MemoryFiles::Contents golden() {
   MemoryFiles files;
   for (uint32_t part = 0; part < 2; ++part) {
@@ -475,7 +475,7 @@ MemoryFiles::Contents golden() {
   return contents;
 }
 
-const std::filesystem::path kGolden = std::filesystem::path(ELIDER_TEST_SOURCE_DIR) / "tests" / "golden" / "checkpoint-v1";
+const std::filesystem::path kGolden = std::filesystem::path(ELIDER_TEST_SOURCE_DIR) / "tests" / "golden";
 
 std::vector<std::byte> contents_of(const std::filesystem::path& path) {
   std::ifstream file(path, std::ios::binary);
@@ -486,7 +486,7 @@ std::vector<std::byte> contents_of(const std::filesystem::path& path) {
 
 TEST(CheckpointFormat, TheGoldenFilesAreWhatIsWrittenToday) {
   for (const auto& [path, bytes] : golden()) {
-    const std::filesystem::path file = kGolden / path.substr(3);
+    const std::filesystem::path file = kGolden / "checkpoint-v2" / path.substr(3);
     if (std::getenv("ELIDER_WRITE_GOLDEN") != nullptr)
       std::ofstream(file, std::ios::binary).write(reinterpret_cast<const char*>(bytes.data()), static_cast<std::streamsize>(bytes.size()));
     EXPECT_EQ(contents_of(file), bytes) << file;
@@ -494,14 +494,17 @@ TEST(CheckpointFormat, TheGoldenFilesAreWhatIsWrittenToday) {
 }
 
 TEST(CheckpointFormat, TheGoldenFilesAreRead) {
-  MemoryFiles::Contents contents;
-  for (const auto& [path, bytes] : golden()) contents[path] = contents_of(kGolden / path.substr(3));
-  MemoryFiles files(contents);
-  uint64_t base = 0;
-  const Recovered recovered = recover_all(files, kNumberMax, &base);
-  ASSERT_TRUE(recovered.status.ok()) << recovered.status.message();
-  EXPECT_EQ(base, 6u);
-  EXPECT_EQ(recovered.state, (State{{5, "five"}, {6, "six"}}));
+  for (const char* version : {"checkpoint-v1", "checkpoint-v2"}) {
+    SCOPED_TRACE(version);
+    MemoryFiles::Contents contents;
+    for (const auto& [path, bytes] : golden()) contents[path] = contents_of(kGolden / version / path.substr(3));
+    MemoryFiles files(contents);
+    uint64_t base = 0;
+    const Recovered recovered = recover_all(files, kNumberMax, &base);
+    ASSERT_TRUE(recovered.status.ok()) << recovered.status.message();
+    EXPECT_EQ(base, 6u);
+    EXPECT_EQ(recovered.state, (State{{5, "five"}, {6, "six"}}));
+  }
 }
 
 TEST(CheckpointFormat, AnUnknownVersionIsRefused) {

@@ -13,7 +13,7 @@ namespace {
 
 constexpr DatabaseId kDatabase = {0x1122334455667788, 0x99aabbccddeeff00};
 
-// What the files of tests/golden/log-v1 hold: one stream, two frames, three records.
+// What the files of tests/golden/log-v1 and log-v2 hold: one stream, two frames, three records.
 MemoryFiles::Contents golden() {
   const SegmentName name{1, 0, 0};
   std::vector<std::byte> segment;
@@ -47,12 +47,11 @@ std::vector<std::byte> contents_of(const std::filesystem::path& path) {
   return {bytes, bytes + text.size()};
 }
 
-const std::filesystem::path kGolden = std::filesystem::path(ELIDER_TEST_SOURCE_DIR) / "tests" / "golden" / "log-v1";
+const std::filesystem::path kGolden = std::filesystem::path(ELIDER_TEST_SOURCE_DIR) / "tests" / "golden";
 
 TEST(Format, TheGoldenFilesAreWhatIsWrittenToday) {
   for (const auto& [path, bytes] : golden()) {
-    const std::filesystem::path file = kGolden / path.substr(3);
-    if (path == "db/MANIFEST") continue;  // of version 1, which is only read
+    const std::filesystem::path file = kGolden / "log-v2" / path.substr(3);
     if (std::getenv("ELIDER_WRITE_GOLDEN") != nullptr) {
       std::ofstream(file, std::ios::binary).write(reinterpret_cast<const char*>(bytes.data()), static_cast<std::streamsize>(bytes.size()));
     }
@@ -61,13 +60,16 @@ TEST(Format, TheGoldenFilesAreWhatIsWrittenToday) {
 }
 
 TEST(Format, TheGoldenFilesAreRead) {
-  MemoryFiles::Contents contents;
-  for (const char* name : {"MANIFEST", "log-00000001-00-00000000"}) contents["db/" + std::string(name)] = contents_of(kGolden / name);
-  MemoryFiles files(contents);
-  const Recovered recovered = recover(files, kNumberMax, false);
-  ASSERT_TRUE(recovered.status.ok()) << recovered.status.message();
-  EXPECT_EQ(recovered.state, (State{{5, "five"}, {6, "six"}, {7, "seven"}}));
-  EXPECT_EQ(recover(files, 6).state, (State{{5, "five"}, {6, "six"}})) << "up to a number";
+  for (const char* version : {"log-v1", "log-v2"}) {
+    SCOPED_TRACE(version);
+    MemoryFiles::Contents contents;
+    for (const char* name : {"MANIFEST", "log-00000001-00-00000000"}) contents["db/" + std::string(name)] = contents_of(kGolden / version / name);
+    MemoryFiles files(contents);
+    const Recovered recovered = recover(files, kNumberMax, false);
+    ASSERT_TRUE(recovered.status.ok()) << recovered.status.message();
+    EXPECT_EQ(recovered.state, (State{{5, "five"}, {6, "six"}, {7, "seven"}}));
+    EXPECT_EQ(recover(files, 6).state, (State{{5, "five"}, {6, "six"}})) << "up to a number";
+  }
 }
 
 // A version that is not known is refused by its number, with a checksum that fits.

@@ -92,7 +92,8 @@ Status CheckpointWriter::write_rows(SnapshotRows& rows, std::unique_ptr<log::Par
     if (*part == nullptr)
       if (Status status = begin_part(part); !status.ok()) return status;
     const std::span<std::byte> block(stored.bytes.data(), stored.used);
-    if (Status status = (*part)->append(log::BlockKind::kRows, stored.table->id(), stored.count, block); !status.ok()) return status;
+    const auto kind = stored.table->layout().sized_rows() ? log::BlockKind::kSizedRows : log::BlockKind::kRows;
+    if (Status status = (*part)->append(kind, stored.table->id(), stored.count, block); !status.ok()) return status;
     ELIDER_TEST_POINT("checkpoint.block_written");
   }
   return {};

@@ -52,6 +52,20 @@ class Catalog {
   std::map<uint32_t, std::unique_ptr<Known>> tables_;
 };
 
+// Behind the columns comes what no column describes, without a name.
+void name_columns_of_sized(const Catalog::Known& known, const txn::LogEntry& entry, LoggedChange* change) {
+  if (entry.kind != txn::EntryKind::kWhole || !known.layout->fits(entry.bytes.size())) return;
+  const auto part = [&](size_t begin, size_t end) {
+    return std::vector<std::byte>(entry.bytes.begin() + static_cast<std::ptrdiff_t>(begin), entry.bytes.begin() + static_cast<std::ptrdiff_t>(end));
+  };
+  size_t described = 0;
+  for (const Column& column : known.schema.columns) {
+    change->columns.push_back({column.name, column.type, part(column.offset, column.offset + column.size)});
+    described = std::max<size_t>(described, column.offset + column.size);
+  }
+  if (described < entry.bytes.size()) change->columns.push_back({"", ColumnType::kBytes, part(described, entry.bytes.size())});
+}
+
 // The bytes of an entry, by column.
 void name_columns(const Catalog::Known& known, const txn::LogEntry& entry, LoggedChange* change) {
   const auto& columns = known.schema.columns;
@@ -63,9 +77,10 @@ void name_columns(const Catalog::Known& known, const txn::LogEntry& entry, Logge
   if (entry.group >= known.layout->group_count()) return;
   storage::OwnColumnSets own;
   const storage::ColumnSet& set = entry.kind == txn::EntryKind::kWhole ? known.layout->all() : known.layout->of_union(entry.columns, own);
-  if (set.bytes[entry.group] != entry.bytes.size()) return;
   std::vector<std::byte> row(known.schema.row_bytes);
   const std::byte* from = entry.bytes.data();
+  if (known.layout->sized_rows()) return name_columns_of_sized(known, entry, change);
+  if (set.bytes[entry.group] != entry.bytes.size()) return;
   for (uint32_t s = set.begin[entry.group]; s < set.begin[entry.group + 1]; ++s) {
     std::memcpy(row.data() + set.spans[s].row_offset, from, set.spans[s].size);
     from += set.spans[s].size;

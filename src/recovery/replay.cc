@@ -201,7 +201,7 @@ Status Replay::load_part(RowLoader& loader, log::PartReader& part, uint64_t all_
   log::CheckpointBlock block;
   for (uint64_t told = 0;;) {
     if (Status status = part.next(&block); !status.ok()) return status;
-    if (block.kind == log::BlockKind::kRows)
+    if (block.kind == log::BlockKind::kRows || block.kind == log::BlockKind::kSizedRows)
       if (Status status = load_block(loader, part, block); !status.ok()) return status;
     if (options_.recovery_progress) {
       std::lock_guard lock(mutex_);
@@ -217,6 +217,8 @@ Status Replay::load_block(RowLoader& loader, const log::PartReader& part, const 
   const std::string where = "'" + part.path() + "' at byte " + std::to_string(block.offset);
   if (block.table >= tables_.size())
     return corrupt(where, "rows of table " + std::to_string(block.table) + ", which the checkpoint has not");
+  if (tables_[block.table].base()->layout().sized_rows() != (block.kind == log::BlockKind::kSizedRows))
+    return corrupt(where, "rows of table " + std::to_string(block.table) + " in the form that its rows do not have");
   Status status = loader.load(*tables_[block.table].base(), block.payload, block.count);
   return status.code() == Code::kCorrupt ? corrupt(where, status.message()) : status;
 }

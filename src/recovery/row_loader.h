@@ -43,6 +43,7 @@ class RowLoaderOf : public RowLoader {
 
   Status load(TableBase& base, std::span<const std::byte> rows, uint32_t count) override {
     auto& table = static_cast<TableType&>(base);
+    if (table.layout().sized_rows()) return load_sized(table, rows, count);
     const size_t row_bytes = stored_row_bytes(table.layout());
     if (rows.size() != row_bytes * count)
       return Status(Code::kCorrupt, std::to_string(count) + " rows of table '" + table.schema().name + "' in " +
@@ -52,7 +53,7 @@ class RowLoaderOf : public RowLoader {
     Status status;
     for (const std::byte* at = rows.data(); count > 0 && status.ok(); --count, at += row_bytes) {
       if (count > kAhead) prefetch(table, get<Key>(at + kAhead * row_bytes));
-      status = load_row(table, at, hint);
+      status = load_row(table, at, table.layout().row_bytes(), hint);
     }
     return status;
   }
@@ -88,28 +89,54 @@ class RowLoaderOf : public RowLoader {
     });
   }
 
-  // Where the group's bytes are; null: no memory.
-  std::byte* payload(TableType& table, Row* row, uint32_t g) {
+  // Where the group's bytes are, of a sized row so many; null: no memory.
+  std::byte* payload(TableType& table, Row* row, uint32_t g, size_t bytes) {
     const storage::Group& group = table.layout().group(g);
     Cell& cell = row->cell(table.layout(), g);
     if (!group.block) return cell.payload_inside();
-    if (cell.block() == nullptr) cell.set_block(storage::allocate_block(worker_, group.payload_bytes));
+    if (!table.layout().sized_rows()) bytes = group.payload_bytes;
+    if (storage::Block* const block = cell.block(); block != nullptr && block->size != bytes) {
+      storage::free_block(worker_, block);  // nobody reads
+      cell.set_block(nullptr);
+    }
+    if (cell.block() == nullptr) cell.set_block(storage::allocate_block(worker_, bytes));
     return cell.block() == nullptr ? nullptr : cell.block()->payload();
   }
 
-  Status load_row(TableType& table, const std::byte* stored, PrimaryHint& hint) {
+  Status load_sized(TableType& table, std::span<const std::byte> rows, uint32_t count) {
+    const Layout& layout = table.layout();
+    const size_t header = stored_header_bytes(layout);
+    const Inside inside(worker_);
+    PrimaryHint hint;
+    Status status;
+    for (; count > 0 && status.ok(); --count) {
+      if (rows.size() < header) return does_not_hold(table, count);
+      const auto size = get<uint64_t>(rows.data() + header - sizeof(uint64_t));
+      if (size > rows.size() - header || !layout.fits(size)) return does_not_hold(table, count);
+      status = load_row(table, rows.data(), size, hint);
+      rows = rows.subspan(header + size);
+    }
+    return status.ok() && !rows.empty() ? does_not_hold(table, 0) : status;
+  }
+  static Status does_not_hold(TableType& table, uint32_t count) {
+    return Status(Code::kCorrupt, "rows of table '" + table.schema().name + "' whose sizes do not fit, " + std::to_string(count) +
+                                      " rows before the last");
+  }
+
+  Status load_row(TableType& table, const std::byte* stored, size_t bytes, PrimaryHint& hint) {
     const Layout& layout = table.layout();
     const Key key = get<Key>(stored);
     Row* row = new_row<Sync>(worker_, table.layout(), key, table.sequence_floor() * word::kStep | word::kAbsent);
     if (row == nullptr) return no_memory(table, key);
-    const std::byte* const image = stored + sizeof(Key) + sizeof(uint64_t) * layout.group_count();
+    const std::byte* const image = stored + stored_header_bytes(layout);
     for (uint32_t g = 0; g < layout.group_count(); ++g) {
-      std::byte* to = payload(table, row, g);
+      std::byte* to = payload(table, row, g, bytes);
       if (to == nullptr) {
         free_row(table, row);
         return no_memory(table, key);
       }
-      storage::copy_to_payload(layout.all(), g, to, image);
+      if (layout.sized_rows()) guarded_copy(to, image, bytes);
+      else storage::copy_to_payload(layout.all(), g, to, image);
       const auto sequence = get<uint64_t>(stored + sizeof(Key) + sizeof(uint64_t) * g);
       row->cell(layout, g).set_snapshot(kRecoveredNumber);
       row->cell(layout, g).set_word(sequence * word::kStep);
@@ -188,9 +215,14 @@ class RowLoaderOf : public RowLoader {
       return {};
     }
     if (change.kind != EntryKind::kWhole && word::absent(w)) return wrong(table, change.key, "is changed where it is not there");
-    std::byte* const to = payload(table, row, change.group);
+    const bool sized = layout.sized_rows();
+    if (sized && (change.kind != EntryKind::kWhole || !layout.fits(change.size)))
+      return wrong(table, change.key, "is changed with " + std::to_string(change.size) + " bytes, which no row of the table has");
+    std::byte* const to = payload(table, row, change.group, change.size);
     if (to == nullptr) return no_memory(table, change.key);
-    if (change.kind == EntryKind::kAdd) {
+    if (sized) {
+      guarded_copy(to, change.bytes(), change.size);
+    } else if (change.kind == EntryKind::kAdd) {
       if (Status status = add(table, to, change); !status.ok()) return status;
     } else {
       const ColumnSet* const columns = columns_of(table, change);

@@ -1,9 +1,9 @@
 // SnapshotRows: all rows of a database as of one snapshot number, for writing a checkpoint while transactions run.
 //
 // It reads like a read-only transaction does, but in several threads under one number. Old versions are kept for it, and
-// nothing is reclaimed, until it is destroyed; but rows that leave a table that it has read to the end, it does not hold. What it gives is
-// the payload of a checkpoint's blocks: rows of one table, each its key (8 bytes), the sequence of each commit group's word (8 bytes each),
-// and the row's bytes.
+// nothing is reclaimed, until it is destroyed; but rows that leave a table that it has read to the end, it does not hold. What it
+// gives is the payload of a checkpoint's blocks: rows of one table, each its key (8 bytes), the sequence of each commit group's word
+// (8 bytes each), of sized rows the size (8 bytes), and the row's bytes.
 //
 // Thread safety: next() by all; the rest by the thread that has it.
 #pragma once
@@ -24,7 +24,18 @@ using namespace txn;  // its rows and tables are what is recovered
 using txn::Table;     // and not the public one
 using detail::TableBase;
 
-inline size_t stored_row_bytes(const Layout& layout) { return sizeof(Key) + sizeof(uint64_t) * layout.group_count() + layout.row_bytes(); }
+// Before a row's bytes.
+inline size_t stored_header_bytes(const Layout& layout) {
+  return sizeof(Key) + sizeof(uint64_t) * (layout.group_count() + (layout.sized_rows() ? 1 : 0));
+}
+// Of sized rows, at the most.
+inline size_t stored_row_bytes(const Layout& layout) { return stored_header_bytes(layout) + layout.row_bytes(); }
+// How many rows are about `bytes`. Sized ones are taken to be small, but may not be more than a block holds.
+inline size_t rows_in(const Layout& layout, size_t bytes) {
+  constexpr size_t kSizedGuess = 256, kBytesMax = 32u << 20;
+  if (!layout.sized_rows()) return bytes / stored_row_bytes(layout) + 1;
+  return std::clamp<size_t>(kBytesMax / stored_row_bytes(layout), 1, bytes / kSizedGuess + 1);
+}
 
 // Rows of one table in stored form, behind some room. Used again for the next ones.
 struct StoredRows {
@@ -75,7 +86,7 @@ class SnapshotRowsOf final : public SnapshotRows {
       Passage& passage = *passages_[at];
       Table<Sync>& table = passage.cursor.table();
       passage.threads.fetch_add(1);
-      const bool more = passage.cursor.next(bytes / stored_row_bytes(table.layout()) + 1, &entries);
+      const bool more = passage.cursor.next(rows_in(table.layout(), bytes), &entries);
       if (more) store_rows(table, entries, room, rows);
       else passage.ended.store(true);
       // The last to leave sees that it has ended: each stores before it counts itself out.
@@ -90,32 +101,48 @@ class SnapshotRowsOf final : public SnapshotRows {
   void store_rows(Table<Sync>& table, const typename TableCursor<Sync>::Entries& entries, size_t room, StoredRows* rows) const {
     constexpr size_t kAhead = 8;
     const Layout& layout = table.layout();
-    const size_t row_bytes = stored_row_bytes(layout);
-    const size_t needed = room + entries.size() * row_bytes;
-    if (rows->bytes.size() < needed) rows->bytes.resize(needed);
     rows->table = &table;
     rows->count = 0;
-    std::byte* to = rows->bytes.data() + room;
+    rows->used = room;
+    if (!layout.sized_rows()) make_room(entries.size() * stored_row_bytes(layout), rows);
     for (size_t i = 0; i < entries.size(); ++i) {
       if (i + kAhead < entries.size())
         for (uint32_t line : layout.all().lines) __builtin_prefetch(reinterpret_cast<const std::byte*>(entries[i + kAhead].second) + line);
-      if (!store_row(layout, *Table<Sync>::as_row(entries[i].second), entries[i].first.number(), to)) continue;
-      to += row_bytes;
-      ++rows->count;
+      Row& row = *Table<Sync>::as_row(entries[i].second);
+      const Key key = entries[i].first.number();
+      rows->count += layout.sized_rows() ? store_sized_row(layout, row, key, rows) : store_row(layout, row, key, rows);
     }
-    rows->used = static_cast<size_t>(to - rows->bytes.data());
   }
 
   // False: the row was not there.
-  bool store_row(const Layout& layout, Row& row, Key key, std::byte* to) const {
-    std::byte* const image = to + sizeof(Key) + sizeof(uint64_t) * layout.group_count();
+  bool store_row(const Layout& layout, Row& row, Key key, StoredRows* rows) const {
+    std::byte* const to = rows->bytes.data() + rows->used;
     for (uint32_t g = 0; g < layout.group_count(); ++g) {
       uint64_t sequence = 0;
-      if (!storage::read_cell_at(row.cell(layout, g), layout.group(g), layout.all(), g, number_, image, &sequence)) return false;
+      if (!storage::read_cell_at(row.cell(layout, g), layout.group(g), layout.all(), g, number_, to + stored_header_bytes(layout), &sequence))
+        return false;
       std::memcpy(to + sizeof(Key) + sizeof(uint64_t) * g, &sequence, sizeof sequence);
     }
     std::memcpy(to, &key, sizeof key);
+    rows->used += stored_row_bytes(layout);
     return true;
+  }
+  bool store_sized_row(const Layout& layout, Row& row, Key key, StoredRows* rows) const {
+    uint64_t sequence = 0;
+    const storage::Block* const block = storage::find_block_at(row.cell(layout, 0), number_, &sequence);
+    if (block == nullptr) return false;
+    make_room(stored_header_bytes(layout) + block->size, rows);
+    std::byte* const to = rows->bytes.data() + rows->used;
+    const uint64_t header[] = {key, sequence, block->size};
+    std::memcpy(to, header, sizeof header);
+    std::memcpy(to + sizeof header, block->payload(), block->size);
+    rows->used += sizeof header + block->size;
+    return true;
+  }
+  // Behind what is used.
+  static void make_room(size_t bytes, StoredRows* rows) {
+    const size_t needed = rows->used + bytes;
+    if (rows->bytes.size() < needed) rows->bytes.resize(std::max(needed, rows->bytes.size() * 5 / 4));
   }
 
   Store& store_;

@@ -13,7 +13,7 @@ uint32_t round_up(uint32_t value, uint32_t to) { return (value + to - 1) / to * 
 
 Layout::Layout(const detail::TableBase* table, const Schema& schema, uint32_t block_threshold_bytes, uint32_t protocol_bytes,
                bool byte_keys)
-    : table_(table), schema_(schema), row_bytes_(schema.row_bytes), protocol_bytes_(round_up(protocol_bytes, 8)), byte_keys_(byte_keys) {
+    : table_(table), schema_(schema), row_bytes_(schema.row_bytes), least_row_bytes_(schema.row_bytes), protocol_bytes_(round_up(protocol_bytes, 8)), byte_keys_(byte_keys) {
   uint32_t group_count = 1;
   for (const Column& column : schema.columns) group_count = std::max(group_count, column.group + 1);
   groups_.resize(group_count);
@@ -30,6 +30,10 @@ Layout::Layout(const detail::TableBase* table, const Schema& schema, uint32_t bl
     at = column.offset + column.size;
   }
   if (at < row_bytes_) pieces_.push_back({at, row_bytes_ - at, 0, 0, 0});
+  if (schema.sized_rows) {
+    least_row_bytes_ = 1;
+    for (const Column& column : schema.columns) least_row_bytes_ = std::max(least_row_bytes_, column.offset + column.size);
+  }
   place_groups(block_threshold_bytes);
 
   all_ = compile(~uint64_t{0}, true);
@@ -63,7 +67,7 @@ void Layout::place_groups(uint32_t block_threshold_bytes) {
     }
   }
   for (Group& group : groups_) {
-    group.block = group.payload_bytes >= block_threshold_bytes;
+    group.block = group.payload_bytes >= block_threshold_bytes || schema_.sized_rows;
     group.cell_offset = block_bytes_ + protocol_bytes_;
     block_bytes_ += protocol_bytes_ + kCellHeaderBytes + round_up(group.block ? sizeof(void*) : std::max(group.payload_bytes, 1u), 8);
   }

@@ -82,7 +82,11 @@ class Layout {
   uint32_t block_bytes() const { return block_bytes_; }  // of a row block: all cells, without the key (storage/block.h)
   bool byte_keys() const { return byte_keys_; }
   uint32_t protocol_bytes() const { return protocol_bytes_; }
-  uint32_t row_bytes() const { return row_bytes_; }
+  uint32_t row_bytes() const { return row_bytes_; }  // of sized rows, the most
+  // Whether each row has a size of its own; then its one group is kept as a block, whose size is the row's.
+  bool sized_rows() const { return schema_.sized_rows; }
+  uint32_t least_row_bytes() const { return least_row_bytes_; }
+  bool fits(size_t bytes) const { return bytes <= row_bytes_ && bytes >= least_row_bytes_; }
   uint32_t all_groups() const { return (1u << group_count()) - 1; }
 
   const ColumnSet& all() const { return *all_; }
@@ -121,6 +125,7 @@ class Layout {
   const detail::TableBase* table_;
   const Schema& schema_;
   uint32_t row_bytes_;
+  uint32_t least_row_bytes_;
   uint32_t block_bytes_ = 0;
   const uint32_t protocol_bytes_;  // a multiple of 8
   const bool byte_keys_;

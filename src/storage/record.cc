@@ -2,11 +2,21 @@
 
 namespace elider::storage {
 
-bool read_version_at(const Version* newest, const ColumnSet& columns, uint32_t g, uint64_t rs, std::byte* image, uint64_t* sequence) {
+namespace {
+
+// Null: the row was absent then.
+const Version* version_at(const Version* newest, uint64_t rs, uint64_t* sequence) {
   const Version* version = newest;
   while (version != nullptr && version->snapshot > rs) version = version->previous;
   *sequence = version == nullptr ? 0 : version->sequence;
-  if (version == nullptr || version->absent) return false;
+  return version == nullptr || version->absent ? nullptr : version;
+}
+
+}  // namespace
+
+bool read_version_at(const Version* newest, const ColumnSet& columns, uint32_t g, uint64_t rs, std::byte* image, uint64_t* sequence) {
+  const Version* const version = version_at(newest, rs, sequence);
+  if (version == nullptr) return false;
   const std::byte* payload = version->payload();
   for (uint32_t s = columns.begin[g]; s < columns.begin[g + 1]; ++s)
     guarded_copy(image + columns.spans[s].row_offset, payload + columns.spans[s].payload_offset, columns.spans[s].size);
@@ -33,6 +43,22 @@ bool read_cell_at(const Cell& cell, const Group& group, const ColumnSet& columns
     const Version* version = cell.previous();
     if (!cell.unchanged(w) && !ELIDER_MUTANT(kIgnoreLockBit)) continue;  // or the pair (n, previous) may not belong together
     return read_version_at(version, columns, g, rs, image, sequence);
+  }
+}
+
+const Block* find_block_at(const Cell& cell, uint64_t rs, uint64_t* sequence) {
+  for (;;) {
+    const uint64_t w = cell.load_unlocked();
+    const bool now = cell.snapshot() <= rs;
+    const Block* const block = word::absent(w) ? nullptr : cell.block();
+    const Version* const previous = cell.previous();
+    if (!cell.unchanged(w) && !ELIDER_MUTANT(kIgnoreLockBit)) continue;
+    if (!now) {
+      const Version* const version = version_at(previous, rs, sequence);
+      return version == nullptr ? nullptr : version->its_block();
+    }
+    *sequence = word::sequence(w);
+    return block;
   }
 }
 

@@ -67,12 +67,11 @@ struct Version {
   uint32_t bytes;                // of this block
   bool absent;
   bool block;                    // the payload is a pointer to its block
-  const std::byte* payload() const {
-    const std::byte* inside = reinterpret_cast<const std::byte*>(this + 1);
-    if (!block) return inside;
+  const std::byte* payload() const { return block ? its_block()->payload() : reinterpret_cast<const std::byte*>(this + 1); }
+  const Block* its_block() const {
     const Block* pointed;
-    std::memcpy(&pointed, inside, sizeof pointed);
-    return pointed->payload();
+    std::memcpy(&pointed, this + 1, sizeof pointed);
+    return pointed;
   }
   std::byte* payload_inside() { return reinterpret_cast<std::byte*>(this + 1); }
 };
@@ -199,6 +198,8 @@ inline uint64_t read_cell(const Cell& cell, const Group& group, const ColumnSet&
 // 0 if there was none yet.
 bool read_cell_at(const Cell& cell, const Group& group, const ColumnSet& columns, uint32_t g, uint64_t rs, std::byte* image,
                   uint64_t* sequence);
+// Where a payload that is kept as a block stands, instead of a copy. Null: the row was absent then.
+const Block* find_block_at(const Cell& cell, uint64_t rs, uint64_t* sequence);
 // The same, of the versions that a commit after rs has kept: the newest of them, or null. They never change.
 bool read_version_at(const Version* newest, const ColumnSet& columns, uint32_t g, uint64_t rs, std::byte* image, uint64_t* sequence);
 

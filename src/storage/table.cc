@@ -79,6 +79,9 @@ Status check_rows(const Schema& schema) {
     return wrong(schema, "a row of " + std::to_string(schema.row_bytes) + " bytes; 1 to " + std::to_string(kRowBytesMax) + " are possible");
   if (schema.key_index != KeyIndex::kOrdered && schema.key_index != KeyIndex::kHashed)
     return wrong(schema, "its key index is of no known kind");
+  if (schema.sized_rows)
+    for (const Column& column : schema.columns)
+      if (column.group != 0) return wrong(schema, "column '" + column.name + "' is in group " + std::to_string(column.group) + ", but rows with a size of their own have one group");
   return check_columns(schema);
 }
 
@@ -144,6 +147,7 @@ std::string difference(size_t place, const SecondaryIndex& a, const SecondaryInd
 std::string difference(const Schema& a, const Schema& b) {
   if (a.name != b.name) return "name '" + a.name + "' and '" + b.name + "'";
   if (a.row_bytes != b.row_bytes) return "rows of " + std::to_string(a.row_bytes) + " and " + std::to_string(b.row_bytes) + " bytes";
+  if (a.sized_rows != b.sized_rows) return a.sized_rows ? "rows with a size of their own, and of one size" : "rows of one size, and with a size of their own";
   if (a.key_index != b.key_index) return "one is ordered, the other hashed";
   if (a.columns.size() != b.columns.size())
     return std::to_string(a.columns.size()) + " and " + std::to_string(b.columns.size()) + " columns";

@@ -10,11 +10,18 @@
 
 namespace elider::txn {
 
+// Of the columns that are written.
+inline size_t logged_bytes(const WriteEntry& write) {
+  const storage::Layout& layout = write.table->layout();
+  if (layout.sized_rows() && !write.leaves_none()) [[unlikely]] return WriteSet::image_bytes(layout, write.image);
+  return write.columns->bytes[write.group];
+}
+
 // The record is at most so large.
 inline size_t record_bytes_max(const WriteSet& writes) {
   size_t bytes = 1;
   for (const WriteEntry& write : writes) {
-    bytes += kEntryHeaderBytesMax + write.columns->bytes[write.group];
+    bytes += kEntryHeaderBytesMax + logged_bytes(write);
     if (write.additions != nullptr) [[unlikely]] bytes += write.additions->size() * (kEntryHeaderBytesMax + sizeof(uint64_t));
   }
   return bytes;
@@ -26,8 +33,9 @@ inline size_t record_bytes_max(const WriteSet& writes) {
   const uint64_t sequence = storage::word::sequence(storage::word::next(write.locked_from, false));
   if (write.kind == WriteKind::kRemove) return to.header(EntryKind::kRemove, g, table, write.key.number(), sequence, 0, 0);
   const bool whole = write.kind == WriteKind::kPresent || columns.whole;
-  if (const size_t bytes = columns.bytes[g]; whole || bytes != 0) {
+  if (const size_t bytes = logged_bytes(write); whole || bytes != 0) {
     to.header(whole ? EntryKind::kWhole : EntryKind::kColumns, g, table, write.key.number(), sequence, whole ? 0 : columns.columns, bytes);
+    if (write.table->layout().sized_rows()) [[unlikely]] return to.put(write.image, bytes);
     for (uint32_t s = columns.begin[g]; s < columns.begin[g + 1]; ++s)
       to.put(write.image + columns.spans[s].row_offset, columns.spans[s].size);
   }

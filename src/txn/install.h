@@ -23,7 +23,8 @@ inline WriteEntry* allocate_blocks(Worker& worker, WriteSet& writes) {
   for (WriteEntry& write : writes) {
     const storage::Group& group = write.layout_group();
     if (!group.block || write.leaves_none()) [[likely]] continue;
-    write.block = storage::allocate_block(worker, group.payload_bytes);
+    const bool sized = write.table->layout().sized_rows();
+    write.block = storage::allocate_block(worker, sized ? WriteSet::image_bytes(write.table->layout(), write.image) : group.payload_bytes);
     if (write.block == nullptr) return &write;
   }
   return nullptr;
@@ -88,11 +89,14 @@ inline void write_payload(Worker& worker, WriteEntry& write) {
   std::byte* payload = write.cell->payload_inside();
   if (group.block) [[unlikely]] {
     // A copy with the changes; readers keep the old block until the grace period ends.
+    const bool sized = write.table->layout().sized_rows();  // then the image is all of it
+    if (sized) guarded_copy(write.block->payload(), write.image, write.block->size);
     if (storage::Block* const old_block = write.cell->block()) {
-      if (write.kind == WriteKind::kUpdate) guarded_copy(write.block->payload(), old_block->payload(), old_block->size);
+      if (write.kind == WriteKind::kUpdate && !sized) guarded_copy(write.block->payload(), old_block->payload(), old_block->size);
       storage::retire_block(worker, old_block);
     }
     payload = write.block->payload();
+    if (sized) return write.cell->set_block(write.block);
   }
   storage::copy_to_payload(*write.columns, write.group, payload, write.image);
   if (write.additions != nullptr)

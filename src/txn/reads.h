@@ -5,7 +5,8 @@
 //   read_row(table, row, key, set, image, header) -> Status
 //       copies columns of a row to the image; kNotFound: it is not there. Header: row and key are set.
 //   view_block(table, row, header, view, status) -> bool
-//       shows a row that is kept as one block where it is; false: it is to be copied
+//       shows a row that is kept as one block where it is; false: it is to be copied. Sized rows are never copied columns
+//       by columns: of those it is true
 //   track_absent(table, witness, key)
 //   version_read(header)              for a history: of the row that was read last
 //   index_value(table, index, key, image)
@@ -44,6 +45,18 @@ class Reads : public TransactionBase {
     hints_.begin();
   }
 
+  // Of a scan: the row where it is, or a copy of the columns in the image.
+  [[gnu::always_inline]] inline Status look_at_row(TableType& table, Row* row, KeyRef key, const ColumnSet& set, std::byte* image,
+                                                   detail::ImageHeader* header, RawView* view) {
+    if (table.layout().group(0).block) [[unlikely]] {
+      *header = {row, key, 0, 0, table.layout().row_bytes()};
+      Status status;
+      if (derived().view_block(table, row, header, view, &status)) return status;
+    }
+    *view = RawView(image, header);
+    return derived().read_row(table, row, key, set, image, header);
+  }
+
   // The row block of the key, with or without a row in it, and then the key is the row's; or null; then that is tracked.
   [[gnu::always_inline]] inline Row* find(TableType& table, KeyRef& key, const ColumnSet& set) {
     index::Witness witness;
@@ -56,12 +69,13 @@ class Reads : public TransactionBase {
   [[gnu::always_inline]] inline Status view_row(TableType& table, Row* row, KeyRef key, const ColumnSet& set, RawView* view) {
     static_assert(sizeof(detail::ImageHeader) % 8 == 0);
     constexpr size_t kHeaderBytes = (sizeof(detail::ImageHeader) + 15) / 16 * 16;
-    std::byte* memory = arena_.allocate(kHeaderBytes + table.layout().row_bytes());
-    auto* header = new (memory) detail::ImageHeader{row, key, 0, 0};
     if (table.layout().group(0).block) [[unlikely]] {
+      auto* header = new (arena_.allocate(kHeaderBytes)) detail::ImageHeader{row, key, 0, 0, table.layout().row_bytes()};
       Status status;
       if (derived().view_block(table, row, header, view, &status)) return status;
     }
+    std::byte* memory = arena_.allocate(kHeaderBytes + table.layout().row_bytes());
+    auto* header = new (memory) detail::ImageHeader;
     if (Status status = derived().read_row(table, row, key, set, memory + kHeaderBytes, header); !status.ok()) [[unlikely]] return status;
     *view = RawView(memory + kHeaderBytes, header);
     return {};
@@ -127,12 +141,13 @@ class Reads : public TransactionBase {
     auto found = [&](const typename Index::Key& entry, index::Handle handle) {
       Row* row = TableType::as_row(handle);
       const KeyRef key = table.key_of(row, index::ref_of(entry));
-      Status status = derived().read_row(table, row, key, set, image, &header);
+      RawView view;
+      Status status = look_at_row(table, row, key, set, image, &header, &view);
       tracked.row(row, status.ok());
       if (status.not_found()) return true;
       if (!status.ok()) [[unlikely]] { result = std::move(status); return false; }
       history.found(table, key, [&] { return derived().version_read(header); });
-      const bool wanted = visit(key, RawView(image, &header));
+      const bool wanted = visit(key, view);
       if (Status left = after_visit(ended); !left.ok()) [[unlikely]] { result = std::move(left); return false; }
       if (wanted && ++visited != options.limit) return true;
       history.stopped(table, key);
@@ -183,14 +198,15 @@ class Reads : public TransactionBase {
       // one, has another entry, and the leaf of that one is tracked.
       if (removed()) [[unlikely]] return true;
       const size_t recorded = recorder_.count();
-      Status status = derived().read_row(table, row, key, set, image, &header);
+      RawView view;
+      Status status = look_at_row(table, row, key, set, image, &header, &view);
       if (!status.ok() && !status.not_found()) [[unlikely]] { result = std::move(status); return false; }
       if (!Derived::kTracks && !status.ok() && removed()) recorder_.take_back_to(recorded);  // it says nothing of the key
-      const bool matches = status.ok() && derived().index_value(table, i, key, image) == value;
+      const bool matches = status.ok() && derived().index_value(table, i, key, view.bytes()) == value;
       tracked.entry(row, value, matches);
       if (!matches) return true;  // no row, or an entry of an earlier or a later value
       history.found(value, [&] { return table.number_of(key); });
-      const bool more = visit(key, RawView(image, &header));
+      const bool more = visit(key, view);
       if (Status left = after_visit(ended); !left.ok()) [[unlikely]] { result = std::move(left); return false; }
       if (more && ++visited != options.limit) return true;
       history.stopped(table, key);

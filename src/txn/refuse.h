@@ -40,6 +40,11 @@ inline Status refuse_view(const TableRef& table) {
   return Status::invalid_argument("update: the view is of no row of table '" + table.schema().name + "' that this transaction has read");
 }
 
+inline Status refuse_whole_write(const TableRef& table) {
+  return Status::invalid_argument("write: each row of table '" + table.schema().name +
+                                  "' has a size of its own: name the columns, or put() the row");
+}
+
 inline Status refuse_scan_of_hashed(const TableRef& table) {
   return Status(Code::kUnsupported, "table '" + table.schema().name + "' is hashed: it has no order to scan in");
 }

@@ -47,8 +47,8 @@ class SnapshotTransaction : public Reads<Sync, SnapshotTransaction<Sync>> {
   Status reads_hold() const { return {}; }
 
  protected:
-  Status do_insert(const TableRef& table, KeyRef, const void*) override { return refuse_write(table); }
-  Status do_put(const TableRef& table, KeyRef, const void*) override { return refuse_write(table); }
+  Status do_insert(const TableRef& table, KeyRef, const void*, size_t) override { return refuse_write(table); }
+  Status do_put(const TableRef& table, KeyRef, const void*, size_t) override { return refuse_write(table); }
   Status do_edit(const TableRef& table, KeyRef, const ColumnsRef&, void**) override { return refuse_write(table); }
   Status do_edit_view(const TableRef& table, const RawView&, const ColumnsRef&, void**) override { return refuse_write(table); }
   Status do_edited(const TableRef& table, void*) override { return refuse_write(table); }
@@ -75,11 +75,25 @@ class SnapshotTransaction : public Reads<Sync, SnapshotTransaction<Sync>> {
   void track_absent(TableType& table, const index::Witness&, KeyRef key) { this->recorder_.absent(table, key); }
   uint64_t version_read(const detail::ImageHeader&) const { return this->recorder_.last_version(); }
   static uint64_t index_value(TableType& table, uint32_t i, KeyRef, const std::byte* image) { return table.index_value(i, image); }
-  bool view_block(TableType&, Row*, detail::ImageHeader*, RawView*, Status*) { return false; }
+  bool view_block(TableType& table, Row* row, detail::ImageHeader* header, RawView* view, Status* status) {
+    if (table.layout().group_count() != 1) return false;
+    uint64_t sequence = 0;
+    const storage::Block* const block = storage::find_block_at(row->cell(table.layout(), 0), snapshot_, &sequence);
+    this->recorder_.read(table, header->key, 0, block != nullptr, sequence);
+    if (block == nullptr) {
+      *status = table.error(Code::kNotFound, Cause::kNone, header->key);
+      return true;
+    }
+    header->read_index = ~0u;
+    header->groups = 1;
+    header->bytes = static_cast<uint32_t>(block->size);
+    *view = RawView(block->payload(), header);
+    return true;
+  }
 
   Status read_row(TableType& table, Row* row, KeyRef key, const ColumnSet& set, std::byte* image, detail::ImageHeader* header) {
     const Layout& layout = table.layout();
-    *header = {row, key, ~0u, set.groups};
+    *header = {row, key, ~0u, set.groups, layout.row_bytes()};
     const uint32_t groups = set.groups != 0 ? set.groups : 1;
     CellAt cells[kCommitGroupsMax];
     bool together = false;

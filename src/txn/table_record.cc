@@ -18,6 +18,7 @@ enum class Tag : uint64_t {
   kRowBytes = 7,
   kColumn = 9,
   kSecondaryIndex = 11,
+  kSizedRows = 13,
 };
 enum class ColumnTag : uint64_t { kName = 1, kType = 3, kOffset = 5, kSize = 7, kGroup = 9 };
 enum class IndexTag : uint64_t { kName = 1, kUnique = 3, kColumn = 5 };
@@ -187,7 +188,7 @@ struct Seen {
 
 Status take_tagged(Bytes from, uint32_t* id, Schema* schema) {
   Seen seen;
-  uint32_t key_index = 0;
+  uint32_t key_index = 0, sized_rows = 0;
   Status status = for_each_field(from, [&](uint64_t tag, Bytes bytes) -> Status {
     switch (static_cast<Tag>(tag)) {
       case Tag::kId: return seen.id = true, take(bytes, kAny, id);
@@ -200,9 +201,11 @@ Status take_tagged(Bytes from, uint32_t* id, Schema* schema) {
       case Tag::kSecondaryIndex:
         if (schema->indexes.size() == kSecondaryIndexesMax) return does_not_fit();
         return take_index(bytes, &schema->indexes.emplace_back());
+      case Tag::kSizedRows: return take(bytes, 1, &sized_rows);
     }
     return unknown("the table", tag);
   });
+  schema->sized_rows = sized_rows == 1;
   schema->key_index = static_cast<KeyIndex>(key_index);
   if (status.code() == Code::kUnsupported && seen.name)
     return Status(Code::kUnsupported, "table '" + schema->name + "': " + status.message());
@@ -233,6 +236,7 @@ void encode_table(uint32_t id, const Schema& schema, std::vector<std::byte>* out
     for (const std::string& name : described.columns) index.put(IndexTag::kColumn, name);
     table.put(Tag::kSecondaryIndex, index);
   }
+  if (schema.sized_rows) table.put(Tag::kSizedRows, uint64_t{1});
   out->push_back(static_cast<std::byte>(RecordKind::kTable));
   table.append_to(out);
 }

@@ -7,10 +7,11 @@
 
 namespace elider::txn {
 
-void WriteSet::make_present(detail::TableBase& table, storage::Row* row, KeyRef key, const uint64_t* words, const void* source, bool created) {
+void WriteSet::make_present(detail::TableBase& table, storage::Row* row, KeyRef key, const uint64_t* words, const void* source, size_t bytes,
+                            bool created) {
   const storage::Layout& layout = table.layout();
-  std::byte* image = image_of(table, row);
-  std::memcpy(image, source, layout.row_bytes());
+  std::byte* image = layout.sized_rows() ? sized_image(bytes) : image_of(table, row);
+  std::memcpy(image, source, bytes);
   for (uint32_t g = 0; g < layout.group_count(); ++g) {
     WriteEntry* write = find(row, layout, g);
     if (write == nullptr) write = &add(table, row, key, g, WriteKind::kPresent, layout.all(), words[g], image);

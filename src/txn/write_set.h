@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <bit>
 #include <cstdint>
+#include <cstring>
 #include <memory>
 #include <vector>
 
@@ -91,6 +92,9 @@ class WriteSet {
 
   bool has(const storage::Cell* cell) const { return positions_.find(cell) != PointerMap::kNone; }
   // The write of commit group g, or null. Nothing is read of the row.
+  const WriteEntry* find(void* row, const storage::Layout& layout, uint32_t g) const {
+    return const_cast<WriteSet*>(this)->find(row, layout, g);
+  }
   WriteEntry* find(void* row, const storage::Layout& layout, uint32_t g) {
     const uint32_t position = positions_.find(storage::Row::cell_address(row, layout, g));
     return position == PointerMap::kNone ? nullptr : &entries_[position];
@@ -119,8 +123,21 @@ class WriteSet {
     tables_ |= uint64_t{1} << std::min(table.id(), kTablesWithBit);
     return write;
   }
-  // The row is `source` from now on. words: of each group, what the commit must find.
-  void make_present(detail::TableBase& table, storage::Row* row, KeyRef key, const uint64_t* words, const void* source, bool created);
+  // Of a sized row, with room in front for its size.
+  std::byte* sized_image(size_t bytes) {
+    std::byte* const memory = arena_.allocate(kSizeBytes + bytes);
+    std::memcpy(memory, &bytes, sizeof bytes);
+    return memory + kSizeBytes;
+  }
+  static size_t image_bytes(const storage::Layout& layout, const std::byte* image) {
+    if (!layout.sized_rows()) [[likely]] return layout.row_bytes();
+    size_t bytes;
+    std::memcpy(&bytes, image - kSizeBytes, sizeof bytes);
+    return bytes;
+  }
+  // The row is `source` from now on, of so many bytes. words: of each group, what the commit must find.
+  void make_present(detail::TableBase& table, storage::Row* row, KeyRef key, const uint64_t* words, const void* source, size_t bytes,
+                    bool created);
   // An update comes to have these columns too, whose bytes are set, or are about to be.
   void join(WriteEntry& write, const storage::ColumnSet& set) {
     const storage::Layout& layout = write.table->layout();
@@ -150,6 +167,7 @@ class WriteSet {
   }
 
  private:
+  static constexpr size_t kSizeBytes = 16;  // so that the image is as aligned as others
   static constexpr uint32_t kTablesWithBit = 63;
   static constexpr uint64_t kOtherTables = uint64_t{1} << kTablesWithBit;
   void count_other_tables(Counters& counters) const;

@@ -84,11 +84,11 @@ class ByteKeyed : public Base {
     if (!has_byte_keys(index.table)) return Base::do_scan_index(index, range, options, visit);
     return Base::do_scan_index(index, range, options, numbered(index.table, visit));
   }
-  Status do_insert(const TableRef& table, KeyRef key, const void* row) override {
-    return with_key(table, key, [&](KeyRef bytes) { return Base::do_insert(table, bytes, row); });
+  Status do_insert(const TableRef& table, KeyRef key, const void* row, size_t size) override {
+    return with_key(table, key, [&](KeyRef bytes) { return Base::do_insert(table, bytes, row, size); });
   }
-  Status do_put(const TableRef& table, KeyRef key, const void* row) override {
-    return with_key(table, key, [&](KeyRef bytes) { return Base::do_put(table, bytes, row); });
+  Status do_put(const TableRef& table, KeyRef key, const void* row, size_t size) override {
+    return with_key(table, key, [&](KeyRef bytes) { return Base::do_put(table, bytes, row, size); });
   }
   Status do_edit(const TableRef& table, KeyRef key, const ColumnsRef& columns, void** image) override {
     return with_key(table, key, [&](KeyRef bytes) { return Base::do_edit(table, bytes, columns, image); });

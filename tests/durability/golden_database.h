@@ -1,12 +1,14 @@
-// The database of tests/golden/database-v1: what was done, and which rows there are then. Neither may change, for that
-// folder stays as it is: a later format has a folder, and a file like this one, of its own.
+// The databases of tests/golden/database-v1 and -v2: what was done, and which rows there are then. Neither may change, for those
+// folders stay as they are; what a later format adds comes besides, as v2's notes did.
 //
-// Four tables, two of them with several commit groups, one with indexes, one hashed; a checkpoint behind half of the
-// commits; a second opening, which makes a fifth table; entries of all kinds, in two streams. Thread safety: none.
+// Tables with one commit group and with several, with indexes, hashed, with rows of sizes of their own (not in v1); a checkpoint
+// behind half of the commits; a second opening, which makes another table; entries of all kinds, in two streams. Thread safety:
+// none.
 #pragma once
 
 #include <array>
 #include <map>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -88,6 +90,17 @@ inline SchemaOf<Paper> paper_schema() {
   return schema.column("revision", &Paper::revision).column("text", &Paper::text);
 }
 
+// A number, and text of any length.
+inline Schema note_schema() {
+  Schema schema;
+  schema.name = "notes";
+  schema.row_bytes = 2000;
+  schema.sized_rows = true;
+  schema.columns = {{"n", ColumnType::kUInt64, 0, 8, 0}};
+  return schema;
+}
+inline std::string note_of(uint64_t n, const std::string& text) { return std::string(reinterpret_cast<const char*>(&n), sizeof n) + text; }
+
 inline Options golden_options() {
   Options options;
   options.sync = SyncPolicy::kOptimistic;
@@ -133,6 +146,7 @@ struct Rows {
   std::map<Key, Customer> customers;
   std::map<Key, Counter> counters;
   std::map<Key, Paper> papers;
+  std::map<Key, std::string> notes;
 };
 
 // Written down once more, and not computed by what the commits do.
@@ -144,6 +158,7 @@ inline Rows expected_rows() {
   rows.customers = {{1, {11, 350, 2, 5}}, {2, {12, 20, 7, 0}}, {4, {13, 40, 7, 1}}};
   rows.counters = {{1, {42, 2.5}}, {2, {-5, 0}}};
   rows.papers = {{8, paper_of(3)}, {9, paper_of(2)}};
+  rows.notes = {{1, note_of(111, "one")}, {2, note_of(2, "shorter")}, {4, note_of(4, std::string(1000, 'l'))}};
   return rows;
 }
 
@@ -162,6 +177,10 @@ Status commit(Database& db, bool second_stream, Body&& body) {
   return db.wait_durable();
 }
 
+inline Status put_note(Transaction& txn, TableRef notes, Key key, const std::string& note) {
+  return txn.put(notes, key, std::as_bytes(std::span(note)));
+}
+
 inline Status first_opening() {
   auto opened = Database::open(golden_options());
   if (!opened.ok()) return opened.status();
@@ -170,11 +189,14 @@ inline Status first_opening() {
   const auto stock = db.create_table(stock_schema());
   const auto customers = db.create_table(customer_schema());
   const auto counters = db.create_table(counter_schema());
-  for (const Status& made : {kinds.status(), stock.status(), customers.status(), counters.status()})
+  const auto notes = db.create_table(note_schema());
+  for (const Status& made : {kinds.status(), stock.status(), customers.status(), counters.status(), notes.status()})
     if (!made.ok()) return made;
   Status status = commit(db, false, [&](Transaction& txn) -> Status {
     for (const auto& [key, value] : std::map<Key, int>{{0, 0}, {1, 1}, {200, 100}, {kFarKey, -128}})
       if (Status put = txn.insert(*kinds, key, kinds_of(value)); !put.ok()) return put;
+    for (const auto& [key, text] : std::map<Key, std::string>{{1, "one"}, {2, std::string(300, 't')}, {3, ""}})
+      if (Status put = put_note(txn, *notes, key, note_of(key, text)); !put.ok()) return put;
     for (Key key = 1; key <= 5; ++key)
       if (Status put = txn.insert(*stock, key, {100 + key, 100, 200 + key, 0, 1}); !put.ok()) return put;
     return {};
@@ -192,6 +214,8 @@ inline Status first_opening() {
     if (Status put = txn.update(*stock, 1, stock->columns(&Stock::orders), [](Stock& row) { row.orders = 7; }); !put.ok()) return put;
     if (Status put = txn.add(*stock, 3, &Stock::amount, -1000); !put.ok()) return put;
     if (Status put = txn.add(*stock, 3, &Stock::orders, 1); !put.ok()) return put;
+    if (Status put = put_note(txn, *notes, 2, note_of(2, "shorter")); !put.ok()) return put;
+    if (Status put = txn.remove(*notes, 3); !put.ok()) return put;
     return txn.remove(*stock, 4);
   });
   if (status.ok()) status = commit(db, true, [&](Transaction& txn) -> Status {
@@ -213,7 +237,8 @@ inline Status second_opening() {
   const auto customers = db.table<Customer>("customers");
   const auto counters = db.table<Counter>("counters");
   const auto papers = db.create_table(paper_schema());
-  for (const Status& made : {kinds.status(), stock.status(), customers.status(), counters.status(), papers.status()})
+  const auto notes = db.table("notes");
+  for (const Status& made : {kinds.status(), stock.status(), customers.status(), counters.status(), papers.status(), notes.status()})
     if (!made.ok()) return made;
   // Alike, with keys up and down.
   Status status = commit(db, false, [&](Transaction& txn) -> Status {
@@ -223,6 +248,9 @@ inline Status second_opening() {
       if (Status put = txn.insert(*stock, key, {times, 2 * times, 3 * times, 4 * times, 5 * times}); !put.ok()) return put;
     }
     if (Status put = txn.add(*stock, 1, &Stock::amount, -6); !put.ok()) return put;
+    if (Status put = put_note(txn, *notes, 4, note_of(4, std::string(1000, 'l'))); !put.ok()) return put;
+    const uint64_t hundred_and_ten = 110;
+    if (Status put = txn.add(*notes, 1, 0, ColumnType::kUInt64, &hundred_and_ten); !put.ok()) return put;
     return txn.add(*counters, 1, &Counter::sum, 2);
   });
   if (status.ok()) status = commit(db, true, [&](Transaction& txn) -> Status {

@@ -1,10 +1,12 @@
-// tests/golden/database-v1: a folder that the engine wrote once, opened by the engine of today; and what it writes today,
-// against it. Writer and reader may so not change together, and leave the databases behind that there are. Its manifest
-// is as after a crash; that of database-v1-closed says where the log ends, as closing writes it.
+// tests/golden/database-v1 and -v2: folders that the engine wrote once, opened by the engine of today; and what it writes today,
+// against the newest. Writer and reader may so not change together, and leave the databases behind that there are. The manifest
+// of database-v1 is as after a crash; those of the others say where the log ends, as closing writes it.
 // What a change of the format takes: make_golden_program.cc.
 #include <algorithm>
 #include <cstring>
 #include <fstream>
+#include <map>
+#include <string>
 #include <tuple>
 
 #include "log/checkpoint_file.h"
@@ -16,21 +18,45 @@ namespace elider::test {
 namespace {
 
 const std::filesystem::path kFolders = std::filesystem::path(ELIDER_TEST_SOURCE_DIR) / "tests" / "golden";
-const std::filesystem::path kGolden = kFolders / "database-v1";
+const std::filesystem::path kNewest = kFolders / "database-v2";
+struct GoldenFolder {
+  const char* name;
+  bool closed;
+  bool notes;  // whether it has the table of sized rows
+};
+constexpr GoldenFolder kAll[] = {{"database-v1", false, false}, {"database-v1-closed", true, false}, {"database-v2", true, true}};
 constexpr uint64_t kSequence = 1;  // of a commit group whose row was just inserted
 
 class GoldenTest : public DataFolderTest {
  protected:
   void SetUp() override {
     DataFolderTest::SetUp();
-    std::filesystem::copy(kGolden, folder_ / "data");
     options_.schemas = {golden::customer_schema().schema()};
   }
+  void copy(const GoldenFolder& golden) {
+    std::filesystem::remove_all(folder_ / "data");
+    std::filesystem::copy(kFolders / golden.name, folder_ / "data");
+  }
+  void expect_opened(const GoldenFolder& golden);
+  void expect_written_to(const GoldenFolder& golden);
+  void expect_whole_or_refused(const GoldenFolder& golden);
 };
 
-void expect_rows(Database& database) {
+void expect_rows(Database& database, const GoldenFolder& golden) {
   const golden::Rows expected = golden::expected_rows();
   golden::Rows found;
+  if (golden.notes) {
+    auto notes = database.table("notes");
+    ASSERT_OK(notes);
+    read(database, [&](Transaction& txn) {
+      found.notes.clear();
+      ASSERT_OK(txn.scan(*notes, KeyRange{}, ScanOptions{}, [&](Key key, RawView view) {
+        found.notes[key] = std::string(reinterpret_cast<const char*>(view.bytes()), view.size());
+        return true;
+      }));
+    });
+    EXPECT_EQ(found.notes, expected.notes);
+  }
   const auto collect = [&]<class Row>(const char* name, std::map<Key, Row>* rows) {
     auto table = database.table<Row>(name);
     ASSERT_OK(table);
@@ -66,27 +92,41 @@ void expect_rows(Database& database) {
 
 // By each policy that recovers; then once more, from what it has made of the files.
 TEST_P(GoldenTest, TheFolderIsOpenedAndHasItsRows) {
-  for (int opening = 0; opening < 2; ++opening) {
-    Database database = open();
-    ASSERT_FALSE(HasFailure());
-    expect_rows(database);
-    const Recovery& recovery = database.recovery();
-    EXPECT_EQ(recovery.tables, 5u);
-    EXPECT_EQ(recovery.rows, 4u + 8 + 3 + 2 + 2);
-    EXPECT_EQ(recovery.checkpoint_rows, 4u + 5 + 3 + 1);
-    EXPECT_EQ(recovery.records, 2u + 1 + 3) << "commits behind the checkpoint, the table that was made, and commits again";
-    EXPECT_EQ(recovery.cuts, std::vector<std::string>());
-    EXPECT_OK(database.verify());
-    const auto stock = database.table("stock"), counters = database.table("counters");
-    ASSERT_OK(stock);
-    ASSERT_OK(counters);
-    EXPECT_EQ(stock->schema().columns, golden::stock_schema().schema().columns);
-    EXPECT_EQ(counters->schema().key_index, KeyIndex::kHashed);
+  for (const GoldenFolder& golden : kAll) {
+    SCOPED_TRACE(golden.name);
+    copy(golden);
+    for (int opening = 0; opening < 2 && !HasFailure(); ++opening) expect_opened(golden);
   }
+}
+void GoldenTest::expect_opened(const GoldenFolder& golden) {
+  Database database = open();
+  ASSERT_FALSE(HasFailure());
+  expect_rows(database, golden);
+  const uint64_t notes = golden.notes ? 3 : 0;
+  const Recovery& recovery = database.recovery();
+  EXPECT_EQ(recovery.tables, golden.notes ? 6u : 5u);
+  EXPECT_EQ(recovery.rows, 4u + 8 + 3 + 2 + 2 + notes);
+  EXPECT_EQ(recovery.checkpoint_rows, 4u + 5 + 3 + 1 + notes);
+  EXPECT_EQ(recovery.records, 2u + 1 + 3) << "commits behind the checkpoint, the table that was made, and commits again";
+  EXPECT_EQ(recovery.cuts, std::vector<std::string>());
+  EXPECT_OK(database.verify());
+  const auto stock = database.table("stock"), counters = database.table("counters");
+  ASSERT_OK(stock);
+  ASSERT_OK(counters);
+  EXPECT_EQ(stock->schema().columns, golden::stock_schema().schema().columns);
+  EXPECT_EQ(counters->schema().key_index, KeyIndex::kHashed);
 }
 
 // What was there can be written to: the sequences of its groups, too, came back.
 TEST_P(GoldenTest, TheFolderIsWrittenToAndComesBack) {
+  for (const GoldenFolder& golden : kAll) {
+    SCOPED_TRACE(golden.name);
+    copy(golden);
+    expect_written_to(golden);
+    if (HasFailure()) return;
+  }
+}
+void GoldenTest::expect_written_to(const GoldenFolder& golden) {
   {
     Database database = open();
     ASSERT_FALSE(HasFailure());
@@ -95,29 +135,37 @@ TEST_P(GoldenTest, TheFolderIsWrittenToAndComesBack) {
     transact(database, [&](Transaction& txn) {
       ASSERT_OK(txn.add(*stock, 1, &golden::Stock::amount, 6));
       ASSERT_OK(txn.remove(*stock, 1000));
+      if (golden.notes) {
+        ASSERT_OK(golden::put_note(txn, *database.table("notes"), 1, golden::note_of(1, "of another size")));
+        ASSERT_OK(txn.remove(*database.table("notes"), 4));
+      }
     });
     transact(database, [&](Transaction& txn) {
       ASSERT_OK(txn.add(*stock, 1, &golden::Stock::amount, -6));
       ASSERT_OK(txn.insert(*stock, 1000, {1, 2, 3, 4, 5}));
+      if (!golden.notes) return;
+      for (const auto& [key, note] : golden::expected_rows().notes) ASSERT_OK(golden::put_note(txn, *database.table("notes"), key, note));
     });
   }
   Database database = open();
   ASSERT_FALSE(HasFailure());
-  expect_rows(database);
+  expect_rows(database, golden);
 }
 
 // Nothing that it had when it was closed may be missing.
 TEST_P(GoldenTest, OneThatWasClosedIsWholeOrRefused) {
-  const std::filesystem::path closed = kFolders / "database-v1-closed";
+  for (const GoldenFolder& golden : kAll)
+    if (golden.closed && !HasFailure()) expect_whole_or_refused(golden);
+}
+void GoldenTest::expect_whole_or_refused(const GoldenFolder& golden) {
   uint64_t logs = 0;
-  for (const auto& entry : std::filesystem::directory_iterator(closed)) {
-    std::filesystem::remove_all(folder_ / "data");
-    std::filesystem::copy(closed, folder_ / "data");
+  for (const auto& entry : std::filesystem::directory_iterator(kFolders / golden.name)) {
+    copy(golden);
     const std::filesystem::path name = entry.path().filename();
     if (name == "MANIFEST") {
       Database database = open();
       ASSERT_FALSE(HasFailure());
-      expect_rows(database);
+      expect_rows(database, golden);
     } else if (name.string().starts_with("log-")) {
       ++logs;
       std::filesystem::resize_file(folder_ / "data" / name, entry.file_size() - 1);
@@ -175,13 +223,13 @@ TEST(GoldenFolder, RecordsAndCheckpointRowsAreWhatIsWrittenToday) {
   log::MemoryFiles today(golden::golden_database(&status));
   ASSERT_OK(status);
   const TemporaryFolder temporary("elider_golden");
-  std::filesystem::copy(kGolden, temporary.path() / "data");
+  std::filesystem::copy(kNewest, temporary.path() / "data");
   Payloads golden, written;
   ASSERT_OK(read_payloads(log::system_files(), temporary.path() / "data", &golden));
   ASSERT_OK(read_payloads(today, "db", &written));
-  EXPECT_EQ(golden.records.size(), 5u + 7) << "tables and commits";
+  EXPECT_EQ(golden.records.size(), 6u + 7) << "tables and commits";
   EXPECT_EQ(written.records, golden.records);
-  EXPECT_EQ(golden.blocks.size(), 4u + 4 + 1) << "tables, the rows of each, and the end";
+  EXPECT_EQ(golden.blocks.size(), 5u + 5 + 1) << "tables, the rows of each, and the end";
   EXPECT_EQ(written.blocks, golden.blocks);
 }
 
@@ -193,7 +241,7 @@ void put(std::string* to, T value) {
 // A row of the checkpoint as docs/formats.md describes it: key, the sequence of each commit group, the row's bytes.
 TEST(GoldenFolder, ARowOfTheCheckpointIsAsTheFormatSays) {
   const TemporaryFolder temporary("elider_golden");
-  std::filesystem::copy(kGolden, temporary.path() / "data");
+  std::filesystem::copy(kNewest, temporary.path() / "data");
   Payloads golden;
   ASSERT_OK(read_payloads(log::system_files(), temporary.path() / "data", &golden));
   std::string rows = "1,5:";
@@ -204,6 +252,14 @@ TEST(GoldenFolder, ARowOfTheCheckpointIsAsTheFormatSays) {
     put(&rows, uint32_t{1});
   }
   EXPECT_NE(std::find(golden.blocks.begin(), golden.blocks.end(), rows), golden.blocks.end());
+  // Sized rows: the size, too.
+  std::string notes = "4,3:";
+  for (const auto& [key, text] : std::map<Key, std::string>{{1, "one"}, {2, std::string(300, 't')}, {3, ""}}) {
+    const std::string note = golden::note_of(key, text);
+    for (const uint64_t word : {key, kSequence, uint64_t{note.size()}}) put(&notes, word);
+    notes += note;
+  }
+  EXPECT_NE(std::find(golden.blocks.begin(), golden.blocks.end(), notes), golden.blocks.end());
 }
 
 }  // namespace

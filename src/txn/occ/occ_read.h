@@ -4,6 +4,7 @@
 #include "txn/occ/occ_transaction.h"
 
 #include <bit>
+#include <cstring>
 
 #include "storage/number.h"
 
@@ -62,7 +63,7 @@ template <class Sync>
 [[gnu::always_inline]] inline Status OccTransaction<Sync>::read_row(TableType& table, Row* row, KeyRef key, const ColumnSet& set,
                                                                     std::byte* image, detail::ImageHeader* header) {
   const uint32_t groups = set.groups != 0 ? set.groups : 1;  // no columns: whether the row is there
-  *header = {row, key, static_cast<uint32_t>(reads_.size()), groups};
+  *header = {row, key, static_cast<uint32_t>(reads_.size()), groups, table.layout().row_bytes()};
   if (groups == 1 && writes_.empty()) [[likely]] return read_group(table, row, key, set, 0, image);
   return read_groups(table, row, key, set, groups, image, header);
 }
@@ -87,11 +88,17 @@ template <class Sync>
   return {};
 }
 
-// A row kept as one block is viewed where it is: the grace period keeps it. False: it is not so kept.
+// A row kept as one block is viewed where it is: the grace period keeps it. False: it is not so kept, or is this transaction's
+// own and of no size of its own.
 template <class Sync>
 bool OccTransaction<Sync>::view_block(TableType& table, Row* row, detail::ImageHeader* header, RawView* view, Status* status) {
   const Layout& layout = table.layout();
-  if (layout.group_count() != 1 || writes_.find(row, layout, 0) != nullptr) return false;
+  if (layout.group_count() != 1) return false;
+  if (const WriteEntry* write = writes_.find(row, layout, 0)) {
+    if (!layout.sized_rows()) return false;
+    *status = view_own(table, *write, header, view);
+    return true;
+  }
   // Reading no columns gives the word; a block seen while the word stays the same is that version's.
   for (;;) {
     header->read_index = static_cast<uint32_t>(reads_.size());
@@ -101,12 +108,27 @@ bool OccTransaction<Sync>::view_block(TableType& table, Row* row, detail::ImageH
     const storage::Block* const block = row->cell(layout, 0).block();
     if (row->cell(layout, 0).unchanged(reads_.back().word)) {
       header->groups = 1;
+      header->bytes = static_cast<uint32_t>(block->size);
       *view = RawView(block->payload(), header);
       return true;
     }
     reads_.pop_back();
     recorder_.take_back_to(recorded);
   }
+}
+
+// Of a sized row that this transaction has written: as it is now, for later writes are not to show.
+template <class Sync>
+Status OccTransaction<Sync>::view_own(TableType& table, const WriteEntry& write, detail::ImageHeader* header, RawView* view) {
+  if (write.leaves_none()) return table.error(Code::kNotFound, Cause::kNone, write.key);
+  const size_t bytes = WriteSet::image_bytes(table.layout(), write.image);
+  std::byte* const copy = arena_.allocate(bytes);
+  std::memcpy(copy, write.image, bytes);
+  header->read_index = ~0u;
+  header->groups = 1;
+  header->bytes = static_cast<uint32_t>(bytes);
+  *view = RawView(copy, header);
+  return {};
 }
 
 }  // namespace elider::txn

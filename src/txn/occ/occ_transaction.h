@@ -61,8 +61,8 @@ class OccTransaction : public Reads<Sync, OccTransaction<Sync>> {
   Status reads_hold();
 
  protected:
-  Status do_insert(const TableRef& table, KeyRef key, const void* row) override;
-  Status do_put(const TableRef& table, KeyRef key, const void* row) override;
+  Status do_insert(const TableRef& table, KeyRef key, const void* row, size_t bytes) override;
+  Status do_put(const TableRef& table, KeyRef key, const void* row, size_t bytes) override;
   Status do_edit(const TableRef& table, KeyRef key, const ColumnsRef& columns, void** image) override;
   Status do_edit_view(const TableRef& table, const RawView& view, const ColumnsRef& columns, void** image) override;
   Status do_edited(const TableRef& table, void* image) override;
@@ -102,6 +102,7 @@ class OccTransaction : public Reads<Sync, OccTransaction<Sync>> {
   Status read_removed(TableType& table, Cell& cell, KeyRef key, uint64_t w);
   Status read_own(TableType& table, WriteEntry& write, const ColumnSet& set, std::byte* image);
   bool view_block(TableType& table, Row* row, detail::ImageHeader* header, RawView* view, Status* status);
+  Status view_own(TableType& table, const WriteEntry& write, detail::ImageHeader* header, RawView* view);
   // 0: of an own write.
   uint64_t version_read(const detail::ImageHeader& header) const {
     return header.read_index == ~0u ? 0 : word::sequence(reads_[header.read_index].word);
@@ -115,12 +116,22 @@ class OccTransaction : public Reads<Sync, OccTransaction<Sync>> {
   Status edit_row(TableType& table, Row* row, KeyRef key, const ColumnSet& set, const detail::ImageHeader* read, void** image);
   Status edit_group(TableType& table, Row* row, KeyRef key, const ColumnSet& set, uint32_t g, uint64_t w,
                     uint64_t expected, std::byte* image);
+  void copy_edited(std::byte* to, const std::byte* from) const;
   Status widen(TableType& table, WriteEntry& write, const ColumnSet& set);
   bool has_read(TableType& table, const detail::ImageHeader& view);
   Status write_row(const TableRef& ref, TableType& table, KeyRef key, const ColumnSet& set, const std::byte* source);
   Status add_to_row(TableType& table, KeyRef key, const storage::Number& number, const void* delta);
-  Status insert_row(TableType& table, KeyRef key, const void* row, bool replace);
-  Status replace_row(TableType& table, Row* row, KeyRef key, const void* source, bool replace);
+  uint64_t expected_by(const detail::ImageHeader* read, const Cell& cell, uint32_t g);
+  Status copy_to_edit(TableType& table, Row* row, KeyRef key, const ColumnSet& set, const detail::ImageHeader* read, std::byte** image);
+  Status copy_sized_to_edit(TableType& table, Row* row, KeyRef key, const detail::ImageHeader* read, std::byte** image);
+  Status write_sized_row(const TableRef& ref, TableType& table, Row* row, KeyRef key, const ColumnSet& set, const std::byte* source);
+  // A whole row that the caller gives.
+  struct GivenRow {
+    const void* bytes;
+    size_t size;
+  };
+  Status insert_row(TableType& table, KeyRef key, GivenRow row, bool replace);
+  Status replace_row(TableType& table, Row* row, KeyRef key, GivenRow source, bool replace);
   Status remove_row(TableType& table, KeyRef key);
   Status present_word(TableType& table, Row* row, KeyRef key, uint32_t g, uint64_t* w);
 

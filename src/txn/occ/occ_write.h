@@ -51,12 +51,22 @@ Status OccTransaction<Sync>::edit_group(TableType& table, Row* row, KeyRef key, 
   return {};
 }
 
-// `read`: the view that the caller has of the row, or null.
+// What an edit of a row that was read must find, for which the write stands from now on; kUnknown: it was not read. `read`: the
+// view that the caller has of the row, or null.
 template <class Sync>
-Status OccTransaction<Sync>::edit_row(TableType& table, Row* row, KeyRef key, const ColumnSet& set, const detail::ImageHeader* read,
-                                      void** image_out) {
+[[gnu::always_inline]] inline uint64_t OccTransaction<Sync>::expected_by(const detail::ImageHeader* read, const Cell& cell, uint32_t g) {
+  if (read == nullptr || read->read_index == ~0u || !(read->groups >> g & 1)) return word::kUnknown;
+  const uint64_t position = uint64_t{read->read_index} + static_cast<uint64_t>(std::popcount(read->groups & ((1u << g) - 1)));
+  if (position >= reads_.size() || reads_[position].cell != &cell) [[unlikely]] return word::kUnknown;
+  reads_[position].cell = nullptr;  // the write expects the same word: no need to validate it twice
+  return reads_[position].word;
+}
+
+// The columns' present values, with a write for each group that has some of them.
+template <class Sync>
+[[gnu::always_inline]] inline Status OccTransaction<Sync>::copy_to_edit(TableType& table, Row* row, KeyRef key, const ColumnSet& set,
+                                                                        const detail::ImageHeader* read, std::byte** image_out) {
   const Layout& layout = table.layout();
-  const uint64_t affected = table.secondary_count() == 0 ? 0 : indexes_reading(table, set.columns);
   std::byte* image = writes_.image_of(table, row);
   const uint32_t groups = set.groups != 0 ? set.groups : 1;
   const ReadTogether together = read_together(table, row, set, groups, image);
@@ -68,31 +78,72 @@ Status OccTransaction<Sync>::edit_row(TableType& table, Row* row, KeyRef key, co
         continue;
       }
     }
-    uint64_t expected = word::kUnknown;
-    if (read != nullptr && read->read_index != ~0u && (read->groups >> g & 1)) {
-      const uint64_t position = uint64_t{read->read_index} + static_cast<uint64_t>(std::popcount(read->groups & ((1u << g) - 1)));
-      if (position < reads_.size() && reads_[position].cell == &row->cell(layout, g)) [[likely]] {
-        expected = reads_[position].word;
-        reads_[position].cell = nullptr;  // the write expects the same word: no need to validate it twice
-      }
-    }
+    const uint64_t expected = expected_by(read, row->cell(layout, g), g);
     const uint64_t w = together.has(g) ? together.words[g] : copy_cell(row->cell(layout, g), layout.group(g), set, g, image);
     if (Status status = edit_group(table, row, key, set, g, w, expected, image); !status.ok()) [[unlikely]] return status;
   }
+  *image_out = image;
+  return {};
+}
+
+// A sized row is edited as a whole.
+template <class Sync>
+[[gnu::noinline]] Status OccTransaction<Sync>::copy_sized_to_edit(TableType& table, Row* row, KeyRef key, const detail::ImageHeader* read,
+                                                                  std::byte** image) {
+  const Layout& layout = table.layout();
+  if (WriteEntry* write = writes_.find(row, layout, 0)) {
+    if (write->leaves_none()) return table.error(Code::kNotFound, Cause::kNone, key);
+    *image = write->image;
+    return {};
+  }
+  const Cell& cell = row->cell(layout, 0);
+  const uint64_t expected = expected_by(read, cell, 0);
+  for (;;) {
+    const uint64_t w = cell.load_unlocked();
+    const storage::Block* const block = word::absent(w) ? nullptr : cell.block();
+    if (!cell.unchanged(w)) continue;
+    *image = writes_.sized_image(block == nullptr ? 0 : block->size);
+    if (block != nullptr) std::memcpy(*image, block->payload(), block->size);
+    return edit_group(table, row, key, layout.all(), 0, w, expected, *image);
+  }
+}
+
+template <class Sync>
+Status OccTransaction<Sync>::edit_row(TableType& table, Row* row, KeyRef key, const ColumnSet& set, const detail::ImageHeader* read,
+                                      void** image_out) {
+  const Layout& layout = table.layout();
+  const uint64_t affected = table.secondary_count() == 0 ? 0 : indexes_reading(table, set.columns);
+  std::byte* image = nullptr;
+  if (Status status = layout.sized_rows() ? copy_sized_to_edit(table, row, key, read, &image)
+                                          : copy_to_edit(table, row, key, set, read, &image);
+      !status.ok()) [[unlikely]]
+    return status;
   if (affected != 0) [[unlikely]] {
     edit_.table = &table;
     edit_.row = row;
     edit_.key = key;
     edit_.affected = affected;
     if (Status status = old_index_values(table, row, key, affected, edit_.old_values); !status.ok()) return status;
-    edit_.before = arena_.allocate(layout.row_bytes());
-    for (uint32_t g = 0; g < layout.group_count(); ++g) copy_image(set, g, edit_.before, image);
+    edit_.before = arena_.allocate(WriteSet::image_bytes(layout, image));
     edit_.set = &set;
+    copy_edited(edit_.before, image);
     edited_table_ = &table;
     state_ = State::kEditing;
   }
   *image_out = image;
   return {};
+}
+
+// The columns that may be edited, of a sized row all of it.
+template <class Sync>
+void OccTransaction<Sync>::copy_edited(std::byte* to, const std::byte* from) const {
+  const Layout& layout = edit_.table->layout();
+  if (layout.sized_rows()) {
+    const WriteEntry* const write = writes_.find(edit_.row, layout, 0);
+    std::memcpy(to, from, WriteSet::image_bytes(layout, write->image));
+    return;
+  }
+  for (uint32_t g = 0; g < layout.group_count(); ++g) copy_image(*edit_.set, g, to, from);
 }
 
 template <class Sync>
@@ -149,7 +200,7 @@ Status OccTransaction<Sync>::do_edited(const TableRef& ref, void* image) {
   state_ = State::kActive;
   Status status = guarded(table, edit_.key, [&] { return index_update(table, edit_.row, edit_.key, edit_.old_values, edit_.affected); });
   if (status.code() == Code::kDuplicateKey)
-    for (uint32_t g = 0; g < table.layout().group_count(); ++g) copy_image(*edit_.set, g, static_cast<std::byte*>(image), edit_.before);
+    copy_edited(static_cast<std::byte*>(image), edit_.before);
   return status;
 }
 
@@ -174,6 +225,7 @@ Status OccTransaction<Sync>::write_row(const TableRef& ref, TableType& table, Ke
   const Layout& layout = table.layout();
   Row* row = find(table, key, set);
   if (row == nullptr) [[unlikely]] return table.error(Code::kNotFound, Cause::kNone, key);
+  if (layout.sized_rows()) [[unlikely]] return write_sized_row(ref, table, row, key, set, source);
   if (table.secondary_count() != 0 && indexes_reading(table, set.columns) != 0) {
     void* image;
     if (Status status = edit_row(table, row, key, set, nullptr, &image); !status.ok()) return status;
@@ -201,6 +253,17 @@ Status OccTransaction<Sync>::write_row(const TableRef& ref, TableType& table, Ke
   return {};
 }
 
+// Not blind: how large the new block must be, the row says.
+template <class Sync>
+Status OccTransaction<Sync>::write_sized_row(const TableRef& ref, TableType& table, Row* row, KeyRef key, const ColumnSet& set,
+                                             const std::byte* source) {
+  if (set.whole) return refuse_whole_write(ref);
+  void* image;
+  if (Status status = edit_row(table, row, key, set, nullptr, &image); !status.ok()) return status;
+  copy_image(set, 0, static_cast<std::byte*>(image), source);
+  return do_edited(ref, image);
+}
+
 template <class Sync>
 Status OccTransaction<Sync>::do_add(const TableRef& ref, KeyRef key, uint32_t offset, ColumnType type, const void* delta) {
   if (this->template check<Access::kWrite>(ref, {}) == nullptr) [[unlikely]] return refuse(ref, {});
@@ -216,6 +279,11 @@ Status OccTransaction<Sync>::add_to_row(TableType& table, KeyRef key, const stor
   Row* row = find(table, key, layout.none());
   if (row == nullptr) [[unlikely]] return table.error(Code::kNotFound, Cause::kNone, key);
   WriteEntry* write = writes_.find(row, layout, number.group);
+  if (layout.sized_rows() && write == nullptr) [[unlikely]] {
+    std::byte* image;
+    if (Status status = copy_sized_to_edit(table, row, key, nullptr, &image); !status.ok()) return status;
+    write = writes_.find(row, layout, 0);
+  }
   if (write == nullptr) {
     uint64_t w;
     if (Status status = present_word(table, row, key, number.group, &w); !status.ok()) [[unlikely]] return status;
@@ -229,25 +297,26 @@ Status OccTransaction<Sync>::add_to_row(TableType& table, KeyRef key, const stor
 // -- whole rows --------------------------------------------------------------------------------------
 
 template <class Sync>
-Status OccTransaction<Sync>::do_insert(const TableRef& ref, KeyRef key, const void* row) {
+Status OccTransaction<Sync>::do_insert(const TableRef& ref, KeyRef key, const void* row, size_t bytes) {
   if (this->template check<Access::kWrite>(ref, {}) == nullptr) [[unlikely]] return refuse(ref, {});
   auto& table = static_cast<TableType&>(*ref.base());
-  return guarded(table, key, [&] { return insert_row(table, key, row, false); });
+  return guarded(table, key, [&] { return insert_row(table, key, {row, bytes}, false); });
 }
 
 template <class Sync>
-Status OccTransaction<Sync>::do_put(const TableRef& ref, KeyRef key, const void* source) {
+Status OccTransaction<Sync>::do_put(const TableRef& ref, KeyRef key, const void* source, size_t bytes) {
   if (this->template check<Access::kWrite>(ref, {}) == nullptr) [[unlikely]] return refuse(ref, {});
   auto& table = static_cast<TableType&>(*ref.base());
   return guarded(table, key, [&] {
     index::Witness unneeded;  // if there is none, the insert decides
     Row* row = table.find(key, hints_.primary(table), unneeded);
-    return row != nullptr ? replace_row(table, row, table.key_of(row, key), source, true) : insert_row(table, key, source, true);
+    const GivenRow given{source, bytes};
+    return row != nullptr ? replace_row(table, row, table.key_of(row, key), given, true) : insert_row(table, key, given, true);
   });
 }
 
 template <class Sync>
-Status OccTransaction<Sync>::insert_row(TableType& table, KeyRef key, const void* source, bool replace) {
+Status OccTransaction<Sync>::insert_row(TableType& table, KeyRef key, GivenRow source, bool replace) {
   // Locked, so that nobody uses it before its sequence is set.
   Row* candidate = new_row<Sync>(worker_, table.layout(), key, word::kAbsent | word::kLocked);
   if (candidate == nullptr) [[unlikely]] {
@@ -269,15 +338,15 @@ Status OccTransaction<Sync>::insert_row(TableType& table, KeyRef key, const void
   for (uint32_t g = 0; g < table.layout().group_count(); ++g) row->cell(table.layout(), g).unlock(words[g] = w);
   ELIDER_TEST_POINT("occ.insert.after_index");
   track_own_insert(result);  // may throw: the row is unlocked before it
-  writes_.make_present(table, row, key, words, source, true);
+  writes_.make_present(table, row, key, words, source.bytes, source.size, true);
   recorder_.read(table, key, 0, false, word::sequence(w));
   if (table.secondary_count() == 0) [[likely]] return {};
-  return index_insert(table, row, key, static_cast<const std::byte*>(source));
+  return index_insert(table, row, key, static_cast<const std::byte*>(source.bytes));
 }
 
 // A row block that is there, with or without a row in it at present.
 template <class Sync>
-Status OccTransaction<Sync>::replace_row(TableType& table, Row* row, KeyRef key, const void* source, bool replace) {
+Status OccTransaction<Sync>::replace_row(TableType& table, Row* row, KeyRef key, GivenRow source, bool replace) {
   const Layout& layout = table.layout();
   uint64_t words[kCommitGroupsMax] = {};
   bool present;
@@ -307,7 +376,7 @@ Status OccTransaction<Sync>::replace_row(TableType& table, Row* row, KeyRef key,
     if (present && !replace) reads_.push_back({&row->cell(layout, 0), words[0], key, &table});
   }
   if (present && !replace) return table.error(Code::kDuplicateKey, Cause::kNone, key);
-  const auto* image = static_cast<const std::byte*>(source);
+  const auto* image = static_cast<const std::byte*>(source.bytes);
   if (table.secondary_count() != 0) {
     const uint64_t all = (uint64_t{1} << table.secondary_count()) - 1;
     uint64_t old_values[kSecondaryIndexesMax];
@@ -316,10 +385,10 @@ Status OccTransaction<Sync>::replace_row(TableType& table, Row* row, KeyRef key,
     // Uniqueness first: nothing may change if it is violated.
     for (uint32_t i = 0; i < table.secondary_count(); ++i)
       if (Status status = index_check_unique(table, row, key, i, index_value(table, i, key, image)); !status.ok()) return status;
-    writes_.make_present(table, row, key, words, source, false);
+    writes_.make_present(table, row, key, words, source.bytes, source.size, false);
     return present ? index_update(table, row, key, old_values, all) : index_insert(table, row, key, image);
   }
-  writes_.make_present(table, row, key, words, source, false);
+  writes_.make_present(table, row, key, words, source.bytes, source.size, false);
   return {};
 }
 
