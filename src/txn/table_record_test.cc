@@ -7,7 +7,7 @@
 namespace elider::txn {
 namespace {
 
-std::vector<std::byte> bytes_of(std::initializer_list<int> values) {
+std::vector<std::byte> record_of(std::initializer_list<int> values) {
   std::vector<std::byte> bytes;
   for (const int value : values) bytes.push_back(static_cast<std::byte>(value));
   return bytes;
@@ -42,7 +42,7 @@ void expect_cars(std::span<const std::byte> bytes) {
 // What docs/formats.md says, put down by hand.
 std::vector<std::byte> golden() {
   // clang-format off
-  return bytes_of({
+  return record_of({
       3,                                     // a table that was made
       7,                                     // fields
       1, 2, 0xac, 0x02,                      // its id: 300
@@ -67,7 +67,7 @@ TEST(TableRecord, IsAsTheFormatSays) {
 
 TEST(TableRecord, WithoutTagsIsStillRead) {
   // clang-format off
-  expect_cars(bytes_of({
+  expect_cars(record_of({
       2,                                     // a table that was made
       0xac, 0x02,                            // its id: 300
       4, 'c', 'a', 'r', 's',                 // its name
@@ -95,21 +95,21 @@ TEST(TableRecord, WhatIsCutOrFollowedBySomethingIsRefused) {
 TEST(TableRecord, WithoutWhatEveryTableHasIsRefused) {
   uint32_t id = 0;
   Schema decoded;
-  EXPECT_EQ(decode_table(bytes_of({3, 2, 1, 1, 5, 3, 1, 'x'}), &id, &decoded).code(), Code::kCorrupt) << "no size of a row";
-  EXPECT_TRUE(decode_table(bytes_of({3, 3, 1, 1, 5, 3, 1, 'x', 7, 1, 8}), &id, &decoded).ok());
+  EXPECT_EQ(decode_table(record_of({3, 2, 1, 1, 5, 3, 1, 'x'}), &id, &decoded).code(), Code::kCorrupt) << "no size of a row";
+  EXPECT_TRUE(decode_table(record_of({3, 3, 1, 1, 5, 3, 1, 'x', 7, 1, 8}), &id, &decoded).ok());
 }
 
 // What a later version adds: fields with odd tags must be known, others are passed by.
 TEST(TableRecord, AFieldThatIsNotKnownIsRefusedByNameOrPassedBy) {
   uint32_t id = 0;
   Schema decoded;
-  const Status status = decode_table(bytes_of({3, 4, 1, 1, 5, 3, 1, 'x', 7, 1, 8, 99, 1, 0}), &id, &decoded);
+  const Status status = decode_table(record_of({3, 4, 1, 1, 5, 3, 1, 'x', 7, 1, 8, 99, 1, 0}), &id, &decoded);
   EXPECT_EQ(status.code(), Code::kUnsupported);
   EXPECT_NE(status.message().find("table 'x'"), std::string::npos) << status.message();
   EXPECT_NE(status.message().find("99"), std::string::npos) << status.message();
-  EXPECT_TRUE(decode_table(bytes_of({3, 4, 1, 1, 5, 3, 1, 'x', 7, 1, 8, 98, 1, 0}), &id, &decoded).ok());
+  EXPECT_TRUE(decode_table(record_of({3, 4, 1, 1, 5, 3, 1, 'x', 7, 1, 8, 98, 1, 0}), &id, &decoded).ok());
   // Of a column.
-  const Status of_column = decode_table(bytes_of({3, 4, 1, 1, 5, 3, 1, 'x', 7, 1, 8, 9, 4, 1, 21, 1, 0}), &id, &decoded);
+  const Status of_column = decode_table(record_of({3, 4, 1, 1, 5, 3, 1, 'x', 7, 1, 8, 9, 4, 1, 21, 1, 0}), &id, &decoded);
   EXPECT_EQ(of_column.code(), Code::kUnsupported);
 }
 

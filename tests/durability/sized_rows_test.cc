@@ -1,4 +1,6 @@
 // Rows with a size of their own: from the log, from a checkpoint, and from both.
+#include <cstring>
+#include <map>
 #include <span>
 #include <string>
 
@@ -10,6 +12,11 @@ namespace {
 
 class SizedRowsFolderTest : public DataFolderTest {
  protected:
+  void SetUp() override {
+    DataFolderTest::SetUp();
+    options_.durability = Durability::kAsync;  // closing brings it to the disk
+  }
+
   using Notes = std::map<Key, std::string>;
 
   static Schema schema() {
@@ -54,14 +61,17 @@ class SizedRowsFolderTest : public DataFolderTest {
   }
   void change_some(Database& database, uint64_t round) {
     for (Key key = 0; key < 60; ++key) {
-      if ((key + round) % 7 == 0 && expected_.contains(key)) remove(database, key);
-      else if ((key + round) % 3 == 0) put(database, key, note(key + round, (key * 331 + round * 977) % 19'000));
+      if ((key + round) % 7 == 0 && expected_.contains(key)) {
+        remove(database, key);
+      } else if ((key + round) % 3 == 0) {
+        put(database, key, note(key + round, (key * 331 + round * 977) % 19'000));
+      }
     }
   }
 
   Notes expected_;
 };
-INSTANTIATE_TEST_SUITE_P(Policies, SizedRowsFolderTest, testing::ValuesIn(combinations(false, true)), combination_name);
+INSTANTIATE_TEST_SUITE_P(Policies, SizedRowsFolderTest, durable_combinations(), combination_name);
 
 TEST_P(SizedRowsFolderTest, ComeBackFromTheLogAndFromCheckpoints) {
   for (uint64_t round = 0; round < 4; ++round) {
@@ -69,7 +79,9 @@ TEST_P(SizedRowsFolderTest, ComeBackFromTheLogAndFromCheckpoints) {
     ASSERT_FALSE(HasFailure());
     expect_notes(database);
     change_some(database, round);
-    if (round % 2 == 1) ASSERT_OK(database.checkpoint());
+    if (round % 2 == 1) {
+      ASSERT_OK(database.checkpoint());
+    }
     change_some(database, round + 10);
     const TableRef table = notes(database);
     // An addition and an edit are logged as the whole row.
