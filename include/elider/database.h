@@ -55,11 +55,16 @@ class ActiveTransaction {
   Transaction& operator*() const { return *operator->(); }
   Transaction* operator->() const { return txn_ != nullptr ? txn_ : detail::ended_transaction(); }
 
-  // kConflict: nothing of it took effect; begin again. kFinished: it has ended before. kInvalidArgument: an edit has begun
-  // and not ended. kMemoryLimit, kProcedureThrew: an operation of it failed so, and nothing of it took effect. kIoError: the
-  // log could not be written (see wait_durable), and as run() says of kGroup. Ends the transaction whatever it returns.
-  // `durability`, `commit_number`: as RunPolicy's; where that durability makes no sense, kInvalidArgument, and nothing of it
-  // took effect.
+  // Commits, and ends the transaction whatever it returns. `durability` and `commit_number` mean
+  // what they mean in RunPolicy.
+  //   kConflict         nothing took effect; begin again
+  //   kFinished         the transaction had ended before
+  //   kInvalidArgument  an edit() was not followed by edited(), or the database cannot give this
+  //                     durability; nothing took effect
+  //   kMemoryLimit, kProcedureThrew
+  //                     an operation failed with this status before; nothing took effect
+  //   kIoError          the log could not be written (wait_durable); under kGroup the commit may
+  //                     have taken effect all the same, as run() says
   Status commit(Durability durability, uint64_t* commit_number = nullptr);
   Status commit(uint64_t* commit_number = nullptr) { return commit(Durability::kDefault, commit_number); }
   void rollback();
@@ -73,30 +78,38 @@ class ActiveTransaction {
 
 class Database {
  public:
-  // An empty database, or what Options::data_folders hold. kInvalidArgument names the option that makes no sense,
-  // or the folder that another database has open, or that holds a database (Options::error_if_exists) or other files than a
-  // database's. kNotFound: there is no database, and Options::create_if_missing is false.
-  // kCorrupt, kIoError: the message names the file. kUnsupported: a file of an unknown version, which it names, or the
-  // processor has not Options::htm's rtm, or kernel or build no io_uring.
-  // kMemoryLimit: prefault_bytes, or the rows and what recovery needs, are more than the limit, workers_max or the
-  // process's heap allow. kSchemaMismatch: Options::schemas lacks a table that has indexes (but see leave_out_indexes), or says
-  // something else of a table than the folders do; the message names the first difference.
-  // With all of them what the folders held is unchanged, unless the new log could not be begun when all was recovered: then
-  // the manifest may be a new one, in which a crash's remains are void, and after Options::recover_to what came later.
+  // Opens an empty database, or what Options::data_folders hold. Messages name the option, the
+  // folder, the file, or the first difference.
+  //   kInvalidArgument  an option makes no sense; another database has the folder open; the folder
+  //                     holds a database (Options::error_if_exists), or files of somebody else's
+  //   kNotFound         there is no database, and Options::create_if_missing is false
+  //   kCorrupt, kIoError
+  //                     a file is damaged, or could not be read or written
+  //   kUnsupported      a file has an unknown version; Options::htm asks for RTM, which the
+  //                     processor lacks; or the kernel or the build lacks io_uring
+  //   kMemoryLimit      prefault_bytes, or the rows and what recovery needs, exceed the memory
+  //                     limit, workers_max or the process's heap
+  //   kSchemaMismatch   Options::schemas leaves out a table that has indexes (but see
+  //                     leave_out_indexes), or describes one differently than the folder does
+  // If it fails, the folders are unchanged, with one exception: if all was recovered and then the
+  // new log could not be begun, the manifest may be a new one. In it what a crash left is void,
+  // and with Options::recover_to all that came after that number.
   static Result<Database> open(const Options& options = {});
 
   Database();  // closed: only assigning to it makes sense
   Database(Database&&) noexcept;
   Database& operator=(Database&&) noexcept;
-  // No transaction may be running. What was committed is brought to the disk first; that the disk refused it nobody is told:
-  // wait_durable() says so before.
+  // No transaction may be running. Brings what was committed to the disk first. It cannot report
+  // an error: call wait_durable() before, to know.
   ~Database();
 
   // -- tables ---------------------------------------------------------------------------------------
 
-  // Makes the table, or gives the one of this name if its schema is the same.
-  // kSchemaMismatch: the message names the first difference. kInvalidArgument: names what is wrong. kIoError: the log
-  // cannot take it, and it was not made. It may be called beside transactions.
+  // Makes the table, or returns the one of this name if its schema is the same. Transactions may
+  // run meanwhile.
+  //   kSchemaMismatch   the message names the first difference
+  //   kInvalidArgument  the message names what is wrong
+  //   kIoError          the log cannot take it; the table was not made
   template <class Row>
   Result<Table<Row>> create_table(const SchemaOf<Row>& schema) {
     auto table = create_table(schema.schema());
@@ -130,13 +143,17 @@ class Database {
   // -- transactions -----------------------------------------------------------------------------------
 
   // Runs procedure(Transaction&), which returns a Status or nothing, and commits; on a conflict runs it again, as the policy says.
-  // A Status other than ok, or an exception, undoes it and is returned (kProcedureThrew for an
-  // exception) once it is sure that what the procedure saw was consistent. Besides:
-  // kDeadline: the policy's attempts or time were used up in conflicts. kMemoryLimit: no room for what it writes
-  // (memory_limit_bytes, the heap), or too many transactions are open (workers_max). kInvalidArgument: a single-threaded
-  // database has one open in another thread, or RunPolicy's procedure_id or durability makes no sense. With these nothing
-  // of it took effect. kIoError: the log could not be written (see wait_durable); nothing took effect, or, where it waited
-  // for the disk (kGroup), it did, and may not be there after a crash.
+  // If the procedure returns an error or throws, what it did is undone. Once run() knows that the
+  // procedure saw consistent data, it returns that error (kProcedureThrew for an exception).
+  // It also returns
+  //   kDeadline         conflicts used up the policy's attempts or time; nothing took effect
+  //   kMemoryLimit      no room for what it writes (memory_limit_bytes, the heap), or too many
+  //                     transactions are open (workers_max); nothing took effect
+  //   kInvalidArgument  a single-threaded database has a transaction open in another thread, or
+  //                     RunPolicy::procedure_id or durability makes no sense; nothing took effect
+  //   kIoError          the log could not be written (wait_durable); nothing took effect. If run()
+  //                     was waiting for the disk (kGroup), the commit took effect, and a crash may
+  //                     lose it
   template <class F>
   Status run(F&& procedure, const RunPolicy& policy = {}) {
     return run_any(procedure, policy, false);
@@ -166,25 +183,34 @@ class Database {
   Status wait_durable();
   // The same for all commits with numbers up to RunPolicy::commit_number.
   Status wait_durable(uint64_t commit_number);
-  // Calls told(status) once, when wait_durable(commit_number) would return it: at once in this thread, or later in one
-  // of the log's, which waits meanwhile: so it must be short, must not throw, and may call nothing of this database
-  // but statistics(). It is called before the database is closed.
+  // Calls told(status) once, with what wait_durable(commit_number) would return and when it would:
+  // at once in this thread, or later in one of the log's. The log waits for it, so it must be
+  // short, must not throw, and may call nothing of this database but statistics(). It comes before
+  // the database is closed at the latest.
   void when_durable(uint64_t commit_number, std::function<void(const Status&)> told);
   // What was found when it was opened.
   const Recovery& recovery() const;
-  // Writes all rows as of now to the data folders, beside running transactions, and waits until that counts; then the log
-  // before it goes. Waits for one that is being taken, and takes another. kInvalidArgument: there is no data folder, or
-  // it is not written; or a single-threaded database has a transaction open in another thread. kIoError, kMemoryLimit:
-  // nothing has changed, the one before still counts; or this one does, and what it makes needless could not be removed,
-  // which the next one tries again; the message names the file. Or the manifest could not be renamed, or its name not be
-  // synced: then nobody knows which one counts until the database is opened anew, and both are whole. A folder's sync that
-  // fails also ends the log, as in wait_durable. Database::statistics has its figures.
+  // Writes all rows as of now to the data folders, while transactions run, and waits until that
+  // checkpoint counts; then the log before it goes. If one is being taken, waits for it and takes
+  // another. Database::statistics has its figures.
+  //   kInvalidArgument  there is no data folder, or it is not written (Durability::kNone), or a
+  //                     single-threaded database has a transaction open in another thread
+  //   kIoError, kMemoryLimit
+  //                     one of: nothing has changed, and the checkpoint before still counts; this
+  //                     one counts, and files that it makes needless could not be removed (the next
+  //                     one tries again; the message names the file); the manifest could not be
+  //                     renamed, or its name not synced, and only opening the database anew shows
+  //                     which one counts. Both are whole then
+  // If a folder cannot be synced, the log fails, too, as in wait_durable.
   Status checkpoint();
-  // Writes all rows as of now into a folder of its own, which is made if need be: a database that can be opened. Works
-  // without data folders, and after the log has failed, too. kInvalidArgument: the folder is not empty, or a
-  // single-threaded database has a transaction open in another thread. kIoError: the message names the file. kMemoryLimit:
-  // the heap has no room, or no context is left. What was written is removed again; where even that fails, what stays
-  // opens whole, or opening refuses it.
+  // Writes all rows as of now into a folder of its own, which is made if need be: a database that
+  // can be opened. Works without data folders, and after the log has failed, too.
+  //   kInvalidArgument  the folder is not empty, or a single-threaded database has a transaction
+  //                     open in another thread
+  //   kIoError          the message names the file
+  //   kMemoryLimit      the heap has no room, or Options::workers_max are in use
+  // If it fails, what was written is removed again; where even that fails, what stays opens whole,
+  // or opening refuses it.
   Status backup(const std::string& folder);
 
   // -- stored procedures --------------------------------------------------------------------------------

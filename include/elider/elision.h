@@ -38,9 +38,10 @@ struct ElisionPolicy {
   // as a taller one wastes more an abort (DBX, section 4).
   bool less_for_tall_trees = true;
 
-  // Cache lines. A commit that writes more is not done as one region: the region sets its lock bits
-  // alone; one that writes more rows than this, or reads more, takes its locks one by one at once. So does
-  // a read of a row of more lines.
+  // In cache lines. A commit that writes more than write_lines_max uses its region only to set the
+  // lock bits, and writes afterwards. One that writes more rows than that, or reads more than
+  // read_lines_max, uses no region and takes its locks one by one. A read of a row of more than
+  // write_lines_max uses none either.
   uint32_t write_lines_max = 64;   // 1 to 512
   uint32_t read_lines_max = 2048;  // 1 to 65536
 

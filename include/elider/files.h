@@ -1,9 +1,11 @@
 // Files: looking at, copying and mending the files of a database that nobody has open: what the command line's tools do.
 //
-// They need no schemas: tables and columns are in the files. Of secondary indexes the key functions are not, so these are
-// left out; a database that is opened with its schemas builds them anew. A folder that is open elsewhere is refused
-// (kInvalidArgument), but by dump_log() of one file, which takes no lock. Messages name file and offset. `folders` are as
-// Options::data_folders. All may return kIoError, which names the file, and kMemoryLimit: the heap has no room for it.
+// They need no schemas: tables and columns are in the files. The key functions of secondary indexes
+// are not, so these functions pass by such indexes; opening the database with its schemas builds
+// them anew. They refuse a folder that is open elsewhere (kInvalidArgument), but for dump_log() of
+// a single file, which takes no lock. Messages name file and offset. `folders` are as
+// Options::data_folders. All may return kIoError, which names the file, and kMemoryLimit: the heap
+// has no room.
 // Thread safety: all; one call at a time has a folder.
 #pragma once
 
@@ -98,9 +100,10 @@ struct LoggedRecord {
   Schema schema;
   std::vector<LoggedChange> changes;  // else
 };
-// Shows each record of the folders' log with numbers from `first` to `last`, file by file. Or of one of its files, which is
-// then the first of `places`, as it stands; tables that its own folder does not describe are looked for in the others. Visit
-// returns false to end it. Changes nothing.
+// Shows each record of the log with numbers from `first` to `last`, file by file. `places`: the data
+// folders; or one file of a log, which is shown as it stands, and behind it folders: where its own
+// folder does not describe a table, these are looked at. `visit` returns false to end it. Changes
+// nothing.
 Status dump_log(const Folders& places, uint64_t first, uint64_t last, FunctionRef<bool(const LoggedRecord&)> visit);
 // The names of the tables that these files describe, in the order of their ids. As dump_log().
 Status logged_tables(const Folders& places, std::vector<std::string>* names);

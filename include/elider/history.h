@@ -24,14 +24,15 @@ struct HistoryOperation {
   uint32_t table = 0;       // position in HistorySink::on_table calls
   uint32_t group = 0;       // commit group
   Key key = 0;              // of a scan: unused
-  uint64_t version = 0;     // read, or written; 0 where a key without a row has no record; unused for the two of an index
+  uint64_t version = 0;     // read, or written; 0: absent, and the engine has no row block for the key; unused for index kinds
   // A scan: the range that was covered (shortened where a limit or the visitor ended it) and the rows
   // that were returned, each with the version of the first commit group read (own writes: version 0).
   KeyRange range;
   bool reverse = false;
   std::vector<std::pair<Key, uint64_t>> rows;
-  // A scan through a secondary index: the range of values, and in `rows` the value and the key of each row that was
-  // returned; what it read of them is told by reads. One that was ended by a limit or the visitor ends at the last of them.
+  // A scan through a secondary index: the range of values, and in `rows` the value and the primary
+  // key of each row that was returned; the columns that it read come as reads of their own. If a
+  // limit or the visitor stopped it, what was covered ends at the last of the rows.
   uint32_t index = 0;       // position among the table's secondary indexes
   bool stopped = false;
   uint64_t value = 0;       // kIndexValue: what the row has in this index from this commit on

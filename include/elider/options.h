@@ -29,19 +29,21 @@ enum class SyncPolicy : uint8_t {
 enum class Protocol : uint8_t {
   kOcc,               // optimistic: short critical sections, validation at commit
   kWholeTransaction,  // the papers' baseline: a whole procedure is one hardware transaction, or holds one lock for all; with kElided
-  // The papers' other one (DBX, figures 8 and 11): as kOcc, but each commit, and each read of a row's columns outside of
-  // snapshots, holds one spinlock of the database. With kElided: the indexes stay elided. A HistorySink is told under it, and
-  // must run no transaction.
+  // The papers' other baseline (DBX, figures 8 and 11): like kOcc, but each commit, and each read
+  // of a row's columns outside of snapshots, holds one spinlock of the database. With kElided; only
+  // the indexes stay elided. A HistorySink is called while the lock is held: it must run no
+  // transaction.
   kSpinlock,
 };
 
-// When a commit with writes returns, where the database has a data folder. Under async and group alike, what is lost
-// in a crash is a tail of the commit order: no transaction in part, and none before one that is kept.
+// When a commit with writes returns, where the database has a data folder. Under kAsync and kGroup
+// alike, a crash loses only the end of the commit order: never a part of a transaction, and never
+// one that comes before one that is kept.
 enum class Durability : uint8_t {
   kDefault,  // of a RunPolicy alone: as Options::durability says
-  // Of a database: its folders are read when it opens and never written; what is committed is gone when it closes. Then
-  // a RunPolicy cannot have more. Of a RunPolicy: as kAsync. A single commit cannot be left out of the log, for later
-  // ones that are in it may build on what it wrote.
+  // Of a database: opening reads its folders, and nothing is ever written; closing loses what was
+  // committed. A RunPolicy cannot ask for more then. Of a RunPolicy: as kAsync, for the log cannot
+  // leave out a single commit, on which later ones may build.
   kNone,
   // At once: on the disk with the group of commits that is being written and synced, or the next, at the most
   // Options::flush_interval_us after that one.
@@ -50,7 +52,8 @@ enum class Durability : uint8_t {
   // RunPolicy, where there is no data folder.
   kGroup,
 };
-// What a database does once its log could not be written. Acknowledging ends with either.
+// What a database does after its log could not be written. No further commit is acknowledged as
+// durable in either mode.
 enum class LogFailure : uint8_t {
   kReadOnly,  // commits with writes are refused, reads go on
   kStop,      // every transaction is refused
@@ -103,45 +106,51 @@ struct Options {
   // miss a read and an allocation a write.
   uint32_t block_threshold_bytes = 2048;
 
-  // Threads (and open transactions) at one time, at the most. Range 1 to 4096. Each costs 76 bytes when the
-  // database opens; one that has been used, some 290 to 550 KB of the process's heap, which the next user takes
-  // over, and, once it writes, a chunk of the database's memory (2 MiB of it, see memory_limit_bytes).
+  // Threads (and open transactions) at one time, at the most. Range 1 to 4096. Each costs 76 bytes
+  // when the database opens. One that has been used keeps some 290 to 550 KB of the process's heap,
+  // which its next user takes over; one that has written, a chunk of the database's memory, too
+  // (2 MiB, see memory_limit_bytes).
   uint32_t workers_max = 512;
 
-  // Where the data is kept: a folder, or several on different disks. What is there is recovered. A folder that holds no
-  // database and other files is refused (kInvalidArgument; lost+found is none). Empty: in memory
-  // alone, and what follows means nothing, but for `schemas`, `history`, a durability of kGroup, which is refused, and, for
-  // Database::backup(), checkpoint_bytes_per_second and checkpoint_threads.
+  // Where the data is kept: a folder, or several on different disks. What is there is recovered. A
+  // folder that holds other files and no database is refused (kInvalidArgument; lost+found does not
+  // count). Empty: in memory alone. Then the options below have no effect, but that `schemas` and
+  // `history` work as ever, a durability of kGroup is refused, and Database::backup() minds
+  // checkpoint_bytes_per_second and checkpoint_threads.
   std::vector<std::string> data_folders = {};
   // Whether to make what is not there: folders, a database in them (false: kNotFound), and tables of `schemas`.
   bool create_if_missing = true;
   // Whether to refuse a database that is there (kInvalidArgument).
   bool error_if_exists = false;
   Durability durability = Durability::kAsync;
-  // Between two groups that are written, at the longest, while there is something to write and nobody waits.
-  // Microseconds, default 1000, range 1 to 10^7. Raising it loses more in a crash.
+  // The longest pause between two groups that are written, while there is something to write and
+  // nobody waits. Microseconds, default 1000, range 1 to 10^7. Raising it loses more in a crash.
   uint32_t flush_interval_us = 1000;
-  // Threads that write, each to a file of its own, by turns in the data folders: with fewer than folders, some get no log.
-  // Range 1 to 64. One a disk is enough.
+  // Threads that write the log, each to a file of its own; the files are spread over the data
+  // folders in turn, so with fewer threads than folders some get no log. Range 1 to 64. One a disk
+  // is enough.
   uint32_t log_threads = 1;
   // A file of the log, bytes at the most. Range 4096 to 2^32.
   uint64_t log_segment_bytes = 64u << 20;
-  // A thread may be ahead of the log by as much; then its commits wait. Bytes, a power of two, default 4 MiB, range 4096
-  // to 2^30. It costs as much memory a thread that writes; lowering it makes commits wait when the disk is slow for a
-  // while (Statistics::log_room_waits).
+  // The log buffer of each thread that writes. If the log's thread is that far behind, commits wait
+  // for it. Bytes, a power of two, default 4 MiB, range 4096 to 2^30. Lowering it makes commits wait
+  // when the disk is slow for a while (Statistics::log_room_waits).
   uint64_t log_buffer_bytes = 4u << 20;
   LogIo log_io = LogIo::kAutomatic;
   LogFailure log_failure = LogFailure::kReadOnly;
-  // A checkpoint writes all rows to the folders, beside transactions; then the log before it goes, and recovery begins
-  // there (docs/durability.md). While one is written no memory is reclaimed, as under any long read-only transaction.
-  // It is taken by Database::checkpoint(), when so many bytes of log were written since the last one, and when so many
-  // seconds have passed in which anything was. 0: never for that reason. Bytes, range 0 or >= 65536;
-  // recovery brings in about as much log at the most, and what was written while the next one was being taken; with
-  // checkpoints_kept above 1 it also looks through the log behind the oldest. The default is a quarter of the last checkpoint's size, and
-  // 64 MiB at the least: the log grows with the data, and since log comes in at about a quarter of a checkpoint's speed, opening
-  // takes at most about twice as long as the checkpoint alone.
-  // Seconds, default 0, range 0 to 10^7.
+  // A checkpoint writes all rows to the folders while transactions run; then the log before it goes,
+  // and recovery begins there (docs/durability.md). While one is written no memory is reclaimed, as
+  // under any long read-only transaction. Database::checkpoint() takes one, and so do these two.
+  //
+  // After so many bytes of log since the last one. 0: never for this reason; range 0 or >= 65536.
+  // By default a quarter of the last checkpoint's size, and 64 MiB at the least: log comes in at
+  // about a quarter of a checkpoint's speed, so opening takes at most about twice as long as
+  // loading the checkpoint. Recovery brings in about so much log at the most, and what was written
+  // while the next one was taken; with checkpoints_kept above 1 it also looks through the log
+  // behind the oldest.
   uint64_t checkpoint_log_bytes = kCheckpointLogAutomatic;
+  // After so many seconds, if anything was written. 0 (the default): never for this reason; range 0
+  // to 10^7.
   uint32_t checkpoint_interval_s = 0;
   // Bytes that it, or a backup, writes a second, at the most; 0: no limit. Lowering it disturbs less, and takes longer.
   uint64_t checkpoint_bytes_per_second = 0;
@@ -154,8 +163,9 @@ struct Options {
 
   // Threads that recover when the database opens; 0: one a processor, 16 at the most. Range 0 to 64.
   uint32_t recovery_threads = 0;
-  // Recover the state after this number alone, and forget for good what came after it. kInvalidArgument: it is not in the
-  // files; says which are. Default: all.
+  // Recover the state as of this commit number, and drop for good what came after it.
+  // kInvalidArgument: the files cannot give that state; the message has the range that they can
+  // give. Default: all.
   uint64_t recover_to = ~uint64_t{0};
   // Told now and then while it recovers, by one thread at a time. Must not throw.
   std::function<void(const RecoveryProgress&)> recovery_progress = {};
@@ -175,7 +185,8 @@ struct Options {
 };
 
 struct RunPolicy {
-  // Runs of the procedure at the most; 0: no bound. When they are used up: kDeadline. Up to 2, nothing waits.
+  // Runs of the procedure at the most; 0: no bound. When they are used up: kDeadline. With at most
+  // 2, nothing waits: the first retry begins at once.
   uint32_t attempts_max = 0;
   // Microseconds from the call, 0: none. Checked between attempts. When passed: kDeadline.
   uint64_t deadline_us = 0;
@@ -188,7 +199,8 @@ struct RunPolicy {
   // Options::durability is kNone; kGroup where there is no data folder.
   Durability durability = Durability::kDefault;
   // Where run() puts the commit's number when it is ok, for Database::wait_durable() and when_durable(); null: nowhere.
-  // Of one that only read: the number that all it may have read is durable with. 0 without a log.
+  // Of a transaction that only read: once this number is durable, so is all that it may have read.
+  // 0 without a log.
   uint64_t* commit_number = nullptr;
   // What Database::procedure_id gave; statistics are counted under that name.
   uint32_t procedure_id = 0;

@@ -9,8 +9,8 @@
 
 namespace elider {
 
-// The instruction sets beyond x86-64's own that the library was compiled to use and this processor has not, with commas; empty:
-// it has all. Compiled for any x86-64 processor, whatever the rest is compiled for.
+// The instruction sets that this library uses and this processor lacks, with commas; empty: it lacks
+// none. The function itself runs on any x86-64 processor, whatever the rest was compiled for.
 std::string missing_instruction_sets();
 
 }  // namespace elider

@@ -32,9 +32,10 @@ uint32_t try_region(HtmBackend htm, FunctionRef<void()> body);
 // The cause of an abort, for region_cause_name(); of a status that is not kRegionCommitted.
 size_t region_cause_of(uint32_t status);
 
-// Of the processor that is emulated, as the environment variable ELIDER_HTM_EMULATOR: "sets=64,ways=12"; "" and
-// what is not named is as that variable, or the default, has it. While no region runs. kUnsupported: this build
-// has no emulator. A wrong option ends the process with a message, as in that variable.
+// Sets up the emulated processor, as the environment variable ELIDER_HTM_EMULATOR does:
+// "sets=64,ways=12". What is not named stays as that variable, or the default, has it. Only while no
+// region runs. kUnsupported: this build has no emulator. A wrong option prints a message and ends the
+// process.
 Status configure_emulator(std::string_view options);
 
 }  // namespace elider

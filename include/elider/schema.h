@@ -50,8 +50,8 @@ inline constexpr uint32_t kSecondaryIndexesMax = 8;
 struct SecondaryIndex {
   std::string name;
   bool unique = false;
-  // The columns that `key` reads; no others. create_table() calls `key` with rows of small numbers that differ in the others,
-  // and refuses one that notices.
+  // The columns that `key` reads; no others. create_table() tests this with made-up rows that differ
+  // only in the others, and refuses a `key` whose result changes.
   std::vector<std::string> columns;
   // Pure: the same columns give the same value. What it throws goes to the caller of the operation, and the
   // transaction can then only be rolled back (kProcedureThrew).
@@ -64,8 +64,8 @@ struct Schema {
   uint32_t row_bytes = 0;
   std::vector<Column> columns;
   std::vector<SecondaryIndex> indexes;
-  // Each row has a size of its own: at least up to the last byte that a column describes, row_bytes at the most. For the calls
-  // without a row type; all columns are in group 0.
+  // Each row has a size of its own: at least up to the last byte that a column describes, and
+  // row_bytes at the most. For the calls without a row type; all columns are in group 0.
   bool sized_rows = false;
 
   // Whether two schemas lay out and index rows alike (key functions cannot be compared).

@@ -76,7 +76,8 @@ class [[nodiscard]] Status {
   Status(const Status& other) noexcept : head_(other.head_), detail_(other.detail_) {
     if (head_.has_text) [[unlikely]] detail_.text->owners.fetch_add(1, std::memory_order_relaxed);  // the copied one holds it
   }
-  // The other one still says what it said, but for the words of a message: a failure never turns into success.
+  // The other one keeps its code, cause, table and key, and loses the words of its message: a failure
+  // never turns into success.
   Status(Status&& other) noexcept : head_(other.head_), detail_(other.detail_) {
     if (head_.has_text) [[unlikely]] other.give_words_away();
   }

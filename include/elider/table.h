@@ -100,10 +100,11 @@ class Table : public TableRef {
   }
 };
 
-// A copy of a row at its own layout: with fewer columns asked for, only their bytes hold anything.
+// A row as it was read, at its own layout: with fewer columns asked for, only these are filled in.
 // It lives to the transaction's end; in a scan's visitor, until the visitor returns. Own writes made
-// after it do not show in it. To look at one of no row (false) aborts with a message. So does, where both the program and
-// the library are built with assertions, a look at one whose transaction has ended, as long as its memory tells.
+// after it do not show in it. Looking at an empty view (one that is false) aborts with a message. If
+// program and library are both built with assertions, so does looking at a view whose transaction
+// has ended, as long as its memory has not been used again.
 class RawView {
  public:
   RawView() = default;

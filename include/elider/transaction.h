@@ -142,9 +142,9 @@ class Transaction {
   }
   Status insert(const TableRef& table, Key key, std::span<const std::byte> row);
   Status put(const TableRef& table, Key key, std::span<const std::byte> row);
-  // `image` points to a whole row's layout, filled with these columns; change only them, before the
-  // next call on this transaction, then call edited(): without it a change of columns that a secondary
-  // index reads cannot be committed (kInvalidArgument).
+  // Sets *image to a buffer of a row's layout in which these columns are filled in. Change only
+  // them, before your next call on this transaction, then call edited(). If you change columns that
+  // a secondary index reads and do not call edited(), the commit fails with kInvalidArgument.
   Status edit(const TableRef& table, Key key, const ColumnsRef& columns, void** image) { return do_edit(table, key, columns, image); }
   // The same for a row this transaction has read.
   Status edit(const TableRef& table, const RawView& view, const ColumnsRef& columns, void** image) {
