@@ -86,7 +86,7 @@ void HistoryFile::on_table(uint32_t position, const Schema& schema) {
   const nlohmann::ordered_json line = {{"t", "table"},
                                        {"position", position},
                                        {"name", schema.name},
-                                       {"ordered", schema.key_index == KeyIndex::kOrdered},
+                                       {"ordered", is_ordered(schema.key_index)},
                                        {"groups", groups}};
   append(line.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace) + "\n");
 }

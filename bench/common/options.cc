@@ -73,13 +73,20 @@ void add_common_options(Command command, CommonOptions& options) {
   command.flag("--quiet", options.quiet, "No progress and no table");
 }
 
+namespace {
+std::string key_index_names() {
+  std::string names;
+  for (const KeyIndex kind : kKeyIndexes) names += (names.empty() ? "" : ", ") + std::string(elider::name_of(kind));
+  return names;
+}
+}  // namespace
+
 void add_index_option(Command command, KeyIndex& chosen, const char* words) {
   command
       .option(
           "--index",
           [&chosen](const std::string& name) {
-            if (name != "hash" && name != "btree") refuse_option("--index", fmt::format("'{}' is none of hash, btree", name));
-            chosen = name == "hash" ? KeyIndex::kHashed : KeyIndex::kOrdered;
+            if (!elider::parse(name, &chosen)) refuse_option("--index", fmt::format("'{}' is none of {}", name, key_index_names()));
           },
           words)
       .type("KIND");

@@ -89,7 +89,7 @@ Json to_json(const CompareOptions& options, const CompareOutcome& outcome) {
                         {"theta", ycsb.theta},
                         {"operations", ycsb.operations},
                         {"batch", ycsb.batch},
-                        {"index", ycsb.key_index == KeyIndex::kHashed ? "hash" : "btree"},
+                        {"index", name_of(ycsb.key_index)},
                         {"threads", ycsb.common.threads},
                         {"seconds", ycsb.common.seconds},
                         {"repeat", options.repeat},

@@ -64,7 +64,7 @@ class EliderPeer : public Peer {
 
   std::string about() const override {
     const DataOptions& data = options_.common.data;
-    std::string words = std::string(options_.key_index == KeyIndex::kHashed ? "hash" : "btree") + (options_.batch ? ", batched" : "");
+    std::string words = std::string(name_of(options_.key_index)) + (options_.batch ? ", batched" : "");
     if (folder_ != nullptr) words += fmt::format(", {}, in {}", name_of(data.durability), folder_->path());
     if (resumed())
       words += fmt::format(", {}, in {}: {}", name_of(data.durability), data.folders.front(), recovered_);

@@ -79,7 +79,7 @@ class Bank : public Workload {
     const int64_t generation = static_cast<int64_t>(transfers / (kTransfersPerAccount * accounts_));
     if (audits) {
       operation.kind = PlannedOperation::Kind::kScan;
-      operation.variant = static_cast<Variant>(random.below(options_.index == KeyIndex::kOrdered ? kAuditVariants : kForward));
+      operation.variant = static_cast<Variant>(random.below(is_ordered(options_.index) ? kAuditVariants : kForward));
       operation.key = generation;
     } else {
       operation.kind = PlannedOperation::Kind::kWrite;

@@ -22,7 +22,6 @@ constexpr uint64_t kTransactionsDefault = 10000;
 
 struct HistoryCommand {
   HistoryOptions options;
-  std::string index = "btree";
   bool scans_chosen = false;
 
   void check() {
@@ -33,7 +32,6 @@ struct HistoryCommand {
     if (options.client_alone && !options.history_file.empty()) refuse_option("--client-alone", "the engine writes --history's file");
     check_writable("--out", options.out);
     check_writable("--history", options.history_file);
-    options.index = index == "hash" ? KeyIndex::kHashed : KeyIndex::kOrdered;
     // Range scans are what these workloads are for.
     if (!scans_chosen && (options.workload == "scan" || options.workload == "claims")) options.scan_percent = 40;
     if (!scans_chosen && options.workload == "bank") options.scan_percent = 30;
@@ -78,7 +76,7 @@ void add_options(Command sub, HistoryCommand& command) {
       .checked(check_positive);
   sub.option("--seed", options.seed, "Of the inputs; the interleaving is the system's [1]")
       .checked(check_whole_number);
-  sub.option("--index", command.index, "hash or btree [btree]").one_of({"hash", "btree"});
+  add_index_option(sub, command.options.index, "hash or btree [btree]");
   add_sync_options(sub, options.sync, options.htm, options.protocol);
   add_data_options(sub, options.data);
   sub.option("--operations", options.operations, "Of a transaction, at the most [4]").in(1, 64);

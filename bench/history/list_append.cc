@@ -67,7 +67,7 @@ class ListAppend : public Workload {
       if (random.below(100) < options_.scan_percent) {
         operation.kind = PlannedOperation::Kind::kScan;
         // Tables without an order are scanned through their index alone.
-        const bool ordered = options_.index == KeyIndex::kOrdered;
+        const bool ordered = is_ordered(options_.index);
         operation.variant = static_cast<Variant>(ordered ? random.below(kScanVariants) : random.between(kByIndex, kByIndexReverse));
         operation.key = std::max(keys_.first(), keys_.to_read(random) - static_cast<int64_t>(random.below(kScanSpanMax)));
         operation.last_key = operation.key + static_cast<int64_t>(random.below(kScanSpanMax));

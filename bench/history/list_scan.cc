@@ -61,7 +61,7 @@ class ListScan : public Workload {
     for (uint64_t i = 0; i < count; ++i) {
       PlannedOperation operation;
       // The last two ways need a table with an order.
-      operation.variant = static_cast<Variant>(random.below(options_.index == KeyIndex::kOrdered ? kReadVariants : kForward));
+      operation.variant = static_cast<Variant>(random.below(is_ordered(options_.index) ? kReadVariants : kForward));
       if (random.below(100) < options_.scan_percent) {
         operation.kind = PlannedOperation::Kind::kScan;
         if (operation.variant == kRowByRow) operation.variant = kByIndex;

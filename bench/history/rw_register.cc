@@ -66,7 +66,7 @@ class RwRegister : public Workload {
       PlannedOperation operation;
       if (random.below(100) < options_.scan_percent) {
         operation.kind = PlannedOperation::Kind::kScan;
-        const bool ordered = options_.index == KeyIndex::kOrdered;
+        const bool ordered = is_ordered(options_.index);
         operation.variant = static_cast<Variant>(ordered ? random.below(kScanVariants) : random.between(kByIndex, kByIndexReverse));
         operation.key = std::max(keys_.first(), keys_.to_read(random) - static_cast<int64_t>(random.below(kScanSpanMax)));
         operation.last_key = operation.key + static_cast<int64_t>(random.below(kScanSpanMax));

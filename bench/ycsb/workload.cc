@@ -82,7 +82,7 @@ void resolve(YcsbOptions& options) {
   }
   if (!options.distribution_name.empty()) options.distribution = distribution_of(options.distribution_name);
   const bool scans = has(options, OperationKind::kScan);
-  if (scans && options.key_index == KeyIndex::kHashed)
+  if (scans && !is_ordered(options.key_index))
     refuse_option("--workload", fmt::format("{} scans key ranges, which a hash table cannot: add --index btree", options.workload));
   if (scans && options.batch) refuse_option("--batch", fmt::format("gets rows by key; workload {} scans", options.workload));
   if (!(options.theta > 0 && options.theta < 1))

@@ -125,7 +125,7 @@ Json configuration(const YcsbOptions& options, const Database& db) {
                {"operations", options.operations},
                {"batch", options.batch},
                {"snapshot_reads", options.snapshot_reads},
-               {"index", options.key_index == KeyIndex::kHashed ? "hash" : "btree"},
+               {"index", name_of(options.key_index)},
                {"key_order", options.hashed_keys ? "hashed" : "sequential"},
                {"skip_check", options.skip_check},
                {"sync_used", std::string(elider::name_of(db.sync()))},
@@ -137,7 +137,7 @@ std::string describe(const YcsbOptions& options) {
   return fmt::format("{}, {} records of {} bytes, {}, {} operation{} a transaction{}, {}", title_of(options),
                      short_number(static_cast<double>(options.records)), options.value_bytes, name_of(options.distribution),
                      options.operations, options.operations == 1 ? "" : "s", options.batch ? ", batched" : "",
-                     options.key_index == KeyIndex::kHashed ? "hash" : "btree");
+                     name_of(options.key_index));
 }
 
 // -- resuming ----------------------------------------------------------------------------------------------------

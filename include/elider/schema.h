@@ -14,6 +14,7 @@
 #include <functional>
 #include <initializer_list>
 #include <string>
+#include <string_view>
 #include <type_traits>
 #include <utility>
 #include <vector>
@@ -38,6 +39,11 @@ struct Column {
 
 // kOrdered: B+-tree, with range scans. kHashed: hash table, point operations alone, faster.
 enum class KeyIndex : uint8_t { kOrdered, kHashed };
+inline constexpr KeyIndex kKeyIndexes[] = {KeyIndex::kOrdered, KeyIndex::kHashed};
+// Whether tables of this kind can be scanned by key.
+constexpr bool is_ordered(KeyIndex kind) { return kind == KeyIndex::kOrdered; }
+std::string_view name_of(KeyIndex kind);  // "btree", "hash"
+bool parse(std::string_view name, KeyIndex* kind);  // false: nothing has this name
 
 inline constexpr uint32_t kColumnsMax = 64;
 inline constexpr uint32_t kCommitGroupsMax = 4;

@@ -1,5 +1,6 @@
 // Names of options.
 #include "elider/options.h"
+#include "elider/schema.h"
 
 namespace elider {
 
@@ -32,6 +33,23 @@ std::string_view name_of(Protocol protocol) {
     case Protocol::kSpinlock: return "spinlock";
   }
   return "?";
+}
+
+std::string_view name_of(KeyIndex kind) {
+  switch (kind) {
+    case KeyIndex::kOrdered: return "btree";
+    case KeyIndex::kHashed: return "hash";
+  }
+  return "?";
+}
+
+bool parse(std::string_view name, KeyIndex* kind) {
+  for (KeyIndex known : kKeyIndexes)
+    if (name_of(known) == name) {
+      *kind = known;
+      return true;
+    }
+  return false;
 }
 
 std::string_view name_of(Durability durability) {

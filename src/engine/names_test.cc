@@ -29,7 +29,8 @@ void expect_names_lead_back(size_t count) {
 
 TEST(Names, OfOptionsLeadBack) {
   expect_names_lead_back<SyncPolicy>(5);
-  expect_names_lead_back<Protocol>(2);
+  expect_names_lead_back<Protocol>(3);
+  expect_names_lead_back<KeyIndex>(std::size(kKeyIndexes));
   expect_names_lead_back<Durability>(4);
   expect_names_lead_back<LogIo>(3);
 }

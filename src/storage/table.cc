@@ -77,7 +77,7 @@ Status check_rows(const Schema& schema) {
   if (schema.name.empty()) return Status::invalid_argument("a table needs a name");
   if (schema.row_bytes == 0 || schema.row_bytes > kRowBytesMax)
     return wrong(schema, "a row of " + std::to_string(schema.row_bytes) + " bytes; 1 to " + std::to_string(kRowBytesMax) + " are possible");
-  if (schema.key_index != KeyIndex::kOrdered && schema.key_index != KeyIndex::kHashed)
+  if (static_cast<size_t>(schema.key_index) >= std::size(kKeyIndexes))
     return wrong(schema, "its key index is of no known kind");
   if (schema.sized_rows)
     for (const Column& column : schema.columns)
@@ -148,7 +148,8 @@ std::string difference(const Schema& a, const Schema& b) {
   if (a.name != b.name) return "name '" + a.name + "' and '" + b.name + "'";
   if (a.row_bytes != b.row_bytes) return "rows of " + std::to_string(a.row_bytes) + " and " + std::to_string(b.row_bytes) + " bytes";
   if (a.sized_rows != b.sized_rows) return a.sized_rows ? "rows with a size of their own, and of one size" : "rows of one size, and with a size of their own";
-  if (a.key_index != b.key_index) return "one is ordered, the other hashed";
+  if (a.key_index != b.key_index)
+    return "its key index is '" + std::string(name_of(a.key_index)) + "' and '" + std::string(name_of(b.key_index)) + "'";
   if (a.columns.size() != b.columns.size())
     return std::to_string(a.columns.size()) + " and " + std::to_string(b.columns.size()) + " columns";
   for (size_t i = 0; i < a.columns.size(); ++i)

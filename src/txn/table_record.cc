@@ -166,7 +166,7 @@ bool take_index(Bytes* from, SecondaryIndex* index) {
 
 bool take_untagged(Bytes from, uint32_t* id, Schema* schema) {
   uint32_t key_index = 0, columns = 0, indexes = 0;
-  if (!take(&from, id) || !take(&from, &schema->name) || !take(&from, &key_index) || key_index > static_cast<uint32_t>(KeyIndex::kHashed))
+  if (!take(&from, id) || !take(&from, &schema->name) || !take(&from, &key_index) || key_index > std::size(kKeyIndexes) - 1)
     return false;
   schema->key_index = static_cast<KeyIndex>(key_index);
   if (!take(&from, &schema->row_bytes) || !take(&from, &columns) || columns > kColumnsMax) return false;
@@ -193,7 +193,7 @@ Status take_tagged(Bytes from, uint32_t* id, Schema* schema) {
     switch (static_cast<Tag>(tag)) {
       case Tag::kId: return seen.id = true, take(bytes, kAny, id);
       case Tag::kName: return seen.name = true, take(bytes, &schema->name);
-      case Tag::kKeyIndex: return take(bytes, static_cast<uint32_t>(KeyIndex::kHashed), &key_index);
+      case Tag::kKeyIndex: return take(bytes, std::size(kKeyIndexes) - 1, &key_index);
       case Tag::kRowBytes: return seen.row_bytes = true, take(bytes, kAny, &schema->row_bytes);
       case Tag::kColumn:
         if (schema->columns.size() == kColumnsMax) return does_not_fit();
