@@ -25,7 +25,7 @@ struct Combination {
   KeyIndex key_index = KeyIndex::kOrdered;
   Protocol protocol = Protocol::kOcc;
 
-  bool ordered() const { return key_index == KeyIndex::kOrdered; }
+  bool ordered() const { return is_ordered(key_index); }
   // Whether several threads may run transactions.
   bool threads() const { return sync != SyncPolicy::kSingleThreaded; }
   // Whether, besides, several transactions may be under way at one time, and wait for each other.
@@ -45,9 +45,12 @@ inline std::string name_of(const Combination& combination) {
   std::string name(elider::name_of(combination.sync));
   if (combination.sync == SyncPolicy::kElided) name += "_" + std::string(elider::name_of(combination.htm));
   if (combination.protocol != Protocol::kOcc) name += "_" + std::string(elider::name_of(combination.protocol));
+  if (combination.key_index == KeyIndex::kOrdered) name += "_ordered";
+  else if (combination.key_index == KeyIndex::kHashed) name += "_hashed";
+  else name += "_" + std::string(elider::name_of(combination.key_index));
   for (char& letter : name)
     if (letter == '-') letter = '_';  // gtest accepts letters, digits and underscores alone
-  return name + (combination.ordered() ? "_ordered" : "_hashed");
+  return name;
 }
 
 inline std::ostream& operator<<(std::ostream& out, const Combination& combination) { return out << name_of(combination); }
@@ -60,7 +63,7 @@ inline std::vector<Combination> combinations(bool concurrent_only, bool ordered_
   std::vector<Combination> chosen;
   for (const detail::Combination& shipped : detail::registry()) {
     if (shipped.htm == HtmBackend::kRtm && !hardware().usable && std::getenv("ELIDER_TEST_RTM") == nullptr) continue;
-    for (KeyIndex key_index : {KeyIndex::kOrdered, KeyIndex::kHashed}) {
+    for (const KeyIndex key_index : kKeyIndexes) {
       const Combination combination{shipped.sync, shipped.htm, key_index, shipped.protocol};
       if (concurrent_only && !combination.concurrent()) continue;
       if (ordered_only && !combination.ordered()) continue;
