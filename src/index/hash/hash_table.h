@@ -83,16 +83,6 @@ class HashTable {
   typename Sync::Latch& latch() { return latch_; }
   size_t bucket_count() const { return bucket_count_.load(std::memory_order_acquire); }
 
-  // Calls visit(key, handle) -> bool for every entry, in no order; false ends it. Only while nobody writes.
-  template <class Visit>
-  void for_each(Visit&& visit) const {
-    const size_t n = bucket_count();
-    for (size_t i = 0; i < n; ++i)
-      for (const Bucket* bucket = bucket_at(i); bucket; bucket = bucket->next())
-        for (unsigned entry = 0; entry < bucket->count(); ++entry)
-          if (!visit(bucket->key(entry), bucket->handle(entry))) return;
-  }
-
   // Appends the entries whose bucket was `index` when there were `n` buckets, n being an earlier bucket_count(). While
   // others write, too: an entry that is there throughout comes once, others may or may not.
   void read_bucket(size_t index, size_t n, Entries* entries) const;
