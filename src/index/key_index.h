@@ -40,7 +40,7 @@ class KeyIndexOf {
   using Ordered = BTree<Sync, Key>;
   using Hashed = HashTable<Sync>;
   using Bytes = std::conditional_t<kHasByteKeys<Sync>, typename ByteIndexOf<Sync>::type, Ordered>;
-  using Hint = typename Ordered::Hint;  // the other kinds have none
+  using Hint = typename Ordered::Hint;  // the B+-tree's; other kinds of index use no hint
 
   KeyIndexOf(KeyIndex kind, KeyKind keys) {
     if (kHasByteKeys<Sync> && keys == KeyKind::kBytes) bytes_ = std::make_unique<Bytes>();

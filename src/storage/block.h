@@ -1,7 +1,7 @@
 // Row blocks: their memory, and that of the payloads which they keep apart. A block is as large as its table's layout says, and
 // where keys are bytes, its key stands behind the cells.
 //
-// Thread safety: whoever allocates or frees a block is the only one that can reach it.
+// Thread safety: none. Nobody else can reach a block that is being allocated or freed.
 #pragma once
 
 #include <cstring>
