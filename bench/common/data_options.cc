@@ -18,7 +18,6 @@ void DataOptions::apply(Options& options) const {
   options.durability = durability;
   options.flush_interval_us = flush_interval_us;
   options.log_buffer_bytes = log_buffer_bytes;
-  options.log_io = log_io;
   options.checkpoint_log_bytes = checkpoint_log_bytes;
   if (!folders.empty()) options.log_threads = static_cast<uint32_t>(folders.size());
 }
@@ -41,8 +40,6 @@ void add_data_options(Command command, DataOptions& options) {
       .needs(data);
   add_engine_option(command, "--log-buffer", "BYTES", "log_buffer_bytes",
                     [&options](const Options& o) { options.log_buffer_bytes = o.log_buffer_bytes; }, with_data)
-      .needs(data);
-  add_engine_option(command, "--log-io", "WAY", "log_io", [&options](const Options& o) { options.log_io = o.log_io; }, with_data)
       .needs(data);
 }
 
@@ -73,7 +70,7 @@ LogUse LogUse::between(const Statistics& before, const Statistics& at_end) {
   use.frames = at_end.log_frames - before.log_frames;
   if (use.frames != 0) use.lag_mean_us = (at_end.durable_lag_sum_us - before.durable_lag_sum_us) / use.frames;
   use.lag_max_us = at_end.durable_lag_max_us;
-  use.io = at_end.log_io;
+  use.kept = at_end.log_syncs != 0;
   return use;
 }
 

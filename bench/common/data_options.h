@@ -19,7 +19,6 @@ struct DataOptions {
   bool resume = false;                        // --resume: on what the folders hold
   uint32_t flush_interval_us = Options().flush_interval_us;  // --flush-interval
   uint64_t log_buffer_bytes = Options().log_buffer_bytes;    // --log-buffer
-  LogIo log_io = LogIo::kAutomatic;           // --log-io
   uint64_t checkpoint_log_bytes = Options().checkpoint_log_bytes;  // as the library's; the durability benchmark changes it
 
   bool logs() const { return !folders.empty() && durability != Durability::kNone; }
@@ -38,7 +37,7 @@ void empty_data_folders(const DataOptions& options);
 struct LogUse {
   uint64_t bytes = 0, records = 0, frames = 0, syncs = 0, room_waits = 0;
   uint64_t lag_mean_us = 0, lag_max_us = 0;  // see Statistics::durable_lag_sum_us; the largest is since the opening
-  std::string io;                            // empty: there is no log
+  bool kept = false;                         // there is a log
 
   static LogUse between(const Statistics& before, const Statistics& at_end);
 };

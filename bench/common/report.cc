@@ -72,7 +72,6 @@ Json configuration_json(const CommonOptions& options, const Report& report) {
   if (!options.data.folders.empty()) {
     json["flush_interval_us"] = options.data.flush_interval_us;
     json["log_buffer_bytes"] = options.data.log_buffer_bytes;
-    json["log_io"] = std::string(name_of(options.data.log_io));
   }
   add_environment(json);
   json["huge_pages"] = options.huge_pages;
@@ -171,15 +170,14 @@ Json log_json(const RunResult& result) {
           {"groups", log.frames},
           {"syncs", log.syncs},
           {"room_waits", log.room_waits},
-          {"durable_lag_us", {{"mean", log.lag_mean_us}, {"max", log.lag_max_us}}},
-          {"io", log.io}};
+          {"durable_lag_us", {{"mean", log.lag_mean_us}, {"max", log.lag_max_us}}}};
 }
 
 void print_log(std::FILE* out, const CommonOptions& options, const RunResult& result) {
   const LogUse& log = result.log;
-  if (log.io.empty()) return;
-  fmt::print(out, "  log          {} by {} ({}), {}/s; {:.0f} bytes a commit that writes, {} syncs, {} waits for room\n",
-             short_bytes(static_cast<double>(log.bytes)), log.io, name_of(options.data.durability),
+  if (!log.kept) return;
+  fmt::print(out, "  log          {} ({}), {}/s; {:.0f} bytes a commit that writes, {} syncs, {} waits for room\n",
+             short_bytes(static_cast<double>(log.bytes)), name_of(options.data.durability),
              short_bytes(result.seconds > 0 ? static_cast<double>(log.bytes) / result.seconds : 0), bytes_per_record(log), log.syncs,
              log.room_waits);
   fmt::print(out, "  durable      {:.2f} ms after the oldest commit of a group, in the mean; {:.2f} ms at the most since opening\n",
@@ -226,7 +224,7 @@ Json to_json(const CommonOptions& options, const Report& report) {
                {"load", {{"rows", report.load.rows}, {"seconds", report.load.seconds}, {"rows_per_s", report.load.rows_per_s()}}},
                {"configuration", configuration_json(options, report)}};
   if (!result.elision.empty()) json["elision"] = elision_json(result);
-  if (!result.log.io.empty()) json["log"] = log_json(result);
+  if (result.log.kept) json["log"] = log_json(result);
   if (result.interrupted) json["interrupted"] = true;
   if (!result.failure.empty()) json["failure"] = result.failure;
   for (const auto& [key, value] : report.extra.items()) json[key] = value;

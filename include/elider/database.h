@@ -85,8 +85,8 @@ class Database {
   //   kNotFound         there is no database, and Options::create_if_missing is false
   //   kCorrupt, kIoError
   //                     a file is damaged, or could not be read or written
-  //   kUnsupported      a file has an unknown version; Options::htm asks for RTM, which the
-  //                     processor lacks; or the kernel or the build lacks io_uring
+  //   kUnsupported      a file has an unknown version; or Options::htm asks for RTM, which
+  //                     the processor lacks
   //   kMemoryLimit      prefault_bytes, or the rows and what recovery needs, exceed the memory
   //                     limit, workers_max or the process's heap
   //   kSchemaMismatch   Options::schemas leaves out a table that has indexes (but see

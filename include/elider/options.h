@@ -58,22 +58,13 @@ enum class LogFailure : uint8_t {
   kReadOnly,  // commits with writes are refused, reads go on
   kStop,      // every transaction is refused
 };
-// How the log is written. What is written, and what an error means, is the same.
-enum class LogIo : uint8_t {
-  kAutomatic,    // as the environment's ELIDER_LOG_IO says ("io_uring", "system-calls"); else kSystemCalls
-  kSystemCalls,  // pwrite and fdatasync, which tools from outside can see and make fail
-  kIoUring,      // both in one submission. kUnsupported: the build was without liburing, or the kernel allows none
-};
-
 std::string_view name_of(SyncPolicy sync);  // "automatic", "optimistic", "latched", "single-threaded", "elided"
 std::string_view name_of(Protocol protocol);      // "occ", "whole-transaction", "spinlock"
 std::string_view name_of(Durability durability);  // "default", "none", "async", "group"
-std::string_view name_of(LogIo io);               // "automatic", "system-calls", "io_uring"
 // False: nothing has this name.
 bool parse(std::string_view name, SyncPolicy* sync);
 bool parse(std::string_view name, Protocol* protocol);
 bool parse(std::string_view name, Durability* durability);
-bool parse(std::string_view name, LogIo* io);
 
 // Of Options::checkpoint_log_bytes: by the size of the last checkpoint.
 inline constexpr uint64_t kCheckpointLogAutomatic = ~uint64_t{0};
@@ -136,7 +127,6 @@ struct Options {
   // for it. Bytes, a power of two, default 4 MiB, range 4096 to 2^30. Lowering it makes commits wait
   // when the disk is slow for a while (Statistics::log_room_waits).
   uint64_t log_buffer_bytes = 4u << 20;
-  LogIo log_io = LogIo::kAutomatic;
   LogFailure log_failure = LogFailure::kReadOnly;
   // A checkpoint writes all rows to the folders while transactions run; then the log before it goes,
   // and recovery begins there (docs/durability.md). While one is written no memory is reclaimed, as

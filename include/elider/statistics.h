@@ -78,7 +78,6 @@ struct Statistics {
   // From the making of a group's oldest commit until it is on the disk: of the newest group, the sum over all, the
   // largest.
   uint64_t durable_lag_us = 0, durable_lag_sum_us = 0, durable_lag_max_us = 0;
-  std::string log_io;               // "system-calls" or "io_uring"; empty: no log
   std::string log_failure;          // why nothing more becomes durable; empty: it does
   Checkpoints checkpoints;
   uint64_t epoch = 0;

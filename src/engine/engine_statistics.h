@@ -59,7 +59,6 @@ Statistics EngineBase<Sync>::statistics() const {
     s.durable_lag_us = facts.lag_ns / 1000;
     s.durable_lag_sum_us = facts.lag_sum_ns / 1000;
     s.durable_lag_max_us = facts.lag_max_ns / 1000;
-    s.log_io = name_of(data_.log_io());
     if (!facts.failure.ok()) s.log_failure = facts.failure.message();
   }
   s.checkpoints = data_.checkpoint_facts();

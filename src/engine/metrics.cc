@@ -88,7 +88,6 @@ constexpr Entry kEntries[] = {
           [](S s, size_t) { return s.durable_lag_us; }),
     counter("durable_lag_sum_us", "The sum of that over all groups", [](S s, size_t) { return s.durable_lag_sum_us; }, Of::kDatabase, "us"),
     gauge("durable_lag_max_us", "us", "The largest of them", [](S s, size_t) { return s.durable_lag_max_us; }),
-    text("log_io", "How the log is written; only with a data folder", true, [](S s, size_t) { return std::string_view(s.log_io); }),
     text("log_failure", "Why nothing more becomes durable", true, [](S s, size_t) { return std::string_view(s.log_failure); }),
 
     counter("checkpoints.taken", "Checkpoints taken", [](S s, size_t) { return s.checkpoints.taken; }),

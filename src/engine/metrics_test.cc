@@ -64,11 +64,11 @@ TEST(Metrics, EachValueIsVisitedWithWhatItIsOf) {
 
 TEST(Metrics, WhatIsNotSetIsLeftOut) {
   Statistics statistics;
-  EXPECT_EQ(statistics.to_json().find("log_io"), std::string::npos);
+  EXPECT_EQ(statistics.to_json().find("log_failure"), std::string::npos);
   EXPECT_EQ(statistics.to_json().find("elision"), std::string::npos);
-  statistics.log_io = "system-calls";
+  statistics.log_failure = "the disk is full";
   statistics.elision.push_back({"index get", "accounts", 4, 1, 2, 3, {}});
-  EXPECT_NE(statistics.to_json().find("\"log_io\":\"system-calls\""), std::string::npos);
+  EXPECT_NE(statistics.to_json().find("\"log_failure\":\"the disk is full\""), std::string::npos);
   EXPECT_NE(statistics.to_json().find(R"("elision":[{"site":"index get","table":"accounts","attempts":5,"commits":4,"in_vain":1,)"
                                       R"("fallbacks":2,"direct":3,"aborts":{}}])"),
             std::string::npos)

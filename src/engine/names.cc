@@ -62,28 +62,10 @@ std::string_view name_of(Durability durability) {
   return "?";
 }
 
-std::string_view name_of(LogIo io) {
-  switch (io) {
-    case LogIo::kAutomatic: return "automatic";
-    case LogIo::kSystemCalls: return "system-calls";
-    case LogIo::kIoUring: return "io_uring";
-  }
-  return "?";
-}
-
 bool parse(std::string_view name, Durability* durability) {
   for (Durability known : {Durability::kDefault, Durability::kNone, Durability::kAsync, Durability::kGroup})
     if (name_of(known) == name) {
       *durability = known;
-      return true;
-    }
-  return false;
-}
-
-bool parse(std::string_view name, LogIo* io) {
-  for (LogIo known : {LogIo::kAutomatic, LogIo::kSystemCalls, LogIo::kIoUring})
-    if (name_of(known) == name) {
-      *io = known;
       return true;
     }
   return false;

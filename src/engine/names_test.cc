@@ -32,7 +32,6 @@ TEST(Names, OfOptionsLeadBack) {
   expect_names_lead_back<Protocol>(3);
   expect_names_lead_back<KeyIndex>(std::size(kKeyIndexes));
   expect_names_lead_back<Durability>(4);
-  expect_names_lead_back<LogIo>(3);
 }
 
 TEST(JsonText, WhatJsonCannotHoldIsEscaped) {

@@ -17,7 +17,7 @@ using Type = OptionInfo::Type;
 
 // Where an option stands.
 using Member = std::variant<uint32_t Options::*, uint64_t Options::*, bool Options::*, SyncPolicy Options::*, Protocol Options::*,
-                            HtmBackend Options::*, Durability Options::*, LogIo Options::*, LogFailure Options::*,
+                            HtmBackend Options::*, Durability Options::*, LogFailure Options::*,
                             std::vector<std::string> Options::*, uint32_t ElisionPolicy::*, bool ElisionPolicy::*>;
 
 struct Entry {
@@ -82,7 +82,6 @@ constexpr Entry kEntries[] = {
     {{.name = "log_buffer_bytes", .type = Type::kBytes, .unit = "bytes", .min = 4096, .max = uint64_t{1} << 30, .power_of_two = true,
       .words = "A thread may be ahead of the log by as much"},
      &Options::log_buffer_bytes},
-    {choice("log_io", "automatic, system-calls, io_uring", "How the log is written"), &Options::log_io},
     {choice("log_failure", "read-only, stop", "What is refused once the log could not be written: commits with writes, or everything"),
      &Options::log_failure},
     {bytes("checkpoint_log_bytes", 65536, kAny, "Log after which a checkpoint is taken; automatic: by the size of the last one", "never"),

@@ -62,13 +62,13 @@ class KeyIndexOf {
   }
 
   // `ahead`: where the row is touched next; a hash table asks for it as soon as the row is found.
-  Handle get(KeyRef key, Hint& hint, Witness& witness, Ahead ahead) {
-    if (ordered_ != nullptr) return get_ordered(*ordered_, key, hint, witness);
+  [[gnu::always_inline]] inline Handle get(KeyRef key, Hint& hint, Witness& witness, Ahead ahead) {
+    if (ordered_ != nullptr) return ordered_->get(key.number(), hint, witness);
     if constexpr (kHasByteKeys<Sync>) {
       NoHint none;
-      if (bytes_ != nullptr) return get_ordered(*bytes_, key, none, witness);
+      if (bytes_ != nullptr) return bytes_->get(ByteKey{key.bytes()}, none, witness);
     }
-    return hashed_->get(key.number(), witness, ahead);
+    return get_hashed(*hashed_, key, witness, ahead);
   }
   void multi_get(const KeyRef* keys, size_t count, Handle* handles, Witness* witnesses, Ahead ahead) {
     if constexpr (kHasByteKeys<Sync>)
@@ -95,10 +95,9 @@ class KeyIndexOf {
   }
 
  private:
-  // Apart, so that the registers that a descent takes are not saved for a hash table.
-  template <class Index, class IndexHint>
-  [[gnu::noinline]] static Handle get_ordered(Index& index, KeyRef key, IndexHint& hint, Witness& witness) {
-    return index.get(key_of<typename Index::Key>(key), hint, witness);
+  // Apart, so that the registers that a lookup in a hash table takes are not saved for a descent.
+  [[gnu::noinline]] static Handle get_hashed(Hashed& index, KeyRef key, Witness& witness, Ahead ahead) {
+    return index.get(key.number(), witness, ahead);
   }
 
   // One of them.

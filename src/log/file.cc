@@ -1,4 +1,4 @@
-#include "log/system_file.h"
+#include "log/file.h"
 
 #include <dirent.h>
 #include <fcntl.h>
@@ -58,57 +58,66 @@ Status ReadBuffer::make_room(const std::string& path, uint64_t bytes) {
   return {};
 }
 
-SystemFile::~SystemFile() { ::close(descriptor_); }
-
-Status SystemFile::write_at(uint64_t offset, std::span<const std::byte> bytes) {
-  while (!bytes.empty()) {
-    const ssize_t count = ::pwrite(descriptor_, bytes.data(), bytes.size(), static_cast<off_t>(offset));
-    if (Status status = wrote(count < 0 ? -errno : count, &offset, &bytes); !status.ok()) return status;
-  }
-  return {};
-}
-
-Status SystemFile::sync() { return synced(::fdatasync(descriptor_) == 0 ? 0 : errno); }
-
-Status SystemFile::synced(int error) const {
-  struct stat facts;
-  if (error == 0 && ::fstat(descriptor_, &facts) != 0) error = errno;
-  if (error != 0) return file_error("sync", path(), error);
-  if (facts.st_nlink == 0) return Status(Code::kIoError, "'" + path() + "' was removed by somebody: what is written to it is lost");
-  return {};
-}
-
-Status SystemFile::read_at(uint64_t offset, std::span<std::byte> bytes, size_t* count) {
-  *count = 0;
-  while (!bytes.empty()) {
-    const ssize_t got = ::pread(descriptor_, bytes.data(), bytes.size(), static_cast<off_t>(offset + *count));
-    if (got < 0) {
-      if (errno == EINTR) continue;
-      return file_error("read", path(), errno);
-    }
-    if (got == 0) break;
-    *count += static_cast<size_t>(got);
-    bytes = bytes.subspan(static_cast<size_t>(got));
-  }
-  return {};
-}
-
-Status SystemFile::size(uint64_t* bytes) {
-  struct stat facts;
-  if (::fstat(descriptor_, &facts) != 0) return file_error("look at", path(), errno);
-  *bytes = static_cast<uint64_t>(facts.st_size);
-  return {};
-}
-
-void SystemFile::make_room(uint64_t offset, uint64_t bytes) {
-  static_cast<void>(::fallocate(descriptor_, 0, static_cast<off_t>(offset), static_cast<off_t>(bytes)));  // a hint
-}
-
-void SystemFile::forget(uint64_t offset, uint64_t bytes) {
-  static_cast<void>(::posix_fadvise(descriptor_, static_cast<off_t>(offset), static_cast<off_t>(bytes), POSIX_FADV_DONTNEED));  // a hint
-}
-
 namespace {
+
+// An open file of the system's.
+class SystemFile final : public File {
+ public:
+  SystemFile(std::string path, int descriptor) : File(std::move(path)), descriptor_(descriptor) {}
+  ~SystemFile() override { ::close(descriptor_); }
+
+  Status write_at(uint64_t offset, std::span<const std::byte> bytes) override {
+    while (!bytes.empty()) {
+      const ssize_t count = ::pwrite(descriptor_, bytes.data(), bytes.size(), static_cast<off_t>(offset));
+      if (count < 0 && (errno == EINTR || errno == EAGAIN)) continue;
+      if (count <= 0) return file_error("write", path(), count < 0 ? errno : ENOSPC);
+      offset += static_cast<uint64_t>(count);
+      bytes = bytes.subspan(static_cast<size_t>(count));
+    }
+    return {};
+  }
+
+  // A file that somebody has removed is synced, but nobody will find it.
+  Status sync() override {
+    struct stat facts;
+    if (::fdatasync(descriptor_) != 0 || ::fstat(descriptor_, &facts) != 0) return file_error("sync", path(), errno);
+    if (facts.st_nlink == 0) return Status(Code::kIoError, "'" + path() + "' was removed by somebody: what is written to it is lost");
+    return {};
+  }
+
+  Status read_at(uint64_t offset, std::span<std::byte> bytes, size_t* count) override {
+    *count = 0;
+    while (!bytes.empty()) {
+      const ssize_t got = ::pread(descriptor_, bytes.data(), bytes.size(), static_cast<off_t>(offset + *count));
+      if (got < 0) {
+        if (errno == EINTR) continue;
+        return file_error("read", path(), errno);
+      }
+      if (got == 0) break;
+      *count += static_cast<size_t>(got);
+      bytes = bytes.subspan(static_cast<size_t>(got));
+    }
+    return {};
+  }
+
+  Status size(uint64_t* bytes) override {
+    struct stat facts;
+    if (::fstat(descriptor_, &facts) != 0) return file_error("look at", path(), errno);
+    *bytes = static_cast<uint64_t>(facts.st_size);
+    return {};
+  }
+
+  void make_room(uint64_t offset, uint64_t bytes) override {
+    static_cast<void>(::fallocate(descriptor_, 0, static_cast<off_t>(offset), static_cast<off_t>(bytes)));  // a hint
+  }
+
+  void forget(uint64_t offset, uint64_t bytes) override {  // a hint, too
+    static_cast<void>(::posix_fadvise(descriptor_, static_cast<off_t>(offset), static_cast<off_t>(bytes), POSIX_FADV_DONTNEED));
+  }
+
+ private:
+  const int descriptor_;
+};
 
 const char* kind_of(mode_t mode) {
   if (S_ISFIFO(mode)) return "a FIFO";
@@ -134,7 +143,6 @@ Status open_file(const std::string& path, int flags, int* descriptor, int* error
       return not_a_file(path, facts.st_mode);
     return {};
   }
-  // Files do not block; but io_uring would give up on one so marked in place of waiting for the disk.
   const bool looked = ::fstat(*descriptor, &facts) == 0;
   // What is emptied to be written anew may be a device: it takes that or refuses it, and nobody waits for what it says.
   const bool fits = looked && (S_ISREG(facts.st_mode) || ((flags & O_TRUNC) != 0 && S_ISCHR(facts.st_mode)));
@@ -144,8 +152,6 @@ Status open_file(const std::string& path, int flags, int* descriptor, int* error
   *descriptor = -1;
   return looked && !fits ? not_a_file(path, facts.st_mode) : Status();
 }
-
-}  // namespace
 
 Status open_descriptor(const std::string& path, OpenMode mode, int* descriptor) {
   int flags = 0;
@@ -159,8 +165,6 @@ Status open_descriptor(const std::string& path, OpenMode mode, int* descriptor) 
   if (error == ENOENT && must_be_there) return Status(Code::kNotFound, "there is no file '" + path + "'");
   return file_error(must_be_there ? "open" : "create", path, error);
 }
-
-namespace {
 
 // A file of this descriptor, which is closed where the heap has no room for it.
 std::unique_ptr<SystemFile> file_of(const std::string& path, int descriptor) {
@@ -244,7 +248,6 @@ FileSystem& system_files() {
   return other != nullptr ? *other : *instance;
 }
 
-bool files_are_substituted() { return substitute.load(std::memory_order_acquire) != nullptr; }
 SubstituteFiles::SubstituteFiles(FileSystem& files) { substitute.store(&files, std::memory_order_release); }
 SubstituteFiles::~SubstituteFiles() { substitute.store(nullptr, std::memory_order_release); }
 

@@ -1,5 +1,5 @@
-// File, FileSystem: every access of the log to the disk. One implementation makes system calls (system_files()), one
-// writes by io_uring (uring_files.h); tests have others that record what happened and refuse calls.
+// File, FileSystem: every access of the log to the disk. The implementation makes system calls (system_files()); tests have
+// others that record what happened and refuse calls.
 //
 // Not a cache: what is written is with the system when a call returns, and on the disk when sync() does.
 // A name is on the disk once its folder is synced. A failed call is never repeated here (but for EINTR,
@@ -33,7 +33,7 @@ class File {
   // Contents and length are on the disk when it is ok.
   virtual Status sync() = 0;
   // As write_at and then sync.
-  virtual Status write_and_sync(uint64_t offset, std::span<const std::byte> bytes) {
+  Status write_and_sync(uint64_t offset, std::span<const std::byte> bytes) {
     if (Status status = write_at(offset, bytes); !status.ok()) return status;
     return sync();
   }
@@ -113,7 +113,6 @@ class SubstituteFiles {
   SubstituteFiles(const SubstituteFiles&) = delete;
   SubstituteFiles& operator=(const SubstituteFiles&) = delete;
 };
-bool files_are_substituted();
 
 // kIoError: "cannot <what> '<path>': <the system's words for the errno>".
 Status file_error(const char* what, const std::string& path, int error);

@@ -15,19 +15,14 @@
 
 #include <gtest/gtest.h>
 
-#include "log/uring_files.h"
+#include "log/file.h"
 
 namespace elider::log {
 namespace {
 
-class FilesTest : public testing::TestWithParam<bool> {
+class FilesTest : public testing::Test {
  protected:
   void SetUp() override {
-    if (GetParam()) {
-      if (Status status = uring_files(&files_); !status.ok()) GTEST_SKIP() << status.message();
-    } else {
-      files_ = &system_files();
-    }
     std::string text = (std::filesystem::temp_directory_path() / "elider_files_XXXXXX").string();
     ASSERT_NE(::mkdtemp(text.data()), nullptr);
     folder_ = text;
@@ -41,11 +36,11 @@ class FilesTest : public testing::TestWithParam<bool> {
     return result;
   }
 
-  FileSystem* files_ = nullptr;
+  FileSystem* files_ = &system_files();
   std::filesystem::path folder_;
 };
 
-TEST_P(FilesTest, WhatIsWrittenIsThere) {
+TEST_F(FilesTest, WhatIsWrittenIsThere) {
   const std::string path = folder_ / "file";
   std::unique_ptr<File> file;
   ASSERT_TRUE(files_->open(path, OpenMode::kCreate, &file).ok());
@@ -68,7 +63,7 @@ TEST_P(FilesTest, WhatIsWrittenIsThere) {
 }
 
 // The device that is always full.
-TEST_P(FilesTest, AFullDiskIsAnErrorThatNamesTheFile) {
+TEST_F(FilesTest, AFullDiskIsAnErrorThatNamesTheFile) {
   std::unique_ptr<File> file;
   ASSERT_TRUE(files_->open("/dev/full", OpenMode::kCreateNew, &file).ok());
   const Status status = file->write_and_sync(0, bytes(100));
@@ -77,7 +72,7 @@ TEST_P(FilesTest, AFullDiskIsAnErrorThatNamesTheFile) {
 }
 
 // A device that takes every write and knows no sync.
-TEST_P(FilesTest, ASyncThatFailsIsTold) {
+TEST_F(FilesTest, ASyncThatFailsIsTold) {
   std::unique_ptr<File> file;
   ASSERT_TRUE(files_->open("/dev/null", OpenMode::kCreateNew, &file).ok());
   const Status status = file->write_and_sync(0, bytes(100));
@@ -85,7 +80,7 @@ TEST_P(FilesTest, ASyncThatFailsIsTold) {
   EXPECT_NE(status.message().find("cannot sync '/dev/null': Invalid argument"), std::string::npos) << status.message();
 }
 
-TEST_P(FilesTest, AFileThatWasRemovedIsTold) {
+TEST_F(FilesTest, AFileThatWasRemovedIsTold) {
   const std::string path = folder_ / "file";
   std::unique_ptr<File> file;
   ASSERT_TRUE(files_->open(path, OpenMode::kCreate, &file).ok());
@@ -99,15 +94,13 @@ TEST_P(FilesTest, AFileThatWasRemovedIsTold) {
 
 // A limit of the file's size ends a write in its midst; what it could not take is tried alone, and fails. In a
 // child, since the limit is the process's.
-TEST_P(FilesTest, AShortWriteGoesOnAndEndsInItsError) {
+TEST_F(FilesTest, AShortWriteGoesOnAndEndsInItsError) {
   const std::string path = folder_ / "file";
   const pid_t child = ::fork();
   ASSERT_GE(child, 0);
   if (child == 0) {
     ::signal(SIGXFSZ, SIG_IGN);
     const rlimit limit{10000, 10000};
-    FileSystem* files = &system_files();
-    if (GetParam() && !uring_files(&files).ok()) ::_exit(2);
     std::unique_ptr<File> file;
     if (!files->open(path, OpenMode::kCreate, &file).ok() || ::setrlimit(RLIMIT_FSIZE, &limit) != 0) ::_exit(3);
     const Status status = file->write_and_sync(0, bytes(20000));
@@ -121,7 +114,7 @@ TEST_P(FilesTest, AShortWriteGoesOnAndEndsInItsError) {
   EXPECT_EQ(std::filesystem::file_size(path), 10000u) << "what there was room for was written";
 }
 
-TEST_P(FilesTest, AFolderWithoutRightsOrThatIsGoneIsNamed) {
+TEST_F(FilesTest, AFolderWithoutRightsOrThatIsGoneIsNamed) {
   std::unique_ptr<File> file;
   const Status gone = files_->open(folder_ / "gone" / "file", OpenMode::kCreate, &file);
   EXPECT_EQ(gone.code(), Code::kIoError);
@@ -133,10 +126,8 @@ TEST_P(FilesTest, AFolderWithoutRightsOrThatIsGoneIsNamed) {
   std::filesystem::permissions(folder_, std::filesystem::perms::owner_all);
 }
 
-INSTANTIATE_TEST_SUITE_P(Files, FilesTest, testing::Bool(), [](const auto& info) { return info.param ? "io_uring" : "system_calls"; });
-
 // Somebody has put there what is no file: opening it waits for nobody, and says so.
-TEST_P(FilesTest, WhatIsNoFileIsRefusedAtOnce) {
+TEST_F(FilesTest, WhatIsNoFileIsRefusedAtOnce) {
   const std::string fifo = folder_ / "fifo", folder = folder_ / "folder", device = folder_ / "device", socket = folder_ / "socket";
   ASSERT_EQ(::mkfifo(fifo.c_str(), 0600), 0);
   ASSERT_EQ(::mkdir(folder.c_str(), 0700), 0);

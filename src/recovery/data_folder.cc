@@ -1,13 +1,11 @@
 #include "recovery/data_folder.h"
 
-#include <cstdlib>
 #include <cstring>
 #include <new>
 #include <vector>
 
 #include "base/clock.h"
 #include "recovery/replay.h"
-#include "log/uring_files.h"
 #include "txn/table_record.h"
 
 namespace elider::recovery {
@@ -51,24 +49,9 @@ Status DataFolder::open(RecoveryTarget& target, txn::Store& store, const OpenHow
   return {};
 }
 
-// What a test has put in the place of the system's files comes before all else.
-Status DataFolder::choose_files(LogIo io) {
-  files_ = &log::system_files();
-  if (log::files_are_substituted()) return {};
-  const char* const asked = std::getenv("ELIDER_LOG_IO");
-  if (io == LogIo::kAutomatic && asked != nullptr && !parse(asked, &io))
-    return Status::invalid_argument("the environment's ELIDER_LOG_IO is '" + std::string(asked) +
-                                    "', which is none of automatic, system-calls, io_uring");
-  if (io != LogIo::kIoUring) return {};
-  const Status status = log::uring_files(&files_);
-  if (status.ok()) log_io_ = LogIo::kIoUring;
-  return status;
-}
-
 Status DataFolder::start_log(RecoveryTarget& target, txn::Store& store) {
   const Options& options = store.options;
   uint32_t generation = 0;
-  if (Status status = choose_files(options.log_io); !status.ok()) return status;  // before anything is cut off for good
   if (Status status = directory_->begin_generation(options.log_threads, &generation); !status.ok()) return status;
   numbers_ = std::make_unique<Numbers>(store.snapshots);
   log::LogOptions chosen;
@@ -78,7 +61,7 @@ Status DataFolder::start_log(RecoveryTarget& target, txn::Store& store) {
   chosen.flush_interval_us = options.flush_interval_us;
   chosen.segment_bytes = options.log_segment_bytes;
   chosen.buffer_bytes = options.log_buffer_bytes;
-  if (Status status = log::Log::start(*files_, chosen, directory_->manifest().database, generation, *numbers_, &log_); !status.ok())
+  if (Status status = log::Log::start(log::system_files(), chosen, directory_->manifest().database, generation, *numbers_, &log_); !status.ok())
     return status;
   store_ = &store;
   store.log = log_.get();

@@ -30,7 +30,6 @@ class DataFolder {
   // Before the table can be used: what is written to it has the same number or a later one.
   Status log_table(uint32_t id, const Schema& schema);
   const Recovery& recovery() const { return recovery_; }
-  LogIo log_io() const { return log_io_; }  // kSystemCalls or kIoUring
 
   // As Database's.
   Status checkpoint();
@@ -54,13 +53,11 @@ class DataFolder {
     storage::Snapshots& snapshots_;
   };
 
-  Status choose_files(LogIo io);
   Status start_log(RecoveryTarget& target, txn::Store& store);
   SchemaOfTable schema_of() const;
 
   txn::Store* store_ = nullptr;
   log::FileSystem* files_ = nullptr;  // that the log is written to
-  LogIo log_io_ = LogIo::kSystemCalls;
   Recovery recovery_;
   std::vector<Schema> schemas_;  // as the files have them, where tables are made without their indexes
   std::unique_ptr<log::Directory> directory_;

@@ -43,8 +43,6 @@ INSTANTIATE_TEST_SUITE_P(Ycsb, Refused,
                                          Case{{"ycsb", "--data", "/proc"}, "--data: '/proc' is not empty"},                  //
                                          Case{{"ycsb", "--data", "/proc/version"}, "--data: '/proc/version' is no folder"},  //
                                          Case{{"ycsb", "--durability", "group"}, "--data"},                                  //
-                                         Case{{"ycsb", "--log-io", "io_uring"}, "--data"},                                   //
-                                         Case{{"ycsb", "--log-io", "tape"}, "--log-io"},                                     //
                                          Case{{"ycsb", "--flush-interval", "0"}, "--flush-interval"},                        //
                                          Case{{"compare", "--data", "/nowhere/a,/nowhere/b"}, "--data"},                     //
                                          Case{{"compare", "--data", "/nowhere/a", "--dir", "/tmp"}, "--dir"},                //

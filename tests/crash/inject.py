@@ -5,7 +5,7 @@ usage: inject.py VICTIM WORK strace|fiu [--every N]
 
 strace: SIGKILL, EIO and ENOSPC at the first, second, ... call of each kind that writes, until a run has no such call
 left; EIO at each read of a recovery. All that without checkpoints, and with some, so that each kind of call meets each
-kind of file that it is made for; a few with room made ahead in the log's files, and with the log written through io_uring.
+kind of file that it is made for; a few with room made ahead in the log's files.
 strace counts the calls of each thread by itself: "the third" is the third of whichever thread comes to its third. The
 thread that opens the database takes the checkpoints, so their calls follow upon those of opening. --every N: at each Nth
 of them alone. fiu: calls fail by chance, by libfiu.
@@ -33,27 +33,26 @@ KILL, EIO, ENOSPC = "signal=KILL", "error=EIO", "error=ENOSPC"
 TRANSACTIONS = 5
 CHECKPOINTS = ["--checkpoints", ledger.TRANSACTIONS_A_CHECKPOINT, "--segment-bytes", "4096"]
 ROOMS = ["--segment-bytes", "1048576"]
-# What strace injects: the victim's options, how it writes its log, the call, the faults, and the kinds of files that each
+# What strace injects: the victim's options, the call, the faults, and the kinds of files that each
 # of these faults must have met.
 LINES = (
-    [([], "system-calls", call, (KILL, EIO, ENOSPC), kinds)
+    [([], call, (KILL, EIO, ENOSPC), kinds)
      for call, kinds in (("pwrite64", "log MANIFEST"), ("fdatasync", "log MANIFEST"), ("fsync", "folder"), ("rename", "MANIFEST"))]
-    + [([], "system-calls", "pread64", (EIO,), "log MANIFEST")]
-    + [(CHECKPOINTS, "system-calls", call, (KILL, EIO, ENOSPC), kinds)
+    + [([], "pread64", (EIO,), "log MANIFEST")]
+    + [(CHECKPOINTS, call, (KILL, EIO, ENOSPC), kinds)
        for call, kinds in (("pwrite64", "checkpoint log MANIFEST"), ("fdatasync", "checkpoint log MANIFEST"))]
-    + [(CHECKPOINTS, "io_uring", call, (KILL, EIO, ENOSPC), kinds)
+    + [(CHECKPOINTS, call, (KILL, EIO, ENOSPC), kinds)
        for call, kinds in (("fsync", "folder"), ("rename", "MANIFEST"), ("unlink", "checkpoint log"))]
-    + [(CHECKPOINTS, "system-calls", "pread64", (EIO,), "checkpoint MANIFEST")]
-    + [(ROOMS, "system-calls", "fallocate", (KILL, ENOSPC), "log"), (ROOMS, "system-calls", "pwrite64", (KILL,), "log")]
-    + [([], "io_uring", "io_uring_enter", (KILL, EIO, ENOSPC), "io_uring")]
+    + [(CHECKPOINTS, "pread64", (EIO,), "checkpoint MANIFEST")]
+    + [(ROOMS, "fallocate", (KILL, ENOSPC), "log"), (ROOMS, "pwrite64", (KILL,), "log")]
 )
 FIU_POINTS = ("posix/io/rw/pwrite", "posix/io/sync/fdatasync", "posix/io/sync/fsync", "posix/io/dir/rename", "posix/io/dir/unlink",
               "posix/io/oc/open", "posix/io/rw/pread", "posix/io/dir/opendir")
 
 
-def run_group(arguments, environment, seconds):
+def run_group(arguments, seconds):
     """As subprocess.run; but a run that takes longer is ended with all that it has started: strace's end leaves the victim."""
-    with subprocess.Popen(arguments, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=environment, start_new_session=True) as process:
+    with subprocess.Popen(arguments, stdout=subprocess.PIPE, stderr=subprocess.PIPE, start_new_session=True) as process:
         try:
             output, errors = process.communicate(timeout=seconds)
         except subprocess.TimeoutExpired:
@@ -73,23 +72,22 @@ class Ground:
         self.runs = 0
         self.failed_checkpoints = 0
         shutil.rmtree(options.work, ignore_errors=True)
-        self.io_uring = ledger.allows_io_uring(options.victim, options.work / "probe")
         self.outputs = {}
         for checkpoints in (False, True):
             self.data.mkdir(parents=True)
             how = CHECKPOINTS if checkpoints else []
-            self.outputs[checkpoints] = [self.victim([], how, "system-calls", True).stdout for _ in range(2)]
+            self.outputs[checkpoints] = [self.victim([], how, True).stdout for _ in range(2)]
             self.data.rename(self.first(checkpoints))
 
     def first(self, checkpoints):
         return self.options.work / ("first_with_checkpoints" if checkpoints else "first")
 
-    def victim(self, prefix, how, log_io, must_end):
+    def victim(self, prefix, how, must_end):
         self.process += 2
         self.policy = ledger.POLICIES[self.process // 2 % len(ledger.POLICIES)]
         arguments = [*prefix, self.options.victim, "transfer", "--data", str(self.data), "--threads", "2", "--process", str(self.process),
                      "--transactions", str(TRANSACTIONS), "--seed", str(self.process), *how, *self.policy]
-        result = run_group(arguments, ledger.environment(log_io), 120)
+        result = run_group(arguments, 120)
         if must_end and result.returncode != 0:
             raise ledger.Broken(f"without a fault the victim ({' '.join(self.policy)}) ends with {result.returncode}: "
                                 f"{result.stderr.decode()}")
@@ -97,18 +95,16 @@ class Ground:
             ledger.check_checkpoints(result.stdout)
         return result
 
-    def run(self, prefix, how, log_io, fault, may_die):
+    def run(self, prefix, how, fault, may_die):
         """One run with a fault, and two without. Gives the first one's result."""
         checkpoints = "--checkpoints" in how
-        if not self.io_uring:
-            log_io = "system-calls"
         shutil.rmtree(self.data, ignore_errors=True)
         shutil.copytree(self.first(checkpoints), self.data)
         book = ledger.TransferLedger()
         for output in self.outputs[checkpoints]:
             book.take(output)
-        result = self.victim(prefix, how, log_io, False)
-        fault = f"{fault} ({' '.join(how + self.policy)}, {log_io})"
+        result = self.victim(prefix, how, False)
+        fault = f"{fault} ({' '.join(how + self.policy)})"
         self.runs += 1
         words = result.stderr.decode()
         if result.returncode == 127:  # the program was not even loaded
@@ -120,10 +116,9 @@ class Ground:
         try:
             self.failed_checkpoints += ledger.check_checkpoints(result.stdout, self.data)[1]
             book.take(result.stdout)
-            # Every third opening writes its log through io_uring; the second one checkpoints what the first has left.
+            # The second one checkpoints what the first has left.
             for again in (0, 1):
-                log_io = "io_uring" if self.io_uring and (self.runs + again) % 3 == 0 else "system-calls"
-                book.take(self.victim([], CHECKPOINTS if checkpoints and again else [], log_io, True).stdout)
+                book.take(self.victim([], CHECKPOINTS if checkpoints and again else [], True).stdout)
         except ledger.Broken as broken:
             raise ledger.Broken(f"{fault}: {broken}") from broken
         return result
@@ -140,8 +135,8 @@ def kinds_met(call, number, trace):
         begun[entry[1]] += 1
         if begun[entry[1]] == number:
             name = pathlib.PurePath(entry[2] or entry[3]).name
-            kind = re.match(r"log(?=-)|checkpoint(?=-)|MANIFEST|.*io_uring", name)
-            kinds.append("folder" if call == "fsync" else "other" if kind is None else "io_uring" if call == "io_uring_enter" else kind[0])
+            kind = re.match(r"log(?=-)|checkpoint(?=-)|MANIFEST", name)
+            kinds.append("folder" if call == "fsync" else "other" if kind is None else kind[0])
     return kinds
 
 
@@ -156,11 +151,9 @@ def by_strace(ground, options):
         print(f"skipped: strace may not trace here: {probe.stderr.decode().strip()}")
         return 77
     met = collections.Counter()
-    for how, log_io, call, faults, kinds in LINES:
-        if call == "io_uring_enter" and not ground.io_uring:
-            continue
+    for how, call, faults, kinds in LINES:
         for what in faults:
-            met_here = inject_each(ground, options, how, log_io, call, what, prefix, trace)
+            met_here = inject_each(ground, options, how, call, what, prefix, trace)
             missed = [kind for kind in kinds.split() if kind not in met_here]
             if missed and options.every == 1:
                 raise ledger.Broken(f"{what} at {call} ({' '.join(how)}) has met no {' and no '.join(missed)}, only {dict(met_here)}")
@@ -176,12 +169,12 @@ def met_the_last(call, trace):
     return "INJECTED" in [line for line in trace.splitlines() if f"{call}(" in line][-1]
 
 
-def inject_each(ground, options, how, log_io, call, what, prefix, trace):
+def inject_each(ground, options, how, call, what, prefix, trace):
     """This fault at the first, second, ... such call. Counts the kinds of files that have met it."""
     met = collections.Counter()
     for number in itertools.count(1, options.every):
         fault = f"{what} at {call} {number}"
-        result = ground.run(prefix(call, what, number), how, log_io, fault, what == KILL)
+        result = ground.run(prefix(call, what, number), how, fault, what == KILL)
         happened = trace.read_text(encoding="utf-8", errors="replace")
         if "INJECTED" not in happened and "killed by SIGKILL" not in happened:
             if number == 1:
@@ -202,10 +195,9 @@ def by_fiu(ground, options):
         chances = [0.02 * (attempt + 1) for attempt in range(0, 12, options.every)] + [1.0]
         met = 0
         for attempt, chance in enumerate(reversed(chances)):
-            log_io = "io_uring" if attempt % 3 == 1 else "system-calls"
             how = [CHECKPOINTS, ROOMS][attempt % 2]
             failed = ground.failed_checkpoints
-            result = ground.run(["fiu-run", "-x", "-c", f"enable_random name={point},probability={chance}"], how, log_io,
+            result = ground.run(["fiu-run", "-x", "-c", f"enable_random name={point},probability={chance}"], how,
                                 f"{point} failing with probability {chance}", False)
             met += result.returncode != 0 or ground.failed_checkpoints > failed
         if met == 0:

@@ -21,15 +21,13 @@ import ledger
 TPCC_KILLS_A_DATABASE = 40  # it grows, and so does the time of the checks
 THREADS = 3
 LINES_MAX = 160  # told before it is killed
-# Every second kill meets checkpoints, two of five the log through io_uring: each of both under each policy, in its turn.
-IO_URING_TURNS = (1, 3)
 
 
 class Process:
     """A victim, and a thread that takes what it tells."""
 
-    def __init__(self, arguments, log_io):
-        self.process = subprocess.Popen(arguments, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=ledger.environment(log_io))
+    def __init__(self, arguments):
+        self.process = subprocess.Popen(arguments, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
         self.output = bytearray()
         self.lines = 0
         self.told = threading.Condition()
@@ -56,8 +54,8 @@ class Process:
         return self.process.wait(), bytes(self.output), errors
 
 
-def kill_one(arguments, log_io, rng, may_be_early, fault):
-    victim = Process(arguments, log_io)
+def kill_one(arguments, rng, may_be_early, fault):
+    victim = Process(arguments)
     # One in six while it recovers or makes its files, the others while it works.
     if rng.random() < 1 / 6 and may_be_early:
         time.sleep(rng.random() * 0.03)
@@ -87,7 +85,6 @@ def main():
     begin = time.monotonic()
     checkpoints = 0
     try:
-        io_uring = ledger.allows_io_uring(options.victim, options.work / "probe")
         for kill in range(options.kills):
             fresh = options.workload == "tpcc" and kill % TPCC_KILLS_A_DATABASE == 0
             if fresh:
@@ -95,14 +92,14 @@ def main():
                 data.mkdir()
                 book.forget()
             how = [*ledger.POLICIES[kill % len(ledger.POLICIES)], "--segment-bytes", ledger.SEGMENT_BYTES[kill % len(ledger.SEGMENT_BYTES)]]
+            # Every second kill meets checkpoints, under each policy in its turn.
             if (kill + kill // len(ledger.POLICIES)) % 2 == 1:
                 how += ["--checkpoints", ledger.TRANSACTIONS_A_CHECKPOINT]
-            log_io = "io_uring" if io_uring and kill % 5 in IO_URING_TURNS else "system-calls"
             arguments = [options.victim, options.workload, "--data", str(data), "--threads", str(THREADS),
                          "--seed", str(options.seed + kill), "--process", str(kill * THREADS), *how]
             # Tables that are loaded in part are of no use: nobody goes on with them.
-            words = f" (kill {kill}, {' '.join(how)}, {log_io})"
-            output = kill_one(arguments, log_io, rng, not fresh, words)
+            words = f" (kill {kill}, {' '.join(how)})"
+            output = kill_one(arguments, rng, not fresh, words)
             try:
                 book.take(output)
                 checkpoints += ledger.check_checkpoints(output)[0]

@@ -7,9 +7,6 @@ took effect. TpccLedger keeps `tpcc`.
 """
 
 import json
-import os
-import shutil
-import subprocess
 
 NEVER_NS = 1 << 62
 # What the victims' runs take in turns, on the same files, which are no policy's own: what one has written, another recovers.
@@ -42,24 +39,6 @@ def check_checkpoints(output, may_fail_at=None):
         if may_fail_at is None or line["code"] != "file error" or str(may_fail_at) not in line["words"]:
             raise Broken(f"a checkpoint failed: {line['code']}: {line['words']}")
     return taken, failed
-
-
-def environment(log_io):
-    return {**os.environ, "ELIDER_LOG_IO": log_io}
-
-
-def allows_io_uring(victim, folder):
-    """Whether a victim can write its log through io_uring here."""
-    shutil.rmtree(folder, ignore_errors=True)
-    folder.mkdir(parents=True)
-    result = subprocess.run([victim, "transfer", "--data", str(folder), "--threads", "1", "--transactions", "1"], capture_output=True,
-                            check=False, timeout=120, env=environment("io_uring"))
-    shutil.rmtree(folder)
-    if result.returncode not in (0, 3) or (result.returncode == 3 and b"io_uring" not in result.stderr):
-        raise Broken(f"a victim with io_uring ends with {result.returncode}: {result.stderr.decode()}")
-    if result.returncode == 3:
-        print(f"io_uring is left out: {result.stderr.decode().strip()}")
-    return result.returncode == 0
 
 
 class Transaction:

@@ -134,21 +134,15 @@ INSTANTIATE_TEST_SUITE_P(
                     FaultCase{"broken_folder_sync", FileCall::kSyncFolder, EIO, 0, "Input/output error"}),
     [](const auto& info) { return info.param.name; });
 
-// With the system's own files, written each way.
-class FaultOfTheSystem : public testing::TestWithParam<LogIo> {
+// With the system's own files.
+class FaultOfTheSystem : public testing::Test {
  protected:
   void SetUp() override {
     ASSERT_NE(::mkdtemp(folder_.data()), nullptr);
     options_ = options_of(LogFailure::kReadOnly);
     options_.data_folders = {folder_ + "/db"};
     options_.log_segment_bytes = 1u << 20;
-    options_.log_io = GetParam();
     policy_.durability = Durability::kGroup;
-    const auto database = Database::open(options_);
-    if (GetParam() == LogIo::kIoUring && !database.ok() && database.status().code() == Code::kUnsupported)
-      GTEST_SKIP() << database.status().message();
-    ASSERT_OK(database);
-    ASSERT_EQ(database->statistics().log_io, name_of(GetParam()));
   }
   void TearDown() override { std::filesystem::remove_all(folder_); }
 
@@ -157,7 +151,7 @@ class FaultOfTheSystem : public testing::TestWithParam<LogIo> {
   RunPolicy policy_;
 };
 
-TEST_P(FaultOfTheSystem, AFolderThatVanishesEndsAcknowledgement) {
+TEST_F(FaultOfTheSystem, AFolderThatVanishesEndsAcknowledgement) {
   auto database = Database::open(options_);
   ASSERT_OK(database);
   const Table<Account> table = make_accounts(*database);
@@ -168,7 +162,7 @@ TEST_P(FaultOfTheSystem, AFolderThatVanishesEndsAcknowledgement) {
 }
 
 // Where it was there is a copy of it by then, made while it was open: that has less, and opens.
-TEST_P(FaultOfTheSystem, AFolderThatWasReplacedIsLeftAsItIs) {
+TEST_F(FaultOfTheSystem, AFolderThatWasReplacedIsLeftAsItIs) {
   namespace fs = std::filesystem;
   const std::string folder = options_.data_folders[0];
   {
@@ -213,7 +207,7 @@ class FileSizeLimit {
   void (*const handler_)(int);
 };
 
-TEST_P(FaultOfTheSystem, AFileThatMayNotGrowEndsAcknowledgementAndLosesNothing) {
+TEST_F(FaultOfTheSystem, AFileThatMayNotGrowEndsAcknowledgementAndLosesNothing) {
   uint64_t told = 0;
   {
     auto database = Database::open(options_);
@@ -237,9 +231,6 @@ TEST_P(FaultOfTheSystem, AFileThatMayNotGrowEndsAcknowledgementAndLosesNothing) 
   EXPECT_GE(state.transfers[0], told);
   EXPECT_LE(state.transfers[0], told + 1);
 }
-
-INSTANTIATE_TEST_SUITE_P(Log, FaultOfTheSystem, testing::Values(LogIo::kSystemCalls, LogIo::kIoUring),
-                         [](const auto& info) { return info.param == LogIo::kIoUring ? "io_uring" : "system_calls"; });
 
 }  // namespace
 }  // namespace elider::test

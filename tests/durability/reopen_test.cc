@@ -278,7 +278,6 @@ TEST_P(ReopenTest, ACommitsNumberIsWaitedForAndTold) {
   EXPECT_EQ(statistics.log_records, 2u) << "the table and the first commit";
   EXPECT_GE(statistics.log_syncs, statistics.log_frames);
   EXPECT_GT(statistics.durable_lag_max_us, 0u);
-  EXPECT_NE(statistics.log_io, "");
 }
 
 // What begin() gave chooses at its commit, as run() does by its policy.
@@ -410,31 +409,6 @@ TEST_P(ReopenTest, WithoutDurabilityTheFolderIsReadAndNotWritten) {
   }
   options_.durability = Durability::kDefault;
   EXPECT_REFUSED(Code::kInvalidArgument, "Options::durability", Database::open(options_));
-}
-
-TEST_P(ReopenTest, TheLogIsWrittenAsIsAskedFor) {
-  const auto used = [&] { return open().statistics().log_io; };
-  const char* const before = std::getenv("ELIDER_LOG_IO");
-  const std::string kept = before != nullptr ? before : "";
-  ::unsetenv("ELIDER_LOG_IO");
-  EXPECT_EQ(used(), "system-calls");
-  ::setenv("ELIDER_LOG_IO", "tape", 1);
-  EXPECT_REFUSED(Code::kInvalidArgument, "ELIDER_LOG_IO", Database::open(options_));
-  options_.log_io = LogIo::kSystemCalls;
-  EXPECT_EQ(used(), "system-calls") << "the option comes before the environment";
-  options_.log_io = LogIo::kIoUring;
-  if (auto database = Database::open(options_); database.ok()) {
-    EXPECT_EQ(database->statistics().log_io, "io_uring");
-    EXPECT_OK(database->create_table(account_schema(KeyIndex::kHashed)));
-    EXPECT_OK(database->wait_durable());
-  } else {
-    EXPECT_CODE(Code::kUnsupported, database);
-  }
-  options_.log_io = LogIo::kAutomatic;
-  ::setenv("ELIDER_LOG_IO", "system-calls", 1);
-  EXPECT_EQ(used(), "system-calls");
-  if (kept.empty()) ::unsetenv("ELIDER_LOG_IO");
-  else ::setenv("ELIDER_LOG_IO", kept.c_str(), 1);
 }
 
 TEST_P(ReopenTest, DamageIsRefusedAndNamed) {

@@ -55,12 +55,3 @@ refused() {
 }
 refused 'elider needs C++20' -std=c++17
 refused 'elider needs exceptions' -std=c++20 -fno-exceptions
-
-# What the archive needs is what it was built with: liburing only where its objects call it.
-targets=$(find "$folder/prefix" -name elider-targets.cmake)
-archive=$(find "$folder/prefix" -name 'libelider.a' -o -name 'libelider.so')
-if [[ $archive == *.a ]]; then
-  calls=$(nm "$archive" 2>/dev/null | grep -c ' U io_uring_' || true)
-  if [ "$calls" -eq 0 ] && grep -q uring "$targets"; then echo "FAILED: the package asks for liburing, which nothing calls"; exit 1; fi
-  if [ "$calls" -ne 0 ] && ! grep -q uring "$targets"; then echo "FAILED: the package does not ask for liburing"; exit 1; fi
-fi
