@@ -24,6 +24,7 @@
 #include "elider/procedure.h"
 #include "elider/recovery.h"
 #include "elider/schema.h"
+#include "elider/snapshot_number.h"
 #include "elider/statistics.h"
 #include "elider/status.h"
 #include "elider/table.h"
@@ -65,8 +66,8 @@ class ActiveTransaction {
   //                     an operation failed with this status before; nothing took effect
   //   kIoError          the log could not be written (wait_durable); under kGroup the commit may
   //                     have taken effect all the same, as run() says
-  Status commit(Durability durability, uint64_t* commit_number = nullptr);
-  Status commit(uint64_t* commit_number = nullptr) { return commit(Durability::kDefault, commit_number); }
+  Status commit(Durability durability, SnapshotNumber* commit_number = nullptr);
+  Status commit(SnapshotNumber* commit_number = nullptr) { return commit(Durability::kDefault, commit_number); }
   void rollback();
 
  private:
@@ -182,12 +183,12 @@ class Database {
   // afterwards. No failed write or sync is ever tried again: to go on, open the database anew.
   Status wait_durable();
   // The same for all commits with numbers up to RunPolicy::commit_number.
-  Status wait_durable(uint64_t commit_number);
+  Status wait_durable(SnapshotNumber commit_number);
   // Calls told(status) once, with what wait_durable(commit_number) would return and when it would:
   // at once in this thread, or later in one of the log's. The log waits for it, so it must be
   // short, must not throw, and may call nothing of this database but statistics(). It comes before
   // the database is closed at the latest.
-  void when_durable(uint64_t commit_number, std::function<void(const Status&)> told);
+  void when_durable(SnapshotNumber commit_number, std::function<void(const Status&)> told);
   // What was found when it was opened.
   const Recovery& recovery() const;
   // Writes all rows as of now to the data folders, while transactions run, and waits until that

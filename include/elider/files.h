@@ -19,6 +19,7 @@
 #include "elider/function_ref.h"
 #include "elider/recovery.h"
 #include "elider/schema.h"
+#include "elider/snapshot_number.h"
 #include "elider/statistics.h"
 #include "elider/status.h"
 
@@ -61,12 +62,12 @@ struct Segment {
   std::string file;
   uint64_t bytes = 0, whole_bytes = 0;  // the rest is what a crash left
   uint64_t frames = 0, records = 0;
-  uint64_t first_number = 0, last_number = 0;  // of its records; 0 without any
+  SnapshotNumber first_number = 0, last_number = 0;  // of its records; 0 without any
   uint64_t cut = 0;                            // records with larger numbers are void; kNewest: none are
 };
 struct Log {
   uint64_t checkpoint = 0;  // the newest one's number; 0: none
-  uint64_t snapshot = 0;    // the files hold all commits up to this number
+  SnapshotNumber snapshot = 0;    // the files hold all commits up to this number
   std::vector<Segment> segments;
   std::vector<std::string> cuts;  // as Recovery's
 };
@@ -93,7 +94,7 @@ struct LoggedChange {
 struct LoggedRecord {
   std::string file;
   uint64_t offset = 0;        // of its frame
-  uint64_t number = 0;
+  SnapshotNumber number = 0;
   bool counts = true;         // false: void, as it was not whole in all files
   bool made_table = false;    // `schema` was made, with id `table`
   uint32_t table = 0;

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "elider/key.h"
+#include "elider/snapshot_number.h"
 #include "elider/status.h"
 #include "elider/table.h"
 
@@ -45,7 +46,7 @@ struct HistoryTransaction {
   bool committed = false;
   bool read_only = false;
   Cause cause = Cause::kNone;
-  uint64_t snapshot = 0;  // its number; of a read-only one: what it read
+  SnapshotNumber snapshot = 0;  // its number; of a read-only one: what it read
   uint64_t order = 0;     // among commits of one snapshot number
   uint32_t attempt = 1;
   std::string procedure;

@@ -12,6 +12,7 @@
 #include "elider/elision.h"
 #include "elider/recovery.h"
 #include "elider/schema.h"
+#include "elider/snapshot_number.h"
 
 namespace elider {
 
@@ -191,7 +192,7 @@ struct RunPolicy {
   // Where run() puts the commit's number when it is ok, for Database::wait_durable() and when_durable(); null: nowhere.
   // Of a transaction that only read: once this number is durable, so is all that it may have read.
   // 0 without a log.
-  uint64_t* commit_number = nullptr;
+  SnapshotNumber* commit_number = nullptr;
   // What Database::procedure_id gave; statistics are counted under that name.
   uint32_t procedure_id = 0;
 };

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "elider/language.h"
+#include "elider/snapshot_number.h"
 
 #include <cstdint>
 #include <string>
@@ -10,7 +11,7 @@
 namespace elider {
 
 struct Recovery {
-  uint64_t snapshot = 0;         // the state is that after all commits up to this number
+  SnapshotNumber snapshot = 0;         // the state is that after all commits up to this number
   uint64_t checkpoint = 0;       // the number of the checkpoint it began with; 0: none
   uint64_t checkpoint_rows = 0;
   uint64_t checkpoint_bytes = 0;

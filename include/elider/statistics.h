@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "elider/elision.h"
+#include "elider/snapshot_number.h"
 #include "elider/status.h"
 
 namespace elider {
@@ -46,7 +47,7 @@ struct Statistics {
   // Checkpoints taken since the database was opened. snapshot and the following: of the last that succeeded; 0: none.
   struct Checkpoints {
     uint64_t taken = 0, failed = 0;
-    uint64_t snapshot = 0;     // it holds all commits up to this number
+    SnapshotNumber snapshot = 0;     // it holds all commits up to this number
     uint64_t time_s = 0;       // when it was taken: seconds since 1970
     uint64_t rows = 0, bytes = 0;
     uint64_t duration_us = 0;
@@ -68,7 +69,7 @@ struct Statistics {
   Memory memory;
   uint64_t versions_alive = 0;      // old versions kept for snapshots and not yet reclaimed
   uint64_t retired_objects = 0;     // waiting for a grace period
-  uint64_t snapshot = 0;            // the global snapshot number S
+  SnapshotNumber snapshot = 0;            // the global snapshot number S
   uint64_t durable_snapshot = 0;    // commits up to this number are on the disk; 0 without a data folder
   uint64_t log_bytes = 0;           // written since the database was opened
   uint64_t log_frames = 0;          // groups, each a write and a sync

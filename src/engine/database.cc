@@ -64,7 +64,7 @@ ActiveTransaction& ActiveTransaction::operator=(ActiveTransaction&& other) noexc
 
 ActiveTransaction::~ActiveTransaction() { rollback(); }
 
-Status ActiveTransaction::commit(Durability durability, uint64_t* commit_number) {
+Status ActiveTransaction::commit(Durability durability, SnapshotNumber* commit_number) {
   if (session_ == nullptr) return Status(Code::kFinished, "the transaction has ended");
   txn_ = nullptr;
   return std::exchange(session_, nullptr)->commit_active(durability, commit_number);
@@ -221,8 +221,8 @@ Result<ActiveTransaction> Database::begin_read_only() {
 }
 
 Status Database::wait_durable() { return engine_->wait_durable(detail::Engine::kEverything); }
-Status Database::wait_durable(uint64_t commit_number) { return engine_->wait_durable(commit_number); }
-void Database::when_durable(uint64_t commit_number, std::function<void(const Status&)> told) {
+Status Database::wait_durable(SnapshotNumber commit_number) { return engine_->wait_durable(commit_number); }
+void Database::when_durable(SnapshotNumber commit_number, std::function<void(const Status&)> told) {
   engine_->when_durable(commit_number, std::move(told));
 }
 const Recovery& Database::recovery() const { return engine_->recovery(); }

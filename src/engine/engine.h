@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "elider/database.h"
+#include "elider/snapshot_number.h"
 #include "recovery/recovery_target.h"
 #include "storage/table.h"
 
@@ -35,8 +36,8 @@ class Engine : public recovery::RecoveryTarget {
   virtual Status open_data(const recovery::OpenHow& how, bool* may_skip) = 0;
   // As Database's; kEverything: all that was committed before the call.
   static constexpr uint64_t kEverything = ~uint64_t{0};
-  virtual Status wait_durable(uint64_t commit_number) = 0;
-  virtual void when_durable(uint64_t commit_number, std::function<void(const Status&)> told) = 0;
+  virtual Status wait_durable(SnapshotNumber commit_number) = 0;
+  virtual void when_durable(SnapshotNumber commit_number, std::function<void(const Status&)> told) = 0;
   virtual const Recovery& recovery() const = 0;
   virtual Status checkpoint() = 0;
   virtual Status backup(const std::string& folder) = 0;

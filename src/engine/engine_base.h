@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "elider/snapshot_number.h"
 #include "engine/engine.h"
 #include "engine/session.h"
 #include "engine/thread_check.h"
@@ -31,10 +32,10 @@ class EngineBase : public Engine {
   TableBase* find_table(std::string_view name) const override;
   std::vector<TableRef> tables() const override;
   Status open_data(const recovery::OpenHow& how, bool* may_skip) override { return data_.open(*this, store_, how, may_skip); }
-  Status wait_durable(uint64_t commit_number) override {
+  Status wait_durable(SnapshotNumber commit_number) override {
     return store_.log == nullptr ? Status() : store_.log->wait_durable(commit_number);
   }
-  void when_durable(uint64_t commit_number, std::function<void(const Status&)> told) override {
+  void when_durable(SnapshotNumber commit_number, std::function<void(const Status&)> told) override {
     if (store_.log == nullptr) return told(Status());
     store_.log->when_durable(commit_number, std::move(told));
   }

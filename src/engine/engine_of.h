@@ -6,6 +6,7 @@
 #include <string>
 #include <type_traits>
 
+#include "elider/snapshot_number.h"
 #include "engine/engine_base.h"
 #include "htm/test_points.h"
 #include "txn/occ/occ.h"
@@ -31,7 +32,7 @@ class SessionOf final : public Session {
     return read_only_one ? f(snapshot_) : f(transaction_);
   }
 
-  Status commit_active(Durability durability, uint64_t* commit_number) override {
+  Status commit_active(Durability durability, SnapshotNumber* commit_number) override {
     return engine_.commit_active(*this, durability, commit_number);
   }
   void rollback_active() override { engine_.rollback_active(*this); }
@@ -68,7 +69,7 @@ class EngineOf final : public EngineBase<Sync> {
   Status run(FunctionRef<Status(Transaction&)> procedure, const RunPolicy& policy, bool read_only) override;
   Status begin(bool read_only, Session** session, Transaction** txn) override;
   // An ActiveTransaction's, which ends.
-  Status commit_active(SessionType& session, Durability durability, uint64_t* commit_number);
+  Status commit_active(SessionType& session, Durability durability, SnapshotNumber* commit_number);
   void rollback_active(SessionType& session);
 
  private:
@@ -109,7 +110,7 @@ Status EngineOf<Sync, ProtocolOf>::run(FunctionRef<Status(Transaction&)> procedu
                                     ", which procedure_id() never gave");
   if (store_.refuses(policy.durability)) [[unlikely]] return store_.refusal();
   if (!threads_.may_begin()) [[unlikely]] return this->refuse_other_thread();
-  uint64_t number = 0;
+  SnapshotNumber number = 0;
   Status status = [&]() -> Status {
     const Begun begun(threads_);
     const Lent session(*pool_, session_of_thread());
@@ -151,13 +152,13 @@ Status EngineOf<Sync, ProtocolOf>::begin(bool read_only, Session** lent, Transac
 }
 
 template <class Sync, template <class> class ProtocolOf>
-Status EngineOf<Sync, ProtocolOf>::commit_active(SessionType& session, Durability durability, uint64_t* commit_number) {
+Status EngineOf<Sync, ProtocolOf>::commit_active(SessionType& session, Durability durability, SnapshotNumber* commit_number) {
   if (store_.asks_too_much(durability)) {
     Status why = store_.refusal();
     rollback_active(session);
     return why;
   }
-  uint64_t number = 0;
+  SnapshotNumber number = 0;
   Status status = session.with(session.read_only, [&](auto& txn) {
     Status ended = txn.commit();
     number = txn.commit_number();

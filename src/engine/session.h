@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "base/worker.h"
+#include "elider/snapshot_number.h"
 #include "engine/engine.h"
 #include "txn/counters.h"
 #include "txn/store.h"
@@ -46,7 +47,7 @@ class Session {
   Session(const Session&) = delete;
   Session& operator=(const Session&) = delete;
   // For ActiveTransaction. Ends the transaction and gives the session back.
-  virtual Status commit_active(Durability durability, uint64_t* commit_number) = 0;
+  virtual Status commit_active(Durability durability, SnapshotNumber* commit_number) = 0;
   virtual void rollback_active() = 0;
 
   SessionPool& pool;

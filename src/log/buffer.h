@@ -21,6 +21,7 @@
 
 #include "base/cache_line.h"
 #include "base/clock.h"
+#include "elider/snapshot_number.h"
 #include "log/format.h"
 
 namespace elider::log {
@@ -31,7 +32,7 @@ class alignas(kCacheLinePairBytes) Buffer {
 
   // seq_cst in all three: the announcement and the worker's later read of the snapshot number stand against
   // the logger's raise of that number and its look at the announcement (Dekker's pattern).
-  void announce(uint64_t number) { committing_.store(number); }
+  void announce(SnapshotNumber number) { committing_.store(number); }
   void withdraw() { committing_.store(0, std::memory_order_release); }  // release: what was published is seen by who sees this
   bool unused() const { return memory_ == nullptr; }
 
@@ -70,7 +71,7 @@ class alignas(kCacheLinePairBytes) Buffer {
   bool half_full() const { return half_full_; }
 
   // The first `bytes` of what was reserved are a record.
-  void publish(uint64_t number, size_t bytes) {
+  void publish(SnapshotNumber number, size_t bytes) {
     if (block_ != nullptr) {
       block_bytes_.fetch_add(block_size_, std::memory_order_relaxed);  // relaxed: a count
       std::byte* block = block_.release();
@@ -106,7 +107,7 @@ class alignas(kCacheLinePairBytes) Buffer {
     uint64_t tail = tail_.load(std::memory_order_relaxed);  // relaxed: the logger's own
     bool more = true;
     while (more && tail != head) {
-      uint64_t number;
+      SnapshotNumber number;
       uint32_t bytes, kind;
       std::memcpy(&number, at(tail), 8);
       std::memcpy(&bytes, at(tail) + 8, 4);
@@ -147,7 +148,7 @@ class alignas(kCacheLinePairBytes) Buffer {
   }
   size_t offset(uint64_t position) const { return static_cast<size_t>(position & (capacity_ - 1)); }
   std::byte* at(uint64_t position) { return memory_.get() + offset(position); }
-  void put_header(uint64_t position, uint64_t number, uint32_t bytes, uint32_t kind) {
+  void put_header(uint64_t position, SnapshotNumber number, uint32_t bytes, uint32_t kind) {
     std::memcpy(at(position), &number, 8);
     std::memcpy(at(position) + 8, &bytes, 4);
     std::memcpy(at(position) + 12, &kind, 4);
@@ -163,7 +164,7 @@ class alignas(kCacheLinePairBytes) Buffer {
   std::unique_ptr<std::byte[]> block_;
   size_t block_size_ = 0;
 
-  std::atomic<uint64_t> committing_{0};  // no commit that is under way has a smaller number; 0: none is
+  std::atomic<SnapshotNumber> committing_{0};  // no commit that is under way has a smaller number; 0: none is
   std::atomic<uint64_t> head_{0};
   std::atomic<uint64_t> oldest_ns_{0};
   std::atomic<size_t> block_bytes_{0};  // of records outside that the logger has not taken

@@ -335,8 +335,8 @@ uint64_t Directory::cut_of(uint32_t generation) const {
 
 Status Directory::choose_base(uint64_t to_number, size_t skipped, std::optional<Checkpoint>* base) {
   const auto& all = manifest_.checkpoints;
-  const uint64_t newest = std::max(closed_, all.empty() ? 0 : all.back().number);
-  const uint64_t oldest = all.empty() ? 0 : all.front().number;
+  const SnapshotNumber newest = std::max(closed_, all.empty() ? 0 : all.back().number);
+  const SnapshotNumber oldest = all.empty() ? 0 : all.front().number;
   if (to_number < oldest || (to_number > newest && to_number != kNumberMax))
     return Status::invalid_argument("the state after number " + std::to_string(to_number) + " is not in '" + folders_.front() +
                                     "', which holds those after numbers " + std::to_string(oldest) + " to " + std::to_string(newest));
@@ -447,7 +447,7 @@ Status Directory::begin_generation(uint32_t streams, uint32_t* generation) {
   return remove_unlisted();
 }
 
-Status Directory::end_generation(uint64_t closed) {
+Status Directory::end_generation(SnapshotNumber closed) {
   const std::string path = folders_.front() + "/" + kManifestName;
   ReadBuffer manifest;
   if (Status status = manifest.read(files_, path, kManifestBytesMax); !status.ok()) return status;

@@ -16,6 +16,7 @@
 #include <string>
 #include <vector>
 
+#include "elider/snapshot_number.h"
 #include "log/file.h"
 #include "log/format.h"
 #include "log/reader.h"
@@ -24,8 +25,8 @@ namespace elider::log {
 
 // What recovery found.
 struct RecoveryFacts {
-  uint64_t last_number = 0;  // the largest number of a record that counts
-  uint64_t closed = 0;       // the files hold all commits up to this number, whether there are any or not
+  SnapshotNumber last_number = 0;  // the largest number of a record that counts
+  SnapshotNumber closed = 0;       // the files hold all commits up to this number, whether there are any or not
   uint64_t frames = 0, records = 0, bytes = 0;
   uint64_t records_void = 0;  // whole, but behind the last number that is whole in every stream
   std::vector<CutTail> cuts;
@@ -93,10 +94,10 @@ class Directory {
   // `to_number` of choose_base() is gone with it. Files that hold nothing that counts go. The numbers of the new
   // generation are at least first_number().
   Status begin_generation(uint32_t streams, uint32_t* generation);
-  uint64_t first_number() const { return first_number_; }
+  SnapshotNumber first_number() const { return first_number_; }
   // The new generation's log has ended well and holds all commits up to this number, and no others: the manifest says so, and
   // a file of it that is found to be shorter is damage from now on, no crash. Last of all. Not ok: all is as after a crash.
-  Status end_generation(uint64_t closed);
+  Status end_generation(SnapshotNumber closed);
   // The checkpoint's files are whole and synced: from now on it counts. Afterwards checkpoints go but for the newest
   // `kept`, and so does the log that only they needed. `finished`: segments of this generation that were finished since the
   // last call. kYes, but not ok: what should go may not have gone.

@@ -9,7 +9,7 @@
 namespace elider::log {
 
 // Each waits for itself, so that who has to wait for a later group is not woken by this one.
-Status Durable::wait(uint64_t number) {
+Status Durable::wait(SnapshotNumber number) {
   // The thread's: whoever tells it may still have its address when the wait has ended.
   thread_local std::atomic<uint32_t> told{0};
   told.store(0, std::memory_order_relaxed);  // relaxed: nobody else knows of it yet
@@ -29,7 +29,7 @@ Status Durable::wait(uint64_t number) {
   return result;
 }
 
-void Durable::when(uint64_t number, Told told) {
+void Durable::when(SnapshotNumber number, Told told) {
   Status status;
   {
     std::lock_guard lock(mutex_);
@@ -46,7 +46,7 @@ void Durable::when(uint64_t number, Told told) {
 }
 
 // One after the other: a list of those who are due would need memory.
-void Durable::tell(uint64_t number, const Status& status) {
+void Durable::tell(SnapshotNumber number, const Status& status) {
   for (;;) {
     Waiter due;
     {
@@ -60,7 +60,7 @@ void Durable::tell(uint64_t number, const Status& status) {
   }
 }
 
-void Durable::raise(uint64_t number) {
+void Durable::raise(SnapshotNumber number) {
   {
     std::lock_guard lock(mutex_);
     if (number <= number_.load(std::memory_order_relaxed)) return;  // relaxed: stored under mutex_

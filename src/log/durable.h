@@ -12,6 +12,7 @@
 #include <mutex>
 #include <vector>
 
+#include "elider/snapshot_number.h"
 #include "elider/status.h"
 
 namespace elider::log {
@@ -20,7 +21,7 @@ class Durable {
  public:
   using Told = std::function<void(const Status&)>;
 
-  uint64_t number() const { return number_.load(std::memory_order_acquire); }
+  SnapshotNumber number() const { return number_.load(std::memory_order_acquire); }
   bool failed() const { return failed_.load(std::memory_order_acquire); }
   Status failure() const {
     std::lock_guard lock(mutex_);
@@ -28,24 +29,24 @@ class Durable {
   }
 
   // Until the number is durable (ok), or the log has failed (its failure: whether it is durable is not known).
-  Status wait(uint64_t number);
+  Status wait(SnapshotNumber number);
   // Calls told(what wait() would return) once: at once, or in the thread that calls raise() or fail().
-  void when(uint64_t number, Told told);
+  void when(SnapshotNumber number, Told told);
 
   // By the log. Numbers that are smaller than before are ignored.
-  void raise(uint64_t number);
+  void raise(SnapshotNumber number);
   // By the log. Only the first one counts.
   void fail(const Status& status);
 
  private:
   struct Waiter {
-    uint64_t number = 0;
+    SnapshotNumber number = 0;
     Told told;
   };
   static bool later(const Waiter& a, const Waiter& b) { return a.number > b.number; }
-  void tell(uint64_t number, const Status& status);
+  void tell(SnapshotNumber number, const Status& status);
 
-  std::atomic<uint64_t> number_{0};
+  std::atomic<SnapshotNumber> number_{0};
   std::atomic<bool> failed_{false};
 
   mutable std::mutex mutex_;  // guards what follows, and the raising of the two above; a leaf lock

@@ -150,7 +150,7 @@ std::string frame_fault(Bytes bytes, uint64_t sequence) {
   return "the checksum of frame " + std::to_string(sequence) + " does not fit";
 }
 
-void put_record_header(std::byte* to, uint64_t number, uint32_t bytes) {
+void put_record_header(std::byte* to, SnapshotNumber number, uint32_t bytes) {
   put(to, number);
   put(to + 8, bytes);
 }

@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "elider/snapshot_number.h"
 #include "elider/status.h"
 
 namespace elider::log {
@@ -38,7 +39,7 @@ struct SegmentName {
 // One that is no longer written: the next one has a synced frame, so its header and its name are on the disk, too.
 struct FinishedSegment {
   SegmentName name;
-  uint64_t last_number = 0;  // the largest of its records; 0: it has none
+  SnapshotNumber last_number = 0;  // the largest of its records; 0: it has none
 };
 std::string file_name(const SegmentName& name);  // "log-00000001-00-00000000"
 bool parse_file_name(const std::string& text, SegmentName* name);
@@ -51,7 +52,7 @@ struct SegmentHeader {
   DatabaseId database{};
   SegmentName name;
   uint64_t first_frame = 0;  // the sequence of its first frame
-  uint64_t closed = 0;       // as the frame before it says; of the first segment, what the log started with
+  SnapshotNumber closed = 0;       // as the frame before it says; of the first segment, what the log started with
 };
 void encode(const SegmentHeader& header, std::vector<std::byte>* out);
 // kCorrupt says what does not fit, kUnsupported names an unknown version; neither names the file.
@@ -64,10 +65,10 @@ inline constexpr size_t kFrameHeaderBytes = 64;
 inline constexpr size_t kFramePayloadBytesMax = size_t{1} << 30;
 struct FrameHeader {
   uint64_t sequence = 0;      // from 0, one more each frame of a stream
-  uint64_t closed = 0;        // all of the stream's records with numbers up to it are in this frame or before
-  uint64_t durable = 0;       // was durable in all streams when the frame was made
-  uint64_t first_number = 0;  // the smallest and the largest number of its records; 0 and 0 without any
-  uint64_t last_number = 0;
+  SnapshotNumber closed = 0;        // all of the stream's records with numbers up to it are in this frame or before
+  SnapshotNumber durable = 0;       // was durable in all streams when the frame was made
+  SnapshotNumber first_number = 0;  // the smallest and the largest number of its records; 0 and 0 without any
+  SnapshotNumber last_number = 0;
   uint32_t payload_bytes = 0;
   uint32_t records = 0;
 };
@@ -83,16 +84,16 @@ std::string frame_fault(Bytes bytes, uint64_t sequence);
 // A record: what one commit (or one change of the catalog) appended. Its bytes mean nothing to the log.
 inline constexpr size_t kRecordHeaderBytes = 12;
 struct Record {
-  uint64_t number = 0;
+  SnapshotNumber number = 0;
   Bytes bytes;
 };
-void put_record_header(std::byte* to, uint64_t number, uint32_t bytes);
+void put_record_header(std::byte* to, SnapshotNumber number, uint32_t bytes);
 // Takes the first record off *payload. False: none, or one that does not fit.
 bool take_record(Bytes* payload, Record* record);
 
 // A file of a checkpoint: the snapshot number that it is of, and the file's place among its files, from 0.
 struct CheckpointName {
-  uint64_t number = 0;
+  SnapshotNumber number = 0;
   uint32_t part = 0;
   friend bool operator==(const CheckpointName&, const CheckpointName&) = default;
 };
@@ -101,7 +102,7 @@ bool parse_file_name(const std::string& text, CheckpointName* name);
 
 // The manifest: which checkpoints and generations there are. Replaced as a whole, by a rename.
 struct Checkpoint {
-  uint64_t number = 0;  // it holds all commits up to this number, and no others
+  SnapshotNumber number = 0;  // it holds all commits up to this number, and no others
   uint32_t parts = 0;
   friend bool operator==(const Checkpoint&, const Checkpoint&) = default;
 };

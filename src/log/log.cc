@@ -53,7 +53,7 @@ Log::~Log() {
   static_cast<void>(close(&unneeded));  // a failure leaves no more to do
 }
 
-Status Log::close(uint64_t* closed) {
+Status Log::close(SnapshotNumber* closed) {
   // So that every stream closes what any of them has.
   if (loggers_.size() == options_.streams && loggers_.back()->thread.joinable()) static_cast<void>(wait_durable(source_.current()));
   {
@@ -103,7 +103,7 @@ void Log::ask_for_room() {
 
 // Loggers do at once what somebody waits for. Nothing is locked where they are awake: the number stands
 // there before the look at the sleepers, and a logger counts itself among them before it looks at the number (seq_cst).
-void Log::demand(uint64_t number) {
+void Log::demand(SnapshotNumber number) {
   for (uint64_t wanted = wanted_.load(); wanted < number;) {
     if (!wanted_.compare_exchange_weak(wanted, number)) continue;
     if (sleepers_.load() != 0) {
@@ -114,14 +114,14 @@ void Log::demand(uint64_t number) {
   }
 }
 
-Status Log::wait_durable(uint64_t number) {
+Status Log::wait_durable(SnapshotNumber number) {
   if (durable() >= number) return {};
   number = std::min(number, source_.current());
   demand(number);
   return durable_.wait(number);
 }
 
-void Log::when_durable(uint64_t number, Durable::Told told) {
+void Log::when_durable(SnapshotNumber number, Durable::Told told) {
   number = std::min(number, source_.current());
   if (durable() < number) demand(number);
   durable_.when(number, std::move(told));
@@ -198,7 +198,7 @@ void Log::await_demand(const Logger& logger) {
 // Writes what there is. False: nothing came of it.
 bool Log::round(uint32_t index, bool demanded) {
   Logger& logger = *loggers_[index];
-  const uint64_t closed = close_numbers(index, demanded);
+  const SnapshotNumber closed = close_numbers(index, demanded);
   uint64_t before, newest;
   {
     std::lock_guard lock(mutex_);
@@ -234,7 +234,7 @@ bool Log::round(uint32_t index, bool demanded) {
 uint64_t Log::close_numbers(uint32_t index, bool demanded) {
   // Only where it matters: a quiet database keeps its number.
   const bool raise = demanded || pending(index) || loggers_[index]->newest > loggers_[index]->closed;
-  uint64_t closed = raise ? source_.advance() : source_.current() - 1;
+  SnapshotNumber closed = raise ? source_.advance() : source_.current() - 1;
   for_each_buffer(index, [&](Buffer& buffer) {
     if (ELIDER_MUTANT(kMarkEarly)) buffer.mark();
     ELIDER_TEST_POINT("log.before_look");
@@ -269,8 +269,8 @@ bool Log::collect(uint32_t index) {
   logger.frame.resize(kFrameHeaderBytes);
   logger.header = FrameHeader{};
   logger.oldest_ns = kNumberMax;
-  uint64_t newest = 0;
-  const auto take_one = [&](uint64_t number, Bytes bytes) {
+  SnapshotNumber newest = 0;
+  const auto take_one = [&](SnapshotNumber number, Bytes bytes) {
     ELIDER_DCHECK(number > logger.closed, "no record comes with a number that is closed");  // closed: this thread's own
     if (logger.frame.size() >= kFrameBytesTarget || !grow(&logger.frame, kRecordHeaderBytes + bytes.size())) return false;
     const size_t at = logger.frame.size();
@@ -297,7 +297,7 @@ bool Log::collect(uint32_t index) {
   return all;
 }
 
-Status Log::write_frame(Logger& logger, uint64_t closed) {
+Status Log::write_frame(Logger& logger, SnapshotNumber closed) {
   logger.header.closed = closed;
   {
     std::lock_guard lock(mutex_);
@@ -307,8 +307,8 @@ Status Log::write_frame(Logger& logger, uint64_t closed) {
 }
 
 // `closed` is closed and all records up to it are on the disk; `frame`: and a frame says so.
-void Log::has_written(Logger& logger, uint64_t closed, bool frame) {
-  uint64_t durable;
+void Log::has_written(Logger& logger, SnapshotNumber closed, bool frame) {
+  SnapshotNumber durable;
   {
     std::lock_guard lock(mutex_);
     logger.closed = std::max(logger.closed, closed);
@@ -340,7 +340,7 @@ uint64_t Log::written() const {
 }
 
 uint64_t Log::newest_number() const {
-  uint64_t newest = 0;
+  SnapshotNumber newest = 0;
   for (const auto& logger : loggers_) newest = std::max(newest, logger->newest);
   return newest;
 }
@@ -349,12 +349,12 @@ uint64_t Log::newest_number() const {
 // recovery, which sees frames alone, would cut.
 uint64_t Log::durable_now() const {
   const uint64_t written = this->written();
-  uint64_t closed = kNumberMax, largest = 0;
+  SnapshotNumber closed = kNumberMax, largest = 0;
   for (const auto& logger : loggers_) {
     closed = std::min(closed, logger->closed);
     largest = std::max(largest, logger->written);
   }
-  const uint64_t durable = newest_number() <= written ? closed : written;
+  const SnapshotNumber durable = newest_number() <= written ? closed : written;
   return ELIDER_MUTANT(kLargestDurable) ? std::max(durable, largest) : durable;
 }
 

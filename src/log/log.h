@@ -32,6 +32,7 @@
 #include <utility>
 #include <vector>
 
+#include "elider/snapshot_number.h"
 #include "log/buffer.h"
 #include "log/durable.h"
 #include "log/file.h"
@@ -43,8 +44,8 @@ namespace elider::log {
 class NumberSource {
  public:
   virtual ~NumberSource() = default;
-  virtual uint64_t current() const = 0;  // seq_cst
-  virtual uint64_t advance() = 0;        // S becomes S + 1; gives what it was; seq_cst
+  virtual SnapshotNumber current() const = 0;  // seq_cst
+  virtual SnapshotNumber advance() = 0;        // S becomes S + 1; gives what it was; seq_cst
 };
 
 struct LogOptions {
@@ -57,7 +58,7 @@ struct LogOptions {
 };
 
 struct LogFacts {
-  uint64_t durable = 0;
+  SnapshotNumber durable = 0;
   uint64_t frames = 0;
   uint64_t bytes = 0;       // written, headers included
   uint64_t records = 0;     // on the disk
@@ -81,7 +82,7 @@ class Log {
   ~Log();
   // Brings everything appended to the disk, and ends. No worker is inside a commit. Ok: recovery will find all
   // commits up to *closed, and there are no others. Else the log has failed, with this.
-  Status close(uint64_t* closed);
+  Status close(SnapshotNumber* closed);
 
   // -- a worker's commit -----------------------------------------------------------------------------------
 
@@ -98,18 +99,18 @@ class Log {
   }
   void begin_commit(uint32_t worker) { buffers_[worker].announce(source_.current()); }
   // The first `bytes` of the room are a record of this number.
-  void publish(uint32_t worker, uint64_t number, size_t bytes) { buffers_[worker].publish(number, bytes); }
+  void publish(uint32_t worker, SnapshotNumber number, size_t bytes) { buffers_[worker].publish(number, bytes); }
   void end_commit(uint32_t worker) { buffers_[worker].withdraw(); }
 
   // -- durability --------------------------------------------------------------------------------------------
 
-  uint64_t durable() const { return durable_.number(); }
+  SnapshotNumber durable() const { return durable_.number(); }
   // Waits until all commits with numbers up to `number` are on the disk; a number that S has not reached counts
   // as the last one it has. kIoError: the log has failed; whether they are is not known.
-  Status wait_durable(uint64_t number);
+  Status wait_durable(SnapshotNumber number);
   // Calls told(what wait_durable() would return) once: at once, or in a logger thread, which waits meanwhile. At
   // the latest when the log ends.
-  void when_durable(uint64_t number, Durable::Told told);
+  void when_durable(SnapshotNumber number, Durable::Told told);
   // As if a write had failed: the files' folders are not to be relied upon.
   void fail(const Status& status);
   bool failed() const { return durable_.failed(); }
@@ -132,8 +133,8 @@ class Log {
     std::thread thread;
     // Guarded by mutex_.
     uint64_t written = 0;  // closed, as the last synced frame says
-    uint64_t closed = 0;   // closed, and all records up to it are synced; larger than `written` where none came since
-    uint64_t newest = 0;   // the largest number of its records so far
+    SnapshotNumber closed = 0;   // closed, and all records up to it are synced; larger than `written` where none came since
+    SnapshotNumber newest = 0;   // the largest number of its records so far
   };
 
   Log(const LogOptions& options, NumberSource& source, uint32_t streams);
@@ -142,17 +143,17 @@ class Log {
   uint64_t close_numbers(uint32_t index, bool demanded);
   static bool grow(std::vector<std::byte>* frame, size_t bytes);
   bool collect(uint32_t index);
-  Status write_frame(Logger& logger, uint64_t closed);
-  void has_written(Logger& logger, uint64_t closed, bool frame);
+  Status write_frame(Logger& logger, SnapshotNumber closed);
+  void has_written(Logger& logger, SnapshotNumber closed, bool frame);
   uint64_t durable_now() const;
   bool is_due(const Logger& logger) const;
   bool pending(uint32_t index) const;
-  uint64_t newest_number() const;
+  SnapshotNumber newest_number() const;
   uint64_t written() const;  // under the mutex, or alone
   Status reserve_slowly(uint32_t worker, size_t bytes, std::byte** place);
   void await_demand(const Logger& logger);
   void ask_for_room();
-  void demand(uint64_t number);
+  void demand(SnapshotNumber number);
   template <class F>
   bool for_each_buffer(uint32_t index, F&& f) const;
 

@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "elider/snapshot_number.h"
 #include "log/file.h"
 #include "log/format.h"
 
@@ -21,7 +22,7 @@ class Stream {
       : files_(files), folder_(std::move(folder)), database_(database), segment_bytes_(segment_bytes), name_{generation, stream, 0} {}
 
   // Makes the first segment; its name is on the disk only once the folder is synced.
-  Status create(uint64_t closed) {
+  Status create(SnapshotNumber closed) {
     closed_ = closed;
     return begin_segment(0);
   }

@@ -18,6 +18,7 @@
 #include <thread>
 #include <vector>
 
+#include "elider/snapshot_number.h"
 #include "elider/statistics.h"
 #include "log/checkpoint_file.h"
 #include "log/directory.h"
@@ -61,7 +62,7 @@ class CheckpointWriter {
 
   log::FileSystem& files_;
   const How how_;
-  uint64_t number_ = 0;
+  SnapshotNumber number_ = 0;
   uint64_t begin_ns_ = 0;
   std::atomic<uint32_t> next_part_{0};
   std::atomic<uint64_t> paced_bytes_{0};

@@ -15,7 +15,7 @@ void DataFolder::close() {
   if (store_ != nullptr) store_->log = nullptr;
   const std::unique_ptr<log::Log> log = std::move(log_);
   if (log == nullptr) return;
-  uint64_t closed = 0;
+  SnapshotNumber closed = 0;
   if (!log->close(&closed).ok()) return;
   try {
     static_cast<void>(directory_->end_generation(closed));  // nobody is left to be told, and nothing is lost without it

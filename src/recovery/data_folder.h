@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "elider/database.h"
+#include "elider/snapshot_number.h"
 #include "recovery/checkpoint.h"
 #include "recovery/recovery_target.h"
 #include "log/directory.h"
@@ -46,8 +47,8 @@ class DataFolder {
   class Numbers final : public log::NumberSource {
    public:
     explicit Numbers(storage::Snapshots& snapshots) : snapshots_(snapshots) {}
-    uint64_t current() const override { return snapshots_.current(); }
-    uint64_t advance() override { return snapshots_.advance(); }
+    SnapshotNumber current() const override { return snapshots_.current(); }
+    SnapshotNumber advance() override { return snapshots_.advance(); }
 
    private:
     storage::Snapshots& snapshots_;

@@ -14,6 +14,7 @@
 #include <memory>
 #include <vector>
 
+#include "elider/snapshot_number.h"
 #include "storage/table.h"
 #include "txn/store.h"
 #include "txn/table_cursor.h"
@@ -48,14 +49,14 @@ struct StoredRows {
 class SnapshotRows {
  public:
   virtual ~SnapshotRows() = default;
-  uint64_t number() const { return number_; }
+  SnapshotNumber number() const { return number_; }
   // The tables that were there, in the order of their ids; perhaps later ones too.
   const std::vector<TableBase*>& tables() const { return tables_; }
   // The next rows, of one table: about `bytes` of them, behind `room` bytes. False: there are no more.
   virtual bool next(size_t bytes, size_t room, StoredRows* rows) = 0;
 
  protected:
-  uint64_t number_ = 0;
+  SnapshotNumber number_ = 0;
   std::vector<TableBase*> tables_;
 };
 

@@ -5,7 +5,7 @@ namespace elider::storage {
 namespace {
 
 // Null: the row was absent then.
-const Version* version_at(const Version* newest, uint64_t rs, uint64_t* sequence) {
+const Version* version_at(const Version* newest, SnapshotNumber rs, uint64_t* sequence) {
   const Version* version = newest;
   while (version != nullptr && version->snapshot > rs) version = version->previous;
   *sequence = version == nullptr ? 0 : version->sequence;
@@ -14,7 +14,7 @@ const Version* version_at(const Version* newest, uint64_t rs, uint64_t* sequence
 
 }  // namespace
 
-bool read_version_at(const Version* newest, const ColumnSet& columns, uint32_t g, uint64_t rs, std::byte* image, uint64_t* sequence) {
+bool read_version_at(const Version* newest, const ColumnSet& columns, uint32_t g, SnapshotNumber rs, std::byte* image, uint64_t* sequence) {
   const Version* const version = version_at(newest, rs, sequence);
   if (version == nullptr) return false;
   const std::byte* payload = version->payload();
@@ -23,11 +23,11 @@ bool read_version_at(const Version* newest, const ColumnSet& columns, uint32_t g
   return true;
 }
 
-bool read_cell_at(const Cell& cell, const Group& group, const ColumnSet& columns, uint32_t g, uint64_t rs, std::byte* image,
+bool read_cell_at(const Cell& cell, const Group& group, const ColumnSet& columns, uint32_t g, SnapshotNumber rs, std::byte* image,
                   uint64_t* sequence) {
   for (;;) {
     const uint64_t w = cell.load_unlocked();
-    const uint64_t n = cell.snapshot();
+    const SnapshotNumber n = cell.snapshot();
     if (n <= rs) [[likely]] {
       if (word::absent(w)) {
         if (!cell.unchanged(w)) continue;
@@ -46,7 +46,7 @@ bool read_cell_at(const Cell& cell, const Group& group, const ColumnSet& columns
   }
 }
 
-const Block* find_block_at(const Cell& cell, uint64_t rs, uint64_t* sequence) {
+const Block* find_block_at(const Cell& cell, SnapshotNumber rs, uint64_t* sequence) {
   for (;;) {
     const uint64_t w = cell.load_unlocked();
     const bool now = cell.snapshot() <= rs;

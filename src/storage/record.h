@@ -24,6 +24,7 @@
 #include "base/racy.h"
 #include "base/spin.h"
 #include "base/test_points.h"
+#include "elider/snapshot_number.h"
 #include "storage/layout.h"
 
 namespace elider::storage {
@@ -60,7 +61,7 @@ struct alignas(16) Block {  // so that a row in it is as aligned as memory from 
 
 // What a cell held at an earlier snapshot. Constant once linked.
 struct Version {
-  uint64_t snapshot;
+  SnapshotNumber snapshot;
   uint64_t sequence;
   Version* previous;
   std::atomic<uint64_t>* alive;  // how many there are; falls when this is reclaimed
@@ -113,8 +114,8 @@ class Cell {
   void set_word(uint64_t w) { word_.store(w, std::memory_order_relaxed); }
 
   // relaxed: read between load() and unchanged(), or under the lock.
-  uint64_t snapshot() const { return snapshot_.load(std::memory_order_relaxed); }
-  void set_snapshot(uint64_t n) { snapshot_.store(n, std::memory_order_relaxed); }
+  SnapshotNumber snapshot() const { return snapshot_.load(std::memory_order_relaxed); }
+  void set_snapshot(SnapshotNumber n) { snapshot_.store(n, std::memory_order_relaxed); }
   // The version's contents were written before the pointer was published: release and acquire.
   Version* previous() const { return previous_.load(std::memory_order_acquire); }
   void set_previous(Version* version) { previous_.store(version, std::memory_order_release); }
@@ -138,7 +139,7 @@ class Cell {
 #endif
   }
   std::atomic<uint64_t> word_;
-  std::atomic<uint64_t> snapshot_;     // number of the commit that wrote the present contents; 0: none did
+  std::atomic<SnapshotNumber> snapshot_;     // number of the commit that wrote the present contents; 0: none did
   std::atomic<Version*> previous_;
 };
 inline constexpr uint32_t kCellHeaderBytes = 24;
@@ -196,11 +197,11 @@ inline uint64_t read_cell(const Cell& cell, const Group& group, const ColumnSet&
 
 // The same as of snapshot rs. False: the row was absent then. `sequence`: of the version that was read,
 // 0 if there was none yet.
-bool read_cell_at(const Cell& cell, const Group& group, const ColumnSet& columns, uint32_t g, uint64_t rs, std::byte* image,
+bool read_cell_at(const Cell& cell, const Group& group, const ColumnSet& columns, uint32_t g, SnapshotNumber rs, std::byte* image,
                   uint64_t* sequence);
 // Where a payload that is kept as a block stands, instead of a copy. Null: the row was absent then.
-const Block* find_block_at(const Cell& cell, uint64_t rs, uint64_t* sequence);
+const Block* find_block_at(const Cell& cell, SnapshotNumber rs, uint64_t* sequence);
 // The same, of the versions that a commit after rs has kept: the newest of them, or null. They never change.
-bool read_version_at(const Version* newest, const ColumnSet& columns, uint32_t g, uint64_t rs, std::byte* image, uint64_t* sequence);
+bool read_version_at(const Version* newest, const ColumnSet& columns, uint32_t g, SnapshotNumber rs, std::byte* image, uint64_t* sequence);
 
 }  // namespace elider::storage

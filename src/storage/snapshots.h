@@ -30,6 +30,7 @@
 
 #include "base/full_fence.h"
 #include "base/test_points.h"
+#include "elider/snapshot_number.h"
 
 namespace elider::storage {
 
@@ -37,20 +38,20 @@ class Snapshots {
  public:
   explicit Snapshots(uint32_t workers_max) : slots_(std::make_unique<Slot[]>(workers_max)) {}
 
-  uint64_t current() const { return current_.load(); }
+  SnapshotNumber current() const { return current_.load(); }
 
   // Starts the next number, as a reader does, for the log. What S was.
-  uint64_t advance() { return current_.fetch_add(1); }
+  SnapshotNumber advance() { return current_.fetch_add(1); }
   // While no transaction runs: numbers below are in use by what was recovered.
-  void start_at(uint64_t number) {
+  void start_at(SnapshotNumber number) {
     if (current_.load() < number) current_.store(number);
   }
 
   // A reader's steps 1 to 3. The number at which it reads.
-  uint64_t begin_reading(uint32_t worker) {
+  SnapshotNumber begin_reading(uint32_t worker) {
     if (!ELIDER_MUTANT(kPublishLate)) slots_[worker].value.store(kStarting);
     ELIDER_TEST_POINT("readonly.starting");
-    const uint64_t rs = current_.fetch_add(1) + (ELIDER_MUTANT(kLateSnapshotRead) ? 1 : 0);
+    const SnapshotNumber rs = current_.fetch_add(1) + (ELIDER_MUTANT(kLateSnapshotRead) ? 1 : 0);
     fence_after_locked_rmw();  // a lock that was taken before a commit read a smaller S is met; partner: that of commit_by_locks()
     ELIDER_TEST_POINT("readonly.before_publish");
     slots_[worker].value.store(rs, std::memory_order_release);  // release: a commit that sees rs too late sees "starting", which keeps more
@@ -59,8 +60,8 @@ class Snapshots {
   void end_reading(uint32_t worker) { slots_[worker].value.store(kIdle, std::memory_order_release); }  // release: its reads come before
 
   // A commit's step 3: the largest rs < n at which a reader reads or may be about to; 0 if none does.
-  uint64_t newest_reader_before(uint64_t n, uint32_t workers_used) const {
-    uint64_t newest = 0;
+  SnapshotNumber newest_reader_before(SnapshotNumber n, uint32_t workers_used) const {
+    SnapshotNumber newest = 0;
     for (uint32_t i = 0; i < workers_used; ++i) {
       const uint64_t value = slots_[i].value.load();
       if (value == kIdle) [[likely]] continue;
@@ -72,8 +73,8 @@ class Snapshots {
 
   // The smallest number at which somebody reads; 0: somebody may be about to; kNobody.
   static constexpr uint64_t kNobody = ~uint64_t{0};
-  uint64_t oldest_reader(uint32_t workers_used) const {
-    uint64_t oldest = kNobody;
+  SnapshotNumber oldest_reader(uint32_t workers_used) const {
+    SnapshotNumber oldest = kNobody;
     for (uint32_t i = 0; i < workers_used; ++i) {
       const uint64_t value = slots_[i].value.load();
       if (value == kStarting) return 0;
@@ -84,7 +85,7 @@ class Snapshots {
 
   // For a commit of number n that may be over: whether somebody reads at a number below n, or may be about to; whoever reads
   // at `passed` does not count. A reader that begins after the call reads at n or later.
-  bool read_before(uint64_t n, uint64_t passed, uint32_t workers_used) const {
+  bool read_before(SnapshotNumber n, SnapshotNumber passed, uint32_t workers_used) const {
     for (uint32_t i = 0; i < workers_used; ++i) {
       const uint64_t value = slots_[i].value.load();
       if (value != kIdle && value != passed && (value < n || value == kStarting)) return true;

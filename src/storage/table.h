@@ -8,6 +8,7 @@
 
 #include "base/memory.h"
 #include "elider/schema.h"
+#include "elider/snapshot_number.h"
 #include "elider/status.h"
 #include "elider/table.h"
 #include "storage/layout.h"
@@ -73,7 +74,7 @@ class TableBase {
   // The number of a reader of all tables that has read this one to its end and will not look at it again
   // (recovery/snapshot_rows.h); 0: there was none.
   uint64_t passed_by() const { return passed_by_.load(std::memory_order_acquire); }
-  void set_passed_by(uint64_t number) { passed_by_.store(number, std::memory_order_release); }  // its reads come before
+  void set_passed_by(SnapshotNumber number) { passed_by_.store(number, std::memory_order_release); }  // its reads come before
 
  private:
   const Schema schema_;
@@ -83,7 +84,7 @@ class TableBase {
   const uint64_t database_id_;
   uint64_t writable_in_;  // constant after recovery
   std::atomic<uint64_t> sequence_floor_{0};
-  std::atomic<uint64_t> passed_by_{0};
+  std::atomic<SnapshotNumber> passed_by_{0};
 };
 
 }  // namespace elider::detail

@@ -4,6 +4,7 @@
 #pragma once
 
 #include "base/test_points.h"
+#include "elider/snapshot_number.h"
 #include "log/log.h"
 #include "txn/log_entry.h"
 #include "txn/write_set.h"
@@ -54,7 +55,7 @@ inline Status reserve_record(log::Log& log, uint32_t worker, const WriteSet& wri
 // Once nothing can fail any more, with the locks held or after a region that wrote the rows: so a record is a commit, and the
 // number and the sequences in it are those that the rows get. The last of the steps between which the log knows this commit to
 // be under way (Log::begin_commit).
-inline void publish_record(log::Log& log, uint32_t worker, std::byte* place, uint64_t n, const WriteSet& writes) {
+inline void publish_record(log::Log& log, uint32_t worker, std::byte* place, SnapshotNumber n, const WriteSet& writes) {
   if (ELIDER_MUTANT(kWithdrawEarly)) log.end_commit(worker);
   ELIDER_TEST_POINT("occ.commit.before_record");
   *place = static_cast<std::byte>(RecordKind::kCommit);

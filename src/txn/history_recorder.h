@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "elider/history.h"
+#include "elider/snapshot_number.h"
 #include "txn/index_changes.h"
 #include "txn/store.h"
 #include "txn/write_set.h"
@@ -103,7 +104,7 @@ class HistoryRecorder {
     bool committed = false;
     bool read_only = false;
     Cause cause = Cause::kNone;
-    uint64_t snapshot = 0;  // its number
+    SnapshotNumber snapshot = 0;  // its number
     uint64_t order = 0;     // among the commits of that number
     uint32_t attempt = 1;
     uint32_t procedure = 0;

@@ -9,6 +9,7 @@
 
 #include "base/test_points.h"
 #include "base/worker.h"
+#include "elider/snapshot_number.h"
 #include "storage/block.h"
 #include "txn/counters.h"
 #include "txn/store.h"
@@ -31,13 +32,13 @@ inline WriteEntry* allocate_blocks(Worker& worker, WriteSet& writes) {
 }
 
 // An old version is kept where a reader may need it: one that reads at this cell's number or later.
-inline bool needs_version(const WriteEntry& write, uint64_t newest_reader) {
+inline bool needs_version(const WriteEntry& write, SnapshotNumber newest_reader) {
   if (write.kind == WriteKind::kNone || write.cell->snapshot() > newest_reader) return false;
   return write.cell->snapshot() != 0 || !storage::word::absent(write.locked_from);  // before it was nothing: no version says so
 }
 
 // The write for which there was no memory, or null.
-inline WriteEntry* allocate_versions(Store& store, Worker& worker, WriteSet& writes, uint64_t newest_reader) {
+inline WriteEntry* allocate_versions(Store& store, Worker& worker, WriteSet& writes, SnapshotNumber newest_reader) {
   for (WriteEntry& write : writes) {
     if (!needs_version(write, newest_reader)) continue;
     const storage::Group& group = write.layout_group();
@@ -115,7 +116,7 @@ inline void count_row(Counters& counters, const WriteEntry& write) {
 }
 
 // Writes a locked group as of number n, and releases it with the next sequence.
-inline void install(Store& store, Worker& worker, Counters& counters, WriteEntry& write, uint64_t n) {
+inline void install(Store& store, Worker& worker, Counters& counters, WriteEntry& write, SnapshotNumber n) {
   if (write.kind == WriteKind::kNone) return;
   if (ELIDER_MUTANT(kUnlockEarly)) write.cell->unlock(write.locked_from);
   ELIDER_TEST_POINT("occ.commit.before_payload");

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "base/test_points.h"
+#include "elider/snapshot_number.h"
 #include "txn/reclaim.h"
 #include "txn/store.h"
 
@@ -25,7 +26,7 @@ class LateUnlinks {
 
   // The row is absent with this word since commit n, which saw a reader: it is unlinked now, if the reader does not need it,
   // or later.
-  void retire(const Store& store, Worker& worker, Table<Sync>& table, Row* row, KeyRef key, uint64_t absent_word, uint64_t n) {
+  void retire(const Store& store, Worker& worker, Table<Sync>& table, Row* row, KeyRef key, uint64_t absent_word, SnapshotNumber n) {
     if (!needed(store, table, n)) return unlink_row_now(worker, table, row, key, absent_word);
     retire_row(worker, table, row, key, absent_word);  // in case that nothing commits here any more
     if (rows_.size() == kRowsMax) return;
@@ -40,7 +41,7 @@ class LateUnlinks {
     constexpr size_t kAtOnce = 16;
     ELIDER_TEST_POINT("occ.unlink_late");
     // Other slots are looked at once a call, unless it may be that the oldest reader has passed the table.
-    const uint64_t oldest = store.snapshots.oldest_reader(store.workers.ids_used_max());
+    const SnapshotNumber oldest = store.snapshots.oldest_reader(store.workers.ids_used_max());
     for (size_t looks = std::min(kAtOnce, rows_.size()); looks > 0; --looks) {
       if (at_ >= rows_.size()) at_ = 0;
       const Late& late = rows_[at_];
@@ -59,9 +60,9 @@ class LateUnlinks {
   static constexpr size_t kRowsMax = 256;
   struct Late {
     reclaim::UnlinkTask<Sync> row;
-    uint64_t n;  // of the commit
+    SnapshotNumber n;  // of the commit
   };
-  static bool needed(const Store& store, const detail::TableBase& table, uint64_t n) {
+  static bool needed(const Store& store, const detail::TableBase& table, SnapshotNumber n) {
     return store.snapshots.read_before(n, table.passed_by(), store.workers.ids_used_max());
   }
 

@@ -45,15 +45,15 @@ class Reads : public TransactionBase {
     hints_.begin();
   }
 
-  // Of a scan: the row where it is, or a copy of the columns in the image.
-  [[gnu::always_inline]] inline Status look_at_row(TableType& table, Row* row, KeyRef key, const ColumnSet& set, std::byte* image,
-                                                   detail::ImageHeader* header, RawView* view) {
-    if (table.layout().group(0).block) [[unlikely]] {
+  // Of a scan, whose view shows the image: a copy of the columns in it; of a row that is kept as one block, the row where it is.
+  [[gnu::always_inline]] inline Status look_at_row(TableType& table, Row* row, KeyRef key, const ColumnSet& set, bool blocks,
+                                                   std::byte* image, detail::ImageHeader* header, RawView* view) {
+    if (blocks) [[unlikely]] {
       *header = {row, key, 0, 0, table.layout().row_bytes()};
       Status status;
       if (derived().view_block(table, row, header, view, &status)) return status;
+      *view = RawView(image, header);
     }
-    *view = RawView(image, header);
     return derived().read_row(table, row, key, set, image, header);
   }
 
@@ -75,7 +75,7 @@ class Reads : public TransactionBase {
       if (derived().view_block(table, row, header, view, &status)) return status;
     }
     std::byte* memory = arena_.allocate(kHeaderBytes + table.layout().row_bytes());
-    auto* header = new (memory) detail::ImageHeader;
+    auto* header = reinterpret_cast<detail::ImageHeader*>(memory);  // which read_row sets
     if (Status status = derived().read_row(table, row, key, set, memory + kHeaderBytes, header); !status.ok()) [[unlikely]] return status;
     *view = RawView(memory + kHeaderBytes, header);
     return {};
@@ -133,6 +133,8 @@ class Reads : public TransactionBase {
     typename Derived::KeyScan tracked(derived(), table);
     std::byte* image = arena_.allocate(table.layout().row_bytes());
     detail::ImageHeader header;
+    RawView view(image, &header);
+    const bool blocks = table.layout().group(0).block;
     uint64_t visited = 0;
     Status result;
     const uint64_t ended = transactions_ended();
@@ -141,8 +143,7 @@ class Reads : public TransactionBase {
     auto found = [&](const typename Index::Key& entry, index::Handle handle) {
       Row* row = TableType::as_row(handle);
       const KeyRef key = table.key_of(row, index::ref_of(entry));
-      RawView view;
-      Status status = look_at_row(table, row, key, set, image, &header, &view);
+      Status status = look_at_row(table, row, key, set, blocks, image, &header, &view);
       tracked.row(row, status.ok());
       if (status.not_found()) return true;
       if (!status.ok()) [[unlikely]] { result = std::move(status); return false; }
@@ -184,6 +185,8 @@ class Reads : public TransactionBase {
     typename Derived::IndexScan tracked(derived(), table, i);
     std::byte* image = arena_.allocate(table.layout().row_bytes());
     detail::ImageHeader header;
+    RawView view(image, &header);
+    const bool blocks = table.layout().group(0).block;
     uint64_t visited = 0;
     Status result;
     const uint64_t ended = transactions_ended();
@@ -198,8 +201,7 @@ class Reads : public TransactionBase {
       // one, has another entry, and the leaf of that one is tracked.
       if (removed()) [[unlikely]] return true;
       const size_t recorded = recorder_.count();
-      RawView view;
-      Status status = look_at_row(table, row, key, set, image, &header, &view);
+      Status status = look_at_row(table, row, key, set, blocks, image, &header, &view);
       if (!status.ok() && !status.not_found()) [[unlikely]] { result = std::move(status); return false; }
       if (!Derived::kTracks && !status.ok() && removed()) recorder_.take_back_to(recorded);  // it says nothing of the key
       const bool matches = status.ok() && derived().index_value(table, i, key, view.bytes()) == value;

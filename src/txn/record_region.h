@@ -7,6 +7,7 @@
 #include <bit>
 
 #include "base/cache_line.h"
+#include "elider/snapshot_number.h"
 #include "htm/elide.h"
 #include "storage/record.h"
 #include "txn/store.h"
@@ -87,7 +88,7 @@ struct CellAt {
 // it takes the versions, which finish_read_at() reads outside. False: as above.
 template <class Backend>
 bool read_groups_at_in_region(Store& store, const storage::Layout& layout, storage::Row& row, const detail::ColumnSet& set, uint32_t groups,
-                              uint64_t rs, std::byte* image, CellAt* cells) {
+                              SnapshotNumber rs, std::byte* image, CellAt* cells) {
   return each_group_in_region<Backend>(store, layout, groups, [&](uint32_t g) {
     const storage::Cell& cell = row.cell(layout, g);
     CellAt& at = cells[g];
@@ -104,7 +105,7 @@ bool read_groups_at_in_region(Store& store, const storage::Layout& layout, stora
 }
 
 // As storage::read_cell_at, of a cell that a region has seen.
-inline bool finish_read_at(const CellAt& at, const detail::ColumnSet& set, uint32_t g, uint64_t rs, std::byte* image, uint64_t* sequence) {
+inline bool finish_read_at(const CellAt& at, const detail::ColumnSet& set, uint32_t g, SnapshotNumber rs, std::byte* image, uint64_t* sequence) {
   if (!at.newest) return storage::read_version_at(at.older, set, g, rs, image, sequence);
   *sequence = storage::word::sequence(at.word);
   return !storage::word::absent(at.word);

@@ -10,6 +10,7 @@
 #include <bit>
 #include <string>
 
+#include "elider/snapshot_number.h"
 #include "txn/reads.h"
 #include "txn/record_region.h"
 
@@ -91,7 +92,7 @@ class SnapshotTransaction : public Reads<Sync, SnapshotTransaction<Sync>> {
     return true;
   }
 
-  Status read_row(TableType& table, Row* row, KeyRef key, const ColumnSet& set, std::byte* image, detail::ImageHeader* header) {
+  [[gnu::always_inline]] inline Status read_row(TableType& table, Row* row, KeyRef key, const ColumnSet& set, std::byte* image, detail::ImageHeader* header) {
     const Layout& layout = table.layout();
     *header = {row, key, ~0u, set.groups, layout.row_bytes()};
     const uint32_t groups = set.groups != 0 ? set.groups : 1;
@@ -129,7 +130,7 @@ class SnapshotTransaction : public Reads<Sync, SnapshotTransaction<Sync>> {
 
   using Base::store_;
   using Base::worker_;
-  uint64_t snapshot_ = 0;
+  SnapshotNumber snapshot_ = 0;
 };
 
 }  // namespace elider::txn

@@ -12,6 +12,7 @@
 #include "base/worker.h"
 #include "elider/history.h"
 #include "elider/options.h"
+#include "elider/snapshot_number.h"
 #include "htm/site.h"
 #include "log/log.h"
 #include "storage/snapshots.h"
@@ -84,7 +85,7 @@ struct Store {
   }
   // After a commit: puts its number down where that is asked for, and waits where the commit is acknowledged only when it
   // is on the disk.
-  Status acknowledge(Durability durability, uint64_t number, uint64_t* commit_number) const {
+  Status acknowledge(Durability durability, SnapshotNumber number, SnapshotNumber* commit_number) const {
     if (commit_number != nullptr) *commit_number = log != nullptr ? number : 0;
     if (log == nullptr || (durability == Durability::kDefault ? options.durability : durability) != Durability::kGroup) [[likely]]
       return {};

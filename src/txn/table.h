@@ -35,8 +35,10 @@ Row* new_row(Worker& worker, const Layout& layout, KeyRef key, uint64_t absent_w
   Row* const row = storage::allocate_row_block(worker, layout, key);
   if (row == nullptr) [[unlikely]] return nullptr;
   if constexpr (Sync::kRegions) htm::prefault(row, layout.block_bytes());
-  for (uint32_t g = 0; g < layout.group_count(); ++g) {
-    if (layout.protocol_bytes() != 0) [[unlikely]] std::memset(row->protocol_bytes(layout, g), 0, layout.protocol_bytes());
+  const uint32_t groups = layout.group_count();
+  if (layout.protocol_bytes() != 0) [[unlikely]]
+    for (uint32_t g = 0; g < groups; ++g) std::memset(row->protocol_bytes(layout, g), 0, layout.protocol_bytes());
+  for (uint32_t g = 0; g < groups; ++g) {
     Cell& cell = row->cell(layout, g);
     cell.set_word(absent_word);
     cell.set_snapshot(0);
@@ -81,7 +83,7 @@ class Table final : public detail::TableBase {
   StaleEntries& stale() { return stale_; }
 
   // `ahead`: where the row is touched next.
-  Row* find(KeyRef key, PrimaryHint& hint, index::Witness& witness, index::Ahead ahead = {}) {
+  [[gnu::always_inline]] inline Row* find(KeyRef key, PrimaryHint& hint, index::Witness& witness, index::Ahead ahead = {}) {
     return as_row(keys_.get(key, hint, witness, ahead));
   }
   // And asks for what reading these columns of the rows touches.

@@ -8,6 +8,7 @@
 #include <cstdint>
 
 #include "base/worker.h"
+#include "elider/snapshot_number.h"
 #include "elider/transaction.h"
 #include "txn/arena.h"
 #include "txn/counters.h"
@@ -24,7 +25,7 @@ class TransactionBase : public Transaction {
   // Ok, or why the transaction can only be rolled back.
   const Status& why_doomed() const { return doom_; }
   // Of a commit, where there is a log: once it is durable, so is what was read and written.
-  uint64_t commit_number() const { return commit_number_; }
+  SnapshotNumber commit_number() const { return commit_number_; }
   bool active() const { return state_ != State::kFinished; }
 
  protected:
@@ -112,7 +113,7 @@ class TransactionBase : public Transaction {
   // One more with each transaction that ends here. Atomic, for a visitor that ends the transaction gives its session back,
   // perhaps to another thread; relaxed: it orders nothing.
   std::atomic<uint64_t> ended_{0};
-  uint64_t commit_number_ = 0;
+  SnapshotNumber commit_number_ = 0;
   Status doom_;
   Cause cause_ = Cause::kNone;  // of a failed validation, and where
   detail::TableBase* cause_table_ = nullptr;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <bitset>
+#include <cassert>
 #include <cstring>
 #include <functional>
 
@@ -10,10 +11,11 @@ namespace elider::txn {
 void WriteSet::make_present(detail::TableBase& table, storage::Row* row, KeyRef key, const uint64_t* words, const void* source, size_t bytes,
                             bool created) {
   const storage::Layout& layout = table.layout();
-  std::byte* image = layout.sized_rows() ? sized_image(bytes) : image_of(table, row);
+  assert(!created || find_any(row, layout) == nullptr);
+  std::byte* image = layout.sized_rows() ? sized_image(bytes) : created ? arena_.allocate(layout.row_bytes()) : image_of(table, row);
   std::memcpy(image, source, bytes);
   for (uint32_t g = 0; g < layout.group_count(); ++g) {
-    WriteEntry* write = find(row, layout, g);
+    WriteEntry* write = created ? nullptr : find(row, layout, g);
     if (write == nullptr) write = &add(table, row, key, g, WriteKind::kPresent, layout.all(), words[g], image);
     write->kind = WriteKind::kPresent;
     write->columns = &layout.all();

@@ -135,7 +135,8 @@ class WriteSet {
     std::memcpy(&bytes, image - kSizeBytes, sizeof bytes);
     return bytes;
   }
-  // The row is `source` from now on, of so many bytes. words: of each group, what the commit must find.
+  // The row is `source` from now on, of so many bytes. words: of each group, what the commit must find. `created`: the row block
+  // is new, so there is no write of it yet.
   void make_present(detail::TableBase& table, storage::Row* row, KeyRef key, const uint64_t* words, const void* source, size_t bytes,
                     bool created);
   // An update comes to have these columns too, whose bytes are set, or are about to be.

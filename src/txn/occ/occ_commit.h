@@ -2,6 +2,7 @@
 #pragma once
 
 #include "base/full_fence.h"
+#include "elider/snapshot_number.h"
 #include "txn/occ/occ_transaction.h"
 
 namespace elider::txn {
@@ -76,7 +77,7 @@ bool OccTransaction<Sync>::prepare_blocks() {
 }
 
 template <class Sync>
-bool OccTransaction<Sync>::prepare_versions(uint64_t newest_reader) {
+bool OccTransaction<Sync>::prepare_versions(SnapshotNumber newest_reader) {
   const WriteEntry* without = allocate_versions(store_, worker_, writes_, newest_reader);
   return without == nullptr || failed(Cause::kMemoryLimit, without->table, without->key);
 }
@@ -168,7 +169,7 @@ Status OccTransaction<Sync>::refuse_commit(const Status& status) {
 
 // The record of commit n, with its writes locked or written.
 template <class Sync>
-void OccTransaction<Sync>::publish(uint64_t n) {
+void OccTransaction<Sync>::publish(SnapshotNumber n) {
   publish_record(*store_.log, worker_.id(), log_place_, n, writes_);
   commit_number_ = n;
 }
@@ -177,7 +178,8 @@ void OccTransaction<Sync>::publish(uint64_t n) {
 template <class Sync>
 Status OccTransaction<Sync>::commit_reads() {
   fence_between_loads();  // two that only read agree on the order of what they met; partner: the same line of another one
-  uint64_t n = 0, order = 0;
+  SnapshotNumber n = 0;
+  uint64_t order = 0;
   const auto take_numbers = [&] {
     if (!recorder_.on()) [[likely]] return;
     n = store_.snapshots.current();
@@ -232,7 +234,8 @@ template <class Sync>
   const uint64_t early = ELIDER_MUTANT(kNumberEarly) ? store_.snapshots.current() : 0;
   ELIDER_TEST_POINT("occ.commit.before_announcement");
   if (log != nullptr) [[unlikely]] log->begin_commit(worker_.id());
-  uint64_t n, order, newest_reader;
+  SnapshotNumber n, newest_reader;
+  uint64_t order;
   for (bool repaired = false;; repaired = true) {
     n = ELIDER_MUTANT(kNumberEarly) ? early : store_.snapshots.current();
     order = recorder_.on() ? store_.commit_order.fetch_add(1) : 0;
@@ -255,7 +258,7 @@ template <class Sync>
 
 // Everything is written and released.
 template <class Sync>
-[[gnu::always_inline]] inline Status OccTransaction<Sync>::finish(uint64_t n, uint64_t order, uint64_t newest_reader) {
+[[gnu::always_inline]] inline Status OccTransaction<Sync>::finish(SnapshotNumber n, uint64_t order, SnapshotNumber newest_reader) {
   ELIDER_TEST_POINT("occ.commit.after_release");
   this->count_commit();
   writes_.count_tables(counters_);
@@ -279,7 +282,7 @@ void OccTransaction<Sync>::rollback(Cause cause) {
 
 // Row blocks that are absent by this commit, whose number is n, or still are. read: it saw a reader.
 template <class Sync>
-void OccTransaction<Sync>::retire_rows(uint64_t n, bool read) {
+void OccTransaction<Sync>::retire_rows(SnapshotNumber n, bool read) {
   for (const WriteEntry& write : writes_) {
     if (write.group != 0) continue;
     auto& table = static_cast<TableType&>(*write.table);

@@ -24,6 +24,7 @@
 #include <string>
 #include <vector>
 
+#include "elider/snapshot_number.h"
 #include "storage/number.h"
 #include "sync/exclusive.h"
 #include "txn/commit_record.h"
@@ -167,7 +168,7 @@ class OccTransaction : public Reads<Sync, OccTransaction<Sync>> {
   size_t lock_each(unsigned waits_max);
   void unlock_writes(size_t count);
   bool prepare_blocks();
-  bool prepare_versions(uint64_t newest_reader);
+  bool prepare_versions(SnapshotNumber newest_reader);
   bool validate_reads();
   // kHeld: of all rows that it writes, during a commit; what else is locked is somebody else's.
   enum class Locks : uint8_t { kNone, kHeld };
@@ -175,13 +176,13 @@ class OccTransaction : public Reads<Sync, OccTransaction<Sync>> {
   bool reads_stand();
   bool repair_after_failure(Locks locks);
   bool may_be_repaired() const { return cause_ == Cause::kPhantom || cause_ == Cause::kRowRemoved; }
-  Status finish(uint64_t n, uint64_t order, uint64_t newest_reader);
+  Status finish(SnapshotNumber n, uint64_t order, SnapshotNumber newest_reader);
   Status give_up(size_t locked);
   Status refuse_commit(const Status& status);
-  void publish(uint64_t n);
-  void retire_rows(uint64_t n, bool read);
+  void publish(SnapshotNumber n);
+  void retire_rows(SnapshotNumber n, bool read);
   void give_up_rows();
-  void record_end(bool committed, Cause cause, uint64_t n, uint64_t order) {
+  void record_end(bool committed, Cause cause, SnapshotNumber n, uint64_t order) {
     if (!recorder_.on()) [[likely]] return;
     recorder_.end({committed, false, cause, n, order, this->attempt_, procedure_}, &writes_, &index_changes_);
   }
@@ -212,9 +213,9 @@ class OccTransaction : public Reads<Sync, OccTransaction<Sync>> {
       kWritten,   // everything
     };
     End end = End::kUnsuited;
-    uint64_t n = 0;
+    SnapshotNumber n = 0;
     uint64_t order = 0;
-    uint64_t newest_reader = 0;
+    SnapshotNumber newest_reader = 0;
   };
   uint64_t copy_cell(const Cell& cell, const storage::Group& group, const ColumnSet& set, uint32_t g, std::byte* image);
   // Of several commit groups of a row, which this transaction has not written, those that one region has read: all or none.

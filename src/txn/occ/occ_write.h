@@ -37,7 +37,7 @@ Status OccTransaction<Sync>::widen(TableType& table, WriteEntry& write, const Co
 }
 
 template <class Sync>
-Status OccTransaction<Sync>::edit_group(TableType& table, Row* row, KeyRef key, const ColumnSet& set, uint32_t g, uint64_t w,
+[[gnu::always_inline]] inline Status OccTransaction<Sync>::edit_group(TableType& table, Row* row, KeyRef key, const ColumnSet& set, uint32_t g, uint64_t w,
                                         uint64_t expected, std::byte* image) {
   const Layout& layout = table.layout();
   if (word::removed(w) && expected == word::kUnknown) [[unlikely]] return read_removed(table, row->cell(layout, g), key, w);
