@@ -58,6 +58,12 @@ function(elider_headers_alone target folder)
   set_target_properties(${target} PROPERTIES VERIFY_INTERFACE_HEADER_SETS ON)
 endfunction()
 
+# elider_compile_together(group file ...): with ELIDER_UNITY these files of this folder are compiled as one, where their target's
+# UNITY_BUILD_MODE is GROUP; but those that have options or definitions of their own.
+function(elider_compile_together group)
+  set_source_files_properties(${ARGN} PROPERTIES UNITY_GROUP "${group}")
+endfunction()
+
 # elider_for_any_processor(file.cc ...): these files of this folder use no instructions but those that every x86-64 processor
 # has, whatever the others use: the later -march counts.
 function(elider_for_any_processor)
@@ -74,7 +80,7 @@ function(elider_test name)
   target_link_libraries(${name} PRIVATE ${test_LIBRARIES} elider_flags GTest::gmock GTest::gtest GTest::gtest_main)
   target_include_directories(${name} PRIVATE "${PROJECT_SOURCE_DIR}")
   # Most of a test's compile time goes to headers: eight files share it.
-  set_target_properties(${name} PROPERTIES UNITY_BUILD ${ELIDER_UNITY_TESTS} UNITY_BUILD_BATCH_SIZE 8)
+  set_target_properties(${name} PROPERTIES UNITY_BUILD ${ELIDER_UNITY} UNITY_BUILD_BATCH_SIZE 8)
   add_test(NAME ${name} COMMAND ${name} --gtest_brief=1 "--gtest_output=xml:${PROJECT_BINARY_DIR}/googletest/${name}.xml"
                                 ${test_ARGUMENTS})
   set_tests_properties(${name} PROPERTIES TIMEOUT 1200)

@@ -13,7 +13,7 @@ namespace elider::tools {
 
 namespace {
 
-struct Chosen {
+struct MetricsChosen {
   bool markdown = false;
   std::string json;
 };
@@ -24,7 +24,7 @@ constexpr const char* kOf[] = {"database", "procedure", "table", "site"};
 std::string kind_of(const MetricInfo& metric) { return kKinds[static_cast<size_t>(metric.kind)]; }
 std::string element_of(const MetricInfo& metric) { return kOf[static_cast<size_t>(metric.of)]; }
 
-void print_markdown() {
+void print_metrics_in_markdown() {
   fmt::print(
       "# Metrics\n\n"
       "`elider metrics --markdown` printed this page; [statistics.h](../include/elider/statistics.h) says more of each.\n"
@@ -53,7 +53,7 @@ Json to_json(const MetricInfo& metric) {
   return json;
 }
 
-void run(const Chosen& chosen) {
+void run(const MetricsChosen& chosen) {
   if (!chosen.json.empty()) {
     Json list = Json::array();
     for (const MetricInfo& metric : metric_table()) list.push_back(to_json(metric));
@@ -63,13 +63,13 @@ void run(const Chosen& chosen) {
     }
     return;
   }
-  chosen.markdown ? print_markdown() : print_list();
+  chosen.markdown ? print_metrics_in_markdown() : print_list();
 }
 
 }  // namespace
 
 void add_metrics(Command app) {
-  auto chosen = std::make_shared<Chosen>();
+  auto chosen = std::make_shared<MetricsChosen>();
   Command command = app.add("metrics", "List the figures that a database keeps of itself: name, kind, unit, what each is");
   command.flag("--markdown", chosen->markdown, "As a page of the documents");
   command.option("--json", chosen->json, "Write them as JSON here instead (- for standard output)").type("FILE");

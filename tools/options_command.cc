@@ -13,7 +13,7 @@ namespace elider::tools {
 
 namespace {
 
-struct Chosen {
+struct OptionsChosen {
   bool markdown = false;
   std::string json;
 };
@@ -32,7 +32,7 @@ std::string range_of(const OptionInfo& option) {
   return option.unit.empty() || option.type == OptionInfo::Type::kBytes ? range : fmt::format("{} {}", range, option.unit);
 }
 
-void print_markdown() {
+void print_options_in_markdown() {
   fmt::print(
       "# Options\n\n"
       "`elider options --markdown` printed this page; [options.h](../include/elider/options.h) says more of each. A program sets\n"
@@ -62,7 +62,7 @@ Json to_json(const OptionInfo& option) {
   return json;
 }
 
-void run(const Chosen& chosen) {
+void run(const OptionsChosen& chosen) {
   if (!chosen.json.empty()) {
     Json table = Json::array();
     for (const OptionInfo& option : option_table()) table.push_back(to_json(option));
@@ -72,13 +72,13 @@ void run(const Chosen& chosen) {
     }
     return;
   }
-  chosen.markdown ? print_markdown() : print_table();
+  chosen.markdown ? print_options_in_markdown() : print_table();
 }
 
 }  // namespace
 
 void add_options(Command app) {
-  auto chosen = std::make_shared<Chosen>();
+  auto chosen = std::make_shared<OptionsChosen>();
   Command command = app.add("options", "List the options that a database is opened with: defaults, ranges, what each does");
   command.flag("--markdown", chosen->markdown, "As a page of the documents");
   command.option("--json", chosen->json, "Write them as JSON here instead (- for standard output)").type("FILE");

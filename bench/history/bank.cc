@@ -24,23 +24,15 @@ struct AccountRow {
   int64_t value() const { return stamp << kBalanceBits | balance; }
 };
 
-enum AuditVariant : Variant { kMultiGet, kByIndex, kForward, kReverse, kAuditVariants };
-enum TransferVariant : Variant { kUpdate, kMove, kTransferVariants };
-
 class Bank : public Workload {
+  enum AuditVariant : Variant { kMultiGet, kByIndex, kForward, kReverse, kAuditVariants };
+  enum TransferVariant : Variant { kUpdate, kMove, kTransferVariants };
+
  public:
   explicit Bank(const HistoryOptions& options) : options_(options), accounts_(std::max<uint32_t>(options.keys, 2)) {}
 
   Schema schema() const override { return described().schema(); }
-  Status create(Database& db) override {
-    auto table = db.create_table(described());
-    if (!table.ok()) return table.status();
-    table_ = *table;
-    auto index = db.index(table_, "by_generation");
-    if (!index.ok()) return index.status();
-    by_generation_ = *index;
-    return {};
-  }
+  Status create(Database& db) override { return create_table(db, described(), "by_generation", &table_, &by_generation_); }
 
   // Each generation has the sum that it was opened with, however many accounts that run had.
   Status resume(Database& db, int64_t* values) override {

@@ -13,7 +13,6 @@
 namespace elider::bench {
 namespace {
 
-constexpr int64_t kScanSpanMax = 8;
 constexpr uint64_t kParked = uint64_t{1} << 63;  // slots that no claim is for: where a row waits until it claims one
 
 struct ClaimRow {
@@ -21,24 +20,17 @@ struct ClaimRow {
   int64_t claim = 0;  // the value that claimed it
 };
 
-// By an insert; by an insert elsewhere that an update or a put brings here; by handing over what somebody has.
-enum ClaimVariant : Variant { kInsert, kUpdate, kPut, kHandOver, kClaimVariants };
-enum ScanVariant : Variant { kForward, kReverse, kScanVariants };
-
 class Claims : public Workload {
+  static constexpr int64_t kScanSpanMax = 8;
+  // By an insert; by an insert elsewhere that an update or a put brings here; by handing over what somebody has.
+  enum ClaimVariant : Variant { kInsert, kUpdate, kPut, kHandOver, kClaimVariants };
+  enum ScanVariant : Variant { kForward, kReverse, kScanVariants };
+
  public:
   explicit Claims(const HistoryOptions& options) : options_(options), slots_(options.keys) {}
 
   Schema schema() const override { return described().schema(); }
-  Status create(Database& db) override {
-    auto table = db.create_table(described());
-    if (!table.ok()) return table.status();
-    table_ = *table;
-    auto index = db.index(table_, "by_slot");
-    if (!index.ok()) return index.status();
-    by_slot_ = *index;
-    return {};
-  }
+  Status create(Database& db) override { return create_table(db, described(), "by_slot", &table_, &by_slot_); }
 
   Status resume(Database& db, int64_t* values) override {
     int64_t last = -1;
@@ -54,7 +46,7 @@ class Claims : public Workload {
       return true;
     });
     slots_.begin_at(last + 1);
-    return status.ok() && !wrong.empty() ? left_by_no_run(wrong) : status;
+    return resumed(std::move(status), wrong);
   }
 
   void plan(Random& random, int64_t value, Plan* plan) override {
@@ -64,8 +56,7 @@ class Claims : public Workload {
       if (random.below(100) < options_.scan_percent) {
         operation.kind = PlannedOperation::Kind::kScan;
         operation.variant = static_cast<Variant>(random.below(kScanVariants));
-        operation.key = std::max(slots_.first(), slots_.to_read(random) - static_cast<int64_t>(random.below(kScanSpanMax)));
-        operation.last_key = operation.key + static_cast<int64_t>(random.below(kScanSpanMax));
+        slots_.draw_range(random, kScanSpanMax, &operation.key, &operation.last_key);
       } else if (plan->read_only || random.below(4) == 0) {
         operation.key = operation.last_key = slots_.to_read(random);
       } else {

@@ -6,6 +6,7 @@
 // Thread safety: all.
 #pragma once
 
+#include <algorithm>
 #include <atomic>
 #include <cstdint>
 #include <memory>
@@ -26,8 +27,13 @@ class HotKeys {
       slots_[i].store(pack(static_cast<uint64_t>(first) + i, 0), std::memory_order_relaxed);  // relaxed: no thread has it yet
     next_.store(static_cast<uint64_t>(first) + count_, std::memory_order_relaxed);            // likewise
   }
-  int64_t first() const { return first_; }
 
+  // Of at most `span` keys, which begins shortly before one that is contended for.
+  void draw_range(Random& random, int64_t span, int64_t* from, int64_t* to) const {
+    const int64_t key = to_read(random);
+    *from = std::max(first_, key - static_cast<int64_t>(random.below(static_cast<uint64_t>(span))));
+    *to = *from + static_cast<int64_t>(random.below(static_cast<uint64_t>(span)));
+  }
   int64_t to_read(Random& random) const { return key_of(slots_[random.below(count_)].load()); }
 
   int64_t to_write(Random& random) {

@@ -11,7 +11,6 @@ namespace elider::bench {
 namespace {
 
 constexpr uint32_t kCapacity = kWritesPerKey;
-constexpr int64_t kScanSpanMax = 8;
 
 struct ListRow {
   uint64_t tag = 0;  // key * 2 + (count is odd): what the index orders by
@@ -24,24 +23,16 @@ struct ListRow {
   }
 };
 
-enum AppendVariant : Variant { kUpdate, kUpdateView, kPut, kMove, kReinsert, kAppendVariants };
-enum ReadVariant : Variant { kGets, kMultiGet, kReadVariants };
-enum ScanVariant : Variant { kForward, kReverse, kByIndex, kByIndexReverse, kScanVariants };
-
 class ListAppend : public Workload {
+  static constexpr int64_t kScanSpanMax = 8;
+  enum AppendVariant : Variant { kUpdate, kUpdateView, kPut, kMove, kReinsert, kAppendVariants };
+  enum ReadVariant : Variant { kGets, kMultiGet, kReadVariants };
+
  public:
   explicit ListAppend(const HistoryOptions& options) : options_(options), keys_(options.keys) {}
 
   Schema schema() const override { return described().schema(); }
-  Status create(Database& db) override {
-    auto table = db.create_table(described());
-    if (!table.ok()) return table.status();
-    table_ = *table;
-    auto index = db.index(table_, "by_tag");
-    if (!index.ok()) return index.status();
-    by_tag_ = *index;
-    return {};
-  }
+  Status create(Database& db) override { return create_table(db, described(), "by_tag", &table_, &by_tag_); }
 
   Status resume(Database& db, int64_t* values) override {
     int64_t last = -1;
@@ -57,7 +48,7 @@ class ListAppend : public Workload {
       return true;
     });
     keys_.begin_at(last + 1);
-    return status.ok() && !wrong.empty() ? left_by_no_run(wrong) : status;
+    return resumed(std::move(status), wrong);
   }
 
   void plan(Random& random, int64_t value, Plan* plan) override {
@@ -66,11 +57,8 @@ class ListAppend : public Workload {
       PlannedOperation operation;
       if (random.below(100) < options_.scan_percent) {
         operation.kind = PlannedOperation::Kind::kScan;
-        // Tables without an order are scanned through their index alone.
-        const bool ordered = is_ordered(options_.index);
-        operation.variant = static_cast<Variant>(ordered ? random.below(kScanVariants) : random.between(kByIndex, kByIndexReverse));
-        operation.key = std::max(keys_.first(), keys_.to_read(random) - static_cast<int64_t>(random.below(kScanSpanMax)));
-        operation.last_key = operation.key + static_cast<int64_t>(random.below(kScanSpanMax));
+        operation.variant = draw_scan_way(random, options_.index);
+        keys_.draw_range(random, kScanSpanMax, &operation.key, &operation.last_key);
       } else if (plan->read_only || random.below(2) == 0) {
         operation.variant = static_cast<Variant>(random.below(kReadVariants));
         operation.key = keys_.to_read(random);
@@ -161,7 +149,6 @@ class ListAppend : public Workload {
     std::array<Elements, 2 * kScanSpanMax> lists;
     // Rows 2k and 2k+1 are of key k; so are tags 2k and 2k+1.
     const KeyRange range{cell_row(operation.key, 0), cell_row(operation.last_key, 1)};
-    const ScanOptions options{.reverse = operation.variant == kReverse || operation.variant == kByIndexReverse};
     const auto visit = [&](Key row_key, const View<ListRow>& view) {
       const int64_t key = static_cast<int64_t>(row_key / 2);
       // A row from outside the range shows as an element that its list cannot have.
@@ -169,9 +156,7 @@ class ListAppend : public Workload {
       else lists[0].push_back(-1 - key);
       return true;
     };
-    const bool by_index = operation.variant == kByIndex || operation.variant == kByIndexReverse;
-    Status status = by_index ? txn.scan(by_tag_, range, options, visit) : txn.scan(table_, range, options, visit);
-    if (!status.ok()) return status;
+    if (Status status = scan_in_its_way(txn, operation, table_, range, by_tag_, range, visit); !status.ok()) return status;
     for (int64_t key = operation.key; key <= operation.last_key; ++key) {
       attempt->did.read_list(key, lists[static_cast<size_t>(key - operation.key)]);
     }

@@ -11,31 +11,22 @@
 namespace elider::bench {
 namespace {
 
-constexpr int64_t kScanSpanMax = 4;
-
 struct ElementRow {
   uint64_t list = 0;
   int64_t value = 0;
 };
 
-enum ReadVariant : Variant { kByIndex, kByIndexReverse, kRowByRow, kForward, kReverse, kReadVariants };
-
 Key element_key(int64_t list, uint64_t position) { return static_cast<Key>(list) * kWritesPerKey + position; }
 
 class ListScan : public Workload {
+  static constexpr int64_t kScanSpanMax = 4;
+  enum ReadVariant : Variant { kByIndex, kByIndexReverse, kRowByRow, kForward, kReverse, kReadVariants };
+
  public:
   explicit ListScan(const HistoryOptions& options) : options_(options), keys_(options.keys) {}
 
   Schema schema() const override { return described().schema(); }
-  Status create(Database& db) override {
-    auto table = db.create_table(described());
-    if (!table.ok()) return table.status();
-    table_ = *table;
-    auto index = db.index(table_, "by_list");
-    if (!index.ok()) return index.status();
-    by_list_ = *index;
-    return {};
-  }
+  Status create(Database& db) override { return create_table(db, described(), "by_list", &table_, &by_list_); }
 
   Status resume(Database& db, int64_t* values) override {
     int64_t last = -1;
@@ -53,7 +44,7 @@ class ListScan : public Workload {
       return true;
     });
     keys_.begin_at(last + 1);
-    return status.ok() && !wrong.empty() ? left_by_no_run(wrong) : status;
+    return resumed(std::move(status), wrong);
   }
 
   void plan(Random& random, int64_t value, Plan* plan) override {
@@ -65,8 +56,7 @@ class ListScan : public Workload {
       if (random.below(100) < options_.scan_percent) {
         operation.kind = PlannedOperation::Kind::kScan;
         if (operation.variant == kRowByRow) operation.variant = kByIndex;
-        operation.key = std::max(keys_.first(), keys_.to_read(random) - static_cast<int64_t>(random.below(kScanSpanMax)));
-        operation.last_key = operation.key + static_cast<int64_t>(random.below(kScanSpanMax));
+        keys_.draw_range(random, kScanSpanMax, &operation.key, &operation.last_key);
       } else if (plan->read_only || random.below(2) == 0) {
         operation.key = operation.last_key = keys_.to_read(random);
       } else {

@@ -13,34 +13,27 @@
 namespace elider::bench {
 namespace {
 
-constexpr int64_t kScanSpanMax = 8;
-
 struct RegisterRow {
   uint64_t key = 0;
   int64_t value = 0;
 };
 
-enum WriteVariant : Variant { kUpdate, kUpdateView, kWriteColumns, kPut, kMove, kReinsert, kWriteVariants };
-enum ReadVariant : Variant { kGets, kMultiGet, kValueColumn, kReadVariants };
-enum ScanVariant : Variant { kForward, kReverse, kByIndex, kByIndexReverse, kScanVariants };
-
 bool is_blind(int64_t key) { return key % 4 == 0; }
 bool is_counter(int64_t key) { return key % 4 == 3; }
 
 class RwRegister : public Workload {
+  static constexpr int64_t kScanSpanMax = 8;
+  enum WriteVariant : Variant { kUpdate, kUpdateView, kWriteColumns, kPut, kMove, kReinsert, kWriteVariants };
+  enum ReadVariant : Variant { kGets, kMultiGet, kValueColumn, kReadVariants };
+
  public:
   explicit RwRegister(const HistoryOptions& options) : options_(options), keys_(options.keys) {}
 
   Schema schema() const override { return described().schema(); }
   Status create(Database& db) override {
-    auto table = db.create_table(described());
-    if (!table.ok()) return table.status();
-    table_ = *table;
-    value_column_ = table_.columns(&RegisterRow::value);
-    auto index = db.index(table_, "by_key");
-    if (!index.ok()) return index.status();
-    by_key_ = *index;
-    return {};
+    Status status = create_table(db, described(), "by_key", &table_, &by_key_);
+    if (status.ok()) value_column_ = table_.columns(&RegisterRow::value);
+    return status;
   }
 
   Status resume(Database& db, int64_t* values) override {
@@ -57,7 +50,7 @@ class RwRegister : public Workload {
       return true;
     });
     keys_.begin_at(last + 1);
-    return status.ok() && !wrong.empty() ? left_by_no_run(wrong) : status;
+    return resumed(std::move(status), wrong);
   }
 
   void plan(Random& random, int64_t value, Plan* plan) override {
@@ -66,10 +59,8 @@ class RwRegister : public Workload {
       PlannedOperation operation;
       if (random.below(100) < options_.scan_percent) {
         operation.kind = PlannedOperation::Kind::kScan;
-        const bool ordered = is_ordered(options_.index);
-        operation.variant = static_cast<Variant>(ordered ? random.below(kScanVariants) : random.between(kByIndex, kByIndexReverse));
-        operation.key = std::max(keys_.first(), keys_.to_read(random) - static_cast<int64_t>(random.below(kScanSpanMax)));
-        operation.last_key = operation.key + static_cast<int64_t>(random.below(kScanSpanMax));
+        operation.variant = draw_scan_way(random, options_.index);
+        keys_.draw_range(random, kScanSpanMax, &operation.key, &operation.last_key);
       } else if (plan->read_only || random.below(2) == 0) {
         operation.variant = static_cast<Variant>(random.below(kReadVariants));
         operation.key = keys_.to_read(random);
@@ -183,8 +174,6 @@ class RwRegister : public Workload {
 
   Status scan(Transaction& txn, const PlannedOperation& operation, Attempt* attempt) const {
     std::array<std::optional<int64_t>, 2 * kScanSpanMax> values;
-    const bool by_index = operation.variant == kByIndex || operation.variant == kByIndexReverse;
-    const ScanOptions options{.reverse = operation.variant == kReverse || operation.variant == kByIndexReverse};
     const KeyRange rows{cell_row(operation.key, 0), cell_row(operation.last_key, 1)};
     const KeyRange keys{static_cast<uint64_t>(operation.key), static_cast<uint64_t>(operation.last_key)};
     const auto visit = [&](Key row_key, const View<RegisterRow>& view) {
@@ -199,8 +188,7 @@ class RwRegister : public Workload {
       value = view->value;
       return true;
     };
-    Status status = by_index ? txn.scan(by_key_, keys, options, visit) : txn.scan(table_, rows, options, visit);
-    if (!status.ok()) return status;
+    if (Status status = scan_in_its_way(txn, operation, table_, rows, by_key_, keys, visit); !status.ok()) return status;
     for (int64_t key = operation.key; key <= operation.last_key; ++key) {
       attempt->did.read_value(key, values[static_cast<size_t>(key - operation.key)]);
     }

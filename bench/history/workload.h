@@ -116,6 +116,38 @@ inline int64_t value_number(int64_t value) { return value & 0xffffffff; }
 inline constexpr int64_t kValueNumbersKept = int64_t{1} << 31;  // that earlier runs may have used, at the most
 
 inline Status left_by_no_run(const std::string& what) { return Status(Code::kCorrupt, "--resume: no run can have left " + what); }
+// How a workload's resume() ends: status, or what of the rows was wrong; "": nothing.
+inline Status resumed(Status status, const std::string& wrong) {
+  return status.ok() && !wrong.empty() ? left_by_no_run(wrong) : status;
+}
+
+// The workload's table, and the index of it that has this name.
+template <class Row>
+Status create_table(Database& db, const SchemaOf<Row>& described, std::string_view index_name, Table<Row>* table, Index<Row>* index) {
+  auto made = db.create_table(described);
+  if (!made.ok()) return made.status();
+  *table = *made;
+  auto found = db.index(*table, index_name);
+  if (!found.ok()) return found.status();
+  *index = *found;
+  return {};
+}
+
+// How a range is scanned. Tables without an order are scanned through their index alone.
+enum class ScanWay : Variant { kForward, kReverse, kByIndex, kByIndexReverse };
+inline Variant draw_scan_way(Random& random, KeyIndex index) {
+  constexpr auto kByIndex = static_cast<Variant>(ScanWay::kByIndex), kByIndexReverse = static_cast<Variant>(ScanWay::kByIndexReverse);
+  return static_cast<Variant>(is_ordered(index) ? random.below(kByIndexReverse + 1) : random.between(kByIndex, kByIndexReverse));
+}
+// As the operation's way says: of the table's keys, or of the index's values.
+template <class Row, class Visit>
+Status scan_in_its_way(Transaction& txn, const PlannedOperation& operation, const Table<Row>& table, const KeyRange& keys,
+                       const Index<Row>& index, const KeyRange& values, Visit&& visit) {
+  const auto way = static_cast<ScanWay>(operation.variant);
+  const ScanOptions options{.reverse = way == ScanWay::kReverse || way == ScanWay::kByIndexReverse};
+  const bool by_index = way == ScanWay::kByIndex || way == ScanWay::kByIndexReverse;
+  return by_index ? txn.scan(index, values, options, visit) : txn.scan(table, keys, options, visit);
+}
 
 // Shows all rows of earlier runs, in the order of an index that every workload's table has.
 template <class Row, class Visit>

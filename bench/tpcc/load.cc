@@ -22,9 +22,9 @@ constexpr uint32_t kStockRowsAPart = 10'000;
 constexpr uint64_t kPartStreams = uint64_t{2} << 32;
 
 // One part's transactions: rows are inserted through the open one, which is committed now and then.
-class Batch {
+class RowBatch {
  public:
-  Batch(Database& db, LoadProgress& progress) : db_(db), progress_(progress) {}
+  RowBatch(Database& db, LoadProgress& progress) : db_(db), progress_(progress) {}
 
   template <class Row>
   Status insert(const Table<Row>& table, Key key, const Row& row) {
@@ -52,7 +52,7 @@ class Batch {
 
 class Loader {
  public:
-  Loader(const Tables& tables, const Workload& workload, Batch& batch, uint64_t part)
+  Loader(const Tables& tables, const Workload& workload, RowBatch& batch, uint64_t part)
       : tables_(tables), workload_(workload), batch_(batch), random_(workload.seed, kPartStreams + part), now_(now_seconds()) {}
 
   Status load_items();
@@ -92,7 +92,7 @@ class Loader {
 
   const Tables& tables_;
   const Workload& workload_;
-  Batch& batch_;
+  RowBatch& batch_;
   Random random_;
   int64_t now_;
 };
@@ -247,7 +247,7 @@ LoadResult load(const CommonOptions& options, Database& db, const Tables& tables
   const uint64_t parts = 1 + uint64_t{workload.sizes.warehouses} * Parts(workload.sizes).a_warehouse;
   return load_parallel(options, "TPC-C", parts, expected_rows(workload.sizes),
                        [&](uint32_t, uint64_t part, LoadProgress& progress) -> Status {
-                         Batch batch(db, progress);
+                         RowBatch batch(db, progress);
                          Loader loader(tables, workload, batch, part);
                          return load_part(loader, workload.sizes, part);
                        });

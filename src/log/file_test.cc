@@ -102,7 +102,7 @@ TEST_F(FilesTest, AShortWriteGoesOnAndEndsInItsError) {
     ::signal(SIGXFSZ, SIG_IGN);
     const rlimit limit{10000, 10000};
     std::unique_ptr<File> file;
-    if (!files->open(path, OpenMode::kCreate, &file).ok() || ::setrlimit(RLIMIT_FSIZE, &limit) != 0) ::_exit(3);
+    if (!files_->open(path, OpenMode::kCreate, &file).ok() || ::setrlimit(RLIMIT_FSIZE, &limit) != 0) ::_exit(3);
     const Status status = file->write_and_sync(0, bytes(20000));
     if (status.code() != Code::kIoError) ::_exit(4);
     ::_exit(status.message().ends_with("cannot write '" + path + "': File too large") ? 0 : 5);

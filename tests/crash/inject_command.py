@@ -21,7 +21,6 @@ import sys
 import time
 
 from inject import EIO, ENOSPC, KILL, run_group
-import ledger
 
 WORDS = {EIO: "Input/output error", ENOSPC: "No space left on device"}
 FAULTS = itertools.product(("pwrite64", "fdatasync"), (KILL, EIO, ENOSPC))
@@ -36,7 +35,7 @@ class Command:
         self.failed = self.killed = self.none_yet = self.went_on = 0
 
     def call(self, *arguments, prefix=()):
-        return run_group([*prefix, self.elider, *arguments], ledger.environment("system-calls"), 60)
+        return run_group([*prefix, self.elider, *arguments], 60)
 
     def bench(self, *more, prefix=()):
         return self.call("bench", "ycsb", *RUN, "--data", str(self.data), *more, prefix=prefix)

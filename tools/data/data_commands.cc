@@ -15,7 +15,7 @@ namespace elider::tools {
 
 namespace {
 
-struct Chosen {
+struct DataChosen {
   Place place;
   std::string to;
   uint64_t to_snapshot = files::kNewest;
@@ -97,7 +97,7 @@ Json json_of(const Recovery& r) {
 
 void write(const std::string& file, const Json& json) { static_cast<void>(finish(write_json(file, json))); }
 
-void run_checkpoint(const Chosen& chosen) {
+void run_checkpoint(const DataChosen& chosen) {
   Recovery recovery;
   Statistics::Checkpoints taken;
   ProgressLine line;
@@ -111,7 +111,7 @@ void run_checkpoint(const Chosen& chosen) {
              seconds(taken.duration_us), rate(taken.bytes, taken.duration_us));
 }
 
-void run_check(const Chosen& chosen) {
+void run_check(const DataChosen& chosen) {
   files::Checked checked;
   ProgressLine line;
   const Status status = files::check(chosen.place.folders(), line.tell(), &checked);
@@ -129,7 +129,7 @@ void run_check(const Chosen& chosen) {
   fmt::print("all is well\n");
 }
 
-void run_recover(const Chosen& chosen) {
+void run_recover(const DataChosen& chosen) {
   Recovery recovery;
   ProgressLine line;
   if (!finish(files::recover(chosen.place.folders(), chosen.to_snapshot, chosen.dry_run, line.tell(), &recovery))) return;
@@ -166,7 +166,7 @@ bool finish(const Status& status) {
 }
 
 void add_checkpoint(Command app) {
-  auto chosen = std::make_shared<Chosen>();
+  auto chosen = std::make_shared<DataChosen>();
   Command command = app.add("checkpoint", "Write all rows of a closed database anew, so that its log can go and opening is quick");
   add_folders(command, chosen->place);
   add_json(command, chosen->json);
@@ -175,7 +175,7 @@ void add_checkpoint(Command app) {
 }
 
 void add_backup(Command app) {
-  auto chosen = std::make_shared<Chosen>();
+  auto chosen = std::make_shared<DataChosen>();
   Command command = app.add("backup", "Write what a closed database holds into another folder (a running one: Database::backup)");
   add_folders(command, chosen->place);
   command.option("TO", chosen->to, "The folder for the backup; it is made, or empty").required();
@@ -193,7 +193,7 @@ void add_backup(Command app) {
 }
 
 void add_restore(Command app) {
-  auto chosen = std::make_shared<Chosen>();
+  auto chosen = std::make_shared<DataChosen>();
   Command command = app.add("restore", "Look through a backup, or any closed database, and copy it into a new folder");
   add_folders(command, chosen->place);
   command.option("TO", chosen->to, "The folder for the database; it is made, or empty").required();
@@ -206,7 +206,7 @@ void add_restore(Command app) {
 }
 
 void add_check(Command app) {
-  auto chosen = std::make_shared<Chosen>();
+  auto chosen = std::make_shared<DataChosen>();
   Command command = app.add("check", "Read all files of a closed database, make its rows in memory, compare indexes with them");
   add_folders(command, chosen->place);
   add_json(command, chosen->json);
@@ -215,7 +215,7 @@ void add_check(Command app) {
 }
 
 void add_recover(Command app) {
-  auto chosen = std::make_shared<Chosen>();
+  auto chosen = std::make_shared<DataChosen>();
   Command command = app.add("recover", "Recover a closed database as opening it does, and say what was found");
   add_folders(command, chosen->place);
   command.flag("--dry-run", chosen->dry_run, "Change nothing in the folder");

@@ -17,7 +17,7 @@ namespace elider::tools {
 
 namespace {
 
-struct Chosen {
+struct LogChosen {
   Place folders;
   std::string table;
   uint64_t first = 0, last = files::kNewest, limit = files::kNewest;
@@ -132,7 +132,7 @@ bool concerns(const files::LoggedRecord& record, const std::string& table) {
 }
 
 // Whether there is such a table; else says which there are. "#7": one that no file describes.
-bool check_table(const Chosen& chosen) {
+bool check_table(const LogChosen& chosen) {
   if (chosen.table.empty() || chosen.table.starts_with('#')) return true;
   std::vector<std::string> names;
   if (!finish(files::logged_tables(chosen.folders.folders(), &names))) return false;
@@ -144,7 +144,7 @@ bool check_table(const Chosen& chosen) {
   return false;
 }
 
-void run_dump(const Chosen& chosen) {
+void run_dump(const LogChosen& chosen) {
   if (!check_table(chosen)) return;
   std::FILE* const out = chosen.json.empty() || chosen.json == "-" ? stdout : std::fopen(chosen.json.c_str(), "w");
   if (out == nullptr) refuse_option("--json", fmt::format("'{}' cannot be written: {}", chosen.json, std::strerror(errno)));
@@ -167,7 +167,7 @@ void run_dump(const Chosen& chosen) {
       chosen.first == 0 && chosen.last == files::kNewest ? "" : fmt::format(" with a number from {} to {}", chosen.first, chosen.last));
 }
 
-void run_verify(const Chosen& chosen) {
+void run_verify(const LogChosen& chosen) {
   files::Log log;
   if (!finish(files::verify_log(chosen.folders.folders(), &log))) return;
   if (!chosen.json.empty()) {
@@ -197,7 +197,7 @@ void run_verify(const Chosen& chosen) {
 
 void add_log(Command app) {
   Command log = app.add("log", "Look at the log of a database: dump, verify");
-  auto dumped = std::make_shared<Chosen>();
+  auto dumped = std::make_shared<LogChosen>();
   Command dump = log.add("dump", "Show what commits wrote, with the names of tables and columns");
   add_folders(dump, dumped->folders, "PLACE", "The database's folder, or one file of its log");
   dump.option("--first", dumped->first, "From this snapshot number on").checked(check_whole_number).type("N");
@@ -210,7 +210,7 @@ void add_log(Command app) {
                           "Records come file by file, each with the number of its commit, its file and the offset of its frame.\n") +
               kDataExitCodes);
   dump.runs([dumped] { run_dump(*dumped); });
-  auto verified = std::make_shared<Chosen>();
+  auto verified = std::make_shared<LogChosen>();
   Command verify = log.add("verify", "Read all of the log of a closed database: checksums, order, nothing missing");
   add_folders(verify, verified->folders);
   add_json(verify, verified->json);
