@@ -73,17 +73,32 @@ function(elider_for_any_processor)
 endfunction()
 
 # elider_test(name SOURCES ... LIBRARIES ...): a GoogleTest program, one test of ctest: a process for each of
-# its cases would cost more than most cases do. What became of the cases stands in googletest/<name>.xml.
+# its cases would cost more than most cases do. What became of the cases stands in googletest/<name>.xml. SHARDS n: n tests,
+# <name>.1 and so on, each of which runs every n-th of its cases.
 function(elider_test name)
-  cmake_parse_arguments(test "" "" "SOURCES;LIBRARIES;ARGUMENTS" ${ARGN})
+  cmake_parse_arguments(test "" "SHARDS" "SOURCES;LIBRARIES;ARGUMENTS" ${ARGN})
   add_executable(${name} ${test_SOURCES})
   target_link_libraries(${name} PRIVATE ${test_LIBRARIES} elider_flags GTest::gmock GTest::gtest GTest::gtest_main)
   target_include_directories(${name} PRIVATE "${PROJECT_SOURCE_DIR}")
   # Most of a test's compile time goes to headers: eight files share it.
   set_target_properties(${name} PROPERTIES UNITY_BUILD ${ELIDER_UNITY} UNITY_BUILD_BATCH_SIZE 8)
-  add_test(NAME ${name} COMMAND ${name} --gtest_brief=1 "--gtest_output=xml:${PROJECT_BINARY_DIR}/googletest/${name}.xml"
-                                ${test_ARGUMENTS})
-  set_tests_properties(${name} PROPERTIES TIMEOUT 1200)
+  set(tests ${name})
+  if(test_SHARDS)
+    list(TRANSFORM tests APPEND .1)
+    foreach(shard RANGE 2 ${test_SHARDS})
+      list(APPEND tests ${name}.${shard})
+    endforeach()
+  endif()
+  foreach(test IN LISTS tests)
+    add_test(NAME ${test} COMMAND ${name} --gtest_brief=1 "--gtest_output=xml:${PROJECT_BINARY_DIR}/googletest/${test}.xml"
+                                  ${test_ARGUMENTS})
+    set_tests_properties(${test} PROPERTIES TIMEOUT 1200)
+    if(test_SHARDS)
+      string(REGEX REPLACE ".*\\." "" shard ${test})
+      math(EXPR shard "${shard} - 1")
+      set_tests_properties(${test} PROPERTIES ENVIRONMENT "GTEST_TOTAL_SHARDS=${test_SHARDS};GTEST_SHARD_INDEX=${shard}")
+    endif()
+  endforeach()
 endfunction()
 
 # elider_program(target SOURCE ...): an executable against the public library alone.
