@@ -34,7 +34,7 @@ namespace elider {
 
 namespace detail {
 class Engine;
-class Session;
+class EngineWorker;
 }
 
 namespace detail {
@@ -72,8 +72,8 @@ class ActiveTransaction {
 
  private:
   friend class Database;
-  ActiveTransaction(detail::Session* session, Transaction* txn) : session_(session), txn_(txn) {}
-  detail::Session* session_ = nullptr;
+  ActiveTransaction(detail::EngineWorker* worker, Transaction* txn) : worker_(worker), txn_(txn) {}
+  detail::EngineWorker* worker_ = nullptr;
   Transaction* txn_ = nullptr;
 };
 

@@ -82,7 +82,7 @@ struct Statistics {
   std::string log_failure;          // why nothing more becomes durable; empty: it does
   Checkpoints checkpoints;
   uint64_t epoch = 0;
-  // Sessions in use, of Options::workers_max: one for each living thread that has run a transaction here,
+  // Workers in use, of Options::workers_max: one for each living thread that has run a transaction here,
   // busy or not, and one more for each transaction open beside. Not the number of those that run.
   uint32_t workers = 0;
   uint64_t longest_active_us = 0;   // age of the oldest transaction that is running

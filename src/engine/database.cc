@@ -5,7 +5,7 @@
 
 #include "elider/option_table.h"
 #include "engine/engine.h"
-#include "engine/session.h"
+#include "engine/worker_pool.h"
 #include "engine/registry.h"
 #include "storage/table.h"
 
@@ -51,12 +51,12 @@ Transaction* ended_transaction() {
 // -- ActiveTransaction -------------------------------------------------------------------------------------
 
 ActiveTransaction::ActiveTransaction(ActiveTransaction&& other) noexcept
-    : session_(std::exchange(other.session_, nullptr)), txn_(std::exchange(other.txn_, nullptr)) {}
+    : worker_(std::exchange(other.worker_, nullptr)), txn_(std::exchange(other.txn_, nullptr)) {}
 
 ActiveTransaction& ActiveTransaction::operator=(ActiveTransaction&& other) noexcept {
   if (this != &other) {
     rollback();
-    session_ = std::exchange(other.session_, nullptr);
+    worker_ = std::exchange(other.worker_, nullptr);
     txn_ = std::exchange(other.txn_, nullptr);
   }
   return *this;
@@ -65,15 +65,15 @@ ActiveTransaction& ActiveTransaction::operator=(ActiveTransaction&& other) noexc
 ActiveTransaction::~ActiveTransaction() { rollback(); }
 
 Status ActiveTransaction::commit(Durability durability, SnapshotNumber* commit_number) {
-  if (session_ == nullptr) return Status(Code::kFinished, "the transaction has ended");
+  if (worker_ == nullptr) return Status(Code::kFinished, "the transaction has ended");
   txn_ = nullptr;
-  return std::exchange(session_, nullptr)->commit_active(durability, commit_number);
+  return std::exchange(worker_, nullptr)->commit_active(durability, commit_number);
 }
 
 void ActiveTransaction::rollback() {
-  if (session_ == nullptr) return;
+  if (worker_ == nullptr) return;
   txn_ = nullptr;
-  std::exchange(session_, nullptr)->rollback_active();
+  std::exchange(worker_, nullptr)->rollback_active();
 }
 
 // -- Transaction's untyped whole rows --------------------------------------------------------------------------
@@ -208,16 +208,16 @@ Status Database::run_procedure(FunctionRef<Status(Transaction&)> procedure, cons
 }
 
 Result<ActiveTransaction> Database::begin() {
-  detail::Session* session;
+  detail::EngineWorker* worker;
   Transaction* txn;
-  if (Status status = engine_->begin(false, &session, &txn); !status.ok()) return status;
-  return ActiveTransaction(session, txn);
+  if (Status status = engine_->begin(false, &worker, &txn); !status.ok()) return status;
+  return ActiveTransaction(worker, txn);
 }
 Result<ActiveTransaction> Database::begin_read_only() {
-  detail::Session* session;
+  detail::EngineWorker* worker;
   Transaction* txn;
-  if (Status status = engine_->begin(true, &session, &txn); !status.ok()) return status;
-  return ActiveTransaction(session, txn);
+  if (Status status = engine_->begin(true, &worker, &txn); !status.ok()) return status;
+  return ActiveTransaction(worker, txn);
 }
 
 Status Database::wait_durable() { return engine_->wait_durable(detail::Engine::kEverything); }

@@ -18,15 +18,15 @@
 
 namespace elider::detail {
 
-class Session;
+class EngineWorker;
 
 class Engine : public recovery::RecoveryTarget {
  public:
   // Right after the making. kMemoryLimit: the system has not so much.
   virtual Status prefault(uint64_t bytes) = 0;
   virtual Status run(FunctionRef<Status(Transaction&)> procedure, const RunPolicy& policy, bool read_only) = 0;
-  // A session with a transaction that has begun.
-  virtual Status begin(bool read_only, Session** session, Transaction** txn) = 0;
+  // A worker with a transaction that has begun.
+  virtual Status begin(bool read_only, EngineWorker** worker, Transaction** txn) = 0;
 
   virtual TableBase* find_table(std::string_view name) const = 0;
   virtual std::vector<TableRef> tables() const = 0;

@@ -13,7 +13,7 @@
 
 #include "elider/snapshot_number.h"
 #include "engine/engine.h"
-#include "engine/session.h"
+#include "engine/worker_pool.h"
 #include "engine/thread_check.h"
 #include "htm/site.h"
 #include "recovery/data_folder.h"
@@ -57,9 +57,9 @@ class EngineBase : public Engine {
   using TableType = txn::Table<Sync>;
   using Begun = typename ThreadCheck<Sync>::Begun;
 
-  EngineBase(const Options& options, SyncPolicy sync, HtmBackend htm, uint32_t protocol_bytes, SessionPool::Make make_session)
+  EngineBase(const Options& options, SyncPolicy sync, HtmBackend htm, uint32_t protocol_bytes, WorkerPool::Make make_worker)
       : sync_(sync), htm_(htm), protocol_bytes_(protocol_bytes), memory_(options.memory_limit_bytes, options.huge_pages),
-        store_(memory_, options, next_database_id()), pool_(std::make_shared<SessionPool>(store_, std::move(make_session))) {}
+        store_(memory_, options, next_database_id()), pool_(std::make_shared<WorkerPool>(store_, std::move(make_worker))) {}
   // The workers reclaim through tables and indexes: they go first (declared last).
   // The data folder closes before: it brings to the disk what is left.
   ~EngineBase() override = default;
@@ -70,7 +70,7 @@ class EngineBase : public Engine {
   Status refuse_other_thread() const {
     return Status::invalid_argument("a single-threaded database has a transaction open in another thread");
   }
-  Status refuse_session() const {
+  Status refuse_worker() const {
     return Status(Code::kMemoryLimit,
                   "more transactions are open than Options::workers_max allows (" + std::to_string(store_.options.workers_max) + ")");
   }
@@ -103,7 +103,7 @@ class EngineBase : public Engine {
  protected:
   txn::Store store_;
   ThreadCheck<Sync> threads_;
-  std::shared_ptr<SessionPool> pool_;
+  std::shared_ptr<WorkerPool> pool_;
   recovery::DataFolder data_;
 };
 

@@ -1,4 +1,4 @@
-// EngineOf: the engine under one sync policy and one protocol: sessions and the running of transactions. The rest, which knows no
+// EngineOf: the engine under one sync policy and one protocol: workers and the running of transactions. The rest, which knows no
 // protocol, is EngineBase.
 #pragma once
 
@@ -17,13 +17,13 @@ template <class Sync, template <class> class ProtocolOf>
 class EngineOf;
 
 template <class Sync, template <class> class ProtocolOf>
-class SessionOf final : public Session {
+class WorkerOf final : public EngineWorker {
  public:
   using Transaction = typename ProtocolOf<Sync>::Transaction;
   using Engine = EngineOf<Sync, ProtocolOf>;
 
-  SessionOf(SessionPool& its_pool, Engine& engine, txn::Store& store, ProtocolOf<Sync>& protocol, Worker& its_worker)
-      : Session(its_pool, its_worker), engine_(engine), transaction_(protocol.make_transaction(its_worker, counters)),
+  WorkerOf(WorkerPool& its_pool, Engine& engine, txn::Store& store, ProtocolOf<Sync>& protocol, Worker& its_worker)
+      : EngineWorker(its_pool, its_worker), engine_(engine), transaction_(protocol.make_transaction(its_worker, counters)),
         snapshot_(store, its_worker, counters) {}
 
   // f(transaction): the one that writes, or the read-only one.
@@ -47,15 +47,15 @@ template <class Sync, template <class> class ProtocolOf>
 class EngineOf final : public EngineBase<Sync> {
  public:
   using Protocol = ProtocolOf<Sync>;
-  using SessionType = SessionOf<Sync, ProtocolOf>;
+  using WorkerType = WorkerOf<Sync, ProtocolOf>;
   static_assert(txn::ProtocolObject<Protocol>);
   static_assert(Protocol::kTakesPolicy, "the protocol does not run under this sync policy");
   static_assert(Protocol::kLeafBytes == 0, "the leaves and buckets of src/index have a version for all protocols, and no more");
 
   EngineOf(const Options& options, SyncPolicy sync, HtmBackend htm = HtmBackend::kNone)
       : EngineBase<Sync>(options, sync, htm, Protocol::kCellBytes,
-                         [this](SessionPool& pool, Worker& worker) {
-                           return std::make_unique<SessionType>(pool, *this, this->store_, protocol_, worker);
+                         [this](WorkerPool& pool, Worker& worker) {
+                           return std::make_unique<WorkerType>(pool, *this, this->store_, protocol_, worker);
                          }),
         protocol_(store_) {
     if constexpr (Sync::kRegions) {
@@ -67,18 +67,18 @@ class EngineOf final : public EngineBase<Sync> {
   ~EngineOf() override { this->data_.close(); }
 
   Status run(FunctionRef<Status(Transaction&)> procedure, const RunPolicy& policy, bool read_only) override;
-  Status begin(bool read_only, Session** session, Transaction** txn) override;
+  Status begin(bool read_only, EngineWorker** worker, Transaction** txn) override;
   // An ActiveTransaction's, which ends.
-  Status commit_active(SessionType& session, Durability durability, SnapshotNumber* commit_number);
-  void rollback_active(SessionType& session);
+  Status commit_active(WorkerType& worker, Durability durability, SnapshotNumber* commit_number);
+  void rollback_active(WorkerType& worker);
 
  private:
   using typename EngineBase<Sync>::Begun;
-  using Lent = SessionPool::Lent;
+  using Lent = WorkerPool::Lent;
 
   void for_each_site(FunctionRef<void(std::string_view, const htm::SiteCounts&)> f) const override { protocol_.for_each_site(f); }
-  Session* session_of_thread();
-  void finish_active(SessionType& session);
+  EngineWorker* worker_of_thread();
+  void finish_active(WorkerType& worker);
 
   using EngineBase<Sync>::pool_;
   using EngineBase<Sync>::store_;
@@ -87,20 +87,20 @@ class EngineOf final : public EngineBase<Sync> {
 };
 
 template <class Sync, template <class> class ProtocolOf>
-Session* EngineOf<Sync, ProtocolOf>::session_of_thread() {
-  Session* session = thread_session(store_.id);
-  if (session == nullptr) [[unlikely]] {
-    session = pool_->take();
-    if (session == nullptr) return nullptr;
+EngineWorker* EngineOf<Sync, ProtocolOf>::worker_of_thread() {
+  EngineWorker* worker = thread_worker(store_.id);
+  if (worker == nullptr) [[unlikely]] {
+    worker = pool_->take();
+    if (worker == nullptr) return nullptr;
     try {
-      session->kept = keep_thread_session(store_.id, pool_, session);
+      worker->kept = keep_thread_worker(store_.id, pool_, worker);
     } catch (...) {
-      pool_->give_back(session);
+      pool_->give_back(worker);
       throw;
     }
-    return session;
+    return worker;
   }
-  return session->busy ? pool_->take() : session;  // a transaction within a transaction
+  return worker->busy ? pool_->take() : worker;  // a transaction within a transaction
 }
 
 template <class Sync, template <class> class ProtocolOf>
@@ -113,12 +113,12 @@ Status EngineOf<Sync, ProtocolOf>::run(FunctionRef<Status(Transaction&)> procedu
   SnapshotNumber number = 0;
   Status status = [&]() -> Status {
     const Begun begun(threads_);
-    const Lent session(*pool_, session_of_thread());
-    if (session == nullptr) [[unlikely]] return this->refuse_session();
-    const txn::Call call{procedure, policy, session->worker, session->counters, !session->kept};
-    return static_cast<SessionType&>(*session).with(read_only, [&](auto& txn) {
+    const Lent worker(*pool_, worker_of_thread());
+    if (worker == nullptr) [[unlikely]] return this->refuse_worker();
+    const txn::Call call{procedure, policy, worker->base, worker->counters, !worker->kept};
+    return static_cast<WorkerType&>(*worker).with(read_only, [&](auto& txn) {
       Status ended = protocol_.run(txn, call);
-      // Before the session is another's; a database without a log has no use for it.
+      // Before the worker is another's; a database without a log has no use for it.
       if (store_.log != nullptr) [[unlikely]] number = txn.commit_number();
       return ended;
     });
@@ -133,55 +133,55 @@ Status EngineOf<Sync, ProtocolOf>::run(FunctionRef<Status(Transaction&)> procedu
 // -- active transactions -------------------------------------------------------------------------------------
 
 template <class Sync, template <class> class ProtocolOf>
-Status EngineOf<Sync, ProtocolOf>::begin(bool read_only, Session** lent, Transaction** txn) {
+Status EngineOf<Sync, ProtocolOf>::begin(bool read_only, EngineWorker** lent, Transaction** txn) {
   if (store_.refuses(Durability::kDefault)) return store_.refusal();
   if (!threads_.may_begin()) return this->refuse_other_thread();
   Begun begun(threads_);
-  Session* session = pool_->take();
-  if (session == nullptr) return this->refuse_session();
+  EngineWorker* worker = pool_->take();
+  if (worker == nullptr) return this->refuse_worker();
   begun.keep();
-  session->busy = true;
-  session->read_only = read_only;
-  session->worker.enter();
-  static_cast<SessionType&>(*session).with(read_only, [&](auto& its) {
+  worker->busy = true;
+  worker->read_only = read_only;
+  worker->base.enter();
+  static_cast<WorkerType&>(*worker).with(read_only, [&](auto& its) {
     its.begin(1, 0);
     *txn = &its;
   });
-  *lent = session;
+  *lent = worker;
   return {};
 }
 
 template <class Sync, template <class> class ProtocolOf>
-Status EngineOf<Sync, ProtocolOf>::commit_active(SessionType& session, Durability durability, SnapshotNumber* commit_number) {
+Status EngineOf<Sync, ProtocolOf>::commit_active(WorkerType& worker, Durability durability, SnapshotNumber* commit_number) {
   if (store_.asks_too_much(durability)) {
     Status why = store_.refusal();
-    rollback_active(session);
+    rollback_active(worker);
     return why;
   }
   SnapshotNumber number = 0;
-  Status status = session.with(session.read_only, [&](auto& txn) {
+  Status status = worker.with(worker.read_only, [&](auto& txn) {
     Status ended = txn.commit();
     number = txn.commit_number();
     return ended;
   });
-  finish_active(session);
+  finish_active(worker);
   this->take_due_checkpoint();
   return status.ok() ? store_.acknowledge(durability, number, commit_number) : status;
 }
 
 template <class Sync, template <class> class ProtocolOf>
-void EngineOf<Sync, ProtocolOf>::rollback_active(SessionType& session) {
-  session.with(session.read_only, [](auto& txn) { txn.rollback(Cause::kUser); });
-  finish_active(session);
+void EngineOf<Sync, ProtocolOf>::rollback_active(WorkerType& worker) {
+  worker.with(worker.read_only, [](auto& txn) { txn.rollback(Cause::kUser); });
+  finish_active(worker);
 }
 
-// The session is another's afterwards.
+// The worker is another's afterwards.
 template <class Sync, template <class> class ProtocolOf>
-void EngineOf<Sync, ProtocolOf>::finish_active(SessionType& session) {
-  session.worker.leave();
-  session.busy = false;
+void EngineOf<Sync, ProtocolOf>::finish_active(WorkerType& worker) {
+  worker.base.leave();
+  worker.busy = false;
   threads_.finished();
-  pool_->give_back(&session);
+  pool_->give_back(&worker);
 }
 
 }  // namespace elider::detail

@@ -11,21 +11,21 @@
 
 namespace elider::detail {
 
-// A session's worker and counters, for as long as it loads.
+// A worker of the pool, for as long as it loads.
 template <class Sync>
-class SessionLoader final : public recovery::RowLoaderOf<Sync> {
+class WorkerLoader final : public recovery::RowLoaderOf<Sync> {
  public:
-  explicit SessionLoader(Session& session) : recovery::RowLoaderOf<Sync>(session.worker, session.counters), session_(session) {}
-  ~SessionLoader() override { session_.pool.give_back(&session_); }
+  explicit WorkerLoader(EngineWorker& worker) : recovery::RowLoaderOf<Sync>(worker.base, worker.counters), worker_(worker) {}
+  ~WorkerLoader() override { worker_.pool.give_back(&worker_); }
 
  private:
-  Session& session_;
+  EngineWorker& worker_;
 };
 
 template <class Sync>
 std::unique_ptr<recovery::RowLoader> EngineBase<Sync>::make_loader() {
-  Session* session = pool_->take();
-  return session == nullptr ? nullptr : std::make_unique<SessionLoader<Sync>>(*session);
+  EngineWorker* worker = pool_->take();
+  return worker == nullptr ? nullptr : std::make_unique<WorkerLoader<Sync>>(*worker);
 }
 
 template <class Sync>
@@ -100,24 +100,24 @@ Status EngineBase<Sync>::build_indexes(uint32_t threads, const std::function<voi
   for (const auto& table : tables_)
     if (table->secondary_count() != 0) all += table->keys().size();
   if (all == 0) return {};
-  std::vector<Session*> sessions;
-  while (sessions.size() < threads)
-    if (Session* session = pool_->take()) sessions.push_back(session);
+  std::vector<EngineWorker*> workers;
+  while (workers.size() < threads)
+    if (EngineWorker* worker = pool_->take()) workers.push_back(worker);
     else break;
-  if (sessions.empty()) return refuse_session();
+  if (workers.empty()) return refuse_worker();
   Status status;
   for (const auto& table : tables_) {
     if (table->secondary_count() == 0 || !status.ok()) continue;
     txn::TableCursor<Sync> cursor(*table);
-    status = parallel(static_cast<uint32_t>(sessions.size()), sessions.size(), [&](uint32_t, size_t i) -> Status {
+    status = parallel(static_cast<uint32_t>(workers.size()), workers.size(), [&](uint32_t, size_t i) -> Status {
       typename txn::TableCursor<Sync>::Entries entries;
       for (;;) {
         {
-          const Inside inside(sessions[i]->worker);
+          const Inside inside(workers[i]->base);
           if (!cursor.next(kRowsAChunk, &entries)) return {};
         }
         if (ELIDER_MUTANT(kLeaveOutLastChunk) && all > kRowsAChunk && entries.size() < kRowsAChunk) continue;
-        if (Status indexed = recovery::index_rows(sessions[i]->worker, *table, entries); !indexed.ok()) return indexed;
+        if (Status indexed = recovery::index_rows(workers[i]->base, *table, entries); !indexed.ok()) return indexed;
         if (!progress) continue;
         std::lock_guard lock(mutex);
         progress(done += entries.size(), all);
@@ -126,10 +126,10 @@ Status EngineBase<Sync>::build_indexes(uint32_t threads, const std::function<voi
   }
   for (const auto& table : tables_)
     if (status.ok()) {
-      const Inside inside(sessions.front()->worker);
+      const Inside inside(workers.front()->base);
       status = check_unique_indexes(*table);
     }
-  for (Session* session : sessions) pool_->give_back(session);
+  for (EngineWorker* worker : workers) pool_->give_back(worker);
   return status;
 }
 

@@ -13,9 +13,9 @@ namespace elider::detail {
 
 template <class Sync>
 Status EngineBase<Sync>::verify() {
-  Session* session = pool_->take();
-  if (session == nullptr) return refuse_session();
-  session->worker.enter();
+  EngineWorker* worker = pool_->take();
+  if (worker == nullptr) return refuse_worker();
+  worker->base.enter();
   Status status;
   try {
     status = verify_tables();
@@ -25,14 +25,14 @@ Status EngineBase<Sync>::verify() {
     status = Status(Code::kProcedureThrew, std::string("a key function threw: ") + error.what());
   } catch (...) {
     if (thread_ends()) {
-      session->worker.leave();
-      pool_->give_back(session);
+      worker->base.leave();
+      pool_->give_back(worker);
       throw;
     }
     status = Status(Code::kProcedureThrew, "a key function threw what is no std::exception");
   }
-  session->worker.leave();
-  pool_->give_back(session);
+  worker->base.leave();
+  pool_->give_back(worker);
   return status;
 }
 

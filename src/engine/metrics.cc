@@ -101,7 +101,7 @@ constexpr Entry kEntries[] = {
     gauge("checkpoints.running", {}, "1 while one is being taken", [](S s, size_t) { return uint64_t{s.checkpoints.running}; }),
     text("checkpoints.failure", "Why the last one failed", false, [](S s, size_t) { return std::string_view(s.checkpoints.failure); }),
     gauge("epoch", {}, "Of the reclamation", [](S s, size_t) { return s.epoch; }),
-    gauge("workers", {}, "Sessions in use, of workers_max", [](S s, size_t) { return uint64_t{s.workers}; }),
+    gauge("workers", {}, "Workers in use, of workers_max", [](S s, size_t) { return uint64_t{s.workers}; }),
     gauge("longest_active_us", "us", "Age of the oldest transaction that is running", [](S s, size_t) { return s.longest_active_us; }),
 };
 

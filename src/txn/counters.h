@@ -1,5 +1,5 @@
-// Counters: what one session has committed and aborted, by procedure and by table.
-// Thread safety: written by the session's thread, read by all (Database::statistics).
+// Counters: what one worker has committed and aborted, by procedure and by table.
+// Thread safety: written by the worker's thread, read by all (Database::statistics).
 #pragma once
 
 #include <array>

@@ -4,7 +4,7 @@
 //
 // A protocol is a class template over the sync policy. A database has one object of it, made from its Store, which outlives
 // it; the object holds what all transactions share beyond the Store, and runs procedures: the retry loop is its own. It gives
-// each session a Transaction. What does not depend on the protocol stands in src/txn, for all of them: reads (reads.h), write
+// each worker a Transaction. What does not depend on the protocol stands in src/txn, for all of them: reads (reads.h), write
 // sets, the bytes and versions that a commit installs (install.h), the log's record (commit_record.h), histories
 // (history_recorder.h), attempts and retries (retry.h), reclamation (reclaim.h, late_unlinks.h), snapshots
 // (snapshot_transaction.h).
@@ -24,7 +24,7 @@
 
 namespace elider::txn {
 
-// What an engine, a session and a retry loop ask of a transaction, read-only ones included. The caller's worker is inside from
+// What an engine, a worker and a retry loop ask of a transaction, read-only ones included. The caller's worker is inside from
 // begin() until after commit() or rollback().
 template <class T>
 concept RunnableTransaction =

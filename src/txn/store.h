@@ -92,7 +92,7 @@ struct Store {
     return log->wait_durable(number);
   }
 
-  // There are so many workers more than sessions: for collect_garbage(), a checkpoint and a backup.
+  // So many more than Options::workers_max: for collect_garbage(), a checkpoint and a backup.
   static constexpr uint32_t kOwnWorkers = 3;
 
   // Constant after construction.

@@ -110,7 +110,7 @@ class TransactionBase : public Transaction {
 
   State state_ = State::kFinished;
   uint32_t procedure_ = 0;
-  // One more with each transaction that ends here. Atomic, for a visitor that ends the transaction gives its session back,
+  // One more with each transaction that ends here. Atomic, for a visitor that ends the transaction gives its worker back,
   // perhaps to another thread; relaxed: it orders nothing.
   std::atomic<uint64_t> ended_{0};
   SnapshotNumber commit_number_ = 0;

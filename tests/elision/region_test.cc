@@ -278,9 +278,9 @@ TEST_F(RegionTest, ARowOfSeveralCommitGroupsIsReadByOneRegion) {
 
 // The old version takes memory, so the region sets the lock bits alone; the reader finds what it should.
 TEST_F(RegionTest, ASnapshotReaderKeepsSeeingWhatItSaw) {
-  detail::Session* session = nullptr;
+  detail::EngineWorker* worker = nullptr;
   Transaction* reader = nullptr;
-  ASSERT_OK(engine_->begin(true, &session, &reader));
+  ASSERT_OK(engine_->begin(true, &worker, &reader));
   EXPECT_OK(run([&](Transaction& txn) { return bump(txn, 1); }));
   EXPECT_OK(run([&](Transaction& txn) { return bump(txn, 1); }));
   EXPECT_OK(run([&](Transaction& txn) { return txn.remove(accounts_, 2); }));
@@ -289,7 +289,7 @@ TEST_F(RegionTest, ASnapshotReaderKeepsSeeingWhatItSaw) {
   EXPECT_EQ((*view)->balance, 0);
   EXPECT_OK(reader->get(accounts_, 2));
   EXPECT_GT(engine_->statistics().versions_alive, 0u);
-  EXPECT_OK(session->commit_active(Durability::kDefault, nullptr));
+  EXPECT_OK(worker->commit_active(Durability::kDefault, nullptr));
   EXPECT_EQ(balance(1), 2);
   EXPECT_EQ(site("commit").fallbacks, 0u);
 }
@@ -299,9 +299,9 @@ TEST_F(RegionTest, ASnapshotReadIsARegion) {
   Options options;
   options.elision.system_aborts_max = 0;
   open(options);
-  detail::Session* session = nullptr;
+  detail::EngineWorker* worker = nullptr;
   Transaction* reader = nullptr;
-  ASSERT_OK(engine_->begin(true, &session, &reader));
+  ASSERT_OK(engine_->begin(true, &worker, &reader));
   EXPECT_OK(run([&](Transaction& txn) { return bump(txn, 1); }));
   EXPECT_OK(run([&](Transaction& txn) { return txn.remove(accounts_, 2); }));
   const uint64_t before = site("record read").commits;
@@ -320,23 +320,23 @@ TEST_F(RegionTest, ASnapshotReadIsARegion) {
   }
   EXPECT_EQ(site("record read").commits, before + 3);
   EXPECT_EQ(site("record read").fallbacks, 3u);
-  EXPECT_OK(session->commit_active(Durability::kDefault, nullptr));
+  EXPECT_OK(worker->commit_active(Durability::kDefault, nullptr));
   EXPECT_EQ(balance(1), 1);
 }
 
 TEST_F(RegionTest, AReaderThatBeginsBetweenTheLookAndTheRegionSeesTheOldState) {
-  detail::Session* session = nullptr;
+  detail::EngineWorker* worker = nullptr;
   Transaction* reader = nullptr;
   EXPECT_OK(run([&](Transaction& txn) -> Status {
     Status status = bump(txn, 1);
-    OneThread::before_next = [&] { ASSERT_OK(engine_->begin(true, &session, &reader)); };
+    OneThread::before_next = [&] { ASSERT_OK(engine_->begin(true, &worker, &reader)); };
     return status;
   }));
   ASSERT_NE(reader, nullptr);
   auto view = reader->get(accounts_, 1);
   ASSERT_OK(view);
   EXPECT_EQ((*view)->balance, 0);
-  EXPECT_OK(session->commit_active(Durability::kDefault, nullptr));
+  EXPECT_OK(worker->commit_active(Durability::kDefault, nullptr));
   EXPECT_EQ(balance(1), 1);
 }
 

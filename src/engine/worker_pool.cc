@@ -1,4 +1,4 @@
-#include "engine/session.h"
+#include "engine/worker_pool.h"
 
 #include <atomic>
 
@@ -15,52 +15,52 @@ namespace {
 
 struct Kept {
   uint64_t id;
-  std::weak_ptr<SessionPool> pool;
-  Session* session;
+  std::weak_ptr<WorkerPool> pool;
+  EngineWorker* worker;
 };
 
-constinit thread_local bool sessions_given_back = false;  // whose storage outlives the destructors of thread_locals
+constinit thread_local bool workers_given_back = false;  // whose storage outlives the destructors of thread_locals
 
 // Gives all back when the thread ends, but those whose database is closed.
-struct ThreadSessions {
+struct ThreadWorkers {
   std::vector<Kept> kept;
-  ~ThreadSessions() {
-    last_session = {};
-    sessions_given_back = true;
+  ~ThreadWorkers() {
+    last_worker = {};
+    workers_given_back = true;
     for (Kept& k : kept)
-      if (auto pool = k.pool.lock()) pool->give_back(k.session);
+      if (auto pool = k.pool.lock()) pool->give_back(k.worker);
   }
 };
-thread_local ThreadSessions sessions_of_thread;
+thread_local ThreadWorkers workers_of_thread;
 
 }  // namespace
 
-Session* find_thread_session(uint64_t id) {
-  if (sessions_given_back) return nullptr;
-  for (const Kept& kept : sessions_of_thread.kept)
+EngineWorker* find_thread_worker(uint64_t id) {
+  if (workers_given_back) return nullptr;
+  for (const Kept& kept : workers_of_thread.kept)
     if (kept.id == id) {
-      last_session = {id, kept.session};
-      return kept.session;
+      last_worker = {id, kept.worker};
+      return kept.worker;
     }
   return nullptr;
 }
 
-bool keep_thread_session(uint64_t id, const std::shared_ptr<SessionPool>& pool, Session* session) {
-  if (sessions_given_back) return false;
-  ThreadSessions& mine = sessions_of_thread;
+bool keep_thread_worker(uint64_t id, const std::shared_ptr<WorkerPool>& pool, EngineWorker* worker) {
+  if (workers_given_back) return false;
+  ThreadWorkers& mine = workers_of_thread;
   std::erase_if(mine.kept, [](const Kept& kept) { return kept.pool.expired(); });
-  mine.kept.push_back({id, pool, session});
-  last_session = {id, session};
+  mine.kept.push_back({id, pool, worker});
+  last_worker = {id, worker};
   return true;
 }
 
-Session* SessionPool::take() {
+EngineWorker* WorkerPool::take() {
   std::lock_guard lock(mutex_);
   if (!free_.empty()) {
-    Session* session = free_.back();
+    EngineWorker* worker = free_.back();
     free_.pop_back();
     ++in_use_;
-    return session;
+    return worker;
   }
   if (all_.size() >= store_.options.workers_max) return nullptr;  // collect_garbage() has one more
   if (free_.capacity() == all_.size()) free_.reserve(2 * all_.size() + 1);  // so that give_back cannot fail
@@ -76,9 +76,9 @@ Session* SessionPool::take() {
   return all_.back().get();
 }
 
-void SessionPool::give_back(Session* session) {
+void WorkerPool::give_back(EngineWorker* worker) {
   std::lock_guard lock(mutex_);
-  free_.push_back(session);
+  free_.push_back(worker);
   free_.back()->kept = false;
   --in_use_;
 }

@@ -1,0 +1,113 @@
+// EngineWorker: a worker of a database (base/worker.h) with its counters and, under the engine's protocol, its transactions (WorkerOf,
+// engine_of.h), and is lent to one user at a time.
+//
+// A thread keeps the worker it first took until it ends, so that db.run() costs no lock; further
+// transactions open at once in the thread, and ActiveTransactions, take others. Workers are made as
+// needed, never destroyed before the database, and used again.
+//
+// Thread safety: a worker belongs to whom it is lent to; the pool to all.
+#pragma once
+
+#include <cstddef>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <vector>
+
+#include "base/worker.h"
+#include "elider/snapshot_number.h"
+#include "engine/engine.h"
+#include "txn/counters.h"
+#include "txn/store.h"
+
+namespace elider::detail {
+
+class WorkerPool;
+
+// Of the database that this thread used last.
+struct LastWorker {
+  uint64_t id = 0;
+  EngineWorker* worker = nullptr;
+};
+inline constinit thread_local LastWorker last_worker;
+
+EngineWorker* find_thread_worker(uint64_t id);
+// The worker that this thread keeps of database `id`; null if none.
+inline EngineWorker* thread_worker(uint64_t id) {
+  if (last_worker.id == id) [[likely]] return last_worker.worker;
+  return find_thread_worker(id);
+}
+// False: the thread is ending, and keeps nothing any more: what runs then, in destructors, borrows.
+bool keep_thread_worker(uint64_t id, const std::shared_ptr<WorkerPool>& pool, EngineWorker* worker);
+
+class EngineWorker {
+ public:
+  EngineWorker(WorkerPool& its_pool, Worker& its_worker) : pool(its_pool), base(its_worker) {}
+  virtual ~EngineWorker() = default;
+  EngineWorker(const EngineWorker&) = delete;
+  EngineWorker& operator=(const EngineWorker&) = delete;
+  // For ActiveTransaction. Ends the transaction and gives the worker back.
+  virtual Status commit_active(Durability durability, SnapshotNumber* commit_number) = 0;
+  virtual void rollback_active() = 0;
+
+  WorkerPool& pool;
+  Worker& base;
+  txn::Counters counters;
+  bool busy = false;       // a transaction of it is running
+  bool kept = false;       // by a thread, for its transactions
+  bool read_only = false;  // of an active one: which
+};
+
+class WorkerPool {
+ public:
+  // make(pool, base): a worker on that base.
+  using Make = std::function<std::unique_ptr<EngineWorker>(WorkerPool& pool, Worker& worker)>;
+
+  // One transaction's use of a worker, which goes back to the pool unless the thread keeps it. Null: there is none.
+  class Lent {
+   public:
+    Lent(WorkerPool& pool, EngineWorker* worker) : pool_(pool), worker_(worker) {
+      if (worker_ != nullptr) [[likely]] worker_->busy = true;
+    }
+    ~Lent() {
+      if (worker_ == nullptr) [[unlikely]] return;
+      worker_->busy = false;
+      if (!worker_->kept) [[unlikely]] pool_.give_back(worker_);
+    }
+    Lent(const Lent&) = delete;
+    Lent& operator=(const Lent&) = delete;
+    bool operator==(std::nullptr_t) const { return worker_ == nullptr; }
+    EngineWorker& operator*() const { return *worker_; }
+    EngineWorker* operator->() const { return worker_; }
+
+   private:
+    WorkerPool& pool_;
+    EngineWorker* worker_;
+  };
+
+  WorkerPool(txn::Store& store, Make make) : store_(store), make_(std::move(make)) {}
+
+  // Null if workers_max are in use.
+  EngineWorker* take();
+  void give_back(EngineWorker* worker);
+
+  template <class F>
+  void for_each_counters(F&& f) const {
+    std::lock_guard lock(mutex_);
+    for (const auto& worker : all_) f(worker->counters);
+  }
+  uint32_t in_use() const {
+    std::lock_guard lock(mutex_);
+    return in_use_;
+  }
+
+ private:
+  txn::Store& store_;
+  const Make make_;
+  mutable std::mutex mutex_;  // guards all_, free_, in_use_
+  std::vector<std::unique_ptr<EngineWorker>> all_;
+  std::vector<EngineWorker*> free_;
+  uint32_t in_use_ = 0;
+};
+
+}  // namespace elider::detail
