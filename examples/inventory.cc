@@ -1,8 +1,8 @@
 // A shop's stock: column groups, adds, a secondary index and scans.
 //
-// Each article has what rarely changes (supplier, price) and two hot counters (in stock, views). The
-// counters are commit groups of their own: a customer who looks at the price never conflicts with one
-// who buys, and `add` lets any number of customers count views at once.
+// Each article has what rarely changes (supplier, price) and two hot counters (in stock, views).
+// The counters are commit groups of their own: a customer who looks at the price never conflicts
+// with one who buys, and `add` lets any number of customers count views at once.
 #include <atomic>
 #include <cstdint>
 #include <cstdio>

@@ -1,5 +1,5 @@
-// Two threads move money between a thousand accounts, in both directions at once, while a third looks
-// at the whole bank again and again: not a cent appears or is lost, in no single look.
+// Two threads move money between a thousand accounts, in both directions at once, while a third
+// looks at the whole bank again and again: not a cent appears or is lost, in no single look.
 #include <cstdint>
 #include <cstdio>
 #include <thread>

@@ -1,6 +1,7 @@
-// The command line `elider`: declares every command and turns the outcome into an exit code (tools/common/command.h). What a
-// command does stands with it. The benchmarks are a program of their own, elider-bench, since they need libraries that
-// nobody needs who looks after a database's files: `elider bench ...` becomes it.
+// The command line `elider`: declares every command and turns the outcome into an exit code
+// (tools/common/command.h). What a command does stands with it. The benchmarks are a program of
+// their own, elider-bench, since they need libraries that nobody needs who looks after a database's
+// files: `elider bench ...` becomes it.
 #include <cerrno>
 #include <cstdio>
 #include <cstring>

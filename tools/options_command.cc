@@ -1,4 +1,5 @@
-// The command `elider options`: the table of options (elider/option_table.h), for people, as JSON, and as docs/options.md.
+// The command `elider options`: the table of options (elider/option_table.h), for people, as
+// JSON, and as docs/options.md.
 #include <cstdio>
 #include <memory>
 #include <string>

@@ -1,5 +1,6 @@
-// Compiled for any x86-64 processor, and run before the constructors of everything else: a program that was compiled for another
-// processor says what this one lacks, and does not end in the middle of something with SIGILL.
+// Compiled for any x86-64 processor, and run before the constructors of everything else: a program
+// that was compiled for another processor says what this one lacks, and does not end in the middle
+// of something with SIGILL.
 #include <cstdio>
 #include <cstdlib>
 #include <string>

@@ -1,4 +1,5 @@
-// The commands of `elider bench`. Each add_... declares one with its options and what it runs (tools/common/command.h).
+// The commands of `elider bench`. Each add_... declares one with its options and what it runs
+// (tools/common/command.h).
 // Thread safety: called by main alone.
 #pragma once
 

@@ -1,5 +1,5 @@
-// DataOptions: where a benchmark keeps its database: in memory alone, or in data folders with a log. And what a run
-// did to the log.
+// DataOptions: where a benchmark keeps its database: in memory alone, or in data folders with a
+// log. And what a run did to the log.
 // Thread safety: values.
 #pragma once
 
@@ -27,8 +27,8 @@ struct DataOptions {
 };
 
 void add_data_options(Command command, DataOptions& options);
-// In a callback: refuses what makes no sense: a folder that holds something, without --resume; one that is not
-// there, with it; --resume without a folder.
+// In a callback: refuses what makes no sense: a folder that holds something, without --resume; one
+// that is not there, with it; --resume without a folder.
 void check_data_options(const DataOptions& options);
 // Between databases of one run that each begin afresh: the folders, which were empty, are so again.
 void empty_data_folders(const DataOptions& options);

@@ -150,7 +150,8 @@ RunResult RunControl::run(const std::function<void(uint32_t)>& body) {
   return collect(static_cast<double>(end_ns - begin_ns) / kNsPerSecond, ns_per_tick, before);
 }
 
-// By site, all tables together. Counters only rise, and a site of `before` is there at the end, too.
+// By site, all tables together. Counters only rise, and a site of `before`
+// is there at the end, too.
 std::vector<Statistics::Elision> elision_between(const Statistics& before, const Statistics& at_end) {
   std::vector<Statistics::Elision> sites;
   const auto site_of = [&sites](const std::string& name) -> Statistics::Elision& {
@@ -173,8 +174,8 @@ std::vector<Statistics::Elision> elision_between(const Statistics& before, const
   return sites;
 }
 
-// So that the log's figures are of what was committed, not of what was by chance written. A failure of the log stands
-// in them.
+// So that the log's figures are of what was committed, not of what was by chance written. A failure
+// of the log stands in them.
 Statistics RunControl::statistics_when_durable() {
   static_cast<void>(db_->wait_durable());
   return db_->statistics();

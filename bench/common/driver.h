@@ -7,9 +7,9 @@
 // A worker is one thread's generator of transactions. Its run_one() runs one to its end, conflicts
 // retried, and returns the position of its type in the list of names; or kWorkerFailed, which ends
 // the whole run, and failure() then says why. The driver adds to a transaction one read of the tick
-// counter, one read of a shared flag, and three writes to lines of its own thread: no indirect call,
-// no allocation. A latency is the time from one transaction's end to the next one's, so it includes
-// drawing the inputs; that way the latencies of a thread sum up to its time.
+// counter, one read of a shared flag, and three writes to lines of its own thread: no indirect
+// call, no allocation. A latency is the time from one transaction's end to the next one's, so it
+// includes drawing the inputs; that way the latencies of a thread sum up to its time.
 // Thread safety: drive() is called by one thread; workers never share.
 #pragma once
 
@@ -121,8 +121,8 @@ class RunControl {
   std::atomic<uint32_t> failed_{0};
 };
 
-// Binds the calling thread to the index-th processor (modulo their number) that this process may use.
-// False: the system refused.
+// Binds the calling thread to the index-th processor (modulo their number) that this process may
+// use. False: the system refused.
 bool pin_thread(uint32_t index);
 
 namespace detail {

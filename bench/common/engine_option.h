@@ -1,5 +1,5 @@
-// Options of the command line that set one of the database's: what they may be, what they do and how a wrong value is refused
-// is for the table of options to say (elider/option_table.h).
+// Options of the command line that set one of the database's: what they may be, what they do and
+// how a wrong value is refused is for the table of options to say (elider/option_table.h).
 #pragma once
 
 #include <functional>

@@ -1,8 +1,8 @@
-// Loader: fills tables on T threads before a benchmark (or reads them after it), with a progress line
-// that begins with `what`, and a figure at the end.
+// Loader: fills tables on T threads before a benchmark (or reads them after it), with a progress
+// line that begins with `what`, and a figure at the end.
 //
-// The work is cut into parts 0 to parts - 1 (row batches, warehouses); threads take the next part as
-// they are free. Thread safety: load_parallel() is called by one thread; the body runs on all.
+// The work is cut into parts 0 to parts - 1 (row batches, warehouses); threads take the next part
+// as they are free. Thread safety: load_parallel() is called by one thread; the body runs on all.
 #pragma once
 
 #include <atomic>
@@ -31,8 +31,8 @@ struct LoadResult {
   double rows_per_s() const { return seconds > 0 ? static_cast<double>(rows) / seconds : 0; }
 };
 
-// body(thread, part, progress) loads one part and adds what it loaded to the progress. `rows_total` is
-// what all parts will add up to (0: unknown), for the progress line alone.
+// body(thread, part, progress) loads one part and adds what it loaded to the progress. `rows_total`
+// is what all parts will add up to (0: unknown), for the progress line alone.
 LoadResult load_parallel(const CommonOptions& options, const std::string& what, uint64_t parts, uint64_t rows_total,
                          const std::function<Status(uint32_t thread, uint64_t part, LoadProgress& progress)>& body);
 

@@ -1,5 +1,6 @@
-// CommonOptions: what every macro benchmark can be told: how long, how many threads, which engine,
-// where the results go. Session: the database opened as they say, with the history file if asked for.
+// CommonOptions: what every macro benchmark can be told: how long, how many threads,
+// which engine, where the results go. Session: the database opened as they say, with the
+// history file if asked for.
 // Not here: what one benchmark alone needs (warehouses, records).
 // Thread safety: options are values; a session is opened and closed by one thread.
 #pragma once

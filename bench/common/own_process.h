@@ -1,5 +1,5 @@
-// OwnProcess: runs a benchmark in a process of its own, so that its files go however it ends: by itself, by an interrupt,
-// or because a library under it crashed.
+// OwnProcess: runs a benchmark in a process of its own, so that its files go however it ends: by
+// itself, by an interrupt, or because a library under it crashed.
 //
 //   OwnProcess process;             // from now on interrupts wait
 //   auto files = make_files();      // ... until these, made after it, have gone
@@ -24,9 +24,10 @@ class OwnProcess {
   OwnProcess(const OwnProcess&) = delete;
   OwnProcess& operator=(const OwnProcess&) = delete;
 
-  // Runs body() there and returns its exit code; kExitFailed where the process ended otherwise, which standard error says.
-  // SIGINT, SIGTERM and SIGHUP, unless this process ignores them, end it at once; with kIsPassedOn the first SIGINT is only sent
-  // on, for body() to end early by itself (InterruptWatch, with Second::kIsNotedToo). It does not outlive this one.
+  // Runs body() there and returns its exit code; kExitFailed where the process ended otherwise,
+  // which standard error says. SIGINT, SIGTERM and SIGHUP, unless this process ignores them, end it
+  // at once; with kIsPassedOn the first SIGINT is only sent on, for body() to end early by itself
+  // (InterruptWatch, with Second::kIsNotedToo). It does not outlive this one.
   enum class FirstInterrupt { kEndsIt, kIsPassedOn };
   int run(const std::function<int()>& body, FirstInterrupt first = FirstInterrupt::kEndsIt);
 

@@ -1,5 +1,6 @@
-// Random: a stream of numbers for benchmark inputs (xoshiro256++, seeded by splitmix64). Quick, good
-// enough for any input distribution, the same for the same seed on every machine; not for secrets.
+// Random: a stream of numbers for benchmark inputs (xoshiro256++, seeded by splitmix64).
+// Quick, good enough for any input distribution, the same for the same seed on every
+// machine; not for secrets.
 // Thread safety: none; each thread has its own, seeded by (seed, thread).
 #pragma once
 

@@ -1,5 +1,6 @@
-// Report: what a benchmark run was and what it gave, as a table for people and as JSON for programs.
-// The JSON's keys are described in docs/benchmarks.md; tools rely on them, so they are only ever added to.
+// Report: what a benchmark run was and what it gave, as a table for people and as JSON for
+// programs. The JSON's keys are described in docs/benchmarks.md; tools rely on them, so
+// they are only ever added to.
 // Thread safety: none.
 #pragma once
 

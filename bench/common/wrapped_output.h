@@ -1,5 +1,6 @@
-// WrappedOutput: a table's lines, broken between words where they are longer than the terminal is wide, or than 80 columns
-// where there is no terminal. What a line goes on with stands below its text.
+// WrappedOutput: a table's lines, broken between words where they are longer than the
+// terminal is wide, or than 80 columns where there is no terminal. What a line goes on
+// with stands below its text.
 // Thread safety: one thread.
 #pragma once
 

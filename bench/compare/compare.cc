@@ -109,7 +109,8 @@ Status Stores::open() {
   return {};
 }
 
-// Of a store that goes on where another run ended: the read-modify-writes until then, by its counters.
+// Of a store that goes on where another run ended: the read-modify-writes
+// until then, by its counters.
 Result<uint64_t> counters_before(PeerClient& client, uint64_t records) {
   auto rows = client.count_rows();
   if (!rows.ok()) return rows.status();

@@ -1,5 +1,6 @@
-// Compare: elider beside other stores, on the same workloads and inputs, in one run. Ratios are taken within a
-// repetition, in which the stores take turns, since figures of another hour or machine say little.
+// Compare: elider beside other stores, on the same workloads and inputs, in one run. Ratios
+// are taken within a repetition, in which the stores take turns, since figures of another
+// hour or machine say little.
 // Thread safety: called by one thread.
 #pragma once
 
@@ -30,13 +31,15 @@ struct CompareOutcome {
   bool interrupted = false;                                 // then of repetitions that were whole
 };
 
-// The options of each workload, or of each mix where there is none, in order. Refuses what makes no sense (refuse_option).
+// The options of each workload, or of each mix where there is none, in order. Refuses what makes
+// no sense (refuse_option).
 std::vector<YcsbOptions> workloads_of(const CompareOptions& options);
 
-// Runs every workload on every store `repeat` times, and checks each store's rows and counters. A workload starts from
-// stores as they were loaded, and one that inserts does so in every repetition; mixes follow one another on the same
-// stores, whose keys stay what they are. An error: a store failed, or its rows are not what committed; the message
-// names it. A store that this program was built without is skipped. Ends early once interrupted().
+// Runs every workload on every store `repeat` times, and checks each store's rows and counters. A
+// workload starts from stores as they were loaded, and one that inserts does so in every
+// repetition; mixes follow one another on the same stores, whose keys stay what they are. An error:
+// a store failed, or its rows are not what committed; the message names it. A store that this
+// program was built without is skipped. Ends early once interrupted().
 Result<CompareOutcome> run_compare(const CompareOptions& options);
 
 // Of a's figures to b's, repetition by repetition.

@@ -1,9 +1,11 @@
-// Peer: a store that `bench compare` runs a workload on: elider itself, RocksDB, LMDB, SQLite. All run
-// behind this one face, with one driver and the same inputs, so that a ratio compares the stores alone.
+// Peer: a store that `bench compare` runs a workload on: elider itself, RocksDB, LMDB,
+// SQLite. All run behind this one face, with one driver and the same inputs, so that a ratio
+// compares the stores alone.
 //
-// Every store runs serializably: each transaction's reads are part of what its commit checks, or are all of one
-// snapshot where it writes nothing, or it holds the store's only write lock. With --data each keeps a log, too: all return from a commit
-// once it is on the disk (group), or all before (async). What each is opened with stands in its file. Thread safety: a Peer is opened,
+// Every store runs serializably: each transaction's reads are part of what its commit checks, or
+// are all of one snapshot where it writes nothing, or it holds the store's only write lock. With
+// --data each keeps a log, too: all return from a commit once it is on the disk (group), or all
+// before (async). What each is opened with stands in its file. Thread safety: a Peer is opened,
 // loaded and closed by one thread, and makes a client for each; a client belongs to one thread.
 #pragma once
 
@@ -46,10 +48,11 @@ struct KeySeries {
 class PeerClient {
  public:
   virtual ~PeerClient() = default;
-  // Runs all operations as one transaction, tried again until it commits. Values read are checked. An insert finds
-  // that its key is absent; an update writes the whole value unread.
+  // Runs all operations as one transaction, tried again until it commits. Values read are checked.
+  // An insert finds that its key is absent; an update writes the whole value unread.
   virtual Status run(std::span<const Operation> operations) = 0;
-  // The sum of these keys' counters, every byte of their values compared. No transaction may be running.
+  // The sum of these keys' counters, every byte of their values compared. No
+  // transaction may be running.
   virtual Result<uint64_t> sum_counters(const KeySeries& keys) = 0;
   // How many rows there are. No transaction may be running.
   virtual Result<uint64_t> count_rows() = 0;
@@ -73,13 +76,15 @@ Result<std::unique_ptr<Peer>> open_rocksdb(const CompareOptions& options);
 Result<std::unique_ptr<Peer>> open_lmdb(const CompareOptions& options);
 Result<std::unique_ptr<Peer>> open_sqlite(const CompareOptions& options);
 
-// A folder for files of one run, or of one peer of it: empty when it is made, removed with everything in it.
+// A folder for files of one run, or of one peer of it: empty when it is made,
+// removed with everything in it.
 class ScratchFolder {
  public:
-  // Below --data, or options.folder, or where there is room. kInvalidArgument: it cannot be made; the message names
-  // the option and the folder.
+  // Below --data, or options.folder, or where there is room. kInvalidArgument: it cannot be made;
+  // the message names the option and the folder.
   static Result<std::unique_ptr<ScratchFolder>> of_run(const CompareOptions& options);
-  // Below options.scratch. kInvalidArgument: as before, or its file system has less than `bytes_needed` free.
+  // Below options.scratch. kInvalidArgument: as before, or its file system has less
+  // than `bytes_needed` free.
   static Result<std::unique_ptr<ScratchFolder>> of_peer(const CompareOptions& options, const std::string& peer, uint64_t bytes_needed);
   ~ScratchFolder();
   ScratchFolder(const ScratchFolder&) = delete;

@@ -1,6 +1,6 @@
-// LMDB: a memory-mapped file that is written through its map and never synced, unless all stores return from a commit
-// when it is on the disk: then it is as it comes, with a sync a commit. It has one writer at a
-// time, by its design; a transaction that only reads runs beside it on a snapshot.
+// LMDB: a memory-mapped file that is written through its map and never synced, unless all stores
+// return from a commit when it is on the disk: then it is as it comes, with a sync a commit. It has
+// one writer at a time, by its design; a transaction that only reads runs beside it on a snapshot.
 #include "bench/compare/peer.h"
 
 #ifndef ELIDER_HAVE_LMDB

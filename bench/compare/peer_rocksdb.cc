@@ -1,6 +1,7 @@
-// RocksDB's OptimisticTransactionDB: write-ahead log off unless all stores are durable, then synced or not as they are, no compression,
-// Bloom filters, a block cache that holds the whole table, which is compacted after loading. Its transactions check the keys
-// that they read one by one, and no ranges: a scan is an iterator's, on one snapshot, in a transaction that does nothing else.
+// RocksDB's OptimisticTransactionDB: write-ahead log off unless all stores are durable, then synced
+// or not as they are, no compression, Bloom filters, a block cache that holds the whole table,
+// which is compacted after loading. Its transactions check the keys that they read one by one, and
+// no ranges: a scan is an iterator's, on one snapshot, in a transaction that does nothing else.
 #include "bench/compare/peer.h"
 
 #ifndef ELIDER_HAVE_ROCKSDB
@@ -94,8 +95,9 @@ class RocksDbClient : public PeerClient {
  private:
   uint32_t value_bytes() const { return static_cast<uint32_t>(row_.size()); }
 
-  // A lone read needs no check at commit, nor does a lone blind write beside reads and other blind writes, as in workloads a
-  // and b. All else is tracked, or transactions would not be serializable: commits exclude each other by their tracked keys.
+  // A lone read needs no check at commit, nor does a lone blind write beside reads and other blind
+  // writes, as in workloads a and b. All else is tracked, or transactions would not be
+  // serializable: commits exclude each other by their tracked keys.
   Status run_one(const Operation& operation, bool alone) {
     switch (operation.kind) {
       case OperationKind::kRead: return read(operation.key, !alone);

@@ -1,6 +1,7 @@
-// SQLite: a database in memory, prepared statements, no sync. One thread has the database for itself;
-// several share one page cache, a connection each, and one that meets a lock tries again. Where all stores are durable
-// it is a file with a write-ahead log, and each thread's connection has a cache of its own.
+// SQLite: a database in memory, prepared statements, no sync. One thread has the database for
+// itself; several share one page cache, a connection each, and one that meets a lock tries
+// again. Where all stores are durable it is a file with a write-ahead log, and each thread's
+// connection has a cache of its own.
 #include "bench/compare/peer.h"
 
 #ifndef ELIDER_HAVE_SQLITE

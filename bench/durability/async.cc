@@ -1,4 +1,5 @@
-// TPC-C with `async` against the same without a log; and under checkpoints against the same without any.
+// TPC-C with `async` against the same without a log; and under checkpoints
+// against the same without any.
 #include <fmt/format.h>
 
 #include "bench/durability/logged_tpcc.h"

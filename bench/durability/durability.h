@@ -1,7 +1,9 @@
-// Durability: what it costs and what it gives, measured in one run: TPC-C with the log against none, how long an
-// acknowledgement takes against one write and sync of the same bytes, the log's bytes, the speed of recovery.
+// Durability: what it costs and what it gives, measured in one run: TPC-C with the log against
+// none, how long an acknowledgement takes against one write and sync of the same bytes, the log's
+// bytes, the speed of recovery.
 //
-// The parts of a pair take turns, so that a slow minute of the machine falls on both. Each part checks what it ran.
+// The parts of a pair take turns, so that a slow minute of the machine falls on both.
+// Each part checks what it ran.
 // Thread safety: called by one thread.
 #pragma once
 
@@ -54,8 +56,9 @@ Status measure_recovery(const DurabilityOptions& options, DurabilityRows* rows);
 Status measure_load(const DurabilityOptions& options, DurabilityRows* rows);        // recovery.cc
 Status measure_peer(const DurabilityOptions& options, DurabilityRows* rows);        // peer.cc
 
-// The throughput that a peer's output tells: the number that the pattern's first group, or all of it, stands for in the first
-// line that it is found in. kInvalidArgument: it is found in none, or that is no number above 0.
+// The throughput that a peer's output tells: the number that the pattern's first group, or all of
+// it, stands for in the first line that it is found in. kInvalidArgument: it is found in none, or
+// that is no number above 0.
 Result<double> throughput_in(const std::string& output, const std::string& pattern);  // peer.cc
 extern const char* const kPeerPattern;  // what is looked for where nothing else is asked for
 

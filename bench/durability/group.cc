@@ -1,5 +1,5 @@
-// How long `group` takes to acknowledge, at half of the load that the disk can bear, against one write and sync of as
-// many bytes as a group has.
+// How long `group` takes to acknowledge, at half of the load that the disk can bear, against one
+// write and sync of as many bytes as a group has.
 #include <fcntl.h>
 #include <sys/prctl.h>
 #include <unistd.h>
@@ -37,7 +37,8 @@ struct Latency {
   double p99_by_time_us = 0;  // of syncs: 1% of the time passed in longer ones
 };
 
-// What arrives at any time meets a long call more often than a short one: the call within which 99% of the time has passed.
+// What arrives at any time meets a long call more often than a short one: the call within which
+// 99% of the time has passed.
 double p99_by_time(std::vector<double>& us) {
   std::sort(us.begin(), us.end());
   const double all = std::accumulate(us.begin(), us.end(), 0.0);
@@ -80,8 +81,9 @@ class Sessions {
  public:
   Sessions(const DurabilityOptions& options, Database& db, TableRef table) : options_(options), db_(db), table_(table) {}
 
-  // `per_s`: transactions that arrive a second, at random times, all sessions together; 0: each as soon as the one before
-  // is acknowledged. A latency is that of the call: a transaction that arrives while its session is busy begins later.
+  // `per_s`: transactions that arrive a second, at random times, all sessions together; 0: each as
+  // soon as the one before is acknowledged. A latency is that of the call: a transaction that
+  // arrives while its session is busy begins later.
   Result<Latency> run(double per_s, double seconds, uint64_t seed) {
     const Statistics before = db_.statistics();
     std::vector<std::vector<double>> us(options_.sessions);

@@ -1,4 +1,5 @@
-// run_tpcc(): one TPC-C of the durability benchmark, with a warehouse a thread, its conditions checked.
+// run_tpcc(): one TPC-C of the durability benchmark, with a warehouse a
+// thread, its conditions checked.
 // Thread safety: called by one thread.
 #pragma once
 

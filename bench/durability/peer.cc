@@ -1,4 +1,5 @@
-// TPC-C with `async` against another system's TPC-C with its log, which a command of the user's runs, in turns.
+// TPC-C with `async` against another system's TPC-C with its log, which a command of
+// the user's runs, in turns.
 #include <algorithm>
 #include <cmath>
 #include <cstdlib>

@@ -1,5 +1,6 @@
-// The command `elider bench elision`: how many aborts a section should bear before it takes its lock, by
-// one workload run with several bounds (yDB compares 3 and 100; HyPer-HTM, section 3.2, 3 to 100).
+// The command `elider bench elision`: how many aborts a section should bear before it
+// takes its lock, by one workload run with several bounds (yDB compares 3 and 100;
+// HyPer-HTM, section 3.2, 3 to 100).
 #include <cstdio>
 #include <memory>
 #include <string>
@@ -48,8 +49,8 @@ void print_row(uint32_t bound, const RunResult& result) {
              percent(sum.aborts_total(), sum.attempts()), percent(sum.fallbacks, runs), percent(sum.direct, runs));
 }
 
-// The bounds take turns, so that a slow minute of the machine falls on all of them. Each run has a database of its own; or,
-// resumed, goes on with what the one before left, by recovery.
+// The bounds take turns, so that a slow minute of the machine falls on all of them. Each run has a
+// database of its own; or, resumed, goes on with what the one before left, by recovery.
 Status study(ElisionStudy& options) {
   CommonOptions& common = options.ycsb.common;
   const bool table = !common.quiet;

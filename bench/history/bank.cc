@@ -1,9 +1,10 @@
-// The workload bank: transfers between the accounts of a bank, and audits that add all balances up,
-// written as registers. A register's value is unique: a stamp and the balance, stamp * 2^20 + balance.
+// The workload bank: transfers between the accounts of a bank, and audits that add all
+// balances up, written as registers. A register's value is unique: a stamp and the
+// balance, stamp * 2^20 + balance.
 //
-// Accounts come in generations: after 8 transfers an account all are retired, and the first transfer
-// that meets the next generation opens all of its accounts at once. So an audit sees all of them or
-// none, and a sum that is always the same; it complains of anything else.
+// Accounts come in generations: after 8 transfers an account all are retired, and the first
+// transfer that meets the next generation opens all of its accounts at once. So an audit sees all
+// of them or none, and a sum that is always the same; it complains of anything else.
 #include <atomic>
 #include <vector>
 
@@ -62,7 +63,8 @@ class Bank : public Workload {
     return status;
   }
 
-  // One operation: an audit (kScan, of the generation in `key`), or a transfer from `key` to `last_key`.
+  // One operation: an audit (kScan, of the generation in `key`), or a transfer
+  // from `key` to `last_key`.
   void plan(Random& random, int64_t value, Plan* plan) override {
     PlannedOperation operation;
     const bool audits = plan->read_only || random.below(100) < options_.scan_percent;

@@ -1,9 +1,11 @@
-// The workload claims: threads race to claim slots, which a unique index lets one row have at a time. A list is the claims of a
-// slot: a reader sees the rows that hold it. It is empty or one claim; two would show that a slot was claimed twice.
+// The workload claims: threads race to claim slots, which a unique index lets one row have at a
+// time. A list is the claims of a slot: a reader sees the rows that hold it. It is empty or one
+// claim; two would show that a slot was claimed twice.
 //
-// A claim reads its slot by being accepted (nobody had it) or refused (then it looks who has it). A holder may hand its slot to
-// another row, with the claim: to a checker that is nothing, and to the index a removal and an insertion of one value. Slots are
-// retired after 32 attempts, as keys of other workloads are.
+// A claim reads its slot by being accepted (nobody had it) or refused (then it looks who has
+// it). A holder may hand its slot to another row, with the claim: to a checker that is nothing,
+// and to the index a removal and an insertion of one value. Slots are retired after 32 attempts,
+// as keys of other workloads are.
 #include <algorithm>
 #include <array>
 
@@ -22,7 +24,8 @@ struct ClaimRow {
 
 class Claims : public Workload {
   static constexpr int64_t kScanSpanMax = 8;
-  // By an insert; by an insert elsewhere that an update or a put brings here; by handing over what somebody has.
+  // By an insert; by an insert elsewhere that an update or a put brings here; by
+  // handing over what somebody has.
   enum ClaimVariant : Variant { kInsert, kUpdate, kPut, kHandOver, kClaimVariants };
   enum ScanVariant : Variant { kForward, kReverse, kScanVariants };
 

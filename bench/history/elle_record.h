@@ -1,9 +1,10 @@
-// ElleSession: what one thread's transactions asked for and got, kept until the run ends, and
-// write_elle(), which writes all sessions as one history in Elle's JSON-lines format (docs/history.md).
+// ElleSession: what one thread's transactions asked for and got, kept until the run
+// ends, and write_elle(), which writes all sessions as one history in Elle's JSON-lines
+// format (docs/history.md).
 //
 // An event's index is drawn from one counter: the invocation's before the transaction begins, the
-// completion's after it has ended. So the order of the file is an order in real time, and what it says
-// about precedence is true: of two transactions the first ended before the second was begun.
+// completion's after it has ended. So the order of the file is an order in real time, and what it
+// says about precedence is true: of two transactions the first ended before the second was begun.
 // Thread safety: a session belongs to its thread; write_elle() runs when the threads have ended.
 #pragma once
 
@@ -18,7 +19,8 @@
 
 namespace elider::bench {
 
-// Micro-operations in words: kind, key, then what the kind has. Compact, since a run holds millions.
+// Micro-operations in words: kind, key, then what the kind has. Compact,
+// since a run holds millions.
 class MicroOps {
  public:
   enum class Kind : int64_t { kAppend, kWrite, kReadList, kReadValue, kReadNull };
@@ -70,8 +72,9 @@ class ElleSession {
   std::vector<int64_t> words_;
 };
 
-// Writes FILE and, where there are ranks, FILE.ranks, a JSON object from the index of each completion of a committed
-// transaction to its place in the engine's commit order. kInvalidArgument: a file cannot be written.
+// Writes FILE and, where there are ranks, FILE.ranks, a JSON object from the index of each
+// completion of a committed transaction to its place in the engine's commit order.
+// kInvalidArgument: a file cannot be written.
 Status write_elle(const std::string& path, const std::vector<std::unique_ptr<ElleSession>>& sessions, bool with_ranks = true);
 
 }  // namespace elider::bench

@@ -92,8 +92,8 @@ class Client {
     auto txn = plan.read_only ? run_.db.begin_read_only() : run_.db.begin();
     if (!txn.ok()) return txn.status();
     if (Status status = execute(**txn, plan); !status.ok()) {
-      // Outside of run() nobody has made sure that what it saw was consistent: any error may be due to
-      // that, and none is a surprise. It certainly did not commit.
+      // Outside of run() nobody has made sure that what it saw was consistent: any error may be due
+      // to that, and none is a surprise. It certainly did not commit.
       txn->rollback();
       return Status::rollback();
     }

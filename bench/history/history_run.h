@@ -1,7 +1,7 @@
 // run_history(): drives one workload on several threads and writes what they did as a history.
 //
-// It is not a benchmark: it yields the processor between operations, keeps everything in memory until
-// the end, and measures nothing.
+// It is not a benchmark: it yields the processor between operations, keeps everything in memory
+// until the end, and measures nothing.
 // Thread safety: called by one thread; it starts its own.
 #pragma once
 

@@ -1,8 +1,8 @@
 // HotKeys: the few keys that all threads contend for. Each takes 32 writes and is then retired; a
 // fresh key takes its place, so that lists stay short and first inserts never end.
 //
-// A write is claimed before its transaction runs and stays claimed if it aborts: a key can get fewer
-// than 32 writes, never more. Retired keys keep their rows, and scans go on reading them.
+// A write is claimed before its transaction runs and stays claimed if it aborts: a key can get
+// fewer than 32 writes, never more. Retired keys keep their rows, and scans go on reading them.
 // Thread safety: all.
 #pragma once
 

@@ -1,6 +1,6 @@
-// The workload list-append: a list is one row with room for 32 elements and their count, in a cell of
-// two rows (workload.h). A secondary index orders the lists by key and by whether their count is odd,
-// so that every append moves the index entry.
+// The workload list-append: a list is one row with room for 32 elements and their count, in a cell
+// of two rows (workload.h). A secondary index orders the lists by key and by whether their count is
+// odd, so that every append moves the index entry.
 #include <algorithm>
 #include <array>
 

@@ -1,7 +1,7 @@
-// The workload scan: list-append where each element is a row of its own, so that a list is a range of
-// keys (k, position), its reader is a range scan, and every append inserts a row into a range that
-// others have scanned: what phantom protection is for. Tables without an order find a list through
-// the secondary index, or row by row until one is absent.
+// The workload scan: list-append where each element is a row of its own, so that a list is a range
+// of keys (k, position), its reader is a range scan, and every append inserts a row into a range
+// that others have scanned: what phantom protection is for. Tables without an order find a list
+// through the secondary index, or row by row until one is absent.
 #include <algorithm>
 #include <vector>
 
@@ -97,7 +97,8 @@ class ListScan : public Workload {
   Status append(Transaction& txn, const PlannedOperation& operation, const std::vector<int64_t>& list, Yields& yields) const {
     if (list.size() >= kWritesPerKey)
       return Status::invalid_argument("list " + std::to_string(operation.key) + " has more elements than appends");
-    // Now and then the last element is taken out and put back: no change of the list, but of its rows.
+    // Now and then the last element is taken out and put back: no change of
+    // the list, but of its rows.
     if (!list.empty() && yields.random().below(8) == 0) {
       const Key last = element_key(operation.key, list.size() - 1);
       if (Status status = txn.remove(table_, last); !status.ok()) return status;

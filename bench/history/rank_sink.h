@@ -1,9 +1,9 @@
 // RankSink: learns from the engine where each committed transaction stands in the commit order, and
-// passes every transaction on to a history file if there is one, but for those before begin(): what looks at the rows of
-// earlier runs reads what this history does not tell of.
+// passes every transaction on to a history file if there is one, but for those before begin(): what
+// looks at the rows of earlier runs reads what this history does not tell of.
 //
-// The engine reports a transaction on the thread that ran it, before that thread gets its result. So
-// what the sink noted last for a thread is the transaction that the thread has just ended.
+// The engine reports a transaction on the thread that ran it, before that thread gets its result.
+// So what the sink noted last for a thread is the transaction that the thread has just ended.
 // Thread safety: as HistorySink; last() is of the calling thread.
 #pragma once
 

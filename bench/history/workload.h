@@ -1,6 +1,7 @@
-// Workload: one kind of history: its tables, how a transaction of it is drawn, how it runs against
-// the database, and how Elle's micro-operations express it. Five are registered: list-append (a list
-// is a row), scan (a list is a range of rows), claims (a list is who holds a unique value), rw-register and bank.
+// Workload: one kind of history: its tables, how a transaction of it is drawn, how it runs
+// against the database, and how Elle's micro-operations express it. Five are registered:
+// list-append (a list is a row), scan (a list is a range of rows), claims (a list is who holds a
+// unique value), rw-register and bank.
 //
 // A transaction is drawn as a whole before it runs (Plan), so that every attempt does the same.
 // Thread safety: plan() and execute() by all threads at once, each with its own arguments.
@@ -87,14 +88,15 @@ class Workload {
   virtual ~Workload() = default;
   virtual Schema schema() const = 0;  // of its table
   virtual Status create(Database& db) = 0;
-  // After create(), where earlier runs have left rows: goes on with keys that none of them had, so that a history of this
-  // run alone explains all that it reads. *values: the largest of their values, by value_number(). kCorrupt: rows that no
-  // run can have left.
+  // After create(), where earlier runs have left rows: goes on with keys that none of them had, so
+  // that a history of this run alone explains all that it reads. *values: the largest of their
+  // values, by value_number(). kCorrupt: rows that no run can have left.
   virtual Status resume(Database& db, int64_t* values) = 0;
   // Fills operations; the rest of the plan is drawn by the caller. `value` is the first of as many
   // unique values as the transaction may have operations.
   virtual void plan(Random& random, int64_t value, Plan* plan) = 0;
-  // What is known before it runs: reads without results, writes whose values do not depend on reads.
+  // What is known before it runs: reads without results, writes whose
+  // values do not depend on reads.
   virtual void invocation(const Plan& plan, MicroOps* operations) const;
   virtual Status execute(Transaction& txn, const Plan& plan, Yields& yields, Attempt* attempt) = 0;
 };
@@ -164,10 +166,10 @@ Status find(Transaction& txn, const Table<Row>& table, Key key, View<Row>* view,
   return {};
 }
 
-// A cell stands for a logical key and lives in one of two rows, 2k and 2k+1. A write may move it from
-// one to the other: a removal and an insert of rows that leave the logical key's value in place. So
-// histories that cannot express a removal still exercise them, and a reader that sees both rows, or
-// neither, gets a value that no checker accepts.
+// A cell stands for a logical key and lives in one of two rows, 2k and 2k+1. A write may move it
+// from one to the other: a removal and an insert of rows that leave the logical key's value in
+// place. So histories that cannot express a removal still exercise them, and a reader that sees
+// both rows, or neither, gets a value that no checker accepts.
 inline Key cell_row(int64_t key, int half) { return static_cast<Key>(key) * 2 + static_cast<Key>(half); }
 
 template <class Row>

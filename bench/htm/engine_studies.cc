@@ -1,5 +1,5 @@
-// The papers' studies of databases on hardware transactions: DBX figures 9 and 10 (section 7.3), DBX-TC figure 1c
-// (section 2.2), HyPer-HTM figures 9 and 21 (sections 3.3 and 6.2).
+// The papers' studies of databases on hardware transactions: DBX figures 9 and 10 (section 7.3),
+// DBX-TC figure 1c (section 2.2), HyPer-HTM figures 9 and 21 (sections 3.3 and 6.2).
 #include <algorithm>
 #include <array>
 #include <functional>
@@ -67,8 +67,8 @@ CommonOptions common_of(const StudyOptions& options, uint32_t threads) {
   return common;
 }
 
-// One TPC-C of so many warehouses, its conditions checked. Where a look is enough, and on the emulator, each
-// warehouse is a small one.
+// One TPC-C of so many warehouses, its conditions checked. Where a look is enough, and on the
+// emulator, each warehouse is a small one.
 Result<RunResult> run_tpcc(const StudyOptions& options, const CommonOptions& common, uint32_t warehouses, bool snapshots = true) {
   tpcc::TpccOptions tpcc;
   tpcc.sizes.warehouses = warehouses;
@@ -154,7 +154,8 @@ Result<Figure> dbx_tc_1c(const StudyOptions& options) {
   return figure;
 }
 
-// Reads alone: what aborts is transient, and a second try succeeds. The emulator has no such aborts unless it is told.
+// Reads alone: what aborts is transient, and a second try succeeds. The emulator has no such
+// aborts unless it is told.
 Result<Figure> hyper_9(const StudyOptions& options) {
   Figure figure{"hyper-9", "lookups in a B+-tree, by restarts before the lock is taken", "threads",
                 options.emulated() ? "sections that took the lock in %" : "transactions/s",

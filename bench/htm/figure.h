@@ -1,5 +1,6 @@
-// Figure: a published drawing made again: its axes, its lines, and what the paper reports, for people as a table
-// and for programs as JSON (docs/benchmarks.md). It measures nothing. Thread safety: values.
+// Figure: a published drawing made again: its axes, its lines, and what the paper reports,
+// for people as a table and for programs as JSON (docs/benchmarks.md). It measures
+// nothing. Thread safety: values.
 #pragma once
 
 #include <string>
@@ -29,7 +30,8 @@ struct Figure {
   std::vector<Series> series;
 };
 
-// `backend`: what ran the regions, in words. A figure that is taken out of its document still says it.
+// `backend`: what ran the regions, in words. A figure that is taken out of
+// its document still says it.
 Json to_json(const Figure& figure, const std::string& backend);
 void print(const Figure& figure, const std::string& backend);
 

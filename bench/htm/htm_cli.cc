@@ -1,4 +1,5 @@
-// The command `elider bench htm`: the papers' figures of hardware transactions, on whatever runs regions here.
+// The command `elider bench htm`: the papers' figures of hardware transactions, on
+// whatever runs regions here.
 #include <algorithm>
 #include <cstdio>
 #include <memory>

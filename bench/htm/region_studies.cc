@@ -1,5 +1,6 @@
-// The papers' studies of bare regions: DBX figure 1 (section 2.2), HyPer-HTM figures 5 and 6 (section 2.2), DBX-TC
-// figure 1b (section 2.1). Every thread has lines of its own, so that no region meets another.
+// The papers' studies of bare regions: DBX figure 1 (section 2.2), HyPer-HTM figures 5 and
+// 6 (section 2.2), DBX-TC figure 1b (section 2.1). Every thread has lines of its own, so
+// that no region meets another.
 #include <algorithm>
 #include <array>
 #include <atomic>
@@ -164,7 +165,8 @@ class Chain : public Work {
 // Does nothing, so many times.
 class Spinning : public Work {
  public:
-  // reads: one line over and over, which is what the emulator counts; else nothing but registers is touched.
+  // reads: one line over and over, which is what the emulator counts; else nothing
+  // but registers is touched.
   Spinning(uint64_t turns, bool reads) : line_(make_lines(1)), turns_(turns), reads_(reads) {}
   void body() override {
     const uint64_t turns = turns_;
@@ -240,8 +242,9 @@ struct Duration {
   std::string axis;
   Series series;
 };
-// Regions that do nothing but last. On the emulator a duration is a number of accesses, and the timer comes every
-// 100,000 of them; on a processor it is in cycles of the tick counter, measured without a region.
+// Regions that do nothing but last. On the emulator a duration is a number of accesses, and the
+// timer comes every 100,000 of them; on a processor it is in cycles of the tick counter,
+// measured without a region.
 Duration durations(const StudyOptions& options, const std::vector<uint32_t>& thousandths_of_timer, const std::vector<uint64_t>& cycles) {
   constexpr uint64_t kTimerAccesses = 100'000;
   const WithEmulator timer(options, "accesses_per_interrupt=100000");

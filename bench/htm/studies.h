@@ -3,8 +3,8 @@
 //   region_studies.cc   bare regions: how much they hold, how long they last
 //   engine_studies.cc   databases under --sync elided: how often sections take their lock
 //
-// A figure belongs to what ran the regions. The emulator's are no speed of hardware: there the figures that the
-// papers give as throughput are shares of sections that took their lock.
+// A figure belongs to what ran the regions. The emulator's are no speed of hardware: there the
+// figures that the papers give as throughput are shares of sections that took their lock.
 // Thread safety: one thread calls a study; it starts its own threads.
 #pragma once
 

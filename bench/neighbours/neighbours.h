@@ -1,5 +1,6 @@
-// Neighbours: transactions that take time and insert adjacent values, a fresh one each attempt. What they write does not
-// overlap, so they should not hold each other up, whichever index they meet in.
+// Neighbours: transactions that take time and insert adjacent values, a fresh one each
+// attempt. What they write does not overlap, so they should not hold each other up,
+// whichever index they meet in.
 // Thread safety: run_neighbours is called by one thread.
 #pragma once
 
@@ -35,8 +36,8 @@ struct NeighboursFigure {
   uint64_t conflicts;  // attempts that ended with one
 };
 
-// A figure for each meeting and number of threads, meetings in turns. kInvalidArgument, too, where the table does not hold
-// exactly the rows that were committed.
+// A figure for each meeting and number of threads, meetings in turns. kInvalidArgument, too, where
+// the table does not hold exactly the rows that were committed.
 Result<std::vector<NeighboursFigure>> run_neighbours(const NeighboursOptions& options);
 
 }  // namespace elider::bench

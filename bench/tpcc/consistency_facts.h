@@ -84,8 +84,8 @@ Status read_history(Database& db, const Tables& tables, uint32_t source, const s
 // And adds to the global sums what its order lines took from stock.
 Result<DistrictFacts> read_district(Database& db, const Tables& tables, uint32_t warehouse, uint32_t district, GlobalFacts& global);
 
-// Rows by key, `batch` of them in a transaction: visit(key, row) for each, or kNotFound where one is
-// missing and must_exist.
+// Rows by key, `batch` of them in a transaction: visit(key, row) for each, or kNotFound where one
+// is missing and must_exist.
 template <class Row, class Visit>
 Status read_rows(Database& db, const Table<Row>& table, const Columns<Row>& columns, std::span<const Key> keys, bool must_exist,
                  Visit&& visit) {

@@ -28,8 +28,8 @@ inline constexpr Mix kStandardMix = {45, 43, 4, 4, 4};
 // From "45,43,4,4,4". kInvalidArgument names what is wrong with it.
 Result<Mix> parse_mix(std::string_view text);
 
-// The constants C of the non-uniform distribution (clause 2.1.6). Those of last names differ between
-// loading and running by 65 to 119, but neither 96 nor 112 (clause 2.1.6.1).
+// The constants C of the non-uniform distribution (clause 2.1.6). Those of last names differ
+// between loading and running by 65 to 119, but neither 96 nor 112 (clause 2.1.6.1).
 struct NonUniformConstants {
   uint32_t last_name_load, last_name_run, customer, item;
   static NonUniformConstants draw(uint64_t seed);
@@ -100,8 +100,8 @@ class InputStream {
     while (dice >= mix_until_[kind]) ++kind;
     return static_cast<Kind>(kind);
   }
-  // One of the warehouses that this thread serves: thread, thread + threads, ... (from 0), or, where
-  // there are fewer warehouses than threads, thread modulo warehouses.
+  // One of the warehouses that this thread serves: thread, thread + threads, ... (from 0), or,
+  // where there are fewer warehouses than threads, thread modulo warehouses.
   uint32_t home_warehouse() { return first_home_ + static_cast<uint32_t>(random_.below(homes_)) * workload_.threads; }
 
   void draw(uint32_t warehouse, NewOrderInput* input);

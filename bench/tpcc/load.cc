@@ -215,8 +215,8 @@ Status Loader::load_lines(const Order& order, uint32_t id, bool delivered) {
   return {};
 }
 
-// The parts of the work, counted from 0: the items, then, a warehouse, its row, its stock in pieces,
-// and its districts.
+// The parts of the work, counted from 0: the items, then, a warehouse, its row, its stock in
+// pieces, and its districts.
 struct Parts {
   explicit Parts(const Sizes& sizes)
       : stock_pieces((sizes.items + kStockRowsAPart - 1) / kStockRowsAPart), a_warehouse(1 + stock_pieces + kDistricts) {}

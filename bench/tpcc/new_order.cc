@@ -1,5 +1,5 @@
-// NewOrder (clause 2.4). What it reads at random, the items and stocks, comes in two batches, so that
-// their cache misses overlap. The district's order counter, which every order of the district
+// NewOrder (clause 2.4). What it reads at random, the items and stocks, comes in two batches, so
+// that their cache misses overlap. The district's order counter, which every order of the district
 // changes, is read last: the shorter the time from there to the commit, the fewer conflicts.
 #include <span>
 #include <string_view>

@@ -49,7 +49,8 @@ Result<bool> last_history_key(Database& db, const Tables& tables, Key last, Key*
   return found;
 }
 
-// How many keys each thread of earlier runs has used. Rows of a key's commit that a crash took away leave gaps.
+// How many keys each thread of earlier runs has used. Rows of a key's commit that a
+// crash took away leave gaps.
 Status find_history_keys(Database& db, const Tables& tables, std::vector<uint64_t>* keys) {
   for (Key last = kKeyMax;;) {
     Key key = 0;

@@ -1,5 +1,5 @@
-// Resuming: what an earlier run has left in a database that was recovered, so that another one goes on there and the
-// consistency checks know what is from before.
+// Resuming: what an earlier run has left in a database that was recovered, so that another one goes
+// on there and the consistency checks know what is from before.
 //
 // Thread safety: one thread calls it, before the run; it reads on several.
 #pragma once
@@ -14,10 +14,12 @@ struct Earlier {
   RunTotals totals;  // of all runs since loading, as the rows count them
 };
 
-// kInvalidArgument: the tables are not those of a database that was loaded to the end; the message says which.
+// kInvalidArgument: the tables are not those of a database that was loaded to the
+// end; the message says which.
 Result<Earlier> find_earlier(Database& db, const Tables& tables, uint32_t threads);
 
-// Of all runs, where `mine` are this one's alone but for the history keys, which count all of a thread's.
+// Of all runs, where `mine` are this one's alone but for the history keys,
+// which count all of a thread's.
 RunTotals add_totals(const RunTotals& earlier, const RunTotals& mine);
 
 }  // namespace elider::bench::tpcc

@@ -30,8 +30,8 @@ inline constexpr uint32_t kLinesMin = 5;
 inline constexpr uint32_t kLinesMax = 15;
 inline constexpr uint32_t kWarehousesMax = 65535;
 
-// How many rows there are. The defaults are the specification's (clause 1.2.1); smaller ones are for
-// tests, and their results are not TPC-C.
+// How many rows there are. The defaults are the specification's (clause 1.2.1); smaller ones are
+// for tests, and their results are not TPC-C.
 struct Sizes {
   uint32_t warehouses = 1;
   uint32_t items = 100'000;  // 1 to 131,070
@@ -175,7 +175,8 @@ struct Tables {
   Columns<OrderLine> line_checked;
 };
 
-// The schemas of the tables with secondary indexes, whose key functions no file holds (Options::schemas).
+// The schemas of the tables with secondary indexes, whose key functions no file
+// holds (Options::schemas).
 std::vector<Schema> indexed_schemas(IndexChoice choice);
 
 // Makes the nine tables, or finds them. Any error is the database's, and names its table.

@@ -85,8 +85,8 @@ struct Scratch {
   std::vector<Namesake> namesakes;
 };
 
-// The customer's key: by number, or the middle one of those with the last name in the order of their
-// first names (2.5.2.2, 2.6.2.2). kNotFound: nobody has that name.
+// The customer's key: by number, or the middle one of those with the last name in the order of
+// their first names (2.5.2.2, 2.6.2.2). kNotFound: nobody has that name.
 Status find_customer(Transaction& txn, const Tables& tables, const CustomerChoice& choice, Scratch& scratch, Key* key);
 
 // Status::rollback() if the last item does not exist.

@@ -1,5 +1,5 @@
-// KeyChooser: which record an operation touches. KeySpace: which key a record has, and which records
-// exist while threads insert.
+// KeyChooser: which record an operation touches. KeySpace: which key a record has, and which
+// records exist while threads insert.
 //
 // Record numbers 0 to records - 1 are loaded. In the run thread t of T inserts records + t,
 // records + t + T, ... in order, each thread its own, so no two threads draw one key; the newest

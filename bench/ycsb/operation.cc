@@ -43,7 +43,8 @@ void OperationStream::draw(std::span<Operation> operations) {
   for (Operation& operation : operations) {
     draw_operation(operation);
     if (operation.kind != OperationKind::kInsert) [[likely]] continue;
-    // A thread's second insert in one transaction would draw the record of the first, which is not committed yet.
+    // A thread's second insert in one transaction would draw the record of the first,
+    // which is not committed yet.
     if (inserts) operation = {chooser_.draw(random_), 0, 0, OperationKind::kRead};
     inserts = true;
   }

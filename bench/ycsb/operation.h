@@ -1,5 +1,5 @@
-// Operation: one step of a YCSB transaction, for whatever store runs it. OperationStream: one thread's operations, drawn by
-// the workload's shares and distribution, and what of them committed.
+// Operation: one step of a YCSB transaction, for whatever store runs it. OperationStream: one
+// thread's operations, drawn by the workload's shares and distribution, and what of them committed.
 //
 // Inputs are drawn before a transaction runs, so that a retry does the same work.
 // Thread safety: an OperationStream belongs to one thread; the KeySpace it inserts into is shared.
@@ -33,7 +33,8 @@ inline bool any_writes(std::span<const Operation> operations) {
 
 class OperationStream {
  public:
-  // `thread` inserts its own records of the space. Other streams draw other inputs from the same seed.
+  // `thread` inserts its own records of the space. Other streams draw other
+  // inputs from the same seed.
   OperationStream(const YcsbOptions& options, KeySpace& space, uint32_t thread, uint64_t stream);
 
   // The operations of one transaction.

@@ -1,5 +1,5 @@
-// ScannedValues: checks the rows of one scan as they come: the first is the key that was asked for, which is there, the
-// others follow in order, and each value is of one piece and of its key.
+// ScannedValues: checks the rows of one scan as they come: the first is the key that was asked for,
+// which is there, the others follow in order, and each value is of one piece and of its key.
 // Thread safety: one thread.
 #pragma once
 
@@ -23,7 +23,8 @@ class ScannedValues {
     return whole_;
   }
   uint64_t rows() const { return rows_; }
-  // Of the whole scan: damaged_value() of the row that was wrong, or of the first where there was none.
+  // Of the whole scan: damaged_value() of the row that was wrong, or of the
+  // first where there was none.
   Status status() const { return whole_ ? Status() : damaged_value(latest_); }
 
  private:

@@ -1,7 +1,9 @@
-// ValueTable: YCSB's operations on elider's table of values, through the public interface, for transactions of one thread.
+// ValueTable: YCSB's operations on elider's table of values, through the public interface, for
+// transactions of one thread.
 //
-// Rows are used by the engine's untyped interface, since their size is chosen at run time; it is the same path as the
-// typed one. What is read is checked (bench/ycsb/value.h). Thread safety: one thread.
+// Rows are used by the engine's untyped interface, since their size is chosen at run time;
+// it is the same path as the typed one. What is read is checked (bench/ycsb/value.h).
+// Thread safety: one thread.
 #pragma once
 
 #include <array>
@@ -20,8 +22,9 @@ class ValueTable {
  public:
   ValueTable(TableRef table, uint32_t value_bytes) : table_(table), value_bytes_(value_bytes), row_(value_bytes) {}
 
-  // One attempt at a transaction: all operations in order, or with `batch` all their keys asked for at once. An error is the
-  // transaction's, or kInvalidArgument for a value that is not what was written.
+  // One attempt at a transaction: all operations in order, or with `batch` all their keys
+  // asked for at once. An error is the transaction's, or kInvalidArgument for a value
+  // that is not what was written.
   Status run(Transaction& txn, std::span<const Operation> operations, bool batch);
   uint64_t scanned_rows() const { return scanned_rows_; }  // by the latest attempt
 

@@ -1,7 +1,8 @@
 // Workload: which operations a YCSB run does, how often, and on which keys.
 //
-// The standard workloads A to F (Cooper et al., "Benchmarking cloud serving systems with YCSB", SoCC
-// 2010), and the mixes of reads and read-modify-writes of the transaction papers (--mix 80/20).
+// The standard workloads A to F (Cooper et al., "Benchmarking cloud serving systems
+// with YCSB", SoCC 2010), and the mixes of reads and read-modify-writes of the
+// transaction papers (--mix 80/20).
 // Thread safety: values.
 #pragma once
 

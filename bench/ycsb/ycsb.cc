@@ -38,7 +38,8 @@ Result<TableRef> create_table(Database& db, const YcsbOptions& options) {
   return db.create_table(schema);
 }
 
-// One stretch a thread: neighbours in key order are loaded by one thread and lie together in memory.
+// One stretch a thread: neighbours in key order are loaded by one thread
+// and lie together in memory.
 LoadResult load(Database& db, TableRef table, const YcsbOptions& options, const KeySpace& space) {
   const uint32_t parts = options.common.threads;
   const auto load_part = [&](uint32_t, uint64_t part, LoadProgress& progress) -> Status {
@@ -70,7 +71,8 @@ struct Check {
   std::atomic<Key> damaged_key{0};    // one of them
 };
 
-// Reads the records that record_at(0 to total - 1) names, in read-only transactions, and adds them up.
+// Reads the records that record_at(0 to total - 1) names, in read-only
+// transactions, and adds them up.
 template <class RecordAt>
 Status check_records(Database& db, TableRef table, const YcsbOptions& options, const KeySpace& space, uint64_t total, RecordAt&& record_at,
                      LoadProgress& progress, Check& check) {
@@ -142,7 +144,8 @@ std::string describe(const YcsbOptions& options) {
 
 // -- resuming ----------------------------------------------------------------------------------------------------
 
-// How many records a thread of earlier runs has inserted: it did so in order, so the first that is missing tells.
+// How many records a thread of earlier runs has inserted: it did so in order, so the
+// first that is missing tells.
 Result<uint64_t> find_inserted(Database& db, TableRef table, const YcsbOptions& options, const KeySpace& space, uint32_t thread) {
   const auto exists = [&](uint64_t count) -> Result<bool> {
     bool found = false;

@@ -10,8 +10,8 @@
 namespace elider::bench {
 
 // The whole benchmark. An error: it could not be run (a full memory limit, a history that cannot be
-// written), or a worker failed. The report's extra "consistency" says whether the values were whole and
-// no update lost; `ok` is the same. Options must be resolved.
+// written), or a worker failed. The report's extra "consistency" says whether the values were whole
+// and no update lost; `ok` is the same. Options must be resolved.
 struct YcsbOutcome {
   Report report;
   bool ok = false;

@@ -1,7 +1,8 @@
-// Zipfian: draws ranks 0 to n - 1 where rank r comes up in proportion to 1 / (r + 1)^theta. The method
-// is that of Gray et al., "Quickly generating billion-record synthetic databases" (SIGMOD 1994), which
-// YCSB uses too: exact for the two commonest ranks, a close fit for the rest, one power a draw.
-// The normalizing sum is found by the Euler-Maclaurin formula, so n may change at no cost.
+// Zipfian: draws ranks 0 to n - 1 where rank r comes up in proportion to 1 / (r + 1)^theta.
+// The method is that of Gray et al., "Quickly generating billion-record synthetic
+// databases" (SIGMOD 1994), which YCSB uses too: exact for the two commonest ranks, a close
+// fit for the rest, one power a draw. The normalizing sum is found by the Euler-Maclaurin
+// formula, so n may change at no cost.
 // Thread safety: const members from all threads; resize() by one alone.
 #pragma once
 
@@ -32,8 +33,8 @@ class Zipfian {
   }
 
  private:
-  // x^alpha. Where alpha is a whole number, as for YCSB's theta of 0.99, by multiplying: pow() would cost
-  // more than the rest of a draw.
+  // x^alpha. Where alpha is a whole number, as for YCSB's theta of 0.99, by multiplying: pow()
+  // would cost more than the rest of a draw.
   double power(double x) const {
     if (whole_alpha_ == 0) return std::pow(x, alpha_);
     double result = 1;

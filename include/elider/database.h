@@ -42,8 +42,8 @@ namespace detail {
 Transaction* ended_transaction();
 }
 
-// A transaction outside a procedure, for interactive use. Rolled back when it is destroyed without a
-// commit. A thread may hold several.
+// A transaction outside a procedure, for interactive use. Rolled back when it is destroyed without
+// a commit. A thread may hold several.
 class ActiveTransaction {
  public:
   ActiveTransaction() = default;
@@ -119,7 +119,8 @@ class Database {
   }
   Result<TableRef> create_table(const Schema& schema);
 
-  // A table that exists. kNotFound: none of this name. kSchemaMismatch: its rows are not of Row's size.
+  // A table that exists. kNotFound: none of this name. kSchemaMismatch: its
+  // rows are not of Row's size.
   template <class Row>
   Result<Table<Row>> table(std::string_view name) const {
     auto table = find_table(name, sizeof(Row));
@@ -143,10 +144,10 @@ class Database {
 
   // -- transactions -----------------------------------------------------------------------------------
 
-  // Runs procedure(Transaction&), which returns a Status or nothing, and commits; on a conflict runs it again, as the policy says.
-  // If the procedure returns an error or throws, what it did is undone. Once run() knows that the
-  // procedure saw consistent data, it returns that error (kProcedureThrew for an exception).
-  // It also returns
+  // Runs procedure(Transaction&), which returns a Status or nothing, and commits; on a conflict
+  // runs it again, as the policy says. If the procedure returns an error or throws, what it did is
+  // undone. Once run() knows that the procedure saw consistent data, it returns that error
+  // (kProcedureThrew for an exception). It also returns
   //   kDeadline         conflicts used up the policy's attempts or time; nothing took effect
   //   kMemoryLimit      no room for what it writes (memory_limit_bytes, the heap), or too many
   //                     transactions are open (workers_max); nothing took effect
@@ -160,15 +161,16 @@ class Database {
     return run_any(procedure, policy, false);
   }
   // The same on the newest snapshot: every commit that ended before the call is seen, nothing is
-  // validated, no conflict is possible, and writes are refused (kInvalidArgument). Other statuses as run(). (DBX,
-  // section 5.4)
+  // validated, no conflict is possible, and writes are refused (kInvalidArgument). Other statuses
+  // as run(). (DBX, section 5.4)
   template <class F>
   Status run_read_only(F&& procedure, const RunPolicy& policy = {}) {
     return run_any(procedure, policy, true);
   }
 
-  // kMemoryLimit: too many transactions are open (Options::workers_max). kInvalidArgument: a single-threaded database has one
-  // open in another thread. kIoError: the log has failed, and Options::log_failure is kStop.
+  // kMemoryLimit: too many transactions are open (Options::workers_max). kInvalidArgument: a
+  // single-threaded database has one open in another thread. kIoError: the log has failed, and
+  // Options::log_failure is kStop.
   Result<ActiveTransaction> begin();
   Result<ActiveTransaction> begin_read_only();
 
@@ -177,10 +179,11 @@ class Database {
 
   // -- durability -------------------------------------------------------------------------------------------
 
-  // Waits until everything that was committed before the call is on the disk. Ok at once without a log.
-  // kIoError: a file could not be written; the message names it. From then on commits with writes are refused
-  // with the same status, and reads go on (Options::log_failure). What was not acknowledged may or may not be there
-  // afterwards. No failed write or sync is ever tried again: to go on, open the database anew.
+  // Waits until everything that was committed before the call is on the disk. Ok at once without a
+  // log. kIoError: a file could not be written; the message names it. From then on commits with
+  // writes are refused with the same status, and reads go on (Options::log_failure). What was not
+  // acknowledged may or may not be there afterwards. No failed write or sync is ever tried again:
+  // to go on, open the database anew.
   Status wait_durable();
   // The same for all commits with numbers up to RunPolicy::commit_number.
   Status wait_durable(SnapshotNumber commit_number);
@@ -219,8 +222,9 @@ class Database {
   // kInvalidArgument: the name is taken, empty, or the body is missing.
   Status register_procedure(Procedure procedure);
   std::vector<std::pair<std::string, std::vector<Parameter>>> procedures() const;
-  // Runs it as run() does and returns what that returns; `reply` is what the attempt that committed made, or empty.
-  // kNotFound: no such procedure. kInvalidArgument: names the argument that is missing or of another type.
+  // Runs it as run() does and returns what that returns; `reply` is what the attempt that committed
+  // made, or empty. kNotFound: no such procedure. kInvalidArgument: names the argument that is
+  // missing or of another type.
   Status call(std::string_view name, std::span<const Value> arguments, std::vector<Value>* reply = nullptr, RunPolicy policy = {});
 
   // -- looking inside ---------------------------------------------------------------------------------
@@ -231,8 +235,9 @@ class Database {
   // What executes its hardware transactions; kNone under other policies than kElided.
   HtmBackend htm() const;
   Protocol protocol() const;
-  // Frees what no transaction can need any more. The engine does this itself as it runs; a caller
-  // who waits for quiet memory figures may ask for it. Only while no transaction of this thread runs.
+  // Frees what no transaction can need any more. The engine does this itself as it runs;
+  // a caller who waits for quiet memory figures may ask for it. Only while no
+  // transaction of this thread runs.
   void collect_garbage();
   // Checks every invariant of every index and row; no transaction may be running. The message of a
   // failure says which. For tests and tools.

@@ -1,5 +1,5 @@
-// Elision: which hardware transactions run critical sections, and when a section gives up and takes its
-// lock: the policy as data. docs/hardware-transactions.md tells how to choose.
+// Elision: which hardware transactions run critical sections, and when a section gives up and takes
+// its lock: the policy as data. docs/hardware-transactions.md tells how to choose.
 // Thread safety: values.
 #pragma once
 
@@ -22,20 +22,21 @@ enum class HtmBackend : uint8_t {
 std::string_view name_of(HtmBackend htm);  // "automatic", "rtm", "none", "always-aborts", "emulated"
 bool parse(std::string_view name, HtmBackend* htm);
 
-// How often a section is tried as a region before it takes its lock, by the cause of the aborts (DBX,
-// section 6.1, for the first three; HyPer-HTM, section 3.2, advises 20 tries or more). Zero: the first
-// abort of that cause ends it. Raising a bound costs wasted regions where they cannot succeed; lowering
-// it takes locks, which abort everybody else's regions.
+// How often a section is tried as a region before it takes its lock, by the cause of the aborts
+// (DBX, section 6.1, for the first three; HyPer-HTM, section 3.2, advises 20 tries or more). Zero:
+// the first abort of that cause ends it. Raising a bound costs wasted regions where they cannot
+// succeed; lowering it takes locks, which abort everybody else's regions.
 struct ElisionPolicy {
   uint32_t conflict_aborts_max = 100;  // also aborts with no more than the retry hint. 0 to 1,000,000
   uint32_t capacity_aborts_max = 10;   // 0 to 1,000,000
   uint32_t system_aborts_max = 2;      // interrupts, page faults, and what never succeeds. 0 to 1,000,000
-  // An abort because the lock was held says nothing against the region and counts for none of the
-  // above; the section waits until the lock is free. After so many it queues for the lock all the same.
+  // An abort because the lock was held says nothing against the region and counts for
+  // none of the above; the section waits until the lock is free. After so many it queues
+  // for the lock all the same.
   uint32_t lock_held_aborts_max = 1000;  // 0 to 1,000,000
 
-  // The bounds for conflicts and capacity are divided by the height of the tree that a section descends,
-  // as a taller one wastes more an abort (DBX, section 4).
+  // The bounds for conflicts and capacity are divided by the height of the tree that a section
+  // descends, as a taller one wastes more an abort (DBX, section 4).
   bool less_for_tall_trees = true;
 
   // In cache lines. A commit that writes more than write_lines_max uses its region only to set the
@@ -45,12 +46,14 @@ struct ElisionPolicy {
   uint32_t write_lines_max = 64;   // 1 to 512
   uint32_t read_lines_max = 2048;  // 1 to 65536
 
-  // Whether a read of a row is a region, too. Otherwise it copies and looks again, as without regions.
+  // Whether a read of a row is a region, too. Otherwise it copies and looks
+  // again, as without regions.
   bool record_reads = true;
 
-  // A thread looks after each `window_runs` runs of a site how many ended as a region. If fewer than
-  // `poor_percent` did, it tries no region there for the next `off_runs` runs; then again, and twice as
-  // long (up to 64 times) whenever that does not pay either. window_runs 0: a site never shuts itself off.
+  // A thread looks after each `window_runs` runs of a site how many ended as a region. If
+  // fewer than `poor_percent` did, it tries no region there for the next `off_runs` runs; then
+  // again, and twice as long (up to 64 times) whenever that does not pay either. window_runs
+  // 0: a site never shuts itself off.
   uint32_t window_runs = 256;  // 0 to 1,000,000
   uint32_t poor_percent = 50;  // 0 to 100
   uint32_t off_runs = 4096;    // 1 to 1,000,000

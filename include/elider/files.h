@@ -1,4 +1,5 @@
-// Files: looking at, copying and mending the files of a database that nobody has open: what the command line's tools do.
+// Files: looking at, copying and mending the files of a database that nobody has open: what
+// the command line's tools do.
 //
 // They need no schemas: tables and columns are in the files. The key functions of secondary indexes
 // are not, so these functions pass by such indexes; opening the database with its schemas builds
@@ -29,22 +30,25 @@ using Folders = std::vector<std::string>;
 using Tell = std::function<void(const RecoveryProgress&)>;  // now and then; may be empty
 inline constexpr uint64_t kNewest = ~uint64_t{0};
 
-// Recovers the state after number `to_snapshot`, as opening does; with dry_run nothing in the folders changes, else what a
-// crash left is cut off, and what is behind that number is gone for good. kInvalidArgument: the files do not hold that
-// state; says which they hold. kCorrupt: they are damaged.
+// Recovers the state after number `to_snapshot`, as opening does; with dry_run nothing in the
+// folders changes, else what a crash left is cut off, and what is behind that number is gone
+// for good. kInvalidArgument: the files do not hold that state; says which they hold.
+// kCorrupt: they are damaged.
 Status recover(const Folders& folders, uint64_t to_snapshot, bool dry_run, const Tell& tell, Recovery* report);
 
 // Takes a checkpoint: afterwards opening reads no log.
 Status checkpoint(const Folders& folders, const Tell& tell, Recovery* report, Statistics::Checkpoints* taken);
 
-// Writes what the folders hold into the folder `to`, which is made, or empty: one checkpoint. Not ok: what was written is
-// removed again; where even that fails, what stays opens whole, or opening refuses it.
+// Writes what the folders hold into the folder `to`, which is made, or empty: one
+// checkpoint. Not ok: what was written is removed again; where even that fails, what stays
+// opens whole, or opening refuses it.
 Status backup(const Folders& folders, const std::string& to, const Tell& tell, Recovery* report);
 
 struct Copied {
   uint64_t files = 0, bytes = 0;
 };
-// Looks through all files of `folders`, then copies them into the folder `to`, which is made, or empty. Not ok: as backup().
+// Looks through all files of `folders`, then copies them into the folder `to`, which is made, or
+// empty. Not ok: as backup().
 Status restore(const Folders& folders, const std::string& to, Copied* copied);
 
 struct Checked {
@@ -53,7 +57,8 @@ struct Checked {
   std::vector<std::string> tables;  // whose rows were made, and whose key index was compared with them
   std::vector<std::string> unchecked_indexes;  // 'table'.'index': secondary ones, which are in no file
 };
-// Reads everything, makes all rows in memory and compares indexes with them. Changes nothing. kCorrupt: what is wrong.
+// Reads everything, makes all rows in memory and compares indexes with them. Changes
+// nothing. kCorrupt: what is wrong.
 Status check(const Folders& folders, const Tell& tell, Checked* report);
 
 // -- the log --------------------------------------------------------------------------------------------------------
@@ -74,7 +79,8 @@ struct Log {
 // Reads all of the log, but makes no rows of it. Changes nothing. kCorrupt: what is wrong.
 Status verify_log(const Folders& folders, Log* report);
 
-// A column that a commit wrote: its bytes as the row has them; of an addition the 8 bytes of what was added.
+// A column that a commit wrote: its bytes as the row has them; of an addition the
+// 8 bytes of what was added.
 struct LoggedColumn {
   std::string name;  // empty: bytes that no column describes
   ColumnType type = ColumnType::kBytes;
@@ -101,10 +107,10 @@ struct LoggedRecord {
   Schema schema;
   std::vector<LoggedChange> changes;  // else
 };
-// Shows each record of the log with numbers from `first` to `last`, file by file. `places`: the data
-// folders; or one file of a log, which is shown as it stands, and behind it folders: where its own
-// folder does not describe a table, these are looked at. `visit` returns false to end it. Changes
-// nothing.
+// Shows each record of the log with numbers from `first` to `last`, file by file. `places`:
+// the data folders; or one file of a log, which is shown as it stands, and behind it folders:
+// where its own folder does not describe a table, these are looked at. `visit` returns false
+// to end it. Changes nothing.
 Status dump_log(const Folders& places, uint64_t first, uint64_t last, FunctionRef<bool(const LoggedRecord&)> visit);
 // The names of the tables that these files describe, in the order of their ids. As dump_log().
 Status logged_tables(const Folders& places, std::vector<std::string>* names);

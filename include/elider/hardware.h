@@ -1,5 +1,5 @@
-// Hardware: what this machine says about hardware transactions, and what SyncPolicy::kAutomatic makes of
-// it. docs/hardware-transactions.md explains each line.
+// Hardware: what this machine says about hardware transactions, and what SyncPolicy::kAutomatic
+// makes of it. docs/hardware-transactions.md explains each line.
 // Thread safety: all; it is found out once a process.
 #pragma once
 
@@ -29,7 +29,8 @@ struct Hardware {
   std::string tsx_async_abort;  // /sys/devices/system/cpu/vulnerabilities/tsx_async_abort
   std::string tsx_parameter;    // tsx=... and tsx_async_abort=... of the kernel's command line
 
-  // About a thousand tiny regions; run only if the processor has RTM and nothing above speaks against it.
+  // About a thousand tiny regions; run only if the processor has RTM and
+  // nothing above speaks against it.
   bool self_test_run = false;
   uint32_t self_test_regions = 0;
   uint32_t self_test_committed = 0;

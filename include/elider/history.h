@@ -26,8 +26,9 @@ struct HistoryOperation {
   uint32_t group = 0;       // commit group
   Key key = 0;              // of a scan: unused
   uint64_t version = 0;     // read, or written; 0: absent, and the engine has no row block for the key; unused for index kinds
-  // A scan: the range that was covered (shortened where a limit or the visitor ended it) and the rows
-  // that were returned, each with the version of the first commit group read (own writes: version 0).
+  // A scan: the range that was covered (shortened where a limit or the visitor ended it)
+  // and the rows that were returned, each with the version of the first commit group
+  // read (own writes: version 0).
   KeyRange range;
   bool reverse = false;
   std::vector<std::pair<Key, uint64_t>> rows;
@@ -56,11 +57,12 @@ struct HistoryTransaction {
 class HistorySink {
  public:
   virtual ~HistorySink() = default;
-  // Before any operation on the table; `position` counts from 0. Called by one thread at a time, within
-  // create_table, before the table can be found; it may look into the catalog, but not create a table.
+  // Before any operation on the table; `position` counts from 0. Called by one thread at a
+  // time, within create_table, before the table can be found; it may look into the
+  // catalog, but not create a table.
   virtual void on_table(uint32_t position, const Schema& schema) = 0;
-  // Called by all threads at once. The transaction has ended: what this throws is dropped, and so is the
-  // record of a transaction for which the process has no memory.
+  // Called by all threads at once. The transaction has ended: what this throws is dropped, and so
+  // is the record of a transaction for which the process has no memory.
   virtual void on_transaction(const HistoryTransaction& transaction) = 0;
 };
 

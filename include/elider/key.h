@@ -45,8 +45,8 @@ struct KeyBytes {
   }
 };
 
-// A key of either kind, as the engine passes it on: a number, or where the bytes are, which somebody else holds. Which of the
-// two, the table knows.
+// A key of either kind, as the engine passes it on: a number, or where the bytes are, which
+// somebody else holds. Which of the two, the table knows.
 class KeyRef {
  public:
   KeyRef() = default;
@@ -101,7 +101,8 @@ class KeyLayout {
     return join(values);
   }
 
-  // All keys whose leading fields are these: none where one of them does not fit, and then first > last.
+  // All keys whose leading fields are these: none where one of them does not
+  // fit, and then first > last.
   template <std::convertible_to<uint64_t>... Fields>
     requires(sizeof...(Fields) >= 1 && sizeof...(Fields) < kFields)
   static constexpr KeyRange prefix(Fields... fields) {

@@ -1,4 +1,5 @@
-// What the headers ask of a compiler, said in a sentence before anything that it would not understand.
+// What the headers ask of a compiler, said in a sentence before anything
+// that it would not understand.
 #pragma once
 
 #if !defined(__cplusplus) || __cplusplus < 202002L

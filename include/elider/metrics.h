@@ -1,5 +1,6 @@
-// The list of metrics: each figure of Statistics with its name, kind, unit and words. Statistics::to_json() writes them by it,
-// and whoever else shows figures of a database reads it; docs/metrics.md is printed from it.
+// The list of metrics: each figure of Statistics with its name, kind, unit and words.
+// Statistics::to_json() writes them by it, and whoever else shows figures of a database reads it;
+// docs/metrics.md is printed from it.
 //
 // Thread safety: the list never changes; the functions are pure.
 #pragma once

@@ -46,11 +46,11 @@ enum class Durability : uint8_t {
   // committed. A RunPolicy cannot ask for more then. Of a RunPolicy: as kAsync, for the log cannot
   // leave out a single commit, on which later ones may build.
   kNone,
-  // At once: on the disk with the group of commits that is being written and synced, or the next, at the most
-  // Options::flush_interval_us after that one.
+  // At once: on the disk with the group of commits that is being written and synced, or the next,
+  // at the most Options::flush_interval_us after that one.
   kAsync,
-  // When it is on the disk; a read-only one, when all that it may have read is. kInvalidArgument, of a database and of a
-  // RunPolicy, where there is no data folder.
+  // When it is on the disk; a read-only one, when all that it may have read is. kInvalidArgument,
+  // of a database and of a RunPolicy, where there is no data folder.
   kGroup,
 };
 // What a database does after its log could not be written. No further commit is acknowledged as
@@ -87,9 +87,9 @@ struct Options {
   // memory is of 4 KiB pages and nothing else changes.
   bool huge_pages = true;
 
-  // Memory to take and touch when the database opens, in bytes; 0: none. Range up to memory_limit_bytes
-  // where there is a limit, else 2^40. A first touch costs the system time, which a transaction
-  // would otherwise wait for. kMemoryLimit if the system has not so much.
+  // Memory to take and touch when the database opens, in bytes; 0: none. Range up to
+  // memory_limit_bytes where there is a limit, else 2^40. A first touch costs the system time,
+  // which a transaction would otherwise wait for. kMemoryLimit if the system has not so much.
   uint64_t prefault_bytes = 0;
 
   // A commit group of at least this many bytes is kept as a block that a commit swaps by pointer
@@ -110,7 +110,8 @@ struct Options {
   // `history` work as ever, a durability of kGroup is refused, and Database::backup() minds
   // checkpoint_bytes_per_second and checkpoint_threads.
   std::vector<std::string> data_folders = {};
-  // Whether to make what is not there: folders, a database in them (false: kNotFound), and tables of `schemas`.
+  // Whether to make what is not there: folders, a database in them (false:
+  // kNotFound), and tables of `schemas`.
   bool create_if_missing = true;
   // Whether to refuse a database that is there (kInvalidArgument).
   bool error_if_exists = false;
@@ -125,13 +126,14 @@ struct Options {
   // A file of the log, bytes at the most. Range 4096 to 2^32.
   uint64_t log_segment_bytes = 64u << 20;
   // The log buffer of each thread that writes. If the log's thread is that far behind, commits wait
-  // for it. Bytes, a power of two, default 4 MiB, range 4096 to 2^30. Lowering it makes commits wait
-  // when the disk is slow for a while (Statistics::log_room_waits).
+  // for it. Bytes, a power of two, default 4 MiB, range 4096 to 2^30. Lowering it makes commits
+  // wait when the disk is slow for a while (Statistics::log_room_waits).
   uint64_t log_buffer_bytes = 4u << 20;
   LogFailure log_failure = LogFailure::kReadOnly;
-  // A checkpoint writes all rows to the folders while transactions run; then the log before it goes,
-  // and recovery begins there (docs/durability.md). While one is written no memory is reclaimed, as
-  // under any long read-only transaction. Database::checkpoint() takes one, and so do these two.
+  // A checkpoint writes all rows to the folders while transactions run; then the log before
+  // it goes, and recovery begins there (docs/durability.md). While one is written no memory
+  // is reclaimed, as under any long read-only transaction. Database::checkpoint() takes
+  // one, and so do these two.
   //
   // After so many bytes of log since the last one. 0: never for this reason; range 0 or >= 65536.
   // By default a quarter of the last checkpoint's size, and 64 MiB at the least: log comes in at
@@ -143,16 +145,19 @@ struct Options {
   // After so many seconds, if anything was written. 0 (the default): never for this reason; range 0
   // to 10^7.
   uint32_t checkpoint_interval_s = 0;
-  // Bytes that it, or a backup, writes a second, at the most; 0: no limit. Lowering it disturbs less, and takes longer.
+  // Bytes that it, or a backup, writes a second, at the most; 0: no limit. Lowering it
+  // disturbs less, and takes longer.
   uint64_t checkpoint_bytes_per_second = 0;
-  // Threads that write it, or a backup. Default 1, range 1 to 64. They take processors from transactions; those of a
-  // checkpoint that the database takes by itself a sixth of what another thread gets (nice 8).
+  // Threads that write it, or a backup. Default 1, range 1 to 64. They take processors from
+  // transactions; those of a checkpoint that the database takes by itself a sixth of what
+  // another thread gets (nice 8).
   uint32_t checkpoint_threads = 1;
-  // How many are kept, with the log behind the oldest of them. Default 1, range 1 to 16. With more than one a damaged
-  // newest one can be made up for.
+  // How many are kept, with the log behind the oldest of them. Default 1, range 1 to 16. With more
+  // than one a damaged newest one can be made up for.
   uint32_t checkpoints_kept = 1;
 
-  // Threads that recover when the database opens; 0: one a processor, 16 at the most. Range 0 to 64.
+  // Threads that recover when the database opens; 0: one a processor, 16
+  // at the most. Range 0 to 64.
   uint32_t recovery_threads = 0;
   // Recover the state as of this commit number, and drop for good what came after it.
   // kInvalidArgument: the files cannot give that state; the message has the range that they can
@@ -160,15 +165,18 @@ struct Options {
   uint64_t recover_to = ~uint64_t{0};
   // Told now and then while it recovers, by one thread at a time. Must not throw.
   std::function<void(const RecoveryProgress&)> recovery_progress = {};
-  // The schemas of the program's tables. Those that are missing are made, in this order, as by create_table(): then
-  // table() and index() find all of them. Those that are there must be the same (kSchemaMismatch).
-  // Opening a folder with a table that has secondary indexes, whose key functions are in no file, and that is not here
-  // is refused (kSchemaMismatch), but see leave_out_indexes; others need not be here.
+  // The schemas of the program's tables. Those that are missing are made, in this order, as by
+  // create_table(): then table() and index() find all of them. Those that are there must be the
+  // same (kSchemaMismatch). Opening a folder with a table that has secondary indexes, whose key
+  // functions are in no file, and that is not here is refused (kSchemaMismatch), but see
+  // leave_out_indexes; others need not be here.
   std::vector<Schema> schemas = {};
-  // For programs without the structs: opens such tables all the same, without their secondary indexes. Their rows are read,
-  // and scanned by key; Database::index() knows none of these indexes (Recovery::indexes_left_out names them), and writes to
-  // the table are refused (kUnsupported), for nobody could tell whether a unique index allows them. The files keep the
-  // indexes, through checkpoints and backups, too: who opens them with the schemas has all of it. Default: refuse to open.
+  // For programs without the structs: opens such tables all the same, without their secondary
+  // indexes. Their rows are read, and scanned by key; Database::index() knows none of these
+  // indexes (Recovery::indexes_left_out names them), and writes to the table are refused
+  // (kUnsupported), for nobody could tell whether a unique index allows them. The files keep the
+  // indexes, through checkpoints and backups, too: who opens them with the schemas has all of
+  // it. Default: refuse to open.
   bool leave_out_indexes = false;
 
   // Receives every transaction's reads and writes (elider/history.h). Null: off. It costs much.
@@ -181,17 +189,17 @@ struct RunPolicy {
   uint32_t attempts_max = 0;
   // Microseconds from the call, 0: none. Checked between attempts. When passed: kDeadline.
   uint64_t deadline_us = 0;
-  // The second attempt begins at once, since what the first one met has most often committed by then. The wait
-  // before a later one is random up to backoff_min_us << (attempt - 3), and at the most backoff_max_us.
-  // Microseconds, any value; 0 turns waiting off.
+  // The second attempt begins at once, since what the first one met has most often committed by
+  // then. The wait before a later one is random up to backoff_min_us << (attempt - 3), and at the
+  // most backoff_max_us. Microseconds, any value; 0 turns waiting off.
   uint32_t backoff_min_us = 1;
   uint32_t backoff_max_us = 256;
-  // When run() returns after the commit. kInvalidArgument, and nothing is run: kAsync or kGroup where
-  // Options::durability is kNone; kGroup where there is no data folder.
+  // When run() returns after the commit. kInvalidArgument, and nothing is run: kAsync or kGroup
+  // where Options::durability is kNone; kGroup where there is no data folder.
   Durability durability = Durability::kDefault;
-  // Where run() puts the commit's number when it is ok, for Database::wait_durable() and when_durable(); null: nowhere.
-  // Of a transaction that only read: once this number is durable, so is all that it may have read.
-  // 0 without a log.
+  // Where run() puts the commit's number when it is ok, for Database::wait_durable() and
+  // when_durable(); null: nowhere. Of a transaction that only read: once this number is durable, so
+  // is all that it may have read. 0 without a log.
   SnapshotNumber* commit_number = nullptr;
   // What Database::procedure_id gave; statistics are counted under that name.
   uint32_t procedure_id = 0;

@@ -1,5 +1,5 @@
-// Stored procedures: named, with typed parameters, called with all arguments at once (DBX's one-shot
-// requests, section 6), so that a server can run them without knowing them.
+// Stored procedures: named, with typed parameters, called with all arguments at once (DBX's
+// one-shot requests, section 6), so that a server can run them without knowing them.
 #pragma once
 
 #include "elider/language.h"

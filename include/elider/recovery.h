@@ -24,7 +24,8 @@ struct Recovery {
   uint64_t log_us = 0;           // to bring in the log behind it,
   uint64_t index_us = 0;         // to build secondary indexes,
   uint64_t duration_us = 0;      // and all of it
-  // A crash's tails, which were left out: "'<file>' from byte <offset>: <count> bytes; <what is wrong with them>".
+  // A crash's tails, which were left out: "'<file>' from byte <offset>: <count> bytes;
+  // <what is wrong with them>".
   std::vector<std::string> cuts;
   // Newer checkpoints that are damaged; older ones and the log made up for them.
   std::vector<std::string> skipped;

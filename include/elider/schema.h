@@ -56,11 +56,11 @@ inline constexpr uint32_t kSecondaryIndexesMax = 8;
 struct SecondaryIndex {
   std::string name;
   bool unique = false;
-  // The columns that `key` reads; no others. create_table() tests this with made-up rows that differ
-  // only in the others, and refuses a `key` whose result changes.
+  // The columns that `key` reads; no others. create_table() tests this with made-up rows that
+  // differ only in the others, and refuses a `key` whose result changes.
   std::vector<std::string> columns;
-  // Pure: the same columns give the same value. What it throws goes to the caller of the operation, and the
-  // transaction can then only be rolled back (kProcedureThrew).
+  // Pure: the same columns give the same value. What it throws goes to the caller of the operation,
+  // and the transaction can then only be rolled back (kProcedureThrew).
   std::function<uint64_t(const void* row)> key;
 };
 
@@ -106,7 +106,8 @@ uint32_t offset_of(Member Row::*member) {
 //       .group({"balance"})
 //       .index("by_owner", {"owner"}, [](const Account& a) { return a.owner; })
 //
-// Mistakes (a column named twice, an unknown one in a group) are reported by Database::create_table.
+// Mistakes (a column named twice, an unknown one in a group) are reported
+// by Database::create_table.
 template <class Row>
 class SchemaOf {
   static_assert(std::is_trivially_copyable_v<Row>, "a row is copied byte by byte");

@@ -1,5 +1,5 @@
-// Statistics: what a database has done and holds. A snapshot of counters, each exact, not all of one
-// instant. Thread safety: a value.
+// Statistics: what a database has done and holds. A snapshot of counters, each exact, not all of
+// one instant. Thread safety: a value.
 #pragma once
 
 #include "elider/language.h"
@@ -28,7 +28,8 @@ struct Statistics {
     std::array<uint64_t, kCauseCount> aborts{};  // attempts that this table's rows or ranges ended
     uint64_t row_bytes = 0;                      // memory of its rows, absent ones not yet reclaimed included
   };
-  // Hardware transactions ("regions") under SyncPolicy::kElided, by the place in the code that runs them.
+  // Hardware transactions ("regions") under SyncPolicy::kElided, by the place
+  // in the code that runs them.
   struct Elision {
     std::string site;         // "index get", "index batch", "index scan", "index insert", "index remove", "record read", "commit"
     std::string table;        // of an index's site; all indexes of a table together. Else ""
@@ -44,7 +45,8 @@ struct Statistics {
     }
     uint64_t attempts() const { return commits + in_vain + aborts_total(); }  // regions that began
   };
-  // Checkpoints taken since the database was opened. snapshot and the following: of the last that succeeded; 0: none.
+  // Checkpoints taken since the database was opened. snapshot and the following: of the
+  // last that succeeded; 0: none.
   struct Checkpoints {
     uint64_t taken = 0, failed = 0;
     SnapshotNumber snapshot = 0;     // it holds all commits up to this number
@@ -76,18 +78,20 @@ struct Statistics {
   uint64_t log_records = 0;         // commits (and tables made) in them
   uint64_t log_syncs = 0;           // of files and folders
   uint64_t log_room_waits = 0;      // commits that waited since the log was behind by Options::log_buffer_bytes
-  // From the making of a group's oldest commit until it is on the disk: of the newest group, the sum over all, the
-  // largest.
+  // From the making of a group's oldest commit until it is on the disk: of the newest group, the
+  // sum over all, the largest.
   uint64_t durable_lag_us = 0, durable_lag_sum_us = 0, durable_lag_max_us = 0;
   std::string log_failure;          // why nothing more becomes durable; empty: it does
   Checkpoints checkpoints;
   uint64_t epoch = 0;
-  // Workers in use, of Options::workers_max: one for each living thread that has run a transaction here,
-  // busy or not, and one more for each transaction open beside. Not the number of those that run.
+  // Workers in use, of Options::workers_max: one for each living thread that has run a
+  // transaction here, busy or not, and one more for each transaction open beside. Not the
+  // number of those that run.
   uint32_t workers = 0;
   uint64_t longest_active_us = 0;   // age of the oldest transaction that is running
 
-  // Attempts that ended without a commit, for whatever cause: also those whose procedure returned an error of its own.
+  // Attempts that ended without a commit, for whatever cause: also those whose procedure
+  // returned an error of its own.
   uint64_t aborts_total() const {
     uint64_t sum = 0;
     for (uint64_t count : aborts) sum += count;

@@ -76,8 +76,8 @@ class [[nodiscard]] Status {
   Status(const Status& other) noexcept : head_(other.head_), detail_(other.detail_) {
     if (head_.has_text) [[unlikely]] detail_.text->owners.fetch_add(1, std::memory_order_relaxed);  // the copied one holds it
   }
-  // The other one keeps its code, cause, table and key, and loses the words of its message: a failure
-  // never turns into success.
+  // The other one keeps its code, cause, table and key, and loses the words of its message: a
+  // failure never turns into success.
   Status(Status&& other) noexcept : head_(other.head_), detail_(other.detail_) {
     if (head_.has_text) [[unlikely]] other.give_words_away();
   }
@@ -102,7 +102,8 @@ class [[nodiscard]] Status {
   std::string message() const;
 
  private:
-  // Two words, for every operation returns one: the words of a message, and a key beside them, are elsewhere.
+  // Two words, for every operation returns one: the words of a message, and a key
+  // beside them, are elsewhere.
   struct Text {
     Text(uint64_t its_key, std::string its_words) : key(its_key), words(std::move(its_words)) {}
     std::atomic<uint32_t> owners{1};
@@ -132,12 +133,13 @@ class [[nodiscard]] Status {
 static_assert(sizeof(Status) == 16);
 
 namespace detail {
-// A value was asked for that is not there: prints what was accessed, and the status's message, and aborts.
+// A value was asked for that is not there: prints what was accessed, and the
+// status's message, and aborts.
 [[noreturn, gnu::cold]] void no_value(const char* accessed, const Status& status) noexcept;
 }  // namespace detail
 
-// A value or the Status that says why there is none. To ask for the value where there is none is a mistake of the program:
-// it aborts, in all builds, with the status's message.
+// A value or the Status that says why there is none. To ask for the value where there is none is a
+// mistake of the program: it aborts, in all builds, with the status's message.
 template <class T>
 class [[nodiscard]] Result {
  public:

@@ -32,8 +32,8 @@ struct ImageHeader {
   uint32_t bytes = 0;       // of the row
 };
 
-// Finds the columns whose [offset, offset + size) is exactly a column of the table. The set lives as
-// long as the table; an unknown column gives a set that every operation refuses.
+// Finds the columns whose [offset, offset + size) is exactly a column of the table. The set lives
+// as long as the table; an unknown column gives a set that every operation refuses.
 struct ColumnSpan { uint32_t offset, size; };
 const ColumnSet* compile_columns(TableBase& table, const ColumnSpan* spans, size_t count);
 const ColumnSet* all_columns(const TableBase& table);
@@ -101,10 +101,10 @@ class Table : public TableRef {
 };
 
 // A row as it was read, at its own layout: with fewer columns asked for, only these are filled in.
-// It lives to the transaction's end; in a scan's visitor, until the visitor returns. Own writes made
-// after it do not show in it. Looking at an empty view (one that is false) aborts with a message. If
-// program and library are both built with assertions, so does looking at a view whose transaction
-// has ended, as long as its memory has not been used again.
+// It lives to the transaction's end; in a scan's visitor, until the visitor returns. Own writes
+// made after it do not show in it. Looking at an empty view (one that is false) aborts with a
+// message. If program and library are both built with assertions, so does looking at a view whose
+// transaction has ended, as long as its memory has not been used again.
 class RawView {
  public:
   RawView() = default;

@@ -1,10 +1,10 @@
 // Transaction: reads and writes of many rows that take effect at one point in time, or not at all.
 //
 // A procedure gets one from Database::run; Database::begin gives one to interactive callers.
-// Isolation is strict serializability, phantoms and reads of absent keys included (docs/isolation.md;
-// DBX, section 5). Execution is optimistic: reads copy, writes are buffered, the commit validates. So
-// a procedure may see, before the commit refuses it, rows that no single point in time held together;
-// what it returns or throws then is discarded and it runs again.
+// Isolation is strict serializability, phantoms and reads of absent keys included
+// (docs/isolation.md; DBX, section 5). Execution is optimistic: reads copy, writes are buffered,
+// the commit validates. So a procedure may see, before the commit refuses it, rows that no single
+// point in time held together; what it returns or throws then is discarded and it runs again.
 // A transaction sees its own writes, in every operation, scans included.
 //
 // Statuses common to all operations:
@@ -43,7 +43,8 @@ class Transaction {
  public:
   // -- reading ------------------------------------------------------------------------------------
 
-  // The row, or the columns asked for. kNotFound: no such key (and the commit will make sure of it).
+  // The row, or the columns asked for. kNotFound: no such key (and the
+  // commit will make sure of it).
   template <class Row>
   Result<View<Row>> get(const Table<Row>& table, Key key, const Columns<Row>& columns = {}) {
     RawView view;
@@ -60,10 +61,11 @@ class Transaction {
     return do_multi_get(table, refs(keys.data()), keys.size(), columns, static_cast<RawView*>(views.data()));
   }
 
-  // Calls visit(Key, const View<Row>&) for each row of the range, in key order. It returns a bool, of which false ends
-  // the scan; or a Status, of which one that is not ok ends the scan and is what scan() returns; or nothing.
-  // The visitor may use this transaction. If it ends it, scan() returns kFinished, whatever the visitor returned, and
-  // there is no further row. kUnsupported: the table is hashed.
+  // Calls visit(Key, const View<Row>&) for each row of the range, in key order. It returns a
+  // bool, of which false ends the scan; or a Status, of which one that is not ok ends the scan
+  // and is what scan() returns; or nothing. The visitor may use this transaction. If it ends it,
+  // scan() returns kFinished, whatever the visitor returned, and there is no further row.
+  // kUnsupported: the table is hashed.
   template <class Row, class Visitor>
   Status scan(const Table<Row>& table, KeyRange range, const ScanOptions& options, Visitor&& visit) {
     return visited<Row>(visit, [&](EachRow each) { return do_scan(table, range, options, each); });
@@ -82,15 +84,17 @@ class Transaction {
   template <class Row>
   Status insert(const Table<Row>& table, Key key, const std::type_identity_t<Row>& row) { return do_insert(table, key, &row, sizeof(Row)); }
 
-  // The row of this key becomes `row`, whether or not there was one. kDuplicateKey: by a unique index.
+  // The row of this key becomes `row`, whether or not there was one.
+  // kDuplicateKey: by a unique index.
   template <class Row>
   Status put(const Table<Row>& table, Key key, const std::type_identity_t<Row>& row) { return do_put(table, key, &row, sizeof(Row)); }
 
-  // Reads these columns, lets change(Row&) alter them (only them), and writes them back. One lookup.
-  // kNotFound: no such key. kDuplicateKey: by a unique index.
-  // What change() throws goes on to the caller; the transaction can then only be rolled back, also where
-  // the exception is caught: every further operation, and the commit, gives kProcedureThrew. change() may
-  // not use this transaction where the columns are a secondary index's: kInvalidArgument.
+  // Reads these columns, lets change(Row&) alter them (only them), and writes them back. One
+  // lookup. kNotFound: no such key. kDuplicateKey: by a unique index.
+  // What change() throws goes on to the caller; the transaction can then only be rolled back,
+  // also where the exception is caught: every further operation, and the commit, gives
+  // kProcedureThrew. change() may not use this transaction where the columns are a secondary
+  // index's: kInvalidArgument.
   template <class Row, class Change>
     requires std::is_invocable_v<Change, Row&>
   Status update(const Table<Row>& table, Key key, const Columns<Row>& columns, Change&& change) {
@@ -99,9 +103,10 @@ class Transaction {
     apply(change, *static_cast<Row*>(image), table, key);
     return do_edited(table, image);
   }
-  // The same for a row this transaction has read: no lookup at all. kInvalidArgument: the view is of
-  // another transaction, another table, or a read-only transaction. A view kept from a transaction that has
-  // ended is refused where its memory still tells; it is the caller's mistake to have kept it.
+  // The same for a row this transaction has read: no lookup at all. kInvalidArgument: the
+  // view is of another transaction, another table, or a read-only transaction. A view kept
+  // from a transaction that has ended is refused where its memory still tells; it is the
+  // caller's mistake to have kept it.
   template <class Row, class Change>
     requires std::is_invocable_v<Change, Row&>
   Status update(const Table<Row>& table, const View<Row>& view, const Columns<Row>& columns, Change&& change) {
@@ -116,9 +121,9 @@ class Transaction {
     return do_write(table, key, columns, &row);
   }
 
-  // column += delta, at commit. Conflicts with no other add (DBX-TC: commutative operations), so many
-  // transactions may add to one hot row. Numeric columns; integers wrap around. kNotFound: no such
-  // key. kInvalidArgument: the column is not numeric, or a secondary index reads it.
+  // column += delta, at commit. Conflicts with no other add (DBX-TC: commutative operations), so
+  // many transactions may add to one hot row. Numeric columns; integers wrap around. kNotFound: no
+  // such key. kInvalidArgument: the column is not numeric, or a secondary index reads it.
   template <class Row, class Member>
     requires std::is_arithmetic_v<Member>
   Status add(const Table<Row>& table, Key key, Member Row::*member, std::type_identity_t<Member> delta) {

@@ -1,4 +1,5 @@
-// ELIDER_TRY, ELIDER_ASSIGN: hand a failure on to the caller, where a chain of `if (!s.ok()) return s` would say no more.
+// ELIDER_TRY, ELIDER_ASSIGN: hand a failure on to the caller, where a chain of `if (!s.ok())
+// return s` would say no more.
 //
 //   auto transfer = [&](elider::Transaction& txn) -> elider::Status {
 //     ELIDER_ASSIGN(auto from, txn.get(accounts, 1));      // a Result<T>; or a failure, which is returned
@@ -33,6 +34,6 @@ Status status_of(const Result<T>& result) { return result.status(); }
 
 // Returns the status of the expression, a Status or a Result, from this function unless it is ok.
 #define ELIDER_TRY(...) ELIDER_TRY_AS(ELIDER_JOIN(elider_status_, __COUNTER__), __VA_ARGS__)
-// Likewise of a Result; else `declaration`, such as `auto row` or `row`, is set to its value. Two statements: braces around it
-// where it depends on an `if` or a loop.
+// Likewise of a Result; else `declaration`, such as `auto row` or `row`, is set to its value. Two
+// statements: braces around it where it depends on an `if` or a loop.
 #define ELIDER_ASSIGN(declaration, ...) ELIDER_ASSIGN_AS(ELIDER_JOIN(elider_result_, __COUNTER__), declaration, __VA_ARGS__)

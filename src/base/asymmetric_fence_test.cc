@@ -12,8 +12,8 @@
 namespace elider {
 namespace {
 
-// Dekker's question, many times: each side stores its own word, passes its fence, and reads the other's.
-// Both reading 0 is what the pair of fences forbids.
+// Dekker's question, many times: each side stores its own word, passes its fence, and reads the
+// other's. Both reading 0 is what the pair of fences forbids.
 TEST(AsymmetricFence, NeverDoBothSidesMissTheOther) {
   prepare_asymmetric_fence();
   constexpr uint64_t kRounds = kThreadSanitizer ? 5000 : 20000;

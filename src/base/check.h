@@ -18,7 +18,8 @@ namespace elider {
       ::elider::check_failed(#condition, words, __FILE__, __LINE__); \
   } while (false)
 
-// The same where the test is too dear for a release build; its condition is compiled in all of them.
+// The same where the test is too dear for a release build; its condition
+// is compiled in all of them.
 #ifdef NDEBUG
 #define ELIDER_DCHECK(condition, words) \
   do {                                  \

@@ -1,6 +1,7 @@
 #include "base/checksum.h"
 
-// gcc 12 takes the undefined source operand of its own AVX-512 shuffles for an uninitialized variable (bug 105593).
+// gcc 12 takes the undefined source operand of its own AVX-512 shuffles for an
+// uninitialized variable (bug 105593).
 #if !defined(__clang__)
 #pragma GCC diagnostic ignored "-Wmaybe-uninitialized"
 #endif

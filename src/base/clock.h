@@ -16,8 +16,8 @@ inline uint64_t now_ns() {
       std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::steady_clock::now().time_since_epoch()).count());
 }
 
-// A counter that rises steadily, in a unit that TickClock finds out. It is the processor's where that
-// is cheap to read; it may run backwards by some nanoseconds between two cores.
+// A counter that rises steadily, in a unit that TickClock finds out. It is the processor's where
+// that is cheap to read; it may run backwards by some nanoseconds between two cores.
 inline uint64_t ticks() {
 #if defined(__x86_64__)
   return __rdtsc();
@@ -26,8 +26,8 @@ inline uint64_t ticks() {
 #endif
 }
 
-// Turns ticks into steady-clock nanoseconds by comparing both clocks with how they stood when it was
-// made. Exact to about 0.1% of the age asked for once it is some milliseconds old.
+// Turns ticks into steady-clock nanoseconds by comparing both clocks with how they stood when it
+// was made. Exact to about 0.1% of the age asked for once it is some milliseconds old.
 class TickClock {
  public:
   TickClock() : ticks_(ticks()), ns_(now_ns()) {}

@@ -1,4 +1,5 @@
-// CompiledFor: what the compiler was told it may use. Constants alone: looking at them runs no code of the file that holds them.
+// CompiledFor: what the compiler was told it may use. Constants alone: looking at them runs no code
+// of the file that holds them.
 #pragma once
 
 namespace elider {

@@ -1,5 +1,5 @@
-// elider/processor.h for tests, which have a processor that has all. An engine that was compiled for another one would end with
-// SIGILL somewhere in a commit.
+// elider/processor.h for tests, which have a processor that has all. An engine that was compiled
+// for another one would end with SIGILL somewhere in a commit.
 // Thread safety: before any other thread.
 #pragma once
 

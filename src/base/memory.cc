@@ -266,8 +266,8 @@ bool Allocator::refill(unsigned size_class) {
   return cache.active.first != nullptr;
 }
 
-// A run holds some objects, so that those allocated one after the other are neighbours: a hundredth and
-// less of a chunk, but one object at the least.
+// A run holds some objects, so that those allocated one after the other are neighbours: a hundredth
+// and less of a chunk, but one object at the least.
 bool Allocator::start_run(unsigned size_class) {
   const size_t size = class_bytes(size_class);
   const size_t wanted = std::max<size_t>(memory_.chunk_bytes() / 128 / size, 1) * size;
@@ -292,8 +292,8 @@ bool Allocator::start_run(unsigned size_class) {
   }
 }
 
-// At the limit: a free object of a larger class becomes a run of this one. It never grows together again,
-// which is better than failing while memory is free.
+// At the limit: a free object of a larger class becomes a run of this one. It never grows together
+// again, which is better than failing while memory is free.
 bool Allocator::split_larger(unsigned size_class) {
   constexpr unsigned kTriesMax = 64;  // one in four objects of an unaligned class begins a cache line
   const size_t size = class_bytes(size_class);

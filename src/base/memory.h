@@ -1,16 +1,18 @@
 // Memory: where a database's rows, versions, blocks and index nodes come from; one a database.
 // Allocator: one worker's share of it, which allocates and frees without a locked instruction.
 //
-// Memory takes chunks of 2 MiB, aligned to 2 MiB and on huge pages where the system has them, because a
-// random access costs about twice as much on 4 KiB pages. It enforces the database's limit, and keeps a
-// depot of free objects, so that a worker that only frees feeds one that only allocates. An object is of
-// a size class (base/size_class.h); each class of a worker cuts objects from runs, one after the other,
-// so that what is allocated together lies together. Chunks go back to the system when Memory is destroyed.
+// Memory takes chunks of 2 MiB, aligned to 2 MiB and on huge pages where the system has them,
+// because a random access costs about twice as much on 4 KiB pages. It enforces the database's
+// limit, and keeps a depot of free objects, so that a worker that only frees feeds one that only
+// allocates. An object is of a size class (base/size_class.h); each class of a worker cuts objects
+// from runs, one after the other, so that what is allocated together lies together. Chunks go back
+// to the system when Memory is destroyed.
 // Not a general-purpose allocator: free() is told the size, and nothing is ever zeroed.
 //
 // Where the limit is below 64 MiB, chunks are of 64 KiB, so that several workers fit under it.
-// Thread safety: Memory by all; an Allocator by one thread at a time; an object may be freed by another
-// Allocator of the same Memory than the one it came from. Under ASan, free memory is poisoned.
+// Thread safety: Memory by all; an Allocator by one thread at a time; an object may
+// be freed by another Allocator of the same Memory than the one it came from. Under
+// ASan, free memory is poisoned.
 #pragma once
 
 #include <array>
@@ -55,8 +57,9 @@ class Memory {
   // No Allocator of it may be left, and no object be used any more.
   ~Memory();
 
-  // Takes this much from the system and touches it, before anything is allocated: allocations then meet
-  // no page fault until it is used up. It counts as reserved when it is. False: the system refuses.
+  // Takes this much from the system and touches it, before anything is allocated:
+  // allocations then meet no page fault until it is used up. It counts as reserved when it
+  // is. False: the system refuses.
   [[nodiscard]] bool prefault(uint64_t bytes);
 
   uint64_t limit_bytes() const { return limit_bytes_; }
@@ -83,8 +86,8 @@ class Memory {
     std::vector<detail::FreeBatch> batches;
   };
 
-  // Memory that no object lies in, at least `bytes_min` of it: what another allocator left of its chunk,
-  // or a fresh chunk. Null at the limit.
+  // Memory that no object lies in, at least `bytes_min` of it: what another allocator left of its
+  // chunk, or a fresh chunk. Null at the limit.
   Mapping take_chunk(size_t bytes_min);
   void give_rest(Mapping rest);
   // An object above the largest class, or null. `bytes` is rounded up to pages by both.
@@ -123,8 +126,8 @@ class Allocator {
   explicit Allocator(Memory& memory);
   ~Allocator();  // what it has free goes back to Memory
 
-  // At least `bytes` bytes (1 or more), aligned to 16, and to 64 if the class is a multiple of 64; their
-  // content is arbitrary. Null: the limit is reached or the system has no memory.
+  // At least `bytes` bytes (1 or more), aligned to 16, and to 64 if the class is a multiple of 64;
+  // their content is arbitrary. Null: the limit is reached or the system has no memory.
   void* allocate(size_t bytes, MemoryPart part) {
     if (is_large(bytes)) [[unlikely]]
       return allocate_large(bytes, part);
@@ -176,8 +179,8 @@ class Allocator {
  private:
   friend class Memory;
 
-  // Two batches, so that a worker that allocates and frees about a batch's bound does not visit the depot
-  // each time; then the run that new objects are cut from.
+  // Two batches, so that a worker that allocates and frees about a batch's bound does not visit the
+  // depot each time; then the run that new objects are cut from.
   struct alignas(kCacheLineBytes) Cache {
     detail::FreeBatch active;
     detail::FreeBatch spare;  // empty or full
@@ -188,8 +191,8 @@ class Allocator {
   // The first test lets the compiler see that a class exists, where it knows the size.
   bool is_large(size_t bytes) const { return bytes > kLargestClassBytes || bytes > largest_bytes_; }
 
-  // One writer: a plain addition. Statistics read it from other threads, and a sum over workers is right
-  // although one worker's may be negative.
+  // One writer: a plain addition. Statistics read it from other threads, and a sum over workers is
+  // right although one worker's may be negative.
   void count(MemoryPart part, int64_t bytes) {
     std::atomic<int64_t>& used = used_bytes_[static_cast<unsigned>(part)];
     used.store(used.load(std::memory_order_relaxed) + bytes, std::memory_order_relaxed);

@@ -41,7 +41,8 @@ TEST(SizeClass, StepsAreAnEighthAtMostAndWholeLines) {
   }
 }
 
-// What the kernel was told of the mapping that the address is in: two letters a flag, "hg" of them huge pages.
+// What the kernel was told of the mapping that the address is in: two letters a
+// flag, "hg" of them huge pages.
 std::string flags_of_mapping(const void* address) {
   std::ifstream maps("/proc/self/smaps");
   const auto number = reinterpret_cast<uintptr_t>(address);

@@ -1,6 +1,8 @@
-// parallel: runs independent pieces of work in several threads, for opening files and writing checkpoints.
+// parallel: runs independent pieces of work in several threads, for opening
+// files and writing checkpoints.
 //
-// Not a pool: the threads live for one call. Thread safety: a pure function beside what `work` does.
+// Not a pool: the threads live for one call. Thread safety: a pure
+// function beside what `work` does.
 #pragma once
 
 #include <algorithm>
@@ -21,9 +23,10 @@ inline uint32_t processors(uint32_t most) {
   return there < 1 ? 1 : there < most ? there : most;
 }
 
-// Calls work(thread, i) -> Status once for each i below `count`, with thread below `threads`, each thread's calls one
-// after the other. After an error no further piece is begun; that of the smallest i is returned. An exception is thrown again
-// once all have ended. Where the system gives fewer threads, fewer do it; with one, the caller's does it all.
+// Calls work(thread, i) -> Status once for each i below `count`, with thread below `threads`, each
+// thread's calls one after the other. After an error no further piece is begun; that of the
+// smallest i is returned. An exception is thrown again once all have ended. Where the system gives
+// fewer threads, fewer do it; with one, the caller's does it all.
 template <class Work>
 Status parallel(uint32_t threads, size_t count, Work&& work) {
   std::atomic<size_t> next{0};

@@ -1,9 +1,10 @@
 // Racy accessors: how memory is read and written that another thread may be writing (sequence-lock
 // style: copy, then validate the word that guards it, then use).
 //
-// Scalars are relaxed atomics: the compiler neither tears nor repeats them. Copies are plain memcpy
-// between compiler barriers, and under TSan relaxed atomics word by word, so that TSan still reports
-// every access that goes round these functions. What a copy holds means nothing until it is validated.
+// Scalars are relaxed atomics: the compiler neither tears nor repeats them. Copies are plain
+// memcpy between compiler barriers, and under TSan relaxed atomics word by word, so that
+// TSan still reports every access that goes round these functions. What a copy holds means
+// nothing until it is validated.
 //
 // Order: racy_read_fence() stands between the racy reads and the load that validates them; it pairs
 // with the writer's racy_write_fence(), which stands between taking the guard and the first racy
@@ -54,8 +55,9 @@ namespace detail {
 
 inline void compiler_barrier() { asm volatile("" ::: "memory"); }
 
-// Two overlapping moves cover every size from W to 2W, which saves small copies a call and a loop. At most 128 bits
-// at once: wider vectors bring VZEROUPPER with them, which aborts a hardware transaction.
+// Two overlapping moves cover every size from W to 2W, which saves small copies a call
+// and a loop. At most 128 bits at once: wider vectors bring VZEROUPPER with them, which
+// aborts a hardware transaction.
 template <size_t W>
 inline void copy_overlapping(void* to, const void* from, size_t bytes) {
   if constexpr (W > 16) {
@@ -77,8 +79,8 @@ inline void copy_overlapping(void* to, const void* from, size_t bytes) {
   copy_overlapping<64>(to, from, bytes);
 }
 
-// Without a call of memcpy, however long it is: the TSan of a program that uses this library, which is not compiled for it,
-// sees into that function, but not how validation orders the copies.
+// Without a call of memcpy, however long it is: the TSan of a program that uses this library, which
+// is not compiled for it, sees into that function, but not how validation orders the copies.
 inline void copy_inline(void* to, const void* from, size_t bytes) {
   if (bytes > 128) {
     copy_long(static_cast<char*>(to), static_cast<const char*>(from), bytes);
@@ -160,8 +162,9 @@ inline void racy_copy_out(void* shared_to, const void* private_from, size_t byte
 #endif
 }
 
-// Of memory that nobody writes any more, or nobody else knows yet, so that a race is a fault; others read it, or have
-// written it, under guards that only TSan builds of this library show to TSan.
+// Of memory that nobody writes any more, or nobody else knows yet, so that a race is a
+// fault; others read it, or have written it, under guards that only TSan builds of
+// this library show to TSan.
 inline void guarded_copy(void* to, const void* from, size_t bytes) {
 #if ELIDER_TSAN
   std::memcpy(to, from, bytes);

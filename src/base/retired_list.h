@@ -1,7 +1,7 @@
 // RetiredList: a queue of objects that wait for their grace period, in the order they were retired.
 //
-// Its size may be read by any thread; all else is one thread's at a time. Not a general queue: it keeps
-// its memory until it is empty, and grows by doubling.
+// Its size may be read by any thread; all else is one thread's at a time. Not a general queue: it
+// keeps its memory until it is empty, and grows by doubling.
 #pragma once
 
 #include <atomic>
@@ -15,8 +15,8 @@ namespace elider {
 
 class Worker;
 
-// Called by the reclaiming worker (not always the retiring one), while it is inside and at the end of a
-// transaction. It may free memory, unlink, and retire further objects.
+// Called by the reclaiming worker (not always the retiring one), while it is inside and at the end
+// of a transaction. It may free memory, unlink, and retire further objects.
 using Reclaim = void (*)(Worker& worker, void* object, uint64_t argument);
 
 struct Retired {

@@ -20,8 +20,8 @@ inline void pause() {
 
 class Spin {
  public:
-  // Waits a little, longer each time. After about a microsecond of pauses it gives up the processor,
-  // because the holder may be a thread that waits for this very core.
+  // Waits a little, longer each time. After about a microsecond of pauses it gives up the
+  // processor, because the holder may be a thread that waits for this very core.
   void wait() {
     if (round_ < kRoundsOfPauses) {
       for (uint32_t i = 0; i < (1u << round_); ++i) pause();

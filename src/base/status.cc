@@ -10,7 +10,8 @@ namespace elider {
 
 namespace {
 
-// Names live as long as the process: a Status may outlive its database. Never destroyed, for the same reason.
+// Names live as long as the process: a Status may outlive its database. Never
+// destroyed, for the same reason.
 struct Names {
   std::mutex mutex;               // a leaf lock
   std::deque<std::string> by_id;  // a deque: growth moves no string

@@ -1,13 +1,13 @@
-// Test points: named places in the engine where a test may run code or hold a thread, so that a race
-// is reproduced by naming it and never by sleeping. And mutants: deliberate defects that prove that the
-// checkers can fail.
+// Test points: named places in the engine where a test may run code or hold a thread, so that a
+// race is reproduced by naming it and never by sleeping. And mutants: deliberate defects that prove
+// that the checkers can fail.
 //
 //   ELIDER_TEST_POINT("occ.commit.after_lock");
 //   if (!ELIDER_MUTANT(kSkipReadValidation) && !valid) ...
 //
-// Both exist only in builds with ELIDER_TEST_POINTS=1 (presets dev, asan, tsan, emulator); elsewhere the first
-// is nothing and the second is `false`. Names: "area.step"; a point costs one relaxed load while no test
-// watches any point.
+// Both exist only in builds with ELIDER_TEST_POINTS=1 (presets dev, asan, tsan, emulator);
+// elsewhere the first is nothing and the second is `false`. Names: "area.step"; a point costs one
+// relaxed load while no test watches any point.
 // Thread safety: all.
 #pragma once
 
@@ -37,13 +37,15 @@ class TestPoints {
  public:
   static constexpr bool enabled() { return ELIDER_TEST_POINTS != 0; }
 
-  // From now on each thread that reaches the point runs `action` there. Replaces the point's action.
+  // From now on each thread that reaches the point runs `action` there.
+  // Replaces the point's action.
   static void on(std::string name, std::function<void()> action);
   // The point does nothing again. Threads that are inside its action finish it.
   static void off(std::string_view name);
   static void clear();  // off() for all
-  // What a thread calls first at a watched point: where the point lies within a hardware transaction it
-  // ends that (and so the call does not return), because nothing may be waited for inside one.
+  // What a thread calls first at a watched point: where the point lies within a
+  // hardware transaction it ends that (and so the call does not return), because
+  // nothing may be waited for inside one.
   static void set_region_exit(void (*leave)()) { region_exit_.store(leave, std::memory_order_release); }
   // How often the point was reached since it was given an action.
   static uint64_t reached(std::string_view name);
@@ -69,8 +71,8 @@ class TestPoints {
 //   ... the writer holds its locks now ...
 //   stop.go();
 //
-// Each wait ends the process with a message after `timeout`, so that a race that never comes about is a
-// failure and not a hang. While a point has a stop, it must have no other action.
+// Each wait ends the process with a message after `timeout`, so that a race that never comes about
+// is a failure and not a hang. While a point has a stop, it must have no other action.
 class TestStop {
  public:
   static constexpr std::chrono::milliseconds kTimeout{20000};

@@ -42,10 +42,11 @@ void Worker::retire_memory(void* object, size_t bytes, MemoryPart part) {
   retire(&free_retired, object, bytes | static_cast<uint64_t>(part) << kPartShift, bytes);
 }
 
-// At the end of a stay inside. Bounded work, but enough: once in a countdown it looks after the epoch, and while
-// there is more to reclaim than it may at a time, it comes by again after each further leave(), for that alone,
-// and does more than was retired since. A worker that is short of memory takes over all that idle ones have
-// retired, comes by at each of the next leave()s, and does more there.
+// At the end of a stay inside. Bounded work, but enough: once in a countdown it looks after
+// the epoch, and while there is more to reclaim than it may at a time, it comes by again after
+// each further leave(), for that alone, and does more than was retired since. A worker that is
+// short of memory takes over all that idle ones have retired, comes by at each of the next
+// leave()s, and does more there.
 void Worker::maintain() {
   if (short_of_memory_) [[unlikely]] begin_to_hurry();
   const bool hurry = hurry_ > 0;
@@ -224,7 +225,8 @@ void Workers::orphan_idle(const Worker& except) {
     any = true;
   }
   if (!any) return;
-  // Pairs with light_fence() in Worker::announce: either the announcement is seen here, or the claim there.
+  // Pairs with light_fence() in Worker::announce: either the announcement is seen
+  // here, or the claim there.
   heavy_fence();
   for (uint32_t id = 0; id < count; ++id) {
     Worker* const worker = at(id);
@@ -240,8 +242,9 @@ void Workers::try_orphan_idle(const Worker& except) {
 }
 
 void Workers::collect() {
-  // One object may be retired three times on its way (unlinked, then freed, with the node it was in), so
-  // this many rounds empty the lists where nobody else is running, and bound the work where others are.
+  // One object may be retired three times on its way (unlinked, then freed, with the node
+  // it was in), so this many rounds empty the lists where nobody else is running, and bound
+  // the work where others are.
   constexpr int kRoundsMax = 64;
   constexpr int kRoundsStalledMax = 8;
   std::lock_guard one_at_a_time(collect_mutex_);

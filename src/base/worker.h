@@ -2,19 +2,19 @@
 // allocator and the list of what it has retired. Workers: all of a database.
 //
 // Reclamation is quiescent-state based (DBX, section 5.5): an object is unlinked, then retired, and
-// reclaimed after a grace period: when every worker that was inside enter()..leave() at that time has
-// left. It is an epoch scheme: enter() announces the global epoch; the epoch advances when every worker
-// inside has announced it; what was retired in epoch e is reclaimed in e + 3 or later.
+// reclaimed after a grace period: when every worker that was inside enter()..leave() at that time
+// has left. It is an epoch scheme: enter() announces the global epoch; the epoch advances when
+// every worker inside has announced it; what was retired in epoch e is reclaimed in e + 3 or later.
 //
 // Why three. A worker inside that announced a keeps the epoch at a + 1 or below. So an unlink whose
-// worker then read the epoch as e took effect while the epoch was e or e + 1, and a reader that still found
-// the object had announced e + 1 or less and keeps the epoch at e + 2 or below. No fence in retire() is
-// needed for this; the one in enter() (announce, then read what is shared) is the light half of
-// base/asymmetric_fence.h, and its heavy half stands in Workers::try_advance().
+// worker then read the epoch as e took effect while the epoch was e or e + 1, and a reader that
+// still found the object had announced e + 1 or less and keeps the epoch at e + 2 or below. No
+// fence in retire() is needed for this; the one in enter() (announce, then read what is shared) is
+// the light half of base/asymmetric_fence.h, and its heavy half stands in Workers::try_advance().
 //
 // Thread safety: a Worker is used by one thread at a time; Workers by all. A worker that is given
-// back leaves its retired objects to the others. collect(), and a worker that is short of memory, may empty
-// the list of a worker that is not inside, whose thread then waits in enter().
+// back leaves its retired objects to the others. collect(), and a worker that is short of memory,
+// may empty the list of a worker that is not inside, whose thread then waits in enter().
 #pragma once
 
 #include <atomic>
@@ -59,16 +59,18 @@ class alignas(kCacheLinePairBytes) Worker {
   }
   bool inside() const { return inside_; }
 
-  // `object` is unlinked: call reclaim(worker, object, argument) after a grace period. Only inside. False: the
-  // process has no memory for a longer list. It is called where a commit cannot be undone any more, so most
-  // callers can only leave the object unreclaimed; who can do without the call frees it. `bytes`: of memory that
-  // waits with it.
+  // `object` is unlinked: call reclaim(worker, object, argument) after a grace period. Only inside.
+  // False: the process has no memory for a longer list. It is called where a commit cannot be
+  // undone any more, so most callers can only leave the object unreclaimed; who can do without the
+  // call frees it. `bytes`: of memory that waits with it.
   bool retire(Reclaim reclaim, void* object, uint64_t argument, size_t bytes = 0);
-  // The same of what is still in an index, where all who pass it step over it: it waits for fewer others.
+  // The same of what is still in an index, where all who pass it step over it:
+  // it waits for fewer others.
   bool retire_linked(Reclaim reclaim, void* object, uint64_t argument);
 
-  // As Allocator's (base/memory.h). Null: the memory limit is reached. leave() then sees to it that what waits for its
-  // grace period is reclaimed soon: who fails for want of memory may come by too seldom for a countdown.
+  // As Allocator's (base/memory.h). Null: the memory limit is reached. leave() then sees to it
+  // that what waits for its grace period is reclaimed soon: who fails for want of memory may come
+  // by too seldom for a countdown.
   void* allocate(size_t bytes, MemoryPart part) {
     void* const object = memory_.allocate(bytes, part);
     if (object == nullptr) [[unlikely]] {
@@ -93,9 +95,10 @@ class alignas(kCacheLinePairBytes) Worker {
  private:
   friend class Workers;
   static constexpr uint64_t kOutside = 0;
-  // The epoch is looked after when a worker has left this often, or retired so much that the weights make
-  // up for it: 1024 objects, 256 that are linked, or 512 KiB; where the memory limit is small, 256 objects or
-  // 64 KiB. An advance interrupts every processor that another worker runs on: some 20 us in a virtual machine.
+  // The epoch is looked after when a worker has left this often, or retired so much that the
+  // weights make up for it: 1024 objects, 256 that are linked, or 512 KiB; where the memory limit
+  // is small, 256 objects or 64 KiB. An advance interrupts every processor that another worker runs
+  // on: some 20 us in a virtual machine.
   static constexpr int64_t kCountdown = 4096;
   static constexpr int64_t kObjectWeight = kCountdown / 1024;
   static constexpr int64_t kLinkedWeight = kCountdown / 256;
@@ -104,9 +107,9 @@ class alignas(kCacheLinePairBytes) Worker {
   // Where somebody is in the way of an advance, the next look is after this part of a countdown.
   static constexpr int64_t kSoonerShare = 8;
   static constexpr size_t kReclaimsPerLeave = 128;
-  // Once it has been short of memory: so many leave()s are maintained one by one (a row takes three grace periods, each
-  // three epochs) and reclaim more (a row is three tasks, each behind all others), but not more often than this: the memory
-  // may be in use.
+  // Once it has been short of memory: so many leave()s are maintained one by one (a row takes three
+  // grace periods, each three epochs) and reclaim more (a row is three tasks, each behind all
+  // others), but not more often than this: the memory may be in use.
   static constexpr uint32_t kHurry = 64;
   static constexpr size_t kReclaimsInHurry = 4096;
   static constexpr uint64_t kHurryPauseNs = 10'000'000;
@@ -118,7 +121,8 @@ class alignas(kCacheLinePairBytes) Worker {
   void look_after_epoch();
   void begin_to_hurry();
 
-  // Written by the owner, read by whoever advances the epoch; who holds Workers::collect_mutex_ writes claimed_.
+  // Written by the owner, read by whoever advances the epoch; who holds
+  // Workers::collect_mutex_ writes claimed_.
   std::atomic<uint64_t> announced_{kOutside};
   std::atomic<uint64_t> entered_ticks_{0};
   std::atomic<bool> claimed_{false};
@@ -165,9 +169,9 @@ class Workers {
   // It is not inside. Its retired list moves to a common list, its free memory to the depot.
   void release(Worker* worker);
 
-  // Advances the epoch and reclaims as far as possible: the common list, and the lists of all workers
-  // that are not inside. Not inside a worker of the calling thread. Needs one free worker; if there is
-  // none it does nothing, and workers go on reclaiming by themselves.
+  // Advances the epoch and reclaims as far as possible: the common list, and the lists of all
+  // workers that are not inside. Not inside a worker of the calling thread. Needs one free worker;
+  // if there is none it does nothing, and workers go on reclaiming by themselves.
   void collect();
 
   uint64_t epoch() const { return epoch_->load(std::memory_order_acquire); }
@@ -177,8 +181,8 @@ class Workers {
   // All ids ever used are below this: how far arrays by id need scanning.
   uint32_t ids_used_max() const { return ids_used_max_.load(std::memory_order_acquire); }
   uint32_t workers_max() const { return workers_max_; }
-  // When, on the steady clock, the worker that has been inside longest entered; 0: none is inside. Taken
-  // from the processor's tick counter: good to about 0.1% of its age.
+  // When, on the steady clock, the worker that has been inside longest entered; 0: none is inside.
+  // Taken from the processor's tick counter: good to about 0.1% of its age.
   uint64_t oldest_entered_ns() const;
 
   Workers(const Workers&) = delete;
@@ -190,17 +194,18 @@ class Workers {
   static constexpr uint64_t kGraceEpochs = 3;
 
   Worker* at(uint32_t id) const { return slots_[id].load(std::memory_order_acquire); }
-  // One step, if every worker inside has announced the present epoch. False if not, or if another is at it.
+  // One step, if every worker inside has announced the present epoch. False if
+  // not, or if another is at it.
   bool try_advance();
   bool all_announced(uint64_t epoch) const;
-  // Reclaims at the most `objects_max` of those whose grace period is over; gives how many it did. The
-  // worker is inside.
+  // Reclaims at the most `objects_max` of those whose grace period is over; gives how many it
+  // did. The worker is inside.
   size_t reclaim_own(Worker& worker, size_t objects_max);
   size_t reclaim_orphans(Worker& worker, size_t objects_max);
   // Moves the list of `worker`, which no other thread is using, to orphans_.
   void orphan(Worker& worker);
-  // orphan() for all workers that are not inside and whose threads it can keep from entering meanwhile. The caller
-  // holds collect_mutex_.
+  // orphan() for all workers that are not inside and whose threads it can keep from entering
+  // meanwhile. The caller holds collect_mutex_.
   void orphan_idle(const Worker& except);
   void try_orphan_idle(const Worker& except);  // unless another is at it
 
@@ -225,7 +230,8 @@ class Workers {
 };
 
 inline void Worker::announce() {
-  // acquire: pairs with the advance's release, so that what was reclaimed before is not seen as it was.
+  // acquire: pairs with the advance's release, so that what was reclaimed
+  // before is not seen as it was.
   const uint64_t epoch = workers_.epoch_->load(std::memory_order_acquire);
   // release: whoever sees this announcement sees that the former stay inside is over.
   announced_.store(epoch, std::memory_order_release);

@@ -19,7 +19,8 @@ constexpr auto kPart = MemoryPart::kRows;
 void count_reclaim(Worker&, void* object, uint64_t argument) { *static_cast<uint64_t*>(object) += argument; }
 
 struct WorkerTest : testing::Test {
-  // What callbacks count; they stand first, because the last callbacks run when `workers` is destroyed.
+  // What callbacks count; they stand first, because the last callbacks run
+  // when `workers` is destroyed.
   uint64_t reclaimed = 0;
   uint64_t late = 0;
   Memory memory;
@@ -223,8 +224,8 @@ TEST_F(WorkerTest, CollectEmptiesTheListOfAWorkerThatIsIdle) {
   pass(*idle);
 }
 
-// Who meets the limit comes by as often as it tries again, which may be once a millisecond: it must not wait for
-// a countdown. All that is retired is of a worker that is idle.
+// Who meets the limit comes by as often as it tries again, which may be once a millisecond: it must
+// not wait for a countdown. All that is retired is of a worker that is idle.
 TEST_F(WorkerTest, AWorkerThatIsShortOfMemoryReclaimsAtOnce) {
   constexpr uint64_t kLimit = 4u << 20;
   constexpr size_t kBytes = 256;
@@ -256,7 +257,8 @@ TEST_F(WorkerTest, AWorkerThatIsShortOfMemoryReclaimsAtOnce) {
   for (Worker* worker : {idle, hungry, reader}) few.release(worker);
 }
 
-// Where the memory is in use, hurrying is of no use: who fails now and then goes on as ever in between.
+// Where the memory is in use, hurrying is of no use: who fails now and then
+// goes on as ever in between.
 TEST_F(WorkerTest, AWorkerThatStaysShortOfMemoryDoesNotHurryForEver) {
   Memory small(4u << 20);
   Workers few(small, 1, 1);
@@ -327,8 +329,8 @@ TEST_F(WorkerTest, TheOldestStayInsideIsTimed) {
 
 TEST_F(WorkerTest, AReaderThatEntersAtTheFenceIsNotOverlooked) {
   if (!TestPoints::enabled()) GTEST_SKIP() << "built without test points";
-  // The advance has looked once and fenced; a reader enters now, and an object it sees is retired. However
-  // often the epoch moves on, the object stays until the reader leaves.
+  // The advance has looked once and fenced; a reader enters now, and an object it sees is retired.
+  // However often the epoch moves on, the object stays until the reader leaves.
   Worker* reader = workers.acquire();
   Worker* writer = workers.acquire();
   writer->enter();
@@ -350,9 +352,9 @@ TEST_F(WorkerTest, AReaderThatEntersAtTheFenceIsNotOverlooked) {
   EXPECT_EQ(reclaimed, 1u);
 }
 
-// A shared cell that readers follow and writers replace; threads join and leave all the time. A reclaimed
-// object is overwritten, so a reader that sees the mark has found a broken grace period (and ASan or
-// TSan find it too).
+// A shared cell that readers follow and writers replace; threads join and leave all the time. A
+// reclaimed object is overwritten, so a reader that sees the mark has found a broken grace period
+// (and ASan or TSan find it too).
 class Churn {
  public:
   static constexpr uint64_t kAlive = 0x600d600d600d600d, kDead = 0xdeaddeaddeaddead;

@@ -1,4 +1,5 @@
-// The engines under Elided, with the protocols that its regions are measured with: one instance of Occ serves them all.
+// The engines under Elided, with the protocols that its regions are measured with: one
+// instance of Occ serves them all.
 #pragma once
 
 #include <memory>

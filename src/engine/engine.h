@@ -1,5 +1,5 @@
-// Engine: what a Database forwards to: one virtual face over every shipped combination of sync policy
-// and protocol (engine/registry.h).
+// Engine: what a Database forwards to: one virtual face over every shipped combination of sync
+// policy and protocol (engine/registry.h).
 //
 // Thread safety: as Database's.
 #pragma once
@@ -31,8 +31,8 @@ class Engine : public recovery::RecoveryTarget {
   virtual TableBase* find_table(std::string_view name) const = 0;
   virtual std::vector<TableRef> tables() const = 0;
 
-  // Recovers what the data folders hold and starts the log; ok without any. Once, before all else. *may_skip: it failed
-  // for the checkpoint, and there is an older one, for another engine.
+  // Recovers what the data folders hold and starts the log; ok without any. Once, before all else.
+  // *may_skip: it failed for the checkpoint, and there is an older one, for another engine.
   virtual Status open_data(const recovery::OpenHow& how, bool* may_skip) = 0;
   // As Database's; kEverything: all that was committed before the call.
   static constexpr uint64_t kEverything = ~uint64_t{0};

@@ -1,5 +1,5 @@
-// EngineBase: the engine under one sync policy, whatever the protocol of its transactions: catalog, data folders, statistics,
-// garbage, and the check of every invariant.
+// EngineBase: the engine under one sync policy, whatever the protocol of its transactions: catalog,
+// data folders, statistics, garbage, and the check of every invariant.
 //
 // Thread safety: as Database's.
 #pragma once
@@ -74,8 +74,8 @@ class EngineBase : public Engine {
     return Status(Code::kMemoryLimit,
                   "more transactions are open than Options::workers_max allows (" + std::to_string(store_.options.workers_max) + ")");
   }
-  // Under a policy for one thread, a checkpoint that is due is taken by who has ended a transaction: no thread of the database's
-  // own may look at the rows.
+  // Under a policy for one thread, a checkpoint that is due is taken by who has ended a
+  // transaction: no thread of the database's own may look at the rows.
   void take_due_checkpoint() {
     if constexpr (!Sync::kConcurrent) {
       if (!data_.checkpoint_due() || !threads_.may_begin()) [[likely]] return;
@@ -152,8 +152,9 @@ Result<TableRef> EngineBase<Sync>::create_table(const Schema& schema) {
   add(true);
   if (Status status = data_.log_table(made->id(), schema); !status.ok()) return status;
   ELIDER_TEST_POINT("catalog.table_logged");
-  // Before anybody can find the table, so that the history names it first; and without the catalog's lock,
-  // for the sink is the caller's code. If it throws the table is there all the same: the log has it.
+  // Before anybody can find the table, so that the history names it first; and without the
+  // catalog's lock, for the sink is the caller's code. If it throws the table is there all
+  // the same: the log has it.
   try {
     if (store_.options.history != nullptr) store_.options.history->on_table(made->id(), made->schema());
   } catch (...) {

@@ -1,5 +1,5 @@
-// EngineOf: the engine under one sync policy and one protocol: workers and the running of transactions. The rest, which knows no
-// protocol, is EngineBase.
+// EngineOf: the engine under one sync policy and one protocol: workers and the running of
+// transactions. The rest, which knows no protocol, is EngineBase.
 #pragma once
 
 #include <memory>

@@ -1,4 +1,5 @@
-// EngineBase: what recovery and checkpoints need of it: rows written without transactions, and rows read as of one number.
+// EngineBase: what recovery and checkpoints need of it: rows written without transactions, and
+// rows read as of one number.
 #pragma once
 
 #include <new>
@@ -48,7 +49,8 @@ std::unique_ptr<recovery::SnapshotRows> EngineBase<Sync>::read_snapshot() {
   return rows;
 }
 
-// Among them all that are logged by now: one that is being made may have been logged, and is not among the tables yet.
+// Among them all that are logged by now: one that is being made may have been logged, and is
+// not among the tables yet.
 template <class Sync>
 std::vector<TableBase*> EngineBase<Sync>::tables_made() {
   std::unique_lock made(creation_mutex_, std::defer_lock);
@@ -62,8 +64,8 @@ std::vector<TableBase*> EngineBase<Sync>::tables_made() {
   return all;
 }
 
-// Ok, or what is wrong with a unique index that was just built: two rows have one value of it. No file says what a key
-// function was.
+// Ok, or what is wrong with a unique index that was just built: two rows have one value of it. No
+// file says what a key function was.
 template <class Sync>
 Status check_unique_indexes(txn::Table<Sync>& table) {
   Status status;

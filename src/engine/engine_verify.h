@@ -44,8 +44,8 @@ Status EngineBase<Sync>::verify_tables() {
   return {};
 }
 
-// The indexes' own invariants; every row block that the key index leads to (verify_row); every entry of
-// every secondary index (verify_entry).
+// The indexes' own invariants; every row block that the key index leads to (verify_row); every
+// entry of every secondary index (verify_entry).
 template <class Sync>
 Status EngineBase<Sync>::verify_table(TableType& table) {
   const auto verify_index = [](const auto& index) { return index.verify(); };
@@ -71,8 +71,8 @@ Status EngineBase<Sync>::verify_table(TableType& table) {
   return {};
 }
 
-// What is wrong with it, or nothing: its key finds it, its groups are unlocked, in use, and all there or
-// all absent, and each secondary index finds it under its value.
+// What is wrong with it, or nothing: its key finds it, its groups are unlocked, in use, and all
+// there or all absent, and each secondary index finds it under its value.
 template <class Sync>
 std::string EngineBase<Sync>::verify_row(TableType& table, KeyRef key, index::Handle handle, std::byte* image) {
   const storage::Layout& layout = table.layout();
@@ -97,8 +97,9 @@ std::string EngineBase<Sync>::verify_row(TableType& table, KeyRef key, index::Ha
   return {};
 }
 
-// What is wrong with it, or nothing: it leads to the row block that its key has, and either the row has
-// (or, if it is absent, had last) that value, or the entry is on the list of those to be taken out.
+// What is wrong with it, or nothing: it leads to the row block that its key has, and
+// either the row has (or, if it is absent, had last) that value, or the entry is on the
+// list of those to be taken out.
 template <class Sync>
 std::string EngineBase<Sync>::verify_entry(TableType& table, uint32_t i, uint64_t value, KeyRef primary, index::Handle handle,
                                            std::byte* image) {

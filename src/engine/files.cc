@@ -69,7 +69,8 @@ Status copy_file(log::FileSystem& files, const std::string& from, const std::str
   return target->sync();
 }
 
-// All that the manifest lists, in the order of the list. *made: the files that may be there then, also after an exception.
+// All that the manifest lists, in the order of the list. *made: the files that may be there
+// then, also after an exception.
 Status copy_files(log::Directory& from, const std::string& to, Copied* copied, std::vector<std::string>* made) {
   const auto copy = [&](const std::string& folder, const std::string& name) {
     return copy_file(from.files(), folder + "/" + name, to + "/" + name, copied, made);
@@ -109,7 +110,8 @@ Status backup(const Folders& folders, const std::string& to, const Tell& tell, R
 
 namespace {
 
-// What runs out of the heap's room is refused. The engine catches by itself; what works on files without one does not.
+// What runs out of the heap's room is refused. The engine catches by itself; what works on
+// files without one does not.
 template <class F>
 Status within_heap(F&& work) {
   try {

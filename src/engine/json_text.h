@@ -1,5 +1,5 @@
-// quoted(): a text as a JSON string; bytes that are no UTF-8 (a folder's name, a table of an old file) stand in it as \xNN.
-// All the JSON that the library itself writes needs no more.
+// quoted(): a text as a JSON string; bytes that are no UTF-8 (a folder's name, a table of an old
+// file) stand in it as \xNN. All the JSON that the library itself writes needs no more.
 // Thread safety: a pure function.
 #pragma once
 

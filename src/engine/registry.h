@@ -1,4 +1,5 @@
-// Registry: the combinations of sync policy, backend of hardware transactions and protocol that this library has, by name.
+// Registry: the combinations of sync policy, backend of hardware transactions and protocol that
+// this library has, by name.
 //
 // Thread safety: pure functions.
 #pragma once
@@ -22,7 +23,8 @@ struct Combination {
 };
 // All of them; the first is what kAutomatic chooses.
 std::span<const Combination> registry();
-// What kAutomatic stands for beside this protocol, on this machine. Neither of the two is kAutomatic afterwards.
+// What kAutomatic stands for beside this protocol, on this machine. Neither of the two
+// is kAutomatic afterwards.
 void choose_automatic(Protocol protocol, SyncPolicy* sync, HtmBackend* htm);
 // Ok, or why this machine cannot run it.
 Status can_run(const Combination& combination);

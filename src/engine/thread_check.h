@@ -1,5 +1,5 @@
-// ThreadCheck: whether a thread may begin a transaction: under a policy for one thread, no other one may have one open. It finds
-// a mistake, and is no lock.
+// ThreadCheck: whether a thread may begin a transaction: under a policy for one thread, no other
+// one may have one open. It finds a mistake, and is no lock.
 //
 // Thread safety: all.
 #pragma once
@@ -12,7 +12,8 @@ namespace elider::detail {
 template <class Sync>
 class ThreadCheck {
  public:
-  // What may_begin() allowed ends with this, by an exception too, unless it is kept: then somebody calls finished().
+  // What may_begin() allowed ends with this, by an exception too, unless it is kept: then
+  // somebody calls finished().
   class Begun {
    public:
     explicit Begun(ThreadCheck& check) : check_(&check) {}

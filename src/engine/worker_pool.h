@@ -1,5 +1,5 @@
-// EngineWorker: a worker of a database (base/worker.h) with its counters and, under the engine's protocol, its transactions (WorkerOf,
-// engine_of.h), and is lent to one user at a time.
+// EngineWorker: a worker of a database (base/worker.h) with its counters and, under the engine's
+// protocol, its transactions (WorkerOf, engine_of.h), and is lent to one user at a time.
 //
 // A thread keeps the worker it first took until it ends, so that db.run() costs no lock; further
 // transactions open at once in the thread, and ActiveTransactions, take others. Workers are made as
@@ -63,7 +63,8 @@ class WorkerPool {
   // make(pool, base): a worker on that base.
   using Make = std::function<std::unique_ptr<EngineWorker>(WorkerPool& pool, Worker& worker)>;
 
-  // One transaction's use of a worker, which goes back to the pool unless the thread keeps it. Null: there is none.
+  // One transaction's use of a worker, which goes back to the pool unless the thread
+  // keeps it. Null: there is none.
   class Lent {
    public:
     Lent(WorkerPool& pool, EngineWorker* worker) : pool_(pool), worker_(worker) {

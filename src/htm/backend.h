@@ -11,11 +11,12 @@
 //   kRunsRegions  false: there is nothing to begin; sections take their locks at once
 //   kFetchesCode  may be missing. True: what a region executes must be mapped (htm/code_pages.h)
 //
-// Inside a region: no allocation, no system call, no lock, no throw, no first touch of a page, and no change
-// to a captured local that the region itself did not set first: an emulator takes back what is written to
-// memory, and a local may live in a register.
+// Inside a region: no allocation, no system call, no lock, no throw, no first touch of a page, and
+// no change to a captured local that the region itself did not set first: an emulator takes back
+// what is written to memory, and a local may live in a register.
 //
-// Not a policy: how often to try stands in htm/elide.h. Thread safety: regions are the calling thread's.
+// Not a policy: how often to try stands in htm/elide.h. Thread safety: regions
+// are the calling thread's.
 #pragma once
 
 #include <concepts>
@@ -51,7 +52,8 @@ struct None {
 };
 static_assert(Backend<None>);
 
-// Every region aborts as it begins, with status 0: as processors do whose RTM is switched off but decoded.
+// Every region aborts as it begins, with status 0: as processors do whose RTM is
+// switched off but decoded.
 struct AlwaysAborts {
   static constexpr std::string_view kName = "always-aborts";
   static constexpr bool kRunsRegions = true;

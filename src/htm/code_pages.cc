@@ -21,7 +21,8 @@ struct Range {
   bool has(uintptr_t address) const { return address >= begin && address < end; }
 };
 
-// Of the object that this is linked into, the segments that are only read; and of whichever has it, memcpy's begin.
+// Of the object that this is linked into, the segments that are only read; and of
+// whichever has it, memcpy's begin.
 int find_ranges(dl_phdr_info* object, size_t, void* to) {
   auto& ranges = *static_cast<std::vector<Range>*>(to);
   const auto here = reinterpret_cast<uintptr_t>(&read_code_pages);
@@ -39,7 +40,8 @@ int find_ranges(dl_phdr_info* object, size_t, void* to) {
   return 0;
 }
 
-// Found once, and never destroyed: threads may run, and databases close, after the destructors of statics.
+// Found once, and never destroyed: threads may run, and databases close, after
+// the destructors of statics.
 const std::vector<Range>& all_ranges() {
   static const std::vector<Range>& ranges = []() -> const std::vector<Range>& {
     auto* found = new std::vector<Range>;

@@ -14,7 +14,8 @@
 
 #if ELIDER_HAVE_RTM
 
-// A function with 64 KiB of code to itself: a system that brings in a page brings in those around it.
+// A function with 64 KiB of code to itself: a system that brings in a page
+// brings in those around it.
 asm(".section .text.elider_test_alone, \"ax\", @progbits\n"
     ".balign 65536\n"
     "elider_test_alone: ret\n"

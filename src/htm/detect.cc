@@ -119,9 +119,10 @@ Hardware find_out() {
 
 }  // namespace
 
-// Haswell's and early Broadwell's RTM can corrupt memory (errata HSD136, HSE44, HSM142, HSW136 and BDM53);
-// Haswell-EX from stepping 4 on is sound. On Skylake and its client successors, and on Skylake-SP, regions
-// can miss the order of other processors' stores unless a microcode says otherwise (EDX[13]).
+// Haswell's and early Broadwell's RTM can corrupt memory (errata HSD136, HSE44, HSM142, HSW136
+// and BDM53); Haswell-EX from stepping 4 on is sound. On Skylake and its client successors,
+// and on Skylake-SP, regions can miss the order of other processors' stores unless a microcode
+// says otherwise (EDX[13]).
 std::string known_defect(const std::string& vendor, uint32_t family, uint32_t model, uint32_t stepping, bool fixed_by_microcode) {
   if (vendor != "GenuineIntel" || family != 6) return {};
   switch (model) {

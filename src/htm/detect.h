@@ -1,6 +1,6 @@
-// detect(): whether this machine has hardware transactions that work. It asks CPUID and the kernel, refuses
-// steppings that are known to be broken, and then believes only a self-test: on some machines the
-// instructions are there and every region aborts.
+// detect(): whether this machine has hardware transactions that work. It asks CPUID and the kernel,
+// refuses steppings that are known to be broken, and then believes only a self-test: on some
+// machines the instructions are there and every region aborts.
 //
 // Nothing here executes a transactional instruction that CPUID does not promise, but for
 // rtm_instructions_exist(), which is for a backend that was asked for by name.
@@ -16,18 +16,19 @@
 
 namespace elider::htm {
 
-// Processor, kernel and self-test; `automatic` is left to the engine. Found out once, then the same.
+// Processor, kernel and self-test; `automatic` is left to the engine.
+// Found out once, then the same.
 const Hardware& detect();
 
 // Executes XBEGIN once, with SIGILL caught: false where it is no instruction.
 bool rtm_instructions_exist();
 
-// Whether instruction() runs without SIGILL in this thread. The SIGILL of another thread meanwhile goes to the action
-// that the process had for it.
+// Whether instruction() runs without SIGILL in this thread. The SIGILL of another thread meanwhile
+// goes to the action that the process had for it.
 bool runs_without_sigill(void (*instruction)());
 
-// Why the stepping is refused, or "". Family, model and stepping as CPUID's with the extended parts added.
-// `fixed_by_microcode`: leaf 7, EDX[13].
+// Why the stepping is refused, or "". Family, model and stepping as CPUID's with the extended parts
+// added. `fixed_by_microcode`: leaf 7, EDX[13].
 std::string known_defect(const std::string& vendor, uint32_t family, uint32_t model, uint32_t stepping, bool fixed_by_microcode);
 
 inline constexpr uint32_t kSelfTestRegions = 1000;

@@ -1,15 +1,16 @@
-// elide(): lock elision (DBX, section 6.1; HyPer-HTM, section 3.2). A section runs as one region, in which
-// its lock is read and not taken; only where that fails does it take the lock.
+// elide(): lock elision (DBX, section 6.1; HyPer-HTM, section 3.2). A section runs as one region,
+// in which its lock is read and not taken; only where that fails does it take the lock.
 //
 //   region     begin, read the lock (held: abort with kLockHeldCode), body, commit
 //   abort      wait until the lock is free, then try again, as often as the policy allows for that cause
 //   fallback   take the lock, body
 //
-// Why it excludes: a region has the lock's word among the lines it has read from its begin to its end, so
-// whoever takes the lock aborts it. Reading the lock at the end alone ("lazily") is unsafe: until then the
-// region could compute, and jump, with what a holder has half written.
+// Why it excludes: a region has the lock's word among the lines it has read from its begin to its
+// end, so whoever takes the lock aborts it. Reading the lock at the end alone ("lazily") is unsafe:
+// until then the region could compute, and jump, with what a holder has half written.
 //
-// Not reentrant: a body begins no section under the same lock. Thread safety: all, each with its own body.
+// Not reentrant: a body begins no section under the same lock. Thread safety:
+// all, each with its own body.
 #pragma once
 
 #include <mutex>
@@ -33,8 +34,8 @@ concept ElidableLock = requires(const L& lock) {
   { lock.held() } -> std::same_as<bool>;
 };
 
-// For a section whose region reads, and minds, the locks that it elides itself, such as the lock bits of
-// the rows that a commit writes.
+// For a section whose region reads, and minds, the locks that it elides itself, such as the lock
+// bits of the rows that a commit writes.
 struct SubscribedWithin {
   static constexpr bool held() { return false; }
 };
@@ -69,8 +70,8 @@ class Patience {
   uint32_t conflicts_, capacity_, system_, lock_held_;
 };
 
-// Waits until nobody holds the lock: a region that began before would abort at once. False: that takes so
-// long that it is better to queue for the lock.
+// Waits until nobody holds the lock: a region that began before would abort at once. False: that
+// takes so long that it is better to queue for the lock.
 template <ElidableLock Lock>
 bool wait_until_free(const Lock& lock) {
   constexpr uint32_t kYieldsMax = 1000;
@@ -91,10 +92,10 @@ struct AlwaysUseful {
   }
 };
 
-// Runs body() as a region if the site's policy gets it done, else fallback(). Both return the same type, by
-// value. The body may run several times, of which one counts. The region begins and ends in this frame.
-// useful(value), called when the region has ended: whether it did its work, or only found that the caller must do it
-// otherwise; for the site's counts.
+// Runs body() as a region if the site's policy gets it done, else fallback(). Both return the same
+// type, by value. The body may run several times, of which one counts. The region begins and ends
+// in this frame. useful(value), called when the region has ended: whether it did its work, or only
+// found that the caller must do it otherwise; for the site's counts.
 template <Backend B, ElidableLock Lock, class Body, class Fallback, class Useful = AlwaysUseful>
 auto run_region(Site& site, const Lock& lock, Body&& body, Fallback&& fallback, Useful&& useful = {}) -> decltype(body()) {
   using Value = decltype(body());

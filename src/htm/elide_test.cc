@@ -105,7 +105,8 @@ TEST_F(ElideTest, AFreeLockIsNotTaken) {
   EXPECT_FALSE(Scripted::inside);
 }
 
-// The lock is looked at before the region begins, and again in it: the second look is the subscription.
+// The lock is looked at before the region begins, and again in it: the second
+// look is the subscription.
 TEST_F(ElideTest, ALockThatIsTakenMeanwhileAbortsTheRegionWithTheLocksCode) {
   Scripted::play({});
   struct TakenAtTheSecondLook : TestLock {

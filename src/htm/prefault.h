@@ -1,7 +1,9 @@
-// prefault(): writes to each page of fresh memory, so that no region is the first to touch one: a page fault
-// aborts a region, and would again, since the abort also takes back that the page was asked for.
+// prefault(): writes to each page of fresh memory, so that no region is the first to
+// touch one: a page fault aborts a region, and would again, since the abort also takes
+// back that the page was asked for.
 //
-// Only for memory that nobody else has seen; its contents are arbitrary afterwards. Thread safety: pure.
+// Only for memory that nobody else has seen; its contents are arbitrary
+// afterwards. Thread safety: pure.
 #pragma once
 
 #include <cstddef>

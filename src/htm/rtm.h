@@ -1,9 +1,9 @@
-// Rtm: regions by Intel's Restricted Transactional Memory (Intel SDM volume 1, "Programming with Intel
-// TSX"; DBX, section 2).
+// Rtm: regions by Intel's Restricted Transactional Memory (Intel SDM volume 1, "Programming with
+// Intel TSX"; DBX, section 2).
 //
-// The instructions are written as bytes, so that no compiler flag is needed and the library runs on every
-// x86-64 processor. Nothing here may be executed where the processor does not have them: they raise
-// SIGILL. htm/detect.h finds out. On other processors than x86-64 the backend does not exist.
+// The instructions are written as bytes, so that no compiler flag is needed and the library runs on
+// every x86-64 processor. Nothing here may be executed where the processor does not have them: they
+// raise SIGILL. htm/detect.h finds out. On other processors than x86-64 the backend does not exist.
 // Thread safety: as any backend's.
 #pragma once
 
@@ -28,9 +28,9 @@ struct Rtm {
   static constexpr bool kRunsRegions = true;
   static constexpr bool kFetchesCode = true;
 
-  // XBEGIN with the next instruction as the abort's target. It leaves EAX alone; an abort restores all
-  // registers as they were here, but for EAX, and all memory: so to the compiler it is an ordinary
-  // instruction that gives EAX some value.
+  // XBEGIN with the next instruction as the abort's target. It leaves EAX alone; an abort restores
+  // all registers as they were here, but for EAX, and all memory: so to the compiler it is an
+  // ordinary instruction that gives EAX some value.
   [[gnu::always_inline]] static unsigned begin() {
     unsigned status = kStarted;
     asm volatile(".byte 0xc7, 0xf8, 0x00, 0x00, 0x00, 0x00" : "+a"(status) : : "memory");

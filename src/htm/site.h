@@ -1,10 +1,13 @@
-// Site: one place in the code that runs regions: what became of them, and whether trying still pays.
+// Site: one place in the code that runs regions: what became of them, and
+// whether trying still pays.
 //
-// A thread counts in a part of its own, after a region or before it, never inside: counting shares no line
-// between threads and adds none to a region. Sums are exact while nobody runs, and approximate otherwise.
+// A thread counts in a part of its own, after a region or before it, never inside: counting
+// shares no line between threads and adds none to a region. Sums are exact while nobody runs,
+// and approximate otherwise.
 //
-// A site that does not pay shuts itself off, thread by thread, and tries again later (elider/elision.h).
-// It is not a lock. Thread safety: all; set_policy() and set_height() before, or beside, everything else.
+// A site that does not pay shuts itself off, thread by thread, and tries again later
+// (elider/elision.h). It is not a lock. Thread safety: all; set_policy() and set_height() before,
+// or beside, everything else.
 #pragma once
 
 #include <array>

@@ -1,7 +1,8 @@
-// The status word of a hardware transaction ("region"): what begin() gives, and why a region aborted.
+// The status word of a hardware transaction ("region"): what begin() gives,
+// and why a region aborted.
 //
-// The bits are those that Intel's RTM leaves in EAX (Intel SDM volume 1, "RTM abort status definition"),
-// and every backend gives exactly these, whatever executes its regions:
+// The bits are those that Intel's RTM leaves in EAX (Intel SDM volume 1, "RTM abort status
+// definition"), and every backend gives exactly these, whatever executes its regions:
 //
 //    31         24 23                       6   5        4       3          2          1       0
 //   +-------------+-------------------------+--------+-------+----------+----------+-------+----------+
@@ -22,7 +23,8 @@
 
 namespace elider::htm {
 
-// What begin() returns inside the region. No abort gives it: the bits between are 0 in all of those.
+// What begin() returns inside the region. No abort gives it: the bits
+// between are 0 in all of those.
 inline constexpr unsigned kStarted = 0xFFFFFFFFu;
 
 inline constexpr unsigned kExplicit = 1u << 0;

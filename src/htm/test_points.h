@@ -1,6 +1,6 @@
-// leave_regions_at_test_points(): a thread that reaches a watched test point within a region ends the region
-// there with kTestPointCode, and meets the point again under its lock: a test may hold it there, which in a
-// region it could not. In builds without test points it does nothing.
+// leave_regions_at_test_points(): a thread that reaches a watched test point within a region ends
+// the region there with kTestPointCode, and meets the point again under its lock: a test may hold
+// it there, which in a region it could not. In builds without test points it does nothing.
 // Thread safety: all; the last backend counts, and a process runs the regions of one.
 #pragma once
 

@@ -18,7 +18,8 @@ using elider::detail::KeyRef;
 
 inline constexpr uint32_t kKeyBytesMax = 1024;
 
-// Somebody else's bytes, in the order of memcmp, a shorter key before those that it begins. Null: no bytes, the smallest key.
+// Somebody else's bytes, in the order of memcmp, a shorter key before those that it begins. Null:
+// no bytes, the smallest key.
 struct ByteKey {
   const KeyBytes* bytes = nullptr;
 
@@ -34,17 +35,18 @@ struct ByteKey {
 // What a table's keys are.
 enum class KeyKind : uint8_t { kNumbers, kBytes };
 
-// The ordered index of byte keys under a sync policy. There is none yet: a specialization names its type, and has
-// kind_of(schema, options) -> KeyKind, of a new table.
+// The ordered index of byte keys under a sync policy. There is none yet: a specialization names its
+// type, and has kind_of(schema, options) -> KeyKind, of a new table.
 //
-// The index is what index.h says of ordered ones, with ByteKey as its key, but that it needs no hints: get() and read_leaf()
-// take a NoHint, get_or_insert() none; and multi_get() takes KeyRefs.
+// The index is what index.h says of ordered ones, with ByteKey as its key, but that it needs no
+// hints: get() and read_leaf() take a NoHint, get_or_insert() none; and multi_get() takes KeyRefs.
 template <class Sync>
 struct ByteIndexOf {
   using type = void;
 };
 
-// What an index's key is for the layer above, and back. The bytes of an entry's key are the row's for that layer.
+// What an index's key is for the layer above, and back. The bytes of an entry's key are
+// the row's for that layer.
 inline KeyRef ref_of(Key key) { return key; }
 inline KeyRef ref_of(const ByteKey& key) { return KeyRef(key.bytes); }
 template <class IndexKey>

@@ -1,4 +1,5 @@
-// Cursor: goes through an index's entries once, for several threads at a time and while others write.
+// Cursor: goes through an index's entries once, for several threads at a
+// time and while others write.
 //
 // It promises each entry that is in the index throughout, once; of others, each may come or not.
 // Thread safety: next() by all, each within a grace period that began before the cursor was made.
@@ -22,7 +23,8 @@ using Entries = std::vector<std::pair<KeyRef, Handle>>;
 class Cursor {
  public:
   virtual ~Cursor() = default;
-  // Appends the next entries, about `count`; of an ordered index in key order. False: there are no more.
+  // Appends the next entries, about `count`; of an ordered index in key order.
+  // False: there are no more.
   virtual bool next(size_t count, Entries* entries) = 0;
 };
 

@@ -22,9 +22,9 @@
 //       Atomically: all entries of one leaf, in key order, the range that it covers, and its witnesses.
 //       Forward: the leaf that covers the key `at`. Backward: the leaf that covers what is next below `at`.
 //       A scan is a sequence of these (scan.h).
-// Hint and Contents are types of the index. A Hint remembers where the last operation ended; keep one
-// an index and transaction, and let it end with the grace period. What a Contents holds may be read until
-// it is destroyed.
+// Hint and Contents are types of the index. A Hint remembers where the last operation ended; keep
+// one an index and transaction, and let it end with the grace period. What a Contents holds may be
+// read until it is destroyed.
 #pragma once
 
 #include <atomic>
@@ -68,8 +68,8 @@ struct Range {
 
 enum class Direction : uint8_t { kForward, kBackward };
 
-// Where handles are addresses: offsets from one whose cache lines are asked for as soon as it is found, so
-// that these misses overlap with those of the keys after it.
+// Where handles are addresses: offsets from one whose cache lines are asked for as soon as it is
+// found, so that these misses overlap with those of the keys after it.
 using Ahead = std::span<const uint32_t>;
 inline void prefetch_ahead(Handle handle, Ahead ahead) {
   for (const uint32_t offset : ahead) __builtin_prefetch(reinterpret_cast<const char*>(handle) + offset, 0, 3);
@@ -78,16 +78,18 @@ inline void prefetch_ahead(Handle handle, Ahead ahead) {
 struct InsertResult {
   Handle handle = kNoHandle;  // the one that was there, or the candidate; kNoHandle: out of memory
   bool inserted = false;
-  // If inserted: the leaf's witness as it was just before and just after, and, if the leaf was split,
-  // that of the new sibling (else version is null). A transaction that had read the leaf replaces
-  // `before` by `after`, and adds `split_off`, so that its own insert is no phantom to itself.
+  // If inserted: the leaf's witness as it was just before and just after, and, if the
+  // leaf was split, that of the new sibling (else version is null). A transaction that
+  // had read the leaf replaces `before` by `after`, and adds `split_off`, so that its own
+  // insert is no phantom to itself.
   Witness before, after, split_off;
 };
 
 // Of an index that finds its place at once; the type is there for one interface.
 struct NoHint {};
 
-// The key of a secondary index: its value, then the row's primary key, so that equal values are apart.
+// The key of a secondary index: its value, then the row's primary key, so
+// that equal values are apart.
 struct SecondaryKey {
   uint64_t value = 0;
   Key primary = 0;

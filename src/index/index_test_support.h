@@ -100,7 +100,8 @@ using ConcurrentTablePolicies = testing::Types<sync::Optimistic, sync::Latched, 
 #endif
                                                >;
 
-// The n-th key, in order. The secondary ones have equal values in groups, so that both halves matter.
+// The n-th key, in order. The secondary ones have equal values in groups,
+// so that both halves matter.
 template <class Key>
 Key nth_key(uint64_t n) {
   if constexpr (std::is_same_v<Key, SecondaryKey>) {

@@ -1,7 +1,8 @@
-// KeyIndexOf: a table's key index, of whichever kind; and SecondaryIndexOf: its secondary indexes, which are ordered.
+// KeyIndexOf: a table's key index, of whichever kind; and SecondaryIndexOf: its secondary
+// indexes, which are ordered.
 //
-// visit() calls a function with the index itself: what all kinds can do, and what ordered ones can do besides (index.h), is
-// asked there. The lookups that every operation begins with stand here.
+// visit() calls a function with the index itself: what all kinds can do, and what ordered ones can
+// do besides (index.h), is asked there. The lookups that every operation begins with stand here.
 // Thread safety: that of the indexes.
 #pragma once
 
@@ -106,8 +107,8 @@ class KeyIndexOf {
   std::unique_ptr<Bytes> bytes_;
 };
 
-// An entry's key under byte keys: the value, the most significant byte first, and the row's key behind it. It lives where it
-// is made, so that taking an entry out needs no memory.
+// An entry's key under byte keys: the value, the most significant byte first, and the row's key
+// behind it. It lives where it is made, so that taking an entry out needs no memory.
 class ByteEntry {
  public:
   explicit ByteEntry(uint64_t value, ByteKey primary = {}) {

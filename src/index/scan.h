@@ -14,9 +14,10 @@ Range<Key> intersection(const Range<Key>& a, const Range<Key>& b) {
   return {a.from < b.from ? b.from : a.from, b.to.end || (!a.to.end && a.to.key < b.to.key) ? a.to : b.to};
 }
 
-// Calls, for each leaf of the range in turn, track(witnesses, covered) with the part of the range that the leaf covers, before
-// its rows are looked at; then prefetch(handle) for those of its entries that will be wanted; then found(key, handle) -> bool for
-// each entry in order; false ends the scan.
+// Calls, for each leaf of the range in turn, track(witnesses, covered) with the part of the
+// range that the leaf covers, before its rows are looked at; then prefetch(handle) for those
+// of its entries that will be wanted; then found(key, handle) -> bool for each entry in
+// order; false ends the scan.
 template <class Tree, class Track, class Prefetch, class Found>
 void scan_leaves(Tree& tree, Range<typename Tree::Key> rest, Direction direction, uint64_t limit, Track&& track, Prefetch&& prefetch,
                  Found&& found) {
@@ -27,8 +28,8 @@ void scan_leaves(Tree& tree, Range<typename Tree::Key> rest, Direction direction
     tree.read_leaf(forward ? Bound<typename Tree::Key>{rest.from, false} : rest.to, direction, hint, leaf);
     const Range<typename Tree::Key> covered = intersection(rest, leaf.range);
     track(leaf.witnesses, covered);
-    // A leaf whose empty neighbour was unlinked comes again, with a wider range and an unchanged version: of its rows, those
-    // that are not in the rest were visited.
+    // A leaf whose empty neighbour was unlinked comes again, with a wider range and an unchanged
+    // version: of its rows, those that are not in the rest were visited.
     size_t begin = 0, end = leaf.count;
     while (begin < end && leaf.keys[begin] < covered.from) ++begin;
     while (begin < end && !covered.to.above(leaf.keys[end - 1])) --end;

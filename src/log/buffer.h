@@ -1,9 +1,10 @@
-// Buffer: what one worker has appended and the logger has not taken yet: a ring of bytes with one writer and
-// one reader, without a lock, of bounded size. And the worker's announcement that it is inside a commit.
+// Buffer: what one worker has appended and the logger has not taken yet: a ring of bytes with
+// one writer and one reader, without a lock, of bounded size. And the worker's announcement
+// that it is inside a commit.
 //
-// A record is written in place: reserve() gives the room, publish() shows it to the logger. One that is
-// larger than half the ring goes into a block of its own; of such blocks there are at most as many bytes as the ring has, or
-// one.
+// A record is written in place: reserve() gives the room, publish() shows it to the logger. One
+// that is larger than half the ring goes into a block of its own; of such blocks there are at most
+// as many bytes as the ring has, or one.
 //
 //   ring record: number (8 bytes) | bytes (4) | kind (4) | the bytes, to the next multiple of 16; or of a block of its own
 //                its address (8) and size (8)
@@ -30,8 +31,8 @@ class alignas(kCacheLinePairBytes) Buffer {
  public:
   // -- the worker ------------------------------------------------------------------------------------------
 
-  // seq_cst in all three: the announcement and the worker's later read of the snapshot number stand against
-  // the logger's raise of that number and its look at the announcement (Dekker's pattern).
+  // seq_cst in all three: the announcement and the worker's later read of the snapshot number stand
+  // against the logger's raise of that number and its look at the announcement (Dekker's pattern).
   void announce(SnapshotNumber number) { committing_.store(number); }
   void withdraw() { committing_.store(0, std::memory_order_release); }  // release: what was published is seen by who sees this
   bool unused() const { return memory_ == nullptr; }
@@ -42,8 +43,8 @@ class alignas(kCacheLinePairBytes) Buffer {
     capacity_ = capacity;
     return memory_ != nullptr;
   }
-  // Room for `bytes`, or null: it is not open, the heap has no room for a block (heap_exhausted()), or the logger has to take
-  // something first. Forgets an earlier reservation.
+  // Room for `bytes`, or null: it is not open, the heap has no room for a block (heap_exhausted()),
+  // or the logger has to take something first. Forgets an earlier reservation.
   std::byte* reserve(size_t bytes) {
     if (memory_ == nullptr) [[unlikely]] return nullptr;
     const bool outside = ring_bytes(bytes) > capacity_ / 2;
@@ -141,7 +142,8 @@ class alignas(kCacheLinePairBytes) Buffer {
   static constexpr size_t kHeaderBytes = 16, kUnit = 16;
   static constexpr uint32_t kInside = 0, kOutside = 1, kSkip = 2;
   static constexpr size_t ring_bytes(size_t bytes) { return kHeaderBytes + (bytes + kUnit - 1) / kUnit * kUnit; }
-  // The logger has read these lines on another processor: fetched at once rather than one by one as they are written.
+  // The logger has read these lines on another processor: fetched at once rather than one
+  // by one as they are written.
   static void prefetch(const std::byte* from, size_t bytes) {
     constexpr size_t kBytesMax = 1024;
     for (size_t i = 0; i < std::min(bytes, kBytesMax); i += kCacheLineBytes) __builtin_prefetch(from + i, 1);

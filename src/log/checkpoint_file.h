@@ -1,11 +1,13 @@
-// CheckpointFile: a checkpoint's files, its parts, byte by byte as docs/formats.md says: written once, synced, and read
-// back.
+// CheckpointFile: a checkpoint's files, its parts, byte by byte as docs/formats.md says: written
+// once, synced, and read back.
 //
-// A part is a header, blocks, and an end that counts them. It knows bytes and counts, not tables; which parts make a
-// checkpoint, and that it is one, the manifest says. What a reader is given trusts nothing: each block has a checksum
-// that is seeded with the database, the checkpoint and the part, and a place in their order.
+// A part is a header, blocks, and an end that counts them. It knows bytes and counts, not tables;
+// which parts make a checkpoint, and that it is one, the manifest says. What a reader is given
+// trusts nothing: each block has a checksum that is seeded with the database, the checkpoint and
+// the part, and a place in their order.
 //
-// Thread safety: a writer or a reader belongs to one thread at a time; several parts may be written or read at once.
+// Thread safety: a writer or a reader belongs to one thread at a time; several parts may
+// be written or read at once.
 #pragma once
 
 #include <memory>
@@ -41,8 +43,8 @@ struct CheckpointBlock {
   Bytes payload;         // lives until the next call
 };
 
-// The database that a part belongs to, by its header. kCorrupt says what does not fit, kUnsupported names an unknown version;
-// neither names the file.
+// The database that a part belongs to, by its header. kCorrupt says what does not fit, kUnsupported
+// names an unknown version; neither names the file.
 Status database_of_part(Bytes bytes, DatabaseId* database);
 
 struct PartFacts {
@@ -78,8 +80,8 @@ class PartReader {
   // kNotFound, kCorrupt, kUnsupported, kIoError: the message names the file.
   static Status open(FileSystem& files, const std::string& folder, const DatabaseId& database, const CheckpointName& name,
                      std::unique_ptr<PartReader>* reader);
-  // The next block; a kEnd one once all were given and the part is whole. kCorrupt: names file and offset. kMemoryLimit: the
-  // heap has no room for it.
+  // The next block; a kEnd one once all were given and the part is whole. kCorrupt: names file and
+  // offset. kMemoryLimit: the heap has no room for it.
   Status next(CheckpointBlock* block);
 
   const PartFacts& facts() const { return facts_; }

@@ -1,7 +1,8 @@
-// Checkpoints of a log whose records are texts. The story of the crash tests: a worker commits, and now and then all that
-// was committed so far is written as a checkpoint and published. The machine stops at any system call, with any of the
-// unsynced sectors on the disk; what is recovered, the checkpoint and the log behind it, is all that was acknowledged and a
-// prefix of what was committed. And whatever is done to a byte of a checkpoint is found.
+// Checkpoints of a log whose records are texts. The story of the crash tests: a worker commits, and
+// now and then all that was committed so far is written as a checkpoint and published. The machine
+// stops at any system call, with any of the unsynced sectors on the disk; what is recovered, the
+// checkpoint and the log behind it, is all that was acknowledged and a prefix of what was
+// committed. And whatever is done to a byte of a checkpoint is found.
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
@@ -147,7 +148,8 @@ void run_workload(Workload& run, uint64_t seed, uint32_t kept) {
   run.calls = files.calls();
 }
 
-// Empty, or what is wrong with what was recovered. A record may be in the checkpoint or in the log, or in both.
+// Empty, or what is wrong with what was recovered. A record may be in the checkpoint
+// or in the log, or in both.
 std::string judge(const Recovered& recovered, const State& written, uint64_t acknowledged) {
   if (!recovered.status.ok()) return recovered.status.message();
   std::map<uint64_t, std::set<std::string>> there, wanted;
@@ -244,8 +246,9 @@ TEST(Checkpoint, TheLogBeforeItGoesAndTheLogBehindItStays) {
   EXPECT_LT(segments.size(), 8u) << "most of the log is gone";
 }
 
-// A log of short segments, and checkpoints of each number there is, one after the other: each lets log go, and none a record
-// behind it. The segments are those of the log that runs, or the ones that it found when it was opened.
+// A log of short segments, and checkpoints of each number there is, one after the other: each lets
+// log go, and none a record behind it. The segments are those of the log that runs, or the ones
+// that it found when it was opened.
 TEST(Checkpoint, OneOfEachNumberLetsGoNoRecordBehindIt) {
   for (const bool opened_again : {false, true}) {
     MemoryFiles files;
@@ -371,8 +374,8 @@ TEST(CheckpointDamage, EveryTruncationAndEveryTailIsFound) {
   }
 }
 
-// A finished segment's frames say smaller numbers than they have; then a checkpoint is taken, which would do without such a
-// segment. It stays, and the damage is found.
+// A finished segment's frames say smaller numbers than they have; then a checkpoint is taken, which
+// would do without such a segment. It stays, and the damage is found.
 TEST(CheckpointDamage, ASegmentIsNotRemovedUponWhatADamagedHeaderSays) {
   MemoryFiles files;
   Running running;
@@ -452,7 +455,8 @@ TEST(CheckpointDamage, AFailureLeavesTheOldOneAndTheLog) {
 
 constexpr DatabaseId kDatabase = {0x1122334455667788, 0x99aabbccddeeff00};
 
-// What tests/golden/checkpoint-v1 and -v2 hold: a checkpoint at number 6 in two parts, and a manifest of version 2.
+// What tests/golden/checkpoint-v1 and -v2 hold: a checkpoint at number 6 in two parts,
+// and a manifest of version 2.
 MemoryFiles::Contents golden() {
   MemoryFiles files;
   for (uint32_t part = 0; part < 2; ++part) {
@@ -521,7 +525,8 @@ TEST(CheckpointFormat, AnUnknownVersionIsRefused) {
   EXPECT_NE(status.message().find("version 9"), std::string::npos) << status.message();
 }
 
-// What this version has as zero may mean something in another: under a checksum that fits it is no damage, and refused.
+// What this version has as zero may mean something in another: under a checksum that fits it
+// is no damage, and refused.
 TEST(CheckpointFormat, WhatIsZeroMustBeZero) {
   const std::string part = "db/" + file_name(CheckpointName{6, 1});
   const auto expect_refused = [](const MemoryFiles::Contents& contents, const std::string& path) {

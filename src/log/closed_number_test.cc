@@ -1,5 +1,6 @@
-// What a frame says is closed, it must hold: each of these runs stops the log where a wrong order of its steps would let a
-// number close before its records are there, and asks a disk of that moment what recovery finds.
+// What a frame says is closed, it must hold: each of these runs stops the log where a wrong order
+// of its steps would let a number close before its records are there, and asks a disk of that
+// moment what recovery finds.
 #include <future>
 #include <string>
 
@@ -27,7 +28,8 @@ Recovered recover_after(const MemoryFiles& files, size_t calls) {
   return recover(crashed);
 }
 
-// The logger has raised the number and looks for who is committing; the record comes at that moment.
+// The logger has raised the number and looks for who is committing; the
+// record comes at that moment.
 TEST(ClosedNumber, ARecordThatComesWhileTheLoggerLooksIsInItsGroup) {
   if (!TestPoints::enabled()) GTEST_SKIP() << "this build has no test points";
   MemoryFiles files;
@@ -82,8 +84,8 @@ TEST(ClosedNumber, TheFirstFrameOfALargeGroupClosesNothing) {
   EXPECT_EQ(recover_after(files, files.call_count()).state.count(number), kRecords);
 }
 
-// Both streams were synced for each commit, and each says so of the other in its next frame: a stream that ends long
-// before that has lost what was acknowledged.
+// Both streams were synced for each commit, and each says so of the other in its next frame: a
+// stream that ends long before that has lost what was acknowledged.
 TEST(ClosedNumber, AStreamThatEndsBeforeWhatTheOtherKnowsIsRefused) {
   constexpr int kCommits = 16;
   MemoryFiles files;

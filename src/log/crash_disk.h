@@ -1,13 +1,16 @@
-// CrashDisk: what a disk may hold after a crash, worked out from the calls that MemoryFiles recorded.
+// CrashDisk: what a disk may hold after a crash, worked out from the calls
+// that MemoryFiles recorded.
 //
-// The crash model: contents and length of a file are sure up to its last sync; each 512-byte sector that was
-// changed since may be there or not, and the length may be any that was reached. A sync that fails makes nothing sure, and leaves
-// in memory what later syncs take for clean: only what is written again gets to the disk. Creations, renames and removals
-// in a folder are sure once that folder is synced; of those since, any number may have happened, in their order,
-// whatever happened in another folder. Emptying a file is making another one of its name.
+// The crash model: contents and length of a file are sure up to its last sync; each 512-byte sector
+// that was changed since may be there or not, and the length may be any that was reached. A sync
+// that fails makes nothing sure, and leaves in memory what later syncs take for clean: only what is
+// written again gets to the disk. Creations, renames and removals in a folder are sure once that
+// folder is synced; of those since, any number may have happened, in their order, whatever happened
+// in another folder. Emptying a file is making another one of its name.
 //
-// It is moved forward by one call at a time, so that the images of all crash points of a run cost one pass. A process that is
-// killed leaves everything(), and its successor's calls go on with the same disk, of which not all is sure.
+// It is moved forward by one call at a time, so that the images of all crash points of a run cost
+// one pass. A process that is killed leaves everything(), and its successor's calls go on with the
+// same disk, of which not all is sure.
 // Thread safety: one thread at a time.
 #pragma once
 
@@ -88,8 +91,8 @@ class CrashDisk {
     return count;
   }
 
-  // One image; `happened()` answers for each unsure thing, in an order that depends on the disk alone. A change of
-  // names counts only if all before it in its folder do.
+  // One image; `happened()` answers for each unsure thing, in an order that depends on the disk
+  // alone. A change of names counts only if all before it in its folder do.
   template <class Happened>
   Contents image(Happened&& happened) const {
     std::map<std::string, std::shared_ptr<Inode>> names = sure_;

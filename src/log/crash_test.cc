@@ -1,8 +1,8 @@
-// The story. Workers commit records through the log and wait for some of them. The machine stops: at any
-// system call, with any of the sectors that were not synced on the disk. What recovery then makes of the disk
-// is exactly the records up to some number: none twice, none in part, none after it, and every one that a
-// wait had acknowledged. Recovered again it is the same; written to and recovered once more, it is that and
-// what was written.
+// The story. Workers commit records through the log and wait for some of them. The machine stops:
+// at any system call, with any of the sectors that were not synced on the disk. What recovery then
+// makes of the disk is exactly the records up to some number: none twice, none in part, none after
+// it, and every one that a wait had acknowledged. Recovered again it is the same; written to and
+// recovered once more, it is that and what was written.
 #include <algorithm>
 #include <cstdio>
 #include <thread>
@@ -101,7 +101,8 @@ MemoryFiles::Contents whole_image(const Workload& run) {
   return disk.everything();
 }
 
-// Every boundary between two calls, with several choices of what was not synced. Empty, or the first fault.
+// Every boundary between two calls, with several choices of what was not synced.
+// Empty, or the first fault.
 std::string check_crashes(const Workload& run, uint64_t seed, int samples, uint64_t* images) {
   Random random(seed);
   CrashDisk disk(run.before);
@@ -204,8 +205,8 @@ TEST(LogCrash, ATailOfZerosGarbageOrAnOlderSegmentIsCut) {
   }
 }
 
-// A run that ended well: whatever is done to a byte of it is noticed, or loses the last frame at the most
-// (which a crash could have cut as well).
+// A run that ended well: whatever is done to a byte of it is noticed, or loses the last frame at
+// the most (which a crash could have cut as well).
 TEST(LogDamage, EveryFlippedByteIsFoundOrCutByTheRules) {
   Workload run;
   run_workload(run, 3, 2);
@@ -259,7 +260,8 @@ TEST(LogDamage, AMissingFileIsNamed) {
     MemoryFiles files(image);
     const Recovered recovered = recover(files);
     if (recovered.status.ok()) {
-      // The last segment of a stream: its absence is noticed if what it held was known to be durable.
+      // The last segment of a stream: its absence is noticed if what it held
+      // was known to be durable.
       EXPECT_EQ(judge(recovered, run.written, 0), "") << path;
       continue;
     }

@@ -68,7 +68,8 @@ Status Directory::find_database(bool makes, bool* there) {
   if (!listed.ok() && !listed.not_found()) return listed;
   *there = std::find(names.begin(), names.end(), std::string(kManifestName)) != names.end();
   if (*there) return {};
-  // Who makes one holds the locks before that: the folder may be the second one of a database that is open.
+  // Who makes one holds the locks before that: the folder may be the second one
+  // of a database that is open.
   if (!makes)
     if (Status status = refuse_files_of_ours(); !status.ok()) return status;
   return listed.ok() ? Status(Code::kNotFound, "the folder '" + folders_.front() + "' holds no database") : listed;
@@ -92,7 +93,8 @@ Status Directory::load(bool create, const Rules& rules) {
   return check_files();
 }
 
-// Whatever is there without a manifest belongs to a lost one, or to one whose first folder is another.
+// Whatever is there without a manifest belongs to a lost one, or to one
+// whose first folder is another.
 Status Directory::refuse_files_of_ours() {
   std::vector<std::string> names;
   for (const std::string& folder : folders_) {
@@ -109,8 +111,8 @@ Status Directory::refuse_files_of_ours() {
   return {};
 }
 
-// A database is not begun among somebody else's files: such a folder was mistyped. What a database may leave where it has not
-// begun is its lock and its first manifest, not yet renamed.
+// A database is not begun among somebody else's files: such a folder was mistyped. What a database
+// may leave where it has not begun is its lock and its first manifest, not yet renamed.
 Status Directory::refuse_files_of_others() {
   std::vector<std::string> names;
   for (const std::string& folder : folders_) {
@@ -172,8 +174,9 @@ Status Directory::list(const std::string& folder, std::vector<std::string>* name
   return status.not_found() ? file_error("list", folder, ENOENT) : status;
 }
 
-// Files of a generation that the manifest does not know yet mean that the manifest is an old one; and files of another
-// database, that a folder is not this one's. Listed files are looked at when they are read; the others would be removed.
+// Files of a generation that the manifest does not know yet mean that the manifest is an old one;
+// and files of another database, that a folder is not this one's. Listed files are looked at when
+// they are read; the others would be removed.
 Status Directory::check_files() const {
   const uint32_t last = manifest_.generations.empty() ? 0 : manifest_.generations.back().generation;
   const auto other_database = [](const std::string& path) {
@@ -396,10 +399,11 @@ uint64_t Directory::oldest_base() const {
   return manifest_.checkpoints.empty() ? 0 : std::min(manifest_.checkpoints.front().number, base_);
 }
 
-// Brings to the disk what recovery took from the page cache: the frames of a generation whose process was killed, or whose log
-// failed. Before the manifest relies on them by a cut. A frame is synced before the next one of its stream is written, so only
-// the last frame of each stream may not be there. It is written again: after a sync that failed, the system takes its
-// pages for clean, and another sync would do nothing.
+// Brings to the disk what recovery took from the page cache: the frames of a generation whose
+// process was killed, or whose log failed. Before the manifest relies on them by a cut. A frame is
+// synced before the next one of its stream is written, so only the last frame of each stream may
+// not be there. It is written again: after a sync that failed, the system takes its pages for
+// clean, and another sync would do nothing.
 Status Directory::make_durable(const Generation& generation) {
   if (ELIDER_MUTANT(kRelyOnUnsynced)) return {};
   ReadBuffer buffer;
@@ -451,8 +455,9 @@ Status Directory::end_generation(SnapshotNumber closed) {
   const std::string path = folders_.front() + "/" + kManifestName;
   ReadBuffer manifest;
   if (Status status = manifest.read(files_, path, kManifestBytesMax); !status.ok()) return status;
-  // A folder may be another by now, even an older copy of this one: open files were written to the end, but a name is
-  // looked up anew. What the name of a lock stands for now is ours if it is held.
+  // A folder may be another by now, even an older copy of this one: open files were
+  // written to the end, but a name is looked up anew. What the name of a lock stands for
+  // now is ours if it is held.
   const auto other = [](const std::string& name) {
     return Status(Code::kCorrupt, "'" + name + "' is not the one that the database has open");
   };
@@ -560,7 +565,8 @@ bool Directory::withdraw_manifest() {
   return std::find(names.begin(), names.end(), std::string(kManifestName)) == names.end();
 }
 
-// Calls visit(folder, name) for each file that the manifest does not list: left over from a crash, or no longer needed.
+// Calls visit(folder, name) for each file that the manifest does not list: left over from a
+// crash, or no longer needed.
 Status Directory::for_each_unlisted(const std::function<Status(const std::string&, const std::string&)>& visit) const {
   const auto listed_segment = [&](const SegmentName& name) {
     const auto& all = manifest_.generations;

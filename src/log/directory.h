@@ -1,10 +1,12 @@
-// Directory: the folders of one database's files, each held by a lock file: the manifest, the checkpoints and the
-// generations of the log, and what of them counts.
+// Directory: the folders of one database's files, each held by a lock file: the manifest, the
+// checkpoints and the generations of the log, and what of them counts.
 //
-// Each opening writes a generation of its own and changes no older file: of one that a killed process left it only brings to the
-// disk what it accepts. What an older generation may hold beyond the last number that is whole in all of its streams is void: its cut, found when it is closed, or after a
-// crash when it is read for the first time, is kept in the manifest, so that it cannot come to life later. A checkpoint is one once the
-// manifest says so; only then does what it stands for go.
+// Each opening writes a generation of its own and changes no older file: of one that a killed
+// process left it only brings to the disk what it accepts. What an older generation may hold
+// beyond the last number that is whole in all of its streams is void: its cut, found when it
+// is closed, or after a crash when it is read for the first time, is kept in the manifest, so
+// that it cannot come to life later. A checkpoint is one once the manifest says so; only then
+// does what it stands for go.
 //
 // Thread safety: one thread at a time.
 #pragma once
@@ -53,10 +55,11 @@ class Directory {
     bool create_if_missing = true;
     bool error_if_exists = false;
   };
-  // Makes the folders and the manifest where there are none, nor any other file. `create`: false, likewise
-  // Rules::create_if_missing, refuses to make anything, with kNotFound. kInvalidArgument: another database holds one, or the
-  // folders are not those it was made with, or there is a database that should not be there, or there are files of somebody
-  // else's; then the message names one. kCorrupt, kUnsupported, kIoError: the message names the file.
+  // Makes the folders and the manifest where there are none, nor any other file. `create`: false,
+  // likewise Rules::create_if_missing, refuses to make anything, with kNotFound. kInvalidArgument:
+  // another database holds one, or the folders are not those it was made with, or there is a
+  // database that should not be there, or there are files of somebody else's; then the message
+  // names one. kCorrupt, kUnsupported, kIoError: the message names the file.
   static Status open(FileSystem& files, const std::vector<std::string>& folders, bool create, const Rules& rules,
                      std::unique_ptr<Directory>* directory);
   static Status open(FileSystem& files, const std::vector<std::string>& folders, bool create, std::unique_ptr<Directory>* directory) {
@@ -65,52 +68,59 @@ class Directory {
 
   // -- recovery: these in this order; they change nothing on the disk ---------------------------------------------
 
-  // Reads all of the log: whether it is whole, and where each generation is cut. Calls progress(bytes read, bytes in
-  // all), if there is one, by one thread at a time.
+  // Reads all of the log: whether it is whole, and where each generation is cut. Calls
+  // progress(bytes read, bytes in all), if there is one, by one thread at a time.
   using Progress = std::function<void(uint64_t done, uint64_t all)>;
   Status judge(uint32_t threads, const Progress& progress, RecoveryFacts* facts);
-  // All segments that are listed, in order, as judge() found them; and where their generation is cut.
+  // All segments that are listed, in order, as judge() found them; and
+  // where their generation is cut.
   const std::vector<SegmentFacts>& segments() const { return segments_; }
   uint64_t cut_of(uint32_t generation) const;
-  // What to begin with: the newest checkpoint up to `to_number` but for the `skipped` newest of these; none: with an
-  // empty database. kInvalidArgument: the state after that number is not in the files; says which are. kNotFound: so
-  // many cannot be skipped.
+  // What to begin with: the newest checkpoint up to `to_number` but for the `skipped` newest of
+  // these; none: with an empty database. kInvalidArgument: the state after that number is not in
+  // the files; says which are. kNotFound: so many cannot be skipped.
   Status choose_base(uint64_t to_number, size_t skipped, std::optional<Checkpoint>* base);
   // The pieces with records behind the base, in the order of their last numbers.
   const std::vector<LogPiece>& pieces() const { return pieces_; }
-  // Calls visit(record) for each record of the piece, in order; its bytes live as long as the buffer. kCorrupt: the piece is
-  // not what judge() found.
+  // Calls visit(record) for each record of the piece, in order; its bytes live as long as the
+  // buffer. kCorrupt: the piece is not what judge() found.
   Status read(const LogPiece& piece, ReadBuffer* buffer, const std::function<Status(const Record&)>& visit);
 
-  // All of it but the checkpoint: calls visit(generation, stream, record) for each record that counts, is behind the
-  // base, and whose number is at most `to_number`; a segment's records in order.
+  // All of it but the checkpoint: calls visit(generation, stream, record) for each
+  // record that counts, is behind the base, and whose number is at most `to_number`; a
+  // segment's records in order.
   using Visit = std::function<Status(uint32_t generation, uint32_t stream, const Record& record)>;
   Status recover(uint64_t to_number, const Visit& visit, RecoveryFacts* facts);
 
   // -- writing --------------------------------------------------------------------------------------------------
 
-  // After choose_base(): brings what recovery accepted to the disk, puts the cuts down and makes the next generation, with
-  // `streams` streams. What is behind the
-  // `to_number` of choose_base() is gone with it. Files that hold nothing that counts go. The numbers of the new
-  // generation are at least first_number().
+  // After choose_base(): brings what recovery accepted to the disk, puts the cuts down and makes
+  // the next generation, with `streams` streams. What is behind the `to_number` of choose_base()
+  // is gone with it. Files that hold nothing that counts go. The numbers of the new generation
+  // are at least first_number().
   Status begin_generation(uint32_t streams, uint32_t* generation);
   SnapshotNumber first_number() const { return first_number_; }
-  // The new generation's log has ended well and holds all commits up to this number, and no others: the manifest says so, and
-  // a file of it that is found to be shorter is damage from now on, no crash. Last of all. Not ok: all is as after a crash.
+  // The new generation's log has ended well and holds all commits up to this number, and no others:
+  // the manifest says so, and a file of it that is found to be shorter is damage from now on, no
+  // crash. Last of all. Not ok: all is as after a crash.
   Status end_generation(SnapshotNumber closed);
-  // The checkpoint's files are whole and synced: from now on it counts. Afterwards checkpoints go but for the newest
-  // `kept`, and so does the log that only they needed. `finished`: segments of this generation that were finished since the
-  // last call. kYes, but not ok: what should go may not have gone.
+  // The checkpoint's files are whole and synced: from now on it counts. Afterwards checkpoints
+  // go but for the newest `kept`, and so does the log that only they needed. `finished`:
+  // segments of this generation that were finished since the last call. kYes, but not ok: what
+  // should go may not have gone.
   Status publish(const Checkpoint& checkpoint, uint32_t kept, const std::vector<FinishedSegment>& finished, Published* published);
-  // Ok, or the sync of a folder that failed: what is in it is not known from then on, whatever a later sync says.
+  // Ok, or the sync of a folder that failed: what is in it is not known from then on,
+  // whatever a later sync says.
   const Status& sync_failure() const { return sync_failure_; }
-  // Makes a folder, or takes an empty one, and holds its lock. kInvalidArgument: it is not empty, or held.
+  // Makes a folder, or takes an empty one, and holds its lock. kInvalidArgument:
+  // it is not empty, or held.
   static Status make_empty(FileSystem& files, const std::string& folder, std::unique_ptr<File>* lock);
-  // Makes such a folder a database that holds just this checkpoint, whose files are in it. Not ok, and kNo: there is no
-  // manifest in it, and the files may go.
+  // Makes such a folder a database that holds just this checkpoint, whose files are in it. Not ok,
+  // and kNo: there is no manifest in it, and the files may go.
   static Status publish_alone(FileSystem& files, const std::string& folder, const DatabaseId& database, const Checkpoint& checkpoint,
                               Published* published);
-  // Makes such a folder one that holds what this manifest lists, whose files are in it. As publish_alone().
+  // Makes such a folder one that holds what this manifest lists, whose files are
+  // in it. As publish_alone().
   static Status publish_copy(FileSystem& files, const std::string& folder, Manifest manifest, Published* published);
   static DatabaseId new_database_id();
 
@@ -161,8 +171,8 @@ class Directory {
   std::vector<LogPiece> judged_;  // all with records that may count
   std::vector<LogPiece> pieces_;
 
-  // The largest numbers of finished segments, by file name: as all of each was read and verified, or as it was written. What
-  // a file says later may be damage, upon which nothing is removed.
+  // The largest numbers of finished segments, by file name: as all of each was read and verified,
+  // or as it was written. What a file says later may be damage, upon which nothing is removed.
   std::map<std::string, uint64_t> finished_;
 };
 

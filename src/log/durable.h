@@ -1,7 +1,8 @@
-// Durable: up to which number everything is on the disk, who waits for a number, and whether the log has failed.
+// Durable: up to which number everything is on the disk, who waits for a number, and
+// whether the log has failed.
 //
-// It writes nothing and does not decide what is durable: the log does. A failure is for good: what is not durable
-// then never becomes so, and everybody who waits is told.
+// It writes nothing and does not decide what is durable: the log does. A failure is for good: what
+// is not durable then never becomes so, and everybody who waits is told.
 //
 // Thread safety: all.
 #pragma once
@@ -28,9 +29,11 @@ class Durable {
     return failure_;
   }
 
-  // Until the number is durable (ok), or the log has failed (its failure: whether it is durable is not known).
+  // Until the number is durable (ok), or the log has failed (its failure: whether it
+  // is durable is not known).
   Status wait(SnapshotNumber number);
-  // Calls told(what wait() would return) once: at once, or in the thread that calls raise() or fail().
+  // Calls told(what wait() would return) once: at once, or in the thread
+  // that calls raise() or fail().
   void when(SnapshotNumber number, Told told);
 
   // By the log. Numbers that are smaller than before are ignored.

@@ -46,7 +46,8 @@ Status ReadBuffer::read_part(FileSystem& files, const std::string& path, uint64_
 
 Status ReadBuffer::make_room(const std::string& path, uint64_t bytes) {
   if (bytes <= capacity_) return {};
-  // Rounded up: files of about one size follow each other in the same memory. What is not used costs none.
+  // Rounded up: files of about one size follow each other in the same memory.
+  // What is not used costs none.
   constexpr uint64_t kStep = 64u << 10;
   const uint64_t room = (bytes + kStep - 1) / kStep * kStep;
   capacity_ = 0;
@@ -130,8 +131,8 @@ Status not_a_file(const std::string& path, mode_t mode) {
   return Status(Code::kCorrupt, "'" + path + "' is " + kind_of(mode) + ", where a file must be");
 }
 
-// Opens it without waiting for anybody at the other end of a FIFO, and refuses what is no file. *error: the system's, where that
-// is the reason.
+// Opens it without waiting for anybody at the other end of a FIFO, and refuses what is no file.
+// *error: the system's, where that is the reason.
 Status open_file(const std::string& path, int flags, int* descriptor, int* error) {
   *error = 0;
   *descriptor = ::open(path.c_str(), flags | O_CLOEXEC | O_NONBLOCK | O_NOCTTY, 0644);
@@ -144,7 +145,8 @@ Status open_file(const std::string& path, int flags, int* descriptor, int* error
     return {};
   }
   const bool looked = ::fstat(*descriptor, &facts) == 0;
-  // What is emptied to be written anew may be a device: it takes that or refuses it, and nobody waits for what it says.
+  // What is emptied to be written anew may be a device: it takes that or refuses it, and
+  // nobody waits for what it says.
   const bool fits = looked && (S_ISREG(facts.st_mode) || ((flags & O_TRUNC) != 0 && S_ISCHR(facts.st_mode)));
   if (fits && ::fcntl(*descriptor, F_SETFL, flags & O_ACCMODE) == 0) return {};
   *error = errno;
@@ -222,7 +224,8 @@ class SystemFiles final : public FileSystem {
   Status lock(const std::string& path, std::unique_ptr<File>* held) override {
     int descriptor = -1, refused = 0, unread = 0;
     if (Status status = open_file(path, O_RDWR | O_CREAT, &descriptor, &refused); !status.ok()) return status;
-    // Who may only read shares it with others who do; on a disk that is read alone there may be nothing to lock.
+    // Who may only read shares it with others who do; on a disk that is read alone
+    // there may be nothing to lock.
     if (refused == EROFS || refused == EACCES)
       if (Status status = open_file(path, O_RDONLY, &descriptor, &unread); !status.ok()) return status;
     if (descriptor < 0 && refused == EROFS && unread == ENOENT) return {};

@@ -1,9 +1,10 @@
-// File, FileSystem: every access of the log to the disk. The implementation makes system calls (system_files()); tests have
-// others that record what happened and refuse calls.
+// File, FileSystem: every access of the log to the disk. The implementation makes system calls
+// (system_files()); tests have others that record what happened and refuse calls.
 //
-// Not a cache: what is written is with the system when a call returns, and on the disk when sync() does.
-// A name is on the disk once its folder is synced. A failed call is never repeated here (but for EINTR,
-// EAGAIN of what writes, and the rest of a short write): after a failed sync nobody knows what is on the disk.
+// Not a cache: what is written is with the system when a call returns, and on the disk when sync()
+// does. A name is on the disk once its folder is synced. A failed call is never repeated here (but
+// for EINTR, EAGAIN of what writes, and the rest of a short write): after a failed sync nobody
+// knows what is on the disk.
 //
 // Thread safety: a File belongs to one thread at a time; a FileSystem to all.
 #pragma once
@@ -40,13 +41,14 @@ class File {
   // Fills `bytes` from the file; *count is less than asked for only at the file's end.
   virtual Status read_at(uint64_t offset, std::span<std::byte> bytes, size_t* count) = 0;
   virtual Status size(uint64_t* bytes) = 0;
-  // Makes room on the disk, so that a sync of what is written there has less to do; until then it reads as zeros. Where
-  // that cannot be done nothing is: the write will tell.
+  // Makes room on the disk, so that a sync of what is written there has less to do; until then it
+  // reads as zeros. Where that cannot be done nothing is: the write will tell.
   virtual void make_room(uint64_t offset, uint64_t bytes) {
     static_cast<void>(offset);
     static_cast<void>(bytes);
   }
-  // These bytes, which are synced, will hardly be read soon: the system need not keep them in memory.
+  // These bytes, which are synced, will hardly be read soon: the system
+  // need not keep them in memory.
   virtual void forget(uint64_t offset, uint64_t bytes) {
     static_cast<void>(offset);
     static_cast<void>(bytes);
@@ -67,7 +69,8 @@ class FileSystem {
  public:
   virtual ~FileSystem() = default;
 
-  // Each returns kIoError that names the path and the system's reason; open() of a missing file kNotFound.
+  // Each returns kIoError that names the path and the system's reason; open() of
+  // a missing file kNotFound.
   virtual Status open(const std::string& path, OpenMode mode, std::unique_ptr<File>* file) = 0;
   // The names in a folder, sorted. kNotFound: there is no such folder.
   virtual Status list(const std::string& folder, std::vector<std::string>* names) = 0;
@@ -76,19 +79,22 @@ class FileSystem {
   virtual Status rename(const std::string& from, const std::string& to) = 0;
   virtual Status remove(const std::string& path) = 0;
   virtual Status sync_folder(const std::string& folder) = 0;
-  // Holds the path, a file that is made if needed, against every other holder, in this process too, until
-  // *held is destroyed. kInvalidArgument: somebody else holds it. A file that may only be read is held together with others
-  // who only read; one that cannot be made, on a read-only disk, is not held: *held is null.
+  // Holds the path, a file that is made if needed, against every other holder, in this process too,
+  // until *held is destroyed. kInvalidArgument: somebody else holds it. A file that may only be
+  // read is held together with others who only read; one that cannot be made, on a read-only disk,
+  // is not held: *held is null.
   virtual Status lock(const std::string& path, std::unique_ptr<File>* held) = 0;
 };
 
-// How large the file is. kCorrupt: larger than `bytes_max`, which no file of its kind is; it names the file.
+// How large the file is. kCorrupt: larger than `bytes_max`, which no file of its
+// kind is; it names the file.
 Status file_bytes(FileSystem& files, const std::string& path, uint64_t bytes_max, uint64_t* bytes);
 
 // Room for the contents of a file, or of a part of one, used again for the next one.
 class ReadBuffer {
  public:
-  // Fills it with the whole file. kCorrupt: as file_bytes() says. kMemoryLimit: the heap has no room for it; it names the file.
+  // Fills it with the whole file. kCorrupt: as file_bytes() says. kMemoryLimit: the heap has no
+  // room for it; it names the file.
   Status read(FileSystem& files, const std::string& path, uint64_t bytes_max);
   // The same with `bytes` from `offset` on; fewer where the file ends before.
   Status read_part(FileSystem& files, const std::string& path, uint64_t offset, uint64_t bytes);

@@ -1,4 +1,5 @@
-// The two ways to the disk: what they write, and that errors and short writes mean the same in both.
+// The two ways to the disk: what they write, and that errors and short
+// writes mean the same in both.
 #include <fcntl.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -92,8 +93,8 @@ TEST_F(FilesTest, AFileThatWasRemovedIsTold) {
   }
 }
 
-// A limit of the file's size ends a write in its midst; what it could not take is tried alone, and fails. In a
-// child, since the limit is the process's.
+// A limit of the file's size ends a write in its midst; what it could not take is tried alone, and
+// fails. In a child, since the limit is the process's.
 TEST_F(FilesTest, AShortWriteGoesOnAndEndsInItsError) {
   const std::string path = folder_ / "file";
   const pid_t child = ::fork();

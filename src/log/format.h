@@ -1,7 +1,9 @@
-// Format: how the log's files are laid out, byte by byte as docs/formats.md says, and their encoding.
+// Format: how the log's files are laid out, byte by byte as docs/formats.md
+// says, and their encoding.
 //
-// Decoders trust nothing: a length, a version or a checksum that does not fit gives false or a status, never
-// a read past the bytes given. All numbers are little-endian. Thread safety: pure functions.
+// Decoders trust nothing: a length, a version or a checksum that does not fit gives
+// false or a status, never a read past the bytes given. All numbers are little-endian.
+// Thread safety: pure functions.
 #pragma once
 
 #include <array>
@@ -23,20 +25,23 @@ inline constexpr uint32_t kFormatVersion = 2;    // of segments: tables are in t
 inline constexpr uint32_t kManifestVersion = 2;  // version 1 knew no checkpoints, and is still read
 inline constexpr uint32_t kStreamsMax = 255;
 inline constexpr uint64_t kNumberMax = ~uint64_t{0};
-// No database comes to so many commits; a file that says so was not written by one, and counting on from there would wrap.
+// No database comes to so many commits; a file that says so was not written by one, and counting
+// on from there would wrap.
 inline constexpr uint64_t kNumbersEnd = uint64_t{1} << 62;
 
 // kUnsupported names a version that is newer than the newest, or 0.
 Status check_version(uint32_t version, uint32_t newest);
 
-// Where a segment stands: the run of the database, the stream (one a logger thread), its position there.
+// Where a segment stands: the run of the database, the stream (one a logger
+// thread), its position there.
 struct SegmentName {
   uint32_t generation = 0;
   uint32_t stream = 0;
   uint32_t segment = 0;
   friend bool operator==(const SegmentName&, const SegmentName&) = default;
 };
-// One that is no longer written: the next one has a synced frame, so its header and its name are on the disk, too.
+// One that is no longer written: the next one has a synced frame, so its header and its
+// name are on the disk, too.
 struct FinishedSegment {
   SegmentName name;
   SnapshotNumber last_number = 0;  // the largest of its records; 0: it has none
@@ -76,12 +81,15 @@ struct FrameHeader {
 void seal(const FrameHeader& header, uint64_t seed, std::span<std::byte> frame);
 // Whether a whole frame with a fitting checksum stands at the begin of `bytes`.
 bool open_frame(Bytes bytes, uint64_t seed, FrameHeader* header);
-// The header alone, which may be all that `bytes` has: whether it may be one. Without its checksum: it may be damaged.
+// The header alone, which may be all that `bytes` has: whether it may be one. Without its
+// checksum: it may be damaged.
 bool peek_frame(Bytes bytes, FrameHeader* header);
-// In words, why the whole frame with this sequence does not stand at the begin of `bytes`, which reach to the file's end.
+// In words, why the whole frame with this sequence does not stand at the begin of `bytes`,
+// which reach to the file's end.
 std::string frame_fault(Bytes bytes, uint64_t sequence);
 
-// A record: what one commit (or one change of the catalog) appended. Its bytes mean nothing to the log.
+// A record: what one commit (or one change of the catalog) appended. Its
+// bytes mean nothing to the log.
 inline constexpr size_t kRecordHeaderBytes = 12;
 struct Record {
   SnapshotNumber number = 0;
@@ -91,7 +99,8 @@ void put_record_header(std::byte* to, SnapshotNumber number, uint32_t bytes);
 // Takes the first record off *payload. False: none, or one that does not fit.
 bool take_record(Bytes* payload, Record* record);
 
-// A file of a checkpoint: the snapshot number that it is of, and the file's place among its files, from 0.
+// A file of a checkpoint: the snapshot number that it is of, and the file's
+// place among its files, from 0.
 struct CheckpointName {
   SnapshotNumber number = 0;
   uint32_t part = 0;

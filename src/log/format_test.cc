@@ -154,7 +154,8 @@ TEST_F(SystemFolder, AFileThatCannotBeMadeIsNamed) {
   EXPECT_NE(status.message().find("no/such"), std::string::npos) << status.message();
 }
 
-// Whole by its checksum, and yet written by no database: nothing is counted on from there, and nothing made by such counts.
+// Whole by its checksum, and yet written by no database: nothing is counted on from there, and
+// nothing made by such counts.
 TEST(Format, AForgedManifestIsRefused) {
   Manifest good;
   good.database = kDatabase;

@@ -1,7 +1,9 @@
-// The heap refuses large allocations, of all threads: a commit is refused, a group is written in smaller pieces, or the log
-// fails and says so. Nothing ends the process, and what was acknowledged is there.
+// The heap refuses large allocations, of all threads: a commit is refused, a group is
+// written in smaller pieces, or the log fails and says so. Nothing ends the process, and
+// what was acknowledged is there.
 //
-// This file replaces operator new for the whole test program. Not inline: gcc would take new and free() for a mismatch.
+// This file replaces operator new for the whole test program. Not inline: gcc would take new
+// and free() for a mismatch.
 #include <atomic>
 #include <cstdlib>
 #include <new>

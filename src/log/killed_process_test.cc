@@ -1,6 +1,7 @@
-// The story. A process is killed, or its log fails, between the write of a frame and its sync; the page cache keeps the
-// frame. The next process opens the database, takes the frame for good, and acknowledges a commit of its own. Then the
-// power fails. Whatever of the unsynced sectors got to the disk, the acknowledged commits of both are there.
+// The story. A process is killed, or its log fails, between the write of a frame and its sync; the
+// page cache keeps the frame. The next process opens the database, takes the frame for good, and
+// acknowledges a commit of its own. Then the power fails. Whatever of the unsynced sectors got to
+// the disk, the acknowledged commits of both are there.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -23,7 +24,8 @@ struct Killed {
 
 bool is_of_log(const Call& call) { return call.path.find("/log-") != std::string::npos; }
 
-// Commits and waits, then commits once more: that last frame is written, and its sync fails or never begins.
+// Commits and waits, then commits once more: that last frame is written, and its
+// sync fails or never begins.
 Killed kill_before_sync(uint32_t streams, bool sync_fails) {
   Killed killed;
   MemoryFiles files;

@@ -96,13 +96,15 @@ Status Log::reserve_slowly(uint32_t worker, size_t bytes, std::byte** place) {
   }
 }
 
-// The next group is begun at once. A logger that is about to wait may miss it, and then waits as long as ever.
+// The next group is begun at once. A logger that is about to wait may miss it, and
+// then waits as long as ever.
 void Log::ask_for_room() {
   if (!crowded_.load(std::memory_order_relaxed) && !crowded_.exchange(true)) wake_.notify_all();  // relaxed: a hint
 }
 
-// Loggers do at once what somebody waits for. Nothing is locked where they are awake: the number stands
-// there before the look at the sleepers, and a logger counts itself among them before it looks at the number (seq_cst).
+// Loggers do at once what somebody waits for. Nothing is locked where they are awake: the number
+// stands there before the look at the sleepers, and a logger counts itself among them before it
+// looks at the number (seq_cst).
 void Log::demand(SnapshotNumber number) {
   for (uint64_t wanted = wanted_.load(); wanted < number;) {
     if (!wanted_.compare_exchange_weak(wanted, number)) continue;
@@ -158,7 +160,8 @@ void Log::run(uint32_t index) {
     bool demanded;
     {
       std::unique_lock lock(mutex_);
-      // What somebody waits for is done at once; without progress a worker is in the midst of a commit.
+      // What somebody waits for is done at once; without progress a worker is
+      // in the midst of a commit.
       const auto due = [&] { return stopping_ || failed() || is_due(logger) || crowded_.exchange(false); };
       if (idle > kYieldsBeforeSleep && due()) {
         wake_.wait_for(lock, kShortWait);
@@ -182,8 +185,8 @@ void Log::run(uint32_t index) {
   }
 }
 
-// Whether what somebody waits for needs this logger: numbers to close, or a frame that says which are, where
-// another stream has had a record since they were closed without one. Under the mutex.
+// Whether what somebody waits for needs this logger: numbers to close, or a frame that says which
+// are, where another stream has had a record since they were closed without one. Under the mutex.
 bool Log::is_due(const Logger& logger) const {
   const uint64_t wanted = wanted_.load();
   return wanted > logger.closed || (wanted > durable() && logger.written < logger.closed && logger.written < newest_number());
@@ -208,8 +211,8 @@ bool Log::round(uint32_t index, bool demanded) {
   bool all = false, frame = false;
   while (!all) {
     all = collect(index);
-    // A frame that leaves records in the buffers closes nothing; nor does a quiet stream need a frame
-    // unless others have records that its closing holds back.
+    // A frame that leaves records in the buffers closes nothing; nor does a quiet stream need a
+    // frame unless others have records that its closing holds back.
     const uint64_t says = all || ELIDER_MUTANT(kCloseFullFrame) ? std::max(closed, before) : before;
     if (!all && logger.header.records == 0) {
       fail(heap_exhausted());
@@ -251,7 +254,8 @@ bool Log::pending(uint32_t index) const {
   return !for_each_buffer(index, [](const Buffer& buffer) { return buffer.empty(); });
 }
 
-// Room in the frame for so many bytes more; twice as much as before, where it has to grow. False: the heap has none.
+// Room in the frame for so many bytes more; twice as much as before, where it has to grow.
+// False: the heap has none.
 bool Log::grow(std::vector<std::byte>* frame, size_t bytes) {
   if (frame->capacity() - frame->size() >= bytes) return true;
   try {
@@ -262,8 +266,8 @@ bool Log::grow(std::vector<std::byte>* frame, size_t bytes) {
   return true;
 }
 
-// Moves records into the frame, up to the marks. False: it is full, or the heap is, and some are left. An exception would
-// leave records in the buffer that are in the frame already.
+// Moves records into the frame, up to the marks. False: it is full, or the heap is, and some are
+// left. An exception would leave records in the buffer that are in the frame already.
 bool Log::collect(uint32_t index) {
   Logger& logger = *loggers_[index];
   logger.frame.resize(kFrameHeaderBytes);
@@ -345,8 +349,8 @@ uint64_t Log::newest_number() const {
   return newest;
 }
 
-// The smallest over the streams. What is closed without a frame counts where no stream has a record that
-// recovery, which sees frames alone, would cut.
+// The smallest over the streams. What is closed without a frame counts where no stream has a record
+// that recovery, which sees frames alone, would cut.
 uint64_t Log::durable_now() const {
   const uint64_t written = this->written();
   SnapshotNumber closed = kNumberMax, largest = 0;

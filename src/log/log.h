@@ -1,24 +1,25 @@
 // Log: takes what commits append and brings it to the disk in groups (DBX, section 5.6; DESIGN.md,
 // "Durability").
 //
-// It knows numbers and bytes, not tables. Numbers are snapshot numbers: every record has one, and one record
-// a commit. A commit calls, in this order,
+// It knows numbers and bytes, not tables. Numbers are snapshot numbers: every record has one, and
+// one record a commit. A commit calls, in this order,
 //
 //   reserve       room for the record; may wait, so no lock is held
 //   begin_commit  before the commit reads its number
 //   publish       the record, once nothing can fail any more; or not at all
 //   end_commit
 //
-// A number n is closed for a stream when S > n and none of its workers is inside a commit that may have read
-// a number <= n. A stream writes, beside the records, the largest number that is closed and all of whose
-// records are written. The durable snapshot is the smallest of these over all streams, each synced: exactly
-// what recovery would find.
+// A number n is closed for a stream when S > n and none of its workers is inside a commit that may
+// have read a number <= n. A stream writes, beside the records, the largest number that is closed
+// and all of whose records are written. The durable snapshot is the smallest of these over all
+// streams, each synced: exactly what recovery would find.
 //
-// A failed write or sync ends it, as does a heap that has no room for a single record of a group: nothing is written after
-// it, nothing more becomes durable, every wait returns the error, and reserve() refuses.
+// A failed write or sync ends it, as does a heap that has no room for a single record of a
+// group: nothing is written after it, nothing more becomes durable, every wait returns the
+// error, and reserve() refuses.
 //
-// Deviation from the paper: there a group is a snapshot that a read-only transaction would see; here the
-// loggers raise the number themselves, as often as they write.
+// Deviation from the paper: there a group is a snapshot that a read-only transaction would see;
+// here the loggers raise the number themselves, as often as they write.
 //
 // Thread safety: the calls of one worker belong to one thread at a time; everything else to all.
 #pragma once
@@ -74,20 +75,22 @@ class Log {
   static constexpr size_t kFrameBytesTarget = 4u << 20;  // a frame takes no further record once it is so large
   static constexpr size_t kRecordBytesMax = kFramePayloadBytesMax - kFrameBytesTarget - kRecordHeaderBytes;
 
-  // Makes the first segment of every stream and starts the threads. Everything up to source.current() - 1
-  // counts as durable: the caller has recovered it.
+  // Makes the first segment of every stream and starts the threads. Everything up to
+  // source.current() - 1 counts as durable: the caller has recovered it.
   static Status start(FileSystem& files, const LogOptions& options, const DatabaseId& database, uint32_t generation, NumberSource& source,
                       std::unique_ptr<Log>* log);
   // As close(), if that was not called.
   ~Log();
-  // Brings everything appended to the disk, and ends. No worker is inside a commit. Ok: recovery will find all
-  // commits up to *closed, and there are no others. Else the log has failed, with this.
+  // Brings everything appended to the disk, and ends. No worker is inside a commit.
+  // Ok: recovery will find all commits up to *closed, and there are no others. Else
+  // the log has failed, with this.
   Status close(SnapshotNumber* closed);
 
   // -- a worker's commit -----------------------------------------------------------------------------------
 
-  // Room for at most `bytes`; waits while the logger is behind. kIoError: the log has failed. kMemoryLimit: the heap has no
-  // room for it; or the log has failed since it had none. kInvalidArgument: so many bytes are more than a frame can hold.
+  // Room for at most `bytes`; waits while the logger is behind. kIoError: the log has failed.
+  // kMemoryLimit: the heap has no room for it; or the log has failed since it had none.
+  // kInvalidArgument: so many bytes are more than a frame can hold.
   Status reserve(uint32_t worker, size_t bytes, std::byte** place) {
     if (!failed() && bytes <= kRecordBytesMax) [[likely]] {
       Buffer& buffer = buffers_[worker];
@@ -105,11 +108,12 @@ class Log {
   // -- durability --------------------------------------------------------------------------------------------
 
   SnapshotNumber durable() const { return durable_.number(); }
-  // Waits until all commits with numbers up to `number` are on the disk; a number that S has not reached counts
-  // as the last one it has. kIoError: the log has failed; whether they are is not known.
+  // Waits until all commits with numbers up to `number` are on the disk; a number that
+  // S has not reached counts as the last one it has. kIoError: the log has failed;
+  // whether they are is not known.
   Status wait_durable(SnapshotNumber number);
-  // Calls told(what wait_durable() would return) once: at once, or in a logger thread, which waits meanwhile. At
-  // the latest when the log ends.
+  // Calls told(what wait_durable() would return) once: at once, or in a logger thread, which waits
+  // meanwhile. At the latest when the log ends.
   void when_durable(SnapshotNumber number, Durable::Told told);
   // As if a write had failed: the files' folders are not to be relied upon.
   void fail(const Status& status);
@@ -166,7 +170,8 @@ class Log {
   std::atomic<bool> crowded_{false};  // a worker's buffer is half full, or more
   std::atomic<uint64_t> room_waits_{0};
 
-  // The workers that have ever appended; each puts itself there before its first commit. seq_cst: as announcements.
+  // The workers that have ever appended; each puts itself there before its first commit.
+  // seq_cst: as announcements.
   const std::unique_ptr<std::atomic<uint32_t>[]> used_;
   std::atomic<uint32_t> used_count_{0};
 

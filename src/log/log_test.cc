@@ -104,7 +104,8 @@ TEST(Log, LargeRecordsAndFullBuffersComeThrough) {
   EXPECT_GT(files.contents().size(), 3u) << "the segments have a size limit";
 }
 
-// Records that are larger than the ring, and a logger that stands: after one or two of them there is no room.
+// Records that are larger than the ring, and a logger that stands: after one or two
+// of them there is no room.
 TEST(Buffer, BlocksOutsideTheRingAreBounded) {
   constexpr size_t kCapacity = 4096;
   for (const size_t bytes : {size_t{2200}, size_t{100'000}}) {
@@ -221,9 +222,9 @@ TEST(Log, EveryRefusedCallIsReportedAndLosesNothingAcknowledged) {
   }
 }
 
-// While the first group is on its way to the disk seven sessions commit and wait: one group is enough for all of them.
-// Workers that fill their buffers as fast as the disk empties them: numbers are closed all the same, and nobody
-// waits for room for ever.
+// While the first group is on its way to the disk seven sessions commit and wait: one group is
+// enough for all of them. Workers that fill their buffers as fast as the disk empties them: numbers
+// are closed all the same, and nobody waits for room for ever.
 TEST(Log, UnderMoreThanTheDiskCanTakeNumbersCloseAndAllWorkersGoOn) {
   constexpr uint32_t kWorkers = 3;
   MemoryFiles files;
@@ -261,7 +262,8 @@ TEST(Log, UnderMoreThanTheDiskCanTakeNumbersCloseAndAllWorkersGoOn) {
   for (std::thread& worker : workers) worker.join();
 }
 
-// A stream that has nothing to write has closed the number before another stream's record with it came.
+// A stream that has nothing to write has closed the number before another
+// stream's record with it came.
 TEST(Log, AStreamWithoutRecordsHoldsNoWaitUp) {
   MemoryFiles files;
   Running running;
@@ -312,7 +314,8 @@ TEST(Log, CommitsThatComeMeanwhileShareTheNextGroup) {
   EXPECT_EQ(facts.frames, 2u);
 }
 
-// What async promises: a crash takes what was committed while two groups were written, and the interval between them.
+// What async promises: a crash takes what was committed while two groups were written, and
+// the interval between them.
 TEST(Log, WithoutAWaitACommitIsOnTheDiskWithTheGroupUnderWayOrTheNext) {
   if (!TestPoints::enabled()) GTEST_SKIP() << "this build has no test points";
   MemoryFiles files;
@@ -375,8 +378,9 @@ TEST(Log, WhoAsksIsToldOfAFailure) {
   EXPECT_EQ(at_once.code(), Code::kIoError);
 }
 
-// A torn tail, megabytes long, in which every frame's magic number stands: each with a length that fits. It is cut off, or
-// called damage, and its bytes are checksummed a few times, not once for each place that looks like a frame.
+// A torn tail, megabytes long, in which every frame's magic number stands: each with a length that
+// fits. It is cut off, or called damage, and its bytes are checksummed a few times, not once for
+// each place that looks like a frame.
 TEST(Reader, ATailFullOfFramesBeginsIsReadInLinearTime) {
   constexpr size_t kTailBytes = 4 << 20;
   MemoryFiles::Contents contents;

@@ -1,5 +1,5 @@
-// MemoryFiles: a file system for tests, in memory. It records every call and can refuse one. What a crash leaves
-// of the recorded calls, CrashDisk works out.
+// MemoryFiles: a file system for tests, in memory. It records every call and can refuse one. What a
+// crash leaves of the recorded calls, CrashDisk works out.
 // Thread safety: all.
 #pragma once
 
@@ -19,7 +19,8 @@ namespace elider::log {
 class MemoryFiles final : public FileSystem {
  public:
   struct Call {
-    // kSyncFailed: a sync of a file that was refused. All else that was refused did nothing, and is not recorded.
+    // kSyncFailed: a sync of a file that was refused. All else that was refused did
+    // nothing, and is not recorded.
     enum class Kind : uint8_t { kCreate, kEmpty, kWrite, kSync, kSyncFailed, kRename, kRemove, kSyncFolder };
     Kind kind;
     std::string path, to;

@@ -1,4 +1,5 @@
-// Pieces: what recovery reads by itself of a segment: whole frames, of which judge() found that they are.
+// Pieces: what recovery reads by itself of a segment: whole frames, of which
+// judge() found that they are.
 #include <algorithm>
 #include <optional>
 
@@ -108,7 +109,8 @@ TEST(Pieces, RangesOfASegmentFollowEachOther) {
   EXPECT_EQ(records, segment.records);
 }
 
-// The last frame is torn: it is cut off, and the pieces before it and the frames before it in its own are there.
+// The last frame is torn: it is cut off, and the pieces before it and the frames
+// before it in its own are there.
 TEST(Pieces, ATornTailIsInNone) {
   MemoryFiles files;
   State written = write_log(files, 1, 8);

@@ -15,9 +15,10 @@ Status in_file(const std::string& file, const Status& status) {
   return Status(status.code(), "'" + file + "' at byte 0: " + status.message());
 }
 
-// Looks for a whole frame in what a segment has from `from` on, with a sequence from `first` to `last`. Ok: there is none. Frames
-// need not be aligned, so every byte is looked at. What a header says is checked before what it checksums, and only so much
-// is checksummed: else a tail of nothing but headers would take the square of its length.
+// Looks for a whole frame in what a segment has from `from` on, with a sequence from `first` to
+// `last`. Ok: there is none. Frames need not be aligned, so every byte is looked at. What a header
+// says is checked before what it checksums, and only so much is checksummed: else a tail of nothing
+// but headers would take the square of its length.
 Status find_no_frame(const std::string& file, Bytes bytes, uint64_t from, uint64_t seed, uint64_t first, uint64_t last,
                      SegmentFacts* facts) {
   constexpr uint64_t kTimes = 16;
@@ -42,7 +43,8 @@ class Pieces {
   Pieces(FileSystem& files, const std::string& file, uint64_t bytes, ReadBuffer* buffer)
       : files_(files), file_(file), bytes_(bytes), buffer_(buffer) {}
 
-  // So many from `at` on, or more; fewer where the file ends before. What was given earlier is gone.
+  // So many from `at` on, or more; fewer where the file ends before. What
+  // was given earlier is gone.
   Status take(uint64_t at, uint64_t wanted, Bytes* taken) {
     wanted = std::min(wanted, bytes_ - at);
     if (at < begin_ || at - begin_ > buffer_->bytes().size() || buffer_->bytes().size() - (at - begin_) < wanted || !filled_) {
@@ -141,7 +143,8 @@ Status read_segment(FileSystem& files, const std::string& folder, const Database
   }
   facts->whole_bytes = at;
   facts->bytes = at + rest.size();
-  // Room that was made and not used. Were a frame lost there, the next segment would not begin where this one ends.
+  // Room that was made and not used. Were a frame lost there, the next segment would not
+  // begin where this one ends.
   if (std::all_of(rest.begin(), rest.end(), [](std::byte b) { return b == std::byte{0}; })) {
     facts->bytes = at;
     return {};

@@ -5,9 +5,9 @@
 //   damage   everything else: a broken frame before a whole one, a missing segment, a frame out of order.
 //            It is kCorrupt, with the file and the offset.
 //
-// A segment is read by itself, so that several are at once; what it is among its neighbours, join_segments() says.
-// Of a segment's frames kRangeBytes are in memory at a time, or one that is larger; what stands behind the last whole one is
-// as a whole.
+// A segment is read by itself, so that several are at once; what it is among its neighbours,
+// join_segments() says. Of a segment's frames kRangeBytes are in memory at a time, or one that is
+// larger; what stands behind the last whole one is as a whole.
 // It never writes. Thread safety: each call by itself; calls may run at once.
 #pragma once
 
@@ -39,7 +39,8 @@ struct CutTail {
 // "'<file>' from byte <offset>: <count> bytes; <why>".
 std::string describe(const CutTail& cut);
 
-// Whole frames of a segment, one behind the other, that are read by themselves once the segment was judged.
+// Whole frames of a segment, one behind the other, that are read by themselves
+// once the segment was judged.
 struct FrameRange {
   uint64_t offset = 0;       // in the file
   uint64_t bytes = 0;
@@ -71,13 +72,14 @@ struct SegmentFacts {
   std::vector<FrameRange> ranges;  // all whole frames, in order
 };
 
-// Calls visit for each whole frame in order; a status other than ok ends it and is returned. kCorrupt: it is damaged,
-// wherever it stands.
+// Calls visit for each whole frame in order; a status other than ok ends it and is returned.
+// kCorrupt: it is damaged, wherever it stands.
 using VisitFrame = std::function<Status(const FrameView&)>;
 Status read_segment(FileSystem& files, const std::string& folder, const DatabaseId& database, const SegmentName& name, ReadBuffer* buffer,
                     const VisitFrame& visit, SegmentFacts* facts);
 
-// The same of some frames that were found to be whole. kCorrupt: they are not there any more as they were.
+// The same of some frames that were found to be whole. kCorrupt: they are not
+// there any more as they were.
 Status read_range(FileSystem& files, const std::string& folder, const DatabaseId& database, const SegmentName& name,
                   const FrameRange& range, ReadBuffer* buffer, const VisitFrame& visit);
 
@@ -94,10 +96,12 @@ struct StreamFacts {
   std::vector<CutTail> cuts; // at most one
 };
 
-// Judges a stream's segments together: those with positions from `first` on, in order. kCorrupt: names file and offset.
+// Judges a stream's segments together: those with positions from `first` on, in order.
+// kCorrupt: names file and offset.
 Status join_segments(const std::string& folder, std::span<const SegmentFacts> segments, uint32_t first, StreamFacts* facts);
 
-// Calls visit(record) for each record of a frame. kCorrupt: they do not fill it; names file and offset.
+// Calls visit(record) for each record of a frame. kCorrupt: they do not fill
+// it; names file and offset.
 Status read_records(const FrameView& frame, const std::string& folder, const std::function<Status(const Record&)>& visit);
 
 }  // namespace elider::log

@@ -133,7 +133,8 @@ TEST_F(Segments, ThatAreShortNeedNoMoreThanTheyHave) {
   }
 }
 
-// Somebody writes to the file while it is read: a frame that was not there yet is none that was damaged.
+// Somebody writes to the file while it is read: a frame that was not there yet
+// is none that was damaged.
 class GrowingFiles final : public FileSystem {
  public:
   GrowingFiles(MemoryFiles& before, MemoryFiles& after) : before_(before), after_(after) {}
@@ -185,7 +186,8 @@ std::vector<std::byte> frame_of(uint64_t sequence, const SegmentName& name) {
   return frame;
 }
 
-// Of a last segment with frame 0 and this behind it: empty where nothing is cut, or what is said of it.
+// Of a last segment with frame 0 and this behind it: empty where nothing is
+// cut, or what is said of it.
 std::string cut_of(const std::vector<std::byte>& behind) {
   std::vector<std::byte> bytes;
   encode({kDatabase, kName, 0, 0}, &bytes);

@@ -1,5 +1,6 @@
-// Writes and reads that the system makes only in part, or interrupts: they go on, and end with all of it. This program's
-// pwrite and pread stand before the system's, and do what a test has put down for the next calls.
+// Writes and reads that the system makes only in part, or interrupts: they go on, and end with
+// all of it. This program's pwrite and pread stand before the system's, and do what a test has
+// put down for the next calls.
 #include <gtest/gtest.h>
 #include <stdlib.h>
 #include <sys/syscall.h>

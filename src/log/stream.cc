@@ -9,8 +9,8 @@ namespace elider::log {
 
 namespace {
 constexpr uint64_t kForgetBytes = 1u << 20;
-// Small frames, which somebody waits for, go where room was made for many of them: a sync that need not enlarge the file
-// takes two thirds of the time. Large ones gain nothing.
+// Small frames, which somebody waits for, go where room was made for many of them: a sync that need
+// not enlarge the file takes two thirds of the time. Large ones gain nothing.
 constexpr uint64_t kRoomBytes = 256u << 10;
 constexpr size_t kSmallFrameBytes = 16u << 10;
 }
@@ -51,7 +51,8 @@ Status Stream::append(FrameHeader header, std::span<std::byte> frame) {
   closed_ = header.closed;
   last_number_ = std::max(last_number_, header.last_number);
   if (begins) finished_.push_back(before);
-  // The memory of what was written is used again at once for what comes, while it is still in the processor's caches.
+  // The memory of what was written is used again at once for what comes, while it is still
+  // in the processor's caches.
   if (offset_ - forgotten_ >= kForgetBytes) {
     file_->forget(forgotten_, offset_ - forgotten_);
     forgotten_ = offset_;

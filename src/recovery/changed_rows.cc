@@ -23,7 +23,8 @@ void ChangedRows::group(std::span<const txn::RowChanges* const> lists, size_t ta
       *to++ = {&change, row_of(change, shift)};
     }
 
-  // Rows by table: each begin is first kept one place further on, so that counting up makes it the next one's.
+  // Rows by table: each begin is first kept one place further on, so that counting
+  // up makes it the next one's.
   for (size_t table = 1; table < table_begins_.size(); ++table) table_begins_[table] += table_begins_[table - 1];
   sorted_.resize(met_.size());
   places_.resize(met_.size());

@@ -1,7 +1,9 @@
-// ChangedRows: brings the changes of each row together, which a log has in the order of its commits.
+// ChangedRows: brings the changes of each row together, which a log has in
+// the order of its commits.
 //
-// Rows are found by a hash table and not by sorting all changes: most rows have few, which are in order as they come. Rows
-// of a table stay in the order in which they are met first: what was inserted in key order comes in key order.
+// Rows are found by a hash table and not by sorting all changes: most rows have few, which are in
+// order as they come. Rows of a table stay in the order in which they are met first: what was
+// inserted in key order comes in key order.
 //
 // Memory is kept from call to call. Thread safety: one thread at a time.
 #pragma once
@@ -16,10 +18,11 @@ namespace elider::recovery {
 
 class ChangedRows {
  public:
-  // Takes changes, all of tables below `tables`; those of one record stand in one list, in its order. What is asked
-  // afterwards points into the lists.
+  // Takes changes, all of tables below `tables`; those of one record stand in one list, in its
+  // order. What is asked afterwards points into the lists.
   void group(std::span<const txn::RowChanges* const> lists, size_t tables);
-  // Each row's changes are in the order of (group, generation, sequence), and equal ones in that of their record.
+  // Each row's changes are in the order of (group, generation, sequence), and equal
+  // ones in that of their record.
   std::span<const txn::ChangedRow> of_table(size_t table) const {
     return {sorted_.data() + table_begins_[table], table_begins_[table + 1] - table_begins_[table]};
   }

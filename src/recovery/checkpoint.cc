@@ -23,8 +23,9 @@ constexpr uint64_t kRetryAfterNs = 10'000'000'000;  // after a failure, for each
 
 Status no_snapshot() { return Status(Code::kMemoryLimit, "there is no context left to read a snapshot with: others are being written"); }
 
-// On a busy machine the caller, and the threads that it starts, get a sixth of what another thread gets: a checkpoint that
-// nobody waits for takes longer, and transactions hardly. Linux keeps this a thread; a refusal harms nothing.
+// On a busy machine the caller, and the threads that it starts, get a sixth of what another thread
+// gets: a checkpoint that nobody waits for takes longer, and transactions hardly. Linux keeps this
+// a thread; a refusal harms nothing.
 void give_way() {
   constexpr int kNice = 8;
   static_cast<void>(::setpriority(PRIO_PROCESS, static_cast<id_t>(::syscall(SYS_gettid)), kNice));
@@ -228,11 +229,13 @@ Status Checkpoints::write_and_publish(CheckpointWriter& writer, log::Published* 
   std::unique_ptr<SnapshotRows> rows = target_.read_snapshot();
   if (rows == nullptr) return no_snapshot();
   Status status = writer.write(std::move(rows), schema_of_);
-  // What it holds is in the log, too: so a crash that loses the end of the log loses nothing that it keeps.
+  // What it holds is in the log, too: so a crash that loses the end of the log
+  // loses nothing that it keeps.
   if (status.ok()) status = log_.wait_durable(writer.checkpoint().number);
   ELIDER_TEST_POINT("checkpoint.before_publish");
   if (status.ok()) status = directory_.publish(writer.checkpoint(), options_.checkpoints_kept, log_.take_finished(), published);
-  // The log's names are in these folders, too; a sync of theirs may now succeed though it is not true.
+  // The log's names are in these folders, too; a sync of theirs may now
+  // succeed though it is not true.
   if (!directory_.sync_failure().ok()) log_.fail(directory_.sync_failure());
   return status;
 }

@@ -1,9 +1,10 @@
-// Checkpoints: writes all rows of a database to files while transactions run, by command, by the size of the log, by
-// time; and backups, which are checkpoints in a folder of their own.
+// Checkpoints: writes all rows of a database to files while transactions run, by command, by the
+// size of the log, by time; and backups, which are checkpoints in a folder of their own.
 //
-// A checkpoint is a snapshot: it holds the commits up to its number, and the log behind that number does the rest
-// (docs/durability.md). Rows are streamed: a block a thread is in memory. It counts once the manifest names it, after all
-// of it is synced and the log is durable up to its number; a failure before leaves everything as it was.
+// A checkpoint is a snapshot: it holds the commits up to its number, and the log behind that number
+// does the rest (docs/durability.md). Rows are streamed: a block a thread is in memory. It counts
+// once the manifest names it, after all of it is synced and the log is durable up to its number; a
+// failure before leaves everything as it was.
 //
 // Thread safety: all.
 #pragma once
@@ -44,7 +45,8 @@ class CheckpointWriter {
   };
   CheckpointWriter(log::FileSystem& files, How how) : files_(files), how_(std::move(how)) {}
 
-  // All of it, synced; the folders' names are not. kFinished: *stop was set. Ends the snapshot as soon as it is read.
+  // All of it, synced; the folders' names are not. kFinished: *stop was set. Ends the
+  // snapshot as soon as it is read.
   Status write(std::unique_ptr<SnapshotRows> rows, const SchemaOfTable& schema_of);
   // Takes away what was written, as far as the disk lets it.
   void remove();
@@ -70,8 +72,9 @@ class CheckpointWriter {
   std::atomic<bool> failed_{false};
 };
 
-// How much log may grow behind a checkpoint of this size before the next: what it adds to opening is about as much again as
-// the checkpoint takes, since a byte of log takes as long to bring in as four of a checkpoint.
+// How much log may grow behind a checkpoint of this size before the next: what it adds to
+// opening is about as much again as the checkpoint takes, since a byte of log takes as long to
+// bring in as four of a checkpoint.
 inline uint64_t automatic_log_limit(uint64_t checkpoint_bytes) {
   constexpr uint64_t kLeast = 64u << 20;  // a small database is not written anew all the time
   return std::max(kLeast, checkpoint_bytes / 4);
@@ -79,8 +82,8 @@ inline uint64_t automatic_log_limit(uint64_t checkpoint_bytes) {
 
 class Checkpoints {
  public:
-  // `log_bytes`: of the log that is there already; `checkpoint_bytes`: of the newest checkpoint. It takes them itself, as the
-  // options say; an engine for one thread is asked due() instead.
+  // `log_bytes`: of the log that is there already; `checkpoint_bytes`: of the newest checkpoint. It
+  // takes them itself, as the options say; an engine for one thread is asked due() instead.
   Checkpoints(RecoveryTarget& target, const Options& options, log::Directory& directory, log::Log& log, SchemaOfTable schema_of,
               uint64_t log_bytes, uint64_t checkpoint_bytes);
   ~Checkpoints();  // one that is being taken is given up

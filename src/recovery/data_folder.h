@@ -1,8 +1,8 @@
-// DataFolder: a database's files: recovers them when it is opened, then owns the log that commits append to and the
-// checkpoints that make the log short again.
+// DataFolder: a database's files: recovers them when it is opened, then owns the log that commits
+// append to and the checkpoints that make the log short again.
 //
-// Thread safety: open() before all else; log_table() under the catalog's lock; checkpoint() and backup() by all; the log's
-// own otherwise.
+// Thread safety: open() before all else; log_table() under the catalog's lock; checkpoint() and
+// backup() by all; the log's own otherwise.
 #pragma once
 
 #include <memory>
@@ -22,11 +22,13 @@ namespace elider::recovery {
 class DataFolder {
  public:
   DataFolder() = default;
-  // Brings everything committed to the disk and puts down where the log ends, unless it has failed. No transaction is running.
+  // Brings everything committed to the disk and puts down where the log ends, unless it has failed.
+  // No transaction is running.
   ~DataFolder() { close(); }
   void close();
 
-  // Nothing without Options::data_folders. *may_skip: it failed for the checkpoint, and there is an older one.
+  // Nothing without Options::data_folders. *may_skip: it failed for the checkpoint,
+  // and there is an older one.
   Status open(RecoveryTarget& target, txn::Store& store, const OpenHow& how, bool* may_skip);
   // Before the table can be used: what is written to it has the same number or a later one.
   Status log_table(uint32_t id, const Schema& schema);

@@ -190,7 +190,8 @@ Status dump_folders(log::FileSystem& files, const Folders& folders, Dump& dump) 
   return {};
 }
 
-// Without the folders' locks: it is read as it stands. `folders`: its own, and where else tables may be described.
+// Without the folders' locks: it is read as it stands. `folders`: its own, and where
+// else tables may be described.
 Status dump_file(log::FileSystem& files, const Folders& folders, const log::SegmentName& name, Dump& dump) {
   log::ReadBuffer buffer;
   const std::string path = folders.front() + "/" + log::file_name(name);

@@ -1,7 +1,8 @@
-// RecoveryTarget: what recovery and checkpoints need of the engine above them: tables made, rows written without transactions,
-// rows read as of one number. So no arrow runs back up.
+// RecoveryTarget: what recovery and checkpoints need of the engine above them: tables made, rows
+// written without transactions, rows read as of one number. So no arrow runs back up.
 //
-// Thread safety: make_loader, create_table and build_indexes while nothing else runs; the rest by all.
+// Thread safety: make_loader, create_table and build_indexes while nothing
+// else runs; the rest by all.
 #pragma once
 
 #include <cstdint>
@@ -32,7 +33,8 @@ class RecoveryTarget {
   virtual Result<TableRef> create_table(const Schema& schema) = 0;
   // Null: Options::workers_max are in use.
   virtual std::unique_ptr<RowLoader> make_loader() = 0;
-  // The secondary indexes of all tables, from their rows. progress(rows done, all of them), if there is one.
+  // The secondary indexes of all tables, from their rows. progress(rows done, all
+  // of them), if there is one.
   virtual Status build_indexes(uint32_t threads, const std::function<void(uint64_t, uint64_t)>& progress) = 0;
   // For checkpoints. Null: too many are being read.
   virtual std::unique_ptr<SnapshotRows> read_snapshot() = 0;

@@ -15,14 +15,14 @@ namespace elider::recovery {
 namespace {
 
 constexpr uint32_t kThreadsMax = 16;
-// Of log that is in memory at a time: with what is made of it about as much as a processor's last cache holds, and pieces
-// enough for kThreadsMax threads.
+// Of log that is in memory at a time: with what is made of it about as much as a processor's last
+// cache holds, and pieces enough for kThreadsMax threads.
 constexpr uint64_t kWindowBytes = 16u << 20;
 constexpr uint64_t kLittleBytes = 1u << 20;  // of log, which more threads than one would not bring in sooner
 constexpr uint64_t kPartBytes = 128u << 10;  // of a window: what is made of it stays in the second cache
 constexpr uint32_t kPartsMax = 256;
-// Keys whose entries are in one part: of an ordered index, new keys beside each other then come to the same leaf one after
-// the other, and seldom from two threads at once.
+// Keys whose entries are in one part: of an ordered index, new keys beside each other then come to
+// the same leaf one after the other, and seldom from two threads at once.
 constexpr uint32_t kNeighbours = 256;
 
 Status corrupt(const std::string& where, const std::string& words) { return Status(Code::kCorrupt, where + ": " + words); }
@@ -162,7 +162,8 @@ Status Replay::load_checkpoint(const log::Checkpoint& checkpoint, Recovery* repo
     if (!log::file_bytes(directory_.files(), path, log::kNumberMax, &bytes).ok()) break;
     all_bytes += bytes;
   }
-  // Nothing is made by the number of parts before they are found to be there: it is a word in a file.
+  // Nothing is made by the number of parts before they are found to be
+  // there: it is a word in a file.
   return parallel(threads_, checkpoint.parts, [&](uint32_t thread, size_t i) {
     const auto part = static_cast<uint32_t>(i);
     std::unique_ptr<log::PartReader> reader;

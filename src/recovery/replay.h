@@ -1,12 +1,15 @@
-// Replay: makes tables and rows of what the data folders hold: the newest checkpoint, and the log behind it.
+// Replay: makes tables and rows of what the data folders hold: the newest
+// checkpoint, and the log behind it.
 //
-// The log is taken in windows of snapshot numbers, so that memory is bounded, and what is made of a window is still in the
-// processor's caches when it is used: of each window, pieces of segments are parsed in several threads, and the entries,
-// divided by key, are brought together by row (changed_rows.h) and laid over the rows in several threads. All entries of
-// a row with smaller numbers are in earlier windows; so those of a window, by commit group in the order of their
-// sequences, are all that matters. A piece whose numbers reach into several windows is read in each. Memory is that of a
-// piece a thread, and of a window's entries with 40 bytes more each, twice that at the most; and more only where a single
-// number has more log than a window. Secondary indexes are built last, from the rows.
+// The log is taken in windows of snapshot numbers, so that memory is bounded, and what is made of a
+// window is still in the processor's caches when it is used: of each window, pieces of segments are
+// parsed in several threads, and the entries, divided by key, are brought together by row
+// (changed_rows.h) and laid over the rows in several threads. All entries of a row with smaller
+// numbers are in earlier windows; so those of a window, by commit group in the order of their
+// sequences, are all that matters. A piece whose numbers reach into several windows is read in
+// each. Memory is that of a piece a thread, and of a window's entries with 40 bytes more each,
+// twice that at the most; and more only where a single number has more log than a window. Secondary
+// indexes are built last, from the rows.
 //
 // Thread safety: one thread at a time.
 #pragma once
@@ -37,7 +40,8 @@ class Replay {
   };
   Replay(RecoveryTarget& target, log::Directory& directory, const Options& options, const How& how);
 
-  // Makes all tables and rows. kCorrupt: a file or a record makes no sense. kSchemaMismatch: see Options::schemas.
+  // Makes all tables and rows. kCorrupt: a file or a record makes no sense.
+  // kSchemaMismatch: see Options::schemas.
   Status run(Recovery* report);
   // The failure of run() was the checkpoint's, and there is an older one.
   bool may_skip() const { return may_skip_; }

@@ -1,8 +1,9 @@
-// RowLoader: writes rows without transactions, while a database opens: those of a checkpoint, and what the log says
-// became of them.
+// RowLoader: writes rows without transactions, while a database opens: those of a checkpoint, and
+// what the log says became of them.
 //
-// It keeps no versions, writes no log and minds no secondary index: those are built afterwards, from the rows. Each thread
-// has its own; two must not write the same row at once, and nothing else runs.
+// It keeps no versions, writes no log and minds no secondary index: those are built
+// afterwards, from the rows. Each thread has its own; two must not write the same row at
+// once, and nothing else runs.
 //
 // Thread safety: one thread at a time.
 #pragma once
@@ -27,7 +28,8 @@ namespace elider::recovery {
 class RowLoader {
  public:
   virtual ~RowLoader() = default;
-  // Rows that are not there yet, in stored form. kCorrupt: one is, or they do not fit the table. kMemoryLimit.
+  // Rows that are not there yet, in stored form. kCorrupt: one is, or they do not
+  // fit the table. kMemoryLimit.
   virtual Status load(TableBase& table, std::span<const std::byte> rows, uint32_t count) = 0;
   // Rows of one table, each once. kCorrupt: a change does not fit the table, or its row.
   virtual Status apply(TableBase& table, std::span<const ChangedRow> rows) = 0;
@@ -258,8 +260,8 @@ class RowLoaderOf : public RowLoader {
   storage::OwnColumnSets own_sets_;
 };
 
-// Enters the rows of `entries` into the table's secondary indexes, where nobody writes. kProcedureThrew: a key function
-// threw.
+// Enters the rows of `entries` into the table's secondary indexes, where nobody writes.
+// kProcedureThrew: a key function threw.
 template <class Sync>
 Status index_rows(Worker& worker, Table<Sync>& table, const typename TableCursor<Sync>::Entries& entries) {
   struct Found {

@@ -1,9 +1,11 @@
-// SnapshotRows: all rows of a database as of one snapshot number, for writing a checkpoint while transactions run.
+// SnapshotRows: all rows of a database as of one snapshot number, for writing a
+// checkpoint while transactions run.
 //
-// It reads like a read-only transaction does, but in several threads under one number. Old versions are kept for it, and
-// nothing is reclaimed, until it is destroyed; but rows that leave a table that it has read to the end, it does not hold. What it
-// gives is the payload of a checkpoint's blocks: rows of one table, each its key (8 bytes), the sequence of each commit group's word
-// (8 bytes each), of sized rows the size (8 bytes), and the row's bytes.
+// It reads like a read-only transaction does, but in several threads under one number. Old versions
+// are kept for it, and nothing is reclaimed, until it is destroyed; but rows that leave a table
+// that it has read to the end, it does not hold. What it gives is the payload of a checkpoint's
+// blocks: rows of one table, each its key (8 bytes), the sequence of each commit group's word (8
+// bytes each), of sized rows the size (8 bytes), and the row's bytes.
 //
 // Thread safety: next() by all; the rest by the thread that has it.
 #pragma once
@@ -31,7 +33,8 @@ inline size_t stored_header_bytes(const Layout& layout) {
 }
 // Of sized rows, at the most.
 inline size_t stored_row_bytes(const Layout& layout) { return stored_header_bytes(layout) + layout.row_bytes(); }
-// How many rows are about `bytes`. Sized ones are taken to be small, but may not be more than a block holds.
+// How many rows are about `bytes`. Sized ones are taken to be small, but may not
+// be more than a block holds.
 inline size_t rows_in(const Layout& layout, size_t bytes) {
   constexpr size_t kSizedGuess = 256, kBytesMax = 32u << 20;
   if (!layout.sized_rows()) return bytes / stored_row_bytes(layout) + 1;
@@ -52,7 +55,8 @@ class SnapshotRows {
   SnapshotNumber number() const { return number_; }
   // The tables that were there, in the order of their ids; perhaps later ones too.
   const std::vector<TableBase*>& tables() const { return tables_; }
-  // The next rows, of one table: about `bytes` of them, behind `room` bytes. False: there are no more.
+  // The next rows, of one table: about `bytes` of them, behind `room` bytes.
+  // False: there are no more.
   virtual bool next(size_t bytes, size_t room, StoredRows* rows) = 0;
 
  protected:
@@ -77,7 +81,8 @@ class SnapshotRowsOf final : public SnapshotRows {
   void set_tables(std::vector<TableBase*> tables) {
     tables_ = std::move(tables);
     for (TableBase* table : tables_) passages_.push_back(std::make_unique<Passage>(*static_cast<Table<Sync>*>(table)));
-    // Small ones first: those are soon passed, and among them are the queues, where rows come and go most.
+    // Small ones first: those are soon passed, and among them are the queues,
+    // where rows come and go most.
     std::sort(passages_.begin(), passages_.end(), [](const auto& a, const auto& b) { return a->rows_at_begin < b->rows_at_begin; });
   }
 

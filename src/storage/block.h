@@ -1,5 +1,5 @@
-// Row blocks: their memory, and that of the payloads which they keep apart. A block is as large as its table's layout says, and
-// where keys are bytes, its key stands behind the cells.
+// Row blocks: their memory, and that of the payloads which they keep apart. A block is as large as
+// its table's layout says, and where keys are bytes, its key stands behind the cells.
 //
 // Thread safety: none. Nobody else can reach a block that is being allocated or freed.
 #pragma once

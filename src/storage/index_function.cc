@@ -54,8 +54,9 @@ std::string column_read_unnamed(const Schema& schema, const SecondaryIndex& inde
   const auto named = [&](const Column& column) {
     return std::find(index.columns.begin(), index.columns.end(), column.name) != index.columns.end();
   };
-  // The columns that it names hold small numbers, none of them zero and no two alike as long as there are few: a function may
-  // divide by one, or by their difference, or take one for a place in an array.
+  // The columns that it names hold small numbers, none of them zero and no two alike as
+  // long as there are few: a function may divide by one, or by their difference, or take
+  // one for a place in an array.
   std::vector<std::byte> base(schema.row_bytes), changed;
   int number = 0;
   for (const Column& column : schema.columns)

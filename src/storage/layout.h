@@ -1,12 +1,13 @@
-// Layout: where the bytes of a row stand in memory, and ColumnSet: some columns, compiled to copies.
+// Layout: where the bytes of a row stand in memory, and ColumnSet: some
+// columns, compiled to copies.
 //
 // A row is one block of cells, one a commit group; a cell is a header (storage/record.h) and the
 // group's bytes. A table with one group keeps the row's own layout as its payload, so that a whole
 // row is one copy. With several, each group holds its columns packed, and group 0 also every byte
 // that no column describes. A group of at least the block threshold keeps its payload in a block of
 // its own, which the cell points to.
-// Thread safety: constant after construction; column sets are compiled under a lock, found without, and never freed
-// before the table, but for those that are a caller's own.
+// Thread safety: constant after construction; column sets are compiled under a lock, found without,
+// and never freed before the table, but for those that are a caller's own.
 #pragma once
 
 #include <atomic>
@@ -69,7 +70,8 @@ using OwnColumnSets = std::vector<std::unique_ptr<ColumnSet>>;
 
 class Layout {
  public:
-  // Unions that are kept. Programs write few, again and again; who writes ever new ones must not fill the heap.
+  // Unions that are kept. Programs write few, again and again; who writes ever new
+  // ones must not fill the heap.
   static constexpr size_t kUnionsKept = 128;
 
   // protocol_bytes: in front of each cell, for the protocol of the transactions (txn/protocol.h).
@@ -83,7 +85,8 @@ class Layout {
   bool byte_keys() const { return byte_keys_; }
   uint32_t protocol_bytes() const { return protocol_bytes_; }
   uint32_t row_bytes() const { return row_bytes_; }  // of sized rows, the most
-  // Whether each row has a size of its own; then its one group is kept as a block, whose size is the row's.
+  // Whether each row has a size of its own; then its one group is kept as a
+  // block, whose size is the row's.
   bool sized_rows() const { return schema_.sized_rows; }
   uint32_t least_row_bytes() const { return least_row_bytes_; }
   bool fits(size_t bytes) const { return bytes <= row_bytes_ && bytes >= least_row_bytes_; }
@@ -93,8 +96,8 @@ class Layout {
   const ColumnSet& none() const { return *none_; }
   const ColumnSet& invalid() const { return *invalid_; }
   const ColumnSet& of_columns(uint64_t columns) const;
-  // The same of columns that a transaction happens to write together, or a record of the log has: the first kUnionsKept of
-  // these are kept as long as the table, others in `own`.
+  // The same of columns that a transaction happens to write together, or a record of the log has:
+  // the first kUnionsKept of these are kept as long as the table, others in `own`.
   const ColumnSet& of_union(uint64_t columns, OwnColumnSets& own) const;
   const ColumnSet& of_spans(const detail::ColumnSpan* spans, size_t count) const;
   // These and the columns that a secondary index reads.
@@ -138,8 +141,8 @@ class Layout {
   mutable std::mutex mutex_;  // guards compiled_ and unions_kept_
   mutable size_t unions_kept_ = 0;
   mutable std::unordered_map<uint64_t, std::unique_ptr<ColumnSet>> compiled_;  // by columns
-  // Those that were asked for first, by a hash of their columns, for look-ups without the lock: a set's place is one of
-  // kProbes, and is never given to another.
+  // Those that were asked for first, by a hash of their columns, for look-ups without the lock: a
+  // set's place is one of kProbes, and is never given to another.
   static constexpr size_t kPlaces = 64, kProbes = 4;
   mutable std::atomic<const ColumnSet*> places_[kPlaces] = {};
 };

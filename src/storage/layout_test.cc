@@ -114,7 +114,8 @@ TEST(Layout, ASetIsTheSameForAllThreads) {
   }
 }
 
-// Who writes ever new unions of columns fills no heap: those beyond the first go with whoever asked for them.
+// Who writes ever new unions of columns fills no heap: those beyond the first go
+// with whoever asked for them.
 TEST(Layout, UnionsBeyondTheFirstAreTheCallers) {
   Schema schema;
   schema.name = "wide";

@@ -31,7 +31,8 @@ void with_number_type(ColumnType type, F&& f) {
   }
 }
 
-// *to = *value + *delta, where each holds a number of this type at any alignment. Integers wrap around.
+// *to = *value + *delta, where each holds a number of this type at any
+// alignment. Integers wrap around.
 inline void add_numbers(ColumnType type, void* to, const void* value, const void* delta) {
   with_number_type(type, [&](auto zero) {
     using T = decltype(zero);

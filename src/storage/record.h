@@ -1,16 +1,16 @@
 // Record: the row block that an index maps a key to: a cell a commit group, each with a header and,
-// beside it, the group's bytes (DBX, section 5.1, where the metadata stands apart from the data; here
-// a small row lives in place, so that a read costs one dependent cache miss).
+// beside it, the group's bytes (DBX, section 5.1, where the metadata stands apart from the data;
+// here a small row lives in place, so that a read costs one dependent cache miss).
 //
 // Protocol of a cell. A reader copies: load the word (acquire), wait while it is locked, copy the
 // payload with racy accesses, load the word again; equal words mean a consistent copy. A writer
-// locks the word (a compare-and-swap), changes payload, snapshot and previous, and releases it with a
-// higher sequence. A cell's `snapshot` and `previous` change only under its lock.
+// locks the word (a compare-and-swap), changes payload, snapshot and previous, and releases it with
+// a higher sequence. A cell's `snapshot` and `previous` change only under its lock.
 //
-// Old versions hang on `previous`, newest first, with falling snapshot numbers. A version is retired
-// the moment it is made, so `previous` may dangle: it is followed only by a reader whose snapshot
-// number is below the cell's, and for such a reader the writer kept the version within the reader's
-// grace period (storage/snapshots.h).
+// Old versions hang on `previous`, newest first, with falling snapshot numbers. A version is
+// retired the moment it is made, so `previous` may dangle: it is followed only by a reader whose
+// snapshot number is below the cell's, and for such a reader the writer kept the version within the
+// reader's grace period (storage/snapshots.h).
 //
 // Thread safety: as the protocol says; every shared access goes through an accessor here.
 #pragma once
@@ -102,9 +102,10 @@ class Cell {
     return word_.load(std::memory_order_relaxed) == w;  // relaxed: the fence stands before it
   }
 
-  // Takes the lock if the word is `expected`, which is unlocked. seq_cst: a commit reads the snapshot
-  // number and the readers' slots after all its locks (storage/snapshots.h). A fence follows before a payload is written or other
-  // words are validated under the lock (fence_after_locked_rmw()).
+  // Takes the lock if the word is `expected`, which is unlocked. seq_cst: a commit reads the
+  // snapshot number and the readers' slots after all its locks (storage/snapshots.h). A fence
+  // follows before a payload is written or other words are validated under the lock
+  // (fence_after_locked_rmw()).
   bool lock_from(uint64_t& expected) {
     return word_.compare_exchange_strong(expected, expected | word::kLocked, std::memory_order_seq_cst, std::memory_order_acquire);
   }
@@ -195,13 +196,14 @@ inline uint64_t read_cell(const Cell& cell, const Group& group, const ColumnSet&
   }
 }
 
-// The same as of snapshot rs. False: the row was absent then. `sequence`: of the version that was read,
-// 0 if there was none yet.
+// The same as of snapshot rs. False: the row was absent then. `sequence`: of the version that was
+// read, 0 if there was none yet.
 bool read_cell_at(const Cell& cell, const Group& group, const ColumnSet& columns, uint32_t g, SnapshotNumber rs, std::byte* image,
                   uint64_t* sequence);
 // Where a payload that is kept as a block stands, instead of a copy. Null: the row was absent then.
 const Block* find_block_at(const Cell& cell, SnapshotNumber rs, uint64_t* sequence);
-// The same, of the versions that a commit after rs has kept: the newest of them, or null. They never change.
+// The same, of the versions that a commit after rs has kept: the newest of them,
+// or null. They never change.
 bool read_version_at(const Version* newest, const ColumnSet& columns, uint32_t g, SnapshotNumber rs, std::byte* image, uint64_t* sequence);
 
 }  // namespace elider::storage

@@ -39,11 +39,13 @@ Schema schema_in_groups() {
   return schema;
 }
 
-// Not inlined: g++ knows the row's size, and not that of the layout's spans, and warns of a copy past the end.
+// Not inlined: g++ knows the row's size, and not that of the layout's spans, and
+// warns of a copy past the end.
 [[gnu::noinline]] std::byte* bytes_of(Grouped& row) { return reinterpret_cast<std::byte*>(&row); }
 [[gnu::noinline]] const std::byte* bytes_of(const Grouped& row) { return reinterpret_cast<const std::byte*>(&row); }
 
-// A row block and the versions that its cells point to. Group 0 is kept as a block, the others in place.
+// A row block and the versions that its cells point to. Group 0 is kept as a
+// block, the others in place.
 class RecordTest : public testing::Test {
  protected:
   static constexpr uint32_t kBlockThresholdBytes = 16;

@@ -10,16 +10,17 @@
 //      waiting at every locked row           5. keep an old version where a reader may need it,
 //   5. clear the slot                           write, release each row with number n
 //
-// Invariant: a reader at rs sees exactly the commits with number <= rs. A commit with n <= rs read S
-// before the reader's step 2, so its locks are older: the reader meets a lock and waits, or the new
-// version. A commit with n > rs read S after step 2, hence after step 1, so it sees the slot and keeps
-// what the reader needs. Numbers agree with the serial order: if B depends on A (anti-dependencies
-// included), A read S before B did.
+// Invariant: a reader at rs sees exactly the commits with number <= rs. A commit with n <= rs read
+// S before the reader's step 2, so its locks are older: the reader meets a lock and waits, or the
+// new version. A commit with n > rs read S after step 2, hence after step 1, so it sees the slot
+// and keeps what the reader needs. Numbers agree with the serial order: if B depends on A
+// (anti-dependencies included), A read S before B did.
 //
-// A row's word is loaded with acquire only: a fence after step 2 keeps step 4 behind it (base/full_fence.h).
-// All accesses of S and the slots but two are seq_cst: steps 1 and 2 of a reader against 2 and 3 of a commit are a store and a
-// load on each side (Dekker's pattern), which nothing weaker orders. On x86 the loads cost nothing more. The
-// stores of a reader's steps 3 and 5 release, each with its reason.
+// A row's word is loaded with acquire only: a fence after step 2 keeps step 4 behind it
+// (base/full_fence.h). All accesses of S and the slots but two are seq_cst: steps 1 and 2 of a
+// reader against 2 and 3 of a commit are a store and a load on each side (Dekker's pattern), which
+// nothing weaker orders. On x86 the loads cost nothing more. The stores of a reader's steps 3 and 5
+// release, each with its reason.
 //
 // Thread safety: everything may be called by all threads; a slot is written by its worker alone.
 #pragma once
@@ -59,7 +60,8 @@ class Snapshots {
   }
   void end_reading(uint32_t worker) { slots_[worker].value.store(kIdle, std::memory_order_release); }  // release: its reads come before
 
-  // A commit's step 3: the largest rs < n at which a reader reads or may be about to; 0 if none does.
+  // A commit's step 3: the largest rs < n at which a reader reads or may be
+  // about to; 0 if none does.
   SnapshotNumber newest_reader_before(SnapshotNumber n, uint32_t workers_used) const {
     SnapshotNumber newest = 0;
     for (uint32_t i = 0; i < workers_used; ++i) {
@@ -83,8 +85,9 @@ class Snapshots {
     return oldest;
   }
 
-  // For a commit of number n that may be over: whether somebody reads at a number below n, or may be about to; whoever reads
-  // at `passed` does not count. A reader that begins after the call reads at n or later.
+  // For a commit of number n that may be over: whether somebody reads at a number below n, or
+  // may be about to; whoever reads at `passed` does not count. A reader that begins after the
+  // call reads at n or later.
   bool read_before(SnapshotNumber n, SnapshotNumber passed, uint32_t workers_used) const {
     for (uint32_t i = 0; i < workers_used; ++i) {
       const uint64_t value = slots_[i].value.load();

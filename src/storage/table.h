@@ -20,10 +20,11 @@ namespace elider::storage {
 Status check_schema(const Schema& schema);
 // The same of all but its secondary indexes, whose key functions are in no file.
 Status check_rows(const Schema& schema);
-// What an index function reads beside the columns that its index names, "column 'x'", so far as rows that differ there alone
-// show it; empty: nothing.
+// What an index function reads beside the columns that its index names, "column 'x'", so far as
+// rows that differ there alone show it; empty: nothing.
 std::string column_read_unnamed(const Schema& schema, const SecondaryIndex& index);
-// kInvalidArgument: a name in it is not UTF-8, or holds control characters. Of new tables alone: older files may have such.
+// kInvalidArgument: a name in it is not UTF-8, or holds control characters. Of new tables alone:
+// older files may have such.
 Status check_names(const Schema& schema);
 // Empty if the two are the same, else words for the first difference.
 std::string difference(const Schema& a, const Schema& b);
@@ -50,7 +51,8 @@ class TableBase {
   uint64_t database_id() const { return database_id_; }
   // The same for who writes; of a table that lacks indexes, 0, which no database has.
   uint64_t writable_in() const { return writable_in_; }
-  // When it is recovered without its secondary indexes, before any transaction: they could not be kept, so writes are refused.
+  // When it is recovered without its secondary indexes, before any transaction: they could not be
+  // kept, so writes are refused.
   void refuse_writes() { writable_in_ = 0; }
 
   // Whether keys are bytes; else they are numbers.
@@ -62,8 +64,8 @@ class TableBase {
   }
   Status error(Code code, Cause cause, KeyRef key) const { return Status(code, cause, name_id_, number_of(key)); }
 
-  // Sequences of row blocks that were unlinked are below this: a new block of the same key starts here,
-  // so that its sequence never runs backwards.
+  // Sequences of row blocks that were unlinked are below this: a new block of the same key starts
+  // here, so that its sequence never runs backwards.
   uint64_t sequence_floor() const { return sequence_floor_.load(std::memory_order_acquire); }
   void raise_sequence_floor(uint64_t sequence) {
     uint64_t floor = sequence_floor_.load(std::memory_order_relaxed);  // the exchange below checks it
@@ -71,8 +73,8 @@ class TableBase {
     }
   }
 
-  // The number of a reader of all tables that has read this one to its end and will not look at it again
-  // (recovery/snapshot_rows.h); 0: there was none.
+  // The number of a reader of all tables that has read this one to its end and will not look at it
+  // again (recovery/snapshot_rows.h); 0: there was none.
   uint64_t passed_by() const { return passed_by_.load(std::memory_order_acquire); }
   void set_passed_by(SnapshotNumber number) { passed_by_.store(number, std::memory_order_release); }  // its reads come before
 

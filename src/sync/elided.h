@@ -1,12 +1,13 @@
-// Elided: an operation on an index is one hardware transaction, and its lock is not taken; where that does
-// not succeed, one spinlock an index is (DBX, sections 4 and 6.1).
+// Elided: an operation on an index is one hardware transaction, and its lock is not taken; where
+// that does not succeed, one spinlock an index is (DBX, sections 4 and 6.1).
 //
-// Guards are ExclusiveGuards: within a region nobody else is inside the index, and under the latch neither,
-// as every region has read that the latch is free. Witnesses are checked outside both: a region raises a
-// node's version in the same instant in which it changes the node, a holder of the latch after the change
-// and before others can see it.
+// Guards are ExclusiveGuards: within a region nobody else is inside the index, and under the latch
+// neither, as every region has read that the latch is free. Witnesses are checked outside both: a
+// region raises a node's version in the same instant in which it changes the node, a holder of the
+// latch after the change and before others can see it.
 //
-// Outside sections it promises nothing but that: rows and commits have sections of their own (txn/occ).
+// Outside sections it promises nothing but that: rows and commits have
+// sections of their own (txn/occ).
 // Thread safety: all threads.
 #pragma once
 
@@ -23,7 +24,8 @@
 
 namespace elider::sync {
 
-// The latch that is elided, alone on its lines, as every region reads it; and what became of the regions.
+// The latch that is elided, alone on its lines, as every region reads it; and
+// what became of the regions.
 class ElidedLatch {
  public:
   // Before the first section. `policy` outlives the latch.

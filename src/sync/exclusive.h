@@ -21,8 +21,8 @@
 
 namespace elider::sync {
 
-// A test-and-test-and-set lock. Not fair, not reentrant. Rank: an index's latch is taken with no other
-// latch held, and none is taken under it.
+// A test-and-test-and-set lock. Not fair, not reentrant. Rank: an index's latch is taken with no
+// other latch held, and none is taken under it.
 class SpinLatch {
  public:
   void lock() {

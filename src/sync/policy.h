@@ -1,4 +1,5 @@
-// Policy: what a sync policy is: how the nodes of an index, and an operation as a whole, are guarded.
+// Policy: what a sync policy is: how the nodes of an index, and an
+// operation as a whole, are guarded.
 //
 // An index algorithm is written once, against this concept, and instantiated a policy:
 //
@@ -27,8 +28,9 @@
 //   kRegions                whether sections run as hardware transactions: memory that a body is the first
 //                           to write is then touched beforehand, and records and commits use them, too
 //
-// A guard that cannot fail under a policy says so with a constant, and the compiler drops the retry.
-// Results come by return value; nothing throws. Thread safety: a guard belongs to one thread.
+// A guard that cannot fail under a policy says so with a constant, and the compiler
+// drops the retry. Results come by return value; nothing throws. Thread safety: a
+// guard belongs to one thread.
 #pragma once
 
 #include <concepts>
@@ -62,8 +64,8 @@ concept Policy = requires(typename S::Latch& latch, VersionWord& word, typename 
   write.retire();
 };
 
-// Whether the policy has a backend of hardware transactions, though it may be one without regions; and so the protocols
-// that elision is compared with.
+// Whether the policy has a backend of hardware transactions, though it may be one without regions;
+// and so the protocols that elision is compared with.
 template <class S>
 inline constexpr bool kElides = requires { typename S::Backend; };
 

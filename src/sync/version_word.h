@@ -1,13 +1,13 @@
-// VersionWord: the 64-bit word at the start of every shared index node: its latch, whether it has been
-// unlinked, and the version that Witnesses compare.
+// VersionWord: the 64-bit word at the start of every shared index node: its latch, whether it has
+// been unlinked, and the version that Witnesses compare.
 //
 //    63                                    2   1   0
 //   +----------------------------------------+---+---+
 //   |                version                 | O | L |    L: locked by a writer   O: obsolete
 //   +----------------------------------------+---+---+
 //
-// A change of what the node holds ends with a raised version, so "the word is what it was" means "the
-// node is what it was". It is not a reader-writer lock: readers leave no trace in it.
+// A change of what the node holds ends with a raised version, so "the word is what it was" means
+// "the node is what it was". It is not a reader-writer lock: readers leave no trace in it.
 // Thread safety: all; what the accessors order is said at each.
 #pragma once
 
@@ -28,8 +28,8 @@ class VersionWord {
   // Acquire: what the last writer wrote is seen by the reads that follow.
   uint64_t read() const { return word_.load(std::memory_order_acquire); }
 
-  // True if the word is still `seen`: no writer came between. The fence keeps the reads that are to be
-  // validated before it; the load itself need not order anything (relaxed). Partner: lock_if().
+  // True if the word is still `seen`: no writer came between. The fence keeps the reads that are to
+  // be validated before it; the load itself need not order anything (relaxed). Partner: lock_if().
   bool still(uint64_t seen) const {
     racy_read_fence();
 #if ELIDER_TSAN
@@ -39,8 +39,8 @@ class VersionWord {
 #endif
   }
 
-  // Locks the word if it is `seen`, which is unlocked. The fence keeps the writes that follow after it,
-  // so a reader that sees one of them cannot validate. Partner: still().
+  // Locks the word if it is `seen`, which is unlocked. The fence keeps the writes that follow after
+  // it, so a reader that sees one of them cannot validate. Partner: still().
   bool lock_if(uint64_t seen) {
     // relaxed on failure: the caller starts over.
     if (!word_.compare_exchange_strong(seen, seen | kLocked, std::memory_order_acquire, std::memory_order_relaxed)) return false;

@@ -1,8 +1,8 @@
 // Arena: memory of one transaction: images of rows, freed together when it ends.
 //
 // What it gives is 16-byte aligned and not initialized. It keeps its first block between
-// transactions and gives larger ones back. Where regions write into it, each block is written to beforehand
-// (htm/prefault.h). Thread safety: none; it belongs to one transaction.
+// transactions and gives larger ones back. Where regions write into it, each block is written to
+// beforehand (htm/prefault.h). Thread safety: none; it belongs to one transaction.
 #pragma once
 
 #include <cstddef>
@@ -48,8 +48,9 @@ class Arena {
     more_.clear();
     end_ = at_ + kFirstBytes;
   }
-  // The images' headers say that their transaction has ended (elider/table.h), and the next transactions go on behind them
-  // for a while, so that a view that is kept is found out. Not where regions write: they would meet other lines each time.
+  // The images' headers say that their transaction has ended (elider/table.h), and the next
+  // transactions go on behind them for a while, so that a view that is kept is found out. Not where
+  // regions write: they would meet other lines each time.
   void clear_and_mark() {
     std::byte* const first = align(first_.get());
     std::byte* const end = more_.empty() ? at_ : first + kFirstBytes;

@@ -1,4 +1,5 @@
-// The record of a commit in the log (log/log.h): its write set as entries (txn/log_entry.h), whatever its protocol.
+// The record of a commit in the log (log/log.h): its write set as entries
+// (txn/log_entry.h), whatever its protocol.
 //
 // Thread safety: pure functions.
 #pragma once
@@ -52,9 +53,9 @@ inline Status reserve_record(log::Log& log, uint32_t worker, const WriteSet& wri
   return log.reserve(worker, record_bytes_max(writes), place);
 }
 
-// Once nothing can fail any more, with the locks held or after a region that wrote the rows: so a record is a commit, and the
-// number and the sequences in it are those that the rows get. The last of the steps between which the log knows this commit to
-// be under way (Log::begin_commit).
+// Once nothing can fail any more, with the locks held or after a region that wrote the rows: so a
+// record is a commit, and the number and the sequences in it are those that the rows get. The last
+// of the steps between which the log knows this commit to be under way (Log::begin_commit).
 inline void publish_record(log::Log& log, uint32_t worker, std::byte* place, SnapshotNumber n, const WriteSet& writes) {
   if (ELIDER_MUTANT(kWithdrawEarly)) log.end_commit(worker);
   ELIDER_TEST_POINT("occ.commit.before_record");

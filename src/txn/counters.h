@@ -45,7 +45,8 @@ class CounterArray {
   const Entry* find(uint32_t i) const { return entries_[i].load(std::memory_order_acquire); }
 
  private:
-  // Called in the middle of a commit too, so it cannot fail: without memory, what is counted is lost.
+  // Called in the middle of a commit too, so it cannot fail: without
+  // memory, what is counted is lost.
   [[gnu::noinline]] Entry& make(uint32_t i) {
     auto* entry = new (std::nothrow) Entry;
     if (entry == nullptr) return lost_;

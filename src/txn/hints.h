@@ -1,7 +1,9 @@
-// Hints: the leaves that a transaction last used of its tables' indexes (DBX, section 6.2: the node buffer).
+// Hints: the leaves that a transaction last used of its tables' indexes (DBX,
+// section 6.2: the node buffer).
 //
-// A leaf is found there without a descent as long as it covers the key. Hints hold within one grace period, so every
-// transaction begins with none. Thread safety: none; they belong to one transaction.
+// A leaf is found there without a descent as long as it covers the key. Hints hold within
+// one grace period, so every transaction begins with none. Thread safety: none; they
+// belong to one transaction.
 #pragma once
 
 #include <cstdint>

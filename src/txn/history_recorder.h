@@ -1,4 +1,5 @@
-// HistoryRecorder: what a transaction tells the history (elider/history.h), where one is recorded; else each call is a branch.
+// HistoryRecorder: what a transaction tells the history (elider/history.h), where one is recorded;
+// else each call is a branch.
 //
 // A history names keys by numbers: of bytes, by TableBase::number_of.
 // Thread safety: none; it belongs to one transaction.
@@ -34,8 +35,8 @@ class HistoryRecorder {
     if (on()) [[unlikely]] add_read(table, key, g, present, sequence);
   }
   void absent(const detail::TableBase& table, KeyRef key) { read(table, key, 0, false, 0); }
-  // A key whose record has gone is absent still, but it may have had a row in between: which absence the transaction saw is
-  // for its place in the commit order to say.
+  // A key whose record has gone is absent still, but it may have had a row in between: which
+  // absence the transaction saw is for its place in the commit order to say.
   void absent_anew(const detail::TableBase& table, KeyRef key) {
     if (on()) [[unlikely]] forget_absence(table, key);
   }

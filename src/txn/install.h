@@ -1,8 +1,10 @@
-// What a commit does to rows, whatever its protocol: the memory that its writes need, old versions for the readers of snapshots,
-// and the new bytes (DBX, Algorithm 1; the order of the steps: storage/snapshots.h).
+// What a commit does to rows, whatever its protocol: the memory that its writes need, old
+// versions for the readers of snapshots, and the new bytes (DBX, Algorithm 1; the order of the
+// steps: storage/snapshots.h).
 //
 // Taking memory comes before anything is changed: it is the last that can fail.
-// Thread safety: as the cells'; the words of what is written are locked by the caller, or it is within a region.
+// Thread safety: as the cells'; the words of what is written are locked by the caller,
+// or it is within a region.
 #pragma once
 
 #include <new>

@@ -1,4 +1,5 @@
-// Keys and ranges of index keys as a transaction keeps them: numbers as they are, bytes as copies in its arena.
+// Keys and ranges of index keys as a transaction keeps them: numbers as they are,
+// bytes as copies in its arena.
 //
 // Thread safety: as the arena's.
 #pragma once

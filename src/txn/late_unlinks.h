@@ -1,9 +1,10 @@
 // LateUnlinks: rows that commits of one transaction object removed while somebody read them.
 //
-// They wait for the end of the readers, and scans pass them until then: a queue would take the time of its whole past for
-// each look at its head. So they are looked at again after later commits. Invariant: a row is unlinked once nobody reads
-// at a number below that of the commit that removed it, but for readers that have passed its table; whoever begins later
-// finds the row absent at its own number.
+// They wait for the end of the readers, and scans pass them until then: a queue would take the
+// time of its whole past for each look at its head. So they are looked at again after later
+// commits. Invariant: a row is unlinked once nobody reads at a number below that of the commit
+// that removed it, but for readers that have passed its table; whoever begins later finds the row
+// absent at its own number.
 //
 // Thread safety: none; it belongs to one transaction, whose worker is inside.
 #pragma once
@@ -24,8 +25,8 @@ class LateUnlinks {
  public:
   bool empty() const { return rows_.empty(); }
 
-  // The row is absent with this word since commit n, which saw a reader: it is unlinked now, if the reader does not need it,
-  // or later.
+  // The row is absent with this word since commit n, which saw a reader: it is unlinked now, if the
+  // reader does not need it, or later.
   void retire(const Store& store, Worker& worker, Table<Sync>& table, Row* row, KeyRef key, uint64_t absent_word, SnapshotNumber n) {
     if (!needed(store, table, n)) return unlink_row_now(worker, table, row, key, absent_word);
     retire_row(worker, table, row, key, absent_word);  // in case that nothing commits here any more
@@ -40,7 +41,8 @@ class LateUnlinks {
   void unlink(const Store& store, Worker& worker) {
     constexpr size_t kAtOnce = 16;
     ELIDER_TEST_POINT("occ.unlink_late");
-    // Other slots are looked at once a call, unless it may be that the oldest reader has passed the table.
+    // Other slots are looked at once a call, unless it may be that the oldest
+    // reader has passed the table.
     const SnapshotNumber oldest = store.snapshots.oldest_reader(store.workers.ids_used_max());
     for (size_t looks = std::min(kAtOnce, rows_.size()); looks > 0; --looks) {
       if (at_ >= rows_.size()) at_ = 0;

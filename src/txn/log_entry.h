@@ -1,4 +1,5 @@
-// LogEntry: what a commit wrote to one commit group of a row, as the bytes of a log record. docs/formats.md has the layout.
+// LogEntry: what a commit wrote to one commit group of a row, as the bytes of a log record.
+// docs/formats.md has the layout.
 //
 // Decoders trust nothing: what does not fit gives false. Thread safety: pure functions.
 #pragma once
@@ -41,12 +42,12 @@ struct LogEntry {
 };
 // An entry without its bytes is at most so large, with what put_varint() may scribble behind it.
 inline constexpr size_t kEntryHeaderBytesMax = 1 + 5 + 10 + 10 + 10 + 5 + 7;
-// Of its first byte: kind, table, columns and size are those of the entry before, and the key is given as the
-// distance from that one's.
+// Of its first byte: kind, table, columns and size are those of the entry before, and the key is
+// given as the distance from that one's.
 inline constexpr uint32_t kLikeBefore = 0x10;
 
-// Numbers of 7 bits a byte, the lowest first; the high bit says that more follow. Writes 8 bytes where it needs fewer:
-// what is behind them is written later.
+// Numbers of 7 bits a byte, the lowest first; the high bit says that more follow. Writes 8 bytes
+// where it needs fewer: what is behind them is written later.
 inline std::byte* put_varint(std::byte* to, uint64_t value) {
   if (value < 0x80) [[likely]] {
     *to = static_cast<std::byte>(value);
@@ -80,7 +81,8 @@ inline bool take_varint(std::span<const std::byte>* from, uint64_t* value) {
 inline uint64_t fold_sign(uint64_t distance) { return distance << 1 ^ (0 - (distance >> 63)); }
 inline uint64_t unfold_sign(uint64_t folded) { return folded >> 1 ^ (0 - (folded & 1)); }
 
-// Puts the entries of one record behind each other. What an entry has in common with the one before is left out.
+// Puts the entries of one record behind each other. What an entry has in common with
+// the one before is left out.
 class EntryWriter {
  public:
   explicit EntryWriter(std::byte* to) : to_(to) {}
@@ -125,8 +127,8 @@ class EntryWriter {
   Key key_ = 0;
 };
 
-// Takes the next entry off *from; *entry is the one before it, one that is not valid at a record's begin. False: it does
-// not fit.
+// Takes the next entry off *from; *entry is the one before it, one that is not valid at a record's
+// begin. False: it does not fit.
 inline bool take_entry(std::span<const std::byte>* from, LogEntry* entry) {
   if (from->empty()) return false;
   const auto first = static_cast<uint32_t>(from->front());

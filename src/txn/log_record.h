@@ -1,4 +1,5 @@
-// A record of the log, taken apart: the entries of a commit, or a table that was made. What becomes of them is the caller's.
+// A record of the log, taken apart: the entries of a commit, or a table that was made. What
+// becomes of them is the caller's.
 //
 // Thread safety: pure functions.
 #pragma once
@@ -12,8 +13,9 @@
 
 namespace elider::txn {
 
-// Calls on_table(id, schema) -> Status, or on_entry(entry) -> Status for each entry, in order; a status that is not ok ends it.
-// kCorrupt, kUnsupported: the record makes no sense, or this program does not know all of it; the message does not name it.
+// Calls on_table(id, schema) -> Status, or on_entry(entry) -> Status for each entry, in order; a
+// status that is not ok ends it. kCorrupt, kUnsupported: the record makes no sense, or this program
+// does not know all of it; the message does not name it.
 template <class OnTable, class OnEntry>
 Status take_record_apart(std::span<const std::byte> bytes, OnTable&& on_table, OnEntry&& on_entry) {
   if (bytes.empty()) return Status(Code::kCorrupt, "it is empty");

@@ -1,7 +1,7 @@
 // PointerMap: from an address to a position in one of a transaction's sets.
 //
-// Emptied in constant time, by a generation number; a filter of 512 bits answers most lookups of what is
-// not there. Thread safety: none; it belongs to one transaction.
+// Emptied in constant time, by a generation number; a filter of 512 bits answers most lookups of
+// what is not there. Thread safety: none; it belongs to one transaction.
 #pragma once
 
 #include <cstdint>

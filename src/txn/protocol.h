@@ -1,13 +1,15 @@
-// Protocol: how transactions execute and commit. It is the third seam of the engine, beside the backend of hardware transactions
-// (htm/backend.h) and the sync policy of the indexes (sync/policy.h): EngineOf<Sync, Protocol> (engine/engine_of.h) knows a
-// protocol by what stands here, and a protocol knows no engine.
+// Protocol: how transactions execute and commit. It is the third seam of the engine, beside the
+// backend of hardware transactions (htm/backend.h) and the sync policy of the indexes
+// (sync/policy.h): EngineOf<Sync, Protocol> (engine/engine_of.h) knows a protocol by what stands
+// here, and a protocol knows no engine.
 //
-// A protocol is a class template over the sync policy. A database has one object of it, made from its Store, which outlives
-// it; the object holds what all transactions share beyond the Store, and runs procedures: the retry loop is its own. It gives
-// each worker a Transaction. What does not depend on the protocol stands in src/txn, for all of them: reads (reads.h), write
-// sets, the bytes and versions that a commit installs (install.h), the log's record (commit_record.h), histories
-// (history_recorder.h), attempts and retries (retry.h), reclamation (reclaim.h, late_unlinks.h), snapshots
-// (snapshot_transaction.h).
+// A protocol is a class template over the sync policy. A database has one object of it, made from
+// its Store, which outlives it; the object holds what all transactions share beyond the Store, and
+// runs procedures: the retry loop is its own. It gives each worker a Transaction. What does not
+// depend on the protocol stands in src/txn, for all of them: reads (reads.h), write sets, the bytes
+// and versions that a commit installs (install.h), the log's record (commit_record.h), histories
+// (history_recorder.h), attempts and retries (retry.h), reclamation (reclaim.h, late_unlinks.h),
+// snapshots (snapshot_transaction.h).
 //
 // Thread safety: a protocol's object is used by all threads; a Transaction by one at a time.
 #pragma once
@@ -24,8 +26,8 @@
 
 namespace elider::txn {
 
-// What an engine, a worker and a retry loop ask of a transaction, read-only ones included. The caller's worker is inside from
-// begin() until after commit() or rollback().
+// What an engine, a worker and a retry loop ask of a transaction, read-only ones included. The
+// caller's worker is inside from begin() until after commit() or rollback().
 template <class T>
 concept RunnableTransaction =
     std::derived_from<T, Transaction> && requires(T txn, const T& seen, uint32_t attempt, uint32_t procedure, Cause cause) {
@@ -33,7 +35,8 @@ concept RunnableTransaction =
       // Ok: committed. Otherwise nothing of it took effect. Ended in either case.
       { txn.commit() } -> std::same_as<Status>;
       txn.rollback(cause);
-      // Ok: what a procedure made of what it read can be trusted. Else the conflict that a commit would meet.
+      // Ok: what a procedure made of what it read can be trusted. Else the conflict
+      // that a commit would meet.
       { txn.reads_hold() } -> std::same_as<Status>;
       // Ok, or why it can only be rolled back.
       { seen.why_doomed() } -> std::convertible_to<Status>;
@@ -47,16 +50,18 @@ concept ProtocolObject = requires(P protocol, const P& seen, Worker& worker, Cou
   // Its name, and whether it runs under the sync policy that it was instantiated for.
   { P::kName } -> std::convertible_to<elider::Protocol>;
   { P::kTakesPolicy } -> std::convertible_to<bool>;
-  // Bytes that it keeps in front of each cell (storage/record.h) and in each leaf or bucket, beside the commit word and the
-  // version that are there for all.
+  // Bytes that it keeps in front of each cell (storage/record.h) and in each leaf or bucket, beside
+  // the commit word and the version that are there for all.
   { P::kCellBytes } -> std::convertible_to<uint32_t>;
   { P::kLeafBytes } -> std::convertible_to<uint32_t>;
   requires std::constructible_from<P, Store&>;
-  // What writes, and what reads a snapshot, the same for all protocols (txn/snapshot_transaction.h).
+  // What writes, and what reads a snapshot, the same for all protocols
+  // (txn/snapshot_transaction.h).
   requires RunnableTransaction<typename P::Transaction>;
   requires RunnableTransaction<typename P::Snapshot>;
   { protocol.make_transaction(worker, counters) } -> std::same_as<typename P::Transaction>;
-  // The procedure on this transaction, or on a read-only one, until it has committed or is given up.
+  // The procedure on this transaction, or on a read-only one, until it has
+  // committed or is given up.
   { protocol.run(std::declval<typename P::Transaction&>(), call) } -> std::same_as<Status>;
   // Calls f(name, counts) for its own sites of regions.
   seen.for_each_site([](std::string_view, const htm::SiteCounts&) {});

@@ -1,4 +1,5 @@
-// Reads: get, multi_get and the scans, the same for every kind of transaction (DBX, Algorithm 2; section 5.3, "range query").
+// Reads: get, multi_get and the scans, the same for every kind of transaction (DBX, Algorithm 2;
+// section 5.3, "range query").
 //
 // What differs is what a transaction remembers of them. Derived has
 //   kTracks                           whether it validates what it has read
@@ -45,7 +46,8 @@ class Reads : public TransactionBase {
     hints_.begin();
   }
 
-  // Of a scan, whose view shows the image: a copy of the columns in it; of a row that is kept as one block, the row where it is.
+  // Of a scan, whose view shows the image: a copy of the columns in it; of a row that is kept as
+  // one block, the row where it is.
   [[gnu::always_inline]] inline Status look_at_row(TableType& table, Row* row, KeyRef key, const ColumnSet& set, bool blocks,
                                                    std::byte* image, detail::ImageHeader* header, RawView* view) {
     if (blocks) [[unlikely]] {
@@ -57,7 +59,8 @@ class Reads : public TransactionBase {
     return derived().read_row(table, row, key, set, image, header);
   }
 
-  // The row block of the key, with or without a row in it, and then the key is the row's; or null; then that is tracked.
+  // The row block of the key, with or without a row in it, and then the key is the row's; or
+  // null; then that is tracked.
   [[gnu::always_inline]] inline Row* find(TableType& table, KeyRef& key, const ColumnSet& set) {
     index::Witness witness;
     Row* row = table.find(key, hints_.primary(table), witness, set.lines);
@@ -197,8 +200,8 @@ class Reads : public TransactionBase {
       const KeyRef key = table.key_of(row, index::primary_of(entry));
       const uint64_t value = index::value_of(entry);
       const auto removed = [&] { return word::removed(row->cell(table.layout(), 0).load()); };
-      // A block that has left its table, and an entry that is about to be taken out: the key's row, if it has
-      // one, has another entry, and the leaf of that one is tracked.
+      // A block that has left its table, and an entry that is about to be taken out: the key's row,
+      // if it has one, has another entry, and the leaf of that one is tracked.
       if (removed()) [[unlikely]] return true;
       const size_t recorded = recorder_.count();
       Status status = look_at_row(table, row, key, set, blocks, image, &header, &view);

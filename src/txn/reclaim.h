@@ -10,15 +10,14 @@
 //   A secondary entry whose row has another value since the commit, or whose transaction aborted: after
 //                           one grace period it is taken out, unless the row has that value again.
 //
-// Invariants. An absent state of a row block has one unlink task, made by whoever brought it about, who may try it
-// earlier, too; and
-// the task does nothing if the word has changed since. A task that may come late (its worker was idle)
-// looks its row up in the index before it touches it. A stale entry is on its row's list until it is
-// taken out, or a transaction needs it again; unlinking a row takes all of them, so no entry outlives its
-// row block.
+// Invariants. An absent state of a row block has one unlink task, made by whoever brought it about,
+// who may try it earlier, too; and the task does nothing if the word has changed since. A task that
+// may come late (its worker was idle) looks its row up in the index before it touches it. A stale
+// entry is on its row's list until it is taken out, or a transaction needs it again; unlinking a
+// row takes all of them, so no entry outlives its row block.
 //
-// Lock ranks: cells, then StaleEntries::mutex, then index latches. Who holds the mutex takes cells by
-// try alone.
+// Lock ranks: cells, then StaleEntries::mutex, then index latches. Who holds the mutex
+// takes cells by try alone.
 //
 // Thread safety: callable by any worker that is inside.
 #pragma once
@@ -33,16 +32,16 @@
 
 namespace elider::txn {
 
-// Both are called when a commit cannot be undone any more, so neither fails. Where the process has no
-// memory for a task, a row block stays in its indexes, absent, until its key is used again; an entry that
-// cannot be listed stays, and with it, from then on, all row blocks of its table.
+// Both are called when a commit cannot be undone any more, so neither fails. Where the process has
+// no memory for a task, a row block stays in its indexes, absent, until its key is used again; an
+// entry that cannot be listed stays, and with it, from then on, all row blocks of its table.
 
 // The row block is absent with this word in group 0: unlink it after a grace period.
 template <class Sync>
 void retire_row(Worker& worker, Table<Sync>& table, Row* row, KeyRef key, uint64_t absent_word);
 
-// Within the grace period in which the row block became absent with this word, and where no snapshot
-// needs it: unlinks it now.
+// Within the grace period in which the row block became absent with this word, and where no
+// snapshot needs it: unlinks it now.
 template <class Sync>
 void unlink_row_now(Worker& worker, Table<Sync>& table, Row* row, KeyRef key, uint64_t absent_word);
 
@@ -52,8 +51,8 @@ void retire_entry(Worker& worker, Table<Sync>& table, Row* row, KeyRef key, uint
 
 namespace reclaim {
 
-// A transaction found the entry and needs it: if it is stale, the entry is the transaction's from now on.
-// False: it is on no list. The caller holds the mutex of the table's stale entries.
+// A transaction found the entry and needs it: if it is stale, the entry is the transaction's from
+// now on. False: it is on no list. The caller holds the mutex of the table's stale entries.
 template <class Sync>
 bool take_over_entry(Table<Sync>& table, Row* row, uint32_t index, uint64_t value) {
   const auto found = table.stale().by_row.find(row);
@@ -136,17 +135,17 @@ void free_row_now(Worker& worker, void* object, uint64_t table_address) {
   storage::free_row(worker, reinterpret_cast<Table<Sync>*>(table_address)->layout(), static_cast<Row*>(object));
 }
 
-// With secondary indexes a row waits twice: a transaction that found the row before it was unlinked may
-// have put a new entry for it in, seen it removed, and taken the entry out again; who saw that entry
-// entered at the latest one epoch after the unlinking.
+// With secondary indexes a row waits twice: a transaction that found the row before it was unlinked
+// may have put a new entry for it in, seen it removed, and taken the entry out again; who saw that
+// entry entered at the latest one epoch after the unlinking.
 template <class Sync>
 void free_row(Worker& worker, void* object, uint64_t table_address) {
   if (reinterpret_cast<Table<Sync>*>(table_address)->secondary_count() == 0) free_row_now<Sync>(worker, object, table_address);
   else retire_memory_of<Sync>(worker, static_cast<Row*>(object), table_address, free_row_now<Sync>);
 }
 
-// The row's values in secondary indexes `first` to `last`, while the caller holds its locks. False: a key
-// function threw, or there is no memory; whoever asked leaves things as they are.
+// The row's values in secondary indexes `first` to `last`, while the caller holds its locks. False:
+// a key function threw, or there is no memory; whoever asked leaves things as they are.
 template <class Sync>
 bool values_locked(Table<Sync>& table, Row* row, uint32_t first, uint32_t last, uint64_t* values) {
   const Layout& layout = table.layout();
@@ -162,8 +161,8 @@ bool values_locked(Table<Sync>& table, Row* row, uint32_t first, uint32_t last, 
   }
 }
 
-// Marks the locked row removed, whose group 0 had `word_before`, and takes all its entries out. False: it
-// must stay as it is.
+// Marks the locked row removed, whose group 0 had `word_before`, and takes all its entries out.
+// False: it must stay as it is.
 template <class Sync>
 bool remove_entries(Worker& worker, Table<Sync>& table, Row* row, KeyRef key, uint64_t word_before) {
   const index::Handle handle = reinterpret_cast<index::Handle>(row);
@@ -182,8 +181,8 @@ bool remove_entries(Worker& worker, Table<Sync>& table, Row* row, KeyRef key, ui
   return true;
 }
 
-// The row leaves its indexes, if it still is absent with this word; the caller knows that its memory has
-// not been reused. False: somebody holds one of its locks.
+// The row leaves its indexes, if it still is absent with this word; the caller knows that its
+// memory has not been reused. False: somebody holds one of its locks.
 template <class Sync>
 bool try_unlink_row(Worker& worker, Table<Sync>& table, Row* row, KeyRef key, uint64_t absent_word) {
   const Layout& layout = table.layout();
@@ -210,14 +209,15 @@ bool try_unlink_row(Worker& worker, Table<Sync>& table, Row* row, KeyRef key, ui
   return true;
 }
 
-// Where the heap is exhausted a task may be dropped: an absent row then stays until its key is used again, and
-// a stale entry, which is on its row's list, goes with its row.
+// Where the heap is exhausted a task may be dropped: an absent row then stays until its key is used
+// again, and a stale entry, which is on its row's list, goes with its row.
 template <class Task>
 void retire_task(Worker& worker, Reclaim step, Task* task) {
   if (!worker.retire_linked(step, task, 0)) delete task;
 }
 
-// Unlinks the row unless somebody did before, or put a row into it again. False: somebody holds one of its locks.
+// Unlinks the row unless somebody did before, or put a row into it again. False:
+// somebody holds one of its locks.
 template <class Sync>
 bool unlink_absent_row(Worker& worker, const UnlinkTask<Sync>& task) {
   auto& [table, row, own_key, absent_word] = task;

@@ -1,7 +1,9 @@
-// Reads of a record as one hardware transaction (DBX, Algorithm 2), under a policy that has regions. What is elided is the
-// lock bit of a cell (txn/occ/occ_region.h): a region that meets it ends, and waiting for it is for outside.
+// Reads of a record as one hardware transaction (DBX, Algorithm 2), under a policy that has
+// regions. What is elided is the lock bit of a cell (txn/occ/occ_region.h): a region that meets it
+// ends, and waiting for it is for outside.
 //
-// Lines read: those of the columns; written: as many of the private copy. A cell that is known not to fit is not tried.
+// Lines read: those of the columns; written: as many of the private copy. A cell that is
+// known not to fit is not tried.
 #pragma once
 
 #include <bit>
@@ -31,7 +33,8 @@ inline bool region_may_copy(Store& store, size_t lines) {
   return false;
 }
 
-// Within a region: the word of the cell, whose columns are copied unless it is absent; kUnknown: it is locked.
+// Within a region: the word of the cell, whose columns are copied unless it is
+// absent; kUnknown: it is locked.
 inline uint64_t copy_unlocked(const storage::Cell& cell, const storage::Group& group, const detail::ColumnSet& set, uint32_t g,
                               std::byte* image) {
   const uint64_t w = cell.load();
@@ -52,8 +55,8 @@ uint64_t read_cell_in_region(Store& store, const storage::Cell& cell, const stor
   return copied != storage::word::kUnknown ? copied : storage::read_cell(cell, group, set, g, image);
 }
 
-// Calls read(g) for each of these commit groups of a row, all in one region; it is false where g is locked. False: each is to
-// be read by itself.
+// Calls read(g) for each of these commit groups of a row, all in one region; it is false where g is
+// locked. False: each is to be read by itself.
 template <class Backend, class Read>
 bool each_group_in_region(Store& store, const storage::Layout& layout, uint32_t groups, Read&& read) {
   if (!region_may_copy(store, lines_of_groups(layout, groups))) return false;
@@ -84,8 +87,9 @@ struct CellAt {
   bool newest = false;  // the word is of the snapshot or before, and the columns are copied; else it is in `older` or nowhere
 };
 
-// As storage::read_cell_at, the commit groups of a row that are asked for at one instant. Of those that were written after rs
-// it takes the versions, which finish_read_at() reads outside. False: as above.
+// As storage::read_cell_at, the commit groups of a row that are asked for at one instant. Of
+// those that were written after rs it takes the versions, which finish_read_at() reads
+// outside. False: as above.
 template <class Backend>
 bool read_groups_at_in_region(Store& store, const storage::Layout& layout, storage::Row& row, const detail::ColumnSet& set, uint32_t groups,
                               SnapshotNumber rs, std::byte* image, CellAt* cells) {

@@ -1,4 +1,5 @@
-// Which arguments of an operation are right, and what a wrong one is answered, in every kind of transaction.
+// Which arguments of an operation are right, and what a wrong one is answered, in
+// every kind of transaction.
 #pragma once
 
 #include <string>

@@ -1,4 +1,5 @@
-// A procedure run as a transaction: one attempt, and the retry loop of protocols whose conflicts end an attempt.
+// A procedure run as a transaction: one attempt, and the retry loop of protocols whose
+// conflicts end an attempt.
 //
 // Thread safety: the caller's worker and transaction are its own.
 #pragma once
@@ -28,7 +29,8 @@ struct Call {
 
 // What a procedure that threw is answered; what is null if it is no std::exception. Does not throw.
 Status threw(const char* what);
-// `attempt` has failed: waits before the next one, by the policy; false if the deadline passes, or the attempts are used up.
+// `attempt` has failed: waits before the next one, by the policy; false if the deadline passes, or
+// the attempts are used up.
 bool wait_before_retry(const RunPolicy& policy, uint32_t attempt, uint64_t begin_ns, Random& random);
 // kDeadline, after so many attempts.
 Status given_up(const Call& call, uint32_t attempts, const Status& last);
@@ -64,7 +66,8 @@ template <class Txn>
   return status;
 }
 
-// Begins the transaction and calls attempt_once() -> Status, until that is not a conflict, or the policy gives up.
+// Begins the transaction and calls attempt_once() -> Status, until that is not a
+// conflict, or the policy gives up.
 template <class Txn, class AttemptOnce>
 [[gnu::always_inline]] inline Status retry(Txn& txn, const Call& call, AttemptOnce&& attempt_once) {
   const uint64_t begin_ns = call.policy.deadline_us != 0 ? now_ns() : 0;

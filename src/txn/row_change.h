@@ -1,7 +1,9 @@
-// RowChange: an entry of the log on its way to its row, while a database opens; RowChanges: many of them.
+// RowChange: an entry of the log on its way to its row, while a database opens;
+// RowChanges: many of them.
 //
-// Each has its bytes behind it: a log's records are spread over its files, and what is made of them is read more than once.
-// Here the changes that are used together stand together, and come into the processor's caches in one go.
+// Each has its bytes behind it: a log's records are spread over its files, and what is made of them
+// is read more than once. Here the changes that are used together stand together, and come into the
+// processor's caches in one go.
 #pragma once
 
 #include <algorithm>
@@ -16,8 +18,8 @@
 
 namespace elider::txn {
 
-// Those of a row's commit group are in the order of (generation, sequence); equal ones are of one record and in its order:
-// additions follow the bytes they belong to.
+// Those of a row's commit group are in the order of (generation, sequence); equal ones are of one
+// record and in its order: additions follow the bytes they belong to.
 struct RowChange {
   Key key;
   uint64_t sequence;
@@ -32,7 +34,8 @@ struct RowChange {
 };
 static_assert(sizeof(RowChange) == 40);
 
-// Changes in the order in which they were added. Memory is kept when they are cleared. Thread safety: one thread at a time.
+// Changes in the order in which they were added. Memory is kept when they are cleared. Thread
+// safety: one thread at a time.
 class RowChanges {
  public:
   class Iterator {

@@ -1,7 +1,7 @@
 // SnapshotTransaction: a read-only transaction on the newest snapshot (DBX, section 5.4).
 //
-// It takes a number at its begin and reads of every row the newest version at or below it, through the
-// same indexes. It validates nothing, never aborts and writes nothing. All protocols share it.
+// It takes a number at its begin and reads of every row the newest version at or below it, through
+// the same indexes. It validates nothing, never aborts and writes nothing. All protocols share it.
 // Not for reading an older state: the versions for that are kept only while somebody reads them.
 //
 // Thread safety: none; it belongs to one worker.
@@ -26,7 +26,8 @@ class SnapshotTransaction : public Reads<Sync, SnapshotTransaction<Sync>> {
  public:
   SnapshotTransaction(Store& store, Worker& worker, Counters& counters) : Base(store, worker, counters) { this->read_only_ = true; }
 
-  // The caller's worker has entered before, so that every version a commit keeps for this reader stays.
+  // The caller's worker has entered before, so that every version a commit
+  // keeps for this reader stays.
   void begin(uint32_t attempt, uint32_t procedure) {
     this->begin_attempt(attempt, procedure);
     snapshot_ = store_.snapshots.begin_reading(worker_.id());

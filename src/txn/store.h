@@ -63,8 +63,8 @@ struct Store {
         snapshots(chosen.workers_max + kOwnWorkers),
         procedures(kProceduresMax) {}
 
-  // Whether no transaction may begin: it asks for more durability than the database can give, or the log has failed and
-  // the database is to stop then.
+  // Whether no transaction may begin: it asks for more durability than the database can give, or
+  // the log has failed and the database is to stop then.
   bool refuses(Durability durability) const {
     if (log != nullptr) [[unlikely]] return options.log_failure == LogFailure::kStop && log->failed();
     return asks_too_much(durability);
@@ -83,8 +83,8 @@ struct Store {
     return Status::invalid_argument(
         "a commit's durability (RunPolicy::durability) is more than Options::durability, which is 'none': nothing is written to a file");
   }
-  // After a commit: puts its number down where that is asked for, and waits where the commit is acknowledged only when it
-  // is on the disk.
+  // After a commit: puts its number down where that is asked for, and waits where the commit is
+  // acknowledged only when it is on the disk.
   Status acknowledge(Durability durability, SnapshotNumber number, SnapshotNumber* commit_number) const {
     if (commit_number != nullptr) *commit_number = log != nullptr ? number : 0;
     if (log == nullptr || (durability == Durability::kDefault ? options.durability : durability) != Durability::kGroup) [[likely]]
@@ -106,7 +106,8 @@ struct Store {
   ProcedureNames procedures;
   log::Log* log = nullptr;  // null: none, or none yet; set while no transaction runs
   alignas(64) std::atomic<uint64_t> versions_alive{0};
-  // Counts commits where a history is recorded: among those of one snapshot number the serial order.
+  // Counts commits where a history is recorded: among those of one
+  // snapshot number the serial order.
   alignas(64) std::atomic<uint64_t> commit_order{0};
 };
 

@@ -29,7 +29,8 @@ namespace word = storage::word;
 using PrimaryHint = index::LeafHint<Key>;
 using SecondaryHint = index::LeafHint<index::SecondaryKey>;
 
-// A row block of this key that nobody can reach yet, whose words are these: of no row. Null: no memory.
+// A row block of this key that nobody can reach yet, whose words are these:
+// of no row. Null: no memory.
 template <class Sync>
 Row* new_row(Worker& worker, const Layout& layout, KeyRef key, uint64_t absent_word) {
   Row* const row = storage::allocate_row_block(worker, layout, key);
@@ -58,7 +59,8 @@ struct StaleEntries {
   std::mutex mutex;  // rank: after no cell lock but those taken by try; before index latches
   uint64_t next_ticket = 0;
   std::unordered_map<Row*, std::vector<StaleEntry>> by_row;
-  // An entry could not be listed, for the process has no memory: no row of the table is unlinked any more.
+  // An entry could not be listed, for the process has no memory: no row of the
+  // table is unlinked any more.
   bool unlisted = false;
 };
 

@@ -1,8 +1,9 @@
-// TableCursor: goes through a table's row blocks once, by its key index, for several threads at a time and while others
-// write: what a checkpoint reads, and what secondary indexes are built from.
+// TableCursor: goes through a table's row blocks once, by its key index, for several threads at a
+// time and while others write: what a checkpoint reads, and what secondary indexes are built from.
 //
-// It promises each row block that is in the index throughout, once; of others, each may come or not. So every row of a
-// snapshot comes, for its block cannot leave the index while the snapshot is read. It reads no rows.
+// It promises each row block that is in the index throughout, once; of others, each may come or
+// not. So every row of a snapshot comes, for its block cannot leave the index while the snapshot
+// is read. It reads no rows.
 //
 // Thread safety: all. Callers are within a grace period that began before the cursor was made.
 #pragma once
@@ -23,7 +24,8 @@ class TableCursor {
 
   Table<Sync>& table() { return table_; }
 
-  // Replaces *entries by the next ones, about `count`; of an ordered table in key order. False: there are no more.
+  // Replaces *entries by the next ones, about `count`; of an ordered table in key order.
+  // False: there are no more.
   bool next(size_t count, Entries* entries) {
     entries->clear();
     const bool more = cursor_->next(count, entries);

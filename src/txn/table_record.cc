@@ -10,7 +10,8 @@ namespace {
 
 using Bytes = std::span<const std::byte>;
 
-// Of a field: its tag, its size, its bytes. Whoever does not know an odd tag must refuse the table; an even one may be passed by.
+// Of a field: its tag, its size, its bytes. Whoever does not know an odd tag must refuse the table;
+// an even one may be passed by.
 enum class Tag : uint64_t {
   kId = 1,
   kName = 3,

@@ -1,5 +1,5 @@
-// TransactionBase: what every transaction has, whatever its protocol: its state and why it is doomed, the checks of arguments,
-// its memory, its counters and its history.
+// TransactionBase: what every transaction has, whatever its protocol: its state and why it is
+// doomed, the checks of arguments, its memory, its counters and its history.
 //
 // Thread safety: none; it belongs to one worker.
 #pragma once
@@ -80,8 +80,9 @@ class TransactionBase : public Transaction {
     }
   }
 
-  // Whether a scan may go on once its visitor has returned. `ended`: transactions_ended() before that. Another transaction than
-  // the scan's may be running here by then, of another thread even: nothing else is looked at first.
+  // Whether a scan may go on once its visitor has returned. `ended`: transactions_ended() before
+  // that. Another transaction than the scan's may be running here by then, of another thread even:
+  // nothing else is looked at first.
   uint64_t transactions_ended() const { return ended_.load(std::memory_order_relaxed); }
   [[gnu::always_inline]] inline Status after_visit(uint64_t ended) const {
     if (transactions_ended() != ended) [[unlikely]]
@@ -110,8 +111,8 @@ class TransactionBase : public Transaction {
 
   State state_ = State::kFinished;
   uint32_t procedure_ = 0;
-  // One more with each transaction that ends here. Atomic, for a visitor that ends the transaction gives its worker back,
-  // perhaps to another thread; relaxed: it orders nothing.
+  // One more with each transaction that ends here. Atomic, for a visitor that ends the transaction
+  // gives its worker back, perhaps to another thread; relaxed: it orders nothing.
   std::atomic<uint64_t> ended_{0};
   SnapshotNumber commit_number_ = 0;
   Status doom_;

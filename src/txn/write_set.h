@@ -1,5 +1,6 @@
-// WriteSet: what a transaction will write, kept beside the rows until its commit (DBX, section 5.2): an entry for each commit
-// group of a row, the image that the entries of one row share, and the additions that wait for the commit.
+// WriteSet: what a transaction will write, kept beside the rows until its commit (DBX, section
+// 5.2): an entry for each commit group of a row, the image that the entries of one row share, and
+// the additions that wait for the commit.
 //
 // Thread safety: none; it belongs to one transaction.
 #pragma once
@@ -135,8 +136,8 @@ class WriteSet {
     std::memcpy(&bytes, image - kSizeBytes, sizeof bytes);
     return bytes;
   }
-  // The row is `source` from now on, of so many bytes. words: of each group, what the commit must find. `created`: the row block
-  // is new, so there is no write of it yet.
+  // The row is `source` from now on, of so many bytes. words: of each group, what the commit must
+  // find. `created`: the row block is new, so there is no write of it yet.
   void make_present(detail::TableBase& table, storage::Row* row, KeyRef key, const uint64_t* words, const void* source, size_t bytes,
                     bool created);
   // An update comes to have these columns too, whose bytes are set, or are about to be.

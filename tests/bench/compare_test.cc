@@ -61,7 +61,8 @@ void expect_figures_of_all_stores(const CompareOutcome& outcome, size_t runs) {
   }
 }
 
-// The run itself fails where a store loses an update or an insert, has a row too many, or returns a wrong value.
+// The run itself fails where a store loses an update or an insert, has a row too many,
+// or returns a wrong value.
 class CompareRuns : public testing::TestWithParam<std::pair<uint32_t, uint32_t>> {
  protected:
   void SetUp() override {
@@ -112,7 +113,8 @@ INSTANTIATE_TEST_SUITE_P(Threads, CompareRuns, testing::Values(std::pair{1u, 1u}
 
 class CompareStore : public testing::TestWithParam<Result<std::unique_ptr<Peer>> (*)(const CompareOptions&)> {};
 
-// What a run asks of a store, one by one: a wrong answer must be seen here, since both sides of a run's check are counted.
+// What a run asks of a store, one by one: a wrong answer must be seen here, since both sides of
+// a run's check are counted.
 TEST_P(CompareStore, does_each_operation_and_counts_its_rows) {
 #if defined(__SANITIZE_THREAD__)
   GTEST_SKIP() << "the other stores are libraries that the thread sanitizer does not see into";

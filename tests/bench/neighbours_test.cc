@@ -1,4 +1,5 @@
-// elider bench neighbours: its figures, and that a secondary index holds transactions up no more than the key index does.
+// elider bench neighbours: its figures, and that a secondary index holds transactions up no
+// more than the key index does.
 #include "bench/neighbours/neighbours.h"
 
 #include <gtest/gtest.h>
@@ -18,7 +19,8 @@ TEST(NeighboursTest, ThereIsAFigureForEachIndexAndNumberOfThreads) {
   EXPECT_EQ(name_of((*figures)[5].meeting), "scanned");
   for (const NeighboursFigure& figure : *figures) {
     EXPECT_GT(figure.commits, 0u);
-    // A count, not a time, so that a busy machine does not matter: four threads used to have a hundred conflicts a commit.
+    // A count, not a time, so that a busy machine does not matter: four threads used to have a
+    // hundred conflicts a commit.
     EXPECT_LE(figure.conflicts, figure.commits) << name_of(figure.meeting) << ", threads " << figure.threads;
   }
 }

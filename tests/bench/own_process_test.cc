@@ -1,4 +1,5 @@
-// A benchmark in a process of its own: how it ends, what its caller is told, and that its files go in any case.
+// A benchmark in a process of its own: how it ends, what its caller is told, and that
+// its files go in any case.
 #include "bench/common/own_process.h"
 
 #include <array>
@@ -21,7 +22,8 @@ namespace {
 
 constexpr std::array kInterrupts{SIGINT, SIGTERM, SIGHUP};
 
-// Named so that it runs first: a process that forks must not have threads, and other tests start RocksDB's.
+// Named so that it runs first: a process that forks must not have threads, and
+// other tests start RocksDB's.
 class OwnProcessDeathTest : public testing::Test {
  protected:
   void SetUp() override {

@@ -1,5 +1,6 @@
-// The other system of `bench durability`'s part `peer`: a command that a shell runs. Its output is read, its failures are told
-// with the command and its last words, and nothing of it is left behind.
+// The other system of `bench durability`'s part `peer`: a command that a shell runs.
+// Its output is read, its failures are told with the command and its last words, and
+// nothing of it is left behind.
 #include <csignal>
 #include <filesystem>
 #include <fstream>
@@ -49,7 +50,8 @@ TEST(ChildCommand, a_failure_is_told_with_the_last_words) {
   EXPECT_NE(status.message().find("exit code 127"), std::string::npos) << status.message();
 }
 
-// Whether a process is alive that a file has the number of. One that nobody has waited for yet is not.
+// Whether a process is alive that a file has the number of. One that nobody
+// has waited for yet is not.
 bool lives(const std::string& file) {
   pid_t process = 0;
   std::ifstream(file) >> process;

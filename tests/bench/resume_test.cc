@@ -1,5 +1,5 @@
-// YCSB on a data folder: what one run leaves, the next one finds, counts on, and checks; and what does not fit is
-// refused.
+// YCSB on a data folder: what one run leaves, the next one finds, counts on, and checks; and
+// what does not fit is refused.
 #include <filesystem>
 #include <string>
 

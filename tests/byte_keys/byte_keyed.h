@@ -1,5 +1,6 @@
-// ByteKeyed: the engine with tables whose keys are bytes, under the same public calls: a transaction of its protocol turns each
-// number into bytes that sort like it, of lengths from none to fourteen, and back. For tests alone.
+// ByteKeyed: the engine with tables whose keys are bytes, under the same public calls: a
+// transaction of its protocol turns each number into bytes that sort like it, of lengths from none
+// to fourteen, and back. For tests alone.
 //
 // Thread safety: as the transaction's that it wraps.
 #pragma once
@@ -32,8 +33,8 @@ struct elider::index::ByteIndexOf<elider::test::ByteKeyedSync> {
 
 namespace elider::test {
 
-// A number's key: its bytes, the most significant first, without the zeros at the end; those of odd ones with some bytes behind
-// them. TableBase::number_of gives the number back.
+// A number's key: its bytes, the most significant first, without the zeros at the end; those of odd
+// ones with some bytes behind them. TableBase::number_of gives the number back.
 class EncodedKey {
  public:
   explicit EncodedKey(Key number) {
@@ -130,7 +131,8 @@ class ByteKeyed : public Base {
     auto* header = const_cast<detail::ImageHeader*>(view.header());
     header->key = table.base()->number_of(header->key);
   }
-  // What the engine put there: the key in the row block, if the header tells of one that this table's index has.
+  // What the engine put there: the key in the row block, if the header tells of one
+  // that this table's index has.
   static KeyRef row_key(const TableRef& table, const detail::ImageHeader& header, KeyRef given) {
     auto& base = static_cast<txn::Table<ByteKeyedSync>&>(*table.base());
     txn::PrimaryHint hint;

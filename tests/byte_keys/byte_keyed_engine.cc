@@ -1,4 +1,5 @@
-// In place of the optimistic engine, where this program is linked: ordered tables have keys that are bytes.
+// In place of the optimistic engine, where this program is linked: ordered tables
+// have keys that are bytes.
 #include "index/btree/btree_batch.h"
 #include "index/btree/btree_find.h"
 #include "index/btree/btree_insert.h"

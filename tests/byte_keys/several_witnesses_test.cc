@@ -21,7 +21,8 @@ class SeveralWitnessesTest : public DatabaseTest {
   static Account account(Key key) { return {key, 0, static_cast<uint32_t>(key), 0}; }
   static bool visit(Key, const View<Account>&) { return true; }
 
-  // The observer scans, and splits the leaves by inserts of its own; then somebody else inserts into each gap, in its turn.
+  // The observer scans, and splits the leaves by inserts of its own; then somebody else inserts
+  // into each gap, in its turn.
   template <class Observe>
   uint64_t phantoms(Observe&& observe) {
     uint64_t found = 0;
@@ -47,7 +48,8 @@ class SeveralWitnessesTest : public DatabaseTest {
 };
 INSTANTIATE_TEST_SUITE_P(ByteKeys, SeveralWitnessesTest, testing::Values(Combination{}), combination_name);
 
-// Though the new half of a leaf is forgotten: the list of leaves has changed, and its witness says so.
+// Though the new half of a leaf is forgotten: the list of leaves has
+// changed, and its witness says so.
 TEST_P(SeveralWitnessesTest, TheSecondTellsOfASplit) {
   set_mutant(Mutant::kForgetSplitOff);
   EXPECT_EQ(0u, phantoms([&](Transaction& txn, KeyRange range) { return txn.scan(accounts_, range, {}, visit); }));

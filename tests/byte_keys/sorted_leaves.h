@@ -1,6 +1,7 @@
-// SortedLeaves: an ordered index of byte keys, for tests alone: sorted leaves of a few entries in a sorted list, behind one
-// mutex. It shows that the key seam takes an index of another kind: keys of any length, no neighbours of keys, and two
-// witnesses a leaf, its own and that of the list of leaves.
+// SortedLeaves: an ordered index of byte keys, for tests alone: sorted leaves of a few
+// entries in a sorted list, behind one mutex. It shows that the key seam takes an index of
+// another kind: keys of any length, no neighbours of keys, and two witnesses a leaf, its own
+// and that of the list of leaves.
 //
 // Thread safety: all operations by all threads.
 #pragma once
@@ -171,7 +172,8 @@ class SortedLeaves {
     const auto at = leaf->place_of(key);
     return at != leaf->entries.end() && at->first == key ? at->second : index::kNoHandle;
   }
-  // The upper half becomes a leaf of its own. Null: there is no memory, and the leaf stays larger than the others.
+  // The upper half becomes a leaf of its own. Null: there is no memory, and the leaf
+  // stays larger than the others.
   Leaf* split(Leaf* leaf) {
     const auto middle = leaf->entries.begin() + static_cast<std::ptrdiff_t>(leaf->entries.size() / 2);
     try {

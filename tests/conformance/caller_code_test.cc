@@ -1,5 +1,6 @@
-// The caller's functions inside the engine: an update's change() and an index's key function that throw,
-// edits that are begun and not ended, views that belong to something else. Nothing is half applied.
+// The caller's functions inside the engine: an update's change() and an index's key
+// function that throw, edits that are begun and not ended, views that belong to something
+// else. Nothing is half applied.
 #include <gtest/gtest.h>
 
 #include <pthread.h>
@@ -44,7 +45,8 @@ class CallerCodeTest : public DatabaseTest {
     a = {999, 999, 999, 999};
     throw std::runtime_error("changed my mind");
   }
-  // update() in whatever way throws, the procedure catches it and goes on: nothing of it may be committed.
+  // update() in whatever way throws, the procedure catches it and goes on:
+  // nothing of it may be committed.
   template <class Update>
   void expect_doomed(const Table<Account>& table, Update&& update) {
     const Status status = db_.run([&](Transaction& txn) -> Status {
@@ -78,7 +80,8 @@ ELIDER_ON_EVERY(CallerCodeTest);
 class SeveralTransactionsTest : public CallerCodeTest {};
 ELIDER_ON_CONCURRENT(SeveralTransactionsTest);
 
-// The thread ends in the middle of it: no answer of the engine may stop that, and nothing of the transaction stays.
+// The thread ends in the middle of it: no answer of the engine may stop that, and nothing
+// of the transaction stays.
 TEST_P(CallerCodeTest, AThreadMayEndInAProcedure) {
   for (const bool read_only : {false, true}) {
     std::function<void()> body = [&] {
@@ -218,8 +221,8 @@ TEST_P(CallerCodeTest, ABegunTransactionThatAnExceptionPassesIsRolledBack) {
   transact(db_, [&](Transaction& txn) { ASSERT_OK(txn.put(indexed_, 2, account(2))); });
 }
 
-// It is not pure, against its contract: values it gave before, it now refuses to give. Reclamation meets it
-// under locks; it must leave them, and the database, in order.
+// It is not pure, against its contract: values it gave before, it now refuses to give. Reclamation
+// meets it under locks; it must leave them, and the database, in order.
 TEST_P(CallerCodeTest, AKeyFunctionThatThrowsDuringReclamationLeavesTheDatabaseUsable) {
   for (int round = 0; round < 3; ++round) {
     transact(db_, [&](Transaction& txn) {

@@ -1,5 +1,5 @@
-// Transactions that write ever new unions of a table's columns: what a union needs goes with the transaction, and the rows are
-// right, now and when the log is read again.
+// Transactions that write ever new unions of a table's columns: what a union needs goes with the
+// transaction, and the rows are right, now and when the log is read again.
 #include <malloc.h>
 
 #include <array>
@@ -29,7 +29,8 @@ Schema wide_schema(KeyIndex key_index) {
 
 class ColumnUnionTest : public DatabaseTest {
  protected:
-  // As many transactions, each of which adds 1 to three columns of row 0, no two to the same three; `model` follows.
+  // As many transactions, each of which adds 1 to three columns of row 0, no two to the
+  // same three; `model` follows.
   void write_unions(Database& db, uint32_t count, Wide* model) {
     auto table = db.table("wide");
     ASSERT_OK(table);

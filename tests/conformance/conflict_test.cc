@@ -1,7 +1,8 @@
-// What conflicts and what does not: commit groups, adds, presence and absence of keys, unique values.
+// What conflicts and what does not: commit groups, adds, presence and
+// absence of keys, unique values.
 //
-// Two transactions are open at once; `first` commits, then `second` tries to. Where both outcomes of
-// the second are serializable, the test says which one is promised.
+// Two transactions are open at once; `first` commits, then `second` tries to. Where both outcomes
+// of the second are serializable, the test says which one is promised.
 #include <gtest/gtest.h>
 
 #include "elider/elider.h"
@@ -27,7 +28,8 @@ class ConflictTest : public DatabaseTest {
     second_ = ActiveTransaction();
     DatabaseTest::TearDown();
   }
-  // Makes the second transaction a writer, so that its commit has to be serializable with the first.
+  // Makes the second transaction a writer, so that its commit has to be
+  // serializable with the first.
   void expect_second(Code code) {
     ASSERT_OK(second_->write(accounts_, 4, owner_, Account{44, 0, 0, 0}));
     EXPECT_OK(first_.commit());
@@ -246,8 +248,8 @@ TEST_P(ConflictTest, ABlindWriteOfARemovedRowDoesNotBringItBack) {
   EXPECT_FALSE(has(accounts_, 1));
 }
 
-// The blind write was told that the row is there; a put does not care. Together they must not bring a
-// row back that was removed meanwhile: the write would have been told another thing.
+// The blind write was told that the row is there; a put does not care. Together they must not bring
+// a row back that was removed meanwhile: the write would have been told another thing.
 TEST_P(ConflictTest, APutAfterABlindWriteDoesNotBringTheRowBack) {
   ASSERT_OK(second_->write(accounts_, 1, owner_, Account{9, 9, 9, 9}));
   ASSERT_OK(second_->put(accounts_, 1, Account{5, 5, 5, 5}));

@@ -1,5 +1,6 @@
-// The process's heap runs out at each allocation of a commit or rollback in turn. Story: whatever fails,
-// the commit takes effect whole or not at all, says which, leaves no row locked, and the database goes on.
+// The process's heap runs out at each allocation of a commit or rollback in turn. Story:
+// whatever fails, the commit takes effect whole or not at all, says which, leaves no row locked,
+// and the database goes on.
 #include <gtest/gtest.h>
 
 #include <functional>
@@ -59,7 +60,8 @@ class HeapExhaustedTest : public DatabaseTest {
       ASSERT_EQ(moved, changed ? kRows / 4 + 50 : 0u);
     });
   }
-  // Ends a changing transaction by `end` with so many allocations possible; true if that was enough.
+  // Ends a changing transaction by `end` with so many allocations
+  // possible; true if that was enough.
   template <class End>
   bool end_with(int64_t allocations, End&& end, bool snapshot_open) {
     ActiveTransaction reader;
@@ -207,8 +209,8 @@ TEST_P(HeapExhaustedTest, AnOperationThatFailsDoomsItsTransaction) {
   }
 }
 
-// Threads without a session of their own, in a database with room for three transactions: one that is not given back
-// would be missed.
+// Threads without a session of their own, in a database with room for three transactions: one that
+// is not given back would be missed.
 TEST_P(HeapExhaustedTest, ATransactionThatCannotBeginTakesNothing) {
   Options options;
   options.workers_max = 3;

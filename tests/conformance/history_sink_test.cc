@@ -183,8 +183,8 @@ TEST_P(HistorySinkTest, RolledBackAttemptsAreToldAsSuch) {
   EXPECT_EQ(last().cause, Cause::kUser);
 }
 
-// The reader finds a record without a row, which is given a row and has gone when it commits. It commits, for the key is
-// absent again; the version that it saw first would put it before the row.
+// The reader finds a record without a row, which is given a row and has gone when it commits. It
+// commits, for the key is absent again; the version that it saw first would put it before the row.
 TEST_P(HistorySinkTest, AnAbsenceThatWasLookedForAgainHasNoVersion) {
   if (!GetParam().concurrent()) return;  // needs three transactions at once
   insert(accounts_, 8, Account{});

@@ -1,5 +1,5 @@
-// What does not overlap in a secondary index does not conflict: neighbours in a leaf come and go beside a unique check or a
-// scan, committed or not. What overlaps does, whatever is on the way.
+// What does not overlap in a secondary index does not conflict: neighbours in a leaf come and go
+// beside a unique check or a scan, committed or not. What overlaps does, whatever is on the way.
 #include <gtest/gtest.h>
 
 #include <functional>
@@ -152,7 +152,8 @@ TEST_P(IndexConflictTest, WhoGivesUpItsValueHoldsNobodyUp) {
   EXPECT_OK(winner.commit());
 }
 
-// A leaf of ten entries that a transaction has checked and scanned, and that its own inserts split several times.
+// A leaf of ten entries that a transaction has checked and scanned, and that its own
+// inserts split several times.
 TEST_P(IndexConflictTest, OwnInsertsThatSplitALeafKeepItsRanges) {
   const Body filling = [&](Transaction& txn) {
     for (Key i = 0; i < 60; ++i) ASSERT_OK(txn.insert(accounts_, 100 + i, account(100 + i, 110 + i)));

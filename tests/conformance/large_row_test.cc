@@ -157,7 +157,8 @@ TEST_P(DocumentTest, AViewOfABlockOutlivesLaterCommitsOfTheRow) {
   for (uint64_t revision = 2; revision < 200; ++revision)
     transact(db_, [&](Transaction& txn) { ASSERT_OK(txn.put(documents_, 1, document_of(revision))); });
   transact(db_, [&](Transaction& txn) { ASSERT_OK(txn.remove(documents_, 1)); });
-  // A sanitizer would see a block that was freed too early; the comparison sees one that was reused.
+  // A sanitizer would see a block that was freed too early; the comparison
+  // sees one that was reused.
   EXPECT_EQ(**seen_by_snapshot, document_of(1));
   EXPECT_EQ(**seen_by_ordinary, document_of(1));
   ASSERT_OK(ordinary->update(documents_, 2, {}, [](Document& d) { ++d.readers; }));

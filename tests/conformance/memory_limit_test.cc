@@ -1,5 +1,5 @@
-// A full database: the transaction that needs more memory fails and is undone, the others go on, and
-// space that is given back can be used again.
+// A full database: the transaction that needs more memory fails and is undone, the others go on,
+// and space that is given back can be used again.
 #include <gtest/gtest.h>
 
 #include <array>
@@ -136,7 +136,8 @@ TEST_P(MemoryLimitTest, AnEmptiedDatabaseHoldsAsMuchAsANewOne) {
   EXPECT_GE(fill(0, &refusal), count * 9 / 10);
 }
 
-// Whatever needs no new row goes on in a full database: a duplicate is told, an absent block is used again.
+// Whatever needs no new row goes on in a full database: a duplicate is told, an
+// absent block is used again.
 TEST_P(MemoryLimitTest, AnInsertThatFindsMemorySucceeds) {
   Status refusal;
   ASSERT_GT(fill(0, &refusal), 100u);

@@ -1,4 +1,5 @@
-// Mistakes of the program that uses the library: it is told what it did, in words, and nothing is read that is not there.
+// Mistakes of the program that uses the library: it is told what it did, in words, and nothing
+// is read that is not there.
 #include <gtest/gtest.h>
 
 #include <span>
@@ -117,7 +118,8 @@ TEST_P(MistakesTest, AnIndexFunctionThatReadsAColumnItDoesNotNameIsRefused) {
   }));
 }
 
-// A function that is right is not called with what it cannot take: it may divide by a column, or by a difference.
+// A function that is right is not called with what it cannot take: it may divide by a
+// column, or by a difference.
 TEST_P(MistakesTest, AnIndexFunctionMayDivideByWhatItNames) {
   const auto make = [&](const char* name, auto key) {
     return db_.create_table(account_schema(GetParam().key_index, name).index("by_ratio", {"owner", "branch"}, key));

@@ -1,4 +1,5 @@
-// Opening a folder: one that is mistyped becomes no database; tables come from Options::schemas, and are what these say.
+// Opening a folder: one that is mistyped becomes no database; tables come from
+// Options::schemas, and are what these say.
 #include <gtest/gtest.h>
 
 #include <filesystem>

@@ -118,7 +118,8 @@ TEST(OpenTest, ElidedRunsTheProcessorsRegionsOnlyOnProof) {
   EXPECT_FALSE(machine.usable && !machine.rtm);
 }
 
-// Forced where the processor has no such instruction: refused in words, instead of ended by a signal.
+// Forced where the processor has no such instruction: refused in words,
+// instead of ended by a signal.
 TEST(OpenTest, ForcingAMissingInstructionIsRefused) {
   Options options;
   options.sync = SyncPolicy::kElided;

@@ -27,7 +27,8 @@ class PhantomTest : public DatabaseTest {
   static Account account(Key key) { return {key, 0, static_cast<uint32_t>(key), 0}; }
   static bool visit(Key, const View<Account>&) { return true; }
 
-  // A transaction that did `observe`, then writes elsewhere; meanwhile another one commits `change`.
+  // A transaction that did `observe`, then writes elsewhere; meanwhile
+  // another one commits `change`.
   template <class Observe, class Change>
   void expect_commit(Code code, Observe&& observe, Change&& change) {
     ActiveTransaction observer = begin(db_);
@@ -188,7 +189,8 @@ TEST_P(KeyPhantomTest, OwnWritesAloneNeverConflict) {
 
 TEST_P(KeyPhantomTest, TheUnlinkingOfRemovedRowsDoesNotConflict) {
   Key key = 100;
-  // A removed row is unlinked some garbage collections after the commit: one of these rounds sees it.
+  // A removed row is unlinked some garbage collections after the commit:
+  // one of these rounds sees it.
   for (int before = 0; before < 6; ++before) {
     for (const bool reinserted : {false, true}) {
       SCOPED_TRACE(std::to_string(before) + (reinserted ? " reinserted" : ""));
@@ -228,7 +230,8 @@ TEST_P(KeyPhantomTest, OwnInsertsAreNoPhantoms) {
 }
 
 TEST_P(KeyPhantomTest, OwnInsertsDoNotHideThoseOfOthers) {
-  // The own insert changes the leaf that was scanned; a foreign one in the same leaf must still count.
+  // The own insert changes the leaf that was scanned; a foreign one in the
+  // same leaf must still count.
   expect_commit(
       Code::kConflict,
       [&](Transaction& txn) {
@@ -282,7 +285,8 @@ TEST_P(IndexPhantomTest, ARowRemovedFromTheRangeConflicts) {
 }
 
 TEST_P(IndexPhantomTest, ACountThroughAnIndexIsExact) {
-  // Two transactions each count a branch and, finding fewer than two, add a row to it: at most one may.
+  // Two transactions each count a branch and, finding fewer than two, add a
+  // row to it: at most one may.
   ActiveTransaction first = begin(db_), second = begin(db_);
   for (ActiveTransaction* txn : {&first, &second}) {
     int rows = 0;

@@ -130,7 +130,8 @@ TEST_P(RunTest, OneAttemptIsEnoughWithoutConflict) {
 
 TEST_P(RunTest, ADeadlineEndsTheAttempts) {
   int runs = 0;
-  // Who loses its processor in the first attempt has no second one: then there is a longer deadline.
+  // Who loses its processor in the first attempt has no second one: then
+  // there is a longer deadline.
   for (const uint64_t deadline_ms : {20, 200, 2000}) {
     RunPolicy policy;
     policy.deadline_us = deadline_ms * 1000;
@@ -201,8 +202,8 @@ TEST_P(RunTest, BackoffStaysBoundedAfterManyAttempts) {
   EXPECT_EQ(runs, 101);
 }
 
-// What an inconsistent attempt returns or throws is discarded: it may come from rows that no point in
-// time held together.
+// What an inconsistent attempt returns or throws is discarded: it may come from rows that no
+// point in time held together.
 TEST_P(RunTest, AnErrorOfAnAttemptThatCannotCommitIsDiscarded) {
   int runs = 0;
   EXPECT_OK(db_.run([&](Transaction& txn) -> Status {
@@ -259,7 +260,8 @@ TEST_P(RunTest, AHugeDeadlineNeverPasses) {
 // What a failed attempt has read does not hold: its status names what changed, as a commit's would.
 class DiscardedAttemptTest : public RunTest {
  protected:
-  // Runs `reads`, lets another transaction do `change`, and fails. One attempt: its conflict is reported.
+  // Runs `reads`, lets another transaction do `change`, and fails. One attempt:
+  // its conflict is reported.
   template <class Reads, class Change>
   void expect_conflict(Cause cause, Key key, Reads&& reads, Change&& change) {
     const Status status = db_.run(

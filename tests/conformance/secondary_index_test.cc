@@ -1,5 +1,5 @@
-// Secondary indexes: kept by the engine in the same transaction, scanned in the order of (value, key),
-// unique where declared so.
+// Secondary indexes: kept by the engine in the same transaction, scanned in the order of (value,
+// key), unique where declared so.
 #include <gtest/gtest.h>
 
 #include <functional>
@@ -351,8 +351,9 @@ TEST_P(SecondaryIndexTest, AnUnknownIndexIsRefused) {
   });
 }
 
-// The indexed column stands in a commit group of its own: removing and inserting the row in one transaction
-// moves its entry all the same, and so does doing it in two, with the block reclaimed between or not.
+// The indexed column stands in a commit group of its own: removing and inserting the row in one
+// transaction moves its entry all the same, and so does doing it in two, with the block
+// reclaimed between or not.
 TEST_P(SecondaryIndexTest, AnIndexedColumnInAGroupOfItsOwnFollowsRemoveAndInsert) {
   const Table<Account> table = create(indexed_account_schema(GetParam().key_index, "grouped").group({"branch"}).group({"owner"}));
   const Index<Account> index = *db_.index(table, "by_branch");

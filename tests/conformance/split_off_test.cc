@@ -1,5 +1,5 @@
-// A transaction's own inserts split a leaf that it has scanned, or checked: the new half must be tracked like the old one, or
-// what others insert there is a phantom that nobody notices.
+// A transaction's own inserts split a leaf that it has scanned, or checked: the new half must be
+// tracked like the old one, or what others insert there is a phantom that nobody notices.
 #include <gtest/gtest.h>
 
 #include <array>
@@ -16,7 +16,8 @@ namespace {
 class SplitOffTest : public DatabaseTest {
  protected:
   static constexpr Key kRows = 9, kStep = 100;
-  // What the own inserts are, as offsets from the range's first row: a leaf splits in the middle, or behind an ascending end.
+  // What the own inserts are, as offsets from the range's first row: a leaf splits in the middle,
+  // or behind an ascending end.
   static constexpr std::array<Key, 4> kOwnFrom{1, 1, 301, 701};
   static constexpr std::array<Key, 4> kOwnStep{1, 31, 1, 1};
   static constexpr Key kOwn = 24;
@@ -35,7 +36,8 @@ class SplitOffTest : public DatabaseTest {
   static bool visit(Key, const View<Account>&) { return true; }
 
   using Observe = std::function<Status(Transaction&, KeyRange)>;
-  // How many of the gaps of a range another transaction's insert can be made in without the observer's commit noticing.
+  // How many of the gaps of a range another transaction's insert can be made in without the
+  // observer's commit noticing.
   uint64_t phantoms(const Observe& observe) {
     uint64_t found = 0;
     for (size_t shape = 0; shape < kOwnFrom.size(); ++shape)

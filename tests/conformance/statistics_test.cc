@@ -156,7 +156,8 @@ TEST_P(StatisticsTest, CommitsOfATableAreThoseThatWroteToIt) {
   EXPECT_EQ(table("others").commits, 2u);
 }
 
-// A transaction notes the first 63 tables that it writes as bits of a word, all others as one more bit.
+// A transaction notes the first 63 tables that it writes as bits of a word,
+// all others as one more bit.
 TEST_P(StatisticsTest, CommitsAreCountedForEachOfMoreTablesThanAWordHasBits) {
   constexpr size_t kTables = 140;
   std::vector<Table<Account>> many;

@@ -1,4 +1,5 @@
-// Tables: made once, found by name, described without their struct; mistakes in a schema are refused.
+// Tables: made once, found by name, described without their struct;
+// mistakes in a schema are refused.
 #include <gtest/gtest.h>
 
 #include <algorithm>

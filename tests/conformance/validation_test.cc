@@ -1,5 +1,6 @@
-// Validation of the smallest transactions: two reads, or a read and an absence, and then a commit that changes one of them. Who
-// has read a single row needs no validation; two rows, or a row and an absence, stood together only if nothing came between.
+// Validation of the smallest transactions: two reads, or a read and an absence, and then a commit
+// that changes one of them. Who has read a single row needs no validation; two rows, or a row and
+// an absence, stood together only if nothing came between.
 #include <gtest/gtest.h>
 
 #include <functional>
@@ -38,7 +39,8 @@ class ValidationTest : public DatabaseTest {
     return [=, this](Transaction& txn) { ASSERT_OK(txn.remove(accounts_, key)); };
   }
 
-  // Does both reads, then lets `change` commit, before and between them, too; with a write of its own and without one.
+  // Does both reads, then lets `change` commit, before and between them, too; with a write
+  // of its own and without one.
   void expect_conflict(const Body& first, const Body& second, const Body& change) {
     for (const bool writes : {false, true})
       for (const bool between : {false, true}) {

@@ -1,5 +1,5 @@
-// Database::verify finds what is wrong between rows and secondary indexes, whatever the key index. The
-// damage is done by a key function that breaks its contract: it changes its mind.
+// Database::verify finds what is wrong between rows and secondary indexes, whatever the key index.
+// The damage is done by a key function that breaks its contract: it changes its mind.
 #include <gtest/gtest.h>
 
 #include <atomic>
@@ -37,8 +37,8 @@ TEST_P(VerifyTest, ARowThatItsIndexDoesNotFindIsReported) {
 
 TEST_P(VerifyTest, AnEntryThatNobodyWillTakeOutIsReported) {
   if (!GetParam().concurrent()) return;  // there, removed rows are unlinked at once
-  // The rows are removed, a reader needs them, and then they are unlinked under other values: their entries
-  // would stay.
+  // The rows are removed, a reader needs them, and then they are unlinked under other values:
+  // their entries would stay.
   ActiveTransaction reader = begin_read_only(db_);
   transact(db_, [&](Transaction& txn) {
     for (Key key = 0; key < 500; ++key) ASSERT_OK(txn.remove(accounts_, key));

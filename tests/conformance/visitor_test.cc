@@ -1,4 +1,5 @@
-// Scans' visitors: what they may return; and one that ends the transaction ends the scan, which says so.
+// Scans' visitors: what they may return; and one that ends the transaction
+// ends the scan, which says so.
 #include <gtest/gtest.h>
 
 #include <optional>

@@ -99,8 +99,8 @@ class WriteChainTest : public DatabaseTest {
     ASSERT_OK(part);
     ASSERT_EQ((*part)->balance, model->balance);
   }
-  // All chains of `length` steps over a row that is there, or is not. Reading after each step makes blind
-  // writes tracked ones, so it is done and left out.
+  // All chains of `length` steps over a row that is there, or is not. Reading after each step makes
+  // blind writes tracked ones, so it is done and left out.
   void run_chains(const Table<Account>& table, int length) {
     int chains = 1;
     for (int i = 0; i < length; ++i) chains *= kSteps;
@@ -134,8 +134,9 @@ class WriteChainTest : public DatabaseTest {
     EXPECT_OK(db_.verify());
   }
 
-  // All chains of `length` steps, and another transaction that removes the row, puts one there or puts one in
-  // its place before the chain commits: it may only if every step would have answered the same after that.
+  // All chains of `length` steps, and another transaction that removes the row, puts one there
+  // or puts one in its place before the chain commits: it may only if every step would have
+  // answered the same after that.
   void run_chains_against_another(const Table<Account>& table, int length) {
     enum class Other { kRemoves, kInserts, kReplaces };
     constexpr std::array<const char*, 3> kOthers{", removed", ", inserted", ", replaced"};
@@ -197,7 +198,8 @@ TEST_P(BlindWriteTest, NoChainOfThreeWritesCommitsWhatAnothersWriteMadeWrong) { 
 
 TEST_P(BlindWriteTest, NoChainOfTwoWritesOfAnIndexedRowCommitsWhatAnothersWriteMadeWrong) { run_chains_against_another(indexed_, 2); }
 
-// A blind write over an own blind write, or over an own add, reads nothing still: nobody's change conflicts.
+// A blind write over an own blind write, or over an own add, reads nothing still:
+// nobody's change conflicts.
 TEST_P(BlindWriteTest, AWriteOverAnOwnBlindChangeStaysBlind) {
   insert(accounts_, 5, Account{1, 2, 3, 4});
   ActiveTransaction txn = begin(db_);

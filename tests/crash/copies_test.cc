@@ -1,7 +1,9 @@
-// The machine stops while a backup or a restore is written, or while a database goes back to an earlier state: at any call,
-// with any of the sectors and names on the disk that were not synced. What is copied stays as it was. The copy is whole, or,
-// while it has no manifest, refused or empty: it never has a part of the rows. Who went back has the later state or the
-// earlier one. Once the work has ended no crash takes it back. What is there goes on from there, source and copy (cycle.h).
+// The machine stops while a backup or a restore is written, or while a database goes back to an
+// earlier state: at any call, with any of the sectors and names on the disk that were not
+// synced. What is copied stays as it was. The copy is whole, or, while it has no manifest,
+// refused or empty: it never has a part of the rows. Who went back has the later state or the
+// earlier one. Once the work has ended no crash takes it back. What is there goes on from there,
+// source and copy (cycle.h).
 #include <gtest/gtest.h>
 
 #include <algorithm>

@@ -1,9 +1,10 @@
 // Cycle: what every image of a crash goes through, whoever wrote the database.
 //
-// It is recovered, recovered again, written to with a `group` commit and, where that is asked for, a checkpoint, and
-// recovered once more; the database is verified each time, and looked at by files::check (`elider check`) before the first
-// recovery and after the last. The first state is the caller's to judge, the others follow from it. crash_again(): the same of
-// images of crashes while all that was done.
+// It is recovered, recovered again, written to with a `group` commit and, where that is asked
+// for, a checkpoint, and recovered once more; the database is verified each time, and looked at
+// by files::check (`elider check`) before the first recovery and after the last. The first state
+// is the caller's to judge, the others follow from it. crash_again(): the same of images of
+// crashes while all that was done.
 // Thread safety: one thread at a time, and one Cycle a process: it substitutes the system's files.
 #pragma once
 
@@ -77,7 +78,8 @@ class Cycle {
     return wrong.empty() ? "" : "recovered after writing: " + wrong;
   }
 
-  // Crashes at every call that run() made on `before`: the state stays, or is the one that was written.
+  // Crashes at every call that run() made on `before`: the state stays, or is
+  // the one that was written.
   std::string crash_again(const Contents& before, const std::vector<log::MemoryFiles::Call>& calls, const Outcome& done, Random& random) {
     log::CrashDisk disk(before);
     SeenImages seen;
@@ -112,7 +114,8 @@ class Cycle {
   // Without a manifest there is none.
   bool is_database(const log::MemoryFiles& files) const { return files.contents().contains(subject_.folders[0] + "/MANIFEST"); }
 
-  // What a crash left is no damage to `elider check` either, and it changes nothing. *checked: what it said.
+  // What a crash left is no damage to `elider check` either, and it changes
+  // nothing. *checked: what it said.
   std::string check_files(const log::MemoryFiles& files, const How& how, Status* checked) {
     *checked = {};
     if (!is_database(files)) return "";

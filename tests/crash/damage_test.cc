@@ -1,11 +1,13 @@
-// The story. A database was closed well; it was opened again, and closed well, too, or stopped by a crash once all was on
-// the disk. Then something happens to its files: a byte changes, a file is cut short, is missing, stands there twice or in
-// another's place. Opening it refuses (kCorrupt or kUnsupported, with the file's name), or reports what it cut off; it never
-// stops the process, and never gives a state that no crash could have left.
+// The story. A database was closed well; it was opened again, and closed well, too, or stopped by a
+// crash once all was on the disk. Then something happens to its files: a byte changes, a file is
+// cut short, is missing, stands there twice or in another's place. Opening it refuses (kCorrupt or
+// kUnsupported, with the file's name), or reports what it cut off; it never stops the process, and
+// never gives a state that no crash could have left.
 //
-// Of what was closed well nothing is ever lost: it is all there, or opening refuses. What cannot be told from another crash,
-// and so is accepted without an error, after a crash: the end of the last file of a stream of the last opening, where no
-// other stream's file knows of more. Then exactly the tail of the commit order is gone.
+// Of what was closed well nothing is ever lost: it is all there, or opening refuses. What cannot be
+// told from another crash, and so is accepted without an error, after a crash: the end of the last
+// file of a stream of the last opening, where no other stream's file knows of more. Then exactly
+// the tail of the commit order is gone.
 #include <gtest/gtest.h>
 
 #include <cstdio>
@@ -90,9 +92,11 @@ class Damage : public testing::TestWithParam<Files> {
   static std::string generation_of(const std::string& path) { return path.substr(path.find("/log-") + 5, 8); }
   // "d0/log-GGGGGGGG-SS-": what the segments of one stream have in common.
   static std::string stream_of(const std::string& path) { return path.substr(0, path.size() - 8); }
-  // The files whose end a crash may have cut: the last of each stream of an opening that was not closed.
+  // The files whose end a crash may have cut: the last of each stream of an
+  // opening that was not closed.
   bool may_be_torn(const std::string& path) const { return !GetParam().closed && is_last_of_all(path); }
-  // A frame there may have no record, where another stream's records ended before: without it all is there.
+  // A frame there may have no record, where another stream's records ended
+  // before: without it all is there.
   bool may_end_early(const std::string& path) const { return GetParam().streams > 1 && is_last_of_all(path); }
   bool is_last_of_all(const std::string& path) const {
     if (!is_segment(path)) return false;
@@ -243,7 +247,8 @@ TEST_P(Damage, AnOlderManifestIsAnError) {
   }
 }
 
-// A copy that is not whole, a folder in another's place: it is refused with the name of what is there, and kept as it is.
+// A copy that is not whole, a folder in another's place: it is refused with the name of what is
+// there, and kept as it is.
 TEST_P(Damage, FoldersThatAreNotOneWholeDatabaseAreRefusedAndKept) {
   const auto expect_refused = [&](const Contents& image, const std::vector<std::string>& folders, const std::string& named) {
     log::MemoryFiles files(image);

@@ -1,6 +1,8 @@
-// ImageCheck: opens the image of a crash of a Recorder's run and says whether what comes back is allowed (cycle.h).
+// ImageCheck: opens the image of a crash of a Recorder's run and says whether what comes
+// back is allowed (cycle.h).
 //
-// Thread safety: one thread at a time, and one ImageCheck a process: it substitutes the system's files.
+// Thread safety: one thread at a time, and one ImageCheck a process: it
+// substitutes the system's files.
 #pragma once
 
 #include "tests/crash/cycle.h"
@@ -92,8 +94,9 @@ class ImageCheck {
     return nested && wrong.empty() ? cycle_.crash_again(before, files.calls(), outcome, random_) : wrong;
   }
 
-  // Of an image that no crash leaves, because files are missing or stand there twice: it is refused in words that name one,
-  // or what comes back holds all that had been acknowledged after `calls` calls. *refused: whether it was.
+  // Of an image that no crash leaves, because files are missing or stand there twice: it is refused
+  // in words that name one, or what comes back holds all that had been acknowledged after `calls`
+  // calls. *refused: whether it was.
   std::string check_misplaced(Contents image, size_t calls, bool* refused) {
     ++images_;
     log::MemoryFiles files(std::move(image));

@@ -1,5 +1,5 @@
-// What a disk may hold after a crash, image by image: every subset of the sectors and names that are not sure where these are
-// few, samples of them where they are many.
+// What a disk may hold after a crash, image by image: every subset of the sectors and names that
+// are not sure where these are few, samples of them where they are many.
 // Thread safety: one thread at a time.
 #pragma once
 

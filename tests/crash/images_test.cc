@@ -1,12 +1,14 @@
-// The story. Several sessions write to a database; the machine stops at any system call, with any of the sectors on
-// the disk that were not synced, with a frame cut at any byte, with other bytes behind its end, or again while it
-// recovers. Or the process is killed, or a sync of its log fails, and its successor goes on with the page cache: what that
-// one acknowledges survives when the machine stops in its turn. What comes back is a prefix of the commit order with all that was acknowledged in it, no transaction in
-// part (tests/crash/story.h), and it can be written to and comes back again. Or somebody takes a file away, or puts a
-// copy beside it: then it may be refused, too.
+// The story. Several sessions write to a database; the machine stops at any system call, with
+// any of the sectors on the disk that were not synced, with a frame cut at any byte, with other
+// bytes behind its end, or again while it recovers. Or the process is killed, or a sync of its
+// log fails, and its successor goes on with the page cache: what that one acknowledges survives
+// when the machine stops in its turn. What comes back is a prefix of the commit order with all
+// that was acknowledged in it, no transaction in part (tests/crash/story.h), and it can be
+// written to and comes back again. Or somebody takes a file away, or puts a copy beside it:
+// then it may be refused, too.
 //
-// ELIDER_CRASH_IMAGES says how many images to look at (10,000 without it, of few crash points a run, so that they are of many
-// runs; fewer under sanitizers), ELIDER_CRASH_SEED where to begin.
+// ELIDER_CRASH_IMAGES says how many images to look at (10,000 without it, of few crash points a
+// run, so that they are of many runs; fewer under sanitizers), ELIDER_CRASH_SEED where to begin.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -236,7 +238,8 @@ struct Left {
   Story story;
 };
 
-// A run ends: the machine stops, or the process is killed in the middle of a call, at random. Empty, or what is wrong.
+// A run ends: the machine stops, or the process is killed in the middle of a call, at
+// random. Empty, or what is wrong.
 std::string end_run(Recorder& run, Random& random, Counts* counts, std::unique_ptr<Left>* left) {
   const std::vector<Call> calls = run.files().calls();
   // Of a log that has failed little is called any more.

@@ -1,8 +1,9 @@
-// Recorder: runs a database on MemoryFiles, several sessions at once, and keeps what was called on the files (for
-// CrashDisk) and what the sessions did and were told (for Story).
+// Recorder: runs a database on MemoryFiles, several sessions at once, and keeps what was called on
+// the files (for CrashDisk) and what the sessions did and were told (for Story).
 //
-// A session repeats: draw a transaction, run it with an `async` or a `group` commit, note it. Now and then it waits
-// until all is durable, or looks at the others on a snapshot that waits for what it shows.
+// A session repeats: draw a transaction, run it with an `async` or a `group` commit, note
+// it. Now and then it waits until all is durable, or looks at the others on a snapshot
+// that waits for what it shows.
 // Thread safety: one thread makes and runs a recorder; it starts its own.
 #pragma once
 
@@ -78,7 +79,8 @@ class NumberSink final : public HistorySink {
 
 class Recorder {
  public:
-  // Goes on with all that `before` shows, of which not all need be sure; `story` then says how it came about.
+  // Goes on with all that `before` shows, of which not all need be sure; `story`
+  // then says how it came about.
   Recorder(const RunShape& shape, const log::CrashDisk& before, Story story)
       : shape_(shape), story_(std::move(story)), before_(before), files_(before.everything()), clock_(story_.last_end() + 1) {}
   explicit Recorder(const RunShape& shape) : Recorder(shape, log::CrashDisk(), Story(shape.sessions + 1)) {}

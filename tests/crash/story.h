@@ -1,15 +1,15 @@
-// Story: what the sessions of a run did, as they saw it, and what they were told; and whether a recovered state
-// is one that the story allows.
+// Story: what the sessions of a run did, as they saw it, and what they were told; and whether a
+// recovered state is one that the story allows.
 //
-// It believes nothing that the log says. A state is allowed if there is a number of transactions of each session,
-// namely what their rows in `progress` count, such that
+// It believes nothing that the log says. A state is allowed if there is a number of transactions of
+// each session, namely what their rows in `progress` count, such that
 //   - all that was acknowledged before the crash is among them;
 //   - they are a prefix of the commit order: by the snapshot numbers that the history gave; and of every order that
 //     clients can see: a transaction that had ended before one of them began is among them, too, and so is every
 //     earlier writer of a row that one of them wrote;
 //   - the state is exactly what they wrote.
-// Thread safety: note() by each session's thread; acknowledge() and report() under a lock of the caller's; the rest
-// when they have ended.
+// Thread safety: note() by each session's thread; acknowledge() and report() under a lock of the
+// caller's; the rest when they have ended.
 #pragma once
 
 #include <algorithm>
@@ -45,7 +45,8 @@ class Story {
   const std::vector<Deed>& deeds(uint32_t session) const { return deeds_[session]; }
 
   void note(uint32_t session, Deed deed) { deeds_[session].push_back(std::move(deed)); }
-  // After so many calls of the file system, the first `count` transactions of a session are known to be durable.
+  // After so many calls of the file system, the first `count` transactions of a
+  // session are known to be durable.
   void acknowledge(size_t calls, uint32_t session, uint64_t count) { acknowledged_.push_back({calls, session, count}); }
   // The same of all commits with numbers up to this one.
   void report(size_t calls, uint64_t durable) { reports_.push_back({calls, durable}); }
@@ -56,7 +57,8 @@ class Story {
       for (const Deed& deed : of_session) last = std::max(last, deed.end);
     return last;
   }
-  // Forgets what `state` does not hold; what it holds is durable from the begin. For a run that goes on from it.
+  // Forgets what `state` does not hold; what it holds is durable from the begin. For a
+  // run that goes on from it.
   void continue_from(const State& state) {
     acknowledged_.clear();
     reports_.clear();
@@ -66,8 +68,9 @@ class Story {
     }
   }
 
-  // Forgets what `state` does not hold, which is what a process that was killed after so many calls left to its successor. Of it
-  // only what was acknowledged by then is durable from the begin. For a run that goes on from it.
+  // Forgets what `state` does not hold, which is what a process that was killed after so many calls
+  // left to its successor. Of it only what was acknowledged by then is durable from the begin. For
+  // a run that goes on from it.
   void continue_from_killed(const State& state, size_t calls) {
     const auto came_later = [&](const auto& what) { return what.calls > calls; };
     std::erase_if(acknowledged_, came_later);

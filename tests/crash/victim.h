@@ -44,7 +44,8 @@ inline Options database_options(const VictimOptions& victim) {
   return options;
 }
 
-// One system call: what it has written outlives the process. Who cannot tell has nobody who listens.
+// One system call: what it has written outlives the process. Who cannot
+// tell has nobody who listens.
 inline void tell(const std::string& line) {
   const char* at = line.data();
   for (size_t rest = line.size(); rest != 0;) {

@@ -1,14 +1,17 @@
-// A program that is killed, or whose system calls fail: it works on a database and tells each step on standard
-// output, a line of JSON and a system call each, so that what it has told outlives it. tests/crash/ledger.py reads it.
+// A program that is killed, or whose system calls fail: it works on a database and tells each step
+// on standard output, a line of JSON and a system call each, so that what it has told outlives it.
+// tests/crash/ledger.py reads it.
 //
 //   crash_victim transfer|tpcc --data DIR [--threads N] [--seed N] [--process N] [--transactions N] [--checkpoints N]
 //                [--segment-bytes N] [--sync NAME] [--htm NAME]
 //
-// It begins with what it has recovered. Then each thread tells what it is about to do, does it with a `group` commit
-// (or an `async` one and a wait), and tells what came of it. --process: the number of its first thread, which no
-// earlier one has had. --transactions: of each thread; 0: until it is killed. --checkpoints: one as they begin, one after
-// each N of all threads, one at the end, and what the database takes by itself; 0: none. --segment-bytes: of the log's files;
-// from 1 MiB on, room is made in them. Exit status 3: the database cannot be opened or read, which standard error then says.
+// It begins with what it has recovered. Then each thread tells what it is about to do, does it
+// with a `group` commit (or an `async` one and a wait), and tells what came of it. --process: the
+// number of its first thread, which no earlier one has had. --transactions: of each thread; 0:
+// until it is killed. --checkpoints: one as they begin, one after each N of all threads, one at
+// the end, and what the database takes by itself; 0: none. --segment-bytes: of the log's files;
+// from 1 MiB on, room is made in them. Exit status 3: the database cannot be opened or read, which
+// standard error then says.
 #include <unistd.h>
 
 #include <atomic>

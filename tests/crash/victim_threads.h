@@ -1,6 +1,7 @@
-// VictimThreads: the threads of crash_victim that work, and the checkpoints beside them: one before the first transaction,
-// one after each so many that have ended, one after the last. The thread that opened the database takes them, so that who
-// counts a thread's calls finds those of a checkpoint right after those of opening. It tells what came of each; a failed
+// VictimThreads: the threads of crash_victim that work, and the checkpoints beside them: one
+// before the first transaction, one after each so many that have ended, one after the last.
+// The thread that opened the database takes them, so that who counts a thread's calls finds
+// those of a checkpoint right after those of opening. It tells what came of each; a failed
 // one is no end of the run.
 // Thread safety: run() by one thread; one_ended() by those that it starts.
 #pragma once

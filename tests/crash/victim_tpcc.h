@@ -1,6 +1,6 @@
-// The workload `tpcc` of crash_victim: terminals on a small warehouse. It begins by checking the consistency
-// conditions on what was recovered, and tells what the database has counted; then each terminal tells what it begins
-// and what it has done.
+// The workload `tpcc` of crash_victim: terminals on a small warehouse. It begins by checking the
+// consistency conditions on what was recovered, and tells what the database has counted; then each
+// terminal tells what it begins and what it has done.
 // Thread safety: run_tpcc_victim() by one thread; it starts its own.
 #pragma once
 
@@ -54,7 +54,8 @@ class TpccVictim {
     return all;
   }
 
-  // A row says that loading has ended; without it the tables are filled in part, and the folder is of no use.
+  // A row says that loading has ended; without it the tables are filled in part,
+  // and the folder is of no use.
   Status load_once(Database& db) {
     auto loaded = db.create_table(SchemaOf<Loaded>("loaded").column("yes", &Loaded::yes));
     if (!loaded.ok()) return loaded.status();

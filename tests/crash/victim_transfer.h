@@ -1,6 +1,7 @@
-// The workload `transfer` of crash_victim: each transaction appends unique values to one to three lists, reads each
-// back, and moves money between them; some only read. So a later reader shows which transactions there were, and in
-// which order: a list holds all that was appended to it, and all balances together are nothing.
+// The workload `transfer` of crash_victim: each transaction appends unique values to one to three
+// lists, reads each back, and moves money between them; some only read. So a later reader shows
+// which transactions there were, and in which order: a list holds all that was appended to it, and
+// all balances together are nothing.
 // Thread safety: run_transfer_victim() by one thread; it starts its own.
 #pragma once
 
@@ -157,7 +158,8 @@ class TransferVictim {
     return view.ok() || view.status().not_found() ? Status() : view.status();
   }
 
-  // After an error of a file nobody knows whether the transaction is on the disk: it may or may not be there later.
+  // After an error of a file nobody knows whether the transaction is on the disk: it may
+  // or may not be there later.
   void complete(uint32_t process, const Status& status, bool read_only, const std::string& asked, const std::string& got) {
     const PlaceSink::Place place = PlaceSink::last();
     if (status.ok())

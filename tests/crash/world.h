@@ -1,7 +1,9 @@
-// World: the tables that the crash tests write to, and a database's whole state as bytes, to be compared.
+// World: the tables that the crash tests write to, and a database's whole state
+// as bytes, to be compared.
 //
-// Everything that recovery has to put together is in it: several tables, some made during the run, column groups,
-// additions, a secondary index, rows kept as blocks, keys removed and inserted again.
+// Everything that recovery has to put together is in it: several tables, some made
+// during the run, column groups, additions, a secondary index, rows kept as blocks, keys
+// removed and inserted again.
 // Thread safety: values and pure functions.
 #pragma once
 

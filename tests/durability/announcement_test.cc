@@ -1,6 +1,6 @@
-// A commit announces itself to the log, reads its number, and withdraws the announcement when its record is there. Each of
-// these holds one between two of these steps, while others make the log write groups; and commits that only read wait for
-// what they may have read.
+// A commit announces itself to the log, reads its number, and withdraws the announcement when its
+// record is there. Each of these holds one between two of these steps, while others make the log
+// write groups; and commits that only read wait for what they may have read.
 #include <atomic>
 #include <functional>
 #include <future>
@@ -63,7 +63,8 @@ TEST_P(AnnouncementTest, StandsUntilTheRecordIsThere) {
     std::thread writer([&] { held = set_owner(database, table, 1, 11, Durability::kAsync); });
     stop.wait_until_reached();
     const uint64_t other = set_owner(database, table, 2, 22, Durability::kAsync);
-    // The log tries again and again to close that number: some rounds, each of which looks at three buffers at the most.
+    // The log tries again and again to close that number: some rounds, each of which looks at
+    // three buffers at the most.
     TestPoints::on("log.before_look", [] {});
     std::promise<Status> told;
     database.when_durable(other, [&](const Status& status) { told.set_value(status); });

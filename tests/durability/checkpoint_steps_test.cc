@@ -1,5 +1,5 @@
-// The steps of a checkpoint: its number comes before the list of tables, and that waits for a table that is being made; and
-// who takes one that is due, where one thread alone may touch the rows.
+// The steps of a checkpoint: its number comes before the list of tables, and that waits for a table
+// that is being made; and who takes one that is due, where one thread alone may touch the rows.
 #include <chrono>
 #include <optional>
 #include <thread>
@@ -41,8 +41,8 @@ TEST_P(CheckpointStepsTest, ATableThatIsMadeBeforeItsNumberIsInIt) {
   expect_table();
 }
 
-// A table is in the log, with a number before the checkpoint's, and not yet among the tables when that looks. It waits; one
-// that does not has listed the tables by now.
+// A table is in the log, with a number before the checkpoint's, and not yet among the tables when
+// that looks. It waits; one that does not has listed the tables by now.
 TEST_P(CheckpointStepsTest, ATableThatIsBeingMadeIsInIt) {
   if (!TestPoints::enabled()) GTEST_SKIP() << "this build has no test points";
   if (!GetParam().races()) GTEST_SKIP() << "one thread at a time";
@@ -66,7 +66,8 @@ TEST_P(CheckpointStepsTest, ATableThatIsBeingMadeIsInIt) {
   expect_table();
 }
 
-// However transactions are run: each way alone makes enough of log, and takes the checkpoint where nobody else may.
+// However transactions are run: each way alone makes enough of log, and takes the
+// checkpoint where nobody else may.
 TEST_P(CheckpointStepsTest, OneThatIsDueIsTakenByRunCommitAndCall) {
   options_.checkpoint_log_bytes = 65536;
   for (const char* const how : {"run", "commit", "commit beside open ones", "call"}) {

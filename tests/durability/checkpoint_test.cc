@@ -1,5 +1,6 @@
-// Checkpoints of a database: what was committed is there when it is opened again, whether a checkpoint has it or the
-// log behind it; and nothing that goes on while one is taken gets lost or comes twice.
+// Checkpoints of a database: what was committed is there when it is opened again, whether
+// a checkpoint has it or the log behind it; and nothing that goes on while one is taken
+// gets lost or comes twice.
 #include <fstream>
 #include <optional>
 #include <random>
@@ -96,7 +97,8 @@ TEST_P(CheckpointTest, LargeRowsIndexesAndHashedTablesComeBack) {
       });
     ASSERT_OK(database.checkpoint());
     EXPECT_EQ(database.statistics().checkpoints.rows, 2020u);
-    // Behind it: other values of the index, a row that goes, one that comes, a large one that changes.
+    // Behind it: other values of the index, a row that goes, one that comes,
+    // a large one that changes.
     transact(database, [&](Transaction& txn) {
       ASSERT_OK(txn.update(*accounts, 3, accounts->columns(&Account::branch), [](Account& a) { a.branch = 77; }));
       ASSERT_OK(txn.remove(*accounts, 4));
@@ -124,8 +126,8 @@ TEST_P(CheckpointTest, LargeRowsIndexesAndHashedTablesComeBack) {
 
 // -- what goes on meanwhile -----------------------------------------------------------------------------------------
 
-// The checkpoint has its number and is held; rows change, go, come and come again, a table is made. The checkpoint, which a
-// backup shows, is as it was; the folder, as it is.
+// The checkpoint has its number and is held; rows change, go, come and come again, a table is made.
+// The checkpoint, which a backup shows, is as it was; the folder, as it is.
 TEST_P(CheckpointTest, CommitsMeanwhileAreInTheLogAlone) {
   if (!TestPoints::enabled()) GTEST_SKIP() << "this build has no test points";
   if (!GetParam().concurrent()) GTEST_SKIP() << "one thread at a time";
@@ -189,8 +191,8 @@ TEST_P(CheckpointTest, CommitsMeanwhileAreInTheLogAlone) {
   }
 }
 
-// Of a table that the checkpoint has read to its end, rows that are removed leave at once; of one that it has not, they
-// stay until it has.
+// Of a table that the checkpoint has read to its end, rows that are removed leave at once; of one
+// that it has not, they stay until it has.
 TEST_P(CheckpointTest, RowsLeaveATableThatItHasPassed) {
   if (!TestPoints::enabled()) GTEST_SKIP() << "this build has no test points";
   if (!GetParam().concurrent()) GTEST_SKIP() << "one thread at a time";
@@ -327,7 +329,8 @@ TEST_P(CheckpointTest, WithoutADataFolderItIsRefused) {
 
 // -- faults ----------------------------------------------------------------------------------------------------------
 
-// Every call that a checkpoint makes is refused once. The database goes on, and the folder is whole.
+// Every call that a checkpoint makes is refused once. The database goes
+// on, and the folder is whole.
 TEST_P(CheckpointTest, AFailureLeavesTheOldOneAndTheDatabaseGoesOn) {
   log::MemoryFiles files;
   const log::SubstituteFiles substitute(files);
@@ -442,7 +445,8 @@ TEST_P(CheckpointTest, ADamagedOneIsNamedOrMadeUpFor) {
   }
 }
 
-// What cannot be read now, or not by this program, is no damage: the older one does not take its place, and nothing goes.
+// What cannot be read now, or not by this program, is no damage: the older one does not take
+// its place, and nothing goes.
 TEST_P(CheckpointTest, OneThatCannotBeReadIsNoDamagedOne) {
   log::MemoryFiles disk;
   FaultyFiles files(disk);

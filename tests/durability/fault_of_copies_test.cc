@@ -1,4 +1,5 @@
-// A disk that fails while a database is backed up or restored: nothing of the copy stays, and the database goes on.
+// A disk that fails while a database is backed up or restored: nothing of the copy stays,
+// and the database goes on.
 #include <gtest/gtest.h>
 
 #include <cerrno>
@@ -23,8 +24,8 @@ std::vector<std::string> left_in(const log::MemoryFiles& disk, const std::string
 constexpr FileCall kCallsOfWriting[] = {FileCall::kCreate, FileCall::kWrite,  FileCall::kSync,
                                         FileCall::kList,   FileCall::kRename, FileCall::kSyncFolder};
 
-// Calls make() with each call of each kind failing once, until there is no such call any more: it is refused, nothing of it
-// stays, and made once more into the same folder it is there.
+// Calls make() with each call of each kind failing once, until there is no such call any more: it
+// is refused, nothing of it stays, and made once more into the same folder it is there.
 template <class Make>
 void expect_nothing_stays(const log::MemoryFiles& disk, FaultyFiles& files, const std::string& folder, int refused_min, Make&& make) {
   int refused = 0, made = 0;
@@ -78,7 +79,8 @@ TEST(FaultOfABackup, LeavesNothingAndTheDatabaseGoesOn) {
   }
 }
 
-// The folder's sync fails, and then nothing can be removed. What is there opens whole, or it does not open.
+// The folder's sync fails, and then nothing can be removed. What is there opens
+// whole, or it does not open.
 TEST(FaultOfABackup, WhatCannotBeTakenBackIsNoPart) {
   log::MemoryFiles disk;
   FaultyFiles files(disk);

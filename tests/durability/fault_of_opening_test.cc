@@ -1,5 +1,5 @@
-// A disk that fails while a database is opened or closed: an opening is refused and changes nothing, a closing leaves what a
-// crash would have left.
+// A disk that fails while a database is opened or closed: an opening is refused and changes
+// nothing, a closing leaves what a crash would have left.
 #include <gtest/gtest.h>
 
 #include <cerrno>
@@ -12,8 +12,8 @@
 namespace elider::test {
 namespace {
 
-// Opening: each call of each kind fails once. It is refused, the message names a file, nothing that was there is lost, and
-// the next opening has all of it.
+// Opening: each call of each kind fails once. It is refused, the message names a file, nothing that
+// was there is lost, and the next opening has all of it.
 TEST(FaultAtOpening, IsRefusedAndChangesNothing) {
   log::MemoryFiles disk;
   FaultyFiles files(disk);
@@ -52,8 +52,8 @@ TEST(FaultAtOpening, IsRefusedAndChangesNothing) {
   }
 }
 
-// Something that was there a moment ago is there no more, while a database opens or takes a checkpoint. Nobody takes that
-// for a database that has nothing, nor for a checkpoint that has.
+// Something that was there a moment ago is there no more, while a database opens or takes a
+// checkpoint. Nobody takes that for a database that has nothing, nor for a checkpoint that has.
 TEST(FaultAtOpening, WhatVanishesMeanwhileIsAnError) {
   log::MemoryFiles disk;
   FaultyFiles files(disk);
@@ -104,7 +104,8 @@ TEST(FaultAtOpening, WhatVanishesMeanwhileIsAnError) {
   EXPECT_GT(refused, 10);
 }
 
-// Closing: each call of each kind fails once, for good. The database is left as by a crash, and has all of it.
+// Closing: each call of each kind fails once, for good. The database is left as by a
+// crash, and has all of it.
 TEST(FaultAtClosing, LosesNothing) {
   int failed = 0;
   for (const FileCall call : {FileCall::kOpen, FileCall::kCreate, FileCall::kRead, FileCall::kWrite, FileCall::kSync, FileCall::kRename,

@@ -1,7 +1,8 @@
-// The story. Sessions move money with commits that wait for the disk, and at some call the disk fails: it is full, or
-// broken, or the folder or the right to use it is gone. From then on nothing is acknowledged, every commit is refused
-// with an error that names the file, no call is made again, and what is in memory is whole. Opened again, with a disk
-// that works, everything that was acknowledged is there, and no transaction in part.
+// The story. Sessions move money with commits that wait for the disk, and at some call the disk
+// fails: it is full, or broken, or the folder or the right to use it is gone. From then on nothing
+// is acknowledged, every commit is refused with an error that names the file, no call is made
+// again, and what is in memory is whole. Opened again, with a disk that works, everything that was
+// acknowledged is there, and no transaction in part.
 #include <sys/resource.h>
 
 #include <cerrno>
@@ -187,7 +188,8 @@ TEST_F(FaultOfTheSystem, AFolderThatWasReplacedIsLeftAsItIs) {
   }
 }
 
-// No file of the process may become larger than this while it lives: a write across it is a short one, the next fails.
+// No file of the process may become larger than this while it lives: a write across it is a
+// short one, the next fails.
 class FileSizeLimit {
  public:
   explicit FileSizeLimit(uint64_t bytes) : handler_(::signal(SIGXFSZ, SIG_IGN)) {

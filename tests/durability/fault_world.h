@@ -1,4 +1,5 @@
-// What the tests of faults share: sessions that move money between accounts, and a disk in memory that fails as a case says.
+// What the tests of faults share: sessions that move money between accounts, and a disk in memory
+// that fails as a case says.
 #pragma once
 
 #include <array>
@@ -107,8 +108,9 @@ struct FaultyWorld {
   std::string failed_path;
 };
 
-// Calls make() with the `number`-th call of this kind failing. Its status must be ok, or name the call's path and the
-// system's words for the errno. The path of the call that failed; empty: there was none.
+// Calls make() with the `number`-th call of this kind failing. Its status must be ok, or
+// name the call's path and the system's words for the errno. The path of the call that
+// failed; empty: there was none.
 template <class Make>
 std::string fail_one(FaultyFiles& files, FileCall kind, uint32_t number, const Fault& fault, Make&& make) {
   std::string path;

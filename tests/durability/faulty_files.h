@@ -1,4 +1,5 @@
-// FaultyFiles: files in memory whose calls fail as a test says: none of a call is done, or of a write a part.
+// FaultyFiles: files in memory whose calls fail as a test says: none of a call is
+// done, or of a write a part.
 // Thread safety: all.
 #pragma once
 

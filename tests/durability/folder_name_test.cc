@@ -1,5 +1,6 @@
-// A folder that is made is on the disk once the folder it stands in is synced: of a new database, a backup and a restored
-// one, however its name is spelled. Else an acknowledged commit goes with it when the power fails.
+// A folder that is made is on the disk once the folder it stands in is synced: of a new
+// database, a backup and a restored one, however its name is spelled. Else an acknowledged
+// commit goes with it when the power fails.
 #include <filesystem>
 #include <set>
 

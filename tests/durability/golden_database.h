@@ -1,9 +1,10 @@
-// The databases of tests/golden/database-v1 and -v2: what was done, and which rows there are then. Neither may change, for those
-// folders stay as they are; what a later format adds comes besides, as v2's notes did.
+// The databases of tests/golden/database-v1 and -v2: what was done, and which rows there are
+// then. Neither may change, for those folders stay as they are; what a later format adds comes
+// besides, as v2's notes did.
 //
-// Tables with one commit group and with several, with indexes, hashed, with rows of sizes of their own (not in v1); a checkpoint
-// behind half of the commits; a second opening, which makes another table; entries of all kinds, in two streams. Thread safety:
-// none.
+// Tables with one commit group and with several, with indexes, hashed, with rows of sizes of their
+// own (not in v1); a checkpoint behind half of the commits; a second opening, which makes another
+// table; entries of all kinds, in two streams. Thread safety: none.
 #pragma once
 
 #include <array>
@@ -164,7 +165,8 @@ inline Rows expected_rows() {
 
 // -- the commits -------------------------------------------------------------------------------------------------
 
-// Runs `body` and waits until it is durable. Each stream has every other worker: what is held makes the next one's turn.
+// Runs `body` and waits until it is durable. Each stream has every other worker: what is held
+// makes the next one's turn.
 template <class Body>
 Status commit(Database& db, bool second_stream, Body&& body) {
   ActiveTransaction held;

@@ -1,7 +1,8 @@
-// tests/golden/database-v1 and -v2: folders that the engine wrote once, opened by the engine of today; and what it writes today,
-// against the newest. Writer and reader may so not change together, and leave the databases behind that there are. The manifest
-// of database-v1 is as after a crash; those of the others say where the log ends, as closing writes it.
-// What a change of the format takes: make_golden_program.cc.
+// tests/golden/database-v1 and -v2: folders that the engine wrote once, opened by the engine of
+// today; and what it writes today, against the newest. Writer and reader may so not change
+// together, and leave the databases behind that there are. The manifest of database-v1 is as after
+// a crash; those of the others say where the log ends, as closing writes it. What a change of the
+// format takes: make_golden_program.cc.
 #include <algorithm>
 #include <cstring>
 #include <fstream>
@@ -238,7 +239,8 @@ void put(std::string* to, T value) {
   to->append(reinterpret_cast<const char*>(&value), sizeof value);
 }
 
-// A row of the checkpoint as docs/formats.md describes it: key, the sequence of each commit group, the row's bytes.
+// A row of the checkpoint as docs/formats.md describes it: key, the sequence of each
+// commit group, the row's bytes.
 TEST(GoldenFolder, ARowOfTheCheckpointIsAsTheFormatSays) {
   const TemporaryFolder temporary("elider_golden");
   std::filesystem::copy(kNewest, temporary.path() / "data");

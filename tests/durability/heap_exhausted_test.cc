@@ -1,5 +1,6 @@
-// The process's heap runs out at each allocation of a backup or a restore in its turn, once or for good. Story: it says so,
-// what it made is taken back, no file stays open, and a copy that is there all the same is whole.
+// The process's heap runs out at each allocation of a backup or a restore in its turn, once or for
+// good. Story: it says so, what it made is taken back, no file stays open, and a copy that is
+// there all the same is whole.
 #include <vector>
 
 #include "elider/files.h"

@@ -1,5 +1,6 @@
-// A database whose tables have secondary indexes, opened by a program that has not their structs: rows are read, nothing is
-// written to these tables, and whoever has the structs finds the indexes as they should be.
+// A database whose tables have secondary indexes, opened by a program that has not their structs:
+// rows are read, nothing is written to these tables, and whoever has the structs finds the
+// indexes as they should be.
 #include <cstring>
 
 #include "tests/support/data_folder_test.h"

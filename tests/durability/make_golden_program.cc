@@ -1,5 +1,6 @@
-// Writes the files of a golden database, as the engine writes them today. tests/golden/database-v1 was made by it once,
-// and stays; to be run again, into a folder beside that, where a format has changed.
+// Writes the files of a golden database, as the engine writes them today.
+// tests/golden/database-v1 was made by it once, and stays; to be run again, into a folder beside
+// that, where a format has changed.
 //
 //   durability_make_golden FOLDER
 #include <cstdio>

@@ -1,4 +1,5 @@
-// A system that gives no threads: opening says so, leaves nothing running, and goes well once there are some again.
+// A system that gives no threads: opening says so, leaves nothing running, and goes well
+// once there are some again.
 #include <pthread.h>
 
 #include <system_error>

@@ -1,5 +1,5 @@
-// What opening tells of its progress (Options::recovery_progress): every step that there is, in their order, growing, and
-// to its end.
+// What opening tells of its progress (Options::recovery_progress): every step that there is, in
+// their order, growing, and to its end.
 #include <fstream>
 #include <optional>
 

@@ -1,5 +1,5 @@
-// Secondary indexes after recovery: rows come to them in chunks of 4,096, from one thread or several, out of a checkpoint or
-// out of the log.
+// Secondary indexes after recovery: rows come to them in chunks of 4,096, from one thread or
+// several, out of a checkpoint or out of the log.
 #include "tests/support/data_folder_test.h"
 
 namespace elider::test {

@@ -1,5 +1,6 @@
-// A database with a data folder: what was committed is there when it is opened again, whatever kind of write
-// it was; what a crash leaves is a prefix of the commits, with everything that was acknowledged in it.
+// A database with a data folder: what was committed is there when it is opened again,
+// whatever kind of write it was; what a crash leaves is a prefix of the commits, with
+// everything that was acknowledged in it.
 #include <signal.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -181,8 +182,8 @@ TEST_P(ReopenTest, AUniqueIndexWithAnotherKeyFunctionIsRefused) {
   EXPECT_OK(open().verify());
 }
 
-// More log than recovery has in memory at a time, of several streams whose numbers overlap; each row is written by
-// all threads, whole, in part, by additions, and removed.
+// More log than recovery has in memory at a time, of several streams whose numbers overlap; each
+// row is written by all threads, whole, in part, by additions, and removed.
 TEST_P(ReopenTest, ALongLogOfSeveralStreamsComesBack) {
   const uint32_t threads = GetParam().sync == SyncPolicy::kSingleThreaded ? 1 : 3;
   constexpr int kTransactions = 2500;
@@ -319,7 +320,8 @@ TEST_P(ReopenTest, AnInteractiveCommitChoosesItsDurability) {
   EXPECT_GE(database.statistics().durable_snapshot, before);
 }
 
-// As run(): without a folder any is right, and there is no number; where the folder is only read, nothing is done.
+// As run(): without a folder any is right, and there is no number; where the folder is
+// only read, nothing is done.
 TEST_P(ReopenTest, AnInteractiveCommitHasNoMoreDurabilityThanTheDatabase) {
   {
     Database database = open();
@@ -431,8 +433,8 @@ TEST_P(ReopenTest, DamageIsRefusedAndNamed) {
   EXPECT_NE(refused.status().message().find(file.filename().string()), std::string::npos) << refused.status().message();
 }
 
-// A child moves money between accounts with group commits and tells each one through a pipe; it is killed; all
-// that it told is there, and no transfer in part.
+// A child moves money between accounts with group commits and tells each one through a pipe; it is
+// killed; all that it told is there, and no transfer in part.
 TEST_P(ReopenTest, KilledProcessesLoseNothingAcknowledged) {
   constexpr Key kAccounts = 16;
   uint64_t told = 0;
@@ -492,9 +494,9 @@ TEST_P(ReopenTest, KilledProcessesLoseNothingAcknowledged) {
   EXPECT_GT(told, 0u);
 }
 
-// Four threads of a child, two log files with small segments. Each transaction raises its thread's row and
-// adds to a common one, and tells; whenever the child is killed, the common row is the sum of the others, and
-// nothing that was told is missing.
+// Four threads of a child, two log files with small segments. Each transaction raises its thread's
+// row and adds to a common one, and tells; whenever the child is killed, the common row is the sum
+// of the others, and nothing that was told is missing.
 TEST_P(ReopenTest, KilledThreadsLeaveWholeTransactions) {
   if (!GetParam().concurrent()) GTEST_SKIP() << "one thread at a time";
   constexpr Key kThreads = 4;

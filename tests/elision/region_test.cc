@@ -1,6 +1,7 @@
-// Commits and reads of rows as regions, step by step in one thread: what a region writes, when it sets lock
-// bits alone, when it declines, and what happens when a row moves between the look and the region. The
-// backend begins and commits regions and isolates nothing, which one thread does not need.
+// Commits and reads of rows as regions, step by step in one thread: what a region writes,
+// when it sets lock bits alone, when it declines, and what happens when a row moves between
+// the look and the region. The backend begins and commits regions and isolates nothing, which
+// one thread does not need.
 #include <gtest/gtest.h>
 
 #include <atomic>
@@ -169,7 +170,8 @@ TEST_F(RegionTest, ARegionThatAbortsFallsBackToLocks) {
   EXPECT_EQ(balance(1), 1);
 }
 
-// The region finds the word changed, commits nothing, and the next one sees that the read is outdated.
+// The region finds the word changed, commits nothing, and the next one sees
+// that the read is outdated.
 TEST_F(RegionTest, ARowThatChangesBetweenTheLookAndTheRegionFailsTheCommit) {
   const Status status = run([&](Transaction& txn) -> Status {
     if (Status updated = bump(txn, 1); !updated.ok()) return updated;
@@ -276,7 +278,8 @@ TEST_F(RegionTest, ARowOfSeveralCommitGroupsIsReadByOneRegion) {
   EXPECT_EQ(site("record read").commits, again + 5) << "of a snapshot, too";
 }
 
-// The old version takes memory, so the region sets the lock bits alone; the reader finds what it should.
+// The old version takes memory, so the region sets the lock bits alone; the
+// reader finds what it should.
 TEST_F(RegionTest, ASnapshotReaderKeepsSeeingWhatItSaw) {
   detail::EngineWorker* worker = nullptr;
   Transaction* reader = nullptr;
@@ -294,7 +297,8 @@ TEST_F(RegionTest, ASnapshotReaderKeepsSeeingWhatItSaw) {
   EXPECT_EQ(site("commit").fallbacks, 0u);
 }
 
-// Algorithm 2 of DBX for reads of a snapshot, too: what is newest, what is older, what is absent, and without a region.
+// Algorithm 2 of DBX for reads of a snapshot, too: what is newest, what is older, what is
+// absent, and without a region.
 TEST_F(RegionTest, ASnapshotReadIsARegion) {
   Options options;
   options.elision.system_aborts_max = 0;
@@ -421,8 +425,8 @@ TEST_F(LoggedRegionTest, CommitsAreRegionsWithALogToo) {
   }));
 }
 
-// While a commit's rows can be seen and its record is not in the log yet, no number from its own on becomes durable:
-// not that of a transaction which has read them, though its record is on the disk.
+// While a commit's rows can be seen and its record is not in the log yet, no number from its own on
+// becomes durable: not that of a transaction which has read them, though its record is on the disk.
 TEST_F(LoggedRegionTest, NothingIsDurableBeforeTheRecordThatItBuildsOn) {
   if (!TestPoints::enabled()) GTEST_SKIP() << "this build has no test points";
   std::atomic<int> durable = 0;

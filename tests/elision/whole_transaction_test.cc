@@ -1,5 +1,5 @@
-// The protocol whole-transaction where regions never commit: all of a transaction runs under one lock, which
-// threads take in turn; and the public face of single regions (elider/regions.h).
+// The protocol whole-transaction where regions never commit: all of a transaction runs under one
+// lock, which threads take in turn; and the public face of single regions (elider/regions.h).
 #include <gtest/gtest.h>
 
 #include <atomic>

@@ -1,9 +1,10 @@
-// The region budget (docs/hardware-transactions.md): the lines that each kind of section reads and writes, measured
-// by the emulator over many runs, printed as a table, and held against the limits that the document states.
+// The region budget (docs/hardware-transactions.md): the lines that each kind of section reads and
+// writes, measured by the emulator over many runs, printed as a table, and held against the limits
+// that the document states.
 //
-// A section's lines are those of the last region that the thread committed: so each case ends with its section.
-// Beside the limits stand kOverhead lines: the site's policy, the caller's locals above the region's frame, and the
-// transaction's own memory.
+// A section's lines are those of the last region that the thread committed: so each case ends with
+// its section. Beside the limits stand kOverhead lines: the site's policy, the caller's locals
+// above the region's frame, and the transaction's own memory.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -26,7 +27,8 @@ using emulator::RegionSize;
 using emulator_test::WithOptions;
 
 constexpr uint64_t kOverhead = 8;
-// Of a commit, whatever its size: S, the slots of the workers, the transaction, the store, the tables' layouts.
+// Of a commit, whatever its size: S, the slots of the workers, the transaction, the
+// store, the tables' layouts.
 constexpr uint64_t kCommitFixed = 14;
 constexpr Key kRows = 3000;
 
@@ -68,7 +70,8 @@ class BudgetTest : public testing::Test {
     return 0;
   }
 
-  // The largest and the smallest of the regions with which `rounds` runs end; round 0 warms up and is left out.
+  // The largest and the smallest of the regions with which `rounds` runs end; round 0
+  // warms up and is left out.
   struct Range {
     RegionSize least{~uint64_t{0}, ~uint64_t{0}}, most;
     void add(const RegionSize& size) {
@@ -256,8 +259,8 @@ TEST_F(BudgetTest, sections_of_rows_kept_as_blocks) {
   }
 }
 
-// A row whose indexed column changes gets a new entry as the transaction runs, whose leaf the commit looks at again; the old
-// entry is taken out later.
+// A row whose indexed column changes gets a new entry as the transaction runs, whose leaf the
+// commit looks at again; the old entry is taken out later.
 TEST_F(BudgetTest, sections_of_a_secondary_index) {
   open(false, indexed_account_schema(KeyIndex::kOrdered));
   const Index<Account> by_branch = *db_.index(accounts_, "by_branch");

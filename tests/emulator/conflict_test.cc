@@ -1,4 +1,5 @@
-// Two threads: who loses a conflict, what counts as one, and that nobody sees what is not committed.
+// Two threads: who loses a conflict, what counts as one, and that nobody
+// sees what is not committed.
 #include <gtest/gtest.h>
 
 #include <atomic>
@@ -12,8 +13,8 @@ namespace {
 
 using emulator::run_schedule;
 
-// The second thread accesses memory once while the first stands in its region; returns the first's status.
-// The flags are outside instrumented memory: the schedule itself must not conflict.
+// The second thread accesses memory once while the first stands in its region; returns the first's
+// status. The flags are outside instrumented memory: the schedule itself must not conflict.
 class Meeting {
  public:
   template <class First, class Second>

@@ -1,6 +1,7 @@
-// The library's own elision (src/htm/elide.h) and its B+-tree in seeded schedules, and its mutants (src/base/test_points.h):
-// the schedules show each. The environment variable ELIDER_MUTANT chooses one for the tests ElideScheduleTest.*, which must
-// then fail: mutants.sh shows it. The tests ElideMutant* show it in one process.
+// The library's own elision (src/htm/elide.h) and its B+-tree in seeded schedules, and its mutants
+// (src/base/test_points.h): the schedules show each. The environment variable ELIDER_MUTANT chooses
+// one for the tests ElideScheduleTest.*, which must then fail: mutants.sh shows it. The tests
+// ElideMutant* show it in one process.
 #include <gtest/gtest.h>
 
 #include "base/racy.h"
@@ -22,7 +23,8 @@ using Sync = sync::Elided<htm::Emulated>;
 
 constexpr uint64_t kMutantAccessesMax = 2'000'000;
 
-// Most regions abort, so that sections take the lock while others run; and for one seed of four none fits the cache.
+// Most regions abort, so that sections take the lock while others run; and for one seed of
+// four none fits the cache.
 WithOptions harsh(uint64_t seed) {
   return WithOptions([seed](emulator::Options& options) {
     options.spurious_abort_rate = 0.6;
@@ -32,9 +34,9 @@ WithOptions harsh(uint64_t seed) {
 
 __attribute__((noinline, no_sanitize_thread)) void raw_increment(volatile uint64_t* word) { *word = *word + 1; }
 
-// Three threads move two words on by one, a section each time, with other work in between. The second is written as the
-// bytes of a row are. A section that finds the words unequal notes it where no abort takes it back: what a region does
-// with half of a change is not always undone.
+// Three threads move two words on by one, a section each time, with other work in between. The
+// second is written as the bytes of a row are. A section that finds the words unequal notes it
+// where no abort takes it back: what a region does with half of a change is not always undone.
 bool words_hold(uint64_t seed) {
   constexpr uint64_t kThreads = 3, kRounds = 8, kBetween = 8;
   constexpr ElisionPolicy kLittlePatience{.conflict_aborts_max = 1, .system_aborts_max = 0, .window_runs = 0};

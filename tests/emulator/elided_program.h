@@ -1,9 +1,9 @@
-// A small elided program, and its mutants: each leaves out or misplaces one step that lock elision needs.
-// It stands for any user of the emulator, and shows that the emulator catches what such a user can do
-// wrong. It is not the library's own elision (src/htm/elide.h).
+// A small elided program, and its mutants: each leaves out or misplaces one step that lock elision
+// needs. It stands for any user of the emulator, and shows that the emulator catches what such a
+// user can do wrong. It is not the library's own elision (src/htm/elide.h).
 //
-// Two words are kept equal by every section, and a third counts the sections. Thread safety: section()
-// by any thread.
+// Two words are kept equal by every section, and a third counts the sections. Thread
+// safety: section() by any thread.
 #pragma once
 
 #include <sched.h>
@@ -44,7 +44,8 @@ class ElidedProgram {
  public:
   explicit ElidedProgram(ElisionMutant mutant) : mutant_(mutant), lines_(make_lines(kLines)) {}
 
-  // Moves both words on by one. Every eighth section of a thread writes more lines than the cache has.
+  // Moves both words on by one. Every eighth section of a thread writes more
+  // lines than the cache has.
   void section(uint32_t round) {
     for (uint32_t tries = 0; tries < kTriesMax || mutant_ == ElisionMutant::kUnboundedRetry; ++tries) {
       while (mutant_ != ElisionMutant::kNoSubscription && held(0).load() != 0) ::sched_yield();
@@ -81,8 +82,8 @@ class ElidedProgram {
   uint64_t word(size_t line) const { return lines_[line].words[0]; }
   void set(size_t line, uint64_t value) { lines_[line].words[0] = value; }
 
-  // Which lock guards the words depends on the words, as where data says what guards it: a section that
-  // sees half of another's changes looks at the wrong lock. Always 0 for who sees them whole.
+  // Which lock guards the words depends on the words, as where data says what guards it: a section
+  // that sees half of another's changes looks at the wrong lock. Always 0 for who sees them whole.
   uint64_t which_lock() const { return word(kFirst) - word(kSecond); }
 
   void body(uint32_t round) {

@@ -1,6 +1,6 @@
-// A small elided program under thousands of seeded schedules and in parallel. The environment variable
-// ELIDER_ELISION_MUTANT chooses a mutant of it for the tests ElidedProgram.*, which must then fail:
-// mutants.sh shows it. The tests ElisionMutant.* show it in one process.
+// A small elided program under thousands of seeded schedules and in parallel. The environment
+// variable ELIDER_ELISION_MUTANT chooses a mutant of it for the tests ElidedProgram.*, which must
+// then fail: mutants.sh shows it. The tests ElisionMutant.* show it in one process.
 #include "tests/emulator/elided_program.h"
 
 #include <gtest/gtest.h>

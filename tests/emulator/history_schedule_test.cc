@@ -1,13 +1,15 @@
-// Histories of the elided engine under many seeded schedules: each workload of `elider bench history`, on each key index, a
-// short run a seed, checked by check-history. The emulated processor changes with the seed: aborts for no reason, and a
-// cache of one line, make sections take their locks while others run as regions.
+// Histories of the elided engine under many seeded schedules: each workload of `elider bench
+// history`, on each key index, a short run a seed, checked by check-history. The emulated processor
+// changes with the seed: aborts for no reason, and a cache of one line, make sections take their
+// locks while others run as regions.
 //
 // ELIDER_SCHEDULES: how many seeds each workload and index gets (40 without it; 1000 take an hour).
 // ELIDER_FIRST_SCHEDULE: the first of them (1). A failure names its seed, and so it is run again:
 //   ELIDER_SCHEDULES=1 ELIDER_FIRST_SCHEDULE=17 build/emulator/emulator_test --gtest_filter='*HistoryScheduleTest*/scan_hash'
 //
-// Each run is a child process: it begins with the same memory whichever seeds came before, and a run that the emulator
-// ends (a deadlock, a region without its end) is one failure and not the end of the test.
+// Each run is a child process: it begins with the same memory whichever seeds came before,
+// and a run that the emulator ends (a deadlock, a region without its end) is one failure
+// and not the end of the test.
 #include <gtest/gtest.h>
 
 #include <sys/mman.h>
@@ -33,8 +35,8 @@
 #include "tests/support/temporary_folder.h"
 
 namespace {
-// Where not 0, the clocks' reading in this program, a microsecond later at each look: a run's times stand in its history, and
-// would be the one thing in it that no seed decides.
+// Where not 0, the clocks' reading in this program, a microsecond later at each look: a run's times
+// stand in its history, and would be the one thing in it that no seed decides.
 uint64_t clock_ns = 0;
 }  // namespace
 

@@ -1,6 +1,6 @@
-// Page faults of the engine's own memory: no region is the first to touch a page, whatever is new of what it writes:
-// rows, nodes and buckets of growing indexes, copies of rows that are read (src/htm/prefault.h). Nor does one call the
-// allocator, a lock or the system.
+// Page faults of the engine's own memory: no region is the first to touch a page, whatever is new
+// of what it writes: rows, nodes and buckets of growing indexes, copies of rows that are read
+// (src/htm/prefault.h). Nor does one call the allocator, a lock or the system.
 #include <gtest/gtest.h>
 
 #include <array>
@@ -76,7 +76,8 @@ TEST_P(PageFaultTest, reads_of_large_rows_fault_in_no_region) {
   expect_no_fault([&] { EXPECT_OK(db_.run_read_only(read_all)); });
 }
 
-// An account that is kept as a block (Options::block_threshold_bytes), wherever its words are in its group.
+// An account that is kept as a block (Options::block_threshold_bytes), wherever
+// its words are in its group.
 struct LargeAccount {
   uint64_t owner = 0;
   int64_t balance = 0;
@@ -85,7 +86,8 @@ struct LargeAccount {
   std::array<uint64_t, 300> words{};
 };
 
-// Every operation, in transactions of several, while rows, their entries in secondary indexes and nodes come and go.
+// Every operation, in transactions of several, while rows, their entries in secondary
+// indexes and nodes come and go.
 template <class Row>
 class Operations {
  public:

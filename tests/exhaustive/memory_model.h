@@ -1,7 +1,9 @@
-// What the C++20 memory model allows a few threads to see: the consistency axioms of its repaired form RC11 (Lahav, Vafeiadis,
-// Kang, Hur and Dreyer, 2017) with C++20's release sequences, checked for every choice of who reads from whom and of the order
-// of the stores of each location. Exhaustive, for straight-line programs of some 14 events whose outcome is given: each load
-// says what it reads. RC11 is no weaker than what processors do through the standard mapping, so what it forbids happens on none.
+// What the C++20 memory model allows a few threads to see: the consistency axioms of its repaired
+// form RC11 (Lahav, Vafeiadis, Kang, Hur and Dreyer, 2017) with C++20's release sequences, checked
+// for every choice of who reads from whom and of the order of the stores of each location.
+// Exhaustive, for straight-line programs of some 14 events whose outcome is given: each load says
+// what it reads. RC11 is no weaker than what processors do through the standard mapping, so what
+// it forbids happens on none.
 // Thread safety: none.
 #pragma once
 
@@ -173,7 +175,8 @@ class Litmus {
     return !(before * scb * after | between_fences).cyclic();
   }
 
-  // From a release store, or a store behind a release fence, to an acquire load, or a load before an acquire fence.
+  // From a release store, or a store behind a release fence, to an acquire load, or a
+  // load before an acquire fence.
   Relation synchronizes(const Relation& sb, const Relation& rf) const {
     const size_t n = events_.size();
     const Relation chain = rf.only([&](size_t, size_t b) { return events_[b].act == Act::kUpdate; }).closure().optional();

@@ -1,5 +1,5 @@
-// The engine's protocols under the C++ memory model, each with the step left out that it needs: the outcome that must not be is
-// forbidden with the step, and allowed without, so the model can tell.
+// The engine's protocols under the C++ memory model, each with the step left out that it needs: the
+// outcome that must not be is forbidden with the step, and allowed without, so the model can tell.
 #include <gtest/gtest.h>
 
 #include <vector>
@@ -56,7 +56,8 @@ TEST(MemoryModel, LoadsOfOneLocationDoNotGoBack) {
   EXPECT_FALSE(allowed({{store(0, 1, kRelaxed)}, {load(0, 1, kRelaxed), load(0, 0, kRelaxed)}}));
 }
 
-// Two commits, each of which has read the row that the other writes: locks its own, then validates the other's.
+// Two commits, each of which has read the row that the other writes: locks its own,
+// then validates the other's.
 TEST(EngineProtocol, TwoCommitsThatReadEachOthersRow) {
   const auto skew = [](bool first_fence, bool second_fence) {
     const auto commit = [](int own, int other, bool fenced) {
@@ -69,7 +70,8 @@ TEST(EngineProtocol, TwoCommitsThatReadEachOthersRow) {
   EXPECT_TRUE(skew(true, false) || skew(false, true)) << "each of the two needs its fence";
 }
 
-// The same where each inserts a key: an index leaf's version is published before the row's lock is taken.
+// The same where each inserts a key: an index leaf's version is published
+// before the row's lock is taken.
 TEST(EngineProtocol, TwoInsertsIntoWhatTheOtherScanned) {
   const auto skew = [](bool fenced) {
     const auto commit = [&](int row, int leaf, int other_leaf) {
@@ -82,7 +84,8 @@ TEST(EngineProtocol, TwoInsertsIntoWhatTheOtherScanned) {
   EXPECT_TRUE(skew(false));
 }
 
-// A commit whose number is no larger than the reader's, and a reader that meets its row as it was (storage/snapshots.h).
+// A commit whose number is no larger than the reader's, and a reader that meets its row as it
+// was (storage/snapshots.h).
 TEST(EngineProtocol, AReaderMeetsTheLockOfAnEarlierNumber) {
   const auto missed = [](bool commit_fence, bool reader_fence) {
     const int row = 0, s = 1, slot = 2;
@@ -125,7 +128,8 @@ TEST(EngineProtocol, AByteThatWasWrittenUnderTheLockIsNotTakenForTheOldRow) {
   EXPECT_TRUE(stale(kRelaxed));
 }
 
-// A commit of two rows under its locks, and one that reads both, the second of them as written: the first has its lock at least.
+// A commit of two rows under its locks, and one that reads both, the second of them as written: the
+// first has its lock at least.
 TEST(EngineProtocol, WhoReadsOneWrittenRowValidatesTheOther) {
   EXPECT_FALSE(allowed({{update(0, 0, kLocked, kSeqCst), update(1, 0, kLocked, kSeqCst), fence(kSeqCst), store(1, kWritten, kRelease)},
                         {load(0, 0, kAcquire), load(1, kWritten, kAcquire), load(0, 0, kAcquire), load(1, kWritten, kAcquire)}}));

@@ -1,5 +1,6 @@
-// Runs the model of the snapshot protocol exhaustively: the protocol's order of steps has no
-// violation, and every other order that is tried has one (a model that could not fail proves nothing).
+// Runs the model of the snapshot protocol exhaustively: the protocol's order of steps
+// has no violation, and every other order that is tried has one (a model that could
+// not fail proves nothing).
 #include "tests/exhaustive/snapshot_model.h"
 
 #include <gtest/gtest.h>
@@ -135,7 +136,8 @@ class Search {
     }
   }
 
-  // Moves on within a phase that takes one step a record (or slot), skipping those not in `members`.
+  // Moves on within a phase that takes one step a record (or slot),
+  // skipping those not in `members`.
   static bool next_member(ProcessState& self, uint8_t members, int count) {
     while (self.record < count && !(members >> self.record & 1)) ++self.record;
     if (self.record < count) return true;

@@ -1,6 +1,7 @@
-// The reader of checkpoints: the input is the one part of a checkpoint, and a database is opened on it. Checksums are
-// made to fit where the first byte of the input, which is no part of the file, says so; else they are what they are.
-// What is accepted verifies, and comes back the same when it is opened once more.
+// The reader of checkpoints: the input is the one part of a checkpoint, and a database is opened
+// on it. Checksums are made to fit where the first byte of the input, which is no part of the
+// file, says so; else they are what they are. What is accepted verifies, and comes back the same
+// when it is opened once more.
 #include <cstring>
 
 #include "elider/elider.h"

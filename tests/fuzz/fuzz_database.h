@@ -44,8 +44,8 @@ inline uint64_t sum_of(Database& db) {
   return sum;
 }
 
-// What the database is opened with once more. The input decides on the policy, so that a fault replays; the last one runs
-// hardware transactions where the machine has them.
+// What the database is opened with once more. The input decides on the policy, so that a fault
+// replays; the last one runs hardware transactions where the machine has them.
 inline Options other_options(uint64_t turn) {
   constexpr std::pair<SyncPolicy, HtmBackend> kPolicies[] = {{SyncPolicy::kOptimistic, HtmBackend::kAutomatic},
                                                              {SyncPolicy::kLatched, HtmBackend::kAutomatic},
@@ -57,7 +57,8 @@ inline Options other_options(uint64_t turn) {
   return options;
 }
 
-// A database that is accepted verifies, and comes back the same when it is opened once more, under another policy.
+// A database that is accepted verifies, and comes back the same when it is opened once
+// more, under another policy.
 inline void open_twice(log::MemoryFiles::Contents contents) {
   uint64_t turn = 0;
   for (const auto& [name, bytes] : contents) turn = checksum(bytes, turn);

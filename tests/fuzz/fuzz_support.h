@@ -1,7 +1,8 @@
 // What the fuzz targets share: a database's files in memory around the bytes of the input.
 //
-// A target is a file <what>_fuzz.cc with LLVMFuzzerTestOneInput. It may return what it likes; what counts is that no
-// input stops the process, reads where it must not, or is believed and then denied. Thread safety: none.
+// A target is a file <what>_fuzz.cc with LLVMFuzzerTestOneInput. It may return what it likes; what
+// counts is that no input stops the process, reads where it must not, or is believed and then
+// denied. Thread safety: none.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,6 @@
-// Writes the first inputs of the fuzz targets: the files of small databases, cut into what each target reads. To be run
-// again where a format has changed; what libFuzzer has found beside stays good.
+// Writes the first inputs of the fuzz targets: the files of small databases, cut into
+// what each target reads. To be run again where a format has changed; what libFuzzer
+// has found beside stays good.
 //
 //   fuzz_make_corpus tests/fuzz/corpus
 #include <cstdio>
@@ -20,7 +21,8 @@ void write(const std::filesystem::path& path, const std::string& bytes) {
 }
 std::string text_of(log::Bytes bytes) { return std::string(reinterpret_cast<const char*>(bytes.data()), bytes.size()); }
 
-// Every kind of entry and of table, without secondary indexes, whose key functions no input can bring along.
+// Every kind of entry and of table, without secondary indexes, whose key functions
+// no input can bring along.
 log::MemoryFiles::Contents small_database(int transactions, bool checkpoint) {
   log::MemoryFiles files;
   const log::SubstituteFiles substitute(files);

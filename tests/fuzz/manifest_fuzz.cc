@@ -1,5 +1,6 @@
-// The manifest's reader: the input without its last eight bytes, to which the checksum that fits is put; every fourth
-// input goes without that. What was read, and is written and read again, is the same.
+// The manifest's reader: the input without its last eight bytes, to which the checksum
+// that fits is put; every fourth input goes without that. What was read, and is written
+// and read again, is the same.
 #include <cstring>
 
 #include "tests/fuzz/fuzz_support.h"

@@ -1,6 +1,6 @@
-// What the engine makes of a log's records: the input is a row of records, each two bytes of size and then its bytes,
-// which become a whole log of one frame. A database is opened on it. What it accepts holds together: it verifies, and
-// comes back the same when it is opened once more.
+// What the engine makes of a log's records: the input is a row of records, each two bytes of size
+// and then its bytes, which become a whole log of one frame. A database is opened on it. What it
+// accepts holds together: it verifies, and comes back the same when it is opened once more.
 #include <cstring>
 
 #include "elider/elider.h"

@@ -1,6 +1,7 @@
-// The reader of log files: the input is a segment. Its header's checksum and those of its frames are made to fit
-// where the first byte of the input, which is no part of the file, says so; else they are what they are.
-// Recovered twice, it gives the same; and what was refused was refused with the file's name.
+// The reader of log files: the input is a segment. Its header's checksum and those of its
+// frames are made to fit where the first byte of the input, which is no part of the file, says
+// so; else they are what they are. Recovered twice, it gives the same; and what was refused was
+// refused with the file's name.
 #include <cstring>
 
 #include "tests/fuzz/fuzz_support.h"

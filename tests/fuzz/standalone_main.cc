@@ -1,7 +1,8 @@
-// Runs a fuzz target without libFuzzer: every file of its corpus, and then mutations of them, for so many seconds.
+// Runs a fuzz target without libFuzzer: every file of its corpus, and then mutations of
+// them, for so many seconds.
 //
-// It knows nothing of coverage: it is a smoke test that builds wherever the project does. What stops the process is
-// left in ./crash-input.
+// It knows nothing of coverage: it is a smoke test that builds wherever the project does. What
+// stops the process is left in ./crash-input.
 //
 //   fuzz_segment CORPUS-FOLDER [--seconds N] [--seed N]
 #include <csignal>

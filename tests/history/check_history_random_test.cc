@@ -1,6 +1,6 @@
-// Random small histories against brute force: a history is strictly serializable if one of the orders
-// of its transactions explains every read and keeps real time. check-history must accept it in that
-// order, and must refuse a history that no order explains, whatever order it is given.
+// Random small histories against brute force: a history is strictly serializable if one of the
+// orders of its transactions explains every read and keeps real time. check-history must accept it
+// in that order, and must refuse a history that no order explains, whatever order it is given.
 // ELIDER_SEED replays a run.
 #include <gtest/gtest.h>
 
@@ -45,7 +45,8 @@ class Generator {
       txn.end = txn.begin + below(20);
     }
     for (Key key = 0; key < kKeys; ++key) {
-      // The chain of the key, by writers in about the order of their begins: wild ones teach little.
+      // The chain of the key, by writers in about the order of their begins:
+      // wild ones teach little.
       std::vector<size_t> writers(kTransactions);
       std::iota(writers.begin(), writers.end(), size_t{0});
       std::sort(writers.begin(), writers.end(), [&](size_t a, size_t b) { return history[a].begin < history[b].begin; });

@@ -1,5 +1,5 @@
-// Hand-made histories: every anomaly that check-history promises to find, and correct histories that
-// it must accept. Each is written in the file format, so that the loader is tested on the way.
+// Hand-made histories: every anomaly that check-history promises to find, and correct histories
+// that it must accept. Each is written in the file format, so that the loader is tested on the way.
 #include "tools/check_history/check_history.h"
 
 #include <gmock/gmock.h>
@@ -386,7 +386,8 @@ TEST(CheckHistory, an_index_scan_that_missed_a_row_of_an_earlier_transaction_is_
   EXPECT_THAT(cycle_of(verdict), ::testing::AnyOf("rw rt ", "rt rw "));
 }
 
-// A scan before two changes of a row depends on neither: the cycle that is told is that of the other transactions.
+// A scan before two changes of a row depends on neither: the cycle that is told is that
+// of the other transactions.
 TEST(CheckHistory, an_index_scan_depends_on_no_version_that_it_did_not_see) {
   const Verdict verdict = check({{R"(["i",0,0,0,9,false,false,[]])", 1, 0},
                                  {R"(["w",0,0,1,1],["v",0,0,1,5])", 1, 1},

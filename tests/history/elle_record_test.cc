@@ -1,5 +1,5 @@
-// Elle's JSON lines as they are written: the micro-operations, the order of the events, the ranks; and
-// the hot keys that workloads draw from.
+// Elle's JSON lines as they are written: the micro-operations, the order of the events, the ranks;
+// and the hot keys that workloads draw from.
 // gcc 12 with -O3 sees an overflow in std::vector that is not there.
 #pragma GCC diagnostic ignored "-Wstringop-overflow"
 

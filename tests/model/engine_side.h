@@ -1,4 +1,5 @@
-// EngineSide: the tables of a model test in a database, and how an Operation is given to a transaction.
+// EngineSide: the tables of a model test in a database, and how an Operation
+// is given to a transaction.
 //
 // Thread safety: constant after construction.
 #pragma once
@@ -52,8 +53,8 @@ class EngineSide {
     std::array<Columns<Item>, kAllColumns + 1> columns;  // by ColumnBits
   };
 
-  // Table 0 has three commit groups and a unique index; table 1 one group and none; table 2 as 0, in
-  // two groups.
+  // Table 0 has three commit groups and a unique index; table 1 one group and none;
+  // table 2 as 0, in two groups.
   void add_table(Database& database, KeyIndex key_index, uint32_t t) {
     SchemaOf<Item> schema("items_" + std::to_string(t));
     schema.key_index(key_index)

@@ -1,4 +1,5 @@
-// Model: the tables of a model test as std::maps, and what each operation answers and changes there.
+// Model: the tables of a model test as std::maps, and what each operation
+// answers and changes there.
 //
 // The model is the simplest program that does what the headers promise; a difference between it and
 // the engine is a defect of one of them. A Model is copied to keep a snapshot.

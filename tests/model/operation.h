@@ -1,5 +1,6 @@
-// Operation: one call of a transaction with its arguments, as a value, and Outcome: all that it
-// answered. The model tests give one operation to the engine and to a model and compare the outcomes.
+// Operation: one call of a transaction with its arguments, as a value, and Outcome:
+// all that it answered. The model tests give one operation to the engine and to a
+// model and compare the outcomes.
 //
 // Not every argument has a meaning for every kind. Thread safety: values.
 #pragma once
@@ -99,7 +100,8 @@ inline std::ostream& operator<<(std::ostream& out, const Outcome& outcome) {
   return out;
 }
 
-// What random operations are drawn from. Few keys make conflicts and reinsertions, many make splits.
+// What random operations are drawn from. Few keys make conflicts and
+// reinsertions, many make splits.
 struct OperationMix {
   uint64_t keys = 40;
   uint64_t branches = 6;

@@ -1,5 +1,6 @@
-// A program of a user, to run under ThreadSanitizer with a library that is not compiled for it: rows of several sizes that
-// some threads write and others read, as they are and as they were. The sanitizer must find nothing.
+// A program of a user, to run under ThreadSanitizer with a library that is not compiled for it:
+// rows of several sizes that some threads write and others read, as they are and as they were. The
+// sanitizer must find nothing.
 #include <atomic>
 #include <cstdint>
 #include <cstdio>

@@ -1,5 +1,5 @@
-// Commits against commits: two transactions that each read what the other writes, stopped at each step
-// of the first one's commit. Exactly one of them may commit; no step leaves a gap.
+// Commits against commits: two transactions that each read what the other writes, stopped at each
+// step of the first one's commit. Exactly one of them may commit; no step leaves a gap.
 #include <gtest/gtest.h>
 
 #include <array>
@@ -191,7 +191,8 @@ TEST_P(CommitRaceTest, ARowIsLockedUntilItIsWritten) {
   EXPECT_EQ(row(accounts_, 1).balance, committed.ok() ? 14 : 7);
 }
 
-// All of it, before it locks in the order of the addresses: so two that lock in opposite orders get through.
+// All of it, before it locks in the order of the addresses: so two that lock in
+// opposite orders get through.
 TEST_P(CommitRaceTest, ACommitThatFindsALockTakenGivesBackWhatItHas) {
   if (GetParam().sync == SyncPolicy::kElided) return;  // which waits before its region, with no lock
   reset();
@@ -235,8 +236,9 @@ TEST_P(CommitRaceTest, AnInsertOfAKeyReadAsAbsentIsBeforeOrAfterTheWholeReader) 
   }
 }
 
-// Two transactions take one unique value for different keys, and one runs again and again: each time it
-// makes an entry in the other's range. Whoever commits first must get through, without luck.
+// Two transactions take one unique value for different keys, and one runs again and
+// again: each time it makes an entry in the other's range. Whoever commits first must
+// get through, without luck.
 TEST_P(CommitRaceTest, ARetryForAUniqueValueDoesNotAbortTheOther) {
   const auto take = [&](Transaction& txn, Key key) { return txn.insert(accounts_, key, Account{777, 0, 1, 0}); };
   ActiveTransaction first = begin(db_), second = begin(db_);

@@ -1,4 +1,5 @@
-// RaceTest: forces races by test points. A Background runs a body in a thread and is joined at the end.
+// RaceTest: forces races by test points. A Background runs a body in a thread
+// and is joined at the end.
 //
 // The tests skip in builds without test points, where no race can be forced.
 // Thread safety: a Background is used by the thread that made it.
@@ -14,9 +15,9 @@
 
 namespace elider::test {
 
-// The steps of a commit, in order: before it locks what it writes, before it reads the snapshot number,
-// before it looks at the readers, before it validates, before it writes, after it has written (and released) the first
-// row of several, after it released its locks.
+// The steps of a commit, in order: before it locks what it writes, before it reads the snapshot
+// number, before it looks at the readers, before it validates, before it writes, after it has
+// written (and released) the first row of several, after it released its locks.
 inline constexpr std::array<const char*, 7> kCommitPoints{"occ.commit.before_lock",   "occ.commit.after_lock",
                                                           "occ.commit.after_snapshot", "occ.commit.after_slots",
                                                           "occ.commit.before_write",  "occ.commit.written_one",

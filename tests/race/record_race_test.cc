@@ -176,9 +176,9 @@ TEST_P(RecordRaceTest, AnInsertIntoABlockWhoseMakerRolledBackIsKept) {
   EXPECT_EQ(row(accounts_, 9).flags, 2u);
 }
 
-// An insert that found the absent row block before it was unlinked, and commits afterwards. How many
-// epochs a grace period has is the engine's affair: the removal is made so many epochs old, one more each
-// time, that the inserter can still find the block and cannot keep it.
+// An insert that found the absent row block before it was unlinked, and commits afterwards. How
+// many epochs a grace period has is the engine's affair: the removal is made so many epochs old,
+// one more each time, that the inserter can still find the block and cannot keep it.
 TEST_P(RecordRaceTest, AReinsertionMeetsTheUnlinkingOfItsRow) {
   bool met = false;
   for (int age = 1; age <= 6 && !met; ++age) {
@@ -220,8 +220,8 @@ TEST_P(RecordRaceTest, AReinsertionMeetsTheUnlinkingOfItsRow) {
   EXPECT_TRUE(met) << "the race did not come about";
 }
 
-// The remover's commit, or the collector, stands before, or after, it took the row out of its indexes; an
-// insert comes then.
+// The remover's commit, or the collector, stands before, or after, it took the row out of its
+// indexes; an insert comes then.
 TEST_P(RecordRaceTest, AnInsertDuringTheUnlinkingSucceeds) {
   const auto remove = [&] { transact(db_, [&](Transaction& txn) { ASSERT_OK(txn.remove(accounts_, 1)); }); };
   for (const auto& [point, at_commit] : {std::pair("gc.before_unlink", false), std::pair("gc.after_unlink", false),
@@ -278,8 +278,8 @@ TEST_P(RecordRaceTest, ACommitUnlinksTheBlockThatAnInsertHasFound) {
   EXPECT_EQ(row(accounts_, 1).flags, 7u);
 }
 
-// A transaction has removed a row and puts another one in its place, with another value, while somebody holds
-// the row's lock and gives it back: its former entry must end with it all the same.
+// A transaction has removed a row and puts another one in its place, with another value, while
+// somebody holds the row's lock and gives it back: its former entry must end with it all the same.
 TEST_P(RecordRaceTest, AnEntryEndsThoughItsRowIsLockedForAMomentByAnAttempt) {
   insert(accounts_, 2, account(2));
   transact(db_, [&](Transaction& txn) { ASSERT_OK(set_branch(txn, 70)); });
@@ -316,8 +316,8 @@ TEST_P(RecordRaceTest, AnEntryEndsThoughItsRowIsLockedForAMomentByAnAttempt) {
   EXPECT_OK(db_.verify());
 }
 
-// A transaction that stays open has put an entry for a row that is removed and unlinked meanwhile: it cannot
-// commit any more, and keeps nobody from a row with that key and value.
+// A transaction that stays open has put an entry for a row that is removed and unlinked meanwhile:
+// it cannot commit any more, and keeps nobody from a row with that key and value.
 TEST_P(RecordRaceTest, AnEntryOfATransactionThatCannotCommitIsInNobodysWay) {
   ActiveTransaction open = begin(db_);
   ASSERT_OK(open->update(accounts_, 1, accounts_.columns(&Account::branch), [](Account& a) { a.branch = 70; }));
@@ -438,9 +438,10 @@ TEST_P(RecordRaceTest, ReadersMeetABucketThatIsAboutToMigrate) {
   migrate.go();
 }
 
-// A transaction gives a row a value of which there is an outdated entry, about to be taken out. Whether that
-// comes when the entry has just been found, or only while the transaction goes on: the entry is there, for
-// the transaction's own scan and after the commit. As above the entry is made older until that can happen.
+// A transaction gives a row a value of which there is an outdated entry, about to be taken out.
+// Whether that comes when the entry has just been found, or only while the transaction goes on: the
+// entry is there, for the transaction's own scan and after the commit. As above the entry is made
+// older until that can happen.
 TEST_P(RecordRaceTest, AnEntryThatIsFoundBeforeItWouldBeTakenOutIsThere) {
   std::vector<bool> taken_out;  // by age: at the instant when it is found
   for (const char* step : {"occ.index.entry_found", "occ.commit.before_lock"}) {
@@ -482,9 +483,10 @@ TEST_P(RecordRaceTest, AnEntryThatIsFoundBeforeItWouldBeTakenOutIsThere) {
   EXPECT_NE(std::count(taken_out.begin(), taken_out.end(), true), 0) << "the race did not come about";
 }
 
-// A row's value goes away and comes back in one transaction, so that the entry in use stands among the outdated
-// ones; the next change of the row meets their collection when its commit has released the row. A snapshot of the
-// state before still finds the row, and so does everybody when the value has come back once more.
+// A row's value goes away and comes back in one transaction, so that the entry in use stands among
+// the outdated ones; the next change of the row meets their collection when its commit has
+// released the row. A snapshot of the state before still finds the row, and so does everybody when
+// the value has come back once more.
 TEST_P(RecordRaceTest, AnEntryInUseThatWasTakenForOutdatedIsThere) {
   for (int age = 1; age <= 6; ++age)
     for (int age_later = 1; age_later <= 6 && !HasFailure(); ++age_later) {
@@ -521,8 +523,9 @@ TEST_P(RecordRaceTest, AnEntryInUseThatWasTakenForOutdatedIsThere) {
     }
 }
 
-// The scan has read a leaf; the next one's rows, removed before, are unlinked then and the leaf with them, so
-// that a neighbour takes over its range: that may be the leaf the scan has just read. No row comes twice.
+// The scan has read a leaf; the next one's rows, removed before, are unlinked then and the leaf
+// with them, so that a neighbour takes over its range: that may be the leaf the scan has just
+// read. No row comes twice.
 TEST_P(RecordRaceTest, AScanVisitsNoRowTwiceWhenANeighbourLeafIsUnlinked) {
   if (!GetParam().ordered()) return;  // scans are of ordered tables
   constexpr Key kRows = 300, kGapFirst = 121, kGapLast = 180;  // whole leaves: ascending insertions fill 15 entries each

@@ -1,5 +1,6 @@
-// The second look of a commit (src/txn/occ/occ_repair.h), with others held at its steps: what comes during it counts, a unique
-// value has one winner, and the commit's number is one at which what it saw was true.
+// The second look of a commit (src/txn/occ/occ_repair.h), with others held at its steps: what
+// comes during it counts, a unique value has one winner, and the commit's number is one at
+// which what it saw was true.
 #include <gtest/gtest.h>
 
 #include <array>
@@ -64,7 +65,8 @@ TEST_P(SecondLookRaceTest, ARowThatComesIntoAScannedRangeOfValuesIsFound) {
     ASSERT_OK(scanner->scan(by_branch_, {10, 20}, {}, [](Key, const View<Account>&) { return true; }));
     ASSERT_OK(raise_balance(*scanner, 1));
     ASSERT_OK(inserter->insert(accounts_, 15, account(15, 15)));
-    // The entry is there when the second look is taken, and the row comes before its end or behind it.
+    // The entry is there when the second look is taken, and the row comes
+    // before its end or behind it.
     EXPECT_CODE(Code::kConflict, commit_beside(step, scanner, [&] { EXPECT_OK(inserter.commit()); }));
   }
 }
@@ -81,8 +83,8 @@ TEST_P(SecondLookRaceTest, ARowMovedIntoAScannedRangeOfValuesIsFound) {
   }
 }
 
-// A commit scanned a range before a row came there, and looks again after it has gone: it stands behind the removal, and so must
-// its number. A reader that sees the row must not see the commit.
+// A commit scanned a range before a row came there, and looks again after it has gone: it stands
+// behind the removal, and so must its number. A reader that sees the row must not see the commit.
 TEST_P(SecondLookRaceTest, ACommitHasANumberBehindWhatItsSecondLookSaw) {
   for (const bool by_key : {false, true}) {
     if (by_key && !GetParam().ordered()) continue;  // scans are of ordered tables

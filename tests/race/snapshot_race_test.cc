@@ -164,8 +164,8 @@ TEST_P(SnapshotRaceTest, AReaderThatBeganBeforeACommitSeesNothingOfIt) {
   }
 }
 
-// The first transaction read what the second one overwrites: the first is before the second in every
-// serial order. A reader must not see the second without the first.
+// The first transaction read what the second one overwrites: the first is before the second in
+// every serial order. A reader must not see the second without the first.
 TEST_P(SnapshotRaceTest, SnapshotNumbersAgreeWithAntiDependencies) {
   for (const char* step : kCommitPoints) {
     SCOPED_TRACE(step);
@@ -276,7 +276,8 @@ TEST_P(SnapshotRaceTest, RemovedRowsLeaveOnceTheirReadersHaveEndedThoughLaterOne
   EXPECT_EQ(see(*later), (Rows{{3, kBefore.at(3)}, {5, kBefore.at(5)}}));
 }
 
-// The reader has its number, which is below the commit's, or is about to get it, and nobody can see which.
+// The reader has its number, which is below the commit's, or is about to get it,
+// and nobody can see which.
 TEST_P(SnapshotRaceTest, RemovedRowsStayForAReaderThatIsAboutToTellItsNumber) {
   for (const auto& [point, sees_them] : {std::pair("readonly.starting", false), std::pair("readonly.before_publish", true)}) {
     reset();
@@ -297,8 +298,8 @@ TEST_P(SnapshotRaceTest, RemovedRowsStayForAReaderThatIsAboutToTellItsNumber) {
   }
 }
 
-// Whoever looks at the row while an attempt to insert its key holds its lock must come again: the attempt fails, and the row
-// is as it was.
+// Whoever looks at the row while an attempt to insert its key holds its lock must come again: the
+// attempt fails, and the row is as it was.
 TEST_P(SnapshotRaceTest, ARemovedRowLeavesThoughAnAttemptHeldItsLock) {
   ActiveTransaction reader = begin_read_only(db_);
   TestPoints::on("gc.after_unlink", [] {});
@@ -324,8 +325,8 @@ TEST_P(SnapshotRaceTest, ARemovedRowLeavesThoughAnAttemptHeldItsLock) {
   EXPECT_EQ(TestPoints::reached("gc.after_unlink"), 1u);
 }
 
-// What the mutant of the same name is: a snapshot read one number late, so that a commit after the reader's
-// begin shows in it.
+// What the mutant of the same name is: a snapshot read one number late, so that a commit after the
+// reader's begin shows in it.
 TEST_P(SnapshotRaceTest, TheMutantReadsTheSnapshotOneNumberLate) {
   for (bool mutant : {false, true}) {
     reset();

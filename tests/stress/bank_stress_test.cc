@@ -1,6 +1,6 @@
-// A bank under many short-lived threads: money is moved, accounts are opened, closed and moved between
-// branches; whoever looks at all of it, in a snapshot or in an ordinary transaction, finds the same sum
-// everywhere, by key and by index.
+// A bank under many short-lived threads: money is moved, accounts are opened, closed and moved
+// between branches; whoever looks at all of it, in a snapshot or in an ordinary transaction, finds
+// the same sum everywhere, by key and by index.
 #include <gtest/gtest.h>
 
 #include <algorithm>

@@ -23,8 +23,9 @@ struct Parcel {
 
 class ChurnStressTest : public DatabaseTest {
  protected:
-  // An hour of churn fills any memory many times over; here the memory is small instead, and is filled fourteen times by
-  // the queue, twice where a run's length is cut to a seventh (the sanitizers, the emulator).
+  // An hour of churn fills any memory many times over; here the memory is small instead, and is
+  // filled fourteen times by the queue, twice where a run's length is cut to a seventh (the
+  // sanitizers, the emulator).
   static constexpr uint64_t kLimitBytes = 8u << 20;
   static constexpr Key kAlive = 2000;  // rows at one time, about 0.8 MB with their indexes
 
@@ -55,8 +56,8 @@ class ChurnStressTest : public DatabaseTest {
   Status remove_parcel(Key key) {
     return db_.run([&](Transaction& txn) { return txn.remove(parcels_, key); });
   }
-  // Of several threads: one that loses its processor within a transaction keeps what others remove meanwhile, which can
-  // fill the memory. It must come back.
+  // Of several threads: one that loses its processor within a transaction keeps what others remove
+  // meanwhile, which can fill the memory. It must come back.
   static Status patiently(const std::function<Status()>& write) {
     const auto until = std::chrono::steady_clock::now() + std::chrono::seconds(30);
     for (;;) {
@@ -82,8 +83,9 @@ class ChurnStressTest : public DatabaseTest {
     EXPECT_EQ(rest.versions_alive, 0u);
     EXPECT_EQ(rest.tables[0].rows, rows);
     EXPECT_LE(rest.memory.reserved, limit_bytes_);
-    // A hashed table keeps the buckets of its fullest (docs/limits.md), and a reader that lost its processor may have had it
-    // hold all that fits: then they are some 33 of the 275 bytes that each of these rows takes with its entries.
+    // A hashed table keeps the buckets of its fullest (docs/limits.md), and a reader that lost its
+    // processor may have had it hold all that fits: then they are some 33 of the 275 bytes that
+    // each of these rows takes with its entries.
     const uint64_t buckets = GetParam().ordered() ? 0 : rest.memory.reserved / 8;
     EXPECT_LE(in_use(rest), rows * 800 + (1u << 20) + buckets) << rest.to_json();
   }
@@ -94,7 +96,8 @@ class ChurnStressTest : public DatabaseTest {
 };
 ELIDER_ON_EVERY(ChurnStressTest);
 
-// Each thread has memory of its own in hand, and one that loses its processor holds what others remove.
+// Each thread has memory of its own in hand, and one that loses its processor
+// holds what others remove.
 class ThreadedChurnStressTest : public ChurnStressTest {
  protected:
   static constexpr uint64_t kLimitBytes = 32u << 20;

@@ -1,8 +1,9 @@
-// Combination: one registered way to run a database (sync policy, protocol and, if it elides, backend) and to
-// index a table's keys. The conformance, model, race and stress suites run on every one of them.
+// Combination: one registered way to run a database (sync policy, protocol and, if it
+// elides, backend) and to index a table's keys. The conformance, model, race and stress
+// suites run on every one of them.
 //
-// Not a list of its own: the engine's registry says what Options can ask for. The backend rtm takes part
-// where the machine has it, or where the environment variable ELIDER_TEST_RTM forces it.
+// Not a list of its own: the engine's registry says what Options can ask for. The backend rtm takes
+// part where the machine has it, or where the environment variable ELIDER_TEST_RTM forces it.
 // Thread safety: values and pure functions.
 #pragma once
 

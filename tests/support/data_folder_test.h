@@ -56,7 +56,8 @@ class DataFolderTest : public testing::TestWithParam<Combination> {
       count += entry.path().filename().string().starts_with(begin);
     return count;
   }
-  // By their first parts: how many more a checkpoint has depends on which of its threads got the rows.
+  // By their first parts: how many more a checkpoint has depends on which of
+  // its threads got the rows.
   size_t count_checkpoints() const {
     size_t count = 0;
     for (const auto& entry : std::filesystem::directory_iterator(folder_ / "data")) {
@@ -71,8 +72,8 @@ class DataFolderTest : public testing::TestWithParam<Combination> {
   Options options_;
 };
 
-// One of each kind: many threads, one thread, lock elision whose regions never succeed, and whose regions do where
-// the build emulates them or the machine has them.
+// One of each kind: many threads, one thread, lock elision whose regions never succeed, and whose
+// regions do where the build emulates them or the machine has them.
 inline auto durable_combinations() {
   std::vector<Combination> chosen = combinations(false, true);
   std::erase_if(chosen, [](const Combination& each) {

@@ -1,5 +1,6 @@
-// Limited heap: lets allocations of one thread fail, for a test program of which one file includes this. It replaces
-// operator new for the whole program. Not inline: gcc would take new and free() for a mismatch.
+// Limited heap: lets allocations of one thread fail, for a test program of which one file
+// includes this. It replaces operator new for the whole program. Not inline: gcc would take new
+// and free() for a mismatch.
 //
 // Thread safety: each thread has a limit of its own.
 #pragma once

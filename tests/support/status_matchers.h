@@ -1,4 +1,5 @@
-// What tests say about a Status: that it is ok, or of which code, with the whole message on failure.
+// What tests say about a Status: that it is ok, or of which code, with the
+// whole message on failure.
 //
 // Works on Status and on any Result. Thread safety: that of gtest's assertions.
 #pragma once

@@ -1,4 +1,5 @@
-// TemporaryFolder: a folder of its own for a test, which goes with it: tests of several presets run at one time.
+// TemporaryFolder: a folder of its own for a test, which goes with it: tests of
+// several presets run at one time.
 //
 // Thread safety: constant after construction.
 #pragma once

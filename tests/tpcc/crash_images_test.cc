@@ -1,7 +1,8 @@
-// The story. A terminal runs TPC-C on a small warehouse and waits now and then until all is durable, and checkpoints are
-// taken meanwhile; the machine stops at any system call. What is recovered is the database after some number of its
-// transactions, row for row, no fewer than were known to be durable, and there all of the specification's consistency
-// conditions hold, and our own. Then another terminal goes on there (tests/crash/cycle.h).
+// The story. A terminal runs TPC-C on a small warehouse and waits now and then until all is
+// durable, and checkpoints are taken meanwhile; the machine stops at any system call. What is
+// recovered is the database after some number of its transactions, row for row, no fewer than were
+// known to be durable, and there all of the specification's consistency conditions hold, and our
+// own. Then another terminal goes on there (tests/crash/cycle.h).
 #include <array>
 #include <cstdio>
 #include <thread>
@@ -154,7 +155,8 @@ struct TpccRun {
   }
 };
 
-// A checkpoint beside the terminal's transactions, where a second thread may run any; else between two.
+// A checkpoint beside the terminal's transactions, where a second thread may
+// run any; else between two.
 class Checkpointing {
  public:
   Checkpointing(Database& db, log::MemoryFiles& files, TpccRun* run) : db_(db), files_(files), run_(*run) {}
@@ -266,7 +268,8 @@ TEST_P(TpccCrash, EveryImageHoldsTheConsistencyConditions) {
   EXPECT_EQ(search(GetParam(), all ? crash::Subsets{} : kFew), "");
 }
 
-// One terminal is told too late that a commit counts to find an early acknowledgement: that is tests/crash's.
+// One terminal is told too late that a commit counts to find an early
+// acknowledgement: that is tests/crash's.
 class TpccCrashMutant : public testing::TestWithParam<Mutant> {
  protected:
   void TearDown() override { set_mutant(Mutant::kNone); }

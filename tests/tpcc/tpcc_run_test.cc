@@ -90,7 +90,8 @@ TEST(TpccRun, MixAndIndexAndSnapshotsAreFollowed) {
   EXPECT_EQ(json["configuration"]["snapshots"]["order_status"], false);
 }
 
-// The second run finds the sizes, the keys that the Payments of three threads used, and what they add up to.
+// The second run finds the sizes, the keys that the Payments of three threads
+// used, and what they add up to.
 TEST_P(TpccRunOn, ResumesOnADataFolderWithOtherThreads) {
   const test::TemporaryFolder folder("elider_tpcc");
   CommonOptions common = TpccRunOn::common();

@@ -121,8 +121,9 @@ void Chains::resolve_operations(uint32_t txn) {
   }
 }
 
-// A scan that asked for no column of commit group 0 has not read it, and gives another group's version.
-// Each row that a scan reads is recorded as a read too, with its group, so such rows can be told.
+// A scan that asked for no column of commit group 0 has not read it, and gives another
+// group's version. Each row that a scan reads is recorded as a read too, with its group,
+// so such rows can be told.
 void Chains::find_rows_without_group_0(uint32_t txn) {
   group_0_reads_.clear();
   const RecordedTransaction& transaction = history_.transactions[txn];
@@ -227,7 +228,8 @@ void Chains::report_bad_read(uint32_t txn, uint32_t item, uint64_t version, Writ
 
 WriteIndex Chains::resolve_absence(uint32_t txn, uint32_t item, uint64_t version) {
   if (version == 0) return kUnresolved;
-  // A record whose insert was given up has a version of its own, so the last write at or before counts.
+  // A record whose insert was given up has a version of its own, so the last
+  // write at or before counts.
   const auto first = writes_.begin() + chain_begin(item);
   const auto after = std::upper_bound(first, writes_.begin() + chain_end(item), version,
                                       [](uint64_t wanted, const ChainWrite& write) { return wanted < write.version; });
@@ -295,8 +297,9 @@ const Chains::OwnWrite* Chains::find_own(const std::vector<OwnWrite>& writes, ui
   return found != writes.end() && found->item == item ? &*found : nullptr;
 }
 
-// Any commit group of the row counts: a scan gives a row that was written in part as an own write. And
-// so does an absence: a row that was inserted, scanned and removed again leaves no write behind.
+// Any commit group of the row counts: a scan gives a row that was written in part as
+// an own write. And so does an absence: a row that was inserted, scanned and removed
+// again leaves no write behind.
 bool Chains::may_have_written_row(uint32_t txn, uint32_t table, Key key) const {
   const RecordedTransaction& transaction = history_.transactions[txn];
   for (uint64_t i = transaction.operations_begin; i < transaction.operations_begin + transaction.operations_count; ++i) {

@@ -1,9 +1,10 @@
 // Chains: who wrote which version of what, and which write each read saw.
 //
 // Every read and write of a history carries a version, so that the dependencies of committed
-// transactions are known, not inferred: an item's writes sorted by version are its chain, and a read
-// points into it. One thing is open: an absence that was read without a version (a key in a scanned
-// range that was not returned, or a key without a record). Replay decides those by the commit order.
+// transactions are known, not inferred: an item's writes sorted by version are its chain,
+// and a read points into it. One thing is open: an absence that was read without a version
+// (a key in a scanned range that was not returned, or a key without a record). Replay
+// decides those by the commit order.
 //
 // Found here, before any order is looked at: versions that nobody wrote, reads of aborted and of
 // intermediate writes, two writes of one version, reads that contradict what was written, scans out

@@ -1,8 +1,10 @@
-// Cycles of a dependency graph: whether there is one (Tarjan, linear time), and a short one to show.
+// Cycles of a dependency graph: whether there is one (Tarjan, linear
+// time), and a short one to show.
 //
-// The shortest cycle of the whole graph would cost a search from every transaction. The search begins
-// with the transactions that the replay suspects, then goes on with others up to a bound on its work,
-// and gives the shortest cycle it met: of the very shortest where the bound was not reached.
+// The shortest cycle of the whole graph would cost a search from every transaction. The
+// search begins with the transactions that the replay suspects, then goes on with others up
+// to a bound on its work, and gives the shortest cycle it met: of the very shortest where
+// the bound was not reached.
 // Thread safety: pure functions.
 #pragma once
 

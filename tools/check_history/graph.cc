@@ -82,7 +82,8 @@ void DependencyGraph::each_data_edge(uint32_t txn, Use&& use) const {
     if (!is_write(history.operations[i].kind)) continue;
     const uint32_t item = chains_.item_of_operation(i);
     const WriteIndex own = chains_.find_version(item, history.operations[i].version);
-    // Another transaction may stand at this version (reported as such): its own edges are made there.
+    // Another transaction may stand at this version (reported as such): its
+    // own edges are made there.
     if (own == kUnknown || chains_.write(own).txn != txn) continue;
     const WriteIndex next = chains_.next(item, own);
     if (next != kInitial) use(chains_.write(next).txn, EdgeKind::kWw, item, own, next);

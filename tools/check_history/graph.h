@@ -4,12 +4,12 @@
 //   ww  the other wrote the next version          rw  the other wrote the next version of what this read
 //   wr  the other read what this wrote            rt  this ended before the other began
 //
-// A history is strictly serializable if and only if the graph has no cycle: versions are recorded, so
-// no edge is a guess; only what the replay decided (Absence) depends on the commit order. It is not a
-// search for cycles (check_history_cycle.h).
+// A history is strictly serializable if and only if the graph has no cycle: versions are recorded,
+// so no edge is a guess; only what the replay decided (Absence) depends on the commit order. It is
+// not a search for cycles (check_history_cycle.h).
 //
-// Real-time order has a quadratic number of pairs. Here it is linear: moments, one for each end of a
-// transaction, form a line in time; a transaction leads to its own end, and the last end before a
+// Real-time order has a quadratic number of pairs. Here it is linear: moments, one for each end of
+// a transaction, form a line in time; a transaction leads to its own end, and the last end before a
 // transaction's begin leads to it.
 // Nodes: transactions first (their place in the history), then the moments.
 // Thread safety: constant after construction.

@@ -1,5 +1,5 @@
-// IndexModel: the secondary indexes of a history, as they stand at a place of the commit order: the replay's measure of
-// what scans through them must return.
+// IndexModel: the secondary indexes of a history, as they stand at a place of the commit order: the
+// replay's measure of what scans through them must return.
 //
 // Thread safety: one thread at a time.
 #pragma once
@@ -21,7 +21,8 @@ class IndexModel {
   // The row is gone, from all indexes of the table.
   void remove_row(uint32_t table, Key key);
 
-  // Calls visit(entry, txn) for every entry from `first` to `last`, in their order; txn is who put it there.
+  // Calls visit(entry, txn) for every entry from `first` to `last`, in their
+  // order; txn is who put it there.
   template <class Visit>
   void for_each(uint32_t table, uint32_t index, const IndexEntry& first, const IndexEntry& last, Visit visit) const {
     const auto found = indexes_.find({table, index});

@@ -1,4 +1,5 @@
-// Reads a history file (docs/history.md) into memory, and refuses one that is malformed or cut short.
+// Reads a history file (docs/history.md) into memory, and refuses one that
+// is malformed or cut short.
 //
 // Not a checker: it says whether the file is a history, not whether the history is right.
 // Thread safety: a pure function of the file.

@@ -151,7 +151,8 @@ class Replayer {
     }
   }
 
-  // Whether an own write came before a scan or after it is not recorded: rows with one are left out.
+  // Whether an own write came before a scan or after it is not recorded:
+  // rows with one are left out.
   void check_index_scans(uint32_t txn) {
     const RecordedTransaction& transaction = history_.transactions[txn];
     for (uint64_t s = transaction.index_scans_begin; s < transaction.index_scans_begin + transaction.index_scans_count; ++s) {
@@ -196,8 +197,8 @@ class Replayer {
     }
   }
 
-  // Where scans through indexes missed rows the order is no proof, and the graph decides: so it must know of the rows that
-  // came into the range of each scan after it, too.
+  // Where scans through indexes missed rows the order is no proof, and the graph decides: so it
+  // must know of the rows that came into the range of each scan after it, too.
   void add_later_index_values(const std::vector<uint32_t>& order) {
     std::map<std::pair<uint32_t, uint32_t>, std::multimap<IndexEntry, uint32_t>> later;  // and who gave it that value
     for (auto at = order.rbegin(); at != order.rend(); ++at) {

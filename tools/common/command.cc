@@ -21,8 +21,8 @@ namespace {
 
 int chosen_exit_code = 0;
 
-// What is wrong with a text that should be a number of a range; nothing where it is one. Number is wider than what takes it, so
-// that what that cannot hold is out of range and not "no number".
+// What is wrong with a text that should be a number of a range; nothing where it is one. Number is
+// wider than what takes it, so that what that cannot hold is out of range and not "no number".
 template <class Number>
 std::string why_not_in(const std::string& text, Number min, Number max) {
   Number number{};
@@ -129,7 +129,8 @@ std::vector<std::string> commands_of(const CLI::App& app) {
 
 }  // namespace
 
-// What is wrong with the first word that is no command and no option where it stands; "" where all are known.
+// What is wrong with the first word that is no command and no option where it
+// stands; "" where all are known.
 std::string Program::unknown_word(const std::vector<std::string>& arguments) const {
   const CLI::App* at = app_.get();
   std::string path = app_->get_name();

@@ -1,12 +1,13 @@
-// Command, Option, Program: the command line of a program. A program has commands, a command has options, and what it runs.
+// Command, Option, Program: the command line of a program. A program has commands, a command has
+// options, and what it runs.
 //
 //   Command ycsb = bench.add("ycsb", "Short transactions on one table");
 //   ycsb.option("--threads", options->threads, "Worker threads").in(1, 256).shows_default();
 //   ycsb.runs([options] { ... });
 //
-// Parsing checks each option by itself; what it runs checks the rest first (refuse_option). A mistake is one line that names
-// the option or the word, and what may have been meant. The parser itself (CLI11) is seen by command.cc alone: it takes
-// seconds to compile.
+// Parsing checks each option by itself; what it runs checks the rest first (refuse_option). A
+// mistake is one line that names the option or the word, and what may have been meant. The parser
+// itself (CLI11) is seen by command.cc alone: it takes seconds to compile.
 // Thread safety: main's thread alone.
 #pragma once
 
@@ -35,15 +36,16 @@ inline constexpr int kExitInterrupted = 130;  // it was interrupted and has repo
 void set_exit_code(int code);
 int exit_code();
 
-// At a process's end: brings what was printed to where it goes. `code`; or, with words, kExitFailed where that was refused and
-// `code` says nothing worse.
+// At a process's end: brings what was printed to where it goes. `code`; or, with words, kExitFailed
+// where that was refused and `code` says nothing worse.
 int flush_output(int code);
 
-// Ends the command before it runs: the program prints "<option>: <why>" and returns kExitUsage. Only from what a command
-// runs, or from what takes an option's text. It throws.
+// Ends the command before it runs: the program prints "<option>: <why>" and returns kExitUsage.
+// Only from what a command runs, or from what takes an option's text. It throws.
 [[noreturn]] void refuse_option(const std::string& option, const std::string& why);
 
-// One option of a command, of the form "--name", "-n,--name", or "NAME" for what is told by its place.
+// One option of a command, of the form "--name", "-n,--name", or "NAME" for
+// what is told by its place.
 class Option {
  public:
   explicit Option(CLI::Option* option) : option_(option) {}
@@ -59,7 +61,8 @@ class Option {
   Option& existing_file();
   // `why` says what is wrong with a text, or nothing.
   Option& checked(std::function<std::string(const std::string& text)> why);
-  // A number of this range. A refusal says which of the two did not hold: that the text is a number, or the range.
+  // A number of this range. A refusal says which of the two did not hold: that the text
+  // is a number, or the range.
   template <std::integral T>
   Option& in(T min, T max) { return in_whole(static_cast<uint64_t>(min), static_cast<uint64_t>(max)); }
   template <std::integral T, std::integral U>
@@ -105,7 +108,8 @@ class Command {
 
 class Program {
  public:
-  // `name` is what the user types, of several words where another program starts this one ("elider bench").
+  // `name` is what the user types, of several words where another program starts
+  // this one ("elider bench").
   Program(const std::string& name, const std::string& about, const std::string& version = {});
   ~Program();
   Program(const Program&) = delete;
@@ -114,7 +118,8 @@ class Program {
   Command& root() { return root_; }
   void examples(const std::string& words);  // at the end of --help; called last
 
-  // Runs what the arguments say, without the program's name, and returns what main returns. Without any it prints the help.
+  // Runs what the arguments say, without the program's name, and returns what main returns.
+  // Without any it prints the help.
   int run(const std::vector<std::string>& arguments);
   // What is wrong with them, or ""; where nothing is they are run.
   std::string refusal(const std::vector<std::string>& arguments);

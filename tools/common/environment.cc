@@ -18,7 +18,8 @@ namespace elider::tools {
 
 namespace {
 
-// The value of the first "key<separator>value" line of a file of the kernel; empty if there is none.
+// The value of the first "key<separator>value" line of a file of the
+// kernel; empty if there is none.
 std::string value_in(const char* path, const std::string& key) {
   std::ifstream file(path);
   for (std::string line; std::getline(file, line);) {

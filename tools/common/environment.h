@@ -17,7 +17,8 @@ struct Environment {
   std::string huge_pages;    // transparent huge pages: "always", "madvise" or "never"
   uint64_t memory_bytes = 0; // of the machine
 };
-// Memory that programs may still take without others being pushed out; 0 where the system does not say.
+// Memory that programs may still take without others being pushed out; 0
+// where the system does not say.
 uint64_t available_bytes();
 
 Environment environment();

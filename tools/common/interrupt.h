@@ -1,5 +1,6 @@
-// InterruptWatch: while it lives the first SIGINT (Ctrl-C) is noted and not obeyed, so that a run ends early and reports what
-// it has; the second one ends the process, as ever, unless another process sees to that.
+// InterruptWatch: while it lives the first SIGINT (Ctrl-C) is noted and not obeyed, so that a
+// run ends early and reports what it has; the second one ends the process, as ever, unless
+// another process sees to that.
 // Thread safety: made by one thread at a time; interrupted() by all.
 #pragma once
 

@@ -10,7 +10,8 @@ namespace elider::tools {
 
 namespace {
 
-// How many letters must be put in, taken out, changed, or swapped with their neighbours, to make the one of the other.
+// How many letters must be put in, taken out, changed, or swapped with their neighbours, to
+// make the one of the other.
 size_t distance(std::string_view a, std::string_view b) {
   std::vector<size_t> before(b.size() + 1), last(b.size() + 1), row(b.size() + 1);
   std::iota(last.begin(), last.end(), size_t{0});

@@ -18,7 +18,8 @@ std::string check_positive(const std::string& text);
 // 64K, 512M, 2G (powers of 1024) or plain bytes. False: it is none of these.
 bool parse_bytes(const std::string& text, uint64_t* bytes);
 
-// Ends the command where the option's file cannot be written ("" and "-" are none): before anything runs, and not after.
+// Ends the command where the option's file cannot be written ("" and "-" are none): before
+// anything runs, and not after.
 void check_writable(const char* option, const std::string& path);
 
 }  // namespace elider::tools

@@ -1,8 +1,10 @@
-// What the commands share that look at, copy and mend the files of a database that nobody has open (elider/files.h).
+// What the commands share that look at, copy and mend the files of a database that nobody
+// has open (elider/files.h).
 //
-// Each prints what it did, for people or with --json FILE for programs; messages of failures go to standard error and name file
-// and offset. Exit codes: 0 it worked; 1 files are damaged, or reading or writing them failed; 2 it was asked for what
-// cannot be: no database is there, it is open elsewhere, the target is not empty, the files do not hold that state.
+// Each prints what it did, for people or with --json FILE for programs; messages of failures go to
+// standard error and name file and offset. Exit codes: 0 it worked; 1 files are damaged, or reading
+// or writing them failed; 2 it was asked for what cannot be: no database is there, it is open
+// elsewhere, the target is not empty, the files do not hold that state.
 // Thread safety: called by main alone.
 #pragma once
 

@@ -1,5 +1,6 @@
-// `elider plot`: draws benchmark results. The drawing is a Python script with matplotlib, found beside
-// this program, in its installation, or in the source tree; this file only finds and runs it.
+// `elider plot`: draws benchmark results. The drawing is a Python script with
+// matplotlib, found beside this program, in its installation, or in the source tree;
+// this file only finds and runs it.
 #include <cerrno>
 #include <cstring>
 #include <filesystem>

@@ -10,7 +10,8 @@ inline void on_read(const void* address, size_t bytes) {
   if (thread == nullptr) return;
   step(thread);
   PendingWrite& pending = thread->pending;
-  // Perhaps the read half of a copy whose write is still to come, and the turn was elsewhere meanwhile.
+  // Perhaps the read half of a copy whose write is still to come, and the
+  // turn was elsewhere meanwhile.
   if (pending.bytes == bytes && pending.turns != machine.turns && thread->region.depth == 0) {
     outside_access(thread, pending.address, pending.bytes, true);
   }

@@ -1,9 +1,11 @@
-// The functions of libc that block, under their own names, so that calls from libstdc++ come here too.
+// The functions of libc that block, under their own names, so that calls
+// from libstdc++ come here too.
 //
-// In a region each aborts it. In kParallel a call that may block gives the turn away and then really
-// blocks; the thread asks for the turn again at its next access. In kDeterministic mutexes, condition
-// variables, read-write locks, futexes and joins are modelled by trying and by the scheduler's own
-// waiting, so that nothing depends on the kernel; a wait with a time ends when nobody else can run.
+// In a region each aborts it. In kParallel a call that may block gives the turn away and then
+// really blocks; the thread asks for the turn again at its next access. In kDeterministic
+// mutexes, condition variables, read-write locks, futexes and joins are modelled by trying and by
+// the scheduler's own waiting, so that nothing depends on the kernel; a wait with a time ends
+// when nobody else can run.
 #include <dlfcn.h>
 #include <errno.h>
 #include <sched.h>
@@ -31,7 +33,8 @@ inline void need_real() {
   if (real.syscall == nullptr) find_real_functions();
 }
 
-// A call that the region must not make. Comes back with the turn, or nullptr where nothing is emulated.
+// A call that the region must not make. Comes back with the turn, or nullptr
+// where nothing is emulated.
 Thread* enter_call() {
   need_real();
   Thread* const thread = enter();
@@ -322,7 +325,8 @@ long syscall(long number, ...) {
   Thread* const thread = enter_call();
   if (thread == nullptr) return real.syscall(number, a, b, c, d, e, f);
   if (number != SYS_futex || !modelled() || !is_modelled_futex(static_cast<int>(b))) {
-    // Only a futex keeps the thread for long; the others need no turn either, but soon ask for it again.
+    // Only a futex keeps the thread for long; the others need no turn either,
+    // but soon ask for it again.
     if (number == SYS_futex) {
       go_away(thread);
       return real.syscall(number, a, b, c, d, e, f);

@@ -1,5 +1,5 @@
-// Cache: the first-level cache as one region sees it: sets of a few ways, the least recently used line
-// out first. It starts empty, since what was in it before does not abort anybody.
+// Cache: the first-level cache as one region sees it: sets of a few ways, the least recently used
+// line out first. It starts empty, since what was in it before does not abort anybody.
 //
 // Thread safety: whoever has the turn.
 #pragma once

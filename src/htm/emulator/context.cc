@@ -1,5 +1,6 @@
-// The way back to begin: begin hands its caller's registers to the runtime, resume puts them back and
-// returns from begin a second time. Only what a call preserves is kept; the stack is the region's matter.
+// The way back to begin: begin hands its caller's registers to the runtime, resume puts
+// them back and returns from begin a second time. Only what a call preserves is kept; the
+// stack is the region's matter.
 #if !defined(__x86_64__)
 #error "The emulator is written for x86-64."
 #endif

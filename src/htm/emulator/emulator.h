@@ -1,13 +1,14 @@
-// The emulator of hardware transactions: what begins, ends and aborts a region, and how a test controls
-// the processor that is emulated. It exists in builds of the preset `emulator` alone (ELIDER_EMULATOR).
+// The emulator of hardware transactions: what begins, ends and aborts a region, and how a
+// test controls the processor that is emulated. It exists in builds of the preset
+// `emulator` alone (ELIDER_EMULATOR).
 //
-// The preset compiles the program with -fsanitize=thread, whose calls before every access of memory end
-// in this runtime instead of in the thread sanitizer. The sources stay plain. It is not a measure of
-// speed, and no figure of its throughput says anything about hardware.
+// The preset compiles the program with -fsanitize=thread, whose calls before every access of memory
+// end in this runtime instead of in the thread sanitizer. The sources stay plain. It is not a
+// measure of speed, and no figure of its throughput says anything about hardware.
 //
-// **One thread at a time.** A thread runs only while it has the turn, and gives it up only inside one of
-// the runtime's calls. The compiler calls us *before* a plain access, so each access falls between two
-// calls; the invariant is that the turn does not move between the call and its access:
+// **One thread at a time.** A thread runs only while it has the turn, and gives it up only inside
+// one of the runtime's calls. The compiler calls us *before* a plain access, so each access falls
+// between two calls; the invariant is that the turn does not move between the call and its access:
 //
 //   (1) when a thread's call runs, all earlier accesses of all threads have happened, and no other
 //       thread is between its call and its access;
@@ -16,34 +17,39 @@
 //       from that call. So no doomed region executes another instruction of the program, and none can
 //       store after its undo.
 //
-// Two exceptions, and why they do no harm. The compiler copies an object with two calls, write and then
-// read, before either access: so a read of the size of the write before it repeats that write's check if
-// the turn moved in between. And the turn is taken from a thread that sleeps in the kernel: its last
-// access is over, since it precedes the system call; membarrier makes sure that it is in no call of ours.
+// Two exceptions, and why they do no harm. The compiler copies an object with two calls, write and
+// then read, before either access: so a read of the size of the write before it repeats that
+// write's check if the turn moved in between. And the turn is taken from a thread that sleeps in
+// the kernel: its last access is over, since it precedes the system call; membarrier makes sure
+// that it is in no call of ours.
 //
-// Conflicts are found by 64-byte lines, as on the processor; who asks last wins, and what runs outside
-// any region always wins. Writes go to memory at once, with the old bytes kept aside. Writes to the
-// stack below the frame of begin are not tracked, since abort ends those frames; the frame of begin
-// itself is copied at begin and belongs to the region, because the compiler keeps values there unseen.
+// Conflicts are found by 64-byte lines, as on the processor; who asks last wins, and what runs
+// outside any region always wins. Writes go to memory at once, with the old bytes kept aside.
+// Writes to the stack below the frame of begin are not tracked, since abort ends those frames;
+// the frame of begin itself is copied at begin and belongs to the region, because the compiler
+// keeps values there unseen.
 //
-// Not seen: what libc, libstdc++.so and other code without instrumentation read and write. In a region,
-// calls of the allocator and the blocking calls abort it (status 0), as a system call would.
+// Not seen: what libc, libstdc++.so and other code without instrumentation read and
+// write. In a region, calls of the allocator and the blocking calls abort it (status
+// 0), as a system call would.
 // Thread safety: all; configure() and the like while no region is active.
-// What the models follow: HyPer-HTM (TKDE 2015) section 3 and figure 5, DBX (EuroSys 2014) section 2.
+// What the models follow: HyPer-HTM (TKDE 2015) section 3 and figure 5, DBX
+// (EuroSys 2014) section 2.
 #pragma once
 
 #include <cstdint>
 
 extern "C" {
 
-// Begins a region, or one more level of it. 0xFFFFFFFF: it has begun. Otherwise the status of the abort,
-// with the bits of RTM: explicit 0, retry 1, conflict 2, capacity 3, debug 4, nested 5, the code of an
-// explicit abort in 24 to 31. At an abort all registers that a call preserves, the calling frame and all
-// tracked memory are as they were, so for the compiler it has returned once, whatever it returns:
-// `returns_twice` is not needed, and gcc would not inline a caller that has it. The calling frame must
-// not return before the commit.
+// Begins a region, or one more level of it. 0xFFFFFFFF: it has begun. Otherwise the status of the
+// abort, with the bits of RTM: explicit 0, retry 1, conflict 2, capacity 3, debug 4, nested 5, the
+// code of an explicit abort in 24 to 31. At an abort all registers that a call preserves, the
+// calling frame and all tracked memory are as they were, so for the compiler it has returned once,
+// whatever it returns: `returns_twice` is not needed, and gcc would not inline a caller that has
+// it. The calling frame must not return before the commit.
 unsigned elider_emulator_begin(void);
-// Ends the innermost level; the outermost publishes all writes. Ends the process outside any region.
+// Ends the innermost level; the outermost publishes all writes. Ends the
+// process outside any region.
 void elider_emulator_commit(void);
 // Aborts the region, all levels of it. Nothing happens outside one.
 void elider_emulator_abort(unsigned char code);
@@ -63,35 +69,40 @@ struct Options {
   Mode mode = Mode::kParallel;
   uint64_t seed = 1;
 
-  // The first-level cache that holds the written lines: a power of two of sets, up to 4096; 1 to 32 ways,
-  // least recently used out first. A written line that is pushed out aborts the region (capacity).
+  // The first-level cache that holds the written lines: a power of two of sets, up to
+  // 4096; 1 to 32 ways, least recently used out first. A written line that is pushed out
+  // aborts the region (capacity).
   uint32_t sets = 64;
   uint32_t ways = 8;
-  // Two threads share a core: half the ways, half the read set, twice the risk of reading beyond the cache.
+  // Two threads share a core: half the ways, half the read set, twice the risk of
+  // reading beyond the cache.
   bool hyperthreading = false;
-  // Lines read: those pushed out of the cache are tracked elsewhere, up to this many in all (4 MiB, at
-  // which about 47% abort: DBX figure 1a), and each of them aborts the region with this probability.
+  // Lines read: those pushed out of the cache are tracked elsewhere, up to this many in
+  // all (4 MiB, at which about 47% abort: DBX figure 1a), and each of them aborts the
+  // region with this probability.
   uint64_t read_lines_max = 65536;
   double read_eviction_abort_rate = 9.8e-6;
 
-  // Accesses of a thread between two timer interrupts, 0: none. An interrupt aborts a region (status 0),
-  // so the risk grows with its length, and a longer region never commits (DBX figure 1d).
+  // Accesses of a thread between two timer interrupts, 0: none. An interrupt aborts
+  // a region (status 0), so the risk grows with its length, and a longer region
+  // never commits (DBX figure 1d).
   uint64_t accesses_per_interrupt = 0;
   // The share of regions that abort for no reason of their own, with status 0 or the retry bit.
   double spurious_abort_rate = 0;
-  // The first touch of a page faults, which aborts (status 0); and again, until code outside any region
-  // touches the page: with a write, for a region that writes.
+  // The first touch of a page faults, which aborts (status 0); and again, until code outside any
+  // region touches the page: with a write, for a region that writes.
   bool page_faults = true;
 
-  // Mean number of accesses before the turn passes in kParallel, 1 or more. Small: more conflicts, slower.
+  // Mean number of accesses before the turn passes in kParallel, 1 or more.
+  // Small: more conflicts, slower.
   uint32_t accesses_per_turn = 300;
   // In kDeterministic, the turn is drawn anew once in so many accesses; 0: 1 to 32, by the seed.
   uint32_t switch_one_in = 0;
 };
 
-// Takes effect for regions that begin from now on. Ends the process with a message if an option is out of
-// its range. The environment variable ELIDER_HTM_EMULATOR sets options at the start of a process, e.g.
-// "mode=deterministic,seed=7,sets=1,ways=1,hyperthreading=1,spurious_abort_rate=0.1".
+// Takes effect for regions that begin from now on. Ends the process with a message if an option is
+// out of its range. The environment variable ELIDER_HTM_EMULATOR sets options at the start of a
+// process, e.g. "mode=deterministic,seed=7,sets=1,ways=1,hyperthreading=1,spurious_abort_rate=0.1".
 void configure(const Options& options);
 // The environment's options, and then these, in the same form.
 void configure_from_text(const char* text);
@@ -111,8 +122,8 @@ struct Counters {
   uint64_t lines_written_max = 0;  // the largest region that committed
   uint64_t lines_read_max = 0;
 };
-// Lines of a region: those it wrote, and those it read and did not write before. The stack below the frame of
-// begin, and that frame, are no part of it.
+// Lines of a region: those it wrote, and those it read and did not write before. The stack below
+// the frame of begin, and that frame, are no part of it.
 struct RegionSize {
   uint64_t lines_read = 0;
   uint64_t lines_written = 0;

@@ -1,8 +1,8 @@
-// The state of the emulated machine: its threads, who has the turn, the regions, and the way into and
-// out of the runtime.
+// The state of the emulated machine: its threads, who has the turn, the regions, and the way
+// into and out of the runtime.
 //
-// Every call of the runtime goes through enter() and leave(). Between them the thread has the turn, and
-// may change all of the machine that is not said to need the lock.
+// Every call of the runtime goes through enter() and leave(). Between them the thread has the turn,
+// and may change all of the machine that is not said to need the lock.
 // Thread safety: as said at each group.
 #pragma once
 
@@ -34,8 +34,8 @@ struct Registers {
   uintptr_t rbx, rbp, r12, r13, r14, r15, rsp, rip;
 };
 
-// One written line: the old bytes of those that were written. Not of the others, which may belong to
-// code that the runtime does not see, such as the heap's own headers.
+// One written line: the old bytes of those that were written. Not of the others, which may belong
+// to code that the runtime does not see, such as the heap's own headers.
 struct UndoLine {
   uint64_t number;
   uint64_t mask;
@@ -63,7 +63,8 @@ struct Region {
 
 enum class ThreadState : uint32_t { kFree, kAway, kReady, kRunning, kBlocked };
 
-// A plain write whose access may still be to come when the next call is a read: the copy of an object.
+// A plain write whose access may still be to come when the next call is a
+// read: the copy of an object.
 struct PendingWrite {
   uintptr_t address;
   size_t bytes;
@@ -163,7 +164,8 @@ void interrupt(Thread* thread);
 
 inline uint64_t next_quantum(Thread* thread) { return 1 + thread->random.below(2 * uint64_t{machine.options.accesses_per_turn} - 1); }
 
-// nullptr: the access is plain, either because nothing is emulated yet or because it is the runtime's own.
+// nullptr: the access is plain, either because nothing is emulated yet or
+// because it is the runtime's own.
 inline Thread* enter() {
   if (machine.armed == 0) return nullptr;
   Thread* thread = self;

@@ -1,5 +1,5 @@
-// memcpy and its kin, which the linker sends here instead of to libc, and the allocator's calls, which a
-// region must not make: their effects could not be undone.
+// memcpy and its kin, which the linker sends here instead of to libc, and the allocator's calls,
+// which a region must not make: their effects could not be undone.
 //
 // Copies go line by line, and the turn may pass in between: on the processor a copy tears as well.
 #include <stdlib.h>

@@ -1,9 +1,9 @@
 // Pages: which pages of the process a region may touch without a fault.
 //
-// A page is mapped at its first read or write, and a page of zeros that was only read faults once more at
-// its first write. What instrumented code outside regions does to a page is remembered; what nobody saw
-// touched is asked of the kernel (mincore) once. Pages that uninstrumented code maps anew at an address
-// used before are not noticed: then a fault is missing.
+// A page is mapped at its first read or write, and a page of zeros that was only read faults once
+// more at its first write. What instrumented code outside regions does to a page is remembered;
+// what nobody saw touched is asked of the kernel (mincore) once. Pages that uninstrumented code
+// maps anew at an address used before are not noticed: then a fault is missing.
 // Thread safety: whoever has the turn.
 #pragma once
 

@@ -1,4 +1,5 @@
-// The functions of libc that the runtime takes the names of. Thread safety: all, once they are found.
+// The functions of libc that the runtime takes the names of. Thread safety:
+// all, once they are found.
 #pragma once
 
 #include <pthread.h>

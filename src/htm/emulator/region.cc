@@ -140,8 +140,8 @@ void prepare(Region& region) {
   region.cache = static_cast<Cache*>(map_memory(sizeof(Cache)));
 }
 
-// The frame of begin, and the parameters above it, belong to the region: copied, and owned like written
-// lines, so that another thread that looks at a shared local wins like any other.
+// The frame of begin, and the parameters above it, belong to the region: copied, and owned like
+// written lines, so that another thread that looks at a shared local wins like any other.
 void own_frame(Region& region, const Registers& registers) {
   if (registers.rbp < registers.rsp || registers.rbp - registers.rsp > kFrameBytesMax - 2 * sizeof(uintptr_t)) {
     die("begin was called at %p by a function without a frame pointer, or with a frame above %zu bytes",
@@ -205,7 +205,8 @@ void region_access(Thread* thread, uintptr_t address, size_t bytes, bool write) 
   Region& region = thread->region;
   check_frame(thread);
   if (region.spurious_in != 0 && --region.spurious_in == 0) abort_spuriously(thread);
-  // The frame of begin is restored from its copy, and what is below it has no reader after an abort.
+  // The frame of begin is restored from its copy, and what is below it has
+  // no reader after an abort.
   if (address >= here() && address + bytes <= region.copied_end) return;
   while (bytes != 0) {
     const size_t in_line = kLineBytes - (address & (kLineBytes - 1));

@@ -14,7 +14,8 @@ constinit thread_local Thread* self __attribute__((tls_model("initial-exec"))) =
 namespace {
 
 pthread_key_t ending_key;
-// Destructors of thread-local objects run instrumented code; keys are destroyed after them, in rounds.
+// Destructors of thread-local objects run instrumented code; keys are
+// destroyed after them, in rounds.
 constexpr uintptr_t kEndingRounds = PTHREAD_DESTRUCTOR_ITERATIONS;
 
 void add(Counters& sum, const Counters& more) {

@@ -1,4 +1,5 @@
-// Who runs: the turn, its passing in both modes, and its taking from a thread that sleeps in the kernel.
+// Who runs: the turn, its passing in both modes, and its taking from a thread
+// that sleeps in the kernel.
 #include <linux/membarrier.h>
 
 #include <cstdio>
@@ -14,7 +15,8 @@ constexpr long kTimedOutNs = 200'000;
 
 void membarrier_all() { raw_syscall(SYS_membarrier, MEMBARRIER_CMD_PRIVATE_EXPEDITED, 0, 0); }
 
-// True if the thread sleeps in a system call, or is gone: then it is between no call and its access.
+// True if the thread sleeps in a system call, or is gone: then it is
+// between no call and its access.
 bool asleep(int tid) {
   if (tid == 0) return false;
   char path[64];
@@ -201,8 +203,8 @@ bool block(Thread* thread, const void* address, bool timed) {
   return false;
 }
 
-// One thread runs at a time, so several processors would only make each pass of the turn wait until another of them
-// wakes up: ten times as long and more.
+// One thread runs at a time, so several processors would only make each pass of the turn wait until
+// another of them wakes up: ten times as long and more.
 void stay_on_its_processor(const Thread* thread) {
   constexpr uint32_t kProcessorsMax = 1024;
   unsigned char mask[kProcessorsMax / 8] = {};
@@ -224,7 +226,8 @@ void arm() {
     machine.lock.unlock();
     __atomic_store_n(&machine.armed, 1u, __ATOMIC_SEQ_CST);
     membarrier_all();
-    // A thread that was between a call and its access gets to its next call, and waits there, or sleeps.
+    // A thread that was between a call and its access gets to its next call,
+    // and waits there, or sleeps.
     for (uint32_t i = 0; i < machine.threads_end; ++i) {
       Thread& other = machine.threads[i];
       if (other.state != ThreadState::kFree && other.tid != 0) stay_on_its_processor(&other);

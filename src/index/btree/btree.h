@@ -1,18 +1,19 @@
-// BTree: the ordered index: a B+-tree from 8- or 16-byte keys to handles, with leaf versions for phantom
-// detection (DBX, sections 4 and 5.3, "range query").
+// BTree: the ordered index: a B+-tree from 8- or 16-byte keys to handles, with leaf versions for
+// phantom detection (DBX, sections 4 and 5.3, "range query").
 //
-// Where we deviate from DBX: nodes are latched one by one under the optimistic policy (optimistic lock
-// coupling) where there is no hardware transaction; an empty leaf is unlinked and reclaimed, though
-// leaves are never merged; a full leaf that is filled in ascending order stays full when it splits; and
-// the per-transaction node buffer (section 6.2) also remembers what range its leaf covers, so that any
-// operation inside that range skips the descent.
+// Where we deviate from DBX: nodes are latched one by one under the optimistic policy (optimistic
+// lock coupling) where there is no hardware transaction; an empty leaf is unlinked and reclaimed,
+// though leaves are never merged; a full leaf that is filled in ascending order stays full when it
+// splits; and the per-transaction node buffer (section 6.2) also remembers what range its leaf
+// covers, so that any operation inside that range skips the descent.
 //
-// It is not a store of rows: handles mean nothing to it. Not persistent. Not balanced after removals:
-// the height follows the most it has held.
+// It is not a store of rows: handles mean nothing to it. Not persistent. Not balanced after
+// removals: the height follows the most it has held.
 //
-// Thread safety: as the sync policy's: all operations by all threads under Optimistic, Latched and Elided.
-// Callers are within a grace period of their Worker from the first use of a hint or witness to the last.
-// Memory belongs to the workers' Memory; a tree gives nothing back when it is destroyed.
+// Thread safety: as the sync policy's: all operations by all threads under Optimistic,
+// Latched and Elided. Callers are within a grace period of their Worker from the first use of
+// a hint or witness to the last. Memory belongs to the workers' Memory; a tree gives nothing
+// back when it is destroyed.
 #pragma once
 
 #include <algorithm>
@@ -35,9 +36,9 @@
 
 namespace elider::index {
 
-// Where a transaction's last operation on a tree ended. While the leaf's version stands, it covers the
-// keys from first to last, and an operation on one of them needs no descent. A default one covers
-// nothing. Keep it within one grace period only.
+// Where a transaction's last operation on a tree ended. While the leaf's version stands, it covers
+// the keys from first to last, and an operation on one of them needs no descent. A default one
+// covers nothing. Keep it within one grace period only.
 template <class Key>
 struct LeafHint {
   BTreeLeaf<Key>* leaf = nullptr;
@@ -47,8 +48,8 @@ struct LeafHint {
   bool covers(const Key& key) const { return !KeyTraits<Key>::less(key, first) && !KeyTraits<Key>::less(last, key); }
 };
 
-// One leaf, as it was at one moment, and the range that it covered. By the time a scan goes on, its neighbour may have
-// taken over the range of a leaf that was unlinked.
+// One leaf, as it was at one moment, and the range that it covered. By the time a scan goes on, its
+// neighbour may have taken over the range of a leaf that was unlinked.
 template <class Key>
 struct LeafContents {
   static constexpr size_t kCapacity = BTreeLeaf<Key>::kEntries;
@@ -71,8 +72,8 @@ class BTree {
   BTree(const BTree&) = delete;
   BTree& operator=(const BTree&) = delete;
 
-  // The key's handle or kNoHandle; `witness` is of the leaf that covers the key, in either case, and
-  // `hint` is now that leaf.
+  // The key's handle or kNoHandle; `witness` is of the leaf that covers the key, in either case,
+  // and `hint` is now that leaf.
   Handle get(const Key& key, Hint& hint, Witness& witness) {
     if (hint.covers(key)) {
       const Hinted hinted = get_by_hint(key, hint);
@@ -88,15 +89,15 @@ class BTree {
   // kNoHandle if there is no memory for a split; the tree then maps what it mapped before.
   InsertResult get_or_insert(Worker& worker, const Key& key, Handle candidate, Hint& hint);
 
-  // Removes the key if it maps to `expected`; false if not, and nothing is changed. A leaf that this
-  // empties is unlinked and retired.
+  // Removes the key if it maps to `expected`; false if not, and nothing is changed. A leaf that
+  // this empties is unlinked and retired.
   bool remove(Worker& worker, const Key& key, Handle expected);
 
   // get() of keys[0 .. count), in groups whose cache misses overlap. Witnesses may be null.
   void multi_get(const Key* keys, size_t count, Handle* handles, Witness* witnesses, Ahead ahead = {});
 
-  // All of one leaf: forward, the one that covers the key `at`; backward, the one that covers what is next below it. `hint` is
-  // used, and is that leaf afterwards.
+  // All of one leaf: forward, the one that covers the key `at`; backward, the one that covers what
+  // is next below it. `hint` is used, and is that leaf afterwards.
   void read_leaf(const Bound<Key>& at, Direction direction, Hint& hint, Contents& contents);
 
   // Entries; approximate while others write.
@@ -106,7 +107,8 @@ class BTree {
   // For the policy's own settings and statistics.
   typename Sync::Latch& latch() { return latch_; }
 
-  // Every invariant; only while nobody writes. The message names the node and what is wrong with it.
+  // Every invariant; only while nobody writes. The message names the node
+  // and what is wrong with it.
   Status verify() const;
   // The nodes for people, a line each, indented by depth; only while nobody writes.
   void dump(std::ostream& out) const;

@@ -1,9 +1,9 @@
 // BTree: batched lookups. Included by the instantiations only.
 //
-// A group of lookups goes down level by level, each level in rounds, and each round asks for the lines
-// that the next one touches: the slot of the child, then the keys of the child. So the misses of a level
-// overlap, a group costs about two misses a level instead of two a level and key, and no line is asked
-// for that is not used, which counts as the lines in flight are few.
+// A group of lookups goes down level by level, each level in rounds, and each round asks for the
+// lines that the next one touches: the slot of the child, then the keys of the child. So the misses
+// of a level overlap, a group costs about two misses a level instead of two a level and key, and no
+// line is asked for that is not used, which counts as the lines in flight are few.
 #pragma once
 
 #include <algorithm>
@@ -18,8 +18,8 @@ inline bool is_near(uint64_t key, uint64_t next) { return next - key <= BTreeLea
 inline bool is_near(const SecondaryKey&, const SecondaryKey&) { return false; }
 }  // namespace detail
 
-// Keys that follow each other closely are a run: its first key, the head, goes down with the heads of other
-// runs, and the rest begin in its leaf.
+// Keys that follow each other closely are a run: its first key, the head, goes down with the heads
+// of other runs, and the rest begin in its leaf.
 template <sync::Policy Sync, class KeyType>
 void BTree<Sync, KeyType>::multi_get(const Key* keys, size_t count, Handle* handles, Witness* witnesses, Ahead ahead) {
   Key heads[kGroup];
@@ -53,8 +53,8 @@ void BTree<Sync, KeyType>::multi_get(const Key* keys, size_t count, Handle* hand
   }
 }
 
-// Returns a bit for each key whose lookup met a writer. A hint covers its key, and what its leaf holds from
-// there on.
+// Returns a bit for each key whose lookup met a writer. A hint covers its key, and what its
+// leaf holds from there on.
 template <sync::Policy Sync, class KeyType>
 uint32_t BTree<Sync, KeyType>::get_group(const Key* keys, size_t count, Handle* handles, Hint* hints, Ahead ahead) const {
   const uint32_t all = static_cast<uint32_t>((uint64_t{1} << count) - 1);

@@ -1,9 +1,9 @@
 // BTree: descents and point lookups. Included by the instantiations only.
 //
-// A descent couples guards: it takes the child's guard, then checks that the parent was still what it
-// read. From then on the child covers at least what the parent said: its range shrinks only by its own
-// split, which raises its own version, and grows when a neighbour is unlinked, which harms nobody.
-// Cache lines read: a leaf's four, and seven of each inner node; written: none.
+// A descent couples guards: it takes the child's guard, then checks that the parent was still what
+// it read. From then on the child covers at least what the parent said: its range shrinks only by
+// its own split, which raises its own version, and grows when a neighbour is unlinked, which harms
+// nobody. Cache lines read: a leaf's four, and seven of each inner node; written: none.
 #pragma once
 
 #include <algorithm>
@@ -18,7 +18,8 @@ BTree<Sync, KeyType>::BTree() : root_(&first_leaf_) {
   first_leaf_.start_leaf();
 }
 
-// The pointer is read again under the guard, or a node that has just been split could pass for a root.
+// The pointer is read again under the guard, or a node that has just been
+// split could pass for a root.
 template <sync::Policy Sync, class KeyType>
 inline bool BTree<Sync, KeyType>::start_at_root(Node*& node, ReadGuard& guard) const {
   node = root_node();

@@ -1,11 +1,12 @@
 // BTree: insertion and splits. Included by the instantiations only.
 //
-// The common insertion changes one leaf. A full leaf ends the attempt; the operation takes memory for a
-// new leaf outside its section and comes back. If the leaf's parent is full too, that ends the attempt
-// again: with memory for an inner node it comes back and splits the uppermost of the full nodes that stand
-// one above the other there, whose parent has room. One attempt splits one node, or adds a root; so each
-// takes no more memory than this insertion needs, and a split never needs more than its parent.
-// Cache lines written: a leaf's four; in a split, those of the node, its new sibling and the parent.
+// The common insertion changes one leaf. A full leaf ends the attempt; the operation takes memory
+// for a new leaf outside its section and comes back. If the leaf's parent is full too, that ends
+// the attempt again: with memory for an inner node it comes back and splits the uppermost of the
+// full nodes that stand one above the other there, whose parent has room. One attempt splits one
+// node, or adds a root; so each takes no more memory than this insertion needs, and a split never
+// needs more than its parent. Cache lines written: a leaf's four; in a split, those of the node,
+// its new sibling and the parent.
 #pragma once
 
 #include <new>
@@ -17,14 +18,15 @@
 
 namespace elider::index {
 
-// How a full leaf is divided for an insertion: how many entries stay left, and where the new one goes.
+// How a full leaf is divided for an insertion: how many entries stay left,
+// and where the new one goes.
 struct Division {
   unsigned at;
   bool goes_left;
 };
-// A leaf that is filled in ascending order is divided at the insertion, which goes left unless the left
-// one is full: so ascending runs, several beside each other too, leave full leaves behind them. Others
-// are halved.
+// A leaf that is filled in ascending order is divided at the insertion, which goes left unless
+// the left one is full: so ascending runs, several beside each other too, leave full leaves
+// behind them. Others are halved.
 inline Division divide(const BTreeNode& leaf, unsigned position, unsigned count) {
   if (leaf.ascends_at(position)) return {position, position < count};
   const unsigned half = count / 2;
@@ -88,8 +90,8 @@ InsertResult BTree<Sync, KeyType>::insert_into_full(Worker& worker, const Key& k
   }
 }
 
-// `result` and `hint` are set if the key was found or inserted, word by word where they are wanted: they
-// are too large to be handed from frame to frame.
+// `result` and `hint` are set if the key was found or inserted, word by word where they are wanted:
+// they are too large to be handed from frame to frame.
 template <sync::Policy Sync, class KeyType>
 auto BTree<Sync, KeyType>::insert_at(const Place& place, const Key& key, Handle candidate, InsertResult& result, Hint& hint) -> Progress {
   Leaf* const leaf = place.leaf;
@@ -121,7 +123,8 @@ auto BTree<Sync, KeyType>::insert_at(const Place& place, const Key& key, Handle 
   return Progress::kDone;
 }
 
-// A descent that splits, if the leaf is full: the leaf, or the uppermost of the full inner nodes above it.
+// A descent that splits, if the leaf is full: the leaf, or the uppermost of the
+// full inner nodes above it.
 template <sync::Policy Sync, class KeyType>
 auto BTree<Sync, KeyType>::insert_splitting(const Key& key, Handle candidate, const Spares& spares) -> InsertAttempt {
   Node* node;
@@ -206,8 +209,8 @@ auto BTree<Sync, KeyType>::split_leaf(Inner* parent, const ReadGuard& parent_gua
   return attempt;
 }
 
-// Divides a full inner node; its middle separator goes to the parent, which has room, as its guard saw
-// it. The operation goes on with another attempt.
+// Divides a full inner node; its middle separator goes to the parent, which has room, as its guard
+// saw it. The operation goes on with another attempt.
 template <sync::Policy Sync, class KeyType>
 auto BTree<Sync, KeyType>::split_inner(Inner* parent, const ReadGuard& parent_guard, unsigned child, Inner* node, const ReadGuard& guard,
                                        const Spares& spares) -> InsertAttempt {

@@ -1,5 +1,5 @@
-// What the B+-tree asks of a key type: its ends, its order and, as its nodes know ranges by their last key, its neighbours.
-// Two key types are shipped: uint64_t and SecondaryKey. Pure functions.
+// What the B+-tree asks of a key type: its ends, its order and, as its nodes know ranges by their
+// last key, its neighbours. Two key types are shipped: uint64_t and SecondaryKey. Pure functions.
 #pragma once
 
 #include <cstdint>

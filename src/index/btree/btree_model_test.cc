@@ -73,7 +73,8 @@ struct BTreeModelTest : testing::Test {
       }
       for (size_t i = 0; i < leaf.count; ++i) {
         const size_t entry = reverse ? leaf.count - 1 - i : i;
-        // A hint may tell less than the leaf covers by now, and then the leaf comes again: pass it by.
+        // A hint may tell less than the leaf covers by now, and then the leaf
+        // comes again: pass it by.
         if (rest.covers(leaf.keys[entry])) found.emplace_back(number_of(leaf.keys[entry]), leaf.handles[entry]);
       }
       if (reverse) rest.to = {leaf.range.from, false};

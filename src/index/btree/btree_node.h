@@ -1,16 +1,18 @@
 // The nodes of the B+-tree: leaves of keys and handles, inner nodes of separators and children.
 //
-// Child i of an inner node covers the keys k with separator[i - 1] <= k < separator[i]; an inner node
-// with one child has no separator. Nodes start on a cache line. There are no sibling pointers:
-// unlinking a leaf then changes its parent alone. Leaves are small, for the sake of few phantoms that
-// are none; inner nodes are wider, because each level costs its time even where it is in the cache.
+// Child i of an inner node covers the keys k with separator[i - 1] <= k < separator[i]; an inner
+// node with one child has no separator. Nodes start on a cache line. There are no sibling
+// pointers: unlinking a leaf then changes its parent alone. Leaves are small, for the sake of
+// few phantoms that are none; inner nodes are wider, because each level costs its time even
+// where it is in the cache.
 //
 //   leaf of uint64_t keys (256 bytes):   word 8 | count, level, run 8 | 15 keys | 15 handles
 //   inner of uint64_t keys (768 bytes):  word 8 | count, level, run 8 | 16 free | 44 keys | 45 children
 //
-// Thread safety: readers use the racy accessors and validate the word; whoever holds the word's lock,
-// or has a node that is not linked yet, writes. `count` is released after the slots it covers, so a
-// child pointer at or below a count that was read has been set, and the epoch keeps its node alive.
+// Thread safety: readers use the racy accessors and validate the word; whoever holds the
+// word's lock, or has a node that is not linked yet, writes. `count` is released after the
+// slots it covers, so a child pointer at or below a count that was read has been set, and the
+// epoch keeps its node alive.
 #pragma once
 
 #include <algorithm>
@@ -157,7 +159,8 @@ struct BTreeLeaf : BTreeNode {
 template <class KeyType>
 struct BTreeInner : BTreeNode {
   using Key = KeyType;
-  // A multiple of four, the keys on a multiple of 32 bytes: whole vectors, and none across two lines.
+  // A multiple of four, the keys on a multiple of 32 bytes: whole vectors,
+  // and none across two lines.
   static constexpr unsigned kKeys = (kInnerBytes - 32 - sizeof(void*)) / (sizeof(Key) + sizeof(void*)) / 4 * 4;
 
   Key key(unsigned i) const { return keys_.get(i); }
@@ -202,8 +205,8 @@ struct BTreeInner : BTreeNode {
     set_count(n - 1);
     note_erase(position);
   }
-  // Keeps `at` separators; what follows separator `at` goes to `right`, which is empty and not linked
-  // yet. Returns that separator, which stands between the two. at < count.
+  // Keeps `at` separators; what follows separator `at` goes to `right`, which is empty and not
+  // linked yet. Returns that separator, which stands between the two. at < count.
   Key split_to(BTreeInner& right, unsigned at) {
     const unsigned n = count();
     const Key separator = key(at);

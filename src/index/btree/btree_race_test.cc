@@ -1,5 +1,5 @@
-// Races of the optimistic B+-tree, forced by test points: one thread stands in the midst of a change
-// while another works where it hurts.
+// Races of the optimistic B+-tree, forced by test points: one thread stands in the midst of a
+// change while another works where it hurts.
 #include <gtest/gtest.h>
 
 #include <thread>
@@ -40,7 +40,8 @@ struct BTreeRaceTest : testing::Test {
   }
 };
 
-// Two leaves under a root: 0, 10, ... 70 in the left one, from 80 on in the right one, which is full.
+// Two leaves under a root: 0, 10, ... 70 in the left one, from 80 on in the
+// right one, which is full.
 struct BTreeTwoLeaves : BTreeRaceTest {
   void SetUp() override {
     // Downwards, so that no run is seen and the first leaf is halved.

@@ -1,10 +1,11 @@
 // BTree: removal, and the unlinking of what becomes empty. Included by the instantiations only.
 //
-// The common removal changes one leaf. The last entry of a leaf takes the leaf with it, and every
-// ancestor that had no other child: the lowest ancestor with two children or more (the anchor) loses
-// one, and its neighbour covers the range from then on. The neighbour's version need not rise: whoever
-// saw the range empty holds a witness of the unlinked leaf, and that has changed.
-// Cache lines written: a leaf's four; when it empties, those of the anchor and a word a node between.
+// The common removal changes one leaf. The last entry of a leaf takes the leaf with it, and
+// every ancestor that had no other child: the lowest ancestor with two children or more (the
+// anchor) loses one, and its neighbour covers the range from then on. The neighbour's
+// version need not rise: whoever saw the range empty holds a witness of the unlinked leaf,
+// and that has changed. Cache lines written: a leaf's four; when it empties, those of the
+// anchor and a word a node between.
 #pragma once
 
 #include <array>
@@ -145,8 +146,9 @@ auto BTree<Sync, KeyType>::unlink(const Path& path, const Place& place, Unlinked
   return {Progress::kDone, true};
 }
 
-// Takes away an inner root that has one child; true if it did. The child is not touched: as a root it
-// covers what it covered. One level a call, as the caller comes back until there is nothing to do.
+// Takes away an inner root that has one child; true if it did. The child is not
+// touched: as a root it covers what it covered. One level a call, as the caller comes
+// back until there is nothing to do.
 template <sync::Policy Sync, class KeyType>
 bool BTree<Sync, KeyType>::lower_root(Unlinked& unlinked) {
   Node* node;

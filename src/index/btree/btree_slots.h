@@ -1,12 +1,12 @@
 // KeySlots: the sorted keys of one node, and the branch-free searches among them.
 //
-// Numbers are kept with their top bit flipped, so that their unsigned order is the signed one, which is
-// what vectors compare; secondary keys are kept as an array of values and one of primary keys, so that
-// several of them are compared at once. Slots behind the last key hold the largest key, so a search looks
-// at all slots, whatever their number, and takes the same time.
+// Numbers are kept with their top bit flipped, so that their unsigned order is the signed one,
+// which is what vectors compare; secondary keys are kept as an array of values and one of primary
+// keys, so that several of them are compared at once. Slots behind the last key hold the largest
+// key, so a search looks at all slots, whatever their number, and takes the same time.
 //
-// A search is Wide, four numbers at once with AVX2, or not, two with SSE4.2: behind wide vectors compilers
-// put VZEROUPPER, which aborts a hardware transaction.
+// A search is Wide, four numbers at once with AVX2, or not, two with SSE4.2: behind wide vectors
+// compilers put VZEROUPPER, which aborts a hardware transaction.
 //
 // Searches read slots that a writer may be changing: what they return is within [0, count] whatever
 // they read, and means nothing before the node's guard is validated.

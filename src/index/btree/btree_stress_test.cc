@@ -1,5 +1,6 @@
-// The B+-tree under many threads: writers on keys of their own and on shared keys, readers that check
-// what must always hold, queues, and reclamation. Meant for the thread and address sanitizers too.
+// The B+-tree under many threads: writers on keys of their own and on shared keys,
+// readers that check what must always hold, queues, and reclamation. Meant for the thread
+// and address sanitizers too.
 #include <gtest/gtest.h>
 
 #include <atomic>
@@ -68,8 +69,8 @@ struct BTreeStressTest : testing::Test {
     if (random.one_in(2) && tree.remove(worker, nth_key<Key>(n), result.handle)) ++shared_removed;
   }
 
-  // Every whole scan: leaves join, keys ascend, handles tell their keys, and what is there all the time
-  // is there.
+  // Every whole scan: leaves join, keys ascend, handles tell their keys, and what is
+  // there all the time is there.
   void scan(Random& random) {
     Inside inside(arena);
     const bool reverse = random.one_in(2);
@@ -152,8 +153,8 @@ TYPED_TEST(BTreeStressTest, WritersAndReadersAgree) {
   EXPECT_EQ(this->tree.size(), this->kSpace / 5 + this->inserted_left + this->shared_inserted - this->shared_removed);
 }
 
-// Two threads append and remove what they appended; the tree keeps the keys that are alive and little
-// more, under a limit that all that was ever inserted would pass many times over.
+// Two threads append and remove what they appended; the tree keeps the keys that are alive and
+// little more, under a limit that all that was ever inserted would pass many times over.
 TYPED_TEST(BTreeStressTest, QueuesOfTwoThreadsStayBounded) {
   using Key = typename TestFixture::Key;
   Arena small(uint64_t{8} << 20);

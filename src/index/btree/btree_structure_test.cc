@@ -1,5 +1,5 @@
-// The shape of the B+-tree: how full ascending insertions leave it, what removal gives back, and what
-// happens without memory.
+// The shape of the B+-tree: how full ascending insertions leave it, what removal gives back, and
+// what happens without memory.
 #include <gtest/gtest.h>
 
 #include <sstream>
@@ -142,7 +142,8 @@ TYPED_TEST(BTreeStructureTest, ADumpNamesEveryEntry) {
   EXPECT_NE(out.str().find(last.str()), std::string::npos) << out.str();
 }
 
-// All memory is taken but one leaf's: an insertion that splits a leaf, and no inner node, has what it needs.
+// All memory is taken but one leaf's: an insertion that splits a leaf, and no
+// inner node, has what it needs.
 TYPED_TEST(BTreeStructureTest, ALeafSplitsWithMemoryForALeafAlone) {
   Arena small(uint64_t{4} << 20);
   Inside inside(small);

@@ -1,5 +1,5 @@
-// What a change does to witnesses: with one of every leaf, a change of a key ends exactly the one that
-// covers the key, and what InsertResult says makes the set whole again.
+// What a change does to witnesses: with one of every leaf, a change of a key ends exactly the one
+// that covers the key, and what InsertResult says makes the set whole again.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -59,7 +59,8 @@ TYPED_TEST(BTreeWitnessTest, AChangeEndsExactlyTheWitnessThatCoversIt) {
     ASSERT_EQ(result.before.version, leaves[covering].witnesses[0].version);
     ASSERT_EQ(result.before.value, leaves[covering].witnesses[0].value);
     if (!result.inserted) continue;
-    // A transaction that had read everything, and knows its own insertion, has read everything again.
+    // A transaction that had read everything, and knows its own insertion,
+    // has read everything again.
     std::vector<Witness> mended, now;
     for (size_t i = 0; i < leaves.size(); ++i) mended.push_back(i == covering ? result.after : leaves[i].witnesses[0]);
     if (result.split_off.version) mended.push_back(result.split_off);
@@ -81,8 +82,8 @@ TYPED_TEST(BTreeWitnessTest, ReadsEndNothing) {
   ASSERT_NO_FATAL_FAILURE(this->expect_only_ended(leaves, leaves.size()));
 }
 
-// An empty leaf is unlinked; its range is its neighbour's now. A witness of the range from before must
-// not survive an insertion there.
+// An empty leaf is unlinked; its range is its neighbour's now. A witness of the range from before
+// must not survive an insertion there.
 TYPED_TEST(BTreeWitnessTest, AWitnessOfAnUnlinkedLeafNeverHoldsAgain) {
   using Key = typename TestFixture::Key;
   typename TestFixture::Tree::Hint hint;

@@ -4,12 +4,13 @@
 //   | word  8 | next  8 | 3 keys 24 | 3 handles 24 |    64 bytes
 //   +---------+---------+-----------+--------------+
 //
-// The head's word guards its whole chain, and is the Witness of every key that belongs there, present
-// or not. A chain is kept dense: entries fill a bucket from the front, and only the bucket after the
-// head (the head itself where it is alone) may have room. A slot without an entry has no handle.
+// The head's word guards its whole chain, and is the Witness of every key that belongs
+// there, present or not. A chain is kept dense: entries fill a bucket from the front, and
+// only the bucket after the head (the head itself where it is alone) may have room. A slot
+// without an entry has no handle.
 //
-// Thread safety: readers use the racy accessors and validate the head's word; whoever holds its lock
-// writes. `next` never closes a circle, not even in the midst of a change, so every walk ends.
+// Thread safety: readers use the racy accessors and validate the head's word; whoever holds its
+// lock writes. `next` never closes a circle, not even in the midst of a change, so every walk ends.
 #pragma once
 
 #include <atomic>
@@ -49,8 +50,9 @@ struct alignas(64) HashBucket {
     while (n < kEntries && handle(n) != kNoHandle) ++n;
     return n;
   }
-  // The key's handle in this bucket alone. All keys are compared before a branch: which entry it is no processor can
-  // predict. Behind the entries may stand a key that is no more, without a handle; one that is there stands before.
+  // The key's handle in this bucket alone. All keys are compared before a branch: which entry it is
+  // no processor can predict. Behind the entries may stand a key that is no more, without a handle;
+  // one that is there stands before.
   Handle find(Key key) const {
     static_assert(kEntries == 3);
     const unsigned places = unsigned{this->key(0) == key} | unsigned{this->key(1) == key} << 1 | unsigned{this->key(2) == key} << 2;

@@ -1,9 +1,9 @@
 // HashTable: growth, one bucket a step. Included by the instantiations only.
 //
-// A step locks one bucket, divides its chain between it and the new bucket, publishes the new number
-// of buckets, and unlocks. Chains need no memory for that: a chain of c buckets divides into two that
-// need c - 1 overflow buckets or less, as they are dense. Cache lines written: the two chains and the
-// number of buckets.
+// A step locks one bucket, divides its chain between it and the new bucket, publishes the new
+// number of buckets, and unlocks. Chains need no memory for that: a chain of c buckets divides into
+// two that need c - 1 overflow buckets or less, as they are dense. Cache lines written: the two
+// chains and the number of buckets.
 #pragma once
 
 #include <algorithm>
@@ -69,7 +69,8 @@ void HashTable<Sync>::grow(Worker& worker) {
   }
 }
 
-// Makes the segment that begins with bucket `index`, in a wider directory if need be. False: there is no memory for it.
+// Makes the segment that begins with bucket `index`, in a wider directory if need be. False:
+// there is no memory for it.
 template <sync::Policy Sync>
 bool HashTable<Sync>::add_segment(Worker& worker, size_t index) {
   const unsigned segment = segment_of(index);

@@ -128,8 +128,8 @@ TYPED_TEST(HashModelTest, GrowthKeepsEveryKeyAndLittleMemory) {
   ASSERT_TRUE(this->table.verify().ok());
 }
 
-// A step of growth moves keys to a bucket with a word of its own: who read them, or that they are not
-// there, must not miss what is inserted in the new place.
+// A step of growth moves keys to a bucket with a word of its own: who read them, or that they are
+// not there, must not miss what is inserted in the new place.
 TYPED_TEST(HashModelTest, AWitnessFromBeforeGrowthNeverMissesAnInsertion) {
   std::vector<std::pair<uint64_t, Witness>> absent;
   uint64_t next = 0;

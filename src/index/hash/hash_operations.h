@@ -1,5 +1,5 @@
-// HashTable: lookups that met a writer, batches, insertion and removal. Included by the instantiations
-// only. Cache lines written by an operation: two buckets at the most.
+// HashTable: lookups that met a writer, batches, insertion and removal. Included by the
+// instantiations only. Cache lines written by an operation: two buckets at the most.
 #pragma once
 
 #include <algorithm>

@@ -1,8 +1,9 @@
-// HashTable: reading whole buckets while others write, for going through the table once. Included by the
-// instantiations only.
+// HashTable: reading whole buckets while others write, for going through the table once. Included
+// by the instantiations only.
 //
-// Growth moves entries from a bucket to one with a higher index, and never back. So the entries of a bucket as it was
-// are in it or in those that were split off it since; looked through in rising order, none is missed.
+// Growth moves entries from a bucket to one with a higher index, and never back. So the entries
+// of a bucket as it was are in it or in those that were split off it since; looked through in
+// rising order, none is missed.
 #pragma once
 
 #include <algorithm>
@@ -54,7 +55,8 @@ void HashTable<Sync>::read_bucket(size_t index, size_t n, Entries* entries) cons
   copy_bucket(index, entries);
   size_t done = n, now = bucket_count();
   if (now == n) [[likely]] return;
-  // Those that were split off, in rising order: bucket b + f off bucket b, for each power of two f above b.
+  // Those that were split off, in rising order: bucket b + f off bucket b, for
+  // each power of two f above b.
   std::vector<size_t> family = {index};
   for (; done != now; done = now, now = bucket_count())
     for (size_t f = std::bit_floor(done); f < now; f *= 2) {

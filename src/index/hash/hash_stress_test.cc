@@ -17,8 +17,8 @@ struct HashStressTest : testing::Test {
   using Table = HashTable<Sync>;
   static constexpr uint64_t kPermanent = 500;
 
-  // Keys below kPermanent are there all the time; above, key n belongs to writer n % 4, but those with
-  // n % 4 == 3 are everybody's.
+  // Keys below kPermanent are there all the time; above, key n belongs to writer n % 4, but those
+  // with n % 4 == 3 are everybody's.
   void write(uint64_t me, uint64_t operations, uint64_t seed) {
     Random random(seed);
     Inside inside(arena);

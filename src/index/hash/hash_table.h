@@ -1,18 +1,20 @@
 // HashTable: the unordered index: a chained hash table of cache-line buckets (DBX, section 4,
 // "unordered store"), with a version a bucket for the detection of reads of absent keys.
 //
-// Where we deviate from DBX: it grows without a global lock. It is a linear hash table: with N buckets,
-// 2^L <= N < 2^(L+1), a hash belongs to bucket (its low L+1 bits), or, if there is no such bucket yet,
-// to (its low L bits). It grows by one bucket at a time, N, which takes over its share of bucket N - 2^L;
-// whoever inserts does a few such steps. So nothing is ever copied as a whole, no operation waits for
-// long, and memory follows the number of entries closely. Buckets never move: segments of them are
-// found through a directory, and only that is replaced, and retired, as it fills.
+// Where we deviate from DBX: it grows without a global lock. It is a linear hash table: with N
+// buckets, 2^L <= N < 2^(L+1), a hash belongs to bucket (its low L+1 bits), or, if there is no
+// such bucket yet, to (its low L bits). It grows by one bucket at a time, N, which takes over
+// its share of bucket N - 2^L; whoever inserts does a few such steps. So nothing is ever copied
+// as a whole, no operation waits for long, and memory follows the number of entries closely.
+// Buckets never move: segments of them are found through a directory, and only that is replaced,
+// and retired, as it fills.
 //
 // It does not shrink its directory; chains give their overflow buckets back.
 //
-// Thread safety: as the sync policy's: all operations by all threads under Optimistic, Latched and Elided.
-// Callers are within a grace period of their Worker from an operation to the last use of its witness.
-// Memory belongs to the workers' Memory; a table gives nothing back when it is destroyed.
+// Thread safety: as the sync policy's: all operations by all threads under Optimistic,
+// Latched and Elided. Callers are within a grace period of their Worker from an operation to
+// the last use of its witness. Memory belongs to the workers' Memory; a table gives nothing
+// back when it is destroyed.
 #pragma once
 
 #include <algorithm>
@@ -67,7 +69,8 @@ class HashTable {
   InsertResult get_or_insert(Worker& worker, Key key, Handle candidate);
   InsertResult get_or_insert(Worker& worker, Key key, Handle candidate, Hint&) { return get_or_insert(worker, key, candidate); }
 
-  // Removes the key if it maps to `expected`, which is not kNoHandle; false if not, and nothing is changed.
+  // Removes the key if it maps to `expected`, which is not kNoHandle; false if
+  // not, and nothing is changed.
   bool remove(Worker& worker, Key key, Handle expected);
 
   // get() of keys[0 .. count), in groups whose cache misses overlap. Witnesses may be null.
@@ -83,11 +86,13 @@ class HashTable {
   typename Sync::Latch& latch() { return latch_; }
   size_t bucket_count() const { return bucket_count_.load(std::memory_order_acquire); }
 
-  // Appends the entries whose bucket was `index` when there were `n` buckets, n being an earlier bucket_count(). While
-  // others write, too: an entry that is there throughout comes once, others may or may not.
+  // Appends the entries whose bucket was `index` when there were `n` buckets, n being an
+  // earlier bucket_count(). While others write, too: an entry that is there throughout comes
+  // once, others may or may not.
   void read_bucket(size_t index, size_t n, Entries* entries) const;
 
-  // Every invariant; only while nobody writes. The message names the bucket and what is wrong with it.
+  // Every invariant; only while nobody writes. The message names the bucket
+  // and what is wrong with it.
   Status verify() const;
   // The buckets for people, a line each; only while nobody writes.
   void dump(std::ostream& out) const;
@@ -98,8 +103,8 @@ class HashTable {
   using WriteGuard = typename Sync::WriteGuard;
 
   static constexpr size_t kGroup = 16;
-  // The first segments double, so that a small table is small: 64 (part of the table), 64, 128, ...,
-  // 2048; the others have 4096 buckets, 256 KiB.
+  // The first segments double, so that a small table is small: 64 (part of the table), 64, 128,
+  // ..., 2048; the others have 4096 buckets, 256 KiB.
   static constexpr size_t kFirstBuckets = 64;
   static constexpr size_t kSegmentBuckets = 4096;
   static constexpr unsigned kSmallSegments = 7;
@@ -160,8 +165,9 @@ class HashTable {
     return directory[segment] + (index - first_of(segment));
   }
 
-  // The hash's bucket under a guard; false: the table has grown there, start over. The second look at
-  // the count is under the guard, and a growing step publishes its count before it unlocks the bucket.
+  // The hash's bucket under a guard; false: the table has grown there, start over. The
+  // second look at the count is under the guard, and a growing step publishes its count
+  // before it unlocks the bucket.
   [[gnu::always_inline]] bool locate(uint64_t hash, Bucket*& head, ReadGuard& guard) const {
     const size_t n = bucket_count(), index = index_of(hash, n);
     head = bucket_at(index);

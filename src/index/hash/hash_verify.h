@@ -1,5 +1,5 @@
-// HashTable: checks of every invariant, and the table in words. Included by the instantiations only.
-// Both are for tables that nobody is changing.
+// HashTable: checks of every invariant, and the table in words. Included by the instantiations
+// only. Both are for tables that nobody is changing.
 #pragma once
 
 #include <ostream>

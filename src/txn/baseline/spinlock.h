@@ -1,5 +1,6 @@
-// Spinlock: a protocol as Occ, but each commit and each read of a row holds one spinlock of the database, in place of a region
-// (DBX, figures 8 and 11): the papers' baseline. The indexes stay elided.
+// Spinlock: a protocol as Occ, but each commit and each read of a row holds one
+// spinlock of the database, in place of a region (DBX, figures 8 and 11): the papers'
+// baseline. The indexes stay elided.
 //
 // Lock rank: before the cells' locks. Thread safety: as a protocol's (txn/protocol.h).
 #pragma once

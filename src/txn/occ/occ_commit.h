@@ -9,8 +9,9 @@ namespace elider::txn {
 
 // -- locks -----------------------------------------------------------------------------------------------
 
-// Takes the word's lock, or, with kTake false, only waits until nobody holds it; locked_from is then the word.
-// False: somebody else holds it for longer than `waits_max` waits, or the row is not what the write needs.
+// Takes the word's lock, or, with kTake false, only waits until nobody holds it; locked_from is
+// then the word. False: somebody else holds it for longer than `waits_max` waits, or the row is
+// not what the write needs.
 template <class Sync>
 template <bool kTake>
 bool OccTransaction<Sync>::await_word(WriteEntry& write, unsigned waits_max) {
@@ -40,9 +41,10 @@ bool OccTransaction<Sync>::await_word(WriteEntry& write, unsigned waits_max) {
 
 // How many are locked: all of them, or those before the one that failed.
 //
-// In the order of the writes, without a wait worth the name, or else in the order of the addresses. Invariant:
-// who waits for a lock holds none of a greater address, and who locks in another order does not wait, so
-// nobody waits in a circle; two commits that meet in opposite orders both get through.
+// In the order of the writes, without a wait worth the name, or else in the order of the
+// addresses. Invariant: who waits for a lock holds none of a greater address, and who locks
+// in another order does not wait, so nobody waits in a circle; two commits that meet in
+// opposite orders both get through.
 template <class Sync>
 size_t OccTransaction<Sync>::lock_writes() {
   constexpr unsigned kPauses = 6;  // of Spin: it does not give the processor up
@@ -84,8 +86,8 @@ bool OccTransaction<Sync>::prepare_versions(SnapshotNumber newest_reader) {
 
 // -- validation --------------------------------------------------------------------------------------------
 
-// Whether everything that was read stands as it was read, at the instant of the call. What updates have read stands in the
-// writes alone: a commit compares it as it locks them.
+// Whether everything that was read stands as it was read, at the instant of the call. What updates
+// have read stands in the writes alone: a commit compares it as it locks them.
 template <class Sync>
 template <bool kHeld>
 bool OccTransaction<Sync>::reads_stand() {
@@ -115,8 +117,9 @@ bool OccTransaction<Sync>::reads_stand() {
   return true;
 }
 
-// After reads_stand() said no: whether what changed lies beside what was read. Then reads_stand() is to be asked once more,
-// and a commit takes its numbers once more before it: what the second look saw may be of a larger one than it has.
+// After reads_stand() said no: whether what changed lies beside what was read. Then reads_stand()
+// is to be asked once more, and a commit takes its numbers once more before it: what the second
+// look saw may be of a larger one than it has.
 template <class Sync>
 [[gnu::noinline]] bool OccTransaction<Sync>::repair_after_failure(Locks locks) {
   if (!may_be_repaired()) return false;
@@ -226,8 +229,9 @@ template <class Sync>
 [[gnu::always_inline]] inline Status OccTransaction<Sync>::commit_by_locks(bool old_entries_retired) {
   const size_t locked = lock_writes();
   if (locked != writes_.size()) [[unlikely]] return give_up(locked);
-  // Validation's loads, and S, come after the locks, and whoever sees a byte that is written sees its lock. Partners: the same
-  // line of other commits, Snapshots::begin_reading(), Cell::unchanged().
+  // Validation's loads, and S, come after the locks, and whoever sees a byte that is
+  // written sees its lock. Partners: the same line of other commits,
+  // Snapshots::begin_reading(), Cell::unchanged().
   fence_after_locked_rmw();
   ELIDER_TEST_POINT("occ.commit.after_lock");
   log::Log* const log = store_.log;  // once: a commit in memory alone should know it from a register
@@ -280,7 +284,8 @@ void OccTransaction<Sync>::rollback(Cause cause) {
   end();
 }
 
-// Row blocks that are absent by this commit, whose number is n, or still are. read: it saw a reader.
+// Row blocks that are absent by this commit, whose number is n, or still
+// are. read: it saw a reader.
 template <class Sync>
 void OccTransaction<Sync>::retire_rows(SnapshotNumber n, bool read) {
   for (const WriteEntry& write : writes_) {

@@ -1,12 +1,12 @@
 // OccTransaction: secondary indexes, kept in the same transaction.
 //
-// An entry maps (value, primary key) to the row block itself. Invariant: for every version of a row that
-// the newest state or a reader's snapshot can see, its entry is in the index; entries that match no
-// version may be there too, and whoever follows one recomputes the row's value and ignores it. So an
-// entry is put in before the commit that needs it, and taken out a grace period after the commit that
-// ended it (reclaim.h); of a transaction that finds one that waits for that, it is its own. Phantoms are
-// found as in the key index: a new entry raises its leaf's version; a row that is changed into the range was
-// read by whoever saw its entry.
+// An entry maps (value, primary key) to the row block itself. Invariant: for every version of a row
+// that the newest state or a reader's snapshot can see, its entry is in the index; entries that
+// match no version may be there too, and whoever follows one recomputes the row's value and ignores
+// it. So an entry is put in before the commit that needs it, and taken out a grace period after the
+// commit that ended it (reclaim.h); of a transaction that finds one that waits for that, it is its
+// own. Phantoms are found as in the key index: a new entry raises its leaf's version; a row that is
+// changed into the range was read by whoever saw its entry.
 #pragma once
 
 #include "txn/occ/occ_transaction.h"
@@ -68,9 +68,10 @@ Status OccTransaction<Sync>::index_check_unique(TableType& table, Row* row, KeyR
   return status;
 }
 
-// The values of the row that was in this row block before and that this transaction replaces: their entries
-// are still there, and end when another row comes in. They are read as the commit will find them: a word that
-// is only locked now may come back as it was, and a value that was left out would keep its entry for ever.
+// The values of the row that was in this row block before and that this transaction replaces:
+// their entries are still there, and end when another row comes in. They are read as the commit
+// will find them: a word that is only locked now may come back as it was, and a value that was
+// left out would keep its entry for ever.
 template <class Sync>
 Status OccTransaction<Sync>::former_index_values(TableType& table, Row* row, KeyRef key, uint64_t* values, bool* had_row) {
   const Layout& layout = table.layout();
@@ -130,7 +131,8 @@ Status OccTransaction<Sync>::index_update(TableType& table, Row* row, KeyRef key
 
 template <class Sync>
 Status OccTransaction<Sync>::index_add(TableType& table, Row* row, KeyRef key, uint32_t i, const uint64_t* old_value, uint64_t new_value) {
-  // On the list before it is in the index, so that an exception leaves no entry that nobody takes out.
+  // On the list before it is in the index, so that an exception leaves no
+  // entry that nobody takes out.
   IndexChange& change =
       index_changes_.add({row, &table, key, i, old_value != nullptr, old_value != nullptr ? *old_value : 0, new_value, false, false});
   const auto handle = reinterpret_cast<index::Handle>(row);
@@ -138,15 +140,16 @@ Status OccTransaction<Sync>::index_add(TableType& table, Row* row, KeyRef key, u
   index::InsertResult result = put();
   if (!result.inserted && result.handle == handle) {
     ELIDER_TEST_POINT("occ.index.entry_found");
-    // A stale entry may be taken out at any time: from here on it is this transaction's own. If it is on no
-    // list, it is none, or it has gone since.
+    // A stale entry may be taken out at any time: from here on it is this transaction's own. If it
+    // is on no list, it is none, or it has gone since.
     std::lock_guard lock(table.stale().mutex);
     change.inserted = reclaim::take_over_entry(table, row, i, new_value);
     if (!change.inserted) result = put();
   }
   if (result.handle != handle && result.handle != index::kNoHandle) [[unlikely]] {
-    // Of a row block of this key that is unlinked, put there by a transaction that cannot commit any more and may
-    // stay open for long. The block is there as long as its entry: whoever put that is still inside.
+    // Of a row block of this key that is unlinked, put there by a transaction that cannot
+    // commit any more and may stay open for long. The block is there as long as its entry:
+    // whoever put that is still inside.
     std::lock_guard lock(table.stale().mutex);
     if (word::removed(TableType::as_row(result.handle)->cell(table.layout(), 0).load())) {
       table.secondary(i).remove(worker_, new_value, key, result.handle);
@@ -163,9 +166,10 @@ Status OccTransaction<Sync>::index_add(TableType& table, Row* row, KeyRef key, u
   return {};
 }
 
-// The entries that the rows match until this commit are left to the reclamation. Before the rows can show
-// anything else: an older listing of such an entry, whose grace period may be over, ends here, and no reader
-// of the old state is without the entry. If the rows stay as they are, the listings come to nothing.
+// The entries that the rows match until this commit are left to the reclamation. Before the rows
+// can show anything else: an older listing of such an entry, whose grace period may be over, ends
+// here, and no reader of the old state is without the entry. If the rows stay as they are, the
+// listings come to nothing.
 template <class Sync>
 void OccTransaction<Sync>::retire_old_entries() {
   for (const IndexChange& change : index_changes_)

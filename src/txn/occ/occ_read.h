@@ -1,4 +1,5 @@
-// OccTransaction: how a row is read (DBX, Algorithm 2), own writes included. What asks for it: txn/reads.h.
+// OccTransaction: how a row is read (DBX, Algorithm 2), own writes included. What
+// asks for it: txn/reads.h.
 #pragma once
 
 #include "txn/occ/occ_transaction.h"
@@ -27,8 +28,9 @@ template <class Sync>
   return {};
 }
 
-// The row block has left its index since it was found there: in between the key had no row. The word that
-// is kept is none the block will ever have again, so that the commit looks for the key (occ_repair.h).
+// The row block has left its index since it was found there: in between the key had no row.
+// The word that is kept is none the block will ever have again, so that the commit looks
+// for the key (occ_repair.h).
 template <class Sync>
 Status OccTransaction<Sync>::read_removed(TableType& table, Cell& cell, KeyRef key, uint64_t w) {
   reads_.push_back({&cell, w & ~word::kRemoved, key, &table});
@@ -53,7 +55,8 @@ Status OccTransaction<Sync>::read_own(TableType& table, WriteEntry& write, const
   recorder_.read(table, write.key, g, true, word::sequence(w));
   copy_image(*write.columns, g, image, write.image);
   if (write.additions != nullptr) {
-    // An addition's column may not have been asked for: then its bytes here mean nothing to anybody.
+    // An addition's column may not have been asked for: then its bytes here
+    // mean nothing to anybody.
     apply_additions(*write.additions, image);
   }
   return {};
@@ -88,8 +91,8 @@ template <class Sync>
   return {};
 }
 
-// A row kept as one block is viewed where it is: the grace period keeps it. False: it is not so kept, or is this transaction's
-// own and of no size of its own.
+// A row kept as one block is viewed where it is: the grace period keeps it. False: it is not so
+// kept, or is this transaction's own and of no size of its own.
 template <class Sync>
 bool OccTransaction<Sync>::view_block(TableType& table, Row* row, detail::ImageHeader* header, RawView* view, Status* status) {
   const Layout& layout = table.layout();
@@ -99,7 +102,8 @@ bool OccTransaction<Sync>::view_block(TableType& table, Row* row, detail::ImageH
     *status = view_own(table, *write, header, view);
     return true;
   }
-  // Reading no columns gives the word; a block seen while the word stays the same is that version's.
+  // Reading no columns gives the word; a block seen while the word stays
+  // the same is that version's.
   for (;;) {
     header->read_index = static_cast<uint32_t>(reads_.size());
     const size_t recorded = recorder_.count();

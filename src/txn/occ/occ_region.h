@@ -1,25 +1,29 @@
-// OccTransaction: reads of cells and commits as hardware transactions, under a policy that has them (DBX,
-// Algorithms 1 and 2; the order of a commit's steps: storage/snapshots.h).
+// OccTransaction: reads of cells and commits as hardware transactions, under a policy that has them
+// (DBX, Algorithms 1 and 2; the order of a commit's steps: storage/snapshots.h).
 //
-// What is elided are the lock bits of the cells. A region reads the bit of every cell that it reads or
-// writes, and so needs no other lock: whoever commits by locks takes those bits, which aborts it. DBX has
-// one lock for all commits; here commits that fall back exclude only those that touch the same rows.
+// What is elided are the lock bits of the cells. A region reads the bit of every cell that it
+// reads or writes, and so needs no other lock: whoever commits by locks takes those bits, which
+// aborts it. DBX has one lock for all commits; here commits that fall back exclude only those
+// that touch the same rows.
 //
-// A commit's region does at one instant what a commit by locks does in steps: words as expected, S, the
-// readers' slots, validation, then
+// A commit's region does at one instant what a commit by locks does in steps: words as expected, S,
+// the readers' slots, validation, then
 //   whole      everything is written in it: few lines, rows in place, no version to be kept
 //   lock bits  it sets the bits alone and the writing follows outside under them: for large write sets,
 //              rows kept as blocks, and where a snapshot reader needs an old version, which takes memory
-// Both are correct as that commit is, with all its steps up to the last lock, or up to the last release, at
-// the region's instant. Readers outside regions (snapshots, reclamation) see words before or after it.
+// Both are correct as that commit is, with all its steps up to the last lock, or up to the
+// last release, at the region's instant. Readers outside regions (snapshots, reclamation) see
+// words before or after it.
 //
-// With a log the worker announces the commit before the region, since S is read in it, and its record follows the
-// region: under the lock bits, or where all is written already. Invariant: from before S is read until the record of
-// number n is in the buffer, n is announced, so neither n nor a later number is closed; and whoever has read the
-// rows commits with n or later (storage/snapshots.h). So nothing that builds on them is durable before the record is.
+// With a log the worker announces the commit before the region, since S is read in it, and its
+// record follows the region: under the lock bits, or where all is written already. Invariant: from
+// before S is read until the record of number n is in the buffer, n is announced, so neither n nor
+// a later number is closed; and whoever has read the rows commits with n or later
+// (storage/snapshots.h). So nothing that builds on them is durable before the record is.
 //
-// Lines read: two a write (its cell, its entry), one a read and one a witness, their entries (three to two
-// lines), S, and a slot a worker ever used. Lines written: the rows' (whole), or one a write (lock bits).
+// Lines read: two a write (its cell, its entry), one a read and one a witness, their entries
+// (three to two lines), S, and a slot a worker ever used. Lines written: the rows' (whole),
+// or one a write (lock bits).
 #pragma once
 
 #include <bit>
@@ -112,8 +116,9 @@ auto OccTransaction<Sync>::commit_at_once(Reach reach) -> AtOnce {
   return result;
 }
 
-// Whether the commit is over with what its region did. Where validation failed, it is: locks would have found the same, and
-// the region has spared them. A region after which the commit goes on, with another one or with locks, was in vain.
+// Whether the commit is over with what its region did. Where validation failed, it is: locks would
+// have found the same, and the region has spared them. A region after which the commit goes on,
+// with another one or with locks, was in vain.
 template <class Sync>
 bool OccTransaction<Sync>::settles(const AtOnce& done) const {
   return done.end != AtOnce::End::kMoved && !(done.end == AtOnce::End::kFailed && may_be_repaired());
@@ -152,13 +157,14 @@ Status OccTransaction<Sync>::commit_in_region() {
     }
     return finish(done.n, done.order, done.newest_reader);
   }
-  // The old entries were listed before the first region. This worker has been inside since, so no grace period of theirs
-  // is over; and who has taken one over lists it again, or has committed its row, and then this commit fails.
+  // The old entries were listed before the first region. This worker has been inside since, so no
+  // grace period of theirs is over; and who has taken one over lists it again, or has committed its
+  // row, and then this commit fails.
   return commit_by_locks(reach != Reach::kNone);
 }
 
-// A commit without writes: that all it has read stands at one instant. Where the region says that it does not, a second
-// look is for outside.
+// A commit without writes: that all it has read stands at one instant. Where the region says that
+// it does not, a second look is for outside.
 template <class Sync>
 bool OccTransaction<Sync>::validate_in_region() {
   htm::Site& site = store_.elision->commit;

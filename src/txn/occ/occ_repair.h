@@ -1,28 +1,32 @@
 // OccTransaction: a second look where an index node has changed, or a row block that held no row is
 // gone, before either counts as a conflict (DBX, section 5.3, aborts there).
 //
-// A leaf's version rises with whatever happens in it: a row beside the range that was scanned, a removed
-// row that is unlinked at last, a split. So the range is read again. A row that was there at the scan and
-// is not, or is another, fails validation by its own commit word; hence the range holds the rows it held
-// if it holds as many. What is there without being a row is tracked with its present word, the leaves
-// with their present versions, and then everything is validated once more.
+// A leaf's version rises with whatever happens in it: a row beside the range that was scanned, a
+// removed row that is unlinked at last, a split. So the range is read again. A row that was there
+// at the scan and is not, or is another, fails validation by its own commit word; hence the range
+// holds the rows it held if it holds as many. What is there without being a row is tracked with its
+// present word, the leaves with their present versions, and then everything is validated once more.
 //
-// In a secondary index the same is true of entries: one is counted if the committed row has its value now. Another
-// transaction's entry of an insert or a change that it has not committed is not, and its row is tracked as it is. A unique
-// check is such a range, of the entries of one value, and so is decided here, too.
+// In a secondary index the same is true of entries: one is counted if the committed row has its
+// value now. Another transaction's entry of an insert or a change that it has not committed is
+// not, and its row is tracked as it is. A unique check is such a range, of the entries of one
+// value, and so is decided here, too.
 //
-// Invariant: what the second validation finds unchanged has stood at its begin, rows since they were
-// read, ranges since the second look. At that instant all of it is as the transaction saw it, whatever
-// came and went in between; and the transaction's locks, taken before, are held beyond it.
+// Invariant: what the second validation finds unchanged has stood at its begin, rows since they
+// were read, ranges since the second look. At that instant all of it is as the transaction saw it,
+// whatever came and went in between; and the transaction's locks, taken before, are held beyond it.
 //
-// Why two transactions cannot both commit one unique value: each puts its entry in, then locks its row, then validates. So one
-// of them, A, had put its entry in before the other, B, last read that leaf; or B's witness of the leaf is older than A's entry
-// and fails, and B looks again. Either way B has met A's entry. If A's row was there, B fails. If it was locked by A's commit,
-// B fails (and A, if it meets B's row locked, too; both run again, after waits of random length). If it was absent, B tracks
-// the absent word: B's second validation finds it unchanged and unlocked only if A has not locked it by then. By then B holds its
-// own lock and B's entry is in the index, so that A, which validates later, meets B's row locked or there, and fails.
+// Why two transactions cannot both commit one unique value: each puts its entry in, then locks its
+// row, then validates. So one of them, A, had put its entry in before the other, B, last read that
+// leaf; or B's witness of the leaf is older than A's entry and fails, and B looks again. Either way
+// B has met A's entry. If A's row was there, B fails. If it was locked by A's commit, B fails (and
+// A, if it meets B's row locked, too; both run again, after waits of random length). If it was
+// absent, B tracks the absent word: B's second validation finds it unchanged and unlocked only if A
+// has not locked it by then. By then B holds its own lock and B's entry is in the index, so that A,
+// which validates later, meets B's row locked or there, and fails.
 //
-// A commit reads S again after the second look: it may have seen what a commit with a larger number did.
+// A commit reads S again after the second look: it may have seen what a commit
+// with a larger number did.
 // Thread safety: as the transaction's. It waits for nobody.
 #pragma once
 
@@ -30,8 +34,8 @@
 
 namespace elider::txn {
 
-// False: this transaction writes nothing of the row. Else whether the row is there without its writes, as
-// the commit will make sure.
+// False: this transaction writes nothing of the row. Else whether the row is there without its
+// writes, as the commit will make sure.
 template <class Sync>
 bool OccTransaction<Sync>::own_presence(TableType& table, Row* row, Presence* presence) {
   for (uint32_t g = 0; g < table.layout().group_count(); ++g) {
@@ -150,8 +154,9 @@ bool OccTransaction<Sync>::look_again_at_range(TableType& table, Index& index, u
   return ELIDER_MUTANT(kSkipSecondLook) || (certain && there == range.seen);
 }
 
-// Whether the row is there and has the value, this transaction's writes apart. kUnknown: somebody else has it locked, or
-// changes it. track: the row's key, if a row that is not there, or has another value, is to be tracked as that.
+// Whether the row is there and has the value, this transaction's writes apart. kUnknown: somebody
+// else has it locked, or changes it. track: the row's key, if a row that is not there, or has
+// another value, is to be tracked as that.
 template <class Sync>
 auto OccTransaction<Sync>::committed_match(TableType& table, Row* row, uint32_t i, uint64_t value, const KeyRef* track) -> Presence {
   const Layout& layout = table.layout();
@@ -195,7 +200,8 @@ index::Witness OccTransaction<Sync>::find_again(TableType& table, KeyRef key, ui
   return witness;
 }
 
-// Counts the row, if the block holds one but for this transaction's writes. False: that is not certain.
+// Counts the row, if the block holds one but for this transaction's writes.
+// False: that is not certain.
 template <class Sync>
 bool OccTransaction<Sync>::look_again(TableType& table, Row* row, KeyRef key, uint32_t* there) {
   Presence presence;

@@ -1,4 +1,5 @@
-// OccTransaction: what it remembers of a scan, leaf by leaf (txn/reads.h; DBX, section 5.3, "range query").
+// OccTransaction: what it remembers of a scan, leaf by leaf (txn/reads.h; DBX,
+// section 5.3, "range query").
 #pragma once
 
 #include "txn/occ/occ_transaction.h"
@@ -44,7 +45,8 @@ class OccTransaction<Sync>::IndexScan {
   IndexScan(OccTransaction& txn, TableType& table, uint32_t index) : txn_(txn), table_(table), index_(index) {}
 
   void leaf(const auto& witnesses, const auto& covered) { range_ = txn_.track_index_range(table_, index_, witnesses, covered); }
-  // Whether the row had the value before this transaction's writes is for its cells to say, where there are any.
+  // Whether the row had the value before this transaction's writes is for its cells to
+  // say, where there are any.
   void entry(Row* row, uint64_t value, bool matches) {
     if (!txn_.writes_.empty() && txn_.writes_.find_any(row, table_.layout()) != nullptr) {
       const Presence committed = txn_.committed_match(table_, row, index_, value, nullptr);

@@ -1,5 +1,5 @@
-// OccTransaction: what it remembers of the leaves and buckets that it has looked at, so that the commit finds phantoms (DBX,
-// section 5.3, "range query").
+// OccTransaction: what it remembers of the leaves and buckets that it has looked at, so that the
+// commit finds phantoms (DBX, section 5.3, "range query").
 #pragma once
 
 #include "txn/occ/occ_transaction.h"

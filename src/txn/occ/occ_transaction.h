@@ -1,18 +1,21 @@
-// OccTransaction: DBX's transactions: optimistic execution, validation at commit (sections 5.2, 5.3).
+// OccTransaction: DBX's transactions: optimistic execution, validation at
+// commit (sections 5.2, 5.3).
 //
-// Execution copies what it reads with the commit word it had (Algorithm 2), buffers what it writes,
-// and puts the row blocks of inserts, still absent, into the indexes. The commit (Algorithm 1, with
-// word locks where DBX has one hardware transaction) locks what it writes, reads the snapshot number,
-// looks at the readers (storage/snapshots.h), validates every word and every witness, and installs.
+// Execution copies what it reads with the commit word it had (Algorithm 2), buffers what it
+// writes, and puts the row blocks of inserts, still absent, into the indexes. The commit
+// (Algorithm 1, with word locks where DBX has one hardware transaction) locks what it writes,
+// reads the snapshot number, looks at the readers (storage/snapshots.h), validates every word and
+// every witness, and installs.
 //
-// Why it is serializable: every committed transaction appears to run at the instant between its last
-// lock and its validation. What it read is unchanged and unlocked at its validation, so nobody else's
-// instant lies between that read and this one; what it writes is locked over it.
-// No deadlock: who waits for a lock holds none of a greater address (lock_writes), and a lock that stays taken
-// for long ends the attempt.
+// Why it is serializable: every committed transaction appears to run at the instant between its
+// last lock and its validation. What it read is unchanged and unlocked at its validation, so nobody
+// else's instant lies between that read and this one; what it writes is locked over it. No
+// deadlock: who waits for a lock holds none of a greater address (lock_writes), and a lock that
+// stays taken for long ends the attempt.
 //
-// Deviations from the paper: an absent key is tracked by the version of its leaf or bucket instead of
-// by a row inserted for the purpose; additions (DBX-TC) are writes that expect no particular word.
+// Deviations from the paper: an absent key is tracked by the version of its leaf or
+// bucket instead of by a row inserted for the purpose; additions (DBX-TC) are writes that
+// expect no particular word.
 //
 // Thread safety: none; it belongs to one worker.
 #pragma once
@@ -57,8 +60,8 @@ class OccTransaction : public Reads<Sync, OccTransaction<Sync>> {
   // Ok: committed. Otherwise nothing of it took effect. Ended in either case.
   Status commit();
   void rollback(Cause cause);
-  // Ok: what was read is still as it was read, and what a procedure made of it can be trusted. Else the
-  // conflict that a commit would meet.
+  // Ok: what was read is still as it was read, and what a procedure made of it can be trusted. Else
+  // the conflict that a commit would meet.
   Status reads_hold();
 
  protected:
@@ -218,7 +221,8 @@ class OccTransaction : public Reads<Sync, OccTransaction<Sync>> {
     SnapshotNumber newest_reader = 0;
   };
   uint64_t copy_cell(const Cell& cell, const storage::Group& group, const ColumnSet& set, uint32_t g, std::byte* image);
-  // Of several commit groups of a row, which this transaction has not written, those that one region has read: all or none.
+  // Of several commit groups of a row, which this transaction has not written, those that one
+  // region has read: all or none.
   struct ReadTogether {
     uint32_t groups = 0;
     uint64_t words[kCommitGroupsMax] = {};

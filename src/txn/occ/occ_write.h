@@ -1,4 +1,5 @@
-// OccTransaction: buffered writes (DBX, section 5.2) and inserts of absent row blocks (section 5.3).
+// OccTransaction: buffered writes (DBX, section 5.2) and inserts of absent
+// row blocks (section 5.3).
 #pragma once
 
 #include "txn/occ/occ_transaction.h"
@@ -51,8 +52,8 @@ template <class Sync>
   return {};
 }
 
-// What an edit of a row that was read must find, for which the write stands from now on; kUnknown: it was not read. `read`: the
-// view that the caller has of the row, or null.
+// What an edit of a row that was read must find, for which the write stands from now on; kUnknown:
+// it was not read. `read`: the view that the caller has of the row, or null.
 template <class Sync>
 [[gnu::always_inline]] inline uint64_t OccTransaction<Sync>::expected_by(const detail::ImageHeader* read, const Cell& cell, uint32_t g) {
   if (read == nullptr || read->read_index == ~0u || !(read->groups >> g & 1)) return word::kUnknown;
@@ -169,9 +170,10 @@ Status OccTransaction<Sync>::do_edit_view(const TableRef& ref, const RawView& vi
                  [&] { return edit_row(table, static_cast<Row*>(view.header()->row), view.header()->key, *set, view.header(), image); });
 }
 
-// Whether the view is of a row of this table that this transaction tracks, read or written. The header may
-// be another transaction's, or overwritten since its own ended: so nothing it points to is followed. A view
-// that another transaction made of the same row passes, and does no harm: the update reads the row itself.
+// Whether the view is of a row of this table that this transaction tracks, read or written. The
+// header may be another transaction's, or overwritten since its own ended: so nothing it points to
+// is followed. A view that another transaction made of the same row passes, and does no harm: the
+// update reads the row itself.
 template <class Sync>
 bool OccTransaction<Sync>::has_read(TableType& table, const detail::ImageHeader& view) {
   const Layout& layout = table.layout();
@@ -332,7 +334,8 @@ Status OccTransaction<Sync>::insert_row(TableType& table, KeyRef key, GivenRow s
   key = table.key_of(row, key);
   if (!result.inserted) return replace_row(table, row, key, source, replace);
 
-  // Read after the insert: an older block of this key was unlinked, and the floor raised, before it.
+  // Read after the insert: an older block of this key was unlinked, and
+  // the floor raised, before it.
   const uint64_t w = table.sequence_floor() * word::kStep | word::kAbsent;
   uint64_t words[kCommitGroupsMax] = {};
   for (uint32_t g = 0; g < table.layout().group_count(); ++g) row->cell(table.layout(), g).unlock(words[g] = w);
@@ -357,8 +360,8 @@ Status OccTransaction<Sync>::replace_row(TableType& table, Row* row, KeyRef key,
       words[g] = of_group != nullptr ? of_group->expected : word::kUnknown;
       if (of_group == nullptr || words[g] != word::kUnknown || of_group->kind == WriteKind::kPresent) continue;
       if (g != 0 && table.secondary_count() == 0) continue;
-      // A blind write was told that the row is there: so it must be, or else this would bring it back; and the
-      // secondary indexes rely on the values that the row has now.
+      // A blind write was told that the row is there: so it must be, or else this would bring it
+      // back; and the secondary indexes rely on the values that the row has now.
       if (Status status = present_word(table, row, key, g, &words[g]); !status.ok())
         return status.not_found() ? doom(table, Code::kConflict, Cause::kReadChanged, key) : status;
       of_group->expected = words[g];
@@ -416,7 +419,8 @@ Status OccTransaction<Sync>::remove_row(TableType& table, KeyRef key) {
   for (uint32_t g = 0; g < layout.group_count(); ++g) {
     WriteEntry* write = writes_.find(row, layout, g);
     if (write == nullptr) {
-      // With secondary indexes an insert may follow, which relies on the values that the row has now.
+      // With secondary indexes an insert may follow, which relies on the
+      // values that the row has now.
       if (g != 0) w = word::kUnknown;
       if (g != 0 && table.secondary_count() != 0)
         if (Status status = present_word(table, row, key, g, &w); !status.ok())

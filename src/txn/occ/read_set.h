@@ -19,9 +19,10 @@ struct ReadEntry {
   detail::TableBase* table;
 };
 
-// A leaf or bucket in which nothing may have come or gone: a scan, or a read of an absent key. Of what was looked at there,
-// `seen` rows were there, own writes apart. A leaf of a secondary index has a list of ranges instead, so that the many unique
-// checks of one transaction need one entry a leaf.
+// A leaf or bucket in which nothing may have come or gone: a scan, or a read of an absent
+// key. Of what was looked at there, `seen` rows were there, own writes apart. A leaf of a
+// secondary index has a list of ranges instead, so that the many unique checks of one
+// transaction need one entry a leaf.
 struct NodeEntry {
   static constexpr uint32_t kUnknown = ~uint32_t{0};
   enum class Kind : uint8_t {
@@ -42,8 +43,9 @@ struct NodeEntry {
 };
 static_assert(sizeof(NodeEntry) == 48);
 
-// What was looked at of a leaf of a secondary index: the entries from `from` up to `to`, or to the end; `seen` of them were of
-// rows that were there and had that value, own writes apart. Entries are as txn/kept_key.h keeps them.
+// What was looked at of a leaf of a secondary index: the entries from `from` up to `to`, or to the
+// end; `seen` of them were of rows that were there and had that value, own writes apart. Entries
+// are as txn/kept_key.h keeps them.
 struct IndexRange {
   static constexpr uint32_t kNone = ~uint32_t{0};
   index::SecondaryKey from, to;
