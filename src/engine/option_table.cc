@@ -20,7 +20,7 @@ using Member = std::variant<uint32_t Options::*, uint64_t Options::*, bool Optio
                             HtmBackend Options::*, Durability Options::*, LogFailure Options::*,
                             std::vector<std::string> Options::*, uint32_t ElisionPolicy::*, bool ElisionPolicy::*>;
 
-struct Entry {
+struct OptionEntry {
   OptionInfo info;
   Member member;
 };
@@ -40,7 +40,7 @@ constexpr OptionInfo choice(std::string_view name, std::string_view choices, std
   return {.name = name, .type = Type::kChoice, .choices = choices, .words = words};
 }
 
-constexpr Entry kEntries[] = {
+constexpr OptionEntry kOptionEntries[] = {
     {choice("sync", "automatic, optimistic, latched, single-threaded, elided", "How shared nodes are guarded"), &Options::sync},
     {choice("protocol", "occ, whole-transaction, spinlock", "How transactions execute; all but occ are baselines and go with sync elided"),
      &Options::protocol},
@@ -98,13 +98,13 @@ constexpr Entry kEntries[] = {
 };
 
 constexpr auto kTable = [] {
-  std::array<OptionInfo, std::size(kEntries)> table;
-  for (size_t i = 0; i < table.size(); ++i) table[i] = kEntries[i].info;
+  std::array<OptionInfo, std::size(kOptionEntries)> table;
+  for (size_t i = 0; i < table.size(); ++i) table[i] = kOptionEntries[i].info;
   return table;
 }();
 
-const Entry* entry_of(std::string_view name) {
-  for (const Entry& entry : kEntries)
+const OptionEntry* entry_of(std::string_view name) {
+  for (const OptionEntry& entry : kOptionEntries)
     if (entry.info.name == name) return &entry;
   return nullptr;
 }
@@ -247,7 +247,7 @@ std::string range_text(const OptionInfo& option) {
 }
 
 Status set_option(Options& options, std::string_view name, std::string_view text) {
-  const Entry* const entry = entry_of(name);
+  const OptionEntry* const entry = entry_of(name);
   if (entry == nullptr) return Status::invalid_argument("there is no option '" + std::string(name) + "' (elider options lists them)");
   return std::visit(
       [&](auto member) -> Status {
@@ -260,13 +260,13 @@ Status set_option(Options& options, std::string_view name, std::string_view text
 }
 
 std::string option_text(const Options& options, std::string_view name) {
-  const Entry* const entry = entry_of(name);
+  const OptionEntry* const entry = entry_of(name);
   if (entry == nullptr) return {};
   return std::visit([&](auto member) { return text_of(entry->info, at(options, member)); }, entry->member);
 }
 
 Status check_options(const Options& options) {
-  for (const Entry& entry : kEntries) {
+  for (const OptionEntry& entry : kOptionEntries) {
     const Status status = std::visit(
         [&](auto member) -> Status {
           const auto& value = at(options, member);

@@ -43,25 +43,23 @@ std::array<std::byte, kCheckpointHeaderBytes> encode_header(const DatabaseId& da
   return bytes;
 }
 
-Status corrupt(const std::string& words) { return Status(Code::kCorrupt, words); }
-
 Status check_header(Bytes bytes, const DatabaseId& database, const CheckpointName& name) {
   DatabaseId its_database{};
   if (Status status = database_of_part(bytes, &its_database); !status.ok()) return status;
   const CheckpointName there{get<uint64_t>(bytes.data() + 32), get<uint32_t>(bytes.data() + 12)};
-  if (its_database != database) return corrupt("the checkpoint belongs to another database");
-  if (!(there == name)) return corrupt("the file is " + file_name(there) + " by its header");
+  if (its_database != database) return Status(Code::kCorrupt, "the checkpoint belongs to another database");
+  if (!(there == name)) return Status(Code::kCorrupt, "the file is " + file_name(there) + " by its header");
   if (get<uint64_t>(bytes.data() + 40) != 0 || get<uint64_t>(bytes.data() + 48) != 0)
-    return corrupt("the checkpoint's header says what this program does not know");
+    return Status(Code::kCorrupt, "the checkpoint's header says what this program does not know");
   return {};
 }
 
 }  // namespace
 
 Status database_of_part(Bytes bytes, DatabaseId* database) {
-  if (bytes.size() < kCheckpointHeaderBytes) return corrupt("the checkpoint's header is cut short");
-  if (get<uint64_t>(bytes.data()) != kPartMagic) return corrupt("the checkpoint's header does not begin with its magic number");
-  if (get<uint64_t>(bytes.data() + 56) != checksum(bytes.first(56), 0)) return corrupt("the checkpoint header's checksum does not fit");
+  if (bytes.size() < kCheckpointHeaderBytes) return Status(Code::kCorrupt, "the checkpoint's header is cut short");
+  if (get<uint64_t>(bytes.data()) != kPartMagic) return Status(Code::kCorrupt, "the checkpoint's header does not begin with its magic number");
+  if (get<uint64_t>(bytes.data() + 56) != checksum(bytes.first(56), 0)) return Status(Code::kCorrupt, "the checkpoint header's checksum does not fit");
   if (Status status = check_version(get<uint32_t>(bytes.data() + 8), kCheckpointVersion); !status.ok()) return status;
   *database = {get<uint64_t>(bytes.data() + 16), get<uint64_t>(bytes.data() + 24)};
   return {};

@@ -15,8 +15,6 @@ constexpr uint64_t kSegmentMagic = 0x31474f4c444c45;  // "ELDLOG1" and a zero
 constexpr uint32_t kFrameMagic = 0x4d524645;          // "EFRM"
 constexpr uint64_t kManifestMagic = 0x314e4d444c45;   // "ELDMN1" and zeros
 
-Status corrupt(const std::string& words) { return Status(Code::kCorrupt, words); }
-
 // Of the payload, seeded with that of the header's other fields.
 uint64_t frame_checksum(Bytes frame, uint64_t seed) {
   return checksum(frame.subspan(kFrameHeaderBytes), checksum(frame.first(kFrameHeaderBytes - 8), seed));
@@ -75,10 +73,10 @@ void encode(const SegmentHeader& header, std::vector<std::byte>* out) {
 
 namespace {
 Status check_header(Bytes bytes) {
-  if (bytes.size() < kSegmentHeaderBytes) return corrupt("the segment's header is cut short");
-  if (get<uint64_t>(bytes.data()) != kSegmentMagic) return corrupt("the segment's header does not begin with its magic number");
+  if (bytes.size() < kSegmentHeaderBytes) return Status(Code::kCorrupt, "the segment's header is cut short");
+  if (get<uint64_t>(bytes.data()) != kSegmentMagic) return Status(Code::kCorrupt, "the segment's header does not begin with its magic number");
   // The checksum stands there in every version: so an unknown version is one, and no damage.
-  if (get<uint64_t>(bytes.data() + 56) != checksum(bytes.first(56), 0)) return corrupt("the segment header's checksum does not fit");
+  if (get<uint64_t>(bytes.data() + 56) != checksum(bytes.first(56), 0)) return Status(Code::kCorrupt, "the segment header's checksum does not fit");
   return check_version(get<uint32_t>(bytes.data() + 8), kFormatVersion);
 }
 }  // namespace
@@ -94,8 +92,8 @@ Status decode(Bytes bytes, const DatabaseId& database, const SegmentName& expect
   header->name = {get<uint32_t>(bytes.data() + 12), get<uint32_t>(bytes.data() + 32), get<uint32_t>(bytes.data() + 36)};
   header->first_frame = get<uint64_t>(bytes.data() + 40);
   header->closed = get<uint64_t>(bytes.data() + 48);
-  if (header->database != database) return corrupt("the segment belongs to another database");
-  if (!(header->name == expected)) return corrupt("the segment is " + file_name(header->name) + " by its header");
+  if (header->database != database) return Status(Code::kCorrupt, "the segment belongs to another database");
+  if (!(header->name == expected)) return Status(Code::kCorrupt, "the segment is " + file_name(header->name) + " by its header");
   return {};
 }
 
@@ -192,7 +190,7 @@ bool take_generations(Bytes from, uint64_t count, bool first_segments, std::vect
 
 Status check_numbers(const Manifest& manifest) {
   const auto refuse = [](const char* what, uint64_t number) {
-    return corrupt(std::string("the manifest's ") + what + " is " + std::to_string(number) + ", which no database reaches");
+    return Status(Code::kCorrupt, std::string("the manifest's ") + what + " is " + std::to_string(number) + ", which no database reaches");
   };
   if (manifest.next_number >= kNumbersEnd) return refuse("next number", manifest.next_number);
   for (const Checkpoint& checkpoint : manifest.checkpoints)
@@ -256,10 +254,10 @@ std::vector<std::byte> encode(const Manifest& manifest) {
 }
 
 Status decode(Bytes bytes, Manifest* manifest) {
-  if (bytes.size() < kManifestFixedBytes1 + 8) return corrupt("the manifest is cut short");
-  if (get<uint64_t>(bytes.data()) != kManifestMagic) return corrupt("the manifest does not begin with its magic number");
+  if (bytes.size() < kManifestFixedBytes1 + 8) return Status(Code::kCorrupt, "the manifest is cut short");
+  if (get<uint64_t>(bytes.data()) != kManifestMagic) return Status(Code::kCorrupt, "the manifest does not begin with its magic number");
   if (get<uint64_t>(bytes.data() + bytes.size() - 8) != checksum(bytes.first(bytes.size() - 8), 0))
-    return corrupt("the manifest's checksum does not fit");
+    return Status(Code::kCorrupt, "the manifest's checksum does not fit");
   const auto version = get<uint32_t>(bytes.data() + 8);
   if (Status status = check_version(version, kManifestVersion); !status.ok()) return status;
   manifest->folders = get<uint32_t>(bytes.data() + 12);
@@ -271,14 +269,14 @@ Status decode(Bytes bytes, Manifest* manifest) {
   Bytes rest = bytes.first(bytes.size() - 8).subspan(old ? kManifestFixedBytes1 : std::min(kManifestFixedBytes, bytes.size() - 8));
   if (!old) {
     const uint64_t count = bytes.size() < kManifestFixedBytes + 8 ? kNumberMax : get<uint64_t>(bytes.data() + 48);
-    if (count > rest.size() / kManifestEntryBytes) return corrupt("the manifest's length does not fit its contents");
+    if (count > rest.size() / kManifestEntryBytes) return Status(Code::kCorrupt, "the manifest's length does not fit its contents");
     for (uint64_t i = 0; i < count; ++i) {
-      if (get<uint32_t>(rest.data() + 12) != 0) return corrupt("the manifest says of a checkpoint what this program does not know");
+      if (get<uint32_t>(rest.data() + 12) != 0) return Status(Code::kCorrupt, "the manifest says of a checkpoint what this program does not know");
       manifest->checkpoints.push_back({get<uint64_t>(rest.data()), get<uint32_t>(rest.data() + 8)});
       rest = rest.subspan(kManifestEntryBytes);
     }
   }
-  if (!take_generations(rest, generations, !old, &manifest->generations)) return corrupt("the manifest's length does not fit its contents");
+  if (!take_generations(rest, generations, !old, &manifest->generations)) return Status(Code::kCorrupt, "the manifest's length does not fit its contents");
   return check_numbers(*manifest);
 }
 
