@@ -1,4 +1,5 @@
-// Small arithmetic on powers of two. Pure functions.
+// Bits: the positions of a mask's set bits, from the lowest on: for (uint32_t g : Bits(groups)).
+// Thread safety: a value.
 #pragma once
 
 #include <bit>
@@ -6,10 +7,30 @@
 
 namespace elider {
 
-// `alignment` is a power of two.
-constexpr uint64_t align_up(uint64_t value, uint64_t alignment) { return (value + alignment - 1) & ~(alignment - 1); }
-constexpr uint64_t align_down(uint64_t value, uint64_t alignment) { return value & ~(alignment - 1); }
-// value >= 1.
-constexpr unsigned log2_floor(uint64_t value) { return 63u - static_cast<unsigned>(std::countl_zero(value)); }
+class Bits {
+ public:
+  constexpr explicit Bits(uint64_t mask) : rest_(mask) {}
+
+  class Position {
+   public:
+    constexpr explicit Position(uint64_t rest) : rest_(rest) {}
+    [[gnu::always_inline]] constexpr uint32_t operator*() const {
+      return static_cast<uint32_t>(std::countr_zero(rest_));
+    }
+    [[gnu::always_inline]] constexpr Position& operator++() {
+      rest_ &= rest_ - 1;
+      return *this;
+    }
+    [[gnu::always_inline]] constexpr bool operator!=(const Position& other) const { return rest_ != other.rest_; }
+
+   private:
+    uint64_t rest_;
+  };
+  [[gnu::always_inline]] constexpr Position begin() const { return Position(rest_); }
+  [[gnu::always_inline]] constexpr Position end() const { return Position(0); }
+
+ private:
+  uint64_t rest_;
+};
 
 }  // namespace elider

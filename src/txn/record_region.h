@@ -8,6 +8,7 @@
 
 #include <bit>
 
+#include "base/bits.h"
 #include "base/cache_line.h"
 #include "elider/snapshot_number.h"
 #include "htm/elide.h"
@@ -19,8 +20,7 @@ namespace elider::txn {
 // Of these commit groups of a row.
 inline size_t lines_of_groups(const storage::Layout& layout, uint32_t groups) {
   size_t lines = 0;
-  for (uint32_t rest = groups; rest != 0; rest &= rest - 1)
-    lines += lines_of(layout.group(static_cast<uint32_t>(std::countr_zero(rest))).payload_bytes);
+  for (const uint32_t g : Bits(groups)) lines += lines_of(layout.group(g).payload_bytes);
   return lines;
 }
 
@@ -63,8 +63,8 @@ bool each_group_in_region(Store& store, const storage::Layout& layout, uint32_t 
   return htm::run_region<Backend>(
       store.elision->record_read, htm::SubscribedWithin{},
       [&]() -> bool {
-        for (uint32_t rest = groups; rest != 0; rest &= rest - 1)
-          if (!read(static_cast<uint32_t>(std::countr_zero(rest)))) return false;
+        for (const uint32_t g : Bits(groups))
+          if (!read(g)) return false;
         return true;
       },
       []() -> bool { return false; }, [](bool whole) { return whole; });

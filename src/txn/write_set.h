@@ -12,6 +12,7 @@
 #include <memory>
 #include <vector>
 
+#include "base/bits.h"
 #include "storage/number.h"
 #include "storage/record.h"
 #include "storage/table.h"
@@ -155,8 +156,7 @@ class WriteSet {
   void sort_by_address();
   // A commit: one for each table that it writes.
   void count_tables(Counters& counters) const {
-    for (uint64_t rest = tables_ & ~kOtherTables; rest != 0; rest &= rest - 1)
-      counters.tables[static_cast<uint32_t>(std::countr_zero(rest))].commits.add(1);
+    for (const uint32_t id : Bits(tables_ & ~kOtherTables)) counters.tables[id].commits.add(1);
     if (tables_ & kOtherTables) [[unlikely]] count_other_tables(counters);
   }
   // Memory stays for the next transaction.

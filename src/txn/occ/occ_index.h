@@ -9,6 +9,7 @@
 // changed into the range was read by whoever saw its entry.
 #pragma once
 
+#include "base/bits.h"
 #include "txn/occ/occ_transaction.h"
 
 namespace elider::txn {
@@ -39,8 +40,7 @@ template <class Sync>
 Status OccTransaction<Sync>::old_index_values(TableType& table, Row* row, KeyRef key, uint64_t affected, uint64_t* values) {
   std::byte* image = arena_.allocate(table.layout().row_bytes());
   detail::ImageHeader header;
-  for (uint64_t rest = affected; rest != 0; rest &= rest - 1) {
-    const uint32_t i = static_cast<uint32_t>(std::countr_zero(rest));
+  for (const uint32_t i : Bits(affected)) {
     if (Status status = read_row(table, row, key, table.layout().index_columns(i), image, &header); !status.ok()) return status;
     values[i] = index_value(table, i, key, image);
   }
@@ -116,13 +116,11 @@ template <class Sync>
 Status OccTransaction<Sync>::index_update(TableType& table, Row* row, KeyRef key, const uint64_t* old_values, uint64_t affected) {
   uint64_t new_values[kSecondaryIndexesMax];
   if (Status status = old_index_values(table, row, key, affected, new_values); !status.ok()) return status;
-  for (uint64_t rest = affected; rest != 0; rest &= rest - 1) {
-    const uint32_t i = static_cast<uint32_t>(std::countr_zero(rest));
+  for (const uint32_t i : Bits(affected)) {
     if (new_values[i] == old_values[i]) continue;
     if (Status status = index_check_unique(table, row, key, i, new_values[i]); !status.ok()) return status;
   }
-  for (uint64_t rest = affected; rest != 0; rest &= rest - 1) {
-    const uint32_t i = static_cast<uint32_t>(std::countr_zero(rest));
+  for (const uint32_t i : Bits(affected)) {
     if (new_values[i] == old_values[i]) continue;
     if (Status status = index_add(table, row, key, i, &old_values[i], new_values[i]); !status.ok()) return status;
   }

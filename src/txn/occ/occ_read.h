@@ -2,6 +2,7 @@
 // asks for it: txn/reads.h.
 #pragma once
 
+#include "base/bits.h"
 #include "txn/occ/occ_transaction.h"
 
 #include <bit>
@@ -75,8 +76,7 @@ template <class Sync>
 [[gnu::noinline]] Status OccTransaction<Sync>::read_groups(TableType& table, Row* row, KeyRef key, const ColumnSet& set, uint32_t groups,
                                                            std::byte* image, detail::ImageHeader* header) {
   const ReadTogether together = read_together(table, row, set, groups, image);
-  for (uint32_t rest = groups; rest != 0; rest &= rest - 1) {
-    const uint32_t g = static_cast<uint32_t>(std::countr_zero(rest));
+  for (const uint32_t g : Bits(groups)) {
     if (!writes_.empty()) {
       if (WriteEntry* write = writes_.find(row, table.layout(), g)) {
         header->read_index = ~0u;

@@ -28,6 +28,7 @@
 
 #include <bit>
 
+#include "base/bits.h"
 #include "htm/elide.h"
 #include "txn/occ/occ_transaction.h"
 #include "txn/record_region.h"
@@ -51,8 +52,7 @@ template <class Sync>
   ReadTogether together;
   if constexpr (Sync::kRegions) {
     if (store_.elision == nullptr) return together;
-    for (uint32_t rest = writes_.empty() ? 0 : groups; rest != 0; rest &= rest - 1) {
-      const uint32_t g = static_cast<uint32_t>(std::countr_zero(rest));
+    for (const uint32_t g : Bits(writes_.empty() ? 0 : groups)) {
       if (writes_.find(row, table.layout(), g) != nullptr) groups &= ~(1u << g);
     }
     if (std::popcount(groups) > 1 &&

@@ -30,6 +30,7 @@
 // Thread safety: as the transaction's. It waits for nobody.
 #pragma once
 
+#include "base/bits.h"
 #include "txn/occ/occ_transaction.h"
 
 namespace elider::txn {
@@ -165,8 +166,8 @@ auto OccTransaction<Sync>::committed_match(TableType& table, Row* row, uint32_t 
   std::byte* image = arena_.allocate(layout.row_bytes());
   const size_t reads_before = reads_.size();
   bool there = true;
-  for (uint32_t rest = groups; rest != 0 && there; rest &= rest - 1) {
-    const uint32_t g = static_cast<uint32_t>(std::countr_zero(rest));
+  for (const uint32_t g : Bits(groups)) {
+    if (!there) break;
     Cell& cell = row->cell(layout, g);
     const uint64_t w = cell.load();
     if (word::removed(w)) return Presence::kAbsent;  // its key's row, if there is one, has an entry of its own

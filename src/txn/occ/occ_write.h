@@ -2,6 +2,7 @@
 // row blocks (section 5.3).
 #pragma once
 
+#include "base/bits.h"
 #include "txn/occ/occ_transaction.h"
 
 namespace elider::txn {
@@ -71,8 +72,7 @@ template <class Sync>
   std::byte* image = writes_.image_of(table, row);
   const uint32_t groups = set.groups != 0 ? set.groups : 1;
   const ReadTogether together = read_together(table, row, set, groups, image);
-  for (uint32_t rest = groups; rest != 0; rest &= rest - 1) {
-    const uint32_t g = static_cast<uint32_t>(std::countr_zero(rest));
+  for (const uint32_t g : Bits(groups)) {
     if (!writes_.empty()) {
       if (WriteEntry* write = writes_.find(row, layout, g)) {
         if (Status status = widen(table, *write, set); !status.ok()) return status;
@@ -185,8 +185,8 @@ bool OccTransaction<Sync>::has_read(TableType& table, const detail::ImageHeader&
     if (read.cell == Row::cell_address(view.row, layout, g) && read.table == &table && read.key == view.key) [[likely]] return true;
   }
   // An update has taken the read over, or the row was this transaction's own.
-  for (uint32_t rest = groups; rest != 0; rest &= rest - 1) {
-    const WriteEntry* write = writes_.find(view.row, layout, static_cast<uint32_t>(std::countr_zero(rest)));
+  for (const uint32_t g : Bits(groups)) {
+    const WriteEntry* write = writes_.find(view.row, layout, g);
     if (write != nullptr && write->table == &table && write->key == view.key) return true;
   }
   return false;
@@ -236,8 +236,7 @@ Status OccTransaction<Sync>::write_row(const TableRef& ref, TableType& table, Ke
   }
   std::byte* image = writes_.image_of(table, row);
   const uint32_t groups = set.groups != 0 ? set.groups : 1;
-  for (uint32_t rest = groups; rest != 0; rest &= rest - 1) {
-    const uint32_t g = static_cast<uint32_t>(std::countr_zero(rest));
+  for (const uint32_t g : Bits(groups)) {
     WriteEntry* write = writes_.find(row, layout, g);
     if (write == nullptr) {
       uint64_t w;
