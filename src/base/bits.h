@@ -1,5 +1,4 @@
-// Bits: the positions of a mask's set bits, from the lowest on: for (uint32_t g : Bits(groups)).
-// Thread safety: a value.
+// Small arithmetic on powers of two, and Bits. Pure functions and values.
 #pragma once
 
 #include <bit>
@@ -7,6 +6,13 @@
 
 namespace elider {
 
+// `alignment` is a power of two.
+constexpr uint64_t align_up(uint64_t value, uint64_t alignment) { return (value + alignment - 1) & ~(alignment - 1); }
+constexpr uint64_t align_down(uint64_t value, uint64_t alignment) { return value & ~(alignment - 1); }
+// value >= 1.
+constexpr unsigned log2_floor(uint64_t value) { return 63u - static_cast<unsigned>(std::countl_zero(value)); }
+
+// The positions of a mask's set bits, from the lowest on: for (uint32_t g : Bits(groups)).
 class Bits {
  public:
   constexpr explicit Bits(uint64_t mask) : rest_(mask) {}
