@@ -9,23 +9,31 @@ namespace elider::detail {
 
 std::span<const Combination> registry() {
   static constexpr Combination kCombinations[] = {
+#if defined(ELIDER_ENGINE_OPTIMISTIC)
       {SyncPolicy::kOptimistic, HtmBackend::kNone, Protocol::kOcc, make_optimistic},
+#endif
+#if defined(ELIDER_ENGINE_LATCHED)
       {SyncPolicy::kLatched, HtmBackend::kNone, Protocol::kOcc, make_latched},
+#endif
+#if defined(ELIDER_ENGINE_SINGLE_THREADED)
       {SyncPolicy::kSingleThreaded, HtmBackend::kNone, Protocol::kOcc, make_single_threaded},
+#endif
+#if defined(ELIDER_ENGINE_ELIDED_NONE)
       {SyncPolicy::kElided, HtmBackend::kNone, Protocol::kOcc, make_elided_none},
       {SyncPolicy::kElided, HtmBackend::kNone, Protocol::kWholeTransaction, make_elided_none},
       {SyncPolicy::kElided, HtmBackend::kNone, Protocol::kSpinlock, make_elided_none},
-#if defined(ELIDER_TEST_BACKENDS)
+#endif
+#if defined(ELIDER_ENGINE_ELIDED_ALWAYS_ABORTS)
       {SyncPolicy::kElided, HtmBackend::kAlwaysAborts, Protocol::kOcc, make_elided_always_aborts},
       {SyncPolicy::kElided, HtmBackend::kAlwaysAborts, Protocol::kWholeTransaction, make_elided_always_aborts},
       {SyncPolicy::kElided, HtmBackend::kAlwaysAborts, Protocol::kSpinlock, make_elided_always_aborts},
 #endif
-#if ELIDER_HAVE_RTM
+#if defined(ELIDER_ENGINE_ELIDED_RTM) && ELIDER_HAVE_RTM
       {SyncPolicy::kElided, HtmBackend::kRtm, Protocol::kOcc, make_elided_rtm},
       {SyncPolicy::kElided, HtmBackend::kRtm, Protocol::kWholeTransaction, make_elided_rtm},
       {SyncPolicy::kElided, HtmBackend::kRtm, Protocol::kSpinlock, make_elided_rtm},
 #endif
-#if defined(ELIDER_EMULATOR)
+#if defined(ELIDER_ENGINE_ELIDED_EMULATED) && defined(ELIDER_EMULATOR)
       {SyncPolicy::kElided, HtmBackend::kEmulated, Protocol::kOcc, make_elided_emulated},
       {SyncPolicy::kElided, HtmBackend::kEmulated, Protocol::kWholeTransaction, make_elided_emulated},
       {SyncPolicy::kElided, HtmBackend::kEmulated, Protocol::kSpinlock, make_elided_emulated},
