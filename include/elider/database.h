@@ -28,11 +28,13 @@
 #include "elider/statistics.h"
 #include "elider/status.h"
 #include "elider/table.h"
+#include "elider/touches.h"
 #include "elider/transaction.h"
 
 namespace elider {
 
 namespace detail {
+struct GroupCalls;
 class Engine;
 class EngineWorker;
 }
@@ -168,6 +170,36 @@ class Database {
     return run_any(procedure, policy, true);
   }
 
+  // Runs `calls` calls, each a transaction of its own, with the cache misses of many overlapped:
+  // several times as fast as run() where rows are not in the cache (docs/groups.md). Of call i,
+  //   touch(i, Touches&)          names beforehand which rows it will look at (elider/touches.h)
+  //   procedure(i, Transaction&)  is its body, which returns a Status or nothing, as run()'s
+  //   outcomes[i]                 becomes what run() would return; the span has `calls` elements, or none
+  // Calls are taken in groups of GroupPolicy::size. They commit in any order: a call that meets a
+  // conflict is tried again when the others of its group have ended, and holds up none of them. All
+  // run in this thread, one at a time, so they cannot wait for each other. With durability kGroup
+  // there is one wait for all of them, at the end.
+  // Returns ok if every call is; else the outcome of the first one that is not. What touch() throws
+  // is its call's kProcedureThrew, and that call does not run. kInvalidArgument: `outcomes` is of
+  // another size, or GroupPolicy::size out of its range; nothing was run, which also holds for what
+  // run() returns before it begins, and every outcome says so.
+  template <class Touch, class F>
+    requires std::is_invocable_v<Touch&, size_t, Touches&>
+  Status run_group(size_t calls, Touch&& touch, F&& procedure, std::span<Status> outcomes = {}, const GroupPolicy& policy = {}) {
+    if constexpr (std::is_void_v<std::invoke_result_t<F&, size_t, Transaction&>>)
+      return run_calls(calls, touch, [&](size_t i, Transaction& txn) { return procedure(i, txn), Status(); }, outcomes, policy);
+    else return run_calls(calls, touch, procedure, outcomes, policy);
+  }
+  // The same for a span of arguments: touch(arguments, Touches&), procedure(arguments, Transaction&).
+  template <class Arguments, class Touch, class F>
+    requires std::is_invocable_v<Touch&, Arguments&, Touches&>
+  Status run_group(std::span<Arguments> calls, Touch&& touch, F&& procedure, std::span<Status> outcomes = {},
+                   const GroupPolicy& policy = {}) {
+    return run_group(
+        calls.size(), [&](size_t i, Touches& touches) { touch(calls[i], touches); },
+        [&](size_t i, Transaction& txn) { return procedure(calls[i], txn); }, outcomes, policy);
+  }
+
   // kMemoryLimit: too many transactions are open (Options::workers_max). kInvalidArgument: a
   // single-threaded database has one open in another thread. kIoError: the log has failed, and
   // Options::log_failure is kStop.
@@ -226,6 +258,10 @@ class Database {
   // made, or empty. kNotFound: no such procedure. kInvalidArgument: names the argument that is
   // missing or of another type.
   Status call(std::string_view name, std::span<const Value> arguments, std::vector<Value>* reply = nullptr, RunPolicy policy = {});
+  // Runs many calls, of one procedure or of several, as run_group() does: each is a transaction of
+  // its own, and their cache misses overlap where Procedure::touch says what they look at. What
+  // call() would refuse is that call's outcome, and the others run. `outcomes` as run_group()'s.
+  Status call_group(std::span<const ProcedureCall> calls, std::span<Status> outcomes = {}, const GroupPolicy& policy = {});
 
   // -- looking inside ---------------------------------------------------------------------------------
 
@@ -252,6 +288,8 @@ class Database {
     else return run_procedure(procedure, policy, read_only);
   }
   Status run_procedure(FunctionRef<Status(Transaction&)> procedure, const RunPolicy& policy, bool read_only);
+  Status run_calls(size_t calls, FunctionRef<void(size_t, Touches&)> touch, FunctionRef<Status(size_t, Transaction&)> procedure,
+                   std::span<Status> outcomes, const GroupPolicy& policy);
   Result<TableRef> find_table(std::string_view name, uint32_t row_bytes) const;
   Result<IndexRef> find_index(const TableRef& table, std::string_view name) const;
   std::unique_ptr<detail::Engine> engine_;

@@ -18,5 +18,6 @@
 #include "elider/statistics.h"
 #include "elider/status.h"
 #include "elider/table.h"
+#include "elider/touches.h"
 #include "elider/transaction.h"
 #include "elider/try.h"

@@ -205,4 +205,17 @@ struct RunPolicy {
   uint32_t procedure_id = 0;
 };
 
+// How Database::run_group runs its calls: of RunPolicy's members, attempts_max, deadline_us and the
+// backoff are of each call, the deadline from the beginning of run_group(); durability is of all of
+// them, and *commit_number becomes the largest number: once it is durable, all of them are.
+struct GroupPolicy : RunPolicy {
+  static constexpr uint32_t kAutomatic = 0, kSizeMax = 1024;
+  // Calls whose rows are looked for together. Default kAutomatic (32), range 1 to kSizeMax, else
+  // kInvalidArgument. Raising it overlaps more cache misses, until what was fetched for the last
+  // calls is no longer in the cache when they run; it also makes the first call wait longer.
+  uint32_t size = kAutomatic;
+  // Every call runs on the newest snapshot, as by run_read_only().
+  bool read_only = false;
+};
+
 }  // namespace elider

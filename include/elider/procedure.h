@@ -8,9 +8,11 @@
 #include <functional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <variant>
 #include <vector>
 
+#include "elider/touches.h"
 #include "elider/transaction.h"
 
 namespace elider {
@@ -31,6 +33,15 @@ struct Procedure {
   // cleared before each attempt.
   std::function<Status(Transaction& txn, std::span<const Value> arguments, std::vector<Value>& reply)> body;
   bool read_only = false;  // run on the newest snapshot
+  // What a call with these arguments will look at, for Database::call_group. May be missing.
+  std::function<void(Touches& touches, std::span<const Value> arguments)> touch = {};
+};
+
+// One of many calls (Database::call_group).
+struct ProcedureCall {
+  std::string_view name;
+  std::span<const Value> arguments;
+  std::vector<Value>* reply = nullptr;  // as Database::call()'s
 };
 
 }  // namespace elider

@@ -48,6 +48,7 @@ constexpr MutantName kMutantNames[] = {
     {Mutant::kPublishLate, "publish_late"},
     {Mutant::kLoseAddition, "lose_addition"},
     {Mutant::kUnlockEarly, "unlock_early"},
+    {Mutant::kKeepTouchedRow, "keep_touched_row"},
     {Mutant::kSkipSubscription, "skip_subscription"},
     {Mutant::kLazySubscription, "lazy_subscription"},
     {Mutant::kSkipLockWait, "skip_lock_wait"},

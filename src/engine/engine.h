@@ -7,6 +7,7 @@
 #include <functional>
 #include <memory>
 #include <shared_mutex>
+#include <span>
 #include <string>
 #include <unordered_map>
 #include <vector>
@@ -20,11 +21,20 @@ namespace elider::detail {
 
 class EngineWorker;
 
+// What Database::run_group is given.
+struct GroupCalls {
+  size_t count;
+  FunctionRef<void(size_t, Touches&)> touch;
+  FunctionRef<Status(size_t, Transaction&)> procedure;
+  std::span<Status> outcomes;  // `count`, or none
+};
+
 class Engine : public recovery::RecoveryTarget {
  public:
   // Right after the making. kMemoryLimit: the system has not so much.
   virtual Status prefault(uint64_t bytes) = 0;
   virtual Status run(FunctionRef<Status(Transaction&)> procedure, const RunPolicy& policy, bool read_only) = 0;
+  virtual Status run_group(const GroupCalls& calls, const GroupPolicy& policy) = 0;
   // A worker with a transaction that has begun.
   virtual Status begin(bool read_only, EngineWorker** worker, Transaction** txn) = 0;
 

@@ -2,12 +2,15 @@
 // transactions. The rest, which knows no protocol, is EngineBase.
 #pragma once
 
+#include <algorithm>
 #include <memory>
+#include <new>
 #include <string>
 #include <type_traits>
 
 #include "elider/snapshot_number.h"
 #include "engine/engine_base.h"
+#include "engine/group.h"
 #include "htm/test_points.h"
 #include "txn/occ/occ.h"
 
@@ -32,6 +35,12 @@ class WorkerOf final : public EngineWorker {
     return read_only_one ? f(snapshot_) : f(transaction_);
   }
 
+  // Of calls that are run in groups. May throw std::bad_alloc.
+  GroupRun& group_run() {
+    if (group_run_ == nullptr) group_run_ = std::make_unique<GroupRun>();
+    return *group_run_;
+  }
+
   Status commit_active(Durability durability, SnapshotNumber* commit_number) override {
     return engine_.commit_active(*this, durability, commit_number);
   }
@@ -41,6 +50,7 @@ class WorkerOf final : public EngineWorker {
   Engine& engine_;
   Transaction transaction_;
   typename ProtocolOf<Sync>::Snapshot snapshot_;
+  std::unique_ptr<GroupRun> group_run_;
 };
 
 template <class Sync, template <class> class ProtocolOf>
@@ -67,6 +77,7 @@ class EngineOf final : public EngineBase<Sync> {
   ~EngineOf() override { this->data_.close(); }
 
   Status run(FunctionRef<Status(Transaction&)> procedure, const RunPolicy& policy, bool read_only) override;
+  Status run_group(const GroupCalls& calls, const GroupPolicy& policy) override;
   Status begin(bool read_only, EngineWorker** worker, Transaction** txn) override;
   // An ActiveTransaction's, which ends.
   Status commit_active(WorkerType& worker, Durability durability, SnapshotNumber* commit_number);
@@ -77,7 +88,17 @@ class EngineOf final : public EngineBase<Sync> {
   using Lent = WorkerPool::Lent;
 
   void for_each_site(FunctionRef<void(std::string_view, const htm::SiteCounts&)> f) const override { protocol_.for_each_site(f); }
+  // Ok: the thread may run a transaction, until threads_.finished().
+  [[gnu::always_inline]] inline Status may_run(const RunPolicy& policy) {
+    if (policy.procedure_id >= txn::kProceduresMax) [[unlikely]] return txn::refuse_procedure_id(policy.procedure_id);
+    if (store_.refuses(policy.durability)) [[unlikely]] return store_.refusal();
+    if (!threads_.may_begin()) [[unlikely]] return this->refuse_other_thread();
+    return {};
+  }
   EngineWorker* worker_of_thread();
+  Status run_calls(const GroupCalls& calls, const GroupPolicy& policy, SnapshotNumber* number, bool* committed);
+  void attempt_each(WorkerType& worker, const GroupCalls& calls, const GroupPolicy& policy, Group& group, uint32_t attempt,
+                    SnapshotNumber* number);
   void finish_active(WorkerType& worker);
 
   using EngineBase<Sync>::pool_;
@@ -105,11 +126,7 @@ EngineWorker* EngineOf<Sync, ProtocolOf>::worker_of_thread() {
 
 template <class Sync, template <class> class ProtocolOf>
 Status EngineOf<Sync, ProtocolOf>::run(FunctionRef<Status(Transaction&)> procedure, const RunPolicy& policy, bool read_only) {
-  if (policy.procedure_id >= txn::kProceduresMax) [[unlikely]]
-    return Status::invalid_argument("RunPolicy::procedure_id is " + std::to_string(policy.procedure_id) +
-                                    ", which procedure_id() never gave");
-  if (store_.refuses(policy.durability)) [[unlikely]] return store_.refusal();
-  if (!threads_.may_begin()) [[unlikely]] return this->refuse_other_thread();
+  if (Status why = may_run(policy); !why.ok()) [[unlikely]] return why;
   SnapshotNumber number = 0;
   Status status = [&]() -> Status {
     const Begun begun(threads_);
@@ -128,6 +145,67 @@ Status EngineOf<Sync, ProtocolOf>::run(FunctionRef<Status(Transaction&)> procedu
   if (status.ok() && (store_.log != nullptr || policy.commit_number != nullptr)) [[unlikely]]
     status = store_.acknowledge(policy.durability, number, policy.commit_number);
   return status;
+}
+
+// -- groups of transactions ----------------------------------------------------------------------------------
+
+// One attempt of each member of a group.
+template <class Sync, template <class> class ProtocolOf>
+void EngineOf<Sync, ProtocolOf>::attempt_each(WorkerType& worker, const GroupCalls& calls, const GroupPolicy& policy, Group& group,
+                                              uint32_t attempt, SnapshotNumber* number) {
+  const Inside inside(worker.base);
+  group.find<Sync>(store_.id);
+  ELIDER_TEST_POINT("group.rows_found");
+  RunPolicy its = policy;
+  for (Group::Member& member : group.members()) {
+    if (!member.status.ok()) continue;
+    its.procedure_id = member.procedure_id;
+    const auto procedure = [&](Transaction& txn) { return calls.procedure(member.call, txn); };
+    worker.with(member.read_only, [&](auto& txn) {
+      txn.begin(attempt, member.procedure_id);
+      const txn::Expecting expecting(txn, group.rows_of(member));
+      member.status = protocol_.attempt_once(txn, {procedure, its, worker.base, worker.counters, !worker.kept});
+      if (member.status.ok()) *number = std::max(*number, txn.commit_number());
+    });
+  }
+}
+
+template <class Sync, template <class> class ProtocolOf>
+Status EngineOf<Sync, ProtocolOf>::run_calls(const GroupCalls& calls, const GroupPolicy& policy, SnapshotNumber* number,
+                                             bool* committed) {
+  const auto refuse = [&](const Status& why) {
+    for (Status& outcome : calls.outcomes) outcome = why;
+    return why;
+  };
+  if (Status why = may_run(policy); !why.ok()) return refuse(why);
+  const Begun begun(threads_);
+  const Lent lent(*pool_, worker_of_thread());
+  if (lent == nullptr) return refuse(this->refuse_worker());
+  WorkerType& worker = static_cast<WorkerType&>(*lent);
+  try {
+    GroupRun& group_run = worker.group_run();
+    Status status = group_run.run_all(
+        calls, policy, worker.base.random(), worker.counters,
+        [&](Group& group, uint32_t attempt) { attempt_each(worker, calls, policy, group, attempt, number); });
+    *committed = group_run.committed();
+    return status;
+  } catch (const std::bad_alloc&) {
+    return refuse(Status(Code::kMemoryLimit, Cause::kMemoryLimit));
+  }
+}
+
+template <class Sync, template <class> class ProtocolOf>
+Status EngineOf<Sync, ProtocolOf>::run_group(const GroupCalls& calls, const GroupPolicy& policy) {
+  SnapshotNumber number = 0;
+  bool committed = false;
+  Status status = run_calls(calls, policy, &number, &committed);
+  this->take_due_checkpoint();
+  if (!committed) return status;
+  Status durable = store_.acknowledge(policy.durability, number, policy.commit_number);
+  if (durable.ok()) return status;
+  for (Status& outcome : calls.outcomes)
+    if (outcome.ok()) outcome = durable;
+  return status.ok() ? durable : status;
 }
 
 // -- active transactions -------------------------------------------------------------------------------------

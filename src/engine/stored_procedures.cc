@@ -76,4 +76,48 @@ Status Database::call(std::string_view name, std::span<const Value> arguments, s
   return status;
 }
 
+namespace {
+// A call of a group: what it runs, or why it does not.
+struct NamedCall {
+  std::shared_ptr<const Procedure> procedure;
+  uint32_t id = 0;
+  Status refused;
+};
+}  // namespace
+
+Status Database::call_group(std::span<const ProcedureCall> calls, std::span<Status> outcomes, const GroupPolicy& policy) {
+  std::vector<NamedCall> named(calls.size());
+  for (size_t i = 0; i < calls.size(); ++i) {
+    // Most often many calls of one procedure follow each other.
+    if (i != 0 && calls[i].name == calls[i - 1].name) {
+      named[i].procedure = named[i - 1].procedure;
+      named[i].id = named[i - 1].id;
+    } else if ((named[i].procedure = engine_->find_procedure(calls[i].name)) != nullptr) {
+      named[i].id = policy.procedure_id != 0 ? policy.procedure_id : engine_->procedure_id(calls[i].name);
+    }
+    named[i].refused = named[i].procedure == nullptr
+                           ? Status(Code::kNotFound, "no stored procedure is named '" + std::string(calls[i].name) + "'")
+                           : check_arguments(*named[i].procedure, calls[i].arguments);
+  }
+  std::vector<Status> own(outcomes.empty() ? calls.size() : 0);
+  const std::span<Status> all = outcomes.empty() ? std::span<Status>(own) : outcomes;
+  const auto touch = [&](size_t i, Touches& touches) {
+    if (!named[i].refused.ok()) return;
+    touches.procedure_id(named[i].id);
+    touches.read_only(policy.read_only || named[i].procedure->read_only);
+    if (named[i].procedure->touch) named[i].procedure->touch(touches, calls[i].arguments);
+  };
+  std::vector<Value> unwanted;
+  const auto run = [&](size_t i, Transaction& txn) -> Status {
+    if (!named[i].refused.ok()) return named[i].refused;
+    std::vector<Value>& results = calls[i].reply != nullptr ? *calls[i].reply : unwanted;
+    results.clear();
+    return named[i].procedure->body(txn, calls[i].arguments, results);
+  };
+  Status status = run_group(calls.size(), touch, run, all, policy);
+  for (size_t i = 0; i < calls.size() && i < all.size(); ++i)
+    if (!all[i].ok() && calls[i].reply != nullptr) calls[i].reply->clear();
+  return status;
+}
+
 }  // namespace elider

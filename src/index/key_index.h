@@ -156,6 +156,18 @@ class SecondaryIndexOf {
     }
     return numbers_->get({value, primary.number()}, hint, witness);
   }
+  // Brings the places of these values into the cache, with the misses of all overlapped.
+  // `found` has room for as many handles, which mean nothing afterwards.
+  void touch(const uint64_t* values, size_t count, Handle* found) {
+    if (numbers_ == nullptr) return;
+    constexpr size_t kBatch = 32;
+    SecondaryKey keys[kBatch];
+    for (size_t begin = 0; begin < count; begin += kBatch) {
+      const size_t size = count - begin < kBatch ? count - begin : kBatch;
+      for (size_t i = 0; i < size; ++i) keys[i] = {values[begin + i], 0};
+      numbers_->multi_get(keys, size, found + begin, nullptr, {});
+    }
+  }
   InsertResult get_or_insert(Worker& worker, uint64_t value, KeyRef primary, Handle candidate, Hint& hint) {
     if constexpr (kHasByteKeys<Sync>)
       if (bytes_ != nullptr) return bytes_->get_or_insert(worker, ByteEntry(value, primary).key(), candidate);

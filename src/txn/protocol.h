@@ -16,6 +16,7 @@
 
 #include <concepts>
 #include <cstdint>
+#include <span>
 #include <string_view>
 
 #include "elider/options.h"
@@ -23,6 +24,7 @@
 #include "htm/site.h"
 #include "txn/retry.h"
 #include "txn/store.h"
+#include "txn/touched_rows.h"
 
 namespace elider::txn {
 
@@ -32,6 +34,8 @@ template <class T>
 concept RunnableTransaction =
     std::derived_from<T, Transaction> && requires(T txn, const T& seen, uint32_t attempt, uint32_t procedure, Cause cause) {
       txn.begin(attempt, procedure);
+      // The rows that it will find without a lookup; none again before the next begin().
+      txn.expect(std::span<const TouchedRow>());
       // Ok: committed. Otherwise nothing of it took effect. Ended in either case.
       { txn.commit() } -> std::same_as<Status>;
       txn.rollback(cause);
@@ -63,6 +67,9 @@ concept ProtocolObject = requires(P protocol, const P& seen, Worker& worker, Cou
   // The procedure on this transaction, or on a read-only one, until it has
   // committed or is given up.
   { protocol.run(std::declval<typename P::Transaction&>(), call) } -> std::same_as<Status>;
+  // One attempt of it, on a transaction that has begun, by a worker that is inside: of a group
+  // (engine/group.h), which retries it later.
+  { protocol.attempt_once(std::declval<typename P::Transaction&>(), call) } -> std::same_as<Status>;
   // Calls f(name, counts) for its own sites of regions.
   seen.for_each_site([](std::string_view, const htm::SiteCounts&) {});
 };

@@ -19,11 +19,15 @@
 // Thread safety: none; it belongs to one worker.
 #pragma once
 
+#include <span>
+
+#include "base/test_points.h"
 #include "index/index.h"
 #include "index/scan.h"
 #include "txn/hints.h"
 #include "txn/kept_key.h"
 #include "txn/table.h"
+#include "txn/touched_rows.h"
 #include "txn/transaction_base.h"
 
 namespace elider::txn {
@@ -35,6 +39,13 @@ inline void prefetch_row(const Row* row, const ColumnSet& set) {
 
 template <class Sync, class Derived>
 class Reads : public TransactionBase {
+ public:
+  // What a group has found for the transaction that has begun; none: for the next one.
+  void expect(std::span<const TouchedRow> rows) {
+    touched_ = rows;
+    next_touched_ = 0;
+  }
+
  protected:
   using TableType = Table<Sync>;
   using Visitor = Transaction::EachRow;
@@ -63,6 +74,8 @@ class Reads : public TransactionBase {
   // null; then that is tracked.
   [[gnu::always_inline]] inline Row* find(TableType& table, KeyRef& key, const ColumnSet& set) {
     index::Witness witness;
+    if (!touched_.empty()) [[unlikely]]
+      if (Row* const row = find_touched(table, key)) return row;
     Row* row = table.find(key, hints_.primary(table), witness, set.lines);
     if (row == nullptr) [[unlikely]] derived().track_absent(table, witness, key);
     else key = table.key_of(row, key);
@@ -223,10 +236,40 @@ class Reads : public TransactionBase {
     return result;
   }
 
+  // The row of this key, if it was found beforehand and a lookup would find it now.
+  [[gnu::noinline]] Row* find_touched(const TableType& table, KeyRef key) {
+    for (size_t i = 0; i < touched_.size(); ++i) {
+      const size_t at = next_touched_ < touched_.size() ? next_touched_ : 0;
+      const TouchedRow& touched = touched_[at];
+      next_touched_ = at + 1;
+      if (touched.table != &table || touched.key != key.number()) continue;
+      if (touched.row == nullptr) return nullptr;
+      if (word::removed(touched.row->cell(table.layout(), 0).load()) && !ELIDER_MUTANT(kKeepTouchedRow)) [[unlikely]] return nullptr;
+      return touched.row;
+    }
+    return nullptr;
+  }
+
   Hints<Sync> hints_;
 
  private:
+  std::span<const TouchedRow> touched_;
+  size_t next_touched_ = 0;  // where the next access looks first
+
   Derived& derived() { return static_cast<Derived&>(*this); }
+};
+
+// A transaction that has begun expects these rows as long as this lives.
+template <class Txn>
+class Expecting {
+ public:
+  Expecting(Txn& txn, std::span<const TouchedRow> rows) : txn_(txn) { txn_.expect(rows); }
+  ~Expecting() { txn_.expect({}); }
+  Expecting(const Expecting&) = delete;
+  Expecting& operator=(const Expecting&) = delete;
+
+ private:
+  Txn& txn_;
 };
 
 }  // namespace elider::txn

@@ -11,10 +11,10 @@
 
 namespace elider::txn {
 
-Status threw(const char* what) {
+Status threw(const char* what, std::string_view who) {
   try {
-    if (what == nullptr) return Status(Code::kProcedureThrew, "the procedure threw what is no std::exception");
-    return Status(Code::kProcedureThrew, std::string("the procedure threw: ") + what);
+    if (what == nullptr) return Status(Code::kProcedureThrew, std::string(who) + " threw what is no std::exception");
+    return Status(Code::kProcedureThrew, std::string(who) + " threw: " + what);
   } catch (const std::bad_alloc&) {
     return Status(Code::kProcedureThrew, Cause::kException);  // no memory for words
   }
@@ -44,10 +44,14 @@ bool wait_before_retry(const RunPolicy& policy, uint32_t attempt, uint64_t begin
   return policy.deadline_us == 0 || now_ns() - begin_ns < allowed_ns;
 }
 
-Status given_up(const Call& call, uint32_t attempts, const Status& last) {
-  call.counters.procedures[call.policy.procedure_id].aborts[static_cast<size_t>(Cause::kDeadline)].add(1);
+Status given_up(Counters& counters, uint32_t procedure_id, uint32_t attempts, const Status& last) {
+  counters.procedures[procedure_id].aborts[static_cast<size_t>(Cause::kDeadline)].add(1);
   return Status(Code::kDeadline, Cause::kDeadline, last,
                 "given up after " + std::to_string(attempts) + " attempts; the last one: " + last.message());
+}
+
+Status refuse_procedure_id(uint32_t id) {
+  return Status::invalid_argument("RunPolicy::procedure_id is " + std::to_string(id) + ", which procedure_id() never gave");
 }
 
 }  // namespace elider::txn

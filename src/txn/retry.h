@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <exception>
+#include <string_view>
 #include <utility>
 
 #include "base/clock.h"
@@ -28,12 +29,14 @@ struct Call {
 };
 
 // What a procedure that threw is answered; what is null if it is no std::exception. Does not throw.
-Status threw(const char* what);
+Status threw(const char* what, std::string_view who = "the procedure");
 // `attempt` has failed: waits before the next one, by the policy; false if the deadline passes, or
 // the attempts are used up.
 bool wait_before_retry(const RunPolicy& policy, uint32_t attempt, uint64_t begin_ns, Random& random);
 // kDeadline, after so many attempts.
-Status given_up(const Call& call, uint32_t attempts, const Status& last);
+Status given_up(Counters& counters, uint32_t procedure_id, uint32_t attempts, const Status& last);
+// RunPolicy::procedure_id is none.
+Status refuse_procedure_id(uint32_t id);
 
 // From the first operation of a transaction that has begun to its commit or rollback.
 template <class Txn>
@@ -79,7 +82,8 @@ template <class Txn, class AttemptOnce>
       status = attempt_once();
     }
     if (!status.retryable()) [[likely]] return status;
-    if (!wait_before_retry(call.policy, number, begin_ns, call.worker.random())) return given_up(call, number, status);
+    if (!wait_before_retry(call.policy, number, begin_ns, call.worker.random()))
+      return given_up(call.counters, call.policy.procedure_id, number, status);
   }
 }
 

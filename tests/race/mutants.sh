@@ -38,5 +38,6 @@ old_version_newer race SnapshotRaceTest.AReaderThatBeganBeforeACommitSeesNothing
 publish_late race SnapshotRaceTest.AWholeCommitBetweenTwoStepsOfAReadersStart
 lose_addition race CommitRaceTest.SeveralAddsOfOneTransactionAllCount
 unlock_early race CommitRaceTest.ARowIsLockedUntilItIsWritten
+keep_touched_row race GroupRaceTest.ASnapshotLooksForAReplacedRowAgain
 LIST
 [ "$failures" -eq 0 ]

@@ -38,6 +38,10 @@ class WholeTransaction : public Base {
     if (call.nested) return Base::run(txn, call);
     return retry(txn, call, [&] { return attempt_whole(txn, call); });
   }
+  template <RunnableTransaction Txn>
+  Status attempt_once(Txn& txn, const Call& call) {
+    return call.nested ? Base::attempt_once(txn, call) : attempt_whole(txn, call);
+  }
 
   template <class F>
   void for_each_site(F&& f) const {

@@ -34,6 +34,10 @@ class Occ {
   [[gnu::always_inline]] inline Status run(Txn& txn, const Call& call) {
     return retry(txn, call, [&] { return attempt(txn, call.procedure); });
   }
+  template <RunnableTransaction Txn>
+  [[gnu::always_inline]] inline Status attempt_once(Txn& txn, const Call& call) {
+    return attempt(txn, call.procedure);
+  }
 
   template <class F>
   void for_each_site(F&&) const {}

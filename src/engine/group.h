@@ -1,0 +1,163 @@
+// Group: calls that are run together, each a transaction of its own, so that their cache misses
+// overlap (Database::run_group; docs/groups.md).
+//
+// Three steps. Each call says what it will look at; all of that is looked for at once
+// (txn/touched_rows.h); and each call makes one attempt, which finds its rows in the cache. The
+// second and third step are one grace period, since what was found is kept from one to the other.
+//
+// Calls: the whole of one run_group(). They are taken group by group, in rounds: what met a
+// conflict is in the next round, when every other call has been tried, so that it holds up none;
+// between two rounds there is one wait.
+//
+// Thread safety: none; they belong to one worker.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <exception>
+#include <new>
+#include <utility>
+#include <vector>
+
+#include "base/clock.h"
+#include "base/thread_ends.h"
+#include "elider/touches.h"
+#include "engine/engine.h"
+#include "txn/retry.h"
+#include "txn/touched_rows.h"
+
+namespace elider::detail {
+
+class Group {
+ public:
+  struct Member {
+    size_t call;  // which of all
+    Status status;
+    size_t touches_begin = 0, touches_end = 0;
+    uint32_t procedure_id = 0;
+    bool read_only = false;
+  };
+
+  // May throw std::bad_alloc; add() does not.
+  void reserve(size_t size) { members_.reserve(size); }
+  void clear() {
+    members_.clear();
+    touches_.begin_group();
+  }
+  // One more, which is asked what it will look at.
+  void add(const GroupCalls& calls, size_t call, const GroupPolicy& policy) {
+    Member& member = members_.emplace_back(call);
+    touches_.begin_call(policy.read_only, policy.procedure_id);
+    member.touches_begin = touches_.all().size();
+    try {
+      calls.touch(call, touches_);
+    } catch (const std::exception& error) {
+      member.status = txn::threw(error.what(), kTouchFunction);
+    } catch (...) {
+      if (thread_ends()) throw;
+      member.status = txn::threw(nullptr, kTouchFunction);
+    }
+    member.touches_end = touches_.all().size();
+    member.procedure_id = touches_.procedure_id();
+    member.read_only = touches_.is_read_only();
+    if (member.procedure_id >= txn::kProceduresMax) member.status = txn::refuse_procedure_id(member.procedure_id);
+  }
+
+  // Looks for what all of them touch; the worker is inside, and stays so while the rows are used.
+  template <class Sync>
+  void find(uint64_t database_id) {
+    try {
+      rows_.template find<Sync>(database_id, touches_.all());
+    } catch (const std::bad_alloc&) {  // then each attempt looks for its own
+    }
+  }
+
+  std::vector<Member>& members() { return members_; }
+  std::span<const txn::TouchedRow> rows_of(const Member& member) const { return rows_.of(member.touches_begin, member.touches_end); }
+
+ private:
+  static constexpr std::string_view kTouchFunction = "the touch function";
+
+  Touches touches_;
+  txn::TouchedRows rows_;
+  std::vector<Member> members_;
+};
+
+class GroupRun {
+ public:
+  // Runs all calls. run(group) makes an attempt of each member whose status is ok, and leaves what
+  // it came to in that status. Returns the first outcome by the number of the call that is not ok.
+  // May throw std::bad_alloc, before the first attempt.
+  template <class RunGroup>
+  Status run_all(const GroupCalls& calls, const GroupPolicy& policy, Random& random, txn::Counters& counters, RunGroup&& run);
+  // A call at least has committed.
+  bool committed() const { return committed_; }
+
+ private:
+  static constexpr size_t kSizeAutomatic = 32;
+  struct Conflict {
+    size_t call;
+    uint32_t procedure_id;
+    Status status;
+  };
+
+  void ended(const GroupCalls& calls, size_t call, Status status) {
+    if (status.ok()) committed_ = true;
+    else if (call < first_failed_) failure_ = status, first_failed_ = call;
+    if (!calls.outcomes.empty()) calls.outcomes[call] = std::move(status);
+  }
+  void finish_group(const GroupCalls& calls);
+
+  Group group_;
+  std::vector<Conflict> round_, next_round_;
+  bool committed_ = false;
+  size_t first_failed_ = 0;
+  Status failure_;
+};
+
+template <class RunGroup>
+Status GroupRun::run_all(const GroupCalls& calls, const GroupPolicy& policy, Random& random, txn::Counters& counters, RunGroup&& run) {
+  const uint64_t begin_ns = policy.deadline_us != 0 ? now_ns() : 0;
+  const size_t size = policy.size != GroupPolicy::kAutomatic ? policy.size : kSizeAutomatic;
+  committed_ = false;
+  first_failed_ = calls.count;
+  failure_ = {};
+  next_round_.clear();
+  group_.reserve(size);
+  // `count` calls, of which call_at(i) is one.
+  const auto run_round = [&](size_t count, uint32_t attempt, auto&& call_at) {
+    for (size_t first = 0; first < count; first += size) {
+      group_.clear();
+      for (size_t i = first; i < count && i - first < size; ++i) group_.add(calls, call_at(i), policy);
+      run(group_, attempt);
+      finish_group(calls);
+    }
+  };
+  run_round(calls.count, 1, [](size_t i) { return i; });
+  for (uint32_t attempts = 1; !next_round_.empty(); ++attempts) {
+    round_.swap(next_round_);
+    next_round_.clear();
+    if (txn::wait_before_retry(policy, attempts, begin_ns, random)) {
+      run_round(round_.size(), attempts + 1, [&](size_t i) { return round_[i].call; });
+      continue;
+    }
+    for (const Conflict& one : round_) ended(calls, one.call, txn::given_up(counters, one.procedure_id, attempts, one.status));
+  }
+  return std::move(failure_);
+}
+
+inline void GroupRun::finish_group(const GroupCalls& calls) {
+  for (Group::Member& member : group_.members()) {
+    if (!member.status.retryable()) [[likely]] {
+      ended(calls, member.call, std::move(member.status));
+      continue;
+    }
+    try {
+      next_round_.push_back({member.call, member.procedure_id, member.status});
+    } catch (const std::bad_alloc&) {  // it cannot be noted for another attempt
+      ended(calls, member.call, Status(Code::kMemoryLimit, Cause::kMemoryLimit));
+    }
+  }
+}
+
+}  // namespace elider::detail

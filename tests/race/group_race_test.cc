@@ -1,0 +1,95 @@
+// Groups of transactions against others: what a group has found may change before its calls run.
+#include <gtest/gtest.h>
+
+#include <functional>
+#include <vector>
+
+#include "tests/race/race_test.h"
+
+namespace elider::test {
+namespace {
+
+class GroupRaceTest : public RaceTest {
+ protected:
+  void SetUp() override {
+    RaceTest::SetUp();
+    if (IsSkipped()) return;
+    accounts_ = create(account_schema(GetParam().key_index));
+    for (Key key = 1; key <= 8; ++key) insert(accounts_, key, Account{key, 1, 0, 0});
+  }
+  // A group of calls of keys 1 to 8 finds its rows; then `meanwhile` runs; then the calls do.
+  std::vector<Status> race(const std::function<void()>& meanwhile, const std::function<Status(Key, Transaction&)>& call,
+                           const GroupPolicy& policy = {}) {
+    std::vector<Status> outcomes(8);
+    TestStop found("group.rows_found");
+    Background group([&] {
+      static_cast<void>(db_.run_group(
+          8, [&](size_t i, Touches& touches) { touches.row(accounts_, i + 1); },
+          [&](size_t i, Transaction& txn) { return call(i + 1, txn); }, outcomes, policy));
+    });
+    found.wait_until_reached();
+    meanwhile();
+    found.go();
+    group.join();
+    return outcomes;
+  }
+  void replace(Key key, int64_t balance) {
+    transact(db_, [&](Transaction& txn) { ASSERT_OK(txn.remove(accounts_, key)); });
+    insert(accounts_, key, Account{key, balance, 0, 0});
+  }
+  Status add(Key key, Transaction& txn) {
+    return txn.update(accounts_, key, {}, [](Account& a) { ++a.balance; });
+  }
+
+  Table<Account> accounts_;
+};
+ELIDER_ON_RACING(GroupRaceTest);
+
+TEST_P(GroupRaceTest, ARowThatWasReplacedIsLookedForAgain) {
+  const auto outcomes = race([&] { replace(5, 10); }, [&](Key key, Transaction& txn) { return add(key, txn); });
+  for (const Status& outcome : outcomes) EXPECT_OK(outcome);
+  EXPECT_EQ(row(accounts_, 5).balance, 11);
+}
+
+// A snapshot that begins now knows no row that has left its index before.
+TEST_P(GroupRaceTest, ASnapshotLooksForAReplacedRowAgain) {
+  GroupPolicy policy;
+  policy.read_only = true;
+  int64_t sum = 0;
+  const auto add_up = [&](Key key, Transaction& txn) -> Status {
+    auto view = txn.get(accounts_, key);
+    if (view.ok()) sum += (*view)->balance;
+    return view.status();
+  };
+  for (const Status& outcome : race([&] { replace(5, 10); }, add_up, policy)) EXPECT_OK(outcome);
+  EXPECT_EQ(sum, 7 + 10);
+}
+
+TEST_P(GroupRaceTest, ARowThatWasRemovedIsNotFound) {
+  const auto outcomes = race(
+      [&] { transact(db_, [&](Transaction& txn) { ASSERT_OK(txn.remove(accounts_, 5)); }); },
+      [&](Key key, Transaction& txn) { return add(key, txn); });
+  for (Key key = 1; key <= 8; ++key) EXPECT_CODE(key == 5 ? Code::kNotFound : Code::kOk, outcomes[key - 1]);
+}
+
+TEST_P(GroupRaceTest, ARowThatWasChangedIsReadAsItIs) {
+  const auto outcomes = race(
+      [&] {
+        for (Key key = 1; key <= 8; ++key) transact(db_, [&](Transaction& txn) { ASSERT_OK(add(key, txn)); });
+      },
+      [&](Key key, Transaction& txn) { return add(key, txn); });
+  for (const Status& outcome : outcomes) EXPECT_OK(outcome);
+  for (Key key = 1; key <= 8; ++key) EXPECT_EQ(row(accounts_, key).balance, 3);
+}
+
+TEST_P(GroupRaceTest, ARowThatWasInsertedIsFound) {
+  transact(db_, [&](Transaction& txn) { ASSERT_OK(txn.remove(accounts_, 5)); });
+  db_.collect_garbage();
+  const auto outcomes =
+      race([&] { insert(accounts_, 5, Account{5, 20, 0, 0}); }, [&](Key key, Transaction& txn) { return add(key, txn); });
+  for (const Status& outcome : outcomes) EXPECT_OK(outcome);
+  EXPECT_EQ(row(accounts_, 5).balance, 21);
+}
+
+}  // namespace
+}  // namespace elider::test
