@@ -193,8 +193,11 @@ RunResult RunControl::collect(double seconds, double ns_per_tick, const Statisti
     of_type.committed = of_type.latency_ticks.count();
     result.committed += of_type.committed;
   }
-  for (const auto& tally : tallies_)
+  for (const auto& tally : tallies_) {
     if (result.failure.empty()) result.failure = tally->failure;
+    result.group_first_ticks.merge(tally->group_first);
+    result.group_last_ticks.merge(tally->group_last);
+  }
   result.resident_bytes = resident_bytes();
   result.resident_huge_bytes = resident_huge_bytes();
   if (db_ == nullptr) return result;

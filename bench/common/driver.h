@@ -10,6 +10,8 @@
 // counter, one read of a shared flag, and three writes to lines of its own thread: no indirect
 // call, no allocation. A latency is the time from one transaction's end to the next one's, so it
 // includes drawing the inputs; that way the latencies of a thread sum up to its time.
+// With --group a worker's run_group() runs that many at once; the latency of each is then that of the
+// group, which ends when run_group() of the database does.
 // Thread safety: drive() is called by one thread; workers never share.
 #pragma once
 
@@ -32,6 +34,35 @@ namespace elider::bench {
 
 inline constexpr uint32_t kWorkerFailed = ~uint32_t{0};
 
+// Of one group: when its first call had committed and when the last, and the types of all.
+struct GroupTimes {
+  std::vector<uint32_t> types;
+  uint64_t begin_ticks = 0, first_ticks = 0, last_ticks = 0;
+  bool first_seen = false;
+
+  void begin(size_t calls) {
+    types.resize(calls);
+    first_seen = false;
+    begin_ticks = ticks();
+  }
+  // Call i begins to run: those before it have been tried.
+  void runs(size_t i) {
+    if (i != 1 || first_seen) [[likely]] return;
+    first_ticks = ticks();
+    first_seen = true;
+  }
+  void end() {
+    last_ticks = ticks();
+    if (!first_seen) first_ticks = last_ticks;
+  }
+};
+
+template <class W>
+concept GroupWorker = requires(W worker, GroupTimes times) {
+  // False: failure() says why.
+  { worker.run_group(times) } -> std::same_as<bool>;
+};
+
 template <class W>
 concept BenchWorker = requires(W worker, const W constant) {
   { worker.run_one() } -> std::convertible_to<uint32_t>;
@@ -52,6 +83,8 @@ struct RunResult {
   double ns_per_tick = 1;  // unit of TypeResult::latency_ticks
   uint64_t committed = 0;  // in the measured time, all types
   std::vector<TypeResult> types;
+  // With --group: from a group's begin until its first call had committed, and until all had.
+  Histogram group_first_ticks, group_last_ticks;
   // The database's counters: of the measured time (commits, aborts), and as they stood at its end.
   bool has_statistics = false;
   uint64_t engine_commits = 0;
@@ -82,6 +115,7 @@ class RunControl {
   struct alignas(128) Tally {
     std::atomic<uint64_t> done{0};
     std::vector<Histogram> latency;
+    Histogram group_first, group_last;
     std::string failure;
     void publish(uint64_t count) { done.store(count, std::memory_order_relaxed); }  // a statistic: no order needed
     uint64_t published() const { return done.load(std::memory_order_relaxed); }
@@ -146,6 +180,25 @@ void work(RunControl& control, uint32_t thread, W& worker) {
   }
 }
 
+template <GroupWorker W>
+void work_in_groups(RunControl& control, uint32_t thread, W& worker) {
+  RunControl::Tally& tally = control.tally(thread);
+  GroupTimes times;
+  while (control.phase() == RunControl::Phase::kWarmup)
+    if (!worker.run_group(times)) [[unlikely]] return control.fail(thread, worker.failure());
+  uint64_t done = 0;
+  uint64_t last = ticks();
+  while (control.phase() == RunControl::Phase::kMeasuring) {
+    if (!worker.run_group(times)) [[unlikely]] return control.fail(thread, worker.failure());
+    const uint64_t now = ticks();
+    for (const uint32_t type : times.types) tally.latency[type].record(now - last);
+    tally.group_first.record(times.first_ticks - times.begin_ticks);
+    tally.group_last.record(times.last_ticks - times.begin_ticks);
+    last = now;
+    tally.publish(done += times.types.size());
+  }
+}
+
 }  // namespace detail
 
 // make(thread) -> std::unique_ptr<W> runs on the thread that will use the worker. `db` may be null.
@@ -157,6 +210,9 @@ Outcome<W> drive(const CommonOptions& options, Database* db, std::vector<std::st
   outcome.result = control.run([&](uint32_t thread) {
     outcome.workers[thread] = make(thread);
     control.arrive();
+    if constexpr (GroupWorker<W>) {
+      if (options.group != 0) return detail::work_in_groups(control, thread, *outcome.workers[thread]);
+    }
     detail::work(control, thread, *outcome.workers[thread]);
   });
   return outcome;

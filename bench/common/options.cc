@@ -40,6 +40,13 @@ void check_sync_options(SyncPolicy sync, HtmBackend htm, Protocol protocol, uint
   if (auto db = Database::open(options); !db.ok()) refuse_option("--htm", db.status().message());
 }
 
+void add_group_option(Command command, CommonOptions& options) {
+  command
+      .option("--group", options.group,
+              "Transactions that each thread hands over at once (Database::run_group): their cache misses overlap [none]")
+      .in(1u, GroupPolicy::kSizeMax);
+}
+
 void add_common_options(Command command, CommonOptions& options) {
   command.option("--threads", options.threads, "Worker threads (1 to 256)").in(1u, 256u).shows_default();
   command.option("--seconds", options.seconds, "Measured time").checked(check_seconds).shows_default();

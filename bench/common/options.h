@@ -25,6 +25,7 @@ struct CommonOptions {
   double seconds = 10;            // --seconds, measured; above 0
   double warmup_seconds = 0;      // --warmup, run before and not measured
   uint64_t seed = 1;              // --seed; inputs are the same for the same seed and threads
+  uint32_t group = 0;             // --group, 1 to GroupPolicy::kSizeMax; 0: one transaction at a time
   bool pin = false;               // --pin: thread i on the i-th processor allowed to this process
   SyncPolicy sync = SyncPolicy::kAutomatic;  // --sync
   HtmBackend htm = HtmBackend::kAutomatic;   // --htm, for --sync elided
@@ -43,6 +44,8 @@ struct CommonOptions {
 
 // Declares them on a subcommand; parsing checks each by itself.
 void add_common_options(Command command, CommonOptions& options);
+// --group, where transactions can be run in groups.
+void add_group_option(Command command, CommonOptions& options);
 // --index, hash or btree: of a table's keys.
 void add_index_option(Command command, KeyIndex& chosen, const char* words);
 

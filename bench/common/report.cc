@@ -34,6 +34,19 @@ Json latency_json(const RunResult& result) {
   return latency;
 }
 
+Json quantiles_json(const RunResult& result, const Histogram& ticks) {
+  const auto us = [&](double share) { return ticks.quantile(share) * result.ns_per_tick / kNsPerMicrosecond; };
+  return {{"p50", us(0.5)}, {"p99", us(0.99)}, {"p99_9", us(0.999)}};
+}
+
+void print_groups(std::FILE* out, const CommonOptions& options, const RunResult& result) {
+  if (options.group == 0) return;
+  const auto us = [&](const Histogram& ticks, double share) { return ticks.quantile(share) * result.ns_per_tick / kNsPerMicrosecond; };
+  fmt::print(out, "  groups       of {}: the first call has committed after {:.2f} us (p50; p99 {:.2f}), the last after {:.2f} ({:.2f})\n",
+             options.group, us(result.group_first_ticks, 0.5), us(result.group_first_ticks, 0.99), us(result.group_last_ticks, 0.5),
+             us(result.group_last_ticks, 0.99));
+}
+
 Json aborts_json(const RunResult& result) {
   Json aborts = Json::object();
   for (int cause = 1; cause < kCauseCount; ++cause)
@@ -58,6 +71,7 @@ Json configuration_json(const CommonOptions& options, const Report& report) {
   json["seconds"] = options.seconds;
   json["warmup_seconds"] = options.warmup_seconds;
   json["seed"] = options.seed;
+  json["group"] = options.group;
   json["pin"] = options.pin;
   json["sync"] = std::string(name_of(options.sync));
   json["htm"] = std::string(name_of(options.htm));
@@ -92,9 +106,9 @@ void print_configuration(std::FILE* out, const CommonOptions& options, const Rep
   const Json configuration = configuration_json(options, report);
   std::string pairs;
   for (const char* key : {"warehouses", "items", "customers", "records", "value_bytes", "workload", "mix", "distribution",
-                          "index", "threads", "seconds", "seed", "sync_used", "htm_used"}) {
+                          "index", "threads", "group", "seconds", "seed", "sync_used", "htm_used"}) {
     const std::string value = configuration.contains(key) ? text_of(configuration[key]) : std::string();
-    if (!value.empty()) pairs += fmt::format(" {}={}", key, value);
+    if (!value.empty() && !(std::string_view(key) == "group" && options.group == 0)) pairs += fmt::format(" {}={}", key, value);
   }
   fmt::print(out, "  configured  {}\n", pairs);
 }
@@ -223,6 +237,8 @@ Json to_json(const CommonOptions& options, const Report& report) {
                {"memory_bytes", memory_json(report)},
                {"load", {{"rows", report.load.rows}, {"seconds", report.load.seconds}, {"rows_per_s", report.load.rows_per_s()}}},
                {"configuration", configuration_json(options, report)}};
+  if (options.group != 0)
+    json["group_us"] = {{"first", quantiles_json(result, result.group_first_ticks)}, {"last", quantiles_json(result, result.group_last_ticks)}};
   if (!result.elision.empty()) json["elision"] = elision_json(result);
   if (result.log.kept) json["log"] = log_json(result);
   if (result.interrupted) json["interrupted"] = true;
@@ -240,6 +256,7 @@ void print_table(std::FILE* terminal, const CommonOptions& options, const Report
              result.throughput(), result.committed, result.seconds, options.threads, options.threads == 1 ? "" : "s");
   print_configuration(out, options, report);
   print_latencies(out, result);
+  print_groups(out, options, result);
   if (result.has_statistics) {
     print_aborts(out, result);
     print_elision(out, result);

@@ -98,6 +98,7 @@ class Bank : public Workload {
     }
   }
 
+  void touch(const Plan& plan, Touches& touches) const override { touch_cells(plan, table_, touches); }
   Status execute(Transaction& txn, const Plan& plan, Yields& yields, Attempt* attempt) override {
     for (const PlannedOperation& operation : plan.operations) {
       yields.maybe();

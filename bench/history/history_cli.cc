@@ -87,6 +87,9 @@ void add_options(Command sub, HistoryCommand& command) {
       .in(0, 100);
   sub.option("--yield", options.yield_percent, "Percent of operations before which the thread yields its processor [20]")
       .in(0, 100);
+  sub.option("--group", options.group,
+             "Transactions that a client hands over at once (Database::run_group); each is then a process of the history [none]")
+      .in(1u, GroupPolicy::kSizeMax);
   sub.option("--block-threshold", options.block_threshold_bytes, "Bytes from which a row is kept as a block [2048]");
 }
 

@@ -1,5 +1,6 @@
 #include "bench/history/history_run.h"
 
+#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <mutex>
@@ -38,27 +39,84 @@ class Client {
  public:
   // `first`: the number of its first value.
   Client(Run& run, uint32_t thread, int64_t first)
-      : run_(run), random_(run.options.seed, thread), yields_(random_, run.options.yield_percent), next_value_(value_of(thread, first)) {}
+      : run_(run), random_(run.options.seed, thread), yields_(random_, run.options.yield_percent), next_value_(value_of(thread, first)), calls_(std::max(run.options.group, 1u)) {
+    for (size_t i = 0; i < calls_.size(); ++i) sessions.push_back(std::make_unique<ElleSession>());
+  }
 
   void run() {
-    while (run_.goes_on()) one();
+    while (run_.goes_on()) {
+      if (run_.options.group == 0) one();
+      else group();
+    }
   }
 
   HistorySummary summary;
-  std::unique_ptr<ElleSession> session = std::make_unique<ElleSession>();
+  std::vector<std::unique_ptr<ElleSession>> sessions;  // each a process of the history
 
  private:
-  void one() {
-    Plan plan = draw();
+  // One transaction from its invocation to its completion.
+  struct Call {
+    Plan plan;
     MicroOps asked;
-    run_.workload.invocation(plan, &asked);
+    Attempt attempt;
+    CommitRank rank;
+    Status status;
+  };
+
+  void one() {
+    Call& call = calls_[0];
+    invoke(0);
+    RankSink::last() = {};
+    call.status = call.plan.interactive ? run_interactive(call) : run_procedure(call);
+    call.rank = RankSink::last();
+    complete(0);
+  }
+
+  // Those of a group are invoked together and complete together.
+  void group() {
+    size_t count = 1;  // run_.goes_on() has counted the first
+    while (count < calls_.size() && run_.goes_on()) ++count;
+    for (size_t i = 0; i < count; ++i) invoke(i);
+    std::vector<Status> outcomes(count);
+    GroupPolicy policy;
+    policy.size = run_.options.group;
+    policy.attempts_max = calls_[0].plan.attempts_max;
+    policy.procedure_id = run_.procedure_id;
+    // What the sink was told last is the rank of the call that ran last, if that has committed.
+    Call* ran = nullptr;
+    const auto take_rank = [&] {
+      if (ran != nullptr) ran->rank = RankSink::last();
+      RankSink::last() = {};
+    };
+    // Each call's outcome is looked at.
+    static_cast<void>(run_.db.run_group(
+        count,
+        [&](size_t i, Touches& touches) {
+          touches.read_only(calls_[i].plan.read_only);
+          run_.workload.touch(calls_[i].plan, touches);
+        },
+        [&](size_t i, Transaction& txn) {
+          take_rank();
+          ran = &calls_[i];
+          return execute(txn, calls_[i]);
+        },
+        outcomes, policy));
+    take_rank();
+    for (size_t i = 0; i < count; ++i) {
+      calls_[i].status = std::move(outcomes[i]);
+      complete(i);
+    }
+  }
+
+  void invoke(size_t i) {
+    Call& call = calls_[i];
+    call.plan = draw();
+    call.asked.clear();
+    call.rank = {};
+    run_.workload.invocation(call.plan, &call.asked);
     // The counter is drawn outside the transaction on both sides, so it never claims too much.
     const uint64_t invoked = run_.next_index.fetch_add(1);
-    session->record(invoked, run_.now_ns(), EventType::kInvoke, asked);
-    RankSink::last() = {};
-    const Status status = plan.interactive ? run_interactive(plan) : run_procedure(plan);
-    const uint64_t completed = run_.next_index.fetch_add(1);
-    complete(completed, asked, status);
+    sessions[i]->record(invoked, run_.now_ns(), EventType::kInvoke, call.asked);
   }
 
   Plan draw() {
@@ -74,24 +132,24 @@ class Client {
     return plan;
   }
 
-  Status execute(Transaction& txn, const Plan& plan) {
-    attempt_.did.clear();
-    attempt_.complaint.clear();
-    if (Status status = run_.workload.execute(txn, plan, yields_, &attempt_); !status.ok()) return status;
+  Status execute(Transaction& txn, Call& call) {
+    call.attempt.did.clear();
+    call.attempt.complaint.clear();
+    if (Status status = run_.workload.execute(txn, call.plan, yields_, &call.attempt); !status.ok()) return status;
     yields_.maybe();
-    return plan.roll_back ? Status::rollback() : Status();
+    return call.plan.roll_back ? Status::rollback() : Status();
   }
 
-  Status run_procedure(const Plan& plan) {
-    const auto procedure = [&](Transaction& txn) { return execute(txn, plan); };
-    const RunPolicy policy{.attempts_max = plan.attempts_max, .procedure_id = run_.procedure_id};
-    return plan.read_only ? run_.db.run_read_only(procedure, policy) : run_.db.run(procedure, policy);
+  Status run_procedure(Call& call) {
+    const auto procedure = [&](Transaction& txn) { return execute(txn, call); };
+    const RunPolicy policy{.attempts_max = call.plan.attempts_max, .procedure_id = run_.procedure_id};
+    return call.plan.read_only ? run_.db.run_read_only(procedure, policy) : run_.db.run(procedure, policy);
   }
 
-  Status run_interactive(const Plan& plan) {
-    auto txn = plan.read_only ? run_.db.begin_read_only() : run_.db.begin();
+  Status run_interactive(Call& call) {
+    auto txn = call.plan.read_only ? run_.db.begin_read_only() : run_.db.begin();
     if (!txn.ok()) return txn.status();
-    if (Status status = execute(**txn, plan); !status.ok()) {
+    if (Status status = execute(**txn, call); !status.ok()) {
       // Outside of run() nobody has made sure that what it saw was consistent: any error may be due
       // to that, and none is a surprise. It certainly did not commit.
       txn->rollback();
@@ -104,29 +162,32 @@ class Client {
     return code == Code::kConflict || code == Code::kDeadline || code == Code::kRolledBack || code == Code::kMemoryLimit;
   }
 
-  void complete(uint64_t index, const MicroOps& asked, const Status& status) {
-    if (status.ok()) {
+  void complete(size_t i) {
+    const Call& call = calls_[i];
+    ElleSession& session = *sessions[i];
+    const uint64_t index = run_.next_index.fetch_add(1);
+    if (call.status.ok()) {
       ++summary.committed;
-      session->record(index, run_.now_ns(), EventType::kOk, attempt_.did, RankSink::last());
-      if (attempt_.complaint.empty()) return;
-      if (summary.complaints++ == 0) summary.first_complaint = attempt_.complaint;
+      session.record(index, run_.now_ns(), EventType::kOk, call.attempt.did, call.rank);
+      if (call.attempt.complaint.empty()) return;
+      if (summary.complaints++ == 0) summary.first_complaint = call.attempt.complaint;
       return;
     }
     // A failed transaction's writes are named as they were asked for: values that depend on a read
     // may be written again by one that commits.
-    if (certainly_not_committed(status.code())) {
+    if (certainly_not_committed(call.status.code())) {
       ++summary.failed;
-      return session->record(index, run_.now_ns(), EventType::kFail, asked);
+      return session.record(index, run_.now_ns(), EventType::kFail, call.asked);
     }
-    if (summary.unknown++ == 0) summary.first_unknown = status.message();
-    session->record(index, run_.now_ns(), EventType::kInfo, asked);
+    if (summary.unknown++ == 0) summary.first_unknown = call.status.message();
+    session.record(index, run_.now_ns(), EventType::kInfo, call.asked);
   }
 
   Run& run_;
   Random random_;
   Yields yields_;
-  Attempt attempt_;
   int64_t next_value_;
+  std::vector<Call> calls_;  // of a group, or one
 };
 
 void add(const HistorySummary& part, HistorySummary* whole) {
@@ -197,7 +258,7 @@ Result<HistorySummary> run_history(const HistoryOptions& options) {
   std::vector<std::unique_ptr<ElleSession>> sessions;
   for (auto& client : clients) {
     add(client->summary, &summary);
-    sessions.push_back(std::move(client->session));
+    for (auto& session : client->sessions) sessions.push_back(std::move(session));
   }
   if (Status status = write_elle(options.out, sessions, !options.client_alone); !status.ok()) return status;
   if (file != nullptr) {

@@ -85,6 +85,7 @@ class RwRegister : public Workload {
     }
   }
 
+  void touch(const Plan& plan, Touches& touches) const override { touch_cells(plan, table_, touches); }
   Status execute(Transaction& txn, const Plan& plan, Yields& yields, Attempt* attempt) override {
     for (const PlannedOperation& operation : plan.operations) {
       yields.maybe();

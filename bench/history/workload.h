@@ -39,6 +39,7 @@ struct HistoryOptions {
   uint32_t scan_percent = 10;      // of operations
   uint32_t rollback_percent = 2;
   uint32_t yield_percent = 20;     // before an operation
+  uint32_t group = 0;              // transactions that a client hands over at once; 0: none
   uint32_t block_threshold_bytes = 2048;
   uint64_t memory_limit_bytes = 0;
   DataOptions data;
@@ -98,6 +99,8 @@ class Workload {
   // What is known before it runs: reads without results, writes whose
   // values do not depend on reads.
   virtual void invocation(const Plan& plan, MicroOps* operations) const;
+  // Of a transaction in a group: what it will look at.
+  virtual void touch(const Plan&, Touches&) const {}
   virtual Status execute(Transaction& txn, const Plan& plan, Yields& yields, Attempt* attempt) = 0;
 };
 
@@ -171,6 +174,11 @@ Status find(Transaction& txn, const Table<Row>& table, Key key, View<Row>* view,
 // place. So histories that cannot express a removal still exercise them, and a reader that sees
 // both rows, or neither, gets a value that no checker accepts.
 inline Key cell_row(int64_t key, int half) { return static_cast<Key>(key) * 2 + static_cast<Key>(half); }
+
+inline void touch_cells(const Plan& plan, const TableRef& table, Touches& touches) {
+  for (const PlannedOperation& operation : plan.operations)
+    for (const int half : {0, 1}) touches.row(table, cell_row(operation.key, half));
+}
 
 template <class Row>
 struct Cell {

@@ -27,4 +27,10 @@ Status find_customer(Transaction& txn, const Tables& tables, const CustomerChoic
   return {};
 }
 
+void touch_customer(Touches& touches, const Tables& tables, const CustomerChoice& choice, const Columns<Customer>& columns) {
+  if (choice.customer != 0)
+    return touches.row(tables.customer, CustomerKey::pack_unchecked(choice.warehouse, choice.district, choice.customer), columns);
+  touches.range(tables.customer_by_name, CustomerNameKey::pack_unchecked(choice.warehouse, choice.district, name_hash(choice.last)));
+}
+
 }  // namespace elider::bench::tpcc

@@ -103,4 +103,9 @@ Status delivery(Transaction& txn, const Tables& tables, const DeliveryInput& inp
   return charge_customers(txn, tables, batch);
 }
 
+void touch(Touches& touches, const Tables& tables, const DeliveryInput& input) {
+  for (uint32_t district = 1; district <= kDistricts; ++district)
+    touches.range(tables.new_order, OrderKey::prefix(input.warehouse, district).first);
+}
+
 }  // namespace elider::bench::tpcc

@@ -34,4 +34,11 @@ Status order_status(Transaction& txn, const Tables& tables, const OrderStatusInp
   });
 }
 
+void touch(Touches& touches, const Tables& tables, const OrderStatusInput& input) {
+  const CustomerChoice& choice = input.customer;
+  touch_customer(touches, tables, choice, tables.customer_status);
+  if (choice.customer == 0) return;
+  touches.range(tables.order_by_customer, CustomerKey::pack_unchecked(choice.warehouse, choice.district, choice.customer));
+}
+
 }  // namespace elider::bench::tpcc

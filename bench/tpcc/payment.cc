@@ -102,4 +102,10 @@ Status payment(Transaction& txn, const Tables& tables, const PaymentInput& input
   return insert_history(txn, tables, input, (*warehouse)->name, (*district)->name, *output);
 }
 
+void touch(Touches& touches, const Tables& tables, const PaymentInput& input) {
+  touch_customer(touches, tables, input.customer, tables.customer_payment);
+  touches.row(tables.warehouse, WarehouseKey::pack_unchecked(input.warehouse), tables.warehouse_address);
+  touches.row(tables.district, DistrictKey::pack_unchecked(input.warehouse, input.district), tables.district_address);
+}
+
 }  // namespace elider::bench::tpcc

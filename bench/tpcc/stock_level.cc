@@ -63,4 +63,8 @@ Status stock_level(Transaction& txn, const Tables& tables, const StockLevelInput
   return {};
 }
 
+void touch(Touches& touches, const Tables& tables, const StockLevelInput& input) {
+  touches.row(tables.district, DistrictKey::pack_unchecked(input.warehouse, input.district), tables.district_next);
+}
+
 }  // namespace elider::bench::tpcc

@@ -1,11 +1,19 @@
 #include "bench/tpcc/terminal.h"
 
-#include "bench/common/driver.h"
+#include <algorithm>
+#include <utility>
 
 namespace elider::bench::tpcc {
 
-Terminal::Terminal(Database& db, const Tables& tables, const Workload& workload, SnapshotUse snapshots, uint32_t thread)
-    : db_(db), tables_(tables), snapshots_(snapshots), inputs_(workload, thread) {
+namespace {
+
+std::string failed(Kind kind, const Status& status) { return std::string(name_of(kind)) + ": " + status.message(); }
+
+}  // namespace
+
+Terminal::Terminal(Database& db, const Tables& tables, const Workload& workload, SnapshotUse snapshots, uint32_t thread, uint32_t group)
+    : db_(db), tables_(tables), snapshots_(snapshots), group_(group), inputs_(workload, thread), calls_(std::max(group, 1u)),
+      outcomes_(group) {
   for (uint32_t kind = 0; kind < kKinds; ++kind) policies_[kind].procedure_id = db.procedure_id(name_of(static_cast<Kind>(kind)));
 }
 
@@ -13,73 +21,85 @@ uint32_t Terminal::run_one() {
   const Kind kind = inputs_.kind();
   const Status status = run(kind);
   if (status.ok()) [[likely]] return static_cast<uint32_t>(kind);
-  failure_ = std::string(name_of(kind)) + ": " + status.message();
+  failure_ = failed(kind, status);
   return kWorkerFailed;
 }
 
 Status Terminal::run(Kind kind) {
+  Call& call = calls_[0];
+  draw(kind, &call);
+  const auto procedure = [&](Transaction& txn) { return perform(txn, call); };
+  const RunPolicy& policy = policies_[static_cast<size_t>(kind)];
+  return count(call, on_snapshot(kind) ? db_.run_read_only(procedure, policy) : db_.run(procedure, policy));
+}
+
+bool Terminal::run_group(GroupTimes& times) {
+  for (Call& call : calls_) draw(inputs_.kind(), &call);
+  GroupPolicy policy;
+  policy.size = group_;
+  times.begin(calls_.size());
+  // Outcomes tell what failed.
+  static_cast<void>(db_.run_group(
+      calls_.size(),
+      [&](size_t i, Touches& touches) {
+        const Kind kind = calls_[i].kind();
+        touches.procedure_id(policies_[static_cast<size_t>(kind)].procedure_id);
+        touches.read_only(on_snapshot(kind));
+        std::visit([&](const auto& input) { touch(touches, tables_, input); }, calls_[i].input);
+      },
+      [&](size_t i, Transaction& txn) {
+        times.runs(i);
+        return perform(txn, calls_[i]);
+      },
+      outcomes_, policy));
+  times.end();
+  for (size_t i = 0; i < calls_.size(); ++i) {
+    const Kind kind = calls_[i].kind();
+    times.types[i] = static_cast<uint32_t>(kind);
+    if (const Status status = count(calls_[i], std::move(outcomes_[i])); !status.ok()) [[unlikely]]
+      return failure_ = failed(kind, status), false;
+  }
+  return true;
+}
+
+void Terminal::draw(Kind kind, Call* call) {
   const uint32_t warehouse = inputs_.home_warehouse();
   switch (kind) {
-    case Kind::kNewOrder: return run_new_order(warehouse);
-    case Kind::kPayment: return run_payment(warehouse);
-    case Kind::kOrderStatus: return run_order_status(warehouse);
-    case Kind::kDelivery: return run_delivery(warehouse);
-    case Kind::kStockLevel: return run_stock_level(warehouse);
+    case Kind::kNewOrder: return inputs_.draw(warehouse, &call->input.emplace<NewOrderInput>());
+    case Kind::kPayment: return inputs_.draw(warehouse, &call->input.emplace<PaymentInput>());
+    case Kind::kOrderStatus: return inputs_.draw(warehouse, &call->input.emplace<OrderStatusInput>());
+    case Kind::kDelivery: return inputs_.draw(warehouse, &call->input.emplace<DeliveryInput>());
+    case Kind::kStockLevel: return inputs_.draw(warehouse, &call->input.emplace<StockLevelInput>());
   }
-  return Status::invalid_argument("kind " + std::to_string(static_cast<int>(kind)) + " is not a TPC-C transaction");
 }
 
-template <class Body>
-Status Terminal::execute(Kind kind, bool snapshot, Body&& body) {
-  const RunPolicy& policy = policies_[static_cast<size_t>(kind)];
-  return snapshot ? db_.run_read_only(body, policy) : db_.run(body, policy);
-}
-
-Status Terminal::run_new_order(uint32_t warehouse) {
-  inputs_.draw(warehouse, &new_order_input_);
-  Status status = execute(Kind::kNewOrder, false, [this](Transaction& txn) {
-    return new_order(txn, tables_, new_order_input_, &new_order_output_);
-  });
-  if (status.ok()) {
-    ++counts_.new_orders;
-    return status;
+Status Terminal::perform(Transaction& txn, Call& call) {
+  switch (call.kind()) {
+    case Kind::kNewOrder: return new_order(txn, tables_, *std::get_if<NewOrderInput>(&call.input), &new_order_output_);
+    case Kind::kPayment: return payment(txn, tables_, *std::get_if<PaymentInput>(&call.input), scratch_, &payment_output_);
+    case Kind::kOrderStatus: return order_status(txn, tables_, *std::get_if<OrderStatusInput>(&call.input), scratch_, &order_status_output_);
+    case Kind::kDelivery: return delivery(txn, tables_, *std::get_if<DeliveryInput>(&call.input), &call.delivered);
+    case Kind::kStockLevel: return stock_level(txn, tables_, *std::get_if<StockLevelInput>(&call.input), &stock_level_output_);
   }
-  if (status.code() != Code::kRolledBack) return status;
-  ++counts_.rolled_back;  // it is complete all the same (2.4.3.4)
   return {};
 }
 
-Status Terminal::run_payment(uint32_t warehouse) {
-  inputs_.draw(warehouse, &payment_input_);
-  Status status = execute(Kind::kPayment, false, [this](Transaction& txn) {
-    return payment(txn, tables_, payment_input_, scratch_, &payment_output_);
-  });
-  counts_.payments += status.ok();
-  return status;
+bool Terminal::on_snapshot(Kind kind) const {
+  return (kind == Kind::kOrderStatus && snapshots_.order_status) || (kind == Kind::kStockLevel && snapshots_.stock_level);
 }
 
-Status Terminal::run_order_status(uint32_t warehouse) {
-  inputs_.draw(warehouse, &order_status_input_);
-  return execute(Kind::kOrderStatus, snapshots_.order_status, [this](Transaction& txn) {
-    return order_status(txn, tables_, order_status_input_, scratch_, &order_status_output_);
-  });
-}
-
-Status Terminal::run_delivery(uint32_t warehouse) {
-  inputs_.draw(warehouse, &delivery_input_);
-  Status status = execute(Kind::kDelivery, false, [this](Transaction& txn) {
-    return delivery(txn, tables_, delivery_input_, &delivery_output_);
-  });
+Status Terminal::count(const Call& call, Status status) {
+  const Kind kind = call.kind();
+  if (kind == Kind::kNewOrder && status.code() == Code::kRolledBack) {
+    ++counts_.rolled_back;
+    return {};
+  }
   if (!status.ok()) return status;
-  for (const uint32_t order : delivery_output_.order) ++(order != 0 ? counts_.delivered : counts_.skipped);
+  counts_.new_orders += kind == Kind::kNewOrder;
+  counts_.payments += kind == Kind::kPayment;
+  if (kind == Kind::kDelivery)
+    for (const uint32_t order : call.delivered.order) ++(order != 0 ? counts_.delivered : counts_.skipped);
   return status;
-}
-
-Status Terminal::run_stock_level(uint32_t warehouse) {
-  inputs_.draw(warehouse, &stock_level_input_);
-  return execute(Kind::kStockLevel, snapshots_.stock_level, [this](Transaction& txn) {
-    return stock_level(txn, tables_, stock_level_input_, &stock_level_output_);
-  });
 }
 
 }  // namespace elider::bench::tpcc

@@ -7,8 +7,10 @@
 #include <array>
 #include <cstdint>
 #include <string>
+#include <variant>
 #include <vector>
 
+#include "bench/common/driver.h"
 #include "bench/tpcc/input.h"
 #include "bench/tpcc/schema.h"
 #include "bench/tpcc/transactions.h"
@@ -32,10 +34,13 @@ struct TerminalCounts {
 
 class Terminal {
  public:
-  Terminal(Database& db, const Tables& tables, const Workload& workload, SnapshotUse snapshots, uint32_t thread);
+  Terminal(Database& db, const Tables& tables, const Workload& workload, SnapshotUse snapshots, uint32_t thread,
+           uint32_t group = 0);
 
   // Draws one transaction and runs it to its end. Its Kind as a number, or kWorkerFailed.
   uint32_t run_one();
+  // Draws several and runs them as a group; of how many, the constructor says.
+  bool run_group(GroupTimes& times);
   // The same, of this kind.
   Status run(Kind kind);
   std::string failure() const { return failure_; }
@@ -44,35 +49,37 @@ class Terminal {
   uint64_t history_keys_used() const { return inputs_.history_keys_used(); }
 
  private:
-  template <class Body>
-  Status execute(Kind kind, bool snapshot, Body&& body);
-  Status run_new_order(uint32_t warehouse);
-  Status run_payment(uint32_t warehouse);
-  Status run_order_status(uint32_t warehouse);
-  Status run_delivery(uint32_t warehouse);
-  Status run_stock_level(uint32_t warehouse);
+  // A transaction in hand: its input, whose alternative is its kind, and what is counted of it.
+  struct Call {
+    std::variant<NewOrderInput, PaymentInput, OrderStatusInput, DeliveryInput, StockLevelInput> input;
+    DeliveryOutput delivered;
+    Kind kind() const { return static_cast<Kind>(input.index()); }
+  };
+
+  void draw(Kind kind, Call* call);
+  Status perform(Transaction& txn, Call& call);
+  bool on_snapshot(Kind kind) const;
+  // What its outcome means: a NewOrder that rolls back is complete all the same (2.4.3.4).
+  Status count(const Call& call, Status status);
 
   // Constant after construction.
   Database& db_;
   const Tables& tables_;
   SnapshotUse snapshots_;
   std::array<RunPolicy, kKinds> policies_;
+  const uint32_t group_;
 
   InputStream inputs_;
   Scratch scratch_;
   TerminalCounts counts_;
   std::string failure_;
 
-  // The transaction in hand; kept here so that what it shows is really made.
-  NewOrderInput new_order_input_;
+  std::vector<Call> calls_;  // of a group, or one
+  std::vector<Status> outcomes_;
+  // Of the transaction that ran last; kept here so that what it shows is really made.
   NewOrderOutput new_order_output_;
-  PaymentInput payment_input_;
   PaymentOutput payment_output_;
-  OrderStatusInput order_status_input_;
   OrderStatusOutput order_status_output_;
-  DeliveryInput delivery_input_;
-  DeliveryOutput delivery_output_;
-  StockLevelInput stock_level_input_;
   StockLevelOutput stock_level_output_;
 };
 

@@ -38,7 +38,9 @@ TerminalOutcome run_terminals(const CommonOptions& common, const TpccOptions& op
   std::vector<std::string> names;
   for (uint32_t kind = 0; kind < kKinds; ++kind) names.emplace_back(name_of(static_cast<Kind>(kind)));
   return drive<Terminal>(common, &db, std::move(names),
-                         [&](uint32_t thread) { return std::make_unique<Terminal>(db, tables, workload, options.snapshots, thread); });
+                         [&](uint32_t thread) {
+                           return std::make_unique<Terminal>(db, tables, workload, options.snapshots, thread, common.group);
+                         });
 }
 
 RunTotals totals_of(const TerminalOutcome& outcome) {

@@ -52,6 +52,7 @@ void add_tpcc(Command bench) {
       .shows_default();
   add_common_options(command, chosen->common);
   warehouses.excludes(command.named("--resume"));
+  add_group_option(command, chosen->common);
   command.option("--index", chosen->index, "mixed: hash tables, and B+-trees where a transaction scans; btree: B+-trees throughout")
       .one_of({"mixed", "btree"})
       .type("KIND")

@@ -13,6 +13,7 @@
 
 #include "bench/tpcc/input.h"
 #include "bench/tpcc/schema.h"
+#include "elider/touches.h"
 #include "elider/transaction.h"
 
 namespace elider::bench::tpcc {
@@ -95,5 +96,13 @@ Status payment(Transaction& txn, const Tables& tables, const PaymentInput& input
 Status order_status(Transaction& txn, const Tables& tables, const OrderStatusInput& input, Scratch& scratch, OrderStatusOutput* output);
 Status delivery(Transaction& txn, const Tables& tables, const DeliveryInput& input, DeliveryOutput* output);
 Status stock_level(Transaction& txn, const Tables& tables, const StockLevelInput& input, StockLevelOutput* output);
+
+// What they will look at, of what the input tells (Database::run_group).
+void touch_customer(Touches& touches, const Tables& tables, const CustomerChoice& choice, const Columns<Customer>& columns);
+void touch(Touches& touches, const Tables& tables, const NewOrderInput& input);
+void touch(Touches& touches, const Tables& tables, const PaymentInput& input);
+void touch(Touches& touches, const Tables& tables, const OrderStatusInput& input);
+void touch(Touches& touches, const Tables& tables, const DeliveryInput& input);
+void touch(Touches& touches, const Tables& tables, const StockLevelInput& input);
 
 }  // namespace elider::bench::tpcc

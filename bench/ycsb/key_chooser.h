@@ -29,7 +29,10 @@ class KeySpace {
   Key key(uint64_t record) const { return hashed_ ? mix64(record + 1) : record; }
 
   uint64_t records() const { return records_; }
-  uint64_t next_record(uint32_t thread) const { return records_ + inserted(thread) * inserted_.size() + thread; }
+  // The one that the thread inserts next, or `ahead` inserts later.
+  uint64_t next_record(uint32_t thread, uint64_t ahead = 0) const {
+    return records_ + (inserted(thread) + ahead) * inserted_.size() + thread;
+  }
   // Before the run: what earlier runs with as many threads have inserted.
   void resume(uint32_t thread, uint64_t inserted) { inserted_[thread]->count.store(inserted, std::memory_order_release); }
   // By the thread itself, after the insert of next_record() has committed. Release: who counts the

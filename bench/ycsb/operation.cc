@@ -32,7 +32,7 @@ OperationKind OperationStream::draw_kind() {
 
 void OperationStream::draw_operation(Operation& operation) {
   operation.kind = draw_kind();
-  if (operation.kind == OperationKind::kInsert) operation.key = space_.key(space_.next_record(thread_));
+  if (operation.kind == OperationKind::kInsert) operation.key = space_.key(space_.next_record(thread_, inserts_under_way_++));
   else operation.key = chooser_.draw(random_);
   if (operation.kind == OperationKind::kScan) operation.scan_rows = static_cast<uint32_t>(random_.between(1, kScanRowsMax));
   if (operation.kind == OperationKind::kUpdate) operation.counter = random_.next();
@@ -43,9 +43,11 @@ void OperationStream::draw(std::span<Operation> operations) {
   for (Operation& operation : operations) {
     draw_operation(operation);
     if (operation.kind != OperationKind::kInsert) [[likely]] continue;
-    // A thread's second insert in one transaction would draw the record of the first,
-    // which is not committed yet.
-    if (inserts) operation = {chooser_.draw(random_), 0, 0, OperationKind::kRead};
+    // One insert a transaction.
+    if (inserts) {
+      --inserts_under_way_;
+      operation = {chooser_.draw(random_), 0, 0, OperationKind::kRead};
+    }
     inserts = true;
   }
 }

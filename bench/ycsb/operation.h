@@ -43,7 +43,9 @@ class OperationStream {
   void committed(std::span<const Operation> operations) {
     for (const Operation& operation : operations) {
       read_modify_writes_ += operation.kind == OperationKind::kReadModifyWrite;
-      if (operation.kind == OperationKind::kInsert) [[unlikely]] space_.record_inserted(thread_);
+      if (operation.kind != OperationKind::kInsert) [[likely]] continue;
+      space_.record_inserted(thread_);
+      --inserts_under_way_;
     }
   }
   uint64_t read_modify_writes() const { return read_modify_writes_; }  // that have committed
@@ -58,6 +60,7 @@ class OperationStream {
   Random random_;
   std::array<uint64_t, kOperationKinds> kind_below_{};  // cumulated shares of 2^32
   uint64_t read_modify_writes_ = 0;
+  uint64_t inserts_under_way_ = 0;  // drawn and not committed
 };
 
 }  // namespace elider::bench

@@ -1,5 +1,6 @@
 #include "bench/ycsb/worker.h"
 
+#include <algorithm>
 #include <span>
 #include <utility>
 
@@ -23,10 +24,13 @@ YcsbWorker::YcsbWorker(const YcsbOptions& options, const YcsbTypes& types, Datab
     : options_(options),
       types_(types),
       db_(db),
+      table_(table),
       thread_(thread),
       stream_(options, space, thread, thread),
-      values_(table, options.value_bytes) {
+      values_(table, options.value_bytes),
+      calls_(std::max(options.common.group, 1u)) {
   policy_.procedure_id = db.procedure_id("ycsb");
+  policy_.size = options.common.group;
 }
 
 template <class F>
@@ -34,18 +38,51 @@ Status YcsbWorker::execute(bool only_reads, F&& procedure) {
   return only_reads && options_.snapshot_reads ? db_.run_read_only(procedure, policy_) : db_.run(procedure, policy_);
 }
 
+uint32_t YcsbWorker::fail(const Status& status) {
+  failure_ = fmt::format("thread {}: {}", thread_, status.message());
+  return kWorkerFailed;
+}
+
 uint32_t YcsbWorker::run_one() {
-  const std::span operations(drawn_.data(), options_.operations);
+  const std::span operations(calls_[0].operations.data(), options_.operations);
   stream_.draw(operations);
   Status status = execute(!any_writes(operations),
                           [this, operations](Transaction& txn) -> Status { return values_.run(txn, operations, options_.batch); });
-  if (!status.ok()) [[unlikely]] {
-    failure_ = fmt::format("thread {}: {}", thread_, status.message());
-    return kWorkerFailed;
-  }
+  if (!status.ok()) [[unlikely]] return fail(status);
   stream_.committed(operations);
   scanned_rows_ += values_.scanned_rows();
-  return options_.operations == 1 ? types_.of_kind[static_cast<size_t>(drawn_[0].kind)] : types_.of_several;
+  return type_of(operations[0]);
+}
+
+void YcsbWorker::touch(std::span<const Operation> operations, Touches& touches) const {
+  touches.read_only(options_.snapshot_reads && !any_writes(operations));
+  for (const Operation& operation : operations) {
+    if (operation.kind == OperationKind::kScan) touches.range(table_, operation.key);
+    else touches.row(table_, operation.key);
+  }
+}
+
+bool YcsbWorker::run_group(GroupTimes& times) {
+  const auto operations_of = [this](Call& call) { return std::span(call.operations.data(), options_.operations); };
+  for (Call& call : calls_) stream_.draw(operations_of(call));
+  times.begin(calls_.size());
+  Status status = db_.run_group(
+      calls_.size(), [&](size_t i, Touches& touches) { touch(operations_of(calls_[i]), touches); },
+      [&](size_t i, Transaction& txn) -> Status {
+        times.runs(i);
+        Status ended = values_.run(txn, operations_of(calls_[i]), options_.batch);
+        calls_[i].scanned_rows = values_.scanned_rows();
+        return ended;
+      },
+      {}, policy_);
+  times.end();
+  if (!status.ok()) [[unlikely]] return fail(status), false;
+  for (size_t i = 0; i < calls_.size(); ++i) {
+    times.types[i] = type_of(calls_[i].operations[0]);
+    stream_.committed(operations_of(calls_[i]));
+    scanned_rows_ += calls_[i].scanned_rows;
+  }
+  return true;
 }
 
 }  // namespace elider::bench

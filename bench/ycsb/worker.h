@@ -5,6 +5,7 @@
 
 #include <array>
 #include <cstdint>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -31,23 +32,36 @@ class YcsbWorker {
   YcsbWorker(const YcsbOptions& options, const YcsbTypes& types, Database& db, TableRef table, KeySpace& space, uint32_t thread);
 
   uint32_t run_one();
+  bool run_group(GroupTimes& times);
   std::string failure() const { return failure_; }
   // What committed, warm-up included.
   uint64_t read_modify_writes() const { return stream_.read_modify_writes(); }
   uint64_t scanned_rows() const { return scanned_rows_; }
 
  private:
+  // One transaction of a group.
+  struct Call {
+    std::array<Operation, kOperationsMax> operations;
+    uint64_t scanned_rows;
+  };
+
   template <class F>
   Status execute(bool only_reads, F&& procedure);
+  void touch(std::span<const Operation> operations, Touches& touches) const;
+  uint32_t type_of(const Operation& first) const {
+    return options_.operations == 1 ? types_.of_kind[static_cast<size_t>(first.kind)] : types_.of_several;
+  }
+  uint32_t fail(const Status& status);
 
   const YcsbOptions& options_;
   const YcsbTypes& types_;
   Database& db_;
+  const TableRef table_;
   const uint32_t thread_;
-  RunPolicy policy_;
+  GroupPolicy policy_;
   OperationStream stream_;
   ValueTable values_;
-  std::array<Operation, kOperationsMax> drawn_;
+  std::vector<Call> calls_;  // of one group, or one
   uint64_t scanned_rows_ = 0;
   std::string failure_;
 };

@@ -22,7 +22,8 @@ constexpr const char* kHelp =
     "\n"
     "  elider bench ycsb --records 10000000 --mix 80/20 --distribution uniform --threads 2 --json out.json\n"
     "  elider bench ycsb --workload e --index btree\n"
-    "  elider bench ycsb --operations 16 --batch\n";
+    "  elider bench ycsb --operations 16 --batch\n"
+    "  elider bench ycsb --records 10000000 --group 32\n";
 
 void run(YcsbOptions& options) {
   check_common_options(options.common);
@@ -64,6 +65,7 @@ void add_ycsb(Command bench) {
       .in(1u, kOperationsMax)
       .shows_default();
   command.flag("--batch", options->batch, "All keys of a transaction in one multi_get: its cache misses overlap");
+  add_group_option(command, options->common);
   command.flag("--snapshot-reads", options->snapshot_reads, "Transactions that only read run on the newest snapshot");
   add_index_option(command, options->key_index, "hash or btree [hash]");
   command

@@ -18,6 +18,7 @@ struct Case {
   KeyIndex key_index = KeyIndex::kHashed;
   uint32_t operations = 1;
   bool batch = false;
+  uint32_t group = 0;
 };
 
 YcsbOptions small(const Case& c) {
@@ -31,13 +32,15 @@ YcsbOptions small(const Case& c) {
   options.key_index = c.key_index;
   options.operations = c.operations;
   options.batch = c.batch;
+  options.common.group = c.group;
   resolve(options);
   return options;
 }
 
 std::string name_of_case(const testing::TestParamInfo<Case>& info) {
   std::string name = info.param.workload + (info.param.key_index == KeyIndex::kHashed ? "_hash_" : "_btree_") +
-                     std::to_string(info.param.operations) + (info.param.batch ? "_batched" : "");
+                     std::to_string(info.param.operations) + (info.param.batch ? "_batched" : "") +
+                     (info.param.group != 0 ? "_in_groups" : "");
   for (char& c : name)
     if (c == '/') c = '_';
   return name;
@@ -51,6 +54,7 @@ std::vector<Case> all_cases() {
       if (scans && key_index == KeyIndex::kHashed) continue;
       cases.push_back({workload, key_index, 1, false});
       cases.push_back({workload, key_index, 16, false});
+      cases.push_back({workload, key_index, 1, false, 32});
       if (!scans) cases.push_back({workload, key_index, 1, true});
       if (!scans) cases.push_back({workload, key_index, 16, true});
     }
@@ -87,6 +91,17 @@ TEST(Ycsb, transactions_of_one_operation_are_reported_by_kind) {
   EXPECT_EQ(result.types[1].name, "read-modify-write");
   const double share = static_cast<double>(result.types[0].committed) / static_cast<double>(result.committed);
   EXPECT_NEAR(share, 0.8, 0.1);
+}
+
+TEST(Ycsb, groups_are_reported_with_the_time_of_their_first_and_last_call) {
+  YcsbOptions options = small({"80/20", KeyIndex::kHashed, 1, false, 16});
+  auto outcome = run_ycsb(options);
+  ASSERT_TRUE(outcome.ok()) << outcome.status().message();
+  const Json json = to_json(options.common, outcome->report);
+  EXPECT_EQ(json["configuration"]["group"], 16);
+  EXPECT_EQ(json["committed"].get<uint64_t>() % 16, 0u);
+  EXPECT_GT(json["group_us"]["first"]["p50"].get<double>(), 0);
+  EXPECT_GT(json["group_us"]["last"]["p50"].get<double>(), json["group_us"]["first"]["p50"].get<double>());
 }
 
 TEST(Ycsb, values_of_any_size_and_scattered_keys_work) {

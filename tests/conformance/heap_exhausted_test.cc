@@ -145,6 +145,27 @@ TEST_P(HeapExhaustedTest, ASmallCommitIsWholeOrNothingAtEachAllocation) {
   }
 }
 
+// Each allocation of a group: its calls' outcomes say what stands.
+TEST_P(HeapExhaustedTest, EachCallOfAGroupIsWholeOrNothing) {
+  bool enough = false;
+  for (int64_t allocations = 0; !enough && !HasFailure(); ++allocations) {
+    SCOPED_TRACE("allocations: " + std::to_string(allocations));
+    make({});
+    std::vector<Status> outcomes(4);
+    const auto touch = [&](size_t i, Touches& touches) { touches.row(accounts_, i + 1); };
+    const auto put = [&](size_t i, Transaction& txn) { return txn.put(accounts_, i + 1, after(i + 1)); };
+    const Status status = limited(allocations, [&] { return db_.run_group(4, touch, put, outcomes); }, &enough);
+    for (Key key = 1; key <= 4; ++key) {
+      const Status& outcome = outcomes[key - 1];
+      // An operation's std::bad_alloc goes through the procedure.
+      EXPECT_TRUE(outcome.ok() || outcome.code() == Code::kMemoryLimit || outcome.code() == Code::kProcedureThrew) << outcome.message();
+      EXPECT_EQ(row(accounts_, key), outcome.ok() ? after(key) : before(key));
+    }
+    EXPECT_TRUE(status.ok() || !enough) << status.message();
+    EXPECT_OK(db_.verify());
+  }
+}
+
 // Of a database with a log, in files in memory.
 TEST_P(HeapExhaustedTest, ACommitAndACheckpointAreLoggedWholeOrNotAtAll) {
   log::MemoryFiles files;

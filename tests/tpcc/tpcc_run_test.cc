@@ -90,6 +90,19 @@ TEST(TpccRun, MixAndIndexAndSnapshotsAreFollowed) {
   EXPECT_EQ(json["configuration"]["snapshots"]["order_status"], false);
 }
 
+TEST_P(TpccRunOn, GroupsKeepEveryCondition) {
+  CommonOptions grouped = common();
+  grouped.group = 8;
+  TpccOptions options;
+  options.sizes = kSmall;
+  const Json json = run_and_read(options, 2, grouped);
+  expect_ran_on(json);
+  EXPECT_EQ(json["configuration"]["group"], 8);
+  EXPECT_TRUE(json["consistency"]["ok"].get<bool>());
+  for (const char* kind : {"new_order", "payment", "order_status", "delivery", "stock_level"})
+    EXPECT_GT(json["latency_us"][kind]["committed"].get<uint64_t>(), 0u) << kind;
+}
+
 // The second run finds the sizes, the keys that the Payments of three threads
 // used, and what they add up to.
 TEST_P(TpccRunOn, ResumesOnADataFolderWithOtherThreads) {
