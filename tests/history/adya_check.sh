@@ -66,9 +66,9 @@ histories_of() {
     both "$* $index" claims "${options[@]}" --transactions "$(scaled 20000)" --seed 8
     alone list-append "${options[@]}" --transactions "$(scaled 20000)" --seed 9 --operations 2
     alone claims "${options[@]}" --transactions "$(scaled 10000)" --seed 10
-    both "$* $index, in groups" list-append "${options[@]}" --transactions "$(scaled 20000)" --seed 11 --group 16
-    both "$* $index, in groups" bank "${options[@]}" --transactions "$(scaled 4000)" --seed 12 --group 4
-    alone list-append "${options[@]}" --transactions "$(scaled 10000)" --seed 13 --group 8
+    both "$* $index, in groups" list-append "${options[@]}" --transactions "$(scaled 5000)" --seed 11 --group 16
+    both "$* $index, in groups" bank "${options[@]}" --transactions "$(scaled 2000)" --seed 12 --group 4
+    alone list-append "${options[@]}" --transactions "$(scaled 5000)" --seed 13 --group 8
   done
 }
 
