@@ -39,7 +39,7 @@ build() {
 # run COMMIT SECONDS: "instructions transactions"
 run() {
   local folder=build/instructions/$1
-  valgrind --tool=callgrind --callgrind-out-file=/dev/null "$folder/release/elider" bench ycsb "${options[@]}" --seconds "$2" \
+  valgrind --tool=callgrind --trace-children=yes --callgrind-out-file=/dev/null "$folder/release/elider" bench ycsb "${options[@]}" --seconds "$2" \
     --json "$folder/run.json" >"$folder/run.log" 2>&1 || { tail -20 "$folder/run.log" >&2; exit 1; }
   sed -n 's/.*Collected : //p' "$folder/run.log" | tr '\n' ' '
   python3 -c 'import json, sys; print(json.load(open(sys.argv[1]))["committed"])' "$folder/run.json"
