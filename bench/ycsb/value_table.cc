@@ -17,9 +17,9 @@ struct ValueRow {
 Status ValueTable::run(Transaction& txn, std::span<const Operation> operations, bool batch) {
   scanned_rows_ = 0;
   if (batch) return run_batch(txn, operations);
-  for (const Operation& operation : operations)
+  for (const Operation& operation : operations.first(operations.size() - 1))
     if (Status status = run_one(txn, operation); !status.ok()) [[unlikely]] return status;
-  return {};
+  return run_one(txn, operations.back());
 }
 
 Status ValueTable::run_one(Transaction& txn, const Operation& operation) {

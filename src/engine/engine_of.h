@@ -88,14 +88,18 @@ class EngineOf final : public EngineBase<Sync> {
   using Lent = WorkerPool::Lent;
 
   void for_each_site(FunctionRef<void(std::string_view, const htm::SiteCounts&)> f) const override { protocol_.for_each_site(f); }
-  // Ok: the thread may run a transaction, until threads_.finished().
-  [[gnu::always_inline]] inline Status may_run(const RunPolicy& policy) {
-    if (policy.procedure_id >= txn::kProceduresMax) [[unlikely]] return txn::refuse_procedure_id(policy.procedure_id);
-    if (store_.refuses(policy.durability)) [[unlikely]] return store_.refusal();
-    if (!threads_.may_begin()) [[unlikely]] return this->refuse_other_thread();
-    return {};
+  // True: the thread may run a transaction, until threads_.finished().
+  [[gnu::always_inline]] inline bool may_run(const RunPolicy& policy) {
+    return policy.procedure_id < txn::kProceduresMax && !store_.refuses(policy.durability) && threads_.may_begin();
   }
+  // Why not.
+  [[gnu::noinline]] Status refuse_run(const RunPolicy& policy) const {
+    if (policy.procedure_id >= txn::kProceduresMax) return txn::refuse_procedure_id(policy.procedure_id);
+    return store_.refuses(policy.durability) ? store_.refusal() : this->refuse_other_thread();
+  }
+  Status run_accepted(FunctionRef<Status(Transaction&)> procedure, const RunPolicy& policy, bool read_only);
   EngineWorker* worker_of_thread();
+  [[gnu::noinline]] EngineWorker* find_worker();
   Status run_calls(const GroupCalls& calls, const GroupPolicy& policy, SnapshotNumber* number, bool* committed);
   void attempt_each(WorkerType& worker, const GroupCalls& calls, const GroupPolicy& policy, Group& group, uint32_t attempt,
                     SnapshotNumber* number);
@@ -108,9 +112,15 @@ class EngineOf final : public EngineBase<Sync> {
 };
 
 template <class Sync, template <class> class ProtocolOf>
-EngineWorker* EngineOf<Sync, ProtocolOf>::worker_of_thread() {
+[[gnu::always_inline]] inline EngineWorker* EngineOf<Sync, ProtocolOf>::worker_of_thread() {
+  EngineWorker* const last = last_worker.worker;
+  return last_worker.id == store_.id && last != nullptr && !last->busy ? last : find_worker();
+}
+
+template <class Sync, template <class> class ProtocolOf>
+EngineWorker* EngineOf<Sync, ProtocolOf>::find_worker() {
   EngineWorker* worker = thread_worker(store_.id);
-  if (worker == nullptr) [[unlikely]] {
+  if (worker == nullptr) {
     worker = pool_->take();
     if (worker == nullptr) return nullptr;
     try {
@@ -126,7 +136,13 @@ EngineWorker* EngineOf<Sync, ProtocolOf>::worker_of_thread() {
 
 template <class Sync, template <class> class ProtocolOf>
 Status EngineOf<Sync, ProtocolOf>::run(FunctionRef<Status(Transaction&)> procedure, const RunPolicy& policy, bool read_only) {
-  if (Status why = may_run(policy); !why.ok()) [[unlikely]] return why;
+  if (!may_run(policy)) [[unlikely]] return refuse_run(policy);
+  return run_accepted(procedure, policy, read_only);
+}
+
+template <class Sync, template <class> class ProtocolOf>
+[[gnu::always_inline]] inline Status EngineOf<Sync, ProtocolOf>::run_accepted(FunctionRef<Status(Transaction&)> procedure,
+                                                                              const RunPolicy& policy, bool read_only) {
   SnapshotNumber number = 0;
   Status status = [&]() -> Status {
     const Begun begun(threads_);
@@ -177,7 +193,7 @@ Status EngineOf<Sync, ProtocolOf>::run_calls(const GroupCalls& calls, const Grou
     for (Status& outcome : calls.outcomes) outcome = why;
     return why;
   };
-  if (Status why = may_run(policy); !why.ok()) return refuse(why);
+  if (!may_run(policy)) return refuse(refuse_run(policy));
   const Begun begun(threads_);
   const Lent lent(*pool_, worker_of_thread());
   if (lent == nullptr) return refuse(this->refuse_worker());

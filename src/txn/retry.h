@@ -38,29 +38,13 @@ Status given_up(Counters& counters, uint32_t procedure_id, uint32_t attempts, co
 // RunPolicy::procedure_id is none.
 Status refuse_procedure_id(uint32_t id);
 
-// From the first operation of a transaction that has begun to its commit or rollback.
+// The procedure has returned an error or thrown: rolls back. What it made of rows that never stood
+// together means nothing: then it is a conflict.
 template <class Txn>
-[[gnu::always_inline]] inline Status attempt(Txn& txn, FunctionRef<Status(Transaction&)> procedure) {
-  Status status;
-  Cause cause = Cause::kUser;
-  try {
-    status = procedure(txn);
-    if (status.ok()) [[likely]] return txn.commit();
-  } catch (const std::exception& error) {
-    status = threw(error.what());
-    cause = Cause::kException;
-  } catch (...) {
-    if (thread_ends()) {
-      txn.rollback(Cause::kException);
-      throw;
-    }
-    status = threw(nullptr);
-    cause = Cause::kException;
-  }
+[[gnu::noinline]] Status give_up_attempt(Txn& txn, Status status, Cause cause) {
   // A function of the caller's that threw has doomed it, and the procedure's own answer says more.
   Status why = txn.why_doomed();
   if (why.ok() || why.code() == Code::kProcedureThrew) why = txn.reads_hold();
-  // What it made of rows that never stood together means nothing: run it again.
   if (!why.ok()) {
     cause = why.cause();
     status = std::move(why);
@@ -69,22 +53,55 @@ template <class Txn>
   return status;
 }
 
-// Begins the transaction and calls attempt_once() -> Status, until that is not a
-// conflict, or the policy gives up.
+// From the first operation of a transaction that has begun to its commit or rollback.
+template <class Txn>
+[[gnu::always_inline]] inline Status attempt(Txn& txn, FunctionRef<Status(Transaction&)> procedure) {
+  Status failure;
+  Cause cause = Cause::kUser;
+  try {
+    Status status = procedure(txn);
+    if (status.ok()) [[likely]] return txn.commit();
+    failure = std::move(status);
+  } catch (const std::exception& error) {
+    failure = threw(error.what());
+    cause = Cause::kException;
+  } catch (...) {
+    if (thread_ends()) {
+      txn.rollback(Cause::kException);
+      throw;
+    }
+    failure = threw(nullptr);
+    cause = Cause::kException;
+  }
+  return give_up_attempt(txn, std::move(failure), cause);
+}
+
+// Begins the transaction and calls attempt_once() -> Status.
+template <class Txn, class AttemptOnce>
+[[gnu::always_inline]] inline Status begin_and_attempt(Txn& txn, const Call& call, uint32_t number, AttemptOnce&& attempt_once) {
+  const Inside inside(call.worker);
+  txn.begin(number, call.policy.procedure_id);
+  return attempt_once();
+}
+
+// The first attempt has ended in a conflict.
+template <class Txn, class AttemptOnce>
+[[gnu::noinline]] Status retry_after(Status status, Txn& txn, const Call& call, uint64_t begin_ns, AttemptOnce&& attempt_once) {
+  for (uint32_t number = 1; status.retryable(); ++number) {
+    if (!wait_before_retry(call.policy, number, begin_ns, call.worker.random()))
+      return given_up(call.counters, call.policy.procedure_id, number, status);
+    status = begin_and_attempt(txn, call, number + 1, attempt_once);
+  }
+  return status;
+}
+
+// Until that is not a conflict, or the policy gives up.
 template <class Txn, class AttemptOnce>
 [[gnu::always_inline]] inline Status retry(Txn& txn, const Call& call, AttemptOnce&& attempt_once) {
   const uint64_t begin_ns = call.policy.deadline_us != 0 ? now_ns() : 0;
-  for (uint32_t number = 1;; ++number) {
-    Status status;
-    {
-      const Inside inside(call.worker);
-      txn.begin(number, call.policy.procedure_id);
-      status = attempt_once();
-    }
-    if (!status.retryable()) [[likely]] return status;
-    if (!wait_before_retry(call.policy, number, begin_ns, call.worker.random()))
-      return given_up(call.counters, call.policy.procedure_id, number, status);
-  }
+  Status status = begin_and_attempt(txn, call, 1, attempt_once);
+  if (status.retryable()) [[unlikely]] status = retry_after(std::move(status), txn, call, begin_ns, attempt_once);
+  return status;
 }
 
 }  // namespace elider::txn

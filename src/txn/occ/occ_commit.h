@@ -205,16 +205,24 @@ Status OccTransaction<Sync>::commit_reads() {
 
 template <class Sync>
 Status OccTransaction<Sync>::commit() {
-  if (state_ != State::kActive) [[unlikely]] {
-    if (state_ == State::kFinished) return Status(Code::kFinished, "the transaction has ended");
-    Status status = state_ == State::kEditing ? refuse_pending_edit(TableRef(edited_table_)) : doom_;
-    // What threw may have seen rows that never stood together.
-    if (status.code() == Code::kProcedureThrew)
-      if (Status held = reads_hold(); !held.ok()) status = std::move(held);
-    rollback(status.cause() == Cause::kNone ? Cause::kUser : status.cause());
-    return status;
-  }
-  if (writes_.empty()) return alone([this] { return commit_reads(); });
+  if (state_ != State::kActive) [[unlikely]] return refuse_to_commit();
+  return writes_.empty() ? alone([this] { return commit_reads(); }) : commit_writes();
+}
+
+// It has ended, or is doomed, or an edit is pending.
+template <class Sync>
+Status OccTransaction<Sync>::refuse_to_commit() {
+  if (state_ == State::kFinished) return Status(Code::kFinished, "the transaction has ended");
+  Status status = state_ == State::kEditing ? refuse_pending_edit(TableRef(edited_table_)) : doom_;
+  // What threw may have seen rows that never stood together.
+  if (status.code() == Code::kProcedureThrew)
+    if (Status held = reads_hold(); !held.ok()) status = std::move(held);
+  rollback(status.cause() == Cause::kNone ? Cause::kUser : status.cause());
+  return status;
+}
+
+template <class Sync>
+Status OccTransaction<Sync>::commit_writes() {
   if (!prepare_blocks()) [[unlikely]] return give_up(0);
   if (store_.log != nullptr) [[unlikely]]
     if (Status status = reserve_record(*store_.log, worker_.id(), writes_, &log_place_); !status.ok()) [[unlikely]]

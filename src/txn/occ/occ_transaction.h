@@ -164,6 +164,8 @@ class OccTransaction : public Reads<Sync, OccTransaction<Sync>> {
 
   // -- occ_commit.h ---------------------------------------------------------------------------------------
   Status commit_reads();
+  [[gnu::noinline]] Status commit_writes();
+  [[gnu::noinline]] Status refuse_to_commit();
   Status commit_by_locks(bool old_entries_retired = false);
   template <bool kTake>
   bool await_word(WriteEntry& write, unsigned waits_max);
