@@ -13,8 +13,8 @@ namespace {
 
 constexpr double kNsPerMicrosecond = 1e3;
 
-double quantile_us(const RunResult& result, const TypeResult& type, double share) {
-  return type.latency_ticks.quantile(share) * result.ns_per_tick / kNsPerMicrosecond;
+double quantile_us(const RunResult& result, const Histogram& ticks, double share) {
+  return ticks.quantile(share) * result.ns_per_tick / kNsPerMicrosecond;
 }
 
 uint64_t memory_in_use(const Statistics::Memory& memory) {
@@ -25,9 +25,9 @@ Json latency_json(const RunResult& result) {
   Json latency = Json::object();
   for (const TypeResult& type : result.types) {
     latency[type.name] = {{"committed", type.committed},
-                          {"p50", quantile_us(result, type, 0.5)},
-                          {"p99", quantile_us(result, type, 0.99)},
-                          {"p99_9", quantile_us(result, type, 0.999)},
+                          {"p50", quantile_us(result, type.latency_ticks, 0.5)},
+                          {"p99", quantile_us(result, type.latency_ticks, 0.99)},
+                          {"p99_9", quantile_us(result, type.latency_ticks, 0.999)},
                           {"mean", type.latency_ticks.mean() * result.ns_per_tick / kNsPerMicrosecond},
                           {"max", static_cast<double>(type.latency_ticks.max()) * result.ns_per_tick / kNsPerMicrosecond}};
   }
@@ -35,16 +35,16 @@ Json latency_json(const RunResult& result) {
 }
 
 Json quantiles_json(const RunResult& result, const Histogram& ticks) {
-  const auto us = [&](double share) { return ticks.quantile(share) * result.ns_per_tick / kNsPerMicrosecond; };
-  return {{"p50", us(0.5)}, {"p99", us(0.99)}, {"p99_9", us(0.999)}};
+  return {{"p50", quantile_us(result, ticks, 0.5)},
+          {"p99", quantile_us(result, ticks, 0.99)},
+          {"p99_9", quantile_us(result, ticks, 0.999)}};
 }
 
 void print_groups(std::FILE* out, const CommonOptions& options, const RunResult& result) {
   if (options.group == 0) return;
-  const auto us = [&](const Histogram& ticks, double share) { return ticks.quantile(share) * result.ns_per_tick / kNsPerMicrosecond; };
   fmt::print(out, "  groups       of {}: the first call has committed after {:.2f} us (p50; p99 {:.2f}), the last after {:.2f} ({:.2f})\n",
-             options.group, us(result.group_first_ticks, 0.5), us(result.group_first_ticks, 0.99), us(result.group_last_ticks, 0.5),
-             us(result.group_last_ticks, 0.99));
+             options.group, quantile_us(result, result.group_first_ticks, 0.5), quantile_us(result, result.group_first_ticks, 0.99),
+             quantile_us(result, result.group_last_ticks, 0.5), quantile_us(result, result.group_last_ticks, 0.99));
 }
 
 Json aborts_json(const RunResult& result) {
@@ -121,7 +121,7 @@ void print_latencies(std::FILE* out, const RunResult& result) {
   for (const TypeResult& type : result.types) {
     const double rate = result.seconds > 0 ? static_cast<double>(type.committed) / result.seconds : 0;
     fmt::print(out, "  {:<{}} {:>11} {:>10.0f} {:>8.2f} {:>8.2f} {:>8.2f} {:>8.0f}\n", type.name, width, type.committed, rate,
-               quantile_us(result, type, 0.5), quantile_us(result, type, 0.99), quantile_us(result, type, 0.999),
+               quantile_us(result, type.latency_ticks, 0.5), quantile_us(result, type.latency_ticks, 0.99), quantile_us(result, type.latency_ticks, 0.999),
                static_cast<double>(type.latency_ticks.max()) * result.ns_per_tick / kNsPerMicrosecond);
   }
 }

@@ -39,7 +39,8 @@ class Client {
  public:
   // `first`: the number of its first value.
   Client(Run& run, uint32_t thread, int64_t first)
-      : run_(run), random_(run.options.seed, thread), yields_(random_, run.options.yield_percent), next_value_(value_of(thread, first)), calls_(std::max(run.options.group, 1u)) {
+      : run_(run), random_(run.options.seed, thread), yields_(random_, run.options.yield_percent), next_value_(value_of(thread, first)),
+        calls_(std::max(run.options.group, 1u)) {
     for (size_t i = 0; i < calls_.size(); ++i) sessions.push_back(std::make_unique<ElleSession>());
   }
 

@@ -175,10 +175,10 @@ class Database {
   //   touch(i, Touches&)          names beforehand which rows it will look at (elider/touches.h)
   //   procedure(i, Transaction&)  is its body, which returns a Status or nothing, as run()'s
   //   outcomes[i]                 becomes what run() would return; the span has `calls` elements, or none
-  // Calls are taken in groups of GroupPolicy::size. They commit in any order: a call that meets a
-  // conflict is tried again when the others of its group have ended, and holds up none of them. All
-  // run in this thread, one at a time, so they cannot wait for each other. With durability kGroup
-  // there is one wait for all of them, at the end.
+  // Calls are taken in groups of GroupPolicy::size. They commit in any order: one that meets a conflict
+  // is tried again when all others have been tried, and touch() is asked again. All run in this
+  // thread, one at a time, so they cannot wait for each other. With durability kGroup there is one
+  // wait for all of them, at the end.
   // Returns ok if every call is; else the outcome of the first one that is not. What touch() throws
   // is its call's kProcedureThrew, and that call does not run. kInvalidArgument: `outcomes` is of
   // another size, or GroupPolicy::size out of its range; nothing was run, which also holds for what

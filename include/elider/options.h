@@ -210,9 +210,9 @@ struct RunPolicy {
 // them, and *commit_number becomes the largest number: once it is durable, all of them are.
 struct GroupPolicy : RunPolicy {
   static constexpr uint32_t kAutomatic = 0, kSizeMax = 1024;
-  // Calls whose rows are looked for together. Default kAutomatic: 32, by measurement (docs/groups.md).
-  // Range 1 to kSizeMax, else kInvalidArgument. Raising it overlaps more cache misses, until what was fetched for the last
-  // calls is no longer in the cache when they run; it also makes the first call wait longer.
+  // Calls whose rows are looked for together: 1 to kSizeMax, else kInvalidArgument. Default kAutomatic:
+  // 32, by measurement (docs/groups.md). Raising it overlaps more cache misses, until what was fetched
+  // for the last calls has left the cache when they run; it also makes the first call wait longer.
   uint32_t size = kAutomatic;
   // Every call runs on the newest snapshot, as by run_read_only().
   bool read_only = false;

@@ -34,7 +34,7 @@ template <class T>
 concept RunnableTransaction =
     std::derived_from<T, Transaction> && requires(T txn, const T& seen, uint32_t attempt, uint32_t procedure, Cause cause) {
       txn.begin(attempt, procedure);
-      // The rows that it will find without a lookup; none again before the next begin().
+      // The rows that it need not look up; an empty span before the next begin().
       txn.expect(std::span<const TouchedRow>());
       // Ok: committed. Otherwise nothing of it took effect. Ended in either case.
       { txn.commit() } -> std::same_as<Status>;

@@ -40,7 +40,7 @@ inline void prefetch_row(const Row* row, const ColumnSet& set) {
 template <class Sync, class Derived>
 class Reads : public TransactionBase {
  public:
-  // What a group has found for the transaction that has begun; none: for the next one.
+  // The rows that a group has found for the transaction that has begun; empty when it has ended.
   void expect(std::span<const TouchedRow> rows) {
     touched_ = rows;
     next_touched_ = 0;

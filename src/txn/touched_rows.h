@@ -30,8 +30,8 @@ struct TouchedRow {
 
 class TouchedRows {
  public:
-  // Looks for all touches at once; for those of each table, and columns, together. May throw
-  // std::bad_alloc, and then has none.
+  // Looks for all touches, those of one table and the same columns together. May throw
+  // std::bad_alloc; it holds no rows then.
   template <class Sync>
   void find(uint64_t database_id, const std::vector<detail::Touch>& touches);
   // Those of the touches from `begin` to `end`.
