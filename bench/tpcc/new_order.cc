@@ -118,12 +118,11 @@ Status new_order(Transaction& txn, const Tables& tables, const NewOrderInput& in
 void touch(Touches& touches, const Tables& tables, const NewOrderInput& input) {
   touches.row(tables.warehouse, WarehouseKey::pack_unchecked(input.warehouse), tables.warehouse_tax);
   touches.row(tables.customer, CustomerKey::pack_unchecked(input.warehouse, input.district, input.customer), tables.customer_terms);
-  touches.row(tables.district, DistrictKey::pack_unchecked(input.warehouse, input.district), tables.district_tax_next);
-  for (uint32_t i = 0; i < input.line_count; ++i) {
-    const NewOrderInput::Line& line = input.lines[i];
-    touches.row(tables.item, ItemKey::pack_unchecked(line.item), tables.item_sale);
+  const std::span<const NewOrderInput::Line> lines(input.lines.data(), input.line_count);
+  for (const NewOrderInput::Line& line : lines) touches.row(tables.item, ItemKey::pack_unchecked(line.item), tables.item_sale);
+  for (const NewOrderInput::Line& line : lines)
     touches.row(tables.stock, StockKey::pack_unchecked(line.supply_warehouse, line.item), tables.stock_sale[input.district - 1]);
-  }
+  touches.row(tables.district, DistrictKey::pack_unchecked(input.warehouse, input.district), tables.district_tax_next);
 }
 
 }  // namespace elider::bench::tpcc

@@ -135,6 +135,7 @@ class SecondaryIndexOf {
   using Numbers = BTree<Sync, SecondaryKey>;
   using Bytes = std::conditional_t<kHasByteKeys<Sync>, typename ByteIndexOf<Sync>::type, Numbers>;
   using Hint = typename Numbers::Hint;
+  static constexpr size_t kTouchesMax = 32;
 
   explicit SecondaryIndexOf(KeyKind keys) {
     if (kHasByteKeys<Sync> && keys == KeyKind::kBytes) bytes_ = std::make_unique<Bytes>();
@@ -156,17 +157,13 @@ class SecondaryIndexOf {
     }
     return numbers_->get({value, primary.number()}, hint, witness);
   }
-  // Brings the places of these values into the cache, with the misses of all overlapped.
-  // `found` has room for as many handles, which mean nothing afterwards.
+  // Brings the places of these values, at most kTouchesMax, into the cache, with the misses of all
+  // overlapped. `found` has room for as many handles, which mean nothing afterwards.
   void touch(const uint64_t* values, size_t count, Handle* found) {
     if (numbers_ == nullptr) return;
-    constexpr size_t kBatch = 32;
-    SecondaryKey keys[kBatch];
-    for (size_t begin = 0; begin < count; begin += kBatch) {
-      const size_t size = count - begin < kBatch ? count - begin : kBatch;
-      for (size_t i = 0; i < size; ++i) keys[i] = {values[begin + i], 0};
-      numbers_->multi_get(keys, size, found + begin, nullptr, {});
-    }
+    SecondaryKey keys[kTouchesMax];
+    for (size_t i = 0; i < count; ++i) keys[i] = {values[i], 0};
+    numbers_->multi_get(keys, count, found, nullptr, {});
   }
   InsertResult get_or_insert(Worker& worker, uint64_t value, KeyRef primary, Handle candidate, Hint& hint) {
     if constexpr (kHasByteKeys<Sync>)

@@ -19,6 +19,7 @@
 // Thread safety: none; it belongs to one worker.
 #pragma once
 
+#include <algorithm>
 #include <span>
 
 #include "base/test_points.h"
@@ -31,11 +32,6 @@
 #include "txn/transaction_base.h"
 
 namespace elider::txn {
-
-// Prefetches what reading these columns of a row touches.
-inline void prefetch_row(const Row* row, const ColumnSet& set) {
-  for (uint32_t line : set.lines) __builtin_prefetch(reinterpret_cast<const std::byte*>(row) + line);
-}
 
 template <class Sync, class Derived>
 class Reads : public TransactionBase {
@@ -110,12 +106,12 @@ class Reads : public TransactionBase {
     const ColumnSet* set = check<Access::kRead>(ref, columns);
     if (set == nullptr) [[unlikely]] return refuse(ref, columns);
     auto& table = static_cast<TableType&>(*ref.base());
-    constexpr size_t kBatch = 32;
     index::Handle rows[kBatch];
     index::Witness witnesses[kBatch];
     for (size_t begin = 0; begin < count; begin += kBatch) {
       const size_t size = count - begin < kBatch ? count - begin : kBatch;
-      table.find_many(keys + begin, size, *set, rows, witnesses);
+      if (touched_.empty()) [[likely]] table.find_many(keys + begin, size, *set, rows, witnesses);
+      else find_others(table, keys + begin, size, *set, rows, witnesses);
       for (size_t i = 0; i < size; ++i) {
         views[begin + i] = {};
         if (rows[i] == index::kNoHandle) {
@@ -236,13 +232,38 @@ class Reads : public TransactionBase {
     return result;
   }
 
-  // The row of this key, if it was found beforehand and a lookup would find it now.
+  // find_many(), but of the rows that were found beforehand. Rows and witnesses are as it gives them.
+  void find_others(TableType& table, const KeyRef* keys, size_t count, const ColumnSet& set, index::Handle* rows,
+                   index::Witness* witnesses) {
+    KeyRef others[kBatch];
+    uint32_t positions[kBatch];
+    size_t other_count = 0;
+    for (size_t i = 0; i < count; ++i) {
+      rows[i] = reinterpret_cast<index::Handle>(find_touched(table, keys[i]));
+      if (rows[i] != index::kNoHandle) continue;
+      positions[other_count] = static_cast<uint32_t>(i);
+      others[other_count++] = keys[i];
+    }
+    if (other_count == 0) return;
+    index::Handle found[kBatch];
+    index::Witness found_witnesses[kBatch];
+    table.find_many(others, other_count, set, found, found_witnesses);
+    for (size_t i = 0; i < other_count; ++i) {
+      rows[positions[i]] = found[i];
+      witnesses[positions[i]] = found_witnesses[i];
+    }
+  }
+
+  // The row of this key, if it was found beforehand and a lookup would find it now. It is sought
+  // from where the last one was on, and not among all: an access that was not named shall not
+  // cost more than its lookup.
   [[gnu::noinline]] Row* find_touched(const TableType& table, KeyRef key) {
-    for (size_t i = 0; i < touched_.size(); ++i) {
-      const size_t at = next_touched_ < touched_.size() ? next_touched_ : 0;
-      const TouchedRow& touched = touched_[at];
-      next_touched_ = at + 1;
+    size_t at = next_touched_;
+    for (size_t left = std::min(touched_.size(), kTouchedAhead); left > 0; --left) {
+      if (at >= touched_.size()) at = 0;
+      const TouchedRow& touched = touched_[at++];
       if (touched.table != &table || touched.key != key.number()) continue;
+      next_touched_ = at;
       if (touched.row == nullptr) return nullptr;
       if (word::removed(touched.row->cell(table.layout(), 0).load()) && !ELIDER_MUTANT(kKeepTouchedRow)) [[unlikely]] return nullptr;
       return touched.row;
@@ -253,6 +274,9 @@ class Reads : public TransactionBase {
   Hints<Sync> hints_;
 
  private:
+  static constexpr size_t kBatch = 32;         // of multi_get
+  static constexpr size_t kTouchedAhead = 16;  // where the touches are not quite in the order of the accesses
+
   std::span<const TouchedRow> touched_;
   size_t next_touched_ = 0;  // where the next access looks first
 

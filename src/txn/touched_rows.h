@@ -15,7 +15,6 @@
 #include <span>
 #include <vector>
 
-#include "base/test_points.h"
 #include "elider/touches.h"
 #include "txn/refuse.h"
 #include "txn/table.h"
@@ -28,10 +27,15 @@ struct TouchedRow {
   Row* row = nullptr;
 };
 
+// Prefetches what reading these columns of a row touches.
+inline void prefetch_row(const Row* row, const ColumnSet& set) {
+  for (uint32_t line : set.lines) __builtin_prefetch(reinterpret_cast<const std::byte*>(row) + line);
+}
+
 class TouchedRows {
  public:
-  // Looks for all touches, those of one table and the same columns together. May throw
-  // std::bad_alloc; it holds no rows then.
+  // Looks for all touches, those of one index in batches. May throw std::bad_alloc; it holds no
+  // rows then.
   template <class Sync>
   void find(uint64_t database_id, const std::vector<detail::Touch>& touches);
   // Those of the touches from `begin` to `end`.
@@ -40,57 +44,90 @@ class TouchedRows {
   }
 
  private:
-  static constexpr size_t kBatch = 32;
+  static constexpr uint32_t kBatch = 32, kNone = ~uint32_t{0};
+  // The touches that one index looks for: a list through next_.
+  struct Lookups {
+    const detail::Touch* like;
+    uint32_t first, last;
+  };
 
-  // The touches from `first` on that are of its kind, at most kBatch.
-  size_t gather(const std::vector<detail::Touch>& touches, size_t first);
+  void sort(const std::vector<detail::Touch>& touches);
   template <class Sync>
-  void find_gathered(uint64_t database_id, const detail::Touch& like, size_t count);
+  void find_in_index(const Lookups& lookups, const std::vector<detail::Touch>& touches);
 
   std::vector<TouchedRow> rows_;  // as the touches
-  std::vector<bool> taken_;
-  size_t positions_[kBatch];
-  Key keys_[kBatch];
+  std::vector<uint32_t> next_;    // as the touches
+  std::vector<Lookups> lookups_;
 };
 
-inline size_t TouchedRows::gather(const std::vector<detail::Touch>& touches, size_t first) {
-  const detail::Touch& like = touches[first];
-  size_t count = 0;
-  for (size_t i = first; i < touches.size() && count < kBatch; ++i) {
+inline void TouchedRows::sort(const std::vector<detail::Touch>& touches) {
+  lookups_.clear();
+  next_.assign(touches.size(), kNone);
+  size_t at = 0;  // calls of one procedure touch the same tables in the same order
+  for (uint32_t i = 0; i < touches.size(); ++i) {
     const detail::Touch& touch = touches[i];
-    if (touch.table != like.table || touch.columns != like.columns || touch.place != like.place || touch.index != like.index || taken_[i])
+    const size_t count = lookups_.size();
+    size_t looked_at = 0;
+    for (; looked_at < count; ++looked_at) {
+      if (at >= count) at = 0;
+      const detail::Touch& like = *lookups_[at].like;
+      if (touch.table == like.table && touch.place == like.place && touch.index == like.index) break;
+      ++at;
+    }
+    if (looked_at == count) {
+      lookups_.push_back({&touch, i, i});
+      at = count;
       continue;
-    taken_[i] = true;
-    positions_[count] = i;
-    keys_[count++] = touch.key;
+    }
+    uint32_t& last = lookups_[at].last;
+    next_[last] = i;
+    last = i;
   }
-  return count;
 }
 
 template <class Sync>
-void TouchedRows::find_gathered(uint64_t database_id, const detail::Touch& like, size_t count) {
-  // What makes no sense the operation itself will refuse. Keys that are bytes nobody can name yet.
-  const detail::ColumnSet* const set = accept_arguments<Access::kRead>(database_id, TableRef(like.table), ColumnsRef(like.columns));
-  if (set == nullptr || like.table->byte_keys()) return;
-  auto& table = static_cast<Table<Sync>&>(*like.table);
+void TouchedRows::find_in_index(const Lookups& lookups, const std::vector<detail::Touch>& touches) {
+  auto& table = static_cast<Table<Sync>&>(*lookups.like->table);
+  uint32_t positions[kBatch];
+  Key keys[kBatch];
   index::Handle handles[kBatch];
-  if (like.place == detail::Touch::Place::kIndexRange) {
-    if (like.index < table.secondary_count()) table.secondary(like.index).touch(keys_, count, handles);
-    return;
-  }
+  static_assert(kBatch <= Table<Sync>::Secondary::kTouchesMax);
   static_assert(sizeof(KeyRef) == sizeof(Key));
-  table.find_many(reinterpret_cast<const KeyRef*>(keys_), count, *set, handles, nullptr);
-  if (like.place != detail::Touch::Place::kRow) return;
-  for (size_t i = 0; i < count; ++i) rows_[positions_[i]] = {&table, keys_[i], Table<Sync>::as_row(handles[i])};
+  for (uint32_t i = lookups.first; i != kNone;) {
+    uint32_t count = 0;
+    for (; i != kNone && count < kBatch; i = next_[i]) {
+      positions[count] = i;
+      keys[count++] = touches[i].key;
+    }
+    if (lookups.like->place == detail::Touch::Place::kIndexRange) {
+      table.secondary(lookups.like->index).touch(keys, count, handles);
+      continue;
+    }
+    table.find_many(reinterpret_cast<const KeyRef*>(keys), count, table.layout().none(), handles, nullptr);
+    if (lookups.like->place != detail::Touch::Place::kRow) continue;
+    for (uint32_t found = 0; found < count; ++found) {
+      const detail::Touch& touch = touches[positions[found]];
+      Row* const row = Table<Sync>::as_row(handles[found]);
+      rows_[positions[found]] = {&table, touch.key, row};
+      // Columns of another table the operation itself will refuse.
+      if (row != nullptr && (touch.columns == nullptr || touch.columns->table == &table))
+        prefetch_row(row, touch.columns != nullptr ? *touch.columns : table.layout().all());
+    }
+  }
 }
 
 template <class Sync>
 void TouchedRows::find(uint64_t database_id, const std::vector<detail::Touch>& touches) {
   rows_.clear();
-  taken_.assign(touches.size(), false);
+  sort(touches);
   rows_.resize(touches.size());
-  for (size_t first = 0; first < touches.size(); ++first)
-    if (!taken_[first]) find_gathered<Sync>(database_id, touches[first], gather(touches, first));
+  for (const Lookups& lookups : lookups_) {
+    // What makes no sense the operation itself will refuse. Keys that are bytes nobody can name yet.
+    const detail::TableBase* const table = lookups.like->table;
+    if (accept_arguments<Access::kRead>(database_id, TableRef(lookups.like->table), {}) == nullptr || table->byte_keys()) continue;
+    if (lookups.like->place == detail::Touch::Place::kIndexRange && lookups.like->index >= table->schema().indexes.size()) continue;
+    find_in_index<Sync>(lookups, touches);
+  }
 }
 
 }  // namespace elider::txn

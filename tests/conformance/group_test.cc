@@ -89,6 +89,35 @@ TEST_P(GroupTest, CallsOfOneGroupSeeEachOther) {
   EXPECT_EQ(row(accounts_, 1).balance, 50);
 }
 
+// multi_get is handed the rows that were named and looks for the others, whatever the order, and of
+// keys that are not there it keeps the witness of each.
+TEST_P(GroupTest, MultiGetTakesNamedRowsAndLooksForTheOthers) {
+  const std::vector<Key> keys = {7, 999, 3, 50, 998, 3, 1, 100};
+  for (const bool read_only : {false, true}) {
+    GroupPolicy policy;
+    policy.read_only = read_only;
+    EXPECT_OK(db_.run_group(
+        64,
+        [&](size_t call, Touches& touches) {
+          for (size_t i = 0; i < keys.size(); ++i) {
+            if (((call * 5) >> (i % 4) & 1) != 0) touches.row(accounts_, keys[keys.size() - 1 - i]);
+          }
+        },
+        [&](size_t, Transaction& txn) -> Status {
+          std::vector<View<Account>> rows(keys.size());
+          ELIDER_TRY(txn.multi_get(accounts_, std::span(keys), std::span(rows)));
+          for (size_t i = 0; i < keys.size(); ++i) {
+            EXPECT_EQ(static_cast<bool>(rows[i]), keys[i] <= kRows) << keys[i];
+            if (rows[i]) {
+              EXPECT_EQ(rows[i]->branch, keys[i]);
+            }
+          }
+          return {};
+        },
+        {}, policy));
+  }
+}
+
 TEST_P(GroupTest, NoCallsAreAllWell) {
   EXPECT_OK(db_.run_group(
       0, [](size_t, Touches&) { ADD_FAILURE(); }, [](size_t, Transaction&) { ADD_FAILURE(); }));
@@ -305,6 +334,32 @@ TEST_P(GroupConflictTest, AConflictHoldsUpNoOther) {
   EXPECT_EQ(order, (std::vector<size_t>{0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 3, 3}));
   EXPECT_EQ(attempts, (std::vector<uint32_t>{1, 1, 1, 3, 1, 1, 1, 1, 1, 1}));
   EXPECT_EQ(total(), 10 + 200);
+}
+
+// Keys 1 and 2 were named and are handed over; of 999, which was not, the absence is validated.
+TEST_P(GroupConflictTest, AnAbsenceThatMultiGetSawBesideNamedRowsIsValidated) {
+  uint32_t attempts = 0;
+  EXPECT_OK(db_.run_group(
+      1,
+      [&](size_t, Touches& touches) {
+        touches.row(accounts_, 1);
+        touches.row(accounts_, 2);
+      },
+      [&](size_t, Transaction& txn) -> Status {
+        const std::vector<Key> keys = {1, 999, 2};
+        std::vector<View<Account>> rows(keys.size());
+        ELIDER_TRY(txn.multi_get(accounts_, std::span(keys), std::span(rows)));
+        EXPECT_TRUE(rows[0] && rows[2]);
+        EXPECT_EQ(static_cast<bool>(rows[1]), txn.attempt() == 2);
+        attempts = txn.attempt();
+        if (attempts == 1) {
+          ActiveTransaction other = begin(db_);
+          EXPECT_OK(other->insert(accounts_, 999, account(999)));
+          EXPECT_OK(other.commit());
+        }
+        return add(txn, 50);
+      }));
+  EXPECT_EQ(attempts, 2u);
 }
 
 TEST_P(GroupConflictTest, TheAttemptsOfACallAreCounted) {

@@ -65,6 +65,28 @@ TEST_P(GroupRaceTest, ASnapshotLooksForAReplacedRowAgain) {
   EXPECT_EQ(sum, 7 + 10);
 }
 
+TEST_P(GroupRaceTest, MultiGetLooksForReplacedAndRemovedRowsAgain) {
+  GroupPolicy policy;
+  policy.read_only = true;
+  int64_t sum = 0;
+  const auto outcomes = race(
+      [&] {
+        replace(5, 10);
+        transact(db_, [&](Transaction& txn) { ASSERT_OK(txn.remove(accounts_, 6)); });
+      },
+      [&](Key key, Transaction& txn) -> Status {
+        const std::vector<Key> keys = {key, 9 - key};
+        std::vector<View<Account>> rows(keys.size());
+        ELIDER_TRY(txn.multi_get(accounts_, std::span(keys), std::span(rows)));
+        for (const auto& view : rows)
+          if (view) sum += view->balance;
+        return {};
+      },
+      policy);
+  for (const Status& outcome : outcomes) EXPECT_OK(outcome);
+  EXPECT_EQ(sum, 2 * (6 + 10));
+}
+
 TEST_P(GroupRaceTest, ARowThatWasRemovedIsNotFound) {
   const auto outcomes = race(
       [&] { transact(db_, [&](Transaction& txn) { ASSERT_OK(txn.remove(accounts_, 5)); }); },
