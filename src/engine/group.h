@@ -31,6 +31,8 @@ namespace elider::detail {
 class Group {
  public:
   struct Member {
+    explicit Member(size_t which) : call(which) {}
+
     size_t call;  // which of all
     Status status;
     size_t touches_begin = 0, touches_end = 0;

@@ -10,6 +10,7 @@
 #include "index/btree/btree_key.h"
 #include "index/byte_key.h"
 #include "index/index.h"
+#include "index/key_index.h"
 #include "txn/arena.h"
 
 namespace elider::txn {
