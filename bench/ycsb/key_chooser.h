@@ -71,8 +71,11 @@ class KeyChooser {
   static constexpr uint32_t kDrawsBetweenLooks = 256;
 
   uint64_t draw_record(Random& random) {
+    return distribution_ == Distribution::kUniform ? random.below(records_) : draw_uneven(random);
+  }
+  [[gnu::noinline]] uint64_t draw_uneven(Random& random) {
     switch (distribution_) {
-      case Distribution::kUniform: return random.below(records_);
+      case Distribution::kUniform: break;
       case Distribution::kZipfian: {
         const uint64_t rank = zipfian_.rank(random.uniform());
         return clustered_ ? rank : Random::scale(mix64(rank + 1), records_);

@@ -39,6 +39,12 @@ class OperationStream {
 
   // The operations of one transaction.
   void draw(std::span<Operation> operations);
+  // Of a transaction of one operation.
+  [[gnu::always_inline]] inline void draw_one(Operation& operation) {
+    operation.kind = draw_kind();
+    if (operation.kind != OperationKind::kRead && operation.kind != OperationKind::kReadModifyWrite) return draw_more(operation);
+    operation.key = chooser_.draw(random_);
+  }
   // After it has committed.
   void committed(std::span<const Operation> operations) {
     for (const Operation& operation : operations) {
@@ -51,14 +57,22 @@ class OperationStream {
   uint64_t read_modify_writes() const { return read_modify_writes_; }  // that have committed
 
  private:
-  OperationKind draw_kind();
-  void draw_operation(Operation& operation);
+  OperationKind draw_kind() {
+    if (only_one_kind_) return only_kind_;
+    const uint64_t drawn = random_.next() >> 32;
+    size_t kind = 0;
+    while (drawn >= kind_below_[kind]) ++kind;
+    return static_cast<OperationKind>(kind);
+  }
+  void draw_more(Operation& operation);  // of other kinds
 
   KeySpace& space_;
   const uint32_t thread_;
   KeyChooser chooser_;
   Random random_;
   std::array<uint64_t, kOperationKinds> kind_below_{};  // cumulated shares of 2^32
+  bool only_one_kind_ = false;  // then none is drawn
+  OperationKind only_kind_ = OperationKind::kRead;
   uint64_t read_modify_writes_ = 0;
   uint64_t inserts_under_way_ = 0;  // drawn and not committed
 };

@@ -1,7 +1,6 @@
 #include "bench/ycsb/value_table.h"
 
 #include "bench/ycsb/scanned_values.h"
-#include "bench/ycsb/value.h"
 
 namespace elider::bench {
 
@@ -14,8 +13,7 @@ struct ValueRow {
 
 }  // namespace
 
-Status ValueTable::run(Transaction& txn, std::span<const Operation> operations, bool batch) {
-  scanned_rows_ = 0;
+Status ValueTable::run_all(Transaction& txn, std::span<const Operation> operations, bool batch) {
   if (batch) return run_batch(txn, operations);
   for (const Operation& operation : operations.first(operations.size() - 1))
     if (Status status = run_one(txn, operation); !status.ok()) [[unlikely]] return status;
@@ -54,13 +52,6 @@ Status ValueTable::write_view(Transaction& txn, const Operation& operation, RawV
     const uint64_t counter = operation.kind == OperationKind::kUpdate ? operation.counter : value_counter(&row) + 1;
     fill_value(&row, value_bytes_, operation.key, counter);
   });
-}
-
-Status ValueTable::read(Transaction& txn, Key key) {
-  RawView view;
-  if (Status status = txn.get(table_, key, ColumnsRef(), &view); !status.ok()) [[unlikely]] return status;
-  if (!value_ends_match(view.bytes(), value_bytes_, key)) [[unlikely]] return damaged_value(key);
-  return {};
 }
 
 Status ValueTable::update(Transaction& txn, const Operation& operation) {

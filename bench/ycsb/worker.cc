@@ -33,25 +33,9 @@ YcsbWorker::YcsbWorker(const YcsbOptions& options, const YcsbTypes& types, Datab
   policy_.size = options.common.group;
 }
 
-template <class F>
-Status YcsbWorker::execute(bool only_reads, F&& procedure) {
-  return only_reads && options_.snapshot_reads ? db_.run_read_only(procedure, policy_) : db_.run(procedure, policy_);
-}
-
 uint32_t YcsbWorker::fail(const Status& status) {
   failure_ = fmt::format("thread {}: {}", thread_, status.message());
   return kWorkerFailed;
-}
-
-uint32_t YcsbWorker::run_one() {
-  const std::span operations(calls_[0].operations.data(), options_.operations);
-  stream_.draw(operations);
-  Status status = execute(!any_writes(operations),
-                          [this, operations](Transaction& txn) -> Status { return values_.run(txn, operations, options_.batch); });
-  if (!status.ok()) [[unlikely]] return fail(status);
-  stream_.committed(operations);
-  scanned_rows_ += values_.scanned_rows();
-  return type_of(operations[0]);
 }
 
 void YcsbWorker::touch(std::span<const Operation> operations, Touches& touches) const {

@@ -31,7 +31,18 @@ class YcsbWorker {
  public:
   YcsbWorker(const YcsbOptions& options, const YcsbTypes& types, Database& db, TableRef table, KeySpace& space, uint32_t thread);
 
-  uint32_t run_one();
+  [[gnu::always_inline]] inline uint32_t run_one() {
+    const std::span operations(calls_[0].operations.data(), options_.operations);
+    if (operations.size() == 1) [[likely]] stream_.draw_one(operations[0]);
+    else stream_.draw(operations);
+    const auto procedure = [this, operations](Transaction& txn) -> Status { return values_.run(txn, operations, options_.batch); };
+    const bool on_snapshot = options_.snapshot_reads && !any_writes(operations);
+    const Status status = on_snapshot ? db_.run_read_only(procedure, policy_) : db_.run(procedure, policy_);
+    if (!status.ok()) [[unlikely]] return fail(status);
+    stream_.committed(operations);
+    scanned_rows_ += values_.scanned_rows();
+    return type_of(operations[0]);
+  }
   bool run_group(GroupTimes& times);
   std::string failure() const { return failure_; }
   // What committed, warm-up included.
@@ -45,8 +56,6 @@ class YcsbWorker {
     uint64_t scanned_rows;
   };
 
-  template <class F>
-  Status execute(bool only_reads, F&& procedure);
   void touch(std::span<const Operation> operations, Touches& touches) const;
   uint32_t type_of(const Operation& first) const {
     return options_.operations == 1 ? types_.of_kind[static_cast<size_t>(first.kind)] : types_.of_several;
