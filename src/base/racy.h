@@ -81,7 +81,7 @@ inline void copy_overlapping(void* to, const void* from, size_t bytes) {
 
 // Without a call of memcpy, however long it is: the TSan of a program that uses this library, which
 // is not compiled for it, sees into that function, but not how validation orders the copies.
-inline void copy_inline(void* to, const void* from, size_t bytes) {
+[[gnu::always_inline]] inline void copy_inline(void* to, const void* from, size_t bytes) {
   if (bytes > 128) {
     copy_long(static_cast<char*>(to), static_cast<const char*>(from), bytes);
   } else if (bytes > 64) {
@@ -137,7 +137,7 @@ inline void copy_atomically(char* to, const char* from, size_t bytes) {
 }  // namespace detail
 
 // Private memory becomes a copy of shared memory. Validate it before use.
-inline void racy_copy_in(void* private_to, const void* shared_from, size_t bytes) {
+[[gnu::always_inline]] inline void racy_copy_in(void* private_to, const void* shared_from, size_t bytes) {
 #if ELIDER_TSAN
   detail::copy_atomically<false>(static_cast<char*>(private_to), static_cast<const char*>(shared_from), bytes);
 #else

@@ -19,6 +19,19 @@ namespace elider::detail {
 template <class Sync, template <class> class ProtocolOf>
 class EngineOf;
 
+// Calls f() where its scope is left, when what it returns is in its place.
+template <class F>
+class AtEnd {
+ public:
+  [[gnu::always_inline]] explicit AtEnd(F f) : f_(f) {}
+  [[gnu::always_inline]] ~AtEnd() { f_(); }
+  AtEnd(const AtEnd&) = delete;
+  AtEnd& operator=(const AtEnd&) = delete;
+
+ private:
+  F f_;
+};
+
 template <class Sync, template <class> class ProtocolOf>
 class WorkerOf final : public EngineWorker {
  public:
@@ -29,6 +42,8 @@ class WorkerOf final : public EngineWorker {
       : EngineWorker(its_pool, its_worker), engine_(engine), transaction_(protocol.make_transaction(its_worker, counters)),
         snapshot_(store, its_worker, counters) {}
 
+  Transaction& transaction() { return transaction_; }
+  typename ProtocolOf<Sync>::Snapshot& snapshot() { return snapshot_; }
   // f(transaction): the one that writes, or the read-only one.
   template <class F>
   [[gnu::always_inline]] decltype(auto) with(bool read_only_one, F&& f) {
@@ -98,6 +113,15 @@ class EngineOf final : public EngineBase<Sync> {
     return store_.refuses(policy.durability) ? store_.refusal() : this->refuse_other_thread();
   }
   Status run_accepted(FunctionRef<Status(Transaction&)> procedure, const RunPolicy& policy, bool read_only);
+  template <class Txn>
+  [[gnu::always_inline]] inline Status run_on(Txn& txn, WorkerType& worker, FunctionRef<Status(Transaction&)> procedure,
+                                              const RunPolicy& policy) {
+    return protocol_.run(txn, {procedure, policy, worker.base, worker.counters, !worker.kept});
+  }
+  // Apart, so that a transaction that writes saves no registers for it.
+  [[gnu::noinline]] Status run_read_only_on(WorkerType& worker, FunctionRef<Status(Transaction&)> procedure, const RunPolicy& policy) {
+    return run_on(worker.snapshot(), worker, procedure, policy);
+  }
   EngineWorker* worker_of_thread();
   [[gnu::noinline]] EngineWorker* find_worker();
   Status run_calls(const GroupCalls& calls, const GroupPolicy& policy, SnapshotNumber* number, bool* committed);
@@ -144,17 +168,16 @@ template <class Sync, template <class> class ProtocolOf>
 [[gnu::always_inline]] inline Status EngineOf<Sync, ProtocolOf>::run_accepted(FunctionRef<Status(Transaction&)> procedure,
                                                                               const RunPolicy& policy, bool read_only) {
   SnapshotNumber number = 0;
-  Status status = [&]() -> Status {
+  Status status = [&]() __attribute__((always_inline)) -> Status {
     const Begun begun(threads_);
     const Lent worker(*pool_, worker_of_thread());
     if (worker == nullptr) [[unlikely]] return this->refuse_worker();
-    const txn::Call call{procedure, policy, worker->base, worker->counters, !worker->kept};
-    return static_cast<WorkerType&>(*worker).with(read_only, [&](auto& txn) {
-      Status ended = protocol_.run(txn, call);
-      // Before the worker is another's; a database without a log has no use for it.
-      if (store_.log != nullptr) [[unlikely]] number = txn.commit_number();
-      return ended;
+    auto& its = static_cast<WorkerType&>(*worker);
+    // Before the worker is another's; a database without a log has no use for it.
+    const AtEnd take_number([&]() __attribute__((always_inline)) {
+      if (store_.log != nullptr) [[unlikely]] number = its.with(read_only, [](auto& txn) { return txn.commit_number(); });
     });
+    return read_only ? run_read_only_on(its, procedure, policy) : run_on(its.transaction(), its, procedure, policy);
   }();
   this->take_due_checkpoint();
   // Outside the epoch: a wait for the disk holds back no reclamation.

@@ -53,6 +53,13 @@ class KeyIndexOf {
   // Whether it has an order to scan in.
   bool ordered() const { return hashed_ == nullptr; }
 
+  // The index, which is of this kind.
+  template <class Index>
+  [[gnu::always_inline]] inline Index& as() const {
+    if constexpr (std::is_same_v<Index, Hashed>) return *hashed_;
+    else if constexpr (kHasByteKeys<Sync> && std::is_same_v<Index, Bytes>) return *bytes_;
+    else return *ordered_;
+  }
   // f(index).
   template <class F>
   [[gnu::always_inline]] inline decltype(auto) visit(F&& f) const {

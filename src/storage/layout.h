@@ -43,6 +43,7 @@ struct ColumnSet {
   const TableBase* table = nullptr;  // null: an unknown column was asked for
   uint64_t columns = 0;              // bit i: the schema's column i
   uint32_t groups = 0;               // bit g: group g holds some of them
+  uint32_t read_groups = 1;          // which tell whether the row is there, too: where none holds any, the first
   bool whole = false;                // every byte of the row
   uint32_t begin[kCommitGroupsMax + 1] = {};  // spans of group g: begin[g] to begin[g + 1]
   uint32_t bytes[kCommitGroupsMax] = {};      // in the spans of group g

@@ -47,6 +47,8 @@ inline constexpr uint64_t kUnknown = ~uint64_t{0};  // no word: its lock and rem
 inline bool locked(uint64_t w) { return w & kLocked; }
 inline bool absent(uint64_t w) { return w & (kAbsent | kRemoved); }
 inline bool removed(uint64_t w) { return w & kRemoved; }
+// There is a row, and nobody writes it.
+inline bool at_rest(uint64_t w) { return (w & (kStep - 1)) == 0; }
 inline uint64_t sequence(uint64_t w) { return w / kStep; }
 inline uint64_t next(uint64_t w, bool absent) { return (w & ~(kStep - 1)) + kStep + (absent ? kAbsent : 0); }
 }  // namespace word
@@ -165,11 +167,15 @@ class Row {
 };
 
 // Copies the columns of group g between an image (a row's own layout) and a payload.
-inline void copy_to_image(const ColumnSet& columns, uint32_t g, std::byte* image, const std::byte* shared_payload) {
-  for (uint32_t s = columns.begin[g]; s < columns.begin[g + 1]; ++s) {
-    const Span& span = columns.spans[s];
-    racy_copy_in(image + span.row_offset, shared_payload + span.payload_offset, span.size);
-  }
+[[gnu::noinline]] inline void copy_spans_to_image(const Span* span, const Span* end, std::byte* image, const std::byte* shared_payload) {
+  for (; span != end; ++span) racy_copy_in(image + span->row_offset, shared_payload + span->payload_offset, span->size);
+}
+// Most have one span in a group.
+[[gnu::always_inline]] inline void copy_to_image(const ColumnSet& columns, uint32_t g, std::byte* image, const std::byte* shared_payload) {
+  const uint32_t begin = columns.begin[g], count = columns.begin[g + 1] - begin;
+  const Span* const span = columns.spans.data() + begin;
+  if (count == 1) [[likely]] racy_copy_in(image + span->row_offset, shared_payload + span->payload_offset, span->size);
+  else copy_spans_to_image(span, span + count, image, shared_payload);
 }
 inline void copy_to_payload(const ColumnSet& columns, uint32_t g, std::byte* shared_payload, const std::byte* image) {
   for (uint32_t s = columns.begin[g]; s < columns.begin[g + 1]; ++s) {
@@ -184,9 +190,22 @@ inline void copy_image(const ColumnSet& columns, uint32_t g, std::byte* to, cons
   }
 }
 
+uint64_t read_cell_with_waits(const Cell& cell, const Group& group, const ColumnSet& columns, uint32_t g, std::byte* image);
+
 // Copies columns of group g of the newest version and returns the word they belong to; an absent
 // word means that nothing was copied. Waits while a commit writes the cell.
-inline uint64_t read_cell(const Cell& cell, const Group& group, const ColumnSet& columns, uint32_t g, std::byte* image) {
+[[gnu::always_inline]] inline uint64_t read_cell(const Cell& cell, const Group& group, const ColumnSet& columns, uint32_t g,
+                                                 std::byte* image) {
+  const uint64_t w = cell.load();
+  if (word::at_rest(w)) [[likely]] {
+    copy_to_image(columns, g, image, cell.payload(group));
+    ELIDER_TEST_POINT("read.copied");
+    if (cell.unchanged(w) || ELIDER_MUTANT(kIgnoreLockBit)) [[likely]] return w;
+  }
+  return read_cell_with_waits(cell, group, columns, g, image);
+}
+[[gnu::noinline]] inline uint64_t read_cell_with_waits(const Cell& cell, const Group& group, const ColumnSet& columns, uint32_t g,
+                                                       std::byte* image) {
   for (;;) {
     const uint64_t w = cell.load_unlocked();
     if (word::absent(w)) [[unlikely]] return w;

@@ -19,7 +19,7 @@ namespace elider::txn {
 class Arena {
  public:
   explicit Arena(bool for_regions)
-      : for_regions_(for_regions), first_(new_block(kFirstBytes)), at_(align(first_.get())), end_(at_ + kFirstBytes) {}
+      : for_regions_(for_regions), first_(new_block(kFirstBytes)), begin_(align(first_.get())), at_(begin_), end_(begin_ + kFirstBytes) {}
   Arena(const Arena&) = delete;
   Arena& operator=(const Arena&) = delete;
 
@@ -43,8 +43,10 @@ class Arena {
   static constexpr bool kMarksEnded = true;
 #endif
   void rewind() {
-    at_ = align(first_.get());
-    if (more_.empty()) [[likely]] return;
+    at_ = begin_;
+    if (end_ != begin_ + kFirstBytes) [[unlikely]] give_back_more();
+  }
+  [[gnu::noinline]] void give_back_more() {
     more_.clear();
     end_ = at_ + kFirstBytes;
   }
@@ -52,8 +54,7 @@ class Arena {
   // transactions go on behind them for a while, so that a view that is kept is found out. Not where
   // regions write: they would meet other lines each time.
   void clear_and_mark() {
-    std::byte* const first = align(first_.get());
-    std::byte* const end = more_.empty() ? at_ : first + kFirstBytes;
+    std::byte* const end = more_.empty() ? at_ : begin_ + kFirstBytes;
     std::memset(marked_, static_cast<int>(detail::kGroupsOfEnded & 0xff), static_cast<size_t>(end - marked_));
     if (for_regions_ || !more_.empty() || static_cast<size_t>(end_ - at_) < kFirstBytes / 2) rewind();
     marked_ = at_;
@@ -76,7 +77,8 @@ class Arena {
     return memory;
   }
   const bool for_regions_;
-  std::unique_ptr<std::byte[]> first_;
+  const std::unique_ptr<std::byte[]> first_;
+  std::byte* const begin_;  // of what is used of it
   std::vector<std::unique_ptr<std::byte[]>> more_;
   std::byte* at_;
   std::byte* end_;

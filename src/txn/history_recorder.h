@@ -22,9 +22,10 @@ using detail::KeyRef;
 class HistoryRecorder {
  public:
   // session: which worker runs the transactions.
-  HistoryRecorder(const Store& store, uint64_t session) : store_(store), session_(session) {}
+  HistoryRecorder(const Store& store, uint64_t session)
+      : store_(store), session_(session), on_(store.options.history != nullptr) {}
 
-  bool on() const { return store_.options.history != nullptr; }
+  bool on() const { return on_; }
   void begin() {
     if (on()) [[unlikely]] start_clock();
   }
@@ -124,6 +125,7 @@ class HistoryRecorder {
 
   const Store& store_;
   const uint64_t session_;
+  const bool on_;
   uint64_t begin_ns_ = 0;
   std::vector<HistoryOperation> operations_;
 };

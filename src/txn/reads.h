@@ -97,9 +97,29 @@ class Reads : public TransactionBase {
     const ColumnSet* set = check<Access::kRead>(ref, columns);
     if (set == nullptr) [[unlikely]] return refuse(ref, columns);
     auto& table = static_cast<TableType&>(*ref.base());
-    Row* row = find(table, key, *set);
-    if (row == nullptr) [[unlikely]] return table.error(Code::kNotFound, Cause::kNone, key);
-    return view_row(table, row, key, *set, view);
+    return table.keys().visit([&]<class Index>(Index&) { return get_from<Index>(table, key, *set, view); });
+  }
+
+  // A function for each kind of index, which saves no registers but those that its own lookup takes.
+  template <class Index>
+  [[gnu::noinline]] Status get_from(TableType& table, KeyRef key, const ColumnSet& set, RawView* view) {
+    Row* row = touched_.empty() ? nullptr : find_touched(table, key);
+    if (row == nullptr) [[likely]] {
+      index::Witness witness;
+      auto& index = table.keys().template as<Index>();
+      typename Index::Hint none;
+      auto& hint = [&]() -> auto& {
+        if constexpr (std::is_same_v<typename Index::Hint, PrimaryHint>) return hints_.primary(table);
+        else return none;
+      }();
+      row = TableType::as_row(index.get(index::key_of<typename Index::Key>(key), hint, witness));
+      if (row == nullptr) [[unlikely]] {
+        derived().track_absent(table, index::Witness(witness), key);  // a copy: this one stays in registers
+        return table.error(Code::kNotFound, Cause::kNone, key);
+      }
+      key = table.key_of(row, key);
+    }
+    return view_row(table, row, key, set, view);
   }
 
   Status do_multi_get(const TableRef& ref, const KeyRef* keys, size_t count, const ColumnsRef& columns, RawView* views) override {

@@ -56,37 +56,33 @@ template <class Txn>
 // From the first operation of a transaction that has begun to its commit or rollback.
 template <class Txn>
 [[gnu::always_inline]] inline Status attempt(Txn& txn, FunctionRef<Status(Transaction&)> procedure) {
-  Status failure;
-  Cause cause = Cause::kUser;
   try {
     Status status = procedure(txn);
     if (status.ok()) [[likely]] return txn.commit();
-    failure = std::move(status);
+    return give_up_attempt(txn, std::move(status), Cause::kUser);
   } catch (const std::exception& error) {
-    failure = threw(error.what());
-    cause = Cause::kException;
+    return give_up_attempt(txn, threw(error.what()), Cause::kException);
   } catch (...) {
     if (thread_ends()) {
       txn.rollback(Cause::kException);
       throw;
     }
-    failure = threw(nullptr);
-    cause = Cause::kException;
+    return give_up_attempt(txn, threw(nullptr), Cause::kException);
   }
-  return give_up_attempt(txn, std::move(failure), cause);
 }
 
-// Begins the transaction and calls attempt_once() -> Status.
+// Begins the transaction and calls attempt_once(txn, call) -> Status. It is passed by value, and
+// the call is copied where it leaves the registers: a first attempt that commits keeps both there.
 template <class Txn, class AttemptOnce>
-[[gnu::always_inline]] inline Status begin_and_attempt(Txn& txn, const Call& call, uint32_t number, AttemptOnce&& attempt_once) {
+[[gnu::always_inline]] inline Status begin_and_attempt(Txn& txn, const Call& call, uint32_t number, AttemptOnce attempt_once) {
   const Inside inside(call.worker);
   txn.begin(number, call.policy.procedure_id);
-  return attempt_once();
+  return attempt_once(txn, call);
 }
 
 // The first attempt has ended in a conflict.
 template <class Txn, class AttemptOnce>
-[[gnu::noinline]] Status retry_after(Status status, Txn& txn, const Call& call, uint64_t begin_ns, AttemptOnce&& attempt_once) {
+[[gnu::noinline]] Status retry_after(Status status, Txn& txn, const Call& call, uint64_t begin_ns, AttemptOnce attempt_once) {
   for (uint32_t number = 1; status.retryable(); ++number) {
     if (!wait_before_retry(call.policy, number, begin_ns, call.worker.random()))
       return given_up(call.counters, call.policy.procedure_id, number, status);
@@ -97,10 +93,10 @@ template <class Txn, class AttemptOnce>
 
 // Until that is not a conflict, or the policy gives up.
 template <class Txn, class AttemptOnce>
-[[gnu::always_inline]] inline Status retry(Txn& txn, const Call& call, AttemptOnce&& attempt_once) {
+[[gnu::always_inline]] inline Status retry(Txn& txn, const Call& call, AttemptOnce attempt_once) {
   const uint64_t begin_ns = call.policy.deadline_us != 0 ? now_ns() : 0;
   Status status = begin_and_attempt(txn, call, 1, attempt_once);
-  if (status.retryable()) [[unlikely]] status = retry_after(std::move(status), txn, call, begin_ns, attempt_once);
+  if (status.retryable()) [[unlikely]] status = retry_after(std::move(status), txn, Call(call), begin_ns, attempt_once);
   return status;
 }
 

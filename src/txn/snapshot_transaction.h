@@ -96,7 +96,7 @@ class SnapshotTransaction : public Reads<Sync, SnapshotTransaction<Sync>> {
   [[gnu::always_inline]] inline Status read_row(TableType& table, Row* row, KeyRef key, const ColumnSet& set, std::byte* image, detail::ImageHeader* header) {
     const Layout& layout = table.layout();
     *header = {row, key, ~0u, set.groups, layout.row_bytes()};
-    const uint32_t groups = set.groups != 0 ? set.groups : 1;
+    const uint32_t groups = set.read_groups;
     CellAt cells[kCommitGroupsMax];
     bool together = false;
     if constexpr (Sync::kRegions)

@@ -44,10 +44,12 @@ class TransactionBase : public Transaction {
   [[gnu::always_inline]] inline void end_attempt() {
     state_ = State::kFinished;
     ended_.store(ended_.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
-    if (!doom_.ok()) [[unlikely]] doom_ = {};
+    if (!doom_.ok()) [[unlikely]] forget_doom();
     cause_table_ = nullptr;
     arena_.clear();
   }
+
+  [[gnu::noinline]] void forget_doom() { doom_ = {}; }
 
   // The columns asked for; null: refuse() says why.
   template <Access kAccess>

@@ -50,13 +50,15 @@ struct alignas(64) HashBucket {
     while (n < kEntries && handle(n) != kNoHandle) ++n;
     return n;
   }
-  // The key's handle in this bucket alone. All keys are compared before a branch: which entry it is
-  // no processor can predict. Behind the entries may stand a key that is no more, without a handle;
-  // one that is there stands before.
+  // The key's handle in this bucket alone. Handles are chosen without a branch: which entry it is no
+  // processor can predict. Behind the entries may stand a key that is no more, without a handle; one
+  // that is there stands before, and is chosen last.
   Handle find(Key key) const {
     static_assert(kEntries == 3);
-    const unsigned places = unsigned{this->key(0) == key} | unsigned{this->key(1) == key} << 1 | unsigned{this->key(2) == key} << 2;
-    return places != 0 ? handle(static_cast<unsigned>(std::countr_zero(places))) : kNoHandle;
+    const Handle first = handle(0), second = handle(1), third = handle(2);
+    Handle found = this->key(2) == key ? third : kNoHandle;
+    found = this->key(1) == key ? second : found;
+    return this->key(0) == key ? first : found;
   }
 
  private:

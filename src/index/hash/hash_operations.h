@@ -16,14 +16,11 @@ HashTable<Sync>::HashTable() {
 }
 
 template <sync::Policy Sync>
-Handle HashTable<Sync>::get_again(uint64_t hash, Key key, Witness& witness) {
+auto HashTable<Sync>::get_again(uint64_t hash, Key key) -> Found {
   Spin spin;
   while (true) {
     const Found found = Sync::section(latch_, sync::Operation::kGet, [&] { return find(hash, key, {}); });
-    if (found.valid) {
-      witness = found.witness;
-      return found.handle;
-    }
+    if (found.valid) return found;
     spin.wait();
   }
 }
@@ -36,9 +33,9 @@ void HashTable<Sync>::multi_get(const Key* keys, size_t count, Handle* handles, 
         Sync::section(latch_, sync::Operation::kBatch, [&]() -> uint32_t { return get_group(keys, group, handles, witnesses, ahead); });
     for (size_t i = 0; failed >> i != 0; ++i) {
       if ((failed >> i & 1) == 0) continue;
-      Witness witness;
-      handles[i] = get_again(hash_of(keys[i]), keys[i], witness);
-      if (witnesses) witnesses[i] = witness;
+      const Found found = get_again(hash_of(keys[i]), keys[i]);
+      handles[i] = found.handle;
+      if (witnesses) witnesses[i] = found.witness;
     }
     keys += group;
     handles += group;

@@ -24,6 +24,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <iosfwd>
+#include <limits>
 #include <utility>
 #include <vector>
 
@@ -56,9 +57,9 @@ class HashTable {
   // The key's handle or kNoHandle; `witness` is of its bucket in either case.
   Handle get(Key key, Witness& witness, Ahead ahead = {}) {
     const uint64_t hash = hash_of(key);
-    const Found found = Sync::section(
+    Found found = Sync::section(
         latch_, sync::Operation::kGet, [&]() __attribute__((always_inline)) { return find(hash, key, ahead); });
-    if (!found.valid) [[unlikely]] return get_again(hash, key, witness);
+    if (!found.valid) [[unlikely]] found = get_again(hash, key);
     witness = found.witness;
     return found.handle;
   }
@@ -140,7 +141,7 @@ class HashTable {
 
   // Of `n` buckets.
   static size_t index_of(uint64_t hash, size_t n) {
-    const size_t floor = std::bit_floor(n);
+    const size_t floor = size_t{1} << (std::numeric_limits<size_t>::digits - 1 - __builtin_clzll(n));  // n is not 0
     const size_t index = hash & (2 * floor - 1);
     return index - (index >= n ? floor : 0);
   }
@@ -189,7 +190,7 @@ class HashTable {
   }
 
   void copy_bucket(size_t index, Entries* entries) const;
-  Handle get_again(uint64_t hash, Key key, Witness& witness);
+  Found get_again(uint64_t hash, Key key);
   uint32_t get_group(const Key* keys, size_t count, Handle* handles, Witness* witnesses, Ahead ahead) const;
   InsertAttempt try_insert(uint64_t hash, Key key, Handle candidate, Bucket* spare);
   RemoveAttempt try_remove(uint64_t hash, Key key, Handle expected);

@@ -36,7 +36,7 @@ class WholeTransaction : public Base {
   template <RunnableTransaction Txn>
   Status run(Txn& txn, const Call& call) {
     if (call.nested) return Base::run(txn, call);
-    return retry(txn, call, [&] { return attempt_whole(txn, call); });
+    return retry(txn, call, [this](Txn& its, const Call& one) { return attempt_whole(its, one); });
   }
   template <RunnableTransaction Txn>
   Status attempt_once(Txn& txn, const Call& call) {

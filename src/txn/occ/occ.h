@@ -32,7 +32,7 @@ class Occ {
 
   template <RunnableTransaction Txn>
   [[gnu::always_inline]] inline Status run(Txn& txn, const Call& call) {
-    return retry(txn, call, [&] { return attempt(txn, call.procedure); });
+    return retry(txn, call, [](Txn& its, const Call& one) __attribute__((always_inline)) { return attempt(its, one.procedure); });
   }
   template <RunnableTransaction Txn>
   [[gnu::always_inline]] inline Status attempt_once(Txn& txn, const Call& call) {

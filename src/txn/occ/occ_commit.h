@@ -177,10 +177,25 @@ void OccTransaction<Sync>::publish(SnapshotNumber n) {
   commit_number_ = n;
 }
 
-// No writes: what was read was all there at the instant of the validation.
+// No writes: what was read was all there at the instant of the validation. One row was read at one
+// instant already.
 template <class Sync>
-Status OccTransaction<Sync>::commit_reads() {
+[[gnu::always_inline]] inline Status OccTransaction<Sync>::commit_reads() {
   fence_between_loads();  // two that only read agree on the order of what they met; partner: the same line of another one
+  if (reads_.size() != 1 || !nodes_.empty() || recorder_.on()) return commit_validated_reads();
+  return finish_reads();
+}
+
+template <class Sync>
+[[gnu::always_inline]] inline Status OccTransaction<Sync>::finish_reads() {
+  if (store_.log != nullptr) [[unlikely]] commit_number_ = ELIDER_MUTANT(kReadsHaveNoNumber) ? 0 : store_.snapshots.current();
+  this->count_commit();
+  end_without_writes();
+  return {};
+}
+
+template <class Sync>
+Status OccTransaction<Sync>::commit_validated_reads() {
   SnapshotNumber n = 0;
   uint64_t order = 0;
   const auto take_numbers = [&] {
@@ -189,24 +204,19 @@ Status OccTransaction<Sync>::commit_reads() {
     order = store_.commit_order.fetch_add(1);
   };
   take_numbers();
-  // One row was read at one instant already.
-  const bool single = reads_.size() == 1 && nodes_.empty();
-  if ((!single || recorder_.on()) && !validate_reads()) [[unlikely]] {
+  if (!validate_reads()) [[unlikely]] {
     if (!repair_after_failure(Locks::kHeld)) return give_up(0);
     take_numbers();
     if (!reads_stand()) return give_up(0);
   }
-  if (store_.log != nullptr) [[unlikely]] commit_number_ = ELIDER_MUTANT(kReadsHaveNoNumber) ? 0 : store_.snapshots.current();
-  this->count_commit();
   record_end(true, Cause::kNone, n, order);
-  end();
-  return {};
+  return finish_reads();
 }
 
 template <class Sync>
 Status OccTransaction<Sync>::commit() {
   if (state_ != State::kActive) [[unlikely]] return refuse_to_commit();
-  return writes_.empty() ? alone([this] { return commit_reads(); }) : commit_writes();
+  return writes_.empty() ? alone([this]() __attribute__((always_inline)) { return commit_reads(); }) : commit_writes();
 }
 
 // It has ended, or is doomed, or an edit is pending.

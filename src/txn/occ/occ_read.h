@@ -22,20 +22,20 @@ template <class Sync>
 
 template <class Sync>
 [[gnu::always_inline]] inline Status OccTransaction<Sync>::note_read(TableType& table, Cell& cell, KeyRef key, uint32_t g, uint64_t w) {
-  if (word::removed(w)) [[unlikely]] return read_removed(table, cell, key, w);
-  reads_.push_back({&cell, w, key, &table});
-  recorder_.read(table, key, g, !word::absent(w), word::sequence(w));
-  if (word::absent(w)) [[unlikely]] return table.error(Code::kNotFound, Cause::kNone, key);
+  if (word::absent(w)) [[unlikely]] return note_absent(table, cell, key, g, w);
+  reads_.push({&cell, w, key, &table});
+  recorder_.read(table, key, g, true, word::sequence(w));
   return {};
 }
 
-// The row block has left its index since it was found there: in between the key had no row.
-// The word that is kept is none the block will ever have again, so that the commit looks
-// for the key (occ_repair.h).
+// There is no row. A removed row block has left its index since it was found there: in between the
+// key had no row. The word that is kept is none the block will ever have again, so that the commit
+// looks for the key (occ_repair.h).
 template <class Sync>
-Status OccTransaction<Sync>::read_removed(TableType& table, Cell& cell, KeyRef key, uint64_t w) {
-  reads_.push_back({&cell, w & ~word::kRemoved, key, &table});
-  recorder_.read(table, key, 0, false, 0);
+Status OccTransaction<Sync>::note_absent(TableType& table, Cell& cell, KeyRef key, uint32_t g, uint64_t w) {
+  const bool removed = word::removed(w);
+  reads_.push({&cell, w & ~word::kRemoved, key, &table});
+  recorder_.read(table, key, removed ? 0 : g, false, removed ? 0 : word::sequence(w));
   return table.error(Code::kNotFound, Cause::kNone, key);
 }
 
@@ -66,7 +66,7 @@ Status OccTransaction<Sync>::read_own(TableType& table, WriteEntry& write, const
 template <class Sync>
 [[gnu::always_inline]] inline Status OccTransaction<Sync>::read_row(TableType& table, Row* row, KeyRef key, const ColumnSet& set,
                                                                     std::byte* image, detail::ImageHeader* header) {
-  const uint32_t groups = set.groups != 0 ? set.groups : 1;  // no columns: whether the row is there
+  const uint32_t groups = set.read_groups;
   *header = {row, key, static_cast<uint32_t>(reads_.size()), groups, table.layout().row_bytes()};
   if (groups == 1 && writes_.empty()) [[likely]] return read_group(table, row, key, set, 0, image);
   return read_groups(table, row, key, set, groups, image, header);
@@ -110,13 +110,13 @@ bool OccTransaction<Sync>::view_block(TableType& table, Row* row, detail::ImageH
     *status = read_group(table, row, header->key, layout.none(), 0, nullptr);
     if (!status->ok()) return true;
     const storage::Block* const block = row->cell(layout, 0).block();
-    if (row->cell(layout, 0).unchanged(reads_.back().word)) {
+    if (row->cell(layout, 0).unchanged(reads_.newest().word)) {
       header->groups = 1;
       header->bytes = static_cast<uint32_t>(block->size);
       *view = RawView(block->payload(), header);
       return true;
     }
-    reads_.pop_back();
+    reads_.pop();
     recorder_.take_back_to(recorded);
   }
 }

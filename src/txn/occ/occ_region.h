@@ -43,7 +43,7 @@ template <class Sync>
                                                                        uint32_t g, std::byte* image) {
   if constexpr (Sync::kRegions)
     if (store_.elision != nullptr) return read_cell_in_region<typename Sync::Backend>(store_, cell, group, set, g, image);
-  return alone([&] { return storage::read_cell(cell, group, set, g, image); });
+  return alone([&]() __attribute__((always_inline)) { return storage::read_cell(cell, group, set, g, image); });
 }
 
 template <class Sync>

@@ -162,7 +162,7 @@ template <class Sync>
 auto OccTransaction<Sync>::committed_match(TableType& table, Row* row, uint32_t i, uint64_t value, const KeyRef* track) -> Presence {
   const Layout& layout = table.layout();
   const ColumnSet& set = layout.index_columns(i);
-  const uint32_t groups = set.groups != 0 ? set.groups : 1;
+  const uint32_t groups = set.read_groups;
   std::byte* image = arena_.allocate(layout.row_bytes());
   const size_t reads_before = reads_.size();
   bool there = true;
@@ -174,7 +174,7 @@ auto OccTransaction<Sync>::committed_match(TableType& table, Row* row, uint32_t 
     const WriteEntry* write = word::locked(w) && repairing_under_ == Locks::kHeld ? writes_.find(row, layout, g) : nullptr;
     const bool mine = write != nullptr && write->kind != WriteKind::kNone;
     if (word::locked(w) && !mine) return Presence::kUnknown;
-    if (!mine && track != nullptr) reads_.push_back({&cell, w, *track, &table});
+    if (!mine && track != nullptr) reads_.push({&cell, w, *track, &table});
     there = !word::absent(w);
     if (!there) break;
     storage::copy_to_image(set, g, image, cell.payload(layout.group(g)));
@@ -188,7 +188,7 @@ auto OccTransaction<Sync>::committed_match(TableType& table, Row* row, uint32_t 
     return Presence::kUnknown;  // the caller's function: the procedure will meet it when it runs again
   }
   // What matches is known by its number: the transaction has read the rows that it counted.
-  if (there) reads_.resize(reads_before);
+  if (there) reads_.shrink_to(reads_before);
   return there ? Presence::kPresent : Presence::kAbsent;
 }
 
@@ -214,7 +214,7 @@ bool OccTransaction<Sync>::look_again(TableType& table, Row* row, KeyRef key, ui
   const uint64_t w = cell.load();
   if (word::locked(w) || word::removed(w)) return false;
   if (!word::absent(w)) ++*there;
-  else reads_.push_back({&cell, w, key, &table});
+  else reads_.push({&cell, w, key, &table});
   return true;
 }
 

@@ -112,12 +112,17 @@ void OccTransaction<Sync>::forget_nodes() {
 // Forgets everything; the memory stays for the next transaction.
 template <class Sync>
 [[gnu::always_inline]] inline void OccTransaction<Sync>::end() {
-  reads_.clear();
-  if (!nodes_.empty()) forget_nodes();
   if (!writes_.empty()) {
     writes_.clear();
     index_changes_.clear();
   }
+  end_without_writes();
+}
+
+template <class Sync>
+[[gnu::always_inline]] inline void OccTransaction<Sync>::end_without_writes() {
+  reads_.clear();
+  if (!nodes_.empty()) forget_nodes();
   this->end_attempt();
 }
 

@@ -94,7 +94,8 @@ class OccTransaction : public Reads<Sync, OccTransaction<Sync>> {
   void track_own_insert(const index::InsertResult& result);
   void track_absent(TableType& table, const index::Witness& witness, KeyRef key);
   void end();
-  void forget_nodes();
+  void end_without_writes();
+  [[gnu::noinline]] void forget_nodes();
 
   // -- occ_read.h ---------------------------------------------------------------------------------------
   // Copies columns of a row to the image, own writes included, and tracks it. kNotFound if absent.
@@ -103,7 +104,7 @@ class OccTransaction : public Reads<Sync, OccTransaction<Sync>> {
                      detail::ImageHeader* header);
   Status read_group(TableType& table, Row* row, KeyRef key, const ColumnSet& set, uint32_t g, std::byte* image);
   Status note_read(TableType& table, Cell& cell, KeyRef key, uint32_t g, uint64_t w);
-  Status read_removed(TableType& table, Cell& cell, KeyRef key, uint64_t w);
+  [[gnu::noinline]] Status note_absent(TableType& table, Cell& cell, KeyRef key, uint32_t g, uint64_t w);
   Status read_own(TableType& table, WriteEntry& write, const ColumnSet& set, std::byte* image);
   bool view_block(TableType& table, Row* row, detail::ImageHeader* header, RawView* view, Status* status);
   Status view_own(TableType& table, const WriteEntry& write, detail::ImageHeader* header, RawView* view);
@@ -164,6 +165,8 @@ class OccTransaction : public Reads<Sync, OccTransaction<Sync>> {
 
   // -- occ_commit.h ---------------------------------------------------------------------------------------
   Status commit_reads();
+  [[gnu::noinline]] Status commit_validated_reads();
+  Status finish_reads();
   [[gnu::noinline]] Status commit_writes();
   [[gnu::noinline]] Status refuse_to_commit();
   Status commit_by_locks(bool old_entries_retired = false);
@@ -262,7 +265,7 @@ class OccTransaction : public Reads<Sync, OccTransaction<Sync>> {
   sync::SpinLatch* const spinlock_;
   std::byte* log_place_ = nullptr;          // during the commit: room for its record
 
-  std::vector<ReadEntry> reads_;
+  ReadSet reads_;
   std::vector<NodeEntry> nodes_;
   std::vector<IndexRange> index_ranges_;    // of the nodes of secondary indexes
   Locks repairing_under_ = Locks::kNone;

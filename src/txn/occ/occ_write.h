@@ -12,11 +12,7 @@ template <class Sync>
 Status OccTransaction<Sync>::present_word(TableType& table, Row* row, KeyRef key, uint32_t g, uint64_t* w) {
   Cell& cell = row->cell(table.layout(), g);
   *w = cell.load_unlocked();
-  if (word::removed(*w)) [[unlikely]] return read_removed(table, cell, key, *w);
-  if (!word::absent(*w)) [[likely]] return {};
-  reads_.push_back({&cell, *w, key, &table});
-  recorder_.read(table, key, g, false, word::sequence(*w));
-  return table.error(Code::kNotFound, Cause::kNone, key);
+  return word::absent(*w) ? note_absent(table, cell, key, g, *w) : Status();
 }
 
 // -- changes of some columns ----------------------------------------------------------------------
@@ -42,11 +38,11 @@ template <class Sync>
 [[gnu::always_inline]] inline Status OccTransaction<Sync>::edit_group(TableType& table, Row* row, KeyRef key, const ColumnSet& set, uint32_t g, uint64_t w,
                                         uint64_t expected, std::byte* image) {
   const Layout& layout = table.layout();
-  if (word::removed(w) && expected == word::kUnknown) [[unlikely]] return read_removed(table, row->cell(layout, g), key, w);
+  if (word::removed(w) && expected == word::kUnknown) [[unlikely]] return note_absent(table, row->cell(layout, g), key, g, w);
   if (expected != word::kUnknown && expected != w) [[unlikely]] return doom(table, Code::kConflict, Cause::kReadChanged, key);
   recorder_.read(table, key, g, !word::absent(w), word::sequence(w));
   if (word::absent(w)) [[unlikely]] {
-    reads_.push_back({&row->cell(layout, g), w, key, &table});
+    reads_.push({&row->cell(layout, g), w, key, &table});
     return table.error(Code::kNotFound, Cause::kNone, key);
   }
   writes_.add(table, row, key, g, WriteKind::kUpdate, set, w, image);
@@ -70,7 +66,7 @@ template <class Sync>
                                                                         const detail::ImageHeader* read, std::byte** image_out) {
   const Layout& layout = table.layout();
   std::byte* image = writes_.image_of(table, row);
-  const uint32_t groups = set.groups != 0 ? set.groups : 1;
+  const uint32_t groups = set.read_groups;
   const ReadTogether together = read_together(table, row, set, groups, image);
   for (const uint32_t g : Bits(groups)) {
     if (!writes_.empty()) {
@@ -235,7 +231,7 @@ Status OccTransaction<Sync>::write_row(const TableRef& ref, TableType& table, Ke
     return do_edited(ref, image);
   }
   std::byte* image = writes_.image_of(table, row);
-  const uint32_t groups = set.groups != 0 ? set.groups : 1;
+  const uint32_t groups = set.read_groups;
   for (const uint32_t g : Bits(groups)) {
     WriteEntry* write = writes_.find(row, layout, g);
     if (write == nullptr) {
@@ -375,7 +371,7 @@ Status OccTransaction<Sync>::replace_row(TableType& table, Row* row, KeyRef key,
       if (WriteEntry* write = writes_.find(row, layout, g); write != nullptr && write->kind == WriteKind::kUpdate)
         return doom(table, Code::kConflict, Cause::kReadChanged, key);  // it was there when that was written
     recorder_.read(table, key, 0, present, word::sequence(words[0]));
-    if (present && !replace) reads_.push_back({&row->cell(layout, 0), words[0], key, &table});
+    if (present && !replace) reads_.push({&row->cell(layout, 0), words[0], key, &table});
   }
   if (present && !replace) return table.error(Code::kDuplicateKey, Cause::kNone, key);
   const auto* image = static_cast<const std::byte*>(source.bytes);

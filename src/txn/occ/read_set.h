@@ -1,7 +1,11 @@
 // What an optimistic transaction remembers of what it has read (DBX, section 5.2).
 #pragma once
 
+#include <algorithm>
+#include <cstddef>
 #include <cstdint>
+#include <memory>
+#include <utility>
 
 #include "index/index.h"
 #include "storage/record.h"
@@ -17,6 +21,47 @@ struct ReadEntry {
   uint64_t word;
   KeyRef key;
   detail::TableBase* table;
+};
+
+// The ReadEntries of a transaction, in the order of its reads. It keeps its memory between
+// transactions. Thread safety: none.
+class ReadSet {
+ public:
+  ReadSet() : ReadSet(kFirstEntries) {}
+  ReadSet(ReadSet&& other) noexcept : begin_(std::move(other.begin_)), end_(other.end_), limit_(other.limit_) {}
+
+  // Throws std::bad_alloc, and is as it was then.
+  [[gnu::always_inline]] inline void push(const ReadEntry& entry) {
+    if (end_ == limit_) [[unlikely]] grow();
+    *end_++ = entry;
+  }
+  void pop() { --end_; }
+  void clear() { end_ = begin_.get(); }
+  // Forgets what came after the first `count`.
+  void shrink_to(size_t count) { end_ = begin_.get() + count; }
+
+  size_t size() const { return static_cast<size_t>(end_ - begin_.get()); }
+  ReadEntry& operator[](size_t i) { return begin_[i]; }
+  const ReadEntry& operator[](size_t i) const { return begin_[i]; }
+  const ReadEntry& newest() const { return end_[-1]; }
+  const ReadEntry* begin() const { return begin_.get(); }
+  const ReadEntry* end() const { return end_; }
+
+ private:
+  static constexpr size_t kFirstEntries = 64;
+
+  explicit ReadSet(size_t room) : begin_(new ReadEntry[room]), end_(begin_.get()), limit_(end_ + room) {}
+  [[gnu::noinline]] void grow() {
+    ReadSet larger(2 * size());
+    larger.end_ = std::copy(begin(), end(), larger.end_);
+    std::swap(begin_, larger.begin_);
+    end_ = larger.end_;
+    limit_ = larger.limit_;
+  }
+
+  std::unique_ptr<ReadEntry[]> begin_;
+  ReadEntry* end_;
+  ReadEntry* limit_;
 };
 
 // A leaf or bucket in which nothing may have come or gone: a scan, or a read of an absent
