@@ -47,12 +47,13 @@ class OperationStream {
   }
   // After it has committed.
   void committed(std::span<const Operation> operations) {
-    for (const Operation& operation : operations) {
-      read_modify_writes_ += operation.kind == OperationKind::kReadModifyWrite;
-      if (operation.kind != OperationKind::kInsert) [[likely]] continue;
-      space_.record_inserted(thread_);
-      --inserts_under_way_;
-    }
+    for (const Operation& operation : operations) committed_one(operation);
+  }
+  [[gnu::always_inline]] inline void committed_one(const Operation& operation) {
+    read_modify_writes_ += operation.kind == OperationKind::kReadModifyWrite;
+    if (operation.kind != OperationKind::kInsert) [[likely]] return;
+    space_.record_inserted(thread_);
+    --inserts_under_way_;
   }
   uint64_t read_modify_writes() const { return read_modify_writes_; }  // that have committed
 

@@ -39,7 +39,8 @@ class YcsbWorker {
     const bool on_snapshot = options_.snapshot_reads && !any_writes(operations);
     const Status status = on_snapshot ? db_.run_read_only(procedure, policy_) : db_.run(procedure, policy_);
     if (!status.ok()) [[unlikely]] return fail(status);
-    stream_.committed(operations);
+    if (operations.size() == 1) [[likely]] stream_.committed_one(operations[0]);
+    else stream_.committed(operations);
     scanned_rows_ += values_.scanned_rows();
     return type_of(operations[0]);
   }

@@ -104,6 +104,14 @@ struct Options {
   // (2 MiB, see memory_limit_bytes).
   uint32_t workers_max = 512;
 
+  // Threads that run transactions at once; where there are more, the others wait for their turn,
+  // parked, and the one that has waited longest goes on when another's 2 ms are over: a thread that
+  // lost its processor within a transaction would hold up others for longer. 0: one and a half times
+  // the processors that the process may use. Range otherwise 1 to 4096; 4096: no thread ever waits. It
+  // concerns run(), call() and groups; transactions that begin() opened need no turn. A procedure
+  // may wait for another thread's transaction, but that one may begin 10 ms late.
+  uint32_t threads_at_once = 0;
+
   // Where the data is kept: a folder, or several on different disks. What is there is recovered. A
   // folder that holds other files and no database is refused (kInvalidArgument; lost+found does not
   // count). Empty: in memory alone. Then the options below have no effect, but that `schemas` and

@@ -173,6 +173,7 @@ template <class Sync, template <class> class ProtocolOf>
     const Lent worker(*pool_, worker_of_thread());
     if (worker == nullptr) [[unlikely]] return this->refuse_worker();
     auto& its = static_cast<WorkerType&>(*worker);
+    const InTurn in_turn(pool_->turns, its);
     // Before the worker is another's; a database without a log has no use for it.
     const AtEnd take_number([&]() __attribute__((always_inline)) {
       if (store_.log != nullptr) [[unlikely]] number = its.with(read_only, [](auto& txn) { return txn.commit_number(); });
@@ -220,6 +221,7 @@ Status EngineOf<Sync, ProtocolOf>::run_calls(const GroupCalls& calls, const Grou
   const Begun begun(threads_);
   const Lent lent(*pool_, worker_of_thread());
   if (lent == nullptr) return refuse(this->refuse_worker());
+  const InTurn in_turn(pool_->turns, *lent);
   WorkerType& worker = static_cast<WorkerType&>(*lent);
   try {
     GroupRun& group_run = worker.group_run();

@@ -1,6 +1,8 @@
 #include "engine/worker_pool.h"
 
+#include <algorithm>
 #include <atomic>
+#include <thread>
 
 #include "engine/engine_base.h"
 
@@ -54,12 +56,18 @@ bool keep_thread_worker(uint64_t id, const std::shared_ptr<WorkerPool>& pool, En
   return true;
 }
 
+uint32_t WorkerPool::threads_at_once(const Options& options) {
+  const uint32_t processors = std::max(std::thread::hardware_concurrency(), 1u);
+  // More than there are processors, or one would idle whenever a turn passes on.
+  return options.threads_at_once != 0 ? options.threads_at_once : processors + (processors + 1) / 2;
+}
+
 EngineWorker* WorkerPool::take() {
   std::lock_guard lock(mutex_);
   if (!free_.empty()) {
     EngineWorker* worker = free_.back();
     free_.pop_back();
-    ++in_use_;
+    turns.set_threads(++in_use_);
     return worker;
   }
   if (all_.size() >= store_.options.workers_max) return nullptr;  // collect_garbage() has one more
@@ -72,15 +80,16 @@ EngineWorker* WorkerPool::take() {
     store_.workers.release(worker);
     throw;
   }
-  ++in_use_;
+  turns.set_threads(++in_use_);
   return all_.back().get();
 }
 
 void WorkerPool::give_back(EngineWorker* worker) {
+  turns.forget(worker->turn);
   std::lock_guard lock(mutex_);
   free_.push_back(worker);
   free_.back()->kept = false;
-  --in_use_;
+  turns.set_threads(--in_use_);
 }
 
 }  // namespace elider::detail

@@ -17,6 +17,7 @@
 #include "base/worker.h"
 #include "elider/snapshot_number.h"
 #include "engine/engine.h"
+#include "engine/turns.h"
 #include "txn/counters.h"
 #include "txn/store.h"
 
@@ -53,9 +54,28 @@ class EngineWorker {
   WorkerPool& pool;
   Worker& base;
   txn::Counters counters;
+  Turn turn;               // of a thread that keeps it
   bool busy = false;       // a transaction of it is running
   bool kept = false;       // by a thread, for its transactions
   bool read_only = false;  // of an active one: which
+};
+
+// A worker's transaction, or group of them, in its turn. A worker that no thread keeps needs none:
+// it runs a transaction within another one.
+class InTurn {
+ public:
+  [[gnu::always_inline]] InTurn(Turns& turns, EngineWorker& worker) : turns_(turns), worker_(worker) {
+    if (turns_.crowded() && worker_.kept) [[unlikely]] turns_.begin(worker_.turn);
+  }
+  [[gnu::always_inline]] ~InTurn() {
+    if (turns_.crowded()) [[unlikely]] turns_.end(worker_.turn);
+  }
+  InTurn(const InTurn&) = delete;
+  InTurn& operator=(const InTurn&) = delete;
+
+ private:
+  Turns& turns_;
+  EngineWorker& worker_;
 };
 
 class WorkerPool {
@@ -86,7 +106,7 @@ class WorkerPool {
     EngineWorker* worker_;
   };
 
-  WorkerPool(txn::Store& store, Make make) : store_(store), make_(std::move(make)) {}
+  WorkerPool(txn::Store& store, Make make) : turns(threads_at_once(store.options)), store_(store), make_(std::move(make)) {}
 
   // Null if workers_max are in use.
   EngineWorker* take();
@@ -102,7 +122,11 @@ class WorkerPool {
     return in_use_;
   }
 
+  Turns turns;
+
  private:
+  static uint32_t threads_at_once(const Options& options);
+
   txn::Store& store_;
   const Make make_;
   mutable std::mutex mutex_;  // guards all_, free_, in_use_

@@ -38,6 +38,7 @@ struct Combination {
 inline Options options_of(const Combination& combination, Options options = {}) {
   options.sync = combination.sync;
   options.protocol = combination.protocol;
+  if (options.threads_at_once == 0) options.threads_at_once = 4096;  // tests want threads to lose their processors anywhere
   if (combination.sync == SyncPolicy::kElided) options.htm = combination.htm;
   return options;
 }
