@@ -57,7 +57,7 @@ class Turns {
   void begin(Turn& turn);
   // After it.
   void end(Turn& turn);
-  // Its thread has ended, or will run no transactions for now.
+  // Gives its turn back, if it has one: the thread ends, or others have waited long enough.
   void forget(Turn& turn);
 
   // How often a thread has waited for its turn.

@@ -43,7 +43,7 @@ TEST_F(TurnsTest, AllThreadsComeToTheirEnd) {
   run_threads(16, 20000);
 }
 
-// Who has a turn and stays outside gives it to whoever comes.
+// A newcomer takes the turn of a thread that is between two transactions.
 TEST_F(TurnsTest, TurnsOfThreadsThatDoOtherWorkAreTakenOver) {
   turns_.set_threads(4);
   Turn idle[kAtOnce];
