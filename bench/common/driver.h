@@ -10,8 +10,8 @@
 // counter, one read of a shared flag, and three writes to lines of its own thread: no indirect
 // call, no allocation. A latency is the time from one transaction's end to the next one's, so it
 // includes drawing the inputs; that way the latencies of a thread sum up to its time.
-// With --group a worker's run_group() runs that many at once; the latency of each is then that of the
-// group, which ends when run_group() of the database does.
+// With --group a worker's run_group() runs that many at once; the latency of each is then that of
+// the group, which ends when run_group() of the database does.
 // Thread safety: drive() is called by one thread; workers never share.
 #pragma once
 

@@ -11,8 +11,9 @@
 
 namespace elider::bench {
 
-// --flag TYPE sets the option `name`: take(options) has it, and defaults else. `before`: words before the table's in --help, which
-// ends with the default, `instead` of the table's where there are such.
+// --flag TYPE sets the option `name`: take(options) has it, and defaults else. `before`: words
+// before the table's in --help, which ends with the default, `instead` of the table's where there
+// are such.
 Option add_engine_option(Command command, const char* flag, const char* type, std::string_view name,
                          std::function<void(const Options& options)> take, const std::string& before = {}, std::string_view instead = {});
 

@@ -53,8 +53,8 @@ void add_index_option(Command command, KeyIndex& chosen, const char* words);
 // that a run of minutes does not end with an error that was certain at its begin.
 void check_common_options(const CommonOptions& options);
 
-// --sync, --htm and --protocol, each checked by itself; and whether they go together, and with this machine (with
-// the names of the options in the message), in a callback.
+// --sync, --htm and --protocol, each checked by itself; and whether they go together, and with this
+// machine (with the names of the options in the message), in a callback.
 void add_sync_options(Command command, SyncPolicy& sync, HtmBackend& htm, Protocol& protocol);
 void check_sync_options(SyncPolicy sync, HtmBackend htm, Protocol protocol, uint32_t threads);
 

@@ -2,8 +2,8 @@
 // a commit group of its own. Keys are of three kinds, by key modulo 4:
 //   0     written blindly: a put into row 2k, or a write of the value's column, never moved
 //   1, 2  updated, moved, removed and inserted again
-//   3     counters: changed by add(1) alone, which reads nothing; the transaction then reads its own
-//         result, so that Elle can be told which value it replaced and which it wrote
+//   3     counters: changed by add(1) alone, which reads nothing; the transaction then reads its
+//         own result, so that Elle can be told which value it replaced and which it wrote
 #include <algorithm>
 #include <array>
 

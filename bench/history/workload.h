@@ -113,7 +113,7 @@ std::unique_ptr<Workload> make_bank(const HistoryOptions& options);
 // Null: no workload has this name.
 std::unique_ptr<Workload> make_workload(const HistoryOptions& options);
 
-// -- what several workloads share ---------------------------------------------------------------------
+// -- what several workloads share -----------------------------------------------------------------
 
 // A unique value: [62..32] thread  [31..0] number, the same numbers for all threads.
 inline int64_t value_of(uint32_t thread, int64_t number) { return int64_t{thread} << 32 | number; }

@@ -50,6 +50,7 @@ class OperationStream {
     for (const Operation& operation : operations) committed_one(operation);
   }
   [[gnu::always_inline]] inline void committed_one(const Operation& operation) {
+    if (operation.kind == OperationKind::kRead) return;
     read_modify_writes_ += operation.kind == OperationKind::kReadModifyWrite;
     if (operation.kind != OperationKind::kInsert) [[likely]] return;
     space_.record_inserted(thread_);

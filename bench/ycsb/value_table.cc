@@ -13,14 +13,15 @@ struct ValueRow {
 
 }  // namespace
 
-Status ValueTable::run_all(Transaction& txn, std::span<const Operation> operations, bool batch) {
+Status ValueTable::run(Transaction& txn, std::span<const Operation> operations, bool batch) {
+  scanned_rows_ = 0;
   if (batch) return run_batch(txn, operations);
   for (const Operation& operation : operations.first(operations.size() - 1))
-    if (Status status = run_one(txn, operation); !status.ok()) [[unlikely]] return status;
-  return run_one(txn, operations.back());
+    if (Status status = run_next(txn, operation); !status.ok()) [[unlikely]] return status;
+  return run_next(txn, operations.back());
 }
 
-Status ValueTable::run_one(Transaction& txn, const Operation& operation) {
+Status ValueTable::run_next(Transaction& txn, const Operation& operation) {
   switch (operation.kind) {
     case OperationKind::kRead: return read(txn, operation.key);
     case OperationKind::kUpdate: return update(txn, operation);

@@ -26,16 +26,17 @@ class ValueTable {
   // One attempt at a transaction: all operations in order, or with `batch` all their keys
   // asked for at once. An error is the transaction's, or kInvalidArgument for a value
   // that is not what was written.
-  [[gnu::always_inline]] inline Status run(Transaction& txn, std::span<const Operation> operations, bool batch) {
+  Status run(Transaction& txn, std::span<const Operation> operations, bool batch);
+  // The same of a transaction of one operation.
+  [[gnu::always_inline]] inline Status run_one(Transaction& txn, const Operation& operation) {
+    if (operation.kind == OperationKind::kRead) [[likely]] return read(txn, operation.key);
     scanned_rows_ = 0;
-    if (operations.size() == 1 && operations.front().kind == OperationKind::kRead && !batch) return read(txn, operations.front().key);
-    return run_all(txn, operations, batch);
+    return run_next(txn, operation);
   }
-  uint64_t scanned_rows() const { return scanned_rows_; }  // by the latest attempt
+  uint64_t scanned_rows() const { return scanned_rows_; }  // by the latest attempt at a transaction that scans
 
  private:
-  Status run_all(Transaction& txn, std::span<const Operation> operations, bool batch);
-  Status run_one(Transaction& txn, const Operation& operation);
+  Status run_next(Transaction& txn, const Operation& operation);
   Status run_batch(Transaction& txn, std::span<const Operation> operations);
   [[gnu::always_inline]] inline Status read(Transaction& txn, Key key) {
     RawView view;

@@ -26,6 +26,7 @@ YcsbWorker::YcsbWorker(const YcsbOptions& options, const YcsbTypes& types, Datab
       db_(db),
       table_(table),
       thread_(thread),
+      of_one_operation_(options.operations == 1 && !options.batch),
       stream_(options, space, thread, thread),
       values_(table, options.value_bytes),
       calls_(std::max(options.common.group, 1u)) {
@@ -36,6 +37,17 @@ YcsbWorker::YcsbWorker(const YcsbOptions& options, const YcsbTypes& types, Datab
 uint32_t YcsbWorker::fail(const Status& status) {
   failure_ = fmt::format("thread {}: {}", thread_, status.message());
   return kWorkerFailed;
+}
+
+uint32_t YcsbWorker::run_several() {
+  const std::span operations(calls_[0].operations.data(), options_.operations);
+  stream_.draw(operations);
+  const Status status =
+      run_on(operations, [this, operations](Transaction& txn) -> Status { return values_.run(txn, operations, options_.batch); });
+  if (!status.ok()) [[unlikely]] return fail(status);
+  stream_.committed(operations);
+  scanned_rows_ += values_.scanned_rows();
+  return type_of(operations[0]);
 }
 
 void YcsbWorker::touch(std::span<const Operation> operations, Touches& touches) const {

@@ -32,17 +32,15 @@ class YcsbWorker {
   YcsbWorker(const YcsbOptions& options, const YcsbTypes& types, Database& db, TableRef table, KeySpace& space, uint32_t thread);
 
   [[gnu::always_inline]] inline uint32_t run_one() {
-    const std::span operations(calls_[0].operations.data(), options_.operations);
-    if (operations.size() == 1) [[likely]] stream_.draw_one(operations[0]);
-    else stream_.draw(operations);
-    const auto procedure = [this, operations](Transaction& txn) -> Status { return values_.run(txn, operations, options_.batch); };
-    const bool on_snapshot = options_.snapshot_reads && !any_writes(operations);
-    const Status status = on_snapshot ? db_.run_read_only(procedure, policy_) : db_.run(procedure, policy_);
+    if (!of_one_operation_) return run_several();
+    Operation& operation = calls_[0].operations[0];
+    stream_.draw_one(operation);
+    const Status status =
+        run_on(std::span(&operation, 1), [this, &operation](Transaction& txn) -> Status { return values_.run_one(txn, operation); });
     if (!status.ok()) [[unlikely]] return fail(status);
-    if (operations.size() == 1) [[likely]] stream_.committed_one(operations[0]);
-    else stream_.committed(operations);
-    scanned_rows_ += values_.scanned_rows();
-    return type_of(operations[0]);
+    stream_.committed_one(operation);
+    if (operation.kind == OperationKind::kScan) [[unlikely]] scanned_rows_ += values_.scanned_rows();
+    return types_.of_kind[static_cast<size_t>(operation.kind)];
   }
   bool run_group(GroupTimes& times);
   std::string failure() const { return failure_; }
@@ -57,6 +55,12 @@ class YcsbWorker {
     uint64_t scanned_rows;
   };
 
+  template <class F>
+  [[gnu::always_inline]] inline Status run_on(std::span<const Operation> operations, const F& procedure) {
+    if (options_.snapshot_reads && !any_writes(operations)) return db_.run_read_only(procedure, policy_);
+    return db_.run(procedure, policy_);
+  }
+  uint32_t run_several();
   void touch(std::span<const Operation> operations, Touches& touches) const;
   uint32_t type_of(const Operation& first) const {
     return options_.operations == 1 ? types_.of_kind[static_cast<size_t>(first.kind)] : types_.of_several;
@@ -68,6 +72,7 @@ class YcsbWorker {
   Database& db_;
   const TableRef table_;
   const uint32_t thread_;
+  const bool of_one_operation_;
   GroupPolicy policy_;
   OperationStream stream_;
   ValueTable values_;

@@ -142,7 +142,7 @@ std::string describe(const YcsbOptions& options) {
                      name_of(options.key_index));
 }
 
-// -- resuming ----------------------------------------------------------------------------------------------------
+// -- resuming -------------------------------------------------------------------------------------
 
 // How many records a thread of earlier runs has inserted: it did so in order, so the
 // first that is missing tells.

@@ -1,7 +1,8 @@
 // Database: an in-memory transactional database inside this process.
 //
 //   auto db = elider::Database::open();
-//   auto accounts = db->create_table(elider::SchemaOf<Account>("accounts").column("balance", &Account::balance));
+//   auto accounts = db->create_table(elider::SchemaOf<Account>("accounts")
+//                                        .column("balance", &Account::balance));
 //   elider::Status status = db->run([&](elider::Transaction& txn) -> elider::Status { ... });
 //
 // Thread safety: everything but closing (the destructor) may be called by all threads at any time;
@@ -106,7 +107,7 @@ class Database {
   // an error: call wait_durable() before, to know.
   ~Database();
 
-  // -- tables ---------------------------------------------------------------------------------------
+  // -- tables -------------------------------------------------------------------------------------
 
   // Makes the table, or returns the one of this name if its schema is the same. Transactions may
   // run meanwhile.
@@ -144,7 +145,7 @@ class Database {
   // Columns by name, for callers without the struct. kInvalidArgument names the unknown one.
   Result<ColumnsRef> columns(const TableRef& table, std::span<const std::string> names) const;
 
-  // -- transactions -----------------------------------------------------------------------------------
+  // -- transactions -------------------------------------------------------------------------------
 
   // Runs procedure(Transaction&), which returns a Status or nothing, and commits; on a conflict
   // runs it again, as the policy says. If the procedure returns an error or throws, what it did is
@@ -174,11 +175,12 @@ class Database {
   // several times as fast as run() where rows are not in the cache (docs/groups.md). Of call i,
   //   touch(i, Touches&)          names beforehand which rows it will look at (elider/touches.h)
   //   procedure(i, Transaction&)  is its body, which returns a Status or nothing, as run()'s
-  //   outcomes[i]                 becomes what run() would return; the span has `calls` elements, or none
-  // Calls are taken in groups of GroupPolicy::size. They commit in any order: one that meets a conflict
-  // is tried again when all others have been tried, and touch() is asked again. All run in this
-  // thread, one at a time, so they cannot wait for each other. With durability kGroup there is one
-  // wait for all of them, at the end.
+  //   outcomes[i]                 becomes what run() would return; the span has `calls` elements,
+  //                               or none
+  // Calls are taken in groups of GroupPolicy::size. They commit in any order: one that meets a
+  // conflict is tried again when all others have been tried, and touch() is asked again. All run in
+  // this thread, one at a time, so they cannot wait for each other. With durability kGroup there is
+  // one wait for all of them, at the end.
   // Returns ok if every call is; else the outcome of the first one that is not. What touch() throws
   // is its call's kProcedureThrew, and that call does not run. kInvalidArgument: `outcomes` is of
   // another size, or GroupPolicy::size out of its range; nothing was run, which also holds for what
@@ -190,7 +192,8 @@ class Database {
       return run_calls(calls, touch, [&](size_t i, Transaction& txn) { return procedure(i, txn), Status(); }, outcomes, policy);
     else return run_calls(calls, touch, procedure, outcomes, policy);
   }
-  // The same for a span of arguments: touch(arguments, Touches&), procedure(arguments, Transaction&).
+  // The same for a span of arguments: touch(arguments, Touches&), procedure(arguments,
+  // Transaction&).
   template <class Arguments, class Touch, class F>
     requires std::is_invocable_v<Touch&, Arguments&, Touches&>
   Status run_group(std::span<Arguments> calls, Touch&& touch, F&& procedure, std::span<Status> outcomes = {},
@@ -209,7 +212,7 @@ class Database {
   // A number for RunPolicy::procedure_id; the same for the same name. At most 256 names, then 0.
   uint32_t procedure_id(std::string_view name);
 
-  // -- durability -------------------------------------------------------------------------------------------
+  // -- durability ---------------------------------------------------------------------------------
 
   // Waits until everything that was committed before the call is on the disk. Ok at once without a
   // log. kIoError: a file could not be written; the message names it. From then on commits with
@@ -249,7 +252,7 @@ class Database {
   // or opening refuses it.
   Status backup(const std::string& folder);
 
-  // -- stored procedures --------------------------------------------------------------------------------
+  // -- stored procedures --------------------------------------------------------------------------
 
   // kInvalidArgument: the name is taken, empty, or the body is missing.
   Status register_procedure(Procedure procedure);
@@ -263,7 +266,7 @@ class Database {
   // call() would refuse is that call's outcome, and the others run. `outcomes` as run_group()'s.
   Status call_group(std::span<const ProcedureCall> calls, std::span<Status> outcomes = {}, const GroupPolicy& policy = {});
 
-  // -- looking inside ---------------------------------------------------------------------------------
+  // -- looking inside -----------------------------------------------------------------------------
 
   Statistics statistics() const;
   // The sync policy in use: "optimistic", ...

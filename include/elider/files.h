@@ -61,7 +61,7 @@ struct Checked {
 // nothing. kCorrupt: what is wrong.
 Status check(const Folders& folders, const Tell& tell, Checked* report);
 
-// -- the log --------------------------------------------------------------------------------------------------------
+// -- the log --------------------------------------------------------------------------------------
 
 struct Segment {
   std::string file;

@@ -106,10 +106,10 @@ struct Options {
 
   // Threads that run transactions at once; where there are more, the others wait for their turn,
   // parked, and the one that has waited longest goes on when another's 2 ms are over: a thread that
-  // lost its processor within a transaction would hold up others for longer. 0: one and a half times
-  // the processors that the process may use. Range otherwise 1 to 4096; 4096: no thread ever waits. It
-  // concerns run(), call() and groups; transactions that begin() opened need no turn. A procedure
-  // may wait for another thread's transaction, but that one may begin 10 ms late.
+  // lost its processor within a transaction would hold up others for longer. 0: one and a half
+  // times the processors that the process may use. Range otherwise 1 to 4096; 4096: no thread ever
+  // waits. It concerns run(), call() and groups; transactions that begin() opened need no turn. A
+  // procedure may wait for another thread's transaction, but that one may begin 10 ms late.
   uint32_t threads_at_once = 0;
 
   // Where the data is kept: a folder, or several on different disks. What is there is recovered. A
@@ -218,9 +218,10 @@ struct RunPolicy {
 // them, and *commit_number becomes the largest number: once it is durable, all of them are.
 struct GroupPolicy : RunPolicy {
   static constexpr uint32_t kAutomatic = 0, kSizeMax = 1024;
-  // Calls whose rows are looked for together: 1 to kSizeMax, else kInvalidArgument. Default kAutomatic:
-  // 32, by measurement (docs/groups.md). Raising it overlaps more cache misses, until what was fetched
-  // for the last calls has left the cache when they run; it also makes the first call wait longer.
+  // Calls whose rows are looked for together: 1 to kSizeMax, else kInvalidArgument. Default
+  // kAutomatic: 32, by measurement (docs/groups.md). Raising it overlaps more cache misses, until
+  // what was fetched for the last calls has left the cache when they run; it also makes the first
+  // call wait longer.
   uint32_t size = kAutomatic;
   // Every call runs on the newest snapshot, as by run_read_only().
   bool read_only = false;

@@ -88,6 +88,7 @@ struct Statistics {
   // transaction here, busy or not, and one more for each transaction open beside. Not the
   // number of those that run.
   uint32_t workers = 0;
+  uint64_t turn_waits = 0;  // transactions that waited for their turn (Options::threads_at_once)
   uint64_t longest_active_us = 0;   // age of the oldest transaction that is running
 
   // Attempts that ended without a commit, for whatever cause: also those whose procedure

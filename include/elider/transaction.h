@@ -133,7 +133,8 @@ class Transaction {
   // kNotFound: no such key.
   Status remove(const TableRef& table, Key key) { return do_remove(table, key); }
 
-  // -- the same without a row type: `row` has schema().row_bytes bytes, or under Schema::sized_rows as many as it has ---
+  // -- the same without a row type ----------------------------------------------------------------
+  // `row` has schema().row_bytes bytes, or under Schema::sized_rows as many as it has.
 
   Status get(const TableRef& table, Key key, const ColumnsRef& columns, RawView* view) { return do_get(table, key, columns, view); }
   Status multi_get(const TableRef& table, const Key* keys, size_t count, const ColumnsRef& columns, RawView* views) {
@@ -162,7 +163,7 @@ class Transaction {
     return do_add(table, key, offset, type, delta);
   }
 
-  // -- the transaction itself -----------------------------------------------------------------------
+  // -- the transaction itself ---------------------------------------------------------------------
 
   // 1 the first time a procedure runs, 2 after one conflict, ...
   uint32_t attempt() const { return attempt_; }

@@ -115,7 +115,7 @@ class alignas(kCacheLinePairBytes) Worker {
   static constexpr uint64_t kHurryPauseNs = 10'000'000;
 
   Worker(Workers& workers, Memory& memory, uint32_t id, uint64_t seed);
-  void announce();
+  [[gnu::always_inline]] inline void announce();
   void wait_until_unclaimed();
   void maintain();
   void look_after_epoch();
@@ -229,7 +229,7 @@ class Workers {
   RetiredList orphans_;             // of workers that were given back or idle; not in the order of epochs
 };
 
-inline void Worker::announce() {
+void Worker::announce() {
   // acquire: pairs with the advance's release, so that what was reclaimed
   // before is not seen as it was.
   const uint64_t epoch = workers_.epoch_->load(std::memory_order_acquire);

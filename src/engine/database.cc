@@ -11,7 +11,7 @@
 
 namespace elider {
 
-// -- what is not there ------------------------------------------------------------------------------------
+// -- what is not there ----------------------------------------------------------------------------
 
 namespace detail {
 
@@ -48,7 +48,7 @@ Transaction* ended_transaction() {
 
 }  // namespace detail
 
-// -- ActiveTransaction -------------------------------------------------------------------------------------
+// -- ActiveTransaction ----------------------------------------------------------------------------
 
 ActiveTransaction::ActiveTransaction(ActiveTransaction&& other) noexcept
     : worker_(std::exchange(other.worker_, nullptr)), txn_(std::exchange(other.txn_, nullptr)) {}
@@ -76,7 +76,7 @@ void ActiveTransaction::rollback() {
   std::exchange(worker_, nullptr)->rollback_active();
 }
 
-// -- Transaction's untyped whole rows --------------------------------------------------------------------------
+// -- Transaction's untyped whole rows -------------------------------------------------------------
 
 namespace {
 Status check_size(const TableRef& table, size_t bytes) {
@@ -100,7 +100,7 @@ Status Transaction::put(const TableRef& table, Key key, std::span<const std::byt
   return do_put(table, key, row.data(), row.size());
 }
 
-// -- Database ------------------------------------------------------------------------------------------------------
+// -- Database -------------------------------------------------------------------------------------
 
 namespace detail {
 

@@ -107,7 +107,7 @@ class EngineBase : public Engine {
   recovery::DataFolder data_;
 };
 
-// -- data folders --------------------------------------------------------------------------------------------
+// -- data folders ---------------------------------------------------------------------------------
 
 // Under a policy for one thread it reads beside no other.
 template <class Sync>
@@ -124,7 +124,7 @@ Status EngineBase<Sync>::backup(const std::string& folder) {
   return data_.backup(*this, store_.options, folder);
 }
 
-// -- catalog -------------------------------------------------------------------------------------------------
+// -- catalog --------------------------------------------------------------------------------------
 
 template <class Sync>
 Result<TableRef> EngineBase<Sync>::create_table(const Schema& schema) {

@@ -138,7 +138,7 @@ class EngineOf final : public EngineBase<Sync> {
 template <class Sync, template <class> class ProtocolOf>
 [[gnu::always_inline]] inline EngineWorker* EngineOf<Sync, ProtocolOf>::worker_of_thread() {
   EngineWorker* const last = last_worker.worker;
-  return last_worker.id == store_.id && last != nullptr && !last->busy ? last : find_worker();
+  return last_worker.id == store_.id && !last->busy ? last : find_worker();
 }
 
 template <class Sync, template <class> class ProtocolOf>
@@ -182,12 +182,12 @@ template <class Sync, template <class> class ProtocolOf>
   }();
   this->take_due_checkpoint();
   // Outside the epoch: a wait for the disk holds back no reclamation.
-  if (status.ok() && (store_.log != nullptr || policy.commit_number != nullptr)) [[unlikely]]
+  if ((store_.log != nullptr || policy.commit_number != nullptr) && status.ok()) [[unlikely]]
     status = store_.acknowledge(policy.durability, number, policy.commit_number);
   return status;
 }
 
-// -- groups of transactions ----------------------------------------------------------------------------------
+// -- groups of transactions -----------------------------------------------------------------------
 
 // One attempt of each member of a group.
 template <class Sync, template <class> class ProtocolOf>
@@ -249,7 +249,7 @@ Status EngineOf<Sync, ProtocolOf>::run_group(const GroupCalls& calls, const Grou
   return status.ok() ? durable : status;
 }
 
-// -- active transactions -------------------------------------------------------------------------------------
+// -- active transactions --------------------------------------------------------------------------
 
 template <class Sync, template <class> class ProtocolOf>
 Status EngineOf<Sync, ProtocolOf>::begin(bool read_only, EngineWorker** lent, Transaction** txn) {

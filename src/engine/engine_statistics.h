@@ -64,6 +64,7 @@ Statistics EngineBase<Sync>::statistics() const {
   s.checkpoints = data_.checkpoint_facts();
   s.epoch = store_.workers.epoch();
   s.workers = pool_->in_use();
+  s.turn_waits = pool_->turns.waits();
   if (const uint64_t oldest = store_.workers.oldest_entered_ns(); oldest != 0) {
     const uint64_t now = now_ns();
     s.longest_active_us = now > oldest ? (now - oldest) / 1000 : 0;

@@ -102,6 +102,8 @@ constexpr Entry kEntries[] = {
     text("checkpoints.failure", "Why the last one failed", false, [](S s, size_t) { return std::string_view(s.checkpoints.failure); }),
     gauge("epoch", {}, "Of the reclamation", [](S s, size_t) { return s.epoch; }),
     gauge("workers", {}, "Workers in use, of workers_max", [](S s, size_t) { return uint64_t{s.workers}; }),
+    counter("turn_waits", "Transactions that waited for their turn, where more than threads_at_once threads run some",
+            [](S s, size_t) { return s.turn_waits; }),
     gauge("longest_active_us", "us", "Age of the oldest transaction that is running", [](S s, size_t) { return s.longest_active_us; }),
 };
 
@@ -135,7 +137,7 @@ std::string_view cause_name(Of of, size_t cause) {
   return of == Of::kSite ? region_cause_name(cause) : name_of(static_cast<Cause>(cause));
 }
 
-// -- JSON --------------------------------------------------------------------------------------------------
+// -- JSON -----------------------------------------------------------------------------------------
 
 using detail::quoted;
 

@@ -45,7 +45,7 @@ TEST(Metrics, JsonIsWrittenByTheList) {
             R"("versions_alive":0,"retired_objects":0,"snapshot":0,"durable_snapshot":0,"log_bytes":0,"log_frames":0,"log_records":0,)"
             R"("log_syncs":0,"log_room_waits":0,"durable_lag_us":0,"durable_lag_sum_us":0,"durable_lag_max_us":0,)"
             R"("checkpoints":{"taken":0,"failed":0,"snapshot":0,"time_s":0,"rows":0,"bytes":0,"duration_us":0,"running":1,"failure":""},)"
-            R"("epoch":0,"workers":2,"longest_active_us":0})");
+            R"("epoch":0,"workers":2,"turn_waits":0,"longest_active_us":0})");
 }
 
 TEST(Metrics, EachValueIsVisitedWithWhatItIsOf) {

@@ -127,7 +127,7 @@ bool parse(std::string_view name, LogFailure* failure) {
   return name == "stop" || name == "read-only";
 }
 
-// -- texts -----------------------------------------------------------------------------------------------------------
+// -- texts ----------------------------------------------------------------------------------------
 
 bool parse_number(std::string_view text, bool with_unit, uint64_t* number) {
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), *number);
@@ -206,7 +206,7 @@ Status refuse(const OptionInfo& option, const std::string& text) {
                                   range_text(option));
 }
 
-// -- what goes together ----------------------------------------------------------------------------------------------
+// -- what goes together ---------------------------------------------------------------------------
 
 Status check_together(const Options& options) {
   if (options.memory_limit_bytes != 0 && options.prefault_bytes > options.memory_limit_bytes)

@@ -1,11 +1,13 @@
 // Backend: what a backend is: how a hardware transaction ("region") begins and ends. And the two
 // backends that need no hardware.
 //
-//   begin()       kStarted: a region has begun. Otherwise the status of an abort (htm/status.h), and
-//                 nothing is changed: also when the region had begun, for an abort comes back from here a
-//                 second time. It is inlined: the frame that calls it must still stand when the region ends
+//   begin()       kStarted: a region has begun. Otherwise the status of an abort (htm/status.h),
+//                 and nothing is changed: also when the region had begun, for an abort comes back
+//                 from here a second time. It is inlined: the frame that calls it must still stand
+//                 when the region ends
 //   commit()      the region's writes take effect, all at once
-//   abort<C>()    the region ends as if it had never been; begin() returns with code C. Does not return
+//   abort<C>()    the region ends as if it had never been; begin() returns with code C. It does
+//                 not return
 //   active()      whether the calling thread is in a region
 //   kName         as HtmBackend is named
 //   kRunsRegions  false: there is nothing to begin; sections take their locks at once

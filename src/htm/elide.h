@@ -2,7 +2,8 @@
 // in which its lock is read and not taken; only where that fails does it take the lock.
 //
 //   region     begin, read the lock (held: abort with kLockHeldCode), body, commit
-//   abort      wait until the lock is free, then try again, as often as the policy allows for that cause
+//   abort      wait until the lock is free, then try again, as often as the policy allows for that
+//              cause
 //   fallback   take the lock, body
 //
 // Why it excludes: a region has the lock's word among the lines it has read from its begin to its

@@ -12,16 +12,18 @@
 //   InsertResult get_or_insert(Worker& worker, Key key, Handle candidate, Hint& hint)
 //       Finds the key, or inserts it with `candidate` (DBX's get-with-insert).
 //   bool remove(Worker& worker, Key key, Handle expected)
-//       Removes the key if it maps to `expected`; false if not. Raises the leaf's or bucket's version.
+//       Removes the key if it maps to `expected`; false if not. Raises the leaf's or bucket's
+//       version.
 //   void multi_get(const Key* keys, size_t count, Handle* handles, Witness* witnesses, Ahead ahead)
 //       get() of each, with the misses of all overlapped.
-//   size_t size() (approximate while others write), memory_bytes(), verify() -> Status, dump(ostream)
+//   size_t size() (approximate while others write), memory_bytes(), verify() -> Status
+//   dump(ostream)
 //   static constexpr bool kOrdered
 // and the ordered ones
 //   void read_leaf(const Bound<Key>& at, Direction direction, Hint& hint, Contents& contents)
-//       Atomically: all entries of one leaf, in key order, the range that it covers, and its witnesses.
-//       Forward: the leaf that covers the key `at`. Backward: the leaf that covers what is next below `at`.
-//       A scan is a sequence of these (scan.h).
+//       Atomically: all entries of one leaf, in key order, the range that it covers, and its
+//       witnesses. Forward: the leaf that covers the key `at`. Backward: the leaf that covers what
+//       is next below `at`. A scan is a sequence of these (scan.h).
 // Hint and Contents are types of the index. A Hint remembers where the last operation ended; keep
 // one an index and transaction, and let it end with the grace period. What a Contents holds may be
 // read until it is destroyed.

@@ -6,8 +6,8 @@
 // that is larger than half the ring goes into a block of its own; of such blocks there are at most
 // as many bytes as the ring has, or one.
 //
-//   ring record: number (8 bytes) | bytes (4) | kind (4) | the bytes, to the next multiple of 16; or of a block of its own
-//                its address (8) and size (8)
+//   ring record: number (8 bytes) | bytes (4) | kind (4) | the bytes, to the next multiple of
+//                16; or, of a block of its own, its address (8) and size (8)
 //
 // Thread safety: the functions of each half belong to one thread at a time.
 #pragma once
@@ -29,7 +29,7 @@ namespace elider::log {
 
 class alignas(kCacheLinePairBytes) Buffer {
  public:
-  // -- the worker ------------------------------------------------------------------------------------------
+  // -- the worker ---------------------------------------------------------------------------------
 
   // seq_cst in all three: the announcement and the worker's later read of the snapshot number stand
   // against the logger's raise of that number and its look at the announcement (Dekker's pattern).
@@ -87,7 +87,7 @@ class alignas(kCacheLinePairBytes) Buffer {
     head_.store(end_, std::memory_order_release);  // pairs with take()'s acquire
   }
 
-  // -- the logger ------------------------------------------------------------------------------------------
+  // -- the logger ---------------------------------------------------------------------------------
 
   uint64_t committing() const { return committing_.load(); }
   uint64_t head() const { return head_.load(std::memory_order_acquire); }

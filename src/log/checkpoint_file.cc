@@ -65,7 +65,7 @@ Status database_of_part(Bytes bytes, DatabaseId* database) {
   return {};
 }
 
-// -- writing ---------------------------------------------------------------------------------------------------
+// -- writing --------------------------------------------------------------------------------------
 
 Status PartWriter::create(FileSystem& files, const std::string& folder, const DatabaseId& database, const CheckpointName& name,
                           std::unique_ptr<PartWriter>* writer) {
@@ -119,7 +119,7 @@ Status PartWriter::finish() {
   return sync();
 }
 
-// -- reading ---------------------------------------------------------------------------------------------------
+// -- reading --------------------------------------------------------------------------------------
 
 Status PartReader::open(FileSystem& files, const std::string& folder, const DatabaseId& database, const CheckpointName& name,
                         std::unique_ptr<PartReader>* reader) {

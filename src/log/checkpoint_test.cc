@@ -230,7 +230,7 @@ INSTANTIATE_TEST_SUITE_P(Durability, CheckpointMutant, testing::Values(Mutant::k
                            return name;
                          });
 
-// -- what is kept, and from where one may begin -------------------------------------------------------------------
+// -- what is kept, and from where one may begin ---------------------------------------------------
 
 TEST(Checkpoint, TheLogBeforeItGoesAndTheLogBehindItStays) {
   Workload run;
@@ -327,7 +327,7 @@ TEST(Checkpoint, AnEarlierStateIsThereAsFarBackAsTheOldestCheckpoint) {
   EXPECT_EQ(recover_all(files, last + 1000).status.code(), Code::kInvalidArgument);
 }
 
-// -- damage ----------------------------------------------------------------------------------------------------------
+// -- damage ---------------------------------------------------------------------------------------
 
 bool of_checkpoint(const std::string& path) {
   return path.find("/checkpoint-") != std::string::npos || path.find("/MANIFEST") != std::string::npos;
@@ -451,7 +451,7 @@ TEST(CheckpointDamage, AFailureLeavesTheOldOneAndTheLog) {
   EXPECT_GE(refused, 10u);
 }
 
-// -- format --------------------------------------------------------------------------------------------------------
+// -- format ---------------------------------------------------------------------------------------
 
 constexpr DatabaseId kDatabase = {0x1122334455667788, 0x99aabbccddeeff00};
 

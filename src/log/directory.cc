@@ -25,7 +25,7 @@ DatabaseId Directory::new_database_id() {
   return {word(), word()};
 }
 
-// -- opening -------------------------------------------------------------------------------------------------
+// -- opening --------------------------------------------------------------------------------------
 
 Status Directory::open(FileSystem& files, const std::vector<std::string>& folders, bool create, const Rules& rules,
                        std::unique_ptr<Directory>* opened) {
@@ -208,7 +208,7 @@ Status Directory::check_files() const {
   });
 }
 
-// -- recovery --------------------------------------------------------------------------------------------------
+// -- recovery -------------------------------------------------------------------------------------
 
 namespace {
 std::string at_end_of(const StreamFacts& stream, const std::string& first_file) {
@@ -385,7 +385,7 @@ Status Directory::recover(uint64_t to_number, const Visit& visit, RecoveryFacts*
   return {};
 }
 
-// -- the next generation ---------------------------------------------------------------------------------------
+// -- the next generation --------------------------------------------------------------------------
 
 // Whether it has a record that counts behind the base.
 bool Directory::needed(const Generation& generation) const {
@@ -474,7 +474,7 @@ Status Directory::end_generation(SnapshotNumber closed) {
   return write_manifest(next, &unneeded);
 }
 
-// -- checkpoints -----------------------------------------------------------------------------------------------
+// -- checkpoints ----------------------------------------------------------------------------------
 
 // Segments that hold nothing behind the oldest checkpoint any more, and generations of them.
 void Directory::drop_log(Manifest* manifest) {

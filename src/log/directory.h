@@ -66,7 +66,7 @@ class Directory {
     return open(files, folders, create, Rules(), directory);
   }
 
-  // -- recovery: these in this order; they change nothing on the disk ---------------------------------------------
+  // -- recovery: these in this order; they change nothing on the disk -----------------------------
 
   // Reads all of the log: whether it is whole, and where each generation is cut. Calls
   // progress(bytes read, bytes in all), if there is one, by one thread at a time.
@@ -92,7 +92,7 @@ class Directory {
   using Visit = std::function<Status(uint32_t generation, uint32_t stream, const Record& record)>;
   Status recover(uint64_t to_number, const Visit& visit, RecoveryFacts* facts);
 
-  // -- writing --------------------------------------------------------------------------------------------------
+  // -- writing ------------------------------------------------------------------------------------
 
   // After choose_base(): brings what recovery accepted to the disk, puts the cuts down and makes
   // the next generation, with `streams` streams. What is behind the `to_number` of choose_base()

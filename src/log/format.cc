@@ -28,7 +28,7 @@ Status check_version(uint32_t version, uint32_t newest) {
                                         std::to_string(newest) + (newest == 1 ? "" : " and those before"));
 }
 
-// -- names ---------------------------------------------------------------------------------------------------
+// -- names ----------------------------------------------------------------------------------------
 
 std::string file_name(const SegmentName& name) {
   char text[48];
@@ -54,7 +54,7 @@ uint64_t seed_of(const DatabaseId& database, const SegmentName& name) {
   return checksum(bytes, 0);
 }
 
-// -- segments ------------------------------------------------------------------------------------------------
+// -- segments -------------------------------------------------------------------------------------
 
 void encode(const SegmentHeader& header, std::vector<std::byte>* out) {
   std::byte bytes[kSegmentHeaderBytes]{};
@@ -97,7 +97,7 @@ Status decode(Bytes bytes, const DatabaseId& database, const SegmentName& expect
   return {};
 }
 
-// -- frames --------------------------------------------------------------------------------------------------
+// -- frames ---------------------------------------------------------------------------------------
 
 void seal(const FrameHeader& header, uint64_t seed, std::span<std::byte> frame) {
   std::byte* to = frame.data();
@@ -162,7 +162,7 @@ bool take_record(Bytes* payload, Record* record) {
   return true;
 }
 
-// -- the manifest ----------------------------------------------------------------------------------------------
+// -- the manifest ---------------------------------------------------------------------------------
 
 namespace {
 constexpr size_t kManifestFixedBytes = 56;    // before the checkpoints

@@ -97,7 +97,7 @@ TEST(Format, FileNamesAreReadAsTheyAreWritten) {
     EXPECT_FALSE(parse_file_name(text, &name)) << text;
 }
 
-// -- on the machine's own files ----------------------------------------------------------------------------------
+// -- on the machine's own files -------------------------------------------------------------------
 
 class SystemFolder : public testing::Test {
  protected:

@@ -67,7 +67,7 @@ Status Log::close(SnapshotNumber* closed) {
   return failure();
 }
 
-// -- workers -----------------------------------------------------------------------------------------------
+// -- workers --------------------------------------------------------------------------------------
 
 // The first record of a worker, one that is too large, or no room.
 Status Log::reserve_slowly(uint32_t worker, size_t bytes, std::byte** place) {
@@ -150,7 +150,7 @@ bool Log::for_each_buffer(uint32_t index, F&& f) const {
   return true;
 }
 
-// -- loggers -------------------------------------------------------------------------------------------------
+// -- loggers --------------------------------------------------------------------------------------
 
 void Log::run(uint32_t index) {
   ::pthread_setname_np(::pthread_self(), "elider-log");  // for those who look at the process's threads

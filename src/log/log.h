@@ -86,7 +86,7 @@ class Log {
   // the log has failed, with this.
   Status close(SnapshotNumber* closed);
 
-  // -- a worker's commit -----------------------------------------------------------------------------------
+  // -- a worker's commit --------------------------------------------------------------------------
 
   // Room for at most `bytes`; waits while the logger is behind. kIoError: the log has failed.
   // kMemoryLimit: the heap has no room for it; or the log has failed since it had none.
@@ -105,7 +105,7 @@ class Log {
   void publish(uint32_t worker, SnapshotNumber number, size_t bytes) { buffers_[worker].publish(number, bytes); }
   void end_commit(uint32_t worker) { buffers_[worker].withdraw(); }
 
-  // -- durability --------------------------------------------------------------------------------------------
+  // -- durability ---------------------------------------------------------------------------------
 
   SnapshotNumber durable() const { return durable_.number(); }
   // Waits until all commits with numbers up to `number` are on the disk; a number that

@@ -94,7 +94,7 @@ void note(const FrameView& frame, SegmentFacts* facts) {
 
 }  // namespace
 
-// -- one segment -------------------------------------------------------------------------------------------------
+// -- one segment ----------------------------------------------------------------------------------
 
 Status read_segment(FileSystem& files, const std::string& folder, const DatabaseId& database, const SegmentName& name, ReadBuffer* buffer,
                     const VisitFrame& visit, SegmentFacts* facts) {
@@ -195,7 +195,7 @@ std::string describe(const CutTail& cut) {
   return "'" + cut.file + "' from byte " + std::to_string(cut.offset) + ": " + std::to_string(cut.bytes) + " bytes; " + cut.why;
 }
 
-// -- a stream ------------------------------------------------------------------------------------------------------
+// -- a stream -------------------------------------------------------------------------------------
 
 namespace {
 

@@ -1,9 +1,10 @@
 // Reader: reads a stream's segments back, and judges what is a crash and what is damage.
 //
-//   crash    the last segment ends in something that is no whole frame, and no whole frame follows it: the
-//            tail is left out, and reported. So is a last segment without a whole header or frame.
-//   damage   everything else: a broken frame before a whole one, a missing segment, a frame out of order.
-//            It is kCorrupt, with the file and the offset.
+//   crash    the last segment ends in something that is no whole frame, and no whole frame follows
+//            it: the tail is left out, and reported. So is a last segment without a whole header or
+//            frame.
+//   damage   everything else: a broken frame before a whole one, a missing segment, a frame out of
+//            order. It is kCorrupt, with the file and the offset.
 //
 // A segment is read by itself, so that several are at once; what it is among its neighbours,
 // join_segments() says. Of a segment's frames kRangeBytes are in memory at a time, or one that is

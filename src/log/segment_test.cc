@@ -176,7 +176,7 @@ TEST_F(Segments, MayGrowWhileTheyAreRead) {
   EXPECT_EQ(facts_.whole_bytes, ends[2]);
 }
 
-// -- what is cut says why ----------------------------------------------------------------------------------------
+// -- what is cut says why -------------------------------------------------------------------------
 
 std::vector<std::byte> frame_of(uint64_t sequence, const SegmentName& name) {
   std::vector<std::byte> frame(kFrameHeaderBytes + kRecordHeaderBytes + 20, std::byte{7});

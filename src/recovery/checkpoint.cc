@@ -35,7 +35,7 @@ uint32_t threads_for(const RecoveryTarget& target, uint32_t wanted) { return tar
 
 }  // namespace
 
-// -- writing ---------------------------------------------------------------------------------------------------
+// -- writing --------------------------------------------------------------------------------------
 
 Status CheckpointWriter::write(std::unique_ptr<SnapshotRows> rows, const SchemaOfTable& schema_of) {
   number_ = rows->number();
@@ -123,7 +123,7 @@ void CheckpointWriter::remove() {
   }
 }
 
-// -- taking ------------------------------------------------------------------------------------------------------
+// -- taking ---------------------------------------------------------------------------------------
 
 Checkpoints::Checkpoints(RecoveryTarget& target, const Options& options, log::Directory& directory, log::Log& log, SchemaOfTable schema_of,
                          uint64_t log_bytes, uint64_t checkpoint_bytes)
@@ -245,7 +245,7 @@ Statistics::Checkpoints Checkpoints::facts() const {
   return facts_;
 }
 
-// -- backups -----------------------------------------------------------------------------------------------------
+// -- backups --------------------------------------------------------------------------------------
 
 namespace {
 

@@ -108,7 +108,7 @@ void Replay::tell(RecoveryProgress::Step step, uint64_t done, uint64_t all) {
   if (options_.recovery_progress) options_.recovery_progress({step, done, all});
 }
 
-// -- tables ----------------------------------------------------------------------------------------------------
+// -- tables ---------------------------------------------------------------------------------------
 
 Status Replay::make_tables(std::vector<Described> described) {
   std::sort(described.begin(), described.end(), [](const Described& a, const Described& b) { return a.id < b.id; });
@@ -150,7 +150,7 @@ Status Replay::make_table(const Described& table) {
   return {};
 }
 
-// -- the checkpoint ----------------------------------------------------------------------------------------------
+// -- the checkpoint -------------------------------------------------------------------------------
 
 Status Replay::load_checkpoint(const log::Checkpoint& checkpoint, Recovery* report) {
   if (Status status = load_tables(checkpoint); !status.ok()) return status;
@@ -224,7 +224,7 @@ Status Replay::load_block(RowLoader& loader, const log::PartReader& part, const 
   return status.code() == Code::kCorrupt ? corrupt(where, status.message()) : status;
 }
 
-// -- the log -------------------------------------------------------------------------------------------------------
+// -- the log --------------------------------------------------------------------------------------
 
 Status Replay::bring_in_log(Recovery* report) {
   const std::vector<log::LogPiece>& pieces = directory_.pieces();

@@ -152,7 +152,7 @@ class RowLoaderOf : public RowLoader {
     return inserted.handle == index::kNoHandle ? no_memory(table, key) : wrong(table, key, "is there twice");
   }
 
-  // -- the log -----------------------------------------------------------------------------------------------
+  // -- the log ------------------------------------------------------------------------------------
 
   Status apply_batch(TableType& table, std::span<const ChangedRow> rows, PrimaryHint& hint) {
     KeyRef keys[kBatch];

@@ -104,7 +104,7 @@ class RecordTest : public testing::Test {
   std::vector<std::unique_ptr<uint64_t[]>> memory_;
 };
 
-// -- the commit word ---------------------------------------------------------------------------------------------
+// -- the commit word ------------------------------------------------------------------------------
 
 TEST(Word, TheSequenceRisesAcrossRemovalAndInsertion) {
   uint64_t w = word::kStep * 7;
@@ -129,7 +129,7 @@ TEST(Word, NextHasNoFlagOfTheWordBefore) {
   }
 }
 
-// -- a cell's lock -----------------------------------------------------------------------------------------------
+// -- a cell's lock --------------------------------------------------------------------------------
 
 TEST_F(RecordTest, ACellIsLockedFromTheWordItHasOnly) {
   Cell& b = cell(1);
@@ -157,7 +157,7 @@ TEST_F(RecordTest, ACellIsUnchangedUntilItIsLockedAndAfterACommitThatWasGivenUp)
   EXPECT_FALSE(b.unchanged(w));
 }
 
-// -- the newest version ------------------------------------------------------------------------------------------
+// -- the newest version ---------------------------------------------------------------------------
 
 TEST_F(RecordTest, ReadingAPresentCellCopiesItsGroupAndGivesItsWord) {
   for (uint32_t g = 0; g < layout_.group_count(); ++g)
@@ -245,7 +245,7 @@ TEST_F(RecordTest, AReaderCopiesAgainWhatIsWrittenMeanwhile) {
   }
 }
 
-// -- earlier versions --------------------------------------------------------------------------------------------
+// -- earlier versions -----------------------------------------------------------------------------
 
 TEST_F(RecordTest, AReaderOfASnapshotFindsTheNewestVersionAtOrBelowIt) {
   for (const uint32_t g : {0u, 1u, 2u}) {  // kept as a block, and in place

@@ -2,8 +2,9 @@
 // Guards then cost nothing and cannot fail, but writers still raise versions: Witnesses, which are
 // checked outside any operation, need them.
 //
-//   Latched          one spinlock an index, held for the whole operation: the papers' tree with a spinlock (DBX, figure
-//                    6). Commits lock rows; the baseline of commits is Protocol::kSpinlock
+//   Latched          one spinlock an index, held for the whole operation: the papers' tree with a
+//                    spinlock (DBX, figure 6). Commits lock rows; the baseline of commits is
+//                    Protocol::kSpinlock
 //   SingleThreaded   nobody at all: one thread at a time uses the database; no locked instructions
 //
 // Thread safety: as said at each.

@@ -7,10 +7,11 @@
 //   section(latch, operation, body)
 //                           runs body(), one attempt of one operation, and returns what it returns.
 //                           body begins and ends in section()'s frame, allocates and frees nothing,
-//                           makes no system call, throws nothing, and hands its results back by value,
-//                           or in locals of its caller that it sets before it reads them: so a policy
-//                           may run it as one hardware transaction (several times, of which one counts),
-//                           or under one lock. `operation` is its kind, for the policy's statistics.
+//                           makes no system call, throws nothing, and hands its results back by
+//                           value, or in locals of its caller that it sets before it reads them: so
+//                           a policy may run it as one hardware transaction (several times, of
+//                           which one counts), or under one lock. `operation` is its kind, for the
+//                           policy's statistics.
 //   ReadGuard(word)         from here the node's reads are validated; waits while a writer holds it
 //     obsolete()            the node has been unlinked: start over
 //     valid()               nothing changed since the guard was made. Before: what was read means
@@ -18,15 +19,16 @@
 //     version()             the word as it was; a Witness is made of it
 //     resume(word, version) a guard of an earlier reading, e.g. of a hint
 //     current()             of a resumed guard, before any read: the node is still of that version
-//   WriteGuard(word, read)  takes the node for writing if it is as `read` saw it; never waits, so there
-//                           is no deadlock and no lock order among nodes
+//   WriteGuard(word, read)  takes the node for writing if it is as `read` saw it; never waits, so
+//                           there is no deadlock and no lock order among nodes
 //     owns()                false: start over
 //     raise(), retire()     what the word becomes when the guard ends: of the next version, or
 //                           obsolete. By default it goes back to what it was
 //     after()               that value
 //   kConcurrent             whether operations may meet in time
-//   kRegions                whether sections run as hardware transactions: memory that a body is the first
-//                           to write is then touched beforehand, and records and commits use them, too
+//   kRegions                whether sections run as hardware transactions: memory that a body is
+//                           the first to write is then touched beforehand, and records and commits
+//                           use them, too
 //
 // A guard that cannot fail under a policy says so with a constant, and the compiler
 // drops the retry. Results come by return value; nothing throws. Thread safety: a

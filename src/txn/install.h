@@ -19,7 +19,7 @@
 
 namespace elider::txn {
 
-// -- memory -----------------------------------------------------------------------------------------------
+// -- memory ---------------------------------------------------------------------------------------
 
 // New blocks of groups that are kept as such. The write for which there was no memory, or null.
 inline WriteEntry* allocate_blocks(Worker& worker, WriteSet& writes) {
@@ -63,7 +63,7 @@ inline void free_unused(Worker& worker, WriteSet& writes) {
   }
 }
 
-// -- writing ----------------------------------------------------------------------------------------------
+// -- writing --------------------------------------------------------------------------------------
 
 inline void reclaim_version(Worker& worker, void* object, uint64_t) {
   auto* version = static_cast<storage::Version*>(object);

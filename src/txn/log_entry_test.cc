@@ -107,7 +107,7 @@ TEST(LogEntry, TheFirstOfARecordIsLikeNoneBefore) {
   EXPECT_FALSE(take_entry(&rest, &entry));
 }
 
-// -- byte by byte: what docs/formats.md says, put down by hand ----------------------------------------------------
+// -- byte by byte: what docs/formats.md says, put down by hand ------------------------------------
 
 std::vector<std::byte> bytes_of(std::initializer_list<int> values) {
   std::vector<std::byte> bytes;

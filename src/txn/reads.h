@@ -4,15 +4,17 @@
 // What differs is what a transaction remembers of them. Derived has
 //   kTracks                           whether it validates what it has read
 //   read_row(table, row, key, set, image, header) -> Status
-//       copies columns of a row to the image; kNotFound: it is not there. Header: row and key are set.
+//       copies columns of a row to the image; kNotFound: it is not there. Header: row and key are
+//       set.
 //   view_block(table, row, header, view, status) -> bool
-//       shows a row that is kept as one block where it is; false: it is to be copied. Sized rows are never copied columns
-//       by columns: of those it is true
+//       shows a row that is kept as one block where it is; false: it is to be copied. Sized rows
+//       are never copied columns by columns: of those it is true
 //   track_absent(table, witness, key)
 //   version_read(header)              for a history: of the row that was read last
 //   index_value(table, index, key, image)
 //   KeyScan(derived, table), IndexScan(derived, table, index)   of one scan, each with
-//       leaf(witnesses, covered)      which part of the range a leaf covers, before its entries are looked at
+//       leaf(witnesses, covered)      which part of the range a leaf covers, before its entries are
+//                                     looked at
 //       row(row, there), or entry(row, value, matches)
 //       stop(entry, direction)        what lies beyond is no concern of the transaction
 //
@@ -100,7 +102,8 @@ class Reads : public TransactionBase {
     return table.keys().visit([&]<class Index>(Index&) { return get_from<Index>(table, key, *set, view); });
   }
 
-  // A function for each kind of index, which saves no registers but those that its own lookup takes.
+  // A function for each kind of index, which saves no registers but those that its own lookup
+  // takes.
   template <class Index>
   [[gnu::noinline]] Status get_from(TableType& table, KeyRef key, const ColumnSet& set, RawView* view) {
     Row* row = touched_.empty() ? nullptr : find_touched(table, key);
@@ -252,7 +255,8 @@ class Reads : public TransactionBase {
     return result;
   }
 
-  // find_many(), but of the rows that were found beforehand. Rows and witnesses are as it gives them.
+  // find_many(), but of the rows that were found beforehand. Rows and witnesses are as it gives
+  // them.
   void find_others(TableType& table, const KeyRef* keys, size_t count, const ColumnSet& set, index::Handle* rows,
                    index::Witness* witnesses) {
     KeyRef others[kBatch];

@@ -1,14 +1,16 @@
 // Reclaim: what follows a commit or an abort a grace period later (DBX, section 5.5).
 //
-//   A removed row           is absent since the commit. After one grace period no snapshot needs it: it
-//                           is unlinked from all indexes and marked removed. After another its memory
-//                           is reused. Where the commit saw no reader that may need it, it is unlinked at
-//                           once: a reader that comes later finds it absent at its number. Where it saw some,
-//                           its transaction's successors look again (txn/late_unlinks.h): a grace
-//                           period is as long as the longest reader, and scans pass every row that waits.
+//   A removed row           is absent since the commit. After one grace period no snapshot needs
+//                           it: it is unlinked from all indexes and marked removed. After another
+//                           its memory is reused. Where the commit saw no reader that may need it,
+//                           it is unlinked at once: a reader that comes later finds it absent at
+//                           its number. Where it saw some, its transaction's successors look again
+//                           (txn/late_unlinks.h): a grace period is as long as the longest reader,
+//                           and scans pass every row that waits.
 //   An insert that aborted  leaves an absent row block in the index: the same two steps.
-//   A secondary entry whose row has another value since the commit, or whose transaction aborted: after
-//                           one grace period it is taken out, unless the row has that value again.
+//   A secondary entry whose row has another value since the commit, or whose transaction
+//                           aborted: after one grace period it is taken out, unless the row has
+//                           that value again.
 //
 // Invariants. An absent state of a row block has one unlink task, made by whoever brought it about,
 // who may try it earlier, too; and the task does nothing if the word has changed since. A task that

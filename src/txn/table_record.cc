@@ -132,7 +132,7 @@ Status take_index(Bytes from, SecondaryIndex* index) {
   return status;
 }
 
-// -- the form without tags, which format version 1 had; no longer written ---------------------------------------
+// -- the form without tags, which format version 1 had; no longer written -------------------------
 
 bool take(Bytes* from, uint32_t* value) {
   uint64_t wide = 0;

@@ -122,7 +122,8 @@ void TouchedRows::find(uint64_t database_id, const std::vector<detail::Touch>& t
   sort(touches);
   rows_.resize(touches.size());
   for (const Lookups& lookups : lookups_) {
-    // What makes no sense the operation itself will refuse. Keys that are bytes nobody can name yet.
+    // What makes no sense the operation itself will refuse. Keys that are bytes nobody can name
+    // yet.
     const detail::TableBase* const table = lookups.like->table;
     if (accept_arguments<Access::kRead>(database_id, TableRef(lookups.like->table), {}) == nullptr || table->byte_keys()) continue;
     if (lookups.like->place == detail::Touch::Place::kIndexRange && lookups.like->index >= table->schema().indexes.size()) continue;

@@ -1,4 +1,5 @@
-// Database::run_group: many calls, each a transaction of its own, with what they touch found together.
+// Database::run_group: many calls, each a transaction of its own, with what they touch found
+// together.
 #include <gtest/gtest.h>
 
 #include <numeric>
@@ -314,7 +315,7 @@ TEST_P(GroupTest, CallsAreCountedAsTheirProcedures) {
   }
 }
 
-// -- conflicts ---------------------------------------------------------------------------------------
+// -- conflicts ------------------------------------------------------------------------------------
 
 TEST_P(GroupConflictTest, AConflictHoldsUpNoOther) {
   // Call 3 meets a conflict twice: all the others run before its second attempt.
@@ -399,7 +400,7 @@ TEST_P(GroupConflictTest, ADeadlineEndsTheAttemptsOfACall) {
   EXPECT_OK(outcomes[2]);  // its first attempt is made, however late
 }
 
-// -- stored procedures ---------------------------------------------------------------------------------
+// -- stored procedures ----------------------------------------------------------------------------
 
 class CallGroupTest : public GroupTest {
  protected:

@@ -25,7 +25,7 @@ class MistakesTest : public DatabaseTest {
 };
 ELIDER_ON_EVERY(MistakesTest);
 
-// -- what is not there ------------------------------------------------------------------------------------
+// -- what is not there ----------------------------------------------------------------------------
 
 TEST(MistakesDeathTest, AFailureHasNoValue) {
   Result<std::string> failed = Status::invalid_argument("option 'x' makes no sense");
@@ -57,7 +57,7 @@ TEST_P(MistakesTest, AViewThatIsKeptPastItsTransactionIsFoundOut) {
 }
 #endif
 
-// -- an ActiveTransaction after its end ---------------------------------------------------------------------
+// -- an ActiveTransaction after its end -----------------------------------------------------------
 
 TEST_P(MistakesTest, AnEndedTransactionAnswersFinished) {
   const auto expect_finished = [&](ActiveTransaction& txn) {
@@ -95,7 +95,7 @@ TEST_P(MistakesTest, AnEndedTransactionAnswersFinished) {
   EXPECT_EQ(row(accounts_, 1).balance, 100);
 }
 
-// -- schemas -------------------------------------------------------------------------------------------------
+// -- schemas --------------------------------------------------------------------------------------
 
 TEST_P(MistakesTest, AnIndexFunctionThatReadsAColumnItDoesNotNameIsRefused) {
   const auto make = [&](auto key) {
@@ -153,7 +153,7 @@ TEST_P(MistakesTest, AMismatchSaysWhatDiffers) {
   EXPECT_REFUSED(Code::kSchemaMismatch, "reads columns 'owner' and 'owner', 'flags'", of_accounts(true, {"owner", "flags"}));
 }
 
-// -- answers that name what they are about ---------------------------------------------------------------------
+// -- answers that name what they are about --------------------------------------------------------
 
 TEST_P(MistakesTest, ADuplicateInAUniqueIndexNamesIndexAndHolder) {
   transact(db_, [&](Transaction& txn) {

@@ -93,7 +93,7 @@ TEST_P(OpenFolderTest, GroupDurabilityNeedsAFolder) {
   EXPECT_EQ(database.statistics().tables[0].rows, 0u);
 }
 
-// -- schemas given when opening ------------------------------------------------------------------------------
+// -- schemas given when opening -------------------------------------------------------------------
 
 TEST_P(OpenFolderTest, TablesThatAreMissingAreMadeFromTheSchemas) {
   options_.schemas = {indexed_account_schema(GetParam().key_index), numbers_schema(GetParam().key_index)};
@@ -130,7 +130,7 @@ TEST_P(OpenFolderTest, ASchemaWithAnIndexThatTheTableLacksIsAMismatch) {
   open();
 }
 
-// -- checkpoints by the size of the data ------------------------------------------------------------------------------
+// -- checkpoints by the size of the data ----------------------------------------------------------
 
 // 64 MiB of log are enough for a small database.
 TEST(CheckpointByDefaultTest, TheLogOfASmallDatabaseStaysSmall) {

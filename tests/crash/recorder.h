@@ -227,7 +227,7 @@ class Recorder {
     return status;
   }
 
-  // -- what transactions do ------------------------------------------------------------------------------------
+  // -- what transactions do -----------------------------------------------------------------------
 
   Status transfer(Transaction& txn, Work& work) {
     const Key from = work.random.below(kAccounts), to = (from + 1 + work.random.below(kAccounts - 1)) % kAccounts;
@@ -297,7 +297,7 @@ class Recorder {
     work.deed.effects.push_back({place_of(table, key), version, true, bytes_of(row)});
   }
 
-  // -- what sessions are told --------------------------------------------------------------------------------
+  // -- what sessions are told ---------------------------------------------------------------------
 
   void acknowledge(uint32_t session, uint64_t count) {
     std::lock_guard lock(mutex_);

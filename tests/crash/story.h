@@ -4,9 +4,9 @@
 // It believes nothing that the log says. A state is allowed if there is a number of transactions of
 // each session, namely what their rows in `progress` count, such that
 //   - all that was acknowledged before the crash is among them;
-//   - they are a prefix of the commit order: by the snapshot numbers that the history gave; and of every order that
-//     clients can see: a transaction that had ended before one of them began is among them, too, and so is every
-//     earlier writer of a row that one of them wrote;
+//   - they are a prefix of the commit order: by the snapshot numbers that the history gave; and of
+//     every order that clients can see: a transaction that had ended before one of them began is
+//     among them, too, and so is every earlier writer of a row that one of them wrote;
 //   - the state is exactly what they wrote.
 // Thread safety: note() by each session's thread; acknowledge() and report() under a lock of the
 // caller's; the rest when they have ended.

@@ -102,7 +102,7 @@ inline Result<Tables> create_tables(Database& db) {
   return Tables{*progress, *accounts, *hot, *items};
 }
 
-// -- the whole state -------------------------------------------------------------------------------------------
+// -- the whole state ------------------------------------------------------------------------------
 
 // A row's place: the table in the high byte, then the key.
 inline constexpr uint64_t place_of(uint32_t table, Key key) { return uint64_t{table} << 56 | key; }

@@ -124,7 +124,7 @@ TEST_P(CheckpointTest, LargeRowsIndexesAndHashedTablesComeBack) {
   EXPECT_EQ(database.statistics().tables[0].rows, 2000u);
 }
 
-// -- what goes on meanwhile -----------------------------------------------------------------------------------------
+// -- what goes on meanwhile -----------------------------------------------------------------------
 
 // The checkpoint has its number and is held; rows change, go, come and come again, a table is made.
 // The checkpoint, which a backup shows, is as it was; the folder, as it is.
@@ -287,7 +287,7 @@ TEST_P(CheckpointTest, TransfersUnderManyCheckpointsLoseNothing) {
   });
 }
 
-// -- by itself, and how fast ------------------------------------------------------------------------------------------
+// -- by itself, and how fast ----------------------------------------------------------------------
 
 TEST_P(CheckpointTest, ItIsTakenByTheSizeOfTheLogAndByTime) {
   for (const bool by_size : {true, false}) {
@@ -327,7 +327,7 @@ TEST_P(CheckpointTest, WithoutADataFolderItIsRefused) {
   EXPECT_CODE(Code::kInvalidArgument, Database::open(options_));
 }
 
-// -- faults ----------------------------------------------------------------------------------------------------------
+// -- faults ---------------------------------------------------------------------------------------
 
 // Every call that a checkpoint makes is refused once. The database goes
 // on, and the folder is whole.
@@ -507,7 +507,7 @@ TEST_P(CheckpointTest, AFileOfAnEnormousSizeIsRefusedByName) {
   EXPECT_OK(Database::open(options_));
 }
 
-// -- earlier states -----------------------------------------------------------------------------------------------------
+// -- earlier states -------------------------------------------------------------------------------
 
 TEST_P(CheckpointTest, AnEarlierStateComesBackForGood) {
   std::map<Key, Account> model;
@@ -550,7 +550,7 @@ TEST_P(CheckpointTest, AnEarlierStateComesBackForGood) {
   EXPECT_EQ(rows(database, *database.table<Account>("accounts")), model) << "what was left out stays out";
 }
 
-// -- backups -----------------------------------------------------------------------------------------------------------
+// -- backups --------------------------------------------------------------------------------------
 
 TEST_P(CheckpointTest, ABackupIsADatabaseOfItsOwn) {
   std::map<Key, Account> model;

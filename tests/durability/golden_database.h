@@ -116,7 +116,7 @@ inline Options golden_options() {
   return options;
 }
 
-// -- the rows ----------------------------------------------------------------------------------------------------
+// -- the rows -------------------------------------------------------------------------------------
 
 inline constexpr Key kFarKey = ~uint64_t{0} - 1;  // a varint of ten bytes
 
@@ -163,7 +163,7 @@ inline Rows expected_rows() {
   return rows;
 }
 
-// -- the commits -------------------------------------------------------------------------------------------------
+// -- the commits ----------------------------------------------------------------------------------
 
 // Runs `body` and waits until it is durable. Each stream has every other worker: what is held
 // makes the next one's turn.

@@ -178,7 +178,7 @@ void GoldenTest::expect_whole_or_refused(const GoldenFolder& golden) {
 
 INSTANTIATE_TEST_SUITE_P(Policies, GoldenTest, durable_combinations(), combination_name);
 
-// -- byte by byte ------------------------------------------------------------------------------------------------
+// -- byte by byte ---------------------------------------------------------------------------------
 
 std::string text_of(log::Bytes bytes) { return std::string(reinterpret_cast<const char*>(bytes.data()), bytes.size()); }
 

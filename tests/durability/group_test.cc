@@ -1,4 +1,5 @@
-// Groups of transactions with a data folder: one wait for all of a group, and all of it is there again.
+// Groups of transactions with a data folder: one wait for all of a group, and all of it is there
+// again.
 #include <gtest/gtest.h>
 
 #include <vector>

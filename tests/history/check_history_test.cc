@@ -359,7 +359,7 @@ TEST(CheckHistory, cycle_is_printed_with_sessions_keys_and_versions) {
   EXPECT_THAT(out.str(), HasSubstr("T3: session 1, p, attempt 1, snapshot 1"));
 }
 
-// -- scans through secondary indexes -------------------------------------------------------------------------------
+// -- scans through secondary indexes --------------------------------------------------------------
 
 TEST(CheckHistory, an_index_scan_returns_what_the_index_has) {
   const Verdict verdict = check({{R"(["w",0,0,7,1],["v",0,0,7,30])", 1, 0},

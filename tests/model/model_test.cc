@@ -1,12 +1,13 @@
 // Random transactions compared with the model. In one thread, commits are the serial order, so:
 //
 //   - what a committed transaction was answered must be what the model answers when the same
-//     operations are applied at the moment of the commit (even if other transactions committed since
-//     the transaction began: that is serializability); one that changed nothing may have its place
-//     anywhere between its begin and its commit;
-//   - what a read-only transaction is answered must be what a copy of the model, taken at its begin,
-//     answers;
-//   - with one writer at a time, no transaction may conflict, and a rolled back one saw the model too.
+//     operations are applied at the moment of the commit (even if other transactions committed
+//     since the transaction began: that is serializability); one that changed nothing may have its
+//     place anywhere between its begin and its commit;
+//   - what a read-only transaction is answered must be what a copy of the model, taken at its
+//     begin, answers;
+//   - with one writer at a time, no transaction may conflict, and a rolled back one saw the model
+//     too.
 #include <gtest/gtest.h>
 
 #include <algorithm>

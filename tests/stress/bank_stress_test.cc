@@ -40,7 +40,7 @@ class BankStressTest : public DatabaseTest {
     });
   }
 
-  // -- the kinds of transactions; each gives a status for Database::run ----------------------------
+  // -- the kinds of transactions; each gives a status for Database::run ---------------------------
 
   Status transfer(Transaction& txn, Key from, Key to, int64_t amount, bool blind) {
     if (blind) {  // commutes with all other transfers
@@ -69,7 +69,7 @@ class BankStressTest : public DatabaseTest {
     return txn.update(accounts_, key, accounts_.columns(&Account::branch), [&](Account& a) { a.branch = branch; });
   }
 
-  // -- looking at all of it --------------------------------------------------------------------------
+  // -- looking at all of it -----------------------------------------------------------------------
 
   Status audit_by_index(Transaction& txn, bool reverse, Audit* audit) {
     *audit = {};

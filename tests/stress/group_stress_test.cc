@@ -39,7 +39,8 @@ class GroupStressTest : public DatabaseTest {
     if (Status status = txn.update(accounts_, transfer.from, {}, [&](Account& a) { a.balance -= transfer.amount; }); !status.ok()) return status;
     return txn.update(accounts_, transfer.to, {}, [&](Account& a) { a.balance += transfer.amount; });
   }
-  // The row leaves, and another block comes in its place: before the end of the transaction, or in the next one.
+  // The row leaves, and another block comes in its place: before the end of the transaction, or in
+  // the next one.
   Status replace(Transaction& txn, Key key) {
     auto view = txn.get(accounts_, key);
     if (!view.ok()) return view.status();

@@ -1,7 +1,8 @@
 // DependencyGraph: which transaction must come before which, and why (Adya's direct serialization
 // graph, with real-time order for strictness).
 //
-//   ww  the other wrote the next version          rw  the other wrote the next version of what this read
+//   ww  the other wrote the next version          rw  the other wrote the next version of what this
+//       read
 //   wr  the other read what this wrote            rt  this ended before the other began
 //
 // A history is strictly serializable if and only if the graph has no cycle: versions are recorded,

@@ -55,7 +55,7 @@ int flush_output(int code) {
 
 void refuse_option(const std::string& option, const std::string& why) { throw CLI::ValidationError(option, why); }
 
-// -- Option ------------------------------------------------------------------------------------------------------------
+// -- Option ---------------------------------------------------------------------------------------
 
 Option& Option::type(const char* name) { return option_->type_name(name), *this; }
 Option& Option::shows_default() { return option_->capture_default_str(), *this; }
@@ -71,7 +71,7 @@ Option& Option::in(double min, double max) { return option_->check(range(min, ma
 Option& Option::in_whole(uint64_t min, uint64_t max) { return option_->check(range(min, max)), *this; }
 bool Option::given() const { return option_->count() != 0; }
 
-// -- Command -----------------------------------------------------------------------------------------------------------
+// -- Command --------------------------------------------------------------------------------------
 
 Command Command::add(const char* name, const std::string& words) {
   app_->require_subcommand(1);
@@ -101,7 +101,7 @@ Option Command::named(const char* name) const { return Option(app_->get_option(n
 void Command::footer(const std::string& words) { app_->footer(words); }
 void Command::runs(std::function<void()> body) { app_->callback(std::move(body)); }
 
-// -- Program -----------------------------------------------------------------------------------------------------------
+// -- Program --------------------------------------------------------------------------------------
 
 Program::Program(const std::string& name, const std::string& about, const std::string& version)
     : app_(std::make_unique<CLI::App>(about, name)), root_(*app_) {

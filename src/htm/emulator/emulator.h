@@ -12,10 +12,10 @@
 //
 //   (1) when a thread's call runs, all earlier accesses of all threads have happened, and no other
 //       thread is between its call and its access;
-//   (2) a region that loses a conflict is parked inside a call. Whoever wins undoes the region's writes
-//       before its own access; the loser finds itself doomed when it gets the turn, before it returns
-//       from that call. So no doomed region executes another instruction of the program, and none can
-//       store after its undo.
+//   (2) a region that loses a conflict is parked inside a call. Whoever wins undoes the region's
+//       writes before its own access; the loser finds itself doomed when it gets the turn, before
+//       it returns from that call. So no doomed region executes another instruction of the program,
+//       and none can store after its undo.
 //
 // Two exceptions, and why they do no harm. The compiler copies an object with two calls, write and
 // then read, before either access: so a read of the size of the write before it repeats that

@@ -7,7 +7,8 @@
 // where it is in the cache.
 //
 //   leaf of uint64_t keys (256 bytes):   word 8 | count, level, run 8 | 15 keys | 15 handles
-//   inner of uint64_t keys (768 bytes):  word 8 | count, level, run 8 | 16 free | 44 keys | 45 children
+//   inner of uint64_t keys (768 bytes):  word 8 | count, level, run 8 | 16 free | 44 keys
+//                                        | 45 children
 //
 // Thread safety: readers use the racy accessors and validate the word; whoever holds the
 // word's lock, or has a node that is not linked yet, writes. `count` is released after the
@@ -49,7 +50,7 @@ struct alignas(64) BTreeNode {
     run_ = 0;
   }
 
-  // -- is this node filled from left to right? Only writers look at this. -----------------------------
+  // -- is this node filled from left to right? Only writers look at this. -------------------------
   void note_insert(unsigned position) {
     run_ = position == last_position_ + 1u ? static_cast<uint8_t>(std::min(run_ + 1, 255)) : uint8_t{0};
     last_position_ = static_cast<uint8_t>(position);

@@ -50,9 +50,9 @@ struct alignas(64) HashBucket {
     while (n < kEntries && handle(n) != kNoHandle) ++n;
     return n;
   }
-  // The key's handle in this bucket alone. Handles are chosen without a branch: which entry it is no
-  // processor can predict. Behind the entries may stand a key that is no more, without a handle; one
-  // that is there stands before, and is chosen last.
+  // The key's handle in this bucket alone. Handles are chosen without a branch: which entry it is
+  // no processor can predict. Behind the entries may stand a key that is no more, without a handle;
+  // one that is there stands before, and is chosen last.
   Handle find(Key key) const {
     static_assert(kEntries == 3);
     const Handle first = handle(0), second = handle(1), third = handle(2);

@@ -7,7 +7,7 @@
 
 namespace elider::txn {
 
-// -- locks -----------------------------------------------------------------------------------------------
+// -- locks ----------------------------------------------------------------------------------------
 
 // Takes the word's lock, or, with kTake false, only waits until nobody holds it; locked_from is
 // then the word. False: somebody else holds it for longer than `waits_max` waits, or the row is
@@ -70,7 +70,7 @@ void OccTransaction<Sync>::unlock_writes(size_t count) {
     if (writes_[i].kind != WriteKind::kNone) writes_[i].cell->unlock(writes_[i].locked_from);
 }
 
-// -- memory that the writes need, taken before anything is changed --------------------------------------
+// -- memory that the writes need, taken before anything is changed --------------------------------
 
 template <class Sync>
 bool OccTransaction<Sync>::prepare_blocks() {
@@ -84,7 +84,7 @@ bool OccTransaction<Sync>::prepare_versions(SnapshotNumber newest_reader) {
   return without == nullptr || failed(Cause::kMemoryLimit, without->table, without->key);
 }
 
-// -- validation --------------------------------------------------------------------------------------------
+// -- validation -----------------------------------------------------------------------------------
 
 // Whether everything that was read stands as it was read, at the instant of the call. What updates
 // have read stands in the writes alone: a commit compares it as it locks them.
@@ -141,7 +141,7 @@ Status OccTransaction<Sync>::reads_hold() {
   return cause_table_->error(cause_ == Cause::kMemoryLimit ? Code::kMemoryLimit : Code::kConflict, cause_, cause_key_);
 }
 
-// -- the whole -------------------------------------------------------------------------------------------------
+// -- the whole ------------------------------------------------------------------------------------
 
 // What is left when locks or validation fail: nothing has been changed yet.
 template <class Sync>

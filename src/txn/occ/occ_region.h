@@ -9,8 +9,9 @@
 // A commit's region does at one instant what a commit by locks does in steps: words as expected, S,
 // the readers' slots, validation, then
 //   whole      everything is written in it: few lines, rows in place, no version to be kept
-//   lock bits  it sets the bits alone and the writing follows outside under them: for large write sets,
-//              rows kept as blocks, and where a snapshot reader needs an old version, which takes memory
+//   lock bits  it sets the bits alone and the writing follows outside under them: for large write
+//              sets, rows kept as blocks, and where a snapshot reader needs an old version, which
+//              takes memory
 // Both are correct as that commit is, with all its steps up to the last lock, or up to the
 // last release, at the region's instant. Readers outside regions (snapshots, reclamation) see
 // words before or after it.
@@ -35,7 +36,7 @@
 
 namespace elider::txn {
 
-// -- reading a cell -----------------------------------------------------------------------------------------
+// -- reading a cell -------------------------------------------------------------------------------
 
 // As storage::read_cell.
 template <class Sync>
@@ -62,7 +63,7 @@ template <class Sync>
   return together;
 }
 
-// -- a commit ----------------------------------------------------------------------------------------------
+// -- a commit -------------------------------------------------------------------------------------
 
 // How far the region may go. Sets that are known not to fit are not tried.
 template <class Sync>

@@ -79,7 +79,7 @@ class OccTransaction : public Reads<Sync, OccTransaction<Sync>> {
   static constexpr unsigned kWaitsMax = 4096;  // for a lock: milliseconds, should its holder have lost its processor
   static constexpr bool kTracks = true;        // txn/reads.h
 
-  // -- occ_tracking.h: leaves and buckets ---------------------------------------------------------------
+  // -- occ_tracking.h: leaves and buckets ---------------------------------------------------------
   static bool same_key(const TableType& table, KeyRef a, KeyRef b) {
     return a == b || (TableType::kByteKeys && table.byte_keys() && ByteKey{a.bytes()} == ByteKey{b.bytes()});
   }
@@ -97,7 +97,7 @@ class OccTransaction : public Reads<Sync, OccTransaction<Sync>> {
   void end_without_writes();
   [[gnu::noinline]] void forget_nodes();
 
-  // -- occ_read.h ---------------------------------------------------------------------------------------
+  // -- occ_read.h ---------------------------------------------------------------------------------
   // Copies columns of a row to the image, own writes included, and tracks it. kNotFound if absent.
   Status read_row(TableType& table, Row* row, KeyRef key, const ColumnSet& set, std::byte* image, detail::ImageHeader* header);
   Status read_groups(TableType& table, Row* row, KeyRef key, const ColumnSet& set, uint32_t groups, std::byte* image,
@@ -113,11 +113,11 @@ class OccTransaction : public Reads<Sync, OccTransaction<Sync>> {
     return header.read_index == ~0u ? 0 : word::sequence(reads_[header.read_index].word);
   }
 
-  // -- occ_scan.h ---------------------------------------------------------------------------------------
+  // -- occ_scan.h ---------------------------------------------------------------------------------
   class KeyScan;
   class IndexScan;
 
-  // -- occ_write.h --------------------------------------------------------------------------------------
+  // -- occ_write.h --------------------------------------------------------------------------------
   Status edit_row(TableType& table, Row* row, KeyRef key, const ColumnSet& set, const detail::ImageHeader* read, void** image);
   Status edit_group(TableType& table, Row* row, KeyRef key, const ColumnSet& set, uint32_t g, uint64_t w,
                     uint64_t expected, std::byte* image);
@@ -140,7 +140,7 @@ class OccTransaction : public Reads<Sync, OccTransaction<Sync>> {
   Status remove_row(TableType& table, KeyRef key);
   Status present_word(TableType& table, Row* row, KeyRef key, uint32_t g, uint64_t* w);
 
-  // -- occ_index.h: secondary indexes ---------------------------------------------------------------------
+  // -- occ_index.h: secondary indexes -------------------------------------------------------------
   uint64_t index_value(TableType& table, uint32_t i, KeyRef key, const std::byte* image);
   uint64_t indexes_reading(TableType& table, uint64_t columns) const;
   Status old_index_values(TableType& table, Row* row, KeyRef key, uint64_t affected, uint64_t* values);
@@ -163,7 +163,7 @@ class OccTransaction : public Reads<Sync, OccTransaction<Sync>> {
     return body();
   }
 
-  // -- occ_commit.h ---------------------------------------------------------------------------------------
+  // -- occ_commit.h -------------------------------------------------------------------------------
   Status commit_reads();
   [[gnu::noinline]] Status commit_validated_reads();
   Status finish_reads();
@@ -195,7 +195,7 @@ class OccTransaction : public Reads<Sync, OccTransaction<Sync>> {
     recorder_.end({committed, false, cause, n, order, this->attempt_, procedure_}, &writes_, &index_changes_);
   }
 
-  // -- occ_repair.h: what changed beside what was read ------------------------------------------------------
+  // -- occ_repair.h: what changed beside what was read --------------------------------------------
   enum class Presence : uint8_t { kAbsent, kPresent, kUnknown };
   bool own_presence(TableType& table, Row* row, Presence* presence);
   Presence committed_match(TableType& table, Row* row, uint32_t i, uint64_t value, const KeyRef* track);
@@ -209,7 +209,7 @@ class OccTransaction : public Reads<Sync, OccTransaction<Sync>> {
   index::Witness find_again(TableType& table, KeyRef key, uint32_t* there);
   bool look_again(TableType& table, Row* row, KeyRef key, uint32_t* there);
 
-  // -- occ_region.h: hardware transactions, under a policy that has them --------------------------------------
+  // -- occ_region.h: hardware transactions, under a policy that has them --------------------------
   enum class Reach : uint8_t { kNone, kLockBits, kWhole };
   // What a commit's region did, and what it read.
   struct AtOnce {

@@ -291,7 +291,7 @@ Status OccTransaction<Sync>::add_to_row(TableType& table, KeyRef key, const stor
   return {};
 }
 
-// -- whole rows --------------------------------------------------------------------------------------
+// -- whole rows -----------------------------------------------------------------------------------
 
 template <class Sync>
 Status OccTransaction<Sync>::do_insert(const TableRef& ref, KeyRef key, const void* row, size_t bytes) {
