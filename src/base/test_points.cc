@@ -48,6 +48,8 @@ constexpr MutantName kMutantNames[] = {
     {Mutant::kPublishLate, "publish_late"},
     {Mutant::kLoseAddition, "lose_addition"},
     {Mutant::kUnlockEarly, "unlock_early"},
+    {Mutant::kKeepHotRow, "keep_hot_row"},
+    {Mutant::kKeepHotRowOverEpochs, "keep_hot_row_over_epochs"},
     {Mutant::kKeepTouchedRow, "keep_touched_row"},
     {Mutant::kSkipSubscription, "skip_subscription"},
     {Mutant::kLazySubscription, "lazy_subscription"},

@@ -58,6 +58,8 @@ class alignas(kCacheLinePairBytes) Worker {
     announced_.store(kOutside, std::memory_order_release);
   }
   bool inside() const { return inside_; }
+  // The epoch of all workers.
+  uint64_t global_epoch() const;
 
   // `object` is unlinked: call reclaim(worker, object, argument) after a grace period. Only inside.
   // False: the process has no memory for a longer list. It is called where a commit cannot be
@@ -228,6 +230,8 @@ class Workers {
   std::mutex orphans_mutex_;        // guards orphans_, but for its size
   RetiredList orphans_;             // of workers that were given back or idle; not in the order of epochs
 };
+
+inline uint64_t Worker::global_epoch() const { return workers_.epoch(); }
 
 void Worker::announce() {
   // acquire: pairs with the advance's release, so that what was reclaimed

@@ -33,7 +33,7 @@ class AtEnd {
 };
 
 template <class Sync, template <class> class ProtocolOf>
-class WorkerOf final : public EngineWorker {
+class alignas(kCacheLinePairBytes) WorkerOf final : public EngineWorker {
  public:
   using Transaction = typename ProtocolOf<Sync>::Transaction;
   using Engine = EngineOf<Sync, ProtocolOf>;

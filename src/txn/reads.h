@@ -28,6 +28,7 @@
 #include "index/index.h"
 #include "index/scan.h"
 #include "txn/hints.h"
+#include "txn/hot_rows.h"
 #include "txn/kept_key.h"
 #include "txn/table.h"
 #include "txn/touched_rows.h"
@@ -53,6 +54,7 @@ class Reads : public TransactionBase {
   void begin_attempt(uint32_t attempt, uint32_t procedure) {
     TransactionBase::begin_attempt(attempt, procedure);
     hints_.begin();
+    hot_.begin(worker_.global_epoch());
   }
 
   // Of a scan, whose view shows the image: a copy of the columns in it; of a row that is kept as
@@ -72,11 +74,11 @@ class Reads : public TransactionBase {
   // null; then that is tracked.
   [[gnu::always_inline]] inline Row* find(TableType& table, KeyRef& key, const ColumnSet& set) {
     index::Witness witness;
-    if (!touched_.empty()) [[unlikely]]
-      if (Row* const row = find_touched(table, key)) return row;
+    if (Row* const known = known_row(table, key)) return known;
     Row* row = table.find(key, hints_.primary(table), witness, set.lines);
-    if (row == nullptr) [[unlikely]] derived().track_absent(table, witness, key);
-    else key = table.key_of(row, key);
+    if (row == nullptr) [[unlikely]] return derived().track_absent(table, witness, key), nullptr;
+    key = table.key_of(row, key);
+    keep_hot(table, key, row);
     return row;
   }
 
@@ -106,7 +108,7 @@ class Reads : public TransactionBase {
   // takes.
   template <class Index>
   [[gnu::noinline]] Status get_from(TableType& table, KeyRef key, const ColumnSet& set, RawView* view) {
-    Row* row = touched_.empty() ? nullptr : find_touched(table, key);
+    Row* row = known_row(table, key);
     if (row == nullptr) [[likely]] {
       index::Witness witness;
       auto& index = table.keys().template as<Index>();
@@ -121,6 +123,7 @@ class Reads : public TransactionBase {
         return table.error(Code::kNotFound, Cause::kNone, key);
       }
       key = table.key_of(row, key);
+      keep_hot(table, key, row);
     }
     return view_row(table, row, key, set, view);
   }
@@ -298,9 +301,21 @@ class Reads : public TransactionBase {
   Hints<Sync> hints_;
 
  private:
+  // The row that a lookup would find now, if that is known without one.
+  [[gnu::always_inline]] inline Row* known_row(const TableType& table, KeyRef key) {
+    if (!touched_.empty()) [[unlikely]]
+      if (Row* const row = find_touched(table, key)) return row;
+    return hot_.on() && !bytes_as_keys(table) ? hot_.find(table, key.number()) : nullptr;
+  }
+  [[gnu::always_inline]] inline void keep_hot(const TableType& table, KeyRef key, Row* row) {
+    if (hot_.on() && !bytes_as_keys(table)) hot_.keep(table, key.number(), row);
+  }
+  static bool bytes_as_keys(const TableType& table) { return TableType::kByteKeys && table.byte_keys(); }
+
   static constexpr size_t kBatch = 32;         // of multi_get
   static constexpr size_t kTouchedAhead = 16;  // where the touches are not quite in the order of the accesses
 
+  HotRows hot_;
   std::span<const TouchedRow> touched_;
   size_t next_touched_ = 0;  // where the next access looks first
 

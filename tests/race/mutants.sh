@@ -38,6 +38,8 @@ old_version_newer race SnapshotRaceTest.AReaderThatBeganBeforeACommitSeesNothing
 publish_late race SnapshotRaceTest.AWholeCommitBetweenTwoStepsOfAReadersStart
 lose_addition race CommitRaceTest.SeveralAddsOfOneTransactionAllCount
 unlock_early race CommitRaceTest.ARowIsLockedUntilItIsWritten
+keep_hot_row conformance HotRowsTest.ItsOwnRemovalAndANewRowOfTheKeyAreSeen
+keep_hot_row_over_epochs conformance HotRowsOfSeveralTest.ARowThatAnotherWorkerRemovedIsGone
 keep_touched_row race GroupRaceTest.ASnapshotLooksForAReplacedRowAgain
 LIST
 [ "$failures" -eq 0 ]

@@ -1,0 +1,94 @@
+// HotRows: the rows that a worker has found lately, by key, so that those it finds again and again
+// need no lookup in an index. DBX keeps leaves for that (section 6.2, the node buffer), which save
+// the descent alone, and within a transaction alone (txn/hints.h).
+//
+// A row that is kept here stands for a lookup, as those of groups do (txn/touched_rows.h): its block
+// is not marked as removed, so it is what a lookup at this instant would find. It is kept across
+// transactions, and between two of them the worker is in no grace period: the block may be reclaimed
+// and be another row's by now. So it counts only while the epoch is the one in which it was found.
+// Invariant: what has left its index in epoch E or later is not reclaimed before epoch E + 2, and
+// while a worker is inside that has seen epoch E as it entered, there is none later than E + 1.
+//
+// Where few keys are hot, or where the epoch moves too often, it finds little: then it is off, which
+// costs nothing, and tried again now and then.
+//
+// Thread safety: none; it belongs to one worker.
+#pragma once
+
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <new>
+
+#include "base/test_points.h"
+#include "txn/table.h"
+
+namespace elider::txn {
+
+class HotRows {
+ public:
+  // A transaction begins; the worker has entered, and has read this epoch after that.
+  [[gnu::always_inline]] inline void begin(uint64_t epoch) {
+    epoch_ = epoch;
+    if (!on_ && --pause_ == 0) [[unlikely]] turn_on();
+  }
+
+  [[gnu::always_inline]] inline bool on() const { return on_; }
+
+  // While it is on. Null: it does not know.
+  [[gnu::always_inline]] inline Row* find(const detail::TableBase& table, Key key) {
+    const Kept& kept = kept_[place_of(key)];
+    if (++looked_for_ == kWindow) [[unlikely]] judge();
+    if (kept.key != key || kept.table != &table || (kept.epoch != epoch_ && !ELIDER_MUTANT(kKeepHotRowOverEpochs))) return nullptr;
+    if (word::removed(kept.row->cell(table.layout(), 0).load()) && !ELIDER_MUTANT(kKeepHotRow)) [[unlikely]] return nullptr;
+    ++found_;
+    return kept.row;
+  }
+  // What a lookup has found.
+  [[gnu::always_inline]] inline void keep(const detail::TableBase& table, Key key, Row* row) {
+    kept_[place_of(key)] = {key, &table, row, epoch_};
+  }
+
+ private:
+#if ELIDER_TEST_POINTS  // so that short tests see it on and off
+  static constexpr uint32_t kRows = 64, kWindow = 64, kPause = 16;
+#else
+  static constexpr uint32_t kRows = 4096, kWindow = 2 * kRows, kPause = 16 * kWindow;
+#endif
+  static constexpr uint32_t kFoundLeast = kWindow / 4;  // of a window, or it is not worth its while
+
+  struct Kept {
+    Key key;
+    const detail::TableBase* table;
+    Row* row;
+    uint64_t epoch;
+  };
+  static size_t place_of(Key key) {
+    return static_cast<size_t>(key * 0x9e3779b97f4a7c15u >> (64 - std::bit_width(kRows - 1)));
+  }
+
+  [[gnu::noinline]] void turn_on() {
+    if (kept_ == nullptr) kept_.reset(new (std::nothrow) Kept[kRows]());
+    pause_ = kPause;
+    on_ = kept_ != nullptr;
+    looked_for_ = 0;
+    first_window_ = true;
+  }
+  // At the end of a window; what it finds in the first one it has kept in the same.
+  [[gnu::noinline]] void judge() {
+    on_ = first_window_ || found_ >= kFoundLeast;
+    first_window_ = false;
+    looked_for_ = found_ = 0;
+  }
+
+  uint64_t epoch_ = 0;
+  std::unique_ptr<Kept[]> kept_;  // by a hash of the key; once it has been on
+  uint32_t pause_ = kPause;       // transactions until it is tried again
+  uint32_t looked_for_ = 0;       // in this window
+  uint32_t found_ = 0;
+  bool on_ = false;
+  bool first_window_ = false;
+};
+
+}  // namespace elider::txn
