@@ -35,6 +35,10 @@ enum class Protocol : uint8_t {
   // the indexes stay elided. A HistorySink is called while the lock is held: it must run no
   // transaction.
   kSpinlock,
+  // The papers' third baseline (HyPer-HTM, section 6): procedures that write run one at a time, each
+  // alone; open transactions and read-only procedures go on beside them. A procedure must not wait
+  // for another thread's. With kOptimistic.
+  kSerial,
 };
 
 // When a commit with writes returns, where the database has a data folder. Under kAsync and kGroup
@@ -60,7 +64,7 @@ enum class LogFailure : uint8_t {
   kStop,      // every transaction is refused
 };
 std::string_view name_of(SyncPolicy sync);  // "automatic", "optimistic", "latched", "single-threaded", "elided"
-std::string_view name_of(Protocol protocol);      // "occ", "whole-transaction", "spinlock"
+std::string_view name_of(Protocol protocol);      // "occ", "whole-transaction", "spinlock", "serial"
 std::string_view name_of(Durability durability);  // "default", "none", "async", "group"
 // False: nothing has this name.
 bool parse(std::string_view name, SyncPolicy* sync);

@@ -31,6 +31,7 @@ std::string_view name_of(Protocol protocol) {
     case Protocol::kOcc: return "occ";
     case Protocol::kWholeTransaction: return "whole-transaction";
     case Protocol::kSpinlock: return "spinlock";
+    case Protocol::kSerial: return "serial";
   }
   return "?";
 }
@@ -82,7 +83,7 @@ bool parse(std::string_view name, SyncPolicy* sync) {
 }
 
 bool parse(std::string_view name, Protocol* protocol) {
-  for (Protocol known : {Protocol::kOcc, Protocol::kWholeTransaction, Protocol::kSpinlock})
+  for (Protocol known : {Protocol::kOcc, Protocol::kWholeTransaction, Protocol::kSpinlock, Protocol::kSerial})
     if (name_of(known) == name) {
       *protocol = known;
       return true;

@@ -18,11 +18,8 @@ using WholeOcc = txn::WholeTransaction<txn::Occ<Sync>>;
 template <htm::Backend B>
 std::unique_ptr<Engine> make_elided(const Options& options, HtmBackend htm) {
   using Sync = sync::Elided<B>;
-  switch (options.protocol) {
-    case Protocol::kOcc: break;
-    case Protocol::kWholeTransaction: return std::make_unique<EngineOf<Sync, WholeOcc>>(options, SyncPolicy::kElided, htm);
-    case Protocol::kSpinlock: return std::make_unique<EngineOf<Sync, txn::Spinlock>>(options, SyncPolicy::kElided, htm);
-  }
+  if (options.protocol == Protocol::kWholeTransaction) return std::make_unique<EngineOf<Sync, WholeOcc>>(options, SyncPolicy::kElided, htm);
+  if (options.protocol == Protocol::kSpinlock) return std::make_unique<EngineOf<Sync, txn::Spinlock>>(options, SyncPolicy::kElided, htm);
   return std::make_unique<EngineOf<Sync, txn::Occ>>(options, SyncPolicy::kElided, htm);
 }
 

@@ -42,7 +42,8 @@ constexpr OptionInfo choice(std::string_view name, std::string_view choices, std
 
 constexpr OptionEntry kOptionEntries[] = {
     {choice("sync", "automatic, optimistic, latched, single-threaded, elided", "How shared nodes are guarded"), &Options::sync},
-    {choice("protocol", "occ, whole-transaction, spinlock", "How transactions execute; all but occ are baselines and go with sync elided"),
+    {choice("protocol", "occ, whole-transaction, spinlock, serial",
+            "How transactions execute; all but occ are baselines: serial goes with sync optimistic, the others with elided"),
      &Options::protocol},
     {choice("htm", "automatic, rtm, none, always-aborts, emulated", "What runs the hardware transactions of sync elided"), &Options::htm},
     {number("elision.conflict_aborts_max", "aborts", 0, kMillion, "Aborts by conflict before a section takes its lock"),

@@ -1,5 +1,7 @@
 #include "engine/registry.h"
 
+#include <utility>
+
 #include "elider/hardware.h"
 #include "engine/engine.h"
 #include "htm/detect.h"
@@ -11,6 +13,7 @@ std::span<const Combination> registry() {
   static constexpr Combination kCombinations[] = {
 #if defined(ELIDER_ENGINE_OPTIMISTIC)
       {SyncPolicy::kOptimistic, HtmBackend::kNone, Protocol::kOcc, make_optimistic},
+      {SyncPolicy::kOptimistic, HtmBackend::kNone, Protocol::kSerial, make_optimistic},
 #endif
 #if defined(ELIDER_ENGINE_LATCHED)
       {SyncPolicy::kLatched, HtmBackend::kNone, Protocol::kOcc, make_latched},
@@ -42,10 +45,24 @@ std::span<const Combination> registry() {
   return kCombinations;
 }
 
+namespace {
+// The one that is best on this machine, if the protocol runs under it; else the
+// first that it runs under.
+SyncPolicy policy_for(Protocol protocol, SyncPolicy best) {
+  SyncPolicy first = best;
+  bool found = false;
+  for (const Combination& combination : registry()) {
+    if (combination.protocol != protocol) continue;
+    if (combination.sync == best) return best;
+    if (!std::exchange(found, true)) first = combination.sync;
+  }
+  return first;
+}
+}  // namespace
+
 void choose_automatic(Protocol protocol, SyncPolicy* sync, HtmBackend* htm) {
   const Hardware& machine = hardware();
-  const bool asked = *htm != HtmBackend::kAutomatic || protocol != Protocol::kOcc;
-  if (*sync == SyncPolicy::kAutomatic) *sync = asked ? SyncPolicy::kElided : machine.automatic;
+  if (*sync == SyncPolicy::kAutomatic) *sync = *htm != HtmBackend::kAutomatic ? SyncPolicy::kElided : policy_for(protocol, machine.automatic);
   if (*htm == HtmBackend::kAutomatic) *htm = *sync == SyncPolicy::kElided ? machine.automatic_htm : HtmBackend::kNone;
 }
 

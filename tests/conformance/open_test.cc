@@ -74,8 +74,19 @@ TEST(OpenTest, BaselinesMeanElided) {
   }
 }
 
+TEST(OpenTest, SerialMeansOptimistic) {
+  Options options;
+  options.protocol = Protocol::kSerial;
+  auto database = Database::open(options);
+  ASSERT_OK(database);
+  EXPECT_EQ(database->protocol(), Protocol::kSerial);
+  EXPECT_EQ(database->sync(), SyncPolicy::kOptimistic);
+  options.sync = SyncPolicy::kElided;
+  EXPECT_EQ(Database::open(options).status().code(), Code::kInvalidArgument);
+}
+
 TEST(OpenTest, NamesOfProtocolsParseBack) {
-  for (Protocol protocol : {Protocol::kOcc, Protocol::kWholeTransaction, Protocol::kSpinlock}) {
+  for (Protocol protocol : {Protocol::kOcc, Protocol::kWholeTransaction, Protocol::kSpinlock, Protocol::kSerial}) {
     Protocol parsed = Protocol::kOcc;
     EXPECT_TRUE(parse(name_of(protocol), &parsed));
     EXPECT_EQ(parsed, protocol);

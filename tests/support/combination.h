@@ -30,7 +30,7 @@ struct Combination {
   // Whether several threads may run transactions.
   bool threads() const { return sync != SyncPolicy::kSingleThreaded; }
   // Whether, besides, several transactions may be under way at one time, and wait for each other.
-  bool concurrent() const { return threads() && protocol != Protocol::kWholeTransaction; }
+  bool concurrent() const { return threads() && protocol != Protocol::kWholeTransaction && protocol != Protocol::kSerial; }
   // Whether, besides, a read or a commit goes on while a test point holds another one.
   bool races() const { return concurrent() && protocol != Protocol::kSpinlock; }
 };

@@ -1,9 +1,14 @@
 #include "engine/engine_of.h"
 #include "engine/registry.h"
+#include "txn/baseline/serial.h"
 
 namespace elider::detail {
 
+template <class Sync>
+using SerialOcc = txn::Serial<txn::Occ<Sync>>;
+
 std::unique_ptr<Engine> make_optimistic(const Options& options) {
+  if (options.protocol == Protocol::kSerial) return std::make_unique<EngineOf<sync::Optimistic, SerialOcc>>(options, SyncPolicy::kOptimistic);
   return std::make_unique<EngineOf<sync::Optimistic, txn::Occ>>(options, SyncPolicy::kOptimistic);
 }
 
