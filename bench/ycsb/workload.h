@@ -38,6 +38,7 @@ struct YcsbOptions {
   std::string distribution_name;    // --distribution; empty: the workload's own
   double theta = 0.99;              // --theta of zipfian and latest, above 0 and below 1
   uint32_t operations = 1;          // --operations a transaction, 1 to kOperationsMax
+  bool inline_rows = false;         // --inline-rows: rows stand where their keys say (SchemaOf::inline_rows)
   bool batch = false;               // --batch: all keys of a transaction in one multi_get
   bool snapshot_reads = false;      // --snapshot-reads: transactions that only read are read-only ones
   bool clustered = false;           // --clustered: zipfian ranks are keys as they are, not scattered

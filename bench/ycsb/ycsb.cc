@@ -34,6 +34,7 @@ Result<TableRef> create_table(Database& db, const YcsbOptions& options) {
   schema.name = "usertable";
   schema.key_index = options.key_index;
   schema.row_bytes = options.value_bytes;
+  if (options.inline_rows) schema.inline_rows = options.records;
   schema.columns.push_back({"value", ColumnType::kBytes, 0, options.value_bytes, 0});
   return db.create_table(schema);
 }
@@ -126,6 +127,7 @@ Json configuration(const YcsbOptions& options, const Database& db) {
                {"clustered", options.clustered},
                {"operations", options.operations},
                {"batch", options.batch},
+               {"inline_rows", options.inline_rows},
                {"snapshot_reads", options.snapshot_reads},
                {"index", name_of(options.key_index)},
                {"key_order", options.hashed_keys ? "hashed" : "sequential"},

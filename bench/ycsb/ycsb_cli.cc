@@ -64,6 +64,7 @@ void add_ycsb(Command bench) {
   command.option("--operations", options->operations, "Operations a transaction (1 to 16)")
       .in(1u, kOperationsMax)
       .shows_default();
+  command.flag("--inline-rows", options->inline_rows, "Rows stand where their keys say (SchemaOf::inline_rows); with --index hash");
   command.flag("--batch", options->batch, "All keys of a transaction in one multi_get: its cache misses overlap");
   add_group_option(command, options->common);
   command.flag("--snapshot-reads", options->snapshot_reads, "Transactions that only read run on the newest snapshot");

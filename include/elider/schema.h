@@ -49,6 +49,8 @@ inline constexpr uint32_t kColumnsMax = 64;
 inline constexpr uint32_t kCommitGroupsMax = 4;
 inline constexpr uint32_t kRowBytesMax = 1u << 20;
 inline constexpr uint32_t kRowAlignmentMax = 16;
+inline constexpr uint32_t kInlineRowBytesMax = 256;
+inline constexpr uint64_t kInlineRowsMax = uint64_t{1} << 33;
 inline constexpr uint32_t kSecondaryIndexesMax = 8;
 
 // A second way to find rows: by the value that `key` gives for a row. The engine keeps it in the
@@ -73,6 +75,12 @@ struct Schema {
   // Each row has a size of its own: at least up to the last byte that a column describes, and
   // row_bytes at the most. For the calls without a row type; all columns are in group 0.
   bool sized_rows = false;
+  // Of a hashed table of rows of one size, up to kInlineRowBytesMax bytes: places for about so many
+  // rows are laid out by key, so that a lookup finds a row at once, in one cache miss instead of
+  // two. Nine of ten rows find such a place; others, and rows beyond that number, are kept as those
+  // of other tables. 0: none. Memory for all places is taken when the table is made
+  // (docs/tables.md). Two schemas that differ here alone are the same.
+  uint64_t inline_rows = 0;
 
   // Whether two schemas lay out and index rows alike (key functions cannot be compared).
   bool same_as(const Schema& other) const;
@@ -122,6 +130,8 @@ class SchemaOf {
   SchemaOf& ordered() { schema_.key_index = KeyIndex::kOrdered; return *this; }
   SchemaOf& hashed() { schema_.key_index = KeyIndex::kHashed; return *this; }
   SchemaOf& key_index(KeyIndex kind) { schema_.key_index = kind; return *this; }
+  // Schema::inline_rows. Of a hashed table.
+  SchemaOf& inline_rows(uint64_t rows) { schema_.inline_rows = rows; return *this; }
   template <class Member>
   SchemaOf& column(std::string name, Member Row::*member) {
     schema_.columns.push_back({std::move(name), column_type_of<Member>(), offset_of(member), sizeof(Member), 0});

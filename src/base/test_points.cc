@@ -50,6 +50,7 @@ constexpr MutantName kMutantNames[] = {
     {Mutant::kUnlockEarly, "unlock_early"},
     {Mutant::kKeepHotRow, "keep_hot_row"},
     {Mutant::kKeepHotRowOverEpochs, "keep_hot_row_over_epochs"},
+    {Mutant::kKeepInlineRow, "keep_inline_row"},
     {Mutant::kKeepTouchedRow, "keep_touched_row"},
     {Mutant::kSkipSubscription, "skip_subscription"},
     {Mutant::kLazySubscription, "lazy_subscription"},

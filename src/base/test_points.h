@@ -114,6 +114,7 @@ enum class Mutant : uint32_t {
   kUnlockEarly,          // "unlock_early": a row is released before it is written
   kKeepHotRow,           // "keep_hot_row": a row that was found lately is taken though its block has left its index
   kKeepHotRowOverEpochs, // "keep_hot_row_over_epochs": and though its block may have been reclaimed since
+  kKeepInlineRow,        // "keep_inline_row": a row is found at its place after it has left the index
   kKeepTouchedRow,       // "keep_touched_row": a group's call is given a row block that has left its index
   // Of lock elision (src/htm/elide.h); nothing but what runs regions can tell.
   kSkipSubscription,    // "skip_subscription": a region does not read its lock

@@ -144,6 +144,8 @@ Result<TableRef> EngineBase<Sync>::create_table(const Schema& schema) {
     return Status(Code::kUnsupported, "table '" + schema.name + "': data folders hold no keys that are bytes");
   auto made = std::make_unique<TableType>(schema, keys, static_cast<uint32_t>(tables_.size()), store_.id,
                                           store_.options.block_threshold_bytes, protocol_bytes_);
+  if (!made->make_inline_rows(memory_))
+    return Status(Code::kMemoryLimit, "table '" + schema.name + "': no memory for the places of " + std::to_string(schema.inline_rows) + " inline rows");
   if constexpr (sync::kElides<Sync>) made->for_each_latch([&](auto& latch) { latch.set_policy(store_.options.elision); });
   const auto add = [&](bool room_alone) {
     std::unique_lock lock(catalog_mutex_);

@@ -8,6 +8,7 @@
 #include <new>
 
 #include "base/worker.h"
+#include "storage/inline_rows.h"
 #include "storage/record.h"
 
 namespace elider::storage {
@@ -19,7 +20,11 @@ inline size_t row_block_bytes(const Layout& layout, const Row* row) {
 
 // Its cells are not set yet. Null: no memory.
 inline Row* allocate_row_block(Worker& worker, const Layout& layout, detail::KeyRef key) {
-  if (!layout.byte_keys()) [[likely]] return static_cast<Row*>(worker.allocate(layout.block_bytes(), MemoryPart::kRows));
+  if (!layout.byte_keys()) [[likely]] {
+    if (InlineRows* const places = layout.inline_rows(); places != nullptr) [[unlikely]]
+      if (Row* const row = places->take(key.number()); row != nullptr) return row;
+    return static_cast<Row*>(worker.allocate(layout.block_bytes(), MemoryPart::kRows));
+  }
   const uint32_t key_bytes = key.bytes() == nullptr ? 0 : key.bytes()->size;
   auto* row = static_cast<Row*>(worker.allocate(layout.block_bytes() + sizeof(detail::KeyBytes) + key_bytes, MemoryPart::kRows));
   if (row == nullptr) return nullptr;
@@ -29,6 +34,7 @@ inline Row* allocate_row_block(Worker& worker, const Layout& layout, detail::Key
 }
 
 inline void free_row_block(Worker& worker, const Layout& layout, Row* row) {
+  if (InlineRows* const places = layout.inline_rows(); places != nullptr && places->has(row)) [[unlikely]] return places->give_back(row);
   worker.free(row, row_block_bytes(layout, row), MemoryPart::kRows);
 }
 

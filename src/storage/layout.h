@@ -69,6 +69,8 @@ struct Number {
 // Column sets that go with whoever asked for them. Thread safety: one thread at a time.
 using OwnColumnSets = std::vector<std::unique_ptr<ColumnSet>>;
 
+class InlineRows;
+
 class Layout {
  public:
   // Unions that are kept. Programs write few, again and again; who writes ever new
@@ -89,6 +91,9 @@ class Layout {
   // Whether each row has a size of its own; then its one group is kept as a
   // block, whose size is the row's.
   bool sized_rows() const { return schema_.sized_rows; }
+  // Where row blocks stand by their keys; null: nowhere.
+  InlineRows* inline_rows() const { return inline_rows_; }
+  void set_inline_rows(InlineRows* places) { inline_rows_ = places; }
   uint32_t least_row_bytes() const { return least_row_bytes_; }
   bool fits(size_t bytes) const { return bytes <= row_bytes_ && bytes >= least_row_bytes_; }
   uint32_t all_groups() const { return (1u << group_count()) - 1; }
@@ -126,6 +131,7 @@ class Layout {
   const ColumnSet& of_columns_locked(uint64_t columns) const;
   void find_lines(ColumnSet& set) const;
 
+  InlineRows* inline_rows_ = nullptr;  // the table's; set before it has rows
   const detail::TableBase* table_;
   const Schema& schema_;
   uint32_t row_bytes_;

@@ -79,6 +79,14 @@ Status check_rows(const Schema& schema) {
     return wrong(schema, "a row of " + std::to_string(schema.row_bytes) + " bytes; 1 to " + std::to_string(kRowBytesMax) + " are possible");
   if (static_cast<size_t>(schema.key_index) >= std::size(kKeyIndexes))
     return wrong(schema, "its key index is of no known kind");
+  if (schema.inline_rows != 0) {
+    if (schema.key_index != KeyIndex::kHashed) return wrong(schema, "inline_rows goes with a hashed table alone");
+    if (schema.sized_rows) return wrong(schema, "inline_rows goes with rows of one size alone");
+    if (schema.row_bytes > kInlineRowBytesMax)
+      return wrong(schema, "inline_rows goes with rows of up to " + std::to_string(kInlineRowBytesMax) + " bytes; these have " + std::to_string(schema.row_bytes));
+    if (schema.inline_rows > kInlineRowsMax)
+      return wrong(schema, "inline_rows is " + std::to_string(schema.inline_rows) + "; up to " + std::to_string(kInlineRowsMax) + " are possible");
+  }
   if (schema.sized_rows)
     for (const Column& column : schema.columns)
       if (column.group != 0) return wrong(schema, "column '" + column.name + "' is in group " + std::to_string(column.group) + ", but rows with a size of their own have one group");
@@ -167,6 +175,13 @@ namespace detail {
 const ColumnSet* compile_columns(TableBase& table, const ColumnSpan* spans, size_t count) { return &table.layout().of_spans(spans, count); }
 const ColumnSet* all_columns(const TableBase& table) { return &table.layout().all(); }
 const Schema& schema_of(const TableBase& table) { return table.schema(); }
+
+bool TableBase::make_inline_rows(Memory& memory) {
+  if (schema_.inline_rows == 0 || byte_keys()) return true;
+  inline_rows_ = storage::InlineRows::make(memory, layout_, schema_.inline_rows);
+  layout_.set_inline_rows(inline_rows_.get());
+  return inline_rows_ != nullptr;
+}
 }  // namespace detail
 
 }  // namespace elider

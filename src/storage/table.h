@@ -4,6 +4,7 @@
 
 #include <atomic>
 #include <cstdint>
+#include <memory>
 #include <string>
 
 #include "base/memory.h"
@@ -11,6 +12,7 @@
 #include "elider/snapshot_number.h"
 #include "elider/status.h"
 #include "elider/table.h"
+#include "storage/inline_rows.h"
 #include "storage/layout.h"
 #include "storage/record.h"
 
@@ -43,6 +45,9 @@ class TableBase {
   virtual ~TableBase() = default;
   TableBase(const TableBase&) = delete;
   TableBase& operator=(const TableBase&) = delete;
+
+  // Makes the places of Schema::inline_rows, if it wants some. False: no memory.
+  bool make_inline_rows(Memory& memory);
 
   const Schema& schema() const { return schema_; }
   const storage::Layout& layout() const { return layout_; }
@@ -80,7 +85,8 @@ class TableBase {
 
  private:
   const Schema schema_;
-  const storage::Layout layout_;
+  storage::Layout layout_;
+  std::unique_ptr<storage::InlineRows> inline_rows_;  // or null
   const uint32_t name_id_;
   const uint32_t id_;
   const uint64_t database_id_;

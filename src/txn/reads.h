@@ -109,6 +109,8 @@ class Reads : public TransactionBase {
   template <class Index>
   [[gnu::noinline]] Status get_from(TableType& table, KeyRef key, const ColumnSet& set, RawView* view) {
     Row* row = known_row(table, key);
+    if constexpr (!Index::kOrdered)
+      if (row == nullptr) row = table.find_inline(key);
     if (row == nullptr) [[likely]] {
       index::Witness witness;
       auto& index = table.keys().template as<Index>();

@@ -20,6 +20,7 @@ enum class Tag : uint64_t {
   kColumn = 9,
   kSecondaryIndex = 11,
   kSizedRows = 13,
+  kInlineRows = 14,
 };
 enum class ColumnTag : uint64_t { kName = 1, kType = 3, kOffset = 5, kSize = 7, kGroup = 9 };
 enum class IndexTag : uint64_t { kName = 1, kUnique = 3, kColumn = 5 };
@@ -203,6 +204,7 @@ Status take_tagged(Bytes from, uint32_t* id, Schema* schema) {
         if (schema->indexes.size() == kSecondaryIndexesMax) return does_not_fit();
         return take_index(bytes, &schema->indexes.emplace_back());
       case Tag::kSizedRows: return take(bytes, 1, &sized_rows);
+      case Tag::kInlineRows: return take_varint(&bytes, &schema->inline_rows) && bytes.empty() ? Status() : does_not_fit();
     }
     return unknown("the table", tag);
   });
@@ -238,6 +240,7 @@ void encode_table(uint32_t id, const Schema& schema, std::vector<std::byte>* out
     table.put(Tag::kSecondaryIndex, index);
   }
   if (schema.sized_rows) table.put(Tag::kSizedRows, uint64_t{1});
+  if (schema.inline_rows != 0) table.put(Tag::kInlineRows, schema.inline_rows);
   out->push_back(static_cast<std::byte>(RecordKind::kTable));
   table.append_to(out);
 }

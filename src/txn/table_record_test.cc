@@ -23,6 +23,17 @@ Schema cars() {
   return schema;
 }
 
+TEST(TableRecord, PlacesOfRowsAreKept) {
+  Schema schema = cars();
+  schema.inline_rows = 1'000'000;
+  std::vector<std::byte> bytes;
+  encode_table(7, schema, &bytes);
+  uint32_t id = 0;
+  Schema read;
+  EXPECT_TRUE(decode_table(bytes, &id, &read).ok());
+  EXPECT_EQ(read.inline_rows, 1'000'000u);
+}
+
 void expect_cars(std::span<const std::byte> bytes) {
   uint32_t id = 0;
   Schema read;

@@ -40,6 +40,7 @@ lose_addition race CommitRaceTest.SeveralAddsOfOneTransactionAllCount
 unlock_early race CommitRaceTest.ARowIsLockedUntilItIsWritten
 keep_hot_row conformance HotRowsTest.ItsOwnRemovalAndANewRowOfTheKeyAreSeen
 keep_hot_row_over_epochs conformance HotRowsOfSeveralTest.ARowThatAnotherWorkerRemovedIsGone
+keep_inline_row conformance InlineRowsTest.ANewRowOfARemovedKeyIsFound
 keep_touched_row race GroupRaceTest.ASnapshotLooksForAReplacedRowAgain
 LIST
 [ "$failures" -eq 0 ]

@@ -196,7 +196,7 @@ auto OccTransaction<Sync>::committed_match(TableType& table, Row* row, uint32_t 
 template <class Sync>
 index::Witness OccTransaction<Sync>::find_again(TableType& table, KeyRef key, uint32_t* there) {
   index::Witness witness;
-  Row* row = table.find(key, hints_.primary(table), witness);
+  Row* row = table.find_in_index(key, hints_.primary(table), witness);
   if (row != nullptr && !look_again(table, row, key, there)) *there = NodeEntry::kUnknown;
   return witness;
 }

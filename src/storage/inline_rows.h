@@ -1,0 +1,105 @@
+// InlineRows: places for the row blocks of a hashed table, each where its key's hash says
+// (SchemaOf::inline_rows). A lookup that finds the row there needs no bucket: one cache miss in
+// place of two that depend on each other.
+//
+//   +---------+----------+-----------+
+//   | key   8 | state  8 | row block |   a place; kWays of them are a group
+//   +---------+----------+-----------+
+//
+// The index has every row all the same, so nothing hangs on a place: a key whose group is full has
+// its block elsewhere, as all rows of other tables do, and whoever does not find it here asks the
+// index. Blocks never move, so rows keep their addresses, and views and growth are no concern.
+//
+// States of a place: free; taken, its row not in the index or about to leave it; found, from the
+// insert into the index until just before the removal. Invariant: at the instant of the look at its
+// state, a block that is found is what the index has for its key. And as long as somebody may hold
+// it, its place stays its own: it is free after the grace periods of any row block.
+//
+// Thread safety: all functions by all threads, within a grace period.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+
+#include "base/memory.h"
+#include "base/test_points.h"
+#include "elider/key.h"
+#include "storage/layout.h"
+#include "storage/record.h"
+
+namespace elider::storage {
+
+class InlineRows {
+ public:
+  // For about so many rows of this layout. Null: no memory for them.
+  static std::unique_ptr<InlineRows> make(Memory& memory, const Layout& layout, uint64_t rows);
+  ~InlineRows();
+  InlineRows(const InlineRows&) = delete;
+  InlineRows& operator=(const InlineRows&) = delete;
+
+  // A block for the key, which nobody can find yet. Null: its places are taken.
+  Row* take(Key key);
+  void give_back(Row* row) { place_of(row)->state.store(kFree, std::memory_order_release); }
+  // Whether the block stands here; of the others ask no more.
+  bool has(const Row* row) const {
+    const auto* const at = reinterpret_cast<const std::byte*>(row);
+    return at >= places_ && at < places_ + bytes_;
+  }
+  // It is in the index now; it is about to leave it.
+  void set_found(Row* row) { place_of(row)->state.store(kFound, std::memory_order_release); }
+  void set_lost(Row* row) {
+    if (!ELIDER_MUTANT(kKeepInlineRow)) place_of(row)->state.store(kTaken, std::memory_order_release);
+  }
+
+  // Asks for what find() and a read of the row will touch, if the row is in the first of its places.
+  void prefetch(Key key) const {
+    const char* const first = reinterpret_cast<const char*>(place(hash_of(key), 0));
+    for (size_t at = 0; at < place_bytes_; at += 64) __builtin_prefetch(first + at);
+    __builtin_prefetch(first + place_bytes_ - 1);
+  }
+  // The key's row block, or null; then the index may have one.
+  Row* find(Key key) const {
+    const uint64_t hash = hash_of(key);
+    for (unsigned way = 0; way < kWays; ++way) {
+      Place* const at = place(hash, way);
+      // acquire: pairs with set_found(): the block is as the insert left it.
+      const uint64_t state = at->state.load(std::memory_order_acquire);
+      if (state == kFound && at->key.load(std::memory_order_relaxed) == key) return at->row();  // relaxed: it was set before
+    }
+    return nullptr;
+  }
+
+ private:
+  static constexpr unsigned kWays = 4;
+  static constexpr uint64_t kFree = 0, kTaken = 1, kFound = 2;
+  struct alignas(16) Place {
+    std::atomic<Key> key;
+    std::atomic<uint64_t> state;
+    Row* row() { return reinterpret_cast<Row*>(this + 1); }
+  };
+
+  InlineRows(Memory& memory, uint64_t groups, size_t place_bytes, std::byte* places)
+      : memory_(memory), groups_(groups), place_bytes_(place_bytes), bytes_(groups * kWays * place_bytes), places_(places) {}
+
+  // Not the hash table's: its buckets go by the lowest bits, these places by all of them.
+  static uint64_t hash_of(Key key) {
+    uint64_t hash = (key ^ (key >> 32)) * 0x9e3779b97f4a7c15u;
+    hash = (hash ^ (hash >> 29)) * 0xbf58476d1ce4e5b9u;
+    return hash ^ (hash >> 32);
+  }
+  Place* place(uint64_t hash, unsigned way) const {
+    const auto group = static_cast<uint64_t>(static_cast<unsigned __int128>(hash) * groups_ >> 64);
+    return reinterpret_cast<Place*>(places_ + (group * kWays + ((hash + way) & (kWays - 1))) * place_bytes_);
+  }
+  static Place* place_of(Row* row) { return reinterpret_cast<Place*>(row) - 1; }
+
+  Memory& memory_;
+  const uint64_t groups_;
+  const size_t place_bytes_;
+  const size_t bytes_;
+  std::byte* const places_;
+};
+
+}  // namespace elider::storage
