@@ -38,11 +38,12 @@ struct Column {
 };
 
 // kOrdered: B+-tree, with range scans. kHashed: hash table, point operations alone, faster.
-enum class KeyIndex : uint8_t { kOrdered, kHashed };
-inline constexpr KeyIndex kKeyIndexes[] = {KeyIndex::kOrdered, KeyIndex::kHashed};
+// kRadix: adaptive radix tree, with range scans; faster than the B+-tree for single rows.
+enum class KeyIndex : uint8_t { kOrdered, kHashed, kRadix };
+inline constexpr KeyIndex kKeyIndexes[] = {KeyIndex::kOrdered, KeyIndex::kHashed, KeyIndex::kRadix};
 // Whether tables of this kind can be scanned by key.
-constexpr bool is_ordered(KeyIndex kind) { return kind == KeyIndex::kOrdered; }
-std::string_view name_of(KeyIndex kind);  // "btree", "hash"
+constexpr bool is_ordered(KeyIndex kind) { return kind != KeyIndex::kHashed; }
+std::string_view name_of(KeyIndex kind);  // "btree", "hash", "art"
 bool parse(std::string_view name, KeyIndex* kind);  // false: nothing has this name
 
 inline constexpr uint32_t kColumnsMax = 64;
