@@ -45,15 +45,13 @@ class Study {
     const auto records = static_cast<double>(keys_.size());
     figure->inserts_per_s = records / insert_all();
     figure->bytes_a_key = static_cast<double>(index_.memory_bytes()) / records;
-    using Session = IndexStudy::Session;
-    figure->lookups_per_s = repeat([](Session& session, std::span<StudyKey> keys, Random&, uint64_t) { return session.look_up(keys); }, true);
-    figure->together_per_s =
-        repeat([](Session& session, std::span<StudyKey> keys, Random&, uint64_t) { return session.look_up_together(keys); }, true);
-    figure->scanned_per_s = repeat(
-        [this](Session& session, std::span<StudyKey> keys, Random&, uint64_t) { return session.scan(keys.first(4), options_.scan_length); }, false);
-    figure->mixed_per_s = repeat([this](Session& session, std::span<StudyKey> keys, Random& random, uint64_t thread) {
-      return mix(session, keys, random, thread);
-    }, false);
+    using Keys = std::span<StudyKey>;
+    figure->lookups_per_s = repeat([](auto& session, Keys keys, auto&, uint64_t) { return session.look_up(keys); }, true);
+    figure->together_per_s = repeat([](auto& session, Keys keys, auto&, uint64_t) { return session.look_up_together(keys); }, true);
+    figure->scanned_per_s =
+        repeat([this](auto& session, Keys keys, auto&, uint64_t) { return session.scan(keys.first(4), options_.scan_length); }, false);
+    figure->mixed_per_s =
+        repeat([this](auto& session, Keys keys, auto& random, uint64_t thread) { return mix(session, keys, random, thread); }, false);
     if (wrong_.load() != 0) return Status::invalid_argument(std::to_string(wrong_.load()) + " keys that are there were not found");
     if (index_.size() != keys_.size()) return Status::invalid_argument("the index has lost or won entries");
     return index_.verify();

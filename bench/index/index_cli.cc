@@ -54,8 +54,8 @@ Status study(const Chosen& chosen) {
   auto figures = run_index_study(chosen.study);
   if (!figures.ok()) return figures.status();
   if (chosen.json_file != "-") {
-    fmt::print("  {:>9} {:>6} {:>10} {:>10} {:>10} {:>10} {:>10} {:>12}\n", "keys", "index", "inserts/s", "lookups/s", "together/s", "mixed/s",
-               "scanned/s", "bytes a key");
+    fmt::print("  {:>9} {:>6} {:>10} {:>10} {:>10} {:>10} {:>10} {:>12}\n", "keys", "index", "inserts/s", "lookups/s", "together/s",
+               "mixed/s", "scanned/s", "bytes a key");
     for (const IndexFigure& figure : *figures)
       fmt::print("  {:>9} {:>6} {:>10} {:>10} {:>10} {:>10} {:>10} {:>12.1f}\n", name_of(figure.shape), elider::name_of(figure.index),
                  short_number(figure.inserts_per_s), short_number(figure.lookups_per_s), short_number(figure.together_per_s),
@@ -92,7 +92,9 @@ void add_index(Command bench) {
   command.option("--keys", chosen->keys, "Kinds of keys, between commas").type("KINDS").shows_default();
   command.option("--records", chosen->study.records, "Keys inserted").in(uint64_t{1}, uint64_t{1} << 32).shows_default();
   command.option("--threads", chosen->study.threads, "Threads (1 to 256)").in(1u, 256u).shows_default();
-  command.option("--seconds", chosen->study.seconds, "Measured, for each figure but the inserts (0.01 to 3600)").in(0.01, 3600.0).shows_default();
+  command.option("--seconds", chosen->study.seconds, "Measured, for each figure but the inserts (0.01 to 3600)")
+      .in(0.01, 3600.0)
+      .shows_default();
   command.option("--mix", chosen->mix, "Percent lookups/keys removed and inserted again, of mixed/s").shows_default();
   command.option("--scan-length", chosen->study.scan_length, "Entries a scan").in(uint64_t{1}, uint64_t{1} << 32).shows_default();
   command.option("--seed", chosen->study.seed, "The keys are the same for the same seed").shows_default();

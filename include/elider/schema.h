@@ -122,6 +122,7 @@ class SchemaOf {
   }
   SchemaOf& ordered() { schema_.key_index = KeyIndex::kOrdered; return *this; }
   SchemaOf& hashed() { schema_.key_index = KeyIndex::kHashed; return *this; }
+  SchemaOf& radix() { schema_.key_index = KeyIndex::kRadix; return *this; }
   SchemaOf& key_index(KeyIndex kind) { schema_.key_index = kind; return *this; }
   template <class Member>
   SchemaOf& column(std::string name, Member Row::*member) {

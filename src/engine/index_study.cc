@@ -163,7 +163,8 @@ Result<std::unique_ptr<IndexStudy>> IndexStudy::make(KeyIndex kind, StudyKeys ke
       break;
   }
   if (study == nullptr)
-    return Status(Code::kUnsupported, "there is no study of " + std::string(name_of(kind)) + " for such keys under " + std::string(name_of(sync)));
+    return Status(Code::kUnsupported,
+                  "there is no study of " + std::string(name_of(kind)) + " for such keys under " + std::string(name_of(sync)));
   return study;
 }
 

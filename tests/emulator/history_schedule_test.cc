@@ -100,7 +100,7 @@ struct Story {
   const char* workload;
   KeyIndex index;
   std::string name() const {
-    std::string name = std::string(workload) + (index == KeyIndex::kHashed ? "_hash" : "_btree");
+    std::string name = std::string(workload) + "_" + std::string(elider::name_of(index));
     for (char& letter : name)
       if (letter == '-') letter = '_';
     return name;
@@ -208,7 +208,7 @@ TEST_P(HistoryScheduleTest, a_seed_replays) {
 std::vector<Story> stories() {
   std::vector<Story> all;
   for (const char* workload : {"list-append", "rw-register", "bank", "scan"})
-    for (KeyIndex index : {KeyIndex::kHashed, KeyIndex::kOrdered}) all.push_back({workload, index});
+    for (KeyIndex index : kKeyIndexes) all.push_back({workload, index});
   return all;
 }
 

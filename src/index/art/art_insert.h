@@ -71,7 +71,8 @@ auto RadixTree<Sync, KeyType>::insert_at(const Place& place, const Key& key, Han
   ELIDER_TEST_POINT("art.locked_for_insert");
   radix_add<Traits>(place.node, place.position, Traits::leaf_entry(key, candidate, spares.leaf));
   if (!ELIDER_MUTANT(kRadixKeepVersion)) write.raise();
-  outcome.result = {.handle = candidate, .inserted = true, .before = before, .after = witness_of(place.node, write.after()), .split_off = {}};
+  const Witness after = witness_of(place.node, write.after());
+  outcome.result = {.handle = candidate, .inserted = true, .before = before, .after = after, .split_off = {}};
   return Progress::kDone;
 }
 

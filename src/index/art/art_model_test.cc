@@ -198,8 +198,8 @@ TYPED_TEST(ArtModelTest, KeysThatBeginEachOther) {
 }
 
 TYPED_TEST(ArtModelTest, LargestAndSmallestKeysAreKeys) {
-  const std::vector<std::string> ends{text_of(typename TestFixture::Held(std::string()).key()), std::string(8, '\0'), std::string(8, '\xff'),
-                                      std::string(this->kBytes ? kKeyBytesMax : 8, '\xff')};
+  const std::string longest(this->kBytes ? kKeyBytesMax : 8, '\xff');
+  const std::vector<std::string> ends{text_of(typename TestFixture::Held("").key()), std::string(8, '\0'), std::string(8, '\xff'), longest};
   for (const std::string& text : ends) ASSERT_NO_FATAL_FAILURE(this->insert(text));
   for (uint64_t i = 1; i < 500; ++i) ASSERT_NO_FATAL_FAILURE(this->insert(text_of(i)));
   ASSERT_NO_FATAL_FAILURE(this->check_all());

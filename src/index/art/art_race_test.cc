@@ -119,7 +119,8 @@ TYPED_TEST(ArtRaceTest, ABranchOverAChildThatHasGrownStartsOver) {
 }
 TYPED_TEST(ArtRaceTest, AnInsertIntoANodeThatIsMergedIsKept) {
   this->fill(2);
-  this->while_at("art.before_merge", this->removes(this->under(0), 100), [this] { ASSERT_TRUE(this->insert(this->under(11), 8).inserted); });
+  this->while_at("art.before_merge", this->removes(this->under(0), 100),
+                 [this] { ASSERT_TRUE(this->insert(this->under(11), 8).inserted); });
   EXPECT_EQ(this->get(this->under(11)), 8u);
   EXPECT_EQ(this->get(this->under(2)), 101u);
   EXPECT_EQ(this->get(this->under(0)), kNoHandle);
@@ -127,7 +128,8 @@ TYPED_TEST(ArtRaceTest, AnInsertIntoANodeThatIsMergedIsKept) {
 TYPED_TEST(ArtRaceTest, AnInsertIntoANodeThatShrinksIsKept) {
   this->fill(5);
   ASSERT_TRUE(this->remove(this->under(8), 104));
-  this->while_at("art.before_shrink", this->removes(this->under(0), 100), [this] { ASSERT_TRUE(this->insert(this->under(11), 8).inserted); });
+  this->while_at("art.before_shrink", this->removes(this->under(0), 100),
+                 [this] { ASSERT_TRUE(this->insert(this->under(11), 8).inserted); });
   EXPECT_EQ(this->get(this->under(11)), 8u);
   EXPECT_EQ(this->get(this->under(0)), kNoHandle);
 }

@@ -86,10 +86,10 @@ TYPED_TEST(ArtStructureTest, AKeyThatEndsAtANodeKeepsIt) {
     EXPECT_EQ(this->tree.nodes_by_kind(), (Kinds{1, 0, 0, 0}));
     ASSERT_TRUE(this->insert("", 3).inserted);
     EXPECT_EQ(this->tree.nodes_by_kind(), (Kinds{1, 0, 0, 0})) << "it ends at the root";
-    for (unsigned byte = 0; byte < 40; ++byte) ASSERT_TRUE(this->insert("ab" + std::string(1, static_cast<char>(byte)), 10 + byte).inserted);
+    for (unsigned byte = 0; byte < 40; ++byte) ASSERT_TRUE(this->insert(this->under(byte, "ab"), 10 + byte).inserted);
     this->expect_sound();
     EXPECT_EQ(this->get("ab"), 1u);
-    for (unsigned byte = 0; byte < 40; ++byte) ASSERT_TRUE(this->remove("ab" + std::string(1, static_cast<char>(byte)), 10 + byte));
+    for (unsigned byte = 0; byte < 40; ++byte) ASSERT_TRUE(this->remove(this->under(byte, "ab"), 10 + byte));
     ASSERT_TRUE(this->remove("abc", 2));
     this->expect_sound();
     EXPECT_EQ(this->tree.nodes_by_kind(), Kinds{}) << "the key that ended there is alone";
@@ -151,7 +151,8 @@ TYPED_TEST(ArtStructureTest, WithoutMemoryNothingIsChanged) {
   Arena small(uint64_t{4} << 20);
   Inside inside(small);
   const auto text = [](uint64_t n) { return text_of(n * 0x9e3779b97f4a7c15u); };
-  const auto insert = [&](uint64_t n) { return this->tree.get_or_insert(*inside, typename TestFixture::Held(text(n)).key(), handle_of(n)); };
+  using Held = typename TestFixture::Held;
+  const auto insert = [&](uint64_t n) { return this->tree.get_or_insert(*inside, Held(text(n)).key(), handle_of(n)); };
   uint64_t inserted = 0;
   while (insert(inserted).inserted) ASSERT_LT(++inserted, 1'000'000u) << "the limit is never reached";
   EXPECT_GT(inserted, 5'000u);
@@ -160,7 +161,7 @@ TYPED_TEST(ArtStructureTest, WithoutMemoryNothingIsChanged) {
   for (uint64_t n = inserted; n < inserted + 2000; ++n) {
     const InsertResult result = insert(n);
     if (result.inserted) {
-      ASSERT_TRUE(this->tree.remove(*inside, typename TestFixture::Held(text(n)).key(), handle_of(n)));
+      ASSERT_TRUE(this->tree.remove(*inside, Held(text(n)).key(), handle_of(n)));
     } else {
       ASSERT_EQ(result.handle, kNoHandle);
       ++refused;
@@ -173,7 +174,7 @@ TYPED_TEST(ArtStructureTest, WithoutMemoryNothingIsChanged) {
   EXPECT_EQ(insert(5).handle, handle_of(5));
   // Removal needs none.
   for (uint64_t n = 0; n < inserted; ++n)
-    ASSERT_TRUE(this->tree.remove(*inside, typename TestFixture::Held(text(n)).key(), handle_of(n)));
+    ASSERT_TRUE(this->tree.remove(*inside, Held(text(n)).key(), handle_of(n)));
   this->expect_sound();
   for (int i = 0; i < 8; ++i) inside.pass();
   EXPECT_TRUE(insert(9).inserted);

@@ -68,7 +68,8 @@ Status RadixTree<Sync, KeyType>::verify_node(RadixRef node, Census& census) cons
   unsigned count = 0;
   int before = kEnd - 1;
   for (int at = radix_next<Traits>(node, kEnd); at < 256; before = at, at = radix_next<Traits>(node, at + 1)) {
-    if (radix_previous<Traits>(node, at - 1) != before) return radix_damage<Traits>(node, "does not know what is before byte " + std::to_string(at));
+    if (radix_previous<Traits>(node, at - 1) != before)
+      return radix_damage<Traits>(node, "does not know what is before byte " + std::to_string(at));
     if (Status status = verify_entry(node, at, census); !status.ok()) return status;
     if (at != kEnd) ++count;
   }
@@ -85,7 +86,8 @@ Status RadixTree<Sync, KeyType>::verify_entry(RadixRef node, int at, Census& cen
   if (Traits::is_leaf(entry, node.depth(), at)) {
     const Key key = Traits::key_of(entry);
     if (Traits::handle(entry) == kNoHandle) return radix_damage<Traits>(node, "has no handle at " + name);
-    if (!leads_to(key, node) || Traits::position(key, node.depth()) != at) return radix_damage<Traits>(node, "has another's key at " + name);
+    if (!leads_to(key, node) || Traits::position(key, node.depth()) != at)
+      return radix_damage<Traits>(node, "has another's key at " + name);
     ++census.entries;
     if constexpr (Traits::kBytes) census.bytes += RadixLeaf::bytes_for(entry.leaf()->key.size);
     return {};
@@ -113,7 +115,8 @@ void RadixTree<Sync, KeyType>::dump(std::ostream& out) const {
 
 template <sync::Policy Sync, class KeyType>
 void RadixTree<Sync, KeyType>::dump_node(RadixRef node, unsigned depth, std::ostream& out) const {
-  out << std::string(2 * depth, ' ') << radix_name(node.kind()) << " depth " << node.depth() << " word " << as_node(node)->word.read() << ':';
+  out << std::string(2 * depth, ' ') << radix_name(node.kind()) << " depth " << node.depth();
+  out << " word " << as_node(node)->word.read() << ':';
   for (int at = radix_next<Traits>(node, kEnd); at < 256; at = radix_next<Traits>(node, at + 1)) {
     const Entry entry = radix_entry<Traits>(node, at);
     if (!Traits::is_leaf(entry, node.depth(), at)) continue;
