@@ -5,7 +5,7 @@
 //
 // ELIDER_SCHEDULES: how many seeds each workload and index gets (40 without it; 1000 take an hour).
 // ELIDER_FIRST_SCHEDULE: the first of them (1). A failure names its seed, and so it is run again:
-//   ELIDER_SCHEDULES=1 ELIDER_FIRST_SCHEDULE=17 build/emulator/emulator_test \
+//   ELIDER_SCHEDULES=1 ELIDER_FIRST_SCHEDULE=17 build/emulator/emulator_test
 //       --gtest_filter='*HistoryScheduleTest*/scan_hash'
 //
 // Each run is a child process: it begins with the same memory whichever seeds came before,
