@@ -32,7 +32,7 @@ function(elider_layer name)
   if(sources)
     # But for the engines and indexes under each sync policy, which take long one by one.
     set(together ${sources})
-    list(FILTER together EXCLUDE REGEX "/instances/|/(btree|hash)_[a-z_]+\\.cc$")
+    list(FILTER together EXCLUDE REGEX "/instances/|/(btree|hash|art)_[a-z_]+\\.cc$")
     elider_compile_together(${name} ${together})
     add_library(${target} STATIC ${sources})
     set_target_properties(${target} PROPERTIES UNITY_BUILD ${ELIDER_UNITY} UNITY_BUILD_MODE GROUP)

@@ -16,6 +16,7 @@ void add_elision(Command bench);
 void add_htm(Command bench);
 void add_durability(Command bench);
 void add_neighbours(Command bench);
+void add_index(Command bench);
 void add_history(Command bench);
 
 }  // namespace elider::bench

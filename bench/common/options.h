@@ -46,7 +46,7 @@ struct CommonOptions {
 void add_common_options(Command command, CommonOptions& options);
 // --group, where transactions can be run in groups.
 void add_group_option(Command command, CommonOptions& options);
-// --index, hash or btree: of a table's keys.
+// --index: of a table's keys.
 void add_index_option(Command command, KeyIndex& chosen, const char* words);
 
 // First in a callback: refuses combinations that make no sense and files that cannot be written, so

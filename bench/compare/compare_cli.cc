@@ -24,7 +24,7 @@ constexpr const char* kHelp =
     "was not there when elider was built is left out, with the name of the package that has it.\n"
     "\n"
     "Workloads are those of `elider bench ycsb`. Each starts from stores as they were loaded; d and e, which\n"
-    "insert, do so in every repetition, the others repeat on what they have. e scans, so it needs --index btree,\n"
+    "insert, do so in every repetition, the others repeat on what they have. e scans, so it needs --index btree or art,\n"
     "and beside RocksDB, whose transactions check no ranges, one operation a transaction. Without --workload:\n"
     "mixes of reads and read-modify-writes, uniform, one after the other on the same stores.\n"
     "\n"
@@ -124,7 +124,7 @@ void add_compare(Command bench) {
       .in(1u, kOperationsMax)
       .shows_default();
   command.flag("--batch", options->ycsb.batch, "elider gets all keys of a transaction in one multi_get");
-  add_index_option(command, options->ycsb.key_index, "elider's: hash, or btree, which scans need [hash]");
+  add_index_option(command, options->ycsb.key_index, "elider's: hash; or btree or art, which scans need [hash]");
   command.option("--dir", options->folder, "Where RocksDB and LMDB put their files [/dev/shm, or a temporary folder]")
       .type("FOLDER");
   add_common_options(command, options->ycsb.common);

@@ -100,7 +100,7 @@ void add_elision(Command bench) {
   command.option("--operations", ycsb.operations, "Operations a transaction (1 to 16)")
       .in(1u, kOperationsMax)
       .shows_default();
-  add_index_option(command, ycsb.key_index, "hash or btree [btree]");
+  add_index_option(command, ycsb.key_index, "hash, btree or art [btree]");
   command.option("--distribution", ycsb.distribution_name, "Of keys: uniform, zipfian, latest [uniform]").type("NAME");
   add_common_options(command, ycsb.common);
   command.footer(

@@ -76,7 +76,7 @@ void add_options(Command sub, HistoryCommand& command) {
       .checked(check_positive);
   sub.option("--seed", options.seed, "Of the inputs; the interleaving is the system's [1]")
       .checked(check_whole_number);
-  add_index_option(sub, command.options.index, "hash or btree [btree]");
+  add_index_option(sub, command.options.index, "hash, btree or art [btree]");
   add_sync_options(sub, options.sync, options.htm, options.protocol);
   add_data_options(sub, options.data);
   sub.option("--operations", options.operations, "Of a transaction, at the most [4]").in(1, 64);

@@ -15,7 +15,7 @@ constexpr uint64_t kRecordsMax = uint64_t{1} << 32;
 
 constexpr const char* kHelp =
     "Workloads: a 50% read, 50% update; b 95/5; c 100% read; d 95% read of the latest, 5% insert;\n"
-    "e 95% scan of 1 to 100 rows, 5% insert (needs --index btree); f 50% read, 50% read-modify-write.\n"
+    "e 95% scan of 1 to 100 rows, 5% insert (needs --index btree or art); f 50% read, 50% read-modify-write.\n"
     "a, b, c, e, f are zipfian. Without --workload: --mix R/W, R% read and W% read-modify-write, uniform.\n"
     "An update writes the whole value. Afterwards every value is checked, and the read-modify-writes are\n"
     "counted: a lost update is a failure (exit code 1).\n"
@@ -68,7 +68,7 @@ void add_ycsb(Command bench) {
   command.flag("--batch", options->batch, "All keys of a transaction in one multi_get: its cache misses overlap");
   add_group_option(command, options->common);
   command.flag("--snapshot-reads", options->snapshot_reads, "Transactions that only read run on the newest snapshot");
-  add_index_option(command, options->key_index, "hash or btree [hash]");
+  add_index_option(command, options->key_index, "hash, btree or art [hash]");
   command
       .option(
           "--key-order",

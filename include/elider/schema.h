@@ -38,11 +38,12 @@ struct Column {
 };
 
 // kOrdered: B+-tree, with range scans. kHashed: hash table, point operations alone, faster.
-enum class KeyIndex : uint8_t { kOrdered, kHashed };
-inline constexpr KeyIndex kKeyIndexes[] = {KeyIndex::kOrdered, KeyIndex::kHashed};
+// kRadix: adaptive radix tree, with range scans; faster than the B+-tree for single rows.
+enum class KeyIndex : uint8_t { kOrdered, kHashed, kRadix };
+inline constexpr KeyIndex kKeyIndexes[] = {KeyIndex::kOrdered, KeyIndex::kHashed, KeyIndex::kRadix};
 // Whether tables of this kind can be scanned by key.
-constexpr bool is_ordered(KeyIndex kind) { return kind == KeyIndex::kOrdered; }
-std::string_view name_of(KeyIndex kind);  // "btree", "hash"
+constexpr bool is_ordered(KeyIndex kind) { return kind != KeyIndex::kHashed; }
+std::string_view name_of(KeyIndex kind);  // "btree", "hash", "art"
 bool parse(std::string_view name, KeyIndex* kind);  // false: nothing has this name
 
 inline constexpr uint32_t kColumnsMax = 64;
@@ -129,6 +130,7 @@ class SchemaOf {
   }
   SchemaOf& ordered() { schema_.key_index = KeyIndex::kOrdered; return *this; }
   SchemaOf& hashed() { schema_.key_index = KeyIndex::kHashed; return *this; }
+  SchemaOf& radix() { schema_.key_index = KeyIndex::kRadix; return *this; }
   SchemaOf& key_index(KeyIndex kind) { schema_.key_index = kind; return *this; }
   // Schema::inline_rows. Of a hashed table.
   SchemaOf& inline_rows(uint64_t rows) { schema_.inline_rows = rows; return *this; }

@@ -40,6 +40,7 @@ std::string_view name_of(KeyIndex kind) {
   switch (kind) {
     case KeyIndex::kOrdered: return "btree";
     case KeyIndex::kHashed: return "hash";
+    case KeyIndex::kRadix: return "art";
   }
   return "?";
 }

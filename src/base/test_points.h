@@ -116,6 +116,10 @@ enum class Mutant : uint32_t {
   kKeepHotRowOverEpochs, // "keep_hot_row_over_epochs": and though its block may have been reclaimed since
   kKeepInlineRow,        // "keep_inline_row": a row is found at its place after it has left the index
   kKeepTouchedRow,       // "keep_touched_row": a group's call is given a row block that has left its index
+  kRadixSkipPath,        // "radix_skip_path": a radix tree's lookup that finds nothing does not compare the last node's path
+  kRadixTrustObsolete,   // "radix_trust_obsolete": it goes on in a node that has been replaced
+  kRadixKeepVersion,     // "radix_keep_version": an insertion into a radix tree's node does not raise its version
+  kRadixSkipWalkCheck,   // "radix_skip_walk_check": a radix tree's scan does not check its nodes at its end
   // Of lock elision (src/htm/elide.h); nothing but what runs regions can tell.
   kSkipSubscription,    // "skip_subscription": a region does not read its lock
   kLazySubscription,    // "lazy_subscription": it reads the lock at its end alone

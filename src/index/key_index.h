@@ -17,6 +17,7 @@
 #include "base/worker.h"
 #include "elider/options.h"
 #include "elider/schema.h"
+#include "index/art/art.h"
 #include "index/btree/btree.h"
 #include "index/byte_key.h"
 #include "index/cursor.h"
@@ -40,12 +41,14 @@ class KeyIndexOf {
  public:
   using Ordered = BTree<Sync, Key>;
   using Hashed = HashTable<Sync>;
+  using Radix = RadixTree<Sync, Key>;
   using Bytes = std::conditional_t<kHasByteKeys<Sync>, typename ByteIndexOf<Sync>::type, Ordered>;
   using Hint = typename Ordered::Hint;  // the B+-tree's; other kinds of index use no hint
 
   KeyIndexOf(KeyIndex kind, KeyKind keys) {
     if (kHasByteKeys<Sync> && keys == KeyKind::kBytes) bytes_ = std::make_unique<Bytes>();
     else if (kind == KeyIndex::kOrdered) ordered_ = std::make_unique<Ordered>();
+    else if (kind == KeyIndex::kRadix) radix_ = std::make_unique<Radix>();
     else hashed_ = std::make_unique<Hashed>();
   }
 
@@ -57,6 +60,7 @@ class KeyIndexOf {
   template <class Index>
   [[gnu::always_inline]] inline Index& as() const {
     if constexpr (std::is_same_v<Index, Hashed>) return *hashed_;
+    else if constexpr (std::is_same_v<Index, Radix>) return *radix_;
     else if constexpr (kHasByteKeys<Sync> && std::is_same_v<Index, Bytes>) return *bytes_;
     else return *ordered_;
   }
@@ -66,30 +70,35 @@ class KeyIndexOf {
     if (ordered_ != nullptr) return f(*ordered_);
     if constexpr (kHasByteKeys<Sync>)
       if (bytes_ != nullptr) return f(*bytes_);
-    return f(*hashed_);
+    if (hashed_ != nullptr) return f(*hashed_);
+    return f(*radix_);
   }
 
-  // `ahead`: where the row is touched next; a hash table asks for it as soon as the row is found.
+  // `ahead`: where the row is touched next; hash table and radix tree ask for it as soon as the row
+  // is found.
   [[gnu::always_inline]] inline Handle get(KeyRef key, Hint& hint, Witness& witness, Ahead ahead) {
     if (ordered_ != nullptr) return ordered_->get(key.number(), hint, witness);
     if constexpr (kHasByteKeys<Sync>) {
       NoHint none;
       if (bytes_ != nullptr) return bytes_->get(ByteKey{key.bytes()}, none, witness);
     }
-    return get_hashed(*hashed_, key, witness, ahead);
+    if (hashed_ != nullptr) return get_hashed(*hashed_, key, witness, ahead);
+    return radix_->get(key.number(), witness, ahead);
   }
   void multi_get(const KeyRef* keys, size_t count, Handle* handles, Witness* witnesses, Ahead ahead) {
     if constexpr (kHasByteKeys<Sync>)
       if (bytes_ != nullptr) return bytes_->multi_get(keys, count, handles, witnesses, ahead);
     const auto* const numbers = reinterpret_cast<const Key*>(keys);
     if (ordered_ != nullptr) ordered_->multi_get(numbers, count, handles, witnesses, ahead);
-    else hashed_->multi_get(numbers, count, handles, witnesses, ahead);
+    else if (hashed_ != nullptr) hashed_->multi_get(numbers, count, handles, witnesses, ahead);
+    else radix_->multi_get(numbers, count, handles, witnesses, ahead);
   }
   InsertResult get_or_insert(Worker& worker, KeyRef key, Handle candidate, Hint& hint) {
     if (ordered_ != nullptr) return ordered_->get_or_insert(worker, key.number(), candidate, hint);
     if constexpr (kHasByteKeys<Sync>)
       if (bytes_ != nullptr) return bytes_->get_or_insert(worker, {key.bytes()}, candidate);
-    return hashed_->get_or_insert(worker, key.number(), candidate);
+    if (hashed_ != nullptr) return hashed_->get_or_insert(worker, key.number(), candidate);
+    return radix_->get_or_insert(worker, key.number(), candidate);
   }
   bool remove(Worker& worker, KeyRef key, Handle expected) {
     return visit([&]<class Index>(Index& index) { return index.remove(worker, key_of<typename Index::Key>(key), expected); });
@@ -111,6 +120,7 @@ class KeyIndexOf {
   // One of them.
   std::unique_ptr<Ordered> ordered_;
   std::unique_ptr<Hashed> hashed_;
+  std::unique_ptr<Radix> radix_;
   std::unique_ptr<Bytes> bytes_;
 };
 

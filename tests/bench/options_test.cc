@@ -79,7 +79,7 @@ INSTANTIATE_TEST_SUITE_P(Ycsb, Refused,
                                          Case{{"ycsb", "--workload", "e", "--index", "btree", "--batch"}, "--batch"},
                                          Case{{"ycsb", "--distribution", "normal"}, "--distribution"},
                                          Case{{"ycsb", "--theta", "1"}, "--theta"},             //
-                                         Case{{"ycsb", "--index", "art"}, "--index"},           //
+                                         Case{{"ycsb", "--index", "heap"}, "--index"},           //
                                          Case{{"ycsb", "--key-order", "random"}, "--key-order"},
                                          Case{{"ycsb", "--sync", "hopeful"}, "--sync"},         //
                                          Case{{"ycsb", "--sync", "single-threaded", "--threads", "2"}, "--sync"},

@@ -1,6 +1,7 @@
 // ByteKeyed: the engine with tables whose keys are bytes, under the same public calls: a
 // transaction of its protocol turns each number into bytes that sort like it, of lengths from none
-// to fourteen, and back. For tests alone.
+// to fourteen, and back. Their index is one of this folder, or the radix tree where
+// ELIDER_TEST_RADIX_BYTES says so. For tests alone.
 //
 // Thread safety: as the transaction's that it wraps.
 #pragma once
@@ -10,6 +11,7 @@
 #include <vector>
 
 #include "engine/engine_of.h"
+#include "index/art/art.h"
 #include "sync/optimistic.h"
 #include "tests/byte_keys/sorted_leaves.h"
 #include "txn/occ/occ.h"
@@ -24,7 +26,11 @@ static_assert(sync::Policy<ByteKeyedSync>);
 
 template <>
 struct elider::index::ByteIndexOf<elider::test::ByteKeyedSync> {
+#if ELIDER_TEST_RADIX_BYTES
+  using type = RadixTree<elider::test::ByteKeyedSync, ByteKey>;
+#else
   using type = elider::test::SortedLeaves;
+#endif
   // Data folders hold no byte keys yet.
   static KeyKind kind_of(const Schema& schema, const Options& options) {
     return schema.key_index == KeyIndex::kOrdered && options.data_folders.empty() ? KeyKind::kBytes : KeyKind::kNumbers;

@@ -1,5 +1,11 @@
 // In place of the optimistic engine, where this program is linked: ordered tables
 // have keys that are bytes.
+#include "index/art/art_batch.h"
+#include "index/art/art_find.h"
+#include "index/art/art_insert.h"
+#include "index/art/art_remove.h"
+#include "index/art/art_scan.h"
+#include "index/art/art_verify.h"
 #include "index/btree/btree_batch.h"
 #include "index/btree/btree_find.h"
 #include "index/btree/btree_insert.h"

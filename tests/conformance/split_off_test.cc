@@ -70,7 +70,9 @@ class SplitOffTest : public DatabaseTest {
 
   Table<Account> accounts_;
   Index<Account> by_branch_, by_owner_;
-  Key next_first_ = 1000;
+  // A range's first row has now and then no other with its first seven bytes, but the own inserts
+  // and the foreign one behind it: where a radix tree splits off a node.
+  Key next_first_ = 1200;
 };
 ELIDER_ON_CONCURRENT(SplitOffTest);
 

@@ -143,7 +143,7 @@ inline Status read_state(Database& db, State* state) {
         state->emplace(place_of(id, key), std::string(reinterpret_cast<const char*>(view.bytes()), bytes));
         return true;
       };
-      if (tables[id].schema().key_index == KeyIndex::kOrdered) {
+      if (is_ordered(tables[id].schema().key_index)) {
         if (Status status = txn.scan(tables[id], KeyRange{}, ScanOptions{}, keep); !status.ok()) return status;
         continue;
       }

@@ -13,6 +13,12 @@
 
 #include "elider/elider.h"
 #include "engine/engine_of.h"
+#include "index/art/art_batch.h"
+#include "index/art/art_find.h"
+#include "index/art/art_insert.h"
+#include "index/art/art_remove.h"
+#include "index/art/art_scan.h"
+#include "index/art/art_verify.h"
 #include "index/btree/btree_batch.h"
 #include "index/btree/btree_find.h"
 #include "index/btree/btree_insert.h"

@@ -179,6 +179,27 @@ TEST_F(BudgetTest, sections_of_a_hash_table) {
   show("hash remove", at_commit([&](Transaction& txn, Key round) { ASSERT_OK(txn.remove(accounts_, 4 * round)); }), 3 + kChain, 2);
 }
 
+// Keys of 8 bytes, of which the first six are the same: a root and two levels.
+TEST_F(BudgetTest, sections_of_a_radix_tree) {
+  open(false, KeyIndex::kRadix);
+  const uint64_t levels = 3, descent = 3 * levels;
+  show("radix get", within([&](Transaction& txn, Key round) { get(txn, some(round)); }), descent, 0);
+  show("radix batch of 16", batches(), 16 * descent, 16);
+  const uint64_t entries = 32, nodes = 8;
+  show("radix scan, one part", within([&](Transaction& txn, Key round) {
+         ASSERT_OK(txn.scan(accounts_, {some(round), some(round) + 100}, {.limit = 1}, [](Key, const View<Account>&) { return true; }));
+       }), descent + 2 * nodes + entries, 24);
+  // With a larger node in place of a full one: from 48 entries to 256, and all below.
+  const Range inserts = within([&](Transaction& txn, Key round) {
+    ASSERT_OK(txn.insert(accounts_, (Key{1} << 40) + round, Account{}));
+  }, 600);
+  show("radix insert, with and without a new node", inserts, descent + 18, 4 + 50 + 2);
+  EXPECT_LE(inserts.least.lines_written, 4 + kOverhead) << "no new node";
+  // A Node256 with 37 entries gives place to a Node48.
+  show("radix remove", at_commit([&](Transaction& txn, Key round) { ASSERT_OK(txn.remove(accounts_, 4 * round)); }, 400), descent + 37,
+       4 + 16 + 2);
+}
+
 TEST_F(BudgetTest, sections_of_rows) {
   open(true, KeyIndex::kOrdered);
   const uint64_t row = 2;  // of 48 bytes with its header, anywhere in its first line

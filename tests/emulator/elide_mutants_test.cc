@@ -6,6 +6,12 @@
 
 #include "base/racy.h"
 #include "htm/emulator/schedule.h"
+#include "index/art/art_batch.h"
+#include "index/art/art_find.h"
+#include "index/art/art_insert.h"
+#include "index/art/art_remove.h"
+#include "index/art/art_scan.h"
+#include "index/art/art_verify.h"
 #include "index/btree/btree_batch.h"
 #include "index/btree/btree_find.h"
 #include "index/btree/btree_insert.h"

@@ -293,10 +293,10 @@ TEST(LeafScheduleTest, scans_see_whole_pairs_in_many_schedules) {
 }
 
 const auto index_name = [](const testing::TestParamInfo<KeyIndex>& info) -> std::string {
-  return info.param == KeyIndex::kOrdered ? "ordered" : "hashed";
+  return std::string(name_of(info.param));
 };
-INSTANTIATE_TEST_SUITE_P(On, IndexScheduleTest, testing::Values(KeyIndex::kOrdered, KeyIndex::kHashed), index_name);
-INSTANTIATE_TEST_SUITE_P(On, EngineScheduleTest, testing::Values(KeyIndex::kOrdered, KeyIndex::kHashed), index_name);
+INSTANTIATE_TEST_SUITE_P(On, IndexScheduleTest, testing::ValuesIn(kKeyIndexes), index_name);
+INSTANTIATE_TEST_SUITE_P(On, EngineScheduleTest, testing::ValuesIn(kKeyIndexes), index_name);
 
 }  // namespace
 }  // namespace elider::test

@@ -5,7 +5,7 @@
 //
 // ELIDER_SCHEDULES: how many seeds each workload and index gets (40 without it; 1000 take an hour).
 // ELIDER_FIRST_SCHEDULE: the first of them (1). A failure names its seed, and so it is run again:
-//   ELIDER_SCHEDULES=1 ELIDER_FIRST_SCHEDULE=17 build/emulator/emulator_test \
+//   ELIDER_SCHEDULES=1 ELIDER_FIRST_SCHEDULE=17 build/emulator/emulator_test
 //       --gtest_filter='*HistoryScheduleTest*/scan_hash'
 //
 // Each run is a child process: it begins with the same memory whichever seeds came before,
@@ -100,7 +100,7 @@ struct Story {
   const char* workload;
   KeyIndex index;
   std::string name() const {
-    std::string name = std::string(workload) + (index == KeyIndex::kHashed ? "_hash" : "_btree");
+    std::string name = std::string(workload) + "_" + std::string(elider::name_of(index));
     for (char& letter : name)
       if (letter == '-') letter = '_';
     return name;
@@ -208,7 +208,7 @@ TEST_P(HistoryScheduleTest, a_seed_replays) {
 std::vector<Story> stories() {
   std::vector<Story> all;
   for (const char* workload : {"list-append", "rw-register", "bank", "scan"})
-    for (KeyIndex index : {KeyIndex::kHashed, KeyIndex::kOrdered}) all.push_back({workload, index});
+    for (KeyIndex index : kKeyIndexes) all.push_back({workload, index});
   return all;
 }
 

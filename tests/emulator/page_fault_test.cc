@@ -91,7 +91,7 @@ struct LargeAccount {
 template <class Row>
 class Operations {
  public:
-  Operations(Database& db, const SchemaOf<Row>& schema) : db_(db), ordered_(schema.schema().key_index == KeyIndex::kOrdered) {
+  Operations(Database& db, const SchemaOf<Row>& schema) : db_(db), ordered_(is_ordered(schema.schema().key_index)) {
     const auto table = db.create_table(schema);
     EXPECT_OK(table);
     table_ = *table;
@@ -236,8 +236,8 @@ TEST_P(PageFaultTest, no_operation_beside_an_old_snapshot_faults_or_calls_in_a_r
   EXPECT_GT(db_.statistics().memory.versions, 0u);
 }
 
-INSTANTIATE_TEST_SUITE_P(On, PageFaultTest, testing::Values(KeyIndex::kOrdered, KeyIndex::kHashed),
-                         [](const auto& info) { return std::string(info.param == KeyIndex::kOrdered ? "ordered" : "hashed"); });
+INSTANTIATE_TEST_SUITE_P(On, PageFaultTest, testing::ValuesIn(kKeyIndexes),
+                         [](const auto& info) { return std::string(name_of(info.param)); });
 
 }  // namespace
 }  // namespace elider::test

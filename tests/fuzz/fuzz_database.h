@@ -31,7 +31,7 @@ inline uint64_t sum_of(Database& db) {
     sum = 0;
     for (const TableRef& table : db.tables()) {
       sum = checksum(std::as_bytes(std::span(table.schema().name)), sum);
-      if (table.schema().key_index != KeyIndex::kOrdered) continue;
+      if (!is_ordered(table.schema().key_index)) continue;
       Status scanned = txn.scan(table, KeyRange{}, ScanOptions{}, [&](Key key, RawView view) {
         sum = checksum(std::span(view.bytes(), table.schema().row_bytes), sum ^ key);
         return true;

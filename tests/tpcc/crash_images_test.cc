@@ -70,7 +70,7 @@ Status read_digest(Database& db, const Sizes& sizes, uint64_t* digest) {
           *digest = checksum(std::as_bytes(std::span(view.bytes() + column.offset, column.size)), *digest);
         return true;
       };
-      if (table.schema().key_index == KeyIndex::kOrdered) {
+      if (is_ordered(table.schema().key_index)) {
         if (Status status = txn.scan(table, KeyRange{}, ScanOptions{}, mix); !status.ok()) return status;
         continue;
       }

@@ -1,0 +1,46 @@
+// Index study: what each kind of index costs by itself, without transactions: inserts, lookups one
+// by one and together, a mix of lookups and changes, scans, and memory.
+//
+// Thread safety: run_index_study() starts and joins its own threads; results are values.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "bench/index/key_set.h"
+#include "elider/options.h"
+#include "elider/schema.h"
+#include "elider/status.h"
+
+namespace elider::bench {
+
+struct IndexStudyOptions {
+  std::vector<KeyIndex> indexes;
+  std::vector<KeyShape> shapes;
+  uint64_t records = 1'000'000;
+  uint32_t threads = 1;
+  double seconds = 1;        // of each figure but the inserts
+  uint32_t lookups_pct = 50;  // of the mix; the others remove a key and insert it again
+  uint64_t scan_length = 100;
+  uint64_t seed = 1;
+  SyncPolicy sync = SyncPolicy::kAutomatic;
+  HtmBackend htm = HtmBackend::kNone;
+};
+
+struct IndexFigure {
+  KeyIndex index;
+  KeyShape shape;
+  double key_bytes = 0;  // of the keys themselves
+  double inserts_per_s = 0;
+  double lookups_per_s = 0;
+  double together_per_s = 0;  // lookups, 64 of them together
+  double mixed_per_s = 0;     // operations
+  double scanned_per_s = 0;   // entries; 0: no order
+  double bytes_a_key = 0;     // of the index
+};
+
+// An index that there is not for such keys is left out. A failure is one of the index: a key that
+// is there was not found, or an invariant does not hold.
+Result<std::vector<IndexFigure>> run_index_study(const IndexStudyOptions& options);
+
+}  // namespace elider::bench

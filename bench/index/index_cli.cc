@@ -1,0 +1,117 @@
+// The command `elider bench index`.
+#include <cstdio>
+#include <memory>
+#include <string>
+
+#include <fmt/format.h>
+
+#include "bench/common/commands.h"
+#include "bench/common/options.h"
+#include "bench/common/report.h"
+#include "bench/index/index.h"
+
+namespace elider::bench {
+
+namespace {
+
+struct Chosen {
+  IndexStudyOptions study;
+  HtmBackend htm = HtmBackend::kAutomatic;
+  Protocol protocol = Protocol::kOcc;
+  std::string indexes = "btree,hash,art", keys = "dense,sparse,random16,urls,emails", mix = "50/50";
+  std::string json_file;
+};
+
+// Each of the names between commas.
+template <class Value>
+std::vector<Value> values_of(const char* option, const std::string& names) {
+  std::vector<Value> values;
+  for (size_t begin = 0; begin <= names.size();) {
+    const size_t end = std::min(names.find(',', begin), names.size());
+    const std::string name = names.substr(begin, end - begin);
+    Value value;
+    if (!parse(name, &value)) refuse_option(option, fmt::format("there is no '{}'", name));
+    values.push_back(value);
+    begin = end + 1;
+  }
+  return values;
+}
+
+void resolve(Chosen& chosen) {
+  chosen.study.indexes = values_of<KeyIndex>("--index", chosen.indexes);
+  chosen.study.shapes = values_of<KeyShape>("--keys", chosen.keys);
+  unsigned lookups = 0, changes = 0;
+  char rest = 0;
+  if (std::sscanf(chosen.mix.c_str(), "%u/%u%c", &lookups, &changes, &rest) != 2 || lookups + changes != 100)
+    refuse_option("--mix", fmt::format("'{}' is not two percentages, as 50/50", chosen.mix));
+  chosen.study.lookups_pct = lookups;
+  check_sync_options(chosen.study.sync, chosen.htm, chosen.protocol, chosen.study.threads);
+  if (chosen.study.records < chosen.study.threads) refuse_option("--records", "there are fewer than threads");
+  chosen.study.htm = chosen.htm == HtmBackend::kAutomatic ? HtmBackend::kNone : chosen.htm;
+}
+
+Status study(const Chosen& chosen) {
+  auto figures = run_index_study(chosen.study);
+  if (!figures.ok()) return figures.status();
+  if (chosen.json_file != "-") {
+    fmt::print("  {:>9} {:>6} {:>10} {:>10} {:>10} {:>10} {:>10} {:>12}\n", "keys", "index", "inserts/s", "lookups/s", "together/s",
+               "mixed/s", "scanned/s", "bytes a key");
+    for (const IndexFigure& figure : *figures)
+      fmt::print("  {:>9} {:>6} {:>10} {:>10} {:>10} {:>10} {:>10} {:>12.1f}\n", name_of(figure.shape), elider::name_of(figure.index),
+                 short_number(figure.inserts_per_s), short_number(figure.lookups_per_s), short_number(figure.together_per_s),
+                 short_number(figure.mixed_per_s), figure.scanned_per_s > 0 ? short_number(figure.scanned_per_s) : "-", figure.bytes_a_key);
+  }
+  if (chosen.json_file.empty()) return {};
+  Json document = {{"benchmark", "index"}, {"runs", Json::array()}};
+  for (const IndexFigure& figure : *figures)
+    document["runs"].push_back({{"keys", std::string(name_of(figure.shape))},
+                                {"index", std::string(elider::name_of(figure.index))},
+                                {"key_bytes", figure.key_bytes},
+                                {"inserts_per_s", figure.inserts_per_s},
+                                {"lookups_per_s", figure.lookups_per_s},
+                                {"together_per_s", figure.together_per_s},
+                                {"mixed_per_s", figure.mixed_per_s},
+                                {"scanned_per_s", figure.scanned_per_s},
+                                {"bytes_a_key", figure.bytes_a_key}});
+  document["configuration"] = {{"records", chosen.study.records},
+                               {"threads", chosen.study.threads},
+                               {"seconds", chosen.study.seconds},
+                               {"seed", chosen.study.seed},
+                               {"mix", chosen.mix},
+                               {"sync", std::string(elider::name_of(chosen.study.sync))}};
+  add_environment(document["configuration"]);
+  return write_json(chosen.json_file, document);
+}
+
+}  // namespace
+
+void add_index(Command bench) {
+  auto chosen = std::make_shared<Chosen>();
+  Command command = bench.add("index", "What each kind of index costs by itself, without transactions");
+  command.option("--index", chosen->indexes, "Kinds of index, between commas").type("KINDS").shows_default();
+  command.option("--keys", chosen->keys, "Kinds of keys, between commas").type("KINDS").shows_default();
+  command.option("--records", chosen->study.records, "Keys inserted").in(uint64_t{1}, uint64_t{1} << 32).shows_default();
+  command.option("--threads", chosen->study.threads, "Threads (1 to 256)").in(1u, 256u).shows_default();
+  command.option("--seconds", chosen->study.seconds, "Measured, for each figure but the inserts (0.01 to 3600)")
+      .in(0.01, 3600.0)
+      .shows_default();
+  command.option("--mix", chosen->mix, "Percent lookups/keys removed and inserted again, of mixed/s").shows_default();
+  command.option("--scan-length", chosen->study.scan_length, "Entries a scan").in(uint64_t{1}, uint64_t{1} << 32).shows_default();
+  command.option("--seed", chosen->study.seed, "The keys are the same for the same seed").shows_default();
+  add_sync_options(command, chosen->study.sync, chosen->htm, chosen->protocol);
+  command.option("--json", chosen->json_file, "Write it as JSON here, too (- for standard output, instead)").type("FILE");
+  command.footer(
+      "dense 0, 1, 2, ...; sparse random numbers; random16 16 random bytes; urls and emails made up, of plausible\n"
+      "lengths. All are inserted in random order. An index that there is not for such keys is left out.\n"
+      "together: 64 lookups at a time whose cache misses overlap. bytes a key: the index alone, with its own\n"
+      "copy of the keys.");
+  command.runs([chosen] {
+    resolve(*chosen);
+    if (Status status = study(*chosen); !status.ok()) {
+      fmt::print(stderr, "elider bench index: {}\n", status.message());
+      set_exit_code(kExitFailed);
+    }
+  });
+}
+
+}  // namespace elider::bench

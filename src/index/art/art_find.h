@@ -1,0 +1,114 @@
+// RadixTree: descents and point lookups. Included by the instantiations only.
+//
+// A descent reads a slot, checks that its node is still what it was, and goes on with the child if
+// that is not obsolete. A node's path never changes, and one that is not obsolete is linked: so it
+// answers for the keys with its path, whatever has happened above it, and the parent needs no
+// second look. Cache lines read: three of each node at the most, and those of the entry.
+#pragma once
+
+#include "base/spin.h"
+#include "index/art/art.h"
+
+namespace elider::index {
+
+// Compares no paths on its way down: an entry tells its key, and where there is none, all bytes
+// that lead to the last node are compared at once.
+template <sync::Policy Sync, class KeyType>
+inline auto RadixTree<Sync, KeyType>::find(const Key& key) const -> Found {
+  constexpr Found kAgain{false, kNoHandle, {}};
+  RadixRef ref = root();
+  ReadGuard guard(root_.word);
+  while (true) {
+    if constexpr (Traits::kBytes)
+      if (Traits::size(key) < ref.depth()) return kAgain;
+    const int position = Traits::position(key, ref.depth());
+    const Entry entry = radix_entry<Traits>(ref, position);
+    const Handle handle = entry.empty() ? kNoHandle : Traits::handle_of(entry, key);
+    if (handle != kNoHandle || entry.empty() || Traits::is_leaf(entry, ref.depth(), position)) {
+      // Another node may answer for a key that is not there.
+      if (handle == kNoHandle && !leads_to(key, ref) && !ELIDER_MUTANT(kRadixSkipPath)) return kAgain;
+      return {guard.valid(), handle, witness_of(ref, guard.version())};
+    }
+    const RadixRef child = entry.child();
+    if (!guard.valid()) return kAgain;
+    ELIDER_TEST_POINT("art.child_read");
+    // The epoch keeps the child alive.
+    const ReadGuard child_guard(as_node(child)->word);
+    if (child_guard.obsolete() && !ELIDER_MUTANT(kRadixTrustObsolete)) return kAgain;
+    ref = child;
+    guard = child_guard;
+  }
+}
+
+template <sync::Policy Sync, class KeyType>
+Handle RadixTree<Sync, KeyType>::get(const Key& key, Witness& witness, Ahead ahead) {
+  const Found found = Sync::section(latch_, sync::Operation::kGet, [&] { return find(key); });
+  if (!found.valid) [[unlikely]] return get_again(key, witness, ahead);
+  prefetch_ahead(found.handle, ahead);
+  witness = found.witness;
+  return found.handle;
+}
+
+// With all paths compared. From the root, or from the nodes of an earlier descent of this key, if
+// they are as they were. False: start over. What is found means nothing before the guard is
+// validated.
+template <sync::Policy Sync, class KeyType>
+bool RadixTree<Sync, KeyType>::descend(const Key& key, const Place* from, Place& place) const {
+  if (from != nullptr) {
+    if (!from->guard.current()) return false;
+    if (from->parent.bits() != 0 && !from->parent_guard.current()) return false;
+    place.parent = from->parent;
+    place.parent_guard = from->parent_guard;
+    place.node = from->node;
+    place.guard = from->guard;
+  } else {
+    place.parent = RadixRef();
+    place.node = root();
+    place.guard = ReadGuard(root_.word);
+  }
+  while (true) {
+    const RadixRef node = place.node;
+    place.position = Traits::position(key, node.depth());
+    place.entry = radix_entry<Traits>(node, place.position);
+    place.there = There::kNothing;
+    if (place.entry.empty()) return true;
+    if (Traits::is_leaf(place.entry, node.depth(), place.position)) {
+      place.there = Traits::handle_of(place.entry, key) != kNoHandle ? There::kKey : There::kOther;
+      return true;
+    }
+    const RadixRef child = place.entry.child();
+    if (!place.guard.valid()) return false;
+    place.branches_at = Traits::template mismatch<Node>(child, key, node.depth() + 1);
+    if (place.branches_at < child.depth()) {
+      place.there = There::kBranch;
+      return true;
+    }
+    const ReadGuard child_guard(as_node(child)->word);
+    if (child_guard.obsolete()) return false;
+    place.parent = node;
+    place.parent_guard = place.guard;
+    place.node = child;
+    place.guard = child_guard;
+  }
+}
+
+template <sync::Policy Sync, class KeyType>
+Handle RadixTree<Sync, KeyType>::get_again(const Key& key, Witness& witness, Ahead ahead) {
+  Spin spin;
+  while (true) {
+    const Found found = Sync::section(latch_, sync::Operation::kGet, [&]() -> Found {
+      Place place;
+      if (!descend(key, nullptr, place)) return {false, kNoHandle, {}};
+      const Handle handle = place.there == There::kKey ? Traits::handle(place.entry) : kNoHandle;
+      return {place.guard.valid(), handle, witness_of(place.node, place.guard.version())};
+    });
+    if (found.valid) [[likely]] {
+      prefetch_ahead(found.handle, ahead);
+      witness = found.witness;
+      return found.handle;
+    }
+    spin.wait();
+  }
+}
+
+}  // namespace elider::index
