@@ -130,7 +130,7 @@ TEST_P(InlineRowsTest, ADatabaseThatIsOpenedAgainHasThem) {
     for (Key key = 0; key < 50; ++key) EXPECT_EQ(row(kept, key).balance, 5);
     EXPECT_OK(db_.verify());
   }
-  db_ = Database();
+  reopen({});  // before the folder goes
 }
 
 TEST_P(InlineRowsTest, SchemasTheyDoNotGoWithAreRefused) {
