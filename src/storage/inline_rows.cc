@@ -2,7 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
-#include <new>
+#include <utility>
 
 namespace elider::storage {
 
@@ -16,20 +16,18 @@ constexpr size_t kZeroBytes = size_t{4} << 20;
 std::unique_ptr<InlineRows> InlineRows::make(Memory& memory, const Layout& layout, uint64_t rows) {
   const size_t place_bytes = (sizeof(Place) + layout.block_bytes() + 15) / 16 * 16;
   const uint64_t groups = std::max<uint64_t>(1, (places_for(rows) + kWays - 1) / kWays);
-  size_t bytes;
-  if (__builtin_mul_overflow(groups * kWays, place_bytes, &bytes)) return nullptr;
-  Allocator allocator(memory);
-  auto* const places = static_cast<std::byte*>(allocator.allocate(bytes, MemoryPart::kRows));
-  if (places == nullptr) return nullptr;
-  if (bytes < kZeroBytes) std::memset(places, 0, bytes);
-  std::unique_ptr<InlineRows> made(new (std::nothrow) InlineRows(memory, groups, place_bytes, places));
-  if (made == nullptr) allocator.free(places, bytes, MemoryPart::kRows);
-  return made;
+  std::unique_ptr<InlineRows> made(new InlineRows(memory, groups, place_bytes));
+  return made->places_ != nullptr ? std::move(made) : nullptr;
+}
+
+InlineRows::InlineRows(Memory& memory, uint64_t groups, size_t place_bytes)
+    : allocator_(memory), groups_(groups), place_bytes_(place_bytes), bytes_(groups * kWays * place_bytes),
+      places_(static_cast<std::byte*>(allocator_.allocate(bytes_, MemoryPart::kRows))) {
+  if (places_ != nullptr && bytes_ < kZeroBytes) std::memset(places_, 0, bytes_);
 }
 
 InlineRows::~InlineRows() {
-  Allocator allocator(memory_);
-  allocator.free(places_, bytes_, MemoryPart::kRows);
+  if (places_ != nullptr) allocator_.free(places_, bytes_, MemoryPart::kRows);
 }
 
 Row* InlineRows::take(Key key) {

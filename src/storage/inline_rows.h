@@ -33,7 +33,7 @@ namespace elider::storage {
 
 class InlineRows {
  public:
-  // For about so many rows of this layout. Null: no memory for them.
+  // For about so many rows of this layout. Null: no memory for them. May throw std::bad_alloc.
   static std::unique_ptr<InlineRows> make(Memory& memory, const Layout& layout, uint64_t rows);
   ~InlineRows();
   InlineRows(const InlineRows&) = delete;
@@ -80,8 +80,7 @@ class InlineRows {
     Row* row() { return reinterpret_cast<Row*>(this + 1); }
   };
 
-  InlineRows(Memory& memory, uint64_t groups, size_t place_bytes, std::byte* places)
-      : memory_(memory), groups_(groups), place_bytes_(place_bytes), bytes_(groups * kWays * place_bytes), places_(places) {}
+  InlineRows(Memory& memory, uint64_t groups, size_t place_bytes);
 
   // Not the hash table's: its buckets go by the lowest bits, these places by all of them.
   static uint64_t hash_of(Key key) {
@@ -95,11 +94,11 @@ class InlineRows {
   }
   static Place* place_of(Row* row) { return reinterpret_cast<Place*>(row) - 1; }
 
-  Memory& memory_;
+  Allocator allocator_;  // used when the places come and go
   const uint64_t groups_;
   const size_t place_bytes_;
   const size_t bytes_;
-  std::byte* const places_;
+  std::byte* const places_;  // null: no memory
 };
 
 }  // namespace elider::storage

@@ -116,8 +116,9 @@ class RadixTree {
   // get() of keys[0 .. count), in groups whose cache misses overlap. Witnesses may be null.
   void multi_get(const BatchKey* keys, size_t count, Handle* handles, Witness* witnesses, Ahead ahead = {});
 
-  // Some entries that follow each other, at least one if there is one, and the range that they are
-  // all of: forward, from `at` on; backward, up to what is next below it.
+  // Some entries that follow each other, and the range that they are all of: forward, from `at` on;
+  // backward, up to what is next below it. Where keys are bytes there may be none at the end of a
+  // long path, with more beyond the range.
   void read_leaf(const Bound<Key>& at, Direction direction, Hint& hint, Contents& contents);
 
   // Entries; approximate while others write.

@@ -156,6 +156,7 @@ struct RadixSmallNode : RadixNode<Traits> {
       set_byte(i, byte(i + 1));
       slots_[i].store(slots_[i + 1].load());
     }
+    slots_[n - 1].clear();  // nobody finds there what may be reclaimed by then
     this->set_count(n - 1);
   }
   void prefetch(unsigned) const {
