@@ -138,7 +138,10 @@ TEST_F(BudgetTest, sections_of_a_btree) {
   const uint64_t descent = 4 + 12 * (h - 1) + 1;
   std::printf("  a B+-tree of height %llu\n", static_cast<unsigned long long>(h));
   show("get", within([&](Transaction& txn, Key round) { get(txn, some(round)); }), descent, 0);
-  show("get by a remembered leaf", within([&](Transaction& txn, Key round) { get(txn, some(round)), get(txn, some(round)); }), 5, 0);
+  show("get by a remembered leaf", within([&](Transaction& txn, Key round) {
+         for (const Key beside : {1, 2})  // rows that are there may need no lookup
+           ASSERT_TRUE(txn.get(accounts_, some(round) + beside).status().not_found());
+       }), 5, 0);
   show("batch of 16", batches(), 16 * descent, 16);
   show("scan, one leaf", within([&](Transaction& txn, Key round) {
          ASSERT_OK(txn.scan(accounts_, {some(round), some(round)}, {}, [](Key, const View<Account>&) { return true; }));
