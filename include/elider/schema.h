@@ -78,7 +78,7 @@ struct Schema {
   bool sized_rows = false;
   // Of a hashed table of rows of one size, up to kInlineRowBytesMax bytes: places for about so many
   // rows are laid out by key, so that a lookup finds a row at once, in one cache miss instead of
-  // two. Nine of ten rows find such a place; others, and rows beyond that number, are kept as those
+  // two. Seven of eight rows find such a place; others, and rows beyond that number, are kept as those
   // of other tables. 0: none. Memory for all places is taken when the table is made
   // (docs/tables.md). Two schemas that differ here alone are the same.
   uint64_t inline_rows = 0;

@@ -27,7 +27,7 @@ class WorkerPool;
 
 // Of the database that this thread used last.
 struct LastWorker {
-  uint64_t id = 0;
+  uint64_t id = 0;  // no database's: there is no worker
   EngineWorker* worker = nullptr;
 };
 inline constinit thread_local LastWorker last_worker;

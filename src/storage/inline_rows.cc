@@ -7,7 +7,7 @@
 namespace elider::storage {
 
 namespace {
-// Places for a quarter more rows than are expected: then nine of ten find one.
+// Places for a quarter more rows than are expected: then seven of eight find one.
 constexpr uint64_t places_for(uint64_t rows) { return rows + rows / 4; }
 // An object of at least this size is a mapping of its own, which the system gives as zeros.
 constexpr size_t kZeroBytes = size_t{4} << 20;

@@ -6,8 +6,8 @@
 //   | key   8 | state  8 | row block |   a place; kWays of them are a group
 //   +---------+----------+-----------+
 //
-// The index has every row all the same, so nothing hangs on a place: a key whose group is full has
-// its block elsewhere, as all rows of other tables do, and whoever does not find it here asks the
+// The index has every row all the same, so nothing hangs on a place. A row whose group is full has
+// its block elsewhere, like the rows of other tables, and a lookup that finds nothing here asks the
 // index. Blocks never move, so rows keep their addresses, and views and growth are no concern.
 //
 // States of a place: free; taken, its row not in the index or about to leave it; found, from the

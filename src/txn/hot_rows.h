@@ -10,7 +10,7 @@
 // while a worker is inside that has seen epoch E as it entered, there is none later than E + 1.
 //
 // Where few keys are hot, or where the epoch moves too often, it finds little: then it is off, which
-// costs nothing, and tried again now and then.
+// costs a look at a flag, and is tried again now and then.
 //
 // Thread safety: none; it belongs to one worker.
 #pragma once

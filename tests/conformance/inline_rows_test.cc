@@ -130,6 +130,12 @@ TEST_P(InlineRowsTest, ADatabaseThatIsOpenedAgainHasThem) {
     for (Key key = 0; key < 50; ++key) EXPECT_EQ(row(kept, key).balance, 5);
     EXPECT_OK(db_.verify());
   }
+  db_ = Database();
+  options.memory_limit_bytes = 0;
+  options.schemas = {schema("kept").inline_rows(1'000)};
+  reopen(options);
+  EXPECT_EQ(db_.table<Account>("kept")->schema().inline_rows, 1'000u) << "the program may choose another number";
+  EXPECT_EQ(row(*db_.table<Account>("kept"), 49).balance, 5);
   reopen({});  // before the folder goes
 }
 

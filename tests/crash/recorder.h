@@ -297,7 +297,7 @@ class Recorder {
     work.deed.effects.push_back({place_of(table, key), version, true, bytes_of(row)});
   }
 
-  // -- what sessions are told ---------------------------------------------------------------------
+  // -- acknowledgements ---------------------------------------------------------------------------
 
   void acknowledge(uint32_t session, uint64_t count) {
     std::lock_guard lock(mutex_);

@@ -14,8 +14,8 @@
 //
 // A node's kind, depth and path never change: what needs another kind is another node.
 //
-// Thread safety: readers use the racy accessors and validate the word; whoever holds the word's
-// lock, or has a node that is not linked yet, writes.
+// Thread safety: readers use the racy accessors and then validate the node's word. Only the holder
+// of its lock writes, or, before a node is linked, the thread that makes it.
 #pragma once
 
 #include <atomic>

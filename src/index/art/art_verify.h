@@ -1,5 +1,5 @@
 // RadixTree: checks of every invariant, and the tree in words. Included by the instantiations only.
-// Both are for trees that nobody is changing.
+// Nobody may change the tree meanwhile.
 #pragma once
 
 #include <ostream>
