@@ -4,6 +4,7 @@
 // it, and every one that a wait had acknowledged. Recovered again it is the same; written to and
 // recovered once more, it is that and what was written.
 #include <algorithm>
+#include <chrono>
 #include <cstdio>
 #include <thread>
 
@@ -157,11 +158,17 @@ class LogMutant : public testing::TestWithParam<Mutant> {
   void SetUp() override {
     if (!TestPoints::enabled()) GTEST_SKIP() << "this build has no mutants";
   }
-  void TearDown() override { set_mutant(Mutant::kNone); }
+  void TearDown() override {
+    set_mutant(Mutant::kNone);
+    TestPoints::clear();
+  }
 };
 
 TEST_P(LogMutant, IsCaught) {
   set_mutant(GetParam());
+  // Whoever is told too early must have the time to put that down before the write, on a busy machine
+  // too.
+  TestPoints::on("log.before_write", [] { std::this_thread::sleep_for(std::chrono::milliseconds(1)); });
   EXPECT_NE(search(40, 4), "");
 }
 
