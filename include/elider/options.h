@@ -39,7 +39,17 @@ enum class Protocol : uint8_t {
   // alone; open transactions and read-only procedures go on beside them. A procedure must not wait
   // for another thread's. With kOptimistic.
   kSerial,
+  // HyPer-HTM (section 4): each row is claimed by a timestamp as it is read or written, and a
+  // transaction that meets another's claim is rolled back at once, and run again when that one has
+  // ended; after Options::restarts_max of that it runs alone. One that others wait for longer than
+  // Options::claim_patience_us is ended (Cause::kClaimed). With kOptimistic, kLatched and kElided.
+  kTimestamp,
+  // The same without read timestamps (section 4.3, "future work"): what was read is validated at the
+  // commit. With kOptimistic.
+  kTimestampValidated,
 };
+inline constexpr Protocol kProtocols[] = {Protocol::kOcc,    Protocol::kWholeTransaction, Protocol::kSpinlock,
+                                          Protocol::kSerial, Protocol::kTimestamp,        Protocol::kTimestampValidated};
 
 // When a commit with writes returns, where the database has a data folder. Under kAsync and kGroup
 // alike, a crash loses only the end of the commit order: never a part of a transaction, and never
@@ -115,6 +125,14 @@ struct Options {
   // waits. It concerns run(), call() and groups; transactions that begin() opened need no turn. A
   // procedure may wait for another thread's transaction, but that one may begin 10 ms late.
   uint32_t threads_at_once = 0;
+
+  // Of protocol timestamp: attempts of a procedure that end in a conflict before it runs alone. Range
+  // 0 to 10^6.
+  uint32_t restarts_max = 20;
+  // Of protocol timestamp: how long a transaction may keep others waiting that its claims stand
+  // against; then it is ended. Microseconds, range 0 to 10^9. It concerns open transactions above
+  // all, whose program may think while they are open.
+  uint32_t claim_patience_us = 10'000;
 
   // Where the data is kept: a folder, or several on different disks. What is there is recovered. A
   // folder that holds other files and no database is refused (kInvalidArgument; lost+found does not

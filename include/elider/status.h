@@ -49,8 +49,9 @@ enum class Cause : uint8_t {
   kDeadline = 8,
   kUser = 9,           // the procedure returned an error or asked for a rollback
   kException = 10,     // the procedure threw
+  kClaimed = 11,       // a row it touches is claimed by another transaction, which has not ended; or that one has ended it
 };
-inline constexpr int kCauseCount = 11;
+inline constexpr int kCauseCount = 12;
 
 std::string_view name_of(Code code);    // "ok", "not found", ...
 std::string_view name_of(Cause cause);  // "read changed", ...

@@ -32,6 +32,8 @@ std::string_view name_of(Protocol protocol) {
     case Protocol::kWholeTransaction: return "whole-transaction";
     case Protocol::kSpinlock: return "spinlock";
     case Protocol::kSerial: return "serial";
+    case Protocol::kTimestamp: return "timestamp";
+    case Protocol::kTimestampValidated: return "timestamp-validated";
   }
   return "?";
 }
@@ -84,7 +86,7 @@ bool parse(std::string_view name, SyncPolicy* sync) {
 }
 
 bool parse(std::string_view name, Protocol* protocol) {
-  for (Protocol known : {Protocol::kOcc, Protocol::kWholeTransaction, Protocol::kSpinlock, Protocol::kSerial})
+  for (Protocol known : kProtocols)
     if (name_of(known) == name) {
       *protocol = known;
       return true;

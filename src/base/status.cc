@@ -76,6 +76,7 @@ std::string_view name_of(Cause cause) {
     case Cause::kDeadline: return "deadline";
     case Cause::kUser: return "user";
     case Cause::kException: return "exception";
+    case Cause::kClaimed: return "claimed";
   }
   return "unknown cause";
 }

@@ -113,6 +113,12 @@ enum class Mutant : uint32_t {
   kLoseAddition,         // "lose_addition": of several additions to a group the last one is left out
   kUnlockEarly,          // "unlock_early": a row is released before it is written
   kKeepHotRow,           // "keep_hot_row": a row that was found lately is taken though its block has left its index
+  kSkipReadTimestamp,    // "skip_read_timestamp": a transaction of timestamps reads without a claim
+  kForgetOtherReaders,   // "forget_other_readers": the read timestamp of a row that several read names one, without the flag
+  kPassUnsafeRead,       // "pass_unsafe_read": a row is written though a reader of it may be under way
+  kPassUnsafeWrite,      // "pass_unsafe_write": a row is read or written though who is about to write it is under way
+  kPublishTimestampOnce, // "publish_timestamp_once": the clock is not looked at again once a timestamp stands in its slot
+  kCommitEnded,          // "commit_ended": a transaction commits though another one has ended it
   kKeepHotRowOverEpochs, // "keep_hot_row_over_epochs": and though its block may have been reclaimed since
   kKeepInlineRow,        // "keep_inline_row": a row is found at its place after it has left the index
   kKeepTouchedRow,       // "keep_touched_row": a group's call is given a row block that has left its index

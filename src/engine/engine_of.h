@@ -264,6 +264,7 @@ Status EngineOf<Sync, ProtocolOf>::begin(bool read_only, EngineWorker** lent, Tr
   worker->base.enter();
   static_cast<WorkerType&>(*worker).with(read_only, [&](auto& its) {
     its.begin(1, 0);
+    its.stays_open();
     *txn = &its;
   });
   *lent = worker;

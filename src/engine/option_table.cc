@@ -42,9 +42,13 @@ constexpr OptionInfo choice(std::string_view name, std::string_view choices, std
 
 constexpr OptionEntry kOptionEntries[] = {
     {choice("sync", "automatic, optimistic, latched, single-threaded, elided", "How shared nodes are guarded"), &Options::sync},
-    {choice("protocol", "occ, whole-transaction, spinlock, serial",
-            "How transactions execute; all but occ are baselines: serial goes with sync optimistic, the others with elided"),
+    {choice("protocol", "occ, whole-transaction, spinlock, serial, timestamp, timestamp-validated",
+            "How transactions execute; whole-transaction, spinlock (both with sync elided) and serial (with optimistic) are baselines"),
      &Options::protocol},
+    {number("restarts_max", "attempts", 0, kMillion, "Conflicts of a procedure, under protocol timestamp, before it runs alone"),
+     &Options::restarts_max},
+    {number("claim_patience_us", "us", 0, 1'000'000'000, "Under protocol timestamp: how long a transaction may keep another one waiting"),
+     &Options::claim_patience_us},
     {choice("htm", "automatic, rtm, none, always-aborts, emulated", "What runs the hardware transactions of sync elided"), &Options::htm},
     {number("elision.conflict_aborts_max", "aborts", 0, kMillion, "Aborts by conflict before a section takes its lock"),
      &ElisionPolicy::conflict_aborts_max},

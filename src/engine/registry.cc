@@ -41,6 +41,20 @@ std::span<const Combination> registry() {
       {SyncPolicy::kElided, HtmBackend::kEmulated, Protocol::kWholeTransaction, make_elided_emulated},
       {SyncPolicy::kElided, HtmBackend::kEmulated, Protocol::kSpinlock, make_elided_emulated},
 #endif
+#if defined(ELIDER_ENGINE_TIMESTAMP)
+      {SyncPolicy::kOptimistic, HtmBackend::kNone, Protocol::kTimestamp, make_timestamp_optimistic},
+      {SyncPolicy::kOptimistic, HtmBackend::kNone, Protocol::kTimestampValidated, make_timestamp_optimistic},
+      {SyncPolicy::kLatched, HtmBackend::kNone, Protocol::kTimestamp, make_timestamp_latched},
+#endif
+#if defined(ELIDER_ENGINE_TIMESTAMP_ELIDED)
+      {SyncPolicy::kElided, HtmBackend::kNone, Protocol::kTimestamp, make_timestamp_elided_none},
+#if ELIDER_HAVE_RTM
+      {SyncPolicy::kElided, HtmBackend::kRtm, Protocol::kTimestamp, make_timestamp_elided_rtm},
+#endif
+#endif
+#if defined(ELIDER_ENGINE_TIMESTAMP_EMULATED) && defined(ELIDER_EMULATOR)
+      {SyncPolicy::kElided, HtmBackend::kEmulated, Protocol::kTimestamp, make_timestamp_elided_emulated},
+#endif
   };
   return kCombinations;
 }

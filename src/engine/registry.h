@@ -32,6 +32,11 @@ Status can_run(const Combination& combination);
 std::unique_ptr<Engine> make_optimistic(const Options& options);
 std::unique_ptr<Engine> make_latched(const Options& options);
 std::unique_ptr<Engine> make_single_threaded(const Options& options);
+std::unique_ptr<Engine> make_timestamp_optimistic(const Options& options);
+std::unique_ptr<Engine> make_timestamp_latched(const Options& options);
+std::unique_ptr<Engine> make_timestamp_elided_none(const Options& options);
+std::unique_ptr<Engine> make_timestamp_elided_rtm(const Options& options);       // on x86-64
+std::unique_ptr<Engine> make_timestamp_elided_emulated(const Options& options);  // in builds with the emulator
 std::unique_ptr<Engine> make_elided_none(const Options& options);
 std::unique_ptr<Engine> make_elided_always_aborts(const Options& options);  // in builds with tests
 std::unique_ptr<Engine> make_elided_rtm(const Options& options);       // on x86-64

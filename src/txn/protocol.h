@@ -34,6 +34,8 @@ template <class T>
 concept RunnableTransaction =
     std::derived_from<T, Transaction> && requires(T txn, const T& seen, uint32_t attempt, uint32_t procedure, Cause cause) {
       txn.begin(attempt, procedure);
+      // The caller, and not a procedure, ends the one that has begun.
+      txn.stays_open();
       // The rows that it need not look up; an empty span before the next begin().
       txn.expect(std::span<const TouchedRow>());
       // Ok: committed. Otherwise nothing of it took effect. Ended in either case.

@@ -20,10 +20,21 @@ Status threw(const char* what, std::string_view who) {
   }
 }
 
+namespace {
+uint64_t allowed_by(const RunPolicy& policy) {
+  constexpr uint64_t kNsMax = ~uint64_t{0};
+  return policy.deadline_us == 0 || policy.deadline_us > kNsMax / 1000 ? kNsMax : policy.deadline_us * 1000;
+}
+}  // namespace
+
+bool may_retry(const RunPolicy& policy, uint32_t attempt, uint64_t begin_ns) {
+  if (policy.attempts_max != 0 && attempt >= policy.attempts_max) return false;
+  return policy.deadline_us == 0 || now_ns() - begin_ns < allowed_by(policy);
+}
+
 bool wait_before_retry(const RunPolicy& policy, uint32_t attempt, uint64_t begin_ns, Random& random) {
   if (policy.attempts_max != 0 && attempt >= policy.attempts_max) return false;
-  constexpr uint64_t kNsMax = ~uint64_t{0};
-  const uint64_t allowed_ns = policy.deadline_us == 0 || policy.deadline_us > kNsMax / 1000 ? kNsMax : policy.deadline_us * 1000;
+  const uint64_t allowed_ns = allowed_by(policy);
   const uint64_t passed_ns = policy.deadline_us != 0 ? now_ns() - begin_ns : 0;
   if (passed_ns >= allowed_ns) return false;
   uint64_t bound_us = 0;

@@ -27,6 +27,7 @@ class TransactionBase : public Transaction {
   // Of a commit, where there is a log: once it is durable, so is what was read and written.
   SnapshotNumber commit_number() const { return commit_number_; }
   bool active() const { return state_ != State::kFinished; }
+  void stays_open() {}
 
  protected:
   // kEditing: between do_edit and do_edited of columns that a secondary index reads.

@@ -86,7 +86,7 @@ TEST(OpenTest, SerialMeansOptimistic) {
 }
 
 TEST(OpenTest, NamesOfProtocolsParseBack) {
-  for (Protocol protocol : {Protocol::kOcc, Protocol::kWholeTransaction, Protocol::kSpinlock, Protocol::kSerial}) {
+  for (Protocol protocol : kProtocols) {
     Protocol parsed = Protocol::kOcc;
     EXPECT_TRUE(parse(name_of(protocol), &parsed));
     EXPECT_EQ(parsed, protocol);

@@ -12,9 +12,9 @@ namespace elider::txn {
 // Takes the word's lock, or, with kTake false, only waits until nobody holds it; locked_from is
 // then the word. False: somebody else holds it for longer than `waits_max` waits, or the row is
 // not what the write needs.
-template <class Sync>
+template <class Sync, class Claims>
 template <bool kTake>
-bool OccTransaction<Sync>::await_word(WriteEntry& write, unsigned waits_max) {
+bool OccTransaction<Sync, Claims>::await_word(WriteEntry& write, unsigned waits_max) {
   Cell& cell = *write.cell;
   Spin spin;
   for (unsigned waits = 0;;) {
@@ -45,8 +45,8 @@ bool OccTransaction<Sync>::await_word(WriteEntry& write, unsigned waits_max) {
 // addresses. Invariant: who waits for a lock holds none of a greater address, and who locks
 // in another order does not wait, so nobody waits in a circle; two commits that meet in
 // opposite orders both get through.
-template <class Sync>
-size_t OccTransaction<Sync>::lock_writes() {
+template <class Sync, class Claims>
+size_t OccTransaction<Sync, Claims>::lock_writes() {
   constexpr unsigned kPauses = 6;  // of Spin: it does not give the processor up
   const size_t locked = lock_each(kPauses);
   if (locked == writes_.size()) [[likely]] return locked;
@@ -57,29 +57,29 @@ size_t OccTransaction<Sync>::lock_writes() {
   return lock_each(kWaitsMax);
 }
 
-template <class Sync>
-[[gnu::always_inline]] inline size_t OccTransaction<Sync>::lock_each(unsigned waits_max) {
+template <class Sync, class Claims>
+[[gnu::always_inline]] inline size_t OccTransaction<Sync, Claims>::lock_each(unsigned waits_max) {
   for (size_t i = 0; i < writes_.size(); ++i)
     if (writes_[i].kind != WriteKind::kNone && !await_word<true>(writes_[i], waits_max)) [[unlikely]] return i;
   return writes_.size();
 }
 
-template <class Sync>
-void OccTransaction<Sync>::unlock_writes(size_t count) {
+template <class Sync, class Claims>
+void OccTransaction<Sync, Claims>::unlock_writes(size_t count) {
   for (size_t i = 0; i < count; ++i)
     if (writes_[i].kind != WriteKind::kNone) writes_[i].cell->unlock(writes_[i].locked_from);
 }
 
 // -- memory that the writes need, taken before anything is changed --------------------------------
 
-template <class Sync>
-bool OccTransaction<Sync>::prepare_blocks() {
+template <class Sync, class Claims>
+bool OccTransaction<Sync, Claims>::prepare_blocks() {
   const WriteEntry* without = allocate_blocks(worker_, writes_);
   return without == nullptr || failed(Cause::kMemoryLimit, without->table, without->key);
 }
 
-template <class Sync>
-bool OccTransaction<Sync>::prepare_versions(SnapshotNumber newest_reader) {
+template <class Sync, class Claims>
+bool OccTransaction<Sync, Claims>::prepare_versions(SnapshotNumber newest_reader) {
   const WriteEntry* without = allocate_versions(store_, worker_, writes_, newest_reader);
   return without == nullptr || failed(Cause::kMemoryLimit, without->table, without->key);
 }
@@ -88,12 +88,13 @@ bool OccTransaction<Sync>::prepare_versions(SnapshotNumber newest_reader) {
 
 // Whether everything that was read stands as it was read, at the instant of the call. What updates
 // have read stands in the writes alone: a commit compares it as it locks them.
-template <class Sync>
+template <class Sync, class Claims>
 template <bool kHeld>
-bool OccTransaction<Sync>::reads_stand() {
+bool OccTransaction<Sync, Claims>::reads_stand() {
   if (ELIDER_MUTANT(kSkipPairValidation) && reads_.size() + nodes_.size() == 2) return true;
   if (!ELIDER_MUTANT(kSkipReadValidation)) {
     for (const ReadEntry& read : reads_) {
+      if (Claims::kReads && !some_validated_) break;
       if (read.cell == nullptr) continue;  // a write expects its word
       const uint64_t w = read.cell->load();
       if (w == read.word) [[likely]] continue;
@@ -120,8 +121,8 @@ bool OccTransaction<Sync>::reads_stand() {
 // After reads_stand() said no: whether what changed lies beside what was read. Then reads_stand()
 // is to be asked once more, and a commit takes its numbers once more before it: what the second
 // look saw may be of a larger one than it has.
-template <class Sync>
-[[gnu::noinline]] bool OccTransaction<Sync>::repair_after_failure(Locks locks) {
+template <class Sync, class Claims>
+[[gnu::noinline]] bool OccTransaction<Sync, Claims>::repair_after_failure(Locks locks) {
   if (!may_be_repaired()) return false;
   repairing_under_ = locks;
   bool repaired = false;
@@ -135,8 +136,10 @@ template <class Sync>
 }
 
 // Of a transaction that ends without a commit: the same validation, with nothing locked.
-template <class Sync>
-Status OccTransaction<Sync>::reads_hold() {
+template <class Sync, class Claims>
+Status OccTransaction<Sync, Claims>::reads_hold() {
+  if constexpr (Claims::kWrites)
+    if (!claims_.stand()) [[unlikely]] return ended_by_another();
   if (reads_stand<false>() || (repair_after_failure(Locks::kNone) && reads_stand<false>())) return {};
   return cause_table_->error(cause_ == Cause::kMemoryLimit ? Code::kMemoryLimit : Code::kConflict, cause_, cause_key_);
 }
@@ -144,8 +147,8 @@ Status OccTransaction<Sync>::reads_hold() {
 // -- the whole ------------------------------------------------------------------------------------
 
 // What is left when locks or validation fail: nothing has been changed yet.
-template <class Sync>
-Status OccTransaction<Sync>::give_up(size_t locked) {
+template <class Sync, class Claims>
+Status OccTransaction<Sync, Claims>::give_up(size_t locked) {
   unlock_writes(locked);
   if (store_.log != nullptr) store_.log->end_commit(worker_.id());
   free_unused(worker_, writes_);
@@ -155,47 +158,47 @@ Status OccTransaction<Sync>::give_up(size_t locked) {
   return status;
 }
 
-template <class Sync>
-[[gnu::always_inline]] inline bool OccTransaction<Sync>::validate_reads() {
+template <class Sync, class Claims>
+[[gnu::always_inline]] inline bool OccTransaction<Sync, Claims>::validate_reads() {
   if constexpr (Sync::kRegions)
     if (store_.elision != nullptr) return validate_in_region();
   return reads_stand();
 }
 
 // The log takes nothing: nothing has been locked yet.
-template <class Sync>
-Status OccTransaction<Sync>::refuse_commit(const Status& status) {
+template <class Sync, class Claims>
+Status OccTransaction<Sync, Claims>::refuse_commit(const Status& status) {
   free_unused(worker_, writes_);
   rollback(Cause::kNone);
   return status;
 }
 
 // The record of commit n, with its writes locked or written.
-template <class Sync>
-void OccTransaction<Sync>::publish(SnapshotNumber n) {
+template <class Sync, class Claims>
+void OccTransaction<Sync, Claims>::publish(SnapshotNumber n) {
   publish_record(*store_.log, worker_.id(), log_place_, n, writes_);
   commit_number_ = n;
 }
 
 // No writes: what was read was all there at the instant of the validation. One row was read at one
 // instant already.
-template <class Sync>
-[[gnu::always_inline]] inline Status OccTransaction<Sync>::commit_reads() {
+template <class Sync, class Claims>
+[[gnu::always_inline]] inline Status OccTransaction<Sync, Claims>::commit_reads() {
   fence_between_loads();  // two that only read agree on the order of what they met; partner: the same line of another one
   if (reads_.size() != 1 || !nodes_.empty() || recorder_.on()) return commit_validated_reads();
   return finish_reads();
 }
 
-template <class Sync>
-[[gnu::always_inline]] inline Status OccTransaction<Sync>::finish_reads() {
+template <class Sync, class Claims>
+[[gnu::always_inline]] inline Status OccTransaction<Sync, Claims>::finish_reads() {
   if (store_.log != nullptr) [[unlikely]] commit_number_ = ELIDER_MUTANT(kReadsHaveNoNumber) ? 0 : store_.snapshots.current();
   this->count_commit();
   end_without_writes();
   return {};
 }
 
-template <class Sync>
-Status OccTransaction<Sync>::commit_validated_reads() {
+template <class Sync, class Claims>
+Status OccTransaction<Sync, Claims>::commit_validated_reads() {
   SnapshotNumber n = 0;
   uint64_t order = 0;
   const auto take_numbers = [&] {
@@ -213,15 +216,17 @@ Status OccTransaction<Sync>::commit_validated_reads() {
   return finish_reads();
 }
 
-template <class Sync>
-Status OccTransaction<Sync>::commit() {
+template <class Sync, class Claims>
+Status OccTransaction<Sync, Claims>::commit() {
   if (state_ != State::kActive) [[unlikely]] return refuse_to_commit();
+  if constexpr (Claims::kWrites)
+    if (!claims_.begin_commit()) [[unlikely]] return rollback(Cause::kClaimed), ended_by_another();
   return writes_.empty() ? alone([this]() __attribute__((always_inline)) { return commit_reads(); }) : commit_writes();
 }
 
 // It has ended, or is doomed, or an edit is pending.
-template <class Sync>
-Status OccTransaction<Sync>::refuse_to_commit() {
+template <class Sync, class Claims>
+Status OccTransaction<Sync, Claims>::refuse_to_commit() {
   if (state_ == State::kFinished) return Status(Code::kFinished, "the transaction has ended");
   Status status = state_ == State::kEditing ? refuse_pending_edit(TableRef(edited_table_)) : doom_;
   // What threw may have seen rows that never stood together.
@@ -231,8 +236,8 @@ Status OccTransaction<Sync>::refuse_to_commit() {
   return status;
 }
 
-template <class Sync>
-Status OccTransaction<Sync>::commit_writes() {
+template <class Sync, class Claims>
+Status OccTransaction<Sync, Claims>::commit_writes() {
   if (!prepare_blocks()) [[unlikely]] return give_up(0);
   if (store_.log != nullptr) [[unlikely]]
     if (Status status = reserve_record(*store_.log, worker_.id(), writes_, &log_place_); !status.ok()) [[unlikely]]
@@ -243,8 +248,8 @@ Status OccTransaction<Sync>::commit_writes() {
   return alone([this] { return commit_by_locks(); });
 }
 
-template <class Sync>
-[[gnu::always_inline]] inline Status OccTransaction<Sync>::commit_by_locks(bool old_entries_retired) {
+template <class Sync, class Claims>
+[[gnu::always_inline]] inline Status OccTransaction<Sync, Claims>::commit_by_locks(bool old_entries_retired) {
   const size_t locked = lock_writes();
   if (locked != writes_.size()) [[unlikely]] return give_up(locked);
   // Validation's loads, and S, come after the locks, and whoever sees a byte that is
@@ -279,8 +284,8 @@ template <class Sync>
 }
 
 // Everything is written and released.
-template <class Sync>
-[[gnu::always_inline]] inline Status OccTransaction<Sync>::finish(SnapshotNumber n, uint64_t order, SnapshotNumber newest_reader) {
+template <class Sync, class Claims>
+[[gnu::always_inline]] inline Status OccTransaction<Sync, Claims>::finish(SnapshotNumber n, uint64_t order, SnapshotNumber newest_reader) {
   ELIDER_TEST_POINT("occ.commit.after_release");
   this->count_commit();
   writes_.count_tables(counters_);
@@ -292,8 +297,8 @@ template <class Sync>
   return {};
 }
 
-template <class Sync>
-void OccTransaction<Sync>::rollback(Cause cause) {
+template <class Sync, class Claims>
+void OccTransaction<Sync, Claims>::rollback(Cause cause) {
   if (state_ == State::kFinished) return;
   count_abort(cause);
   record_end(false, cause, 0, 0);
@@ -304,8 +309,8 @@ void OccTransaction<Sync>::rollback(Cause cause) {
 
 // Row blocks that are absent by this commit, whose number is n, or still
 // are. read: it saw a reader.
-template <class Sync>
-void OccTransaction<Sync>::retire_rows(SnapshotNumber n, bool read) {
+template <class Sync, class Claims>
+void OccTransaction<Sync, Claims>::retire_rows(SnapshotNumber n, bool read) {
   for (const WriteEntry& write : writes_) {
     if (write.group != 0) continue;
     auto& table = static_cast<TableType&>(*write.table);
@@ -320,8 +325,8 @@ void OccTransaction<Sync>::retire_rows(SnapshotNumber n, bool read) {
 }
 
 // The transaction did not commit: what it created stays absent.
-template <class Sync>
-void OccTransaction<Sync>::give_up_rows() {
+template <class Sync, class Claims>
+void OccTransaction<Sync, Claims>::give_up_rows() {
   for (const WriteEntry& write : writes_)
     if (write.group == 0 && write.created) retire_row(worker_, static_cast<TableType&>(*write.table), write.row, write.key, write.expected);
 }

@@ -15,8 +15,8 @@
 namespace elider::txn {
 
 // What the key function gives. If it throws, the operation is half done: only a rollback is left.
-template <class Sync>
-uint64_t OccTransaction<Sync>::index_value(TableType& table, uint32_t i, KeyRef key, const std::byte* image) {
+template <class Sync, class Claims>
+uint64_t OccTransaction<Sync, Claims>::index_value(TableType& table, uint32_t i, KeyRef key, const std::byte* image) {
   try {
     return table.index_value(i, image);
   } catch (...) {
@@ -26,8 +26,8 @@ uint64_t OccTransaction<Sync>::index_value(TableType& table, uint32_t i, KeyRef 
 }
 
 // The secondary indexes that read some of these columns, a bit each.
-template <class Sync>
-uint64_t OccTransaction<Sync>::indexes_reading(TableType& table, uint64_t columns) const {
+template <class Sync, class Claims>
+uint64_t OccTransaction<Sync, Claims>::indexes_reading(TableType& table, uint64_t columns) const {
   uint64_t indexes = 0;
   if ((columns & table.layout().indexed_columns()) == 0) return 0;
   for (uint32_t i = 0; i < table.secondary_count(); ++i)
@@ -36,8 +36,8 @@ uint64_t OccTransaction<Sync>::indexes_reading(TableType& table, uint64_t column
 }
 
 // What the row's values are for this transaction now, own writes included.
-template <class Sync>
-Status OccTransaction<Sync>::old_index_values(TableType& table, Row* row, KeyRef key, uint64_t affected, uint64_t* values) {
+template <class Sync, class Claims>
+Status OccTransaction<Sync, Claims>::old_index_values(TableType& table, Row* row, KeyRef key, uint64_t affected, uint64_t* values) {
   std::byte* image = arena_.allocate(table.layout().row_bytes());
   detail::ImageHeader header;
   for (const uint32_t i : Bits(affected)) {
@@ -48,8 +48,8 @@ Status OccTransaction<Sync>::old_index_values(TableType& table, Row* row, KeyRef
 }
 
 // No other row that is there has this value.
-template <class Sync>
-Status OccTransaction<Sync>::index_check_unique(TableType& table, Row* row, KeyRef key, uint32_t i, uint64_t value) {
+template <class Sync, class Claims>
+Status OccTransaction<Sync, Claims>::index_check_unique(TableType& table, Row* row, KeyRef key, uint32_t i, uint64_t value) {
   if (!table.schema().indexes[i].unique) return {};
   bool taken = false;
   Key holder = 0;
@@ -72,8 +72,8 @@ Status OccTransaction<Sync>::index_check_unique(TableType& table, Row* row, KeyR
 // their entries are still there, and end when another row comes in. They are read as the commit
 // will find them: a word that is only locked now may come back as it was, and a value that was
 // left out would keep its entry for ever.
-template <class Sync>
-Status OccTransaction<Sync>::former_index_values(TableType& table, Row* row, KeyRef key, uint64_t* values, bool* had_row) {
+template <class Sync, class Claims>
+Status OccTransaction<Sync, Claims>::former_index_values(TableType& table, Row* row, KeyRef key, uint64_t* values, bool* had_row) {
   const Layout& layout = table.layout();
   *had_row = !writes_.find(row, layout, 0)->created && row->cell(layout, 0).snapshot() != 0;
   if (!*had_row) return {};
@@ -93,8 +93,8 @@ Status OccTransaction<Sync>::former_index_values(TableType& table, Row* row, Key
 }
 
 // A row comes where none was. Uniqueness has been checked unless the row block is new.
-template <class Sync>
-Status OccTransaction<Sync>::index_insert(TableType& table, Row* row, KeyRef key, const std::byte* image) {
+template <class Sync, class Claims>
+Status OccTransaction<Sync, Claims>::index_insert(TableType& table, Row* row, KeyRef key, const std::byte* image) {
   uint64_t former[kSecondaryIndexesMax];
   bool had_row = false;
   if (Status status = former_index_values(table, row, key, former, &had_row); !status.ok()) return status;
@@ -112,8 +112,8 @@ Status OccTransaction<Sync>::index_insert(TableType& table, Row* row, KeyRef key
 }
 
 // The row's indexed columns have changed: from these values to what the row is now.
-template <class Sync>
-Status OccTransaction<Sync>::index_update(TableType& table, Row* row, KeyRef key, const uint64_t* old_values, uint64_t affected) {
+template <class Sync, class Claims>
+Status OccTransaction<Sync, Claims>::index_update(TableType& table, Row* row, KeyRef key, const uint64_t* old_values, uint64_t affected) {
   uint64_t new_values[kSecondaryIndexesMax];
   if (Status status = old_index_values(table, row, key, affected, new_values); !status.ok()) return status;
   for (const uint32_t i : Bits(affected)) {
@@ -127,8 +127,8 @@ Status OccTransaction<Sync>::index_update(TableType& table, Row* row, KeyRef key
   return {};
 }
 
-template <class Sync>
-Status OccTransaction<Sync>::index_add(TableType& table, Row* row, KeyRef key, uint32_t i, const uint64_t* old_value, uint64_t new_value) {
+template <class Sync, class Claims>
+Status OccTransaction<Sync, Claims>::index_add(TableType& table, Row* row, KeyRef key, uint32_t i, const uint64_t* old_value, uint64_t new_value) {
   // On the list before it is in the index, so that an exception leaves no
   // entry that nobody takes out.
   IndexChange& change =
@@ -168,16 +168,16 @@ Status OccTransaction<Sync>::index_add(TableType& table, Row* row, KeyRef key, u
 // can show anything else: an older listing of such an entry, whose grace period may be over, ends
 // here, and no reader of the old state is without the entry. If the rows stay as they are, the
 // listings come to nothing.
-template <class Sync>
-void OccTransaction<Sync>::retire_old_entries() {
+template <class Sync, class Claims>
+void OccTransaction<Sync, Claims>::retire_old_entries() {
   for (const IndexChange& change : index_changes_)
     if (change.has_old)
       retire_entry(worker_, static_cast<TableType&>(*change.table), change.row, change.key, change.index, change.old_value);
 }
 
 // So are those that this transaction put there and that are not in use.
-template <class Sync>
-void OccTransaction<Sync>::index_finish(bool committed) {
+template <class Sync, class Claims>
+void OccTransaction<Sync, Claims>::index_finish(bool committed) {
   for (const IndexChange& change : index_changes_) {
     auto& table = static_cast<TableType&>(*change.table);
     if (!change.inserted) continue;

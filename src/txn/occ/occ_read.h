@@ -12,16 +12,16 @@
 
 namespace elider::txn {
 
-template <class Sync>
-[[gnu::always_inline]] inline Status OccTransaction<Sync>::read_group(TableType& table, Row* row, KeyRef key, const ColumnSet& set, uint32_t g,
+template <class Sync, class Claims>
+[[gnu::always_inline]] inline Status OccTransaction<Sync, Claims>::read_group(TableType& table, Row* row, KeyRef key, const ColumnSet& set, uint32_t g,
                                                                       std::byte* image) {
   const Layout& layout = table.layout();
   Cell& cell = row->cell(layout, g);
   return note_read(table, cell, key, g, copy_cell(cell, layout.group(g), set, g, image));
 }
 
-template <class Sync>
-[[gnu::always_inline]] inline Status OccTransaction<Sync>::note_read(TableType& table, Cell& cell, KeyRef key, uint32_t g, uint64_t w) {
+template <class Sync, class Claims>
+[[gnu::always_inline]] inline Status OccTransaction<Sync, Claims>::note_read(TableType& table, Cell& cell, KeyRef key, uint32_t g, uint64_t w) {
   if (word::absent(w)) [[unlikely]] return note_absent(table, cell, key, g, w);
   reads_.push({&cell, w, key, &table});
   recorder_.read(table, key, g, true, word::sequence(w));
@@ -31,17 +31,17 @@ template <class Sync>
 // There is no row. A removed row block has left its index since it was found there: in between the
 // key had no row. The word that is kept is none the block will ever have again, so that the commit
 // looks for the key (occ_repair.h).
-template <class Sync>
-Status OccTransaction<Sync>::note_absent(TableType& table, Cell& cell, KeyRef key, uint32_t g, uint64_t w) {
+template <class Sync, class Claims>
+Status OccTransaction<Sync, Claims>::note_absent(TableType& table, Cell& cell, KeyRef key, uint32_t g, uint64_t w) {
   const bool removed = word::removed(w);
-  reads_.push({&cell, w & ~word::kRemoved, key, &table});
+  push_validated({&cell, w & ~word::kRemoved, key, &table});
   recorder_.read(table, key, removed ? 0 : g, false, removed ? 0 : word::sequence(w));
   return table.error(Code::kNotFound, Cause::kNone, key);
 }
 
 // A group that this transaction has written.
-template <class Sync>
-Status OccTransaction<Sync>::read_own(TableType& table, WriteEntry& write, const ColumnSet& set, std::byte* image) {
+template <class Sync, class Claims>
+Status OccTransaction<Sync, Claims>::read_own(TableType& table, WriteEntry& write, const ColumnSet& set, std::byte* image) {
   if (write.leaves_none()) return table.error(Code::kNotFound, Cause::kNone, write.key);
   const uint32_t g = write.group;
   const bool covered = (set.columns & ~write.columns->columns) == 0 && (!set.whole || write.columns->whole);
@@ -63,17 +63,18 @@ Status OccTransaction<Sync>::read_own(TableType& table, WriteEntry& write, const
   return {};
 }
 
-template <class Sync>
-[[gnu::always_inline]] inline Status OccTransaction<Sync>::read_row(TableType& table, Row* row, KeyRef key, const ColumnSet& set,
+template <class Sync, class Claims>
+[[gnu::always_inline]] inline Status OccTransaction<Sync, Claims>::read_row(TableType& table, Row* row, KeyRef key, const ColumnSet& set,
                                                                     std::byte* image, detail::ImageHeader* header) {
   const uint32_t groups = set.read_groups;
   *header = {row, key, static_cast<uint32_t>(reads_.size()), groups, table.layout().row_bytes()};
+  if (Status status = claim_reads(table, row, key, groups); !status.ok()) [[unlikely]] return status;
   if (groups == 1 && writes_.empty()) [[likely]] return read_group(table, row, key, set, 0, image);
   return read_groups(table, row, key, set, groups, image, header);
 }
 
-template <class Sync>
-[[gnu::noinline]] Status OccTransaction<Sync>::read_groups(TableType& table, Row* row, KeyRef key, const ColumnSet& set, uint32_t groups,
+template <class Sync, class Claims>
+[[gnu::noinline]] Status OccTransaction<Sync, Claims>::read_groups(TableType& table, Row* row, KeyRef key, const ColumnSet& set, uint32_t groups,
                                                            std::byte* image, detail::ImageHeader* header) {
   const ReadTogether together = read_together(table, row, set, groups, image);
   for (const uint32_t g : Bits(groups)) {
@@ -93,8 +94,8 @@ template <class Sync>
 
 // A row kept as one block is viewed where it is: the grace period keeps it. False: it is not so
 // kept, or is this transaction's own and of no size of its own.
-template <class Sync>
-bool OccTransaction<Sync>::view_block(TableType& table, Row* row, detail::ImageHeader* header, RawView* view, Status* status) {
+template <class Sync, class Claims>
+bool OccTransaction<Sync, Claims>::view_block(TableType& table, Row* row, detail::ImageHeader* header, RawView* view, Status* status) {
   const Layout& layout = table.layout();
   if (layout.group_count() != 1) return false;
   if (const WriteEntry* write = writes_.find(row, layout, 0)) {
@@ -102,6 +103,8 @@ bool OccTransaction<Sync>::view_block(TableType& table, Row* row, detail::ImageH
     *status = view_own(table, *write, header, view);
     return true;
   }
+  *status = claim_reads(table, row, header->key, 1);
+  if (!status->ok()) [[unlikely]] return true;
   // Reading no columns gives the word; a block seen while the word stays
   // the same is that version's.
   for (;;) {
@@ -122,8 +125,8 @@ bool OccTransaction<Sync>::view_block(TableType& table, Row* row, detail::ImageH
 }
 
 // Of a sized row that this transaction has written: as it is now, for later writes are not to show.
-template <class Sync>
-Status OccTransaction<Sync>::view_own(TableType& table, const WriteEntry& write, detail::ImageHeader* header, RawView* view) {
+template <class Sync, class Claims>
+Status OccTransaction<Sync, Claims>::view_own(TableType& table, const WriteEntry& write, detail::ImageHeader* header, RawView* view) {
   if (write.leaves_none()) return table.error(Code::kNotFound, Cause::kNone, write.key);
   const size_t bytes = WriteSet::image_bytes(table.layout(), write.image);
   std::byte* const copy = arena_.allocate(bytes);

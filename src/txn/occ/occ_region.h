@@ -39,16 +39,16 @@ namespace elider::txn {
 // -- reading a cell -------------------------------------------------------------------------------
 
 // As storage::read_cell.
-template <class Sync>
-[[gnu::always_inline]] inline uint64_t OccTransaction<Sync>::copy_cell(const Cell& cell, const storage::Group& group, const ColumnSet& set,
+template <class Sync, class Claims>
+[[gnu::always_inline]] inline uint64_t OccTransaction<Sync, Claims>::copy_cell(const Cell& cell, const storage::Group& group, const ColumnSet& set,
                                                                        uint32_t g, std::byte* image) {
   if constexpr (Sync::kRegions)
     if (store_.elision != nullptr) return read_cell_in_region<typename Sync::Backend>(store_, cell, group, set, g, image);
   return alone([&]() __attribute__((always_inline)) { return storage::read_cell(cell, group, set, g, image); });
 }
 
-template <class Sync>
-[[gnu::always_inline]] inline auto OccTransaction<Sync>::read_together(TableType& table, Row* row, const ColumnSet& set, uint32_t groups,
+template <class Sync, class Claims>
+[[gnu::always_inline]] inline auto OccTransaction<Sync, Claims>::read_together(TableType& table, Row* row, const ColumnSet& set, uint32_t groups,
                                                                        std::byte* image) -> ReadTogether {
   ReadTogether together;
   if constexpr (Sync::kRegions) {
@@ -66,8 +66,8 @@ template <class Sync>
 // -- a commit -------------------------------------------------------------------------------------
 
 // How far the region may go. Sets that are known not to fit are not tried.
-template <class Sync>
-auto OccTransaction<Sync>::reach_of_region() const -> Reach {
+template <class Sync, class Claims>
+auto OccTransaction<Sync, Claims>::reach_of_region() const -> Reach {
   const ElisionPolicy& policy = store_.options.elision;
   const size_t lines_read = 4 * writes_.size() + 2 * (reads_.size() + nodes_.size()) + store_.workers.ids_used_max();
   if (writes_.size() > policy.write_lines_max || lines_read > policy.read_lines_max) return Reach::kNone;
@@ -81,8 +81,8 @@ auto OccTransaction<Sync>::reach_of_region() const -> Reach {
 }
 
 // The region's body. Reads come before writes, so that a region that fails holds nobody up.
-template <class Sync>
-auto OccTransaction<Sync>::commit_at_once(Reach reach) -> AtOnce {
+template <class Sync, class Claims>
+auto OccTransaction<Sync, Claims>::commit_at_once(Reach reach) -> AtOnce {
   AtOnce result;
   for (const WriteEntry& write : writes_) {
     if (write.kind == WriteKind::kNone || write.cell->load() == write.locked_from || ELIDER_MUTANT(kSkipExpectedWords)) [[likely]] continue;
@@ -120,13 +120,13 @@ auto OccTransaction<Sync>::commit_at_once(Reach reach) -> AtOnce {
 // Whether the commit is over with what its region did. Where validation failed, it is: locks would
 // have found the same, and the region has spared them. A region after which the commit goes on,
 // with another one or with locks, was in vain.
-template <class Sync>
-bool OccTransaction<Sync>::settles(const AtOnce& done) const {
+template <class Sync, class Claims>
+bool OccTransaction<Sync, Claims>::settles(const AtOnce& done) const {
   return done.end != AtOnce::End::kMoved && !(done.end == AtOnce::End::kFailed && may_be_repaired());
 }
 
-template <class Sync>
-Status OccTransaction<Sync>::commit_in_region() {
+template <class Sync, class Claims>
+Status OccTransaction<Sync, Claims>::commit_in_region() {
   constexpr unsigned kMovesMax = 16;  // then the words change too fast: locks make them stand still
   htm::Site& site = store_.elision->commit;
   const Reach reach = reach_of_region();
@@ -166,8 +166,8 @@ Status OccTransaction<Sync>::commit_in_region() {
 
 // A commit without writes: that all it has read stands at one instant. Where the region says that
 // it does not, a second look is for outside.
-template <class Sync>
-bool OccTransaction<Sync>::validate_in_region() {
+template <class Sync, class Claims>
+bool OccTransaction<Sync, Claims>::validate_in_region() {
   htm::Site& site = store_.elision->commit;
   if (2 * (reads_.size() + nodes_.size()) > store_.options.elision.read_lines_max) {
     site.mine().went_direct();

@@ -37,8 +37,8 @@ namespace elider::txn {
 
 // False: this transaction writes nothing of the row. Else whether the row is there without its
 // writes, as the commit will make sure.
-template <class Sync>
-bool OccTransaction<Sync>::own_presence(TableType& table, Row* row, Presence* presence) {
+template <class Sync, class Claims>
+bool OccTransaction<Sync, Claims>::own_presence(TableType& table, Row* row, Presence* presence) {
   for (uint32_t g = 0; g < table.layout().group_count(); ++g) {
     const WriteEntry* write = writes_.find(row, table.layout(), g);
     if (write == nullptr) continue;
@@ -50,8 +50,8 @@ bool OccTransaction<Sync>::own_presence(TableType& table, Row* row, Presence* pr
 }
 
 // False: what was read is not what is there; the cause says where.
-template <class Sync>
-bool OccTransaction<Sync>::repair() {
+template <class Sync, class Claims>
+bool OccTransaction<Sync, Claims>::repair() {
   ELIDER_TEST_POINT("occ.repair");
   // What is added on the way has been looked at just now.
   for (size_t i = 0, count = reads_.size(); i < count; ++i) {
@@ -71,8 +71,8 @@ bool OccTransaction<Sync>::repair() {
   return true;
 }
 
-template <class Sync>
-bool OccTransaction<Sync>::repair_node(size_t position) {
+template <class Sync, class Claims>
+bool OccTransaction<Sync, Claims>::repair_node(size_t position) {
   const NodeEntry old = nodes_[position];
   if (old.kind == NodeEntry::Kind::kIndexRanges) return repair_index_node(position);
   if (old.kind == NodeEntry::Kind::kMoreWitness) {
@@ -94,9 +94,9 @@ bool OccTransaction<Sync>::repair_node(size_t position) {
 }
 
 // The leaves that the range lies in now are tracked anew.
-template <class Sync>
+template <class Sync, class Claims>
 template <class Index>
-bool OccTransaction<Sync>::look_again_at_keys(TableType& table, Index& index, size_t position) {
+bool OccTransaction<Sync, Claims>::look_again_at_keys(TableType& table, Index& index, size_t position) {
   using IndexKey = typename Index::Key;
   const NodeEntry old = nodes_[position];
   uint32_t there = 0;
@@ -117,8 +117,8 @@ bool OccTransaction<Sync>::look_again_at_keys(TableType& table, Index& index, si
   return certain && there == old.seen;
 }
 
-template <class Sync>
-bool OccTransaction<Sync>::repair_index_node(size_t position) {
+template <class Sync, class Claims>
+bool OccTransaction<Sync, Claims>::repair_index_node(size_t position) {
   auto& table = static_cast<TableType&>(*nodes_[position].table);
   for (uint32_t range = nodes_[position].seen; range != IndexRange::kNone; range = index_ranges_[range].next)
     if (!table.secondary(index_ranges_[range].index).visit([&](auto& index) { return look_again_at_range(table, index, range); }))
@@ -128,9 +128,9 @@ bool OccTransaction<Sync>::repair_index_node(size_t position) {
 }
 
 // The leaves that the range lies in now are tracked anew.
-template <class Sync>
+template <class Sync, class Claims>
 template <class Index>
-bool OccTransaction<Sync>::look_again_at_range(TableType& table, Index& index, uint32_t position) {
+bool OccTransaction<Sync, Claims>::look_again_at_range(TableType& table, Index& index, uint32_t position) {
   using IndexKey = typename Index::Key;
   const IndexRange range = index_ranges_[position];
   if (range.seen == NodeEntry::kUnknown) return false;
@@ -158,8 +158,8 @@ bool OccTransaction<Sync>::look_again_at_range(TableType& table, Index& index, u
 // Whether the row is there and has the value, this transaction's writes apart. kUnknown: somebody
 // else has it locked, or changes it. track: the row's key, if a row that is not there, or has
 // another value, is to be tracked as that.
-template <class Sync>
-auto OccTransaction<Sync>::committed_match(TableType& table, Row* row, uint32_t i, uint64_t value, const KeyRef* track) -> Presence {
+template <class Sync, class Claims>
+auto OccTransaction<Sync, Claims>::committed_match(TableType& table, Row* row, uint32_t i, uint64_t value, const KeyRef* track) -> Presence {
   const Layout& layout = table.layout();
   const ColumnSet& set = layout.index_columns(i);
   const uint32_t groups = set.read_groups;
@@ -174,7 +174,7 @@ auto OccTransaction<Sync>::committed_match(TableType& table, Row* row, uint32_t 
     const WriteEntry* write = word::locked(w) && repairing_under_ == Locks::kHeld ? writes_.find(row, layout, g) : nullptr;
     const bool mine = write != nullptr && write->kind != WriteKind::kNone;
     if (word::locked(w) && !mine) return Presence::kUnknown;
-    if (!mine && track != nullptr) reads_.push({&cell, w, *track, &table});
+    if (!mine && track != nullptr) push_validated({&cell, w, *track, &table});
     there = !word::absent(w);
     if (!there) break;
     storage::copy_to_image(set, g, image, cell.payload(layout.group(g)));
@@ -193,8 +193,8 @@ auto OccTransaction<Sync>::committed_match(TableType& table, Row* row, uint32_t 
 }
 
 // Counts the key's row, if it has one. The witness of where it is, or would be.
-template <class Sync>
-index::Witness OccTransaction<Sync>::find_again(TableType& table, KeyRef key, uint32_t* there) {
+template <class Sync, class Claims>
+index::Witness OccTransaction<Sync, Claims>::find_again(TableType& table, KeyRef key, uint32_t* there) {
   index::Witness witness;
   Row* row = table.find_in_index(key, hints_.primary(table), witness);
   if (row != nullptr && !look_again(table, row, key, there)) *there = NodeEntry::kUnknown;
@@ -203,8 +203,8 @@ index::Witness OccTransaction<Sync>::find_again(TableType& table, KeyRef key, ui
 
 // Counts the row, if the block holds one but for this transaction's writes.
 // False: that is not certain.
-template <class Sync>
-bool OccTransaction<Sync>::look_again(TableType& table, Row* row, KeyRef key, uint32_t* there) {
+template <class Sync, class Claims>
+bool OccTransaction<Sync, Claims>::look_again(TableType& table, Row* row, KeyRef key, uint32_t* there) {
   Presence presence;
   if (own_presence(table, row, &presence)) {
     *there += presence == Presence::kPresent;
@@ -214,7 +214,7 @@ bool OccTransaction<Sync>::look_again(TableType& table, Row* row, KeyRef key, ui
   const uint64_t w = cell.load();
   if (word::locked(w) || word::removed(w)) return false;
   if (!word::absent(w)) ++*there;
-  else reads_.push({&cell, w, key, &table});
+  else push_validated({&cell, w, key, &table});
   return true;
 }
 

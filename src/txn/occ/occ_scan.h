@@ -6,8 +6,8 @@
 
 namespace elider::txn {
 
-template <class Sync>
-class OccTransaction<Sync>::KeyScan {
+template <class Sync, class Claims>
+class OccTransaction<Sync, Claims>::KeyScan {
  public:
   KeyScan(OccTransaction& txn, TableType& table) : txn_(txn), table_(table) {}
 
@@ -39,8 +39,8 @@ class OccTransaction<Sync>::KeyScan {
   uint32_t node_ = 0;  // of the leaf at hand
 };
 
-template <class Sync>
-class OccTransaction<Sync>::IndexScan {
+template <class Sync, class Claims>
+class OccTransaction<Sync, Claims>::IndexScan {
  public:
   IndexScan(OccTransaction& txn, TableType& table, uint32_t index) : txn_(txn), table_(table), index_(index) {}
 

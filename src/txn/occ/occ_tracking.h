@@ -7,8 +7,8 @@
 namespace elider::txn {
 
 // A leaf or bucket in which the key would be.
-template <class Sync>
-void OccTransaction<Sync>::track_key(TableType& table, const index::Witness& witness, KeyRef key) {
+template <class Sync, class Claims>
+void OccTransaction<Sync, Claims>::track_key(TableType& table, const index::Witness& witness, KeyRef key) {
   const auto is_this = [&](const NodeEntry& node) {
     return node.is_of(witness) && node.kind == NodeEntry::Kind::kKey && same_key(table, node.from, key);
   };
@@ -22,9 +22,9 @@ void OccTransaction<Sync>::track_key(TableType& table, const index::Witness& wit
 }
 
 // What a scan is about to look at. Its position: a scan that stops early says so there.
-template <class Sync>
+template <class Sync, class Claims>
 template <class Witnesses, class IndexKey>
-uint32_t OccTransaction<Sync>::track_scanned(TableType& table, const Witnesses& witnesses, const index::Range<IndexKey>& covered) {
+uint32_t OccTransaction<Sync, Claims>::track_scanned(TableType& table, const Witnesses& witnesses, const index::Range<IndexKey>& covered) {
   const auto position = static_cast<uint32_t>(nodes_.size());
   add_node({witnesses[0], &table, kept_key(arena_, covered.from), kept_key(arena_, covered.to.key), 0, NodeEntry::Kind::kRange,
             covered.to.end},
@@ -34,9 +34,9 @@ uint32_t OccTransaction<Sync>::track_scanned(TableType& table, const Witnesses& 
 }
 
 // The same of secondary index i. The range's position.
-template <class Sync>
+template <class Sync, class Claims>
 template <class Witnesses, class IndexKey>
-uint32_t OccTransaction<Sync>::track_index_range(TableType& table, uint32_t i, const Witnesses& witnesses,
+uint32_t OccTransaction<Sync, Claims>::track_index_range(TableType& table, uint32_t i, const Witnesses& witnesses,
                                                  const index::Range<IndexKey>& covered) {
   const auto range = static_cast<uint32_t>(index_ranges_.size());
   index_ranges_.push_back(
@@ -56,16 +56,16 @@ uint32_t OccTransaction<Sync>::track_index_range(TableType& table, uint32_t i, c
 }
 
 // Where an index gives a leaf several witnesses: the others than the first.
-template <class Sync>
+template <class Sync, class Claims>
 template <class Witnesses>
-void OccTransaction<Sync>::track_more(TableType& table, const Witnesses& witnesses, uint32_t position) {
+void OccTransaction<Sync, Claims>::track_more(TableType& table, const Witnesses& witnesses, uint32_t position) {
   for (size_t i = 1; i < witnesses.size(); ++i)
     add_node({witnesses[i], &table, nodes_[position].from, {}, position, NodeEntry::Kind::kMoreWitness},
              node_positions_.find(witnesses[i].version) == PointerMap::kNone);
 }
 
-template <class Sync>
-uint32_t OccTransaction<Sync>::add_node(const NodeEntry& node, bool is_new) {
+template <class Sync, class Claims>
+uint32_t OccTransaction<Sync, Claims>::add_node(const NodeEntry& node, bool is_new) {
   const auto position = static_cast<uint32_t>(nodes_.size());
   nodes_.push_back(node);  // first: a position that leads nowhere must not be left by an exception
   node_repeated_ = node_repeated_ || !is_new;
@@ -74,8 +74,8 @@ uint32_t OccTransaction<Sync>::add_node(const NodeEntry& node, bool is_new) {
 }
 
 // Its own insert is no phantom to a transaction.
-template <class Sync>
-void OccTransaction<Sync>::track_own_insert(const index::InsertResult& result) {
+template <class Sync, class Claims>
+void OccTransaction<Sync, Claims>::track_own_insert(const index::InsertResult& result) {
   if (nodes_.empty()) return;
   const uint32_t known = node_positions_.find(result.before.version);
   if (known == PointerMap::kNone) return;
@@ -94,15 +94,15 @@ void OccTransaction<Sync>::track_own_insert(const index::InsertResult& result) {
   }
 }
 
-template <class Sync>
-void OccTransaction<Sync>::track_absent(TableType& table, const index::Witness& witness, KeyRef key) {
+template <class Sync, class Claims>
+void OccTransaction<Sync, Claims>::track_absent(TableType& table, const index::Witness& witness, KeyRef key) {
   recorder_.read(table, key, 0, false, 0);
   if (ELIDER_MUTANT(kSkipAbsentRead)) return;
   track_key(table, witness, key);
 }
 
-template <class Sync>
-void OccTransaction<Sync>::forget_nodes() {
+template <class Sync, class Claims>
+void OccTransaction<Sync, Claims>::forget_nodes() {
   nodes_.clear();
   index_ranges_.clear();
   node_repeated_ = false;
@@ -110,8 +110,8 @@ void OccTransaction<Sync>::forget_nodes() {
 }
 
 // Forgets everything; the memory stays for the next transaction.
-template <class Sync>
-[[gnu::always_inline]] inline void OccTransaction<Sync>::end() {
+template <class Sync, class Claims>
+[[gnu::always_inline]] inline void OccTransaction<Sync, Claims>::end() {
   if (!writes_.empty()) {
     writes_.clear();
     index_changes_.clear();
@@ -119,9 +119,11 @@ template <class Sync>
   end_without_writes();
 }
 
-template <class Sync>
-[[gnu::always_inline]] inline void OccTransaction<Sync>::end_without_writes() {
+template <class Sync, class Claims>
+[[gnu::always_inline]] inline void OccTransaction<Sync, Claims>::end_without_writes() {
   reads_.clear();
+  if constexpr (Claims::kReads) some_validated_ = false;
+  if constexpr (Claims::kWrites) claims_.end();
   if (!nodes_.empty()) forget_nodes();
   this->end_attempt();
 }

@@ -17,6 +17,9 @@
 // bucket instead of by a row inserted for the purpose; additions (DBX-TC) are writes that
 // expect no particular word.
 //
+// Under a protocol that claims rows (txn/claims.h) it is that protocol's transaction, too: what it
+// claims nobody changes until it ends, which validation then need not find.
+//
 // Thread safety: none; it belongs to one worker.
 #pragma once
 
@@ -30,6 +33,7 @@
 #include "elider/snapshot_number.h"
 #include "storage/number.h"
 #include "sync/exclusive.h"
+#include "txn/claims.h"
 #include "txn/commit_record.h"
 #include "txn/index_changes.h"
 #include "txn/install.h"
@@ -43,20 +47,29 @@
 
 namespace elider::txn {
 
-template <class Sync>
-class OccTransaction : public Reads<Sync, OccTransaction<Sync>> {
-  using Base = Reads<Sync, OccTransaction<Sync>>;
+template <class Sync, class Claims = NoClaims>
+class OccTransaction : public Reads<Sync, OccTransaction<Sync, Claims>> {
+  static_assert(txn::Claims<Claims>);
+  using Base = Reads<Sync, OccTransaction<Sync, Claims>>;
   using typename Base::State;
   using typename Base::TableType;
   friend Base;
 
  public:
   // spinlock: held over each commit and each read of a row (txn/baseline/spinlock.h), or null.
-  OccTransaction(Store& store, Worker& worker, Counters& counters, sync::SpinLatch* spinlock)
-      : Base(store, worker, counters), spinlock_(spinlock) {}
+  OccTransaction(Store& store, Worker& worker, Counters& counters, sync::SpinLatch* spinlock, Claims claims = {})
+      : Base(store, worker, counters), spinlock_(spinlock), claims_(claims) {}
 
   // The caller's worker has entered, and leaves after commit() or rollback().
-  void begin(uint32_t attempt, uint32_t procedure) { this->begin_attempt(attempt, procedure); }
+  void begin(uint32_t attempt, uint32_t procedure) {
+    if constexpr (Claims::kWrites) claims_.begin(attempt);
+    this->begin_attempt(attempt, procedure);
+  }
+  // The caller, and not a procedure, ends the transaction that has begun.
+  void stays_open() {
+    if constexpr (Claims::kWrites) claims_.stays_open();
+  }
+  Claims& claims() { return claims_; }
   // Ok: committed. Otherwise nothing of it took effect. Ended in either case.
   Status commit();
   void rollback(Cause cause);
@@ -96,6 +109,21 @@ class OccTransaction : public Reads<Sync, OccTransaction<Sync>> {
   void end();
   void end_without_writes();
   [[gnu::noinline]] void forget_nodes();
+
+  // -- occ_claims.h: under a protocol that claims what it touches ---------------------------------
+  Status claim_read(TableType& table, Cell& cell, KeyRef key);
+  Status claim_write(TableType& table, Cell& cell, KeyRef key);
+  // Of these groups of a row.
+  Status claim_reads(TableType& table, Row* row, KeyRef key, uint32_t groups);
+  Status claim_writes(TableType& table, Row* row, KeyRef key, uint32_t groups);
+  void claim_new(TableType& table, Row* row);
+  [[gnu::noinline]] Status refuse_claim(TableType& table, KeyRef key);
+  [[gnu::noinline]] Status ended_by_another();
+  // One that the commit must validate.
+  void push_validated(const ReadEntry& read) {
+    reads_.push(read);
+    if constexpr (Claims::kReads) some_validated_ = true;
+  }
 
   // -- occ_read.h ---------------------------------------------------------------------------------
   // Copies columns of a row to the image, own writes included, and tracks it. kNotFound if absent.
@@ -266,6 +294,7 @@ class OccTransaction : public Reads<Sync, OccTransaction<Sync>> {
   std::byte* log_place_ = nullptr;          // during the commit: room for its record
 
   ReadSet reads_;
+  bool some_validated_ = !Claims::kReads;   // of the reads; all others are claimed
   std::vector<NodeEntry> nodes_;
   std::vector<IndexRange> index_ranges_;    // of the nodes of secondary indexes
   Locks repairing_under_ = Locks::kNone;
@@ -283,10 +312,12 @@ class OccTransaction : public Reads<Sync, OccTransaction<Sync>> {
     std::byte* before = nullptr;            // the columns as they were
   } edit_;
   LateUnlinks<Sync> late_unlinks_;          // of rows that commits of this object removed while somebody read them
+  [[no_unique_address]] Claims claims_;
 };
 
 }  // namespace elider::txn
 
+#include "txn/occ/occ_claims.h"
 #include "txn/occ/occ_commit.h"
 #include "txn/occ/occ_index.h"
 #include "txn/occ/occ_read.h"

@@ -8,9 +8,10 @@
 namespace elider::txn {
 
 // The word of a group that is there now; the commit makes sure that it still is.
-template <class Sync>
-Status OccTransaction<Sync>::present_word(TableType& table, Row* row, KeyRef key, uint32_t g, uint64_t* w) {
+template <class Sync, class Claims>
+Status OccTransaction<Sync, Claims>::present_word(TableType& table, Row* row, KeyRef key, uint32_t g, uint64_t* w) {
   Cell& cell = row->cell(table.layout(), g);
+  if (Status status = claim_write(table, cell, key); !status.ok()) [[unlikely]] return status;
   *w = cell.load_unlocked();
   return word::absent(*w) ? note_absent(table, cell, key, g, *w) : Status();
 }
@@ -18,8 +19,8 @@ Status OccTransaction<Sync>::present_word(TableType& table, Row* row, KeyRef key
 // -- changes of some columns ----------------------------------------------------------------------
 
 // An update that has some columns comes to have these too, with their present values.
-template <class Sync>
-Status OccTransaction<Sync>::widen(TableType& table, WriteEntry& write, const ColumnSet& set) {
+template <class Sync, class Claims>
+Status OccTransaction<Sync, Claims>::widen(TableType& table, WriteEntry& write, const ColumnSet& set) {
   if (write.leaves_none()) return table.error(Code::kNotFound, Cause::kNone, write.key);
   if (write.kind == WriteKind::kPresent) return {};
   const Layout& layout = table.layout();
@@ -34,15 +35,15 @@ Status OccTransaction<Sync>::widen(TableType& table, WriteEntry& write, const Co
   return {};
 }
 
-template <class Sync>
-[[gnu::always_inline]] inline Status OccTransaction<Sync>::edit_group(TableType& table, Row* row, KeyRef key, const ColumnSet& set, uint32_t g, uint64_t w,
+template <class Sync, class Claims>
+[[gnu::always_inline]] inline Status OccTransaction<Sync, Claims>::edit_group(TableType& table, Row* row, KeyRef key, const ColumnSet& set, uint32_t g, uint64_t w,
                                         uint64_t expected, std::byte* image) {
   const Layout& layout = table.layout();
   if (word::removed(w) && expected == word::kUnknown) [[unlikely]] return note_absent(table, row->cell(layout, g), key, g, w);
   if (expected != word::kUnknown && expected != w) [[unlikely]] return doom(table, Code::kConflict, Cause::kReadChanged, key);
   recorder_.read(table, key, g, !word::absent(w), word::sequence(w));
   if (word::absent(w)) [[unlikely]] {
-    reads_.push({&row->cell(layout, g), w, key, &table});
+    push_validated({&row->cell(layout, g), w, key, &table});
     return table.error(Code::kNotFound, Cause::kNone, key);
   }
   writes_.add(table, row, key, g, WriteKind::kUpdate, set, w, image);
@@ -51,8 +52,8 @@ template <class Sync>
 
 // What an edit of a row that was read must find, for which the write stands from now on; kUnknown:
 // it was not read. `read`: the view that the caller has of the row, or null.
-template <class Sync>
-[[gnu::always_inline]] inline uint64_t OccTransaction<Sync>::expected_by(const detail::ImageHeader* read, const Cell& cell, uint32_t g) {
+template <class Sync, class Claims>
+[[gnu::always_inline]] inline uint64_t OccTransaction<Sync, Claims>::expected_by(const detail::ImageHeader* read, const Cell& cell, uint32_t g) {
   if (read == nullptr || read->read_index == ~0u || !(read->groups >> g & 1)) return word::kUnknown;
   const uint64_t position = uint64_t{read->read_index} + static_cast<uint64_t>(std::popcount(read->groups & ((1u << g) - 1)));
   if (position >= reads_.size() || reads_[position].cell != &cell) [[unlikely]] return word::kUnknown;
@@ -61,12 +62,13 @@ template <class Sync>
 }
 
 // The columns' present values, with a write for each group that has some of them.
-template <class Sync>
-[[gnu::always_inline]] inline Status OccTransaction<Sync>::copy_to_edit(TableType& table, Row* row, KeyRef key, const ColumnSet& set,
+template <class Sync, class Claims>
+[[gnu::always_inline]] inline Status OccTransaction<Sync, Claims>::copy_to_edit(TableType& table, Row* row, KeyRef key, const ColumnSet& set,
                                                                         const detail::ImageHeader* read, std::byte** image_out) {
   const Layout& layout = table.layout();
   std::byte* image = writes_.image_of(table, row);
   const uint32_t groups = set.read_groups;
+  if (Status status = claim_writes(table, row, key, groups); !status.ok()) [[unlikely]] return status;
   const ReadTogether together = read_together(table, row, set, groups, image);
   for (const uint32_t g : Bits(groups)) {
     if (!writes_.empty()) {
@@ -84,8 +86,8 @@ template <class Sync>
 }
 
 // A sized row is edited as a whole.
-template <class Sync>
-[[gnu::noinline]] Status OccTransaction<Sync>::copy_sized_to_edit(TableType& table, Row* row, KeyRef key, const detail::ImageHeader* read,
+template <class Sync, class Claims>
+[[gnu::noinline]] Status OccTransaction<Sync, Claims>::copy_sized_to_edit(TableType& table, Row* row, KeyRef key, const detail::ImageHeader* read,
                                                                   std::byte** image) {
   const Layout& layout = table.layout();
   if (WriteEntry* write = writes_.find(row, layout, 0)) {
@@ -93,7 +95,8 @@ template <class Sync>
     *image = write->image;
     return {};
   }
-  const Cell& cell = row->cell(layout, 0);
+  Cell& cell = row->cell(layout, 0);
+  if (Status status = claim_write(table, cell, key); !status.ok()) [[unlikely]] return status;
   const uint64_t expected = expected_by(read, cell, 0);
   for (;;) {
     const uint64_t w = cell.load_unlocked();
@@ -105,8 +108,8 @@ template <class Sync>
   }
 }
 
-template <class Sync>
-Status OccTransaction<Sync>::edit_row(TableType& table, Row* row, KeyRef key, const ColumnSet& set, const detail::ImageHeader* read,
+template <class Sync, class Claims>
+Status OccTransaction<Sync, Claims>::edit_row(TableType& table, Row* row, KeyRef key, const ColumnSet& set, const detail::ImageHeader* read,
                                       void** image_out) {
   const Layout& layout = table.layout();
   const uint64_t affected = table.secondary_count() == 0 ? 0 : indexes_reading(table, set.columns);
@@ -132,8 +135,8 @@ Status OccTransaction<Sync>::edit_row(TableType& table, Row* row, KeyRef key, co
 }
 
 // The columns that may be edited, of a sized row all of it.
-template <class Sync>
-void OccTransaction<Sync>::copy_edited(std::byte* to, const std::byte* from) const {
+template <class Sync, class Claims>
+void OccTransaction<Sync, Claims>::copy_edited(std::byte* to, const std::byte* from) const {
   const Layout& layout = edit_.table->layout();
   if (layout.sized_rows()) {
     const WriteEntry* const write = writes_.find(edit_.row, layout, 0);
@@ -143,8 +146,8 @@ void OccTransaction<Sync>::copy_edited(std::byte* to, const std::byte* from) con
   for (uint32_t g = 0; g < layout.group_count(); ++g) copy_image(*edit_.set, g, to, from);
 }
 
-template <class Sync>
-Status OccTransaction<Sync>::do_edit(const TableRef& ref, KeyRef key, const ColumnsRef& columns, void** image) {
+template <class Sync, class Claims>
+Status OccTransaction<Sync, Claims>::do_edit(const TableRef& ref, KeyRef key, const ColumnsRef& columns, void** image) {
   const ColumnSet* set = this->template check<Access::kWrite>(ref, columns);
   if (set == nullptr) [[unlikely]] return refuse(ref, columns);
   auto& table = static_cast<TableType&>(*ref.base());
@@ -155,8 +158,8 @@ Status OccTransaction<Sync>::do_edit(const TableRef& ref, KeyRef key, const Colu
   });
 }
 
-template <class Sync>
-Status OccTransaction<Sync>::do_edit_view(const TableRef& ref, const RawView& view, const ColumnsRef& columns, void** image) {
+template <class Sync, class Claims>
+Status OccTransaction<Sync, Claims>::do_edit_view(const TableRef& ref, const RawView& view, const ColumnsRef& columns, void** image) {
   const ColumnSet* set = this->template check<Access::kWrite>(ref, columns);
   if (set == nullptr) [[unlikely]] return refuse(ref, columns);
   if (!view) return Status::invalid_argument("update: the view is of no row");
@@ -170,8 +173,8 @@ Status OccTransaction<Sync>::do_edit_view(const TableRef& ref, const RawView& vi
 // header may be another transaction's, or overwritten since its own ended: so nothing it points to
 // is followed. A view that another transaction made of the same row passes, and does no harm: the
 // update reads the row itself.
-template <class Sync>
-bool OccTransaction<Sync>::has_read(TableType& table, const detail::ImageHeader& view) {
+template <class Sync, class Claims>
+bool OccTransaction<Sync, Claims>::has_read(TableType& table, const detail::ImageHeader& view) {
   const Layout& layout = table.layout();
   const uint32_t groups = view.groups & layout.all_groups();
   if (groups == 0) return false;
@@ -189,8 +192,8 @@ bool OccTransaction<Sync>::has_read(TableType& table, const detail::ImageHeader&
 }
 
 // Secondary indexes follow what was changed in the image; on a duplicate the change is taken back.
-template <class Sync>
-Status OccTransaction<Sync>::do_edited(const TableRef& ref, void* image) {
+template <class Sync, class Claims>
+Status OccTransaction<Sync, Claims>::do_edited(const TableRef& ref, void* image) {
   if (state_ == State::kActive) [[likely]] return {};
   if (state_ != State::kEditing) return refuse(ref, {});
   auto& table = *edit_.table;
@@ -202,24 +205,24 @@ Status OccTransaction<Sync>::do_edited(const TableRef& ref, void* image) {
   return status;
 }
 
-template <class Sync>
-void OccTransaction<Sync>::do_edit_threw(const TableRef& ref, KeyRef key) {
+template <class Sync, class Claims>
+void OccTransaction<Sync, Claims>::do_edit_threw(const TableRef& ref, KeyRef key) {
   // change() may have ended the attempt before it threw: then that is why.
   if (state_ == State::kActive || state_ == State::kEditing)
     static_cast<void>(doom(*ref.base(), Code::kProcedureThrew, Cause::kException, key));
 }
 
 // Blind: no read, but of the columns that decide a secondary index's value.
-template <class Sync>
-Status OccTransaction<Sync>::do_write(const TableRef& ref, KeyRef key, const ColumnsRef& columns, const void* row_bytes) {
+template <class Sync, class Claims>
+Status OccTransaction<Sync, Claims>::do_write(const TableRef& ref, KeyRef key, const ColumnsRef& columns, const void* row_bytes) {
   const ColumnSet* set = this->template check<Access::kWrite>(ref, columns);
   if (set == nullptr) [[unlikely]] return refuse(ref, columns);
   auto& table = static_cast<TableType&>(*ref.base());
   return guarded(table, key, [&] { return write_row(ref, table, key, *set, static_cast<const std::byte*>(row_bytes)); });
 }
 
-template <class Sync>
-Status OccTransaction<Sync>::write_row(const TableRef& ref, TableType& table, KeyRef key, const ColumnSet& set, const std::byte* source) {
+template <class Sync, class Claims>
+Status OccTransaction<Sync, Claims>::write_row(const TableRef& ref, TableType& table, KeyRef key, const ColumnSet& set, const std::byte* source) {
   const Layout& layout = table.layout();
   Row* row = find(table, key, set);
   if (row == nullptr) [[unlikely]] return table.error(Code::kNotFound, Cause::kNone, key);
@@ -251,8 +254,8 @@ Status OccTransaction<Sync>::write_row(const TableRef& ref, TableType& table, Ke
 }
 
 // Not blind: how large the new block must be, the row says.
-template <class Sync>
-Status OccTransaction<Sync>::write_sized_row(const TableRef& ref, TableType& table, Row* row, KeyRef key, const ColumnSet& set,
+template <class Sync, class Claims>
+Status OccTransaction<Sync, Claims>::write_sized_row(const TableRef& ref, TableType& table, Row* row, KeyRef key, const ColumnSet& set,
                                              const std::byte* source) {
   if (set.whole) return refuse_whole_write(ref);
   void* image;
@@ -261,8 +264,8 @@ Status OccTransaction<Sync>::write_sized_row(const TableRef& ref, TableType& tab
   return do_edited(ref, image);
 }
 
-template <class Sync>
-Status OccTransaction<Sync>::do_add(const TableRef& ref, KeyRef key, uint32_t offset, ColumnType type, const void* delta) {
+template <class Sync, class Claims>
+Status OccTransaction<Sync, Claims>::do_add(const TableRef& ref, KeyRef key, uint32_t offset, ColumnType type, const void* delta) {
   if (this->template check<Access::kWrite>(ref, {}) == nullptr) [[unlikely]] return refuse(ref, {});
   auto& table = static_cast<TableType&>(*ref.base());
   const storage::Number* number = table.layout().number_at(offset, type);
@@ -270,8 +273,8 @@ Status OccTransaction<Sync>::do_add(const TableRef& ref, KeyRef key, uint32_t of
   return guarded(table, key, [&] { return add_to_row(table, key, *number, delta); });
 }
 
-template <class Sync>
-Status OccTransaction<Sync>::add_to_row(TableType& table, KeyRef key, const storage::Number& number, const void* delta) {
+template <class Sync, class Claims>
+Status OccTransaction<Sync, Claims>::add_to_row(TableType& table, KeyRef key, const storage::Number& number, const void* delta) {
   const Layout& layout = table.layout();
   Row* row = find(table, key, layout.none());
   if (row == nullptr) [[unlikely]] return table.error(Code::kNotFound, Cause::kNone, key);
@@ -293,15 +296,15 @@ Status OccTransaction<Sync>::add_to_row(TableType& table, KeyRef key, const stor
 
 // -- whole rows -----------------------------------------------------------------------------------
 
-template <class Sync>
-Status OccTransaction<Sync>::do_insert(const TableRef& ref, KeyRef key, const void* row, size_t bytes) {
+template <class Sync, class Claims>
+Status OccTransaction<Sync, Claims>::do_insert(const TableRef& ref, KeyRef key, const void* row, size_t bytes) {
   if (this->template check<Access::kWrite>(ref, {}) == nullptr) [[unlikely]] return refuse(ref, {});
   auto& table = static_cast<TableType&>(*ref.base());
   return guarded(table, key, [&] { return insert_row(table, key, {row, bytes}, false); });
 }
 
-template <class Sync>
-Status OccTransaction<Sync>::do_put(const TableRef& ref, KeyRef key, const void* source, size_t bytes) {
+template <class Sync, class Claims>
+Status OccTransaction<Sync, Claims>::do_put(const TableRef& ref, KeyRef key, const void* source, size_t bytes) {
   if (this->template check<Access::kWrite>(ref, {}) == nullptr) [[unlikely]] return refuse(ref, {});
   auto& table = static_cast<TableType&>(*ref.base());
   return guarded(table, key, [&] {
@@ -312,8 +315,8 @@ Status OccTransaction<Sync>::do_put(const TableRef& ref, KeyRef key, const void*
   });
 }
 
-template <class Sync>
-Status OccTransaction<Sync>::insert_row(TableType& table, KeyRef key, GivenRow source, bool replace) {
+template <class Sync, class Claims>
+Status OccTransaction<Sync, Claims>::insert_row(TableType& table, KeyRef key, GivenRow source, bool replace) {
   // Locked, so that nobody uses it before its sequence is set.
   Row* candidate = new_row<Sync>(worker_, table.layout(), key, word::kAbsent | word::kLocked);
   if (candidate == nullptr) [[unlikely]] {
@@ -322,6 +325,7 @@ Status OccTransaction<Sync>::insert_row(TableType& table, KeyRef key, GivenRow s
       return replace_row(table, row, table.key_of(row, key), source, replace);
     return doom(table, Code::kMemoryLimit, Cause::kMemoryLimit, key);
   }
+  claim_new(table, candidate);
   const index::InsertResult result = table.find_or_insert(worker_, key, candidate, hints_.primary(table));
   if (!result.inserted) [[unlikely]] storage::free_row_block(worker_, table.layout(), candidate);
   if (result.handle == index::kNoHandle) [[unlikely]] return doom(table, Code::kMemoryLimit, Cause::kMemoryLimit, key);
@@ -343,12 +347,13 @@ Status OccTransaction<Sync>::insert_row(TableType& table, KeyRef key, GivenRow s
 }
 
 // A row block that is there, with or without a row in it at present.
-template <class Sync>
-Status OccTransaction<Sync>::replace_row(TableType& table, Row* row, KeyRef key, GivenRow source, bool replace) {
+template <class Sync, class Claims>
+Status OccTransaction<Sync, Claims>::replace_row(TableType& table, Row* row, KeyRef key, GivenRow source, bool replace) {
   const Layout& layout = table.layout();
   uint64_t words[kCommitGroupsMax] = {};
   bool present;
   if (WriteEntry* write = writes_.find(row, layout, 0)) {
+    if (Status status = claim_writes(table, row, key, layout.all_groups()); !status.ok()) [[unlikely]] return status;
     present = write->kind == WriteKind::kPresent || write->kind == WriteKind::kUpdate;
     for (uint32_t g = 0; g < layout.group_count(); ++g) {
       WriteEntry* of_group = writes_.find(row, layout, g);
@@ -362,11 +367,17 @@ Status OccTransaction<Sync>::replace_row(TableType& table, Row* row, KeyRef key,
       of_group->expected = words[g];
     }
   } else {
-    for (uint32_t g = 0; g < layout.group_count(); ++g) {
-      words[g] = row->cell(layout, g).load_unlocked();
-      if (word::removed(words[g])) [[unlikely]] return doom(table, Code::kConflict, Cause::kRowRemoved, key);
+    // A row that is in an insert's way is only read, and claimed as that.
+    for (bool writes = replace || word::absent(row->cell(layout, 0).load());; writes = true) {
+      if (Status status = writes ? claim_writes(table, row, key, layout.all_groups()) : claim_reads(table, row, key, 1); !status.ok())
+        [[unlikely]] return status;
+      for (uint32_t g = 0; g < layout.group_count(); ++g) {
+        words[g] = row->cell(layout, g).load_unlocked();
+        if (word::removed(words[g])) [[unlikely]] return doom(table, Code::kConflict, Cause::kRowRemoved, key);
+      }
+      present = !word::absent(words[0]);
+      if (present || writes) [[likely]] break;
     }
-    present = !word::absent(words[0]);
     for (uint32_t g = 1; g < layout.group_count() && !present; ++g)
       if (WriteEntry* write = writes_.find(row, layout, g); write != nullptr && write->kind == WriteKind::kUpdate)
         return doom(table, Code::kConflict, Cause::kReadChanged, key);  // it was there when that was written
@@ -390,18 +401,19 @@ Status OccTransaction<Sync>::replace_row(TableType& table, Row* row, KeyRef key,
   return {};
 }
 
-template <class Sync>
-Status OccTransaction<Sync>::do_remove(const TableRef& ref, KeyRef key) {
+template <class Sync, class Claims>
+Status OccTransaction<Sync, Claims>::do_remove(const TableRef& ref, KeyRef key) {
   if (this->template check<Access::kWrite>(ref, {}) == nullptr) [[unlikely]] return refuse(ref, {});
   auto& table = static_cast<TableType&>(*ref.base());
   return guarded(table, key, [&] { return remove_row(table, key); });
 }
 
-template <class Sync>
-Status OccTransaction<Sync>::remove_row(TableType& table, KeyRef key) {
+template <class Sync, class Claims>
+Status OccTransaction<Sync, Claims>::remove_row(TableType& table, KeyRef key) {
   const Layout& layout = table.layout();
   Row* row = find(table, key, table.layout().all());
   if (row == nullptr) [[unlikely]] return table.error(Code::kNotFound, Cause::kNone, key);
+  if (Status status = claim_writes(table, row, key, layout.all_groups()); !status.ok()) [[unlikely]] return status;
   WriteKind kind = WriteKind::kRemove;
   uint64_t w = word::kUnknown;
   if (WriteEntry* write = writes_.find(row, layout, 0)) {

@@ -1,0 +1,16 @@
+#if defined(ELIDER_EMULATOR)
+
+#include "engine/engine_of.h"
+#include "engine/registry.h"
+#include "sync/elided.h"
+#include "txn/timestamp/timestamp.h"
+
+namespace elider::detail {
+
+std::unique_ptr<Engine> make_timestamp_elided_emulated(const Options& options) {
+  return std::make_unique<EngineOf<sync::Elided<htm::Emulated>, txn::TimestampClaiming>>(options, SyncPolicy::kElided, HtmBackend::kEmulated);
+}
+
+}  // namespace elider::detail
+
+#endif

@@ -1,0 +1,48 @@
+// Claims: what a transaction claims of a commit group of a row before it reads or writes it, under
+// the protocols that find conflicts as they meet them. What is claimed stays as it is until the
+// transaction ends, so that its commit need not look at it again: OccTransaction (txn/occ) takes the
+// kind of claims as a parameter, and validates what its claims do not cover. Leaves, and rows that
+// are absent, it validates in any case.
+//
+// A claim is put down in the protocol's own bytes in front of the cell (ProtocolObject::kCellBytes).
+//
+// Thread safety: an object of claims belongs to one transaction; the bytes are shared.
+#pragma once
+
+#include <concepts>
+#include <cstddef>
+#include <cstdint>
+
+#include "base/worker.h"
+#include "storage/record.h"
+
+namespace elider::txn {
+
+// Of optimistic transactions: none.
+struct NoClaims {
+  static constexpr bool kReads = false, kWrites = false;
+};
+
+template <class C>
+concept Claims = std::same_as<C, NoClaims> || requires(C claims, const C& seen, storage::Cell& cell) {
+  // What is claimed; reads that are not are validated.
+  { C::kReads } -> std::convertible_to<bool>;
+  { C::kWrites } -> std::convertible_to<bool>;
+  claims.begin(uint32_t{});  // which attempt
+  // The group is claimed, or was before. False: another transaction stands against it.
+  { claims.read(cell) } -> std::same_as<bool>;
+  { claims.write(cell) } -> std::same_as<bool>;
+  // Of a row block that nobody else can reach yet.
+  claims.write_new(cell);
+  // After that false: waits until the other one has ended, where this transaction is one that waits,
+  // and is true then. False: the attempt is over.
+  { claims.await() } -> std::same_as<bool>;
+  // From here on nobody takes the claims away. False: somebody has, and the attempt cannot commit.
+  { claims.begin_commit() } -> std::same_as<bool>;
+  { seen.stand() } -> std::same_as<bool>;
+  // The caller, and not a procedure, ends this transaction.
+  claims.stays_open();
+  claims.end();
+};
+
+}  // namespace elider::txn

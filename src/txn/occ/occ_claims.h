@@ -1,0 +1,65 @@
+// OccTransaction: rows that are claimed as they are touched, under a protocol that does so
+// (txn/claims.h). Of others these are no code at all.
+#pragma once
+
+#include "base/bits.h"
+#include "txn/occ/occ_transaction.h"
+
+namespace elider::txn {
+
+// The claim was refused, and no other attempt of it is left: dooms the transaction.
+template <class Sync, class Claims>
+Status OccTransaction<Sync, Claims>::refuse_claim(TableType& table, KeyRef key) {
+  return doom(table, Code::kConflict, Cause::kClaimed, key);
+}
+
+template <class Sync, class Claims>
+[[gnu::always_inline]] inline Status OccTransaction<Sync, Claims>::claim_read(TableType& table, Cell& cell, KeyRef key) {
+  if constexpr (Claims::kReads) {
+    while (!claims_.read(cell)) [[unlikely]]
+      if (!claims_.await()) return refuse_claim(table, key);
+  }
+  return {};
+}
+
+template <class Sync, class Claims>
+[[gnu::always_inline]] inline Status OccTransaction<Sync, Claims>::claim_write(TableType& table, Cell& cell, KeyRef key) {
+  if constexpr (Claims::kWrites) {
+    while (!claims_.write(cell)) [[unlikely]]
+      if (!claims_.await()) return refuse_claim(table, key);
+  }
+  return {};
+}
+
+template <class Sync, class Claims>
+[[gnu::always_inline]] inline Status OccTransaction<Sync, Claims>::claim_reads(TableType& table, Row* row, KeyRef key, uint32_t groups) {
+  if constexpr (Claims::kReads)
+    for (const uint32_t g : Bits(groups))
+      if (Status status = claim_read(table, row->cell(table.layout(), g), key); !status.ok()) [[unlikely]] return status;
+  return {};
+}
+
+template <class Sync, class Claims>
+[[gnu::always_inline]] inline Status OccTransaction<Sync, Claims>::claim_writes(TableType& table, Row* row, KeyRef key, uint32_t groups) {
+  if constexpr (Claims::kWrites)
+    for (const uint32_t g : Bits(groups))
+      if (Status status = claim_write(table, row->cell(table.layout(), g), key); !status.ok()) [[unlikely]] return status;
+  return {};
+}
+
+// All of a row block that nobody else can reach yet.
+template <class Sync, class Claims>
+[[gnu::always_inline]] inline void OccTransaction<Sync, Claims>::claim_new(TableType& table, Row* row) {
+  if constexpr (Claims::kWrites)
+    for (uint32_t g = 0; g < table.layout().group_count(); ++g) claims_.write_new(row->cell(table.layout(), g));
+}
+
+// Its claims are gone, and what it read may have changed since.
+template <class Sync, class Claims>
+Status OccTransaction<Sync, Claims>::ended_by_another() {
+  return Status(Code::kConflict, Cause::kClaimed, Status(),
+                "another transaction waited for this one longer than Options::claim_patience_us, " +
+                    std::to_string(store_.options.claim_patience_us) + ", and has ended it");
+}
+
+}  // namespace elider::txn

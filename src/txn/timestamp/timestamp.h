@@ -1,0 +1,123 @@
+// Timestamp: the protocol of HyPer-HTM (section 4): a transaction claims each row as it touches it,
+// by timestamps, and finds its conflicts then and not at its commit (timestamp_claims.h).
+//
+// A procedure that meets a conflict is rolled back, and set aside until what stood against it has
+// ended; a group runs its other calls meanwhile. After so many restarts (Options::restarts_max) it
+// runs alone: others begin when it has ended, and what is still under way and stands against it is
+// ended, so that it cannot fail for a conflict.
+//
+// An open transaction, which no procedure can run again, waits for what stands against it. Whoever
+// keeps another waiting for longer than Options::claim_patience_us is ended: its commit fails, and
+// what it had claimed is free. Open transactions and procedures, and procedures within a
+// transaction of their own thread, so cannot wait for each other for ever.
+//
+// Lock rank: alone_, before all others, outside of the epoch.
+// Thread safety: as a protocol's (txn/protocol.h).
+#pragma once
+
+#include <atomic>
+#include <memory>
+#include <mutex>
+#include <type_traits>
+
+#include "base/cache_line.h"
+#include "base/clock.h"
+#include "base/spin.h"
+#include "sync/elided.h"
+#include "sync/exclusive.h"
+#include "txn/occ/occ_transaction.h"
+#include "txn/protocol.h"
+#include "txn/snapshot_transaction.h"
+#include "txn/timestamp/timestamp_claims.h"
+
+namespace elider::txn {
+
+template <class SyncPolicy, bool kReadsToo>
+class TimestampOrdering {
+ public:
+  using Sync = SyncPolicy;
+  using Claims = TimestampClaims<kReadsToo>;
+  using Transaction = OccTransaction<Sync, Claims>;
+  using Snapshot = SnapshotTransaction<Sync>;
+  static constexpr elider::Protocol kName = kReadsToo ? elider::Protocol::kTimestamp : elider::Protocol::kTimestampValidated;
+  static constexpr bool kTakesPolicy = true;
+  static constexpr uint32_t kCellBytes = Claims::kCellBytes;
+  static constexpr uint32_t kLeafBytes = 0;
+
+  explicit TimestampOrdering(Store& store) : store_(store), timestamps_(store.workers) {
+    if constexpr (sync::kElides<Sync>) store.elision = std::make_unique<ElisionSites>(store.options.elision);
+  }
+
+  Transaction make_transaction(Worker& worker, Counters& counters) {
+    return Transaction(store_, worker, counters, nullptr, Claims(timestamps_, worker.id(), patience_ns()));
+  }
+
+  template <RunnableTransaction Txn>
+  Status run(Txn& txn, const Call& call) {
+    if constexpr (std::is_same_v<Txn, Snapshot>) return retry(txn, call, attempt_it);
+    else return run_writing(txn, call);
+  }
+  template <RunnableTransaction Txn>
+  Status attempt_once(Txn& txn, const Call& call) {
+    return attempt(txn, call.procedure);
+  }
+
+  template <class F>
+  void for_each_site(F&&) const {}
+
+ private:
+  static constexpr auto attempt_it = [](auto& its, const Call& one) { return attempt(its, one.procedure); };
+  uint64_t patience_ns() const { return uint64_t{store_.options.claim_patience_us} * 1000; }
+
+  [[gnu::always_inline]] inline Status run_writing(Transaction& txn, const Call& call) {
+    const uint64_t begin_ns = call.policy.deadline_us != 0 ? now_ns() : 0;
+    if (!call.nested && alone_now_->load(std::memory_order_relaxed)) [[unlikely]] let_alone();
+    Status status = begin_and_attempt(txn, call, 1, attempt_it);
+    if (status.retryable()) [[unlikely]] status = run_again(std::move(status), txn, Call(call), begin_ns);
+    return status;
+  }
+  [[gnu::noinline]] Status run_again(Status status, Transaction& txn, const Call& call, uint64_t begin_ns) {
+    uint32_t attempts = 1;
+    for (; status.retryable() && (attempts <= store_.options.restarts_max || call.nested); ++attempts) {
+      if (status.cause() == Cause::kClaimed) txn.claims().await_end();
+      if (!wait_before_retry(call.policy, attempts, begin_ns, call.worker.random()))
+        return given_up(call.counters, call.policy.procedure_id, attempts, status);
+      if (!call.nested && alone_now_->load(std::memory_order_relaxed)) let_alone();
+      status = begin_and_attempt(txn, call, attempts + 1, attempt_it);
+    }
+    return status.retryable() ? run_alone(std::move(status), txn, call, begin_ns, attempts) : status;
+  }
+  Status run_alone(Status status, Transaction& txn, const Call& call, uint64_t begin_ns, uint32_t attempts) {
+    const std::lock_guard lock(*alone_);
+    alone_now_->store(true);
+    txn.claims().set_alone(true);
+    for (; status.retryable(); ++attempts) {
+      if (!may_retry(call.policy, attempts, begin_ns)) {
+        status = given_up(call.counters, call.policy.procedure_id, attempts, status);
+        break;
+      }
+      status = begin_and_attempt(txn, call, attempts + 1, attempt_it);
+    }
+    txn.claims().set_alone(false);
+    alone_now_->store(false);
+    return status;
+  }
+  // Somebody runs alone: waits for its end, but not for ever: it may itself wait for this thread.
+  [[gnu::noinline]] void let_alone() const {
+    const uint64_t begin_ns = now_ns();
+    Spin spin;
+    while (alone_now_->load() && now_ns() - begin_ns < patience_ns()) spin.wait();
+  }
+
+  Store& store_;
+  Timestamps timestamps_;
+  CacheLine<sync::SpinLatch> alone_;
+  CacheLine<std::atomic<bool>> alone_now_;
+};
+
+template <class Sync>
+using TimestampClaiming = TimestampOrdering<Sync, true>;
+template <class Sync>
+using TimestampValidated = TimestampOrdering<Sync, false>;
+
+}  // namespace elider::txn

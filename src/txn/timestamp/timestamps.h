@@ -1,0 +1,114 @@
+// Timestamps: which transactions are under way, and since when (HyPer-HTM, section 4.1, "safe
+// timestamp").
+//
+// A transaction has a timestamp: the clock when it began, and its worker, so that no two are equal
+// and a worker's rise. While it is under way it stands in the worker's slot. The clock is no hot
+// counter: a worker raises it only if nobody else has since its last transaction.
+//
+//   63                          14 13        1     0
+//  +------------------------------+-----------+------+
+//  | clock                        | worker    | flag |
+//  +------------------------------+-----------+------+
+//
+// The flag of a slot says that the transaction is committing; that of a row's read timestamp, that
+// there may be more readers than the one it names (timestamp_claims.h).
+//
+// Invariant: every transaction that is under way, or begins later, has a timestamp above any safe
+// one that was computed. Who computes it reads the clock first, then the slots. A slot that it did
+// not see was written after that, and its writer then found the clock it had put down unchanged: so
+// that clock is not below the one that was read.
+//
+// Deviation from the paper: the safe timestamp is computed when a comparison asks for more than the
+// last one that was computed, and not at each begin: what was safe stays safe. And whoever keeps
+// others waiting for too long is ended by them: its slot is taken from it.
+//
+// Thread safety: any thread; a slot is written by its worker, and by who ends its transaction.
+#pragma once
+
+#include <algorithm>
+#include <atomic>
+#include <cstdint>
+#include <memory>
+
+#include "base/cache_line.h"
+#include "base/test_points.h"
+#include "base/worker.h"
+
+namespace elider::txn {
+
+using Timestamp = uint64_t;
+
+class Timestamps {
+ public:
+  static constexpr Timestamp kFlag = 1;
+
+  explicit Timestamps(const Workers& workers) : workers_(workers), slots_(new CacheLine<Slot>[workers.workers_max()]) {}
+
+  static Timestamp without_flag(Timestamp t) { return t & ~kFlag; }
+  static uint32_t worker_of(Timestamp t) { return static_cast<uint32_t>(t >> 1 & kWorkerMask); }
+
+  // The timestamp of a worker's next transaction, which is under way from now on.
+  Timestamp begin(uint32_t worker) {
+    Slot& slot = *slots_[worker];
+    uint64_t now = clock_->load();
+    if (now == slot.last_clock) now = clock_->fetch_add(1) + 1;
+    for (;;) {
+      const Timestamp mine = now << kClockShift | uint64_t{worker} << 1;
+      slot.now.store(mine);
+      slot.last_clock = now;
+      const uint64_t again = clock_->load();
+      if (again == now || ELIDER_MUTANT(kPublishTimestampOnce)) return mine;
+      now = again;
+    }
+  }
+  // Its writes are all there.
+  void end(uint32_t worker) { slots_[worker]->now.store(kNone, std::memory_order_release); }
+
+  // From now on nobody ends it but itself. False: somebody has.
+  bool begin_commit(uint32_t worker, Timestamp mine) {
+    Timestamp expected = mine;
+    return slots_[worker]->now.compare_exchange_strong(expected, mine | kFlag);
+  }
+  bool under_way(Timestamp t) const { return without_flag(slots_[worker_of(t)]->now.load()) == without_flag(t); }
+  // Ends another worker's transaction unless it is committing: it will not commit.
+  bool end_other(Timestamp t) {
+    Timestamp expected = without_flag(t);
+    return slots_[worker_of(t)]->now.compare_exchange_strong(expected, kNone);
+  }
+
+  // All transactions up to it have ended, but for the worker's own.
+  Timestamp safe(uint32_t worker) const {
+    Timestamp oldest = clock_->load() << kClockShift;
+    for (uint32_t i = 0, used = workers_.ids_used_max(); i < used; ++i)
+      if (i != worker) oldest = std::min(oldest, without_flag(slots_[i]->now.load()));
+    return oldest - 1;
+  }
+  // The oldest other transaction that is under way and not younger than `t`, or 0.
+  Timestamp oldest_up_to(Timestamp t, uint32_t worker) const {
+    Timestamp oldest = kNone;
+    for (uint32_t i = 0, used = workers_.ids_used_max(); i < used; ++i)
+      if (i != worker) oldest = std::min(oldest, without_flag(slots_[i]->now.load()));
+    return oldest <= t ? oldest : 0;
+  }
+  // So that it can become safe.
+  void let_pass(Timestamp t) {
+    uint64_t now = t >> kClockShift;
+    clock_->compare_exchange_strong(now, now + 1);
+  }
+
+ private:
+  static constexpr unsigned kClockShift = 14;
+  static constexpr uint64_t kWorkerMask = (uint64_t{1} << (kClockShift - 1)) - 1;
+  static constexpr Timestamp kNone = ~uint64_t{0} - kFlag;  // younger than all
+
+  struct Slot {
+    std::atomic<Timestamp> now{kNone};
+    uint64_t last_clock = 0;  // of its last transaction, whoever had the worker then
+  };
+
+  const Workers& workers_;
+  CacheLine<std::atomic<uint64_t>> clock_{std::in_place, 1};
+  std::unique_ptr<CacheLine<Slot>[]> slots_;
+};
+
+}  // namespace elider::txn
