@@ -41,8 +41,8 @@ enum class Protocol : uint8_t {
   kSerial,
   // HyPer-HTM (section 4): each row is claimed by a timestamp as it is read or written, and a
   // transaction that meets another's claim is rolled back at once, and run again when that one has
-  // ended; after Options::restarts_max of that it runs alone. One that others wait for longer than
-  // Options::claim_patience_us is ended (Cause::kClaimed). With kOptimistic, kLatched and kElided.
+  // ended; after Options::restarts_max of that it runs alone. An open transaction keeps its claims for
+  // Options::open_patience_us (Cause::kClaimed). With kOptimistic, kLatched and kElided.
   kTimestamp,
   // The same without read timestamps (section 4.3, "future work"): what was read is validated at the
   // commit. With kOptimistic.
@@ -129,10 +129,9 @@ struct Options {
   // Of protocol timestamp: attempts of a procedure that end in a conflict before it runs alone. Range
   // 0 to 10^6.
   uint32_t restarts_max = 20;
-  // Of protocol timestamp: how long a transaction may keep others waiting that its claims stand
-  // against; then it is ended. Microseconds, range 0 to 10^9. It concerns open transactions above
-  // all, whose program may think while they are open.
-  uint32_t claim_patience_us = 10'000;
+  // Of protocol timestamp: how long an open transaction keeps what it has claimed: who meets its
+  // claims later than that ends it, and its commit fails. Microseconds, range 0 to 10^9.
+  uint32_t open_patience_us = 10'000;
 
   // Where the data is kept: a folder, or several on different disks. What is there is recovered. A
   // folder that holds other files and no database is refused (kInvalidArgument; lost+found does not

@@ -102,7 +102,7 @@ struct Statistics {
   uint64_t conflicts_total() const { return conflicts_of(aborts); }
   // Of any `aborts` of this file.
   static uint64_t conflicts_of(const std::array<uint64_t, kCauseCount>& aborts) {
-    uint64_t sum = 0;
+    uint64_t sum = aborts[static_cast<size_t>(Cause::kClaimed)];
     for (auto c = static_cast<size_t>(Cause::kReadChanged); c <= static_cast<size_t>(Cause::kRowRemoved); ++c) sum += aborts[c];
     return sum;
   }

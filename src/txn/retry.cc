@@ -32,6 +32,11 @@ bool may_retry(const RunPolicy& policy, uint32_t attempt, uint64_t begin_ns) {
   return policy.deadline_us == 0 || now_ns() - begin_ns < allowed_by(policy);
 }
 
+uint64_t deadline_of(const RunPolicy& policy, uint64_t begin_ns) {
+  const uint64_t allowed_ns = allowed_by(policy);
+  return allowed_ns > ~uint64_t{0} - begin_ns ? 0 : begin_ns + allowed_ns;
+}
+
 bool wait_before_retry(const RunPolicy& policy, uint32_t attempt, uint64_t begin_ns, Random& random) {
   if (policy.attempts_max != 0 && attempt >= policy.attempts_max) return false;
   const uint64_t allowed_ns = allowed_by(policy);

@@ -35,6 +35,8 @@ Status threw(const char* what, std::string_view who = "the procedure");
 bool wait_before_retry(const RunPolicy& policy, uint32_t attempt, uint64_t begin_ns, Random& random);
 // The same without a wait, whether the policy allows another attempt.
 bool may_retry(const RunPolicy& policy, uint32_t attempt, uint64_t begin_ns);
+// When the policy's deadline is; 0: never.
+uint64_t deadline_of(const RunPolicy& policy, uint64_t begin_ns);
 // kDeadline, after so many attempts.
 Status given_up(Counters& counters, uint32_t procedure_id, uint32_t attempts, const Status& last);
 // RunPolicy::procedure_id is none.

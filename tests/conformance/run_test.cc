@@ -163,8 +163,10 @@ TEST_P(RunTest, ADeadlineCutsAWaitShort) {
   EXPECT_CODE(Code::kDeadline, status);
   EXPECT_LE(runs, 3);  // the wait before the third is as good as never so short that there is a fourth
   EXPECT_EQ(status.cause(), Cause::kDeadline);
-  EXPECT_FALSE(status.table().empty());
-  EXPECT_TRUE(status.has_key());
+  if (!GetParam().claims_reads()) {  // the other transaction has ended this one, and says no row
+    EXPECT_FALSE(status.table().empty());
+    EXPECT_TRUE(status.has_key());
+  }
   EXPECT_LT(std::chrono::steady_clock::now() - start, std::chrono::seconds(10));
 }
 
@@ -286,6 +288,7 @@ class DiscardedAttemptTest : public RunTest {
 ELIDER_ON_CONCURRENT(DiscardedAttemptTest);
 
 TEST_P(DiscardedAttemptTest, AReadRowThatChangedIsNamed) {
+  ELIDER_SKIP_IF_CLAIMED(GetParam().claims_reads());
   expect_conflict(
       Cause::kReadChanged, 2,
       [&](Transaction& txn) {
@@ -296,6 +299,7 @@ TEST_P(DiscardedAttemptTest, AReadRowThatChangedIsNamed) {
 }
 
 TEST_P(DiscardedAttemptTest, ARowThatAnUpdateReadAndThatChangedIsNamed) {
+  ELIDER_SKIP_IF_CLAIMED(GetParam().claims_writes());
   expect_conflict(
       Cause::kWriteChanged, 2, [&](Transaction& txn) { change(txn, accounts_, 2); },
       [&](Transaction& other) { change(other, accounts_, 2); });

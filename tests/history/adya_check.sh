@@ -76,13 +76,18 @@ if [ "$preset" = emulator ]; then
   histories_of 4 --htm emulated
   histories_of 4 --htm emulated --protocol whole-transaction
   histories_of 4 --htm emulated --protocol spinlock
+  histories_of 4 --htm emulated --protocol timestamp
 else
   histories_of 4 --sync optimistic
   histories_of 4 --sync latched
+  histories_of 4 --protocol timestamp
+  histories_of 4 --protocol timestamp-validated
+  histories_of 4 --sync latched --protocol timestamp
   histories_of 1 --sync single-threaded
   histories_of 4 --htm none
   histories_of 4 --htm none --protocol whole-transaction
   histories_of 4 --htm none --protocol spinlock
+  histories_of 4 --htm none --protocol timestamp
   histories_of 4 --htm always-aborts
   histories_of 4 --htm always-aborts --protocol whole-transaction
   histories_of 4 --htm always-aborts --protocol spinlock
@@ -90,6 +95,7 @@ else
     histories_of 4 --htm rtm
     histories_of 4 --htm rtm --protocol whole-transaction
     histories_of 4 --htm rtm --protocol spinlock
+    histories_of 4 --htm rtm --protocol timestamp
   fi
 fi
 # Rows kept as blocks; two keys, where nearly everything conflicts; readers above all.

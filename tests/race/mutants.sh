@@ -3,8 +3,8 @@
 # passes without: histories would find them by luck alone, or after minutes.
 # presets: dev
 set -u
-race="${ELIDER_BUILD_DIR:?}/race_test" conformance="$ELIDER_BUILD_DIR/conformance_test" index="$ELIDER_BUILD_DIR/index_test"
-for program in "$race" "$conformance" "$index"; do
+race="${ELIDER_BUILD_DIR:?}/race_test" conformance="$ELIDER_BUILD_DIR/conformance_test" index="$ELIDER_BUILD_DIR/index_test" txn="$ELIDER_BUILD_DIR/txn_test"
+for program in "$race" "$conformance" "$index" "$txn"; do
   [ -x "$program" ] || { echo "skipped: $program is not built"; exit 77; }
 done
 failures=0
@@ -26,7 +26,7 @@ expect() {
 }
 
 while read -r mutant program filter; do
-  [ "$program" = index ] || filter="On/$filter/optimistic*"
+  [ "$program" = index ] || [ "$program" = txn ] || filter="On/$filter/optimistic*"
   expect passes "" "${!program}" "$filter"
   expect caught "$mutant" "${!program}" "$filter"
 done << 'LIST'
@@ -43,6 +43,12 @@ keep_hot_row conformance HotRowsTest.ItsOwnRemovalAndANewRowOfTheKeyAreSeen
 keep_hot_row_over_epochs conformance HotRowsOfSeveralTest.ARowThatAnotherWorkerRemovedIsGone
 keep_inline_row conformance InlineRowsTest.ANewRowOfARemovedKeyIsFound
 keep_touched_row race GroupRaceTest.ASnapshotLooksForAReplacedRowAgain
+skip_read_timestamp conformance ReadClaimsTest.WriteSkewIsRefused
+pass_unsafe_read conformance ReadClaimsTest.WriteSkewIsRefused
+pass_unsafe_write conformance ReadClaimsTest.NobodySeesHalfOfACommit
+forget_other_readers conformance ReadClaimsTest.AnOlderReaderIsNotForgottenBehindTheWritersOwnRead
+commit_ended conformance ReadClaimsTest.WhatHasBeenEndedDoesNotCommit
+publish_timestamp_once txn TimestampsTest.NoneIsBelowASafeOneThatSomebodyComputedMeanwhile
 radix_skip_path index ArtWitnessTest/0.AKeyThatLeavesAPathHasTheWitnessOfTheNodeAbove
 radix_trust_obsolete index ArtRaceTest/0.ALookupDoesNotTrustANodeThatHasGrown
 radix_keep_version index ArtWitnessTest/0.AChangeEndsTheWitnessesOfTheRangeThatItIsIn

@@ -31,6 +31,10 @@ struct Combination {
   bool threads() const { return sync != SyncPolicy::kSingleThreaded; }
   // Whether, besides, several transactions may be under way at one time, and wait for each other.
   bool concurrent() const { return threads() && protocol != Protocol::kWholeTransaction && protocol != Protocol::kSerial; }
+  // Whether a transaction claims what it touches, so that of two that conflict the later one ends the
+  // earlier one, if that is open.
+  bool claims_writes() const { return protocol == Protocol::kTimestamp || protocol == Protocol::kTimestampValidated; }
+  bool claims_reads() const { return protocol == Protocol::kTimestamp; }
   // Whether, besides, a read or a commit goes on while a test point holds another one.
   bool races() const { return concurrent() && protocol != Protocol::kSpinlock; }
 };
@@ -39,6 +43,7 @@ inline Options options_of(const Combination& combination, Options options = {}) 
   options.sync = combination.sync;
   options.protocol = combination.protocol;
   if (options.threads_at_once == 0) options.threads_at_once = 4096;  // tests want threads to lose their processors anywhere
+  options.open_patience_us = 0;  // so that no test waits for its own open transaction
   if (combination.sync == SyncPolicy::kElided) options.htm = combination.htm;
   return options;
 }
@@ -81,7 +86,19 @@ inline std::vector<Combination> racing_combinations() {
   return chosen;
 }
 
+// Those under which a transaction claims what it writes; with `reads_too`, and what it reads.
+inline std::vector<Combination> claiming_combinations(bool reads_too) {
+  std::vector<Combination> chosen = combinations(true, false);
+  std::erase_if(chosen, [=](const Combination& combination) { return !(reads_too ? combination.claims_reads() : combination.claims_writes()); });
+  return chosen;
+}
+
 }  // namespace elider::test
+
+// In tests of two transactions that are open at once and touch the same rows, of which one goes on
+// that a claim would end (tests/conformance/claims_test.cc has those).
+#define ELIDER_SKIP_IF_CLAIMED(what) \
+  if (what) GTEST_SKIP() << "of two open transactions that conflict the later one ends the earlier one"
 
 // Instantiates a TEST_P suite for every combination, or for those the name says.
 #define ELIDER_ON_EVERY(Suite)                                                                                       \

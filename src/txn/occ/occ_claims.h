@@ -58,8 +58,8 @@ template <class Sync, class Claims>
 template <class Sync, class Claims>
 Status OccTransaction<Sync, Claims>::ended_by_another() {
   return Status(Code::kConflict, Cause::kClaimed, Status(),
-                "another transaction waited for this one longer than Options::claim_patience_us, " +
-                    std::to_string(store_.options.claim_patience_us) + ", and has ended it");
+                "another transaction has ended it, whose rows it kept for longer than it may: an open one for Options::open_patience_us, " +
+                    std::to_string(store_.options.open_patience_us) + " us");
 }
 
 }  // namespace elider::txn

@@ -6,10 +6,10 @@
 // runs alone: others begin when it has ended, and what is still under way and stands against it is
 // ended, so that it cannot fail for a conflict.
 //
-// An open transaction, which no procedure can run again, waits for what stands against it. Whoever
-// keeps another waiting for longer than Options::claim_patience_us is ended: its commit fails, and
-// what it had claimed is free. Open transactions and procedures, and procedures within a
-// transaction of their own thread, so cannot wait for each other for ever.
+// An open transaction, which nobody can run again, waits for what stands against it. It is ended by
+// whoever it stands against, once it has been open for Options::open_patience_us: its commit fails,
+// and what it had claimed is free. So is a procedure's that others wait for longer than 10 ms. So
+// nobody waits for ever, not even for a transaction of its own thread.
 //
 // Lock rank: alone_, before all others, outside of the epoch.
 // Thread safety: as a protocol's (txn/protocol.h).
@@ -67,7 +67,8 @@ class TimestampOrdering {
 
  private:
   static constexpr auto attempt_it = [](auto& its, const Call& one) { return attempt(its, one.procedure); };
-  uint64_t patience_ns() const { return uint64_t{store_.options.claim_patience_us} * 1000; }
+  static constexpr uint64_t kLetAloneNs = 10'000'000;
+  uint64_t patience_ns() const { return uint64_t{store_.options.open_patience_us} * 1000; }
 
   [[gnu::always_inline]] inline Status run_writing(Transaction& txn, const Call& call) {
     const uint64_t begin_ns = call.policy.deadline_us != 0 ? now_ns() : 0;
@@ -79,8 +80,10 @@ class TimestampOrdering {
   [[gnu::noinline]] Status run_again(Status status, Transaction& txn, const Call& call, uint64_t begin_ns) {
     uint32_t attempts = 1;
     for (; status.retryable() && (attempts <= store_.options.restarts_max || call.nested); ++attempts) {
-      if (status.cause() == Cause::kClaimed) txn.claims().await_end();
-      if (!wait_before_retry(call.policy, attempts, begin_ns, call.worker.random()))
+      const bool go_on = may_retry(call.policy, attempts, begin_ns) &&
+                         (status.cause() != Cause::kClaimed || txn.claims().await_end(deadline_of(call.policy, begin_ns))) &&
+                         wait_before_retry(call.policy, attempts, begin_ns, call.worker.random());
+      if (!go_on)
         return given_up(call.counters, call.policy.procedure_id, attempts, status);
       if (!call.nested && alone_now_->load(std::memory_order_relaxed)) let_alone();
       status = begin_and_attempt(txn, call, attempts + 1, attempt_it);
@@ -106,7 +109,7 @@ class TimestampOrdering {
   [[gnu::noinline]] void let_alone() const {
     const uint64_t begin_ns = now_ns();
     Spin spin;
-    while (alone_now_->load() && now_ns() - begin_ns < patience_ns()) spin.wait();
+    while (alone_now_->load() && now_ns() - begin_ns < kLetAloneNs) spin.wait();
   }
 
   Store& store_;

@@ -55,7 +55,7 @@ class TimestampClaims {
 
   void begin(uint32_t) {
     mine_ = all_->begin(worker_);
-    waits_ = alone_;
+    waits_ = false;
     under_way_ = true;
   }
 
@@ -93,30 +93,57 @@ class TimestampClaims {
   }
   void write_new(storage::Cell& cell) { stamps_of(cell).write.store(mine_, std::memory_order_relaxed); }
 
-  // One that no procedure can run again waits for the other one to end, for as long as it may, and
-  // ends it then. False: it has itself been ended.
+  // A procedure can run again, and does not wait; but it ends an open transaction whose time is over.
+  // One that has itself been ended ends nobody.
   bool await() {
-    if (!waits_) return false;
-    await_end(conflict_, alone_ ? 0 : patience_ns_);
-    return stand();
+    if (!stand()) return false;
+    if (waits_ || alone_) {
+      await_end();
+      return stand();
+    }
+    while (const Timestamp other = against(conflict_))
+      if (!all_->open_since(other) || !end_late(other, 0)) return false;
+    return true;
   }
-  // Of an attempt that has ended: until what stood against it has ended; if that takes too long, or
-  // `patience_ns` says that it does, the other one is ended.
-  void await_end() { await_end(conflict_, patience_ns_); }
+  // Until what stood against the last claim has ended: whoever takes longer than it may is ended.
+  // Of a transaction that is under way only if it is one that waits. False: at this time it still
+  // has not; 0: never.
+  bool await_end(uint64_t until_ns = 0) {
+    Timestamp waited_for = 0;
+    uint64_t since_ns = 0;
+    Spin spin;
+    while (const Timestamp other = against(conflict_)) {
+      if (other != waited_for) {
+        waited_for = other;
+        since_ns = now_ns();
+      }
+      if (end_late(other, since_ns)) continue;
+      if (until_ns != 0 && now_ns() >= until_ns) return false;
+      spin.wait();
+    }
+    return true;
+  }
 
   bool begin_commit() { return all_->begin_commit(worker_, mine_) || ELIDER_MUTANT(kCommitEnded); }
   // Nobody has ended it.
   bool stand() const { return all_->under_way(mine_); }
-  void stays_open() { waits_ = true; }
+  void stays_open() {
+    waits_ = true;
+    all_->set_open_since(worker_, now_ns());
+  }
   // A transaction that runs alone ends whatever stands against it at once.
   void set_alone(bool alone) { alone_ = alone; }
   void end() {
     if (!under_way_) return;
     under_way_ = false;
+    if (waits_) [[unlikely]] all_->set_open_since(worker_, 0);
     all_->end(worker_);
   }
 
  private:
+  // Its thread has lost its processor, or waits for this one.
+  static constexpr uint64_t kProcedurePatienceNs = 10'000'000;
+
   struct Stamps {
     std::atomic<Timestamp> read, write;
   };
@@ -160,22 +187,13 @@ class TimestampClaims {
     const Timestamp oldest = all_->oldest_up_to(t, worker_);
     return oldest;  // 0: it has ended since
   }
-  void await_end(Timestamp conflict, uint64_t patience_ns) {
-    Timestamp waited_for = 0;
-    uint64_t since_ns = 0;
-    Spin spin;
-    while (const Timestamp other = against(conflict)) {
-      if (other != waited_for) {
-        waited_for = other;
-        since_ns = 0;
-      }
-      if (patience_ns == 0 || spin.yields() != 0) {
-        const uint64_t now = patience_ns == 0 ? 0 : now_ns();
-        if (since_ns == 0) since_ns = now;
-        if (now - since_ns >= patience_ns) all_->end_other(other);
-      }
-      spin.wait();
-    }
+  // Ends it if it has had its time, which for a procedure begins when somebody waits for it. False: it
+  // has not, or it is committing.
+  bool end_late(Timestamp other, uint64_t waiting_since_ns) {
+    const uint64_t open_since_ns = all_->open_since(other);
+    const bool late = alone_ || (open_since_ns != 0 ? now_ns() - open_since_ns >= patience_ns_
+                                                    : now_ns() - waiting_since_ns >= kProcedurePatienceNs);
+    return late && all_->end_other(other);
   }
 
   Timestamps* all_;

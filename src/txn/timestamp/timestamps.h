@@ -52,6 +52,7 @@ class Timestamps {
     Slot& slot = *slots_[worker];
     uint64_t now = clock_->load();
     if (now == slot.last_clock) now = clock_->fetch_add(1) + 1;
+    ELIDER_TEST_POINT("timestamp.begin.clock_read");
     for (;;) {
       const Timestamp mine = now << kClockShift | uint64_t{worker} << 1;
       slot.now.store(mine);
@@ -75,6 +76,11 @@ class Timestamps {
     Timestamp expected = without_flag(t);
     return slots_[worker_of(t)]->now.compare_exchange_strong(expected, kNone);
   }
+
+  // The worker's transaction is one that its program ends, or has been.
+  void set_open_since(uint32_t worker, uint64_t ns) { slots_[worker]->open_since_ns.store(ns, std::memory_order_relaxed); }
+  // Of the transaction that is under way there; 0: a procedure's.
+  uint64_t open_since(Timestamp t) const { return slots_[worker_of(t)]->open_since_ns.load(std::memory_order_relaxed); }
 
   // All transactions up to it have ended, but for the worker's own.
   Timestamp safe(uint32_t worker) const {
@@ -103,6 +109,7 @@ class Timestamps {
 
   struct Slot {
     std::atomic<Timestamp> now{kNone};
+    std::atomic<uint64_t> open_since_ns{0};  // of an open transaction, and 0 of a procedure's
     uint64_t last_clock = 0;  // of its last transaction, whoever had the worker then
   };
 
