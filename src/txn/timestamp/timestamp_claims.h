@@ -88,7 +88,8 @@ class TimestampClaims {
     }
     ELIDER_TEST_POINT("timestamp.write.claimed");
     if (!kReadsToo || nobody_else_reads(stamps.read.load())) [[likely]] return true;
-    stamps.write.store(written);  // nobody else's claim stands in between
+    Timestamp mine = mine_;
+    stamps.write.compare_exchange_strong(mine, written);  // unless somebody has ended this one, and claimed the group
     return false;
   }
   void write_new(storage::Cell& cell) { stamps_of(cell).write.store(mine_, std::memory_order_relaxed); }

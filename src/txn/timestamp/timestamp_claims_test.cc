@@ -157,6 +157,37 @@ TEST_F(InterleavingsTest, WhatIsClaimedStaysAsItIs) {
   EXPECT_GT(committed_, 1'000'000u);
 }
 
+// It takes back its own claim alone, and not that of who has ended it in the middle of it.
+TEST_F(InterleavingsTest, AClaimThatIsTakenBackIsItsOwn) {
+  if (!TestPoints::enabled()) GTEST_SKIP() << "this build has no test points";
+  using Claims = TimestampClaims<true>;
+  Item item;
+  std::memset(static_cast<void*>(&item), 0, sizeof item);
+  Claims ended(timestamps_, 0, 0), ending(timestamps_, 1, 0), reader(timestamps_, 2, 0);
+  Timestamp claimed = 0;
+  const auto write_timestamp = [&] {
+    Timestamp now;
+    std::memcpy(&now, item.before + sizeof now, sizeof now);
+    return now;
+  };
+  ended.begin(1);
+  ending.begin(1);
+  TestPoints::on("timestamp.write.claimed", [&] {
+    if (claimed != 0) return;
+    claimed = write_timestamp();
+    ASSERT_TRUE(timestamps_.end_other(claimed));
+    EXPECT_TRUE(ending.write(item.its_cell()));
+    claimed = write_timestamp();
+    reader.begin(1);
+    EXPECT_FALSE(reader.read(item.its_cell()));
+  });
+  EXPECT_FALSE(ended.write(item.its_cell()));
+  EXPECT_EQ(write_timestamp(), claimed);
+  ended.end();
+  ending.end();
+  reader.end();
+}
+
 // The rule as it was published, and each claim left out: every one of them is caught.
 TEST_F(InterleavingsTest, TheModelTellsMutants) {
   if (!TestPoints::enabled()) GTEST_SKIP() << "this build has no mutants";
