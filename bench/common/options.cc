@@ -28,7 +28,8 @@ void check_sync_options(SyncPolicy sync, HtmBackend htm, Protocol protocol, uint
   const bool elides = sync == SyncPolicy::kElided || sync == SyncPolicy::kAutomatic;
   if (sync == SyncPolicy::kSingleThreaded && threads != 1)
     refuse_option("--sync", fmt::format("single-threaded goes with --threads 1, not {}", threads));
-  if (protocol != Protocol::kOcc && !elides)
+  // Of other combinations the database itself says whether there are any.
+  if ((protocol == Protocol::kWholeTransaction || protocol == Protocol::kSpinlock) && !elides)
     refuse_option("--protocol", fmt::format("{} goes with --sync elided, not {}", elider::name_of(protocol), elider::name_of(sync)));
   if (htm == HtmBackend::kAutomatic) return;
   if (!elides) refuse_option("--htm", fmt::format("{} goes with --sync elided, not {}", elider::name_of(htm), elider::name_of(sync)));
