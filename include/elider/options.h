@@ -126,8 +126,8 @@ struct Options {
   // procedure may wait for another thread's transaction, but that one may begin 10 ms late.
   uint32_t threads_at_once = 0;
 
-  // Of protocol timestamp: attempts of a procedure that end in a conflict before it runs alone. Range
-  // 0 to 10^6.
+  // Of protocol timestamp: after so many restarts for a conflict a procedure runs alone (a call of a
+  // group never does). Range 0 to 10^6.
   uint32_t restarts_max = 20;
   // Of protocol timestamp: how long an open transaction keeps what it has claimed: who meets its
   // claims later than that ends it, and its commit fails. Microseconds, range 0 to 10^9.

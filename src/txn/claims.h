@@ -10,10 +10,7 @@
 #pragma once
 
 #include <concepts>
-#include <cstddef>
-#include <cstdint>
 
-#include "base/worker.h"
 #include "storage/record.h"
 
 namespace elider::txn {
@@ -28,7 +25,7 @@ concept Claims = std::same_as<C, NoClaims> || requires(C claims, const C& seen, 
   // What is claimed; reads that are not are validated.
   { C::kReads } -> std::convertible_to<bool>;
   { C::kWrites } -> std::convertible_to<bool>;
-  claims.begin(uint32_t{});  // which attempt
+  claims.begin();
   // The group is claimed, or was before. False: another transaction stands against it.
   { claims.read(cell) } -> std::same_as<bool>;
   { claims.write(cell) } -> std::same_as<bool>;

@@ -45,7 +45,7 @@ class SortedLeaves {
     Key own(std::string_view key) {
       auto& memory = memory_.emplace_back(key.size() / sizeof(uint64_t) + 2);
       auto* bytes = new (memory.data()) index::KeyBytes{static_cast<uint32_t>(key.size())};
-      std::memcpy(bytes->data(), key.data(), key.size());
+      if (!key.empty()) std::memcpy(bytes->data(), key.data(), key.size());  // of none there may be no address
       return {bytes};
     }
     std::deque<std::vector<uint64_t>> memory_;

@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
 # presets: dev
+# timeout: 3600
 # The fuzz targets, built by clang with libFuzzer and sanitizers, and run on the corpus: by coverage, unlike smoke.sh.
 # ELIDER_FUZZ_SECONDS: of each (10 without it).
 set -uo pipefail

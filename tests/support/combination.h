@@ -96,8 +96,8 @@ inline std::vector<Combination> claiming_combinations(bool reads_too) {
 
 }  // namespace elider::test
 
-// In tests of two transactions that are open at once and touch the same rows, of which one goes on
-// that a claim would end (tests/conformance/claims_test.cc has those).
+// For tests of two open transactions that touch the same rows, where a claim ends one of them
+// (tests/conformance/claims_test.cc tests that).
 #define ELIDER_SKIP_IF_CLAIMED(what) \
   if (what) GTEST_SKIP() << "of two open transactions that conflict the later one ends the earlier one"
 

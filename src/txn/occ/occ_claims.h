@@ -7,43 +7,29 @@
 
 namespace elider::txn {
 
-// The claim was refused, and no other attempt of it is left: dooms the transaction.
+// The claim was refused for good: dooms the transaction.
 template <class Sync, class Claims>
 Status OccTransaction<Sync, Claims>::refuse_claim(TableType& table, KeyRef key) {
   return doom(table, Code::kConflict, Cause::kClaimed, key);
 }
 
 template <class Sync, class Claims>
-[[gnu::always_inline]] inline Status OccTransaction<Sync, Claims>::claim_read(TableType& table, Cell& cell, KeyRef key) {
-  if constexpr (Claims::kReads) {
-    while (!claims_.read(cell)) [[unlikely]]
+template <Access kAccess>
+[[gnu::always_inline]] inline Status OccTransaction<Sync, Claims>::claim(TableType& table, Cell& cell, KeyRef key) {
+  constexpr bool kWrites = kAccess == Access::kWrite;
+  if constexpr (kWrites ? Claims::kWrites : Claims::kReads) {
+    while (!(kWrites ? claims_.write(cell) : claims_.read(cell))) [[unlikely]]
       if (!claims_.await()) return refuse_claim(table, key);
   }
   return {};
 }
 
 template <class Sync, class Claims>
-[[gnu::always_inline]] inline Status OccTransaction<Sync, Claims>::claim_write(TableType& table, Cell& cell, KeyRef key) {
-  if constexpr (Claims::kWrites) {
-    while (!claims_.write(cell)) [[unlikely]]
-      if (!claims_.await()) return refuse_claim(table, key);
-  }
-  return {};
-}
-
-template <class Sync, class Claims>
-[[gnu::always_inline]] inline Status OccTransaction<Sync, Claims>::claim_reads(TableType& table, Row* row, KeyRef key, uint32_t groups) {
-  if constexpr (Claims::kReads)
+template <Access kAccess>
+[[gnu::always_inline]] inline Status OccTransaction<Sync, Claims>::claim_groups(TableType& table, Row* row, KeyRef key, uint32_t groups) {
+  if constexpr (kAccess == Access::kWrite ? Claims::kWrites : Claims::kReads)
     for (const uint32_t g : Bits(groups))
-      if (Status status = claim_read(table, row->cell(table.layout(), g), key); !status.ok()) [[unlikely]] return status;
-  return {};
-}
-
-template <class Sync, class Claims>
-[[gnu::always_inline]] inline Status OccTransaction<Sync, Claims>::claim_writes(TableType& table, Row* row, KeyRef key, uint32_t groups) {
-  if constexpr (Claims::kWrites)
-    for (const uint32_t g : Bits(groups))
-      if (Status status = claim_write(table, row->cell(table.layout(), g), key); !status.ok()) [[unlikely]] return status;
+      if (Status status = claim<kAccess>(table, row->cell(table.layout(), g), key); !status.ok()) [[unlikely]] return status;
   return {};
 }
 

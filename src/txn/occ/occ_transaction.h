@@ -62,7 +62,7 @@ class OccTransaction : public Reads<Sync, OccTransaction<Sync, Claims>> {
 
   // The caller's worker has entered, and leaves after commit() or rollback().
   void begin(uint32_t attempt, uint32_t procedure) {
-    if constexpr (Claims::kWrites) claims_.begin(attempt);
+    if constexpr (Claims::kWrites) claims_.begin();
     this->begin_attempt(attempt, procedure);
   }
   // The caller, and not a procedure, ends the transaction that has begun.
@@ -111,11 +111,11 @@ class OccTransaction : public Reads<Sync, OccTransaction<Sync, Claims>> {
   [[gnu::noinline]] void forget_nodes();
 
   // -- occ_claims.h: under a protocol that claims what it touches ---------------------------------
-  Status claim_read(TableType& table, Cell& cell, KeyRef key);
-  Status claim_write(TableType& table, Cell& cell, KeyRef key);
+  template <Access kAccess>
+  Status claim(TableType& table, Cell& cell, KeyRef key);
   // Of these groups of a row.
-  Status claim_reads(TableType& table, Row* row, KeyRef key, uint32_t groups);
-  Status claim_writes(TableType& table, Row* row, KeyRef key, uint32_t groups);
+  template <Access kAccess>
+  Status claim_groups(TableType& table, Row* row, KeyRef key, uint32_t groups);
   void claim_new(TableType& table, Row* row);
   [[gnu::noinline]] Status refuse_claim(TableType& table, KeyRef key);
   [[gnu::noinline]] Status ended_by_another();

@@ -11,7 +11,7 @@ namespace elider::txn {
 template <class Sync, class Claims>
 Status OccTransaction<Sync, Claims>::present_word(TableType& table, Row* row, KeyRef key, uint32_t g, uint64_t* w) {
   Cell& cell = row->cell(table.layout(), g);
-  if (Status status = claim_write(table, cell, key); !status.ok()) [[unlikely]] return status;
+  if (Status status = claim<Access::kWrite>(table, cell, key); !status.ok()) [[unlikely]] return status;
   *w = cell.load_unlocked();
   return word::absent(*w) ? note_absent(table, cell, key, g, *w) : Status();
 }
@@ -68,7 +68,7 @@ template <class Sync, class Claims>
   const Layout& layout = table.layout();
   std::byte* image = writes_.image_of(table, row);
   const uint32_t groups = set.read_groups;
-  if (Status status = claim_writes(table, row, key, groups); !status.ok()) [[unlikely]] return status;
+  if (Status status = claim_groups<Access::kWrite>(table, row, key, groups); !status.ok()) [[unlikely]] return status;
   const ReadTogether together = read_together(table, row, set, groups, image);
   for (const uint32_t g : Bits(groups)) {
     if (!writes_.empty()) {
@@ -96,7 +96,7 @@ template <class Sync, class Claims>
     return {};
   }
   Cell& cell = row->cell(layout, 0);
-  if (Status status = claim_write(table, cell, key); !status.ok()) [[unlikely]] return status;
+  if (Status status = claim<Access::kWrite>(table, cell, key); !status.ok()) [[unlikely]] return status;
   const uint64_t expected = expected_by(read, cell, 0);
   for (;;) {
     const uint64_t w = cell.load_unlocked();
@@ -353,7 +353,7 @@ Status OccTransaction<Sync, Claims>::replace_row(TableType& table, Row* row, Key
   uint64_t words[kCommitGroupsMax] = {};
   bool present;
   if (WriteEntry* write = writes_.find(row, layout, 0)) {
-    if (Status status = claim_writes(table, row, key, layout.all_groups()); !status.ok()) [[unlikely]] return status;
+    if (Status status = claim_groups<Access::kWrite>(table, row, key, layout.all_groups()); !status.ok()) [[unlikely]] return status;
     present = write->kind == WriteKind::kPresent || write->kind == WriteKind::kUpdate;
     for (uint32_t g = 0; g < layout.group_count(); ++g) {
       WriteEntry* of_group = writes_.find(row, layout, g);
@@ -369,8 +369,9 @@ Status OccTransaction<Sync, Claims>::replace_row(TableType& table, Row* row, Key
   } else {
     // A row that is in an insert's way is only read, and claimed as that.
     for (bool writes = replace || word::absent(row->cell(layout, 0).load());; writes = true) {
-      if (Status status = writes ? claim_writes(table, row, key, layout.all_groups()) : claim_reads(table, row, key, 1); !status.ok())
-        [[unlikely]] return status;
+      Status claimed = writes ? claim_groups<Access::kWrite>(table, row, key, layout.all_groups())
+                              : claim_groups<Access::kRead>(table, row, key, 1);
+      if (!claimed.ok()) [[unlikely]] return claimed;
       for (uint32_t g = 0; g < layout.group_count(); ++g) {
         words[g] = row->cell(layout, g).load_unlocked();
         if (word::removed(words[g])) [[unlikely]] return doom(table, Code::kConflict, Cause::kRowRemoved, key);
@@ -413,7 +414,7 @@ Status OccTransaction<Sync, Claims>::remove_row(TableType& table, KeyRef key) {
   const Layout& layout = table.layout();
   Row* row = find(table, key, table.layout().all());
   if (row == nullptr) [[unlikely]] return table.error(Code::kNotFound, Cause::kNone, key);
-  if (Status status = claim_writes(table, row, key, layout.all_groups()); !status.ok()) [[unlikely]] return status;
+  if (Status status = claim_groups<Access::kWrite>(table, row, key, layout.all_groups()); !status.ok()) [[unlikely]] return status;
   WriteKind kind = WriteKind::kRemove;
   uint64_t w = word::kUnknown;
   if (WriteEntry* write = writes_.find(row, layout, 0)) {

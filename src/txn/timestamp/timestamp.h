@@ -3,13 +3,13 @@
 //
 // A procedure that meets a conflict is rolled back, and set aside until what stood against it has
 // ended; a group runs its other calls meanwhile. After so many restarts (Options::restarts_max) it
-// runs alone: others begin when it has ended, and what is still under way and stands against it is
-// ended, so that it cannot fail for a conflict.
+// runs alone until it has committed: other procedures begin after it, but wait no longer than 10 ms,
+// and it ends whatever stands against its claims. The calls of a group never run alone.
 //
-// An open transaction, which nobody can run again, waits for what stands against it. It is ended by
-// whoever it stands against, once it has been open for Options::open_patience_us: its commit fails,
-// and what it had claimed is free. So is a procedure's that others wait for longer than 10 ms. So
-// nobody waits for ever, not even for a transaction of its own thread.
+// An open transaction cannot be run again: it waits for what stands against it. Once it has itself
+// been open for Options::open_patience_us, another transaction that meets its claims ends it: the
+// claims are free, and its commit fails. A procedure that another transaction has waited for for 10 ms
+// is ended, too. So nobody waits for ever, not even for a transaction of its own thread.
 //
 // Lock rank: alone_, before all others, outside of the epoch.
 // Thread safety: as a protocol's (txn/protocol.h).
@@ -67,8 +67,25 @@ class TimestampOrdering {
 
  private:
   static constexpr auto attempt_it = [](auto& its, const Call& one) { return attempt(its, one.procedure); };
-  static constexpr uint64_t kLetAloneNs = 10'000'000;
   uint64_t patience_ns() const { return uint64_t{store_.options.open_patience_us} * 1000; }
+
+  // The transaction runs alone while this is there; an attempt may throw, as its thread ends.
+  class Alone {
+   public:
+    Alone(TimestampOrdering& protocol, Transaction& txn) : lock_(*protocol.alone_), now_(*protocol.alone_now_), claims_(txn.claims()) {
+      now_.store(true);
+      claims_.set_alone(true);
+    }
+    ~Alone() {
+      claims_.set_alone(false);
+      now_.store(false);
+    }
+
+   private:
+    const std::lock_guard<sync::SpinLatch> lock_;
+    std::atomic<bool>& now_;
+    Claims& claims_;
+  };
 
   [[gnu::always_inline]] inline Status run_writing(Transaction& txn, const Call& call) {
     const uint64_t begin_ns = call.policy.deadline_us != 0 ? now_ns() : 0;
@@ -83,17 +100,14 @@ class TimestampOrdering {
       const bool go_on = may_retry(call.policy, attempts, begin_ns) &&
                          (status.cause() != Cause::kClaimed || txn.claims().await_end(deadline_of(call.policy, begin_ns))) &&
                          wait_before_retry(call.policy, attempts, begin_ns, call.worker.random());
-      if (!go_on)
-        return given_up(call.counters, call.policy.procedure_id, attempts, status);
+      if (!go_on) return given_up(call.counters, call.policy.procedure_id, attempts, status);
       if (!call.nested && alone_now_->load(std::memory_order_relaxed)) let_alone();
       status = begin_and_attempt(txn, call, attempts + 1, attempt_it);
     }
     return status.retryable() ? run_alone(std::move(status), txn, call, begin_ns, attempts) : status;
   }
   Status run_alone(Status status, Transaction& txn, const Call& call, uint64_t begin_ns, uint32_t attempts) {
-    const std::lock_guard lock(*alone_);
-    alone_now_->store(true);
-    txn.claims().set_alone(true);
+    const Alone alone(*this, txn);
     for (; status.retryable(); ++attempts) {
       if (!may_retry(call.policy, attempts, begin_ns)) {
         status = given_up(call.counters, call.policy.procedure_id, attempts, status);
@@ -101,15 +115,13 @@ class TimestampOrdering {
       }
       status = begin_and_attempt(txn, call, attempts + 1, attempt_it);
     }
-    txn.claims().set_alone(false);
-    alone_now_->store(false);
     return status;
   }
   // Somebody runs alone: waits for its end, but not for ever: it may itself wait for this thread.
   [[gnu::noinline]] void let_alone() const {
     const uint64_t begin_ns = now_ns();
     Spin spin;
-    while (alone_now_->load() && now_ns() - begin_ns < kLetAloneNs) spin.wait();
+    while (alone_now_->load() && now_ns() - begin_ns < Claims::kProcedurePatienceNs) spin.wait();
   }
 
   Store& store_;

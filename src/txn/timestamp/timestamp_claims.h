@@ -2,10 +2,10 @@
 // group of a row.
 //
 // The write timestamp names the transaction that has written the group last, or is about to; the read
-// timestamp the youngest that has read it. Whoever wants to read claims the read timestamp and then
-// looks at the write timestamp, whoever wants to write the other way round; either goes on only if
-// what it finds is of transactions that have ended, or its own. So of a reader and a writer that meet
-// at least one sees the other.
+// timestamp the youngest that has read it. A reader raises the read timestamp, then looks at the write
+// timestamp. A writer sets the write timestamp, then looks at the read timestamp. Either goes on only
+// if what it finds there is its own, or of transactions that have ended. So if a reader and a writer
+// meet, at least one of them sees the other.
 //
 // Invariant: a group that a transaction under way has claimed for reading is written by nobody else,
 // and one that it has claimed for writing is read and written by nobody else, until it ends. So
@@ -50,10 +50,13 @@ class TimestampClaims {
  public:
   static constexpr bool kReads = kReadsToo, kWrites = true;
   static constexpr uint32_t kCellBytes = 16;
+  // How long a procedure is waited for before it is ended: its thread has lost its processor, or waits
+  // for the one that waits here.
+  static constexpr uint64_t kProcedurePatienceNs = 10'000'000;
 
   TimestampClaims(Timestamps& all, uint32_t worker, uint64_t patience_ns) : all_(&all), worker_(worker), patience_ns_(patience_ns) {}
 
-  void begin(uint32_t) {
+  void begin() {
     mine_ = all_->begin(worker_);
     waits_ = false;
     under_way_ = true;
@@ -106,9 +109,9 @@ class TimestampClaims {
       if (!all_->open_since(other) || !end_late(other, 0)) return false;
     return true;
   }
-  // Until what stood against the last claim has ended: whoever takes longer than it may is ended.
-  // Of a transaction that is under way only if it is one that waits. False: at this time it still
-  // has not; 0: never.
+  // Waits until the transaction that stood against the last claim has ended, and ends it when its time
+  // is over. A procedure calls this between two attempts. False: it had not ended at `until_ns` (0: no
+  // bound).
   bool await_end(uint64_t until_ns = 0) {
     Timestamp waited_for = 0;
     uint64_t since_ns = 0;
@@ -142,9 +145,6 @@ class TimestampClaims {
   }
 
  private:
-  // Its thread has lost its processor, or waits for this one.
-  static constexpr uint64_t kProcedurePatienceNs = 10'000'000;
-
   struct Stamps {
     std::atomic<Timestamp> read, write;
   };
@@ -184,9 +184,7 @@ class TimestampClaims {
   // The oldest that stands against it, or 0.
   Timestamp against(Timestamp t) {
     if ((t & Timestamps::kFlag) == 0) return has_ended(t) ? 0 : t;
-    if (becomes_safe(t)) return 0;
-    const Timestamp oldest = all_->oldest_up_to(t, worker_);
-    return oldest;  // 0: it has ended since
+    return becomes_safe(t) ? 0 : all_->oldest_up_to(t, worker_);
   }
   // Ends it if it has had its time, which for a procedure begins when somebody waits for it. False: it
   // has not, or it is committing.

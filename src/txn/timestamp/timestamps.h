@@ -19,8 +19,8 @@
 // that clock is not below the one that was read.
 //
 // Deviation from the paper: the safe timestamp is computed when a comparison asks for more than the
-// last one that was computed, and not at each begin: what was safe stays safe. And whoever keeps
-// others waiting for too long is ended by them: its slot is taken from it.
+// last one that was computed, and not at each begin: what was safe stays safe. And a transaction that
+// waits for another one may end it, by taking the timestamp from that one's slot.
 //
 // Thread safety: any thread; a slot is written by its worker, and by who ends its transaction.
 #pragma once
@@ -84,16 +84,12 @@ class Timestamps {
 
   // All transactions up to it have ended, but for the worker's own.
   Timestamp safe(uint32_t worker) const {
-    Timestamp oldest = clock_->load() << kClockShift;
-    for (uint32_t i = 0, used = workers_.ids_used_max(); i < used; ++i)
-      if (i != worker) oldest = std::min(oldest, without_flag(slots_[i]->now.load()));
-    return oldest - 1;
+    const Timestamp next = clock_->load() << kClockShift;  // before the slots
+    return std::min(next, oldest_beside(worker)) - 1;
   }
   // The oldest other transaction that is under way and not younger than `t`, or 0.
   Timestamp oldest_up_to(Timestamp t, uint32_t worker) const {
-    Timestamp oldest = kNone;
-    for (uint32_t i = 0, used = workers_.ids_used_max(); i < used; ++i)
-      if (i != worker) oldest = std::min(oldest, without_flag(slots_[i]->now.load()));
+    const Timestamp oldest = oldest_beside(worker);
     return oldest <= t ? oldest : 0;
   }
   // So that it can become safe.
@@ -107,10 +103,18 @@ class Timestamps {
   static constexpr uint64_t kWorkerMask = (uint64_t{1} << (kClockShift - 1)) - 1;
   static constexpr Timestamp kNone = ~uint64_t{0} - kFlag;  // younger than all
 
+  // Of all other workers' transactions that are under way; kNone.
+  Timestamp oldest_beside(uint32_t worker) const {
+    Timestamp oldest = kNone;
+    for (uint32_t i = 0, used = workers_.ids_used_max(); i < used; ++i)
+      if (i != worker) oldest = std::min(oldest, without_flag(slots_[i]->now.load()));
+    return oldest;
+  }
+
   struct Slot {
     std::atomic<Timestamp> now{kNone};
     std::atomic<uint64_t> open_since_ns{0};  // of an open transaction, and 0 of a procedure's
-    uint64_t last_clock = 0;  // of its last transaction, whoever had the worker then
+    uint64_t last_clock = 0;  // when the slot's last transaction began: a worker id may pass to another thread
   };
 
   const Workers& workers_;
