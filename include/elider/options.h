@@ -47,9 +47,13 @@ enum class Protocol : uint8_t {
   // The same without read timestamps (section 4.3, "future work"): what was read is validated at the
   // commit. With kOptimistic.
   kTimestampValidated,
+  // A baseline: strict two-phase locking of rows, and of leaves against phantoms. Who meets the lock of
+  // an older transaction is rolled back, and run again with its age (wait-die); who meets that of a
+  // younger one waits for it. With kOptimistic.
+  kTwoPhaseLocking,
 };
-inline constexpr Protocol kProtocols[] = {Protocol::kOcc,    Protocol::kWholeTransaction, Protocol::kSpinlock,
-                                          Protocol::kSerial, Protocol::kTimestamp,        Protocol::kTimestampValidated};
+inline constexpr Protocol kProtocols[] = {Protocol::kOcc,       Protocol::kWholeTransaction,   Protocol::kSpinlock,       Protocol::kSerial,
+                                          Protocol::kTimestamp, Protocol::kTimestampValidated, Protocol::kTwoPhaseLocking};
 
 // When a commit with writes returns, where the database has a data folder. Under kAsync and kGroup
 // alike, a crash loses only the end of the commit order: never a part of a transaction, and never
@@ -131,7 +135,13 @@ struct Options {
   uint32_t restarts_max = 20;
   // Of protocol timestamp: how long an open transaction keeps what it has claimed: who meets its
   // claims later than that ends it, and its commit fails. Microseconds, range 0 to 10^9.
+  // Of protocol two-phase-locking: how long an open transaction waits for a lock of younger ones; then
+  // it can only be rolled back.
   uint32_t open_patience_us = 10'000;
+  // Of protocol two-phase-locking: a procedure from which the same transactions keep the same lock for
+  // so long, over all its attempts, is given up (kDeadline): an open transaction may keep it for ever.
+  // Microseconds, range 0 to 10^9; 0: it is not given up for that.
+  uint32_t lock_timeout_us = 1'000'000;
 
   // Where the data is kept: a folder, or several on different disks. What is there is recovered. A
   // folder that holds other files and no database is refused (kInvalidArgument; lost+found does not

@@ -119,6 +119,10 @@ enum class Mutant : uint32_t {
   kPassUnsafeWrite,      // "pass_unsafe_write": a row is read or written though who is about to write it is under way
   kPublishTimestampOnce, // "publish_timestamp_once": the clock is not looked at again once a timestamp stands in its slot
   kCommitEnded,          // "commit_ended": a transaction commits though another one has ended it
+  kSkipSharedLock,       // "skip_shared_lock": a transaction of two-phase locking reads without a lock
+  kUpgradeAtOnce,        // "upgrade_at_once": who shares a lock writes though others share it
+  kReleaseEarly,         // "release_early": a transaction gives its locks back before it commits
+  kWaitForTheOlder,      // "wait_for_the_older": a transaction waits for the locks of older ones, too
   kKeepHotRowOverEpochs, // "keep_hot_row_over_epochs": and though its block may have been reclaimed since
   kKeepInlineRow,        // "keep_inline_row": a row is found at its place after it has left the index
   kKeepTouchedRow,       // "keep_touched_row": a group's call is given a row block that has left its index

@@ -41,6 +41,9 @@ std::span<const Combination> registry() {
       {SyncPolicy::kElided, HtmBackend::kEmulated, Protocol::kWholeTransaction, make_elided_emulated},
       {SyncPolicy::kElided, HtmBackend::kEmulated, Protocol::kSpinlock, make_elided_emulated},
 #endif
+#if defined(ELIDER_ENGINE_TWO_PHASE_LOCKING)
+      {SyncPolicy::kOptimistic, HtmBackend::kNone, Protocol::kTwoPhaseLocking, make_two_phase_locking},
+#endif
 #if defined(ELIDER_ENGINE_TIMESTAMP)
       {SyncPolicy::kOptimistic, HtmBackend::kNone, Protocol::kTimestamp, make_timestamp_optimistic},
       {SyncPolicy::kOptimistic, HtmBackend::kNone, Protocol::kTimestampValidated, make_timestamp_optimistic},

@@ -2,7 +2,7 @@
 // the protocols that find conflicts as they meet them. What is claimed stays as it is until the
 // transaction ends, so that its commit need not look at it again: OccTransaction (txn/occ) takes the
 // kind of claims as a parameter, and validates what its claims do not cover. Leaves, and rows that
-// are absent, it validates in any case.
+// are absent, it validates in any case; claims of leaves make it likelier that they stand.
 //
 // A claim is put down in the protocol's own bytes in front of the cell (ProtocolObject::kCellBytes).
 //
@@ -17,20 +17,24 @@ namespace elider::txn {
 
 // Of optimistic transactions: none.
 struct NoClaims {
-  static constexpr bool kReads = false, kWrites = false;
+  static constexpr bool kReads = false, kWrites = false, kLeaves = false;
 };
 
 template <class C>
-concept Claims = std::same_as<C, NoClaims> || requires(C claims, const C& seen, storage::Cell& cell) {
+concept Claims = std::same_as<C, NoClaims> || requires(C claims, const C& seen, storage::Cell& cell, uint32_t attempt) {
   // What is claimed; reads that are not are validated.
   { C::kReads } -> std::convertible_to<bool>;
   { C::kWrites } -> std::convertible_to<bool>;
-  claims.begin();
+  // With read_leaf(address) and write_leaf(address), as read() and write() are.
+  { C::kLeaves } -> std::convertible_to<bool>;
+  claims.begin(attempt);
   // The group is claimed, or was before. False: another transaction stands against it.
   { claims.read(cell) } -> std::same_as<bool>;
   { claims.write(cell) } -> std::same_as<bool>;
-  // Of a row block that nobody else can reach yet.
+  // Of a row block that nobody else can reach yet; and once it is in its index, where nothing may
+  // throw.
   claims.write_new(cell);
+  claims.keep_new(cell);
   // After that false: waits until the other one has ended, where this transaction is one that waits,
   // and is true then. False: the attempt is over.
   { claims.await() } -> std::same_as<bool>;

@@ -45,8 +45,13 @@ class PointerMap {
 
   // `address` must not be there.
   void insert(const void* address, uint32_t position) {
-    if (++count_ * 2 > slots_.size()) [[unlikely]] grow();
+    make_room(1);
+    ++count_;
     place(address, position);
+  }
+  // The next so many insertions take no memory.
+  void make_room(uint32_t count) {
+    while ((count_ + count) * 2 > slots_.size()) [[unlikely]] grow();
   }
 
  private:

@@ -29,8 +29,11 @@ struct Combination {
   bool ordered() const { return is_ordered(key_index); }
   // Whether several threads may run transactions.
   bool threads() const { return sync != SyncPolicy::kSingleThreaded; }
-  // Whether, besides, several transactions may be under way at one time, and wait for each other.
-  bool concurrent() const { return threads() && protocol != Protocol::kWholeTransaction && protocol != Protocol::kSerial; }
+  // Whether, besides, one thread may have several transactions under way that conflict: none waits for
+  // another one without end. (Of locks: conformance/locks_test.cc.)
+  bool concurrent() const { return threads() && protocol != Protocol::kWholeTransaction && protocol != Protocol::kSerial && !locks(); }
+  // Whether a transaction keeps others from what it has touched until its end.
+  bool locks() const { return protocol == Protocol::kTwoPhaseLocking; }
   // Whether a transaction claims what it touches, so that of two that conflict the later one ends the
   // earlier one, if that is open.
   bool claims_writes() const { return protocol == Protocol::kTimestamp || protocol == Protocol::kTimestampValidated; }

@@ -40,6 +40,28 @@ template <class Sync, class Claims>
     for (uint32_t g = 0; g < table.layout().group_count(); ++g) claims_.write_new(row->cell(table.layout(), g));
 }
 
+template <class Sync, class Claims>
+[[gnu::always_inline]] inline void OccTransaction<Sync, Claims>::keep_claims_of_new(TableType& table, Row* row) {
+  if constexpr (Claims::kWrites)
+    for (uint32_t g = 0; g < table.layout().group_count(); ++g) claims_.keep_new(row->cell(table.layout(), g));
+}
+
+template <class Sync, class Claims>
+[[gnu::always_inline]] inline void OccTransaction<Sync, Claims>::claim_leaf_read(TableType& table, const index::Witness& witness, KeyRef key) {
+  if constexpr (Claims::kLeaves)
+    if (!claims_.read_leaf(witness.version)) [[unlikely]] static_cast<void>(refuse_claim(table, key));
+}
+
+template <class Sync, class Claims>
+[[gnu::always_inline]] inline Status OccTransaction<Sync, Claims>::claim_leaves_written(TableType& table, const index::InsertResult& result,
+                                                                                        KeyRef key) {
+  if constexpr (Claims::kLeaves)
+    for (const void* const leaf : {result.after.version, result.split_off.version})
+      while (leaf != nullptr && !claims_.write_leaf(leaf)) [[unlikely]]
+        if (!claims_.await()) return refuse_claim(table, key);
+  return {};
+}
+
 // Its claims are gone, and what it read may have changed since.
 template <class Sync, class Claims>
 Status OccTransaction<Sync, Claims>::ended_by_another() {

@@ -161,7 +161,7 @@ Status OccTransaction<Sync, Claims>::index_add(TableType& table, Row* row, KeyRe
     track_own_insert(result);
   }
   index_changes_.settle();
-  return {};
+  return result.inserted ? claim_leaves_written(table, result, key) : Status();
 }
 
 // The entries that the rows match until this commit are left to the reclamation. Before the rows

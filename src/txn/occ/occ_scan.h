@@ -11,7 +11,10 @@ class OccTransaction<Sync, Claims>::KeyScan {
  public:
   KeyScan(OccTransaction& txn, TableType& table) : txn_(txn), table_(table) {}
 
-  void leaf(const auto& witnesses, const auto& covered) { node_ = txn_.track_scanned(table_, witnesses, covered); }
+  void leaf(const auto& witnesses, const auto& covered) {
+    for (const index::Witness& witness : witnesses) txn_.claim_leaf_read(table_, witness, {});
+    node_ = txn_.track_scanned(table_, witnesses, covered);
+  }
   void row(Row* row, bool there) {
     NodeEntry& node = txn_.nodes_[node_];
     Presence presence;
@@ -44,7 +47,10 @@ class OccTransaction<Sync, Claims>::IndexScan {
  public:
   IndexScan(OccTransaction& txn, TableType& table, uint32_t index) : txn_(txn), table_(table), index_(index) {}
 
-  void leaf(const auto& witnesses, const auto& covered) { range_ = txn_.track_index_range(table_, index_, witnesses, covered); }
+  void leaf(const auto& witnesses, const auto& covered) {
+    for (const index::Witness& witness : witnesses) txn_.claim_leaf_read(table_, witness, {});
+    range_ = txn_.track_index_range(table_, index_, witnesses, covered);
+  }
   // Whether the row had the value before this transaction's writes is for its cells to
   // say, where there are any.
   void entry(Row* row, uint64_t value, bool matches) {

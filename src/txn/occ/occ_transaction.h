@@ -62,7 +62,7 @@ class OccTransaction : public Reads<Sync, OccTransaction<Sync, Claims>> {
 
   // The caller's worker has entered, and leaves after commit() or rollback().
   void begin(uint32_t attempt, uint32_t procedure) {
-    if constexpr (Claims::kWrites) claims_.begin();
+    if constexpr (Claims::kWrites) claims_.begin(attempt);
     this->begin_attempt(attempt, procedure);
   }
   // The caller, and not a procedure, ends the transaction that has begun.
@@ -117,6 +117,11 @@ class OccTransaction : public Reads<Sync, OccTransaction<Sync, Claims>> {
   template <Access kAccess>
   Status claim_groups(TableType& table, Row* row, KeyRef key, uint32_t groups);
   void claim_new(TableType& table, Row* row);
+  void keep_claims_of_new(TableType& table, Row* row);
+  // Of a leaf or bucket that was looked at, where none but doomed transactions go on without; and of
+  // those that a new entry is in.
+  void claim_leaf_read(TableType& table, const index::Witness& witness, KeyRef key);
+  Status claim_leaves_written(TableType& table, const index::InsertResult& result, KeyRef key);
   [[gnu::noinline]] Status refuse_claim(TableType& table, KeyRef key);
   [[gnu::noinline]] Status ended_by_another();
   // One that the commit must validate.

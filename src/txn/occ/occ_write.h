@@ -331,6 +331,7 @@ Status OccTransaction<Sync, Claims>::insert_row(TableType& table, KeyRef key, Gi
   if (result.handle == index::kNoHandle) [[unlikely]] return doom(table, Code::kMemoryLimit, Cause::kMemoryLimit, key);
   Row* row = TableType::as_row(result.handle);
   key = table.key_of(row, key);
+  if (result.inserted) [[likely]] keep_claims_of_new(table, row);
   if (!result.inserted) return replace_row(table, row, key, source, replace);
 
   // Read after the insert: an older block of this key was unlinked, and
@@ -342,6 +343,7 @@ Status OccTransaction<Sync, Claims>::insert_row(TableType& table, KeyRef key, Gi
   track_own_insert(result);  // may throw: the row is unlocked before it
   writes_.make_present(table, row, key, words, source.bytes, source.size, true);
   recorder_.read(table, key, 0, false, word::sequence(w));
+  if (Status status = claim_leaves_written(table, result, key); !status.ok()) [[unlikely]] return status;
   if (table.secondary_count() == 0) [[likely]] return {};
   return index_insert(table, row, key, static_cast<const std::byte*>(source.bytes));
 }

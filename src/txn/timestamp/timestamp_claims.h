@@ -48,7 +48,7 @@ namespace elider::txn {
 template <bool kReadsToo>
 class TimestampClaims {
  public:
-  static constexpr bool kReads = kReadsToo, kWrites = true;
+  static constexpr bool kReads = kReadsToo, kWrites = true, kLeaves = false;
   static constexpr uint32_t kCellBytes = 16;
   // How long a procedure is waited for before it is ended: its thread has lost its processor, or waits
   // for the one that waits here.
@@ -56,7 +56,7 @@ class TimestampClaims {
 
   TimestampClaims(Timestamps& all, uint32_t worker, uint64_t patience_ns) : all_(&all), worker_(worker), patience_ns_(patience_ns) {}
 
-  void begin() {
+  void begin(uint32_t /*attempt*/) {
     mine_ = all_->begin(worker_);
     waits_ = false;
     under_way_ = true;
@@ -96,6 +96,7 @@ class TimestampClaims {
     return false;
   }
   void write_new(storage::Cell& cell) { stamps_of(cell).write.store(mine_, std::memory_order_relaxed); }
+  static void keep_new(storage::Cell&) {}
 
   // A procedure can run again, and does not wait; but it ends an open transaction whose time is over.
   // One that has itself been ended ends nobody.

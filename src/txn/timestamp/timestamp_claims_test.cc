@@ -108,7 +108,7 @@ class InterleavingsTest : public TimestampsTest {
     for (const int t : order) {
       Run& its = runs[t];
       if (its.ended) continue;
-      if (its.steps == 0) claims[t].begin();
+      if (its.steps == 0) claims[t].begin(1);
       if (its.steps < kOperations) {
         const int operation = operations[t * kOperations + its.steps++];
         Item& item = items[operation % kItems];
@@ -170,15 +170,15 @@ TEST_F(InterleavingsTest, AClaimThatIsTakenBackIsItsOwn) {
     std::memcpy(&now, item.before + sizeof now, sizeof now);
     return now;
   };
-  ended.begin();
-  ending.begin();
+  ended.begin(1);
+  ending.begin(1);
   TestPoints::on("timestamp.write.claimed", [&] {
     if (claimed != 0) return;
     claimed = write_timestamp();
     ASSERT_TRUE(timestamps_.end_other(claimed));
     EXPECT_TRUE(ending.write(item.its_cell()));
     claimed = write_timestamp();
-    reader.begin();
+    reader.begin(1);
     EXPECT_FALSE(reader.read(item.its_cell()));
   });
   EXPECT_FALSE(ended.write(item.its_cell()));

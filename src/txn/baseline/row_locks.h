@@ -1,0 +1,216 @@
+// RowLocks: the locks of two-phase locking: one a commit group of a row, shared or exclusive, and
+// one a leaf or bucket against phantoms. A transaction takes each as it touches the row, and gives
+// all back at its end.
+//
+// Against deadlock: wait-die. A transaction has an age, from its first attempt on. It waits for a
+// lock only if all who hold that one are younger; else it dies: it is rolled back, and run again with
+// the age it has. So nobody waits in a circle, and the oldest never dies. Two deviations: who scans a
+// leaf or finds a key absent there has looked already, and dies rather than waits; and an open
+// transaction, which cannot be run again, waits no longer than Options::open_patience_us.
+//
+// A lock is one word in front of the cell, all zero while nobody holds it:
+//
+//    63       62       61       48 47                12 11       0
+//   +--------+--------+-----------+--------------------+----------+
+//   | alone  | wanted | holders   | the oldest's time  | worker   |
+//   +--------+--------+-----------+--------------------+----------+
+//
+// The age is that of the oldest since the word was last zero, who may have left: so it is a bound,
+// and who compares with it dies too often rather than waits in a circle. wanted: somebody waits to
+// hold it alone, and nobody joins those who share it.
+//
+// Invariant: from the moment a lock is granted to end(), nobody else writes what it covers (shared),
+// or reads or writes it (alone). Leaves are versioned besides (txn/occ): a split moves keys to a leaf
+// whose lock others may have, and the commit's validation finds what comes of that.
+//
+// Thread safety: one transaction's; the words are shared.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "base/clock.h"
+#include "base/spin.h"
+#include "base/test_points.h"
+#include "storage/record.h"
+#include "txn/pointer_map.h"
+
+namespace elider::txn {
+
+using LockWord = std::atomic<uint64_t>;
+
+// Of all leaves of a database, by their addresses; some share a lock.
+class LeafLocks {
+ public:
+  LockWord& of(const void* leaf) {
+    return words_[(reinterpret_cast<uintptr_t>(leaf) >> 5) * 0x9e3779b97f4a7c15u >> (64 - kBits)];
+  }
+
+ private:
+  static constexpr unsigned kBits = 15;
+  std::unique_ptr<LockWord[]> words_{new LockWord[size_t{1} << kBits]()};
+};
+
+class RowLocks {
+ public:
+  static constexpr bool kReads = true, kWrites = true, kLeaves = true;
+  static constexpr uint32_t kCellBytes = sizeof(LockWord);
+
+  RowLocks(LeafLocks& leaves, uint32_t worker, uint64_t open_patience_ns)
+      : leaves_(&leaves), worker_(worker), open_patience_ns_(open_patience_ns) {}
+
+  // An attempt after the first has the age of the first.
+  void begin(uint32_t attempt) {
+    if (attempt == 1) age_ = ((ticks() >> kTicksShift) << kWorkerBits | worker_) & kAge;
+    patience_ns_ = kProcedurePatienceNs;
+  }
+
+  [[gnu::always_inline]] inline bool read(storage::Cell& cell) { return share(word_of(cell)); }
+  [[gnu::always_inline]] inline bool write(storage::Cell& cell) { return hold_alone(word_of(cell)); }
+  void write_new(storage::Cell& cell) {
+    make_room();
+    word_of(cell).store(kAlone | kHolder | age_, std::memory_order_relaxed);
+  }
+  void keep_new(storage::Cell& cell) { keep(word_of(cell)); }
+
+  bool read_leaf(const void* leaf) {
+    if (share(leaves_->of(leaf))) return true;
+    may_wait_ = false;
+    return false;
+  }
+  bool write_leaf(const void* leaf) { return hold_alone(leaves_->of(leaf)); }
+
+  // After a refusal. True: the lock may be asked for again.
+  bool await() {
+    if (!may_wait_) return false;
+    const uint64_t since_ns = now_ns();
+    for (Spin spin;; spin.wait()) {
+      uint64_t w = refused_->load();
+      if (could_be_granted(w)) return true;
+      if (is_older(age_of(w), age_) && !ELIDER_MUTANT(kWaitForTheOlder)) return false;
+      if (refused_alone_ && (w & (kAlone | kWanted)) == 0) refused_->compare_exchange_strong(w, w | kWanted);
+      if (now_ns() - since_ns >= patience_ns_) return false;
+    }
+  }
+  // Between two attempts of a procedure: whether the same transactions have kept the same lock from it
+  // for this long.
+  bool stuck_for(uint64_t limit_ns) {
+    const uint64_t now = now_ns();
+    if (refused_ != stuck_at_ || (refused_word_ & ~kWanted) != stuck_word_) {
+      stuck_at_ = refused_;
+      stuck_word_ = refused_word_ & ~kWanted;
+      stuck_since_ns_ = now;
+    }
+    return now - stuck_since_ns_ >= limit_ns;
+  }
+  void begins_anew() { stuck_at_ = nullptr; }
+
+  bool begin_commit() {
+    if (ELIDER_MUTANT(kReleaseEarly)) end();
+    return true;
+  }
+  static constexpr bool stand() { return true; }  // nobody takes a lock away
+  void stays_open() { patience_ns_ = open_patience_ns_; }
+  void end() {
+    if (held_.empty()) return;
+    ELIDER_TEST_POINT("two_phase.before_release");
+    for (LockWord* const word : held_) release(*word);
+    held_.clear();
+    positions_.clear();
+  }
+
+ private:
+  static constexpr uint64_t kAlone = uint64_t{1} << 63, kWanted = uint64_t{1} << 62, kHolder = uint64_t{1} << 48;
+  static constexpr uint64_t kHolders = kWanted - kHolder, kAge = kHolder - 1;
+  static constexpr unsigned kWorkerBits = 12;  // Options::workers_max is at most 4096
+  static constexpr unsigned kTicksShift = 17;  // some 50 us: 36 bits are 40 days, and half of that may be compared
+  static constexpr uint64_t kProcedurePatienceNs = 10'000'000;
+
+  static LockWord& word_of(storage::Cell& cell) { return *(reinterpret_cast<LockWord*>(&cell) - 1); }
+  static uint64_t age_of(uint64_t word) { return word & kAge; }
+  static bool is_older(uint64_t a, uint64_t b) { return static_cast<int64_t>((a - b) << 16) < 0; }
+  bool is_mine_alone(uint64_t word) const { return (word & kAlone) != 0 && age_of(word) == age_; }
+  bool has(const LockWord& word) const { return positions_.find(&word) != PointerMap::kNone; }
+  // For all commit groups of a row; may throw. keep() does not.
+  void make_room() {
+    if (held_.capacity() - held_.size() < kCommitGroupsMax) [[unlikely]] held_.reserve(2 * held_.size() + 8 * kCommitGroupsMax);
+    positions_.make_room(kCommitGroupsMax);
+  }
+  void keep(LockWord& word) {
+    positions_.insert(&word, static_cast<uint32_t>(held_.size()));
+    held_.push_back(&word);
+  }
+  bool kept(LockWord& word) {
+    keep(word);
+    return true;
+  }
+
+  [[gnu::always_inline]] inline bool share(LockWord& word) {
+    if (ELIDER_MUTANT(kSkipSharedLock)) return true;
+    make_room();
+    uint64_t w = word.load();
+    if (w == 0 && word.compare_exchange_strong(w, kHolder | age_)) [[likely]] return kept(word);
+    return share_held(word, w);
+  }
+  [[gnu::noinline]] bool share_held(LockWord& word, uint64_t w) {
+    if (is_mine_alone(w) || has(word)) return true;
+    while ((w & (kAlone | kWanted)) == 0) {
+      const uint64_t oldest = w == 0 || is_older(age_, age_of(w)) ? age_ : age_of(w);
+      if (word.compare_exchange_weak(w, (w & ~kAge) + kHolder + oldest)) return kept(word);
+    }
+    return refuse(word, w, false);
+  }
+  [[gnu::always_inline]] inline bool hold_alone(LockWord& word) {
+    make_room();
+    uint64_t w = word.load();
+    if (w == 0 && word.compare_exchange_strong(w, kAlone | kHolder | age_)) [[likely]] return kept(word);
+    return is_mine_alone(w) || hold_shared_alone(word, w);
+  }
+  // One that this transaction may share.
+  [[gnu::noinline]] bool hold_shared_alone(LockWord& word, uint64_t w) {
+    if (!has(word)) return refuse(word, w, true);
+    if (ELIDER_MUTANT(kUpgradeAtOnce)) return true;
+    while ((w & kHolders) == kHolder)
+      if (word.compare_exchange_weak(w, kAlone | kHolder | age_)) return true;
+    return refuse(word, w, true);
+  }
+  [[gnu::noinline]] bool refuse(LockWord& word, uint64_t w, bool alone) {
+    refused_ = &word;
+    refused_word_ = w;
+    refused_alone_ = alone;
+    may_wait_ = !is_older(age_of(w), age_) || ELIDER_MUTANT(kWaitForTheOlder);
+    return false;
+  }
+  bool could_be_granted(uint64_t w) const {
+    if ((w & kHolders) == 0) return true;
+    return refused_alone_ ? (w & (kAlone | kHolders)) == kHolder && has(*refused_) : (w & (kAlone | kWanted)) == 0;
+  }
+  void release(LockWord& word) {
+    uint64_t w = word.load(std::memory_order_relaxed);
+    for (;;) {
+      const uint64_t left = (w & kHolders) == kHolder ? 0 : w - kHolder;
+      if (word.compare_exchange_weak(w, left)) return;
+    }
+  }
+
+  LeafLocks* leaves_;
+  uint32_t worker_;
+  uint64_t open_patience_ns_;
+  uint64_t patience_ns_ = 0;
+  uint64_t age_ = 0;
+  std::vector<LockWord*> held_;
+  PointerMap positions_;             // of held_
+  // What was refused last.
+  LockWord* refused_ = nullptr;      // not to be followed between two attempts
+  uint64_t refused_word_ = 0;
+  bool refused_alone_ = false;
+  bool may_wait_ = false;
+  // What stuck_for() saw first.
+  const LockWord* stuck_at_ = nullptr;
+  uint64_t stuck_word_ = 0;
+  uint64_t stuck_since_ns_ = 0;
+};
+
+}  // namespace elider::txn
