@@ -83,6 +83,7 @@ else
   histories_of 4 --protocol timestamp
   histories_of 4 --protocol timestamp-validated
   histories_of 4 --sync latched --protocol timestamp
+  histories_of 4 --protocol two-phase-locking
   histories_of 1 --sync single-threaded
   histories_of 4 --htm none
   histories_of 4 --htm none --protocol whole-transaction

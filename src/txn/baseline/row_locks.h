@@ -10,14 +10,15 @@
 //
 // A lock is one word in front of the cell, all zero while nobody holds it:
 //
-//    63       62       61       48 47                12 11       0
-//   +--------+--------+-----------+--------------------+----------+
-//   | alone  | wanted | holders   | the oldest's time  | worker   |
-//   +--------+--------+-----------+--------------------+----------+
+//    63      62       61        60       48 47                12 11       0
+//   +-------+--------+---------+-----------+--------------------+----------+
+//   | alone | wanted | inserts | holders   | the oldest's time  | worker   |
+//   +-------+--------+---------+-----------+--------------------+----------+
 //
+// Those who share a leaf's lock all read the leaf, or all insert into it; who does both holds it alone.
 // The age is that of the oldest since the word was last zero, who may have left: so it is a bound,
-// and who compares with it dies too often rather than waits in a circle. wanted: somebody waits to
-// hold it alone, and nobody joins those who share it.
+// and who compares with it dies too often rather than waits in a circle. wanted: somebody waits, and
+// nobody joins those who share it.
 //
 // Invariant: from the moment a lock is granted to end(), nobody else writes what it covers (shared),
 // or reads or writes it (alone). Leaves are versioned besides (txn/occ): a split moves keys to a leaf
@@ -67,7 +68,7 @@ class RowLocks {
     patience_ns_ = kProcedurePatienceNs;
   }
 
-  [[gnu::always_inline]] inline bool read(storage::Cell& cell) { return share(word_of(cell)); }
+  [[gnu::always_inline]] inline bool read(storage::Cell& cell) { return share(word_of(cell), 0); }
   [[gnu::always_inline]] inline bool write(storage::Cell& cell) { return hold_alone(word_of(cell)); }
   void write_new(storage::Cell& cell) {
     make_room();
@@ -76,11 +77,11 @@ class RowLocks {
   void keep_new(storage::Cell& cell) { keep(word_of(cell)); }
 
   bool read_leaf(const void* leaf) {
-    if (share(leaves_->of(leaf))) return true;
+    if (share(leaves_->of(leaf), 0)) return true;
     may_wait_ = false;
     return false;
   }
-  bool write_leaf(const void* leaf) { return hold_alone(leaves_->of(leaf)); }
+  bool write_leaf(const void* leaf) { return share(leaves_->of(leaf), kInserts); }
 
   // After a refusal. True: the lock may be asked for again.
   bool await() {
@@ -90,7 +91,7 @@ class RowLocks {
       uint64_t w = refused_->load();
       if (could_be_granted(w)) return true;
       if (is_older(age_of(w), age_) && !ELIDER_MUTANT(kWaitForTheOlder)) return false;
-      if (refused_alone_ && (w & (kAlone | kWanted)) == 0) refused_->compare_exchange_strong(w, w | kWanted);
+      if ((w & (kAlone | kWanted)) == 0) refused_->compare_exchange_strong(w, w | kWanted);
       if (now_ns() - since_ns >= patience_ns_) return false;
     }
   }
@@ -122,8 +123,8 @@ class RowLocks {
   }
 
  private:
-  static constexpr uint64_t kAlone = uint64_t{1} << 63, kWanted = uint64_t{1} << 62, kHolder = uint64_t{1} << 48;
-  static constexpr uint64_t kHolders = kWanted - kHolder, kAge = kHolder - 1;
+  static constexpr uint64_t kAlone = uint64_t{1} << 63, kWanted = uint64_t{1} << 62, kInserts = uint64_t{1} << 61, kHolder = uint64_t{1} << 48;
+  static constexpr uint64_t kHolders = kInserts - kHolder, kAge = kHolder - 1;
   static constexpr unsigned kWorkerBits = 12;  // Options::workers_max is at most 4096
   static constexpr unsigned kTicksShift = 17;  // some 50 us: 36 bits are 40 days, and half of that may be compared
   static constexpr uint64_t kProcedurePatienceNs = 10'000'000;
@@ -147,20 +148,21 @@ class RowLocks {
     return true;
   }
 
-  [[gnu::always_inline]] inline bool share(LockWord& word) {
+  [[gnu::always_inline]] inline bool share(LockWord& word, uint64_t inserts) {
     if (ELIDER_MUTANT(kSkipSharedLock)) return true;
     make_room();
     uint64_t w = word.load();
-    if (w == 0 && word.compare_exchange_strong(w, kHolder | age_)) [[likely]] return kept(word);
-    return share_held(word, w);
+    if (w == 0 && word.compare_exchange_strong(w, kHolder | inserts | age_)) [[likely]] return kept(word);
+    return share_held(word, w, inserts);
   }
-  [[gnu::noinline]] bool share_held(LockWord& word, uint64_t w) {
-    if (is_mine_alone(w) || has(word)) return true;
-    while ((w & (kAlone | kWanted)) == 0) {
+  [[gnu::noinline]] bool share_held(LockWord& word, uint64_t w, uint64_t inserts) {
+    if (is_mine_alone(w)) return true;
+    if (has(word)) return (w & kInserts) == inserts || hold_shared_alone(word, w);
+    while (w == 0 || (w & (kAlone | kWanted | kInserts)) == inserts) {
       const uint64_t oldest = w == 0 || is_older(age_, age_of(w)) ? age_ : age_of(w);
-      if (word.compare_exchange_weak(w, (w & ~kAge) + kHolder + oldest)) return kept(word);
+      if (word.compare_exchange_weak(w, ((w & ~kAge) | inserts) + kHolder + oldest)) return kept(word);
     }
-    return refuse(word, w, false);
+    return refuse(word, w, inserts);
   }
   [[gnu::always_inline]] inline bool hold_alone(LockWord& word) {
     make_room();
@@ -170,22 +172,22 @@ class RowLocks {
   }
   // One that this transaction may share.
   [[gnu::noinline]] bool hold_shared_alone(LockWord& word, uint64_t w) {
-    if (!has(word)) return refuse(word, w, true);
+    if (!has(word)) return refuse(word, w, kAlone);
     if (ELIDER_MUTANT(kUpgradeAtOnce)) return true;
     while ((w & kHolders) == kHolder)
       if (word.compare_exchange_weak(w, kAlone | kHolder | age_)) return true;
-    return refuse(word, w, true);
+    return refuse(word, w, kAlone);
   }
-  [[gnu::noinline]] bool refuse(LockWord& word, uint64_t w, bool alone) {
+  [[gnu::noinline]] bool refuse(LockWord& word, uint64_t w, uint64_t asked) {
     refused_ = &word;
     refused_word_ = w;
-    refused_alone_ = alone;
+    asked_ = asked;
     may_wait_ = !is_older(age_of(w), age_) || ELIDER_MUTANT(kWaitForTheOlder);
     return false;
   }
   bool could_be_granted(uint64_t w) const {
     if ((w & kHolders) == 0) return true;
-    return refused_alone_ ? (w & (kAlone | kHolders)) == kHolder && has(*refused_) : (w & (kAlone | kWanted)) == 0;
+    return asked_ == kAlone ? (w & (kAlone | kHolders)) == kHolder && has(*refused_) : (w & (kAlone | kWanted | kInserts)) == asked_;
   }
   void release(LockWord& word) {
     uint64_t w = word.load(std::memory_order_relaxed);
@@ -205,7 +207,7 @@ class RowLocks {
   // What was refused last.
   LockWord* refused_ = nullptr;      // not to be followed between two attempts
   uint64_t refused_word_ = 0;
-  bool refused_alone_ = false;
+  uint64_t asked_ = 0;               // kAlone, kInserts, or 0: to share it with readers
   bool may_wait_ = false;
   // What stuck_for() saw first.
   const LockWord* stuck_at_ = nullptr;

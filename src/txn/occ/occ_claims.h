@@ -56,7 +56,7 @@ template <class Sync, class Claims>
 [[gnu::always_inline]] inline Status OccTransaction<Sync, Claims>::claim_leaves_written(TableType& table, const index::InsertResult& result,
                                                                                         KeyRef key) {
   if constexpr (Claims::kLeaves)
-    for (const void* const leaf : {result.after.version, result.split_off.version})
+    for (const void* const leaf : {result.before.version, result.after.version, result.split_off.version})
       while (leaf != nullptr && !claims_.write_leaf(leaf)) [[unlikely]]
         if (!claims_.await()) return refuse_claim(table, key);
   return {};

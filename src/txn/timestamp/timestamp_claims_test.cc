@@ -4,7 +4,6 @@
 
 #include <gtest/gtest.h>
 
-#include <algorithm>
 #include <array>
 #include <cstring>
 #include <string>
@@ -12,6 +11,7 @@
 
 #include "base/memory.h"
 #include "base/test_points.h"
+#include "tests/support/interleavings.h"
 
 namespace elider::txn {
 namespace {
@@ -78,76 +78,14 @@ TEST_F(TimestampsTest, NoneIsBelowASafeOneThatSomebodyComputedMeanwhile) {
 
 // -- every interleaving ---------------------------------------------------------------------------
 
-// Two groups, three transactions of two operations each, which read or claim a write; a write takes
-// effect at the commit. A claim that is refused ends the transaction. A committed transaction must
-// not have read what another one wrote before it committed itself.
 class InterleavingsTest : public TimestampsTest {
  protected:
-  static constexpr int kTransactions = 3, kOperations = 2, kItems = 2;
-  struct alignas(8) Item {
-    std::byte before[TimestampClaims<true>::kCellBytes];
-    std::byte cell[sizeof(storage::Cell)];
-    storage::Cell& its_cell() { return *reinterpret_cast<storage::Cell*>(cell); }
-  };
-  struct Run {
-    int steps = 0;      // done
-    bool ended = false;
-    unsigned read = 0;  // items
-    unsigned wrote = 0;
-    bool stale = false; // somebody has committed a write of what it had read
-  };
-
-  // Empty, or what went wrong.
-  template <class Claims>
-  std::string run(const std::array<int, kTransactions * kOperations>& operations, const std::array<int, 9>& order) {
-    Item items[kItems];
-    std::memset(static_cast<void*>(items), 0, sizeof items);
-    Run runs[kTransactions];
-    std::array<Claims, kTransactions> claims{Claims(timestamps_, 0, 0), Claims(timestamps_, 1, 0), Claims(timestamps_, 2, 0)};
-    std::string wrong;
-    for (const int t : order) {
-      Run& its = runs[t];
-      if (its.ended) continue;
-      if (its.steps == 0) claims[t].begin(1);
-      if (its.steps < kOperations) {
-        const int operation = operations[t * kOperations + its.steps++];
-        Item& item = items[operation % kItems];
-        const unsigned bit = 1u << (operation % kItems);
-        const bool writes = operation >= kItems;
-        const bool granted = writes ? claims[t].write(item.its_cell()) : claims[t].read(item.its_cell());
-        if (granted) (writes ? its.wrote : its.read) |= bit;
-        else its.ended = true;
-      } else {
-        if (its.stale) wrong = "it had read what another one has written since";
-        for (Run& other : runs)
-          if (&other != &its && !other.ended && (other.read & its.wrote) != 0) other.stale = true;
-        for (const Run& other : runs)
-          if (&other != &its && !other.ended && other.steps != 0 && (other.wrote & its.wrote) != 0) wrong = "two wrote one item at a time";
-        its.ended = true;
-        ++committed_;
-      }
-      if (its.ended) claims[t].end();
-    }
-    return wrong;
-  }
   template <class Claims>
   std::string run_all() {
-    std::array<int, kTransactions * kOperations> operations{};
-    for (int program = 0; program < 4 * 4 * 4 * 4 * 4 * 4; ++program) {
-      for (size_t i = 0; i < operations.size(); ++i) operations[i] = program >> (2 * i) & 3;
-      if (operations[0] % kItems != 0) continue;  // the items are alike
-      std::array<int, 9> order{0, 0, 0, 1, 1, 1, 2, 2, 2};
-      do {
-        if (order[0] != 0) break;  // and so are the transactions
-        if (std::string wrong = run<Claims>(operations, order); !wrong.empty()) {
-          for (const int t : order) wrong += " " + std::to_string(t);
-          wrong += ", operations";
-          for (const int operation : operations) wrong += " " + std::string(operation >= kItems ? "w" : "r") + std::to_string(operation % kItems);
-          return wrong;
-        }
-      } while (std::next_permutation(order.begin(), order.end()));
-    }
-    return "";
+    test::Interleavings<Claims> interleavings({Claims(timestamps_, 0, 0), Claims(timestamps_, 1, 0), Claims(timestamps_, 2, 0)});
+    std::string wrong = interleavings.run_all();
+    committed_ += interleavings.committed();
+    return wrong;
   }
   uint64_t committed_ = 0;
 };
@@ -161,8 +99,7 @@ TEST_F(InterleavingsTest, WhatIsClaimedStaysAsItIs) {
 TEST_F(InterleavingsTest, AClaimThatIsTakenBackIsItsOwn) {
   if (!TestPoints::enabled()) GTEST_SKIP() << "this build has no test points";
   using Claims = TimestampClaims<true>;
-  Item item;
-  std::memset(static_cast<void*>(&item), 0, sizeof item);
+  test::ClaimedItem<Claims> item;
   Claims ended(timestamps_, 0, 0), ending(timestamps_, 1, 0), reader(timestamps_, 2, 0);
   Timestamp claimed = 0;
   const auto write_timestamp = [&] {
