@@ -57,6 +57,7 @@ void add_common_options(Command command, CommonOptions& options) {
   add_sync_options(command, options.sync, options.htm, options.protocol);
   command.flag("--copied-reads", options.copied_reads,
                    "With --sync elided: a read of a row copies and looks again, and is no hardware transaction");
+  add_engine_option(command, "--restarts-max", "N", "restarts_max", [&options](const Options& o) { options.restarts_max = o.restarts_max; });
   add_engine_option(command, "--memory-limit", "BYTES", "memory_limit_bytes",
                     [&options](const Options& o) { options.memory_limit_bytes = o.memory_limit_bytes; });
   add_engine_option(command, "--prefault", "BYTES", "prefault_bytes",
@@ -137,6 +138,8 @@ Result<Session> Session::open(const CommonOptions& common, std::vector<Schema> s
   options.sync = common.sync;
   options.htm = common.htm;
   options.protocol = common.protocol;
+  options.restarts_max = common.restarts_max;
+  options.partitions = common.partitions;
   options.elision = common.elision;
   if (common.copied_reads) options.elision.record_reads = false;
   options.memory_limit_bytes = common.memory_limit_bytes;

@@ -31,6 +31,8 @@ struct CommonOptions {
   HtmBackend htm = HtmBackend::kAutomatic;   // --htm, for --sync elided
   Protocol protocol = Protocol::kOcc;        // --protocol
   bool copied_reads = false;                 // --copied-reads, for --sync elided
+  uint32_t restarts_max = Options{}.restarts_max;  // --restarts-max, for --protocol timestamp
+  uint32_t partitions = Options{}.partitions;      // for --protocol partitioned; the benchmark says
   ElisionPolicy elision;                     // as the library's; the elision study changes it
   uint64_t memory_limit_bytes = 0;           // --memory-limit, 0: none
   bool huge_pages = true;                    // --no-huge-pages turns it off

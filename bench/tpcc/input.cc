@@ -105,10 +105,13 @@ void InputStream::draw(uint32_t warehouse, NewOrderInput* input) {
   input->customer = customer_number();
   input->line_count = between(kLinesMin, kLinesMax);
   input->all_local = true;
+  const int crossing = workload_.crossing_percent;
+  const uint32_t remote_line = crossing >= 0 && percent(static_cast<uint32_t>(crossing)) ? between(0, input->line_count - 1) : kLinesMax;
   for (uint32_t i = 0; i < input->line_count; ++i) {
     NewOrderInput::Line& line = input->lines[i];
     line.item = non_uniform(random_, kItemA, workload_.constants.item, 1, workload_.sizes.items);
-    line.supply_warehouse = percent(1) ? other_warehouse(warehouse) : warehouse;
+    const bool remote = crossing >= 0 ? i == remote_line : percent(1);
+    line.supply_warehouse = remote ? other_warehouse(warehouse) : warehouse;
     line.quantity = between(1, 10);
     input->all_local &= line.supply_warehouse == warehouse;
   }
@@ -119,7 +122,8 @@ void InputStream::draw(uint32_t warehouse, NewOrderInput* input) {
 void InputStream::draw(uint32_t warehouse, PaymentInput* input) {
   input->warehouse = warehouse;
   input->district = between(1, kDistricts);
-  if (percent(85)) draw_customer(warehouse, input->district, &input->customer);
+  const int crossing = workload_.crossing_percent;
+  if (percent(crossing >= 0 ? 100 - static_cast<uint32_t>(crossing) : 85)) draw_customer(warehouse, input->district, &input->customer);
   else draw_customer(other_warehouse(warehouse), between(1, kDistricts), &input->customer);
   input->amount = between(1'00, 5000'00);
   input->history_key = HistoryKey::pack_unchecked(source_, payments_++);

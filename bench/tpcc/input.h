@@ -49,6 +49,7 @@ const Text<16>& last_name(uint32_t number);
 struct Workload {
   Sizes sizes;
   Mix mix = kStandardMix;
+  int crossing_percent = -1;  // of the NewOrders and Payments that touch another warehouse; -1: as the specification says
   NonUniformConstants constants{};
   uint64_t seed = 1;
   uint32_t threads = 1;

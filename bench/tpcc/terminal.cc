@@ -12,7 +12,7 @@ std::string failed(Kind kind, const Status& status) { return std::string(name_of
 }  // namespace
 
 Terminal::Terminal(Database& db, const Tables& tables, const Workload& workload, SnapshotUse snapshots, uint32_t thread, uint32_t group)
-    : db_(db), tables_(tables), snapshots_(snapshots), group_(group), inputs_(workload, thread), calls_(std::max(group, 1u)),
+    : db_(db), tables_(tables), snapshots_(snapshots), group_(group), partitioned_(db.protocol() == Protocol::kPartitioned), inputs_(workload, thread), calls_(std::max(group, 1u)),
       outcomes_(group) {
   for (uint32_t kind = 0; kind < kKinds; ++kind) policies_[kind].procedure_id = db.procedure_id(name_of(static_cast<Kind>(kind)));
 }
@@ -29,7 +29,8 @@ Status Terminal::run(Kind kind) {
   Call& call = calls_[0];
   draw(kind, &call);
   const auto procedure = [&](Transaction& txn) { return perform(txn, call); };
-  const RunPolicy& policy = policies_[static_cast<size_t>(kind)];
+  RunPolicy& policy = policies_[static_cast<size_t>(kind)];
+  if (partitioned_) policy.partitions = partitions_of(call);
   return count(call, on_snapshot(kind) ? db_.run_read_only(procedure, policy) : db_.run(procedure, policy));
 }
 
@@ -45,6 +46,8 @@ bool Terminal::run_group(GroupTimes& times) {
         const Kind kind = calls_[i].kind();
         touches.procedure_id(policies_[static_cast<size_t>(kind)].procedure_id);
         touches.read_only(on_snapshot(kind));
+        if (partitioned_)
+          for (const uint32_t partition : partitions_of(calls_[i])) touches.partition(partition);
         std::visit([&](const auto& input) { touch(touches, tables_, input); }, calls_[i].input);
       },
       [&](size_t i, Transaction& txn) {
@@ -71,6 +74,20 @@ void Terminal::draw(Kind kind, Call* call) {
     case Kind::kDelivery: return inputs_.draw(warehouse, &call->input.emplace<DeliveryInput>());
     case Kind::kStockLevel: return inputs_.draw(warehouse, &call->input.emplace<StockLevelInput>());
   }
+}
+
+std::span<const uint32_t> Terminal::partitions_of(const Call& call) {
+  partitions_.clear();
+  const auto use = [&](uint32_t warehouse) { partitions_.push_back(warehouse - 1); };
+  std::visit(
+      [&](const auto& input) {
+        if constexpr (requires { input.warehouse; }) use(input.warehouse);
+        if constexpr (requires { input.customer.warehouse; }) use(input.customer.warehouse);
+        if constexpr (requires { input.lines; })
+          for (uint32_t i = 0; i < input.line_count; ++i) use(input.lines[i].supply_warehouse);
+      },
+      call.input);
+  return partitions_;
 }
 
 Status Terminal::perform(Transaction& txn, Call& call) {

@@ -6,6 +6,7 @@
 
 #include <array>
 #include <cstdint>
+#include <span>
 #include <string>
 #include <variant>
 #include <vector>
@@ -57,6 +58,8 @@ class Terminal {
   };
 
   void draw(Kind kind, Call* call);
+  // Under protocol partitioned, where each warehouse is one: those that it uses.
+  std::span<const uint32_t> partitions_of(const Call& call);
   Status perform(Transaction& txn, Call& call);
   bool on_snapshot(Kind kind) const;
   // What its outcome means: a NewOrder that rolls back is complete all the same (2.4.3.4).
@@ -68,6 +71,7 @@ class Terminal {
   SnapshotUse snapshots_;
   std::array<RunPolicy, kKinds> policies_;
   const uint32_t group_;
+  const bool partitioned_;
 
   InputStream inputs_;
   Scratch scratch_;
@@ -76,6 +80,7 @@ class Terminal {
 
   std::vector<Call> calls_;  // of a group, or one
   std::vector<Status> outcomes_;
+  std::vector<uint32_t> partitions_;  // of a call
   // Of the transaction that ran last; kept here so that what it shows is really made.
   NewOrderOutput new_order_output_;
   PaymentOutput payment_output_;

@@ -63,6 +63,7 @@ Json configuration_json(const TpccOptions& options, const Workload& workload) {
           {"customers", workload.sizes.customers},
           {"index", options.index == IndexChoice::kMixed ? "mixed" : "btree"},
           {"mix", mix},
+          {"partition_crossing_percent", options.crossing_percent >= 0 ? Json(options.crossing_percent) : Json()},
           {"snapshots", {{"order_status", options.snapshots.order_status}, {"stock_level", options.snapshots.stock_level}}},
           {"nurand", {{"c_last_load", c.last_name_load}, {"c_last_run", c.last_name_run}, {"c_customer", c.customer}, {"c_item", c.item}}}};
 }
@@ -156,6 +157,7 @@ const char* const kTpccDeviations =
 Result<TpccOutcome> measure_tpcc(const CommonOptions& asked, const TpccOptions& options) {
   CommonOptions common = asked;
   common.prefault_bytes = memory_to_prefault(asked, options.sizes);
+  common.partitions = options.sizes.warehouses;
   if (!common.quiet)
     fmt::print(stderr, "taking {:.1f} GB of memory before the run (--prefault)\n", static_cast<double>(*common.prefault_bytes) * 1e-9);
   auto opened = Session::open(common, indexed_schemas(options.index));
@@ -167,6 +169,7 @@ Result<TpccOutcome> measure_tpcc(const CommonOptions& asked, const TpccOptions& 
   if (!tables.ok()) return tables.status();
   Workload workload{.sizes = options.sizes,
                     .mix = options.mix,
+                    .crossing_percent = options.crossing_percent,
                     .constants = NonUniformConstants::draw(common.seed),
                     .seed = common.seed,
                     .threads = common.threads};

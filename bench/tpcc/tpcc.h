@@ -17,6 +17,7 @@ namespace elider::bench::tpcc {
 struct TpccOptions {
   Sizes sizes;
   Mix mix = kStandardMix;
+  int crossing_percent = -1;  // Workload's
   IndexChoice index = IndexChoice::kMixed;
   SnapshotUse snapshots;
 };

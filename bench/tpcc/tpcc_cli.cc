@@ -60,6 +60,10 @@ void add_tpcc(Command bench) {
   command.option("--mix", chosen->mix, "Percentages of new_order, payment, order_status, delivery, stock_level")
       .type("N,N,N,N,N")
       .shows_default();
+  command.option("--partition-crossing", chosen->tpcc.crossing_percent,
+                 "NewOrders and Payments of 100 that touch a second warehouse (0 to 100), in place of the specification's shares")
+      .in(0, 100)
+      .type("PERCENT");
   command.option("--no-snapshot", chosen->no_snapshot, "Run this as a transaction that can conflict: order_status, stock_level")
       .one_of({"order_status", "stock_level"})
       .between_commas()

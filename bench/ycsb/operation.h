@@ -31,6 +31,12 @@ inline bool any_writes(std::span<const Operation> operations) {
   return false;
 }
 
+inline bool any_scans(std::span<const Operation> operations) {
+  for (const Operation& operation : operations)
+    if (operation.kind == OperationKind::kScan) return true;
+  return false;
+}
+
 class OperationStream {
  public:
   // `thread` inserts its own records of the space. Other streams draw other

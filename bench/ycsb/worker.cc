@@ -27,11 +27,19 @@ YcsbWorker::YcsbWorker(const YcsbOptions& options, const YcsbTypes& types, Datab
       table_(table),
       thread_(thread),
       of_one_operation_(options.operations == 1 && !options.batch),
+      partitioned_(db.protocol() == Protocol::kPartitioned),
       stream_(options, space, thread, thread),
       values_(table, options.value_bytes),
       calls_(std::max(options.common.group, 1u)) {
   policy_.procedure_id = db.procedure_id("ycsb");
   policy_.size = options.common.group;
+}
+
+// Under protocol partitioned, where a key's remainder says which partition it is in; a scan is in all.
+void YcsbWorker::declare(std::span<const Operation> operations) {
+  partitions_.clear();
+  for (const Operation& operation : operations) partitions_.push_back(static_cast<uint32_t>(operation.key % options_.common.partitions));
+  policy_.partitions = any_scans(operations) ? std::span<const uint32_t>() : partitions_;
 }
 
 uint32_t YcsbWorker::fail(const Status& status) {

@@ -58,8 +58,10 @@ class YcsbWorker {
   template <class F>
   [[gnu::always_inline]] inline Status run_on(std::span<const Operation> operations, const F& procedure) {
     if (options_.snapshot_reads && !any_writes(operations)) return db_.run_read_only(procedure, policy_);
+    if (partitioned_) [[unlikely]] declare(operations);
     return db_.run(procedure, policy_);
   }
+  [[gnu::noinline]] void declare(std::span<const Operation> operations);
   uint32_t run_several();
   void touch(std::span<const Operation> operations, Touches& touches) const;
   uint32_t type_of(const Operation& first) const {
@@ -74,6 +76,8 @@ class YcsbWorker {
   const uint32_t thread_;
   const bool of_one_operation_;
   GroupPolicy policy_;
+  const bool partitioned_;
+  std::vector<uint32_t> partitions_;  // of a transaction
   OperationStream stream_;
   ValueTable values_;
   std::vector<Call> calls_;  // of one group, or one

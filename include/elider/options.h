@@ -4,6 +4,7 @@
 #include "elider/language.h"
 
 #include <cstdint>
+#include <span>
 #include <functional>
 #include <string>
 #include <string_view>
@@ -51,9 +52,15 @@ enum class Protocol : uint8_t {
   // an older transaction is rolled back, and run again with its age (wait-die); who meets that of a
   // younger one waits for it. With kOptimistic.
   kTwoPhaseLocking,
+  // A baseline, after H-Store: each partition of the database has one lock, and a procedure that writes
+  // holds those of the partitions that it declares (RunPolicy::partitions, Touches::partition), in the
+  // order of their numbers, until it has ended; all of them if it declares none. A procedure that waits
+  // for another thread's transaction may wait for ever, as under kSerial. With kOptimistic.
+  kPartitioned,
 };
 inline constexpr Protocol kProtocols[] = {Protocol::kOcc,       Protocol::kWholeTransaction,   Protocol::kSpinlock,       Protocol::kSerial,
-                                          Protocol::kTimestamp, Protocol::kTimestampValidated, Protocol::kTwoPhaseLocking};
+                                          Protocol::kTimestamp, Protocol::kTimestampValidated, Protocol::kTwoPhaseLocking,
+                                          Protocol::kPartitioned};
 
 // When a commit with writes returns, where the database has a data folder. Under kAsync and kGroup
 // alike, a crash loses only the end of the commit order: never a part of a transaction, and never
@@ -142,6 +149,8 @@ struct Options {
   // so long, over all its attempts, is given up (kDeadline): an open transaction may keep it for ever.
   // Microseconds, range 0 to 10^9; 0: it is not given up for that.
   uint32_t lock_timeout_us = 1'000'000;
+  // Of protocol partitioned: how many partitions there are. Range 1 to 65536.
+  uint32_t partitions = 64;
 
   // Where the data is kept: a folder, or several on different disks. What is there is recovered. A
   // folder that holds other files and no database is refused (kInvalidArgument; lost+found does not
@@ -242,6 +251,10 @@ struct RunPolicy {
   SnapshotNumber* commit_number = nullptr;
   // What Database::procedure_id gave; statistics are counted under that name.
   uint32_t procedure_id = 0;
+  // Under protocol partitioned: the partitions that the procedure reads or writes, each below
+  // Options::partitions (else kInvalidArgument), in any order; empty, or more than 32: all of them. They
+  // stay the caller's, until run() returns. A call of a group declares its own (Touches::partition).
+  std::span<const uint32_t> partitions = {};
 };
 
 // How Database::run_group runs its calls: of RunPolicy's members, attempts_max, deadline_us and the

@@ -48,15 +48,30 @@ class Touches {
   void read_only(bool on = true) noexcept { read_only_ = on; }
   // RunPolicy::procedure_id, of this call.
   void procedure_id(uint32_t id) noexcept { procedure_id_ = id; }
+  // Under protocol partitioned: one of the partitions that this call reads or writes. Without any, it
+  // is taken to use all of them.
+  void partition(uint32_t number) noexcept {
+    try {
+      partitions_.push_back(number);
+    } catch (const std::bad_alloc&) {
+      all_partitions_ = true;
+    }
+  }
 
   // For the engine.
   bool is_read_only() const { return read_only_; }
   uint32_t procedure_id() const { return procedure_id_; }
   const std::vector<detail::Touch>& all() const { return all_; }
-  void begin_group() { all_.clear(); }
+  const std::vector<uint32_t>& partitions() const { return partitions_; }
+  bool all_partitions() const { return all_partitions_; }
+  void begin_group() {
+    all_.clear();
+    partitions_.clear();
+  }
   void begin_call(bool is_read_only, uint32_t id) {
     read_only_ = is_read_only;
     procedure_id_ = id;
+    all_partitions_ = false;
   }
 
  private:
@@ -68,6 +83,8 @@ class Touches {
   }
 
   std::vector<detail::Touch> all_;
+  std::vector<uint32_t> partitions_;
+  bool all_partitions_ = false;  // there was no memory to say which
   bool read_only_ = false;
   uint32_t procedure_id_ = 0;
 };

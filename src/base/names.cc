@@ -34,6 +34,7 @@ std::string_view name_of(Protocol protocol) {
     case Protocol::kSerial: return "serial";
     case Protocol::kTimestamp: return "timestamp";
     case Protocol::kTimestampValidated: return "timestamp-validated";
+    case Protocol::kPartitioned: return "partitioned";
     case Protocol::kTwoPhaseLocking: return "two-phase-locking";
   }
   return "?";

@@ -200,6 +200,7 @@ void EngineOf<Sync, ProtocolOf>::attempt_each(WorkerType& worker, const GroupCal
   for (Group::Member& member : group.members()) {
     if (!member.status.ok()) continue;
     its.procedure_id = member.procedure_id;
+    its.partitions = group.partitions_of(member);
     const auto procedure = [&](Transaction& txn) { return calls.procedure(member.call, txn); };
     worker.with(member.read_only, [&](auto& txn) {
       txn.begin(attempt, member.procedure_id);

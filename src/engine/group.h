@@ -36,6 +36,7 @@ class Group {
     size_t call;  // which of all
     Status status;
     size_t touches_begin = 0, touches_end = 0;
+    size_t partitions_begin = 0, partitions_end = 0;
     uint32_t procedure_id = 0;
     bool read_only = false;
   };
@@ -51,6 +52,7 @@ class Group {
     Member& member = members_.emplace_back(call);
     touches_.begin_call(policy.read_only, policy.procedure_id);
     member.touches_begin = touches_.all().size();
+    member.partitions_begin = touches_.partitions().size();
     try {
       calls.touch(call, touches_);
     } catch (const std::exception& error) {
@@ -60,6 +62,7 @@ class Group {
       member.status = txn::threw(nullptr, kTouchFunction);
     }
     member.touches_end = touches_.all().size();
+    member.partitions_end = touches_.all_partitions() ? member.partitions_begin : touches_.partitions().size();
     member.procedure_id = touches_.procedure_id();
     member.read_only = touches_.is_read_only();
     if (member.procedure_id >= txn::kProceduresMax) member.status = txn::refuse_procedure_id(member.procedure_id);
@@ -75,6 +78,9 @@ class Group {
   }
 
   std::vector<Member>& members() { return members_; }
+  std::span<const uint32_t> partitions_of(const Member& member) const {
+    return std::span(touches_.partitions()).subspan(member.partitions_begin, member.partitions_end - member.partitions_begin);
+  }
   std::span<const txn::TouchedRow> rows_of(const Member& member) const { return rows_.of(member.touches_begin, member.touches_end); }
 
  private:

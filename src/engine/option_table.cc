@@ -42,8 +42,8 @@ constexpr OptionInfo choice(std::string_view name, std::string_view choices, std
 
 constexpr OptionEntry kOptionEntries[] = {
     {choice("sync", "automatic, optimistic, latched, single-threaded, elided", "How shared nodes are guarded"), &Options::sync},
-    {choice("protocol", "occ, whole-transaction, spinlock, serial, timestamp, timestamp-validated, two-phase-locking",
-            "How transactions execute; whole-transaction, spinlock (both with sync elided), serial and two-phase-locking (with optimistic) are baselines"),
+    {choice("protocol", "occ, whole-transaction, spinlock, serial, timestamp, timestamp-validated, two-phase-locking, partitioned",
+            "How transactions execute; whole-transaction, spinlock (both with sync elided), serial, partitioned and two-phase-locking (with optimistic) are baselines"),
      &Options::protocol},
     {number("restarts_max", "attempts", 0, kMillion, "Conflicts of a procedure, under protocol timestamp, before it runs alone"),
      &Options::restarts_max},
@@ -52,6 +52,7 @@ constexpr OptionEntry kOptionEntries[] = {
     {number("lock_timeout_us", "us", 0, 1'000'000'000,
             "Under two-phase-locking: a procedure is given up when the same transactions have kept a lock for so long; 0: never"),
      &Options::lock_timeout_us},
+    {number("partitions", "partitions", 1, 65536, "Under protocol partitioned: how many partitions there are"), &Options::partitions},
     {choice("htm", "automatic, rtm, none, always-aborts, emulated", "What runs the hardware transactions of sync elided"), &Options::htm},
     {number("elision.conflict_aborts_max", "aborts", 0, kMillion, "Aborts by conflict before a section takes its lock"),
      &ElisionPolicy::conflict_aborts_max},

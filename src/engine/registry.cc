@@ -14,6 +14,7 @@ std::span<const Combination> registry() {
 #if defined(ELIDER_ENGINE_OPTIMISTIC)
       {SyncPolicy::kOptimistic, HtmBackend::kNone, Protocol::kOcc, make_optimistic},
       {SyncPolicy::kOptimistic, HtmBackend::kNone, Protocol::kSerial, make_optimistic},
+      {SyncPolicy::kOptimistic, HtmBackend::kNone, Protocol::kPartitioned, make_optimistic},
 #endif
 #if defined(ELIDER_ENGINE_LATCHED)
       {SyncPolicy::kLatched, HtmBackend::kNone, Protocol::kOcc, make_latched},

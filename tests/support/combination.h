@@ -31,7 +31,10 @@ struct Combination {
   bool threads() const { return sync != SyncPolicy::kSingleThreaded; }
   // Whether, besides, one thread may have several transactions under way that conflict: none waits for
   // another one without end. (Of locks: conformance/locks_test.cc.)
-  bool concurrent() const { return threads() && protocol != Protocol::kWholeTransaction && protocol != Protocol::kSerial && !locks(); }
+  bool concurrent() const {
+    return threads() && protocol != Protocol::kWholeTransaction && protocol != Protocol::kSerial &&
+           protocol != Protocol::kPartitioned && !locks();
+  }
   // Whether a transaction keeps others from what it has touched until its end.
   bool locks() const { return protocol == Protocol::kTwoPhaseLocking; }
   // Whether a transaction claims what it touches, so that of two that conflict the later one ends the

@@ -30,6 +30,8 @@
 #include <atomic>
 #include <cstdint>
 #include <memory>
+#include <new>
+#include <unordered_map>
 #include <vector>
 
 #include "base/clock.h"
@@ -95,18 +97,21 @@ class RowLocks {
       if (now_ns() - since_ns >= patience_ns_) return false;
     }
   }
-  // Between two attempts of a procedure: whether the same transactions have kept the same lock from it
+  // Between two attempts of a procedure, or of a group's call: whether the same transactions have kept the same lock from it
   // for this long.
   bool stuck_for(uint64_t limit_ns) {
     const uint64_t now = now_ns();
-    if (refused_ != stuck_at_ || (refused_word_ & ~kWanted) != stuck_word_) {
-      stuck_at_ = refused_;
-      stuck_word_ = refused_word_ & ~kWanted;
-      stuck_since_ns_ = now;
+    if (refusals_.size() == kRefusalsMax) refusals_.clear();
+    try {
+      Refusal& first = refusals_[refused_];
+      if (first.word != (refused_word_ & ~kWanted)) first = {refused_word_ & ~kWanted, now};
+      return now - first.since_ns >= limit_ns;
+    } catch (const std::bad_alloc&) {
+      return false;
     }
-    return now - stuck_since_ns_ >= limit_ns;
   }
-  void begins_anew() { stuck_at_ = nullptr; }
+  // Another procedure.
+  void begins_anew() { refusals_.clear(); }
 
   bool begin_commit() {
     if (ELIDER_MUTANT(kReleaseEarly)) end();
@@ -209,10 +214,13 @@ class RowLocks {
   uint64_t refused_word_ = 0;
   uint64_t asked_ = 0;               // kAlone, kInserts, or 0: to share it with readers
   bool may_wait_ = false;
-  // What stuck_for() saw first.
-  const LockWord* stuck_at_ = nullptr;
-  uint64_t stuck_word_ = 0;
-  uint64_t stuck_since_ns_ = 0;
+  // How stuck_for() saw each lock first: of a group many calls may be refused in turn.
+  struct Refusal {
+    uint64_t word = 0;
+    uint64_t since_ns = 0;
+  };
+  static constexpr size_t kRefusalsMax = 4096;
+  std::unordered_map<const LockWord*, Refusal> refusals_;
 };
 
 }  // namespace elider::txn

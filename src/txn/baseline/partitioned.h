@@ -1,0 +1,98 @@
+// Partitioned: a protocol that divides the database into partitions, each with one lock, and runs a
+// procedure while it holds those of the partitions that its caller has declared
+// (RunPolicy::partitions, Touches::partition): HyPer-HTM's baseline "partitioned" (section 6), after
+// H-Store. Procedures of different partitions run beside each other; one that crosses partitions
+// takes their locks in the order of their numbers, so that nobody waits in a circle; one that declares
+// none takes all.
+//
+// A declaration is a promise that is not needed for correctness: each attempt is one of the other
+// protocol, which finds the conflicts of procedures that break it, of open transactions, and of leaves
+// that several partitions share. As under Serial the locks save conflicts and not their detection.
+//
+// Not reentrant: a procedure within another transaction of its thread takes no lock. Lock rank: before
+// all others, outside of the epoch but for the calls of a group. Thread safety: as a protocol's
+// (txn/protocol.h).
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <type_traits>
+
+#include "base/cache_line.h"
+#include "sync/exclusive.h"
+#include "txn/protocol.h"
+
+namespace elider::txn {
+
+template <ProtocolObject Base>
+class Partitioned : public Base {
+ public:
+  using typename Base::Snapshot;
+  static constexpr elider::Protocol kName = elider::Protocol::kPartitioned;
+
+  explicit Partitioned(Store& store)
+      : Base(store), count_(store.options.partitions), locks_(new CacheLine<sync::SpinLatch>[store.options.partitions]) {}
+
+  template <RunnableTransaction Txn>
+  Status run(Txn& txn, const Call& call) {
+    return with_locks<Txn>(call, [&] { return Base::run(txn, call); });
+  }
+  template <RunnableTransaction Txn>
+  Status attempt_once(Txn& txn, const Call& call) {
+    Status status = with_locks<Txn>(call, [&] { return Base::attempt_once(txn, call); });
+    if (txn.active()) [[unlikely]] txn.rollback(Cause::kUser);  // refused before it ran
+    return status;
+  }
+
+ private:
+  // The locks of some partitions; more than a few, and none, mean all of them.
+  class Held {
+   public:
+    Held(Partitioned& protocol, std::span<const uint32_t> declared) : protocol_(protocol) {
+      if (declared.empty() || declared.size() > few_.size()) {
+        all_ = true;
+        for (uint32_t p = 0; p < protocol_.count_; ++p) protocol_.locks_[p]->lock();
+        return;
+      }
+      std::copy(declared.begin(), declared.end(), few_.begin());
+      const auto begin = few_.begin(), end = begin + static_cast<std::ptrdiff_t>(declared.size());
+      if (declared.size() > 1) std::sort(begin, end);
+      count_ = static_cast<size_t>(std::unique(begin, end) - begin);
+      for (size_t i = 0; i < count_; ++i) protocol_.locks_[few_[i]]->lock();
+    }
+    ~Held() {
+      for (uint32_t p = 0; all_ && p < protocol_.count_; ++p) protocol_.locks_[p]->unlock();
+      for (size_t i = 0; i < count_; ++i) protocol_.locks_[few_[i]]->unlock();
+    }
+    Held(const Held&) = delete;
+    Held& operator=(const Held&) = delete;
+
+   private:
+    Partitioned& protocol_;
+    std::array<uint32_t, 32> few_;
+    size_t count_ = 0;
+    bool all_ = false;
+  };
+
+  template <class Txn, class F>
+  Status with_locks(const Call& call, F&& f) {
+    if (std::is_same_v<Txn, Snapshot> || call.nested) return f();
+    for (const uint32_t partition : call.policy.partitions)
+      if (partition >= count_) [[unlikely]] return refuse_partition(partition);
+    const Held held(*this, call.policy.partitions);
+    return f();
+  }
+  [[gnu::noinline]] Status refuse_partition(uint32_t partition) const {
+    return Status::invalid_argument("partition " + std::to_string(partition) + " is declared, but there are " + std::to_string(count_) +
+                                    " (Options::partitions), from 0");
+  }
+
+  const uint32_t count_;
+  const std::unique_ptr<CacheLine<sync::SpinLatch>[]> locks_;
+};
+
+}  // namespace elider::txn
