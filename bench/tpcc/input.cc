@@ -129,6 +129,11 @@ void InputStream::draw(uint32_t warehouse, PaymentInput* input) {
   input->history_key = HistoryKey::pack_unchecked(source_, payments_++);
 }
 
+void InputStream::number_history(uint64_t number, PaymentInput* input) {
+  payments_ = std::max(payments_ - 1, number + 1);
+  input->history_key = HistoryKey::pack_unchecked(source_, number);
+}
+
 void InputStream::draw(uint32_t warehouse, OrderStatusInput* input) {
   draw_customer(warehouse, between(1, kDistricts), &input->customer);
 }

@@ -111,7 +111,10 @@ class InputStream {
   void draw(uint32_t warehouse, DeliveryInput* input);
   void draw(uint32_t warehouse, StockLevelInput* input);
 
-  // Earlier runs' included.
+  // Names the Payment's history row by this number, which no other one has, in place of the stream's own.
+  void number_history(uint64_t number, PaymentInput* input);
+
+  // Earlier runs' included; of numbers given from outside, one more than the largest.
   uint64_t history_keys_used() const { return payments_; }
 
  private:

@@ -11,8 +11,10 @@ std::string failed(Kind kind, const Status& status) { return std::string(name_of
 
 }  // namespace
 
-Terminal::Terminal(Database& db, const Tables& tables, const Workload& workload, SnapshotUse snapshots, uint32_t thread, uint32_t group)
-    : db_(db), tables_(tables), snapshots_(snapshots), group_(group), partitioned_(db.protocol() == Protocol::kPartitioned), inputs_(workload, thread), calls_(std::max(group, 1u)),
+Terminal::Terminal(Database& db, const Tables& tables, const Workload& workload, SnapshotUse snapshots, uint32_t thread, uint32_t group,
+                   Sequence* history_ids)
+    : db_(db), tables_(tables), snapshots_(snapshots), group_(group), partitioned_(db.protocol() == Protocol::kPartitioned), history_ids_(history_ids),
+      inputs_(workload, thread), calls_(std::max(group, 1u)),
       outcomes_(group) {
   for (uint32_t kind = 0; kind < kKinds; ++kind) policies_[kind].procedure_id = db.procedure_id(name_of(static_cast<Kind>(kind)));
 }
@@ -27,7 +29,7 @@ uint32_t Terminal::run_one() {
 
 Status Terminal::run(Kind kind) {
   Call& call = calls_[0];
-  draw(kind, &call);
+  if (Status status = draw(kind, &call); !status.ok()) [[unlikely]] return status;
   const auto procedure = [&](Transaction& txn) { return perform(txn, call); };
   RunPolicy& policy = policies_[static_cast<size_t>(kind)];
   if (partitioned_) policy.partitions = partitions_of(call);
@@ -35,7 +37,10 @@ Status Terminal::run(Kind kind) {
 }
 
 bool Terminal::run_group(GroupTimes& times) {
-  for (Call& call : calls_) draw(inputs_.kind(), &call);
+  for (Call& call : calls_) {
+    const Kind kind = inputs_.kind();
+    if (const Status status = draw(kind, &call); !status.ok()) [[unlikely]] return failure_ = failed(kind, status), false;
+  }
   GroupPolicy policy;
   policy.size = group_;
   times.begin(calls_.size());
@@ -65,15 +70,24 @@ bool Terminal::run_group(GroupTimes& times) {
   return true;
 }
 
-void Terminal::draw(Kind kind, Call* call) {
+Status Terminal::draw(Kind kind, Call* call) {
   const uint32_t warehouse = inputs_.home_warehouse();
   switch (kind) {
-    case Kind::kNewOrder: return inputs_.draw(warehouse, &call->input.emplace<NewOrderInput>());
-    case Kind::kPayment: return inputs_.draw(warehouse, &call->input.emplace<PaymentInput>());
-    case Kind::kOrderStatus: return inputs_.draw(warehouse, &call->input.emplace<OrderStatusInput>());
-    case Kind::kDelivery: return inputs_.draw(warehouse, &call->input.emplace<DeliveryInput>());
-    case Kind::kStockLevel: return inputs_.draw(warehouse, &call->input.emplace<StockLevelInput>());
+    case Kind::kNewOrder: inputs_.draw(warehouse, &call->input.emplace<NewOrderInput>()); break;
+    case Kind::kPayment: {
+      auto& input = call->input.emplace<PaymentInput>();
+      inputs_.draw(warehouse, &input);
+      if (history_ids_ == nullptr) break;
+      auto number = history_ids_->next();
+      if (!number.ok()) return number.status();
+      inputs_.number_history(*number, &input);
+      break;
+    }
+    case Kind::kOrderStatus: inputs_.draw(warehouse, &call->input.emplace<OrderStatusInput>()); break;
+    case Kind::kDelivery: inputs_.draw(warehouse, &call->input.emplace<DeliveryInput>()); break;
+    case Kind::kStockLevel: inputs_.draw(warehouse, &call->input.emplace<StockLevelInput>()); break;
   }
+  return {};
 }
 
 std::span<const uint32_t> Terminal::partitions_of(const Call& call) {

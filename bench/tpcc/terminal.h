@@ -36,7 +36,7 @@ struct TerminalCounts {
 class Terminal {
  public:
   Terminal(Database& db, const Tables& tables, const Workload& workload, SnapshotUse snapshots, uint32_t thread,
-           uint32_t group = 0);
+           uint32_t group = 0, Sequence* history_ids = nullptr);
 
   // Draws one transaction and runs it to its end. Its Kind as a number, or kWorkerFailed.
   uint32_t run_one();
@@ -57,7 +57,7 @@ class Terminal {
     Kind kind() const { return static_cast<Kind>(input.index()); }
   };
 
-  void draw(Kind kind, Call* call);
+  Status draw(Kind kind, Call* call);
   // Under protocol partitioned, where each warehouse is one: those that it uses.
   std::span<const uint32_t> partitions_of(const Call& call);
   Status perform(Transaction& txn, Call& call);
@@ -72,6 +72,7 @@ class Terminal {
   std::array<RunPolicy, kKinds> policies_;
   const uint32_t group_;
   const bool partitioned_;
+  Sequence* const history_ids_;  // null: the stream numbers the history rows
 
   InputStream inputs_;
   Scratch scratch_;

@@ -34,12 +34,12 @@ uint64_t memory_to_prefault(const CommonOptions& common, const Sizes& sizes) {
 }
 
 TerminalOutcome run_terminals(const CommonOptions& common, const TpccOptions& options, Database& db, const Tables& tables,
-                              const Workload& workload) {
+                              const Workload& workload, Sequence* history_ids) {
   std::vector<std::string> names;
   for (uint32_t kind = 0; kind < kKinds; ++kind) names.emplace_back(name_of(static_cast<Kind>(kind)));
   return drive<Terminal>(common, &db, std::move(names),
                          [&](uint32_t thread) {
-                           return std::make_unique<Terminal>(db, tables, workload, options.snapshots, thread, common.group);
+                           return std::make_unique<Terminal>(db, tables, workload, options.snapshots, thread, common.group, history_ids);
                          });
 }
 
@@ -63,6 +63,7 @@ Json configuration_json(const TpccOptions& options, const Workload& workload) {
           {"customers", workload.sizes.customers},
           {"index", options.index == IndexChoice::kMixed ? "mixed" : "btree"},
           {"mix", mix},
+          {"sequence", options.sequence},
           {"partition_crossing_percent", options.crossing_percent >= 0 ? Json(options.crossing_percent) : Json()},
           {"snapshots", {{"order_status", options.snapshots.order_status}, {"stock_level", options.snapshots.stock_level}}},
           {"nurand", {{"c_last_load", c.last_name_load}, {"c_last_run", c.last_name_run}, {"c_customer", c.customer}, {"c_item", c.item}}}};
@@ -182,7 +183,13 @@ Result<TpccOutcome> measure_tpcc(const CommonOptions& asked, const TpccOptions& 
   report.configuration["sync_used"] = std::string(elider::name_of(session.db().sync()));
   report.configuration["htm_used"] = std::string(elider::name_of(session.db().htm()));
 
-  TerminalOutcome outcome = run_terminals(common, options, session.db(), *tables, workload);
+  Sequence history_ids;
+  if (options.sequence) {
+    auto sequence = session.db().sequence("tpcc_history");
+    if (!sequence.ok()) return sequence.status();
+    history_ids = *sequence;
+  }
+  TerminalOutcome outcome = run_terminals(common, options, session.db(), *tables, workload, options.sequence ? &history_ids : nullptr);
   describe_run(outcome, &report);
   const bool consistent = check_run(session.db(), *tables, workload, add_totals(earlier, totals_of(outcome)), &report);
   const bool completed = outcome.result.failure.empty();

@@ -18,6 +18,7 @@ struct TpccOptions {
   Sizes sizes;
   Mix mix = kStandardMix;
   int crossing_percent = -1;  // Workload's
+  bool sequence = false;      // history rows are numbered by a Sequence of the database
   IndexChoice index = IndexChoice::kMixed;
   SnapshotUse snapshots;
 };

@@ -24,6 +24,7 @@
 #include "elider/options.h"
 #include "elider/procedure.h"
 #include "elider/recovery.h"
+#include "elider/sequence.h"
 #include "elider/schema.h"
 #include "elider/snapshot_number.h"
 #include "elider/statistics.h"
@@ -144,6 +145,13 @@ class Database {
 
   // Columns by name, for callers without the struct. kInvalidArgument names the unknown one.
   Result<ColumnsRef> columns(const TableRef& table, std::span<const std::string> names) const;
+
+  // The sequence of this name, which is made if there is none; it lives as long as the database. Names
+  // have 1 to 64 bytes. `chunk`: numbers that a zone takes at a time (elider/sequence.h), 1 to
+  // Sequence::kChunkMax; what the last call says counts. It is kept in a table of the database,
+  // `elider_sequences`, so this may return what create_table() and run() return, too.
+  //   kInvalidArgument  names the wrong argument
+  Result<Sequence> sequence(std::string_view name, uint32_t chunk = Sequence::kChunk);
 
   // -- transactions -------------------------------------------------------------------------------
 

@@ -15,6 +15,7 @@
 #include "elider/regions.h"
 #include "elider/recovery.h"
 #include "elider/schema.h"
+#include "elider/sequence.h"
 #include "elider/statistics.h"
 #include "elider/status.h"
 #include "elider/table.h"

@@ -67,6 +67,8 @@ struct SecondaryIndex {
   std::function<uint64_t(const void* row)> key;
 };
 
+inline constexpr uint32_t kZonesAutomatic = ~uint32_t{0};  // Schema::zones
+
 struct Schema {
   std::string name;
   KeyIndex key_index = KeyIndex::kOrdered;
@@ -82,6 +84,11 @@ struct Schema {
   // of other tables. 0: none. Memory for all places is taken when the table is made
   // (docs/tables.md). Two schemas that differ here alone are the same.
   uint64_t inline_rows = 0;
+  // Rows stand side by side, so that Transaction::scan_rows runs over memory and not through the index;
+  // new ones in so many zones, so that threads which insert do not meet. For rows of one size. 0: rows
+  // stand wherever there is room; else up to 1024, or kZonesAutomatic: twice the processors. Whether a
+  // table is zoned is a part of its schema, how many zones it has is not.
+  uint32_t zones = 0;
 
   // Whether two schemas lay out and index rows alike (key functions cannot be compared).
   bool same_as(const Schema& other) const;
@@ -132,6 +139,8 @@ class SchemaOf {
   SchemaOf& hashed() { schema_.key_index = KeyIndex::kHashed; return *this; }
   SchemaOf& radix() { schema_.key_index = KeyIndex::kRadix; return *this; }
   SchemaOf& key_index(KeyIndex kind) { schema_.key_index = kind; return *this; }
+  // Schema::zones.
+  SchemaOf& zoned(uint32_t zones = kZonesAutomatic) { schema_.zones = zones; return *this; }
   // Schema::inline_rows. Of a hashed table.
   SchemaOf& inline_rows(uint64_t rows) { schema_.inline_rows = rows; return *this; }
   template <class Member>

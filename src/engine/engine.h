@@ -14,6 +14,7 @@
 
 #include "elider/database.h"
 #include "elider/snapshot_number.h"
+#include "engine/sequences.h"
 #include "recovery/recovery_target.h"
 #include "storage/table.h"
 
@@ -55,6 +56,8 @@ class Engine : public recovery::RecoveryTarget {
   virtual uint32_t procedure_id(std::string_view name) = 0;
   virtual HtmBackend htm() const = 0;  // kNone under policies that know none
   virtual Protocol protocol() const = 0;
+  // Whether commits can be as durable as this.
+  virtual bool can_promise(Durability durability) const = 0;
   virtual void collect_garbage() = 0;
   virtual Status verify() = 0;
 
@@ -63,7 +66,10 @@ class Engine : public recovery::RecoveryTarget {
   std::shared_ptr<const Procedure> find_procedure(std::string_view name) const;
   std::vector<std::pair<std::string, std::vector<Parameter>>> procedures() const;
 
+  Sequences& sequences() { return sequences_; }
+
  private:
+  Sequences sequences_;
   mutable std::shared_mutex procedures_mutex_;  // guards procedures_
   std::unordered_map<std::string, std::shared_ptr<const Procedure>> procedures_;
 };

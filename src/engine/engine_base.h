@@ -50,6 +50,7 @@ class EngineBase : public Engine {
   SyncPolicy sync() const override { return sync_; }
   HtmBackend htm() const override { return htm_; }
   Protocol protocol() const override { return store_.options.protocol; }
+  bool can_promise(Durability durability) const override { return !store_.asks_too_much(durability); }
   void collect_garbage() override;
   Status verify() override;
 
@@ -144,6 +145,7 @@ Result<TableRef> EngineBase<Sync>::create_table(const Schema& schema) {
     return Status(Code::kUnsupported, "table '" + schema.name + "': data folders hold no keys that are bytes");
   auto made = std::make_unique<TableType>(schema, keys, static_cast<uint32_t>(tables_.size()), store_.id,
                                           store_.options.block_threshold_bytes, protocol_bytes_);
+  made->make_zones(memory_);
   if (!made->make_inline_rows(memory_))
     return Status(Code::kMemoryLimit, "table '" + schema.name + "': no memory for the places of " + std::to_string(schema.inline_rows) + " inline rows");
   if constexpr (sync::kElides<Sync>) made->for_each_latch([&](auto& latch) { latch.set_policy(store_.options.elision); });

@@ -10,6 +10,7 @@
 #include "base/worker.h"
 #include "storage/inline_rows.h"
 #include "storage/record.h"
+#include "storage/zones.h"
 
 namespace elider::storage {
 
@@ -23,6 +24,7 @@ inline Row* allocate_row_block(Worker& worker, const Layout& layout, detail::Key
   if (!layout.byte_keys()) [[likely]] {
     if (InlineRows* const places = layout.inline_rows(); places != nullptr) [[unlikely]]
       if (Row* const row = places->take(key.number()); row != nullptr) return row;
+    if (Zones* const zones = layout.zones(); zones != nullptr) [[unlikely]] return zones->take(worker, key.number());
     return static_cast<Row*>(worker.allocate(layout.block_bytes(), MemoryPart::kRows));
   }
   const uint32_t key_bytes = key.bytes() == nullptr ? 0 : key.bytes()->size;
@@ -35,6 +37,7 @@ inline Row* allocate_row_block(Worker& worker, const Layout& layout, detail::Key
 
 inline void free_row_block(Worker& worker, const Layout& layout, Row* row) {
   if (InlineRows* const places = layout.inline_rows(); places != nullptr && places->has(row)) [[unlikely]] return places->give_back(row);
+  if (Zones* const zones = layout.zones(); zones != nullptr) [[unlikely]] return zones->give_back(worker, row);
   worker.free(row, row_block_bytes(layout, row), MemoryPart::kRows);
 }
 

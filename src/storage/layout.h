@@ -70,6 +70,7 @@ struct Number {
 using OwnColumnSets = std::vector<std::unique_ptr<ColumnSet>>;
 
 class InlineRows;
+class Zones;
 
 class Layout {
  public:
@@ -94,6 +95,9 @@ class Layout {
   // Where row blocks stand by their keys; null: nowhere.
   InlineRows* inline_rows() const { return inline_rows_; }
   void set_inline_rows(InlineRows* places) { inline_rows_ = places; }
+  // Where the row blocks of a zoned table stand; else null.
+  Zones* zones() const { return zones_; }
+  void set_zones(Zones* zones) { zones_ = zones; }
   uint32_t least_row_bytes() const { return least_row_bytes_; }
   bool fits(size_t bytes) const { return bytes <= row_bytes_ && bytes >= least_row_bytes_; }
   uint32_t all_groups() const { return (1u << group_count()) - 1; }
@@ -132,6 +136,7 @@ class Layout {
   void find_lines(ColumnSet& set) const;
 
   InlineRows* inline_rows_ = nullptr;  // the table's; set before it has rows
+  Zones* zones_ = nullptr;             // likewise
   const detail::TableBase* table_;
   const Schema& schema_;
   uint32_t row_bytes_;

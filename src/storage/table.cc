@@ -87,6 +87,12 @@ Status check_rows(const Schema& schema) {
     if (schema.inline_rows > kInlineRowsMax)
       return wrong(schema, "inline_rows is " + std::to_string(schema.inline_rows) + "; up to " + std::to_string(kInlineRowsMax) + " are possible");
   }
+  if (schema.zones != 0) {
+    if (schema.zones > storage::Zones::kZonesMax && schema.zones != kZonesAutomatic)
+      return wrong(schema, "zones is " + std::to_string(schema.zones) + "; up to " + std::to_string(storage::Zones::kZonesMax) + " are possible");
+    if (schema.sized_rows) return wrong(schema, "zones go with rows of one size alone");
+    if (schema.inline_rows != 0) return wrong(schema, "its rows cannot stand in zones and where their keys say (inline_rows)");
+  }
   if (schema.sized_rows)
     for (const Column& column : schema.columns)
       if (column.group != 0) return wrong(schema, "column '" + column.name + "' is in group " + std::to_string(column.group) + ", but rows with a size of their own have one group");
@@ -156,6 +162,7 @@ std::string difference(const Schema& a, const Schema& b) {
   if (a.name != b.name) return "name '" + a.name + "' and '" + b.name + "'";
   if (a.row_bytes != b.row_bytes) return "rows of " + std::to_string(a.row_bytes) + " and " + std::to_string(b.row_bytes) + " bytes";
   if (a.sized_rows != b.sized_rows) return a.sized_rows ? "rows with a size of their own, and of one size" : "rows of one size, and with a size of their own";
+  if ((a.zones != 0) != (b.zones != 0)) return a.zones != 0 ? "zoned, and not zoned" : "not zoned, and zoned";
   if (a.key_index != b.key_index)
     return "its key index is '" + std::string(name_of(a.key_index)) + "' and '" + std::string(name_of(b.key_index)) + "'";
   if (a.columns.size() != b.columns.size())
@@ -176,6 +183,11 @@ const ColumnSet* compile_columns(TableBase& table, const ColumnSpan* spans, size
 const ColumnSet* all_columns(const TableBase& table) { return &table.layout().all(); }
 const Schema& schema_of(const TableBase& table) { return table.schema(); }
 
+void TableBase::make_zones(Memory& memory) {
+  if (schema_.zones == 0 || byte_keys()) return;
+  zones_ = std::make_unique<storage::Zones>(memory, layout_, storage::zones_wanted(schema_.zones));
+  layout_.set_zones(zones_.get());
+}
 bool TableBase::make_inline_rows(Memory& memory) {
   if (schema_.inline_rows == 0 || byte_keys()) return true;
   inline_rows_ = storage::InlineRows::make(memory, layout_, schema_.inline_rows);

@@ -15,6 +15,7 @@
 #include "storage/inline_rows.h"
 #include "storage/layout.h"
 #include "storage/record.h"
+#include "storage/zones.h"
 
 namespace elider::storage {
 
@@ -46,6 +47,8 @@ class TableBase {
   TableBase(const TableBase&) = delete;
   TableBase& operator=(const TableBase&) = delete;
 
+  // Makes the zones of Schema::zones, if it wants some. May throw std::bad_alloc.
+  void make_zones(Memory& memory);
   // Makes the places of Schema::inline_rows, if it wants some. False: no memory.
   bool make_inline_rows(Memory& memory);
 
@@ -87,6 +90,7 @@ class TableBase {
   const Schema schema_;
   storage::Layout layout_;
   std::unique_ptr<storage::InlineRows> inline_rows_;  // or null
+  std::unique_ptr<storage::Zones> zones_;             // or null
   const uint32_t name_id_;
   const uint32_t id_;
   const uint64_t database_id_;

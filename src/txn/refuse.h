@@ -49,6 +49,17 @@ inline Status refuse_whole_write(const TableRef& table) {
 inline Status refuse_scan_of_hashed(const TableRef& table) {
   return Status(Code::kUnsupported, "table '" + table.schema().name + "' is hashed: it has no order to scan in");
 }
+inline Status refuse_scan_of_rows(const TableRef& table) {
+  return Status::invalid_argument("scan_rows: table '" + table.schema().name + "' is not zoned (Schema::zones)");
+}
+inline Status refuse_scan_of_rows_in_writing() {
+  return Status::invalid_argument("scan_rows reads a snapshot: only in a read-only transaction");
+}
+inline constexpr unsigned kScanThreadsMax = 256;
+inline Status refuse_scan_threads(unsigned threads) {
+  return Status::invalid_argument("scan_rows: RowScanOptions::threads is " + std::to_string(threads) + "; 1 to " +
+                                  std::to_string(kScanThreadsMax) + " are possible");
+}
 inline Status refuse_index(const TableRef& table, uint32_t position) {
   return Status::invalid_argument("table '" + table.schema().name + "' has no secondary index " + std::to_string(position));
 }

@@ -7,12 +7,16 @@
 // Thread safety: none; it belongs to one worker.
 #pragma once
 
+#include <algorithm>
 #include <bit>
 #include <string>
+#include <vector>
 
 #include "elider/snapshot_number.h"
 #include "txn/reads.h"
 #include "txn/record_region.h"
+#include "txn/refuse.h"
+#include "txn/zone_scan.h"
 
 namespace elider::txn {
 
@@ -49,6 +53,17 @@ class SnapshotTransaction : public Reads<Sync, SnapshotTransaction<Sync>> {
   Status reads_hold() const { return {}; }
 
  protected:
+  Status do_scan_rows(const TableRef& ref, const RowScanOptions& options, FunctionRef<bool(Key, RawView)> visit) override {
+    const ColumnSet* set = this->template check<Access::kRead>(ref, options.columns);
+    if (set == nullptr) [[unlikely]] return this->refuse(ref, options.columns);
+    const Layout& layout = ref.base()->layout();
+    if (layout.zones() == nullptr) return refuse_scan_of_rows(ref);
+    if (options.threads == 0 || options.threads > kScanThreadsMax) return refuse_scan_threads(options.threads);
+    ZoneScan scan(layout, *layout.zones(), *set, snapshot_, visit);
+    if (this->recorder_.on()) return recorded(scan, *ref.base(), options.threads);
+    scan.run(options.threads);
+    return {};
+  }
   Status do_insert(const TableRef& table, KeyRef, const void*, size_t) override { return refuse_write(table); }
   Status do_put(const TableRef& table, KeyRef, const void*, size_t) override { return refuse_write(table); }
   Status do_edit(const TableRef& table, KeyRef, const ColumnsRef&, void**) override { return refuse_write(table); }
@@ -60,6 +75,21 @@ class SnapshotTransaction : public Reads<Sync, SnapshotTransaction<Sync>> {
   Status do_remove(const TableRef& table, KeyRef) override { return refuse_write(table); }
 
  private:
+  // For a history it is a scan of all keys, in their order.
+  Status recorded(ZoneScan& scan, detail::TableBase& table, unsigned threads) {
+    std::vector<ZoneScan::Seen> seen;
+    scan.record(&seen);
+    const bool whole = scan.run(threads);
+    std::sort(seen.begin(), seen.end(), [](const auto& a, const auto& b) { return a.key != b.key ? a.key < b.key : a.group > b.group; });
+    HistoryRecorder::Scan history(this->recorder_, table, detail::KeyRefRange(KeyRange{}), false);
+    for (const ZoneScan::Seen& row : seen) {
+      this->recorder_.read(table, row.key, row.group, true, row.sequence);
+      if (row.group == 0) history.found(table, row.key, [&] { return row.sequence; });
+    }
+    if (whole) history.done();
+    return {};
+  }
+
   // -- reads (txn/reads.h)
 
   static constexpr bool kTracks = false;

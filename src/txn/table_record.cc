@@ -21,6 +21,7 @@ enum class Tag : uint64_t {
   kSecondaryIndex = 11,
   kSizedRows = 13,
   kInlineRows = 14,
+  kZones = 16,
 };
 enum class ColumnTag : uint64_t { kName = 1, kType = 3, kOffset = 5, kSize = 7, kGroup = 9 };
 enum class IndexTag : uint64_t { kName = 1, kUnique = 3, kColumn = 5 };
@@ -204,6 +205,7 @@ Status take_tagged(Bytes from, uint32_t* id, Schema* schema) {
         if (schema->indexes.size() == kSecondaryIndexesMax) return does_not_fit();
         return take_index(bytes, &schema->indexes.emplace_back());
       case Tag::kSizedRows: return take(bytes, 1, &sized_rows);
+      case Tag::kZones: return take(bytes, kAny, &schema->zones);
       case Tag::kInlineRows: return take_varint(&bytes, &schema->inline_rows) && bytes.empty() ? Status() : does_not_fit();
     }
     return unknown("the table", tag);
@@ -241,6 +243,7 @@ void encode_table(uint32_t id, const Schema& schema, std::vector<std::byte>* out
   }
   if (schema.sized_rows) table.put(Tag::kSizedRows, uint64_t{1});
   if (schema.inline_rows != 0) table.put(Tag::kInlineRows, schema.inline_rows);
+  if (schema.zones != 0) table.put(Tag::kZones, uint64_t{schema.zones});
   out->push_back(static_cast<std::byte>(RecordKind::kTable));
   table.append_to(out);
 }

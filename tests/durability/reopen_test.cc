@@ -47,6 +47,34 @@ class ReopenTest : public testing::TestWithParam<Combination> {
   Options options_;
 };
 
+// A copy of the folder, taken as it is right after a number was given, is what a crash then would leave:
+// of numbers that were given none is given again. So it is after closing.
+TEST_P(ReopenTest, ASequenceGivesNoNumberAgain) {
+  uint64_t last = 0;
+  for (int run = 0; run < 3; ++run) {
+    Database database = open();
+    auto ids = database.sequence("ids", 4);
+    ASSERT_OK(ids);
+    for (int i = 0; i < 6; ++i) {
+      auto number = ids->next();
+      ASSERT_OK(number);
+      EXPECT_GT(*number, last);
+      last = *number;
+    }
+    const std::filesystem::path crashed = folder_ / ("crashed" + std::to_string(run));
+    std::filesystem::copy(folder_ / "data", crashed, std::filesystem::copy_options::recursive);
+    Options options = options_;
+    options.data_folders = {crashed};
+    auto left = Database::open(options);
+    ASSERT_OK(left);
+    auto again = left->sequence("ids", 4);
+    ASSERT_OK(again);
+    auto number = again->next();
+    ASSERT_OK(number);
+    EXPECT_GT(*number, last) << "run " << run;
+  }
+}
+
 // Random writes of all kinds, in several runs, against a model.
 TEST_P(ReopenTest, EveryKindOfWriteComesBack) {
   std::map<Key, Account> model;

@@ -80,4 +80,10 @@ class OccTransaction<Sync, Claims>::IndexScan {
   uint32_t range_ = 0;  // of the leaf at hand
 };
 
+template <class Sync, class Claims>
+Status OccTransaction<Sync, Claims>::do_scan_rows(const TableRef& table, const RowScanOptions& options, FunctionRef<bool(Key, RawView)>) {
+  if (this->template check<Access::kRead>(table, options.columns) == nullptr) return refuse(table, options.columns);
+  return refuse_scan_of_rows_in_writing();
+}
+
 }  // namespace elider::txn

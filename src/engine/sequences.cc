@@ -1,0 +1,160 @@
+#include "engine/sequences.h"
+
+#include <algorithm>
+#include <bit>
+#include <cstring>
+#include <new>
+#include <thread>
+#include <utility>
+
+#include "engine/engine.h"
+
+namespace elider {
+
+namespace detail {
+
+namespace {
+
+constexpr uint32_t kZonesMax = 128;
+
+SchemaOf<SequenceRow> sequence_schema() {
+  SchemaOf<SequenceRow> schema("elider_sequences");
+  schema.ordered().column("name", &SequenceRow::name).column("next", &SequenceRow::next);
+  return schema;
+}
+
+// Twice the processors, so that two threads seldom share one.
+uint32_t zones_of_this_machine() { return std::min(std::bit_ceil(2 * std::max(1u, std::thread::hardware_concurrency())), kZonesMax); }
+
+uint32_t number_of_thread() {
+  static std::atomic<uint32_t> threads{0};
+  thread_local const uint32_t mine = threads.fetch_add(1);
+  return mine;
+}
+
+// Of what the sequences themselves run.
+RunPolicy own_policy(const Engine& engine) {
+  static constexpr uint32_t kOnePartition[] = {0};
+  RunPolicy policy;
+  if (engine.can_promise(Durability::kGroup)) policy.durability = Durability::kGroup;
+  policy.partitions = kOnePartition;
+  return policy;
+}
+
+}  // namespace
+
+SequenceState::SequenceState(Engine& engine, Table<SequenceRow> table, Key key, std::string name, uint32_t chunk)
+    : engine_(engine), table_(table), key_(key), name_(std::move(name)), chunk_(chunk), zone_count_(zones_of_this_machine()),
+      zones_(new CacheLine<Zone>[zone_count_]) {}
+
+bool SequenceState::take(Zone& zone, uint64_t* number) {
+  const std::lock_guard taken(zone.latch);
+  Chunk& current = zone.current;
+  if (current.next == current.end) [[unlikely]] {
+    if (zone.more.empty()) return false;
+    current = zone.more.back();
+    zone.more.pop_back();
+  }
+  *number = current.next++;
+  return true;
+}
+
+Status SequenceState::next(uint64_t* number) {
+  Zone& zone = *zones_[number_of_thread() & (zone_count_ - 1)];
+  if (take(zone, number)) [[likely]] return {};
+  Chunk chunk;
+  if (Status status = fetch(&chunk); !status.ok()) return status;
+  *number = chunk.next++;
+  const std::lock_guard taken(zone.latch);
+  if (zone.current.next == zone.current.end) {
+    zone.current = chunk;
+    return {};
+  }
+  try {
+    zone.more.push_back(chunk);
+  } catch (const std::bad_alloc&) {  // a gap
+  }
+  return {};
+}
+
+Status SequenceState::fetch(Chunk* chunk) {
+  const uint64_t wanted = chunk_.load(std::memory_order_relaxed);
+  return engine_.run(
+      [&](Transaction& txn) -> Status {
+        auto row = txn.get(table_, key_);
+        if (!row.ok()) return row.status();
+        const uint64_t first = (*row)->next;
+        if (first > Sequence::kNumberMax - wanted + 1) return Status::invalid_argument("sequence '" + name_ + "': its numbers are used up");
+        *chunk = {first, first + wanted};
+        return txn.update(table_, *row, {}, [&](SequenceRow& changed) { changed.next = first + wanted; });
+      },
+      own_policy(engine_), false);
+}
+
+Status Sequences::find(Engine& engine, std::string_view name, uint32_t chunk, SequenceState** state) {
+  if (name.empty() || name.size() > sizeof(SequenceRow::name) || name.find('\0') != name.npos)
+    return Status::invalid_argument("sequence '" + std::string(name) + "': a name has 1 to 64 bytes, none of them zero");
+  if (chunk == 0 || chunk > Sequence::kChunkMax)
+    return Status::invalid_argument("sequence '" + std::string(name) + "': a chunk of " + std::to_string(chunk) + " numbers; it has 1 to " +
+                                    std::to_string(Sequence::kChunkMax));
+  const std::string its_name(name);
+  const auto find_it = [&] {
+    const std::lock_guard lock(mutex_);
+    const auto found = by_name_.find(its_name);
+    return found == by_name_.end() ? nullptr : found->second.get();
+  };
+  *state = find_it();
+  if (*state == nullptr) {
+    std::unique_ptr<SequenceState> opened;
+    if (Status status = open(engine, its_name, chunk, &opened); !status.ok()) return status;
+    const std::lock_guard lock(mutex_);
+    *state = by_name_.try_emplace(its_name, std::move(opened)).first->second.get();
+  }
+  (*state)->set_chunk(chunk);
+  return {};
+}
+
+// Its row, which is made if there is none. Nothing is locked: a procedure that waits for this may run
+// in the transaction's way.
+Status Sequences::open(Engine& engine, const std::string& name, uint32_t chunk, std::unique_ptr<SequenceState>* state) {
+  auto created = engine.create_table(sequence_schema());
+  if (!created.ok()) return created.status();
+  const Table<SequenceRow> table(created->base());
+  SequenceRow wanted{};
+  std::memcpy(wanted.name, name.data(), name.size());
+  wanted.next = 1;
+  Key key = 0;
+  Status status = engine.run(
+      [&](Transaction& txn) -> Status {
+        Key last = 0;
+        key = 0;
+        Status scanned = txn.scan(table, KeyRange{}, {}, [&](Key at, const View<SequenceRow>& row) {
+          last = at;
+          if (std::memcmp(row->name, wanted.name, sizeof wanted.name) == 0) key = at;
+          return key == 0;
+        });
+        if (!scanned.ok() || key != 0) return scanned;
+        key = last + 1;
+        return txn.insert(table, key, wanted);
+      },
+      own_policy(engine), false);
+  if (status.ok()) *state = std::make_unique<SequenceState>(engine, table, key, name, chunk);
+  return status;
+}
+
+}  // namespace detail
+
+Result<Sequence> Database::sequence(std::string_view name, uint32_t chunk) {
+  detail::SequenceState* state = nullptr;
+  if (Status status = engine_->sequences().find(*engine_, name, chunk, &state); !status.ok()) return status;
+  return Sequence(state);
+}
+
+Result<uint64_t> Sequence::next() {
+  uint64_t number = 0;
+  if (state_ == nullptr) return Status::invalid_argument("a Sequence of no database: Database::sequence gives one");
+  if (Status status = state_->next(&number); !status.ok()) return status;
+  return number;
+}
+
+}  // namespace elider

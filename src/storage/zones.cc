@@ -1,0 +1,120 @@
+#include "storage/zones.h"
+
+#include <algorithm>
+#include <new>
+#include <thread>
+
+#include "elider/schema.h"
+
+namespace elider::storage {
+
+uint32_t zones_wanted(uint32_t schema_zones) {
+  if (schema_zones != kZonesAutomatic) return schema_zones;
+  return std::min(2 * std::max(1u, std::thread::hardware_concurrency()), Zones::kZonesMax);
+}
+
+Zones::Zones(Memory& memory, const Layout& layout, uint32_t zones)
+    : layout_(layout), slot_bytes_(sizeof(Key) + layout.block_bytes()), zone_count_(zones), zones_(new CacheLine<Zone>[zones]),
+      allocator_(memory) {}
+
+Zones::~Zones() {
+  for (Extent* extent = first_.load(); extent != nullptr;) {
+    Extent* const next = extent->next();
+    const size_t bytes = extent->bytes_;
+    extent->~Extent();
+    allocator_.free(extent, bytes, MemoryPart::kRows);
+    extent = next;
+  }
+}
+
+Row* Zones::take(Worker& worker, Key key) {
+  Zone& zone = zone_of(worker);
+  const std::lock_guard held(zone.latch);
+  std::byte* slot = nullptr;
+  if (zone.free != nullptr || take_batch(zone)) {
+    slot = zone.free;
+    zone.free = reinterpret_cast<std::byte*>(key_of(slot).load(std::memory_order_relaxed));
+    --zone.free_count;
+  } else if (slot = fresh_slot(zone); slot == nullptr) {
+    return nullptr;
+  }
+  key_of(slot).store(key, std::memory_order_relaxed);  // a commit's release publishes it with the row
+  return row_in(slot);
+}
+
+bool Zones::take_batch(Zone& zone) {
+  if (batch_count_.load(std::memory_order_relaxed) == 0) [[likely]] return false;
+  const std::lock_guard lock(extents_mutex_);
+  if (batches_.empty()) return false;
+  zone.free = batches_.back();
+  zone.free_count = kBatch;
+  batches_.pop_back();
+  batch_count_.store(static_cast<uint32_t>(batches_.size()), std::memory_order_relaxed);
+  return true;
+}
+
+// The zone's free slots, which are so many.
+void Zones::give_batch(Zone& zone) {
+  const std::lock_guard lock(extents_mutex_);
+  try {
+    batches_.push_back(zone.free);
+  } catch (const std::bad_alloc&) {
+    return;  // the zone keeps them
+  }
+  batch_count_.store(static_cast<uint32_t>(batches_.size()), std::memory_order_relaxed);
+  zone.free = nullptr;
+  zone.free_count = 0;
+}
+
+// Of the zone's extent, or of a new one. Its cells are absent before the bound shows it.
+std::byte* Zones::fresh_slot(Zone& zone) {
+  if (zone.extent == nullptr || zone.extent->used_.load(std::memory_order_relaxed) == zone.extent->capacity_) {
+    Extent* const made = make_extent();
+    if (made == nullptr) return nullptr;
+    zone.extent = made;
+  }
+  const uint32_t used = zone.extent->used_.load(std::memory_order_relaxed);
+  std::byte* const slot = slots(zone.extent) + used * slot_bytes_;
+  new (slot) std::atomic<Key>(0);
+  for (uint32_t g = 0; g < layout_.group_count(); ++g) {
+    Cell& cell = row_in(slot)->cell(layout_, g);
+    cell.set_word(word::kAbsent);
+    cell.set_snapshot(0);
+    cell.set_previous(nullptr);
+    if (layout_.group(g).block) cell.set_block(nullptr);
+  }
+  zone.extent->used_.store(used + 1, std::memory_order_release);
+  return slot;
+}
+
+Zones::Extent* Zones::make_extent() {
+  const std::lock_guard lock(extents_mutex_);
+  // So that a small table has small ones; and at least one slot.
+  const size_t wanted = std::clamp(bytes_ / 8, kExtentBytesMin, kExtentBytesMax);
+  const size_t bytes = std::max(wanted, sizeof(Extent) + slot_bytes_);
+  void* const memory = allocator_.allocate(bytes, MemoryPart::kRows);
+  if (memory == nullptr) return nullptr;
+  auto* const extent = new (memory) Extent;
+  extent->bytes_ = static_cast<uint32_t>(bytes);
+  extent->capacity_ = static_cast<uint32_t>((bytes - sizeof(Extent)) / slot_bytes_);
+  extent->first_number_ = numbers_;
+  numbers_ += extent->capacity_;
+  bytes_ += bytes;
+  // release: who finds it sees it as it is now.
+  if (last_ == nullptr) first_.store(extent, std::memory_order_release);
+  else last_->next_.store(extent, std::memory_order_release);
+  return last_ = extent;
+}
+
+void Zones::give_back(Worker& worker, Row* row) {
+  // One that never came into its index may be locked.
+  for (uint32_t g = 0; g < layout_.group_count(); ++g) row->cell(layout_, g).unlock(word::kAbsent | word::kRemoved);
+  auto* const slot = reinterpret_cast<std::byte*>(row) - sizeof(Key);
+  Zone& zone = zone_of(worker);
+  const std::lock_guard held(zone.latch);
+  key_of(slot).store(reinterpret_cast<Key>(zone.free), std::memory_order_relaxed);
+  zone.free = slot;
+  if (++zone.free_count == kBatch) [[unlikely]] give_batch(zone);
+}
+
+}  // namespace elider::storage

@@ -1,0 +1,119 @@
+// Sequences (elider/sequence.h): numbers that are given once, by any thread, within transactions and
+// outside, under every protocol.
+#include <gtest/gtest.h>
+
+#include <set>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "elider/elider.h"
+#include "tests/support/database_test.h"
+
+namespace elider::test {
+namespace {
+
+class SequenceTest : public DatabaseTest {
+ protected:
+  Sequence sequence(std::string_view name, uint32_t chunk = Sequence::kChunk) {
+    auto made = db_.sequence(name, chunk);
+    EXPECT_OK(made);
+    return made.ok() ? *made : Sequence();
+  }
+  static uint64_t next(Sequence& sequence) {
+    auto number = sequence.next();
+    EXPECT_OK(number);
+    return number.ok() ? *number : 0;
+  }
+};
+ELIDER_ON_EVERY(SequenceTest);
+
+TEST_P(SequenceTest, NumbersRiseFromOneWithinAThread) {
+  Sequence ids = sequence("ids");
+  for (uint64_t i = 1; i <= 100; ++i) EXPECT_EQ(next(ids), i);
+}
+
+TEST_P(SequenceTest, ChunksFollowEachOther) {
+  Sequence ids = sequence("ids", 3);
+  for (uint64_t i = 1; i <= 10; ++i) EXPECT_EQ(next(ids), i);
+}
+
+TEST_P(SequenceTest, TheSameNameIsTheSameSequenceAndAnotherIsAnother) {
+  Sequence one = sequence("orders", 2), again = sequence("orders", 5), other = sequence("order");
+  EXPECT_EQ(next(one), 1u);
+  EXPECT_EQ(next(again), 2u);
+  EXPECT_EQ(next(one), 3u);
+  EXPECT_EQ(next(other), 1u);
+}
+
+TEST_P(SequenceTest, WrongNamesAndChunksAreRefused) {
+  const auto refuse = [&](std::string_view word, std::string_view name, uint32_t chunk) {
+    EXPECT_REFUSED(Code::kInvalidArgument, std::string(word), db_.sequence(name, chunk).status());
+  };
+  refuse("1 to 64 bytes", "", 1);
+  refuse("1 to 64 bytes", std::string(65, 'x'), 1);
+  refuse("none of them zero", std::string_view("a\0b", 3), 1);
+  refuse("a chunk of 0", "ids", 0);
+  refuse("a chunk of 16777217", "ids", Sequence::kChunkMax + 1);
+  Sequence longest = sequence(std::string(64, 'x'), 1);
+  EXPECT_EQ(next(longest), 1u);
+  Sequence none;
+  EXPECT_REFUSED(Code::kInvalidArgument, "Database::sequence", none.next().status());
+}
+
+TEST_P(SequenceTest, ATransactionThatRollsBackKeepsItsNumbersFromOthers) {
+  Sequence ids = sequence("ids", 2);
+  const Table<Account> accounts = create(account_schema(GetParam().key_index));
+  EXPECT_CODE(Code::kRolledBack, db_.run([&](Transaction& txn) -> Status {
+    for (int i = 0; i < 5; ++i) {
+      const uint64_t id = next(ids);
+      if (Status status = txn.insert(accounts, id, Account{id, 0, 0, 0}); !status.ok()) return status;
+    }
+    return Status::rollback();
+  }));
+  EXPECT_EQ(next(ids), 6u);
+  EXPECT_FALSE(has(accounts, 1));
+}
+
+TEST_P(SequenceTest, ItsTableIsLikeAnyOther) {
+  Sequence ids = sequence("ids", 10);
+  next(ids);
+  auto table = db_.table("elider_sequences");
+  ASSERT_OK(table);
+  EXPECT_EQ(table->schema().columns.size(), 2u);
+  EXPECT_OK(db_.verify());
+}
+
+TEST_P(SequenceTest, NoNumberIsGivenTwice) {
+  if (!GetParam().threads()) return;
+  constexpr int kThreads = 4, kEach = 3000;
+  const Table<Account> accounts = create(account_schema(GetParam().key_index));
+  std::vector<std::vector<uint64_t>> numbers(kThreads);
+  std::vector<std::thread> threads;
+  for (int t = 0; t < kThreads; ++t)
+    threads.emplace_back([&, t] {
+      Sequence ids = sequence("ids", 7);
+      for (int i = 0; i < kEach; ++i) {
+        if (i % 10 != 0) {
+          numbers[t].push_back(next(ids));
+          continue;
+        }
+        uint64_t given = 0;
+        EXPECT_OK(db_.run([&](Transaction& txn) -> Status {
+          given = next(ids);
+          return txn.insert(accounts, given, Account{given, t, 0, 0});
+        }));
+        numbers[t].push_back(given);
+      }
+    });
+  for (std::thread& thread : threads) thread.join();
+  std::set<uint64_t> all;
+  for (const std::vector<uint64_t>& of_thread : numbers) {
+    all.insert(of_thread.begin(), of_thread.end());
+  }
+  EXPECT_EQ(all.size(), static_cast<size_t>(kThreads) * kEach);
+  EXPECT_FALSE(all.contains(0));
+}
+
+}  // namespace
+}  // namespace elider::test
