@@ -17,6 +17,7 @@ void add_htm(Command bench);
 void add_durability(Command bench);
 void add_neighbours(Command bench);
 void add_index(Command bench);
+void add_scan(Command bench);
 void add_history(Command bench);
 
 }  // namespace elider::bench

@@ -83,18 +83,23 @@ class Transaction {
     return visited<Row>(visit, [&](EachRow each) { return do_scan_index(index, range, options, each); });
   }
 
-  // Calls visit(Key, const View<Row>&) for each row of a zoned table (SchemaOf::zoned), in the order in
-  // which rows stand in memory, as they are in the snapshot: only in a read-only transaction. With
-  // several threads the visitor is called by all of them at once, and must not use the transaction. It
-  // returns a bool, of which false ends the scan (other threads may visit a few more rows), or
-  // nothing; what it throws, scan_rows() throws. A view holds until the visitor returns.
+  // Calls visit(Key, const View<Row>&), or visit(Key, const View<Row>&, unsigned thread), for each row of
+  // a zoned table (SchemaOf::zoned), in the order in which rows stand in memory, as they are in the
+  // snapshot: only in a read-only transaction. With several threads the visitor is called by all of
+  // them at once, each with its number from 0 on, and must not use the transaction. It returns a bool,
+  // of which false ends the scan (other threads may visit a few more rows), or nothing; what it throws,
+  // scan_rows() throws. A view holds until the visitor returns.
   //   kInvalidArgument  the table is not zoned, the transaction is not read-only, or `threads` is no
   //                     number from 1 to 256
   template <class Row, class Visitor>
   Status scan_rows(const Table<Row>& table, const RowScanOptions& options, Visitor&& visit) {
-    return do_scan_rows(table, options, [&](Key key, RawView view) -> bool {
-      if constexpr (std::is_void_v<std::invoke_result_t<Visitor&, Key, View<Row>>>) return visit(key, View<Row>(view)), true;
+    const auto call = [&](Key key, RawView view, unsigned thread) {
+      if constexpr (std::is_invocable_v<Visitor&, Key, View<Row>, unsigned>) return visit(key, View<Row>(view), thread);
       else return visit(key, View<Row>(view));
+    };
+    return do_scan_rows(table, options, [&](Key key, RawView view, unsigned thread) -> bool {
+      if constexpr (std::is_void_v<decltype(call(key, view, thread))>) return call(key, view, thread), true;
+      else return call(key, view, thread);
     });
   }
 
@@ -166,7 +171,7 @@ class Transaction {
   Status scan(const IndexRef& index, KeyRange range, const ScanOptions& options, FunctionRef<bool(Key, RawView)> visit) {
     return do_scan_index(index, range, options, [&](detail::KeyRef key, RawView view) { return visit(key.number(), view); });
   }
-  Status scan_rows(const TableRef& table, const RowScanOptions& options, FunctionRef<bool(Key, RawView)> visit) {
+  Status scan_rows(const TableRef& table, const RowScanOptions& options, FunctionRef<bool(Key, RawView, unsigned)> visit) {
     return do_scan_rows(table, options, visit);
   }
   Status insert(const TableRef& table, Key key, std::span<const std::byte> row);
@@ -205,7 +210,7 @@ class Transaction {
   virtual Status do_multi_get(const TableRef& table, const detail::KeyRef* keys, size_t count, const ColumnsRef& columns, RawView* views) = 0;
   virtual Status do_scan(const TableRef& table, const detail::KeyRefRange& range, const ScanOptions& options, EachRow visit) = 0;
   virtual Status do_scan_index(const IndexRef& index, KeyRange range, const ScanOptions& options, EachRow visit) = 0;
-  virtual Status do_scan_rows(const TableRef& table, const RowScanOptions& options, FunctionRef<bool(Key, RawView)> visit) = 0;
+  virtual Status do_scan_rows(const TableRef& table, const RowScanOptions& options, FunctionRef<bool(Key, RawView, unsigned)> visit) = 0;
   virtual Status do_insert(const TableRef& table, detail::KeyRef key, const void* row, size_t bytes) = 0;
   virtual Status do_put(const TableRef& table, detail::KeyRef key, const void* row, size_t bytes) = 0;
   virtual Status do_edit(const TableRef& table, detail::KeyRef key, const ColumnsRef& columns, void** image) = 0;

@@ -53,7 +53,7 @@ class SnapshotTransaction : public Reads<Sync, SnapshotTransaction<Sync>> {
   Status reads_hold() const { return {}; }
 
  protected:
-  Status do_scan_rows(const TableRef& ref, const RowScanOptions& options, FunctionRef<bool(Key, RawView)> visit) override {
+  Status do_scan_rows(const TableRef& ref, const RowScanOptions& options, FunctionRef<bool(Key, RawView, unsigned)> visit) override {
     const ColumnSet* set = this->template check<Access::kRead>(ref, options.columns);
     if (set == nullptr) [[unlikely]] return this->refuse(ref, options.columns);
     const Layout& layout = ref.base()->layout();

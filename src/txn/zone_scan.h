@@ -26,7 +26,7 @@ namespace elider::txn {
 
 class ZoneScan {
  public:
-  using Visit = FunctionRef<bool(Key, RawView)>;
+  using Visit = FunctionRef<bool(Key, RawView, unsigned thread)>;
 
   ZoneScan(const storage::Layout& layout, storage::Zones& zones, const storage::ColumnSet& set, SnapshotNumber snapshot, Visit visit)
       : layout_(layout), zones_(zones), set_(set), snapshot_(snapshot), visit_(visit), next_(zones.first()) {}
@@ -45,11 +45,11 @@ class ZoneScan {
     std::vector<std::thread> helpers;
     try {
       helpers.reserve(threads - 1);
-      for (unsigned t = 1; t < threads; ++t) helpers.emplace_back([this] { work(); });
+      for (unsigned t = 1; t < threads; ++t) helpers.emplace_back([this, t] { work(t); });
     } catch (const std::bad_alloc&) {
     } catch (const std::system_error&) {
     }
-    work();
+    work(0);
     for (std::thread& helper : helpers) helper.join();
     if (thrown_) std::rethrow_exception(thrown_);
     return !stopped_;
@@ -61,7 +61,7 @@ class ZoneScan {
     uint32_t used;
   };
 
-  void work() {
+  void work(unsigned thread) {
     try {
       const size_t bytes = layout_.row_bytes();
       // As aligned as a row may be.
@@ -70,7 +70,7 @@ class ZoneScan {
       size_t room = bytes + kRowAlignmentMax;
       std::align(kRowAlignmentMax, bytes, image, room);
       for (Piece piece; take(&piece);)
-        if (!scan(piece, static_cast<std::byte*>(image))) return stop();
+        if (!scan(piece, static_cast<std::byte*>(image), thread)) return stop();
     } catch (...) {
       const std::lock_guard lock(mutex_);
       if (!thrown_) thrown_ = std::current_exception();
@@ -90,7 +90,7 @@ class ZoneScan {
     next_ = next_->next();
     return true;
   }
-  bool scan(const Piece& piece, std::byte* image) {
+  bool scan(const Piece& piece, std::byte* image, unsigned thread) {
     detail::ImageHeader header;
     const RawView view(image, &header);
     const bool one_group = layout_.group_count() == 1 && !layout_.group(0).block;
@@ -103,7 +103,7 @@ class ZoneScan {
       const Key key = storage::Zones::key_in(slot);
       if (seen_ != nullptr) [[unlikely]] note(key, sequences);
       header = {row, key, ~0u, set_.groups, layout_.row_bytes()};
-      if (!visit_(key, view) || stopped_.load(std::memory_order_relaxed)) return false;
+      if (!visit_(key, view, thread) || stopped_.load(std::memory_order_relaxed)) return false;
     }
     return true;
   }

@@ -78,7 +78,7 @@ class OccTransaction : public Reads<Sync, OccTransaction<Sync, Claims>> {
   Status reads_hold();
 
  protected:
-  Status do_scan_rows(const TableRef& table, const RowScanOptions& options, FunctionRef<bool(Key, RawView)> visit) override;
+  Status do_scan_rows(const TableRef& table, const RowScanOptions& options, FunctionRef<bool(Key, RawView, unsigned)> visit) override;
   Status do_insert(const TableRef& table, KeyRef key, const void* row, size_t bytes) override;
   Status do_put(const TableRef& table, KeyRef key, const void* row, size_t bytes) override;
   Status do_edit(const TableRef& table, KeyRef key, const ColumnsRef& columns, void** image) override;
