@@ -85,9 +85,9 @@ Status run_studies(const Chosen& chosen, const std::vector<const htm::Study*>& s
     auto figure = study->run(chosen.study);
     if (interrupted()) break;  // its points were cut short
     if (!figure.ok()) return Status(figure.status().code(), std::string(study->name) + ": " + figure.status().message());
-    if (!chosen.quiet) htm::print(*figure, backend);
+    if (!chosen.quiet) print_figure(*figure, backend);
     std::fflush(stdout);
-    figures.push_back(htm::to_json(*figure, backend));
+    figures.push_back(to_json(*figure, backend));
   }
   if (interrupted()) fmt::print(stderr, "elider bench htm: interrupted after {} of {} figures\n", figures.size(), studies.size());
   Json configuration = {{"benchmark", "htm"},

@@ -13,7 +13,7 @@
 #include <string>
 
 #include "bench/common/data_options.h"
-#include "bench/htm/figure.h"
+#include "bench/common/figure.h"
 #include "elider/elision.h"
 #include "elider/status.h"
 

@@ -94,7 +94,6 @@ class ScanRun {
 
  private:
   static constexpr uint64_t kRowsATransaction = 100;
-  static constexpr uint64_t kBytesAnInsert = 200;  // with its share of the index, whose leaves are half full
   struct alignas(128) Sum {  // of a thread
     uint64_t values = 0, rows = 0;
     void add(const ScannedRow& row) {
@@ -126,27 +125,9 @@ class ScanRun {
       return {};
     });
   }
-  // One row a transaction, into a database of its own whose memory the system has given before; each
-  // thread's keys rise.
   Result<double> inserts(uint32_t threads) {
     tell(fmt::format("inserting into one zoned table, {} {}", threads, threads == 1 ? "thread" : "threads"));
-    Options of_database;
-    of_database.threads_at_once = std::max(options_.threads, 4u);
-    of_database.prefault_bytes = options_.rows * kBytesAnInsert + (uint64_t{64} << 20);
-    ELIDER_ASSIGN(Database db, Database::open(of_database));
-    ELIDER_ASSIGN(const Table<ScannedRow> table, db.create_table(schema_of("inserts", options_.zones)));
-    const uint64_t each = options_.rows / threads;
-    const double begin = now_s();
-    ELIDER_TRY(run_in_threads(threads, [&](uint32_t thread) -> Status {
-      ScannedRow row{};
-      const Key first = uint64_t{thread} << 48;
-      for (Key key = first; key < first + each; ++key) {
-        row.value = static_cast<uint32_t>(key);
-        ELIDER_TRY(db.run([&](Transaction& txn) { return txn.insert(table, key, row); }));
-      }
-      return {};
-    }));
-    return static_cast<double>(each * threads) / (now_s() - begin);
+    return measure_zoned_inserts(options_.rows, threads, options_.zones);
   }
   // Whole scans, one after the other; each must find every row.
   Result<double> scans(uint32_t threads, bool zoned) {
@@ -209,6 +190,27 @@ class ScanRun {
 };
 
 }  // namespace
+
+Result<double> measure_zoned_inserts(uint64_t rows, uint32_t threads, uint32_t zones) {
+  constexpr uint64_t kBytesAnInsert = 200;  // with its share of the index, whose leaves are half full
+  Options of_database;
+  of_database.threads_at_once = std::max(threads, 4u);
+  of_database.prefault_bytes = rows * kBytesAnInsert + (uint64_t{64} << 20);
+  ELIDER_ASSIGN(Database db, Database::open(of_database));
+  ELIDER_ASSIGN(const Table<ScannedRow> table, db.create_table(schema_of("inserts", zones)));
+  const uint64_t each = std::max<uint64_t>(1, rows / threads);
+  const double begin = now_s();
+  ELIDER_TRY(run_in_threads(threads, [&](uint32_t thread) -> Status {
+    ScannedRow row{};
+    const Key first = uint64_t{thread} << 48;
+    for (Key key = first; key < first + each; ++key) {
+      row.value = static_cast<uint32_t>(key);
+      ELIDER_TRY(db.run([&](Transaction& txn) { return txn.insert(table, key, row); }));
+    }
+    return {};
+  }));
+  return static_cast<double>(each * threads) / (now_s() - begin);
+}
 
 Result<ScanStudy> run_scan_study(const ScanStudyOptions& options) { return ScanRun(options).run(); }
 

@@ -8,7 +8,7 @@
 
 #include "bench/common/report.h"
 
-namespace elider::bench::htm {
+namespace elider::bench {
 
 struct Point {
   double x = 0;
@@ -33,6 +33,6 @@ struct Figure {
 // `backend`: what ran the regions, in words. A figure that is taken out of
 // its document still says it.
 Json to_json(const Figure& figure, const std::string& backend);
-void print(const Figure& figure, const std::string& backend);
+void print_figure(const Figure& figure, const std::string& backend);
 
-}  // namespace elider::bench::htm
+}  // namespace elider::bench

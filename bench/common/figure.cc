@@ -1,4 +1,4 @@
-#include "bench/htm/figure.h"
+#include "bench/common/figure.h"
 
 #include <algorithm>
 #include <cstddef>
@@ -10,7 +10,7 @@
 
 #include "bench/common/wrapped_output.h"
 
-namespace elider::bench::htm {
+namespace elider::bench {
 
 Json to_json(const Figure& figure, const std::string& backend) {
   Json series = Json::array();
@@ -27,7 +27,7 @@ Json to_json(const Figure& figure, const std::string& backend) {
           {"y", figure.y},         {"published", figure.published}, {"here", figure.here},   {"series", series}};
 }
 
-void print(const Figure& figure, const std::string& backend) {
+void print_figure(const Figure& figure, const std::string& backend) {
   const WrappedOutput wrapped(stdout, 13);
   std::FILE* const out = wrapped.file();
   fmt::print(out, "\n{}: {} ({})\n", figure.name, figure.title, backend);
@@ -61,4 +61,4 @@ void print(const Figure& figure, const std::string& backend) {
   }
 }
 
-}  // namespace elider::bench::htm
+}  // namespace elider::bench

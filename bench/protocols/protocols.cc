@@ -1,0 +1,206 @@
+#include "bench/protocols/protocols.h"
+
+#include <algorithm>
+#include <chrono>
+#include <functional>
+#include <string>
+#include <thread>
+
+#include <fmt/format.h>
+
+#include "bench/common/spread.h"
+#include "bench/scan/scan.h"
+#include "bench/tpcc/tpcc.h"
+
+namespace elider::bench::protocols {
+
+namespace {
+
+// One TPC-C, its conditions checked; transactions a second, and what else the run gave.
+Result<Point> run_tpcc(const StudyOptions& options, Protocol protocol, uint32_t threads, uint32_t warehouses,
+                       const std::function<void(CommonOptions*, tpcc::TpccOptions*)>& set = {}) {
+  CommonOptions common;
+  common.protocol = protocol;
+  common.threads = threads;
+  common.seconds = options.quick ? std::min(options.seconds, 0.3) : options.seconds;
+  common.seed = options.seed;
+  common.quiet = true;
+  tpcc::TpccOptions tpcc;
+  tpcc.sizes.warehouses = warehouses;
+  if (options.quick) {
+    tpcc.sizes.items = 1000;
+    tpcc.sizes.customers = 60;
+  }
+  if (set) set(&common, &tpcc);
+  std::vector<double> throughputs;
+  Point point;
+  for (uint32_t repeat = 0; repeat < options.repeats; ++repeat) {
+    auto outcome = tpcc::measure_tpcc(common, tpcc);
+    if (!outcome.ok()) return outcome.status();
+    if (!outcome->ok) return Status(Code::kCorrupt, "TPC-C ended early, or broke a consistency condition");
+    throughputs.push_back(outcome->report.result.throughput());
+    const RunResult& result = outcome->report.result;
+    point.more["aborts_a_transaction"] = static_cast<double>(result.aborts_total()) / static_cast<double>(std::max<uint64_t>(1, result.engine_commits));
+  }
+  point.y = spread_of(throughputs).median;
+  point.more["runs"] = throughputs;
+  return point;
+}
+
+// A line a protocol, of these values of x.
+template <class X, class Run>
+Status add_lines(const StudyOptions& options, const std::vector<X>& xs, Figure* figure, Run&& run) {
+  for (const Protocol protocol : options.protocols) {
+    Series line{std::string(name_of(protocol)), {}};
+    for (const X x : xs) {
+      Result<Point> point = run(protocol, x);
+      if (!point.ok()) return Status(point.status().code(), fmt::format("{}, {} {}: {}", name_of(protocol), figure->x, x, point.status().message()));
+      point->x = static_cast<double>(x);
+      line.points.push_back(std::move(*point));
+    }
+    figure->series.push_back(std::move(line));
+  }
+  return {};
+}
+
+std::vector<uint32_t> thread_counts(const StudyOptions& options) {
+  std::vector<uint32_t> counts;
+  for (uint32_t threads = 1; threads < options.threads; threads *= 2) counts.push_back(threads);
+  counts.push_back(options.threads);
+  return counts;
+}
+
+std::string sizes_of(const StudyOptions& options) { return options.quick ? "; small warehouses" : ""; }
+
+Result<Figure> over_threads(const StudyOptions& options) {
+  const uint32_t warehouses = options.threads;
+  Figure figure{"hyper-18", "TPC-C over threads", "threads", "transactions/s",
+                "timestamps on hardware transactions 3.4 times serial on 4 cores, close to partitioned; two-phase locking below serial",
+                fmt::format("{} warehouses, the paper has 32{}", warehouses, sizes_of(options)), {}};
+  ELIDER_TRY(add_lines(options, thread_counts(options), &figure,
+                       [&](Protocol protocol, uint32_t threads) { return run_tpcc(options, protocol, threads, warehouses); }));
+  return figure;
+}
+
+Result<Figure> over_crossing(const StudyOptions& options) {
+  const uint32_t warehouses = std::max(2u, options.threads);
+  Figure figure{"hyper-19", "TPC-C over partition crossing", "NewOrders and Payments of 100 that cross", "transactions/s",
+                "partitioned falls steeply; the others hardly change",
+                fmt::format("{} threads, {} warehouses, each a partition{}", options.threads, warehouses, sizes_of(options)), {}};
+  const std::vector<int> percents = options.quick ? std::vector{0, 50, 100} : std::vector{0, 10, 25, 50, 75, 100};
+  ELIDER_TRY(add_lines(options, percents, &figure, [&](Protocol protocol, int percent) {
+    return run_tpcc(options, protocol, options.threads, warehouses, [&](CommonOptions*, tpcc::TpccOptions* tpcc) { tpcc->crossing_percent = percent; });
+  }));
+  return figure;
+}
+
+Result<Figure> over_warehouses(const StudyOptions& options) {
+  Figure figure{"warehouses", "TPC-C over warehouses", "warehouses", "transactions/s", "32 and 200 warehouses, against conflicts",
+                fmt::format("{} threads{}", options.threads, sizes_of(options)), {}};
+  const std::vector<uint32_t> counts = options.quick ? std::vector{1u, 2u} : std::vector{1u, 2u, 4u, 8u, 16u, 32u};
+  ELIDER_TRY(add_lines(options, counts, &figure,
+                       [&](Protocol protocol, uint32_t warehouses) { return run_tpcc(options, protocol, options.threads, warehouses); }));
+  return figure;
+}
+
+// Of a protocol that runs alone after so many.
+Result<Figure> over_restarts(const StudyOptions& options) {
+  Figure figure{"restarts", "TPC-C over restarts, before a procedure runs alone", "restarts", "transactions/s",
+                "30 restarts on 28 cores; 12% of the transactions met a conflict of timestamps, 0.5% more than twice",
+                fmt::format("{} threads, 1 warehouse; timestamp alone{}", options.threads, sizes_of(options)), {}};
+  Series line{std::string(name_of(Protocol::kTimestamp)), {}};
+  for (const uint32_t restarts : options.quick ? std::vector{0u, 20u} : std::vector{0u, 1u, 2u, 5u, 10u, 20u, 50u, 100u}) {
+    auto point = run_tpcc(options, Protocol::kTimestamp, options.threads, 1, [&](CommonOptions* common, tpcc::TpccOptions*) { common->restarts_max = restarts; });
+    if (!point.ok()) return point.status();
+    point->x = restarts;
+    line.points.push_back(std::move(*point));
+  }
+  figure.series.push_back(std::move(line));
+  return figure;
+}
+
+Result<Figure> over_zones(const StudyOptions& options) {
+  Figure figure{"zones", "Inserts into one zoned table, over its zones", "zones", "inserts/s",
+                "with one zone 14% of TPC-C's regions abort, with eight 6%; 64 zones on 28 cores", "occ; one row of 100 bytes a transaction", {}};
+  for (const uint32_t threads : thread_counts(options)) {
+    Series line{fmt::format("{} {}", threads, threads == 1 ? "thread" : "threads"), {}};
+    for (const uint32_t zones : {1u, 2u, 4u, 8u, 16u, 32u, 64u}) {
+      std::vector<double> figures;
+      for (uint32_t repeat = 0; repeat < options.repeats; ++repeat) {
+        auto inserts = measure_zoned_inserts(options.quick ? 100'000 : 5'000'000, threads, zones);
+        if (!inserts.ok()) return inserts.status();
+        figures.push_back(*inserts);
+      }
+      line.points.push_back({static_cast<double>(zones), spread_of(figures).median, {{"runs", figures}}});
+    }
+    figure.series.push_back(std::move(line));
+  }
+  return figure;
+}
+
+// One number that all threads raise, each in transactions that read and write it and nothing else.
+Result<Point> run_counter(const StudyOptions& options, Protocol protocol, uint32_t threads) {
+  struct Counter {
+    int64_t value;
+  };
+  Options of_database;
+  of_database.protocol = protocol;
+  ELIDER_ASSIGN(Database db, Database::open(of_database));
+  SchemaOf<Counter> schema("counter");
+  schema.hashed().column("value", &Counter::value);
+  ELIDER_ASSIGN(const Table<Counter> table, db.create_table(schema));
+  ELIDER_TRY(db.run([&](Transaction& txn) { return txn.insert(table, 0, Counter{0}); }));
+  const auto seconds = std::chrono::duration<double>(options.quick ? 0.2 : options.seconds);
+  static constexpr uint32_t kOnePartition[] = {0};
+  RunPolicy policy;
+  policy.partitions = kOnePartition;
+  std::vector<Status> ends(threads);
+  std::vector<uint64_t> counts(threads);
+  const auto begin = std::chrono::steady_clock::now();
+  std::vector<std::thread> all;
+  for (uint32_t t = 0; t < threads; ++t)
+    all.emplace_back([&, t] {
+      uint64_t count = 0;
+      for (; ends[t].ok() && (count % 256 != 0 || std::chrono::steady_clock::now() - begin < seconds); ++count)
+        ends[t] = db.run([&](Transaction& txn) { return txn.update(table, 0, {}, [](Counter& counter) { ++counter.value; }); }, policy);
+      counts[t] = count;
+    });
+  for (std::thread& thread : all) thread.join();
+  const double passed = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+  for (const Status& end : ends)
+    if (!end.ok()) return end;
+  uint64_t sum = 0;
+  for (const uint64_t count : counts) sum += count;
+  int64_t value = 0;
+  ELIDER_TRY(db.run_read_only([&](Transaction& txn) -> Status {
+    ELIDER_ASSIGN(const auto row, txn.get(table, 0));
+    value = row->value;
+    return {};
+  }));
+  if (value != static_cast<int64_t>(sum)) return Status(Code::kCorrupt, fmt::format("{} transactions raised the number to {}", sum, value));
+  return Point{0, static_cast<double>(sum) / passed, Json::object()};
+}
+
+Result<Figure> counter(const StudyOptions& options) {
+  Figure figure{"hyper-12", "One number that all threads raise", "threads", "transactions/s",
+                "every way of synchronizing falls with each further thread; locks least", "", {}};
+  ELIDER_TRY(add_lines(options, thread_counts(options), &figure,
+                       [&](Protocol protocol, uint32_t threads) { return run_counter(options, protocol, threads); }));
+  return figure;
+}
+
+}  // namespace
+
+std::span<const Study> studies() {
+  static constexpr Study kStudies[] = {
+      {"hyper-18", "TPC-C over threads (figures 1, 18 and 20)", over_threads},
+      {"hyper-19", "TPC-C over partition crossing", over_crossing},
+      {"warehouses", "TPC-C over warehouses", over_warehouses},
+      {"restarts", "TPC-C over restarts, under timestamp", over_restarts},
+      {"zones", "inserts over the zones of a table", over_zones},
+      {"hyper-12", "one number that all threads raise", counter},
+  };
+  return kStudies;
+}
+
+}  // namespace elider::bench::protocols

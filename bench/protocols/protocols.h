@@ -1,0 +1,34 @@
+// Studies of protocols (`elider bench protocols`): TPC-C under each of them, over threads, warehouses,
+// partition crossing and restarts; inserts over zones; one row that all threads change (HyPer-HTM,
+// figures 1, 12 and 18 to 20, in shape).
+// Thread safety: one thread calls a study; it starts its own threads.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "bench/common/figure.h"
+#include "elider/options.h"
+#include "elider/status.h"
+
+namespace elider::bench::protocols {
+
+struct StudyOptions {
+  std::vector<Protocol> protocols;  // that are compared
+  bool quick = false;               // fewer points, small warehouses: a look, not a measurement
+  uint32_t threads = 1;             // at the most
+  double seconds = 5;               // a run
+  uint32_t repeats = 1;             // of which the median counts
+  uint64_t seed = 1;
+};
+
+struct Study {
+  const char* name;
+  const char* about;
+  Result<Figure> (*run)(const StudyOptions& options);
+};
+// All of them, in the order in which they run.
+std::span<const Study> studies();
+
+}  // namespace elider::bench::protocols
