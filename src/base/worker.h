@@ -75,11 +75,13 @@ class alignas(kCacheLinePairBytes) Worker {
   // by too seldom for a countdown.
   void* allocate(size_t bytes, MemoryPart part) {
     void* const object = memory_.allocate(bytes, part);
-    if (object == nullptr) [[unlikely]] {
-      short_of_memory_ = true;
-      countdown_ = 0;
-    }
+    if (object == nullptr) [[unlikely]] is_short_of_memory();
     return object;
+  }
+  // Somebody found no memory: what waits for its grace period is reclaimed soon.
+  void is_short_of_memory() {
+    short_of_memory_ = true;
+    countdown_ = 0;
   }
   // The same for who can do without, and will ask again and again: nothing is hurried for it.
   void* allocate_optional(size_t bytes, MemoryPart part) { return memory_.allocate(bytes, part); }

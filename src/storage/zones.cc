@@ -28,18 +28,31 @@ Zones::~Zones() {
 }
 
 Row* Zones::take(Worker& worker, Key key) {
-  Zone& zone = zone_of(worker);
-  const std::lock_guard held(zone.latch);
   std::byte* slot = nullptr;
-  if (zone.free != nullptr || take_batch(zone)) {
-    slot = zone.free;
-    zone.free = reinterpret_cast<std::byte*>(key_of(slot).load(std::memory_order_relaxed));
-    --zone.free_count;
-  } else if (slot = fresh_slot(zone); slot == nullptr) {
+  {
+    Zone& zone = zone_of(worker);
+    const std::lock_guard held(zone.latch);
+    if (zone.free != nullptr || take_batch(zone)) slot = take_free(zone);
+    else slot = fresh_slot(zone);
+  }
+  // Without memory for more: what other zones have.
+  for (uint32_t z = 0; slot == nullptr && z < zone_count_; ++z) {
+    const std::lock_guard held(zones_[z]->latch);
+    if (zones_[z]->free != nullptr) slot = take_free(*zones_[z]);
+  }
+  if (slot == nullptr) {
+    worker.is_short_of_memory();
     return nullptr;
   }
   key_of(slot).store(key, std::memory_order_relaxed);  // a commit's release publishes it with the row
   return row_in(slot);
+}
+
+std::byte* Zones::take_free(Zone& zone) {
+  std::byte* const slot = zone.free;
+  zone.free = reinterpret_cast<std::byte*>(key_of(slot).load(std::memory_order_relaxed));
+  --zone.free_count;
+  return slot;
 }
 
 bool Zones::take_batch(Zone& zone) {

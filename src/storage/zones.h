@@ -66,7 +66,7 @@ class Zones {
     std::atomic<Extent*> next_{nullptr};
     uint64_t first_number_ = 0;
     uint32_t capacity_ = 0, bytes_ = 0;
-    alignas(kCacheLinePairBytes) std::atomic<uint32_t> used_{0};
+    alignas(kCacheLineBytes) std::atomic<uint32_t> used_{0};
   };
   Extent* first() const { return first_.load(std::memory_order_acquire); }
   size_t slot_bytes() const { return slot_bytes_; }
@@ -89,6 +89,7 @@ class Zones {
 
   static std::atomic<Key>& key_of(std::byte* slot) { return *reinterpret_cast<std::atomic<Key>*>(slot); }
   Zone& zone_of(const Worker& worker) { return *zones_[worker.id() % zone_count_]; }
+  std::byte* take_free(Zone& zone);
   bool take_batch(Zone& zone);
   void give_batch(Zone& zone);
   std::byte* fresh_slot(Zone& zone);

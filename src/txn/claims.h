@@ -31,8 +31,9 @@ concept Claims = std::same_as<C, NoClaims> || requires(C claims, const C& seen, 
   // The group is claimed, or was before. False: another transaction stands against it.
   { claims.read(cell) } -> std::same_as<bool>;
   { claims.write(cell) } -> std::same_as<bool>;
-  // Of a row block that nobody else can reach yet; and once it is in its index, where nothing may
-  // throw.
+  // Of a row block that is about to be made (may throw); that nobody else can reach yet; and once it is
+  // in its index.
+  claims.make_room_for_new();
   claims.write_new(cell);
   claims.keep_new(cell);
   // After that false: waits until the other one has ended, where this transaction is one that waits,

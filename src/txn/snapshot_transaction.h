@@ -59,9 +59,13 @@ class SnapshotTransaction : public Reads<Sync, SnapshotTransaction<Sync>> {
     const Layout& layout = ref.base()->layout();
     if (layout.zones() == nullptr) return refuse_scan_of_rows(ref);
     if (options.threads == 0 || options.threads > kScanThreadsMax) return refuse_scan_threads(options.threads);
-    ZoneScan scan(layout, *layout.zones(), *set, snapshot_, visit);
-    if (this->recorder_.on()) return recorded(scan, *ref.base(), options.threads);
-    scan.run(options.threads);
+    const uint64_t ended = this->transactions_ended();
+    ZoneScan scan(layout, *layout.zones(), *set, snapshot_, visit, [&] { return this->transactions_ended() != ended; });
+    std::vector<ZoneScan::Seen> seen;
+    if (this->recorder_.on()) scan.record(&seen);
+    const bool whole = scan.run(options.threads);
+    if (Status left = this->after_visit(ended); !left.ok()) [[unlikely]] return left;
+    if (this->recorder_.on()) record(seen, whole, *ref.base());
     return {};
   }
   Status do_insert(const TableRef& table, KeyRef, const void*, size_t) override { return refuse_write(table); }
@@ -76,18 +80,15 @@ class SnapshotTransaction : public Reads<Sync, SnapshotTransaction<Sync>> {
 
  private:
   // For a history it is a scan of all keys, in their order.
-  Status recorded(ZoneScan& scan, detail::TableBase& table, unsigned threads) {
-    std::vector<ZoneScan::Seen> seen;
-    scan.record(&seen);
-    const bool whole = scan.run(threads);
+  void record(std::vector<ZoneScan::Seen>& seen, bool whole, detail::TableBase& table) {
     std::sort(seen.begin(), seen.end(), [](const auto& a, const auto& b) { return a.key != b.key ? a.key < b.key : a.group > b.group; });
     HistoryRecorder::Scan history(this->recorder_, table, detail::KeyRefRange(KeyRange{}), false);
-    for (const ZoneScan::Seen& row : seen) {
-      this->recorder_.read(table, row.key, row.group, true, row.sequence);
-      if (row.group == 0) history.found(table, row.key, [&] { return row.sequence; });
+    for (size_t i = 0; i < seen.size(); ++i) {
+      this->recorder_.read(table, seen[i].key, seen[i].group, true, seen[i].sequence);
+      const bool last_of_key = i + 1 == seen.size() || seen[i + 1].key != seen[i].key;
+      if (last_of_key) history.found(table, seen[i].key, [&] { return seen[i].sequence; });
     }
     if (whole) history.done();
-    return {};
   }
 
   // -- reads (txn/reads.h)

@@ -18,6 +18,7 @@
 #include <thread>
 #include <vector>
 
+#include "base/thread_ends.h"
 #include "elider/transaction.h"
 #include "storage/record.h"
 #include "storage/zones.h"
@@ -28,8 +29,9 @@ class ZoneScan {
  public:
   using Visit = FunctionRef<bool(Key, RawView, unsigned thread)>;
 
-  ZoneScan(const storage::Layout& layout, storage::Zones& zones, const storage::ColumnSet& set, SnapshotNumber snapshot, Visit visit)
-      : layout_(layout), zones_(zones), set_(set), snapshot_(snapshot), visit_(visit), next_(zones.first()) {}
+  ZoneScan(const storage::Layout& layout, storage::Zones& zones, const storage::ColumnSet& set, SnapshotNumber snapshot, Visit visit,
+           FunctionRef<bool()> has_ended)
+      : layout_(layout), zones_(zones), set_(set), snapshot_(snapshot), visit_(visit), has_ended_(has_ended), next_(zones.first()) {}
 
   // A row's group that was read.
   struct Seen {
@@ -43,6 +45,7 @@ class ZoneScan {
   // goes on. Fewer threads run where the system gives fewer.
   bool run(unsigned threads) {
     std::vector<std::thread> helpers;
+    const JoinAtEnd join(helpers);
     try {
       helpers.reserve(threads - 1);
       for (unsigned t = 1; t < threads; ++t) helpers.emplace_back([this, t] { work(t); });
@@ -50,12 +53,21 @@ class ZoneScan {
     } catch (const std::system_error&) {
     }
     work(0);
-    for (std::thread& helper : helpers) helper.join();
+    join.now();
     if (thrown_) std::rethrow_exception(thrown_);
     return !stopped_;
   }
 
  private:
+  struct JoinAtEnd {
+    explicit JoinAtEnd(std::vector<std::thread>& all) : threads(all) {}
+    ~JoinAtEnd() { now(); }
+    void now() const {
+      for (std::thread& thread : threads) thread.join();
+      threads.clear();
+    }
+    std::vector<std::thread>& threads;
+  };
   struct Piece {
     storage::Zones::Extent* extent;
     uint32_t used;
@@ -72,10 +84,10 @@ class ZoneScan {
       for (Piece piece; take(&piece);)
         if (!scan(piece, static_cast<std::byte*>(image), thread)) return stop();
     } catch (...) {
+      stop();
+      if (thread_ends()) throw;
       const std::lock_guard lock(mutex_);
       if (!thrown_) thrown_ = std::current_exception();
-      next_ = nullptr;
-      stopped_ = true;
     }
   }
   void stop() {
@@ -104,6 +116,7 @@ class ZoneScan {
       if (seen_ != nullptr) [[unlikely]] note(key, sequences);
       header = {row, key, ~0u, set_.groups, layout_.row_bytes()};
       if (!visit_(key, view, thread) || stopped_.load(std::memory_order_relaxed)) return false;
+      if (thread == 0 && has_ended_()) [[unlikely]] return false;
     }
     return true;
   }
@@ -140,6 +153,7 @@ class ZoneScan {
   const storage::ColumnSet& set_;
   const SnapshotNumber snapshot_;
   const Visit visit_;
+  const FunctionRef<bool()> has_ended_;  // the transaction, by its visitor
   std::mutex mutex_;  // guards what follows, but for stopped_
   std::vector<Seen>* seen_ = nullptr;
   storage::Zones::Extent* next_;

@@ -73,6 +73,18 @@ expect 2 '--threads' "$elider" bench neighbours --threads 0
 expect 0 '^ +2 +scanned ' "$elider" bench neighbours --threads 1,2 --seconds 0.1
 expect 0 '"index": *"unique"' "$elider" bench neighbours --threads 2 --seconds 0.1 --json -
 
+expect 2 '--zones' "$elider" bench scan --zoned --zones 0
+expect 0 'zoned / B\+-tree' "$elider" bench scan --zoned --rows 20000 --threads 2 --seconds 0.05
+expect 0 '"tree_rows_per_s"' "$elider" bench scan --rows 5000 --seconds 0.05 --json - --quiet
+
+expect 2 "figure.*wishful" "$elider" bench protocols --figure wishful
+expect 2 "protocol.*wishful" "$elider" bench protocols --protocol wishful
+expect 2 'goes with --sync elided' "$elider" bench protocols --protocol spinlock
+expect 0 'hyper-12: One number' "$elider" bench protocols --quick --figure hyper-12,restarts --threads 2 --seconds 0.1
+expect 0 '"name": *"partitioned"' "$elider" bench protocols --quick --figure hyper-19 --protocol partitioned --threads 2 --seconds 0.1 --json -
+expect 0 'all 1[0-9] conditions hold' "$elider" bench tpcc --items 1000 --customers 30 --warehouses 2 --threads 2 --seconds 0.2 --sequence \
+  --partition-crossing 50 --protocol two-phase-locking
+
 small=(--records 5000 --seconds 0.3 --threads 2)
 expect 0 'txn/s' "$elider" bench ycsb "${small[@]}" --value-bytes 100 --mix 80/20 --distribution uniform --operations 1 --index hash \
   --json "$folder/ycsb.json"

@@ -15,7 +15,7 @@ import sys
 
 SECONDS_MAX = 120  # a call that takes longer hangs; most end in milliseconds
 TRACES = ("Traceback", "terminate called", "what():", "AddressSanitizer", "runtime error", "Assertion")
-BENCHES = ["tpcc", "ycsb", "compare", "elision", "htm", "durability", "history"]
+BENCHES = ["tpcc", "ycsb", "compare", "elision", "htm", "durability", "history", "scan", "protocols"]
 ON_FOLDERS = [["check"], ["recover", "--dry-run"], ["recover"], ["checkpoint"], ["log", "verify"], ["log", "dump"]]
 ON_FILES = [["check-history"], ["plot"], ["log", "dump"]]
 NUMBERS = ["", "-1", "1e99", "nan", "0x", "18446744073709551616", "3.7", "a", "١", "1;2", "--", "\x01"]

@@ -101,6 +101,18 @@ TEST_P(ZonedTest, AScanEndsWhereTheVisitorSaysSoAndThrowsWhatItThrows) {
   }
 }
 
+TEST_P(ZonedTest, AVisitorThatEndsTheTransactionEndsTheScan) {
+  for (Key key = 0; key < 20; ++key) put(key, 1);
+  ActiveTransaction txn = begin_read_only(db_);
+  int visited = 0;
+  EXPECT_CODE(Code::kFinished, txn->scan_rows(accounts_, {}, [&](Key, const View<Account>&) {
+    if (++visited == 3) {
+      EXPECT_OK(txn.commit());
+    }
+  }));
+  EXPECT_EQ(visited, 3);
+}
+
 TEST_P(ZonedTest, ColumnsThatWereAskedForAreThere) {
   put(1, 9);
   read(db_, [&](Transaction& txn) {

@@ -10,15 +10,17 @@
 //
 // A lock is one word in front of the cell, all zero while nobody holds it:
 //
-//    63      62       61        60       48 47                12 11       0
+//    63      62       61        60       48 47                13 12       0
 //   +-------+--------+---------+-----------+--------------------+----------+
 //   | alone | wanted | inserts | holders   | the oldest's time  | worker   |
 //   +-------+--------+---------+-----------+--------------------+----------+
 //
 // Those who share a leaf's lock all read the leaf, or all insert into it; who does both holds it alone.
 // The age is that of the oldest since the word was last zero, who may have left: so it is a bound,
-// and who compares with it dies too often rather than waits in a circle. wanted: somebody waits, and
-// nobody joins those who share it.
+// and who compares with it dies too often rather than waits in a circle. wanted: somebody waits, or has
+// died so often that the bound may be to blame, and nobody joins those who share it, so that the word
+// becomes zero. Who cannot be run again, or has died for that often enough, joins all the same: nobody
+// may want it any more.
 //
 // Invariant: from the moment a lock is granted to end(), nobody else writes what it covers (shared),
 // or reads or writes it (alone). Leaves are versioned besides (txn/occ): a split moves keys to a leaf
@@ -66,14 +68,20 @@ class RowLocks {
 
   // An attempt after the first has the age of the first.
   void begin(uint32_t attempt) {
-    if (attempt == 1) age_ = ((ticks() >> kTicksShift) << kWorkerBits | worker_) & kAge;
+    if (attempt == 1) {
+      age_ = ((ticks() >> kTicksShift) << kWorkerBits | worker_) & kAge;
+      if (!refusals_.empty()) [[unlikely]] refusals_.clear();
+    }
     patience_ns_ = kProcedurePatienceNs;
+    wants_ = attempt >= kAttemptsToWant;
+    joins_at_once_ = attempt >= kAttemptsToJoin;
   }
+  // For a row block that is about to be made; may throw.
+  void make_room_for_new() { make_room(); }
 
   [[gnu::always_inline]] inline bool read(storage::Cell& cell) { return share(word_of(cell), 0); }
   [[gnu::always_inline]] inline bool write(storage::Cell& cell) { return hold_alone(word_of(cell)); }
   void write_new(storage::Cell& cell) {
-    make_room();
     word_of(cell).store(kAlone | kHolder | age_, std::memory_order_relaxed);
   }
   void keep_new(storage::Cell& cell) { keep(word_of(cell)); }
@@ -90,10 +98,10 @@ class RowLocks {
     if (!may_wait_) return false;
     const uint64_t since_ns = now_ns();
     for (Spin spin;; spin.wait()) {
-      uint64_t w = refused_->load();
+      const uint64_t w = refused_->load();
       if (could_be_granted(w)) return true;
       if (is_older(age_of(w), age_) && !ELIDER_MUTANT(kWaitForTheOlder)) return false;
-      if ((w & (kAlone | kWanted)) == 0) refused_->compare_exchange_strong(w, w | kWanted);
+      want(*refused_, w);
       if (now_ns() - since_ns >= patience_ns_) return false;
     }
   }
@@ -110,15 +118,16 @@ class RowLocks {
       return false;
     }
   }
-  // Another procedure.
-  void begins_anew() { refusals_.clear(); }
 
   bool begin_commit() {
     if (ELIDER_MUTANT(kReleaseEarly)) end();
     return true;
   }
   static constexpr bool stand() { return true; }  // nobody takes a lock away
-  void stays_open() { patience_ns_ = open_patience_ns_; }
+  void stays_open() {
+    patience_ns_ = open_patience_ns_;
+    joins_at_once_ = true;
+  }
   void end() {
     if (held_.empty()) return;
     ELIDER_TEST_POINT("two_phase.before_release");
@@ -130,8 +139,9 @@ class RowLocks {
  private:
   static constexpr uint64_t kAlone = uint64_t{1} << 63, kWanted = uint64_t{1} << 62, kInserts = uint64_t{1} << 61, kHolder = uint64_t{1} << 48;
   static constexpr uint64_t kHolders = kInserts - kHolder, kAge = kHolder - 1;
-  static constexpr unsigned kWorkerBits = 12;  // Options::workers_max is at most 4096
-  static constexpr unsigned kTicksShift = 17;  // some 50 us: 36 bits are 40 days, and half of that may be compared
+  static constexpr unsigned kWorkerBits = 13;  // Options::workers_max is at most 4096, and the engine has a few of its own
+  static constexpr unsigned kTicksShift = 17;  // some 50 us: 35 bits are 20 days, and half of that may be compared
+  static constexpr uint32_t kAttemptsToWant = 3, kAttemptsToJoin = 8;
   static constexpr uint64_t kProcedurePatienceNs = 10'000'000;
 
   static LockWord& word_of(storage::Cell& cell) { return *(reinterpret_cast<LockWord*>(&cell) - 1); }
@@ -163,7 +173,7 @@ class RowLocks {
   [[gnu::noinline]] bool share_held(LockWord& word, uint64_t w, uint64_t inserts) {
     if (is_mine_alone(w)) return true;
     if (has(word)) return (w & kInserts) == inserts || hold_shared_alone(word, w);
-    while (w == 0 || (w & (kAlone | kWanted | kInserts)) == inserts) {
+    while (w == 0 || may_join(w, inserts)) {
       const uint64_t oldest = w == 0 || is_older(age_, age_of(w)) ? age_ : age_of(w);
       if (word.compare_exchange_weak(w, ((w & ~kAge) | inserts) + kHolder + oldest)) return kept(word);
     }
@@ -183,16 +193,23 @@ class RowLocks {
       if (word.compare_exchange_weak(w, kAlone | kHolder | age_)) return true;
     return refuse(word, w, kAlone);
   }
+  bool may_join(uint64_t w, uint64_t inserts) const {
+    return (w & (joins_at_once_ ? kAlone | kInserts : kAlone | kInserts | kWanted)) == inserts;
+  }
   [[gnu::noinline]] bool refuse(LockWord& word, uint64_t w, uint64_t asked) {
+    if (wants_) want(word, w);
     refused_ = &word;
     refused_word_ = w;
     asked_ = asked;
     may_wait_ = !is_older(age_of(w), age_) || ELIDER_MUTANT(kWaitForTheOlder);
     return false;
   }
+  static void want(LockWord& word, uint64_t w) {
+    if ((w & (kAlone | kWanted)) == 0 && (w & kHolders) != 0) word.compare_exchange_strong(w, w | kWanted);
+  }
   bool could_be_granted(uint64_t w) const {
     if ((w & kHolders) == 0) return true;
-    return asked_ == kAlone ? (w & (kAlone | kHolders)) == kHolder && has(*refused_) : (w & (kAlone | kWanted | kInserts)) == asked_;
+    return asked_ == kAlone ? (w & (kAlone | kHolders)) == kHolder && has(*refused_) : may_join(w, asked_);
   }
   void release(LockWord& word) {
     uint64_t w = word.load(std::memory_order_relaxed);
@@ -214,6 +231,8 @@ class RowLocks {
   uint64_t refused_word_ = 0;
   uint64_t asked_ = 0;               // kAlone, kInserts, or 0: to share it with readers
   bool may_wait_ = false;
+  bool wants_ = false;               // what is refused is wanted from then on
+  bool joins_at_once_ = false;       // though others want it
   // How stuck_for() saw each lock first: of a group many calls may be refused in turn.
   struct Refusal {
     uint64_t word = 0;

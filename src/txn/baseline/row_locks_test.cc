@@ -123,6 +123,50 @@ TEST_F(RowLocksTest, OfTwoThatBothWantToWriteWhatTheyReadOneDies) {
   EXPECT_TRUE(older_.write(one_.its_cell()));
 }
 
+// Readers that overlap keep the age of the first of them; a writer that is older than all who are left
+// gets through.
+TEST_F(RowLocksTest, OverlappingReadersDoNotKeepAWriterOutForEver) {
+  RowLocks readers[] = {RowLocks(leaves_, 3, kLong), RowLocks(leaves_, 4, kLong)};
+  ASSERT_TRUE(older_.read(one_.its_cell()));
+  readers[0].begin(1);
+  ASSERT_TRUE(readers[0].read(one_.its_cell()));
+  older_.end();
+  bool written = false;
+  for (uint32_t attempt = 1; attempt < 10 && !written; ++attempt) {
+    younger_.begin(attempt);
+    written = younger_.write(one_.its_cell());
+    younger_.end();
+    RowLocks &joins = readers[attempt % 2], &leaves = readers[(attempt + 1) % 2];
+    joins.begin(1);
+    static_cast<void>(joins.read(one_.its_cell()));
+    leaves.end();
+  }
+  EXPECT_TRUE(written);
+  for (RowLocks& reader : readers) reader.end();
+}
+
+// Whoever wanted the lock may have gone: a reader that can be run again, or cannot, is not kept out.
+TEST_F(RowLocksTest, WhatNobodyWantsAnyMoreCanBeShared) {
+  ASSERT_TRUE(younger_.read(one_.its_cell()));
+  RowLocks gone(leaves_, 0, 0), open(leaves_, 3, 0), again(leaves_, 4, 0);
+  gone.begin(5);
+  ASSERT_FALSE(gone.write(one_.its_cell()));
+  gone.end();
+  EXPECT_EQ(word_of(one_) >> 62 & 1, 1u);
+  open.begin(1);
+  open.stays_open();
+  EXPECT_TRUE(open.read(one_.its_cell()));
+  bool joined = false;
+  for (uint32_t attempt = 1; attempt < 20 && !joined; ++attempt) {
+    again.begin(attempt);
+    joined = again.read(one_.its_cell());
+    EXPECT_TRUE(attempt != 1 || !joined);
+    again.end();
+  }
+  EXPECT_TRUE(joined);
+  open.end();
+}
+
 TEST_F(RowLocksTest, ALeafIsSharedByReadersOrByWhoInserts) {
   const int leaf = 0, other = 0;
   EXPECT_TRUE(older_.write_leaf(&leaf));
@@ -140,7 +184,6 @@ TEST_F(RowLocksTest, ALeafIsSharedByReadersOrByWhoInserts) {
 TEST_F(RowLocksTest, ALockThatIsKeptForLongIsSeenAcrossAttempts) {
   ASSERT_TRUE(older_.write(one_.its_cell()));
   ASSERT_TRUE(older_.write(two_.its_cell()));
-  younger_.begins_anew();
   ASSERT_FALSE(younger_.write(one_.its_cell()));
   EXPECT_FALSE(younger_.stuck_for(1'000'000));
   std::this_thread::sleep_for(std::chrono::milliseconds(2));

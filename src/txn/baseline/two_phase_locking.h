@@ -66,7 +66,6 @@ class TwoPhaseLocking {
   static constexpr auto attempt_it = [](auto& its, const Call& one) { return attempt(its, one.procedure); };
 
   [[gnu::noinline]] Status run_again(Status status, Transaction& txn, const Call& call, uint64_t begin_ns) {
-    txn.claims().begins_anew();
     for (uint32_t attempts = 1; status.retryable(); ++attempts) {
       if (is_stuck(txn, status)) return give_up(call, attempts, status);
       if (!wait_before_retry(call.policy, attempts, begin_ns, call.worker.random()))

@@ -317,6 +317,7 @@ Status OccTransaction<Sync, Claims>::do_put(const TableRef& ref, KeyRef key, con
 
 template <class Sync, class Claims>
 Status OccTransaction<Sync, Claims>::insert_row(TableType& table, KeyRef key, GivenRow source, bool replace) {
+  if constexpr (Claims::kWrites) claims_.make_room_for_new();
   // Locked, so that nobody uses it before its sequence is set.
   Row* candidate = new_row<Sync>(worker_, table.layout(), key, word::kAbsent | word::kLocked);
   if (candidate == nullptr) [[unlikely]] {
