@@ -75,7 +75,7 @@ std::string sizes_of(const StudyOptions& options) { return options.quick ? "; sm
 Result<Figure> over_threads(const StudyOptions& options) {
   const uint32_t warehouses = options.threads;
   Figure figure{"hyper-18", "TPC-C over threads", "threads", "transactions/s",
-                "timestamps on hardware transactions 3.4 times serial on 4 cores, close to partitioned; two-phase locking below serial",
+                "timestamps on hardware transactions and partitioned execution scale, the latter a little ahead; two-phase locking stays below serial execution",
                 fmt::format("{} warehouses, the paper has 32{}", warehouses, sizes_of(options)), {}};
   ELIDER_TRY(add_lines(options, thread_counts(options), &figure,
                        [&](Protocol protocol, uint32_t threads) { return run_tpcc(options, protocol, threads, warehouses); }));
@@ -106,7 +106,7 @@ Result<Figure> over_warehouses(const StudyOptions& options) {
 // Of a protocol that runs alone after so many.
 Result<Figure> over_restarts(const StudyOptions& options) {
   Figure figure{"restarts", "TPC-C over restarts, before a procedure runs alone", "restarts", "transactions/s",
-                "30 restarts on 28 cores; 12% of the transactions met a conflict of timestamps, 0.5% more than twice",
+                "12% of the transactions met a conflict of timestamps, 0.5% needed more than 2 restarts",
                 fmt::format("{} threads, 1 warehouse; timestamp alone{}", options.threads, sizes_of(options)), {}};
   Series line{std::string(name_of(Protocol::kTimestamp)), {}};
   for (const uint32_t restarts : options.quick ? std::vector{0u, 20u} : std::vector{0u, 1u, 2u, 5u, 10u, 20u, 50u, 100u}) {
@@ -183,7 +183,7 @@ Result<Point> run_counter(const StudyOptions& options, Protocol protocol, uint32
 
 Result<Figure> counter(const StudyOptions& options) {
   Figure figure{"hyper-12", "One number that all threads raise", "threads", "transactions/s",
-                "every way of synchronizing falls with each further thread; locks least", "", {}};
+                "an atomic number: every way of synchronizing falls with more cores", "", {}};
   ELIDER_TRY(add_lines(options, thread_counts(options), &figure,
                        [&](Protocol protocol, uint32_t threads) { return run_counter(options, protocol, threads); }));
   return figure;

@@ -81,7 +81,12 @@ expect 2 "figure.*wishful" "$elider" bench protocols --figure wishful
 expect 2 "protocol.*wishful" "$elider" bench protocols --protocol wishful
 expect 2 'goes with --sync elided' "$elider" bench protocols --protocol spinlock
 expect 0 'hyper-12: One number' "$elider" bench protocols --quick --figure hyper-12,restarts --threads 2 --seconds 0.1
-expect 0 '"name": *"partitioned"' "$elider" bench protocols --quick --figure hyper-19 --protocol partitioned --threads 2 --seconds 0.1 --json -
+expect 0 'hyper-19' "$elider" bench protocols --quick --figure hyper-19 --protocol partitioned --threads 2 --seconds 0.1 --json "$folder/protocols.json"
+expect 0 '^# HyPer-HTM' "$elider" bench figures
+expect 0 '^[|] 19 [|].*partitioned [0-9.]+ [KM] to' "$elider" bench figures --paper hyper --from "$folder/protocols.json"
+expect 2 "paper.*wishful" "$elider" bench figures --paper wishful
+expect 1 'garbage.json.*no document of figures' "$elider" bench figures --from "$folder/garbage.json"
+expect 1 'nothere.json.*cannot be read' "$elider" bench figures --from nothere.json
 expect 0 'all 1[0-9] conditions hold' "$elider" bench tpcc --items 1000 --customers 30 --warehouses 2 --threads 2 --seconds 0.2 --sequence \
   --partition-crossing 50 --protocol two-phase-locking
 

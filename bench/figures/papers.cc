@@ -1,0 +1,57 @@
+#include "bench/figures/papers.h"
+
+namespace elider::bench::papers {
+
+namespace {
+
+constexpr Section kHyperSections[] = {
+    {"2, 2.1", "hardware transactional memory; lock elision", "src/htm/rtm.h, src/htm/elide.h", ""},
+    {"2.2", "what a region may hold, how long it may last", "src/htm/site.h, docs/hardware-transactions.md", ""},
+    {"3.1, 3.2", "latches and latch-free structures", "src/sync/exclusive.h, src/sync/optimistic.h",
+     "no latch-free tree: optimistic latches in its place"},
+    {"3.3", "elision with a bounded number of restarts, behind the interface of a latch", "src/htm/elide.h, src/sync/elided.h",
+     "restarts are counted by cause, and a site that fails too often takes its lock at once"},
+    {"4.1", "database transactions made of small regions; timestamps; the safe timestamp", "src/txn/timestamp/timestamps.h",
+     "the safe timestamp is computed when a comparison asks for more than the last one"},
+    {"4.2", "conflicts: roll back, set aside, run alone", "src/txn/timestamp/timestamp.h",
+     "new bytes wait beside the row until the commit, so there is no undo log; a claim and its copy are two steps; a call of a group never runs alone"},
+    {"4.3", "relaxations: older transactions that have ended are no conflict; no read timestamps",
+     "src/txn/timestamp/timestamp_claims.h, protocol timestamp-validated",
+     "phantoms are found by the leaves' versions at the commit: the published rule lets them through"},
+    {"5.1", "zones of insertion, scans over rows", "src/storage/zones.h, src/txn/zone_scan.h",
+     "a worker has one zone, and not a random one for each transaction"},
+    {"5.2", "the adaptive radix tree; declustered surrogate keys", "src/index/art, src/engine/sequences.h", ""},
+    {"6", "serial, partitioned, two-phase locking", "src/txn/baseline",
+     "serial and partitioned execution carry occ's detection of conflicts, so that open transactions and snapshots go on beside them"},
+};
+
+constexpr PaperFigure kHyperFigures[] = {
+    {"1, 18, 20", "TPC-C over threads", "hyper-18", "elider bench protocols --figure hyper-18 --json FILE", "",
+     "as many warehouses as threads; no Silo in this command (docs/groups.md and README.md have peers)"},
+    {"2, 3, 4", "drawings: partitions, elision, caches", "", "docs/design/elision.md", "", ""},
+    {"5", "aborts over random lines written", "hyper-5", "elider bench htm --figure hyper-5 --json FILE", "", ""},
+    {"6", "aborts over the duration", "hyper-6", "elider bench htm --figure hyper-6 --json FILE", "", ""},
+    {"8, 9", "lookups in a search tree, over restarts", "hyper-9", "elider bench htm --figure hyper-9 --json FILE", "",
+     "a B+-tree of --records entries, and not 64 M"},
+    {"10", "the code of elision with restarts", "", "src/htm/elide.h", "", ""},
+    {"11", "inserts under several allocators", "", "src/base/memory.h is the only one; inserts over zones stand in its place", "only some allocators scale", ""},
+    {"12", "one counter that all threads raise", "hyper-12", "elider bench protocols --figure hyper-12 --json FILE", "",
+     "a row that transactions change, and not an atomic number"},
+    {"13 to 17", "drawings: synchronization, transactions as regions, zones, surrogate keys", "", "docs/design/timestamp.md, docs/tables.md", "", ""},
+    {"16", "zones", "zones", "elider bench protocols --figure zones --json FILE", "", "inserts alone; the paper counts aborted regions"},
+    {"19", "TPC-C over partition crossing", "hyper-19", "elider bench protocols --figure hyper-19 --json FILE", "", ""},
+    {"21", "aborted regions of TPC-C over restarts", "hyper-21", "elider bench htm --figure hyper-21 --json FILE", "", "no zones in TPC-C's tables"},
+    {"section 6.1", "restarts of transactions", "restarts", "elider bench protocols --figure restarts --json FILE", "", ""},
+    {"section 6.1", "warehouses", "warehouses", "elider bench protocols --figure warehouses --json FILE", "", ""},
+    {"section 6.2", "what each part costs: zones 5%, sections 7%, timestamps 10%, management 7%", "", "not made again yet", "29% more in all; two-phase locking 61%", ""},
+};
+
+constexpr Paper kPapers[] = {
+    {"hyper", "HyPer-HTM: Leis, Kemper, Neumann: Scaling HTM-Supported Database Transactions to Many Cores, TKDE 2015", kHyperSections, kHyperFigures},
+};
+
+}  // namespace
+
+std::span<const Paper> all() { return kPapers; }
+
+}  // namespace elider::bench::papers
