@@ -30,6 +30,7 @@ struct HistoryCommand {
     if (options.workload == "bank" && options.keys < 2) refuse_option("--keys", "a bank has at least 2 accounts");
     if (options.seconds == 0 && options.transactions == 0) options.transactions = kTransactionsDefault;
     if (options.client_alone && !options.history_file.empty()) refuse_option("--client-alone", "the engine writes --history's file");
+    if (options.zoned && options.workload != "scan") refuse_option("--zoned", "goes with --workload scan");
     check_writable("--out", options.out);
     check_writable("--history", options.history_file);
     // Range scans are what these workloads are for.
@@ -90,6 +91,8 @@ void add_options(Command sub, HistoryCommand& command) {
   sub.option("--group", options.group,
              "Transactions that a client hands over at once (Database::run_group); each is then a process of the history [none]")
       .in(1u, GroupPolicy::kSizeMax);
+  sub.flag("--zoned", options.zoned,
+           "With --workload scan: the table is zoned, and read-only transactions scan all its rows, by two threads");
   sub.option("--block-threshold", options.block_threshold_bytes, "Bytes from which a row is kept as a block [2048]");
 }
 

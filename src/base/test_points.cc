@@ -53,6 +53,7 @@ constexpr MutantName kMutantNames[] = {
     {Mutant::kForgetOtherReaders, "forget_other_readers"},
     {Mutant::kPassUnsafeRead, "pass_unsafe_read"},
     {Mutant::kPassUnsafeWrite, "pass_unsafe_write"},
+    {Mutant::kScanNewestRows, "scan_newest_rows"},
     {Mutant::kSkipSharedLock, "skip_shared_lock"},
     {Mutant::kUpgradeAtOnce, "upgrade_at_once"},
     {Mutant::kReleaseEarly, "release_early"},

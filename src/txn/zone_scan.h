@@ -18,6 +18,7 @@
 #include <thread>
 #include <vector>
 
+#include "base/test_points.h"
 #include "base/thread_ends.h"
 #include "elider/transaction.h"
 #include "storage/record.h"
@@ -124,7 +125,7 @@ class ZoneScan {
   [[gnu::always_inline]] inline bool read_one_group(storage::Row* row, std::byte* image, uint64_t* sequences) const {
     const storage::Cell& cell = row->cell(layout_, 0);
     const uint64_t w = cell.load();
-    if (cell.snapshot() <= snapshot_) [[likely]] {
+    if (cell.snapshot() <= snapshot_ || ELIDER_MUTANT(kScanNewestRows)) [[likely]] {
       if (storage::word::at_rest(w)) [[likely]] {
         storage::copy_to_image(set_, 0, image, cell.payload_inside());
         sequences[0] = storage::word::sequence(w);

@@ -102,6 +102,7 @@ fi
 # Rows kept as blocks; two keys, where nearly everything conflicts; readers above all.
 both "blocks" list-append --block-threshold 64 --transactions "$(scaled 20000)" --seed 5
 both "two keys, 8 threads" list-append --keys 2 --threads 8 --transactions "$(scaled 20000)" --seed 6
+both "zones" scan --zoned --read-only-share 40 --transactions "$(scaled 4000)" --seed 8
 both "readers" list-append --read-only-share 80 --threads 6 --transactions "$(scaled 20000)" --seed 7
 
 echo "$((checked - failures)) histories are sound by ${checkers:-both checkers}, $failures are not"
