@@ -189,23 +189,23 @@ namespace {
 KeyIndex point_index(IndexChoice choice) { return choice == IndexChoice::kMixed ? KeyIndex::kHashed : KeyIndex::kOrdered; }
 }  // namespace
 
-std::vector<Schema> indexed_schemas(IndexChoice choice) {
-  return {customer_schema().key_index(point_index(choice)).schema(), order_schema().schema()};
+std::vector<Schema> indexed_schemas(IndexChoice choice, uint32_t zones) {
+  return {customer_schema().key_index(point_index(choice)).zoned(zones).schema(), order_schema().zoned(zones).schema()};
 }
 
-Result<Tables> create_tables(Database& db, IndexChoice choice) {
+Result<Tables> create_tables(Database& db, IndexChoice choice, uint32_t zones) {
   const KeyIndex point = point_index(choice);
   Tables tables;
   Steps steps;
-  steps.take(db.create_table(warehouse_schema().key_index(point)), &tables.warehouse);
-  steps.take(db.create_table(district_schema().key_index(point)), &tables.district);
-  steps.take(db.create_table(customer_schema().key_index(point)), &tables.customer);
-  steps.take(db.create_table(history_schema()), &tables.history);
-  steps.take(db.create_table(item_schema().key_index(point)), &tables.item);
-  steps.take(db.create_table(stock_schema().key_index(point)), &tables.stock);
-  steps.take(db.create_table(SchemaOf<NewOrder>("new_order").column("undelivered", &NewOrder::undelivered)), &tables.new_order);
-  steps.take(db.create_table(order_schema()), &tables.order);
-  steps.take(db.create_table(line_schema()), &tables.line);
+  steps.take(db.create_table(warehouse_schema().key_index(point).zoned(zones)), &tables.warehouse);
+  steps.take(db.create_table(district_schema().key_index(point).zoned(zones)), &tables.district);
+  steps.take(db.create_table(customer_schema().key_index(point).zoned(zones)), &tables.customer);
+  steps.take(db.create_table(history_schema().zoned(zones)), &tables.history);
+  steps.take(db.create_table(item_schema().key_index(point).zoned(zones)), &tables.item);
+  steps.take(db.create_table(stock_schema().key_index(point).zoned(zones)), &tables.stock);
+  steps.take(db.create_table(SchemaOf<NewOrder>("new_order").column("undelivered", &NewOrder::undelivered).zoned(zones)), &tables.new_order);
+  steps.take(db.create_table(order_schema().zoned(zones)), &tables.order);
+  steps.take(db.create_table(line_schema().zoned(zones)), &tables.line);
   if (!steps.status().ok()) return steps.status();
   steps.take(db.index(tables.customer, "by_name"), &tables.customer_by_name);
   steps.take(db.index(tables.order, "by_customer"), &tables.order_by_customer);

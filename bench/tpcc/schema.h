@@ -177,9 +177,10 @@ struct Tables {
 
 // The schemas of the tables with secondary indexes, whose key functions no file
 // holds (Options::schemas).
-std::vector<Schema> indexed_schemas(IndexChoice choice);
+std::vector<Schema> indexed_schemas(IndexChoice choice, uint32_t zones = 0);
 
 // Makes the nine tables, or finds them. Any error is the database's, and names its table.
-Result<Tables> create_tables(Database& db, IndexChoice choice);
+// zones: Schema::zones of all tables.
+Result<Tables> create_tables(Database& db, IndexChoice choice, uint32_t zones = 0);
 
 }  // namespace elider::bench::tpcc

@@ -64,6 +64,7 @@ Json configuration_json(const TpccOptions& options, const Workload& workload) {
           {"index", options.index == IndexChoice::kMixed ? "mixed" : "btree"},
           {"mix", mix},
           {"sequence", options.sequence},
+          {"zones", options.zones},
           {"partition_crossing_percent", options.crossing_percent >= 0 ? Json(options.crossing_percent) : Json()},
           {"snapshots", {{"order_status", options.snapshots.order_status}, {"stock_level", options.snapshots.stock_level}}},
           {"nurand", {{"c_last_load", c.last_name_load}, {"c_last_run", c.last_name_run}, {"c_customer", c.customer}, {"c_item", c.item}}}};
@@ -161,12 +162,12 @@ Result<TpccOutcome> measure_tpcc(const CommonOptions& asked, const TpccOptions& 
   common.partitions = options.sizes.warehouses;
   if (!common.quiet)
     fmt::print(stderr, "taking {:.1f} GB of memory before the run (--prefault)\n", static_cast<double>(*common.prefault_bytes) * 1e-9);
-  auto opened = Session::open(common, indexed_schemas(options.index));
+  auto opened = Session::open(common, indexed_schemas(options.index, options.zones));
   if (!opened.ok()) return opened.status();
   Session session = std::move(*opened);
   if (common.data.resume && !session.db().table("warehouse").ok())
     return Status(Code::kNotFound, "--resume: the database holds no TPC-C: it has no table 'warehouse'");
-  auto tables = create_tables(session.db(), options.index);
+  auto tables = create_tables(session.db(), options.index, options.zones);
   if (!tables.ok()) return tables.status();
   Workload workload{.sizes = options.sizes,
                     .mix = options.mix,

@@ -18,6 +18,7 @@ struct TpccOptions {
   Sizes sizes;
   Mix mix = kStandardMix;
   int crossing_percent = -1;  // Workload's
+  uint32_t zones = 0;         // of all tables; 0: they are not zoned
   bool sequence = false;      // history rows are numbered by a Sequence of the database
   IndexChoice index = IndexChoice::kMixed;
   SnapshotUse snapshots;

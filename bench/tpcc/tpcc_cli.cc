@@ -64,6 +64,7 @@ void add_tpcc(Command bench) {
                  "NewOrders and Payments of 100 that touch a second warehouse (0 to 100), in place of the specification's shares")
       .in(0, 100)
       .type("PERCENT");
+  command.option("--zones", chosen->tpcc.zones, "The tables are zoned, with so many zones each (1 to 1024) [they are not]").in(1u, 1024u).type("N");
   command.flag("--sequence", chosen->tpcc.sequence, "Payments number their history rows by a Sequence of the database, not by their thread's count");
   command.option("--no-snapshot", chosen->no_snapshot, "Run this as a transaction that can conflict: order_status, stock_level")
       .one_of({"order_status", "stock_level"})

@@ -10,7 +10,7 @@
 #include <thread>
 #include <vector>
 
-#include "tests/support/interleavings.h"
+#include "txn/claims_test_support.h"
 
 namespace elider::txn {
 namespace {

@@ -3,7 +3,7 @@
 // at the commit. A claim that is refused ends the transaction. A transaction that commits must not
 // have read what another one has written since, and two must not write one group at a time.
 //
-// Thread safety: none.
+// For tests only. Thread safety: none.
 #pragma once
 
 #include <algorithm>
@@ -15,7 +15,7 @@
 
 #include "storage/record.h"
 
-namespace elider::test {
+namespace elider::txn::test {
 
 // A cell, and the bytes of the protocol in front of it.
 template <class Claims>
@@ -100,4 +100,4 @@ class Interleavings {
   uint64_t committed_ = 0;
 };
 
-}  // namespace elider::test
+}  // namespace elider::txn::test
