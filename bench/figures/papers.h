@@ -1,5 +1,5 @@
-// Papers: which section of a paper stands in which file here, and which of its figures which command
-// makes again (`elider bench figures`). It measures nothing. Thread safety: constants.
+// Papers: which section of a paper stands in which file here, and which of its figures which
+// command makes again (`elider bench figures`). It measures nothing. Thread safety: constants.
 #pragma once
 
 #include <span>

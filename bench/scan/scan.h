@@ -1,6 +1,6 @@
-// The study of full scans (`elider bench scan`): a table's rows visited through its B+-tree, and, of a
-// zoned table, in the memory where they stand, beside what the processor reads of plain memory in the
-// same run; and how quickly threads insert into one zoned table (HyPer-HTM, section 5.1).
+// The study of full scans (`elider bench scan`): a table's rows visited through its B+-tree, and,
+// of a zoned table, in the memory where they stand, beside what the processor reads of plain memory
+// in the same run; and how quickly threads insert into one zoned table (HyPer-HTM, section 5.1).
 // Thread safety: one thread calls it, once a run.
 #pragma once
 
@@ -36,8 +36,8 @@ struct ScanStudy {
   uint64_t row_bytes = 0;
 };
 
-// So many rows, one a transaction, by so many threads whose keys rise, into a database of its own whose
-// memory the system has given before. Inserts a second.
+// So many rows, one a transaction, by so many threads whose keys rise, into a database of its own
+// whose memory the system has given before. Inserts a second.
 Result<double> measure_zoned_inserts(uint64_t rows, uint32_t threads, uint32_t zones);
 
 // An error: a table could not be filled, or a scan did not find what had been inserted.

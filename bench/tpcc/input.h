@@ -111,7 +111,8 @@ class InputStream {
   void draw(uint32_t warehouse, DeliveryInput* input);
   void draw(uint32_t warehouse, StockLevelInput* input);
 
-  // Names the Payment's history row by this number, which no other one has, in place of the stream's own.
+  // Names the Payment's history row by this number, which no other one has, in place of the
+  // stream's own.
   void number_history(uint64_t number, PaymentInput* input);
 
   // Earlier runs' included; of numbers given from outside, one more than the largest.

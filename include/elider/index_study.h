@@ -38,7 +38,8 @@ class IndexStudy {
     virtual uint64_t insert(std::span<const StudyKey> keys) = 0;
     // How many were removed.
     virtual uint64_t remove(std::span<const StudyKey> keys) = 0;
-    // How many entries scans met, one from each key on, of `length` at the most. 0: there is no order.
+    // How many entries scans met, one from each key on, of `length` at the most. 0: there is no
+    // order.
     virtual uint64_t scan(std::span<const StudyKey> from, uint64_t length) = 0;
   };
 

@@ -36,26 +36,27 @@ enum class Protocol : uint8_t {
   // the indexes stay elided. A HistorySink is called while the lock is held: it must run no
   // transaction.
   kSpinlock,
-  // The papers' third baseline (HyPer-HTM, section 6): procedures that write run one at a time, each
-  // alone; open transactions and read-only procedures go on beside them. A procedure must not wait
-  // for another thread's. With kOptimistic.
+  // The papers' third baseline (HyPer-HTM, section 6): procedures that write run one at a time,
+  // each alone; open transactions and read-only procedures go on beside them. A procedure must not
+  // wait for another thread's. With kOptimistic.
   kSerial,
   // HyPer-HTM (section 4): each row is claimed by a timestamp as it is read or written, and a
   // transaction that meets another's claim is rolled back at once, and run again when that one has
-  // ended; after Options::restarts_max of that it runs alone. An open transaction keeps its claims for
-  // Options::open_patience_us (Cause::kClaimed). With kOptimistic, kLatched and kElided.
+  // ended; after Options::restarts_max of that it runs alone. An open transaction keeps its claims
+  // for Options::open_patience_us (Cause::kClaimed). With kOptimistic, kLatched and kElided.
   kTimestamp,
-  // The same without read timestamps (section 4.3, "future work"): what was read is validated at the
-  // commit. With kOptimistic.
+  // The same without read timestamps (section 4.3, "future work"): what was read is validated at
+  // the commit. With kOptimistic.
   kTimestampValidated,
-  // A baseline: strict two-phase locking of rows, and of leaves against phantoms. Who meets the lock of
-  // an older transaction is rolled back, and run again with its age (wait-die); who meets that of a
-  // younger one waits for it. With kOptimistic.
+  // A baseline: strict two-phase locking of rows, and of leaves against phantoms. Who meets the
+  // lock of an older transaction is rolled back, and run again with its age (wait-die); who meets
+  // that of a younger one waits for it. With kOptimistic.
   kTwoPhaseLocking,
-  // A baseline, after H-Store: each partition of the database has one lock, and a procedure that writes
-  // holds those of the partitions that it declares (RunPolicy::partitions, Touches::partition), in the
-  // order of their numbers, until it has ended; all of them if it declares none. A procedure that waits
-  // for another thread's transaction may wait for ever, as under kSerial. With kOptimistic.
+  // A baseline, after H-Store: each partition of the database has one lock, and a procedure that
+  // writes holds those of the partitions that it declares (RunPolicy::partitions,
+  // Touches::partition), in the order of their numbers, until it has ended; all of them if it
+  // declares none. A procedure that waits for another thread's transaction may wait for ever, as
+  // under kSerial. With kOptimistic.
   kPartitioned,
 };
 inline constexpr Protocol kProtocols[] = {Protocol::kOcc,       Protocol::kWholeTransaction,   Protocol::kSpinlock,       Protocol::kSerial,
@@ -137,17 +138,17 @@ struct Options {
   // procedure may wait for another thread's transaction, but that one may begin 10 ms late.
   uint32_t threads_at_once = 0;
 
-  // Of protocol timestamp: after so many restarts for a conflict a procedure runs alone (a call of a
-  // group never does). Range 0 to 10^6.
+  // Of protocol timestamp: after so many restarts for a conflict a procedure runs alone (a call of
+  // a group never does). Range 0 to 10^6.
   uint32_t restarts_max = 20;
   // Of protocol timestamp: how long an open transaction keeps what it has claimed: who meets its
   // claims later than that ends it, and its commit fails. Microseconds, range 0 to 10^9.
-  // Of protocol two-phase-locking: how long an open transaction waits for a lock of younger ones; then
-  // it can only be rolled back.
+  // Of protocol two-phase-locking: how long an open transaction waits for a lock of younger ones;
+  // then it can only be rolled back.
   uint32_t open_patience_us = 10'000;
-  // Of protocol two-phase-locking: a procedure from which the same transactions keep the same lock for
-  // so long, over all its attempts, is given up (kDeadline): an open transaction may keep it for ever.
-  // Microseconds, range 0 to 10^9; 0: it is not given up for that.
+  // Of protocol two-phase-locking: a procedure from which the same transactions keep the same lock
+  // for so long, over all its attempts, is given up (kDeadline): an open transaction may keep it
+  // for ever. Microseconds, range 0 to 10^9; 0: it is not given up for that.
   uint32_t lock_timeout_us = 1'000'000;
   // Of protocol partitioned: how many partitions there are. Range 1 to 65536.
   uint32_t partitions = 64;
@@ -252,8 +253,9 @@ struct RunPolicy {
   // What Database::procedure_id gave; statistics are counted under that name.
   uint32_t procedure_id = 0;
   // Under protocol partitioned: the partitions that the procedure reads or writes, each below
-  // Options::partitions (else kInvalidArgument), in any order; empty, or more than 32: all of them. They
-  // stay the caller's, until run() returns. A call of a group declares its own (Touches::partition).
+  // Options::partitions (else kInvalidArgument), in any order; empty, or more than 32: all of them.
+  // They stay the caller's, until run() returns. A call of a group declares its own
+  // (Touches::partition).
   std::span<const uint32_t> partitions = {};
 };
 

@@ -80,14 +80,14 @@ struct Schema {
   bool sized_rows = false;
   // Of a hashed table of rows of one size, up to kInlineRowBytesMax bytes: places for about so many
   // rows are laid out by key, so that a lookup finds a row at once, in one cache miss instead of
-  // two. Seven of eight rows find such a place; others, and rows beyond that number, are kept as those
-  // of other tables. 0: none. Memory for all places is taken when the table is made
+  // two. Seven of eight rows find such a place; others, and rows beyond that number, are kept as
+  // those of other tables. 0: none. Memory for all places is taken when the table is made
   // (docs/tables.md). Two schemas that differ here alone are the same.
   uint64_t inline_rows = 0;
-  // Rows stand side by side, so that Transaction::scan_rows runs over memory and not through the index;
-  // new ones in so many zones, so that threads which insert do not meet. For rows of one size. 0: rows
-  // stand wherever there is room; else up to 1024, or kZonesAutomatic: twice the processors. Whether a
-  // table is zoned is a part of its schema, how many zones it has is not.
+  // Rows stand side by side, so that Transaction::scan_rows runs over memory and not through the
+  // index; new ones in so many zones, so that threads which insert do not meet. For rows of one
+  // size. 0: rows stand wherever there is room; else up to 1024, or kZonesAutomatic: twice the
+  // processors. Whether a table is zoned is a part of its schema, how many zones it has is not.
   uint32_t zones = 0;
 
   // Whether two schemas lay out and index rows alike (key functions cannot be compared).

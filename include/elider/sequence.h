@@ -1,14 +1,14 @@
-// Sequence: numbers that are given once, for keys that mean nothing by themselves (HyPer-HTM, section
-// 5.2, "declustered surrogate keys").
+// Sequence: numbers that are given once, for keys that mean nothing by themselves (HyPer-HTM,
+// section 5.2, "declustered surrogate keys").
 //
-// Each thread has a zone, which a few threads share where there are many, and takes its numbers from
-// the zone's chunk, so that two threads that insert seldom meet in one leaf of an index and nothing is
-// shared but the next chunk.
+// Each thread has a zone, which a few threads share where there are many, and takes its numbers
+// from the zone's chunk, so that two threads that insert seldom meet in one leaf of an index and
+// nothing is shared but the next chunk.
 //
 //   unique   no number is given twice: not by other threads, not after the database was closed or a
-//            crash. With data folders each chunk is on the disk before its first number is given; with
-//            Durability::kNone there is no log, and numbers of a lost chunk come again, as the rows do
-//            not
+//            crash. With data folders each chunk is on the disk before its first number is given;
+//            with Durability::kNone there is no log, and numbers of a lost chunk come again, as the
+//            rows do not
 //   order    a thread's numbers rise within a chunk, from 1 on; between threads there is no order
 //   gaps     what was left of the chunks when the database was closed, and what was given to a
 //            transaction that rolled back: next() is no part of a transaction, and is never undone
@@ -34,8 +34,8 @@ class Sequence {
 
   Sequence() = default;  // of no database: next() is refused
 
-  // May be called within a transaction and outside. Every chunk's first call runs a transaction of its
-  // own, and waits for the disk where there is a log.
+  // May be called within a transaction and outside. Every chunk's first call runs a transaction of
+  // its own, and waits for the disk where there is a log.
   //   kInvalidArgument  the sequence is of no database, or its numbers are used up
   //   kDeadline, kMemoryLimit, kIoError
   //                     as Database::run(); no number was given

@@ -114,8 +114,8 @@ Status Sequences::find(Engine& engine, std::string_view name, uint32_t chunk, Se
   return {};
 }
 
-// Its row, which is made if there is none. Nothing is locked: a procedure that waits for this may run
-// in the transaction's way.
+// Its row, which is made if there is none. Nothing is locked: a procedure that waits for this may
+// run in the transaction's way.
 Status Sequences::open(Engine& engine, const std::string& name, uint32_t chunk, std::unique_ptr<SequenceState>* state) {
   auto created = engine.create_table(sequence_schema());
   if (!created.ok()) return created.status();

@@ -1,12 +1,14 @@
-// Sequences: the numbers that elider/sequence.h gives, in chunks that a table of the database counts.
+// Sequences: the numbers that elider/sequence.h gives, in chunks that a table of the database
+// counts.
 //
-// The table `elider_sequences` has a row a sequence: its name, and the first number that no chunk has.
-// A zone that has run out runs a transaction that raises it, waits until that is durable, and then owns
-// the chunk. No latch is held meanwhile, for the transaction may wait for locks of a procedure that
-// itself wants a number; so several threads of a zone may each fetch a chunk, and those are kept.
+// The table `elider_sequences` has a row a sequence: its name, and the first number that no chunk
+// has. A zone that has run out runs a transaction that raises it, waits until that is durable, and
+// then owns the chunk. No latch is held meanwhile, for the transaction may wait for locks of a
+// procedure that itself wants a number; so several threads of a zone may each fetch a chunk, and
+// those are kept.
 //
-// Invariant: a number is given only from a chunk whose transaction has committed, and is durable where
-// there is a log; so none is given twice.
+// Invariant: a number is given only from a chunk whose transaction has committed, and is durable
+// where there is a log; so none is given twice.
 //
 // Thread safety: all. Lock rank: a zone's latch and Sequences::mutex_ are leaves.
 #pragma once

@@ -166,8 +166,8 @@ class LogMutant : public testing::TestWithParam<Mutant> {
 
 TEST_P(LogMutant, IsCaught) {
   set_mutant(GetParam());
-  // A worker that is told too early needs time to write that down before the log writes, even on a busy
-  // machine.
+  // A worker that is told too early needs time to write that down before the log writes, even on a
+  // busy machine.
   TestPoints::on("log.before_write", [] { std::this_thread::sleep_for(std::chrono::milliseconds(1)); });
   EXPECT_NE(search(40, 4), "");
 }

@@ -53,7 +53,8 @@ class InlineRows {
     if (!ELIDER_MUTANT(kKeepInlineRow)) place_of(row)->state.store(kTaken, std::memory_order_release);
   }
 
-  // Asks for what find() and a read of the row will touch, if the row is in the first of its places.
+  // Asks for what find() and a read of the row will touch, if the row is in the first of its
+  // places.
   void prefetch(Key key) const {
     const char* const first = reinterpret_cast<const char*>(place(hash_of(key), 0));
     for (size_t at = 0; at < place_bytes_; at += 64) __builtin_prefetch(first + at);

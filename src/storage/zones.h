@@ -1,25 +1,26 @@
-// Zones: where the row blocks of a zoned table stand (SchemaOf::zoned; HyPer-HTM, section 5.1): side
-// by side in extents, so that a full scan runs over memory and not through an index.
+// Zones: where the row blocks of a zoned table stand (SchemaOf::zoned; HyPer-HTM, section 5.1):
+// side by side in extents, so that a full scan runs over memory and not through an index.
 //
 //   extent   +--------+------+-----+-----------+-----+-----------+--
 //            | header | used | key | row block | key | row block | ...
 //            +--------+------+-----+-----------+-----+-----------+--
 //                        the bound, on a cache line of its own
 //
-// Each zone fills an extent of its own, so that threads which insert do not meet; a worker inserts into
-// one zone, which it shares with others only where there are more workers than zones. An extent that is
-// full stays where it is, belongs to no zone any more, and the zone takes the next one: rows neither
-// move nor change their numbers, and who scans notices nothing. Slots of removed rows are used again.
+// Each zone fills an extent of its own, so that threads which insert do not meet; a worker inserts
+// into one zone, which it shares with others only where there are more workers than zones. An
+// extent that is full stays where it is, belongs to no zone any more, and the zone takes the next
+// one: rows neither move nor change their numbers, and who scans notices nothing. Slots of removed
+// rows are used again.
 //
-// Invariant: all slots below an extent's bound have cells whose words can be read at any time: a slot
-// that holds no row is absent. Slots are freed and used again as row blocks are: after the grace period
-// of who may look at them (base/worker.h).
+// Invariant: all slots below an extent's bound have cells whose words can be read at any time: a
+// slot that holds no row is absent. Slots are freed and used again as row blocks are: after the
+// grace period of who may look at them (base/worker.h).
 //
-// Deviation from the paper: a worker's zone is its own rather than a random one for each transaction,
-// since a worker is bound to its thread.
+// Deviation from the paper: a worker's zone is its own rather than a random one for each
+// transaction, since a worker is bound to its thread.
 //
-// Thread safety: all functions by all threads, within a grace period. Lock rank: a zone's latch, then
-// extents_mutex_, then those of base/memory.h.
+// Thread safety: all functions by all threads, within a grace period. Lock rank: a zone's latch,
+// then extents_mutex_, then those of base/memory.h.
 #pragma once
 
 #include <atomic>
@@ -56,7 +57,8 @@ class Zones {
   // Extents in the order in which they were made; more may be made meanwhile.
   class Extent {
    public:
-    // acquire: pairs with the bound's and the list's release: slots and extents are as they were made.
+    // acquire: pairs with the bound's and the list's release: slots and extents are as they were
+    // made.
     uint32_t used() const { return used_.load(std::memory_order_acquire); }
     Extent* next() const { return next_.load(std::memory_order_acquire); }
     uint64_t first_number() const { return first_number_; }  // of its slots: a row's number never changes

@@ -1,10 +1,11 @@
 // Claims: what a transaction claims of a commit group of a row before it reads or writes it, under
 // the protocols that find conflicts as they meet them. What is claimed stays as it is until the
-// transaction ends, so that its commit need not look at it again: OccTransaction (txn/occ) takes the
-// kind of claims as a parameter, and validates what its claims do not cover. Leaves, and rows that
-// are absent, it validates in any case; claims of leaves make it likelier that they stand.
+// transaction ends, so that its commit need not look at it again: OccTransaction (txn/occ) takes
+// the kind of claims as a parameter, and validates what its claims do not cover. Leaves, and rows
+// that are absent, it validates in any case; claims of leaves make it likelier that they stand.
 //
-// A claim is put down in the protocol's own bytes in front of the cell (ProtocolObject::kCellBytes).
+// A claim is put down in the protocol's own bytes in front of the cell
+// (ProtocolObject::kCellBytes).
 //
 // Thread safety: an object of claims belongs to one transaction; the bytes are shared.
 #pragma once
@@ -31,13 +32,13 @@ concept Claims = std::same_as<C, NoClaims> || requires(C claims, const C& seen, 
   // The group is claimed, or was before. False: another transaction stands against it.
   { claims.read(cell) } -> std::same_as<bool>;
   { claims.write(cell) } -> std::same_as<bool>;
-  // Of a row block that is about to be made (may throw); that nobody else can reach yet; and once it is
-  // in its index.
+  // Of a row block that is about to be made (may throw); that nobody else can reach yet; and once
+  // it is in its index.
   claims.make_room_for_new();
   claims.write_new(cell);
   claims.keep_new(cell);
-  // After that false: waits until the other one has ended, where this transaction is one that waits,
-  // and is true then. False: the attempt is over.
+  // After that false: waits until the other one has ended, where this transaction is one that
+  // waits, and is true then. False: the attempt is over.
   { claims.await() } -> std::same_as<bool>;
   // From here on nobody takes the claims away. False: somebody has, and the attempt cannot commit.
   { claims.begin_commit() } -> std::same_as<bool>;

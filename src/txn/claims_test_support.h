@@ -1,7 +1,8 @@
 // Interleavings: every interleaving of three small transactions on claims (txn/claims.h), without a
-// database: two commit groups, two operations each, which read or claim a write; a write takes effect
-// at the commit. A claim that is refused ends the transaction. A transaction that commits must not
-// have read what another one has written since, and two must not write one group at a time.
+// database: two commit groups, two operations each, which read or claim a write; a write takes
+// effect at the commit. A claim that is refused ends the transaction. A transaction that commits
+// must not have read what another one has written since, and two must not write one group at a
+// time.
 //
 // For tests only. Thread safety: none.
 #pragma once

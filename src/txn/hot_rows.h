@@ -2,15 +2,16 @@
 // need no lookup in an index. DBX keeps leaves for that (section 6.2, the node buffer), which save
 // the descent alone, and within a transaction alone (txn/hints.h).
 //
-// A row that is kept here stands for a lookup, as those of groups do (txn/touched_rows.h): its block
-// is not marked as removed, so it is what a lookup at this instant would find. It is kept across
-// transactions, and between two of them the worker is in no grace period: the block may be reclaimed
-// and be another row's by now. So it counts only while the epoch is the one in which it was found.
-// Invariant: what has left its index in epoch E or later is not reclaimed before epoch E + 2, and
-// while a worker is inside that has seen epoch E as it entered, there is none later than E + 1.
+// A row that is kept here stands for a lookup, as those of groups do (txn/touched_rows.h): its
+// block is not marked as removed, so it is what a lookup at this instant would find. It is kept
+// across transactions, and between two of them the worker is in no grace period: the block may be
+// reclaimed and be another row's by now. So it counts only while the epoch is the one in which it
+// was found. Invariant: what has left its index in epoch E or later is not reclaimed before epoch E
+// + 2, and while a worker is inside that has seen epoch E as it entered, there is none later than E
+// + 1.
 //
-// Where few keys are hot, or where the epoch moves too often, it finds little: then it is off, which
-// costs a look at a flag, and is tried again now and then.
+// Where few keys are hot, or where the epoch moves too often, it finds little: then it is off,
+// which costs a look at a flag, and is tried again now and then.
 //
 // Thread safety: none; it belongs to one worker.
 #pragma once

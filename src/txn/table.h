@@ -100,8 +100,8 @@ class Table final : public detail::TableBase {
     places->prefetch(key.number());
     return places->find(key.number());
   }
-  // And asks for what reading these columns of the rows touches. By the index, whose misses overlap:
-  // places of inline rows are more cache lines, which costs more than it saves here.
+  // And asks for what reading these columns of the rows touches. By the index, whose misses
+  // overlap: places of inline rows are more cache lines, which costs more than it saves here.
   void find_many(const KeyRef* keys, size_t count, const ColumnSet& columns, index::Handle* rows, index::Witness* witnesses) {
     keys_.multi_get(keys, count, rows, witnesses, columns.lines);
   }

@@ -1,9 +1,10 @@
-// ZoneScan: reads all rows of a zoned table as they are at a snapshot, over the memory that they stand
-// in (storage/zones.h) and not through an index, by several threads (HyPer-HTM, section 5.1).
+// ZoneScan: reads all rows of a zoned table as they are at a snapshot, over the memory that they
+// stand in (storage/zones.h) and not through an index, by several threads (HyPer-HTM, section 5.1).
 //
 // The caller's worker reads that snapshot and stays inside its grace period until run() returns; so
-// what the snapshot needs is kept for all threads, and those that help need no workers of their own.
-// A slot that is used for another row meanwhile holds none of the snapshot: it was freed before.
+// what the snapshot needs is kept for all threads, and those that help need no workers of their
+// own. A slot that is used for another row meanwhile holds none of the snapshot: it was freed
+// before.
 //
 // Thread safety: one call of run() at a time; its helpers share extents_.
 #pragma once

@@ -1,8 +1,8 @@
 // Transactions that claim rows as they touch them (txn/claims.h): who ends whom, how long an open
 // transaction keeps its claims, and that procedures get through.
 //
-// The tests that the mutants of the claims must make fail (tests/race/mutants.sh) look for what would
-// not be serializable, and not for who lost.
+// The tests that the mutants of the claims must make fail (tests/race/mutants.sh) look for what
+// would not be serializable, and not for who lost.
 #include <gtest/gtest.h>
 
 #include <atomic>
@@ -203,8 +203,8 @@ TEST_P(ReadClaimsTest, NobodySeesHalfOfACommit) {
   EXPECT_TRUE(!reader.commit().ok() || one == two) << one << " " << two << " " << written;
 }
 
-// The older of two readers stands against the write of the younger one, whichever of them read first.
-// Mutant: forget_other_readers.
+// The older of two readers stands against the write of the younger one, whichever of them read
+// first. Mutant: forget_other_readers.
 class OlderReaderTest : public ReadClaimsTest {
  protected:
   void expect_one_commit(bool older_reads_first) {

@@ -60,7 +60,8 @@ class PartitionsTest : public DatabaseTest {
       EXPECT_OK(db_.run([&](Transaction& txn) { return add_one(txn, 1); }, in(wanted)));
       ended = true;
     });
-    // One that runs beside it ends by itself, however late; of one that waits nothing shows, so 30 ms are enough.
+    // One that runs beside it ends by itself, however late; of one that waits nothing shows, so 30
+    // ms are enough.
     for (int i = 0; !ended && (expects_to_run_ || i < 30); ++i) std::this_thread::sleep_for(std::chrono::milliseconds(1));
     const bool beside = ended;
     go_on = true;

@@ -1,5 +1,5 @@
-// Sequences (elider/sequence.h): numbers that are given once, by any thread, within transactions and
-// outside, under every protocol.
+// Sequences (elider/sequence.h): numbers that are given once, by any thread, within transactions
+// and outside, under every protocol.
 #include <gtest/gtest.h>
 
 #include <set>

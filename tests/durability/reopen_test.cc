@@ -47,8 +47,8 @@ class ReopenTest : public testing::TestWithParam<Combination> {
   Options options_;
 };
 
-// A copy of the folder, taken as it is right after a number was given, is what a crash then would leave:
-// of numbers that were given none is given again. So it is after closing.
+// A copy of the folder, taken as it is right after a number was given, is what a crash then would
+// leave: of numbers that were given none is given again. So it is after closing.
 TEST_P(ReopenTest, ASequenceGivesNoNumberAgain) {
   uint64_t last = 0;
   for (int run = 0; run < 3; ++run) {

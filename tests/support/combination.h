@@ -29,20 +29,20 @@ struct Combination {
   bool ordered() const { return is_ordered(key_index); }
   // Whether several threads may run transactions.
   bool threads() const { return sync != SyncPolicy::kSingleThreaded; }
-  // Whether, besides, one thread may have several transactions under way that conflict: none waits for
-  // another one without end. (Of locks: conformance/locks_test.cc.)
+  // Whether, besides, one thread may have several transactions under way that conflict: none waits
+  // for another one without end. (Of locks: conformance/locks_test.cc.)
   bool concurrent() const {
     return threads() && protocol != Protocol::kWholeTransaction && protocol != Protocol::kSerial &&
            protocol != Protocol::kPartitioned && !locks();
   }
   // Whether a transaction keeps others from what it has touched until its end.
   bool locks() const { return protocol == Protocol::kTwoPhaseLocking; }
-  // Whether a transaction claims what it touches, so that of two that conflict the later one ends the
-  // earlier one, if that is open.
+  // Whether a transaction claims what it touches, so that of two that conflict the later one ends
+  // the earlier one, if that is open.
   bool claims_writes() const { return protocol == Protocol::kTimestamp || protocol == Protocol::kTimestampValidated; }
   bool claims_reads() const { return protocol == Protocol::kTimestamp; }
-  // Whether, besides, a read or a commit goes on while a test point holds another one. (What claims race
-  // for is tested in conformance/claims_test.cc and txn/timestamp.)
+  // Whether, besides, a read or a commit goes on while a test point holds another one. (What claims
+  // race for is tested in conformance/claims_test.cc and txn/timestamp.)
   bool races() const { return concurrent() && protocol != Protocol::kSpinlock && !claims_writes(); }
 };
 

@@ -83,8 +83,8 @@ auto RadixTree<Sync, KeyType>::remove_at(const Place& place, const Key& key, Han
   return attempt;
 }
 
-// The node's other entry takes its place, and the parent answers for all that the node answered for.
-// A transaction that has read the node holds a witness of it, which has changed.
+// The node's other entry takes its place, and the parent answers for all that the node answered
+// for. A transaction that has read the node holds a witness of it, which has changed.
 template <sync::Policy Sync, class KeyType>
 auto RadixTree<Sync, KeyType>::merge(const Place& place, const Key& key, RemoveAttempt attempt) -> RemoveAttempt {
   ELIDER_TEST_POINT("art.before_merge");

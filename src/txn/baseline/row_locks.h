@@ -3,10 +3,10 @@
 // all back at its end.
 //
 // Against deadlock: wait-die. A transaction has an age, from its first attempt on. It waits for a
-// lock only if all who hold that one are younger; else it dies: it is rolled back, and run again with
-// the age it has. So nobody waits in a circle, and the oldest never dies. Two deviations: who scans a
-// leaf or finds a key absent there has looked already, and dies rather than waits; and an open
-// transaction, which cannot be run again, waits no longer than Options::open_patience_us.
+// lock only if all who hold that one are younger; else it dies: it is rolled back, and run again
+// with the age it has. So nobody waits in a circle, and the oldest never dies. Two deviations: who
+// scans a leaf or finds a key absent there has looked already, and dies rather than waits; and an
+// open transaction, which cannot be run again, waits no longer than Options::open_patience_us.
 //
 // A lock is one word in front of the cell, all zero while nobody holds it:
 //
@@ -15,16 +15,16 @@
 //   | alone | wanted | inserts | holders   | the oldest's time  | worker   |
 //   +-------+--------+---------+-----------+--------------------+----------+
 //
-// Those who share a leaf's lock all read the leaf, or all insert into it; who does both holds it alone.
-// The age is that of the oldest since the word was last zero, who may have left: so it is a bound,
-// and who compares with it dies too often rather than waits in a circle. wanted: somebody waits, or has
-// died so often that the bound may be to blame, and nobody joins those who share it, so that the word
-// becomes zero. Who cannot be run again, or has died for that often enough, joins all the same: nobody
-// may want it any more.
+// Those who share a leaf's lock all read the leaf, or all insert into it; who does both holds it
+// alone. The age is that of the oldest since the word was last zero, who may have left: so it is a
+// bound, and who compares with it dies too often rather than waits in a circle. wanted: somebody
+// waits, or has died so often that the bound may be to blame, and nobody joins those who share it,
+// so that the word becomes zero. Who cannot be run again, or has died for that often enough, joins
+// all the same: nobody may want it any more.
 //
-// Invariant: from the moment a lock is granted to end(), nobody else writes what it covers (shared),
-// or reads or writes it (alone). Leaves are versioned besides (txn/occ): a split moves keys to a leaf
-// whose lock others may have, and the commit's validation finds what comes of that.
+// Invariant: from the moment a lock is granted to end(), nobody else writes what it covers
+// (shared), or reads or writes it (alone). Leaves are versioned besides (txn/occ): a split moves
+// keys to a leaf whose lock others may have, and the commit's validation finds what comes of that.
 //
 // Thread safety: one transaction's; the words are shared.
 #pragma once
@@ -105,8 +105,8 @@ class RowLocks {
       if (now_ns() - since_ns >= patience_ns_) return false;
     }
   }
-  // Between two attempts of a procedure, or of a group's call: whether the same transactions have kept the same lock from it
-  // for this long.
+  // Between two attempts of a procedure, or of a group's call: whether the same transactions have
+  // kept the same lock from it for this long.
   bool stuck_for(uint64_t limit_ns) {
     const uint64_t now = now_ns();
     if (refusals_.size() == kRefusalsMax) refusals_.clear();

@@ -1,5 +1,5 @@
-// Locks of rows and leaves, without a database: who is granted what, who waits, and every interleaving
-// of three small transactions.
+// Locks of rows and leaves, without a database: who is granted what, who waits, and every
+// interleaving of three small transactions.
 #include "txn/baseline/row_locks.h"
 
 #include <gtest/gtest.h>
@@ -123,8 +123,8 @@ TEST_F(RowLocksTest, OfTwoThatBothWantToWriteWhatTheyReadOneDies) {
   EXPECT_TRUE(older_.write(one_.its_cell()));
 }
 
-// Readers that overlap keep the age of the first of them; a writer that is older than all who are left
-// gets through.
+// Readers that overlap keep the age of the first of them; a writer that is older than all who are
+// left gets through.
 TEST_F(RowLocksTest, OverlappingReadersDoNotKeepAWriterOutForEver) {
   RowLocks readers[] = {RowLocks(leaves_, 3, kLong), RowLocks(leaves_, 4, kLong)};
   ASSERT_TRUE(older_.read(one_.its_cell()));
@@ -145,7 +145,8 @@ TEST_F(RowLocksTest, OverlappingReadersDoNotKeepAWriterOutForEver) {
   for (RowLocks& reader : readers) reader.end();
 }
 
-// Whoever wanted the lock may have gone: a reader that can be run again, or cannot, is not kept out.
+// Whoever wanted the lock may have gone: a reader that can be run again, or cannot, is not kept
+// out.
 TEST_F(RowLocksTest, WhatNobodyWantsAnyMoreCanBeShared) {
   ASSERT_TRUE(younger_.read(one_.its_cell()));
   RowLocks gone(leaves_, 0, 0), open(leaves_, 3, 0), again(leaves_, 4, 0);

@@ -5,8 +5,8 @@
 // The procedures that write wait for one lock of the database, outside of the epoch, and hold it
 // until they have committed or are given up. Open transactions, and procedures that read a
 // snapshot, go on beside them, so an attempt is still one of the other protocol, with its reads
-// tracked and validated: serial execution saves its conflicts and not its work. The calls of a group
-// ask for the lock one by one, within the epoch.
+// tracked and validated: serial execution saves its conflicts and not its work. The calls of a
+// group ask for the lock one by one, within the epoch.
 //
 // Not reentrant: a procedure within another transaction of its thread does not ask for the lock,
 // whether that one holds it or only reads; nor does one that runs as its thread ends. A procedure

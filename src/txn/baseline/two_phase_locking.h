@@ -1,11 +1,12 @@
-// TwoPhaseLocking: a protocol that locks each row as it is read or written, and each leaf that a scan
-// or an absent key depends on, and gives all locks back at the end (row_locks.h): strict two-phase
-// locking, the baseline that HyPer-HTM (section 6) and others are measured against.
+// TwoPhaseLocking: a protocol that locks each row as it is read or written, and each leaf that a
+// scan or an absent key depends on, and gives all locks back at the end (row_locks.h): strict
+// two-phase locking, the baseline that HyPer-HTM (section 6) and others are measured against.
 //
-// A procedure that is refused a lock, since an older transaction has it, is rolled back and run again
-// with its age, so that in the end it is the oldest. If the same transactions keep the same lock from
-// it for Options::lock_timeout_us, as an open one may, it is given up (kDeadline). An open transaction
-// that is refused a lock, or has waited for one for Options::open_patience_us, can only be rolled back.
+// A procedure that is refused a lock, since an older transaction has it, is rolled back and run
+// again with its age, so that in the end it is the oldest. If the same transactions keep the same
+// lock from it for Options::lock_timeout_us, as an open one may, it is given up (kDeadline). An
+// open transaction that is refused a lock, or has waited for one for Options::open_patience_us, can
+// only be rolled back.
 //
 // Thread safety: as a protocol's (txn/protocol.h).
 #pragma once

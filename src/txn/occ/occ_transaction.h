@@ -119,8 +119,8 @@ class OccTransaction : public Reads<Sync, OccTransaction<Sync, Claims>> {
   Status claim_groups(TableType& table, Row* row, KeyRef key, uint32_t groups);
   void claim_new(TableType& table, Row* row);
   void keep_claims_of_new(TableType& table, Row* row);
-  // Of a leaf or bucket that was looked at, where none but doomed transactions go on without; and of
-  // those that a new entry is in.
+  // Of a leaf or bucket that was looked at, where none but doomed transactions go on without; and
+  // of those that a new entry is in.
   void claim_leaf_read(TableType& table, const index::Witness& witness, KeyRef key);
   Status claim_leaves_written(TableType& table, const index::InsertResult& result, KeyRef key);
   [[gnu::noinline]] Status refuse_claim(TableType& table, KeyRef key);

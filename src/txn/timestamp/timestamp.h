@@ -3,13 +3,13 @@
 //
 // A procedure that meets a conflict is rolled back, and set aside until what stood against it has
 // ended; a group runs its other calls meanwhile. After so many restarts (Options::restarts_max) it
-// runs alone until it has committed: other procedures begin after it, but wait no longer than 10 ms,
-// and it ends whatever stands against its claims. The calls of a group never run alone.
+// runs alone until it has committed: other procedures begin after it, but wait no longer than 10
+// ms, and it ends whatever stands against its claims. The calls of a group never run alone.
 //
 // An open transaction cannot be run again: it waits for what stands against it. Once it has itself
 // been open for Options::open_patience_us, another transaction that meets its claims ends it: the
-// claims are free, and its commit fails. A procedure that another transaction has waited for for 10 ms
-// is ended, too. So nobody waits for ever, not even for a transaction of its own thread.
+// claims are free, and its commit fails. A procedure that another transaction has waited for for 10
+// ms is ended, too. So nobody waits for ever, not even for a transaction of its own thread.
 //
 // Lock rank: alone_, before all others, outside of the epoch.
 // Thread safety: as a protocol's (txn/protocol.h).

@@ -1,16 +1,16 @@
 // TimestampClaims: the read and write timestamps of HyPer-HTM (sections 4.1 to 4.3) on each commit
 // group of a row.
 //
-// The write timestamp names the transaction that has written the group last, or is about to; the read
-// timestamp the youngest that has read it. A reader raises the read timestamp, then looks at the write
-// timestamp. A writer sets the write timestamp, then looks at the read timestamp. Either goes on only
-// if what it finds there is its own, or of transactions that have ended. So if a reader and a writer
-// meet, at least one of them sees the other.
+// The write timestamp names the transaction that has written the group last, or is about to; the
+// read timestamp the youngest that has read it. A reader raises the read timestamp, then looks at
+// the write timestamp. A writer sets the write timestamp, then looks at the read timestamp. Either
+// goes on only if what it finds there is its own, or of transactions that have ended. So if a
+// reader and a writer meet, at least one of them sees the other.
 //
-// Invariant: a group that a transaction under way has claimed for reading is written by nobody else,
-// and one that it has claimed for writing is read and written by nobody else, until it ends. So
-// transactions are serializable in the order of their commits, which is that of their numbers, and a
-// transaction reads nothing that is not committed.
+// Invariant: a group that a transaction under way has claimed for reading is written by nobody
+// else, and one that it has claimed for writing is read and written by nobody else, until it ends.
+// So transactions are serializable in the order of their commits, which is that of their numbers,
+// and a transaction reads nothing that is not committed.
 //
 // What counts as ended:
 //   write timestamp   one transaction, which is under way or is not: its slot says so
@@ -23,12 +23,12 @@
 //
 // Deviations from the paper. It compares with the safe timestamp alone; of its relaxations (section
 // 4.3, an older transaction that has ended is no conflict) this takes those that the slots make
-// exact. It lets a transaction write what it has read itself, which overwrites what an older one has
-// read that is hidden behind it; then snapshots and the log would see the two in the wrong order:
-// the flag is for that. New bytes wait for the commit beside the row, as other protocols' do:
-// the program may write to an update's row until then, which readers of snapshots would see in part.
-// Phantoms are found by the leaves' versions at the commit (txn/occ), and not by a read timestamp of
-// the leaf: a scan writes to no leaf.
+// exact. It lets a transaction write what it has read itself, which overwrites what an older one
+// has read that is hidden behind it; then snapshots and the log would see the two in the wrong
+// order: the flag is for that. New bytes wait for the commit beside the row, as other protocols'
+// do: the program may write to an update's row until then, which readers of snapshots would see in
+// part. Phantoms are found by the leaves' versions at the commit (txn/occ), and not by a read
+// timestamp of the leaf: a scan writes to no leaf.
 //
 // Thread safety: one transaction's; the timestamps of a row are shared.
 #pragma once
@@ -50,8 +50,8 @@ class TimestampClaims {
  public:
   static constexpr bool kReads = kReadsToo, kWrites = true, kLeaves = false;
   static constexpr uint32_t kCellBytes = 16;
-  // How long a procedure is waited for before it is ended: its thread has lost its processor, or waits
-  // for the one that waits here.
+  // How long a procedure is waited for before it is ended: its thread has lost its processor, or
+  // waits for the one that waits here.
   static constexpr uint64_t kProcedurePatienceNs = 10'000'000;
 
   TimestampClaims(Timestamps& all, uint32_t worker, uint64_t patience_ns) : all_(&all), worker_(worker), patience_ns_(patience_ns) {}
@@ -99,8 +99,8 @@ class TimestampClaims {
   static void make_room_for_new() {}
   static void keep_new(storage::Cell&) {}
 
-  // A procedure can run again, and does not wait; but it ends an open transaction whose time is over.
-  // One that has itself been ended ends nobody.
+  // A procedure can run again, and does not wait; but it ends an open transaction whose time is
+  // over. One that has itself been ended ends nobody.
   bool await() {
     if (!stand()) return false;
     if (waits_ || alone_) {
@@ -111,9 +111,9 @@ class TimestampClaims {
       if (!all_->open_since(other) || !end_late(other, 0)) return false;
     return true;
   }
-  // Waits until the transaction that stood against the last claim has ended, and ends it when its time
-  // is over. A procedure calls this between two attempts. False: it had not ended at `until_ns` (0: no
-  // bound).
+  // Waits until the transaction that stood against the last claim has ended, and ends it when its
+  // time is over. A procedure calls this between two attempts. False: it had not ended at
+  // `until_ns` (0: no bound).
   bool await_end(uint64_t until_ns = 0) {
     Timestamp waited_for = 0;
     uint64_t since_ns = 0;
@@ -188,8 +188,8 @@ class TimestampClaims {
     if ((t & Timestamps::kFlag) == 0) return has_ended(t) ? 0 : t;
     return becomes_safe(t) ? 0 : all_->oldest_up_to(t, worker_);
   }
-  // Ends it if it has had its time, which for a procedure begins when somebody waits for it. False: it
-  // has not, or it is committing.
+  // Ends it if it has had its time, which for a procedure begins when somebody waits for it. False:
+  // it has not, or it is committing.
   bool end_late(Timestamp other, uint64_t waiting_since_ns) {
     const uint64_t open_since_ns = all_->open_since(other);
     const bool late = alone_ || (open_since_ns != 0 ? now_ns() - open_since_ns >= patience_ns_

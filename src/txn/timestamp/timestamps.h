@@ -19,8 +19,8 @@
 // that clock is not below the one that was read.
 //
 // Deviation from the paper: the safe timestamp is computed when a comparison asks for more than the
-// last one that was computed, and not at each begin: what was safe stays safe. And a transaction that
-// waits for another one may end it, by taking the timestamp from that one's slot.
+// last one that was computed, and not at each begin: what was safe stays safe. And a transaction
+// that waits for another one may end it, by taking the timestamp from that one's slot.
 //
 // Thread safety: any thread; a slot is written by its worker, and by who ends its transaction.
 #pragma once
