@@ -147,9 +147,9 @@ class Database {
   Result<ColumnsRef> columns(const TableRef& table, std::span<const std::string> names) const;
 
   // The sequence of this name, which is made if there is none; it lives as long as the database.
-  // Names have 1 to 64 bytes. `chunk`: numbers that a zone takes at a time (elider/sequence.h), 1 to
-  // Sequence::kChunkMax; what the last call says counts. It is kept in a table of the database,
-  // `elider_sequences`, so this may return what create_table() and run() return, too.
+  // Names have 1 to 64 bytes. `chunk`: numbers that a zone takes at a time (elider/sequence.h), 1
+  // to Sequence::kChunkMax; what the last call says counts. It is kept in a table of the
+  // database, `elider_sequences`, so this may return what create_table() and run() return, too.
   //   kInvalidArgument  names the wrong argument
   Result<Sequence> sequence(std::string_view name, uint32_t chunk = Sequence::kChunk);
 

@@ -83,14 +83,15 @@ class Transaction {
     return visited<Row>(visit, [&](EachRow each) { return do_scan_index(index, range, options, each); });
   }
 
-  // Calls visit(Key, const View<Row>&), or visit(Key, const View<Row>&, unsigned thread), for each
-  // row of a zoned table (SchemaOf::zoned), in the order in which rows stand in memory, as they are
-  // in the snapshot: only in a read-only transaction. With several threads the visitor is called by
-  // all of them at once, each with its number from 0 on, and must not use the transaction. It returns
-  // a bool, of which false ends the scan (other threads may visit a few more rows), or nothing; what
-  // it throws, scan_rows() throws. A view holds until the visitor returns.
-  //   kInvalidArgument  the table is not zoned, the transaction is not read-only, or `threads` is no
-  //                     number from 1 to 256
+  // Calls visit(Key, const View<Row>&), or visit(Key, const View<Row>&, unsigned thread), for
+  // each row of a zoned table (SchemaOf::zoned), in the order in which rows stand in memory, as
+  // they are in the snapshot: only in a read-only transaction. With several threads the visitor
+  // is called by all of them at once, each with its number from 0 on, and must not use the
+  // transaction. It returns a bool, of which false ends the scan (other threads may visit a few
+  // more rows), or nothing; what it throws, scan_rows() throws. A view holds until the visitor
+  // returns.
+  //   kInvalidArgument  the table is not zoned, the transaction is not read-only, or `threads` is
+  //                     no number from 1 to 256
   //   kFinished         the visitor has ended the transaction, and with it the scan
   template <class Row, class Visitor>
   Status scan_rows(const Table<Row>& table, const RowScanOptions& options, Visitor&& visit) {
