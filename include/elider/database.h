@@ -159,11 +159,13 @@ class Database {
   // runs it again, as the policy says. If the procedure returns an error or throws, what it did is
   // undone. Once run() knows that the procedure saw consistent data, it returns that error
   // (kProcedureThrew for an exception). It also returns
-  //   kDeadline         conflicts used up the policy's attempts or time; nothing took effect
+  //   kDeadline         conflicts used up the policy's attempts or time, or others kept a lock for
+  //                     Options::lock_timeout_us; nothing took effect
   //   kMemoryLimit      no room for what it writes (memory_limit_bytes, the heap), or too many
   //                     transactions are open (workers_max); nothing took effect
   //   kInvalidArgument  a single-threaded database has a transaction open in another thread, or
-  //                     RunPolicy::procedure_id or durability makes no sense; nothing took effect
+  //                     RunPolicy::procedure_id, durability or partitions makes no sense; nothing
+  //                     took effect
   //   kIoError          the log could not be written (wait_durable); nothing took effect. If run()
   //                     was waiting for the disk (kGroup), the commit took effect, and a crash may
   //                     lose it

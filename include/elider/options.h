@@ -86,7 +86,7 @@ enum class LogFailure : uint8_t {
   kStop,      // every transaction is refused
 };
 std::string_view name_of(SyncPolicy sync);  // "automatic", "optimistic", "latched", "single-threaded", "elided"
-std::string_view name_of(Protocol protocol);      // "occ", "whole-transaction", "spinlock", "serial"
+std::string_view name_of(Protocol protocol);      // "occ", "timestamp", "two-phase-locking", ...
 std::string_view name_of(Durability durability);  // "default", "none", "async", "group"
 // False: nothing has this name.
 bool parse(std::string_view name, SyncPolicy* sync);
@@ -252,7 +252,7 @@ struct RunPolicy {
   SnapshotNumber* commit_number = nullptr;
   // What Database::procedure_id gave; statistics are counted under that name.
   uint32_t procedure_id = 0;
-  // Under protocol partitioned: the partitions that the procedure reads or writes, each below
+  // Under protocol partitioned, and ignored under others: the partitions that the procedure reads or writes, each below
   // Options::partitions (else kInvalidArgument), in any order; empty, or more than 32: all of them.
   // They stay the caller's, until run() returns. A call of a group declares its own
   // (Touches::partition).

@@ -26,7 +26,7 @@ enum class Code : uint8_t {
   kInvalidArgument = 4,  // the call is wrong; the message names the input
   kSchemaMismatch = 5,   // a table of this name exists with another schema
   kMemoryLimit = 6,      // Options::memory_limit_bytes is reached; the transaction is undone
-  kDeadline = 7,         // RunPolicy's deadline or its last attempt passed while in conflict
+  kDeadline = 7,         // RunPolicy's deadline or last attempt, or a lock's, passed while in conflict
   kRolledBack = 8,       // the procedure asked for it (Status::rollback())
   kProcedureThrew = 9,   // the procedure threw; the message holds what()
   kUnsupported = 10,     // this table, build or machine cannot do it (a range scan of a hashed table)

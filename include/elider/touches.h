@@ -48,8 +48,9 @@ class Touches {
   void read_only(bool on = true) noexcept { read_only_ = on; }
   // RunPolicy::procedure_id, of this call.
   void procedure_id(uint32_t id) noexcept { procedure_id_ = id; }
-  // Under protocol partitioned: one of the partitions that this call reads or writes. Without any,
-  // it is taken to use all of them.
+  // Under protocol partitioned: one of the partitions that this call reads or writes, as
+  // RunPolicy::partitions has them (else the call's outcome is kInvalidArgument). Without any, or with
+  // more than 32, it is taken to use all of them.
   void partition(uint32_t number) noexcept {
     try {
       partitions_.push_back(number);

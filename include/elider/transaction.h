@@ -2,8 +2,8 @@
 //
 // A procedure gets one from Database::run; Database::begin gives one to interactive callers.
 // Isolation is strict serializability, phantoms and reads of absent keys included
-// (docs/isolation.md; DBX, section 5). Execution is optimistic: reads copy, writes are buffered,
-// the commit validates. So a procedure may see, before the commit refuses it, rows that no single
+// (docs/isolation.md; DBX, section 5). Under the default protocol execution is optimistic: reads
+// copy, writes are buffered, the commit validates. So a procedure may see, before the commit refuses it, rows that no single
 // point in time held together; what it returns or throws then is discarded and it runs again.
 // A transaction sees its own writes, in every operation, scans included.
 //
@@ -95,6 +95,8 @@ class Transaction {
   //   kFinished         the visitor has ended the transaction, and with it the scan
   template <class Row, class Visitor>
   Status scan_rows(const Table<Row>& table, const RowScanOptions& options, Visitor&& visit) {
+    if constexpr (std::is_invocable_v<Visitor&, Key, View<Row>>)
+      static_assert(!std::is_same_v<std::invoke_result_t<Visitor&, Key, View<Row>>, Status>, "the visitor of scan_rows returns a bool or nothing");
     const auto call = [&](Key key, RawView view, unsigned thread) {
       if constexpr (std::is_invocable_v<Visitor&, Key, View<Row>, unsigned>) return visit(key, View<Row>(view), thread);
       else return visit(key, View<Row>(view));

@@ -11,7 +11,7 @@
 // Thread safety: as a protocol's (txn/protocol.h).
 #pragma once
 
-#include <memory>
+#include <string>
 #include <type_traits>
 
 #include "sync/elided.h"
@@ -80,9 +80,9 @@ class TwoPhaseLocking {
            txn.claims().stuck_for(uint64_t{store_.options.lock_timeout_us} * 1000);
   }
   Status give_up(const Call& call, uint32_t attempts, const Status& last) const {
-    Status status = given_up(call.counters, call.policy.procedure_id, attempts, last);
-    return Status(status.code(), status.cause(), last,
-                  status.message() + "; the same transactions have kept the lock for Options::lock_timeout_us, " +
+    static_cast<void>(given_up(call.counters, call.policy.procedure_id, attempts, last));  // counts it
+    return Status(Code::kDeadline, Cause::kDeadline, last,
+                  "given up after " + std::to_string(attempts) + " attempts: others have kept a lock for Options::lock_timeout_us, " +
                       std::to_string(store_.options.lock_timeout_us) + " us");
   }
 
