@@ -60,7 +60,8 @@ class SnapshotTransaction : public Reads<Sync, SnapshotTransaction<Sync>> {
     if (layout.zones() == nullptr) return refuse_scan_of_rows(ref);
     if (options.threads == 0 || options.threads > kScanThreadsMax) return refuse_scan_threads(options.threads);
     const uint64_t ended = this->transactions_ended();
-    ZoneScan scan(layout, *layout.zones(), *set, snapshot_, visit, [&] { return this->transactions_ended() != ended; });
+    const auto has_ended = [&] { return this->transactions_ended() != ended; };
+    ZoneScan scan(layout, *layout.zones(), *set, snapshot_, visit, has_ended);
     std::vector<ZoneScan::Seen> seen;
     if (this->recorder_.on()) scan.record(&seen);
     const bool whole = scan.run(options.threads);
