@@ -159,7 +159,7 @@ const char* const kTpccDeviations =
 Result<TpccOutcome> measure_tpcc(const CommonOptions& asked, const TpccOptions& options) {
   CommonOptions common = asked;
   common.prefault_bytes = memory_to_prefault(asked, options.sizes);
-  common.partitions = options.sizes.warehouses;
+  common.partitions = asked.data.resume ? kWarehousesMax : options.sizes.warehouses;  // --resume finds how many there are
   if (!common.quiet)
     fmt::print(stderr, "taking {:.1f} GB of memory before the run (--prefault)\n", static_cast<double>(*common.prefault_bytes) * 1e-9);
   auto opened = Session::open(common, indexed_schemas(options.index, options.zones));

@@ -4,8 +4,8 @@
 #include "elider/language.h"
 
 #include <cstdint>
-#include <span>
 #include <functional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -252,10 +252,10 @@ struct RunPolicy {
   SnapshotNumber* commit_number = nullptr;
   // What Database::procedure_id gave; statistics are counted under that name.
   uint32_t procedure_id = 0;
-  // Under protocol partitioned, and ignored under others: the partitions that the procedure reads or writes, each below
-  // Options::partitions (else kInvalidArgument), in any order; empty, or more than 32: all of them.
-  // They stay the caller's, until run() returns. A call of a group declares its own
-  // (Touches::partition).
+  // Under protocol partitioned, and ignored under others: the partitions that the procedure reads
+  // or writes, each below Options::partitions (else kInvalidArgument), in any order; empty, or more
+  // than 32: all of them. They stay the caller's, until run() returns. A call of a group declares
+  // its own (Touches::partition).
   std::span<const uint32_t> partitions = {};
 };
 

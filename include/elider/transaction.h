@@ -3,8 +3,9 @@
 // A procedure gets one from Database::run; Database::begin gives one to interactive callers.
 // Isolation is strict serializability, phantoms and reads of absent keys included
 // (docs/isolation.md; DBX, section 5). Under the default protocol execution is optimistic: reads
-// copy, writes are buffered, the commit validates. So a procedure may see, before the commit refuses it, rows that no single
-// point in time held together; what it returns or throws then is discarded and it runs again.
+// copy, writes are buffered, the commit validates. So a procedure may see, before the commit
+// refuses it, rows that no single point in time held together; what it returns or throws then is
+// discarded and it runs again.
 // A transaction sees its own writes, in every operation, scans included.
 //
 // Statuses common to all operations:

@@ -110,8 +110,6 @@ Zones::Extent* Zones::make_extent() {
   auto* const extent = new (memory) Extent;
   extent->bytes_ = static_cast<uint32_t>(bytes);
   extent->capacity_ = static_cast<uint32_t>((bytes - sizeof(Extent)) / slot_bytes_);
-  extent->first_number_ = numbers_;
-  numbers_ += extent->capacity_;
   bytes_ += bytes;
   // release: who finds it sees it as it is now.
   if (last_ == nullptr) first_.store(extent, std::memory_order_release);

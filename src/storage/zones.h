@@ -9,8 +9,7 @@
 // Each zone fills an extent of its own, so that threads which insert do not meet; a worker inserts
 // into one zone, which it shares with others only where there are more workers than zones. An
 // extent that is full stays where it is, belongs to no zone any more, and the zone takes the next
-// one: rows neither move nor change their numbers, and who scans notices nothing. Slots of removed
-// rows are used again.
+// one: rows do not move, and who scans notices nothing. Slots of removed rows are used again.
 //
 // Invariant: all slots below an extent's bound have cells whose words can be read at any time: a
 // slot that holds no row is absent. Slots are freed and used again as row blocks are: after the
@@ -61,12 +60,10 @@ class Zones {
     // made.
     uint32_t used() const { return used_.load(std::memory_order_acquire); }
     Extent* next() const { return next_.load(std::memory_order_acquire); }
-    uint64_t first_number() const { return first_number_; }  // of its slots: a row's number never changes
 
    private:
     friend class Zones;
     std::atomic<Extent*> next_{nullptr};
-    uint64_t first_number_ = 0;
     uint32_t capacity_ = 0, bytes_ = 0;
     alignas(kCacheLineBytes) std::atomic<uint32_t> used_{0};
   };
@@ -108,7 +105,6 @@ class Zones {
   std::atomic<Extent*> first_{nullptr};
   Extent* last_ = nullptr;
   size_t bytes_ = 0;
-  uint64_t numbers_ = 0;
 };
 
 // How many zones a schema asks for: Schema::zones, or twice the processors.
