@@ -1,6 +1,7 @@
 #include "storage/zones.h"
 
 #include <algorithm>
+#include <cstring>
 #include <new>
 #include <thread>
 
@@ -88,6 +89,7 @@ std::byte* Zones::fresh_slot(Zone& zone) {
   }
   const uint32_t used = zone.extent->used_.load(std::memory_order_relaxed);
   std::byte* const slot = slots(zone.extent) + used * slot_bytes_;
+  std::memset(slot, 0, slot_bytes_);  // so that no region is the first to touch its pages (htm/prefault.h)
   new (slot) std::atomic<Key>(0);
   for (uint32_t g = 0; g < layout_.group_count(); ++g) {
     Cell& cell = row_in(slot)->cell(layout_, g);

@@ -9,6 +9,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "base/test_points.h"
 #include "base/worker.h"
 #include "htm/prefault.h"
 #include "index/index.h"
@@ -35,7 +36,10 @@ template <class Sync>
 Row* new_row(Worker& worker, const Layout& layout, KeyRef key, uint64_t absent_word) {
   Row* const row = storage::allocate_row_block(worker, layout, key);
   if (row == nullptr) [[unlikely]] return nullptr;
-  if constexpr (Sync::kRegions) htm::prefault(row, layout.block_bytes());
+  // Scans may look at a slot of a zone at any time; its pages are in memory.
+  if constexpr (Sync::kRegions)
+    if (layout.zones() == nullptr) htm::prefault(row, layout.block_bytes());
+  ELIDER_TEST_POINT("row.taken");
   const uint32_t groups = layout.group_count();
   if (layout.protocol_bytes() != 0) [[unlikely]]
     for (uint32_t g = 0; g < groups; ++g) std::memset(row->protocol_bytes(layout, g), 0, layout.protocol_bytes());

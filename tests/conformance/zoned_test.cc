@@ -11,6 +11,7 @@
 #include <thread>
 #include <vector>
 
+#include "base/test_points.h"
 #include "elider/elider.h"
 #include "tests/support/database_test.h"
 #include "tests/support/temporary_folder.h"
@@ -84,6 +85,27 @@ TEST_P(ZonedTest, SlotsAreUsedAgain) {
   put(1, 1);
   EXPECT_EQ(rows(), (std::map<Key, int64_t>{{1, 1}}));
   EXPECT_LE(db_.statistics().memory.rows, early + early / 2) << "rounds that follow need no more";
+}
+
+// A slot that is used again is in the way of scans while its new row block is being made.
+TEST_P(ZonedTest, ASlotThatIsTakenAgainHoldsNoRowYet) {
+  if (!TestPoints::enabled()) GTEST_SKIP() << "this build has no test points";
+  if (!GetParam().concurrent()) return;
+  for (Key key = 0; key < 20; ++key) put(key, 7);
+  transact(db_, [&](Transaction& txn) {
+    for (Key key = 0; key < 20; ++key) ASSERT_OK(txn.remove(accounts_, key));
+  });
+  db_.collect_garbage();
+  int looks = 0;
+  TestPoints::on("row.taken", [&] {
+    ++looks;
+    std::thread([&] { EXPECT_EQ(rows(), (std::map<Key, int64_t>{})); }).join();
+  });
+  transact(db_, [&](Transaction& txn) {
+    for (Key key = 100; key < 110; ++key) ASSERT_OK(txn.insert(accounts_, key, Account{key, 1, 0, 0}));
+  });
+  TestPoints::clear();
+  EXPECT_GE(looks, 10);
 }
 
 TEST_P(ZonedTest, AScanEndsWhereTheVisitorSaysSoAndThrowsWhatItThrows) {
