@@ -21,7 +21,7 @@ import tempfile
 FENCE = re.compile(r"^```(\w*)\s*$")
 NOT_RUN_HERE = ("git ", "cd ", "cmake ", "ctest ", "ninja ", "sudo ", "apt-get ", "apt ", "cargo ", "perf ", "export ")
 # Each option of a long run and the most that a check gives it.
-AT_MOST = {"--seconds": 1, "--records": 20000, "--warehouses": 1, "--threads": 2, "--repeat": 1, "--transactions": 2000}
+AT_MOST = {"--seconds": 0.3, "--records": 20000, "--warehouses": 1, "--threads": 2, "--repeat": 1, "--transactions": 2000}
 
 
 def commands_of(path):
