@@ -122,7 +122,8 @@ class BTree {
   using WriteGuard = typename Sync::WriteGuard;
 
   static constexpr bool kWide = !Sync::kRegions;  // searches (btree_slots.h)
-  static constexpr size_t kGroup = 16;
+  static constexpr size_t kGroup = Sync::kRegions ? 16 : 32;  // of a batch: misses that overlap, and lines that a region reads
+  static_assert(kGroup <= 32, "a word has a bit for each");
 
   // How an attempt at an operation ended. All but kDone try again.
   enum class Progress : uint8_t {

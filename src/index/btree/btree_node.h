@@ -6,7 +6,7 @@
 // few phantoms that are none; inner nodes are wider, because each level costs its time even
 // where it is in the cache.
 //
-//   leaf of uint64_t keys (256 bytes):   word 8 | count, level, run 8 | 15 keys | 15 handles
+//   leaf of uint64_t keys (512 bytes):   word 8 | count, level, run 8 | 31 keys | 31 handles
 //   inner of uint64_t keys (768 bytes):  word 8 | count, level, run 8 | 16 free | 44 keys
 //                                        | 45 children
 //
@@ -29,7 +29,7 @@
 
 namespace elider::index {
 
-inline constexpr size_t kLeafBytes = 256;
+inline constexpr size_t kLeafBytes = 512;
 inline constexpr size_t kInnerBytes = 768;
 inline constexpr unsigned kLevelsMax = 48;  // far above what 2^64 insertions can build
 
@@ -225,8 +225,8 @@ struct BTreeInner : BTreeNode {
   std::atomic<BTreeNode*> children_[kKeys + 1];
 };
 
-static_assert(sizeof(BTreeLeaf<uint64_t>) == kLeafBytes && BTreeLeaf<uint64_t>::kEntries == 15);
-static_assert(sizeof(BTreeLeaf<SecondaryKey>) == kLeafBytes && BTreeLeaf<SecondaryKey>::kEntries == 10);
+static_assert(sizeof(BTreeLeaf<uint64_t>) == kLeafBytes && BTreeLeaf<uint64_t>::kEntries == 31);
+static_assert(sizeof(BTreeLeaf<SecondaryKey>) == kLeafBytes && BTreeLeaf<SecondaryKey>::kEntries == 20);
 static_assert(sizeof(BTreeInner<uint64_t>) == kInnerBytes && BTreeInner<uint64_t>::kKeys == 44);
 static_assert(sizeof(BTreeInner<SecondaryKey>) <= kInnerBytes && BTreeInner<SecondaryKey>::kKeys == 28);
 

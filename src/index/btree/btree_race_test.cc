@@ -40,8 +40,7 @@ struct BTreeRaceTest : testing::Test {
   }
 };
 
-// Two leaves under a root: 0, 10, ... 70 in the left one, from 80 on in the
-// right one, which is full.
+// Two leaves under a root: 0, 10, ... in the left one, and as many in the right one.
 struct BTreeTwoLeaves : BTreeRaceTest {
   void SetUp() override {
     // Downwards, so that no run is seen and the first leaf is halved.
@@ -188,7 +187,7 @@ TEST_F(BTreeTwoLeaves, AScanThatASplitOvertakesSeesEveryKey) {
   Tree::Hint scan_hint;
   Tree::Contents leaf = leaf_of(tree, 0, scan_hint);
   uint64_t seen = leaf.count;
-  for (uint64_t n = 81; n < 150; n += 2) insert(n);
+  for (uint64_t n = right.keys[0] + 1; tree.size() < 4 * kFull; n += 2) insert(n);
   while (!leaf.range.to.end) {
     leaf = leaf_of(tree, leaf.range.to.key, scan_hint);
     seen += leaf.count;

@@ -29,10 +29,10 @@ template <sync::Policy Sync>
 void HashTable<Sync>::multi_get(const Key* keys, size_t count, Handle* handles, Witness* witnesses, Ahead ahead) {
   while (count > 0) {
     const size_t group = std::min(count, kGroup);
-    const uint32_t failed =
+    uint32_t failed =
         Sync::section(latch_, sync::Operation::kBatch, [&]() -> uint32_t { return get_group(keys, group, handles, witnesses, ahead); });
-    for (size_t i = 0; failed >> i != 0; ++i) {
-      if ((failed >> i & 1) == 0) continue;
+    for (; failed != 0; failed &= failed - 1) {
+      const int i = std::countr_zero(failed);
       const Found found = get_again(hash_of(keys[i]), keys[i]);
       handles[i] = found.handle;
       if (witnesses) witnesses[i] = found.witness;

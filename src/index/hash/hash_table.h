@@ -103,7 +103,8 @@ class HashTable {
   using ReadGuard = typename Sync::ReadGuard;
   using WriteGuard = typename Sync::WriteGuard;
 
-  static constexpr size_t kGroup = 16;
+  static constexpr size_t kGroup = Sync::kRegions ? 16 : 32;  // of a batch: misses that overlap, and lines that a region reads
+  static_assert(kGroup <= 32, "a word has a bit for each");
   // The first segments double, so that a small table is small: 64 (part of the table), 64, 128,
   // ..., 2048; the others have 4096 buckets, 256 KiB.
   static constexpr size_t kFirstBuckets = 64;
