@@ -8,6 +8,7 @@
 namespace elider::tools {
 
 void add_check_history(Command app);  // tools/check_history
+void add_chopping(Command app);       // tools/chopping
 void add_hardware(Command app);
 void add_metrics(Command app);
 void add_options(Command app);

@@ -57,6 +57,7 @@ int run(int argc, char** argv) {
   add_check_history(app);
   add_hardware(app);
   add_options(app);
+  add_chopping(app);
   add_metrics(app);
   add_plot(app);
   add_check(app);

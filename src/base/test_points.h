@@ -131,6 +131,12 @@ enum class Mutant : uint32_t {
   kRadixTrustObsolete,   // "radix_trust_obsolete": it goes on in a node that has been replaced
   kRadixKeepVersion,     // "radix_keep_version": an insertion into a radix tree's node does not raise its version
   kRadixSkipWalkCheck,   // "radix_skip_walk_check": a radix tree's scan does not check its nodes at its end
+  // Of the analysis of chopped procedures (src/txn/chopping).
+  kForgetSibling,        // "forget_sibling": pieces of a call are no siblings, but for those of the call that is looked at
+  kLeaveCycle,           // "leave_cycle": pieces on an SC-cycle are not merged
+  kMergeWithoutBetween,  // "merge_without_between": what must run between two merged pieces stays by itself
+  kRollBackLate,         // "roll_back_late": a procedure may roll back behind a piece that writes
+  kDeferBesideOtherPaths, // "defer_beside_other_paths": whose subscribers meet a procedure by another way, too, may defer
   // Of lock elision (src/htm/elide.h); nothing but what runs regions can tell.
   kSkipSubscription,    // "skip_subscription": a region does not read its lock
   kLazySubscription,    // "lazy_subscription": it reads the lock at its end alone

@@ -1,0 +1,82 @@
+// ChoppingGraph: the pieces of two calls of each procedure, with S-edges between siblings and
+// C-edges between those that conflict (DBX-TC, section 3.1), and the search for SC-cycles.
+//
+// Two calls stand for any number: a cycle through three calls of one procedure has one through two,
+// since all calls of a procedure have the same edges.
+// Thread safety: none.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "txn/chopping/resolved.h"
+
+namespace elider::chopping {
+
+class ChoppingGraph {
+ public:
+  // Each operation is a piece of its own. Procedures that run on snapshots have none.
+  ChoppingGraph(const Resolved& resolved, const Choices& choices);
+
+  struct Group {                       // a piece in the making
+    std::vector<uint32_t> operations;  // by their places in the declaration, ascending
+  };
+  const std::vector<Group>& pieces(uint32_t procedure) const { return pieces_[procedure]; }
+  bool on_snapshot(uint32_t procedure) const { return on_snapshot_[procedure]; }
+
+  // Operations that conflict, whatever pieces they are in.
+  bool conflict(OperationId one, OperationId other) const { return edges_[place(one)][place(other)]; }
+  void remove_edge(OperationId one, OperationId other) { edges_[place(one)][place(other)] = edges_[place(other)][place(one)] = false; }
+  void restore_edges(OperationId of);  // all that it has by its accesses
+  bool has_conflict(OperationId id) const;
+  bool conflicting(uint32_t procedure, const Group& piece) const;
+
+  // Two pieces of one call that an SC-cycle goes through, and the cycle, which begins in the first
+  // of them and ends in the second but for the S-edge back. False: there is none in the graph.
+  struct Cycle {
+    uint32_t procedure = 0;
+    size_t first = 0, second = 0;  // pieces
+    std::vector<CycleStep> steps;
+  };
+  bool find_cycle(Cycle* cycle) const;
+
+  // A way by C-edges and siblings from one procedure to another, which may be itself. Empty: none.
+  std::vector<CycleStep> find_path(uint32_t from, uint32_t to) const;
+
+  // Two pieces of a procedure become one. So do all pieces that must run between them; each is
+  // told to `between` before it is.
+  template <class F>
+  void merge(uint32_t procedure, size_t first, size_t second, F&& between) {
+    size_t merged = join(procedure, first, second);
+    for (size_t caught; (caught = caught_between(procedure, merged)) != kNowhere;) {
+      between(pieces_[procedure][merged], pieces_[procedure][caught]);
+      merged = join(procedure, merged, caught);
+    }
+  }
+
+  // Whether a piece needs another one, directly or by others.
+  bool needs(uint32_t procedure, const Group& piece, const Group& other) const;
+
+ private:
+  static constexpr size_t kNowhere = ~size_t{0};
+  struct Node {
+    uint32_t procedure, call;
+    size_t piece;
+  };
+
+  size_t place(OperationId id) const { return begins_[id.procedure] + id.operation; }
+  bool on_cycle(uint32_t procedure, size_t piece, Cycle* cycle) const;
+  // An edge between two pieces of different calls; false: there is none.
+  bool edge(const Node& from, const Node& to, CycleStep* step) const;
+  size_t join(uint32_t procedure, size_t first, size_t second);
+  size_t caught_between(uint32_t procedure, size_t merged) const;
+
+  const Resolved& resolved_;
+  const Choices& choices_;
+  std::vector<size_t> begins_;            // by procedure: the place of its first operation
+  std::vector<std::vector<bool>> edges_;  // by places
+  std::vector<bool> on_snapshot_;
+  std::vector<std::vector<Group>> pieces_;
+};
+
+}  // namespace elider::chopping

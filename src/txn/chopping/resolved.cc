@@ -1,0 +1,304 @@
+#include "txn/chopping/resolved.h"
+
+#include <algorithm>
+#include <map>
+#include <set>
+#include <tuple>
+#include <utility>
+
+namespace elider::chopping {
+
+std::string_view name_of(AccessKind kind) {
+  switch (kind) {
+    case AccessKind::kRead: return "read";
+    case AccessKind::kWrite: return "write";
+    case AccessKind::kAdd: return "add";
+    case AccessKind::kInsert: return "insert";
+    case AccessKind::kRemove: return "remove";
+    case AccessKind::kScan: return "scan";
+  }
+  return "?";
+}
+
+bool parse(std::string_view name, AccessKind* kind) {
+  for (const AccessKind each : kAccessKinds)
+    if (name == name_of(each)) return *kind = each, true;
+  return false;
+}
+
+Table Table::of(const Schema& schema) {
+  Table table{schema.name, {}};
+  for (const Column& column : schema.columns) {
+    if (column.group >= table.groups.size()) table.groups.resize(column.group + 1);
+    table.groups[column.group].push_back(column.name);
+  }
+  return table;
+}
+
+namespace {
+
+struct TableUnits {
+  std::map<std::string, uint64_t> unit_of, column_of;  // by a column's name, one bit each
+  uint64_t all_units = 0, all_columns = 0;
+};
+
+class Resolver {
+ public:
+  Resolver(const Declaration& declaration, const Choices& choices, Resolved& resolved)
+      : declaration_(declaration), choices_(choices), resolved_(resolved) {}
+
+  Status run() {
+    for (uint32_t t = 0; t < declaration_.tables.size(); ++t)
+      if (Status status = add_table(t); !status.ok()) return status;
+    std::set<std::string> names;
+    for (uint32_t p = 0; p < declaration_.procedures.size(); ++p) {
+      const Procedure& procedure = declaration_.procedures[p];
+      if (procedure.name.empty()) return refused("a procedure has no name");
+      if (!names.insert(procedure.name).second) return refused("procedure '" + procedure.name + "' is declared twice");
+      if (Status status = add_procedure(p); !status.ok()) return status;
+    }
+    return {};
+  }
+
+ private:
+  static Status refused(std::string words) { return Status::invalid_argument(std::move(words)); }
+  Status refused(uint32_t p, uint32_t o, const std::string& words) const {
+    const Procedure& procedure = declaration_.procedures[p];
+    return refused("procedure '" + procedure.name + "', operation '" + procedure.operations[o].name + "': " + words);
+  }
+
+  Status add_table(uint32_t t) {
+    const Table& table = declaration_.tables[t];
+    if (table.name.empty()) return refused("a table has no name");
+    if (!table_of_.emplace(table.name, t).second) return refused("table '" + table.name + "' is declared twice");
+    TableUnits units;
+    uint32_t group = 0, column = 0;
+    for (const auto& columns : table.groups) {
+      for (const std::string& name : columns) {
+        if (column == kColumnsMax) return refused("table '" + table.name + "' has more than " + std::to_string(kColumnsMax) + " columns");
+        const uint32_t unit = choices_.granularity == Granularity::kTable   ? 0
+                              : choices_.granularity == Granularity::kGroup ? group
+                                                                            : column;
+        if (!units.unit_of.emplace(name, uint64_t{1} << unit).second)
+          return refused("table '" + table.name + "': column '" + name + "' is declared twice");
+        units.column_of.emplace(name, uint64_t{1} << column);
+        units.all_units |= uint64_t{1} << unit;
+        units.all_columns |= uint64_t{1} << column++;
+      }
+      ++group;
+    }
+    if (column == 0) units.all_units = units.all_columns = 1;  // one that nobody names
+    units_.push_back(std::move(units));
+    return {};
+  }
+
+  Status add_procedure(uint32_t p) {
+    const Procedure& procedure = declaration_.procedures[p];
+    if (procedure.operations.empty()) return refused("procedure '" + procedure.name + "' has no operations");
+    std::map<std::string, uint32_t> places;
+    for (uint32_t o = 0; o < procedure.operations.size(); ++o)
+      if (!places.emplace(procedure.operations[o].name, o).second || procedure.operations[o].name.empty())
+        return refused(p, o, "its name is empty, or another operation has it");
+    ResolvedProcedure& made = resolved_.procedures.emplace_back();
+    made.reads_only = true;
+    for (uint32_t o = 0; o < procedure.operations.size(); ++o) {
+      const Operation& operation = procedure.operations[o];
+      ResolvedOperation& resolved =
+          made.operations.emplace_back(ResolvedOperation{{p, o}, {}, {}, operation.may_roll_back, operation.deferred, false});
+      for (const std::string& name : operation.after) {
+        const auto found = places.find(name);
+        if (found == places.end()) return refused(p, o, "it needs '" + name + "', which is no operation of its procedure");
+        resolved.needs.push_back(found->second);
+      }
+      for (const Access& access : operation.accesses) {
+        ResolvedAccess result;
+        if (Status status = find(p, o, access, &result); !status.ok()) return status;
+        resolved.writes |= !only_reads(access.kind);
+        resolved.accesses.push_back(std::move(result));
+      }
+      made.reads_only = made.reads_only && !resolved.writes;
+      if (operation.deferred)
+        if (Status status = check_deferred(p, o, resolved); !status.ok()) return status;
+    }
+    for (uint32_t o = 0; o < made.operations.size(); ++o)
+      if (Status status = order_tokens(p, o, made); !status.ok()) return status;
+    return close(p, made);
+  }
+
+  Status find(uint32_t p, uint32_t o, const Access& access, ResolvedAccess* result) const {
+    const auto table = table_of_.find(access.table);
+    if (table == table_of_.end()) return refused(p, o, "there is no table '" + access.table + "'");
+    const TableUnits& units = units_[table->second];
+    *result = {access.kind,
+               table->second,
+               access.columns.empty() ? units.all_units : 0,
+               access.columns.empty() ? units.all_columns : 0,
+               access.fresh,
+               kNone,
+               access.partition};
+    for (const std::string& name : access.columns) {
+      const auto unit = units.unit_of.find(name);
+      if (unit == units.unit_of.end()) return refused(p, o, "table '" + access.table + "' has no column '" + name + "'");
+      result->units |= unit->second;
+      result->columns |= units.column_of.at(name);
+    }
+    if (!access.columns.empty() && (access.kind == AccessKind::kInsert || access.kind == AccessKind::kRemove))
+      return refused(p, o, std::string(name_of(access.kind)) + " of table '" + access.table + "' names columns: it has the whole row");
+    if (access.fresh && access.kind != AccessKind::kInsert)
+      return refused(p, o, "fresh is said of a " + std::string(name_of(access.kind)) + ": only inserts can be");
+    if (access.token.empty()) return {};
+    const auto token = table_of_.find(access.token);
+    if (token == table_of_.end()) return refused(p, o, "its token: there is no table '" + access.token + "'");
+    result->token = token->second;
+    return {};
+  }
+
+  Status check_deferred(uint32_t p, uint32_t o, const ResolvedOperation& operation) const {
+    for (const ResolvedAccess& access : operation.accesses)
+      if (access.kind != AccessKind::kAdd && !(access.kind == AccessKind::kInsert && access.fresh))
+        return refused(p, o,
+                       "it is deferred and does not only add: " + std::string(name_of(access.kind)) + " of table '" +
+                           declaration_.tables[access.table].name + "'");
+    if (operation.may_roll_back) return refused(p, o, "it is deferred and may roll back");
+    return {};
+  }
+
+  // A row that hangs on a token is inserted no later than the token, and touched no earlier than
+  // the token's removal.
+  Status order_tokens(uint32_t p, uint32_t o, ResolvedProcedure& made) const {
+    for (const ResolvedAccess& access : made.operations[o].accesses) {
+      if (access.token == kNone) continue;
+      const bool inserts = access.kind == AccessKind::kInsert;
+      const AccessKind wanted = inserts ? AccessKind::kInsert : AccessKind::kRemove;
+      const auto handles = [&](const ResolvedOperation& operation) {
+        return std::any_of(operation.accesses.begin(), operation.accesses.end(),
+                           [&](const ResolvedAccess& a) { return a.kind == wanted && a.table == access.token; });
+      };
+      uint32_t found = kNone;
+      if (inserts) {
+        for (uint32_t i = o; i < made.operations.size() && found == kNone; ++i)
+          if (handles(made.operations[i])) found = i;
+      } else {
+        for (uint32_t i = 0; i <= o; ++i)
+          if (handles(made.operations[i])) found = i;
+      }
+      const std::string& token = declaration_.tables[access.token].name;
+      if (found == kNone)
+        return refused(p, o,
+                       inserts ? "its token: neither it nor an operation behind it inserts into table '" + token + "'"
+                               : "its token: neither it nor an operation before it removes a row of table '" + token + "'");
+      if (found == o) continue;
+      if (inserts)
+        made.operations[found].needs.push_back(o);
+      else
+        made.operations[o].needs.push_back(found);
+    }
+    return {};
+  }
+
+  Status close(uint32_t p, ResolvedProcedure& made) const {
+    const size_t count = made.operations.size();
+    made.needed.assign(count, std::vector<bool>(count));
+    for (uint32_t o = 0; o < count; ++o)
+      for (const uint32_t need : made.operations[o].needs) made.needed[o][need] = true;
+    for (uint32_t k = 0; k < count; ++k)
+      for (uint32_t i = 0; i < count; ++i)
+        if (made.needed[i][k])
+          for (uint32_t j = 0; j < count; ++j)
+            if (made.needed[k][j]) made.needed[i][j] = true;
+    for (uint32_t o = 0; o < count; ++o)
+      if (made.needed[o][o]) return refused(p, o, "it needs its own result, directly or by others");
+    return {};
+  }
+
+  const Declaration& declaration_;
+  const Choices& choices_;
+  Resolved& resolved_;
+  std::map<std::string, uint32_t> table_of_;
+  std::vector<TableUnits> units_;
+};
+
+bool meet(const ResolvedAccess& a, const ResolvedAccess& b, const Choices& choices) {
+  if (a.table != b.table) return false;
+  if (a.partition != b.partition && a.partition.starts_with('=') && b.partition.starts_with('=')) return false;
+  if (choices.tokens && a.token != kNone && a.token == b.token) return false;
+  if (only_reads(a.kind) && only_reads(b.kind)) return false;
+  const auto changes_presence = [](const ResolvedAccess& access) {
+    return access.kind == AccessKind::kInsert || access.kind == AccessKind::kRemove;
+  };
+  if (a.kind == AccessKind::kInsert && b.kind == AccessKind::kInsert) return !(a.fresh && b.fresh);
+  if (changes_presence(a) || changes_presence(b)) return true;
+  if (a.kind == AccessKind::kAdd && b.kind == AccessKind::kAdd && choices.adding) return false;
+  return (a.units & b.units) != 0;
+}
+
+std::string names_of(const Table& table, uint64_t columns) {
+  std::string names;
+  uint32_t at = 0;
+  for (const auto& group : table.groups)
+    for (const std::string& name : group)
+      if (columns >> at++ & 1) names += (names.empty() ? "" : ", ") + name;
+  return names;
+}
+
+std::string advice_of(const Declaration& declaration, const ResolvedOperation& one, const ResolvedAccess& a, const ResolvedOperation& other,
+                      const ResolvedAccess& b) {
+  const Table& table = declaration.tables[a.table];
+  const auto place = [&](const ResolvedOperation& operation) {
+    const Procedure& procedure = declaration.procedures[operation.id.procedure];
+    return procedure.name + "." + procedure.operations[operation.id.operation].name;
+  };
+  if (a.kind == AccessKind::kInsert && b.kind == AccessKind::kInsert)
+    return "say that the keys are fresh, if no two calls insert the same one";
+  const auto presence = [](const ResolvedAccess& access) {
+    return access.kind == AccessKind::kInsert || access.kind == AccessKind::kRemove;
+  };
+  if (presence(a) || presence(b)) return "name a token, if a row of another table leads here and is claimed first";
+  if ((a.columns & b.columns) == 0)
+    return "put " + names_of(table, a.columns) + " and " + names_of(table, b.columns) + " of table '" + table.name +
+           "' into different commit groups";
+  for (const auto& [adds, its, meets] : {std::tuple(&one, &a, &b), std::tuple(&other, &b, &a)}) {
+    const auto& accesses = adds->accesses;
+    const bool adds_only = std::all_of(accesses.begin(), accesses.end(), [](const ResolvedAccess& access) {
+      return access.kind == AccessKind::kAdd || (access.kind == AccessKind::kInsert && access.fresh);
+    });
+    if (its->kind == AccessKind::kAdd && only_reads(meets->kind) && !adds->deferred && one.id.procedure != other.id.procedure && adds_only)
+      return "defer " + place(*adds) + ", if its effect may be seen later";
+  }
+  // Who reads what it writes does more than add.
+  for (const auto& [operation, its] : {std::pair(&one, &a), std::pair(&other, &b)}) {
+    const bool reads = std::any_of(operation->accesses.begin(), operation->accesses.end(), [&, its = its](const ResolvedAccess& access) {
+      return only_reads(access.kind) && access.table == its->table && (access.columns & its->columns) != 0;
+    });
+    if (its->kind == AccessKind::kWrite && !reads)
+      return "say that " + place(*operation) + " adds instead of writes, if it does no more than that";
+  }
+  return "";
+}
+
+}  // namespace
+
+Status resolve(const Declaration& declaration, const Choices& choices, Resolved* resolved) {
+  *resolved = {};
+  return Resolver(declaration, choices, *resolved).run();
+}
+
+Meeting meeting_of(const ResolvedOperation& one, const ResolvedOperation& other, const Choices& choices) {
+  for (const ResolvedAccess& a : one.accesses)
+    for (const ResolvedAccess& b : other.accesses)
+      if (meet(a, b, choices)) return {&a, &b};
+  return {};
+}
+
+Conflict describe(const Declaration& declaration, const ResolvedOperation& one, const ResolvedOperation& other, const Meeting& meeting) {
+  const ResolvedAccess &a = *meeting.one, &b = *meeting.other;
+  const Table& table = declaration.tables[a.table];
+  const auto words = [&](const ResolvedAccess& access) {
+    const bool rows = access.kind == AccessKind::kInsert || access.kind == AccessKind::kRemove;
+    const std::string columns = names_of(table, access.columns);
+    return std::string(name_of(access.kind)) + (rows ? " a row" : columns.empty() ? "" : " " + columns);
+  };
+  return {one.id, other.id, table.name, words(a), words(b), advice_of(declaration, one, a, other, b)};
+}
+
+}  // namespace elider::chopping

@@ -1,0 +1,19 @@
+// Declarations of known workloads, for `elider chopping report` and the benchmarks that run them.
+// Thread safety: pure.
+#pragma once
+
+#include <string_view>
+
+#include "elider/chopping.h"
+
+namespace elider::tools {
+
+// The five transactions of TPC-C (bench/tpcc).
+chopping::Declaration tpcc_declaration();
+// The benchmark "articles" of H-Store: readers, commenters, and users who change their data.
+chopping::Declaration articles_declaration();
+
+// Of "tpcc" or "articles"; false: nothing has this name.
+bool find_example(std::string_view name, chopping::Declaration* declaration);
+
+}  // namespace elider::tools
