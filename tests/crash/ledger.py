@@ -9,9 +9,12 @@ took effect. TpccLedger keeps `tpcc`.
 import json
 
 NEVER_NS = 1 << 62
-# What the victims' runs take in turns, on the same files, which are no policy's own: what one has written, another recovers.
+# What the victims' runs take in turns, on the same files, which are no policy's or protocol's own: what one has
+# written, another recovers.
 # The last runs hardware transactions where the machine, or the build, has them.
-POLICIES = [["--sync", "optimistic"], ["--sync", "elided", "--htm", "always-aborts"], ["--sync", "latched"], ["--sync", "elided"]]
+POLICIES = [["--sync", "optimistic"], ["--protocol", "timestamp"], ["--sync", "elided", "--htm", "always-aborts"],
+            ["--protocol", "two-phase-locking"], ["--sync", "latched"], ["--protocol", "partitioned"], ["--protocol", "serial"],
+            ["--protocol", "timestamp-validated"], ["--sync", "elided"]]
 # So are the sizes of the log's files: many of them, some, few in which room is made ahead.
 SEGMENT_BYTES = ["4096", "65536", "1048576"]
 TRANSACTIONS_A_CHECKPOINT = "8"

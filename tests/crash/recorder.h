@@ -8,6 +8,7 @@
 #pragma once
 
 #include <atomic>
+#include <iterator>
 #include <mutex>
 #include <thread>
 
@@ -44,6 +45,10 @@ inline constexpr HtmBackend kRegions = HtmBackend::kEmulated;
 #else
 inline constexpr HtmBackend kRegions = HtmBackend::kAlwaysAborts;
 #endif
+
+// The others take turns at the protocols: what comes back is not to depend on them.
+inline constexpr Protocol kProtocolsInTurn[] = {Protocol::kOcc,         Protocol::kTimestamp,          Protocol::kTwoPhaseLocking,
+                                                Protocol::kPartitioned, Protocol::kTimestampValidated, Protocol::kSerial};
 
 // The options that every run and every recovery share: little memory, small files.
 inline Options base_options(const RunShape& shape) {
@@ -95,6 +100,7 @@ class Recorder {
     NumberSink sink;
     Options options = base_options(shape_);
     if (shape_.seed % 2 == 0) options.sync = SyncPolicy::kElided, options.htm = kRegions;
+    else options.protocol = kProtocolsInTurn[shape_.seed / 2 % std::size(kProtocolsInTurn)];
     options.history = &sink;
     auto opened = Database::open(options);
     if (!opened.ok()) return opened.status();

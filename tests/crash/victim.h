@@ -25,12 +25,14 @@ struct VictimOptions {
   uint64_t segment_bytes = 64u << 10;
   SyncPolicy sync = SyncPolicy::kOptimistic;
   HtmBackend htm = HtmBackend::kAutomatic;
+  Protocol protocol = Protocol::kOcc;
 };
 
 inline Options database_options(const VictimOptions& victim) {
   Options options;
   options.sync = victim.sync;
   options.htm = victim.htm;
+  options.protocol = victim.protocol;
   options.huge_pages = false;
   options.workers_max = 64;
   options.data_folders = {victim.data + "/a", victim.data + "/b"};

@@ -40,6 +40,7 @@ bool parse(int count, char** words, VictimOptions* options) {
     else if (name == "--segment-bytes") options->segment_bytes = value;
     else if (name == "--sync" && elider::parse(words[i + 1], &options->sync)) continue;
     else if (name == "--htm" && elider::parse(words[i + 1], &options->htm)) continue;
+    else if (name == "--protocol" && elider::parse(words[i + 1], &options->protocol)) continue;
     else return false;
   }
   return count % 2 == 0 && !options->data.empty();

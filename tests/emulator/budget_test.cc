@@ -30,6 +30,8 @@ constexpr uint64_t kOverhead = 8;
 // Of a commit, whatever its size: S, the slots of the workers, the transaction, the
 // store, the tables' layouts.
 constexpr uint64_t kCommitFixed = 14;
+constexpr uint64_t kLeaf = 8, kInner = 12;  // a B+-tree's nodes
+constexpr uint64_t kSplit = kLeaf + 3 * kInner;  // the new leaf, and two inner nodes and their parent
 constexpr Key kRows = 3000;
 
 class BudgetTest : public testing::Test {
@@ -135,23 +137,23 @@ class BudgetTest : public testing::Test {
 TEST_F(BudgetTest, sections_of_a_btree) {
   open(false, KeyIndex::kOrdered);
   const uint64_t h = height();
-  const uint64_t descent = 4 + 12 * (h - 1) + 1;
+  const uint64_t descent = kLeaf + kInner * (h - 1) + 1;
   std::printf("  a B+-tree of height %llu\n", static_cast<unsigned long long>(h));
   show("get", within([&](Transaction& txn, Key round) { get(txn, some(round)); }), descent, 0);
   show("get by a remembered leaf", within([&](Transaction& txn, Key round) {
          for (const Key beside : {1, 2})  // rows that are there may need no lookup
            ASSERT_TRUE(txn.get(accounts_, some(round) + beside).status().not_found());
-       }), 5, 0);
+       }), kLeaf + 1, 0);
   show("batch of 16", batches(), 16 * descent, 16);
   show("scan, one leaf", within([&](Transaction& txn, Key round) {
          ASSERT_OK(txn.scan(accounts_, {some(round), some(round)}, {}, [](Key, const View<Account>&) { return true; }));
-       }), descent, 5);
+       }), descent, kLeaf + 1);
   const Range inserts = within([&](Transaction& txn, Key round) {
     ASSERT_OK(txn.insert(accounts_, some(round * 7) + 1 + round % 3, Account{}));
   }, 400);
-  show("insert, with and without a split", inserts, descent, 4 + 12 + 12 + 12);
-  EXPECT_LE(inserts.least.lines_written, 4 + kOverhead) << "no split";
-  show("remove", at_commit([&](Transaction& txn, Key round) { ASSERT_OK(txn.remove(accounts_, 4 * round)); }, 400), descent, 4 + h + 12);
+  show("insert, with and without a split", inserts, descent, kSplit);
+  EXPECT_LE(inserts.least.lines_written, kLeaf + kOverhead) << "no split";
+  show("remove", at_commit([&](Transaction& txn, Key round) { ASSERT_OK(txn.remove(accounts_, 4 * round)); }, 400), descent, kLeaf + h + kInner);
 }
 
 TEST_F(BudgetTest, sections_of_a_hash_table) {
@@ -290,17 +292,17 @@ TEST_F(BudgetTest, sections_of_a_secondary_index) {
   open(false, indexed_account_schema(KeyIndex::kOrdered));
   const Index<Account> by_branch = *db_.index(accounts_, "by_branch");
   const uint64_t h = height_of(table().secondary(0));
-  const uint64_t descent = 4 + 12 * (h - 1) + 1;
+  const uint64_t descent = kLeaf + kInner * (h - 1) + 1;
   std::printf("  secondary indexes of height %llu\n", static_cast<unsigned long long>(h));
   uint32_t branch = 0;
   const auto move = [&](Transaction& txn, Key key) {
     ASSERT_OK(txn.update(accounts_, key, accounts_.columns(&Account::branch), [&](Account& account) { account.branch = ++branch % 50; }));
   };
-  show("secondary insert", within([&](Transaction& txn, Key round) { move(txn, some(round)); }), descent, 4 + 12 + 12 + 12);
+  show("secondary insert", within([&](Transaction& txn, Key round) { move(txn, some(round)); }), descent, kSplit);
   show("secondary scan, one leaf", within([&](Transaction& txn, Key round) {
          const uint64_t value = round % 50;
          ASSERT_OK(txn.scan(by_branch, {value, value}, {.limit = 1}, [](Key, const View<Account>&) { return true; }));
-       }), descent, 5);
+       }), descent, kLeaf + 1);
   for (const Key count : {1u, 4u, 16u}) {
     const uint64_t before = commits_in_regions();
     const std::string name = "commit, " + std::to_string(count) + " indexed columns written";

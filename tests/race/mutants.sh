@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Each of these defects of the commit protocol and of the radix tree (src/base/test_points.h) must make the one test fail that is named with it, which
-# passes without: histories would find them by luck alone, or after minutes.
+# Each of these defects of the commit protocol, of the radix tree and of the analysis of chopped procedures (src/base/test_points.h)
+# must make the one test fail that is named with it, which passes without: histories would find them by luck alone, or after minutes.
 # presets: dev
 set -u
 race="${ELIDER_BUILD_DIR:?}/race_test" conformance="$ELIDER_BUILD_DIR/conformance_test" index="$ELIDER_BUILD_DIR/index_test" txn="$ELIDER_BUILD_DIR/txn_test"
@@ -54,6 +54,11 @@ upgrade_at_once txn RowLocksTest.OfTwoThatBothWantToWriteWhatTheyReadOneDies
 release_early conformance LocksTest.LocksAreKeptUntilTheCommitHasEnded
 wait_for_the_older txn RowLocksTest.TheYoungerOneDies
 publish_timestamp_once txn TimestampsTest.NoneIsBelowASafeOneThatSomebodyComputedMeanwhile
+forget_sibling txn ChoppingModelTest.EveryInterleavingOfPiecesIsSerializable
+leave_cycle txn ChoppingModelTest.EveryInterleavingOfPiecesIsSerializable
+merge_without_between txn AnalyzeTest.WhatMustRunBetweenTwoMergedOnesIsMerged
+roll_back_late txn AnalyzeTest.ARollbackThatNeedsAWriteIsOnePieceWithIt
+defer_beside_other_paths txn AnalyzeTest.AnotherWayBetweenThemForbidsIt
 radix_skip_path index ArtWitnessTest/0.AKeyThatLeavesAPathHasTheWitnessOfTheNodeAbove
 radix_trust_obsolete index ArtRaceTest/0.ALookupDoesNotTrustANodeThatHasGrown
 radix_keep_version index ArtWitnessTest/0.AChangeEndsTheWitnessesOfTheRangeThatItIsIn

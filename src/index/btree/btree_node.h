@@ -2,9 +2,8 @@
 //
 // Child i of an inner node covers the keys k with separator[i - 1] <= k < separator[i]; an inner
 // node with one child has no separator. Nodes start on a cache line. There are no sibling
-// pointers: unlinking a leaf then changes its parent alone. Leaves are small, for the sake of
-// few phantoms that are none; inner nodes are wider, because each level costs its time even
-// where it is in the cache.
+// pointers: unlinking a leaf then changes its parent alone. Sizes are measured (docs/indexes.md):
+// smaller leaves make more inner nodes, which then are in the cache less often.
 //
 //   leaf of uint64_t keys (512 bytes):   word 8 | count, level, run 8 | 31 keys | 31 handles
 //   inner of uint64_t keys (768 bytes):  word 8 | count, level, run 8 | 16 free | 44 keys

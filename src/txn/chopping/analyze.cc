@@ -2,6 +2,7 @@
 // what rollbacks ask for, then the order of the pieces.
 #include <algorithm>
 #include <numeric>
+#include <utility>
 
 #include "base/check.h"
 #include "base/test_points.h"
