@@ -11,10 +11,11 @@ namespace {
 
 int run(int argc, char** argv) {
   Program program("elider bench",
-                  "Measure: tpcc, ycsb, compare, durability, elision, htm, neighbours, index, scan, protocols, figures, history (each has its own --help)", version_line());
+                  "Measure: tpcc, ycsb, articles, compare, durability, elision, htm, neighbours, index, scan, protocols, figures, history (each has its own --help)", version_line());
   const Command bench = program.root();
   add_tpcc(bench);
   add_ycsb(bench);
+  add_articles(bench);
   add_compare(bench);
   add_elision(bench);
   add_htm(bench);

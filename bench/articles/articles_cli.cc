@@ -1,0 +1,52 @@
+// `elider bench articles`: options, help and exit code.
+#include <memory>
+
+#include <fmt/format.h>
+
+#include "bench/articles/articles.h"
+#include "bench/common/commands.h"
+
+namespace elider::bench {
+
+namespace {
+
+using articles::ArticlesOptions;
+
+constexpr const char* kArticlesHelp =
+    "Of 100 transactions 40 read an article, 20 its first five comments, 30 add one, 10 change a user's last name.\n"
+    "Afterwards every article must have the comments that it counts, and every comment that committed must be there:\n"
+    "else exit code 1.\n"
+    "\n"
+    "  elider bench articles --threads 2 --json articles.json\n"
+    "  elider bench articles --articles 10000 --users 200 --protocol two-phase-locking\n";
+
+void fail_articles(const std::string& words) {
+  fmt::print(stderr, "elider bench articles: {}\n", words);
+  set_exit_code(kExitFailed);
+}
+
+void run_articles_command(const ArticlesOptions& options) {
+  check_common_options(options.common);
+  if (!(options.theta > 0 && options.theta < 1)) refuse_option("--theta", fmt::format("{:g} is not above 0 and below 1", options.theta));
+  auto outcome = articles::run_articles(options);
+  if (!outcome.ok()) return fail_articles(outcome.status().message());
+  if (Status status = publish(options.common, outcome->report); !status.ok()) return fail_articles(status.message());
+  if (!outcome->ok)
+    fail_articles(outcome->report.result.failure.empty() ? "the rows at the end are wrong" : outcome->report.result.failure);
+}
+
+}  // namespace
+
+void add_articles(Command bench) {
+  auto options = std::make_shared<ArticlesOptions>();
+  Command command = bench.add("articles", "Readers, commenters, and users who change their data (H-Store's benchmark)");
+  command.footer(kArticlesHelp);
+  command.option("--articles", options->articles, "Articles loaded").in(uint64_t{1}, uint64_t{1} << 32).shows_default();
+  command.option("--users", options->users, "Users loaded").in(uint64_t{1}, uint64_t{1} << 32).shows_default();
+  command.option("--theta", options->theta, "Skew of who and what is drawn, above 0 and below 1").shows_default();
+  add_index_option(command, options->key_index, "Of articles and users: hash, btree or art [hash]");
+  add_common_options(command, options->common);
+  command.runs([options] { run_articles_command(*options); });
+}
+
+}  // namespace elider::bench
