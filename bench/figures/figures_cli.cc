@@ -19,7 +19,7 @@ namespace elider::bench {
 namespace {
 
 struct ChosenFigures {
-  std::string paper = "hyper";
+  std::vector<std::string> papers{"hyper"};
   std::vector<std::string> files;
   std::string output = "-";
 };
@@ -79,13 +79,18 @@ std::string page_of(const papers::Paper& paper, const Measured& measured) {
 }
 
 void run_figures(const ChosenFigures& chosen) {
-  const auto papers = papers::all();
-  const auto paper = std::find_if(papers.begin(), papers.end(), [&](const papers::Paper& one) { return chosen.paper == one.name; });
-  if (paper == papers.end()) refuse_option("--paper", fmt::format("there is no '{}'", chosen.paper));
+  std::vector<const papers::Paper*> wanted;
+  for (const std::string& name : chosen.papers) {
+    const auto all = papers::all();
+    const auto paper = std::find_if(all.begin(), all.end(), [&](const papers::Paper& one) { return name == one.name; });
+    if (paper == all.end()) refuse_option("--paper", fmt::format("'{}' is none of hyper and dbx-tc", name));
+    wanted.push_back(&*paper);
+  }
   auto measured = read_documents(chosen.files);
   Status status = measured.status();
   if (status.ok()) {
-    const std::string page = page_of(*paper, *measured);
+    std::string page;
+    for (const papers::Paper* paper : wanted) page += (page.empty() ? "" : "\n") + page_of(*paper, *measured);
     if (chosen.output == "-") {
       fmt::print("{}", page);
     } else {
@@ -106,13 +111,13 @@ void run_figures(const ChosenFigures& chosen) {
 void add_figures(Command bench) {
   auto chosen = std::make_shared<ChosenFigures>();
   Command command = bench.add("figures", "A page for a paper: where its sections stand, and what its figures give here");
-  command.option("--paper", chosen->paper, "Which: hyper").type("NAME").shows_default();
+  command.option("--paper", chosen->papers, "Which, between commas: hyper, dbx-tc [hyper]").between_commas().type("NAMES");
   command.option("--from", chosen->files, "Documents that bench protocols and bench htm wrote with --json").between_commas().type("FILES");
   command.option("-o,--output", chosen->output, "The page, in Markdown (- for standard output)").type("FILE.md").shows_default();
   command.footer(
       "  elider bench protocols --json protocols.json\n"
       "  elider bench htm --json htm.json\n"
-      "  elider bench figures --paper hyper --from protocols.json,htm.json -o papers.md\n");
+      "  elider bench figures --paper hyper,dbx-tc --from protocols.json,htm.json -o papers.md\n");
   command.runs([chosen] { run_figures(*chosen); });
 }
 

@@ -84,6 +84,7 @@ expect 0 'hyper-12: One number' "$elider" bench protocols --quick --figure hyper
 expect 0 'hyper-19' "$elider" bench protocols --quick --figure hyper-19 --protocol partitioned --threads 2 --seconds 0.1 --json "$folder/protocols.json"
 expect 0 '^# HyPer-HTM' "$elider" bench figures
 expect 0 '^[|] 19 [|].*partitioned [0-9.]+ [KM] to' "$elider" bench figures --paper hyper --from "$folder/protocols.json"
+expect 0 '^[|] 11 [|].*elider chopping report tpcc' "$elider" bench figures --paper hyper,dbx-tc
 expect 2 "paper.*wishful" "$elider" bench figures --paper wishful
 expect 1 'garbage.json.*no document of figures' "$elider" bench figures --from "$folder/garbage.json"
 expect 1 'nothere.json.*cannot be read' "$elider" bench figures --from nothere.json
