@@ -102,7 +102,7 @@ function(elider_test name)
   foreach(test IN LISTS tests)
     add_test(NAME ${test} COMMAND ${name} --gtest_brief=1 "--gtest_output=xml:${PROJECT_BINARY_DIR}/googletest/${test}.xml"
                                   ${test_ARGUMENTS})
-    set_tests_properties(${test} PROPERTIES TIMEOUT 1200)
+    set_tests_properties(${test} PROPERTIES TIMEOUT 3600)
     if(test_SHARDS)
       string(REGEX REPLACE ".*\\." "" shard ${test})
       math(EXPR shard "${shard} - 1")

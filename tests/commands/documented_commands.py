@@ -57,7 +57,7 @@ def programs_of(path):
 
 def errors_of(program, root):
     compiler = [os.environ.get("CXX", "c++"), "-std=c++20", "-Wall", "-Wextra", "-Werror", "-fsyntax-only", "-I", root / "include", "-x", "c++", "-"]
-    return subprocess.run(compiler, input=program, capture_output=True, text=True, check=False, timeout=300).stderr
+    return subprocess.run(compiler, input=program, capture_output=True, text=True, check=False, timeout=1800).stderr
 
 
 def shortened(command):
@@ -108,7 +108,7 @@ def main():
                         print(f"{where}: there is no {missing}: {command}")
                     continue
                 run += 1
-                result = subprocess.run(["bash", "-c", shortened(command)], cwd=folder, capture_output=True, text=True, check=False, timeout=300)
+                result = subprocess.run(["bash", "-c", shortened(command)], cwd=folder, capture_output=True, text=True, check=False, timeout=1800)
                 if result.returncode != 0:
                     failed += 1
                     print(f"{where}: status {result.returncode}: {command}\n{result.stdout[-2000:]}{result.stderr[-2000:]}")

@@ -46,7 +46,7 @@ class Process:
 
     def wait_for_lines(self, count):
         with self.told:
-            self.told.wait_for(lambda: self.lines >= count, timeout=60)
+            self.told.wait_for(lambda: self.lines >= count, timeout=600)
 
     def end(self):
         errors = self.process.stderr.read().decode()
@@ -106,14 +106,14 @@ def main():
             except ledger.Broken as broken:
                 raise ledger.Broken(f"{broken}{words}") from broken
         last = subprocess.run([options.victim, options.workload, "--data", str(data), "--process", str(options.kills * THREADS), "--transactions", "5"],
-                              capture_output=True, check=False, timeout=300)
+                              capture_output=True, check=False, timeout=1800)
         if last.returncode != 0:
             raise ledger.Broken(f"the last run ended with {last.returncode}: {last.stderr.decode()}")
         book.take(last.stdout)
         if options.workload == "transfer":
             # What the last run did is there, too.
             again = subprocess.run([options.victim, "transfer", "--data", str(data), "--process", str((options.kills + 1) * THREADS), "--transactions", "1"],
-                                   capture_output=True, check=True, timeout=300)
+                                   capture_output=True, check=True, timeout=1800)
             book.take(again.stdout)
             book.write_elle(options.work / "elle.jsonl")
             book.write_native(options.work / "native.jsonl")

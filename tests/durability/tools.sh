@@ -183,10 +183,10 @@ for name in MANIFEST LOCK log-00000001-00-00000000; do
   rm -rf odd && cp -r small odd && rm "odd/$name" && mkfifo "odd/$name"
   for command in "check odd" "log verify odd" "log dump odd" "backup odd odd-copy" "recover odd"; do
     # shellcheck disable=SC2086  # two words are two arguments
-    expect 1 "'odd/$name' is a FIFO, where a file must be" timeout 20 "$elider" $command
+    expect 1 "'odd/$name' is a FIFO, where a file must be" timeout 200 "$elider" $command
   done
 done
-expect 1 "'odd/log-00000001-00-00000000' is a FIFO" timeout 20 "$elider" log dump odd/log-00000001-00-00000000
+expect 1 "'odd/log-00000001-00-00000000' is a FIFO" timeout 200 "$elider" log dump odd/log-00000001-00-00000000
 # A disk that is full.
 expect 1 "No space left on device" sh -c "'$elider' log dump small >/dev/full"
 expect 1 "No space left on device" sh -c "'$elider' check data >/dev/full"

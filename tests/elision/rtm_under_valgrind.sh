@@ -7,7 +7,7 @@ tests="$ELIDER_BUILD_DIR/conformance_test"
 command -v valgrind > /dev/null || { echo "skipped: valgrind is not installed"; exit 77; }
 [ -x "$tests" ] || { echo "skipped: $tests is not built"; exit 77; }
 filter='*elided_rtm*-*MemoryLimit*:*HeapExhausted*'  # without what is about the allocator, and slow here
-ELIDER_TEST_RTM=1 timeout 600 valgrind --tool=none --error-exitcode=9 "$tests" --gtest_filter="$filter" --gtest_brief=1 > out.txt 2>&1
+ELIDER_TEST_RTM=1 timeout 3000 valgrind --tool=none --error-exitcode=9 "$tests" --gtest_filter="$filter" --gtest_brief=1 > out.txt 2>&1
 status=$?
 passed=$(grep -oE '^\[  PASSED  \] [0-9]+ tests?' out.txt)
 echo "under valgrind: ${passed:-status $status}"

@@ -34,7 +34,7 @@ suite() {
   for seed in "${seeds[@]}"; do
     [ "$seed" = any ] || export ELIDER_HTM_EMULATOR=$options,seed=$seed ELIDER_SEED=$seed
     ELIDER_TEST_SCALE=$(awk -v a="${ELIDER_TEST_SCALE:-1}" -v b="$share" 'BEGIN { print a * b }') \
-      timeout 900 "$program" --gtest_filter="*elided_${backend//-/_}*$without" --gtest_brief=1 >log 2>&1
+      timeout 3000 "$program" --gtest_filter="*elided_${backend//-/_}*$without" --gtest_brief=1 >log 2>&1
     status=$?
     without="-*HeapExhausted*:*MemoryLimit*:*ThreadedChurn*"
     # A filter that matches nothing passes.
@@ -55,13 +55,13 @@ histories() {
   [ -x "$elider" ] || { report histories "$processor" 1 0 "$elider, the command line, is not built"; return; }
   for workload in list-append rw-register bank scan; do
     begin=$SECONDS status=0
-    timeout 900 "$elider" bench history --htm "$backend" --workload "$workload" --transactions "$transactions" --threads 4 \
-      --out elle.jsonl --history native.jsonl >log 2>&1 && timeout 300 "$elider" check-history native.jsonl >>log 2>&1 || status=$?
+    timeout 3000 "$elider" bench history --htm "$backend" --workload "$workload" --transactions "$transactions" --threads 4 \
+      --out elle.jsonl --history native.jsonl >log 2>&1 && timeout 1800 "$elider" check-history native.jsonl >>log 2>&1 || status=$?
     report "$workload" "$processor" "$status" $((SECONDS - begin)) "$(tail -1 log)"
   done
   begin=$SECONDS status=0
-  timeout 900 "$elider" bench tpcc --htm "$backend" --items 200 --customers 30 --threads 2 --seconds 2 --quiet --json tpcc.json \
-    --history tpcc.jsonl >log 2>&1 && timeout 300 "$elider" check-history tpcc.jsonl >>log 2>&1 || status=$?
+  timeout 3000 "$elider" bench tpcc --htm "$backend" --items 200 --customers 30 --threads 2 --seconds 2 --quiet --json tpcc.json \
+    --history tpcc.jsonl >log 2>&1 && timeout 1800 "$elider" check-history tpcc.jsonl >>log 2>&1 || status=$?
   report tpcc "$processor" "$status" $((SECONDS - begin)) \
     "$(python3 -c 'import json; r = json.load(open("tpcc.json")); print(r["committed"], "committed; conditions ok:", r["consistency"]["ok"])' 2>&1 |
       tail -1); $(tail -1 log)"

@@ -14,7 +14,7 @@ wrong=0
 # is a failed schedule, with its seed, or the emulator's own words; anything else (no such mutant, no such test) is none.
 judge() {
   local label=$1 mutant=$2 status=0 how
-  { timeout 300 "$program" --gtest_filter="$3" >log 2>&1 || status=$?; } 2>/dev/null
+  { timeout 1800 "$program" --gtest_filter="$3" >log 2>&1 || status=$?; } 2>/dev/null
   how=$(grep -m1 -oE 'elider emulator: .*|seed [0-9]+$' log || true)
   if [[ $mutant == none && $status -eq 0 ]] && grep -qE '^\[ +PASSED +\] [1-9]' log; then
     echo "$label: passes"

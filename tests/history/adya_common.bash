@@ -38,13 +38,13 @@ scaled() {
 # make_history OPTIONS...: writes elle.jsonl and native.jsonl.
 make_history() {
   rm -f elle.jsonl elle.jsonl.ranks native.jsonl
-  timeout 300 "$elider" bench history --out elle.jsonl --history native.jsonl "$@"
+  timeout 1800 "$elider" bench history --out elle.jsonl --history native.jsonl "$@"
 }
 
 # make_client_history OPTIONS...: writes elle.jsonl; the database runs without a sink.
 make_client_history() {
   rm -f elle.jsonl elle.jsonl.ranks native.jsonl
-  timeout 300 "$elider" bench history --out elle.jsonl --client-alone "$@"
+  timeout 1800 "$elider" bench history --out elle.jsonl --client-alone "$@"
 }
 
 # check_with_adya WORKLOAD: its exit status; 0 alone is a pass (2: it could not tell).
@@ -55,9 +55,9 @@ check_with_adya() {
     rw-register | bank) model="rw-register --linearizable-keys --sequential-keys --wfr-keys" ;;
   esac
   # shellcheck disable=SC2086
-  timeout 300 "$adya" check -m $model -c strict-serializable elle.jsonl > adya.txt 2>&1
+  timeout 1800 "$adya" check -m $model -c strict-serializable elle.jsonl > adya.txt 2>&1
 }
 
 check_with_elider() {
-  timeout 300 "$elider" check-history native.jsonl > native.txt 2>&1
+  timeout 1800 "$elider" check-history native.jsonl > native.txt 2>&1
 }

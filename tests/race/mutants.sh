@@ -13,7 +13,7 @@ unset ELIDER_MUTANT
 # expect WHAT MUTANT PROGRAM FILTER: passes, or is caught. A run of no test is neither; nor is 2, a mutant that is none.
 expect() {
   local what=$1 mutant=$2 program=$3 filter=$4 status=0 ran
-  { ELIDER_MUTANT=$mutant timeout 60 "$program" --gtest_filter="$filter" > out.txt 2>&1 || status=$?; } 2>/dev/null
+  { ELIDER_MUTANT=$mutant timeout 600 "$program" --gtest_filter="$filter" > out.txt 2>&1 || status=$?; } 2>/dev/null
   ran=$(grep -c '^\[ RUN' out.txt)
   if [ "$what" = passes ] && [ "$status" -eq 0 ] && [ "$ran" -ne 0 ] && ! grep -q SKIPPED out.txt; then
     echo "ok   $filter passes"
