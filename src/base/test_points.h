@@ -75,7 +75,7 @@ class TestPoints {
 // is a failure and not a hang. While a point has a stop, it must have no other action.
 class TestStop {
  public:
-  static constexpr std::chrono::milliseconds kTimeout{20000};
+  static constexpr std::chrono::milliseconds kTimeout{600000};
 
   // Lets `pass_first` arrivals pass before it holds one.
   explicit TestStop(std::string name, uint64_t pass_first = 0, std::chrono::milliseconds timeout = kTimeout);

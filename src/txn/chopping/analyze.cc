@@ -30,9 +30,11 @@ class Analysis {
   uint32_t count() const { return static_cast<uint32_t>(resolved_.procedures.size()); }
   const ResolvedOperation& operation(uint32_t p, uint32_t o) const { return resolved_.procedures[p].operations[o]; }
 
-  // All of them are granted at first. One whose procedure meets one of its subscribers by another
-  // way, too, is refused; that brings its edges back, which may be a way for others, so they
-  // are looked at again.
+  // All of them are granted at first. Invariant of those that stay: no way of conflicts leads from a
+  // procedure that publishes to one that waits for any publication, be it the same procedure. For
+  // who waits is ordered before the barrier, who publishes behind it, and all publish at the same
+  // barriers. One that is refused has its edges again, which may be a way for others, so these are
+  // looked at again.
   void decide_deferrals() {
     for (const ResolvedProcedure& procedure : resolved_.procedures)
       for (const ResolvedOperation& each : procedure.operations) {
@@ -43,16 +45,17 @@ class Analysis {
             if (graph_.conflict(each.id, subscriber.id)) deferral.subscribers.push_back(subscriber.id);
         plan_.deferrals.push_back(std::move(deferral));
       }
-    for (const Deferral& deferral : plan_.deferrals)
-      for (const OperationId& subscriber : deferral.subscribers) graph_.remove_edge(deferral.publisher, subscriber);
+    remove_granted_edges();
     for (bool changed = !ELIDER_MUTANT(kDeferBesideOtherPaths); std::exchange(changed, false);)
       for (Deferral& deferral : plan_.deferrals) {
         if (!deferral.granted || may_defer(deferral)) continue;
         deferral.granted = false;
         graph_.restore_edges(deferral.publisher);
+        remove_granted_edges();
         changed = true;
       }
-    // Restoring one has brought back its edges to others that are deferred and granted.
+  }
+  void remove_granted_edges() {
     for (const Deferral& deferral : plan_.deferrals)
       if (deferral.granted)
         for (const OperationId& subscriber : deferral.subscribers) graph_.remove_edge(deferral.publisher, subscriber);
@@ -65,15 +68,20 @@ class Analysis {
         deferral.why_not = "'" + name(other.id) + "' needs its result";
         return false;
       }
-    for (const OperationId& subscriber : deferral.subscribers) {
-      if (subscriber.procedure == publisher) {
-        deferral.why_not = "its own procedure touches the same in '" + name(subscriber) + "'";
+    for (const Deferral& published : plan_.deferrals) {
+      if (!published.granted) continue;
+      for (const OperationId& subscriber : published.subscribers) {
+        const std::string waits = "'" + declaration_.procedures[subscriber.procedure].name + "." + name(subscriber) +
+                                  "', which waits for '" + name(published.publisher) + "',";
+        if (subscriber.procedure == publisher) {
+          deferral.why_not = waits + " is of its own procedure";
+          return false;
+        }
+        deferral.path = graph_.find_path(publisher, subscriber.procedure);
+        if (deferral.path.empty()) continue;
+        deferral.why_not = waits + " meets its procedure by another way, too";
         return false;
       }
-      deferral.path = graph_.find_path(publisher, subscriber.procedure);
-      if (deferral.path.empty()) continue;
-      deferral.why_not = "'" + declaration_.procedures[subscriber.procedure].name + "' meets its procedure by another way, too";
-      return false;
     }
     return true;
   }
@@ -100,8 +108,9 @@ class Analysis {
   bool before_rollback(uint32_t p, size_t i) const {
     const auto& pieces = graph_.pieces(p);
     if (may_roll_back(p, pieces[i])) return true;
-    return std::any_of(pieces.begin(), pieces.end(),
-                       [&](const ChoppingGraph::Group& other) { return may_roll_back(p, other) && graph_.needs(p, other, pieces[i]); });
+    for (size_t other = 0; other < pieces.size(); ++other)
+      if (may_roll_back(p, pieces[other]) && graph_.needs(p, other, i)) return true;
+    return false;
   }
   // Without reordering what stands before it runs before it.
   size_t last_that_may_roll_back(uint32_t p) const {
@@ -129,7 +138,7 @@ class Analysis {
         if (i == early.front()) continue;
         const bool is_early = std::find(early.begin(), early.end(), i) != early.end();
         const bool must_follow =
-            may_roll_back(p, pieces[i]) && (choices_.reordering ? graph_.needs(p, pieces[i], pieces[early.front()]) : i > early.front());
+            may_roll_back(p, pieces[i]) && (choices_.reordering ? graph_.needs(p, i, early.front()) : i > early.front());
         if (is_early || must_follow) other = i;
       }
       if (other == pieces.size()) return;
@@ -166,7 +175,7 @@ class Analysis {
       for (size_t i = 0; i < pieces.size(); ++i) {
         if (placed[i]) continue;
         bool ready = true;
-        for (size_t j = 0; j < pieces.size(); ++j) ready = ready && (placed[j] || i == j || !graph_.needs(p, pieces[i], pieces[j]));
+        for (size_t j = 0; j < pieces.size(); ++j) ready = ready && (placed[j] || i == j || !graph_.needs(p, i, j));
         if (ready && (best == pieces.size() || rank[i] < rank[best])) best = i;
       }
       ELIDER_CHECK(best < pieces.size(), "pieces that need each other are one");
@@ -212,8 +221,7 @@ class Analysis {
     for (size_t i = 0; i < all.size(); ++i)
       for (size_t j = i; j < all.size(); ++j) {
         if (!graph_.conflict(all[i]->id, all[j]->id)) continue;
-        const Meeting meeting = meeting_of(*all[i], *all[j], choices_);
-        plan_.conflicts.push_back(describe(declaration_, *all[i], *all[j], meeting));
+        plan_.conflicts.push_back(describe(declaration_, *all[i], *all[j], choices_));
       }
   }
 

@@ -148,6 +148,22 @@ TEST_F(AnalyzeTest, RowsThatHangOnATokenMeetNothing) {
   EXPECT_EQ(pieces("taker").size(), 1u);
 }
 
+TEST_F(AnalyzeTest, ACallKeepsTheOrderOfWhatItDoesToTheSame) {
+  add("maker", {Operation("row").inserts("b").token("a"), Operation("token").inserts("a").fresh()});
+  add("taker",
+      {Operation("take").removes("a"), Operation("mark").writes("b", {"x"}).token("a"), Operation("sum").reads("b", {"x"}).token("a")});
+  analyze_all();
+  EXPECT_EQ(pieces("taker"), (Pieces{{"take"}, {"mark"}, {"sum"}}));
+}
+
+TEST_F(AnalyzeTest, ATokenThatComesTwiceIsNone) {
+  add("taker", {Operation("take").removes("a"), Operation("row").writes("b").token("a")});
+  add("returner", {Operation("back").inserts("a")});
+  EXPECT_EQ(refusal(),
+            "procedure 'returner', operation 'back': it inserts into table 'a', whose rows are tokens: they must be fresh, or one could be "
+            "claimed twice");
+}
+
 TEST_F(AnalyzeTest, ATokenMustBeInsertedOrRemoved) {
   add("maker", {Operation("token").inserts("a").fresh(), Operation("row").inserts("b").token("a")});
   EXPECT_EQ(refusal(), "procedure 'maker', operation 'row': its token: neither it nor an operation behind it inserts into table 'a'");
@@ -191,10 +207,26 @@ TEST_F(AnalyzeTest, AnotherWayBetweenThemForbidsIt) {
 }
 
 TEST_F(AnalyzeTest, ItsOwnProcedureMayNotWaitForIt) {
-  add("publisher", {Operation("credit").adds("b", {"x"}).defers(), Operation("look").reads("b", {"x"})});
+  add("publisher", {Operation("look").reads("b", {"x"}), Operation("credit").adds("b", {"x"}).defers()});
   analyze_all();
   EXPECT_FALSE(plan_.deferrals[0].granted);
-  EXPECT_EQ(plan_.deferrals[0].why_not, "its own procedure touches the same in 'look'");
+  EXPECT_EQ(plan_.deferrals[0].why_not, "'publisher.look', which waits for 'credit', is of its own procedure");
+}
+
+// Each would wait for the other's publication: two calls could both miss what the other does.
+TEST_F(AnalyzeTest, WhoPublishesMayNotWaitForAnother) {
+  add("one", {Operation("look").reads("c", {"x"}), Operation("credit").adds("b", {"x"}).defers()});
+  add("two", {Operation("look").reads("b", {"x"}), Operation("credit").adds("c", {"x"}).defers()});
+  analyze_all();
+  EXPECT_FALSE(plan_.deferrals[0].granted && plan_.deferrals[1].granted);
+}
+TEST_F(AnalyzeTest, WhoPublishesMayNotMeetWhoWaitsForAnother) {
+  add("one", {Operation("own").writes("a"), Operation("credit").adds("b", {"x"}).defers()});
+  add("reads_one", {Operation("both").reads("b", {"x"}).writes("d")});
+  add("two", {Operation("own").writes("d"), Operation("credit").adds("c", {"x"}).defers()});
+  add("reads_two", {Operation("both").reads("c", {"x"}).writes("a")});
+  analyze_all();
+  EXPECT_FALSE(plan_.deferrals[0].granted && plan_.deferrals[1].granted);
 }
 
 // -- rollback -------------------------------------------------------------------------------------
@@ -211,6 +243,15 @@ TEST_F(AnalyzeTest, ARollbackThatNeedsAWriteIsOnePieceWithIt) {
   EXPECT_EQ(pieces("one"), (Pieces{{"a", "check"}, {"d"}}));
   ASSERT_EQ(plan_.merges.size(), 1u);
   EXPECT_EQ(plan_.merges[0].why, Merge::Why::kRollback);
+}
+
+// The check needs r1 alone; but r1 and r2 are one piece, and r2 needs the credit.
+TEST_F(AnalyzeTest, ARollbackThatNeedsAWriteByAnotherPieceIsOnePieceWithIt) {
+  add("one", {Operation("credit").adds("d", {"x"}), Operation("r1").reads("a", {"x"}), Operation("r2").reads("b", {"x"}).needs({"credit"}),
+              Operation("check").reads("c").needs({"r1"}).rolls_back()});
+  add("two", {Operation("a").writes("a", {"x"}), Operation("b").writes("b", {"x"})});
+  analyze_all();
+  EXPECT_EQ(pieces("one").size(), 1u);
 }
 
 TEST_F(AnalyzeTest, WithoutReorderingAllWritesBeforeARollbackAreOnePiece) {
@@ -246,6 +287,8 @@ TEST_F(AnalyzeTest, MistakesNameWhatIsWrong) {
   all_.procedures.resize(1);
   all_.tables.push_back({"a", {}});
   EXPECT_EQ(refusal(), "table 'a' is declared twice");
+  all_.tables.back() = {"e", std::vector<std::vector<std::string>>(kColumnsMax + 1)};
+  EXPECT_EQ(refusal(), "table 'e' has more than 64 commit groups");
 }
 
 TEST_F(AnalyzeTest, TablesOfSchemasHaveTheirGroups) {

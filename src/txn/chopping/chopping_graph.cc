@@ -18,6 +18,8 @@ ChoppingGraph::ChoppingGraph(const Resolved& resolved, const Choices& choices) :
     if (on_snapshot_.back()) continue;
     for (uint32_t o = 0; o < procedure.operations.size(); ++o) pieces.push_back({{o}});
   }
+  needs_.resize(pieces_.size());
+  for (uint32_t p = 0; p < pieces_.size(); ++p) find_needs(p);
   edges_.assign(count, std::vector<bool>(count));
   for (const ResolvedProcedure& procedure : resolved.procedures)
     for (const ResolvedOperation& operation : procedure.operations) restore_edges(operation.id);
@@ -52,26 +54,29 @@ bool ChoppingGraph::edge(const Node& from, const Node& to, CycleStep* step) cons
 }
 
 bool ChoppingGraph::find_cycle(Cycle* cycle) const {
+  std::vector<std::vector<bool>> conflicts(pieces_.size());  // no other piece is on a cycle
+  for (uint32_t p = 0; p < pieces_.size(); ++p)
+    for (const Group& piece : pieces_[p]) conflicts[p].push_back(conflicting(p, piece));
   for (uint32_t p = 0; p < pieces_.size(); ++p)
     for (size_t piece = 0; piece < pieces_[p].size(); ++piece)
-      if (on_cycle(p, piece, cycle)) return true;
+      if (conflicts[p][piece] && on_cycle(p, piece, conflicts, cycle)) return true;
   return false;
 }
 
 // A cycle through two pieces of a call is a path between them that uses none of that call's
 // S-edges. The shortest one is found, so it meets no other piece of the call on its way.
-bool ChoppingGraph::on_cycle(uint32_t procedure, size_t piece, Cycle* cycle) const {
+bool ChoppingGraph::on_cycle(uint32_t procedure, size_t piece, const std::vector<std::vector<bool>>& conflicts, Cycle* cycle) const {
   struct Reached {
     Node node;
     size_t from;  // which reached this, by its place in `reached`
     CycleStep step;
   };
   std::vector<Reached> reached{{{procedure, 0, piece}, kNowhere, {}}};
-  const auto seen = [&](const Node& node) {
-    return std::any_of(reached.begin(), reached.end(), [&](const Reached& r) {
-      return r.node.procedure == node.procedure && r.node.call == node.call && r.node.piece == node.piece;
-    });
+  std::vector<bool> seen(2 * edges_.size());  // by the place of a piece's first operation, and the call
+  const auto place_of = [&](const Node& node) {
+    return 2 * place({node.procedure, pieces_[node.procedure][node.piece].operations.front()}) + node.call;
   };
+  seen[place_of(reached.front().node)] = true;
   for (size_t at = 0; at < reached.size(); ++at) {
     const Node from = reached[at].node;
     const bool home = from.procedure == procedure && from.call == 0;
@@ -86,7 +91,8 @@ bool ChoppingGraph::on_cycle(uint32_t procedure, size_t piece, Cycle* cycle) con
                          from.call == 1,
                          call == 1,
                          true};
-          if (seen(node) || (!sibling && !edge(from, node, &step))) continue;
+          if (seen[place_of(node)] || !conflicts[p][to] || (!sibling && !edge(from, node, &step))) continue;
+          seen[place_of(node)] = true;
           reached.push_back({node, at, step});
           if (p != procedure || call != 0) continue;
           *cycle = {procedure, piece, to, {}};
@@ -139,12 +145,22 @@ std::vector<CycleStep> ChoppingGraph::find_path(uint32_t from, uint32_t to) cons
   return path;
 }
 
-bool ChoppingGraph::needs(uint32_t procedure, const Group& piece, const Group& other) const {
+void ChoppingGraph::find_needs(uint32_t procedure) {
   const auto& needed = resolved_.procedures[procedure].needed;
-  for (const uint32_t o : piece.operations)
-    for (const uint32_t before : other.operations)
-      if (needed[o][before]) return true;
-  return false;
+  const auto& pieces = pieces_[procedure];
+  const size_t count = pieces.size();
+  auto& needs = needs_[procedure];
+  needs.assign(count, std::vector<bool>(count));
+  for (size_t i = 0; i < count; ++i)
+    for (size_t j = 0; j < count; ++j)
+      for (const uint32_t o : pieces[i].operations)
+        for (const uint32_t before : pieces[j].operations)
+          if (i != j && needed[o][before]) needs[i][j] = true;
+  for (size_t k = 0; k < count; ++k)
+    for (size_t i = 0; i < count; ++i)
+      if (needs[i][k])
+        for (size_t j = 0; j < count; ++j)
+          if (needs[k][j]) needs[i][j] = true;
 }
 
 // The one with the smaller place stays, and has both.
@@ -155,6 +171,7 @@ size_t ChoppingGraph::join(uint32_t procedure, size_t first, size_t second) {
   operations.insert(operations.end(), pieces[second].operations.begin(), pieces[second].operations.end());
   std::sort(operations.begin(), operations.end());
   pieces.erase(pieces.begin() + static_cast<std::ptrdiff_t>(second));
+  find_needs(procedure);
   return first;
 }
 
@@ -166,7 +183,7 @@ size_t ChoppingGraph::caught_between(uint32_t procedure, size_t merged) const {
   for (size_t i = 0; i < pieces.size(); ++i) {
     if (i == merged) continue;
     const Group& other = pieces[i];
-    if (needs(procedure, other, one) && needs(procedure, one, other) && !ELIDER_MUTANT(kMergeWithoutBetween)) return i;
+    if (needs(procedure, i, merged) && needs(procedure, merged, i) && !ELIDER_MUTANT(kMergeWithoutBetween)) return i;
     if (!choices_.reordering && other.operations.front() < one.operations.back() && one.operations.front() < other.operations.back())
       return i;
   }

@@ -54,8 +54,8 @@ class ChoppingGraph {
     }
   }
 
-  // Whether a piece needs another one, directly or by others.
-  bool needs(uint32_t procedure, const Group& piece, const Group& other) const;
+  // Whether a piece needs another one, directly or by other pieces.
+  bool needs(uint32_t procedure, size_t piece, size_t other) const { return needs_[procedure][piece][other]; }
 
  private:
   static constexpr size_t kNowhere = ~size_t{0};
@@ -65,10 +65,11 @@ class ChoppingGraph {
   };
 
   size_t place(OperationId id) const { return begins_[id.procedure] + id.operation; }
-  bool on_cycle(uint32_t procedure, size_t piece, Cycle* cycle) const;
+  bool on_cycle(uint32_t procedure, size_t piece, const std::vector<std::vector<bool>>& conflicts, Cycle* cycle) const;
   // An edge between two pieces of different calls; false: there is none.
   bool edge(const Node& from, const Node& to, CycleStep* step) const;
   size_t join(uint32_t procedure, size_t first, size_t second);
+  void find_needs(uint32_t procedure);
   size_t caught_between(uint32_t procedure, size_t merged) const;
 
   const Resolved& resolved_;
@@ -77,6 +78,7 @@ class ChoppingGraph {
   std::vector<std::vector<bool>> edges_;  // by places
   std::vector<bool> on_snapshot_;
   std::vector<std::vector<Group>> pieces_;
+  std::vector<std::vector<std::vector<bool>>> needs_;  // by procedure and piece: which others it needs
 };
 
 }  // namespace elider::chopping

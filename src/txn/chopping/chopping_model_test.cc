@@ -46,6 +46,7 @@ class World {
     uint64_t knows = mixed(call.number, o);
     for (const std::string& need : operation.after) knows = mixed(knows, seen_[which][place(call.procedure, need)]);
     uint64_t& seen = seen_[which][o];
+    uint32_t fresh_row = kRows + 64 * call.number + 4 * o;  // another one for each
     for (const Access& access : operation.accesses) {
       const uint32_t t = static_cast<uint32_t>(access.table.back() - 'a');
       const size_t column = access.columns.empty() ? 0 : access.columns.front() == "y";
@@ -72,7 +73,7 @@ class World {
             at->second[column] += mixed(call.number, o);
           break;
         case AccessKind::kInsert:
-          seen = mixed(seen, state_.insert({{t, access.fresh ? kRows + call.number : call.row}, Row{knows, 0}}).second ? 1 : 2);
+          seen = mixed(seen, state_.insert({{t, access.fresh ? fresh_row++ : call.row}, Row{knows, 0}}).second ? 1 : 2);
           break;
         case AccessKind::kRemove: seen = mixed(seen, state_.erase({t, call.row})); break;
         case AccessKind::kScan:
@@ -147,8 +148,7 @@ class ChoppingModelTest : public testing::Test {
     do {
       World world(all_, calls);
       for (const size_t which : order)
-        for (const Piece& piece : plan_.procedures[calls[which].procedure].pieces)
-          for (const uint32_t o : piece.operations) world.run(which, o);
+        for (uint32_t o = 0; o < all_.procedures[calls[which].procedure].operations.size(); ++o) world.run(which, o);
       serial.push_back(std::move(world));
     } while (std::next_permutation(order.begin(), order.end()));
     std::vector<size_t> at(calls.size());

@@ -37,6 +37,20 @@ Table Table::of(const Schema& schema) {
 
 namespace {
 
+bool changes_presence(const ResolvedAccess& access) { return access.kind == AccessKind::kInsert || access.kind == AccessKind::kRemove; }
+
+// Whether the order of two operations of one call may matter to it.
+bool touch_the_same(const ResolvedOperation& one, const ResolvedOperation& other) {
+  for (const ResolvedAccess& a : one.accesses)
+    for (const ResolvedAccess& b : other.accesses) {
+      if (a.table != b.table || (only_reads(a.kind) && only_reads(b.kind))) continue;
+      if (a.kind == AccessKind::kAdd && b.kind == AccessKind::kAdd) continue;
+      if (a.fresh && b.fresh) continue;
+      if (changes_presence(a) || changes_presence(b) || (a.columns & b.columns) != 0) return true;
+    }
+  return false;
+}
+
 struct TableUnits {
   std::map<std::string, uint64_t> unit_of, column_of;  // by a column's name, one bit each
   uint64_t all_units = 0, all_columns = 0;
@@ -51,6 +65,10 @@ class Resolver {
     for (uint32_t t = 0; t < declaration_.tables.size(); ++t)
       if (Status status = add_table(t); !status.ok()) return status;
     std::set<std::string> names;
+    for (const Procedure& procedure : declaration_.procedures)
+      for (const Operation& operation : procedure.operations)
+        for (const Access& access : operation.accesses)
+          if (!access.token.empty()) tokens_.insert(access.token);
     for (uint32_t p = 0; p < declaration_.procedures.size(); ++p) {
       const Procedure& procedure = declaration_.procedures[p];
       if (procedure.name.empty()) return refused("a procedure has no name");
@@ -72,6 +90,8 @@ class Resolver {
     if (table.name.empty()) return refused("a table has no name");
     if (!table_of_.emplace(table.name, t).second) return refused("table '" + table.name + "' is declared twice");
     TableUnits units;
+    if (table.groups.size() > kColumnsMax)
+      return refused("table '" + table.name + "' has more than " + std::to_string(kColumnsMax) + " commit groups");
     uint32_t group = 0, column = 0;
     for (const auto& columns : table.groups) {
       for (const std::string& name : columns) {
@@ -122,6 +142,8 @@ class Resolver {
     }
     for (uint32_t o = 0; o < made.operations.size(); ++o)
       if (Status status = order_tokens(p, o, made); !status.ok()) return status;
+    if (Status status = close(p, made); !status.ok()) return status;
+    keep_own_order(made);
     return close(p, made);
   }
 
@@ -144,6 +166,9 @@ class Resolver {
     }
     if (!access.columns.empty() && (access.kind == AccessKind::kInsert || access.kind == AccessKind::kRemove))
       return refused(p, o, std::string(name_of(access.kind)) + " of table '" + access.table + "' names columns: it has the whole row");
+    if (access.kind == AccessKind::kInsert && !access.fresh && tokens_.contains(access.table))
+      return refused(
+          p, o, "it inserts into table '" + access.table + "', whose rows are tokens: they must be fresh, or one could be claimed twice");
     if (access.fresh && access.kind != AccessKind::kInsert)
       return refused(p, o, "fresh is said of a " + std::string(name_of(access.kind)) + ": only inserts can be");
     if (access.token.empty()) return {};
@@ -196,6 +221,15 @@ class Resolver {
     return {};
   }
 
+  // What one call does to the same columns it does in the order in which it is declared, unless its
+  // needs say otherwise.
+  static void keep_own_order(ResolvedProcedure& made) {
+    for (uint32_t o = 1; o < made.operations.size(); ++o)
+      for (uint32_t before = 0; before < o; ++before)
+        if (!made.needed[before][o] && touch_the_same(made.operations[before], made.operations[o]))
+          made.operations[o].needs.push_back(before);
+  }
+
   Status close(uint32_t p, ResolvedProcedure& made) const {
     const size_t count = made.operations.size();
     made.needed.assign(count, std::vector<bool>(count));
@@ -216,6 +250,7 @@ class Resolver {
   Resolved& resolved_;
   std::map<std::string, uint32_t> table_of_;
   std::vector<TableUnits> units_;
+  std::set<std::string> tokens_;  // tables
 };
 
 bool meet(const ResolvedAccess& a, const ResolvedAccess& b, const Choices& choices) {
@@ -223,9 +258,6 @@ bool meet(const ResolvedAccess& a, const ResolvedAccess& b, const Choices& choic
   if (a.partition != b.partition && a.partition.starts_with('=') && b.partition.starts_with('=')) return false;
   if (choices.tokens && a.token != kNone && a.token == b.token) return false;
   if (only_reads(a.kind) && only_reads(b.kind)) return false;
-  const auto changes_presence = [](const ResolvedAccess& access) {
-    return access.kind == AccessKind::kInsert || access.kind == AccessKind::kRemove;
-  };
   if (a.kind == AccessKind::kInsert && b.kind == AccessKind::kInsert) return !(a.fresh && b.fresh);
   if (changes_presence(a) || changes_presence(b)) return true;
   if (a.kind == AccessKind::kAdd && b.kind == AccessKind::kAdd && choices.adding) return false;
@@ -241,38 +273,51 @@ std::string names_of(const Table& table, uint64_t columns) {
   return names;
 }
 
-std::string advice_of(const Declaration& declaration, const ResolvedOperation& one, const ResolvedAccess& a, const ResolvedOperation& other,
-                      const ResolvedAccess& b) {
-  const Table& table = declaration.tables[a.table];
+// Each is given only if it would end every meeting of the two.
+std::string advice_of(const Declaration& declaration, const ResolvedOperation& one, const ResolvedOperation& other,
+                      const Choices& choices) {
+  std::vector<Meeting> meetings;
+  for (const ResolvedAccess& a : one.accesses)
+    for (const ResolvedAccess& b : other.accesses)
+      if (meet(a, b, choices)) meetings.push_back({&a, &b});
+  const auto all = [&](const auto& test) {
+    return std::all_of(meetings.begin(), meetings.end(), [&](const Meeting& m) { return test(*m.one, *m.other); });
+  };
   const auto place = [&](const ResolvedOperation& operation) {
     const Procedure& procedure = declaration.procedures[operation.id.procedure];
     return procedure.name + "." + procedure.operations[operation.id.operation].name;
   };
-  if (a.kind == AccessKind::kInsert && b.kind == AccessKind::kInsert)
+  const auto inserts = [](const ResolvedAccess& a) { return a.kind == AccessKind::kInsert; };
+  if (all([&](const auto& a, const auto& b) { return inserts(a) && inserts(b); }))
     return "say that the keys are fresh, if no two calls insert the same one";
-  const auto presence = [](const ResolvedAccess& access) {
-    return access.kind == AccessKind::kInsert || access.kind == AccessKind::kRemove;
-  };
-  if (presence(a) || presence(b)) return "name a token, if a row of another table leads here and is claimed first";
-  if ((a.columns & b.columns) == 0)
+  if (all([&](const auto& a, const auto& b) { return changes_presence(a) || changes_presence(b); }))
+    return "name a token, if a row of another table leads here and is claimed first";
+  if (all([&](const auto& a, const auto& b) { return !changes_presence(a) && !changes_presence(b) && (a.columns & b.columns) == 0; })) {
+    const ResolvedAccess &a = *meetings.front().one, &b = *meetings.front().other;
+    const Table& table = declaration.tables[a.table];
     return "put " + names_of(table, a.columns) + " and " + names_of(table, b.columns) + " of table '" + table.name +
            "' into different commit groups";
-  for (const auto& [adds, its, meets] : {std::tuple(&one, &a, &b), std::tuple(&other, &b, &a)}) {
-    const auto& accesses = adds->accesses;
-    const bool adds_only = std::all_of(accesses.begin(), accesses.end(), [](const ResolvedAccess& access) {
+  }
+  const auto may_be_deferred = [](const ResolvedOperation& operation) {
+    return !operation.deferred && std::all_of(operation.accesses.begin(), operation.accesses.end(), [](const ResolvedAccess& access) {
       return access.kind == AccessKind::kAdd || (access.kind == AccessKind::kInsert && access.fresh);
     });
-    if (its->kind == AccessKind::kAdd && only_reads(meets->kind) && !adds->deferred && one.id.procedure != other.id.procedure && adds_only)
-      return "defer " + place(*adds) + ", if its effect may be seen later";
-  }
+  };
+  if (one.id.procedure != other.id.procedure)
+    for (const ResolvedOperation* adds : {&one, &other})
+      if (may_be_deferred(*adds))
+        return "defer " + place(*adds) + ", if its effect may be seen later and the two procedures meet nowhere else";
   // Who reads what it writes does more than add.
-  for (const auto& [operation, its] : {std::pair(&one, &a), std::pair(&other, &b)}) {
-    const bool reads = std::any_of(operation->accesses.begin(), operation->accesses.end(), [&, its = its](const ResolvedAccess& access) {
-      return only_reads(access.kind) && access.table == its->table && (access.columns & its->columns) != 0;
-    });
-    if (its->kind == AccessKind::kWrite && !reads)
-      return "say that " + place(*operation) + " adds instead of writes, if it does no more than that";
-  }
+  const auto could_add = [](const ResolvedOperation& operation, const ResolvedAccess& its) {
+    if (its.kind == AccessKind::kAdd) return true;
+    return its.kind == AccessKind::kWrite &&
+           std::none_of(operation.accesses.begin(), operation.accesses.end(), [&](const ResolvedAccess& access) {
+             return only_reads(access.kind) && access.table == its.table && (access.columns & its.columns) != 0;
+           });
+  };
+  if (all([&](const auto& a, const auto& b) { return could_add(one, a) && could_add(other, b); }))
+    return "say add instead of write, if " + place(one) + (one.id == other.id ? " does" : " and " + place(other) + " do") +
+           " no more than that";
   return "";
 }
 
@@ -290,7 +335,8 @@ Meeting meeting_of(const ResolvedOperation& one, const ResolvedOperation& other,
   return {};
 }
 
-Conflict describe(const Declaration& declaration, const ResolvedOperation& one, const ResolvedOperation& other, const Meeting& meeting) {
+Conflict describe(const Declaration& declaration, const ResolvedOperation& one, const ResolvedOperation& other, const Choices& choices) {
+  const Meeting meeting = meeting_of(one, other, choices);
   const ResolvedAccess &a = *meeting.one, &b = *meeting.other;
   const Table& table = declaration.tables[a.table];
   const auto words = [&](const ResolvedAccess& access) {
@@ -298,7 +344,7 @@ Conflict describe(const Declaration& declaration, const ResolvedOperation& one, 
     const std::string columns = names_of(table, access.columns);
     return std::string(name_of(access.kind)) + (rows ? " a row" : columns.empty() ? "" : " " + columns);
   };
-  return {one.id, other.id, table.name, words(a), words(b), advice_of(declaration, one, a, other, b)};
+  return {one.id, other.id, table.name, words(a), words(b), advice_of(declaration, one, other, choices)};
 }
 
 }  // namespace elider::chopping

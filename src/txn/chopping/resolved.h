@@ -55,7 +55,7 @@ struct Meeting {
 };
 Meeting meeting_of(const ResolvedOperation& one, const ResolvedOperation& other, const Choices& choices);
 
-// In words: what they meet at, and what would have to change for it to go away.
-Conflict describe(const Declaration& declaration, const ResolvedOperation& one, const ResolvedOperation& other, const Meeting& meeting);
+// In words, of two that meet: what they meet at, and what would have to change for it to go away.
+Conflict describe(const Declaration& declaration, const ResolvedOperation& one, const ResolvedOperation& other, const Choices& choices);
 
 }  // namespace elider::chopping
