@@ -48,7 +48,8 @@ struct Access {
   bool fresh = false;
   // A table whose rows are tokens: this row belongs to one of them, and nothing else leads here.
   // Who inserts such a row inserts its token in the same or a later operation; who touches it
-  // otherwise has removed its token before. So two calls never meet at it.
+  // otherwise has removed its token before. So two calls never meet at it. Tokens are inserted
+  // fresh.
   std::string token = {};
   // The partition of the row's key: the name of an argument; or, from '=' on, a constant, and then
   // rows of other constants are other rows. "": unknown.
