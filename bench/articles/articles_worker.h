@@ -1,5 +1,5 @@
-// Worker: one thread's stream of the benchmark's transactions (a BenchWorker, bench/common/driver.h);
-// and what its rows look like.
+// Worker: one thread's stream of the benchmark's transactions (a BenchWorker,
+// bench/common/driver.h); and what its rows look like.
 // Thread safety: one thread.
 #pragma once
 
