@@ -68,18 +68,24 @@ class Analysis {
         deferral.why_not = "'" + name(other.id) + "' needs its result";
         return false;
       }
+    // Then all between two that are merged runs with them.
+    for (uint32_t o = deferral.publisher.operation + 1; !choices_.reordering && o < resolved_.procedures[publisher].operations.size(); ++o)
+      if (!operation(publisher, o).deferred) {
+        deferral.why_not = "'" + name({publisher, o}) + "' stands behind it, and nothing changes places";
+        return false;
+      }
     for (const Deferral& published : plan_.deferrals) {
       if (!published.granted) continue;
       for (const OperationId& subscriber : published.subscribers) {
-        const std::string waits = "'" + declaration_.procedures[subscriber.procedure].name + "." + name(subscriber) +
-                                  "', which waits for '" + name(published.publisher) + "',";
+        const auto place = [&](OperationId id) { return "'" + declaration_.procedures[id.procedure].name + "." + name(id) + "'"; };
+        const std::string waits = place(subscriber) + ", which waits for " + place(published.publisher) + ",";
         if (subscriber.procedure == publisher) {
           deferral.why_not = waits + " is of its own procedure";
           return false;
         }
         deferral.path = graph_.find_path(publisher, subscriber.procedure);
         if (deferral.path.empty()) continue;
-        deferral.why_not = waits + " meets its procedure by another way, too";
+        deferral.why_not = waits + " meets its procedure by another way" + (published.publisher == deferral.publisher ? ", too" : "");
         return false;
       }
     }

@@ -156,6 +156,22 @@ TEST_F(AnalyzeTest, ACallKeepsTheOrderOfWhatItDoesToTheSame) {
   EXPECT_EQ(pieces("taker"), (Pieces{{"take"}, {"mark"}, {"sum"}}));
 }
 
+// A job that is queued again under a new token: who claims that one finds it done.
+TEST_F(AnalyzeTest, ATokenIsHandedOnLast) {
+  add("worker", {Operation("take").removes("a"), Operation("one").reads("b").token("a").writes("b").token("a"),
+                 Operation("two").reads("c").token("a").writes("c").token("a"), Operation("back").inserts("a").fresh()});
+  analyze_all();
+  EXPECT_EQ(pieces("worker"), (Pieces{{"take", "one", "two", "back"}}));
+}
+
+TEST_F(AnalyzeTest, WithoutReorderingOnlyWhatComesLastIsDeferred) {
+  choices_.reordering = false;
+  add("publisher", {Operation("take").writes("a"), Operation("credit").adds("b", {"x"}).defers(), Operation("more").writes("c")});
+  add("subscriber", {Operation("look").reads("b", {"x"}), Operation("log").inserts("d").fresh()});
+  analyze_all();
+  EXPECT_FALSE(plan_.deferrals[0].granted);
+}
+
 TEST_F(AnalyzeTest, ATokenThatComesTwiceIsNone) {
   add("taker", {Operation("take").removes("a"), Operation("row").writes("b").token("a")});
   add("returner", {Operation("back").inserts("a")});
@@ -210,7 +226,7 @@ TEST_F(AnalyzeTest, ItsOwnProcedureMayNotWaitForIt) {
   add("publisher", {Operation("look").reads("b", {"x"}), Operation("credit").adds("b", {"x"}).defers()});
   analyze_all();
   EXPECT_FALSE(plan_.deferrals[0].granted);
-  EXPECT_EQ(plan_.deferrals[0].why_not, "'publisher.look', which waits for 'credit', is of its own procedure");
+  EXPECT_EQ(plan_.deferrals[0].why_not, "'publisher.look', which waits for 'publisher.credit', is of its own procedure");
 }
 
 // Each would wait for the other's publication: two calls could both miss what the other does.
@@ -274,8 +290,7 @@ TEST_F(AnalyzeTest, MistakesNameWhatIsWrong) {
   EXPECT_EQ(refused(Operation("o").reads("a", {"w"})), "procedure 'p', operation 'o': table 'a' has no column 'w'");
   EXPECT_EQ(refused(Operation("o").reads("a").needs({"other"})),
             "procedure 'p', operation 'o': it needs 'other', which is no operation of its procedure");
-  EXPECT_EQ(refused(Operation("o").reads("a").needs({"o"})),
-            "procedure 'p', operation 'o': it needs its own result, directly or by others");
+  EXPECT_EQ(refused(Operation("o").reads("a").needs({"o"})), "procedure 'p', operation 'o': it needs 'o', which is not declared before it");
   EXPECT_EQ(refused(Operation("o").reads("a").fresh()), "procedure 'p', operation 'o': fresh is said of a read: only inserts can be");
   EXPECT_EQ(refused(Operation("o").writes("a").defers()),
             "procedure 'p', operation 'o': it is deferred and does not only add: write of table 'a'");

@@ -58,7 +58,7 @@ bool ChoppingGraph::find_cycle(Cycle* cycle) const {
   for (uint32_t p = 0; p < pieces_.size(); ++p)
     for (const Group& piece : pieces_[p]) conflicts[p].push_back(conflicting(p, piece));
   for (uint32_t p = 0; p < pieces_.size(); ++p)
-    for (size_t piece = 0; piece < pieces_[p].size(); ++piece)
+    for (size_t piece = 0; piece < pieces_[p].size() && std::count(conflicts[p].begin(), conflicts[p].end(), true) > 1; ++piece)
       if (conflicts[p][piece] && on_cycle(p, piece, conflicts, cycle)) return true;
   return false;
 }

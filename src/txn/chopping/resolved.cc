@@ -128,6 +128,7 @@ class Resolver {
       for (const std::string& name : operation.after) {
         const auto found = places.find(name);
         if (found == places.end()) return refused(p, o, "it needs '" + name + "', which is no operation of its procedure");
+        if (found->second >= o) return refused(p, o, "it needs '" + name + "', which is not declared before it");
         resolved.needs.push_back(found->second);
       }
       for (const Access& access : operation.accesses) {
@@ -142,6 +143,7 @@ class Resolver {
     }
     for (uint32_t o = 0; o < made.operations.size(); ++o)
       if (Status status = order_tokens(p, o, made); !status.ok()) return status;
+    hand_on_last(made);
     if (Status status = close(p, made); !status.ok()) return status;
     keep_own_order(made);
     return close(p, made);
@@ -230,6 +232,19 @@ class Resolver {
           made.operations[o].needs.push_back(before);
   }
 
+  // Who hands a token on has done with the rows that hang on such tokens.
+  void hand_on_last(ResolvedProcedure& made) const {
+    for (uint32_t o = 1; o < made.operations.size(); ++o)
+      for (const ResolvedAccess& access : made.operations[o].accesses) {
+        if (access.kind != AccessKind::kInsert || !tokens_.contains(declaration_.tables[access.table].name)) continue;
+        for (uint32_t before = 0; before < o; ++before) {
+          const auto& earlier = made.operations[before].accesses;
+          if (std::any_of(earlier.begin(), earlier.end(), [&](const ResolvedAccess& a) { return a.token == access.table; }))
+            made.operations[o].needs.push_back(before);
+        }
+      }
+  }
+
   Status close(uint32_t p, ResolvedProcedure& made) const {
     const size_t count = made.operations.size();
     made.needed.assign(count, std::vector<bool>(count));
@@ -292,7 +307,10 @@ std::string advice_of(const Declaration& declaration, const ResolvedOperation& o
     return "say that the keys are fresh, if no two calls insert the same one";
   if (all([&](const auto& a, const auto& b) { return changes_presence(a) || changes_presence(b); }))
     return "name a token, if a row of another table leads here and is claimed first";
-  if (all([&](const auto& a, const auto& b) { return !changes_presence(a) && !changes_presence(b) && (a.columns & b.columns) == 0; })) {
+  const uint32_t its_table = meetings.front().one->table;
+  if (choices.granularity == Granularity::kGroup && all([&](const auto& a, const auto& b) {
+        return a.table == its_table && !changes_presence(a) && !changes_presence(b) && (a.columns & b.columns) == 0;
+      })) {
     const ResolvedAccess &a = *meetings.front().one, &b = *meetings.front().other;
     const Table& table = declaration.tables[a.table];
     return "put " + names_of(table, a.columns) + " and " + names_of(table, b.columns) + " of table '" + table.name +
@@ -315,7 +333,7 @@ std::string advice_of(const Declaration& declaration, const ResolvedOperation& o
              return only_reads(access.kind) && access.table == its.table && (access.columns & its.columns) != 0;
            });
   };
-  if (all([&](const auto& a, const auto& b) { return could_add(one, a) && could_add(other, b); }))
+  if (choices.adding && all([&](const auto& a, const auto& b) { return could_add(one, a) && could_add(other, b); }))
     return "say add instead of write, if " + place(one) + (one.id == other.id ? " does" : " and " + place(other) + " do") +
            " no more than that";
   return "";
