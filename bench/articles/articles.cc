@@ -4,7 +4,6 @@
 #include <atomic>
 #include <memory>
 #include <mutex>
-#include <span>
 #include <utility>
 
 #include <fmt/format.h>
@@ -19,7 +18,7 @@ namespace {
 
 constexpr uint64_t kRowsPerTransaction = 128;
 
-// body(first, end, progress) for stretches of 0 to total - 1, by all threads.
+// body(first, end) for stretches of 0 to total - 1, by all threads.
 template <class Body>
 LoadResult in_stretches(const CommonOptions& options, const std::string& what, uint64_t total, const Body& body) {
   const uint64_t parts = (total + kRowsPerTransaction - 1) / kRowsPerTransaction;

@@ -31,9 +31,11 @@
 
 namespace elider::chopping {
 
-// kRead, kWrite   columns of a row that is there kAdd            adds to columns; whoever adds to
-// the same ones commutes with it, whoever reads does not kInsert         a new row kRemove
-// a row goes kScan           columns of many rows, and which rows there are
+// kRead, kWrite   columns of a row that is there
+// kAdd            adds to columns; commutes with other adds, not with reads or writes
+// kInsert         a new row
+// kRemove         a row goes
+// kScan           columns of many rows, and which rows there are
 enum class AccessKind : uint8_t { kRead, kWrite, kAdd, kInsert, kRemove, kScan };
 std::string_view name_of(AccessKind kind);            // "read", "write", "add", "insert", "remove", "scan"
 bool parse(std::string_view name, AccessKind* kind);  // false: nothing has this name
@@ -52,7 +54,8 @@ struct Access {
   // fresh.
   std::string token = {};
   // The partition of the row's key: the name of an argument; or, from '=' on, a constant, and then
-  // rows of other constants are other rows. "": unknown.
+  // rows of other constants are other rows (they are compared as text, and all of a table are of
+  // one column of its key). "": unknown.
   std::string partition = {};
 };
 
@@ -60,8 +63,8 @@ struct Access {
 struct Operation {
   std::string name;
   std::vector<Access> accesses = {};
-  std::vector<std::string> after = {};  // operations whose results it uses
-  bool may_roll_back = false;           // the procedure may decide here that it changes nothing
+  std::vector<std::string> after = {};  // operations, declared before it, whose results it uses
+  bool may_roll_back = false;  // the procedure may decide here that it changes nothing
   // Its effects may become visible later, all at once with those of others: it only adds, or
   // inserts fresh rows. Calls that read them are ordered before it or behind it as wholes (section
   // 3.2).
@@ -121,7 +124,7 @@ struct Declaration {
 // that its part can be seen.
 enum class Granularity : uint8_t { kTable, kGroup, kColumn };
 struct Choices {
-  Granularity granularity = Granularity::kGroup;  // how finely conflicts are told apart
+  Granularity granularity = Granularity::kGroup;  // what two operations must share to conflict
   bool snapshots = true;                          // procedures that only read run on a snapshot, and conflict with none
   bool adding = true;                             // adds commute
   bool tokens = true;
@@ -173,7 +176,7 @@ struct Deferral {
   std::vector<OperationId> subscribers;  // operations that touch what it changes
   bool granted = false;
   std::string why_not = {};
-  std::vector<CycleStep> path = {};  // the other way between them
+  std::vector<CycleStep> path = {};  // where another way between them is why not: that way
 };
 
 struct PlannedProcedure {
@@ -191,9 +194,10 @@ struct Plan {
 
 // Statuses:
 //   kOk
-//   kInvalidArgument  a name that nothing has or that two have, needs in a circle, a deferred
-//                     operation that does more than add, a token that is not inserted or removed
-//                     as it says. The message names the procedure and the operation.
+//   kInvalidArgument  a name that nothing has or that two have; a need that is not declared before;
+//                     a deferred operation that does more than add; a token that is not inserted
+//                     or removed as it says, or is not fresh. The message names the procedure and
+//                     the operation.
 Status analyze(const Declaration& declaration, const Choices& choices, Plan* plan);
 
 }  // namespace elider::chopping

@@ -30,11 +30,11 @@ class Analysis {
   uint32_t count() const { return static_cast<uint32_t>(resolved_.procedures.size()); }
   const ResolvedOperation& operation(uint32_t p, uint32_t o) const { return resolved_.procedures[p].operations[o]; }
 
-  // All of them are granted at first. Invariant of those that stay: no way of conflicts leads from
-  // a procedure that publishes to one that waits for any publication, be it the same procedure.
-  // For who waits is ordered before the barrier, who publishes behind it, and all publish at the
-  // same barriers. One that is refused has its edges again, which may be a way for others, so
-  // these are looked at again.
+  // All are granted at first, then some are refused. Invariant of those that stay: no path of
+  // conflicts leads from a procedure that publishes to one that waits for a publication. All
+  // publish at the same barrier; who waits is ordered before it, who publishes after it, so a path
+  // between them would contradict that. Refusing one brings its edges back, which may make a path
+  // for others: then they are looked at again.
   void decide_deferrals() {
     for (const ResolvedProcedure& procedure : resolved_.procedures)
       for (const ResolvedOperation& each : procedure.operations) {

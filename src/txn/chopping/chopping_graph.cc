@@ -57,9 +57,11 @@ bool ChoppingGraph::find_cycle(Cycle* cycle) const {
   std::vector<std::vector<bool>> conflicts(pieces_.size());  // no other piece is on a cycle
   for (uint32_t p = 0; p < pieces_.size(); ++p)
     for (const Group& piece : pieces_[p]) conflicts[p].push_back(conflicting(p, piece));
-  for (uint32_t p = 0; p < pieces_.size(); ++p)
-    for (size_t piece = 0; piece < pieces_[p].size() && std::count(conflicts[p].begin(), conflicts[p].end(), true) > 1; ++piece)
+  for (uint32_t p = 0; p < pieces_.size(); ++p) {
+    if (std::count(conflicts[p].begin(), conflicts[p].end(), true) < 2) continue;  // a cycle needs two of a call
+    for (size_t piece = 0; piece < pieces_[p].size(); ++piece)
       if (conflicts[p][piece] && on_cycle(p, piece, conflicts, cycle)) return true;
+  }
   return false;
 }
 

@@ -15,7 +15,7 @@ namespace elider::chopping {
 
 class ChoppingGraph {
  public:
-  // Each operation is a piece of its own. Procedures that run on snapshots have none.
+  // Every operation begins as a piece of its own. Procedures that run on a snapshot have no pieces.
   ChoppingGraph(const Resolved& resolved, const Choices& choices);
 
   struct Group {                       // a piece in the making
