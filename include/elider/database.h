@@ -20,6 +20,7 @@
 #include <utility>
 #include <vector>
 
+#include "elider/chopped.h"
 #include "elider/function_ref.h"
 #include "elider/options.h"
 #include "elider/procedure.h"
@@ -276,6 +277,26 @@ class Database {
   // call() would refuse is that call's outcome, and the others run. `outcomes` as run_group()'s.
   Status call_group(std::span<const ProcedureCall> calls, std::span<Status> outcomes = {}, const GroupPolicy& policy = {});
 
+  // -- chopped procedures (elider/chopped.h) ------------------------------------------------------
+
+  // Analyzes the procedures and makes them callable; once, when their tables have been made. What
+  // no procedure of these and no ordinary transaction changes is changed by nobody. *plan, where it
+  // is not null: what the analysis found.
+  //   kInvalidArgument  analyze() refuses the declaration; a table is not there; an option cannot be
+  //                     executed; others are installed already
+  Status install(ChoppedProcedures procedures, const ChoppedOptions& options = {}, chopping::Plan* plan = nullptr);
+  // Calls a procedure: a transaction, strictly serializable with all others. Under
+  // Protocol::kChopped it runs in pieces, of which one meets conflicts and is retried, as the policy
+  // says. Procedures that only read run on the newest snapshot. Statuses as run()'s, and
+  //   kInvalidArgument  the procedure is not installed; the thread is within an operation of another
+  //                     call; an access that is not declared (ChoppedOptions::check_accesses)
+  //   kCorrupt          a body failed behind the piece that orders its call, and the database has
+  //                     stopped
+  template <class Call>
+  Status run_chopped(Chopped<Call> procedure, Call& call, const RunPolicy& policy = {}) {
+    return run_position(procedure.position_, &call, policy);
+  }
+
   // -- looking inside -----------------------------------------------------------------------------
 
   Statistics statistics() const;
@@ -303,6 +324,7 @@ class Database {
   Status run_procedure(FunctionRef<Status(Transaction&)> procedure, const RunPolicy& policy, bool read_only);
   Status run_calls(size_t calls, FunctionRef<void(size_t, Touches&)> touch, FunctionRef<Status(size_t, Transaction&)> procedure,
                    std::span<Status> outcomes, const GroupPolicy& policy);
+  Status run_position(uint32_t position, void* call, const RunPolicy& policy);
   Result<TableRef> find_table(std::string_view name, uint32_t row_bytes) const;
   Result<IndexRef> find_index(const TableRef& table, std::string_view name) const;
   std::unique_ptr<detail::Engine> engine_;

@@ -58,10 +58,14 @@ enum class Protocol : uint8_t {
   // declares none. A procedure that waits for another thread's transaction may wait for ever, as
   // under kSerial. With kOptimistic.
   kPartitioned,
+  // DBX-TC: procedures that are declared and installed (elider/chopped.h) run in pieces, each of
+  // which commits by itself; ordinary transactions are those of kOcc, but commit only while no call
+  // of such a procedure is under way. With kOptimistic.
+  kChopped,
 };
 inline constexpr Protocol kProtocols[] = {Protocol::kOcc,       Protocol::kWholeTransaction,   Protocol::kSpinlock,       Protocol::kSerial,
                                           Protocol::kTimestamp, Protocol::kTimestampValidated, Protocol::kTwoPhaseLocking,
-                                          Protocol::kPartitioned};
+                                          Protocol::kPartitioned, Protocol::kChopped};
 
 // When a commit with writes returns, where the database has a data folder. Under kAsync and kGroup
 // alike, a crash loses only the end of the commit order: never a part of a transaction, and never

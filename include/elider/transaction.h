@@ -32,6 +32,10 @@
 
 namespace elider {
 
+namespace txn {
+class DeclaredTransaction;
+}
+
 inline constexpr uint64_t kNoLimit = std::numeric_limits<uint64_t>::max();
 
 struct ScanOptions {
@@ -231,6 +235,7 @@ class Transaction {
   bool read_only_ = false;
 
  private:
+  friend class txn::DeclaredTransaction;  // which passes on to another one
   static const detail::KeyRef* refs(const Key* keys) { return reinterpret_cast<const detail::KeyRef*>(keys); }
   // scan(each), with what the caller's visitor returns made a bool.
   template <class Row, class Visitor, class Scan>

@@ -70,7 +70,7 @@ uint64_t Memory::free_bytes() const {
 
 bool Memory::reserve(size_t bytes) {
   const uint64_t before = reserved_bytes_.fetch_add(bytes, std::memory_order_relaxed);
-  if (limit_bytes_ == 0 || before + bytes <= limit_bytes_) return true;
+  if (limit_bytes_ == 0 || before + bytes <= limit_bytes_ || BeyondLimit::now()) return true;
   reserved_bytes_.fetch_sub(bytes, std::memory_order_relaxed);
   return false;
 }

@@ -50,6 +50,20 @@ struct FreeBatch {
 
 }  // namespace detail
 
+// While one lives, its thread takes memory though the limit is reached: for what must not fail any
+// more. The system may still have none.
+class BeyondLimit {
+ public:
+  BeyondLimit() { ++depth_; }
+  ~BeyondLimit() { --depth_; }
+  BeyondLimit(const BeyondLimit&) = delete;
+  BeyondLimit& operator=(const BeyondLimit&) = delete;
+  static bool now() { return depth_ != 0; }
+
+ private:
+  inline static constinit thread_local unsigned depth_ = 0;
+};
+
 class Memory {
  public:
   // limit_bytes 0: none. Takes nothing from the system yet.
@@ -94,7 +108,7 @@ class Memory {
   void* take_large(size_t bytes);
   void give_large(void* object, size_t bytes);
   size_t round_large(size_t bytes) const;
-  // Counts these bytes as taken, unless the limit forbids it.
+  // Counts these bytes as taken, unless the limit forbids it (but see BeyondLimit).
   bool reserve(size_t bytes);
   std::byte* map_region(size_t bytes, size_t alignment);
   bool start_region();  // the caller holds mutex_

@@ -35,6 +35,7 @@ std::string_view name_of(Protocol protocol) {
     case Protocol::kTimestamp: return "timestamp";
     case Protocol::kTimestampValidated: return "timestamp-validated";
     case Protocol::kPartitioned: return "partitioned";
+    case Protocol::kChopped: return "chopped";
     case Protocol::kTwoPhaseLocking: return "two-phase-locking";
   }
   return "?";

@@ -162,6 +162,11 @@ enum class Mutant : uint32_t {
   kFinishedTooSmall,    // "finished_too_small": a finished segment's largest number is taken for one less
   kTablesBeforeNumber,  // "tables_before_number": a checkpoint lists the tables before it has its number
   kSkipCreationLock,    // "skip_creation_lock": a checkpoint does not wait for a table that is being made
+  kReadHalfACall,        // "read_half_a_call": a snapshot does not wait for the calls that it sees
+  kCallBesideCommits,    // "call_beside_commits": a call begins while ordinary transactions commit
+  kCommitBesideCalls,    // "commit_beside_calls": an ordinary transaction commits while calls are under way
+  kAddBeforeOlder,       // "add_before_older": a call adds before those of smaller numbers have
+  kWithdrawBetweenPieces,  // "withdraw_between_pieces": the log is told that a call has ended when its core has
   kReadsHaveNoNumber,   // "reads_have_no_number": a commit that only read has nothing to wait for
   kLeaveOutLastChunk,   // "leave_out_last_chunk": the last rows of a large table are in no index after recovery
   kTrustShortStream,    // "trust_short_stream": a stream may end before what another one says was durable

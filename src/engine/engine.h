@@ -4,8 +4,10 @@
 // Thread safety: as Database's.
 #pragma once
 
+#include <atomic>
 #include <functional>
 #include <memory>
+#include <mutex>
 #include <shared_mutex>
 #include <span>
 #include <string>
@@ -17,6 +19,7 @@
 #include "engine/sequences.h"
 #include "recovery/recovery_target.h"
 #include "storage/table.h"
+#include "txn/chopping/execution.h"
 
 namespace elider::detail {
 
@@ -36,6 +39,8 @@ class Engine : public recovery::RecoveryTarget {
   virtual Status prefault(uint64_t bytes) = 0;
   virtual Status run(FunctionRef<Status(Transaction&)> procedure, const RunPolicy& policy, bool read_only) = 0;
   virtual Status run_group(const GroupCalls& calls, const GroupPolicy& policy) = 0;
+  // A call of an installed procedure.
+  virtual Status run_chopped(const txn::ExecutableProcedure& procedure, void* call, const RunPolicy& policy) = 0;
   // A worker with a transaction that has begun.
   virtual Status begin(bool read_only, EngineWorker** worker, Transaction** txn) = 0;
 
@@ -66,12 +71,20 @@ class Engine : public recovery::RecoveryTarget {
   std::shared_ptr<const Procedure> find_procedure(std::string_view name) const;
   std::vector<std::pair<std::string, std::vector<Parameter>>> procedures() const;
 
+  // Chopped procedures, likewise (chopped_procedures.cc).
+  Status install(std::vector<ProcedureWithBodies> procedures, const ChoppedOptions& options, chopping::Plan* plan);
+  // Null: none was installed. Constant from then on.
+  const txn::Execution* execution() const { return execution_.load(std::memory_order_acquire); }
+
   Sequences& sequences() { return sequences_; }
 
  private:
   Sequences sequences_;
   mutable std::shared_mutex procedures_mutex_;  // guards procedures_
   std::unordered_map<std::string, std::shared_ptr<const Procedure>> procedures_;
+  std::mutex install_mutex_;  // guards installed_
+  std::unique_ptr<const txn::Execution> installed_;
+  std::atomic<const txn::Execution*> execution_{nullptr};
 };
 
 // The engine that the options choose, opened.

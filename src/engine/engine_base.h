@@ -18,6 +18,7 @@
 #include "htm/site.h"
 #include "recovery/data_folder.h"
 #include "sync/elided.h"
+#include "txn/chopping/within_call.h"
 #include "txn/table.h"
 
 namespace elider::detail {
@@ -71,6 +72,12 @@ class EngineBase : public Engine {
   Status refuse_other_thread() const {
     return Status::invalid_argument("a single-threaded database has a transaction open in another thread");
   }
+  // Whether this thread may read a snapshot of everything: calls that are half done hold it up.
+  Status may_read_all() const {
+    if (txn::WithinCall::of(store_.id))
+      return Status::invalid_argument("an operation of a chopped procedure can take no checkpoint and no backup of its own database");
+    return store_.stopped() ? store_.refusal() : Status();
+  }
   Status refuse_worker() const {
     return Status(Code::kMemoryLimit,
                   "more transactions are open than Options::workers_max allows (" + std::to_string(store_.options.workers_max) + ")");
@@ -114,15 +121,19 @@ class EngineBase : public Engine {
 template <class Sync>
 Status EngineBase<Sync>::checkpoint() {
   if (!threads_.may_begin()) return refuse_other_thread();
+  if (Status status = may_read_all(); !status.ok()) return status;
   const Begun begun(threads_);
-  return data_.checkpoint();
+  Status status = data_.checkpoint();
+  return status.ok() ? may_read_all() : status;
 }
 
 template <class Sync>
 Status EngineBase<Sync>::backup(const std::string& folder) {
   if (!threads_.may_begin()) return refuse_other_thread();
+  if (Status status = may_read_all(); !status.ok()) return status;
   const Begun begun(threads_);
-  return data_.backup(*this, store_.options, folder);
+  Status status = data_.backup(*this, store_.options, folder);
+  return status.ok() ? may_read_all() : status;
 }
 
 // -- catalog --------------------------------------------------------------------------------------

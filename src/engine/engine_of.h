@@ -12,6 +12,7 @@
 #include "engine/engine_base.h"
 #include "engine/group.h"
 #include "htm/test_points.h"
+#include "txn/chopping/within_call.h"
 #include "txn/occ/occ.h"
 
 namespace elider::detail {
@@ -93,6 +94,7 @@ class EngineOf final : public EngineBase<Sync> {
 
   Status run(FunctionRef<Status(Transaction&)> procedure, const RunPolicy& policy, bool read_only) override;
   Status run_group(const GroupCalls& calls, const GroupPolicy& policy) override;
+  Status run_chopped(const txn::ExecutableProcedure& procedure, void* call, const RunPolicy& policy) override;
   Status begin(bool read_only, EngineWorker** worker, Transaction** txn) override;
   // An ActiveTransaction's, which ends.
   Status commit_active(WorkerType& worker, Durability durability, SnapshotNumber* commit_number);
@@ -105,12 +107,19 @@ class EngineOf final : public EngineBase<Sync> {
   void for_each_site(FunctionRef<void(std::string_view, const htm::SiteCounts&)> f) const override { protocol_.for_each_site(f); }
   // True: the thread may run a transaction, until threads_.finished().
   [[gnu::always_inline]] inline bool may_run(const RunPolicy& policy) {
+    if constexpr (kCalls)
+      if (txn::WithinCall::of(store_.id)) [[unlikely]] return false;
     return policy.procedure_id < txn::kProceduresMax && !store_.refuses(policy.durability) && threads_.may_begin();
   }
   // Why not.
   [[gnu::noinline]] Status refuse_run(const RunPolicy& policy) const {
+    if (kCalls && txn::WithinCall::of(store_.id)) return refuse_within_call();
     if (policy.procedure_id >= txn::kProceduresMax) return txn::refuse_procedure_id(policy.procedure_id);
     return store_.refuses(policy.durability) ? store_.refusal() : this->refuse_other_thread();
+  }
+  static constexpr bool kCalls = requires { requires Protocol::kCalls; };
+  static Status refuse_within_call() {
+    return Status::invalid_argument("a transaction cannot begin within an operation of a chopped procedure of the same database");
   }
   Status run_accepted(FunctionRef<Status(Transaction&)> procedure, const RunPolicy& policy, bool read_only);
   template <class Txn>
@@ -187,6 +196,39 @@ template <class Sync, template <class> class ProtocolOf>
   return status;
 }
 
+// -- calls of chopped procedures ------------------------------------------------------------------
+
+// Under a protocol without pieces it is a transaction like any other.
+template <class Sync, template <class> class ProtocolOf>
+Status EngineOf<Sync, ProtocolOf>::run_chopped(const txn::ExecutableProcedure& procedure, void* call, const RunPolicy& policy) {
+  const txn::Execution& all = *this->execution();
+  const auto whole = [&](Transaction& txn) -> Status {
+    Status status = txn::run_operations(txn, all, procedure.head, call);
+    if (status.ok()) status = txn::run_operations(txn, all, procedure.core, call);
+    return status.ok() ? txn::run_operations(txn, all, procedure.tail, call) : status;
+  };
+  if constexpr (kCalls) {
+    if (procedure.on_snapshot) return run(whole, policy, true);
+    if (!may_run(policy)) [[unlikely]] return refuse_run(policy);
+    SnapshotNumber number = 0;
+    Status status = [&]() -> Status {
+      const Begun begun(threads_);
+      const Lent worker(*pool_, worker_of_thread());
+      if (worker == nullptr) [[unlikely]] return this->refuse_worker();
+      auto& its = static_cast<WorkerType&>(*worker);
+      const InTurn in_turn(pool_->turns, its);
+      const auto none = [](Transaction&) { return Status(); };
+      return protocol_.run_call(its.transaction(), all, procedure, call, {none, policy, its.base, its.counters, !its.kept}, &number);
+    }();
+    this->take_due_checkpoint();
+    if ((store_.log != nullptr || policy.commit_number != nullptr) && status.ok()) [[unlikely]]
+      status = store_.acknowledge(policy.durability, number, policy.commit_number);
+    return status;
+  } else {
+    return run(whole, policy, procedure.on_snapshot);
+  }
+}
+
 // -- groups of transactions -----------------------------------------------------------------------
 
 // One attempt of each member of a group.
@@ -254,6 +296,7 @@ Status EngineOf<Sync, ProtocolOf>::run_group(const GroupCalls& calls, const Grou
 
 template <class Sync, template <class> class ProtocolOf>
 Status EngineOf<Sync, ProtocolOf>::begin(bool read_only, EngineWorker** lent, Transaction** txn) {
+  if (kCalls && txn::WithinCall::of(store_.id)) return refuse_within_call();
   if (store_.refuses(Durability::kDefault)) return store_.refusal();
   if (!threads_.may_begin()) return this->refuse_other_thread();
   Begun begun(threads_);

@@ -45,6 +45,9 @@ std::span<const Combination> registry() {
 #if defined(ELIDER_ENGINE_TWO_PHASE_LOCKING)
       {SyncPolicy::kOptimistic, HtmBackend::kNone, Protocol::kTwoPhaseLocking, make_two_phase_locking},
 #endif
+#if defined(ELIDER_ENGINE_CHOPPED)
+      {SyncPolicy::kOptimistic, HtmBackend::kNone, Protocol::kChopped, make_chopped},
+#endif
 #if defined(ELIDER_ENGINE_TIMESTAMP)
       {SyncPolicy::kOptimistic, HtmBackend::kNone, Protocol::kTimestamp, make_timestamp_optimistic},
       {SyncPolicy::kOptimistic, HtmBackend::kNone, Protocol::kTimestampValidated, make_timestamp_optimistic},

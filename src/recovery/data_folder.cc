@@ -64,7 +64,7 @@ Status DataFolder::start_log(RecoveryTarget& target, txn::Store& store) {
   if (Status status = log::Log::start(log::system_files(), chosen, directory_->manifest().database, generation, *numbers_, &log_); !status.ok())
     return status;
   store_ = &store;
-  store.log = log_.get();
+  store.set_log(log_.get());
   checkpoints_ = std::make_unique<Checkpoints>(target, options, *directory_, *log_, schema_of(), recovery_.log_bytes,
                                                recovery_.checkpoint_bytes);
   return {};

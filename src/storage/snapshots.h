@@ -16,6 +16,13 @@
 // and keeps what the reader needs. Numbers agree with the serial order: if B depends on A
 // (anti-dependencies included), A read S before B did.
 //
+// A call of a chopped procedure (txn/chopping) writes its rows in several commits, all of one
+// number: the one that the commit read which orders the call among the others. From before that
+// number is read until its last row is released the call is listed here, at that number or a
+// smaller one, and a reader waits after its step 3 until no call is listed at rs or below. So the
+// invariant holds for calls as for commits: a call that the reader does not see listed has read S
+// after step 2, or has ended.
+//
 // A row's word is loaded with acquire only: a fence after step 2 keeps step 4 behind it
 // (base/full_fence.h). All accesses of S and the slots but two are seq_cst: steps 1 and 2 of a
 // reader against 2 and 3 of a commit are a store and a load on each side (Dekker's pattern), which
@@ -30,6 +37,7 @@
 #include <memory>
 
 #include "base/full_fence.h"
+#include "base/spin.h"
 #include "base/test_points.h"
 #include "elider/snapshot_number.h"
 
@@ -37,7 +45,9 @@ namespace elider::storage {
 
 class Snapshots {
  public:
-  explicit Snapshots(uint32_t workers_max) : slots_(std::make_unique<Slot[]>(workers_max)) {}
+  // lists_calls: there may be calls of several commits.
+  explicit Snapshots(uint32_t workers_max, bool lists_calls = false)
+      : slots_(std::make_unique<Slot[]>(workers_max)), calls_(lists_calls ? std::make_unique<Slot[]>(workers_max) : nullptr) {}
 
   SnapshotNumber current() const { return current_.load(); }
 
@@ -56,6 +66,7 @@ class Snapshots {
     fence_after_locked_rmw();  // a lock that was taken before a commit read a smaller S is met; partner: that of commit_by_locks()
     ELIDER_TEST_POINT("readonly.before_publish");
     slots_[worker].value.store(rs, std::memory_order_release);  // release: a commit that sees rs too late sees "starting", which keeps more
+    if (calls_ != nullptr && !ELIDER_MUTANT(kReadHalfACall)) [[unlikely]] await_calls(rs, kNoWorker);
     return rs;
   }
   void end_reading(uint32_t worker) { slots_[worker].value.store(kIdle, std::memory_order_release); }  // release: its reads come before
@@ -72,6 +83,34 @@ class Snapshots {
     }
     return newest;
   }
+
+  // -- calls of several commits -------------------------------------------------------------------
+
+  // Lists the worker's call, at S. Before the locks of the commit that orders it; and after that
+  // one, at the number that it read.
+  void begin_call(uint32_t worker) {
+    uint32_t listed = calls_listed_.load();
+    while (listed <= worker && !calls_listed_.compare_exchange_weak(listed, worker + 1)) {
+    }
+    calls_[worker].value.store(current_.load());
+  }
+  void set_call(uint32_t worker, SnapshotNumber n) { calls_[worker].value.store(n); }
+  // release: who does not see the call any more sees all its rows.
+  void end_call(uint32_t worker) { calls_[worker].value.store(kIdle, std::memory_order_release); }
+
+  // Whether a call of another worker is listed at n or below.
+  bool call_before(SnapshotNumber n, uint32_t but_worker) const {
+    for (uint32_t i = 0; i < calls_listed_.load(); ++i) {
+      const uint64_t value = calls_[i].value.load();
+      if (value != kIdle && value <= n && i != but_worker) return true;
+    }
+    return false;
+  }
+  // Waits until there is none. New ones come with S, so it has an end where calls have.
+  void await_calls(SnapshotNumber n, uint32_t but_worker) const {
+    for (Spin spin; call_before(n, but_worker); spin.wait()) ELIDER_TEST_POINT("snapshots.awaits_call");
+  }
+  static constexpr uint32_t kNoWorker = ~uint32_t{0};
 
   // The smallest number at which somebody reads; 0: somebody may be about to; kNobody.
   static constexpr uint64_t kNobody = ~uint64_t{0};
@@ -103,6 +142,8 @@ class Snapshots {
   };
   alignas(64) std::atomic<uint64_t> current_{1};
   alignas(64) std::unique_ptr<Slot[]> slots_;
+  const std::unique_ptr<Slot[]> calls_;    // null: there are none
+  std::atomic<uint32_t> calls_listed_{0};  // of calls_, so many have ever been used
 };
 
 }  // namespace elider::storage

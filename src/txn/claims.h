@@ -20,9 +20,12 @@ namespace elider::txn {
 struct NoClaims {
   static constexpr bool kReads = false, kWrites = false, kLeaves = false;
 };
+// Nor has who runs in pieces (txn/chopping/piece.h), whose commits differ in other ways.
+template <class C>
+concept RunsPieces = requires { requires C::kPieces; };
 
 template <class C>
-concept Claims = std::same_as<C, NoClaims> || requires(C claims, const C& seen, storage::Cell& cell, uint32_t attempt) {
+concept Claims = std::same_as<C, NoClaims> || RunsPieces<C> || requires(C claims, const C& seen, storage::Cell& cell, uint32_t attempt) {
   // What is claimed; reads that are not are validated.
   { C::kReads } -> std::convertible_to<bool>;
   { C::kWrites } -> std::convertible_to<bool>;

@@ -56,7 +56,8 @@ inline Status reserve_record(log::Log& log, uint32_t worker, const WriteSet& wri
 // Once nothing can fail any more, with the locks held or after a region that wrote the rows: so a
 // record is a commit, and the number and the sequences in it are those that the rows get. The last
 // of the steps between which the log knows this commit to be under way (Log::begin_commit).
-inline void publish_record(log::Log& log, uint32_t worker, std::byte* place, SnapshotNumber n, const WriteSet& writes) {
+// ends: no other record of this number follows from this worker.
+inline void publish_record(log::Log& log, uint32_t worker, std::byte* place, SnapshotNumber n, const WriteSet& writes, bool ends = true) {
   if (ELIDER_MUTANT(kWithdrawEarly)) log.end_commit(worker);
   ELIDER_TEST_POINT("occ.commit.before_record");
   *place = static_cast<std::byte>(RecordKind::kCommit);
@@ -64,7 +65,7 @@ inline void publish_record(log::Log& log, uint32_t worker, std::byte* place, Sna
   for (const WriteEntry& write : writes)
     if (write.kind != WriteKind::kNone) put_write(to, write);
   if (to.end() != place + 1) log.publish(worker, n, static_cast<size_t>(to.end() - place));
-  log.end_commit(worker);
+  if (ends || ELIDER_MUTANT(kWithdrawBetweenPieces)) log.end_commit(worker);
 }
 
 }  // namespace elider::txn

@@ -1,5 +1,7 @@
 #include "txn/history_recorder.h"
 
+#include <algorithm>
+
 #include "base/clock.h"
 
 namespace elider::txn {
@@ -21,7 +23,7 @@ void HistoryRecorder::forget_absence(const detail::TableBase& table, KeyRef key)
     if (o.kind == HistoryOperation::Kind::kReadAbsent && o.table == table.id() && o.key == table.number_of(key)) o.version = 0;
 }
 
-void HistoryRecorder::add_writes(WriteSet& writes, const IndexChanges& changes, std::vector<HistoryOperation>* operations) const {
+void HistoryRecorder::add_writes(WriteSet& writes, const IndexChanges& changes) {
   for (const WriteEntry& write : writes) {
     if (write.kind == WriteKind::kNone) continue;
     HistoryOperation operation;
@@ -32,7 +34,7 @@ void HistoryRecorder::add_writes(WriteSet& writes, const IndexChanges& changes, 
     operation.group = write.group;
     operation.key = write.table->number_of(write.key);
     operation.version = storage::word::sequence(storage::word::next(write.locked_from, false));
-    operations->push_back(std::move(operation));
+    operations_.push_back(std::move(operation));
   }
   // Of the rows that this transaction left there, as their last change of each index has it.
   for (const IndexChange& change : changes) {
@@ -44,8 +46,50 @@ void HistoryRecorder::add_writes(WriteSet& writes, const IndexChanges& changes, 
     operation.index = change.index;
     operation.key = change.table->number_of(change.key);
     operation.value = change.new_value;
-    operations->push_back(std::move(operation));
+    operations_.push_back(std::move(operation));
   }
+}
+
+// Without memory for it the call has no record, as a transaction has none.
+void HistoryRecorder::keep(WriteSet& writes, const IndexChanges& changes) {
+  try {
+    add_writes(writes, changes);
+  } catch (...) {
+    lost_ = true;
+  }
+}
+
+namespace {
+bool writes(const HistoryOperation& operation) {
+  using Kind = HistoryOperation::Kind;
+  return operation.kind == Kind::kWrite || operation.kind == Kind::kRemove || operation.kind == Kind::kAdd || operation.kind == Kind::kIndexValue;
+}
+}  // namespace
+
+// What `other` read of rows that were written here is the call's own: a history tells none of it.
+// Reads come before writes.
+void HistoryRecorder::join(HistoryRecorder& other) {
+  using Kind = HistoryOperation::Kind;
+  if (begin_ns_ == 0 || (other.begin_ns_ != 0 && other.begin_ns_ < begin_ns_)) begin_ns_ = other.begin_ns_;
+  const auto written_here = [this, own = operations_.size()](uint32_t table, Key key, uint32_t group, uint64_t version) {
+    return std::any_of(operations_.begin(), operations_.begin() + static_cast<std::ptrdiff_t>(own), [&](const HistoryOperation& o) {
+      return writes(o) && o.kind != Kind::kIndexValue && o.table == table && o.key == key && o.group == group && o.version == version;
+    });
+  };
+  lost_ = lost_ || other.lost_;
+  other.lost_ = false;
+  for (HistoryOperation& operation : other.operations_) {
+    if ((operation.kind == Kind::kRead || operation.kind == Kind::kReadAbsent) &&
+        written_here(operation.table, operation.key, operation.group, operation.version))
+      continue;
+    if (operation.kind == Kind::kScan)
+      for (auto& [key, version] : operation.rows)
+        for (uint32_t group = 0; group < kCommitGroupsMax && version != 0; ++group)
+          if (written_here(operation.table, key, group, version)) version = 0;
+    operations_.push_back(std::move(operation));
+  }
+  other.operations_.clear();
+  std::stable_partition(operations_.begin(), operations_.end(), [](const HistoryOperation& o) { return !writes(o); });
 }
 
 void HistoryRecorder::tell(const End& end, WriteSet* writes, const IndexChanges* changes) {
@@ -61,12 +105,13 @@ void HistoryRecorder::tell(const End& end, WriteSet* writes, const IndexChanges*
     history.order = end.order;
     history.attempt = end.attempt;
     history.procedure = store_.procedures.name(end.procedure);
+    if (end.committed && writes != nullptr) add_writes(*writes, *changes);
     history.operations = std::move(operations_);
-    if (end.committed && writes != nullptr) add_writes(*writes, *changes, &history.operations);
-    store_.options.history->on_transaction(history);
+    if (!lost_) store_.options.history->on_transaction(history);
   } catch (...) {
   }
   operations_.clear();
+  lost_ = false;
 }
 
 }  // namespace elider::txn

@@ -100,6 +100,18 @@ class HistoryRecorder {
     HistoryOperation operation_;
   };
 
+  // -- calls of several commits (txn/chopping)
+
+  // A commit's writes, told with the rest of the call.
+  void keep_writes(WriteSet& writes, const IndexChanges& changes) {
+    if (on()) [[unlikely]] keep(writes, changes);
+  }
+  // What another transaction did that came before, or behind: one call did both. The call began
+  // when the first did.
+  void take_from(HistoryRecorder& other) {
+    if (on()) [[unlikely]] join(other);
+  }
+
   // -- the end
 
   struct End {
@@ -121,13 +133,16 @@ class HistoryRecorder {
   void add_read(const detail::TableBase& table, KeyRef key, uint32_t g, bool present, uint64_t sequence);
   void forget_absence(const detail::TableBase& table, KeyRef key);
   void tell(const End& end, WriteSet* writes, const IndexChanges* changes);
-  void add_writes(WriteSet& writes, const IndexChanges& changes, std::vector<HistoryOperation>* operations) const;
+  void add_writes(WriteSet& writes, const IndexChanges& changes);
+  void keep(WriteSet& writes, const IndexChanges& changes);
+  void join(HistoryRecorder& other);
 
   const Store& store_;
   const uint64_t session_;
   const bool on_;
   uint64_t begin_ns_ = 0;
   std::vector<HistoryOperation> operations_;
+  bool lost_ = false;  // a part of them, for want of memory
 };
 
 }  // namespace elider::txn

@@ -40,6 +40,10 @@ class SnapshotTransaction : public Reads<Sync, SnapshotTransaction<Sync>> {
   }
   Status commit() {
     if (!this->active()) return ended();
+    if (store_.stopped()) [[unlikely]] {
+      rollback(Cause::kNone);
+      return store_.refusal();
+    }
     this->count_commit();
     this->counters_.read_only_commits.add(1);
     end(true, Cause::kNone);

@@ -60,21 +60,38 @@ struct Store {
       : options(chosen),
         id(store_id),
         workers(memory, chosen.workers_max + kOwnWorkers, store_id),
-        snapshots(chosen.workers_max + kOwnWorkers),
+        snapshots(chosen.workers_max + kOwnWorkers, chosen.protocol == Protocol::kChopped),
         procedures(kProceduresMax) {}
 
   // Whether no transaction may begin: it asks for more durability than the database can give, or
   // the log has failed and the database is to stop then.
   bool refuses(Durability durability) const {
-    if (log != nullptr) [[unlikely]] return options.log_failure == LogFailure::kStop && log->failed();
+    if (looks_closer.load(std::memory_order_relaxed)) [[unlikely]]  // relaxed: who is refused too late ends like one that began before
+      return stopped() || (log != nullptr ? options.log_failure == LogFailure::kStop && log->failed() : asks_too_much(durability));
     return asks_too_much(durability);
   }
+  // Something is half done that cannot be taken back: no transaction begins or commits any more, and
+  // nothing more becomes durable. The first reason counts.
+  void stop(const Status& why) {
+    {
+      const std::lock_guard lock(stop_mutex);
+      if (why_stopped.ok()) why_stopped = why;
+    }
+    has_stopped.store(true);
+    looks_closer.store(true);
+    if (log != nullptr) log->fail(why);
+  }
+  bool stopped() const { return has_stopped.load(); }
   bool asks_too_much(Durability durability) const {
     if (durability <= Durability::kNone) [[likely]] return false;
     return options.data_folders.empty() ? durability == Durability::kGroup : options.durability == Durability::kNone;
   }
   // Why.
   Status refusal() const {
+    if (stopped()) {
+      const std::lock_guard lock(stop_mutex);
+      return why_stopped;
+    }
     if (log != nullptr) return log->failure();
     if (options.data_folders.empty())
       return Status::invalid_argument(
@@ -104,7 +121,15 @@ struct Store {
   Workers workers;
   storage::Snapshots snapshots;
   ProcedureNames procedures;
-  log::Log* log = nullptr;  // null: none, or none yet; set while no transaction runs
+  log::Log* log = nullptr;  // null: none, or none yet; set_log() while no transaction runs
+  void set_log(log::Log* its) {
+    log = its;
+    if (its != nullptr) looks_closer.store(true);
+  }
+  std::atomic<bool> looks_closer{false};  // refuses() does: there is a log, or it has stopped
+  std::atomic<bool> has_stopped{false};
+  mutable std::mutex stop_mutex;          // guards why_stopped; a leaf
+  Status why_stopped;
   alignas(64) std::atomic<uint64_t> versions_alive{0};
   // Counts commits where a history is recorded: among those of one
   // snapshot number the serial order.

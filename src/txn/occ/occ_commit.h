@@ -176,7 +176,9 @@ Status OccTransaction<Sync, Claims>::refuse_commit(const Status& status) {
 // The record of commit n, with its writes locked or written.
 template <class Sync, class Claims>
 void OccTransaction<Sync, Claims>::publish(SnapshotNumber n) {
-  publish_record(*store_.log, worker_.id(), log_place_, n, writes_);
+  bool ends = true;
+  if constexpr (RunsPieces<Claims>) ends = !claims_.of_call;
+  publish_record(*store_.log, worker_.id(), log_place_, n, writes_, ends);
   commit_number_ = n;
 }
 
@@ -269,6 +271,11 @@ template <class Sync, class Claims>
     ELIDER_TEST_POINT("occ.commit.after_snapshot");
     newest_reader = store_.snapshots.newest_reader_before(n, store_.workers.ids_used_max());
     ELIDER_TEST_POINT("occ.commit.after_slots");
+    if constexpr (RunsPieces<Claims>)
+      if (claims_.adds_in_order && store_.snapshots.call_before(n - 1, worker_.id()) && !ELIDER_MUTANT(kAddBeforeOlder)) [[unlikely]] {
+        failed(Cause::kWriteLocked, writes_[0].table, writes_[0].key);
+        return give_up(locked);
+      }
     if (reads_stand()) [[likely]] break;
     if (repaired || !repair_after_failure(Locks::kHeld)) return give_up(locked);
   }
@@ -287,6 +294,8 @@ template <class Sync, class Claims>
 template <class Sync, class Claims>
 [[gnu::always_inline]] inline Status OccTransaction<Sync, Claims>::finish(SnapshotNumber n, uint64_t order, SnapshotNumber newest_reader) {
   ELIDER_TEST_POINT("occ.commit.after_release");
+  if constexpr (RunsPieces<Claims>)
+    if (claims_.of_call) return finish_piece(n, order, newest_reader);
   this->count_commit();
   writes_.count_tables(counters_);
   record_end(true, Cause::kNone, n, order);
@@ -294,6 +303,21 @@ template <class Sync, class Claims>
   if (!index_changes_.empty()) index_finish(true);
   if (!late_unlinks_.empty()) [[unlikely]] late_unlinks_.unlink(store_, worker_);
   end();
+  return {};
+}
+
+template <class Sync, class Claims>
+Status OccTransaction<Sync, Claims>::finish_piece(SnapshotNumber n, uint64_t order, SnapshotNumber newest_reader) {
+  if constexpr (RunsPieces<Claims>) claims_.number = n, claims_.order = order;
+  writes_.count_tables(counters_);
+  recorder_.keep_writes(writes_, index_changes_);
+  retire_rows(n, newest_reader != 0);
+  if (!index_changes_.empty()) index_finish(true);
+  if (!late_unlinks_.empty()) [[unlikely]] late_unlinks_.unlink(store_, worker_);
+  writes_.clear();
+  index_changes_.clear();
+  reads_.clear();
+  if (!nodes_.empty()) forget_nodes();
   return {};
 }
 

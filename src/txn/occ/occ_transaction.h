@@ -17,6 +17,8 @@
 // bucket instead of by a row inserted for the purpose; additions (DBX-TC) are writes that
 // expect no particular word.
 //
+// Its commits may be pieces of a call (txn/chopping/piece_transaction.h).
+//
 // Under a protocol that claims rows (txn/claims.h) it is that protocol's transaction, too: what it
 // claims nobody changes until it ends, which validation then need not find.
 //
@@ -51,9 +53,11 @@ template <class Sync, class Claims = NoClaims>
 class OccTransaction : public Reads<Sync, OccTransaction<Sync, Claims>> {
   static_assert(txn::Claims<Claims>);
   using Base = Reads<Sync, OccTransaction<Sync, Claims>>;
+  friend Base;
+
+ protected:
   using typename Base::State;
   using typename Base::TableType;
-  friend Base;
 
  public:
   // spinlock: held over each commit and each read of a row (txn/baseline/spinlock.h), or null.
@@ -89,7 +93,7 @@ class OccTransaction : public Reads<Sync, OccTransaction<Sync, Claims>> {
   Status do_add(const TableRef& table, KeyRef key, uint32_t offset, ColumnType type, const void* delta) override;
   Status do_remove(const TableRef& table, KeyRef key) override;
 
- private:
+  // What the pieces of a call are made of (txn/chopping/piece_transaction.h), and the rest.
   static constexpr unsigned kWaitsMax = 4096;  // for a lock: milliseconds, should its holder have lost its processor
   static constexpr bool kTracks = true;        // txn/reads.h
 
@@ -219,6 +223,8 @@ class OccTransaction : public Reads<Sync, OccTransaction<Sync, Claims>> {
   bool repair_after_failure(Locks locks);
   bool may_be_repaired() const { return cause_ == Cause::kPhantom || cause_ == Cause::kRowRemoved; }
   Status finish(SnapshotNumber n, uint64_t order, SnapshotNumber newest_reader);
+  // The same of a call's piece, which remains to be told and counted with the call.
+  Status finish_piece(SnapshotNumber n, uint64_t order, SnapshotNumber newest_reader);
   Status give_up(size_t locked);
   Status refuse_commit(const Status& status);
   void publish(SnapshotNumber n);

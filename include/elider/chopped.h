@@ -1,0 +1,111 @@
+// Chopped procedures with bodies: what elider/chopping.h declares and analyzes, to be installed in a
+// database and called (DBX-TC).
+//
+//   struct Transfer { Key from, to; int64_t cents; int64_t left; };   // arguments and results
+//
+//   ChoppedProcedures procedures;
+//   const Chopped<Transfer> transfer = procedures.add(
+//       ChoppedProcedure<Transfer>("transfer")
+//           .operation(Operation("names").reads("account", {"name"}).rolls_back(), names)
+//           .operation(Operation("balances").reads("account", {"cents"}).writes("account", {"cents"}), move_money)
+//           .operation(Operation("journal").inserts("journal").fresh().needs({"balances"}), note));
+//   Status status = db->install(procedures);
+//   ...
+//   Transfer call{.from = 1, .to = 2, .cents = 100};
+//   status = db->run_chopped(transfer, call);
+//
+// A body is called as body(Transaction&, Call&) and returns a Status, or nothing. It may be called
+// several times: it must begin from what the operations before it have left in the Call, and
+// overwrite its own results rather than add to them. What it reads stays valid until the call ends.
+// Under Protocol::kChopped each piece commits by itself, and operations of different pieces have
+// different Transactions; a body must keep no reference to one. Under the other protocols the whole
+// call is one transaction. Results are the same.
+//
+// Until the piece that orders the call has committed (chopping::Piece::conflicting), a body that
+// returns an error or throws ends the call, and nothing of it took effect. Behind it a body must
+// succeed, for other calls have seen what came before: declare what may fail with rolls_back(). If
+// it fails all the same, the database stops: every later transaction gets that error, and nothing
+// more becomes durable, so that opening its folders again finds the state before the call.
+//
+// Thread safety: ChoppedProcedures belongs to one thread until it is installed; bodies are called by
+// all threads at once.
+#pragma once
+
+#include "elider/language.h"
+
+#include <functional>
+#include <string>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include "elider/chopping.h"
+#include "elider/status.h"
+#include "elider/transaction.h"
+
+namespace elider {
+
+namespace detail {
+struct ProcedureWithBodies {
+  chopping::Procedure declared;
+  std::vector<std::function<Status(Transaction&, void*)>> bodies;  // by operation
+};
+}  // namespace detail
+
+template <class Call>
+class ChoppedProcedure {
+ public:
+  explicit ChoppedProcedure(std::string name) { its_.declared.name = std::move(name); }
+  // The next operation, and its body.
+  template <class Body>
+    requires std::is_invocable_v<Body&, Transaction&, Call&>
+  ChoppedProcedure& operation(chopping::Operation declared, Body body) {
+    its_.declared.operations.push_back(std::move(declared));
+    its_.bodies.emplace_back([body = std::move(body)](Transaction& txn, void* call) mutable -> Status {
+      if constexpr (std::is_void_v<std::invoke_result_t<Body&, Transaction&, Call&>>) return body(txn, *static_cast<Call*>(call)), Status();
+      else return body(txn, *static_cast<Call*>(call));
+    });
+    return *this;
+  }
+
+ private:
+  friend class ChoppedProcedures;
+  detail::ProcedureWithBodies its_;
+};
+
+// A procedure that was added, for Database::run_chopped.
+template <class Call>
+class Chopped {
+ public:
+  Chopped() = default;  // none
+
+ private:
+  friend class ChoppedProcedures;
+  friend class Database;
+  explicit Chopped(uint32_t position) : position_(position) {}
+  uint32_t position_ = ~uint32_t{0};
+};
+
+// All procedures that change the tables that they name.
+class ChoppedProcedures {
+ public:
+  template <class Call>
+  Chopped<Call> add(ChoppedProcedure<Call> procedure) {
+    procedures_.push_back(std::move(procedure.its_));
+    return Chopped<Call>(static_cast<uint32_t>(procedures_.size() - 1));
+  }
+
+ private:
+  friend class Database;
+  std::vector<detail::ProcedureWithBodies> procedures_;
+};
+
+struct ChoppedOptions {
+  chopping::Choices choices = {.deferring = false};  // deferral is analyzed, but not executed yet
+  // Whether every access is compared with what its operation declares: one that is not declared is
+  // kInvalidArgument, and the message names procedure, operation, table and column. In builds with
+  // assertions it always is.
+  bool check_accesses = false;
+};
+
+}  // namespace elider

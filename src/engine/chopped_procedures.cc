@@ -1,0 +1,40 @@
+// Database's part for chopped procedures, the same for every combination.
+#include <utility>
+
+#include "engine/engine.h"
+
+namespace elider {
+
+namespace detail {
+
+Status Engine::install(std::vector<ProcedureWithBodies> procedures, const ChoppedOptions& options, chopping::Plan* plan) {
+  const std::lock_guard lock(install_mutex_);
+  if (installed_ != nullptr)
+    return Status::invalid_argument("chopped procedures are installed already: all of a database are installed at once");
+  auto execution = std::make_unique<txn::Execution>();
+  if (Status status = txn::make_execution(std::move(procedures), tables(), options, execution.get()); !status.ok()) return status;
+  for (txn::ExecutableProcedure& procedure : execution->procedures) procedure.id = procedure_id(procedure.name);
+  if (plan != nullptr) *plan = execution->plan;
+  installed_ = std::move(execution);
+  execution_.store(installed_.get(), std::memory_order_release);
+  return {};
+}
+
+}  // namespace detail
+
+Status Database::install(ChoppedProcedures procedures, const ChoppedOptions& options, chopping::Plan* plan) {
+  return engine_->install(std::move(procedures.procedures_), options, plan);
+}
+
+Status Database::run_position(uint32_t position, void* call, const RunPolicy& policy) {
+  const txn::Execution* const execution = engine_->execution();
+  if (execution == nullptr) return Status::invalid_argument("run_chopped: no procedures are installed (Database::install)");
+  if (position >= execution->procedures.size()) return Status::invalid_argument("run_chopped: the procedure is none that was installed");
+  const txn::ExecutableProcedure& procedure = execution->procedures[position];
+  if (policy.procedure_id != 0) return engine_->run_chopped(procedure, call, policy);
+  RunPolicy named = policy;
+  named.procedure_id = procedure.id;
+  return engine_->run_chopped(procedure, call, named);
+}
+
+}  // namespace elider

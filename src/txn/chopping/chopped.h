@@ -1,0 +1,237 @@
+// Chopped: a protocol that runs procedures in pieces (DBX-TC), beside ordinary transactions, which
+// are Occ's.
+//
+// A call of an installed procedure runs as head, core and tail (execution.h, piece_transaction.h).
+// Only the core can meet a conflict, and is run again then; what conflicts with nothing is neither
+// remembered nor validated, and the time in which others can come between is the core's alone.
+// Ordinary transactions commit while no call is under way, and the other way round (rooms.h), so
+// both are serializable together, whatever the declaration leaves out of ordinary ones.
+//
+// Deviations from the paper: a piece runs as a small optimistic transaction instead of one
+// hardware transaction in place; pieces beside the conflicting one that follow each other are one;
+// adding waits for calls of smaller numbers instead of being repeated on newer versions (Algorithm
+// 1); a reader of a snapshot waits for the calls that it may see, so that it sees all that ended
+// before it began.
+//
+// Thread safety: as a protocol's (txn/protocol.h).
+#pragma once
+
+#include <memory>
+#include <new>
+#include <string>
+#include <utility>
+
+#include "base/clock.h"
+#include "base/memory.h"
+#include "base/spin.h"
+#include "sync/elided.h"
+#include "txn/chopping/execution.h"
+#include "txn/chopping/piece_transaction.h"
+#include "txn/chopping/rooms.h"
+#include "txn/chopping/within_call.h"
+#include "txn/protocol.h"
+#include "txn/snapshot_transaction.h"
+
+namespace elider::txn {
+
+// An ordinary transaction, and the three pieces of its worker's calls.
+template <class Sync>
+class ChoppedTransaction final : public OccTransaction<Sync, Piece> {
+  using Base = OccTransaction<Sync, Piece>;
+
+ public:
+  using PieceType = PieceTransaction<Sync>;
+  struct Pieces {
+    Pieces(Store& store, Worker& worker, Counters& counters)
+        : head(store, worker, counters), core(store, worker, counters), tail(store, worker, counters) {}
+    PieceType head, core, tail;
+  };
+
+  ChoppedTransaction(Store& store, Worker& worker, Counters& counters, Rooms& rooms)
+      : Base(store, worker, counters, nullptr), rooms_(rooms) {}
+
+  Status commit() {
+    if (!this->active()) return Base::commit();
+    const Rooms::Commit alone(rooms_);
+    if (this->store_.stopped()) [[unlikely]] {
+      this->rollback(Cause::kNone);
+      return this->store_.refusal();
+    }
+    return Base::commit();
+  }
+  Status reads_hold() {
+    const Rooms::Commit alone(rooms_);
+    return Base::reads_hold();
+  }
+
+  Worker& worker() { return this->worker_; }
+  // May throw std::bad_alloc, the first time.
+  Pieces& pieces() {
+    if (pieces_ == nullptr) pieces_ = std::make_unique<Pieces>(this->store_, this->worker_, this->counters_);
+    return *pieces_;
+  }
+
+ private:
+  Rooms& rooms_;
+  std::unique_ptr<Pieces> pieces_;
+};
+
+template <class SyncPolicy>
+class ChoppedProtocol {
+ public:
+  using Sync = SyncPolicy;
+  using Transaction = ChoppedTransaction<Sync>;
+  using Snapshot = SnapshotTransaction<Sync>;
+  static constexpr elider::Protocol kName = elider::Protocol::kChopped;
+  static constexpr bool kTakesPolicy = Sync::kConcurrent && !sync::kElides<Sync>;
+  static constexpr uint32_t kCellBytes = 0;
+  static constexpr uint32_t kLeafBytes = 0;
+  static constexpr bool kCalls = true;  // run_call()
+
+  explicit ChoppedProtocol(Store& store) : store_(store), rooms_(store.workers.workers_max()) {}
+
+  Transaction make_transaction(Worker& worker, Counters& counters) { return Transaction(store_, worker, counters, rooms_); }
+
+  template <RunnableTransaction Txn>
+  [[gnu::always_inline]] inline Status run(Txn& txn, const Call& call) {
+    return retry(txn, call, [](Txn& its, const Call& one) __attribute__((always_inline)) { return attempt(its, one.procedure); });
+  }
+  template <RunnableTransaction Txn>
+  [[gnu::always_inline]] inline Status attempt_once(Txn& txn, const Call& call) {
+    return attempt(txn, call.procedure);
+  }
+
+  // A call that writes, in pieces. *number: its snapshot number, once it has committed.
+  Status run_call(Transaction& txn, const Execution& execution, const ExecutableProcedure& procedure, void* arguments, const Call& call,
+                  SnapshotNumber* number) {
+    typename Transaction::Pieces* pieces;
+    try {
+      pieces = &txn.pieces();
+    } catch (const std::bad_alloc&) {
+      return Status(Code::kMemoryLimit, Cause::kMemoryLimit);
+    }
+    const Rooms::Call in_room(rooms_, txn.worker().id());
+    const WithinCall within(store_.id);
+    const Inside inside(txn.worker());
+    const Ended ended{*pieces};
+    const uint32_t id = call.policy.procedure_id;
+    const auto operations = [&](const auto& part) {
+      return [&](elider::Transaction& its) { return run_operations(its, execution, part, arguments); };
+    };
+
+    if (!procedure.head.empty()) {
+      pieces->head.begin(1, id);
+      if (Status status = attempt_head(pieces->head, operations(procedure.head)); !status.ok()) [[unlikely]] return status;
+    }
+    const uint64_t begin_ns = call.policy.deadline_us != 0 ? now_ns() : 0;
+    pieces->core.set_adds(procedure.core_adds);
+    for (uint32_t number_of_attempt = 1;; ++number_of_attempt) {
+      pieces->core.begin(number_of_attempt, id);
+      Status status = attempt(pieces->core, operations(procedure.core));
+      if (status.ok()) [[likely]] break;
+      if (!status.retryable()) return status;
+      if (!wait_before_retry(call.policy, number_of_attempt, begin_ns, call.worker.random()))
+        return given_up(call.counters, id, number_of_attempt, status);
+    }
+    *number = pieces->core.number();
+    if (!procedure.tail.empty()) {
+      pieces->tail.set_adds(procedure.tail_adds);
+      if (Status status = finish_call(*pieces, id, procedure, operations(procedure.tail)); !status.ok()) [[unlikely]] return status;
+    }
+    pieces->core.tell_call(procedure.head.empty() ? nullptr : &pieces->head, procedure.tail.empty() ? nullptr : &pieces->tail);
+    return {};
+  }
+
+  template <class F>
+  void for_each_site(F&&) const {}
+
+ private:
+  using PieceType = PieceTransaction<Sync>;
+
+  // The pieces that are still open end with the call, however that ends.
+  struct Ended {
+    typename Transaction::Pieces& pieces;
+    ~Ended() {
+      pieces.tail.end_call();
+      pieces.core.end_call();
+      pieces.head.end_call();
+    }
+  };
+
+  // Its reads need not hold: nothing that calls do changes them.
+  template <class Operations>
+  static Status attempt_head(PieceType& head, const Operations& operations) {
+    const auto give_up = [&](Status status, Cause cause) {
+      head.rollback(cause);
+      return status;
+    };
+    try {
+      Status status = operations(head);
+      if (status.ok() && head.has_writes())
+        status = Status::invalid_argument("an operation that declares that it only reads has written");
+      return status.ok() ? status : give_up(std::move(status), Cause::kUser);
+    } catch (const std::exception& error) {
+      return give_up(threw(error.what()), Cause::kException);
+    } catch (...) {
+      head.rollback(Cause::kException);
+      if (thread_ends()) throw;
+      return threw(nullptr);
+    }
+  }
+
+  // One attempt of the tail. Not ok: it is rolled back.
+  template <class Operations>
+  Status attempt_tail(typename Transaction::Pieces& pieces, uint32_t attempt, uint32_t id, const ExecutableProcedure& procedure,
+                      const Operations& operations) {
+    Status status;
+    pieces.tail.begin(attempt, id);
+    try {
+      status = operations(pieces.tail);
+      if (status.ok()) status = pieces.tail.commit_tail(pieces.core.number(), pieces.core.order());
+    } catch (const std::exception& error) {
+      status = threw(error.what());
+    } catch (...) {
+      status = threw(nullptr);
+      if (thread_ends()) {
+        pieces.tail.rollback(Cause::kException);
+        static_cast<void>(stop(pieces, procedure, status));
+        throw;
+      }
+    }
+    if (!status.ok()) [[unlikely]] pieces.tail.rollback(status.cause());
+    return status;
+  }
+
+  // The tail, until it is written: others have seen the core, so that nothing can be taken back.
+  template <class Operations>
+  Status finish_call(typename Transaction::Pieces& pieces, uint32_t id, const ExecutableProcedure& procedure, const Operations& operations) {
+    constexpr uint32_t kAttemptsWithoutMemory = 100;
+    uint32_t without_memory = 0;
+    for (uint32_t attempt = 1;; ++attempt) {
+      Status status = attempt_tail(pieces, attempt, id, procedure, operations);
+      if (status.code() == Code::kMemoryLimit) [[unlikely]] {
+        const BeyondLimit beyond;  // the limit is for what can be refused
+        status = attempt_tail(pieces, ++attempt, id, procedure, operations);
+      }
+      if (status.ok()) [[likely]] return status;
+      if (!status.retryable() && (status.code() != Code::kMemoryLimit || ++without_memory > kAttemptsWithoutMemory))
+        return stop(pieces, procedure, status);
+      ::sched_yield();
+    }
+  }
+
+  // A call is half done, and cannot be taken back. Its number stays announced to the log, so that
+  // nothing becomes durable that builds on it.
+  [[gnu::noinline]] Status stop(typename Transaction::Pieces& pieces, const ExecutableProcedure& procedure, const Status& why) {
+    Status status(Code::kCorrupt, "procedure '" + procedure.name + "' has failed behind the piece that orders it, so that its call is half " +
+                                      "done; the database takes no more transactions: " + why.message());
+    store_.stop(status);
+    store_.snapshots.end_call(pieces.core.worker_id());
+    return status;
+  }
+
+  Store& store_;
+  Rooms rooms_;
+};
+
+}  // namespace elider::txn

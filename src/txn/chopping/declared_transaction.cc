@@ -1,0 +1,100 @@
+#include "txn/chopping/declared_transaction.h"
+
+#include "storage/layout.h"
+#include "storage/table.h"
+
+namespace elider::txn {
+
+namespace {
+// The columns that are meant; none: all.
+uint64_t columns_of(const TableRef& table, const ColumnsRef& columns) {
+  const detail::ColumnSet* const set = columns.set();
+  const uint64_t all = table ? (uint64_t{2} << (table.schema().columns.size() - 1)) - 1 : 0;
+  return set == nullptr || set->whole ? all : set->columns & all;
+}
+uint64_t column_at(const TableRef& table, uint32_t offset) {
+  const auto& columns = table.schema().columns;
+  for (size_t i = 0; i < columns.size(); ++i)
+    if (columns[i].offset == offset) return uint64_t{1} << i;
+  return 0;
+}
+}  // namespace
+
+const DeclaredTable& DeclaredTransaction::of(const TableRef& table) const {
+  static const DeclaredTable nothing;
+  return table && table.base()->id() < operation_.tables.size() ? operation_.tables[table.base()->id()] : nothing;
+}
+
+Status DeclaredTransaction::refuse(std::string what) {
+  Status status = Status::invalid_argument("procedure '" + operation_.procedure + "', operation '" + operation_.name + "' " + what +
+                                           ", which it does not declare");
+  if (refusal_.ok()) refusal_ = status;
+  return status;
+}
+Status DeclaredTransaction::check(const TableRef& table, uint64_t wanted, uint64_t declared, const char* does) {
+  if (!table || (wanted & ~declared) == 0) return {};  // of no table: the transaction refuses it itself
+  const auto column = static_cast<size_t>(__builtin_ctzll(wanted & ~declared));
+  return refuse(std::string(does) + " column '" + table.schema().columns[column].name + "' of table '" + table.schema().name + "'");
+}
+Status DeclaredTransaction::check(const TableRef& table, bool declared, const char* does) {
+  return !table || declared ? Status() : refuse(std::string(does) + " table '" + table.schema().name + "'");
+}
+
+Status DeclaredTransaction::do_get(const TableRef& table, detail::KeyRef key, const ColumnsRef& columns, RawView* view) {
+  const DeclaredTable& may = of(table);
+  Status status = check(table, columns_of(table, columns), may.reads | may.writes | may.scans, "reads");
+  return status.ok() ? inner_.do_get(table, key, columns, view) : status;
+}
+Status DeclaredTransaction::do_multi_get(const TableRef& table, const detail::KeyRef* keys, size_t count, const ColumnsRef& columns,
+                                         RawView* views) {
+  const DeclaredTable& may = of(table);
+  Status status = check(table, columns_of(table, columns), may.reads | may.writes | may.scans, "reads");
+  return status.ok() ? inner_.do_multi_get(table, keys, count, columns, views) : status;
+}
+Status DeclaredTransaction::do_scan(const TableRef& table, const detail::KeyRefRange& range, const ScanOptions& options, EachRow visit) {
+  Status status = check(table, columns_of(table, options.columns), of(table).scans, "scans");
+  return status.ok() ? inner_.do_scan(table, range, options, visit) : status;
+}
+Status DeclaredTransaction::do_scan_index(const IndexRef& index, KeyRange range, const ScanOptions& options, EachRow visit) {
+  const TableRef table = index.table;
+  Status status = check(table, columns_of(table, options.columns), of(table).scans, "scans");
+  return status.ok() ? inner_.do_scan_index(index, range, options, visit) : status;
+}
+Status DeclaredTransaction::do_scan_rows(const TableRef& table, const RowScanOptions& options,
+                                         FunctionRef<bool(Key, RawView, unsigned)> visit) {
+  Status status = check(table, columns_of(table, options.columns), of(table).scans, "scans");
+  return status.ok() ? inner_.do_scan_rows(table, options, visit) : status;
+}
+Status DeclaredTransaction::do_insert(const TableRef& table, detail::KeyRef key, const void* row, size_t bytes) {
+  Status status = check(table, of(table).inserts, "inserts into");
+  return status.ok() ? inner_.do_insert(table, key, row, bytes) : status;
+}
+Status DeclaredTransaction::do_put(const TableRef& table, detail::KeyRef key, const void* row, size_t bytes) {
+  Status status = check(table, of(table).inserts, "may insert into");
+  if (status.ok()) status = check(table, columns_of(table, {}), of(table).writes, "may write");
+  return status.ok() ? inner_.do_put(table, key, row, bytes) : status;
+}
+Status DeclaredTransaction::do_edit(const TableRef& table, detail::KeyRef key, const ColumnsRef& columns, void** image) {
+  Status status = check(table, columns_of(table, columns), of(table).writes, "writes");
+  return status.ok() ? inner_.do_edit(table, key, columns, image) : status;
+}
+Status DeclaredTransaction::do_edit_view(const TableRef& table, const RawView& view, const ColumnsRef& columns, void** image) {
+  Status status = check(table, columns_of(table, columns), of(table).writes, "writes");
+  return status.ok() ? inner_.do_edit_view(table, view, columns, image) : status;
+}
+Status DeclaredTransaction::do_edited(const TableRef& table, void* image) { return inner_.do_edited(table, image); }
+void DeclaredTransaction::do_edit_threw(const TableRef& table, detail::KeyRef key) { inner_.do_edit_threw(table, key); }
+Status DeclaredTransaction::do_write(const TableRef& table, detail::KeyRef key, const ColumnsRef& columns, const void* row) {
+  Status status = check(table, columns_of(table, columns), of(table).writes, "writes");
+  return status.ok() ? inner_.do_write(table, key, columns, row) : status;
+}
+Status DeclaredTransaction::do_add(const TableRef& table, detail::KeyRef key, uint32_t offset, ColumnType type, const void* delta) {
+  Status status = check(table, table ? column_at(table, offset) : 0, of(table).adds | of(table).writes, "adds to");
+  return status.ok() ? inner_.do_add(table, key, offset, type, delta) : status;
+}
+Status DeclaredTransaction::do_remove(const TableRef& table, detail::KeyRef key) {
+  Status status = check(table, of(table).removes, "removes from");
+  return status.ok() ? inner_.do_remove(table, key) : status;
+}
+
+}  // namespace elider::txn

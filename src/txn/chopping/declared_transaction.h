@@ -1,0 +1,67 @@
+// DeclaredTransaction: another transaction, with each access compared with what an operation of a
+// chopped procedure declares. What is not declared is refused, and not done.
+//
+// What is declared as written may be read, too: every conflict of a read is one of the write. Rows
+// that belong to a token (chopping::Access::token) are taken to do so.
+// Thread safety: none; it belongs to one operation's call.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "elider/chopping.h"
+#include "elider/transaction.h"
+
+namespace elider::txn {
+
+// What an operation may do to a table; columns as bits of their places in the schema.
+struct DeclaredTable {
+  uint64_t reads = 0, writes = 0, adds = 0, scans = 0;
+  bool inserts = false, removes = false;
+};
+struct DeclaredOperation {
+  std::string procedure, name;
+  std::function<Status(Transaction&, void*)> body;
+  std::vector<DeclaredTable> tables;  // by id; what lies behind the end is not declared
+};
+
+class DeclaredTransaction final : public Transaction {
+ public:
+  DeclaredTransaction(Transaction& inner, const DeclaredOperation& operation) : inner_(inner), operation_(operation) {
+    attempt_ = inner.attempt();
+    read_only_ = inner.read_only();
+  }
+  // What was refused first, for a body that goes on all the same.
+  const Status& refusal() const { return refusal_; }
+
+ protected:
+  Status do_get(const TableRef& table, detail::KeyRef key, const ColumnsRef& columns, RawView* view) override;
+  Status do_multi_get(const TableRef& table, const detail::KeyRef* keys, size_t count, const ColumnsRef& columns, RawView* views) override;
+  Status do_scan(const TableRef& table, const detail::KeyRefRange& range, const ScanOptions& options, EachRow visit) override;
+  Status do_scan_index(const IndexRef& index, KeyRange range, const ScanOptions& options, EachRow visit) override;
+  Status do_scan_rows(const TableRef& table, const RowScanOptions& options, FunctionRef<bool(Key, RawView, unsigned)> visit) override;
+  Status do_insert(const TableRef& table, detail::KeyRef key, const void* row, size_t bytes) override;
+  Status do_put(const TableRef& table, detail::KeyRef key, const void* row, size_t bytes) override;
+  Status do_edit(const TableRef& table, detail::KeyRef key, const ColumnsRef& columns, void** image) override;
+  Status do_edit_view(const TableRef& table, const RawView& view, const ColumnsRef& columns, void** image) override;
+  Status do_edited(const TableRef& table, void* image) override;
+  void do_edit_threw(const TableRef& table, detail::KeyRef key) override;
+  Status do_write(const TableRef& table, detail::KeyRef key, const ColumnsRef& columns, const void* row) override;
+  Status do_add(const TableRef& table, detail::KeyRef key, uint32_t offset, ColumnType type, const void* delta) override;
+  Status do_remove(const TableRef& table, detail::KeyRef key) override;
+
+ private:
+  const DeclaredTable& of(const TableRef& table) const;
+  // Ok if all of `wanted` is in `declared`.
+  Status check(const TableRef& table, uint64_t wanted, uint64_t declared, const char* does);
+  Status check(const TableRef& table, bool declared, const char* does);
+  Status refuse(std::string what);
+
+  Transaction& inner_;
+  const DeclaredOperation& operation_;
+  Status refusal_;
+};
+
+}  // namespace elider::txn

@@ -1,0 +1,149 @@
+#include "txn/chopping/execution.h"
+
+#include <algorithm>
+#include <set>
+#include <utility>
+
+#include "storage/table.h"
+
+namespace elider::txn {
+
+using chopping::Access;
+using chopping::AccessKind;
+using chopping::Declaration;
+using chopping::Operation;
+using chopping::PlannedProcedure;
+
+namespace {
+
+constexpr size_t kNowhere = ~size_t{0};
+
+class Planner {
+ public:
+  Planner(std::span<const TableRef> tables, const Declaration& declaration) : tables_(tables), declaration_(declaration) {}
+
+  // From which piece on the core stands, and how many pieces it has.
+  std::pair<size_t, size_t> core_of(size_t p, const PlannedProcedure& planned) const {
+    size_t begin = kNowhere, end = 0;
+    for (size_t i = 0; i < planned.pieces.size(); ++i) {
+      const chopping::Piece& piece = planned.pieces[i];
+      const bool may_roll_back = std::any_of(piece.operations.begin(), piece.operations.end(),
+                                             [&](uint32_t o) { return declaration_.procedures[p].operations[o].may_roll_back; });
+      if (begin == kNowhere && (piece.writes || piece.conflicting)) begin = i;
+      // Nothing but the core's commit can be taken back.
+      if (begin != kNowhere && (piece.conflicting || may_roll_back)) end = i + 1;
+    }
+    if (begin == kNowhere) return {planned.pieces.size(), 0};
+    if (end == 0)  // nothing conflicts: all that writes
+      for (size_t i = begin; i < planned.pieces.size(); ++i)
+        if (planned.pieces[i].writes) end = i + 1;
+    return {begin, end - begin};
+  }
+
+  DeclaredOperation operation(size_t p, uint32_t o, detail::ProcedureWithBodies& from) const {
+    const Operation& declared = declaration_.procedures[p].operations[o];
+    DeclaredOperation operation{declaration_.procedures[p].name, declared.name, std::move(from.bodies[o]), {}};
+    for (const Access& access : declared.accesses) {
+      const TableRef table = *find(access.table);
+      if (operation.tables.size() <= table.base()->id()) operation.tables.resize(table.base()->id() + 1);
+      DeclaredTable& may = operation.tables[table.base()->id()];
+      const uint64_t columns = columns_of(table, access.columns);
+      switch (access.kind) {
+        case AccessKind::kRead: may.reads |= columns; break;
+        case AccessKind::kWrite: may.writes |= columns; break;
+        case AccessKind::kAdd: may.adds |= columns; break;
+        case AccessKind::kScan: may.scans |= columns; break;
+        case AccessKind::kInsert: may.inserts = true; break;
+        case AccessKind::kRemove: may.removes = true; break;
+      }
+    }
+    return operation;
+  }
+
+  // The commit groups that these operations add to: table and group.
+  using Groups = std::set<std::pair<uint32_t, uint32_t>>;
+  Groups groups_added(const std::vector<DeclaredOperation>& operations) const {
+    Groups groups;
+    for (const DeclaredOperation& operation : operations)
+      for (uint32_t id = 0; id < operation.tables.size(); ++id)
+        for (const TableRef& table : tables_)
+          for (size_t c = 0; table.base()->id() == id && c < table.schema().columns.size(); ++c)
+            if (operation.tables[id].adds >> c & 1) groups.emplace(id, table.schema().columns[c].group);
+    return groups;
+  }
+
+  const TableRef* find(const std::string& name) const {
+    const auto found = std::find_if(tables_.begin(), tables_.end(), [&](const TableRef& table) { return table.schema().name == name; });
+    return found == tables_.end() ? nullptr : &*found;
+  }
+
+ private:
+  static uint64_t columns_of(const TableRef& table, const std::vector<std::string>& names) {
+    const auto& columns = table.schema().columns;
+    uint64_t mask = 0;
+    for (size_t c = 0; c < columns.size(); ++c)
+      if (names.empty() || std::find(names.begin(), names.end(), columns[c].name) != names.end()) mask |= uint64_t{1} << c;
+    return mask;
+  }
+
+  const std::span<const TableRef> tables_;
+  const Declaration& declaration_;
+};
+
+}  // namespace
+
+Status make_execution(std::vector<detail::ProcedureWithBodies> procedures, std::span<const TableRef> tables, const ChoppedOptions& options,
+                      Execution* execution) {
+  if (options.choices.granularity == chopping::Granularity::kColumn)
+    return Status::invalid_argument("ChoppedOptions::choices.granularity is 'column': commits tell apart no less than commit groups");
+  if (options.choices.deferring)
+    return Status::invalid_argument("ChoppedOptions::choices.deferring is set: deferral is analyzed, but not executed");
+  Declaration declaration;
+  for (const TableRef& table : tables) declaration.tables.push_back(chopping::Table::of(table.schema()));
+  for (const detail::ProcedureWithBodies& procedure : procedures) declaration.procedures.push_back(procedure.declared);
+  if (Status status = chopping::analyze(declaration, options.choices, &execution->plan); !status.ok()) return status;
+  execution->checks_accesses = options.check_accesses;
+#ifndef NDEBUG
+  execution->checks_accesses = true;
+#endif
+
+  const Planner planner(tables, declaration);
+  for (size_t p = 0; p < procedures.size(); ++p) {
+    const PlannedProcedure& planned = execution->plan.procedures[p];
+    ExecutableProcedure& executable = execution->procedures.emplace_back();
+    executable.name = declaration.procedures[p].name;
+    executable.on_snapshot = planned.on_snapshot;
+    const auto [begin, count] = planner.core_of(p, planned);
+    for (size_t i = 0; i < planned.pieces.size(); ++i) {
+      auto& part = planned.on_snapshot || i < begin ? executable.head : i < begin + count ? executable.core : executable.tail;
+      for (const uint32_t o : planned.pieces[i].operations) part.push_back(planner.operation(p, o, procedures[p]));
+    }
+  }
+  Planner::Groups added_by_tails;
+  for (ExecutableProcedure& executable : execution->procedures) {
+    const Planner::Groups groups = planner.groups_added(executable.tail);
+    executable.tail_adds = !groups.empty();
+    added_by_tails.insert(groups.begin(), groups.end());
+  }
+  for (ExecutableProcedure& executable : execution->procedures) {
+    const Planner::Groups groups = planner.groups_added(executable.core);
+    executable.core_adds = std::any_of(groups.begin(), groups.end(), [&](const auto& group) { return added_by_tails.contains(group); });
+  }
+  return {};
+}
+
+Status run_operations(Transaction& txn, const Execution& execution, const std::vector<DeclaredOperation>& operations, void* call) {
+  for (const DeclaredOperation& operation : operations) {
+    if (!execution.checks_accesses) [[likely]] {
+      if (Status status = operation.body(txn, call); !status.ok()) [[unlikely]] return status;
+      continue;
+    }
+    DeclaredTransaction checked(txn, operation);
+    Status status = operation.body(checked, call);
+    if (!checked.refusal().ok()) return checked.refusal();
+    if (!status.ok()) return status;
+  }
+  return {};
+}
+
+}  // namespace elider::txn

@@ -1,0 +1,54 @@
+// Execution: what is called of procedures that are cut into pieces: the operations of each, in three
+// parts that run one after the other (piece_transaction.h).
+//
+//   head   the pieces before the first that writes or conflicts
+//   core   from there to the piece that conflicts, or, where none does, all that write
+//   tail   what is left
+//
+// Pieces that follow each other may always be joined. The head and the tail conflict with nothing, so
+// they are joined for fewer commits; what writes ahead of the conflicting piece is joined with it,
+// since it has no snapshot number yet (DBX-TC, section 4.3, keeps it in a buffer instead).
+// Thread safety: constant once made.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "elider/chopped.h"
+#include "txn/chopping/declared_transaction.h"
+
+namespace elider::txn {
+
+struct ExecutableProcedure {
+  std::string name;
+  uint32_t id = 0;           // for counters and histories, where the caller's RunPolicy has none
+  bool on_snapshot = false;  // it only reads: all of it is the head
+  std::vector<DeclaredOperation> head, core, tail;
+  bool core_adds = false;  // the core adds where another call's tail may add
+  bool tail_adds = false;
+
+  template <class F>
+  void for_each_operation(F&& f) const {
+    for (const auto* part : {&head, &core, &tail})
+      for (const DeclaredOperation& operation : *part) f(operation);
+  }
+};
+
+struct Execution {
+  std::vector<ExecutableProcedure> procedures;
+  bool checks_accesses = false;
+  chopping::Plan plan;
+};
+
+// Analyzes and plans. tables: of the database. Statuses:
+//   kInvalidArgument  what analyze() refuses; a table that is not there; a granularity of columns,
+//                     which commits do not tell apart, or deferral
+Status make_execution(std::vector<detail::ProcedureWithBodies> procedures, std::span<const TableRef> tables, const ChoppedOptions& options,
+                      Execution* execution);
+
+// The operations, one after the other; the first that fails ends it.
+Status run_operations(Transaction& txn, const Execution& execution, const std::vector<DeclaredOperation>& operations, void* call);
+
+}  // namespace elider::txn

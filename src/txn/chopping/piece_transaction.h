@@ -1,0 +1,145 @@
+// PieceTransaction: a part of a chopped procedure's call that runs as one: its head, its core or
+// its tail (execution.h).
+//
+//   head   reads what conflicts with nothing: nothing is remembered of it
+//   core   the piece that orders the call among the others: a commit like any other, after which
+//          the call has its snapshot number
+//   tail   writes what conflicts with nothing: locked and written at the core's number, and not
+//          validated
+//
+// Invariants:
+//   - From before the core reads its number n until the tail is written, the call is listed at n or
+//     below (storage/snapshots.h) and announced to the log (log/log.h): no reader of a snapshot at n
+//     or later, and no closed number, falls between its commits.
+//   - The versions of a cell rise with their numbers: what the tail writes and another call of a
+//     larger number writes, too, both only add to; and who adds waits until no call of a smaller
+//     number is under way. (DBX-TC, Algorithm 1, has no wait, and adds once more to the versions
+//     that are newer.)
+//
+// A piece stays as it was after its commit, its images too, until end_call(): operations that come
+// later may look at what it read.
+// Thread safety: one worker's.
+#pragma once
+
+#include <string>
+
+#include "txn/chopping/piece.h"
+#include "txn/occ/occ_transaction.h"
+
+namespace elider::txn {
+
+template <class Sync>
+class PieceTransaction final : public OccTransaction<Sync, Piece> {
+  using Base = OccTransaction<Sync, Piece>;
+  using typename Base::State;
+
+ public:
+  PieceTransaction(Store& store, Worker& worker, Counters& counters) : Base(store, worker, counters, nullptr, Piece{.of_call = true}) {}
+
+  uint32_t worker_id() const { return worker_.id(); }
+  bool has_writes() const { return !writes_.empty(); }
+  SnapshotNumber number() const { return claims_.number; }
+  bool adds() const { return claims_.adds_in_order; }
+  void set_adds(bool adds) { claims_.adds_in_order = adds; }
+
+  // The core's. Ok: the call has its number, and must come to its end.
+  Status commit() {
+    if (this->state_ != State::kActive) [[unlikely]] return Base::commit();
+    if (adds()) store_.snapshots.await_calls(store_.snapshots.current() - 1, worker_.id());
+    store_.snapshots.begin_call(worker_.id());
+    Status status = writes_.empty() ? commit_reads_of_core() : Base::commit();
+    if (!status.ok()) [[unlikely]] {
+      store_.snapshots.end_call(worker_.id());
+      return status;
+    }
+    store_.snapshots.set_call(worker_.id(), number());
+    ELIDER_TEST_POINT("chopped.core_committed");
+    return status;
+  }
+
+  // The tail's, at the core's number. Statuses:
+  //   kOk
+  //   kConflict      a row was unlinked, or changed though nothing conflicts here: to be run again
+  //   kMemoryLimit   the same, with memory
+  //   kCorrupt       a row has a larger number already: the declaration leaves out a conflict
+  Status commit_tail(SnapshotNumber n, uint64_t order) {
+    if (this->state_ != State::kActive) [[unlikely]] return Base::commit();
+    if (writes_.empty()) return this->finish_piece(n, order, 0);
+    if (!this->prepare_blocks()) [[unlikely]] return give_up_tail(0);
+    // A log that takes nothing has failed, and nothing more becomes durable: the rows are written
+    // all the same, or the call would be half done.
+    bool logged = store_.log != nullptr;
+    if (logged && !reserve_record(*store_.log, worker_.id(), writes_, &this->log_place_).ok()) [[unlikely]] logged = false;
+    if (adds() && !ELIDER_MUTANT(kAddBeforeOlder)) store_.snapshots.await_calls(n - 1, worker_.id());
+    ELIDER_TEST_POINT("chopped.before_tail_locks");
+    const size_t locked = this->lock_writes();
+    if (locked != writes_.size()) [[unlikely]] return give_up_tail(locked);
+    fence_after_locked_rmw();  // as commit_by_locks()
+    for (const WriteEntry& write : writes_)
+      if (write.kind != WriteKind::kNone && write.cell->snapshot() > n) [[unlikely]] return refuse_order(write);
+    const SnapshotNumber newest_reader = store_.snapshots.newest_reader_before(n, store_.workers.ids_used_max());
+    if (newest_reader != 0 && !this->prepare_versions(newest_reader)) [[unlikely]] return give_up_tail(locked);
+    if (logged) this->publish(n);
+    if (!this->index_changes_.empty()) this->retire_old_entries();
+    for (WriteEntry& write : writes_) {
+      install(store_, worker_, this->counters_, write, n);
+      ELIDER_TEST_POINT("chopped.tail_written_one");
+    }
+    return this->finish_piece(n, order, newest_reader);
+  }
+
+  // The call has ended, with this piece as its core: it is told, with what the others did.
+  void tell_call(PieceTransaction* head, PieceTransaction* tail) {
+    if (store_.log != nullptr) [[unlikely]] store_.log->end_commit(worker_.id());
+    store_.snapshots.end_call(worker_.id());
+    this->count_commit();
+    if (!this->recorder_.on()) [[likely]] return;
+    if (head != nullptr) this->recorder_.take_from(head->recorder_);
+    if (tail != nullptr) this->recorder_.take_from(tail->recorder_);
+    this->recorder_.end({true, false, Cause::kNone, number(), claims_.order, this->attempt_, this->procedure_}, nullptr, nullptr);
+  }
+  uint64_t order() const { return claims_.order; }
+  // What is left of a piece whose call has ended. Where the call committed, the core tells it.
+  void end_call() {
+    if (!this->active()) return;
+    this->recorder_.take_back_to(0);
+    this->end();
+  }
+
+ private:
+  using Base::claims_;
+  using Base::store_;
+  using Base::worker_;
+  using Base::writes_;
+
+  // It orders the call by what it reads: all of that stands at one instant.
+  Status commit_reads_of_core() {
+    if (store_.log != nullptr) [[unlikely]] store_.log->begin_commit(worker_.id());
+    for (bool repaired = false;; repaired = true) {
+      const SnapshotNumber n = store_.snapshots.current();
+      const uint64_t order = this->recorder_.on() ? store_.commit_order.fetch_add(1) : 0;
+      if (this->reads_stand()) [[likely]] {
+        this->commit_number_ = n;
+        return this->finish_piece(n, order, 0);
+      }
+      if (repaired || !this->repair_after_failure(Base::Locks::kHeld)) return this->give_up(0);
+    }
+  }
+
+  // Nothing of the tail has been written; the call's number stays announced.
+  Status give_up_tail(size_t locked) {
+    this->unlock_writes(locked);
+    free_unused(worker_, writes_);
+    const bool memory = this->cause_ == Cause::kMemoryLimit;
+    return this->cause_table_->error(memory ? Code::kMemoryLimit : Code::kConflict, this->cause_, this->cause_key_);
+  }
+  Status refuse_order(const WriteEntry& write) {
+    Status status(Code::kCorrupt, "table '" + write.table->schema().name + "', key " + std::to_string(write.table->number_of(write.key)) +
+                                      ": written at a later snapshot already, so another call conflicts here, which the declaration denies");
+    this->unlock_writes(writes_.size());
+    free_unused(worker_, writes_);
+    return status;
+  }
+};
+
+}  // namespace elider::txn

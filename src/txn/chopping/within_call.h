@@ -1,0 +1,29 @@
+// WithinCall: which databases' calls of chopped procedures this thread is in. Within one, no other
+// transaction of that database may begin: its commit, or its snapshot, would wait for the call.
+// Thread safety: a thread's own.
+#pragma once
+
+#include <cstdint>
+
+namespace elider::txn {
+
+class WithinCall {
+ public:
+  explicit WithinCall(uint64_t database) : database_(database), outer_(innermost_) { innermost_ = this; }
+  ~WithinCall() { innermost_ = outer_; }
+  WithinCall(const WithinCall&) = delete;
+  WithinCall& operator=(const WithinCall&) = delete;
+
+  static bool of(uint64_t database) {
+    for (const WithinCall* call = innermost_; call != nullptr; call = call->outer_)
+      if (call->database_ == database) return true;
+    return false;
+  }
+
+ private:
+  const uint64_t database_;
+  const WithinCall* const outer_;
+  inline static constinit thread_local const WithinCall* innermost_ = nullptr;
+};
+
+}  // namespace elider::txn

@@ -1,0 +1,245 @@
+// Chopped procedures (elider/chopped.h) through the API, under every protocol: results, refusals,
+// what is refused within an operation, and many threads beside ordinary transactions.
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <random>
+#include <thread>
+#include <vector>
+
+#include "tests/support/chopped_bank.h"
+#include "tests/support/database_test.h"
+
+namespace elider::test {
+namespace {
+
+using chopping::Operation;
+
+class ChoppedTest : public DatabaseTest {
+ protected:
+  void SetUp() override {
+    DatabaseTest::SetUp();
+    ASSERT_OK(bank_.create_tables(db_));
+    ASSERT_OK(bank_.fill(db_));
+  }
+  bool in_pieces() const { return GetParam().protocol == Protocol::kChopped; }
+  ChoppedBank::Transfer transfer(Key from, Key to, int64_t amount) {
+    ChoppedBank::Transfer call;
+    call.from = from, call.to = to, call.amount = amount, call.entry = bank_.next_entry.fetch_add(1);
+    return call;
+  }
+  ChoppedBank::Audit audit() {
+    ChoppedBank::Audit found;
+    EXPECT_OK(db_.run_chopped(bank_.audit, found));
+    EXPECT_EQ(bank_.damage(found), "");
+    return found;
+  }
+  ChoppedBank bank_;
+};
+
+// The key index plays no part: one is enough.
+std::vector<Combination> chopped_combinations() {
+  std::vector<Combination> chosen = combinations(false, false);
+  std::erase_if(chosen, [](const Combination& combination) { return combination.key_index != KeyIndex::kOrdered; });
+  return chosen;
+}
+INSTANTIATE_TEST_SUITE_P(On, ChoppedTest, testing::ValuesIn(chopped_combinations()), combination_name);
+
+TEST_P(ChoppedTest, ACallDoesAllOfIt) {
+  chopping::Plan plan;
+  ASSERT_OK(bank_.install(db_, &plan));
+  ASSERT_EQ(plan.procedures.size(), 3u);
+  EXPECT_EQ(plan.procedures[0].pieces.size(), 4u);
+  EXPECT_TRUE(plan.procedures[2].on_snapshot);
+  ChoppedBank::Transfer call = transfer(3, 4, 7);
+  ASSERT_OK(db_.run_chopped(bank_.transfer, call));
+  EXPECT_EQ(call.left, ChoppedBank::kBegin - 7);
+  EXPECT_EQ(row(bank_.accounts, 3).balance, ChoppedBank::kBegin - 7);
+  EXPECT_EQ(row(bank_.accounts, 4).balance, ChoppedBank::kBegin + 7);
+  EXPECT_EQ(row(bank_.journal, call.entry).amount, 7);
+  EXPECT_EQ(audit().turnover, 14);
+  for (const Statistics::Procedure& procedure : db_.statistics().procedures)
+    if (procedure.name == "transfer") {
+      EXPECT_EQ(procedure.commits, 1u);
+    }
+}
+
+TEST_P(ChoppedTest, WhatRollsBackBeforeItIsOrderedDoesNothing) {
+  ASSERT_OK(bank_.install(db_));
+  for (const int fail : {1, 2}) {
+    ChoppedBank::Transfer call = transfer(1, 2, 5);
+    call.fail = fail;
+    EXPECT_EQ(db_.run_chopped(bank_.transfer, call).code(), Code::kRolledBack);
+  }
+  ChoppedBank::Transfer nobody = transfer(1, 99, 5);
+  EXPECT_EQ(db_.run_chopped(bank_.transfer, nobody).code(), Code::kNotFound);
+  EXPECT_EQ(audit().transfers, 0u);
+  ChoppedBank::Transfer call = transfer(1, 2, 5);
+  EXPECT_OK(db_.run_chopped(bank_.transfer, call));
+  EXPECT_EQ(audit().transfers, 1u);
+}
+
+TEST_P(ChoppedTest, WhatIsNotInstalledIsRefused) {
+  ChoppedBank::Transfer call;
+  const Status before = db_.run_chopped(bank_.transfer, call);
+  EXPECT_EQ(before.code(), Code::kInvalidArgument) << before.message();
+  ASSERT_OK(bank_.install(db_));
+  EXPECT_EQ(db_.run_chopped(Chopped<ChoppedBank::Transfer>(), call).code(), Code::kInvalidArgument);
+  EXPECT_EQ(bank_.install(db_).code(), Code::kInvalidArgument) << "a second time";
+}
+
+TEST_P(ChoppedTest, WhatCannotBeExecutedIsNotInstalled) {
+  const auto install = [&](Operation operation, const ChoppedOptions& options = {}) {
+    ChoppedProcedures procedures;
+    struct Nothing {};
+    procedures.add(ChoppedProcedure<Nothing>("p").operation(std::move(operation), [](Transaction&, Nothing&) {}));
+    return db_.install(std::move(procedures), options);
+  };
+  EXPECT_NE(install(Operation("o").reads("nowhere")).message().find("nowhere"), std::string::npos);
+  EXPECT_NE(install(Operation("o").reads("accounts", {"colour"})).message().find("colour"), std::string::npos);
+  ChoppedOptions columns, deferring;
+  columns.choices.granularity = chopping::Granularity::kColumn;
+  deferring.choices.deferring = true;
+  EXPECT_NE(install(Operation("o").reads("accounts"), columns).message().find("granularity"), std::string::npos);
+  EXPECT_NE(install(Operation("o").reads("accounts"), deferring).message().find("deferring"), std::string::npos);
+  EXPECT_OK(install(Operation("o").reads("accounts")));
+}
+
+TEST_P(ChoppedTest, AnAccessThatIsNotDeclaredIsRefused) {
+  struct Call {
+    int what;
+  };
+  ChoppedProcedures procedures;
+  const auto balance = bank_.accounts.columns(&ChoppedBank::Account::balance);
+  const Chopped<Call> touch = procedures.add(ChoppedProcedure<Call>("touch").operation(
+      Operation("some").reads("accounts", {"branch"}).writes("branches", {"turnover"}),
+      [&](Transaction& txn, Call& call) -> Status {
+        const auto branch = bank_.accounts.columns(&ChoppedBank::Account::branch);
+        const auto turnover = bank_.branches.columns(&ChoppedBank::Branch::turnover);
+        switch (call.what) {
+          case 0: return txn.get(bank_.accounts, 1, branch).status();
+          case 1: return txn.update(bank_.branches, 1, turnover, [](ChoppedBank::Branch& b) { ++b.turnover; });
+          case 2: return txn.get(bank_.branches, 1, turnover).status();
+          case 3: return txn.get(bank_.accounts, 1, balance).status();
+          case 4: return txn.update(bank_.accounts, 1, branch, [](ChoppedBank::Account& a) { ++a.branch; });
+          case 5: return txn.insert(bank_.journal, 1, ChoppedBank::Entry{});
+          case 6: return txn.remove(bank_.branches, 1);
+          case 7: return txn.scan(bank_.accounts, KeyRange{}, {.columns = branch}, [](Key, const View<ChoppedBank::Account>&) {});
+          default: static_cast<void>(txn.get(bank_.accounts, 1)); return {};  // and keeps silent about it
+        }
+      }));
+  ChoppedOptions options;
+  options.check_accesses = true;
+  ASSERT_OK(db_.install(std::move(procedures), options));
+  for (int what = 0; what < 9; ++what) {
+    SCOPED_TRACE(what);
+    Call call{what};
+    const Status status = db_.run_chopped(touch, call);
+    if (what < 3) {
+      EXPECT_OK(status);
+      continue;
+    }
+    EXPECT_EQ(status.code(), Code::kInvalidArgument);
+    for (const char* word : {"touch", "some"}) EXPECT_NE(status.message().find(word), std::string::npos) << status.message();
+    if (what == 3) {
+      EXPECT_NE(status.message().find("balance"), std::string::npos) << status.message();
+    }
+  }
+}
+
+TEST_P(ChoppedTest, NothingElseBeginsWithinAnOperation) {
+  if (!in_pieces()) GTEST_SKIP() << "a call is a transaction like any other";
+  struct Call {
+    Database* db;
+    Status run, snapshot, open, checkpoint;
+  };
+  ChoppedProcedures procedures;
+  const Chopped<Call> nest = procedures.add(
+      ChoppedProcedure<Call>("nest").operation(Operation("add").adds("branches", {"turnover"}), [&](Transaction& txn, Call& call) -> Status {
+        call.run = call.db->run([](Transaction&) {});
+        call.snapshot = call.db->run_read_only([](Transaction&) {});
+        call.open = call.db->begin().status();
+        call.checkpoint = call.db->checkpoint();
+        return txn.add(bank_.branches, 1, &ChoppedBank::Branch::turnover, 1);
+      }));
+  ASSERT_OK(db_.install(std::move(procedures)));
+  Call call{&db_, {}, {}, {}, {}};
+  ASSERT_OK(db_.run_chopped(nest, call));
+  for (const Status* status : {&call.run, &call.snapshot, &call.open, &call.checkpoint})
+    EXPECT_EQ(status->code(), Code::kInvalidArgument) << status->message();
+  EXPECT_OK(db_.run([](Transaction&) {})) << "the call has ended";
+}
+
+TEST_P(ChoppedTest, AFailureBehindThePieceThatOrdersItStopsTheDatabase) {
+  ASSERT_OK(bank_.install(db_));
+  ChoppedBank::Transfer call = transfer(1, 2, 5);
+  call.fail = 3;
+  const Status failed = db_.run_chopped(bank_.transfer, call);
+  if (!in_pieces()) {
+    EXPECT_EQ(failed.code(), Code::kRolledBack) << "it is one transaction";
+    EXPECT_EQ(audit().transfers, 0u);
+    return;
+  }
+  EXPECT_EQ(failed.code(), Code::kCorrupt);
+  EXPECT_NE(failed.message().find("transfer"), std::string::npos) << failed.message();
+  const auto nothing = [](Transaction&) {};
+  EXPECT_EQ(db_.run(nothing).message(), failed.message());
+  EXPECT_EQ(db_.run_read_only(nothing).message(), failed.message());
+  EXPECT_EQ(db_.begin().status().message(), failed.message());
+  ChoppedBank::Transfer next = transfer(1, 2, 5);
+  EXPECT_EQ(db_.run_chopped(bank_.transfer, next).message(), failed.message());
+}
+
+TEST_P(ChoppedTest, AnOpenTransactionThatSawTheStateBeforeACallDoesNotCommit) {
+  if (!GetParam().concurrent() || GetParam().claims_writes()) GTEST_SKIP() << "the call waits for the open transaction, or ends it";
+  ASSERT_OK(bank_.install(db_));
+  ActiveTransaction open = begin(db_);
+  ASSERT_OK(open->get(bank_.accounts, 1));
+  ChoppedBank::Transfer call = transfer(1, 2, 5);
+  ASSERT_OK(db_.run_chopped(bank_.transfer, call));
+  ASSERT_OK(open->update(bank_.accounts, 3, bank_.accounts.columns(&ChoppedBank::Account::branch), [](ChoppedBank::Account& a) { a.branch = 0; }));
+  EXPECT_EQ(open.commit().code(), Code::kConflict);
+}
+
+// Calls, ordinary transactions that read and write everything, and snapshots, from four threads.
+TEST_P(ChoppedTest, EverybodySeesWholeCallsAlone) {
+  if (!GetParam().threads()) GTEST_SKIP() << "it is for one thread";
+  ASSERT_OK(bank_.install(db_));
+  constexpr int kCalls = 300;
+  std::atomic<int64_t> transfers{0}, deposits{0};
+  std::vector<std::thread> threads;
+  for (unsigned t = 0; t < 4; ++t)
+    threads.emplace_back([&, t] {
+      std::mt19937_64 random(t);
+      for (int i = 0; i < kCalls; ++i) {
+        const uint64_t kind = random() % 10;
+        if (kind < 5) {
+          ChoppedBank::Transfer call = bank_.draw(random);
+          EXPECT_OK(db_.run_chopped(bank_.transfer, call));
+          ++transfers;
+        } else if (kind < 7) {
+          ChoppedBank::Deposit call{random() % ChoppedBank::kAccounts, random() % ChoppedBank::kBranches, 1};
+          EXPECT_OK(db_.run_chopped(bank_.deposit, call));
+          ++deposits;
+        } else if (kind < 9) {
+          ChoppedBank::Audit found;
+          EXPECT_OK(kind == 7 ? db_.run_chopped(bank_.audit, found) : db_.run([&](Transaction& txn) { return bank_.read_all(txn, &found); }));
+          EXPECT_EQ(bank_.damage(found), "");
+        } else {
+          const Key from = random() % ChoppedBank::kAccounts, to = (from + 1) % ChoppedBank::kAccounts;
+          const auto balance = bank_.accounts.columns(&ChoppedBank::Account::balance);
+          EXPECT_OK(db_.run([&](Transaction& txn) -> Status {
+            ELIDER_TRY(txn.update(bank_.accounts, from, balance, [](ChoppedBank::Account& a) { --a.balance; }));
+            return txn.update(bank_.accounts, to, balance, [](ChoppedBank::Account& a) { ++a.balance; });
+          }));
+        }
+      }
+    });
+  for (std::thread& thread : threads) thread.join();
+  const ChoppedBank::Audit found = audit();
+  EXPECT_EQ(found.transfers, static_cast<uint64_t>(transfers));
+  EXPECT_EQ(found.deposits, static_cast<uint64_t>(deposits));
+}
+
+}  // namespace
+}  // namespace elider::test
