@@ -64,12 +64,49 @@ inline bool whole(Key article, const Comment& comment) {
   return comment.article == article && filled(comment.text, letter_of(comment.user)) && filled(comment.attributes, letter_of(comment.user));
 }
 
+// -- in pieces, for Protocol::kChopped ------------------------------------------------------------
+
+struct AddComment {
+  Key article, user;
+  uint64_t number = 0;
+};
+struct UpdateUser {
+  Key user;
+  char letter;
+};
+struct ChoppedTransactions {
+  Chopped<AddComment> add_comment;
+  Chopped<UpdateUser> update_user;
+};
+inline Status install_chopped(Database& db, const Tables& tables, ChoppedTransactions* transactions) {
+  using chopping::Operation;
+  ChoppedProcedures procedures;
+  transactions->add_comment = procedures.add(
+      ChoppedProcedure<AddComment>("add_comment")
+          .operation(Operation("user").reads("users"),
+                     [&tables](Transaction& txn, AddComment& call) { return txn.get(tables.users, call.user).status(); })
+          .operation(Operation("number").reads("articles", {"comments"}).writes("articles", {"comments"}),
+                     [&tables](Transaction& txn, AddComment& call) {
+                       return txn.update(tables.articles, call.article, tables.comments_count, [&](Article& row) { call.number = row.comments++; });
+                     })
+          .operation(Operation("comment").inserts("comments").fresh().needs({"number", "user"}), [&tables](Transaction& txn, AddComment& call) {
+            return txn.insert(tables.comments, CommentKey::pack_unchecked(call.article, call.number), make_comment(call.article, call.user));
+          }));
+  transactions->update_user = procedures.add(
+      ChoppedProcedure<UpdateUser>("update_user")
+          .operation(Operation("user").writes("users", {"last_name"}), [&tables](Transaction& txn, UpdateUser& call) {
+            return txn.update(tables.users, call.user, tables.last_name, [&](User& row) { fill(row.last_name, call.letter); });
+          }));
+  return db.install(std::move(procedures));
+}
+
 class Worker {
  public:
-  Worker(const ArticlesOptions& options, Database& db, const Tables& tables, uint32_t thread)
+  Worker(const ArticlesOptions& options, Database& db, const Tables& tables, uint32_t thread, const ChoppedTransactions* chopped = nullptr)
       : options_(options),
         db_(db),
         tables_(tables),
+        chopped_(chopped),
         thread_(thread),
         random_(options.common.seed, thread),
         articles_(options.articles, options.theta),
@@ -118,7 +155,16 @@ class Worker {
         policies_[1]);
   }
   Status add_comment(Key article, Key user) {
-    const Status status = db_.run(
+    const Status status = chopped_ != nullptr ? add_comment_in_pieces(article, user) : add_comment_at_once(article, user);
+    comments_added_ += status.ok() ? 1 : 0;
+    return status;
+  }
+  Status add_comment_in_pieces(Key article, Key user) {
+    AddComment call{article, user};
+    return db_.run_chopped(chopped_->add_comment, call, policies_[2]);
+  }
+  Status add_comment_at_once(Key article, Key user) {
+    return db_.run(
         [&](Transaction& txn) -> Status {
           auto who = txn.get(tables_.users, user);
           if (!who.ok()) return who.status();
@@ -127,13 +173,15 @@ class Worker {
           return txn.insert(tables_.comments, CommentKey::pack_unchecked(article, number), make_comment(article, user));
         },
         policies_[2]);
-    comments_added_ += status.ok() ? 1 : 0;
-    return status;
   }
   Status update_user(Key user) {
+    const char letter = static_cast<char>('a' + random_.below(26));
+    if (chopped_ != nullptr) {
+      UpdateUser call{user, letter};
+      return db_.run_chopped(chopped_->update_user, call, policies_[3]);
+    }
     return db_.run(
         [&](Transaction& txn) -> Status {
-          const char letter = static_cast<char>('a' + random_.below(26));
           return txn.update(tables_.users, user, tables_.last_name, [&](User& row) { fill(row.last_name, letter); });
         },
         policies_[3]);
@@ -142,6 +190,7 @@ class Worker {
   const ArticlesOptions& options_;
   Database& db_;
   const Tables& tables_;
+  const ChoppedTransactions* const chopped_;  // null: each transaction runs as one
   const uint32_t thread_;
   Random random_;
   Zipfian articles_, users_;

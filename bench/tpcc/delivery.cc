@@ -9,15 +9,10 @@
 namespace elider::bench::tpcc {
 namespace {
 
-struct Batch {
-  uint32_t count = 0;                          // districts that had a waiting order
-  std::array<Key, kDistricts> orders;          // of NewOrder and Order rows
-  std::array<Key, kDistricts> customers;
-  std::array<uint32_t, kDistricts> line_counts;
-  std::array<int64_t, kDistricts> amounts;
-};
+using Batch = DeliveryCall::Batch;
 
 Status take_oldest(Transaction& txn, const Tables& tables, uint32_t warehouse, Batch* batch, DeliveryOutput* output) {
+  batch->count = 0;
   for (uint32_t district = 1; district <= kDistricts; ++district) {
     uint32_t& number = output->order[district - 1] = 0;
     Key oldest = 0;
@@ -101,6 +96,33 @@ Status delivery(Transaction& txn, const Tables& tables, const DeliveryInput& inp
   if (Status status = hand_to_carrier(txn, tables, input.carrier, &batch); !status.ok()) return status;
   if (Status status = date_lines(txn, tables, &batch); !status.ok()) return status;
   return charge_customers(txn, tables, batch);
+}
+
+// An order and its lines belong to who has taken the order's row out of the queue.
+Chopped<DeliveryCall> add_delivery(ChoppedProcedures& to, const Tables& tables) {
+  using chopping::Operation;
+  return to.add(
+      ChoppedProcedure<DeliveryCall>("Delivery")
+          .operation(Operation("new_order").scans("new_order").removes("new_order"),
+                     [&tables](Transaction& txn, DeliveryCall& call) {
+                       return take_oldest(txn, tables, call.input->warehouse, &call.batch, call.output);
+                     })
+          .operation(Operation("order")
+                         .reads("order", {"customer", "line_count"})
+                         .token("new_order")
+                         .writes("order", {"carrier"})
+                         .token("new_order")
+                         .needs({"new_order"}),
+                     [&tables](Transaction& txn, DeliveryCall& call) { return hand_to_carrier(txn, tables, call.input->carrier, &call.batch); })
+          .operation(Operation("lines")
+                         .reads("order_line", {"amount", "delivery_date"})
+                         .token("new_order")
+                         .writes("order_line", {"delivery_date"})
+                         .token("new_order")
+                         .needs({"order"}),
+                     [&tables](Transaction& txn, DeliveryCall& call) { return date_lines(txn, tables, &call.batch); })
+          .operation(Operation("customer").reads("customer", {"balance", "delivery_count"}).writes("customer", {"balance", "delivery_count"}).needs({"order", "lines"}),
+                     [&tables](Transaction& txn, DeliveryCall& call) { return charge_customers(txn, tables, call.batch); }));
 }
 
 void touch(Touches& touches, const Tables& tables, const DeliveryInput& input) {

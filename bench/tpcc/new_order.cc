@@ -2,7 +2,9 @@
 // that their cache misses overlap. The district's order counter, which every order of the district
 // changes, is read last: the shorter the time from there to the commit, the fewer conflicts.
 #include <span>
+#include <string>
 #include <string_view>
+#include <vector>
 
 #include "bench/tpcc/clock.h"
 #include "bench/tpcc/transactions.h"
@@ -10,22 +12,23 @@
 namespace elider::bench::tpcc {
 namespace {
 
-struct Goods {
-  size_t count = 0;  // of the lines whose item exists: all, or all but the last one
-  std::array<View<Item>, kLinesMax> items;
-  std::array<View<Stock>, kLinesMax> stocks;
-};
+using Goods = NewOrderCall::Goods;
 
 bool is_original(const Text<50>& data) { return std::string_view(data.data(), data.size()).find("ORIGINAL") != std::string_view::npos; }
 
-Status read_goods(Transaction& txn, const Tables& tables, const NewOrderInput& input, Goods* goods) {
+Status read_items(Transaction& txn, const Tables& tables, const NewOrderInput& input, Goods* goods) {
   const size_t lines = input.line_count;
   std::array<Key, kLinesMax> keys;
   for (size_t i = 0; i < lines; ++i) keys[i] = ItemKey::pack_unchecked(input.lines[i].item);
   Status status =
       txn.multi_get(tables.item, std::span<const Key>(keys.data(), lines), std::span(goods->items.data(), lines), tables.item_sale);
-  if (!status.ok()) return status;
-  const size_t count = goods->count = goods->items[lines - 1] ? lines : lines - 1;
+  if (status.ok()) goods->count = goods->items[lines - 1] ? lines : lines - 1;
+  return status;
+}
+
+Status read_stocks(Transaction& txn, const Tables& tables, const NewOrderInput& input, Goods* goods) {
+  const size_t count = goods->count;
+  std::array<Key, kLinesMax> keys;
   for (size_t i = 0; i < count; ++i) keys[i] = StockKey::pack_unchecked(input.lines[i].supply_warehouse, input.lines[i].item);
   return txn.multi_get(tables.stock, std::span<const Key>(keys.data(), count), std::span(goods->stocks.data(), count),
                        tables.stock_sale[input.district - 1]);
@@ -87,32 +90,91 @@ Status insert_order(Transaction& txn, const Tables& tables, const NewOrderInput&
   return {};
 }
 
+Status read_warehouse(Transaction& txn, const Tables& tables, const NewOrderInput& input, NewOrderOutput* output) {
+  auto warehouse = txn.get(tables.warehouse, WarehouseKey::pack_unchecked(input.warehouse), tables.warehouse_tax);
+  if (!warehouse.ok()) return warehouse.status();
+  output->warehouse_tax = (*warehouse)->tax;
+  return {};
+}
+
+Status read_customer(Transaction& txn, const Tables& tables, const NewOrderInput& input, NewOrderOutput* output) {
+  const Key key = CustomerKey::pack_unchecked(input.warehouse, input.district, input.customer);
+  auto customer = txn.get(tables.customer, key, tables.customer_terms);
+  if (!customer.ok()) return customer.status();
+  output->discount = (*customer)->discount;
+  output->last = (*customer)->last;
+  output->credit = (*customer)->credit;
+  return {};
+}
+
+// What the order comes to, once all of its lines are known.
+void add_up(const NewOrderInput& input, NewOrderOutput* output) {
+  uint64_t sum = 0;
+  for (uint32_t i = 0; i < input.line_count; ++i) sum += output->lines[i].amount;
+  const uint32_t tax = output->warehouse_tax + output->district_tax;
+  output->total_cents = static_cast<double>(sum) * (1 - output->discount * 1e-4) * (1 + tax * 1e-4);
+}
+
 }  // namespace
 
 Status new_order(Transaction& txn, const Tables& tables, const NewOrderInput& input, NewOrderOutput* output) {
-  auto warehouse = txn.get(tables.warehouse, WarehouseKey::pack_unchecked(input.warehouse), tables.warehouse_tax);
-  if (!warehouse.ok()) return warehouse.status();
-  const Key customer_key = CustomerKey::pack_unchecked(input.warehouse, input.district, input.customer);
-  auto customer = txn.get(tables.customer, customer_key, tables.customer_terms);
-  if (!customer.ok()) return customer.status();
+  if (Status status = read_warehouse(txn, tables, input, output); !status.ok()) return status;
+  if (Status status = read_customer(txn, tables, input, output); !status.ok()) return status;
   Goods goods;
-  if (Status status = read_goods(txn, tables, input, &goods); !status.ok()) return status;
+  if (Status status = read_items(txn, tables, input, &goods); !status.ok()) return status;
+  if (Status status = read_stocks(txn, tables, input, &goods); !status.ok()) return status;
   if (Status status = take_from_stock(txn, tables, input, goods, output); !status.ok()) return status;
   if (Status status = take_number(txn, tables, input, output); !status.ok()) return status;
   output->entry_date = now_seconds();
   if (Status status = insert_order(txn, tables, input, goods, *output); !status.ok()) return status;
   // An unused item, of which a terminal learns when all the rest is done.
   if (goods.count != input.line_count) return Status::rollback();
-
-  uint64_t sum = 0;
-  for (uint32_t i = 0; i < input.line_count; ++i) sum += output->lines[i].amount;
-  output->warehouse_tax = (*warehouse)->tax;
-  output->discount = (*customer)->discount;
-  output->last = (*customer)->last;
-  output->credit = (*customer)->credit;
-  const uint32_t tax = output->warehouse_tax + output->district_tax;
-  output->total_cents = static_cast<double>(sum) * (1 - output->discount * 1e-4) * (1 + tax * 1e-4);
+  add_up(input, output);
   return {};
+}
+
+// In pieces the unused item is found before anything is written.
+Chopped<NewOrderCall> add_new_order(ChoppedProcedures& to, const Tables& tables) {
+  using chopping::Operation;
+  std::vector<std::string> sale{"quantity", "ytd", "order_count", "remote_count"}, stock = sale;
+  stock.push_back("data");
+  for (uint32_t d = 1; d <= kDistricts; ++d) stock.push_back((d < 10 ? "info_0" : "info_") + std::to_string(d));
+  return to.add(
+      ChoppedProcedure<NewOrderCall>("NewOrder")
+          .operation(Operation("warehouse").reads("warehouse", {"tax"}),
+                     [&tables](Transaction& txn, NewOrderCall& call) { return read_warehouse(txn, tables, *call.input, call.output); })
+          .operation(Operation("customer").reads("customer", {"discount", "credit", "last"}),
+                     [&tables](Transaction& txn, NewOrderCall& call) { return read_customer(txn, tables, *call.input, call.output); })
+          .operation(Operation("items").reads("item", {"price", "name", "data"}).rolls_back(),
+                     [&tables](Transaction& txn, NewOrderCall& call) -> Status {
+                       if (Status status = read_items(txn, tables, *call.input, &call.goods); !status.ok()) return status;
+                       return call.goods.count == call.input->line_count ? Status() : Status::rollback();
+                     })
+          .operation(Operation("stock").reads("stock", stock).writes("stock", sale).needs({"items"}),
+                     [&tables](Transaction& txn, NewOrderCall& call) -> Status {
+                       if (Status status = read_stocks(txn, tables, *call.input, &call.goods); !status.ok()) return status;
+                       return take_from_stock(txn, tables, *call.input, call.goods, call.output);
+                     })
+          .operation(Operation("district").reads("district", {"tax", "next_order"}).writes("district", {"next_order"}),
+                     [&tables](Transaction& txn, NewOrderCall& call) -> Status {
+                       call.output->entry_date = now_seconds();
+                       return take_number(txn, tables, *call.input, call.output);
+                     })
+          .operation(Operation("order")
+                         .inserts("order")
+                         .fresh()
+                         .token("new_order")
+                         .inserts("order_line")
+                         .fresh()
+                         .token("new_order")
+                         .inserts("new_order")
+                         .fresh()
+                         .needs({"district", "items", "stock", "warehouse", "customer"}),
+                     [&tables](Transaction& txn, NewOrderCall& call) -> Status {
+                       if (Status status = insert_order(txn, tables, *call.input, call.goods, *call.output); !status.ok()) return status;
+                       add_up(*call.input, call.output);
+                       return {};
+                     }));
 }
 
 void touch(Touches& touches, const Tables& tables, const NewOrderInput& input) {

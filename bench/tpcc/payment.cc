@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <charconv>
 #include <cstring>
+#include <string>
+#include <vector>
 
 #include "bench/tpcc/clock.h"
 #include "bench/tpcc/transactions.h"
@@ -65,8 +67,8 @@ Status pay(Transaction& txn, const Tables& tables, Key key, const PaymentInput& 
   });
 }
 
-Status insert_history(Transaction& txn, const Tables& tables, const PaymentInput& input, const Text<10>& warehouse,
-                      const Text<10>& district, const PaymentOutput& output) {
+Status insert_history(Transaction& txn, const Tables& tables, const PaymentInput& input, const PaymentOutput& output) {
+  const Text<10>&warehouse = output.warehouse_name, &district = output.district_name;
   const auto [customer_warehouse, customer_district, customer] = CustomerKey::unpack(output.customer);
   History history{.date = output.date,
                   .amount = input.amount,
@@ -81,25 +83,68 @@ Status insert_history(Transaction& txn, const Tables& tables, const PaymentInput
   return txn.insert(tables.history, input.history_key, history);
 }
 
+Status read_warehouse(Transaction& txn, const Tables& tables, const PaymentInput& input, PaymentOutput* output) {
+  auto warehouse = txn.get(tables.warehouse, WarehouseKey::pack_unchecked(input.warehouse), tables.warehouse_address);
+  if (!warehouse.ok()) return warehouse.status();
+  output->warehouse = address_of(**warehouse);
+  output->warehouse_name = (*warehouse)->name;
+  return {};
+}
+Status read_district(Transaction& txn, const Tables& tables, const PaymentInput& input, PaymentOutput* output) {
+  auto district = txn.get(tables.district, DistrictKey::pack_unchecked(input.warehouse, input.district), tables.district_address);
+  if (!district.ok()) return district.status();
+  output->district = address_of(**district);
+  output->district_name = (*district)->name;
+  return {};
+}
+Status add_to_sums(Transaction& txn, const Tables& tables, const PaymentInput& input) {
+  const Key warehouse = WarehouseKey::pack_unchecked(input.warehouse);
+  const Key district = DistrictKey::pack_unchecked(input.warehouse, input.district);
+  if (Status status = txn.add(tables.warehouse, warehouse, &Warehouse::ytd, input.amount); !status.ok()) return status;
+  return txn.add(tables.district, district, &District::ytd, input.amount);
+}
+
 }  // namespace
 
 Status payment(Transaction& txn, const Tables& tables, const PaymentInput& input, Scratch& scratch, PaymentOutput* output) {
   Key customer = 0;
   if (Status status = find_customer(txn, tables, input.customer, scratch, &customer); !status.ok()) return status;
   if (Status status = pay(txn, tables, customer, input, output); !status.ok()) return status;
-
-  const Key warehouse_key = WarehouseKey::pack_unchecked(input.warehouse);
-  const Key district_key = DistrictKey::pack_unchecked(input.warehouse, input.district);
-  auto warehouse = txn.get(tables.warehouse, warehouse_key, tables.warehouse_address);
-  if (!warehouse.ok()) return warehouse.status();
-  auto district = txn.get(tables.district, district_key, tables.district_address);
-  if (!district.ok()) return district.status();
-  output->warehouse = address_of(**warehouse);
-  output->district = address_of(**district);
-  if (Status status = txn.add(tables.warehouse, warehouse_key, &Warehouse::ytd, input.amount); !status.ok()) return status;
-  if (Status status = txn.add(tables.district, district_key, &District::ytd, input.amount); !status.ok()) return status;
+  if (Status status = read_warehouse(txn, tables, input, output); !status.ok()) return status;
+  if (Status status = read_district(txn, tables, input, output); !status.ok()) return status;
+  if (Status status = add_to_sums(txn, tables, input); !status.ok()) return status;
   output->date = now_seconds();
-  return insert_history(txn, tables, input, (*warehouse)->name, (*district)->name, *output);
+  return insert_history(txn, tables, input, *output);
+}
+
+Chopped<PaymentCall> add_payment(ChoppedProcedures& to, const Tables& tables) {
+  using chopping::Operation;
+  const std::vector<std::string> address{"name", "street_1", "street_2", "city", "state", "zip"};
+  const std::vector<std::string> name{"last", "first", "warehouse", "district"};
+  std::vector<std::string> read{"discount", "credit", "middle", "last", "first", "phone", "since", "credit_limit",
+                                "street_1", "street_2", "city", "state", "zip"};
+  return to.add(
+      ChoppedProcedure<PaymentCall>("Payment")
+          .operation(Operation("warehouse").reads("warehouse", address),
+                     [&tables](Transaction& txn, PaymentCall& call) { return read_warehouse(txn, tables, *call.input, call.output); })
+          .operation(Operation("district").reads("district", address),
+                     [&tables](Transaction& txn, PaymentCall& call) { return read_district(txn, tables, *call.input, call.output); })
+          .operation(Operation("customer_found").scans("customer", name),
+                     [&tables](Transaction& txn, PaymentCall& call) {
+                       return find_customer(txn, tables, call.input->customer, *call.scratch, &call.customer);
+                     })
+          .operation(Operation("customer")
+                         .reads("customer", read)
+                         .writes("customer", {"balance", "ytd_payment", "payment_count", "data"})
+                         .needs({"customer_found"}),
+                     [&tables](Transaction& txn, PaymentCall& call) { return pay(txn, tables, call.customer, *call.input, call.output); })
+          .operation(Operation("sums").adds("warehouse", {"ytd"}).adds("district", {"ytd"}),
+                     [&tables](Transaction& txn, PaymentCall& call) { return add_to_sums(txn, tables, *call.input); })
+          .operation(Operation("history").inserts("history").fresh().needs({"customer", "warehouse", "district"}),
+                     [&tables](Transaction& txn, PaymentCall& call) {
+                       call.output->date = now_seconds();
+                       return insert_history(txn, tables, *call.input, *call.output);
+                     }));
 }
 
 void touch(Touches& touches, const Tables& tables, const PaymentInput& input) {

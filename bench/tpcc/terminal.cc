@@ -12,8 +12,8 @@ std::string failed(Kind kind, const Status& status) { return std::string(name_of
 }  // namespace
 
 Terminal::Terminal(Database& db, const Tables& tables, const Workload& workload, SnapshotUse snapshots, uint32_t thread, uint32_t group,
-                   Sequence* history_ids)
-    : db_(db), tables_(tables), snapshots_(snapshots), group_(group), partitioned_(db.protocol() == Protocol::kPartitioned), history_ids_(history_ids),
+                   Sequence* history_ids, const ChoppedTransactions* chopped)
+    : db_(db), tables_(tables), snapshots_(snapshots), group_(group), partitioned_(db.protocol() == Protocol::kPartitioned), history_ids_(history_ids), chopped_(chopped),
       inputs_(workload, thread), calls_(std::max(group, 1u)),
       outcomes_(group) {
   for (uint32_t kind = 0; kind < kKinds; ++kind) policies_[kind].procedure_id = db.procedure_id(name_of(static_cast<Kind>(kind)));
@@ -33,7 +33,21 @@ Status Terminal::run(Kind kind) {
   const auto procedure = [&](Transaction& txn) { return perform(txn, call); };
   RunPolicy& policy = policies_[static_cast<size_t>(kind)];
   if (partitioned_) policy.partitions = partitions_of(call);
+  if (chopped_ != nullptr && kind != Kind::kOrderStatus && kind != Kind::kStockLevel) return count(call, run_chopped(call, policy));
   return count(call, on_snapshot(kind) ? db_.run_read_only(procedure, policy) : db_.run(procedure, policy));
+}
+
+Status Terminal::run_chopped(Call& call, const RunPolicy& policy) {
+  if (const auto* input = std::get_if<NewOrderInput>(&call.input)) {
+    NewOrderCall its{input, &new_order_output_};
+    return db_.run_chopped(chopped_->new_order, its, policy);
+  }
+  if (const auto* input = std::get_if<PaymentInput>(&call.input)) {
+    PaymentCall its{input, &payment_output_, &scratch_};
+    return db_.run_chopped(chopped_->payment, its, policy);
+  }
+  DeliveryCall its{std::get_if<DeliveryInput>(&call.input), &call.delivered};
+  return db_.run_chopped(chopped_->delivery, its, policy);
 }
 
 bool Terminal::run_group(GroupTimes& times) {

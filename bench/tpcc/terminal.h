@@ -36,7 +36,7 @@ struct TerminalCounts {
 class Terminal {
  public:
   Terminal(Database& db, const Tables& tables, const Workload& workload, SnapshotUse snapshots, uint32_t thread,
-           uint32_t group = 0, Sequence* history_ids = nullptr);
+           uint32_t group = 0, Sequence* history_ids = nullptr, const ChoppedTransactions* chopped = nullptr);
 
   // Draws one transaction and runs it to its end. Its Kind as a number, or kWorkerFailed.
   uint32_t run_one();
@@ -61,6 +61,7 @@ class Terminal {
   // Under protocol partitioned, where each warehouse is one: those that it uses.
   std::span<const uint32_t> partitions_of(const Call& call);
   Status perform(Transaction& txn, Call& call);
+  Status run_chopped(Call& call, const RunPolicy& policy);
   bool on_snapshot(Kind kind) const;
   // What its outcome means: a NewOrder that rolls back is complete all the same (2.4.3.4).
   Status count(const Call& call, Status status);
@@ -73,6 +74,7 @@ class Terminal {
   const uint32_t group_;
   const bool partitioned_;
   Sequence* const history_ids_;  // null: the stream numbers the history rows
+  const ChoppedTransactions* const chopped_;  // null: each transaction runs as one
 
   InputStream inputs_;
   Scratch scratch_;

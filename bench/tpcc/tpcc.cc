@@ -34,12 +34,13 @@ uint64_t memory_to_prefault(const CommonOptions& common, const Sizes& sizes) {
 }
 
 TerminalOutcome run_terminals(const CommonOptions& common, const TpccOptions& options, Database& db, const Tables& tables,
-                              const Workload& workload, Sequence* history_ids) {
+                              const Workload& workload, Sequence* history_ids, const ChoppedTransactions* chopped) {
   std::vector<std::string> names;
   for (uint32_t kind = 0; kind < kKinds; ++kind) names.emplace_back(name_of(static_cast<Kind>(kind)));
   return drive<Terminal>(common, &db, std::move(names),
                          [&](uint32_t thread) {
-                           return std::make_unique<Terminal>(db, tables, workload, options.snapshots, thread, common.group, history_ids);
+                           return std::make_unique<Terminal>(db, tables, workload, options.snapshots, thread, common.group, history_ids,
+                                                             chopped);
                          });
 }
 
@@ -190,7 +191,12 @@ Result<TpccOutcome> measure_tpcc(const CommonOptions& asked, const TpccOptions& 
     if (!sequence.ok()) return sequence.status();
     history_ids = *sequence;
   }
-  TerminalOutcome outcome = run_terminals(common, options, session.db(), *tables, workload, options.sequence ? &history_ids : nullptr);
+  ChoppedTransactions chopped;
+  const bool in_pieces = session.db().protocol() == Protocol::kChopped;
+  if (in_pieces)
+    if (Status status = install_chopped(session.db(), *tables, &chopped); !status.ok()) return status;
+  TerminalOutcome outcome = run_terminals(common, options, session.db(), *tables, workload, options.sequence ? &history_ids : nullptr,
+                                          in_pieces ? &chopped : nullptr);
   describe_run(outcome, &report);
   const bool consistent = check_run(session.db(), *tables, workload, add_totals(earlier, totals_of(outcome)), &report);
   const bool completed = outcome.result.failure.empty();

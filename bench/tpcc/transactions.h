@@ -13,6 +13,8 @@
 
 #include "bench/tpcc/input.h"
 #include "bench/tpcc/schema.h"
+#include "elider/chopped.h"
+#include "elider/database.h"
 #include "elider/touches.h"
 #include "elider/transaction.h"
 
@@ -48,6 +50,7 @@ struct NewOrderOutput {
 struct PaymentOutput {
   int64_t date = 0;
   Address warehouse{}, district{}, address{};
+  Text<10> warehouse_name{}, district_name{};
   Key customer = 0;
   Text<16> first{}, last{}, phone{};
   Text<2> middle{}, credit{};
@@ -96,6 +99,47 @@ Status payment(Transaction& txn, const Tables& tables, const PaymentInput& input
 Status order_status(Transaction& txn, const Tables& tables, const OrderStatusInput& input, Scratch& scratch, OrderStatusOutput* output);
 Status delivery(Transaction& txn, const Tables& tables, const DeliveryInput& input, DeliveryOutput* output);
 Status stock_level(Transaction& txn, const Tables& tables, const StockLevelInput& input, StockLevelOutput* output);
+
+// -- the same in pieces, for Protocol::kChopped ---------------------------------------------------
+
+struct NewOrderCall {
+  struct Goods {
+    size_t count = 0;  // of the lines whose item exists: all, or all but the last one
+    std::array<View<Item>, kLinesMax> items;
+    std::array<View<Stock>, kLinesMax> stocks;
+  };
+  const NewOrderInput* input;
+  NewOrderOutput* output;
+  Goods goods = {};
+};
+struct PaymentCall {
+  const PaymentInput* input;
+  PaymentOutput* output;
+  Scratch* scratch;
+  Key customer = 0;
+};
+struct DeliveryCall {
+  struct Batch {
+    uint32_t count = 0;                  // districts that had a waiting order
+    std::array<Key, kDistricts> orders;  // of NewOrder and Order rows
+    std::array<Key, kDistricts> customers;
+    std::array<uint32_t, kDistricts> line_counts;
+    std::array<int64_t, kDistricts> amounts;
+  };
+  const DeliveryInput* input;
+  DeliveryOutput* output;
+  Batch batch = {};
+};
+Chopped<NewOrderCall> add_new_order(ChoppedProcedures& to, const Tables& tables);
+Chopped<PaymentCall> add_payment(ChoppedProcedures& to, const Tables& tables);
+Chopped<DeliveryCall> add_delivery(ChoppedProcedures& to, const Tables& tables);
+struct ChoppedTransactions {
+  Chopped<NewOrderCall> new_order;
+  Chopped<PaymentCall> payment;
+  Chopped<DeliveryCall> delivery;
+};
+// Once a database. `tables` outlives it. The two that only read run as they always do.
+Status install_chopped(Database& db, const Tables& tables, ChoppedTransactions* transactions);
 
 // What they will look at, of what the input tells (Database::run_group).
 void touch_customer(Touches& touches, const Tables& tables, const CustomerChoice& choice, const Columns<Customer>& columns);

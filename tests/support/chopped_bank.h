@@ -90,7 +90,7 @@ struct ChoppedBank {
       return {};
     });
   }
-  Status install(Database& db, chopping::Plan* plan = nullptr) {
+  Status install(Database& db, bool always_in_pieces, chopping::Plan* plan = nullptr) {
     using chopping::Operation;
     const auto names = accounts.columns(&Account::branch, &Account::closed);
     const auto balances = accounts.columns(&Account::balance, &Account::transfers);
@@ -140,7 +140,9 @@ struct ChoppedBank {
     audit = procedures.add(ChoppedProcedure<Audit>("audit").operation(
         Operation("all").scans("accounts").scans("branches").scans("journal"),
         [this](Transaction& txn, Audit& found) -> Status { return read_all(txn, &found); }));
-    return db.install(std::move(procedures), {}, plan);
+    ChoppedOptions options;
+    options.always_in_pieces = always_in_pieces;
+    return db.install(std::move(procedures), options, plan);
   }
 
   // The next transfer between accounts that `random` gives, of 1 to 9.

@@ -1,9 +1,11 @@
 // Chopped: a protocol that runs procedures in pieces (DBX-TC), beside ordinary transactions, which
 // are Occ's.
 //
-// A call of an installed procedure runs as head, core and tail (execution.h, piece_transaction.h).
-// Only the core can meet a conflict, and is run again then; what conflicts with nothing is neither
-// remembered nor validated, and the time in which others can come between is the core's alone.
+// A call of an installed procedure has a head, a core and a tail (execution.h). Only the core can
+// meet a conflict; what conflicts with nothing is not validated. While nobody meets it a call is one
+// commit, for each commit costs; once it has met somebody, it and the worker's next calls of the
+// procedure commit piece by piece (piece_transaction.h): the core alone is run again, and the time in
+// which others can come between is the core's.
 // Ordinary transactions commit while no call is under way, and the other way round (rooms.h), so
 // both are serializable together, whatever the declaration leaves out of ordinary ones.
 //
@@ -16,6 +18,7 @@
 // Thread safety: as a protocol's (txn/protocol.h).
 #pragma once
 
+#include <array>
 #include <memory>
 #include <new>
 #include <string>
@@ -45,6 +48,7 @@ class ChoppedTransaction final : public OccTransaction<Sync, Piece> {
     Pieces(Store& store, Worker& worker, Counters& counters)
         : head(store, worker, counters), core(store, worker, counters), tail(store, worker, counters) {}
     PieceType head, core, tail;
+    std::array<uint8_t, 64> cuts{};  // by procedure: so many calls more run in pieces
   };
 
   ChoppedTransaction(Store& store, Worker& worker, Counters& counters, Rooms& rooms)
@@ -113,33 +117,24 @@ class ChoppedProtocol {
     const Rooms::Call in_room(rooms_, txn.worker().id());
     const WithinCall within(store_.id);
     const Inside inside(txn.worker());
-    const Ended ended{*pieces};
-    const uint32_t id = call.policy.procedure_id;
-    const auto operations = [&](const auto& part) {
-      return [&](elider::Transaction& its) { return run_operations(its, execution, part, arguments); };
-    };
-
-    if (!procedure.head.empty()) {
-      pieces->head.begin(1, id);
-      if (Status status = attempt_head(pieces->head, operations(procedure.head)); !status.ok()) [[unlikely]] return status;
-    }
     const uint64_t begin_ns = call.policy.deadline_us != 0 ? now_ns() : 0;
-    pieces->core.set_adds(procedure.core_adds);
-    for (uint32_t number_of_attempt = 1;; ++number_of_attempt) {
-      pieces->core.begin(number_of_attempt, id);
-      Status status = attempt(pieces->core, operations(procedure.core));
-      if (status.ok()) [[likely]] break;
-      if (!status.retryable()) return status;
-      if (!wait_before_retry(call.policy, number_of_attempt, begin_ns, call.worker.random()))
-        return given_up(call.counters, id, number_of_attempt, status);
+    uint8_t& cuts = pieces->cuts[procedure.position % pieces->cuts.size()];
+    if (cuts == 0 && !execution.always_in_pieces) [[likely]] {
+      Status status = run_at_once(pieces->core, execution, procedure, arguments, call.policy.procedure_id);
+      if (!status.retryable()) [[likely]] {
+        *number = pieces->core.commit_number();
+        return status;
+      }
+      cuts = kCutsAfterConflict;
+      if (!wait_before_retry(call.policy, 1, begin_ns, call.worker.random()))
+        return given_up(call.counters, call.policy.procedure_id, 1, status);
+      return run_in_pieces(*pieces, execution, procedure, arguments, call, begin_ns, 2, number);
     }
-    *number = pieces->core.number();
-    if (!procedure.tail.empty()) {
-      pieces->tail.set_adds(procedure.tail_adds);
-      if (Status status = finish_call(*pieces, id, procedure, operations(procedure.tail)); !status.ok()) [[unlikely]] return status;
-    }
-    pieces->core.tell_call(procedure.head.empty() ? nullptr : &pieces->head, procedure.tail.empty() ? nullptr : &pieces->tail);
-    return {};
+    Status status = run_in_pieces(*pieces, execution, procedure, arguments, call, begin_ns, 1, number);
+    const bool met = pieces->core.attempt() > 1;
+    if (met) cuts = kCutsAfterConflict;
+    else if (cuts != 0) --cuts;
+    return status;
   }
 
   template <class F>
@@ -147,6 +142,56 @@ class ChoppedProtocol {
 
  private:
   using PieceType = PieceTransaction<Sync>;
+  static constexpr uint8_t kCutsAfterConflict = 64;  // calls of the procedure, by its worker
+
+  // All pieces as one commit, which validates what the core has read. One attempt.
+  static Status run_at_once(PieceType& whole, const Execution& execution, const ExecutableProcedure& procedure, void* arguments, uint32_t id) {
+    whole.set_of_call(false);
+    whole.set_adds(procedure.core_adds || procedure.tail_adds);
+    whole.begin(1, id);
+    return attempt(whole, [&](elider::Transaction& its) -> Status {
+      if (!procedure.head.empty()) {
+        if (Status status = run_operations(its, execution, procedure.head, arguments); !status.ok()) [[unlikely]] return status;
+        whole.forget_reads_after(0);
+      }
+      Status status = run_operations(its, execution, procedure.core, arguments);
+      if (!status.ok() || procedure.tail.empty()) return status;
+      const size_t of_core = whole.reads();
+      status = run_operations(its, execution, procedure.tail, arguments);
+      whole.forget_reads_after(of_core);
+      return status;
+    });
+  }
+
+  // Head, core and tail, each by itself. The attempts are counted from first_attempt on.
+  Status run_in_pieces(typename Transaction::Pieces& pieces, const Execution& execution, const ExecutableProcedure& procedure,
+                       void* arguments, const Call& call, uint64_t begin_ns, uint32_t first_attempt, SnapshotNumber* number) {
+    const Ended ended{pieces};
+    const uint32_t id = call.policy.procedure_id;
+    const auto operations = [&](const auto& part) {
+      return [&](elider::Transaction& its) { return run_operations(its, execution, part, arguments); };
+    };
+    if (!procedure.head.empty()) {
+      pieces.head.begin(first_attempt, id);
+      if (Status status = attempt_head(pieces.head, operations(procedure.head)); !status.ok()) [[unlikely]] return status;
+    }
+    pieces.core.set_of_call(true);
+    pieces.core.set_adds(procedure.core_adds);
+    for (uint32_t attempts = first_attempt;; ++attempts) {
+      pieces.core.begin(attempts, id);
+      Status status = attempt(pieces.core, operations(procedure.core));
+      if (status.ok()) [[likely]] break;
+      if (!status.retryable()) return status;
+      if (!wait_before_retry(call.policy, attempts, begin_ns, call.worker.random())) return given_up(call.counters, id, attempts, status);
+    }
+    *number = pieces.core.number();
+    if (!procedure.tail.empty()) {
+      pieces.tail.set_adds(procedure.tail_adds);
+      if (Status status = finish_call(pieces, id, procedure, operations(procedure.tail)); !status.ok()) [[unlikely]] return status;
+    }
+    pieces.core.tell_call(procedure.head.empty() ? nullptr : &pieces.head, procedure.tail.empty() ? nullptr : &pieces.tail);
+    return {};
+  }
 
   // The pieces that are still open end with the call, however that ends.
   struct Ended {

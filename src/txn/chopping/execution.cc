@@ -103,6 +103,7 @@ Status make_execution(std::vector<detail::ProcedureWithBodies> procedures, std::
   for (const detail::ProcedureWithBodies& procedure : procedures) declaration.procedures.push_back(procedure.declared);
   if (Status status = chopping::analyze(declaration, options.choices, &execution->plan); !status.ok()) return status;
   execution->checks_accesses = options.check_accesses;
+  execution->always_in_pieces = options.always_in_pieces;
 #ifndef NDEBUG
   execution->checks_accesses = true;
 #endif
@@ -111,6 +112,7 @@ Status make_execution(std::vector<detail::ProcedureWithBodies> procedures, std::
   for (size_t p = 0; p < procedures.size(); ++p) {
     const PlannedProcedure& planned = execution->plan.procedures[p];
     ExecutableProcedure& executable = execution->procedures.emplace_back();
+    executable.position = static_cast<uint32_t>(p);
     executable.name = declaration.procedures[p].name;
     executable.on_snapshot = planned.on_snapshot;
     const auto [begin, count] = planner.core_of(p, planned);

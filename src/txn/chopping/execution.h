@@ -23,6 +23,7 @@ namespace elider::txn {
 
 struct ExecutableProcedure {
   std::string name;
+  uint32_t position = 0;
   uint32_t id = 0;           // for counters and histories, where the caller's RunPolicy has none
   bool on_snapshot = false;  // it only reads: all of it is the head
   std::vector<DeclaredOperation> head, core, tail;
@@ -38,7 +39,7 @@ struct ExecutableProcedure {
 
 struct Execution {
   std::vector<ExecutableProcedure> procedures;
-  bool checks_accesses = false;
+  bool checks_accesses = false, always_in_pieces = false;
   chopping::Plan plan;
 };
 

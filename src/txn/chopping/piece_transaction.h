@@ -37,14 +37,19 @@ class PieceTransaction final : public OccTransaction<Sync, Piece> {
   PieceTransaction(Store& store, Worker& worker, Counters& counters) : Base(store, worker, counters, nullptr, Piece{.of_call = true}) {}
 
   uint32_t worker_id() const { return worker_.id(); }
+  // Whether its commit is a part of a call, or all of it.
+  void set_of_call(bool of_call) { claims_.of_call = of_call; }
+  size_t reads() const { return this->reads_.size(); }
+  // What conflicts with nothing need not be validated.
+  void forget_reads_after(size_t count) { this->reads_.shrink_to(count); }
   bool has_writes() const { return !writes_.empty(); }
   SnapshotNumber number() const { return claims_.number; }
   bool adds() const { return claims_.adds_in_order; }
   void set_adds(bool adds) { claims_.adds_in_order = adds; }
 
-  // The core's. Ok: the call has its number, and must come to its end.
+  // The core's. Ok: the call has its number, and must come to its end. Or all of a call.
   Status commit() {
-    if (this->state_ != State::kActive) [[unlikely]] return Base::commit();
+    if (this->state_ != State::kActive || !claims_.of_call) return Base::commit();
     if (adds()) store_.snapshots.await_calls(store_.snapshots.current() - 1, worker_.id());
     store_.snapshots.begin_call(worker_.id());
     Status status = writes_.empty() ? commit_reads_of_core() : Base::commit();

@@ -1,0 +1,16 @@
+// TPC-C in pieces: all that changes its tables.
+#include <utility>
+
+#include "bench/tpcc/transactions.h"
+
+namespace elider::bench::tpcc {
+
+Status install_chopped(Database& db, const Tables& tables, ChoppedTransactions* transactions) {
+  ChoppedProcedures procedures;
+  transactions->new_order = add_new_order(procedures, tables);
+  transactions->payment = add_payment(procedures, tables);
+  transactions->delivery = add_delivery(procedures, tables);
+  return db.install(std::move(procedures));
+}
+
+}  // namespace elider::bench::tpcc

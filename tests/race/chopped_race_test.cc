@@ -1,0 +1,243 @@
+// Calls of chopped procedures against snapshots, ordinary commits, each other, and the log, each held
+// between its core and its tail, or within its head.
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <chrono>
+#include <functional>
+#include <optional>
+#include <thread>
+
+#include "tests/race/race_test.h"
+#include "tests/support/chopped_bank.h"
+#include "tests/support/temporary_folder.h"
+
+namespace elider::test {
+namespace {
+
+using chopping::Operation;
+
+class ChoppedRaceTest : public RaceTest {
+ protected:
+  void SetUp() override {
+    RaceTest::SetUp();
+    if (!IsSkipped()) begin_with({});
+  }
+  void begin_with(const Options& options) {
+    reopen(options);
+    ASSERT_OK(bank_.create_tables(db_));
+    ASSERT_OK(bank_.fill(db_));
+    ASSERT_OK(bank_.install(db_, true));
+  }
+  // Another database, with these procedures beside the bank's tables.
+  void install(ChoppedProcedures procedures) {
+    reopen({});
+    ASSERT_OK(bank_.create_tables(db_));
+    ASSERT_OK(bank_.fill(db_));
+    ChoppedOptions options;
+    options.always_in_pieces = true;
+    ASSERT_OK(db_.install(std::move(procedures), options));
+  }
+  Status transfer(Key from, Key to) {
+    ChoppedBank::Transfer call;
+    call.from = from, call.to = to, call.amount = 5, call.entry = bank_.next_entry.fetch_add(1);
+    return db_.run_chopped(bank_.transfer, call);
+  }
+  // Until a thread has come to the point, or `done`: under a mutant it does not wait there.
+  static void until_reached(const char* point, const std::atomic<bool>& done) {
+    while (TestPoints::reached(point) == 0 && !done) std::this_thread::yield();
+  }
+
+  ChoppedBank bank_;
+};
+
+std::vector<Combination> combinations_in_pieces() {
+  std::vector<Combination> chosen = combinations(false, true);
+  std::erase_if(chosen, [](const Combination& combination) {
+    return combination.protocol != Protocol::kChopped || combination.key_index != KeyIndex::kOrdered;
+  });
+  return chosen;
+}
+INSTANTIATE_TEST_SUITE_P(On, ChoppedRaceTest, testing::ValuesIn(combinations_in_pieces()), combination_name);
+GTEST_ALLOW_UNINSTANTIATED_PARAMETERIZED_TEST(ChoppedRaceTest);
+
+TEST_P(ChoppedRaceTest, ASnapshotWaitsForTheCallsThatItSees) {
+  TestPoints::on("snapshots.awaits_call", [] {});
+  TestStop between("chopped.core_committed");
+  Background call([&] { EXPECT_OK(transfer(1, 2)); });
+  between.wait_until_reached();
+  ChoppedBank::Audit found;
+  std::atomic<bool> done{false};
+  Background reader([&] {
+    EXPECT_OK(db_.run_chopped(bank_.audit, found));
+    done = true;
+  });
+  until_reached("snapshots.awaits_call", done);
+  between.go();
+  reader.join();
+  EXPECT_EQ(bank_.damage(found), "");
+}
+
+TEST_P(ChoppedRaceTest, ASnapshotThatBeganBeforeACallSeesNothingOfIt) {
+  ActiveTransaction reader = begin_read_only(db_);
+  ASSERT_OK(transfer(1, 2));
+  ChoppedBank::Audit found;
+  ASSERT_OK(bank_.read_all(*reader, &found));
+  EXPECT_EQ(bank_.damage(found), "");
+  EXPECT_EQ(found.transfers, 0u);
+}
+
+TEST_P(ChoppedRaceTest, AnOrdinaryCommitWaitsForCallsThatAreHalfDone) {
+  TestPoints::on("rooms.commit_waits", [] {});
+  TestStop between("chopped.core_committed");
+  Background call([&] { EXPECT_OK(transfer(1, 2)); });
+  between.wait_until_reached();
+  ChoppedBank::Audit found;
+  std::atomic<bool> done{false};
+  Background ordinary([&] {
+    EXPECT_OK(db_.run([&](Transaction& txn) { return bank_.read_all(txn, &found); }));
+    done = true;
+  });
+  until_reached("rooms.commit_waits", done);
+  between.go();
+  ordinary.join();
+  EXPECT_EQ(bank_.damage(found), "");
+}
+
+// A head looks at two rows, and an ordinary transaction changes both: before the first look, or
+// behind the second.
+class HeadRaceTest : public ChoppedRaceTest {
+ protected:
+  struct Compare {
+    std::function<void()> between;
+    uint64_t first = 0, second = 0;
+  };
+  void SetUp() override {
+    RaceTest::SetUp();
+    if (IsSkipped()) return;
+    ChoppedProcedures procedures;
+    compare_ = procedures.add(
+        ChoppedProcedure<Compare>("compare")
+            .operation(Operation("branches").reads("accounts", {"branch"}),
+                       [&](Transaction& txn, Compare& call) -> Status {
+                         const auto branch = bank_.accounts.columns(&ChoppedBank::Account::branch);
+                         auto first = txn.get(bank_.accounts, 1, branch);
+                         if (!first.ok()) return first.status();
+                         call.first = (*first)->branch;
+                         call.between();
+                         auto second = txn.get(bank_.accounts, 3, branch);
+                         if (!second.ok()) return second.status();
+                         call.second = (*second)->branch;
+                         return {};
+                       })
+            .operation(Operation("count").writes("accounts", {"deposits"}).needs({"branches"}), [&](Transaction& txn, Compare&) {
+              return txn.update(bank_.accounts, 5, bank_.accounts.columns(&ChoppedBank::Account::deposits), [](ChoppedBank::Account& a) { ++a.deposits; });
+            }));
+    install(std::move(procedures));
+  }
+  Status move_both() {
+    return db_.run([&](Transaction& txn) -> Status {
+      const auto branch = bank_.accounts.columns(&ChoppedBank::Account::branch);
+      for (const Key key : {1, 3}) ELIDER_TRY(txn.update(bank_.accounts, key, branch, [](ChoppedBank::Account& a) { a.branch += 10; }));
+      return {};
+    });
+  }
+  Chopped<Compare> compare_;
+};
+INSTANTIATE_TEST_SUITE_P(On, HeadRaceTest, testing::ValuesIn(combinations_in_pieces()), combination_name);
+GTEST_ALLOW_UNINSTANTIATED_PARAMETERIZED_TEST(HeadRaceTest);
+
+TEST_P(HeadRaceTest, NoOrdinaryCommitComesBetween) {
+  TestPoints::on("rooms.commit_waits", [] {});
+  std::atomic<bool> done{false};
+  std::optional<Background> ordinary;
+  Compare call;
+  call.between = [&] {
+    ordinary.emplace([&] {
+      EXPECT_OK(move_both());
+      done = true;
+    });
+    until_reached("rooms.commit_waits", done);
+  };
+  EXPECT_OK(db_.run_chopped(compare_, call));
+  ordinary->join();
+  EXPECT_EQ(call.first, call.second);
+}
+
+TEST_P(HeadRaceTest, NoCallBeginsWhileAnOrdinaryTransactionCommits) {
+  TestPoints::on("rooms.call_waits", [] {});
+  TestStop commit("occ.commit.before_lock");
+  Background ordinary([&] { EXPECT_OK(move_both()); });
+  commit.wait_until_reached();
+  std::atomic<bool> looked{false};
+  Compare call;
+  call.between = [&] {
+    looked = true;
+    commit.go();
+    ordinary.join();
+  };
+  Background caller([&] { EXPECT_OK(db_.run_chopped(compare_, call)); });
+  until_reached("rooms.call_waits", looked);
+  commit.go();
+  caller.join();
+  EXPECT_EQ(call.first, call.second);
+}
+
+// A call of a smaller number has not added yet: what adds later waits, or the row's versions would
+// not rise with their numbers.
+TEST_P(ChoppedRaceTest, CallsAddInTheOrderOfTheirNumbers) {
+  TestStop between("chopped.core_committed");
+  Background early([&] { EXPECT_OK(transfer(1, 2)); });
+  between.wait_until_reached();
+  TestPoints::on("snapshots.awaits_call", [] {});
+  ChoppedBank::Audit found;
+  std::atomic<bool> done{false};
+  Background reader([&] {
+    EXPECT_OK(db_.run_chopped(bank_.audit, found));
+    done = true;
+  });
+  until_reached("snapshots.awaits_call", done);  // so that the next call has a larger number
+  const uint64_t waits = TestPoints::reached("snapshots.awaits_call");
+  std::atomic<bool> late_done{false};
+  Background late([&] {
+    EXPECT_OK(transfer(3, 4));
+    late_done = true;
+  });
+  while (TestPoints::reached("snapshots.awaits_call") < waits + 1000 && !late_done) std::this_thread::yield();
+  between.go();
+  early.join();
+  late.join();
+  reader.join();
+  EXPECT_EQ(bank_.damage(found), "");
+  EXPECT_EQ(found.transfers, 1u);
+}
+
+TEST_P(ChoppedRaceTest, NothingOfACallIsDurableBeforeAllOfItIs) {
+  TemporaryFolder folder("chopped_race");
+  Options options;
+  options.data_folders = {folder.path()};
+  options.durability = Durability::kAsync;
+  begin_with(options);
+  ASSERT_OK(db_.wait_durable());
+  TestStop between("chopped.core_committed");
+  Background early([&] { EXPECT_OK(transfer(1, 2)); });
+  between.wait_until_reached();
+  ChoppedBank::Deposit other{3, 1, 1};
+  SnapshotNumber number = 0;
+  RunPolicy policy;
+  policy.commit_number = &number;
+  ASSERT_OK(db_.run_chopped(bank_.deposit, other, policy));
+  std::atomic<bool> durable{false};
+  db_.when_durable(number, [&](const Status&) { durable = true; });
+  for (int i = 0; i < 500 && !durable; ++i) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  EXPECT_FALSE(durable);
+  between.go();
+  early.join();
+  EXPECT_OK(db_.wait_durable(number));
+  EXPECT_TRUE(durable);
+  TestPoints::clear();
+  reopen({});
+}
+
+}  // namespace
+}  // namespace elider::test
