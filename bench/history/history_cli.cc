@@ -61,8 +61,8 @@ struct HistoryCommand {
 
 void add_options(Command sub, HistoryCommand& command) {
   HistoryOptions& options = command.options;
-  sub.option("--workload", options.workload, "list-append, rw-register, bank, scan or claims [list-append]")
-      .one_of({"list-append", "rw-register", "bank", "scan", "claims"});
+  sub.option("--workload", options.workload, "list-append, rw-register, bank, scan, claims or posts [list-append]")
+      .one_of({"list-append", "rw-register", "bank", "scan", "claims", "posts"});
   sub.option("--out", options.out, "The history, in Elle's JSON lines; the commit ranks go to FILE.ranks")
       .required()
       .type("FILE");
@@ -105,7 +105,7 @@ void add_history(Command bench) {
   sub.footer(
       "Workloads: list-append and scan append to lists (scan: each element is a row, so readers scan ranges that\n"
       "others insert into); claims claims slots of a unique index; rw-register writes\n"
-      "registers; bank transfers between accounts and audits their sum.\n"
+      "registers; bank transfers between accounts and audits their sum; posts calls chopped procedures (--protocol chopped).\n"
       "A key is retired after 32 writes and a fresh one takes its place. With --resume keys and values go on behind those\n"
       "that were recovered, which are looked through before: the history is of this run alone, and a checker has all of it\n"
       "(keep --workload and --index). The history stays in memory until the\n"

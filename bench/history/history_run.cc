@@ -68,7 +68,7 @@ class Client {
     Call& call = calls_[0];
     invoke(0);
     RankSink::last() = {};
-    call.status = call.plan.interactive ? run_interactive(call) : run_procedure(call);
+    call.status = run_.workload.in_pieces(call.plan) ? run_in_pieces(call) : call.plan.interactive ? run_interactive(call) : run_procedure(call);
     call.rank = RankSink::last();
     complete(0);
   }
@@ -145,6 +145,13 @@ class Client {
     const auto procedure = [&](Transaction& txn) { return execute(txn, call); };
     const RunPolicy policy{.attempts_max = call.plan.attempts_max, .procedure_id = run_.procedure_id};
     return call.plan.read_only ? run_.db.run_read_only(procedure, policy) : run_.db.run(procedure, policy);
+  }
+
+  Status run_in_pieces(Call& call) {
+    call.attempt.did.clear();
+    call.attempt.complaint.clear();
+    return run_.workload.call(run_.db, call.plan, yields_, &call.attempt,
+                              {.attempts_max = call.plan.attempts_max, .procedure_id = run_.procedure_id});
   }
 
   Status run_interactive(Call& call) {
@@ -244,6 +251,7 @@ Result<HistorySummary> run_history(const HistoryOptions& options) {
     int64_t first = 0;
     if (Status status = prepare(options, *db, *workload, &first, &summary); !status.ok()) return status;
     sink.begin();
+    if (Status status = workload->fill(*db); !status.ok()) return status;
     Run run{options, *db, *workload, db->procedure_id(options.workload)};
     std::vector<std::jthread> threads;
     for (uint32_t i = 0; i < options.threads; ++i) clients.push_back(std::make_unique<Client>(run, i, first));

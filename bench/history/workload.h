@@ -1,7 +1,7 @@
 // Workload: one kind of history: its tables, how a transaction of it is drawn, how it runs
-// against the database, and how Elle's micro-operations express it. Five are registered:
+// against the database, and how Elle's micro-operations express it. Six are registered:
 // list-append (a list is a row), scan (a list is a range of rows), claims (a list is who holds a
-// unique value), rw-register and bank.
+// unique value), rw-register, bank, and posts (calls of a chopped procedure).
 //
 // A transaction is drawn as a whole before it runs (Plan), so that every attempt does the same.
 // Thread safety: plan() and execute() by all threads at once, each with its own arguments.
@@ -90,6 +90,8 @@ class Workload {
   virtual ~Workload() = default;
   virtual Schema schema() const = 0;  // of its table
   virtual Status create(Database& db) = 0;
+  // After it, and once the history is recorded: rows that a run begins with.
+  virtual Status fill(Database&) { return {}; }
   // After create(), where earlier runs have left rows: goes on with keys that none of them had, so
   // that a history of this run alone explains all that it reads. *values: the largest of their
   // values, by value_number(). kCorrupt: rows that no run can have left.
@@ -103,6 +105,9 @@ class Workload {
   // Of a transaction in a group: what it will look at.
   virtual void touch(const Plan&, Touches&) const {}
   virtual Status execute(Transaction& txn, const Plan& plan, Yields& yields, Attempt* attempt) = 0;
+  // Of one that is a call of a chopped procedure instead.
+  virtual bool in_pieces(const Plan&) const { return false; }
+  virtual Status call(Database&, const Plan&, Yields&, Attempt*, const RunPolicy&) { return Status(Code::kUnsupported, "nothing is in pieces"); }
 };
 
 std::unique_ptr<Workload> make_list_append(const HistoryOptions& options);
@@ -110,6 +115,7 @@ std::unique_ptr<Workload> make_list_scan(const HistoryOptions& options);
 std::unique_ptr<Workload> make_rw_register(const HistoryOptions& options);
 std::unique_ptr<Workload> make_claims(const HistoryOptions& options);
 std::unique_ptr<Workload> make_bank(const HistoryOptions& options);
+std::unique_ptr<Workload> make_posts(const HistoryOptions& options);
 
 // Null: no workload has this name.
 std::unique_ptr<Workload> make_workload(const HistoryOptions& options);

@@ -84,6 +84,7 @@ else
   histories_of 4 --protocol timestamp-validated
   histories_of 4 --sync latched --protocol timestamp
   histories_of 4 --protocol two-phase-locking
+  histories_of 4 --protocol chopped
   histories_of 1 --sync single-threaded
   histories_of 4 --htm none
   histories_of 4 --htm none --protocol whole-transaction
@@ -99,6 +100,13 @@ else
     histories_of 4 --htm rtm --protocol timestamp
   fi
 fi
+# Calls of chopped procedures, beside ordinary transactions and snapshots; and the same calls as one transaction each.
+for index in hash btree; do
+  both "in pieces, $index" posts --protocol chopped --index $index --threads 4 --transactions "$(scaled 20000)" --seed 14
+  alone posts --protocol chopped --index $index --threads 4 --transactions "$(scaled 10000)" --seed 15
+done
+both "in pieces, readers, 8 threads" posts --protocol chopped --keys 2 --threads 8 --read-only-share 60 --transactions "$(scaled 20000)" --seed 16
+both "at once" posts --threads 4 --transactions "$(scaled 5000)" --seed 17
 # Rows kept as blocks; two keys, where nearly everything conflicts; readers above all.
 both "blocks" list-append --block-threshold 64 --transactions "$(scaled 20000)" --seed 5
 both "two keys, 8 threads" list-append --keys 2 --threads 8 --transactions "$(scaled 20000)" --seed 6

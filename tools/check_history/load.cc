@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "elider/schema.h"
+#include "tools/check_history/adds.h"
 
 namespace elider::check {
 namespace {
@@ -204,7 +205,9 @@ Result<RecordedHistory> load_history(std::istream& stream, const std::string& na
   }
   if (stream.bad()) return Status::invalid_argument(name + ": reading it failed after line " + std::to_string(line_number));
   if (line_number == 0) return Status::invalid_argument(name + ": the file is empty");
-  return loader.take();
+  RecordedHistory history = loader.take();
+  order_adds(&history);
+  return history;
 }
 
 }  // namespace elider::check

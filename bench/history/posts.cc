@@ -1,0 +1,232 @@
+// The workload posts: a list is a row with room for 32 elements, and each element has a row of its
+// own, its post, and is counted in one of a few counts. Under Protocol::kChopped some writers are calls of a chopped
+// procedure: the list is its core; the post, a fresh row, and the count, which only adds, are its
+// tail. Others are ordinary transactions that do the same.
+//
+// To a checker the post is a list of its own with one element: a reader that sees the element and
+// not the post has seen half a call. A reader complains of a count that is less than its list.
+#include <algorithm>
+#include <utility>
+
+#include "bench/history/hot_keys.h"
+#include "bench/history/workload.h"
+#include "elider/try.h"
+
+namespace elider::bench {
+namespace {
+
+constexpr int64_t kPostLists = int64_t{1} << 62;  // a post's list: behind all others
+constexpr int64_t kCounts = 8;
+
+struct PostedRow {
+  uint64_t count = 0;
+  int64_t elements[kWritesPerKey] = {};
+};
+struct PostRow {
+  int64_t list = 0, element = 0;
+};
+struct CountRow {
+  uint64_t posts = 0;
+};
+
+class Posts : public Workload {
+  enum WriteVariant : Variant { kInPieces, kAtOnce };
+
+ public:
+  explicit Posts(const HistoryOptions& options) : options_(options), keys_(options.keys) {}
+
+  Schema schema() const override { return lists().schema(); }
+
+  Status create(Database& db) override {
+    auto list = db.create_table(lists());
+    if (!list.ok()) return list.status();
+    lists_ = *list;
+    auto post = db.create_table(SchemaOf<PostRow>("posts").key_index(options_.index).column("list", &PostRow::list).column("element", &PostRow::element));
+    if (!post.ok()) return post.status();
+    posts_ = *post;
+    auto count = db.create_table(SchemaOf<CountRow>("counts").key_index(options_.index).column("posts", &CountRow::posts));
+    if (!count.ok()) return count.status();
+    counts_ = *count;
+    return install(db);
+  }
+
+  // With those of earlier runs, a run has counts of its own.
+  Status fill(Database& db) override {
+    return db.run([&](Transaction& txn) -> Status {
+      for (Key key = 0; key < kCounts; ++key) ELIDER_TRY(txn.insert(counts_, first_count_ + key, CountRow{}));
+      return {};
+    });
+  }
+
+  Status resume(Database& db, int64_t* values) override {
+    int64_t last = -1;
+    std::string wrong;
+    // Each list is looked for, one key after the other: a hashed table has no order.
+    Status status = db.run_read_only([&](Transaction& txn) -> Status {
+      for (int64_t misses = 0, key = 0; misses < kKeysAhead; ++key, ++misses) {
+        View<PostedRow> list;
+        ELIDER_TRY(find(txn, lists_, static_cast<Key>(key), &list));
+        if (!list) continue;
+        misses = -1;
+        last = key;
+        if (list->count > kWritesPerKey) wrong = "list " + std::to_string(key) + " as it is";
+        for (uint64_t i = 0; i < std::min<uint64_t>(list->count, kWritesPerKey); ++i) *values = std::max(*values, value_number(list->elements[i]));
+      }
+      return {};
+    });
+    keys_.begin_at(last + 1);
+    first_count_ = static_cast<Key>(last + 1 + kKeysAhead) * kCounts;
+    return resumed(std::move(status), wrong);
+  }
+
+  void plan(Random& random, int64_t value, Plan* plan) override {
+    if (!plan->read_only && random.below(2) == 0) {
+      PlannedOperation operation;
+      operation.kind = PlannedOperation::Kind::kWrite;
+      operation.variant = random.below(4) == 0 ? kAtOnce : kInPieces;
+      operation.key = keys_.to_write(random);
+      operation.value = value;
+      plan->operations.push_back(operation);
+      return;
+    }
+    const uint64_t count = random.between(1, options_.operations);
+    for (uint64_t i = 0; i < count; ++i) {
+      PlannedOperation operation;
+      operation.key = operation.last_key = keys_.to_read(random);
+      plan->operations.push_back(operation);
+    }
+  }
+
+  void invocation(const Plan& plan, MicroOps* operations) const override {
+    for (const PlannedOperation& operation : plan.operations) {
+      if (operation.kind == PlannedOperation::Kind::kRead) {
+        operations->read_unknown(operation.key);
+        continue;
+      }
+      operations->append(operation.key, operation.value);
+      operations->append(kPostLists + operation.value, operation.value);
+    }
+  }
+
+  Status execute(Transaction& txn, const Plan& plan, Yields& yields, Attempt* attempt) override {
+    for (const PlannedOperation& operation : plan.operations) {
+      yields.maybe();
+      if (operation.kind == PlannedOperation::Kind::kRead) {
+        ELIDER_TRY(read(txn, operation.key, yields, attempt));
+        continue;
+      }
+      ELIDER_TRY(append(txn, operation));
+      yields.maybe();
+      ELIDER_TRY(post(txn, operation));
+      ELIDER_TRY(count(txn, operation));
+      did(operation, attempt);
+    }
+    return {};
+  }
+
+  bool in_pieces(const Plan& plan) const override {
+    return plan.operations.front().kind == PlannedOperation::Kind::kWrite && plan.operations.front().variant == kInPieces;
+  }
+  Status call(Database& db, const Plan& plan, Yields& yields, Attempt* attempt, const RunPolicy& policy) override {
+    Call call{&plan.operations.front(), plan.roll_back, &yields};
+    Status status = db.run_chopped(procedure_, call, policy);
+    if (status.ok()) did(*call.operation, attempt);
+    return status;
+  }
+
+ private:
+  static constexpr int64_t kKeysAhead = 1 << 16;  // that a run may have drawn and not written
+  struct Call {
+    const PlannedOperation* operation;
+    bool roll_back;
+    Yields* yields;
+  };
+
+  SchemaOf<PostedRow> lists() const {
+    return SchemaOf<PostedRow>("lists").key_index(options_.index).column("count", &PostedRow::count).column("elements", &PostedRow::elements);
+  }
+
+  // Lists are put: they may be new.
+  Status install(Database& db) {
+    using chopping::Operation;
+    ChoppedProcedures procedures;
+    procedure_ = procedures.add(
+        ChoppedProcedure<Call>("post")
+            .operation(Operation("list").inserts("lists").writes("lists").rolls_back(),
+                       [this](Transaction& txn, Call& call) -> Status {
+                         call.yields->maybe();
+                         ELIDER_TRY(append(txn, *call.operation));
+                         call.yields->maybe();
+                         return call.roll_back ? Status::rollback() : Status();
+                       })
+            .operation(Operation("post").inserts("posts").fresh().needs({"list"}),
+                       [this](Transaction& txn, Call& call) -> Status {
+                         call.yields->maybe();
+                         return post(txn, *call.operation);
+                       })
+            .operation(Operation("count").adds("counts", {"posts"}).needs({"list"}), [this](Transaction& txn, Call& call) -> Status {
+              call.yields->maybe();
+              return count(txn, *call.operation);
+            }));
+    ChoppedOptions options;
+    options.always_in_pieces = true;
+    options.choices.deferring = false;
+    return db.install(std::move(procedures), options);
+  }
+
+  Status append(Transaction& txn, const PlannedOperation& operation) const {
+    View<PostedRow> view;
+    ELIDER_TRY(find(txn, lists_, static_cast<Key>(operation.key), &view));
+    PostedRow row;
+    if (view) row = *view;
+    if (row.count >= kWritesPerKey)
+      return Status::invalid_argument("list " + std::to_string(operation.key) + " has more elements than appends");
+    row.elements[row.count++] = operation.value;
+    return txn.put(lists_, static_cast<Key>(operation.key), row);
+  }
+  Status post(Transaction& txn, const PlannedOperation& operation) const {
+    return txn.insert(posts_, static_cast<Key>(operation.value), PostRow{operation.key, operation.value});
+  }
+  Status count(Transaction& txn, const PlannedOperation& operation) const {
+    return txn.add(counts_, count_of(operation.key), &CountRow::posts, 1);
+  }
+  Key count_of(int64_t list) const { return first_count_ + static_cast<Key>(list % kCounts); }
+  static void did(const PlannedOperation& operation, Attempt* attempt) {
+    attempt->did.append(operation.key, operation.value);
+    attempt->did.append(kPostLists + operation.value, operation.value);
+  }
+
+  // The list, its last post, and its count.
+  Status read(Transaction& txn, int64_t key, Yields& yields, Attempt* attempt) const {
+    View<PostedRow> list;
+    ELIDER_TRY(find(txn, lists_, static_cast<Key>(key), &list));
+    std::vector<int64_t> elements;
+    if (list) elements.assign(list->elements, list->elements + std::min<uint64_t>(list->count, kWritesPerKey));
+    attempt->did.read_list(key, elements);
+    if (elements.empty()) return {};
+    yields.maybe();
+    View<PostRow> post;
+    ELIDER_TRY(find(txn, posts_, static_cast<Key>(elements.back()), &post));
+    attempt->did.read_list(kPostLists + elements.back(), post ? std::vector<int64_t>{post->element} : std::vector<int64_t>{});
+    auto count = txn.get(counts_, count_of(key));
+    if (!count.ok()) return count.status();
+    if ((*count)->posts < elements.size())
+      attempt->complaint = "list " + std::to_string(key) + " has " + std::to_string(elements.size()) + " elements, and only " +
+                           std::to_string((*count)->posts) + " are counted";
+    return {};
+  }
+
+  const HistoryOptions& options_;
+  HotKeys keys_;
+  Key first_count_ = 0;
+  Table<PostedRow> lists_;
+  Table<PostRow> posts_;
+  Table<CountRow> counts_;
+  Chopped<Call> procedure_;
+};
+
+}  // namespace
+
+std::unique_ptr<Workload> make_posts(const HistoryOptions& options) { return std::make_unique<Posts>(options); }
+
+}  // namespace elider::bench
