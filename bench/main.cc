@@ -16,6 +16,7 @@ int run(int argc, char** argv) {
   add_tpcc(bench);
   add_ycsb(bench);
   add_articles(bench);
+  add_tickets(bench);
   add_compare(bench);
   add_elision(bench);
   add_htm(bench);

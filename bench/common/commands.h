@@ -12,6 +12,7 @@ using namespace tools;  // the benchmarks are one of the tools, and speak as the
 void add_tpcc(Command bench);
 void add_ycsb(Command bench);
 void add_articles(Command bench);
+void add_tickets(Command bench);
 void add_compare(Command bench);
 void add_elision(Command bench);
 void add_htm(Command bench);

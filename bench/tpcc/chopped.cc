@@ -5,12 +5,14 @@
 
 namespace elider::bench::tpcc {
 
-Status install_chopped(Database& db, const Tables& tables, ChoppedTransactions* transactions) {
+Status install_chopped(Database& db, const Tables& tables, ChoppedTransactions* transactions, bool always_in_pieces) {
   ChoppedProcedures procedures;
   transactions->new_order = add_new_order(procedures, tables);
   transactions->payment = add_payment(procedures, tables);
   transactions->delivery = add_delivery(procedures, tables);
-  return db.install(std::move(procedures));
+  ChoppedOptions options;
+  options.always_in_pieces = always_in_pieces;
+  return db.install(std::move(procedures), options);
 }
 
 }  // namespace elider::bench::tpcc

@@ -13,7 +13,7 @@ NEVER_NS = 1 << 62
 # written, another recovers.
 # The last runs hardware transactions where the machine, or the build, has them.
 POLICIES = [["--sync", "optimistic"], ["--protocol", "timestamp"], ["--sync", "elided", "--htm", "always-aborts"],
-            ["--protocol", "two-phase-locking"], ["--sync", "latched"], ["--protocol", "partitioned"], ["--protocol", "serial"],
+            ["--protocol", "two-phase-locking"], ["--sync", "latched"], ["--protocol", "partitioned"], ["--protocol", "chopped"], ["--protocol", "serial"],
             ["--protocol", "timestamp-validated"], ["--sync", "elided"]]
 # So are the sizes of the log's files: many of them, some, few in which room is made ahead.
 SEGMENT_BYTES = ["4096", "65536", "1048576"]

@@ -10,6 +10,7 @@
 #include <atomic>
 #include <iterator>
 #include <mutex>
+#include <chrono>
 #include <thread>
 
 #include "base/random.h"
@@ -48,7 +49,8 @@ inline constexpr HtmBackend kRegions = HtmBackend::kAlwaysAborts;
 
 // The others take turns at the protocols: what comes back is not to depend on them.
 inline constexpr Protocol kProtocolsInTurn[] = {Protocol::kOcc,         Protocol::kTimestamp,          Protocol::kTwoPhaseLocking,
-                                                Protocol::kPartitioned, Protocol::kTimestampValidated, Protocol::kSerial};
+                                                Protocol::kPartitioned, Protocol::kTimestampValidated, Protocol::kSerial,
+                                                Protocol::kChopped};
 
 // The options that every run and every recovery share: little memory, small files.
 inline Options base_options(const RunShape& shape) {
@@ -137,16 +139,46 @@ class Recorder {
     uint64_t count;  // transactions of the session before this one
     Deed deed;
   };
+  // Work that only adds, where it is a call of a chopped procedure: the row in `progress` orders it,
+  // and the additions come behind.
+  struct Call {
+    Recorder* recorder;
+    Work* work;
+    Random random;
+  };
+  Status install(Database& db) {
+    using chopping::Operation;
+    ChoppedProcedures procedures;
+    adding_ = procedures.add(ChoppedProcedure<Call>("adding")
+                                 .operation(Operation("progress").inserts("progress").writes("progress"),
+                                            [](Transaction& txn, Call& call) {
+                                              call.work->deed.effects.clear();
+                                              return call.recorder->put_progress(txn, *call.work);
+                                            })
+                                 .operation(Operation("hot").adds("hot", {"sum", "count"}), [](Transaction& txn, Call& call) {
+                                   call.work->random = call.random;
+                                   // The log goes on meanwhile, and must not close the call's number.
+                                   if (call.random.one_in(4)) std::this_thread::sleep_for(std::chrono::microseconds(500));
+                                   call.work->deed.additions.clear();
+                                   return call.recorder->add(txn, *call.work);
+                                 }));
+    ChoppedOptions options;
+    options.always_in_pieces = true;
+    return db.install(std::move(procedures), options);
+  }
 
   Status set_up(Database& db) {
     auto tables = create_tables(db);
     if (!tables.ok()) return tables.status();
     tables_ = *tables;
+    in_pieces_ = db.protocol() == Protocol::kChopped;
+    if (in_pieces_)
+      if (Status status = install(db); !status.ok()) return status;
     completed_ = std::vector<std::atomic<uint64_t>>(shape_.sessions + 1);
     for (uint32_t s = 0; s <= shape_.sessions; ++s) completed_[s] = story_.deeds(s).size();
     if (completed_[0] != 0) return {};
     Work work{Random(shape_.seed), 0, 0, {}};
-    return execute(db, work, Durability::kGroup, [&](Transaction& txn) -> Status {
+    return run_work(db, work, Durability::kGroup, [&](Transaction& txn) -> Status {
       for (Key key = 0; key < kAccounts; ++key)
         if (Status status = txn.insert(tables_.accounts, key, Account{}); !status.ok()) return status;
       for (Key key = 0; key < kAccounts; ++key) did(work, TableId::kAccounts, key, 0, Account{});
@@ -172,12 +204,14 @@ class Recorder {
         if (!made.ok()) return made.status();
         table = *made;
       }
-      Status status = execute(db, work, durability, [&](Transaction& txn) -> Status {
-        if (kind < 3) return transfer(txn, work);
-        if (kind < 4) return move_branch(txn, work);
-        if (kind < 6) return add(txn, work);
-        return change_items(txn, work, table, id);
-      });
+      Status status = in_pieces_ && (kind == 4 || kind == 5)
+                          ? call_adding(db, work, durability)
+                          : run_work(db, work, durability, [&](Transaction& txn) -> Status {
+                              if (kind < 3) return transfer(txn, work);
+                              if (kind < 4) return move_branch(txn, work);
+                              if (kind < 6) return add(txn, work);
+                              return change_items(txn, work, table, id);
+                            });
       if (status.ok() && shape_.checkpoints && s == 1 && i % 6 == 5) status = db.checkpoint();
       if (status.ok() && random.one_in(8)) status = wait_for_all(db);
       if (status.ok() && random.one_in(8)) status = look(db);
@@ -186,24 +220,41 @@ class Recorder {
     return {};
   }
 
+  Status put_progress(Transaction& txn, Work& work) {
+    const Progress progress{work.count + 1, 2 * (work.count + 1)};
+    did(work, TableId::kProgress, work.session, work.count + 1, progress);
+    return txn.put(tables_.progress, work.session, progress);
+  }
+  Status call_adding(Database& db, Work& work, Durability durability) {
+    Call call{this, &work, work.random};
+    return execute(db, work, durability, [&](const RunPolicy& policy) { return db.run_chopped(adding_, call, policy); });
+  }
   template <class Body>
-  Status execute(Database& db, Work& work, Durability durability, Body&& body) {
+  Status run_work(Database& db, Work& work, Durability durability, Body&& body) {
     const Random random = work.random;
+    return execute(db, work, durability, [&](const RunPolicy& policy) {
+      return db.run(
+          [&](Transaction& txn) -> Status {
+            work.random = random;
+            work.deed.effects.clear();
+            work.deed.additions.clear();
+            if (Status done = body(txn); !done.ok()) return done;
+            return put_progress(txn, work);
+          },
+          policy);
+    });
+  }
+
+  // run(policy) -> Status
+  template <class Run>
+  Status execute(Database& db, Work& work, Durability durability, Run&& run) {
     uint64_t number = 0;
     RunPolicy policy;
     policy.durability = durability;
     policy.commit_number = &number;
     work.deed.begin = clock_.fetch_add(1);
     NumberSink::last() = 0;
-    Status status = db.run([&](Transaction& txn) -> Status {
-      work.random = random;
-      work.deed.effects.clear();
-      work.deed.additions.clear();
-      if (Status done = body(txn); !done.ok()) return done;
-      const Progress progress{work.count + 1, 2 * (work.count + 1)};
-      did(work, TableId::kProgress, work.session, work.count + 1, progress);
-      return txn.put(tables_.progress, work.session, progress);
-    }, policy);
+    Status status = run(policy);
     work.deed.number = NumberSink::last();
     work.deed.end = clock_.fetch_add(1);
     // A commit that cannot be acknowledged may have happened.
@@ -343,6 +394,8 @@ class Recorder {
   const log::CrashDisk before_;
   log::MemoryFiles files_;
   Tables tables_;
+  bool in_pieces_ = false;
+  Chopped<Call> adding_;
   std::atomic<uint64_t> clock_;
   std::vector<std::atomic<uint64_t>> completed_;  // by session
   std::mutex mutex_;                              // guards story_'s acknowledgements and reports

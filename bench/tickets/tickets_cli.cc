@@ -1,0 +1,49 @@
+// `elider bench tickets`: options, help and exit code.
+#include <memory>
+
+#include <fmt/format.h>
+
+#include "bench/common/commands.h"
+#include "bench/tickets/tickets.h"
+
+namespace elider::bench {
+
+namespace {
+
+using tickets::TicketsOptions;
+
+constexpr const char* kTicketsHelp =
+    "Every transaction takes the next number of one counter, and then adds to many rows, which conflicts with nothing.\n"
+    "Under protocol chopped these are two pieces. Afterwards each number must have been taken once, and all additions\n"
+    "must be there: else exit code 1.\n"
+    "\n"
+    "  elider bench tickets --threads 2\n"
+    "  elider bench tickets --threads 2 --protocol chopped --tail 1000\n";
+
+void fail_tickets(const std::string& words) {
+  fmt::print(stderr, "elider bench tickets: {}\n", words);
+  set_exit_code(kExitFailed);
+}
+
+void run_tickets_command(const TicketsOptions& options) {
+  check_common_options(options.common);
+  auto outcome = tickets::run_tickets(options);
+  if (!outcome.ok()) return fail_tickets(outcome.status().message());
+  if (Status status = publish(options.common, outcome->report); !status.ok()) return fail_tickets(status.message());
+  if (!outcome->ok)
+    fail_tickets(outcome->report.result.failure.empty() ? "the rows at the end are wrong" : outcome->report.result.failure);
+}
+
+}  // namespace
+
+void add_tickets(Command bench) {
+  auto options = std::make_shared<TicketsOptions>();
+  Command command = bench.add("tickets", "A counter that all threads want, and a long tail of work behind it");
+  command.footer(kTicketsHelp);
+  command.option("--tail", options->tail, "Additions behind the counter").in(1u, 100'000u).shows_default();
+  command.option("--totals", options->totals, "Rows that they go to").in(uint64_t{1}, uint64_t{1} << 32).shows_default();
+  add_common_options(command, options->common);
+  command.runs([options] { run_tickets_command(*options); });
+}
+
+}  // namespace elider::bench
