@@ -25,13 +25,20 @@ void WriteSet::make_present(detail::TableBase& table, storage::Row* row, KeyRef 
   }
 }
 
+std::vector<Addition>& WriteSet::new_additions() {
+  if (additions_used_ == additions_.size()) additions_.push_back(std::make_unique<std::vector<Addition>>());
+  std::vector<Addition>& additions = *additions_[additions_used_++];
+  additions.clear();
+  return additions;
+}
+
 void WriteSet::add_number(WriteEntry& write, const storage::Number& number, const void* delta) {
   const uint32_t offset = number.row_offset;
   if (write.kind == WriteKind::kPresent || (write.columns->columns & number.column)) {
     storage::add_numbers(number.type, write.image + offset, write.image + offset, delta);
     return;
   }
-  if (write.additions == nullptr) write.additions = additions_.emplace_back(std::make_unique<std::vector<Addition>>()).get();
+  if (write.additions == nullptr) write.additions = &new_additions();
   for (Addition& earlier : *write.additions)
     if (earlier.row_offset == offset) {
       auto* sum = reinterpret_cast<std::byte*>(&earlier.delta);

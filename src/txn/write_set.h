@@ -164,7 +164,8 @@ class WriteSet {
     entries_.clear();
     positions_.clear();
     tables_ = 0;
-    additions_.clear();
+    additions_used_ = 0;
+    if (additions_.size() > kAdditionsKept) [[unlikely]] additions_.resize(kAdditionsKept);
     own_sets_.clear();
   }
 
@@ -172,13 +173,16 @@ class WriteSet {
   static constexpr size_t kSizeBytes = 16;  // so that the image is as aligned as others
   static constexpr uint32_t kTablesWithBit = 63;
   static constexpr uint64_t kOtherTables = uint64_t{1} << kTablesWithBit;
+  static constexpr size_t kAdditionsKept = 1024;
   void count_other_tables(Counters& counters) const;
+  std::vector<Addition>& new_additions();
 
   Arena& arena_;
   std::vector<WriteEntry> entries_;
   PointerMap positions_;  // by cell
   uint64_t tables_ = 0;   // a bit each; kOtherTables: of those without a bit
-  std::vector<std::unique_ptr<std::vector<Addition>>> additions_;
+  std::vector<std::unique_ptr<std::vector<Addition>>> additions_;  // kept for the next transactions
+  size_t additions_used_ = 0;
   storage::OwnColumnSets own_sets_;
 };
 

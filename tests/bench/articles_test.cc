@@ -22,7 +22,7 @@ ArticlesOptions small() {
 class ArticlesRunTest : public testing::TestWithParam<Protocol> {};
 INSTANTIATE_TEST_SUITE_P(On, ArticlesRunTest,
                          testing::Values(Protocol::kOcc, Protocol::kSerial, Protocol::kTimestamp, Protocol::kTwoPhaseLocking,
-                                         Protocol::kPartitioned),
+                                         Protocol::kPartitioned, Protocol::kChopped),
                          [](const auto& info) { return "P" + std::to_string(static_cast<int>(info.param)); });
 
 TEST_P(ArticlesRunTest, AllCommentsAreThere) {

@@ -97,6 +97,19 @@ TEST(CheckHistory, adds_that_did_not_read_are_accepted_in_version_order) {
   EXPECT_TRUE(verdict.strictly_serializable());
 }
 
+TEST(CheckHistory, adds_between_which_nobody_looked_may_have_come_in_any_order) {
+  const Verdict verdict = check({kLoad, at(1, R"(["+",0,0,1,4])"), at(2, R"(["+",0,0,1,2])"), at(3, R"(["+",0,0,1,3])"),
+                                 at(4, R"(["r",0,0,1,4])"), at(5, R"(["w",0,0,1,5])")});
+  EXPECT_TRUE(verdict.strictly_serializable());
+}
+
+TEST(CheckHistory, a_reader_between_two_adds_fixes_their_order) {
+  // It has seen what the later adder wrote besides, and not what it added.
+  const Verdict verdict = check({kLoad, at(1, R"(["+",0,0,1,3],["w",0,0,2,2])"), at(2, R"(["+",0,0,1,2])"),
+                                 at(3, R"(["r",0,0,1,2],["r",0,0,2,2])")});
+  EXPECT_FALSE(verdict.strictly_serializable());
+}
+
 TEST(CheckHistory, g0_write_cycle_is_caught) {
   const Verdict verdict = check({kLoad, at(1, R"(["w",0,0,1,2],["w",0,0,2,3])"), at(2, R"(["w",0,0,1,3],["w",0,0,2,2])")});
   EXPECT_FALSE(verdict.strictly_serializable());

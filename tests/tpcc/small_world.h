@@ -33,8 +33,13 @@ struct SmallWorld {
     options.quiet = true;
     loaded = load(options, db, tables, workload);
     EXPECT_TRUE(loaded.status.ok()) << loaded.status.message();
+    const bool in_pieces = db.protocol() == Protocol::kChopped;
+    if (in_pieces) {
+      const Status installed = install_chopped(db, tables, &chopped, true);
+      EXPECT_TRUE(installed.ok()) << installed.message();
+    }
     for (uint32_t thread = 0; thread < threads; ++thread)
-      terminals.push_back(std::make_unique<Terminal>(db, tables, workload, SnapshotUse{}, thread));
+      terminals.push_back(std::make_unique<Terminal>(db, tables, workload, SnapshotUse{}, thread, 0, nullptr, in_pieces ? &chopped : nullptr));
   }
 
   // On one of the ways to run a database; hashed keys are TPC-C's mixture.
@@ -77,6 +82,7 @@ struct SmallWorld {
   Workload workload;
   Database db;
   Tables tables;
+  ChoppedTransactions chopped;
   LoadResult loaded;
   std::vector<std::unique_ptr<Terminal>> terminals;
 };
