@@ -11,7 +11,7 @@
 //     explains. The pieces of a call that lie on it are merged.
 //   - What is left: at most one piece of each procedure conflicts with anything (Theorem 1).
 //
-// This is the declaration and the analysis. Nothing is run by it.
+// This is the declaration and the analysis; elider/chopped.h runs what is declared.
 //
 // Deviations from the paper: columns may be told apart by commit group; a row that only a claimed
 // row leads to (a token, below) has no conflicts, which the paper assumes of TPC-C's orders; a
