@@ -21,6 +21,9 @@
 // different Transactions; a body must keep no reference to one. Under the other protocols the whole
 // call is one transaction. Results are the same.
 //
+// Within a body no other transaction of the database may begin or commit (kInvalidArgument), which
+// taking a number from a Sequence may need, too: take what is needed before the call.
+//
 // Until the piece that orders the call has committed (chopping::Piece::conflicting), a body that
 // returns an error or throws ends the call, and nothing of it took effect. Behind it a body must
 // succeed, for other calls have seen what came before: declare what may fail with rolls_back(). If

@@ -60,7 +60,7 @@ enum class Protocol : uint8_t {
   kPartitioned,
   // DBX-TC: procedures that are declared and installed (elider/chopped.h) run in pieces, each of
   // which commits by itself; ordinary transactions are those of kOcc, but commit only while no call
-  // of such a procedure is under way. With kOptimistic.
+  // of such a procedure is under way. A HistorySink must run no transaction. With kOptimistic.
   kChopped,
 };
 inline constexpr Protocol kProtocols[] = {Protocol::kOcc,       Protocol::kWholeTransaction,   Protocol::kSpinlock,       Protocol::kSerial,

@@ -34,6 +34,8 @@ class EngineBase : public Engine {
   std::vector<TableRef> tables() const override;
   Status open_data(const recovery::OpenHow& how, bool* may_skip) override { return data_.open(*this, store_, how, may_skip); }
   Status wait_durable(SnapshotNumber commit_number) override {
+    if (txn::WithinCall::of(store_.id))
+      return Status::invalid_argument("an operation of a chopped procedure cannot wait for durability: nothing is durable before its call has ended");
     return store_.log == nullptr ? Status() : store_.log->wait_durable(commit_number);
   }
   void when_durable(SnapshotNumber commit_number, std::function<void(const Status&)> told) override {

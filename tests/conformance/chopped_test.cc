@@ -190,7 +190,8 @@ TEST_P(ChoppedTest, NothingElseBeginsWithinAnOperation) {
   if (!in_pieces()) GTEST_SKIP() << "a call is a transaction like any other";
   struct Call {
     Database* db;
-    Status run, snapshot, open, checkpoint;
+    ActiveTransaction* before;
+    Status run, snapshot, open, checkpoint, wait, commit;
   };
   ChoppedProcedures procedures;
   const Chopped<Call> nest = procedures.add(
@@ -199,12 +200,16 @@ TEST_P(ChoppedTest, NothingElseBeginsWithinAnOperation) {
         call.snapshot = call.db->run_read_only([](Transaction&) {});
         call.open = call.db->begin().status();
         call.checkpoint = call.db->checkpoint();
+        call.wait = call.db->wait_durable();
+        call.commit = call.before->commit();
         return txn.add(bank_.branches, 1, &ChoppedBank::Branch::turnover, 1);
       }));
   ASSERT_OK(db_.install(std::move(procedures)));
-  Call call{&db_, {}, {}, {}, {}};
+  ActiveTransaction before = begin(db_);
+  ASSERT_OK(before->get(bank_.accounts, 1));
+  Call call{&db_, &before, {}, {}, {}, {}, {}, {}};
   ASSERT_OK(db_.run_chopped(nest, call));
-  for (const Status* status : {&call.run, &call.snapshot, &call.open, &call.checkpoint})
+  for (const Status* status : {&call.run, &call.snapshot, &call.open, &call.checkpoint, &call.wait, &call.commit})
     EXPECT_EQ(status->code(), Code::kInvalidArgument) << status->message();
   EXPECT_OK(db_.run([](Transaction&) {})) << "the call has ended";
 }

@@ -239,5 +239,32 @@ TEST_P(ChoppedRaceTest, NothingOfACallIsDurableBeforeAllOfItIs) {
   reopen({});
 }
 
+// A call that fails behind its core is half done: nothing of it is durable, nor of what built on it.
+TEST_P(ChoppedRaceTest, WhatACallLeavesHalfDoneIsNotThereWhenTheFoldersAreOpenedAgain) {
+  TemporaryFolder folder("chopped_race");
+  Options options;
+  options.data_folders = {folder.path()};
+  begin_with(options);
+  ASSERT_OK(transfer(1, 2));
+  ASSERT_OK(db_.wait_durable());
+  ChoppedBank::Transfer failing;
+  failing.from = 3, failing.to = 4, failing.amount = 5, failing.entry = bank_.next_entry.fetch_add(1), failing.fail = 3;
+  const Status failed = db_.run_chopped(bank_.transfer, failing);
+  EXPECT_EQ(failed.code(), Code::kCorrupt) << failed.message();
+  EXPECT_FALSE(transfer(5, 6).ok());
+  EXPECT_FALSE(db_.wait_durable().ok());
+  EXPECT_FALSE(db_.checkpoint().ok());
+  EXPECT_FALSE(db_.backup((folder.path() / "copy").string()).ok());
+  db_ = Database();
+  reopen(options);
+  ASSERT_OK(bank_.create_tables(db_));
+  ASSERT_OK(bank_.install(db_, true));
+  ChoppedBank::Audit found;
+  ASSERT_OK(db_.run_chopped(bank_.audit, found));
+  EXPECT_EQ(bank_.damage(found), "");
+  EXPECT_EQ(found.transfers, 1u);
+  reopen({});
+}
+
 }  // namespace
 }  // namespace elider::test

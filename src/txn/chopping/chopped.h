@@ -56,6 +56,10 @@ class ChoppedTransaction final : public OccTransaction<Sync, Piece> {
 
   Status commit() {
     if (!this->active()) return Base::commit();
+    if (WithinCall::of(this->store_.id)) [[unlikely]] {  // it would wait for the call
+      this->rollback(Cause::kUser);
+      return Status::invalid_argument("a transaction cannot commit within an operation of a chopped procedure of the same database");
+    }
     const Rooms::Commit alone(rooms_);
     if (this->store_.stopped()) [[unlikely]] {
       this->rollback(Cause::kNone);
