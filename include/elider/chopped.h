@@ -16,7 +16,8 @@
 //
 // A body is called as body(Transaction&, Call&) and returns a Status, or nothing. It may be called
 // several times: it must begin from what the operations before it have left in the Call, and
-// overwrite its own results rather than add to them. What it reads stays valid until the call ends.
+// overwrite its own results rather than add to them. What it reads stays valid until the call ends;
+// an update by a view that another operation has read looks the row up again.
 // Under Protocol::kChopped each piece commits by itself, and operations of different pieces have
 // different Transactions; a body must keep no reference to one. Under the other protocols the whole
 // call is one transaction. Results are the same.

@@ -82,6 +82,8 @@ class Memory {
   uint64_t used_bytes(MemoryPart part) const;
   uint64_t used_bytes() const;
   // Bytes taken from the system; used ones, free ones and the rest of chunks.
+  // More than the limit is in use: by what was taken BeyondLimit.
+  bool is_beyond_limit() const { return limit_bytes_ != 0 && reserved_bytes() > limit_bytes_ && used_bytes() > limit_bytes_; }
   uint64_t reserved_bytes() const { return reserved_bytes_.load(std::memory_order_relaxed); }
   uint64_t free_bytes() const;
 
@@ -165,6 +167,8 @@ class Allocator {
     }
     return allocate_slowly(bytes, part);
   }
+
+  bool is_beyond_limit() const { return memory_.is_beyond_limit(); }
 
   // `object` came from an Allocator of the same Memory by allocate(bytes, part).
   void free(void* object, size_t bytes, MemoryPart part) {

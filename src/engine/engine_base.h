@@ -45,6 +45,7 @@ class EngineBase : public Engine {
   const Recovery& recovery() const override { return data_.recovery(); }
   Status checkpoint() override;
   Status backup(const std::string& folder) override;
+  Status half_done() const override { return store_.stopped() ? store_.refusal() : Status(); }
   std::unique_ptr<recovery::RowLoader> make_loader() override;
   Status build_indexes(uint32_t threads, const std::function<void(uint64_t, uint64_t)>& progress) override;
   std::unique_ptr<recovery::SnapshotRows> read_snapshot() override;
@@ -134,8 +135,7 @@ Status EngineBase<Sync>::backup(const std::string& folder) {
   if (!threads_.may_begin()) return refuse_other_thread();
   if (Status status = may_read_all(); !status.ok()) return status;
   const Begun begun(threads_);
-  Status status = data_.backup(*this, store_.options, folder);
-  return status.ok() ? may_read_all() : status;
+  return data_.backup(*this, store_.options, folder);
 }
 
 // -- catalog --------------------------------------------------------------------------------------

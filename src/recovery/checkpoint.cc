@@ -261,6 +261,7 @@ Status back_up_rows(RecoveryTarget& target, log::FileSystem& files, const std::s
   auto published = log::Published::kNo;
   const auto write = [&]() -> Status {
     if (Status status = writer.write(std::move(rows), schema_of); !status.ok()) return status;
+    if (Status status = target.half_done(); !status.ok()) return status;
     return log::Directory::publish_alone(files, folder, database, writer.checkpoint(), &published);
   };
   Status status;

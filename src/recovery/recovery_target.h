@@ -39,6 +39,8 @@ class RecoveryTarget {
   // For checkpoints. Null: too many are being read.
   virtual std::unique_ptr<SnapshotRows> read_snapshot() = 0;
   virtual Statistics statistics() const = 0;
+  // Ok, or why what read_snapshot() gives must not be kept: a transaction has stayed half done.
+  virtual Status half_done() const { return {}; }
 };
 
 }  // namespace elider::recovery

@@ -73,13 +73,11 @@ struct Store {
   // Something is half done that cannot be taken back: no transaction begins or commits any more, and
   // nothing more becomes durable. The first reason counts.
   void stop(const Status& why) {
-    {
-      const std::lock_guard lock(stop_mutex);
-      if (why_stopped.ok()) why_stopped = why;
-    }
     has_stopped.store(true);
     looks_closer.store(true);
     if (log != nullptr) log->fail(why);
+    const std::lock_guard lock(stop_mutex);
+    if (why_stopped.ok()) why_stopped = why;
   }
   bool stopped() const { return has_stopped.load(); }
   bool asks_too_much(Durability durability) const {
@@ -90,7 +88,7 @@ struct Store {
   Status refusal() const {
     if (stopped()) {
       const std::lock_guard lock(stop_mutex);
-      return why_stopped;
+      return why_stopped.ok() ? Status(Code::kCorrupt, Cause::kNone) : why_stopped;
     }
     if (log != nullptr) return log->failure();
     if (options.data_folders.empty())

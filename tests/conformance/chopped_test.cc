@@ -2,6 +2,7 @@
 // what is refused within an operation, and many threads beside ordinary transactions.
 #include <gtest/gtest.h>
 
+#include <array>
 #include <atomic>
 #include <random>
 #include <thread>
@@ -184,6 +185,115 @@ TEST_P(ChoppedTest, AnAccessThatIsNotDeclaredIsRefused) {
       EXPECT_NE(status.message().find("balance"), std::string::npos) << status.message();
     }
   }
+}
+
+// The declaration says nothing of indexes.
+TEST_P(ChoppedTest, OfTwoCallsOneHasAUniqueValue) {
+  struct Row {
+    uint64_t value;
+  };
+  struct Call {
+    Key key;
+    uint64_t value;
+  };
+  auto rows = create(SchemaOf<Row>("rows").column("value", &Row::value).unique_index("by_value", {"value"}, [](const Row& row) { return row.value; }));
+  ChoppedProcedures procedures;
+  const Chopped<Call> put = procedures.add(
+      ChoppedProcedure<Call>("put")
+          .operation(Operation("count").reads("accounts", {"deposits"}).writes("accounts", {"deposits"}),
+                     [&](Transaction& txn, Call&) {
+                       return txn.update(bank_.accounts, 1, bank_.accounts.columns(&ChoppedBank::Account::deposits),
+                                         [](ChoppedBank::Account& a) { ++a.deposits; });
+                     })
+          .operation(Operation("row").inserts("rows").fresh().needs({"count"}),
+                     [&](Transaction& txn, Call& call) { return txn.insert(rows, call.key, Row{call.value}); }));
+  ChoppedOptions options;
+  options.always_in_pieces = true;
+  ASSERT_OK(db_.install(std::move(procedures), options));
+  Call first{10, 77}, second{20, 77}, third{20, 78};
+  EXPECT_OK(db_.run_chopped(put, first));
+  EXPECT_EQ(db_.run_chopped(put, second).code(), Code::kDuplicateKey) << "a clean refusal: the database goes on";
+  EXPECT_OK(db_.run_chopped(put, third));
+  EXPECT_EQ(row(bank_.accounts, 1).deposits, 2u);
+}
+
+TEST_P(ChoppedTest, ARowIsUpdatedByTheViewOfAnotherPiece) {
+  struct Call {
+    View<ChoppedBank::Account> view;
+  };
+  for (const bool always_in_pieces : {false, true}) {
+    SCOPED_TRACE(always_in_pieces);
+    reopen({});
+    bank_.next_entry = 0;
+    ASSERT_OK(bank_.create_tables(db_));
+    ASSERT_OK(bank_.fill(db_));
+    ChoppedProcedures procedures;
+    const auto names = bank_.accounts.columns(&ChoppedBank::Account::branch);
+    const Chopped<Call> count = procedures.add(
+        ChoppedProcedure<Call>("count")
+            .operation(Operation("look").reads("accounts", {"branch"}),
+                       [&](Transaction& txn, Call& call) -> Status {
+                         auto view = txn.get(bank_.accounts, 3, names);
+                         if (view.ok()) call.view = *view;
+                         return view.status();
+                       })
+            .operation(Operation("count").reads("accounts", {"deposits"}).writes("accounts", {"deposits"}).needs({"look"}),
+                       [&](Transaction& txn, Call& call) {
+                         return txn.update(bank_.accounts, call.view, bank_.accounts.columns(&ChoppedBank::Account::deposits),
+                                           [](ChoppedBank::Account& a) { ++a.deposits; });
+                       }));
+    ChoppedOptions options;
+    options.always_in_pieces = always_in_pieces;
+    ASSERT_OK(db_.install(std::move(procedures), options));
+    Call call;
+    EXPECT_OK(db_.run_chopped(count, call));
+    EXPECT_EQ(row(bank_.accounts, 3).deposits, 1u);
+  }
+}
+
+// Memory beyond the limit is taken where a call cannot be taken back, whatever its body makes of the
+// refusal; further calls are refused.
+TEST_P(ChoppedTest, ATailWithoutMemoryIsWrittenAllTheSame) {
+  if (!in_pieces()) GTEST_SKIP() << "a call is a transaction like any other";
+  struct Large {
+    std::array<char, 400> text;
+  };
+  struct Call {
+    Key first;
+  };
+  Options options;
+  options.memory_limit_bytes = 8u << 20;
+  reopen(options);
+  ASSERT_OK(bank_.create_tables(db_));
+  ASSERT_OK(bank_.fill(db_));
+  auto large = create(SchemaOf<Large>("large").column("text", &Large::text));
+  ChoppedProcedures procedures;
+  const Chopped<Call> fill = procedures.add(
+      ChoppedProcedure<Call>("fill")
+          .operation(Operation("count").reads("accounts", {"deposits"}).writes("accounts", {"deposits"}),
+                     [&](Transaction& txn, Call&) {
+                       return txn.update(bank_.accounts, 1, bank_.accounts.columns(&ChoppedBank::Account::deposits),
+                                         [](ChoppedBank::Account& a) { ++a.deposits; });
+                     })
+          .operation(Operation("rows").inserts("large").fresh().needs({"count"}), [&](Transaction& txn, Call& call) -> Status {
+            for (Key key = call.first; key < call.first + 10; ++key)
+              if (!txn.insert(large, key, Large{}).ok()) return Status::invalid_argument("words of its own");
+            return {};
+          }));
+  ChoppedOptions pieces;
+  pieces.always_in_pieces = true;
+  ASSERT_OK(db_.install(std::move(procedures), pieces));
+  Status status;
+  uint64_t calls = 0;
+  for (; status.ok() && calls < 10'000; ++calls) {
+    Call call{calls * 10};
+    status = db_.run_chopped(fill, call);
+  }
+  EXPECT_EQ(status.code(), Code::kMemoryLimit) << status.message();
+  EXPECT_EQ(row(bank_.accounts, 1).deposits, calls - 1) << "it goes on, and has no half of a call";
+  uint64_t rows = 0;
+  read(db_, [&](Transaction& txn) { ASSERT_OK(txn.scan(large, KeyRange{}, {}, [&](Key, const View<Large>&) { ++rows; })); });
+  EXPECT_EQ(rows, 10 * (calls - 1));
 }
 
 TEST_P(ChoppedTest, NothingElseBeginsWithinAnOperation) {

@@ -119,6 +119,8 @@ class ChoppedProtocol {
       return Status(Code::kMemoryLimit, Cause::kMemoryLimit);
     }
     const Rooms::Call in_room(rooms_, txn.worker().id());
+    if (store_.stopped()) [[unlikely]] return store_.refusal();
+    if (txn.worker().is_beyond_limit()) [[unlikely]] return Status(Code::kMemoryLimit, Cause::kMemoryLimit);
     const WithinCall within(store_.id);
     const Inside inside(txn.worker());
     const uint64_t begin_ns = call.policy.deadline_us != 0 ? now_ns() : 0;
@@ -237,6 +239,8 @@ class ChoppedProtocol {
     try {
       status = operations(pieces.tail);
       if (status.ok()) status = pieces.tail.commit_tail(pieces.core.number(), pieces.core.order());
+    } catch (const std::bad_alloc&) {
+      status = Status(Code::kMemoryLimit, Cause::kMemoryLimit);
     } catch (const std::exception& error) {
       status = threw(error.what());
     } catch (...) {
@@ -247,7 +251,10 @@ class ChoppedProtocol {
         throw;
       }
     }
-    if (!status.ok()) [[unlikely]] pieces.tail.rollback(status.cause());
+    if (status.ok()) [[likely]] return status;
+    // What stands against the attempt says more than what the body made of it.
+    if (const Status& why = pieces.tail.why_doomed(); !why.ok() && why.code() != Code::kProcedureThrew) status = why;
+    pieces.tail.rollback(status.cause());
     return status;
   }
 
@@ -272,8 +279,12 @@ class ChoppedProtocol {
   // A call is half done, and cannot be taken back. Its number stays announced to the log, so that
   // nothing becomes durable that builds on it.
   [[gnu::noinline]] Status stop(typename Transaction::Pieces& pieces, const ExecutableProcedure& procedure, const Status& why) {
-    Status status(Code::kCorrupt, "procedure '" + procedure.name + "' has failed behind the piece that orders it, so that its call is half " +
-                                      "done; the database takes no more transactions: " + why.message());
+    Status status(Code::kCorrupt, Cause::kNone);
+    try {
+      status = Status(Code::kCorrupt, "procedure '" + procedure.name + "' has failed behind the piece that orders it, so that its call is half " +
+                                          "done; the database takes no more transactions: " + why.message());
+    } catch (const std::bad_alloc&) {
+    }
     store_.stop(status);
     store_.snapshots.end_call(pieces.core.worker_id());
     return status;

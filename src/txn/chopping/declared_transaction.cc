@@ -57,7 +57,12 @@ Status DeclaredTransaction::do_scan(const TableRef& table, const detail::KeyRefR
 }
 Status DeclaredTransaction::do_scan_index(const IndexRef& index, KeyRange range, const ScanOptions& options, EachRow visit) {
   const TableRef table = index.table;
-  Status status = check(table, columns_of(table, options.columns), of(table).scans, "scans");
+  uint64_t wanted = columns_of(table, options.columns);
+  if (table && index.position < table.schema().indexes.size())
+    for (const std::string& name : table.schema().indexes[index.position].columns)
+      for (size_t c = 0; c < table.schema().columns.size(); ++c)
+        if (table.schema().columns[c].name == name) wanted |= uint64_t{1} << c;
+  Status status = check(table, wanted, of(table).scans, "scans");
   return status.ok() ? inner_.do_scan_index(index, range, options, visit) : status;
 }
 Status DeclaredTransaction::do_scan_rows(const TableRef& table, const RowScanOptions& options,

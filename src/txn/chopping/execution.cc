@@ -27,8 +27,10 @@ class Planner {
     size_t begin = kNowhere, end = 0;
     for (size_t i = 0; i < planned.pieces.size(); ++i) {
       const chopping::Piece& piece = planned.pieces[i];
-      const bool may_roll_back = std::any_of(piece.operations.begin(), piece.operations.end(),
-                                             [&](uint32_t o) { return declaration_.procedures[p].operations[o].may_roll_back; });
+      const bool may_roll_back = std::any_of(piece.operations.begin(), piece.operations.end(), [&](uint32_t o) {
+        const Operation& operation = declaration_.procedures[p].operations[o];
+        return operation.may_roll_back || changes_index(operation);
+      });
       if (begin == kNowhere && (piece.writes || piece.conflicting)) begin = i;
       // Nothing but the core's commit can be taken back.
       if (begin != kNowhere && (piece.conflicting || may_roll_back)) end = i + 1;
@@ -70,6 +72,20 @@ class Planner {
           for (size_t c = 0; table.base()->id() == id && c < table.schema().columns.size(); ++c)
             if (operation.tables[id].adds >> c & 1) groups.emplace(id, table.schema().columns[c].group);
     return groups;
+  }
+
+  // Whether it may meet others in a secondary index, of which the declaration says nothing: at a value
+  // that one row may have, or where a row moves from one value to another. Only a core validates that.
+  bool changes_index(const Operation& operation) const {
+    for (const Access& access : operation.accesses) {
+      const TableRef& table = *find(access.table);
+      for (const SecondaryIndex& index : table.schema().indexes) {
+        const bool comes_or_goes = access.kind == AccessKind::kInsert || access.kind == AccessKind::kRemove;
+        if (index.unique && comes_or_goes) return true;
+        if (access.kind == AccessKind::kWrite && (columns_of(table, access.columns) & columns_of(table, index.columns)) != 0) return true;
+      }
+    }
+    return false;
   }
 
   const TableRef* find(const std::string& name) const {

@@ -13,6 +13,7 @@ struct Piece {
   static constexpr bool kReads = false, kWrites = false, kLeaves = false;
   static constexpr bool kPieces = true;
 
+  bool piece = false;          // it is a part of a call, or all of it
   bool of_call = false;        // its commit is a part of one: the call is counted, told and no longer announced at its end
   bool adds_in_order = false;  // it does not commit while a call of a smaller number is under way
   // Of the commit.

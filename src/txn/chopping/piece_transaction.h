@@ -34,7 +34,7 @@ class PieceTransaction final : public OccTransaction<Sync, Piece> {
   using typename Base::State;
 
  public:
-  PieceTransaction(Store& store, Worker& worker, Counters& counters) : Base(store, worker, counters, nullptr, Piece{.of_call = true}) {}
+  PieceTransaction(Store& store, Worker& worker, Counters& counters) : Base(store, worker, counters, nullptr, Piece{.piece = true, .of_call = true}) {}
 
   uint32_t worker_id() const { return worker_.id(); }
   // Whether its commit is a part of a call, or all of it.
@@ -51,12 +51,14 @@ class PieceTransaction final : public OccTransaction<Sync, Piece> {
   Status commit() {
     if (this->state_ != State::kActive || !claims_.of_call) return Base::commit();
     if (adds()) store_.snapshots.await_calls(store_.snapshots.current() - 1, worker_.id());
-    store_.snapshots.begin_call(worker_.id());
-    Status status = writes_.empty() ? commit_reads_of_core() : Base::commit();
-    if (!status.ok()) [[unlikely]] {
-      store_.snapshots.end_call(worker_.id());
-      return status;
+    if (store_.stopped()) [[unlikely]] {
+      this->rollback(Cause::kNone);
+      return store_.refusal();
     }
+    Listed listed(store_, worker_.id());
+    Status status = writes_.empty() ? commit_reads_of_core() : Base::commit();
+    if (!status.ok()) [[unlikely]] return status;
+    listed.keep();
     store_.snapshots.set_call(worker_.id(), number());
     ELIDER_TEST_POINT("chopped.core_committed");
     return status;
@@ -71,10 +73,17 @@ class PieceTransaction final : public OccTransaction<Sync, Piece> {
     if (this->state_ != State::kActive) [[unlikely]] return Base::commit();
     if (writes_.empty()) return this->finish_piece(n, order, 0);
     if (!this->prepare_blocks()) [[unlikely]] return give_up_tail(0);
-    // A log that takes nothing has failed, and nothing more becomes durable: the rows are written
-    // all the same, or the call would be half done.
+    // Once the log has failed nothing more becomes durable: the rows are written all the same, or the
+    // call would be half done.
     bool logged = store_.log != nullptr;
-    if (logged && !reserve_record(*store_.log, worker_.id(), writes_, &this->log_place_).ok()) [[unlikely]] logged = false;
+    if (logged)
+      if (Status status = reserve_record(*store_.log, worker_.id(), writes_, &this->log_place_); !status.ok()) [[unlikely]] {
+        if (!store_.log->failed()) {
+          free_unused(worker_, writes_);
+          return status;
+        }
+        logged = false;
+      }
     if (adds() && !ELIDER_MUTANT(kAddBeforeOlder)) store_.snapshots.await_calls(n - 1, worker_.id());
     ELIDER_TEST_POINT("chopped.before_tail_locks");
     const size_t locked = this->lock_writes();
@@ -112,6 +121,21 @@ class PieceTransaction final : public OccTransaction<Sync, Piece> {
   }
 
  private:
+  // The call is listed; unless it is kept, no longer than this lives.
+  class Listed {
+   public:
+    Listed(Store& store, uint32_t worker) : store_(&store), worker_(worker) { store.snapshots.begin_call(worker); }
+    ~Listed() {
+      if (store_ != nullptr) store_->snapshots.end_call(worker_);
+    }
+    Listed(const Listed&) = delete;
+    Listed& operator=(const Listed&) = delete;
+    void keep() { store_ = nullptr; }
+
+   private:
+    Store* store_;
+    const uint32_t worker_;
+  };
   using Base::claims_;
   using Base::store_;
   using Base::worker_;
@@ -139,11 +163,12 @@ class PieceTransaction final : public OccTransaction<Sync, Piece> {
     return this->cause_table_->error(memory ? Code::kMemoryLimit : Code::kConflict, this->cause_, this->cause_key_);
   }
   Status refuse_order(const WriteEntry& write) {
-    Status status(Code::kCorrupt, "table '" + write.table->schema().name + "', key " + std::to_string(write.table->number_of(write.key)) +
-                                      ": written at a later snapshot already, so another call conflicts here, which the declaration denies");
-    this->unlock_writes(writes_.size());
+    const detail::TableBase& table = *write.table;
+    const Key key = table.number_of(write.key);
+    this->unlock_writes(writes_.size());  // first: words may find no memory
     free_unused(worker_, writes_);
-    return status;
+    return Status(Code::kCorrupt, "table '" + table.schema().name + "', key " + std::to_string(key) +
+                                      ": written at a later snapshot already, so another call conflicts here, which the declaration denies");
   }
 };
 
