@@ -18,9 +18,9 @@
 // several times: it must begin from what the operations before it have left in the Call, and
 // overwrite its own results rather than add to them. What it reads stays valid until the call ends;
 // an update by a view that another operation has read looks the row up again.
-// Under Protocol::kChopped each piece commits by itself, and operations of different pieces have
-// different Transactions; a body must keep no reference to one. Under the other protocols the whole
-// call is one transaction. Results are the same.
+// Under Protocol::kChopped pieces may commit one by one, and operations of different pieces then
+// have different Transactions; a body must keep no reference to one. Under the other protocols the
+// whole call is one transaction. Results are the same.
 //
 // Within a body no other transaction of the database may begin or commit (kInvalidArgument), which
 // taking a number from a Sequence may need, too: take what is needed before the call.

@@ -279,15 +279,15 @@ class Database {
 
   // -- chopped procedures (elider/chopped.h) ------------------------------------------------------
 
-  // Analyzes the procedures and makes them callable; once, when their tables have been made. What
-  // no procedure of these and no ordinary transaction changes is changed by nobody. *plan, where it
-  // is not null: what the analysis found.
+  // Analyzes the procedures and makes them callable; once, when their tables have been made. *plan,
+  // where it is not null: what the analysis found.
   //   kInvalidArgument  analyze() refuses the declaration; a table is not there; an option cannot be
   //                     executed; others are installed already
   Status install(ChoppedProcedures procedures, const ChoppedOptions& options = {}, chopping::Plan* plan = nullptr);
-  // Calls a procedure: a transaction, strictly serializable with all others. Under
-  // Protocol::kChopped it runs in pieces, of which one meets conflicts and is retried, as the policy
-  // says. Procedures that only read run on the newest snapshot. Statuses as run()'s, and
+  // Calls a procedure, as a transaction that is strictly serializable with all others. On a
+  // conflict it is retried, as the policy says; under Protocol::kChopped in pieces, of which one
+  // can conflict.
+  // Procedures that only read run on the newest snapshot. Statuses as run()'s, and
   //   kInvalidArgument  the procedure is not installed; the thread is within an operation of another
   //                     call; an access that is not declared (ChoppedOptions::check_accesses)
   //   kCorrupt          a body failed behind the piece that orders its call, and the database has

@@ -58,9 +58,9 @@ enum class Protocol : uint8_t {
   // declares none. A procedure that waits for another thread's transaction may wait for ever, as
   // under kSerial. With kOptimistic.
   kPartitioned,
-  // DBX-TC: procedures that are declared and installed (elider/chopped.h) run in pieces, each of
-  // which commits by itself; ordinary transactions are those of kOcc, but commit only while no call
-  // of such a procedure is under way. A HistorySink must run no transaction. With kOptimistic.
+  // DBX-TC: procedures that are declared and installed (elider/chopped.h) run in pieces, which commit
+  // one by one where calls meet; ordinary transactions are those of kOcc, but commit only while no
+  // call of such a procedure is under way. A HistorySink must run no transaction. With kOptimistic.
   kChopped,
 };
 inline constexpr Protocol kProtocols[] = {Protocol::kOcc,       Protocol::kWholeTransaction,   Protocol::kSpinlock,       Protocol::kSerial,

@@ -50,8 +50,8 @@ struct FreeBatch {
 
 }  // namespace detail
 
-// While one lives, its thread takes memory though the limit is reached: for what must not fail any
-// more. The system may still have none.
+// While one lives, its thread may take memory above the limit: for work that can no longer be
+// refused. An allocation still fails where the system itself has no memory.
 class BeyondLimit {
  public:
   BeyondLimit() { ++depth_; }
@@ -81,9 +81,9 @@ class Memory {
   // Bytes of objects in use, rounded up to their classes. Exact while no worker allocates or frees.
   uint64_t used_bytes(MemoryPart part) const;
   uint64_t used_bytes() const;
-  // Bytes taken from the system; used ones, free ones and the rest of chunks.
-  // More than the limit is in use: by what was taken BeyondLimit.
+  // More than the limit is in use, since some was taken under a BeyondLimit.
   bool is_beyond_limit() const { return limit_bytes_ != 0 && reserved_bytes() > limit_bytes_ && used_bytes() > limit_bytes_; }
+  // Bytes taken from the system; used ones, free ones and the rest of chunks.
   uint64_t reserved_bytes() const { return reserved_bytes_.load(std::memory_order_relaxed); }
   uint64_t free_bytes() const;
 

@@ -166,7 +166,7 @@ enum class Mutant : uint32_t {
   kCallBesideCommits,    // "call_beside_commits": a call begins while ordinary transactions commit
   kCommitBesideCalls,    // "commit_beside_calls": an ordinary transaction commits while calls are under way
   kAddBeforeOlder,       // "add_before_older": a call adds before those of smaller numbers have
-  kWithdrawBetweenPieces,  // "withdraw_between_pieces": the log is told that a call has ended when its core has
+  kWithdrawBetweenPieces,  // "withdraw_between_pieces": a call withdraws its announcement to the log after its core, not after its tail
   kReadsHaveNoNumber,   // "reads_have_no_number": a commit that only read has nothing to wait for
   kLeaveOutLastChunk,   // "leave_out_last_chunk": the last rows of a large table are in no index after recovery
   kTrustShortStream,    // "trust_short_stream": a stream may end before what another one says was durable

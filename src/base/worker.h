@@ -83,7 +83,7 @@ class alignas(kCacheLinePairBytes) Worker {
     short_of_memory_ = true;
     countdown_ = 0;
   }
-  // Who takes memory BeyondLimit has taken more than the limit, and it is in use.
+  // As Memory's.
   bool is_beyond_limit() const { return memory_.is_beyond_limit(); }
   // The same for who can do without, and will ask again and again: nothing is hurried for it.
   void* allocate_optional(size_t bytes, MemoryPart part) { return memory_.allocate(bytes, part); }

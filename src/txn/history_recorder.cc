@@ -50,7 +50,7 @@ void HistoryRecorder::add_writes(WriteSet& writes, const IndexChanges& changes) 
   }
 }
 
-// Without memory for it the call has no record, as a transaction has none.
+// If there is no memory for them, the history gets no record of this call.
 void HistoryRecorder::keep(WriteSet& writes, const IndexChanges& changes) {
   try {
     add_writes(writes, changes);

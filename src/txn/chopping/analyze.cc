@@ -32,9 +32,9 @@ class Analysis {
 
   // All are granted at first, then some are refused. Invariant of those that stay: no path of
   // conflicts leads from a procedure that publishes to one that waits for a publication. All
-  // publish at the same barrier; who waits is ordered before it, who publishes after it, so a path
-  // between them would contradict that. Refusing one brings its edges back, which may make a path
-  // for others: then they are looked at again.
+  // publish at the same barrier. A call that waits comes before it in the order, a call that
+  // publishes behind it. A path between the two would say the opposite. Refusing one brings its
+  // edges back, which may make a path for others: then they are looked at again.
   void decide_deferrals() {
     for (const ResolvedProcedure& procedure : resolved_.procedures)
       for (const ResolvedOperation& each : procedure.operations) {

@@ -24,17 +24,11 @@ namespace elider::txn {
 struct ExecutableProcedure {
   std::string name;
   uint32_t position = 0;
-  uint32_t id = 0;           // for counters and histories, where the caller's RunPolicy has none
+  uint32_t id = 0;           // of its name, in counters and histories; the caller's RunPolicy may give another
   bool on_snapshot = false;  // it only reads: all of it is the head
   std::vector<DeclaredOperation> head, core, tail;
   bool core_adds = false;  // the core adds where another call's tail may add
   bool tail_adds = false;
-
-  template <class F>
-  void for_each_operation(F&& f) const {
-    for (const auto* part : {&head, &core, &tail})
-      for (const DeclaredOperation& operation : *part) f(operation);
-  }
 };
 
 struct Execution {

@@ -1,7 +1,7 @@
 // PieceTransaction: a part of a chopped procedure's call that runs as one: its head, its core or
 // its tail (execution.h).
 //
-//   head   reads what conflicts with nothing: nothing is remembered of it
+//   head   reads what conflicts with nothing: it is not validated
 //   core   the piece that orders the call among the others: a commit like any other, after which
 //          the call has its snapshot number
 //   tail   writes what conflicts with nothing: locked and written at the core's number, and not
@@ -102,7 +102,8 @@ class PieceTransaction final : public OccTransaction<Sync, Piece> {
     return this->finish_piece(n, order, newest_reader);
   }
 
-  // The call has ended, with this piece as its core: it is told, with what the others did.
+  // Ends the call whose core this is: the log and the snapshots no longer wait for it, it is
+  // counted, and the history gets one record of what all its pieces did.
   void tell_call(PieceTransaction* head, PieceTransaction* tail) {
     if (store_.log != nullptr) [[unlikely]] store_.log->end_commit(worker_.id());
     store_.snapshots.end_call(worker_.id());
