@@ -70,7 +70,10 @@ if(ELIDER_EMULATOR)
   target_compile_options(elider_flags INTERFACE "SHELL:-include cstring")
   set(calls malloc calloc realloc aligned_alloc posix_memalign free _Znwm _Znam _ZnwmSt11align_val_t _ZnamSt11align_val_t
             _ZdlPv _ZdaPv _ZdlPvm _ZdaPvm _ZdlPvmSt11align_val_t _ZdlPvSt11align_val_t __cxa_guard_acquire
-            __cxa_allocate_exception write mmap munmap madvise)
+            __cxa_allocate_exception write mmap munmap madvise pthread_exit
+            _ZSt29_Rb_tree_insert_and_rebalancebPSt18_Rb_tree_node_baseS0_RS_
+            _ZSt28_Rb_tree_rebalance_for_erasePSt18_Rb_tree_node_baseRS_ _ZNSt8__detail15_List_node_base7_M_hookEPS0_
+            _ZNSt8__detail15_List_node_base9_M_unhookEv _ZNSt8__detail15_List_node_base11_M_transferEPS0_S1_)
   foreach(function IN LISTS copies calls)
     target_link_options(elider_flags INTERFACE "LINKER:--wrap=${function}")
   endforeach()

@@ -36,9 +36,9 @@ one_line=sums_hold_with_a_cache_of_one_line inserts=inserts_into_one_node_are_al
 words=ElideScheduleTest.words_hold tree=ElideScheduleTest.a_tree_holds engine='*EngineScheduleTest'
 for pair in none:$words skip_subscription:$words lazy_subscription:$words skip_region_end:$words unbounded_retry:$words \
   raw_write:$words hasty_fallback:$words \
-  none:$engine.$one_line/ordered none:$engine.$inserts/ordered none:$engine.$half/ordered \
-  skip_subscription:$engine.$inserts/ordered skip_region_end:$engine.$one_line/ordered unbounded_retry:$engine.$one_line/ordered \
-  raw_write:$engine.$half/ordered hasty_fallback:$tree; do
+  none:$engine.$one_line/btree none:$engine.$inserts/btree none:$engine.$half/btree \
+  skip_subscription:$engine.$inserts/btree skip_region_end:$engine.$one_line/btree unbounded_retry:$engine.$one_line/btree \
+  raw_write:$engine.$half/btree hasty_fallback:$tree; do
   mutant=${pair%%:*} schedules=${pair##*:}
   if [[ $mutant == none ]]; then unset ELIDER_MUTANT; else export ELIDER_MUTANT=$mutant; fi
   judge "the library, $mutant, ${schedules#\*}" "$mutant" "$schedules"

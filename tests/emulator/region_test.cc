@@ -1,11 +1,14 @@
 // One region by itself: what it undoes, what its status says, and what it must not do.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <pthread.h>
 #include <sched.h>
 #include <sys/mman.h>
 
 #include <algorithm>
 #include <atomic>
+#include <list>
+#include <map>
 #include <mutex>
 #include <string>
 #include <vector>
@@ -257,11 +260,14 @@ TEST(Region, calls_that_cannot_be_undone_abort_it) {
   std::atomic<uint64_t> word{0};
   const Lines lines = make_lines(1);
   static std::atomic<void*> kept{nullptr};
+  std::map<int, int> map{{1, 1}, {2, 2}, {3, 3}};
+  std::list<int> list{1, 2}, more{3};
   const std::vector<std::function<void()>> calls = {
       [] { kept = std::malloc(10); }, [] { kept = new int; },  [] { std::string(100, 'x').swap(*new std::string); },
       [&] { mutex.lock(); },          [] { ::sched_yield(); },
       [] { kept = mmap(nullptr, 4096, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0); },
-      [&] { word.wait(0); }};
+      [&] { word.wait(0); },          [&] { map.erase(2); },   [&] { list.splice(list.end(), more); },
+      [] { ::pthread_exit(nullptr); }};
   for (size_t i = 0; i < calls.size(); ++i) {
     const uint64_t before = thread_counters().call_aborts;
     EXPECT_EQ(attempt([&] {
@@ -275,6 +281,8 @@ TEST(Region, calls_that_cannot_be_undone_abort_it) {
   }
   EXPECT_TRUE(mutex.try_lock());
   mutex.unlock();
+  EXPECT_EQ(map, (std::map<int, int>{{1, 1}, {2, 2}, {3, 3}}));
+  EXPECT_EQ(list, (std::list<int>{1, 2}));
 }
 
 TEST(Region, counters_tell_what_happened) {

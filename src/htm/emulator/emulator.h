@@ -30,8 +30,8 @@
 // keeps values there unseen.
 //
 // Not seen: what libc, libstdc++.so and other code without instrumentation read and
-// write. In a region, calls of the allocator and the blocking calls abort it (status
-// 0), as a system call would.
+// write. In a region, calls of the allocator, the blocking calls, the end of a thread and what
+// relinks a std::map or std::list abort it (status 0), as a system call would.
 // Thread safety: all; configure() and the like while no region is active.
 // What the models follow: HyPer-HTM (TKDE 2015) section 3 and figure 5, DBX
 // (EuroSys 2014) section 2.

@@ -1,5 +1,6 @@
-// memcpy and its kin, which the linker sends here instead of to libc, and the allocator's calls,
-// which a region must not make: their effects could not be undone.
+// memcpy and its kin, which the linker sends here instead of to libc, and the calls that a region
+// must not make, because their effects could not be undone: the allocator's, those that end a
+// thread, and those of libstdc++.so that relink the nodes of a map or a list.
 //
 // Copies go line by line, and the turn may pass in between: on the processor a copy tears as well.
 #include <stdlib.h>
@@ -138,6 +139,14 @@ ELIDER_CALL(void, _ZdlPvSt11align_val_t, (void* memory, std::align_val_t alignme
 ELIDER_CALL(int, __cxa_guard_acquire, (uint64_t* guard), (guard))
 ELIDER_CALL(void*, __cxa_allocate_exception, (size_t bytes), (bytes))
 ELIDER_CALL(ssize_t, write, (int file, const void* from, size_t bytes), (file, from, bytes))
+ELIDER_CALL(void, pthread_exit, (void* result), (result))
+// std::_Rb_tree_insert_and_rebalance and _Rb_tree_rebalance_for_erase; std::list's hook, unhook and transfer.
+ELIDER_CALL(void, _ZSt29_Rb_tree_insert_and_rebalancebPSt18_Rb_tree_node_baseS0_RS_, (bool left, void* node, void* parent, void* header),
+            (left, node, parent, header))
+ELIDER_CALL(void*, _ZSt28_Rb_tree_rebalance_for_erasePSt18_Rb_tree_node_baseRS_, (void* node, void* header), (node, header))
+ELIDER_CALL(void, _ZNSt8__detail15_List_node_base7_M_hookEPS0_, (void* node, void* position), (node, position))
+ELIDER_CALL(void, _ZNSt8__detail15_List_node_base9_M_unhookEv, (void* node), (node))
+ELIDER_CALL(void, _ZNSt8__detail15_List_node_base11_M_transferEPS0_S1_, (void* node, void* first, void* last), (node, first, last))
 #undef ELIDER_CALL
 
 // The pages of a mapping are new, whatever was known of the addresses.
