@@ -154,19 +154,12 @@ bool is_modelled_futex(int operation) {
   return command == FUTEX_WAIT || command == FUTEX_WAIT_BITSET || command == FUTEX_WAKE || command == FUTEX_WAKE_BITSET;
 }
 
-struct Start {
-  void* (*function)(void*);
-  void* argument;
-  Thread* thread;
-};
-
+// Its function and argument stand in the thread, for the heap may be full.
 void* start_instrumented(void* argument) {
-  Start* const start = static_cast<Start*>(argument);
-  const Start copy = *start;
-  start_thread(copy.thread);
-  copy.thread->handle = pthread_self();
-  delete start;
-  return copy.function(copy.argument);
+  Thread* const thread = static_cast<Thread*>(argument);
+  start_thread(thread);
+  thread->handle = pthread_self();
+  return thread->function(thread->argument);
 }
 
 // The thread that is to be joined, if it has not ended.
@@ -216,13 +209,13 @@ extern "C" {
 
 int pthread_create(pthread_t* handle, const pthread_attr_t* attributes, void* (*function)(void*), void* argument) {
   Thread* const thread = enter_call();
-  Start* const start = new Start{function, argument, allocate_thread(0)};
-  Thread* const child = start->thread;
-  const int result = real.pthread_create(handle, attributes, start_instrumented, start);
+  Thread* const child = allocate_thread(0);
+  child->function = function;
+  child->argument = argument;
+  const int result = real.pthread_create(handle, attributes, start_instrumented, child);
   machine.lock.lock();
   if (result != 0) {
     child->state = ThreadState::kFree;
-    delete start;
   } else if (child->state == ThreadState::kAway) {
     child->handle = *handle;
     if (thread != nullptr && modelled()) {

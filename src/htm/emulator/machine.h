@@ -73,6 +73,8 @@ struct PendingWrite {
 
 struct Thread {
   // Its own.
+  void* (*function)(void*);  // that it was created with
+  void* argument;
   uint32_t inside;  // in the runtime; the thief of its turn reads it after a membarrier
   PendingWrite pending;
   Random random;
