@@ -5,7 +5,7 @@
 # or `all`; without it one of them runs, so that the suite stays short. ELIDER_EVERYTHING_SEEDS: how many seeds the
 # deterministic one gets, if not as many as the list says; and history_schedule_test.cc runs short histories under more.
 # presets: emulator
-# timeout: 3600
+# timeout: 14400
 set -u
 elider=$1
 list="$2/tests/emulator/everything.txt"
