@@ -167,6 +167,13 @@ enum class Mutant : uint32_t {
   kCommitBesideCalls,    // "commit_beside_calls": an ordinary transaction commits while calls are under way
   kAddBeforeOlder,       // "add_before_older": a call adds before those of smaller numbers have
   kWithdrawBetweenPieces,  // "withdraw_between_pieces": a call withdraws its announcement to the log after its core, not after its tail
+  // Of the heap, each with a test in src/heap/heap_race_test.cc.
+  kHeapEarlyMoment,         // "heap_early_moment": a transaction reads its moment before it says that it is active
+  kHeapSkipPublished,       // "heap_skip_published": a commit that the heap does not have yet is not looked into
+  kHeapSkipIsolationWait,   // "heap_skip_isolation_wait": a commit changes the heap under readers of earlier moments
+  kHeapSkipDurabilityWait,  // "heap_skip_durability_wait": a transaction answers before what it has read is durable
+  kHeapSkipValidation,      // "heap_skip_validation": a serializable commit does not mind that what it read has changed
+  kHeapIgnoreNeeds,         // "heap_ignore_needs": recovery keeps a transaction whose predecessors are lost
   kReadsHaveNoNumber,   // "reads_have_no_number": a commit that only read has nothing to wait for
   kLeaveOutLastChunk,   // "leave_out_last_chunk": the last rows of a large table are in no index after recovery
   kTrustShortStream,    // "trust_short_stream": a stream may end before what another one says was durable

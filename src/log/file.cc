@@ -3,6 +3,7 @@
 #include <dirent.h>
 #include <fcntl.h>
 #include <sys/file.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -59,6 +60,13 @@ Status ReadBuffer::make_room(const std::string& path, uint64_t bytes) {
   return {};
 }
 
+Status File::map_copy_on_write(uint64_t offset, std::span<std::byte> memory) {
+  constexpr int kFlags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED | MAP_NORESERVE;
+  if (::mmap(memory.data(), memory.size(), PROT_READ | PROT_WRITE, kFlags, -1, 0) != memory.data()) return file_error("map", path(), errno);
+  size_t count = 0;
+  return read_at(offset, memory, &count);
+}
+
 namespace {
 
 // An open file of the system's.
@@ -110,6 +118,12 @@ class SystemFile final : public File {
 
   void make_room(uint64_t offset, uint64_t bytes) override {
     static_cast<void>(::fallocate(descriptor_, 0, static_cast<off_t>(offset), static_cast<off_t>(bytes)));  // a hint
+  }
+
+  Status map_copy_on_write(uint64_t offset, std::span<std::byte> memory) override {
+    void* const mapped = ::mmap(memory.data(), memory.size(), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_FIXED | MAP_NORESERVE, descriptor_,
+                                static_cast<off_t>(offset));
+    return mapped == memory.data() ? Status() : file_error("map", path(), errno);
   }
 
   void forget(uint64_t offset, uint64_t bytes) override {  // a hint, too

@@ -1,0 +1,134 @@
+#include "heap/allocator.h"
+
+#include "heap/inside.h"
+
+namespace elider::heap {
+
+namespace {
+// Of a free block: the next one of its list, and of its list's first block the next batch.
+constexpr uint64_t kNextAt = kBlockHeadBytes, kNextBatchAt = kBlockHeadBytes + 8;
+}  // namespace
+
+Allocator::Allocator(detail::HeapAttempt& attempt) : attempt_(attempt), arena_(HeapHead::arena_at(attempt.slot())) {}
+
+Status Allocator::allocate(uint64_t bytes, uint64_t* offset) {
+  if (bytes > attempt_.heap().options().capacity_bytes) {
+    Status status(Code::kMemoryLimit, "an object of " + std::to_string(bytes) + " bytes is larger than HeapOptions::capacity_bytes");
+    attempt_.doom(status);
+    return status;
+  }
+  const uint32_t block_class = block_class_of(bytes + kBlockHeadBytes);
+  const bool small = block_class < kSmallClasses;
+  uint64_t block = small ? attempt_.load_at(list_at(block_class, 0)) : 0;
+  uint64_t count = small ? attempt_.load_at(list_at(block_class, 1)) : 0;
+  if (block == 0 && small && (block = attempt_.load_at(list_at(block_class, 2))) != 0) {
+    attempt_.store_at(list_at(block_class, 2), 0);
+    count = Arena::kBatchBlocks;
+  }
+  if (block == 0 && (block = attempt_.load_at(batches_at(block_class))) != 0) {
+    attempt_.store_at(batches_at(block_class), attempt_.load_at(block + kNextBatchAt));
+    count = Arena::kBatchBlocks;
+  }
+  const bool reused = block != 0;
+  if (!reused) {
+    if (Status status = cut(block_class, &block); !status.ok()) {
+      attempt_.doom(status);
+      return status;
+    }
+  } else if (small) {
+    attempt_.store_at(list_at(block_class, 0), attempt_.load_at(block + kNextAt));
+    attempt_.store_at(list_at(block_class, 1), count - 1);
+  }
+  attempt_.store_at(block, block_word(block_class, kBlockUsed));
+  *offset = block + kBlockHeadBytes;
+  if (reused)  // what was never used is 0
+    for (uint64_t at = *offset; at < *offset + bytes; at += kWordBytes) attempt_.store_at(at, 0);
+  return {};
+}
+
+// A new block from the arena's chunk; what is left of a chunk that is too small for it becomes free
+// blocks.
+Status Allocator::cut(uint32_t block_class, uint64_t* block) {
+  const uint64_t bytes = block_bytes(block_class);
+  if (block_class >= kSmallClasses) {
+    uint64_t chunk = 0;
+    if (Status status = new_chunk(kChunkHeadBytes + bytes, &chunk); !status.ok()) return status;
+    attempt_.store_at(chunk + 8, chunk + kChunkHeadBytes + bytes);
+    *block = chunk + kChunkHeadBytes;
+    return {};
+  }
+  uint64_t chunk = attempt_.load_at(arena_ + Arena::kChunkAt);
+  if (chunk != 0) {
+    const uint64_t end = chunk + attempt_.load_at(chunk);
+    uint64_t cut = attempt_.load_at(chunk + 8);
+    if (end - cut < bytes) {
+      while (end - cut >= block_bytes(1)) {
+        uint32_t fits = block_class_of(end - cut);
+        while (block_bytes(fits) > end - cut) --fits;
+        attempt_.store_at(cut, block_word(fits, kBlockFree));
+        give_back(cut, fits);
+        cut += block_bytes(fits);
+      }
+      attempt_.store_at(chunk + 8, cut);
+      chunk = 0;
+    }
+  }
+  if (chunk == 0) {
+    if (Status status = new_chunk(kChunkBytes, &chunk); !status.ok()) return status;
+    attempt_.store_at(chunk + 8, chunk + kChunkHeadBytes);
+    attempt_.store_at(arena_ + Arena::kChunkAt, chunk);
+  }
+  *block = attempt_.load_at(chunk + 8);
+  attempt_.store_at(chunk + 8, *block + bytes);
+  return {};
+}
+
+Status Allocator::new_chunk(uint64_t bytes, uint64_t* chunk) {
+  bytes = (bytes + 63) / 64 * 64;
+  *chunk = attempt_.load_at(HeapHead::kNextChunkAt);
+  if (Status status = attempt_.heap().grow_to(*chunk + bytes); !status.ok()) return status;
+  attempt_.store_at(HeapHead::kNextChunkAt, *chunk + bytes);
+  attempt_.store_at(*chunk, bytes);
+  return {};
+}
+
+// Into the arena's list; a list that is full makes room for the next.
+void Allocator::give_back(uint64_t block, uint32_t block_class) {
+  if (block_class >= kSmallClasses) {
+    attempt_.store_at(block + kNextBatchAt, attempt_.load_at(batches_at(block_class)));
+    attempt_.store_at(batches_at(block_class), block);
+    return;
+  }
+  uint64_t first = attempt_.load_at(list_at(block_class, 0));
+  uint64_t count = attempt_.load_at(list_at(block_class, 1));
+  if (count == Arena::kBatchBlocks) {
+    if (const uint64_t full = attempt_.load_at(list_at(block_class, 2)); full != 0) {
+      attempt_.store_at(full + kNextBatchAt, attempt_.load_at(batches_at(block_class)));
+      attempt_.store_at(batches_at(block_class), full);
+    }
+    attempt_.store_at(list_at(block_class, 2), first);
+    first = count = 0;
+  }
+  attempt_.store_at(block + kNextAt, first);
+  attempt_.store_at(list_at(block_class, 0), block);
+  attempt_.store_at(list_at(block_class, 1), count + 1);
+}
+
+Status Allocator::free(uint64_t offset) {
+  if (offset == 0) return {};
+  const uint64_t first = HeapHead::bytes(attempt_.heap().geometry().threads);
+  uint64_t word = 0;
+  if (offset % 8 == 0 && offset >= first + kChunkHeadBytes + kBlockHeadBytes && offset < attempt_.heap().heap_bytes())
+    word = attempt_.load_at(offset - kBlockHeadBytes);
+  const auto block_class = static_cast<uint32_t>(word >> 32);
+  if ((word & 0xffffffff) != kBlockUsed || block_class == 0 || block_class >= kBlockClasses) {
+    Status status = Status::invalid_argument("free: there is no object at offset " + std::to_string(offset));
+    attempt_.doom(status);
+    return status;
+  }
+  attempt_.store_at(offset - kBlockHeadBytes, block_word(block_class, kBlockFree));
+  give_back(offset - kBlockHeadBytes, block_class);
+  return {};
+}
+
+}  // namespace elider::heap

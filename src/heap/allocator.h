@@ -1,0 +1,95 @@
+// Allocator: gives out blocks of the heap and takes them back. All that it knows stands in the heap
+// and is read and written by transactions, so that what a transaction allocated is gone when it is
+// rolled back, or when a crash comes first.
+//
+//   HeapHead    the roots, the next chunk, batches of free blocks that any arena may take, an arena
+//               for each slot
+//   chunk       64 KiB or one large block: {bytes, cut up to}, then blocks one after the other
+//   block       a word (its size class, in use or free), then the object
+//
+// An arena's lists are on lines that no other slot writes, so allocations of two threads do not
+// conflict. It keeps two batches of a size; a third goes to the head, where other arenas find it.
+// Blocks are never joined: memory that was freed is used again for objects of about the same size.
+// Thread safety: its transaction's.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+
+#include "elider/heap.h"
+#include "heap/attempt.h"
+
+namespace elider::heap {
+
+// Sizes of blocks, their word included: 32, 48, .. 128, then four a doubling.
+inline constexpr uint32_t kBlockClasses = 152;
+inline constexpr uint32_t kSmallClasses = 40;  // up to 32 KiB: of these arenas have lists
+constexpr uint64_t block_bytes(uint32_t block_class) {
+  if (block_class < 8) return 16 * (uint64_t{block_class} + 1);
+  const uint32_t doubling = (block_class - 8) / 4, quarter = (block_class - 8) % 4;
+  return (uint64_t{128} << doubling) / 4 * (5 + quarter);
+}
+constexpr uint32_t block_class_of(uint64_t bytes) {
+  if (bytes <= 32) return 1;  // a free block holds two links
+  if (bytes <= 128) return static_cast<uint32_t>((bytes + 15) / 16 - 1);
+  uint32_t doubling = 0;
+  while ((uint64_t{256} << doubling) < bytes) ++doubling;
+  const uint64_t quarter = (uint64_t{128} << doubling) / 4;
+  return 8 + 4 * doubling + static_cast<uint32_t>((bytes - (uint64_t{128} << doubling) + quarter - 1) / quarter) - 1;
+}
+static_assert(block_bytes(kSmallClasses - 1) == 32 << 10);
+static_assert(block_class_of(129) == 8 && block_class_of(160) == 8 && block_class_of(161) == 9 && block_class_of(256) == 11);
+
+// Offsets of the head's words, all in the heap.
+struct HeapHead {
+  static constexpr uint64_t kMagicAt = 0;
+  static constexpr uint64_t kRootsAt = 64;
+  static constexpr uint64_t kNextChunkAt = 128;
+  static constexpr uint64_t kBatchesAt = 192;  // a list of batches for each class
+  static constexpr uint64_t kArenasAt = 2048;
+  static constexpr uint64_t kArenaBytes = 1024;
+  static constexpr uint64_t kMagic = 0x31'70'61'65'68'2e'6c'65;
+
+  static constexpr uint64_t arena_at(uint32_t slot) { return kArenasAt + slot * kArenaBytes; }
+  static constexpr uint64_t bytes(uint32_t threads) { return arena_at(threads); }
+};
+static_assert(HeapHead::kBatchesAt + kBlockClasses * 8 <= HeapHead::kArenasAt);
+
+// Of an arena: the chunk it cuts blocks from, and for each small class {first free block, how many
+// in that list, a full list}.
+struct Arena {
+  static constexpr uint64_t kChunkAt = 0;
+  static constexpr uint64_t kListsAt = 64;
+  static constexpr uint64_t kListBytes = 24;
+  static constexpr uint64_t kBatchBlocks = 32;
+};
+static_assert(Arena::kListsAt + kSmallClasses * Arena::kListBytes <= HeapHead::kArenaBytes);
+
+inline constexpr uint64_t kChunkBytes = 64 << 10;
+inline constexpr uint64_t kChunkHeadBytes = 16;  // {bytes, offset up to which it is cut}
+inline constexpr uint64_t kBlockHeadBytes = 8;
+inline constexpr uint64_t kBlockUsed = 0x75736564, kBlockFree = 0x66726565;
+constexpr uint64_t block_word(uint32_t block_class, uint64_t state) { return uint64_t{block_class} << 32 | state; }
+
+class Allocator {
+ public:
+  explicit Allocator(detail::HeapAttempt& attempt);
+
+  // All bytes 0.
+  Status allocate(uint64_t bytes, uint64_t* offset);
+  Status free(uint64_t offset);
+
+ private:
+  Status cut(uint32_t block_class, uint64_t* block);
+  Status new_chunk(uint64_t bytes, uint64_t* chunk);
+  void give_back(uint64_t block, uint32_t block_class);
+  // The list's word of the class; 0 first block, 1 count, 2 the full list.
+  uint64_t list_at(uint32_t block_class, uint64_t part) const { return arena_ + Arena::kListsAt + block_class * Arena::kListBytes + part * 8; }
+  static uint64_t batches_at(uint32_t block_class) { return HeapHead::kBatchesAt + block_class * 8; }
+
+  detail::HeapAttempt& attempt_;
+  const uint64_t arena_;
+};
+
+}  // namespace elider::heap

@@ -1,0 +1,216 @@
+#include "heap/attempt.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "heap/inside.h"
+
+namespace elider::detail {
+
+using heap::kWordBytes;
+using heap::Phase;
+using heap::Stripes;
+using heap::WriteSet;
+
+HeapAttempt::HeapAttempt(HeapInside& heap, uint32_t slot) : heap_(heap), slot_(slot), base_(heap.base()) {}
+
+// A write set that no reader may be looking into.
+WriteSet& HeapAttempt::unused_writes() {
+  for (const auto& set : sets_)
+    if (set->released_at == 0 || heap_.slots().nobody_since(set->released_at - 1)) {
+      set->released_at = 0;
+      set->clear();
+      return *set;
+    }
+  sets_.push_back(std::make_unique<WriteSet>());
+  return *sets_.back();
+}
+
+void HeapAttempt::begin(bool updates) {
+  updates_ = updates;
+  tracks_ = updates && heap_.options().isolation == HeapIsolation::kSerializable;
+  doom_ = {};
+  reads_.clear();
+  if (updates) {
+    writes_ = &unused_writes();
+    if (heap_.options().wait == HeapWait::kTotal) heap_.slots().say(slot_, Phase::kRunning, ++runs_);
+  }
+  moment_ = heap_.slots().begin(slot_);
+  published_.clear();
+  published_signature_ = 0;
+  heap_.slots().for_each_published(slot_, moment_, [&](const WriteSet& writes) {
+    published_.push_back(&writes);
+    published_signature_ |= writes.signature();
+  });
+}
+
+Status HeapAttempt::end() {
+  heap_.slots().end(slot_);
+  if (heap_.options().durability == HeapDurability::kLater) return {};
+  if (heap_.options().wait == HeapWait::kPruned) heap_.slots().wait_for_durability(slot_, moment_);
+  else heap_.slots().wait_for_all_before(slot_, heap_.slots().clock());
+  // Whoever it waited for may have failed.
+  return heap_.stopped();
+}
+
+void HeapAttempt::roll_back() {
+  heap_.slots().end(slot_);
+  if (updates_ && heap_.options().wait == HeapWait::kTotal) heap_.slots().say(slot_, Phase::kIdle, 0);
+}
+
+uint64_t HeapAttempt::room_needed() const { return heap::RedoLog::bytes_of(*writes_); }
+
+bool HeapAttempt::lock_stripes() {
+  locked_.clear();
+  uint64_t last = ~uint64_t{0};
+  for (const WriteSet::Entry& entry : writes_->entries()) {
+    const uint32_t stripe = Stripes::of(entry.word);
+    if (stripe == last) continue;
+    last = stripe;
+    uint64_t number = 0;
+    const Stripes::Locking locking = heap_.stripes().try_lock(stripe, slot_, moment_, &number);
+    if (locking == Stripes::Locking::kRefused) {
+      conflict_ = stripe;
+      return false;
+    }
+    if (locking == Stripes::Locking::kLocked) locked_.push_back({stripe, number});
+  }
+  return true;
+}
+
+void HeapAttempt::unlock_stripes(std::optional<uint64_t> number) {
+  for (const Locked& locked : locked_) heap_.stripes().unlock(locked.stripe, number.value_or(locked.number));
+  locked_.clear();
+}
+
+bool HeapAttempt::reads_hold() {
+  if (ELIDER_MUTANT(kHeapSkipValidation)) return true;
+  for (const uint32_t stripe : reads_)
+    if (!heap_.stripes().holds(stripe, slot_, moment_)) {
+      conflict_ = stripe;
+      return false;
+    }
+  return true;
+}
+
+HeapAttempt::Outcome HeapAttempt::commit(Status* status) {
+  heap::Slots& slots = heap_.slots();
+  if (writes_->empty()) {
+    *status = end();
+    if (heap_.options().wait == HeapWait::kTotal) slots.say(slot_, Phase::kIdle, 0);
+    return Outcome::kDone;
+  }
+  if (!heap_.log().has_room(slot_, room_needed())) {
+    roll_back();
+    return Outcome::kNoRoom;
+  }
+  // All memory that it needs from here on: it cannot fail halfway.
+  locked_.reserve(writes_->size());
+  heap_.log().prepare(slot_, *writes_);
+  if (!lock_stripes() || !reads_hold()) {
+    unlock_stripes({});
+    roll_back();
+    return Outcome::kConflict;
+  }
+  ELIDER_TEST_POINT("heap.commit.locked");
+  slots.say(slot_, Phase::kDeciding, slots.clock());
+  const uint64_t number = slots.take_number();
+  ELIDER_TEST_POINT("heap.commit.numbered");
+  if (!reads_hold()) {
+    // Its number stays a hole, and later ones are not durable, until the log says that it was given up.
+    slots.say(slot_, Phase::kWritten, number);
+    unlock_stripes({});
+    slots.end(slot_);
+    Status written = heap_.log().append_abort(slot_, number);
+    if (written.ok() && heap_.options().durability == HeapDurability::kWait) written = heap_.medium().fence();
+    if (!written.ok()) heap_.stop(written);
+    slots.say(slot_, Phase::kIdle, 0);
+    return Outcome::kConflict;
+  }
+  slots.publish(slot_, number, *writes_);
+  slots.end(slot_);
+  const bool waits = heap_.options().durability == HeapDurability::kWait;
+  const bool total = heap_.options().wait == HeapWait::kTotal;
+  Status written;
+  if (!total) written = heap_.log().append(slot_, number, moment_);  // in the window of the isolation wait
+  ELIDER_TEST_POINT("heap.commit.published");
+  slots.wait_for_isolation(slot_, number);
+  for (const WriteSet::Entry& entry : writes_->entries()) std::memcpy(base_ + entry.word * kWordBytes, &entry.value, kWordBytes);
+  slots.say(slot_, Phase::kWritten, number);
+  writes_->released_at = slots.clock() + 1;
+  unlock_stripes(number);
+  ELIDER_TEST_POINT("heap.commit.written");
+  if (total) {
+    slots.wait_for_all_before(slot_, number - 1);
+    written = heap_.log().append(slot_, number, moment_);
+  }
+  if (written.ok() && waits) written = heap_.medium().fence();
+  if (!written.ok()) heap_.stop(written);
+  slots.say(slot_, Phase::kIdle, 0);
+  if (waits && !total) slots.wait_for_durability(slot_, moment_);
+  *status = waits || !written.ok() ? heap_.stopped() : Status();
+  if (heap_.log().is_half_full(slot_)) heap_.wake_replayer();
+  return Outcome::kDone;
+}
+
+void HeapAttempt::wait_for_conflict() const {
+  for (Spin spin; heap_.stripes().is_locked(conflict_) && spin.yields() < 1000;) spin.wait();
+}
+
+uint64_t HeapAttempt::load(uint64_t word) {
+  if (updates_) {
+    if (const uint64_t* const own = writes_->find(word); own != nullptr) return *own;
+    if (tracks_) {
+      const uint32_t stripe = Stripes::of(word);
+      if (reads_.empty() || reads_.back() != stripe) reads_.push_back(stripe);
+    }
+  }
+  if ((published_signature_ & WriteSet::bit_of(word)) != 0 && !ELIDER_MUTANT(kHeapSkipPublished)) {
+    // At most one has it: its stripe is locked until the heap has it.
+    for (const WriteSet* const writes : published_)
+      if (const uint64_t* const theirs = writes->find(word); theirs != nullptr) return *theirs;
+  }
+  uint64_t value;
+  std::memcpy(&value, base_ + word * kWordBytes, kWordBytes);
+  return value;
+}
+
+void HeapAttempt::store(uint64_t word, uint64_t value) { writes_->put(word, value); }
+
+bool HeapAttempt::is_in_heap(const void* place, size_t bytes) const {
+  const auto at = reinterpret_cast<uintptr_t>(place), base = reinterpret_cast<uintptr_t>(base_);
+  return at >= base && at - base + bytes <= heap_.heap_bytes();
+}
+
+void HeapAttempt::read_bytes(const void* place, std::span<std::byte> into) {
+  if (!is_in_heap(place, into.size())) {
+    std::memcpy(into.data(), place, into.size());
+    return;
+  }
+  auto offset = static_cast<uint64_t>(static_cast<const std::byte*>(place) - base_);
+  while (!into.empty()) {
+    const uint64_t value = load(offset / kWordBytes);
+    const size_t skip = offset % kWordBytes, part = std::min<size_t>(into.size(), kWordBytes - skip);
+    std::memcpy(into.data(), reinterpret_cast<const std::byte*>(&value) + skip, part);
+    into = into.subspan(part);
+    offset += part;
+  }
+}
+
+void HeapAttempt::write_bytes(void* place, std::span<const std::byte> bytes) {
+  if (!is_in_heap(place, bytes.size())) {
+    doom(Status::invalid_argument("write: the place is not in the heap"));
+    return;
+  }
+  auto offset = static_cast<uint64_t>(static_cast<std::byte*>(place) - base_);
+  while (!bytes.empty()) {
+    const size_t skip = offset % kWordBytes, part = std::min<size_t>(bytes.size(), kWordBytes - skip);
+    uint64_t value = part == kWordBytes ? 0 : load(offset / kWordBytes);
+    std::memcpy(reinterpret_cast<std::byte*>(&value) + skip, bytes.data(), part);
+    store(offset / kWordBytes, value);
+    bytes = bytes.subspan(part);
+    offset += part;
+  }
+}
+
+}  // namespace elider::detail

@@ -1,0 +1,91 @@
+// HeapAttempt: one attempt of a transaction under the software protocol: what HeapReader and
+// HeapTransaction are made of. No region is entered: reads are plain loads, writes are kept in a
+// write set until the commit (after Pisces's two versions, DUMBO, section 4.1; slots.h has the waits).
+//
+// Reads see the moment s: the heap's words, but for those of commits that the moment sees and that
+// the heap may not have yet: these are looked up in their write sets. Commits above s wait for this
+// attempt before they touch the heap; so a read can never meet a word that changes.
+// A commit locks the stripes of its lines that are as old as s (else: conflict); takes a number;
+// looks, if serializable, whether all stripes that were read are as old still.
+// Thread safety: its thread's.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "elider/heap.h"
+#include "heap/slots.h"
+#include "heap/stripes.h"
+#include "heap/write_set.h"
+
+namespace elider::detail {
+
+class HeapAttempt {
+ public:
+  enum class Outcome : uint8_t { kRolledBack, kDone, kConflict, kNoRoom };
+
+  HeapAttempt(HeapInside& heap, uint32_t slot);
+
+  HeapReader reader() { return {base_, published_.empty(), *this}; }
+  HeapTransaction transaction() { return {base_, false, *this}; }
+
+  void begin(bool updates);
+  // Of a reader: waits until what it has read is durable.
+  Status end();
+  void roll_back();
+  // kDone: `status` says whether it took effect and is durable.
+  Outcome commit(Status* status);
+  // What the transaction did that it must not, or found no room for.
+  const Status& doom() const { return doom_; }
+  void doom(Status status) {
+    if (doom_.ok()) doom_ = std::move(status);
+  }
+  // Of the last conflict: until whoever has it lets it go.
+  void wait_for_conflict() const;
+  uint64_t room_needed() const;
+
+  void read_bytes(const void* place, std::span<std::byte> into);
+  void write_bytes(void* place, std::span<const std::byte> bytes);
+  // Of the heap's words.
+  uint64_t load(uint64_t word);
+  void store(uint64_t word, uint64_t value);
+  uint64_t load_at(uint64_t offset) { return load(offset / heap::kWordBytes); }
+  void store_at(uint64_t offset, uint64_t value) { store(offset / heap::kWordBytes, value); }
+
+  HeapInside& heap() { return heap_; }
+  uint32_t slot() const { return slot_; }
+
+ private:
+  struct Locked {
+    uint32_t stripe;
+    uint64_t number;
+  };
+
+  bool is_in_heap(const void* place, size_t bytes) const;
+  bool lock_stripes();
+  bool reads_hold();
+  void unlock_stripes(std::optional<uint64_t> number);
+  heap::WriteSet& unused_writes();
+
+  HeapInside& heap_;
+  const uint32_t slot_;
+  std::byte* const base_;
+  bool updates_ = false, tracks_ = false;
+  uint64_t moment_ = 0;
+  uint64_t runs_ = 0;
+  std::vector<const heap::WriteSet*> published_;
+  uint64_t published_signature_ = 0;
+  std::vector<std::unique_ptr<heap::WriteSet>> sets_;
+  heap::WriteSet* writes_ = nullptr;  // of the running update transaction
+  std::vector<uint32_t> reads_;
+  std::vector<Locked> locked_;
+  uint32_t conflict_ = 0;
+  Status doom_;
+};
+
+}  // namespace elider::detail

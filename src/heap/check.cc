@@ -1,0 +1,211 @@
+// `elider heap check` and `elider heap status`: what is in a heap's file that nobody has open.
+#include <sys/mman.h>
+
+#include <cstring>
+#include <memory>
+#include <vector>
+
+#include "heap/allocator.h"
+#include "heap/format.h"
+#include "heap/inside.h"
+#include "heap/medium.h"
+#include "heap/replayer.h"
+#include "heap/roots.h"
+
+namespace elider {
+
+namespace {
+
+using heap::Arena;
+using heap::HeapHead;
+
+// A heap's file as it would be opened, in memory of its own.
+struct Looked {
+  ~Looked() {
+    if (memory != nullptr) ::munmap(memory, bytes);
+  }
+  std::unique_ptr<log::File> held;
+  std::unique_ptr<heap::Medium> medium;
+  heap::Geometry geometry;
+  heap::Found found;
+  uint64_t replayed = 0;
+  std::byte* memory = nullptr;
+  uint64_t bytes = 0;
+};
+
+Status look(const std::string& path, Looked* looked) {
+  log::FileSystem& files = log::system_files();
+  std::unique_ptr<log::File> file;
+  if (Status status = files.open(path, log::OpenMode::kRead, &file); !status.ok()) return status;
+  if (Status status = files.lock(path, &looked->held); !status.ok()) {
+    if (status.code() != Code::kInvalidArgument) return status;
+    return Status::invalid_argument("'" + path + "' is in use: another process, or another Heap of this one, has it open");
+  }
+  heap::FileHeader header{};
+  size_t count = 0;
+  if (Status status = file->read_at(0, std::as_writable_bytes(std::span(&header, 1)), &count); !status.ok()) return status;
+  if (Status status = heap::decode(header, path, &looked->geometry); !status.ok()) return status;
+  looked->medium = heap::make_file_medium(std::move(file));
+  heap::Replayer replayer(looked->geometry, *looked->medium, path);
+  if (Status status = replayer.begin(); !status.ok()) return status;
+  if (Status status = replayer.find(&looked->found); !status.ok()) return status;
+  looked->replayed = replayer.replayed();
+  uint64_t bytes = 0;
+  if (Status status = looked->medium->size(&bytes); !status.ok()) return status;
+  if (bytes < looked->geometry.heap_at + heap::kBytesMin)
+    return {Code::kCorrupt, "'" + path + "' is damaged: it ends at offset " + std::to_string(bytes)};
+  // What is pending may lie beyond the file's end.
+  uint64_t end = bytes - looked->geometry.heap_at;
+  const auto furthest = [&](uint64_t offset, std::span<const std::byte> run) {
+    end = std::max(end, offset + run.size());
+    return Status();
+  };
+  for (const heap::Marker& marker : looked->found.durable)
+    if (Status status = replayer.apply(marker, furthest); !status.ok()) return status;
+  end = (end + heap::kHeapAlignment - 1) / heap::kHeapAlignment * heap::kHeapAlignment;
+  void* const memory = ::mmap(nullptr, end, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (memory == MAP_FAILED) return {Code::kMemoryLimit, "no address space for '" + path + "'"};
+  looked->memory = static_cast<std::byte*>(memory);
+  looked->bytes = end;
+  // Whole pages of the file; what is beyond its end is 0.
+  const uint64_t there = (bytes - looked->geometry.heap_at + 4095) / 4096 * 4096;
+  if (Status status = looked->medium->map_copy_on_write(looked->geometry.heap_at, {looked->memory, there}); !status.ok()) return status;
+  for (const heap::Marker& marker : looked->found.durable)
+    if (Status status = replayer.apply(marker, [&](uint64_t offset, std::span<const std::byte> run) {
+          std::memcpy(looked->memory + offset, run.data(), run.size());
+          return Status();
+        });
+        !status.ok())
+      return status;
+  return {};
+}
+
+class Walk {
+ public:
+  Walk(const std::byte* base, uint64_t bytes, uint32_t threads, const std::string& path, uint64_t heap_at, HeapCheck* check)
+      : base_(base), bytes_(bytes), threads_(threads), path_(path), heap_at_(heap_at), check_(*check) {}
+
+  Status run() {
+    if (Status status = walk_chunks(); !status.ok()) return status;
+    if (Status status = walk_free(); !status.ok()) return status;
+    check_.lost_bytes = free_state_bytes_ - check_.free_bytes;
+    return walk_roots();
+  }
+
+ private:
+  uint64_t word(uint64_t offset) const {
+    uint64_t value;
+    std::memcpy(&value, base_ + offset, sizeof(value));
+    return value;
+  }
+  Status damaged(const char* what, uint64_t offset) const {
+    return {Code::kCorrupt, "'" + path_ + "' is damaged: " + what + ", at offset " + std::to_string(heap_at_ + offset)};
+  }
+
+  Status walk_chunks() {
+    if (word(HeapHead::kMagicAt) != HeapHead::kMagic) return damaged("its heap does not begin as one", 0);
+    first_ = (HeapHead::bytes(threads_) + 63) / 64 * 64;
+    const uint64_t end = word(HeapHead::kNextChunkAt);
+    if (end < first_ || end > bytes_) return damaged("where its next chunk begins", HeapHead::kNextChunkAt);
+    for (uint64_t chunk = first_; chunk < end;) {
+      const uint64_t size = word(chunk), cut = word(chunk + 8);
+      if (size < heap::kChunkHeadBytes || size % 64 != 0 || size > end - chunk) return damaged("a chunk's size", chunk);
+      if (cut < chunk + heap::kChunkHeadBytes || cut > chunk + size) return damaged("how far a chunk is cut", chunk + 8);
+      for (uint64_t block = chunk + heap::kChunkHeadBytes; block < cut;) {
+        const uint64_t head = word(block), state = head & 0xffffffff, block_class = head >> 32;
+        if ((state != heap::kBlockUsed && state != heap::kBlockFree) || block_class == 0 || block_class >= heap::kBlockClasses ||
+            heap::block_bytes(static_cast<uint32_t>(block_class)) > cut - block)
+          return damaged("a block's head", block);
+        const uint64_t size_of_block = heap::block_bytes(static_cast<uint32_t>(block_class));
+        if (state == heap::kBlockUsed) {
+          ++check_.blocks;
+          check_.block_bytes += size_of_block;
+        } else {
+          free_state_bytes_ += size_of_block;
+          ++free_state_blocks_;
+        }
+        block += size_of_block;
+      }
+      check_.unused_bytes += chunk + size - cut;
+      chunk += size;
+    }
+    return {};
+  }
+
+  // `count` blocks, linked, or 0 for as many as there are.
+  Status walk_list(uint64_t block, uint64_t count, uint32_t block_class) {
+    for (uint64_t i = 0; block != 0 && (count == 0 || i < count); ++i) {
+      if (block % 8 != 0 || block < first_ || block + heap::block_bytes(block_class) > bytes_ ||
+          word(block) != heap::block_word(block_class, heap::kBlockFree))
+        return damaged("a free list leads to what is no free block", block < bytes_ ? block : 0);
+      if (++check_.free_blocks > free_state_blocks_) return damaged("a free list has a block twice", block);
+      check_.free_bytes += heap::block_bytes(block_class);
+      block = word(block + heap::kBlockHeadBytes);
+    }
+    return {};
+  }
+
+  Status walk_free() {
+    for (uint32_t block_class = 1; block_class < heap::kBlockClasses; ++block_class) {
+      const bool small = block_class < heap::kSmallClasses;
+      uint64_t batches = 0;
+      for (uint64_t batch = word(HeapHead::kBatchesAt + block_class * 8); batch != 0; batch = word(batch + heap::kBlockHeadBytes + 8)) {
+        if (batch % 8 != 0 || batch > bytes_ - 32 || ++batches > free_state_blocks_) return damaged("a list of free batches", HeapHead::kBatchesAt + block_class * 8);
+        if (Status status = walk_list(batch, small ? Arena::kBatchBlocks : 1, block_class); !status.ok()) return status;
+      }
+      for (uint32_t slot = 0; small && slot < threads_; ++slot) {
+        const uint64_t list = HeapHead::arena_at(slot) + Arena::kListsAt + block_class * Arena::kListBytes;
+        if (Status status = walk_list(word(list), word(list + 8), block_class); !status.ok()) return status;
+        if (Status status = walk_list(word(list + 16), Arena::kBatchBlocks, block_class); !status.ok()) return status;
+      }
+    }
+    return {};
+  }
+
+  Status walk_roots() {
+    for (uint64_t root = word(HeapHead::kRootsAt); root != 0; root = word(root)) {
+      if (root % 8 != 0 || root < first_ || root > bytes_ - sizeof(heap::RootNode) || check_.roots++ > check_.blocks)
+        return damaged("the list of roots", HeapHead::kRootsAt);
+    }
+    return {};
+  }
+
+  const std::byte* const base_;
+  const uint64_t bytes_;
+  const uint32_t threads_;
+  const std::string& path_;
+  const uint64_t heap_at_;
+  HeapCheck& check_;
+  uint64_t first_ = 0;
+  uint64_t free_state_bytes_ = 0, free_state_blocks_ = 0;
+};
+
+}  // namespace
+
+Result<HeapCheck> Heap::check(const std::string& path) {
+  Looked looked;
+  if (Status status = look(path, &looked); !status.ok()) return status;
+  HeapCheck check;
+  check.pending = looked.found.durable.size();
+  Walk walk(looked.memory, looked.bytes, looked.geometry.threads, path, looked.geometry.heap_at, &check);
+  if (Status status = walk.run(); !status.ok()) return status;
+  return check;
+}
+
+Result<HeapStatus> Heap::status_of(const std::string& path) {
+  Looked looked;
+  if (Status status = look(path, &looked); !status.ok()) return status;
+  HeapStatus status;
+  status.heap_bytes = looked.bytes;
+  std::memcpy(&status.used_bytes, looked.memory + HeapHead::kNextChunkAt, sizeof(status.used_bytes));
+  status.log_bytes = looked.geometry.heap_at;
+  status.last_number = looked.found.newest;
+  status.replayed_number = looked.replayed;
+  status.medium = "file";
+  status.promise = "what the program that writes it asked for: HeapOptions::medium";
+  status.recovered = looked.found.durable.size();
+  status.dropped = looked.found.dropped;
+  return status;
+}
+
+}  // namespace elider

@@ -1,0 +1,119 @@
+// A file: what is stored is written at once, and threads share the fdatasync that makes it durable:
+// who comes while one is underway waits for the next.
+#include <algorithm>
+#include <array>
+#include <condition_variable>
+#include <map>
+#include <mutex>
+#include <vector>
+
+#include "heap/medium.h"
+
+namespace elider::heap {
+
+namespace {
+
+constexpr uint64_t kPageBytes = 4096;
+constexpr size_t kPagesMax = 8192;  // that patch() keeps before it writes them
+
+class FileMedium final : public Medium {
+ public:
+  explicit FileMedium(std::unique_ptr<log::File> file) : file_(std::move(file)) {}
+
+  Status store(uint64_t offset, std::span<const std::byte> bytes) override { return file_->write_at(offset, bytes); }
+
+  Status fence() override {
+    std::unique_lock lock(mutex_);
+    const uint64_t mine = ++asked_;
+    while (done_ < mine && failure_.ok()) {
+      if (syncing_) {
+        synced_.wait(lock);
+        continue;
+      }
+      syncing_ = true;
+      const uint64_t covers = asked_;
+      lock.unlock();
+      Status status = file_->sync();
+      lock.lock();
+      syncing_ = false;
+      ++syncs_;
+      if (status.ok()) done_ = std::max(done_, covers);
+      else failure_ = std::move(status);  // and what the disk has is not known from now on
+      synced_.notify_all();
+    }
+    return done_ >= mine ? Status() : failure_;
+  }
+
+  Status patch(uint64_t offset, std::span<const std::byte> bytes) override {
+    std::unique_ptr<Page>& page = pages_[offset / kPageBytes];
+    if (page == nullptr) {
+      page = std::make_unique<Page>();
+      if (Status status = read(offset / kPageBytes * kPageBytes, *page); !status.ok()) return status;
+    }
+    std::copy(bytes.begin(), bytes.end(), page->begin() + offset % kPageBytes);
+    return pages_.size() < kPagesMax ? Status() : write_pages();
+  }
+  Status settle() override {
+    if (Status status = write_pages(); !status.ok()) return status;
+    return fence();
+  }
+
+  Status read(uint64_t offset, std::span<std::byte> bytes) override {
+    size_t count = 0;
+    if (Status status = file_->read_at(offset, bytes, &count); !status.ok()) return status;
+    std::fill(bytes.begin() + static_cast<ptrdiff_t>(count), bytes.end(), std::byte{0});
+    return {};
+  }
+  Status size(uint64_t* bytes) override { return file_->size(bytes); }
+  Status extend(uint64_t bytes) override {
+    uint64_t now = 0;
+    if (Status status = file_->size(&now); !status.ok() || now >= bytes) return status;
+    const std::byte last{0};
+    return file_->write_at(bytes - 1, {&last, 1});
+  }
+  Status map_copy_on_write(uint64_t offset, std::span<std::byte> memory) override { return file_->map_copy_on_write(offset, memory); }
+
+  std::string_view promise() const override { return "power failures: what fdatasync has written"; }
+  uint64_t syncs() const override {
+    std::lock_guard lock(mutex_);
+    return syncs_;
+  }
+
+ private:
+  using Page = std::array<std::byte, kPageBytes>;
+
+  // Neighbours in one call.
+  Status write_pages() {
+    for (auto page = pages_.begin(); page != pages_.end();) {
+      const uint64_t first = page->first;
+      together_.clear();
+      for (; page != pages_.end() && page->first == first + together_.size() / kPageBytes && together_.size() < 256 * kPageBytes; ++page)
+        together_.insert(together_.end(), page->second->begin(), page->second->end());
+      if (Status status = file_->write_at(first * kPageBytes, together_); !status.ok()) return status;
+    }
+    pages_.clear();
+    return {};
+  }
+
+  const std::unique_ptr<log::File> file_;
+  std::map<uint64_t, std::unique_ptr<Page>> pages_;  // the replayer's
+  std::vector<std::byte> together_;
+
+  mutable std::mutex mutex_;
+  std::condition_variable synced_;
+  uint64_t asked_ = 0, done_ = 0, syncs_ = 0;
+  bool syncing_ = false;
+  Status failure_;
+};
+
+}  // namespace
+
+std::unique_ptr<Medium> make_file_medium(std::unique_ptr<log::File> file) { return std::make_unique<FileMedium>(std::move(file)); }
+
+Status open_medium(const HeapOptions& options, const std::string& path, std::unique_ptr<log::File> file, std::unique_ptr<Medium>* medium) {
+  if (options.medium != HeapMedium::kFile) return open_mapped_medium(options, path, medium);
+  *medium = make_file_medium(std::move(file));
+  return {};
+}
+
+}  // namespace elider::heap

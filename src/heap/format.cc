@@ -1,0 +1,65 @@
+#include "heap/format.h"
+
+#include <cstring>
+
+#include "base/checksum.h"
+
+namespace elider::heap {
+
+namespace {
+
+constexpr uint64_t kHeaderSeed = 0x6865617031;
+
+// Of all fields before `checksum`.
+template <class T>
+uint64_t checksum_of(const T& part, uint64_t seed) {
+  return checksum(std::as_bytes(std::span(&part, 1)).first(offsetof(T, checksum)), seed);
+}
+
+}  // namespace
+
+Geometry geometry_of(const HeapOptions& options, uint64_t identity) {
+  Geometry geometry{options.threads_max, options.markers, (options.log_bytes + 63) / 64 * 64, 0, identity};
+  geometry.heap_at = (geometry.ring_at(geometry.threads) + kHeapAlignment - 1) / kHeapAlignment * kHeapAlignment;
+  return geometry;
+}
+
+FileHeader encode(const Geometry& geometry) {
+  FileHeader header{};
+  std::memcpy(header.magic, kMagic, sizeof(kMagic));
+  header.version = kVersion;
+  header.threads = geometry.threads;
+  header.markers = geometry.markers;
+  header.log_bytes = geometry.log_bytes;
+  header.heap_at = geometry.heap_at;
+  header.identity = geometry.identity;
+  header.checksum = checksum_of(header, kHeaderSeed);
+  return header;
+}
+
+Status decode(const FileHeader& header, const std::string& path, Geometry* geometry) {
+  if (std::memcmp(header.magic, kMagic, sizeof(kMagic)) != 0)
+    return {Code::kCorrupt, "'" + path + "' is no heap: it does not begin as one"};
+  if (header.version > kVersion)
+    return {Code::kUnsupported, "'" + path + "' is a heap of version " + std::to_string(header.version) + "; this program knows up to " +
+                                    std::to_string(kVersion)};
+  if (header.checksum != checksum_of(header, kHeaderSeed)) return {Code::kCorrupt, "'" + path + "' is damaged: its header, at offset 0"};
+  *geometry = {header.threads, header.markers, header.log_bytes, header.heap_at, header.identity};
+  return {};
+}
+
+Replayed make_replayed(uint64_t sequence, uint64_t number, const Geometry& geometry) {
+  Replayed replayed{sequence, number, 0};
+  replayed.checksum = checksum_of(replayed, geometry.identity);
+  return replayed;
+}
+bool is_valid(const Replayed& replayed, const Geometry& geometry) { return replayed.checksum == checksum_of(replayed, geometry.identity); }
+
+void seal(Marker& marker, const Geometry& geometry) { marker.checksum = checksum_of(marker, geometry.identity); }
+bool is_valid(const Marker& marker, const Geometry& geometry) { return marker.checksum == checksum_of(marker, geometry.identity); }
+
+uint64_t record_checksum(std::span<const std::byte> record, uint64_t number, const Geometry& geometry) {
+  return checksum(record, geometry.identity ^ number);
+}
+
+}  // namespace elider::heap

@@ -1,0 +1,105 @@
+// What stands where in a heap's file, and what its parts look like (DUMBO, sections 3 and 3.3).
+//
+//   0        FileHeader   what the file is; written once
+//   4096     Replayed     up to which number the heap has all; two of them, written in turn
+//   8192     Marker[]     a circular array: transaction n's is at n % markers
+//            rings        a redo log of log_bytes for each slot, written round and round
+//   heap     the heap     offsets in it are what HeapPtr holds; HeapHead (allocator.h) stands first
+//
+// A redo record is a series of runs: a word of (count << 48 | first word's number), then `count`
+// words. Numbers are as the processor has them: a file belongs to one kind of machine.
+// Thread safety: pure functions and values.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+
+#include "elider/heap.h"
+
+namespace elider::heap {
+
+inline constexpr char kMagic[16] = "elider heap\r\n\x1a";
+inline constexpr uint32_t kVersion = 1;
+inline constexpr uint64_t kHeaderBytes = 4096;
+inline constexpr uint64_t kReplayedAt[2] = {4096, 4608};  // each in a sector of its own
+inline constexpr uint64_t kMarkersAt = 8192;
+inline constexpr uint64_t kWordBytes = 8;
+inline constexpr uint64_t kHeapAlignment = 64 << 10;
+inline constexpr uint64_t kBytesMin = 1 << 20;
+
+struct FileHeader {
+  char magic[16];
+  uint32_t version;
+  uint32_t threads;
+  uint32_t markers;
+  uint32_t reserved;
+  uint64_t log_bytes;
+  uint64_t heap_at;
+  uint64_t identity;  // drawn at creation: checksums of another file do not pass in this one
+  uint64_t checksum;
+};
+
+struct Replayed {
+  uint64_t sequence;  // the greater one counts
+  uint64_t number;
+  uint64_t checksum;
+};
+
+// Transaction `number` is durable: its record is `bytes` long and begins `start` bytes into all that
+// slot ever wrote. It counts after a crash if it is whole, and all numbers up to `needs` are.
+// Without bytes: the number is one that was aborted.
+struct Marker {
+  uint64_t number;
+  uint64_t needs;
+  uint64_t start;
+  uint32_t bytes;
+  uint32_t slot;
+  uint64_t record_checksum;
+  uint64_t checksum;
+  uint64_t reserved[2];
+};
+static_assert(sizeof(Marker) == 64);
+
+// Where the parts of one file are.
+struct Geometry {
+  uint32_t threads = 0;
+  uint32_t markers = 0;
+  uint64_t log_bytes = 0;
+  uint64_t heap_at = 0;
+  uint64_t identity = 0;
+
+  uint64_t marker_at(uint64_t number) const { return kMarkersAt + number % markers * sizeof(Marker); }
+  uint64_t ring_at(uint32_t slot) const { return kMarkersAt + markers * sizeof(Marker) + slot * log_bytes; }
+  uint64_t record_at(uint32_t slot, uint64_t start) const { return ring_at(slot) + start % log_bytes; }
+};
+Geometry geometry_of(const HeapOptions& options, uint64_t identity);
+
+FileHeader encode(const Geometry& geometry);
+// kCorrupt, kUnsupported: they name the path.
+Status decode(const FileHeader& header, const std::string& path, Geometry* geometry);
+
+Replayed make_replayed(uint64_t sequence, uint64_t number, const Geometry& geometry);
+bool is_valid(const Replayed& replayed, const Geometry& geometry);
+
+void seal(Marker& marker, const Geometry& geometry);  // sets its checksum
+bool is_valid(const Marker& marker, const Geometry& geometry);
+uint64_t record_checksum(std::span<const std::byte> record, uint64_t number, const Geometry& geometry);
+
+// The run that begins at words[0]. False: it reaches beyond the words.
+struct Run {
+  uint64_t first;  // word of the heap
+  std::span<const uint64_t> values;
+};
+inline constexpr uint64_t kRunWordsMax = (1u << 16) - 1;
+inline uint64_t run_header(uint64_t first, uint64_t count) { return count << 48 | first; }
+inline bool next_run(std::span<const uint64_t>& words, Run* run) {
+  const uint64_t count = words[0] >> 48;
+  if (count == 0 || count >= words.size()) return false;
+  *run = {words[0] & ((uint64_t{1} << 48) - 1), words.subspan(1, count)};
+  words = words.subspan(1 + count);
+  return true;
+}
+
+}  // namespace elider::heap

@@ -1,0 +1,78 @@
+#include "elider/heap.h"
+
+#include "heap/allocator.h"
+#include "heap/inside.h"
+#include "heap/roots.h"
+
+namespace elider {
+
+std::string_view name_of(HeapIsolation isolation) {
+  switch (isolation) {
+    case HeapIsolation::kSerializable: return "serializable";
+    case HeapIsolation::kSnapshot: return "snapshot";
+  }
+  return "?";
+}
+std::string_view name_of(HeapMedium medium) {
+  switch (medium) {
+    case HeapMedium::kFile: return "file";
+    case HeapMedium::kDax: return "dax";
+    case HeapMedium::kDelay: return "delay";
+  }
+  return "?";
+}
+std::string_view name_of(HeapDurability durability) {
+  switch (durability) {
+    case HeapDurability::kWait: return "wait";
+    case HeapDurability::kLater: return "later";
+  }
+  return "?";
+}
+std::string_view name_of(HeapWait wait) {
+  switch (wait) {
+    case HeapWait::kPruned: return "pruned";
+    case HeapWait::kTotal: return "total";
+  }
+  return "?";
+}
+
+void HeapReader::read_bytes(const void* place, std::span<std::byte> into) const {
+  if (plain_) std::memcpy(into.data(), place, into.size());
+  else attempt_.read_bytes(place, into);
+}
+Status HeapReader::find_root(std::string_view name, std::string_view type, size_t bytes, uint64_t* offset) const {
+  return heap::find_root(attempt_, name, type, bytes, offset);
+}
+
+void HeapTransaction::write_bytes(void* place, std::span<const std::byte> bytes) { attempt_.write_bytes(place, bytes); }
+Status HeapTransaction::allocate_bytes(uint64_t bytes, uint64_t* offset) { return heap::Allocator(attempt_).allocate(bytes, offset); }
+Status HeapTransaction::free_bytes(uint64_t offset) { return heap::Allocator(attempt_).free(offset); }
+Status HeapTransaction::find_or_make_root(std::string_view name, std::string_view type, size_t bytes, uint64_t* offset) {
+  const Status found = heap::find_root(attempt_, name, type, bytes, offset);
+  return found.not_found() ? heap::make_root(attempt_, name, type, bytes, offset) : found;
+}
+Status HeapTransaction::remove_root(std::string_view name) { return heap::remove_root(attempt_, name); }
+
+Heap::Heap() = default;
+Heap::Heap(Heap&&) noexcept = default;
+Heap& Heap::operator=(Heap&&) noexcept = default;
+Heap::~Heap() = default;
+Heap::Heap(std::unique_ptr<detail::HeapInside> inside) : inside_(std::move(inside)) {}
+
+Result<Heap> Heap::open(const std::string& path, uint64_t bytes, const HeapOptions& options) {
+  std::unique_ptr<detail::HeapInside> inside;
+  if (Status status = detail::HeapInside::open(path, bytes, options, &inside); !status.ok()) return status;
+  return Heap(std::move(inside));
+}
+
+namespace {
+Status not_open() { return Status::invalid_argument("the heap is not open"); }
+}  // namespace
+
+Status Heap::run(FunctionRef<Status(HeapTransaction&)> procedure) { return inside_ == nullptr ? not_open() : inside_->run(procedure); }
+Status Heap::run_reader(FunctionRef<Status(HeapReader&)> procedure) { return inside_ == nullptr ? not_open() : inside_->read(procedure); }
+Status Heap::persist() { return inside_ == nullptr ? not_open() : inside_->persist(); }
+Status Heap::replay() { return inside_ == nullptr ? not_open() : inside_->replay(); }
+HeapStatus Heap::status() const { return inside_ == nullptr ? HeapStatus() : inside_->status(); }
+
+}  // namespace elider

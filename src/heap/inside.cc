@@ -1,0 +1,381 @@
+#include "heap/inside.h"
+
+#include <sys/mman.h>
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+#include <filesystem>
+#include <new>
+#include <random>
+#include <utility>
+
+#include "base/thread_ends.h"
+#include "heap/allocator.h"
+#include "log/file.h"
+
+namespace elider::detail {
+
+using heap::Found;
+using heap::Geometry;
+using heap::kHeapAlignment;
+
+namespace {
+
+constexpr int kAttemptsBeside = 10;  // then a transaction runs alone (DUMBO, section 4.1)
+
+// The heap whose procedure this thread runs.
+constinit thread_local const HeapInside* inside_procedure = nullptr;
+
+Status wrong(const char* option, uint64_t value, const char* range) {
+  return Status::invalid_argument("HeapOptions::" + std::string(option) + " is " + std::to_string(value) + "; " + range);
+}
+
+Status check_options(const HeapOptions& options, uint64_t bytes) {
+  if (options.isolation > HeapIsolation::kSnapshot) return wrong("isolation", static_cast<uint64_t>(options.isolation), "there is no such");
+  if (options.medium > HeapMedium::kDelay) return wrong("medium", static_cast<uint64_t>(options.medium), "there is no such");
+  if (options.durability > HeapDurability::kLater) return wrong("durability", static_cast<uint64_t>(options.durability), "there is no such");
+  if (options.wait > HeapWait::kTotal) return wrong("wait", static_cast<uint64_t>(options.wait), "there is no such");
+  if (options.capacity_bytes < heap::kBytesMin || options.capacity_bytes > uint64_t{16} << 40)
+    return wrong("capacity_bytes", options.capacity_bytes, "1 MiB to 16 TiB");
+  if (options.log_bytes < 64 << 10 || options.log_bytes > uint64_t{4} << 30) return wrong("log_bytes", options.log_bytes, "64 KiB to 4 GiB");
+  if (options.threads_max < 1 || options.threads_max > heap::kSlotsMax) return wrong("threads_max", options.threads_max, "1 to 64");
+  if (options.markers < 256 || options.markers > 1 << 24 || (options.markers & (options.markers - 1)) != 0)
+    return wrong("markers", options.markers, "256 to 2^24, a power of two");
+  if (options.flush_ns > 1'000'000) return wrong("flush_ns", options.flush_ns, "0 to 1,000,000");
+  if (bytes > options.capacity_bytes)
+    return Status::invalid_argument("Heap::open: " + std::to_string(bytes) + " bytes are more than HeapOptions::capacity_bytes");
+  return {};
+}
+
+Status write_new(heap::Medium& medium, const Geometry& geometry, uint64_t bytes) {
+  const uint64_t first = (heap::HeapHead::bytes(geometry.threads) + 63) / 64 * 64;
+  const std::array<std::pair<uint64_t, uint64_t>, 2> words = {std::pair{heap::HeapHead::kMagicAt, heap::HeapHead::kMagic},
+                                                              std::pair{heap::HeapHead::kNextChunkAt, first}};
+  const heap::Replayed none = heap::make_replayed(1, 0, geometry);
+  const heap::FileHeader header = heap::encode(geometry);
+  Status status = medium.extend(geometry.heap_at + bytes);
+  for (const auto& [at, word] : words)
+    if (status.ok()) status = medium.store(geometry.heap_at + at, std::as_bytes(std::span(&word, 1)));
+  if (status.ok()) status = medium.store(heap::kReplayedAt[1], std::as_bytes(std::span(&none, 1)));
+  if (status.ok()) status = medium.fence();
+  // With it the file is a heap.
+  if (status.ok()) status = medium.store(0, std::as_bytes(std::span(&header, 1)));
+  return status.ok() ? medium.fence() : status;
+}
+
+}  // namespace
+
+Status HeapInside::open(const std::string& path, uint64_t bytes, const HeapOptions& options, std::unique_ptr<HeapInside>* opened) {
+  if (Status status = check_options(options, bytes); !status.ok()) return status;
+  bytes = (std::max(bytes, heap::kBytesMin) + kHeapAlignment - 1) / kHeapAlignment * kHeapAlignment;
+  log::FileSystem& files = log::system_files();
+  std::unique_ptr<log::File> held, file;
+  if (Status status = files.lock(path, &held); !status.ok()) {
+    if (status.code() != Code::kInvalidArgument) return status;
+    return Status::invalid_argument("'" + path + "' is in use: another process, or another Heap of this one, has it open");
+  }
+  if (Status status = files.open(path, log::OpenMode::kWrite, &file); !status.ok()) return status;
+  heap::FileHeader header{};
+  size_t count = 0;
+  if (Status status = file->read_at(0, std::as_writable_bytes(std::span(&header, 1)), &count); !status.ok()) return status;
+  // Empty, or its creation was cut short: the header is written last.
+  const heap::FileHeader nothing{};
+  const bool is_new = count == 0 || (count == sizeof(header) && std::memcmp(&header, &nothing, sizeof(header)) == 0);
+  Geometry geometry;
+  if (is_new) {
+    std::random_device random;
+    geometry = heap::geometry_of(options, uint64_t{random()} << 32 | random());
+  } else if (Status status = heap::decode(header, path, &geometry); !status.ok()) {
+    return status;
+  }
+  std::unique_ptr<heap::Medium> medium;
+  if (Status status = heap::open_medium(options, path, std::move(file), &medium); !status.ok()) return status;
+  if (is_new) {
+    if (Status status = write_new(*medium, geometry, bytes); !status.ok()) return status;
+    const std::string folder = std::filesystem::path(path).parent_path().string();
+    if (Status status = files.sync_folder(folder.empty() ? "." : folder); !status.ok()) return status;
+  }
+  std::unique_ptr<HeapInside> inside(new HeapInside(path, options, geometry));
+  inside->replayer_ = std::make_unique<heap::Replayer>(geometry, *medium, path);
+  Found found;
+  Status status = inside->replayer_->begin();
+  if (status.ok()) status = inside->replayer_->find(&found);
+  if (status.ok()) status = inside->replayer_->recover(found);
+  if (status.ok()) status = inside->start(std::move(medium), std::move(held), found);
+  if (status.ok()) *opened = std::move(inside);
+  return status;
+}
+
+HeapInside::HeapInside(std::string path, const HeapOptions& options, const Geometry& geometry)
+    : path_(std::move(path)), options_(options), geometry_(geometry), slots_(geometry.threads),
+      counts_(std::make_unique<Counts[]>(geometry.threads)) {}
+
+Status HeapInside::start(std::unique_ptr<heap::Medium> medium, std::unique_ptr<log::File> held, const Found& found) {
+  medium_ = std::move(medium);
+  held_ = std::move(held);
+  recovered_ = found.durable.size();
+  dropped_ = found.dropped;
+  uint64_t bytes = 0;
+  if (Status status = medium_->size(&bytes); !status.ok()) return status;
+  if (bytes < geometry_.heap_at + heap::kBytesMin) return {Code::kCorrupt, "'" + path_ + "' is damaged: it ends at offset " + std::to_string(bytes)};
+  bytes -= geometry_.heap_at;
+  const uint64_t whole = (bytes + kHeapAlignment - 1) / kHeapAlignment * kHeapAlignment;
+  if (whole > options_.capacity_bytes)
+    return Status::invalid_argument("HeapOptions::capacity_bytes is " + std::to_string(options_.capacity_bytes) + "; '" + path_ + "' has " +
+                                    std::to_string(whole));
+  if (Status status = medium_->extend(geometry_.heap_at + whole); !status.ok()) return status;
+  void* const memory = ::mmap(nullptr, options_.capacity_bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (memory == MAP_FAILED)
+    return {Code::kMemoryLimit, "no address space for HeapOptions::capacity_bytes, " + std::to_string(options_.capacity_bytes)};
+  base_ = static_cast<std::byte*>(memory);
+  if (Status status = map_heap(whole); !status.ok()) return status;
+  uint64_t magic = 0;
+  std::memcpy(&magic, base_ + heap::HeapHead::kMagicAt, sizeof(magic));
+  if (magic != heap::HeapHead::kMagic)
+    return {Code::kCorrupt, "'" + path_ + "' is damaged: its heap, at offset " + std::to_string(geometry_.heap_at)};
+  log_ = std::make_unique<heap::RedoLog>(geometry_, *medium_);
+  slots_.start_clock(replayer_->replayed());
+  for (uint32_t slot = 0; slot < geometry_.threads; ++slot) attempts_.push_back(std::make_unique<HeapAttempt>(*this, slot));
+  if (options_.background_replay) replaying_ = std::thread([this] { replay_in_background(); });
+  return {};
+}
+
+HeapInside::~HeapInside() {
+  if (replaying_.joinable()) {
+    {
+      std::lock_guard lock(background_);
+      closing_ = true;
+    }
+    wake_.notify_all();
+    replaying_.join();
+  }
+  if (base_ == nullptr) return;
+  static_cast<void>(replay());  // what does not succeed here, opening does
+  ::munmap(base_, options_.capacity_bytes);
+}
+
+Status HeapInside::map_heap(uint64_t bytes) {
+  const uint64_t now = heap_bytes();
+  if (Status status = medium_->map_copy_on_write(geometry_.heap_at + now, {base_ + now, bytes - now}); !status.ok()) return status;
+  heap_bytes_.store(bytes, std::memory_order_release);
+  return {};
+}
+
+Status HeapInside::grow_to(uint64_t bytes) {
+  if (bytes <= heap_bytes()) return {};
+  std::lock_guard lock(growing_);
+  const uint64_t now = heap_bytes();
+  if (bytes <= now) return {};
+  if (bytes > options_.capacity_bytes)
+    return {Code::kMemoryLimit, "'" + path_ + "' is full: HeapOptions::capacity_bytes is " + std::to_string(options_.capacity_bytes)};
+  const uint64_t capacity = options_.capacity_bytes / kHeapAlignment * kHeapAlignment;
+  const uint64_t grown = std::min(capacity, std::max(2 * now, (bytes + kHeapAlignment - 1) / kHeapAlignment * kHeapAlignment));
+  if (bytes > grown) return {Code::kMemoryLimit, "'" + path_ + "' is full: HeapOptions::capacity_bytes is " + std::to_string(options_.capacity_bytes)};
+  if (Status status = medium_->extend(geometry_.heap_at + grown); !status.ok()) return status;
+  return map_heap(grown);
+}
+
+void HeapInside::stop(const Status& why) {
+  std::lock_guard lock(why_);
+  if (stopped_.load(std::memory_order_relaxed)) return;  // relaxed: under the mutex
+  stopped_with_ = Status(Code::kIoError, std::string(why.message()) + "; the heap can only be read from now on");
+  stopped_.store(true, std::memory_order_release);
+}
+
+Status HeapInside::stopped() const {
+  if (!stopped_.load(std::memory_order_acquire)) [[likely]] return {};
+  std::lock_guard lock(why_);
+  return stopped_with_;
+}
+
+bool HeapInside::has_markers() const {
+  return slots_.clock() + 2 * geometry_.threads < replayer_->replayed() + geometry_.markers;
+}
+
+// The caller is in no transaction: others may have to end first.
+Status HeapInside::make_room(uint32_t slot, uint64_t bytes) {
+  if (bytes > log_->record_bytes_max())
+    return {Code::kMemoryLimit, "a transaction writes " + std::to_string(bytes) + " bytes of redo log; half of HeapOptions::log_bytes, " +
+                                    std::to_string(log_->record_bytes_max()) + ", is the most"};
+  for (Spin spin; !has_markers() || !log_->has_room(slot, bytes); spin.wait()) {
+    if (Status status = replay(); !status.ok()) {
+      stop(status);
+      return stopped();
+    }
+  }
+  return {};
+}
+
+Status HeapInside::run(FunctionRef<Status(HeapTransaction&)> procedure) {
+  if (inside_procedure == this) return Status::invalid_argument("Heap::transaction: this thread runs another transaction of the heap");
+  if (Status status = stopped(); !status.ok()) return status;
+  const uint32_t slot = slots_.claim();
+  HeapAttempt& attempt = *attempts_[slot];
+  const HeapInside* const outside = inside_procedure;
+  inside_procedure = this;
+  uint64_t room = 0;
+  Status status;
+  std::unique_lock<std::mutex> alone;
+  for (int attempts = 0;; ++attempts) {
+    if (!has_markers() || room != 0) {
+      if (status = make_room(slot, room); !status.ok()) break;
+    }
+    if (attempts == kAttemptsBeside) {
+      alone = std::unique_lock(alone_);
+      slots_.begin_alone();
+      counts_[slot].serial.fetch_add(1, std::memory_order_relaxed);  // relaxed: statistics
+    }
+    slots_.enter(slot, alone.owns_lock());
+    HeapAttempt::Outcome outcome = HeapAttempt::Outcome::kRolledBack;
+    try {
+      attempt.begin(true);
+      HeapTransaction txn = attempt.transaction();
+      status = procedure(txn);
+      if (status.ok()) status = attempt.doom();
+      if (status.ok()) outcome = attempt.commit(&status);
+    } catch (const std::bad_alloc&) {
+      status = Status(Code::kMemoryLimit, "a heap transaction found no memory for what it reads and writes");
+    } catch (const std::exception& error) {
+      status = Status(Code::kProcedureThrew, Cause::kException, Status(), error.what());
+    } catch (...) {
+      if (thread_ends()) {
+        attempt.roll_back();
+        slots_.leave(slot);
+        if (alone.owns_lock()) slots_.end_alone();
+        slots_.release(slot);
+        inside_procedure = outside;
+        throw;
+      }
+      status = Status(Code::kProcedureThrew, Cause::kException, Status(), "something that is no std::exception");
+    }
+    if (outcome == HeapAttempt::Outcome::kRolledBack) {
+      attempt.roll_back();
+      break;
+    }
+    if (outcome == HeapAttempt::Outcome::kDone) {
+      counts_[slot].commits.fetch_add(1, std::memory_order_relaxed);  // relaxed: statistics
+      break;
+    }
+    slots_.leave(slot);
+    if (outcome == HeapAttempt::Outcome::kNoRoom) {
+      room = attempt.room_needed();
+      if (alone.owns_lock()) {  // the replayer waits for others
+        slots_.end_alone();
+        alone.unlock();
+        attempts = -1;
+      }
+    } else {
+      counts_[slot].conflicts.fetch_add(1, std::memory_order_relaxed);  // relaxed: statistics
+      attempt.wait_for_conflict();
+    }
+    if (status = stopped(); !status.ok()) break;
+  }
+  slots_.leave(slot);
+  if (alone.owns_lock()) slots_.end_alone();
+  slots_.release(slot);
+  inside_procedure = outside;
+  return status;
+}
+
+Status HeapInside::read(FunctionRef<Status(HeapReader&)> procedure) {
+  if (inside_procedure == this) return Status::invalid_argument("Heap::read: this thread runs another transaction of the heap");
+  const uint32_t slot = slots_.claim();
+  HeapAttempt& attempt = *attempts_[slot];
+  const HeapInside* const outside = inside_procedure;
+  inside_procedure = this;
+  const bool was_stopped = !stopped().ok();
+  Status status;
+  try {
+    attempt.begin(false);
+    HeapReader reader = attempt.reader();
+    status = procedure(reader);
+  } catch (const std::exception& error) {
+    status = Status(Code::kProcedureThrew, Cause::kException, Status(), error.what());
+  } catch (...) {
+    if (thread_ends()) {
+      attempt.roll_back();
+      slots_.release(slot);
+      inside_procedure = outside;
+      throw;
+    }
+    status = Status(Code::kProcedureThrew, Cause::kException, Status(), "something that is no std::exception");
+  }
+  // A commit that it saw may have failed to become durable meanwhile.
+  const Status durable = attempt.end();
+  if (status.ok() && !was_stopped) status = durable;
+  counts_[slot].reads.fetch_add(1, std::memory_order_relaxed);  // relaxed: statistics
+  slots_.release(slot);
+  inside_procedure = outside;
+  return status;
+}
+
+Status HeapInside::persist() {
+  if (Status status = stopped(); !status.ok()) return status;
+  const uint64_t last = slots_.clock();
+  for (Spin spin; slots_.settled() < last; spin.wait()) {
+  }
+  Status status = medium_->fence();
+  if (!status.ok()) {
+    stop(status);
+    return stopped();
+  }
+  return {};
+}
+
+Status HeapInside::replay() {
+  if (Status status = stopped(); !status.ok()) return status;
+  const uint64_t last = slots_.settled();
+  if (last <= replayer_->replayed()) return {};
+  if (options_.durability == HeapDurability::kLater)
+    if (Status status = medium_->fence(); !status.ok()) return status;
+  return replayer_->replay(last, *log_);
+}
+
+void HeapInside::wake_replayer() {
+  if (!replaying_.joinable() || woken_.exchange(true, std::memory_order_acq_rel)) return;
+  std::lock_guard lock(background_);
+  wake_.notify_one();
+}
+
+void HeapInside::replay_in_background() {
+  std::unique_lock lock(background_);
+  while (!closing_) {
+    wake_.wait(lock, [&] { return closing_ || woken_.load(std::memory_order_acquire); });
+    if (closing_) return;
+    woken_.store(false, std::memory_order_release);
+    lock.unlock();
+    if (Status status = replay(); !status.ok()) stop(status);
+    lock.lock();
+  }
+}
+
+HeapStatus HeapInside::status() const {
+  HeapStatus status;
+  static_cast<void>(const_cast<HeapInside*>(this)->read([&](HeapReader& reader) {
+    status.used_bytes = reader.read(reader[HeapPtr<uint64_t>::at(heap::HeapHead::kNextChunkAt)]);
+    return Status();
+  }));
+  status.heap_bytes = heap_bytes();
+  status.log_bytes = geometry_.heap_at;
+  status.last_number = slots_.clock();
+  status.replayed_number = replayer_->replayed();
+  status.medium = name_of(options_.medium);
+  status.promise = medium_->promise();
+  status.recovered = recovered_;
+  status.dropped = dropped_;
+  for (uint32_t slot = 0; slot < geometry_.threads; ++slot) {
+    const Counts& counts = counts_[slot];
+    // relaxed: statistics
+    status.commits += counts.commits.load(std::memory_order_relaxed);
+    status.reads += counts.reads.load(std::memory_order_relaxed);
+    status.conflicts += counts.conflicts.load(std::memory_order_relaxed);
+    status.serial += counts.serial.load(std::memory_order_relaxed);
+  }
+  status.syncs = medium_->syncs();
+  status.replays = replayer_->replays();
+  status.replayed_words = replayer_->words();
+  return status;
+}
+
+}  // namespace elider::detail

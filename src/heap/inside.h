@@ -1,0 +1,94 @@
+// HeapInside: an open heap: its file, its memory, the slots, stripes, log and replayer.
+// Thread safety: all.
+#pragma once
+
+#include <atomic>
+#include <condition_variable>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "base/cache_line.h"
+#include "elider/heap.h"
+#include "heap/attempt.h"
+#include "heap/format.h"
+#include "heap/medium.h"
+#include "heap/redo_log.h"
+#include "heap/replayer.h"
+#include "heap/slots.h"
+#include "heap/stripes.h"
+
+namespace elider::detail {
+
+class HeapInside {
+ public:
+  // kOk: *opened is set.
+  static Status open(const std::string& path, uint64_t bytes, const HeapOptions& options, std::unique_ptr<HeapInside>* opened);
+  ~HeapInside();
+
+  Status run(FunctionRef<Status(HeapTransaction&)> procedure);
+  Status read(FunctionRef<Status(HeapReader&)> procedure);
+  Status persist();
+  Status replay();
+  HeapStatus status() const;
+
+  // -- for attempts --------------------------------------------------------------------------------
+  const HeapOptions& options() const { return options_; }
+  const heap::Geometry& geometry() const { return geometry_; }
+  std::byte* base() const { return base_; }
+  uint64_t heap_bytes() const { return heap_bytes_.load(std::memory_order_acquire); }
+  heap::Slots& slots() { return slots_; }
+  heap::Stripes& stripes() { return stripes_; }
+  heap::RedoLog& log() { return *log_; }
+  heap::Medium& medium() { return *medium_; }
+  // The heap has room up to this offset. kMemoryLimit: capacity_bytes. kIoError.
+  Status grow_to(uint64_t bytes);
+  // Nothing can be made durable any more.
+  void stop(const Status& why);
+  Status stopped() const;
+  void wake_replayer();
+
+ private:
+  HeapInside(std::string path, const HeapOptions& options, const heap::Geometry& geometry);
+  Status start(std::unique_ptr<heap::Medium> medium, std::unique_ptr<log::File> held, const heap::Found& found);
+  Status map_heap(uint64_t bytes);
+  Status make_room(uint32_t slot, uint64_t bytes);
+  bool has_markers() const;
+  void replay_in_background();
+
+  const std::string path_;
+  const HeapOptions options_;
+  const heap::Geometry geometry_;
+  std::unique_ptr<log::File> held_;
+  std::unique_ptr<heap::Medium> medium_;
+  std::byte* base_ = nullptr;
+  std::atomic<uint64_t> heap_bytes_{0};
+  std::mutex growing_;
+
+  heap::Slots slots_;
+  heap::Stripes stripes_;
+  std::unique_ptr<heap::RedoLog> log_;
+  std::unique_ptr<heap::Replayer> replayer_;
+  std::vector<std::unique_ptr<HeapAttempt>> attempts_;  // of each slot
+  std::mutex alone_;
+
+  std::atomic<bool> stopped_{false};
+  mutable std::mutex why_;
+  Status stopped_with_;
+
+  struct alignas(kCacheLinePairBytes) Counts {
+    std::atomic<uint64_t> commits{0}, reads{0}, conflicts{0}, serial{0};
+  };
+  std::unique_ptr<Counts[]> counts_;
+  uint64_t recovered_ = 0, dropped_ = 0;
+
+  std::mutex background_;
+  std::condition_variable wake_;
+  std::atomic<bool> woken_{false};
+  bool closing_ = false;
+  std::thread replaying_;
+};
+
+}  // namespace elider::detail

@@ -1,0 +1,170 @@
+// A mapped file: what is stored is written back line by line, and a fence waits for that. On
+// persistent memory (a mapping that the kernel keeps in step, MAP_SYNC) that makes it durable. In
+// kDelay each line waits as long instead, as the paper's measurements do (DUMBO, section 4.1).
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <atomic>
+#include <cerrno>
+#include <cstring>
+#include <unordered_set>
+
+#if defined(__x86_64__)
+#include <immintrin.h>
+#endif
+
+#include "base/cache_line.h"
+#include "base/clock.h"
+#include "base/spin.h"
+#include "heap/format.h"
+#include "heap/medium.h"
+
+namespace elider::heap {
+
+namespace {
+
+#if defined(__x86_64__)
+[[gnu::target("clwb")]] void write_back(const std::byte* line) { _mm_clwb(const_cast<std::byte*>(line)); }
+[[gnu::target("clflushopt")]] void flush_optimized(const std::byte* line) { _mm_clflushopt(const_cast<std::byte*>(line)); }
+void flush(const std::byte* line) { _mm_clflush(line); }
+void (*line_flush())(const std::byte*) {
+  if (__builtin_cpu_supports("clwb")) return write_back;
+  return __builtin_cpu_supports("clflushopt") ? flush_optimized : flush;
+}
+void store_fence() { _mm_sfence(); }
+#else
+void (*line_flush())(const std::byte*) { return nullptr; }
+void store_fence() { std::atomic_thread_fence(std::memory_order_seq_cst); }
+#endif
+
+class MappedMedium final : public Medium {
+ public:
+  MappedMedium(const HeapOptions& options, std::string path, int descriptor, std::byte* memory, uint64_t reserved)
+      : delays_(options.medium == HeapMedium::kDelay), flush_ns_(options.flush_ns), path_(std::move(path)), descriptor_(descriptor),
+        memory_(memory), reserved_(reserved) {}
+  ~MappedMedium() override {
+    ::munmap(memory_, reserved_);
+    ::close(descriptor_);
+  }
+  Status map_all() {
+    uint64_t bytes = 0;
+    if (Status status = size(&bytes); !status.ok()) return status;
+    return map_up_to(bytes);
+  }
+
+  Status store(uint64_t offset, std::span<const std::byte> bytes) override {
+    std::memcpy(memory_ + offset, bytes.data(), bytes.size());
+    flush_lines(offset, bytes.size());
+    return {};
+  }
+  Status fence() override {
+    if (!delays_) store_fence();
+    return {};
+  }
+  Status patch(uint64_t offset, std::span<const std::byte> bytes) override {
+    std::memcpy(memory_ + offset, bytes.data(), bytes.size());
+    for (uint64_t line = offset / kCacheLineBytes; line <= (offset + bytes.size() - 1) / kCacheLineBytes; ++line) patched_.insert(line);
+    return {};
+  }
+  Status settle() override {
+    for (const uint64_t line : patched_) flush_lines(line * kCacheLineBytes, kCacheLineBytes);
+    patched_.clear();
+    return fence();
+  }
+
+  Status read(uint64_t offset, std::span<std::byte> bytes) override {
+    const uint64_t there = offset < mapped_ ? std::min<uint64_t>(bytes.size(), mapped_ - offset) : 0;
+    if (there != 0) std::memcpy(bytes.data(), memory_ + offset, there);
+    std::fill(bytes.begin() + static_cast<ptrdiff_t>(there), bytes.end(), std::byte{0});
+    return {};
+  }
+  Status size(uint64_t* bytes) override {
+    struct stat facts;
+    if (::fstat(descriptor_, &facts) != 0) return log::file_error("look at", path_, errno);
+    *bytes = static_cast<uint64_t>(facts.st_size);
+    return {};
+  }
+  // With room on the disk: a store into a hole of a full disk would end the process.
+  Status extend(uint64_t bytes) override {
+    uint64_t now = 0;
+    if (Status status = size(&now); !status.ok() || now >= bytes) return status;
+    if (bytes > reserved_) return {Code::kMemoryLimit, "'" + path_ + "' is as large as HeapOptions::capacity_bytes allows"};
+    if (const int error = ::posix_fallocate(descriptor_, 0, static_cast<off_t>(bytes)); error != 0)
+      return log::file_error("extend", path_, error);
+    return map_up_to(bytes);
+  }
+  Status map_copy_on_write(uint64_t offset, std::span<std::byte> memory) override {
+    void* const mapped = ::mmap(memory.data(), memory.size(), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_FIXED | MAP_NORESERVE, descriptor_,
+                                static_cast<off_t>(offset));
+    return mapped == memory.data() ? Status() : log::file_error("map", path_, errno);
+  }
+
+  std::string_view promise() const override {
+    return delays_ ? "the end of the process, not of the machine: a delay stands in for persistent memory"
+                   : "power failures: lines written back to persistent memory";
+  }
+  uint64_t syncs() const override { return 0; }
+
+ private:
+  Status map_up_to(uint64_t bytes) {
+    const uint64_t from = mapped_;
+    const uint64_t page = static_cast<uint64_t>(::sysconf(_SC_PAGESIZE));
+    bytes = (bytes + page - 1) / page * page;
+    if (bytes > reserved_) return {Code::kMemoryLimit, "'" + path_ + "' is larger than HeapOptions::capacity_bytes allows"};
+    if (bytes <= from) return {};
+    const int flags = MAP_FIXED | (delays_ ? MAP_SHARED : MAP_SHARED_VALIDATE | MAP_SYNC);
+    void* const mapped = ::mmap(memory_ + from, bytes - from, PROT_READ | PROT_WRITE, flags, descriptor_, static_cast<off_t>(from));
+    if (mapped == memory_ + from) {
+      mapped_ = bytes;
+      return {};
+    }
+    if (!delays_ && (errno == EOPNOTSUPP || errno == EINVAL))
+      return {Code::kUnsupported, "'" + path_ + "' does not lie on persistent memory (a DAX file system): HeapMedium::kFile takes any file"};
+    return log::file_error("map", path_, errno);
+  }
+
+  void flush_lines(uint64_t offset, uint64_t bytes) {
+    const uint64_t first = offset / kCacheLineBytes, last = (offset + bytes - 1) / kCacheLineBytes;
+    if (delays_) {
+      if (flush_ns_ == 0) return;
+      const uint64_t until = now_ns() + (last - first + 1) * flush_ns_;
+      while (now_ns() < until) pause();
+    } else {
+      for (uint64_t line = first; line <= last; ++line) flush_line_(memory_ + line * kCacheLineBytes);
+    }
+  }
+
+  const bool delays_;
+  const uint64_t flush_ns_;
+  const std::string path_;
+  const int descriptor_;
+  std::byte* const memory_;
+  const uint64_t reserved_;
+  std::atomic<uint64_t> mapped_{0};
+  std::unordered_set<uint64_t> patched_;
+  void (*const flush_line_)(const std::byte*) = line_flush();
+};
+
+}  // namespace
+
+Status open_mapped_medium(const HeapOptions& options, const std::string& path, std::unique_ptr<Medium>* medium) {
+  const int descriptor = ::open(path.c_str(), O_RDWR | O_CLOEXEC);
+  if (descriptor < 0) return log::file_error("open", path, errno);
+  // The logs of the largest file that there can be, and the heap.
+  const uint64_t reserved = options.capacity_bytes + (uint64_t{64} << 32) + (uint64_t{1} << 31);
+  void* const memory = ::mmap(nullptr, reserved, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (memory == MAP_FAILED) {
+    const int error = errno;
+    ::close(descriptor);
+    return {Code::kMemoryLimit, "no address space for '" + path + "': " + std::strerror(error)};
+  }
+  auto mapped = std::make_unique<MappedMedium>(options, path, descriptor, static_cast<std::byte*>(memory), reserved);
+  if (Status status = mapped->map_all(); !status.ok()) return status;
+  *medium = std::move(mapped);
+  return {};
+}
+
+}  // namespace elider::heap

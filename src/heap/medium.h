@@ -1,0 +1,49 @@
+// Medium: what a heap is durable on. Bytes are stored, and are durable once fence() returns.
+//
+// Two: a file with fdatasync, through the log's file seam, which tests replace; and a mapped file,
+// whose lines are written back one by one (DAX, or a delay in its place).
+// store() is what transactions do, each to bytes of its own; patch() is the replayer's.
+// Thread safety: all; patch() and settle() one thread at a time.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "elider/heap.h"
+#include "log/file.h"
+
+namespace elider::heap {
+
+class Medium {
+ public:
+  virtual ~Medium() = default;
+
+  // Stores, and begins to make it durable where that can be begun.
+  virtual Status store(uint64_t offset, std::span<const std::byte> bytes) = 0;
+  // What this thread has stored before is durable when it returns ok; on a file, what anybody has.
+  virtual Status fence() = 0;
+  // As store; durable, and to be read, after settle(). Does not cross a page of 4096 bytes.
+  virtual Status patch(uint64_t offset, std::span<const std::byte> bytes) = 0;
+  virtual Status settle() = 0;
+
+  // Fills all of it; what lies beyond the file's end is 0.
+  virtual Status read(uint64_t offset, std::span<std::byte> bytes) = 0;
+  virtual Status size(uint64_t* bytes) = 0;
+  virtual Status extend(uint64_t bytes) = 0;
+  // The part of the file is this memory's from now on, copied when it is written (section 3).
+  virtual Status map_copy_on_write(uint64_t offset, std::span<std::byte> memory) = 0;
+
+  virtual std::string_view promise() const = 0;  // what it survives
+  virtual uint64_t syncs() const = 0;
+};
+
+// The file is there. kUnsupported: kDax, and it does not lie on persistent memory.
+Status open_medium(const HeapOptions& options, const std::string& path, std::unique_ptr<log::File> file, std::unique_ptr<Medium>* medium);
+std::unique_ptr<Medium> make_file_medium(std::unique_ptr<log::File> file);
+Status open_mapped_medium(const HeapOptions& options, const std::string& path, std::unique_ptr<Medium>* medium);
+
+}  // namespace elider::heap

@@ -1,0 +1,92 @@
+// RedoLog: the rings of records and the array of markers in a heap's file, written by transactions
+// (DUMBO, sections 3.2.2, 3.2.3 and 3.3).
+//
+// A record is in its slot's ring before its marker is in the array. Room is made by the replayer
+// (replayer.h), which tells free_up_to() how far it has come.
+// Thread safety: all; a slot's calls one at a time.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "base/cache_line.h"
+#include "heap/format.h"
+#include "heap/medium.h"
+#include "heap/slots.h"
+#include "heap/write_set.h"
+
+namespace elider::heap {
+
+class RedoLog {
+ public:
+  RedoLog(const Geometry& geometry, Medium& medium) : geometry_(geometry), medium_(medium), rings_(std::make_unique<Ring[]>(geometry.threads)) {}
+
+  uint64_t record_bytes_max() const { return geometry_.log_bytes / 2; }
+  // What a write set's record takes at most.
+  static uint64_t bytes_of(const WriteSet& writes) { return 2 * kWordBytes * writes.size(); }
+
+  bool has_room(uint32_t slot, uint64_t bytes) const {
+    const Ring& ring = rings_[slot];
+    return end_of(start_of(ring.end, bytes), bytes) - ring.freed.load(std::memory_order_acquire) <= geometry_.log_bytes;
+  }
+  bool is_half_full(uint32_t slot) const { return 2 * (rings_[slot].end - rings_[slot].freed.load(std::memory_order_relaxed)) > geometry_.log_bytes; }
+  // relaxed above: a hint.
+
+  // The record of what append() will write.
+  void prepare(uint32_t slot, const WriteSet& writes) {
+    rings_[slot].record.clear();
+    writes.append_record(&rings_[slot].record);
+  }
+  // The record and the marker; durable after a fence of the medium. There is room.
+  Status append(uint32_t slot, uint64_t number, uint64_t needs) {
+    Ring& ring = rings_[slot];
+    const auto record = std::as_bytes(std::span(ring.record));
+    Marker marker{};
+    marker.number = number;
+    marker.needs = needs;
+    marker.start = start_of(ring.end, record.size());
+    marker.bytes = static_cast<uint32_t>(record.size());
+    marker.slot = slot;
+    marker.record_checksum = record_checksum(record, number, geometry_);
+    if (Status status = medium_.store(geometry_.record_at(slot, marker.start), record); !status.ok()) return status;
+    ring.end = end_of(marker.start, record.size());
+    return put(marker);
+  }
+  // The number was given up.
+  Status append_abort(uint32_t slot, uint64_t number) {
+    Marker marker{};
+    marker.number = number;
+    marker.slot = slot;
+    return put(marker);
+  }
+  // The replayer has what the slot wrote up to here.
+  void free_up_to(uint32_t slot, uint64_t end) { rings_[slot].freed.store(end, std::memory_order_release); }
+  // Where a record ends whose marker says this.
+  static uint64_t end_of(uint64_t start, uint64_t bytes) { return (start + bytes + kCacheLineBytes - 1) / kCacheLineBytes * kCacheLineBytes; }
+
+ private:
+  struct alignas(kCacheLinePairBytes) Ring {
+    uint64_t end = 0;  // of all that was ever written
+    std::vector<uint64_t> record;
+    std::atomic<uint64_t> freed{0};
+  };
+
+  // A record does not cross the ring's end.
+  uint64_t start_of(uint64_t end, uint64_t bytes) const {
+    const uint64_t left = geometry_.log_bytes - end % geometry_.log_bytes;
+    return bytes <= left ? end : end + left;
+  }
+  Status put(Marker& marker) {
+    ELIDER_TEST_POINT("heap.commit.before_marker");
+    seal(marker, geometry_);
+    return medium_.store(geometry_.marker_at(marker.number), std::as_bytes(std::span(&marker, 1)));
+  }
+
+  const Geometry geometry_;
+  Medium& medium_;
+  std::unique_ptr<Ring[]> rings_;
+};
+
+}  // namespace elider::heap

@@ -1,0 +1,120 @@
+#include "heap/replayer.h"
+
+#include <algorithm>
+
+#include "base/test_points.h"
+
+namespace elider::heap {
+
+Status Replayer::begin() {
+  for (const uint64_t at : kReplayedAt) {
+    Replayed found{};
+    if (Status status = medium_.read(at, std::as_writable_bytes(std::span(&found, 1))); !status.ok()) return status;
+    if (!is_valid(found, geometry_) || found.sequence <= sequence_) continue;
+    sequence_ = found.sequence;
+    replayed_.store(found.number, std::memory_order_release);
+  }
+  if (sequence_ == 0) return {Code::kCorrupt, "'" + path_ + "' is damaged: how far its log was replayed, at offset " + std::to_string(kReplayedAt[0])};
+  return {};
+}
+
+// A transaction counts if its marker and its record are whole, and so is all that it needs: the
+// numbers up to `needs` stand there without a gap. What waited for it has been told of success only
+// then; and whoever read from it needs it.
+Status Replayer::find(Found* found) {
+  std::vector<Marker> array(geometry_.markers);
+  if (Status status = medium_.read(kMarkersAt, std::as_writable_bytes(std::span(array))); !status.ok()) return status;
+  const uint64_t from = replayed();
+  found->newest = from;
+  std::vector<Marker> whole;
+  for (const Marker& marker : array) {
+    if (!is_valid(marker, geometry_) || marker.number <= from || marker.number > from + geometry_.markers) continue;
+    found->newest = std::max(found->newest, marker.number);
+    const Status status = apply(marker, [](uint64_t, std::span<const std::byte>) { return Status(); });
+    if (status.code() == Code::kCorrupt) continue;  // the crash came before all of it was there
+    if (!status.ok()) return status;
+    whole.push_back(marker);
+  }
+  std::sort(whole.begin(), whole.end(), [](const Marker& a, const Marker& b) { return a.number < b.number; });
+  uint64_t gapless = from;
+  for (const Marker& marker : whole)
+    if (marker.number == gapless + 1) ++gapless;
+  for (const Marker& marker : whole) {
+    if (marker.needs <= gapless || ELIDER_MUTANT(kHeapIgnoreNeeds)) found->durable.push_back(marker);
+    else ++found->dropped;
+  }
+  return {};
+}
+
+Status Replayer::patch_heap(const Marker& marker) {
+  return apply(marker, [&](uint64_t offset, std::span<const std::byte> bytes) -> Status {
+    constexpr uint64_t kPageBytes = 4096;
+    words_.fetch_add(bytes.size() / kWordBytes, std::memory_order_relaxed);  // relaxed: statistics
+    for (offset += geometry_.heap_at; !bytes.empty();) {
+      const size_t part = std::min<size_t>(bytes.size(), kPageBytes - offset % kPageBytes);
+      if (Status status = medium_.patch(offset, bytes.first(part)); !status.ok()) return status;
+      offset += part;
+      bytes = bytes.subspan(part);
+    }
+    return {};
+  });
+}
+
+Status Replayer::say_replayed(uint64_t number) {
+  const Replayed now = make_replayed(sequence_ + 1, number, geometry_);
+  if (Status status = medium_.store(kReplayedAt[now.sequence % 2], std::as_bytes(std::span(&now, 1))); !status.ok()) return status;
+  if (Status status = medium_.fence(); !status.ok()) return status;
+  sequence_ = now.sequence;
+  replayed_.store(number, std::memory_order_release);
+  return {};
+}
+
+Status Replayer::recover(const Found& found) {
+  std::lock_guard lock(mutex_);
+  uint64_t bytes = 0;
+  if (Status status = medium_.size(&bytes); !status.ok()) return status;
+  for (const Marker& marker : found.durable) {
+    // The heap may have grown just before.
+    Status status = apply(marker, [&](uint64_t offset, std::span<const std::byte> run) {
+      const uint64_t end = geometry_.heap_at + offset + run.size();
+      if (end <= bytes) return Status();
+      bytes = (end + kHeapAlignment - 1) / kHeapAlignment * kHeapAlignment;
+      return medium_.extend(bytes);
+    });
+    if (status.ok()) status = patch_heap(marker);
+    if (!status.ok()) return status;
+  }
+  if (Status status = medium_.settle(); !status.ok()) return status;
+  return found.newest == replayed() ? Status() : say_replayed(found.newest);
+}
+
+Status Replayer::replay(uint64_t last, RedoLog& log) {
+  std::lock_guard lock(mutex_);
+  const uint64_t from = replayed();
+  if (last <= from) return {};
+  std::vector<std::pair<uint32_t, uint64_t>> ends;
+  for (uint64_t number = from + 1; number <= last;) {
+    // As many as stand side by side.
+    const uint64_t count = std::min<uint64_t>({last - number + 1, geometry_.markers - number % geometry_.markers, 4096});
+    markers_.resize(count);
+    if (Status status = medium_.read(geometry_.marker_at(number), std::as_writable_bytes(std::span(markers_))); !status.ok()) return status;
+    for (const Marker& marker : markers_) {
+      if (!is_valid(marker, geometry_) || marker.number != number)
+        return {Code::kCorrupt, "'" + path_ + "' is damaged: the marker of transaction " + std::to_string(number) + ", at offset " +
+                                    std::to_string(geometry_.marker_at(number))};
+      if (Status status = patch_heap(marker); !status.ok()) return status;
+      if (marker.bytes != 0) ends.emplace_back(marker.slot, RedoLog::end_of(marker.start, marker.bytes));
+      ++number;
+    }
+    ELIDER_TEST_POINT("heap.replay.within");
+  }
+  if (Status status = medium_.settle(); !status.ok()) return status;
+  ELIDER_TEST_POINT("heap.replay.before_saying");
+  if (Status status = say_replayed(last); !status.ok()) return status;
+  replays_.fetch_add(1, std::memory_order_relaxed);  // relaxed: statistics
+  // Later ends of a slot come later.
+  for (const auto& [slot, end] : ends) log.free_up_to(slot, end);
+  return {};
+}
+
+}  // namespace elider::heap

@@ -1,0 +1,87 @@
+// Replayer: brings a heap's file up to what its redo log says (DUMBO, section 3.3): in the
+// background, when a transaction finds no room, and after a crash.
+//
+// It goes through the markers in the order of their numbers, stores what the records say, makes
+// that durable, and only then says in the file how far it is; so a crash within it repeats some of
+// it, which changes nothing.
+// Thread safety: all; one replay at a time, others wait.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <functional>
+#include <mutex>
+#include <vector>
+
+#include "heap/format.h"
+#include "heap/medium.h"
+#include "heap/redo_log.h"
+
+namespace elider::heap {
+
+// The log after a crash.
+struct Found {
+  std::vector<Marker> durable;  // in the order of their numbers
+  uint64_t dropped = 0;         // whole, but something that they need is not
+  uint64_t newest = 0;          // the greatest number of which there is a trace
+};
+
+class Replayer {
+ public:
+  Replayer(const Geometry& geometry, Medium& medium, const std::string& path) : geometry_(geometry), medium_(medium), path_(path) {}
+
+  // Reads how far the file is.
+  Status begin();
+  // What the log has beyond that.
+  Status find(Found* found);
+  // patch(offset in the heap, bytes) for each run of a record. kCorrupt: the record is not what its marker says.
+  template <class Patch>
+  Status apply(const Marker& marker, Patch&& patch);
+  // Stores `found`, and says that the file has all up to its newest number.
+  Status recover(const Found& found);
+
+  // Stores all from the last replay up to number `last`, whose markers are durable.
+  Status replay(uint64_t last, RedoLog& log);
+  uint64_t replayed() const { return replayed_.load(std::memory_order_acquire); }
+  uint64_t words() const { return words_.load(std::memory_order_relaxed); }    // relaxed: statistics
+  uint64_t replays() const { return replays_.load(std::memory_order_relaxed); }
+
+ private:
+  Status patch_heap(const Marker& marker);
+  Status say_replayed(uint64_t number);
+
+  const Geometry geometry_;
+  Medium& medium_;
+  const std::string path_;
+  std::mutex mutex_;
+  uint64_t sequence_ = 0;
+  std::atomic<uint64_t> replayed_{0};
+  std::atomic<uint64_t> words_{0}, replays_{0};
+  std::vector<uint64_t> record_;
+  std::vector<Marker> markers_;
+};
+
+template <class Patch>
+Status Replayer::apply(const Marker& marker, Patch&& patch) {
+  if (marker.bytes == 0) return {};
+  const auto damaged = [&] {
+    return Status(Code::kCorrupt, "'" + path_ + "' is damaged: the redo record of transaction " + std::to_string(marker.number) +
+                                      ", at offset " + std::to_string(geometry_.record_at(marker.slot, marker.start)));
+  };
+  if (marker.slot >= geometry_.threads || marker.bytes % kWordBytes != 0 || marker.bytes > geometry_.log_bytes ||
+      marker.start % geometry_.log_bytes + marker.bytes > geometry_.log_bytes)
+    return damaged();
+  record_.resize(marker.bytes / kWordBytes);
+  const auto bytes = std::as_writable_bytes(std::span(record_));
+  if (Status status = medium_.read(geometry_.record_at(marker.slot, marker.start), bytes); !status.ok()) return status;
+  if (record_checksum(bytes, marker.number, geometry_) != marker.record_checksum) return damaged();
+  std::span<const uint64_t> words(record_);
+  while (!words.empty()) {
+    Run run;
+    if (!next_run(words, &run)) return damaged();
+    if (Status status = patch(run.first * kWordBytes, std::as_bytes(run.values)); !status.ok()) return status;
+  }
+  return {};
+}
+
+}  // namespace elider::heap

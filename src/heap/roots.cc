@@ -1,0 +1,96 @@
+#include "heap/roots.h"
+
+#include <cstdlib>
+#include <cxxabi.h>
+
+#include <memory>
+
+#include "heap/allocator.h"
+#include "heap/inside.h"
+
+namespace elider::heap {
+
+namespace {
+
+constexpr size_t kNameBytesMax = 255;
+constexpr size_t kTypeBytesMax = 4096;
+
+Status check_name(std::string_view name) {
+  if (!name.empty() && name.size() <= kNameBytesMax) return {};
+  return Status::invalid_argument("root: a name has 1 to 255 bytes, not " + std::to_string(name.size()));
+}
+
+// As a programmer writes it.
+std::string readable(const std::string& type) {
+  int failed = 0;
+  const std::unique_ptr<char, decltype(&std::free)> words(abi::__cxa_demangle(type.c_str(), nullptr, nullptr, &failed), &std::free);
+  return failed == 0 && words != nullptr ? std::string(words.get()) : type;
+}
+
+std::string text_at(detail::HeapAttempt& attempt, uint64_t offset, size_t bytes) {
+  std::string text(bytes, '\0');
+  attempt.read_bytes(attempt.heap().base() + offset, std::as_writable_bytes(std::span(text.data(), text.size())));
+  return text;
+}
+
+RootNode node_at(detail::HeapAttempt& attempt, uint64_t offset) {
+  RootNode node;
+  attempt.read_bytes(attempt.heap().base() + offset, std::as_writable_bytes(std::span(&node, 1)));
+  return node;
+}
+
+// Where the offset of the node of this name stands; 0: there is none.
+uint64_t link_to(detail::HeapAttempt& attempt, std::string_view name, RootNode* node) {
+  uint64_t link = HeapHead::kRootsAt;
+  for (uint64_t at = attempt.load_at(link); at != 0; at = node->next) {
+    *node = node_at(attempt, at);
+    if (node->name_bytes == name.size() && text_at(attempt, at + sizeof(RootNode), node->name_bytes) == name) return link;
+    link = at;  // `next` is its first word
+  }
+  return 0;
+}
+
+}  // namespace
+
+Status find_root(detail::HeapAttempt& attempt, std::string_view name, std::string_view type, size_t bytes, uint64_t* object) {
+  if (Status status = check_name(name); !status.ok()) return status;
+  RootNode node;
+  const uint64_t link = link_to(attempt, name, &node);
+  if (link == 0) return {Code::kNotFound, "the heap has no root '" + std::string(name) + "'"};
+  const uint64_t at = attempt.load_at(link);
+  const std::string its_type = text_at(attempt, at + sizeof(RootNode) + node.name_bytes, node.type_bytes);
+  if (its_type != type || node.object_bytes != bytes)
+    return {Code::kSchemaMismatch, "the root '" + std::string(name) + "' is a " + readable(its_type) + " of " + std::to_string(node.object_bytes) +
+                                       " bytes, not a " + readable(std::string(type)) + " of " + std::to_string(bytes)};
+  *object = node.object;
+  return {};
+}
+
+Status make_root(detail::HeapAttempt& attempt, std::string_view name, std::string_view type, size_t bytes, uint64_t* object) {
+  if (type.size() > kTypeBytesMax) return Status::invalid_argument("root: the type's name has more than 4096 bytes");
+  Allocator allocator(attempt);
+  uint64_t at = 0;
+  if (Status status = allocator.allocate(bytes, object); !status.ok()) return status;
+  if (Status status = allocator.allocate(sizeof(RootNode) + name.size() + type.size(), &at); !status.ok()) return status;
+  const RootNode node{attempt.load_at(HeapHead::kRootsAt), *object, bytes, static_cast<uint32_t>(name.size()), static_cast<uint32_t>(type.size())};
+  std::byte* const memory = attempt.heap().base() + at;
+  attempt.write_bytes(memory, std::as_bytes(std::span(&node, 1)));
+  attempt.write_bytes(memory + sizeof(node), std::as_bytes(std::span(name)));
+  attempt.write_bytes(memory + sizeof(node) + name.size(), std::as_bytes(std::span(type)));
+  attempt.store_at(HeapHead::kRootsAt, at);
+  return {};
+}
+
+Status remove_root(detail::HeapAttempt& attempt, std::string_view name) {
+  if (Status status = check_name(name); !status.ok()) return status;
+  RootNode node;
+  const uint64_t link = link_to(attempt, name, &node);
+  if (link == 0) return {Code::kNotFound, "the heap has no root '" + std::string(name) + "'"};
+  const uint64_t at = attempt.load_at(link);
+  attempt.store_at(link, node.next);
+  Allocator allocator(attempt);
+  if (Status status = allocator.free(node.object); !status.ok()) return status;
+  return allocator.free(at);
+}
+
+}  // namespace elider::heap

@@ -1,0 +1,215 @@
+// Slots: what each transaction that runs says of itself, and how others wait for it: the isolation
+// wait and the durability wait (DUMBO, section 3.1, 3.2 and algorithm 1, with both mends).
+//
+// The clock counts update transactions that reached their commit. A transaction sees the moment s:
+// all numbers up to s and none above.
+//
+//   begin    says active(s0), a full fence, then reads the clock again: s. Who takes a number above
+//            s afterwards finds it active, and waits; who took one before is waited for, or
+//            looked into, because its state stood there before it took the number
+//   commit   says deciding(c) with the clock it last saw, takes a number n, validates, says published(n).
+//            From here on new readers see its writes, in its write set. Isolation wait: until nobody
+//            is active below n. Then its writes go to the heap, and it says written(n)
+//   durable  says idle once its marker is durable. Durability wait of a transaction of moment s:
+//            until nobody is published or written with a number up to s
+//
+// The published algorithm reads the time before it says active, and stamps after the isolation
+// wait: mutants kHeapEarlyMoment and (tests/exhaustive/heap_model.h) both.
+// Thread safety: all; a slot's changes are its owner's.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+
+#include "base/cache_line.h"
+#include "base/spin.h"
+#include "base/test_points.h"
+#include "heap/write_set.h"
+
+namespace elider::heap {
+
+inline constexpr uint32_t kSlotsMax = 64;
+inline constexpr uint64_t kInactive = ~uint64_t{0};
+
+enum class Phase : uint64_t {
+  kIdle = 0,
+  kRunning = 1,    // HeapWait::kTotal alone: an update transaction has begun; its value counts the slot's transactions
+  kDeciding = 2,   // its number, if it has one, is above the value
+  kPublished = 3,  // readers of moments from the number on look into its write set
+  kWritten = 4,    // the heap has it; it may not be durable
+};
+
+struct WriterState {
+  uint64_t word = 0;
+  Phase phase() const { return static_cast<Phase>(word & 7); }
+  uint64_t value() const { return word >> 3; }
+  static uint64_t of(Phase phase, uint64_t value) { return value << 3 | static_cast<uint64_t>(phase); }
+};
+
+// Two arrays, so that readers that come and go do not take the lines that durability waits look at
+// (section 3.2.1).
+class Slots {
+ public:
+  explicit Slots(uint32_t count) : count_(count), readers_(std::make_unique<Reader[]>(count)), writers_(std::make_unique<Writer[]>(count)) {}
+  uint32_t count() const { return count_; }
+
+  // A slot of the calling thread, until release(); waits while all are taken.
+  uint32_t claim() {
+    static std::atomic<uint32_t> threads{0};
+    thread_local const uint32_t hint = threads.fetch_add(1, std::memory_order_relaxed);
+    for (Spin spin;; spin.wait())
+      for (uint32_t i = 0; i < count_; ++i) {
+        const uint32_t slot = (hint + i) % count_;
+        // relaxed: a look before the exchange.
+        if (readers_[slot].taken.load(std::memory_order_relaxed) || readers_[slot].taken.exchange(true, std::memory_order_acquire)) continue;
+        uint32_t used = used_.load(std::memory_order_relaxed);
+        while (used <= slot && !used_.compare_exchange_weak(used, slot + 1, std::memory_order_seq_cst)) {
+        }
+        return slot;
+      }
+  }
+  void release(uint32_t slot) { readers_[slot].taken.store(false, std::memory_order_release); }
+
+  uint64_t clock() const { return clock_->load(std::memory_order_seq_cst); }
+  void start_clock(uint64_t number) { clock_->store(number, std::memory_order_seq_cst); }
+  uint64_t take_number() { return clock_->fetch_add(1, std::memory_order_seq_cst) + 1; }
+
+  // Says active; the moment.
+  uint64_t begin(uint32_t slot) {
+    std::atomic<uint64_t>& active = readers_[slot].active;
+    if (ELIDER_MUTANT(kHeapEarlyMoment)) {
+      const uint64_t moment = clock();
+      ELIDER_TEST_POINT("heap.begin.before_active");
+      active.exchange(moment, std::memory_order_seq_cst);
+      return moment;
+    }
+    active.exchange(clock(), std::memory_order_seq_cst);
+    ELIDER_TEST_POINT("heap.begin.before_active");
+    const uint64_t moment = clock();
+    active.store(moment, std::memory_order_release);
+    return moment;
+  }
+  void end(uint32_t slot) { readers_[slot].active.store(kInactive, std::memory_order_release); }
+
+  void say(uint32_t slot, Phase phase, uint64_t value) {
+    writers_[slot].state.store(WriterState::of(phase, value), std::memory_order_seq_cst);
+  }
+  void publish(uint32_t slot, uint64_t number, const WriteSet& writes) {
+    // relaxed: the state's store comes after it.
+    writers_[slot].writes.store(&writes, std::memory_order_relaxed);
+    say(slot, Phase::kPublished, number);
+  }
+  WriterState state(uint32_t slot) const { return {writers_[slot].state.load(std::memory_order_seq_cst)}; }
+
+  // found(writes) for each transaction that the moment sees and the heap may not have yet.
+  template <class Found>
+  void for_each_published(uint32_t own, uint64_t moment, Found&& found) const {
+    for (uint32_t slot = 0, used = used_.load(std::memory_order_seq_cst); slot < used; ++slot) {
+      if (slot == own) continue;
+      for (Spin spin;;) {
+        const WriterState now = state(slot);
+        if (now.phase() == Phase::kDeciding && now.value() < moment) {
+          spin.wait();  // its number may be one that the moment sees
+          continue;
+        }
+        if (now.phase() != Phase::kPublished || now.value() > moment) break;
+        const WriteSet* const writes = writers_[slot].writes.load(std::memory_order_acquire);
+        if (state(slot).word != now.word) continue;
+        found(*writes);
+        break;
+      }
+    }
+  }
+
+  // Until nobody sees a moment before `number`.
+  void wait_for_isolation(uint32_t own, uint64_t number) const {
+    if (ELIDER_MUTANT(kHeapSkipIsolationWait)) return;
+    for (uint32_t slot = 0, used = used_.load(std::memory_order_seq_cst); slot < used; ++slot) {
+      if (slot == own) continue;
+      for (Spin spin; readers_[slot].active.load(std::memory_order_seq_cst) < number;) spin.wait();
+    }
+  }
+  // Whether nobody who may have looked at something that was let go at `moment` is still active.
+  bool nobody_since(uint64_t moment) const {
+    for (uint32_t slot = 0, used = used_.load(std::memory_order_seq_cst); slot < used; ++slot)
+      if (readers_[slot].active.load(std::memory_order_seq_cst) <= moment) return false;
+    return true;
+  }
+
+  // Until all that the moment sees is durable (pruned).
+  void wait_for_durability(uint32_t own, uint64_t moment) const {
+    if (ELIDER_MUTANT(kHeapSkipDurabilityWait)) return;
+    for (uint32_t slot = 0, used = used_.load(std::memory_order_seq_cst); slot < used; ++slot) {
+      if (slot == own) continue;
+      for (Spin spin;; spin.wait()) {
+        const WriterState now = state(slot);
+        if ((now.phase() != Phase::kPublished && now.phase() != Phase::kWritten) || now.value() > moment) break;
+      }
+    }
+  }
+  // Until all with a number below `number` are durable, and whoever runs now has a greater one or is
+  // done (total, as SPHT).
+  void wait_for_all_before(uint32_t own, uint64_t number) const {
+    for (uint32_t slot = 0, used = used_.load(std::memory_order_seq_cst); slot < used; ++slot) {
+      if (slot == own) continue;
+      const WriterState first = state(slot);
+      for (Spin spin;; spin.wait()) {
+        const WriterState now = state(slot);
+        if (now.phase() == Phase::kIdle) break;
+        if (now.phase() == Phase::kRunning && now.word != first.word) break;  // it began after this
+        if ((now.phase() == Phase::kPublished || now.phase() == Phase::kWritten) && now.value() > number) break;
+      }
+    }
+  }
+  // All numbers up to this are in the log, or were given up; on a medium with fences of its own, durable.
+  uint64_t settled() const {
+    uint64_t number = clock();
+    for (uint32_t slot = 0, used = used_.load(std::memory_order_seq_cst); slot < used; ++slot) {
+      const WriterState now = state(slot);
+      if (now.phase() == Phase::kDeciding) number = number < now.value() ? number : now.value();
+      if (now.phase() == Phase::kPublished || now.phase() == Phase::kWritten) number = number < now.value() - 1 ? number : now.value() - 1;
+    }
+    return number;
+  }
+
+  // -- transactions that run alone after too many conflicts ---------------------------------------
+
+  // An update transaction begins; waits while another runs alone.
+  void enter(uint32_t slot, bool alone) {
+    if (alone) return;
+    for (Spin spin;; spin.wait()) {
+      readers_[slot].updates.store(true, std::memory_order_seq_cst);
+      if (!alone_->load(std::memory_order_seq_cst)) return;
+      readers_[slot].updates.store(false, std::memory_order_seq_cst);
+    }
+  }
+  void leave(uint32_t slot) { readers_[slot].updates.store(false, std::memory_order_release); }
+  // The caller holds a mutex against others who want to be alone, and has not entered.
+  void begin_alone() {
+    alone_->store(true, std::memory_order_seq_cst);
+    for (uint32_t slot = 0, used = used_.load(std::memory_order_seq_cst); slot < used; ++slot)
+      for (Spin spin; readers_[slot].updates.load(std::memory_order_seq_cst);) spin.wait();
+  }
+  void end_alone() { alone_->store(false, std::memory_order_release); }
+
+ private:
+  struct alignas(kCacheLinePairBytes) Reader {
+    std::atomic<uint64_t> active{kInactive};
+    std::atomic<bool> taken{false};
+    std::atomic<bool> updates{false};
+  };
+  struct alignas(kCacheLinePairBytes) Writer {
+    std::atomic<uint64_t> state{0};
+    std::atomic<const WriteSet*> writes{nullptr};
+  };
+
+  const uint32_t count_;
+  std::atomic<uint32_t> used_{0};  // slots below this have been taken
+  CacheLine<std::atomic<uint64_t>> clock_;
+  CacheLine<std::atomic<bool>> alone_;
+  std::unique_ptr<Reader[]> readers_;
+  std::unique_ptr<Writer[]> writers_;
+};
+
+}  // namespace elider::heap

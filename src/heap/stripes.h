@@ -1,0 +1,47 @@
+// Stripes: which number last wrote each line of 64 bytes of the heap, and whether a commit has it
+// locked. Several lines share a stripe; a conflict is then found where there is none.
+// Thread safety: all.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+
+namespace elider::heap {
+
+class Stripes {
+ public:
+  static constexpr uint64_t kCount = 1u << 18;
+
+  Stripes() : words_(std::make_unique<std::atomic<uint64_t>[]>(kCount)) {}
+
+  // Of a word of the heap.
+  static uint32_t of(uint64_t word) { return static_cast<uint32_t>((word / 8) & (kCount - 1)); }
+
+  enum class Locking : uint8_t { kLocked, kOwn, kRefused };
+  // kLocked: and *number is what it had before. kOwn: the slot has it. kRefused: another has, or it
+  // is newer than the moment.
+  Locking try_lock(uint32_t stripe, uint32_t slot, uint64_t moment, uint64_t* number) {
+    uint64_t word = words_[stripe].load(std::memory_order_acquire);
+    if ((word & kLocked) != 0) return slot_of(word) == slot ? Locking::kOwn : Locking::kRefused;
+    *number = word >> kNumberShift;
+    if (*number > moment) return Locking::kRefused;
+    const uint64_t locked = word | kLocked | uint64_t{slot} << 1;
+    return words_[stripe].compare_exchange_strong(word, locked, std::memory_order_seq_cst) ? Locking::kLocked : Locking::kRefused;
+  }
+  void unlock(uint32_t stripe, uint64_t number) { words_[stripe].store(number << kNumberShift, std::memory_order_release); }
+  bool is_locked(uint32_t stripe) const { return (words_[stripe].load(std::memory_order_acquire) & kLocked) != 0; }
+  // As old as the moment, and not locked by another slot.
+  bool holds(uint32_t stripe, uint32_t slot, uint64_t moment) const {
+    const uint64_t word = words_[stripe].load(std::memory_order_seq_cst);
+    return word >> kNumberShift <= moment && ((word & kLocked) == 0 || slot_of(word) == slot);
+  }
+
+ private:
+  static constexpr uint64_t kLocked = 1;
+  static constexpr uint32_t kNumberShift = 8;
+  static uint32_t slot_of(uint64_t word) { return static_cast<uint32_t>(word >> 1 & 0x7f); }
+  std::unique_ptr<std::atomic<uint64_t>[]> words_;
+};
+
+}  // namespace elider::heap

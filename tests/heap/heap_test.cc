@@ -1,0 +1,337 @@
+// The durable heap by itself: what its transactions see and keep, its statuses, its allocator, and
+// threads beside each other.
+#include "elider/heap.h"
+
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <fstream>
+#include <set>
+#include <thread>
+#include <vector>
+
+#include "elider/try.h"
+#include "tests/support/random.h"
+#include "tests/support/status_matchers.h"
+#include "tests/support/temporary_folder.h"
+
+namespace elider::test {
+namespace {
+
+struct Counter {
+  uint64_t hits;
+  uint32_t small;
+  char letter;
+};
+struct Cells {
+  uint64_t values[512];
+};
+
+class HeapTest : public testing::TestWithParam<std::pair<HeapMedium, HeapIsolation>> {
+ protected:
+  HeapTest() : folder_("heap"), path_((folder_.path() / "a.heap").string()) {
+    options_.medium = GetParam().first;
+    options_.isolation = GetParam().second;
+    options_.flush_ns = 0;
+    options_.capacity_bytes = 64 << 20;
+    options_.log_bytes = 1 << 20;
+    options_.markers = 256;
+    reopen();
+  }
+  void reopen() {
+    heap_ = {};
+    auto opened = Heap::open(path_, 1 << 20, options_);
+    ASSERT_OK(opened);
+    heap_ = std::move(*opened);
+  }
+  HeapCheck check() {
+    heap_ = {};
+    auto checked = Heap::check(path_);
+    EXPECT_OK(checked);
+    reopen();
+    return checked.ok() ? *checked : HeapCheck();
+  }
+
+  TemporaryFolder folder_;
+  std::string path_;
+  HeapOptions options_;
+  Heap heap_;
+};
+
+std::string name_of_parameter(const testing::TestParamInfo<HeapTest::ParamType>& info) {
+  return std::string(name_of(info.param.first)) + "_" + std::string(name_of(info.param.second));
+}
+INSTANTIATE_TEST_SUITE_P(On, HeapTest,
+                         testing::Values(std::pair{HeapMedium::kFile, HeapIsolation::kSerializable},
+                                         std::pair{HeapMedium::kDelay, HeapIsolation::kSerializable},
+                                         std::pair{HeapMedium::kDelay, HeapIsolation::kSnapshot}),
+                         name_of_parameter);
+
+TEST_P(HeapTest, WhatIsCommittedIsThereInTheNextProcess) {
+  ASSERT_OK(heap_.transaction([&](HeapTransaction& txn) -> Status {
+    ELIDER_ASSIGN(auto counter, txn.root<Counter>("counter"));
+    txn.write(txn[counter].hits, 7);
+    txn.write(txn[counter].small, 8);
+    txn.write(txn[counter].letter, 'x');
+    EXPECT_EQ(txn.read(txn[counter].hits), 7u);
+    return {};
+  }));
+  for (int i = 0; i < 2; ++i) {
+    ASSERT_OK(heap_.read([&](HeapReader& reader) -> Status {
+      ELIDER_ASSIGN(const auto counter, reader.root<Counter>("counter"));
+      const Counter read = reader.read(reader[counter]);
+      EXPECT_EQ(read.hits, 7u);
+      EXPECT_EQ(read.small, 8u);
+      EXPECT_EQ(read.letter, 'x');
+      return {};
+    }));
+    reopen();
+  }
+}
+
+TEST_P(HeapTest, WhatFailsOrThrowsDoesNothing) {
+  const auto spoil = [](HeapTransaction& txn) {
+    auto counter = txn.root<Counter>("counter");
+    EXPECT_OK(counter);
+    txn.write(txn[*counter].hits, 1);
+  };
+  EXPECT_CODE(Code::kRolledBack, heap_.transaction([&](HeapTransaction& txn) {
+    spoil(txn);
+    return Status::rollback();
+  }));
+  EXPECT_REFUSED(Code::kProcedureThrew, "in its words", heap_.transaction([&](HeapTransaction& txn) {
+    spoil(txn);
+    throw std::runtime_error("in its words");
+  }));
+  EXPECT_CODE(Code::kNotFound, heap_.read([&](HeapReader& reader) { return reader.root<Counter>("counter").status(); }));
+  EXPECT_EQ(check().blocks, 0u);
+}
+
+TEST_P(HeapTest, MistakesAreRefusedInWords) {
+  uint64_t local = 0;
+  EXPECT_REFUSED(Code::kInvalidArgument, "not in the heap", heap_.transaction([&](HeapTransaction& txn) { txn.write(local, 1); }));
+  EXPECT_REFUSED(Code::kInvalidArgument, "offset 12345672", heap_.transaction([&](HeapTransaction& txn) {
+    static_cast<void>(txn.free(HeapPtr<Counter>::at(12345672)));
+  }));
+  EXPECT_REFUSED(Code::kInvalidArgument, "another transaction", heap_.read([&](HeapReader&) {
+    return heap_.transaction([](HeapTransaction&) {});
+  }));
+  EXPECT_REFUSED(Code::kInvalidArgument, "1 to 255", heap_.transaction([&](HeapTransaction& txn) { return txn.root<Counter>("").status(); }));
+  ASSERT_OK(heap_.transaction([&](HeapTransaction& txn) { return txn.root<Counter>("counter").status(); }));
+  EXPECT_REFUSED(Code::kSchemaMismatch, "Counter", heap_.transaction([&](HeapTransaction& txn) { return txn.root<Cells>("counter").status(); }));
+  EXPECT_REFUSED(Code::kMemoryLimit, "capacity_bytes", heap_.transaction([&](HeapTransaction& txn) {
+    return txn.allocate<std::byte>(1 << 30).status();
+  }));
+  EXPECT_REFUSED(Code::kInvalidArgument, "in use", Heap::open(path_, 1 << 20, options_));
+  HeapOptions wrong = options_;
+  wrong.markers = 1000;
+  EXPECT_REFUSED(Code::kInvalidArgument, "markers", Heap::open(path_, 1 << 20, wrong));
+  wrong = options_;
+  wrong.medium = HeapMedium::kDax;
+  EXPECT_REFUSED(Code::kUnsupported, "persistent memory", Heap::open((folder_.path() / "b.heap").string(), 1 << 20, wrong));
+  std::ofstream(folder_.path() / "c.heap") << std::string(10'000, 'x');
+  EXPECT_REFUSED(Code::kCorrupt, "c.heap", Heap::open((folder_.path() / "c.heap").string(), 1 << 20, options_));
+  EXPECT_CODE(Code::kNotFound, Heap::check((folder_.path() / "d.heap").string()));
+  // And it goes on.
+  EXPECT_OK(heap_.transaction([&](HeapTransaction& txn) { return txn.root<Counter>("counter").status(); }));
+}
+
+TEST_P(HeapTest, ATransactionThatTheLogHasNoRoomForIsRefused) {
+  const Status status = heap_.transaction([&](HeapTransaction& txn) -> Status {
+    ELIDER_ASSIGN(auto words, txn.allocate<uint64_t>(100'000));
+    for (uint64_t i = 0; i < 100'000; ++i) txn.write((&txn[words])[i], i);
+    return {};
+  });
+  EXPECT_REFUSED(Code::kMemoryLimit, "log_bytes", status);
+  EXPECT_OK(heap_.transaction([&](HeapTransaction& txn) { return txn.root<Counter>("counter").status(); }));
+}
+
+TEST_P(HeapTest, RootsAreForgottenByName) {
+  for (const char* name : {"a", "b", "c"})
+    ASSERT_OK(heap_.transaction([&](HeapTransaction& txn) { return txn.root<Counter>(name).status(); }));
+  EXPECT_EQ(check().roots, 3u);
+  ASSERT_OK(heap_.transaction([&](HeapTransaction& txn) { return txn.remove_root("b"); }));
+  EXPECT_CODE(Code::kNotFound, heap_.transaction([&](HeapTransaction& txn) { return txn.remove_root("b"); }));
+  EXPECT_OK(heap_.read([&](HeapReader& reader) { return reader.root<Counter>("c").status(); }));
+  const HeapCheck checked = check();
+  EXPECT_EQ(checked.roots, 2u);
+  EXPECT_EQ(checked.lost_bytes, 0u);
+}
+
+// Blocks of all sizes, allocated and freed at random, some by transactions that are rolled back: each
+// keeps its contents, none overlap, all bytes are accounted for, and the heap grows.
+TEST_P(HeapTest, TheAllocatorLosesNothing) {
+  struct Block {
+    HeapPtr<std::byte> at;
+    uint64_t bytes;
+    uint8_t fill;
+  };
+  TestRandom random(1);
+  std::vector<Block> blocks;
+  for (uint64_t round = 0; round < scaled(1500); ++round) {
+    std::vector<Block> now;
+    const bool keeps = random.below(4) != 0;
+    const Status status = heap_.transaction([&](HeapTransaction& txn) -> Status {
+      now = blocks;  // it may run again, where the log has no room
+      for (uint64_t i = 0; i < 4; ++i) {
+        if (now.size() > 200 || (!now.empty() && random.below(3) == 0)) {
+          const size_t which = random.below(now.size());
+          std::vector<std::byte> bytes(now[which].bytes);
+          txn.read_bytes(&txn[now[which].at], bytes);
+          for (const std::byte byte : bytes)
+            if (byte != std::byte{now[which].fill}) return Status::invalid_argument("changed");
+          ELIDER_TRY(txn.free(now[which].at));
+          now[which] = now.back();
+          now.pop_back();
+        } else {
+          const uint64_t bytes = random.below(10) == 0 ? 1 + random.below(40'000) : 1 + random.below(500);
+          ELIDER_ASSIGN(auto block, txn.allocate<std::byte>(bytes));
+          std::vector<std::byte> contents(bytes);
+          txn.read_bytes(&txn[block], contents);
+          for (const std::byte byte : contents)
+            if (byte != std::byte{0}) return Status::invalid_argument("not 0");
+          const auto fill = static_cast<uint8_t>(1 + random.below(255));
+          std::fill(contents.begin(), contents.end(), std::byte{fill});
+          txn.write_bytes(&txn[block], contents);
+          now.push_back({block, bytes, fill});
+        }
+      }
+      return keeps ? Status() : Status::rollback();
+    });
+    if (keeps) {
+      ASSERT_OK(status);
+      blocks = now;
+    } else {
+      ASSERT_CODE(Code::kRolledBack, status);
+    }
+    if (round % 500 == 499) {
+      const HeapCheck checked = check();
+      EXPECT_EQ(checked.blocks, blocks.size());
+      EXPECT_EQ(checked.lost_bytes, 0u);
+      EXPECT_EQ(checked.block_bytes + checked.free_bytes + checked.unused_bytes + 16 * (heap_.status().used_bytes / (64 << 10)) <
+                    heap_.status().used_bytes,
+                true);
+    }
+  }
+}
+
+// Sums hold in every view, and in the end all moves are there.
+TEST_P(HeapTest, TransfersOfManyThreadsKeepTheSum) {
+  constexpr uint64_t kAccounts = 40, kEach = 100;
+  HeapPtr<Cells> cells;
+  ASSERT_OK(heap_.transaction([&](HeapTransaction& txn) -> Status {
+    ELIDER_ASSIGN(cells, txn.root<Cells>("cells"));
+    for (uint64_t i = 0; i < kAccounts; ++i) txn.write(txn[cells].values[i * 8], kEach);
+    return {};
+  }));
+  std::atomic<uint64_t> wrong{0}, running{2};
+  std::vector<std::thread> threads;
+  for (uint64_t t = 0; t < 2; ++t)
+    threads.emplace_back([&, t] {
+      TestRandom random(100 + t);
+      for (uint64_t i = 0; i < scaled(options_.medium == HeapMedium::kFile ? 150 : 5000); ++i) {
+        const uint64_t from = 8 * random.below(kAccounts), to = 8 * random.below(kAccounts);
+        EXPECT_OK(heap_.transaction([&](HeapTransaction& txn) {
+          auto& values = txn[cells].values;
+          if (txn.read(values[from]) == 0) return;
+          txn.write(values[from], txn.read(values[from]) - 1);
+          txn.write(values[to], txn.read(values[to]) + 1);
+        }));
+      }
+      running.fetch_sub(1);
+    });
+  for (int t = 0; t < 2; ++t)
+    threads.emplace_back([&] {
+      while (running.load() != 0) {
+        uint64_t sum = 0;
+        EXPECT_OK(heap_.read([&](HeapReader& reader) {
+          for (uint64_t i = 0; i < kAccounts; ++i) sum += reader.read(reader[cells].values[i * 8]);
+        }));
+        if (sum != kAccounts * kEach) wrong.fetch_add(1);
+      }
+    });
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_EQ(wrong.load(), 0u);
+  reopen();
+  uint64_t sum = 0;
+  EXPECT_OK(heap_.read([&](HeapReader& reader) {
+    for (uint64_t i = 0; i < kAccounts; ++i) sum += reader.read(reader[cells].values[i * 8]);
+  }));
+  EXPECT_EQ(sum, kAccounts * kEach);
+}
+
+// Two that each read both words and write one: only snapshot isolation lets both commit at once.
+TEST_P(HeapTest, WriteSkewIsPossibleUnderSnapshotIsolationAlone) {
+  HeapPtr<Cells> cells;
+  ASSERT_OK(heap_.transaction([&](HeapTransaction& txn) -> Status {
+    ELIDER_ASSIGN(cells, txn.root<Cells>("cells"));
+    return {};
+  }));
+  std::atomic<int> read{0};
+  uint64_t sums[2] = {};
+  std::vector<std::thread> threads;
+  for (int t = 0; t < 2; ++t)
+    threads.emplace_back([&, t] {
+      bool first = true;
+      EXPECT_OK(heap_.transaction([&](HeapTransaction& txn) {
+        auto& values = txn[cells].values;
+        sums[t] = txn.read(values[0]) + txn.read(values[64]);
+        if (first) {
+          read.fetch_add(1);
+          while (read.load() < 2) std::this_thread::yield();
+        }
+        first = false;
+        txn.write(values[t == 0 ? 0 : 64], 1);
+      }));
+    });
+  for (std::thread& thread : threads) thread.join();
+  if (options_.isolation == HeapIsolation::kSnapshot) EXPECT_EQ(sums[0] + sums[1], 0u);
+  else EXPECT_EQ(sums[0] + sums[1], 1u);
+}
+
+// Far more than the log and its markers hold, under all three ways of replaying.
+TEST_P(HeapTest, TheLogGoesRoundAndRound) {
+  for (const bool background : {false, true}) {
+    options_.background_replay = background;
+    options_.durability = HeapDurability::kLater;
+    reopen();
+    HeapPtr<Cells> cells;
+    for (uint64_t i = 1; i <= 3000; ++i)
+      ASSERT_OK(heap_.transaction([&](HeapTransaction& txn) -> Status {
+        ELIDER_ASSIGN(cells, txn.root<Cells>("cells"));
+        for (uint64_t k = 0; k < 100; ++k) txn.write(txn[cells].values[(i * 7 + k) % 512], i);
+        return {};
+      }));
+    ASSERT_OK(heap_.persist());
+    EXPECT_GT(heap_.status().replays, 5u);
+    reopen();
+    EXPECT_OK(heap_.read([&](HeapReader& reader) {
+      for (uint64_t k = 0; k < 100; ++k) EXPECT_EQ(reader.read(reader[cells].values[(3000 * 7 + k) % 512]), 3000u);
+    }));
+  }
+}
+
+TEST_P(HeapTest, ThreadsBeyondTheSlotsWaitForOne) {
+  options_.threads_max = 2;
+  path_ = (folder_.path() / "few.heap").string();
+  reopen();
+  std::vector<std::thread> threads;
+  for (int t = 0; t < 6; ++t)
+    threads.emplace_back([&] {
+      for (int i = 0; i < 20; ++i)
+        EXPECT_OK(heap_.transaction([&](HeapTransaction& txn) -> Status {
+          ELIDER_ASSIGN(auto counter, txn.root<Counter>("counter"));
+          txn.write(txn[counter].hits, txn.read(txn[counter].hits) + 1);
+          return {};
+        }));
+    });
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_OK(heap_.read([&](HeapReader& reader) -> Status {
+    ELIDER_ASSIGN(auto counter, reader.root<Counter>("counter"));
+    EXPECT_EQ(reader.read(reader[counter].hits), 120u);
+    return {};
+  }));
+}
+
+}  // namespace
+}  // namespace elider::test
