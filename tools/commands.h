@@ -10,6 +10,7 @@ namespace elider::tools {
 void add_check_history(Command app);  // tools/check_history
 void add_chopping(Command app);       // tools/chopping
 void add_hardware(Command app);
+void add_heap(Command app);           // tools/heap
 void add_metrics(Command app);
 void add_options(Command app);
 void add_plot(Command app);           // tools/plot

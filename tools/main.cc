@@ -35,6 +35,7 @@ constexpr const char* kExamples =
     "  elider bench htm --json htm.json                             what its regions hold, and why they abort\n"
     "  elider check data                                            are a database's files whole?\n"
     "  elider backup data copy                                      a copy of them; restore, recover, checkpoint, log\n"
+    "  elider heap check book.heap                                  is the file of a durable heap whole?\n"
     "  elider plot *.json -o speed.png                              a drawing of what --json wrote\n"
     "\n"
     "Exit code: 0 it worked; 1 it ran and failed; 2 an option makes no sense, and nothing was run; 3 this machine\n"
@@ -56,6 +57,7 @@ int run(int argc, char** argv) {
   Command(app).add("bench", "Measure: tpcc, ycsb, articles, tickets, compare, durability, elision, htm, neighbours, index, scan, protocols, figures, history (each has its own --help)");
   add_check_history(app);
   add_hardware(app);
+  add_heap(app);
   add_options(app);
   add_chopping(app);
   add_metrics(app);

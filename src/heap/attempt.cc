@@ -128,6 +128,7 @@ HeapAttempt::Outcome HeapAttempt::commit(Status* status) {
     return Outcome::kConflict;
   }
   slots.publish(slot_, number, *writes_);
+  for (const Locked& locked : locked_) heap_.stripes().publish(locked.stripe, slot_, number);
   slots.end(slot_);
   const bool waits = heap_.options().durability == HeapDurability::kWait;
   const bool total = heap_.options().wait == HeapWait::kTotal;
@@ -135,6 +136,7 @@ HeapAttempt::Outcome HeapAttempt::commit(Status* status) {
   if (!total) written = heap_.log().append(slot_, number, moment_);  // in the window of the isolation wait
   ELIDER_TEST_POINT("heap.commit.published");
   slots.wait_for_isolation(slot_, number);
+  ELIDER_TEST_POINT("heap.commit.isolated");
   for (const WriteSet::Entry& entry : writes_->entries()) std::memcpy(base_ + entry.word * kWordBytes, &entry.value, kWordBytes);
   slots.say(slot_, Phase::kWritten, number);
   writes_->released_at = slots.clock() + 1;

@@ -75,7 +75,9 @@ Status HeapInside::open(const std::string& path, uint64_t bytes, const HeapOptio
     if (status.code() != Code::kInvalidArgument) return status;
     return Status::invalid_argument("'" + path + "' is in use: another process, or another Heap of this one, has it open");
   }
-  if (Status status = files.open(path, log::OpenMode::kWrite, &file); !status.ok()) return status;
+  Status there = files.open(path, log::OpenMode::kWrite, &file);
+  if (there.not_found()) there = files.open(path, log::OpenMode::kCreate, &file);
+  if (!there.ok()) return there;
   heap::FileHeader header{};
   size_t count = 0;
   if (Status status = file->read_at(0, std::as_writable_bytes(std::span(&header, 1)), &count); !status.ok()) return status;

@@ -78,14 +78,10 @@ class Slots {
   // Says active; the moment.
   uint64_t begin(uint32_t slot) {
     std::atomic<uint64_t>& active = readers_[slot].active;
-    if (ELIDER_MUTANT(kHeapEarlyMoment)) {
-      const uint64_t moment = clock();
-      ELIDER_TEST_POINT("heap.begin.before_active");
-      active.exchange(moment, std::memory_order_seq_cst);
-      return moment;
-    }
-    active.exchange(clock(), std::memory_order_seq_cst);
+    const uint64_t first = clock();
     ELIDER_TEST_POINT("heap.begin.before_active");
+    active.exchange(first, std::memory_order_seq_cst);
+    if (ELIDER_MUTANT(kHeapEarlyMoment)) return first;
     const uint64_t moment = clock();
     active.store(moment, std::memory_order_release);
     return moment;

@@ -1,5 +1,7 @@
 // Stripes: which number last wrote each line of 64 bytes of the heap, and whether a commit has it
-// locked. Several lines share a stripe; a conflict is then found where there is none.
+// locked. A commit that is published leaves its number there and keeps the lock until the heap has
+// its words: whoever sees that number may read the line, and nobody else writes it.
+// Several lines share a stripe; a conflict is then found where there is none.
 // Thread safety: all.
 #pragma once
 
@@ -26,21 +28,25 @@ class Stripes {
     if ((word & kLocked) != 0) return slot_of(word) == slot ? Locking::kOwn : Locking::kRefused;
     *number = word >> kNumberShift;
     if (*number > moment) return Locking::kRefused;
-    const uint64_t locked = word | kLocked | uint64_t{slot} << 1;
+    const uint64_t locked = word | kLocked | uint64_t{slot} << 2;
     return words_[stripe].compare_exchange_strong(word, locked, std::memory_order_seq_cst) ? Locking::kLocked : Locking::kRefused;
+  }
+  // The lock's owner has published this number.
+  void publish(uint32_t stripe, uint32_t slot, uint64_t number) {
+    words_[stripe].store(number << kNumberShift | uint64_t{slot} << 2 | kPublished | kLocked, std::memory_order_release);
   }
   void unlock(uint32_t stripe, uint64_t number) { words_[stripe].store(number << kNumberShift, std::memory_order_release); }
   bool is_locked(uint32_t stripe) const { return (words_[stripe].load(std::memory_order_acquire) & kLocked) != 0; }
-  // As old as the moment, and not locked by another slot.
+  // As old as the moment, and no other slot is about to write it.
   bool holds(uint32_t stripe, uint32_t slot, uint64_t moment) const {
     const uint64_t word = words_[stripe].load(std::memory_order_seq_cst);
-    return word >> kNumberShift <= moment && ((word & kLocked) == 0 || slot_of(word) == slot);
+    return word >> kNumberShift <= moment && ((word & kLocked) == 0 || (word & kPublished) != 0 || slot_of(word) == slot);
   }
 
  private:
-  static constexpr uint64_t kLocked = 1;
+  static constexpr uint64_t kLocked = 1, kPublished = 2;
   static constexpr uint32_t kNumberShift = 8;
-  static uint32_t slot_of(uint64_t word) { return static_cast<uint32_t>(word >> 1 & 0x7f); }
+  static uint32_t slot_of(uint64_t word) { return static_cast<uint32_t>(word >> 2 & 0x3f); }
   std::unique_ptr<std::atomic<uint64_t>[]> words_;
 };
 

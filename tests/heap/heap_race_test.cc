@@ -1,0 +1,224 @@
+// Races of the durable heap, forced by test points. tests/heap/mutants.sh shows that each test fails
+// with the defect that it is for.
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <chrono>
+#include <functional>
+#include <thread>
+
+#include "base/test_points.h"
+#include "elider/heap.h"
+#include "elider/try.h"
+#include "tests/support/status_matchers.h"
+#include "tests/support/temporary_folder.h"
+
+namespace elider::test {
+namespace {
+
+struct Pair {
+  uint64_t x;
+  uint64_t apart[63];
+  uint64_t y;
+};
+
+// A thread that reaches the point waits there until go().
+class Held {
+ public:
+  explicit Held(std::string point) : point_(std::move(point)) {
+    TestPoints::on(point_, [this] {
+      if (reached_.exchange(true)) return;
+      while (!go_.load()) std::this_thread::yield();
+    });
+  }
+  ~Held() {
+    go();
+    TestPoints::off(point_);
+  }
+  void wait() const {
+    while (!reached_.load()) std::this_thread::yield();
+  }
+  void go() { go_.store(true); }
+
+ private:
+  const std::string point_;
+  std::atomic<bool> reached_{false}, go_{false};
+};
+
+class HeapRaceTest : public testing::Test {
+ protected:
+  HeapRaceTest() : folder_("heap_race") {
+    HeapOptions options;
+    options.medium = HeapMedium::kDelay;
+    options.flush_ns = 0;
+    options.capacity_bytes = 64 << 20;
+    auto opened = Heap::open((folder_.path() / "a.heap").string(), 1 << 20, options);
+    EXPECT_OK(opened);
+    heap_ = std::move(*opened);
+    EXPECT_OK(heap_.transaction([&](HeapTransaction& txn) -> Status {
+      ELIDER_ASSIGN(pair_, txn.root<Pair>("pair"));
+      return {};
+    }));
+  }
+  void SetUp() override {
+    if (!TestPoints::enabled()) GTEST_SKIP() << "no test points in this build";
+  }
+  std::thread write(uint64_t value) {
+    return std::thread([this, value] {
+      EXPECT_OK(heap_.transaction([&](HeapTransaction& txn) {
+        txn.write(txn[pair_].x, value);
+        txn.write(txn[pair_].y, value);
+      }));
+    });
+  }
+
+  TemporaryFolder folder_;
+  Heap heap_;
+  HeapPtr<Pair> pair_;
+};
+
+// A reader stops between its clock and its slot; a commit comes and looks for readers; the reader goes on.
+TEST_F(HeapRaceTest, AReaderThatBeginsWithinACommitSeesAllOfIt) {
+  uint64_t x = 0, y = 0;
+  std::atomic<bool> has_x{false}, may_go_on{false};
+  Held begin("heap.begin.before_active");
+  std::thread reader([&] {
+    EXPECT_OK(heap_.read([&](HeapReader& its) {
+      x = its.read(its[pair_].x);
+      has_x.store(true);
+      while (!may_go_on.load()) std::this_thread::yield();
+      y = its.read(its[pair_].y);
+    }));
+  });
+  begin.wait();
+  std::thread writer;
+  {
+    Held isolated("heap.commit.isolated");
+    writer = write(1);
+    isolated.wait();
+    begin.go();
+    while (!has_x.load()) std::this_thread::yield();
+  }
+  writer.join();
+  may_go_on.store(true);
+  reader.join();
+  EXPECT_EQ(x, y);
+  EXPECT_EQ(x, 1u) << "the commit had its number before the reader had its moment";
+}
+
+TEST_F(HeapRaceTest, ACommitThatTheHeapDoesNotHaveYetIsRead) {
+  uint64_t x = 0, y = 0;
+  std::atomic<bool> has_x{false}, may_go_on{false};
+  Held isolated("heap.commit.isolated");
+  std::thread writer = write(1);
+  isolated.wait();
+  std::thread reader([&] {
+    EXPECT_OK(heap_.read([&](HeapReader& its) {
+      x = its.read(its[pair_].x);
+      has_x.store(true);
+      while (!may_go_on.load()) std::this_thread::yield();
+      y = its.read(its[pair_].y);
+    }));
+  });
+  while (!has_x.load()) std::this_thread::yield();
+  isolated.go();
+  writer.join();
+  may_go_on.store(true);
+  reader.join();
+  EXPECT_EQ(x, 1u);
+  EXPECT_EQ(y, 1u);
+}
+
+TEST_F(HeapRaceTest, ACommitWaitsForReadersOfEarlierMoments) {
+  uint64_t x = 0, y = 0;
+  std::atomic<bool> has_x{false}, may_go_on{false}, written{false};
+  TestPoints::on("heap.commit.written", [&] { written.store(true); });
+  std::thread reader([&] {
+    EXPECT_OK(heap_.read([&](HeapReader& its) {
+      x = its.read(its[pair_].x);
+      has_x.store(true);
+      while (!may_go_on.load()) std::this_thread::yield();
+      y = its.read(its[pair_].y);
+    }));
+  });
+  while (!has_x.load()) std::this_thread::yield();
+  Held published("heap.commit.published");
+  std::thread writer = write(1);
+  published.wait();
+  published.go();
+  // Long enough for a commit that does not wait. One that does cannot get there, however long this takes.
+  for (int i = 0; i < 100 && !written.load(); ++i) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  EXPECT_FALSE(written.load());
+  may_go_on.store(true);
+  reader.join();
+  writer.join();
+  TestPoints::off("heap.commit.written");
+  EXPECT_EQ(x, 0u);
+  EXPECT_EQ(y, 0u);
+}
+
+TEST_F(HeapRaceTest, WhatWasReadIsDurableBeforeAReaderAnswers) {
+  std::atomic<bool> answered{false};
+  Held written("heap.commit.written");
+  std::thread writer = write(1);
+  written.wait();
+  std::thread reader([&] {
+    EXPECT_OK(heap_.read([&](HeapReader& its) { EXPECT_EQ(its.read(its[pair_].x), 1u); }));
+    answered.store(true);
+  });
+  for (int i = 0; i < 100 && !answered.load(); ++i) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  EXPECT_FALSE(answered.load());
+  written.go();
+  writer.join();
+  reader.join();
+}
+
+// Both read both words and write one; the second to have its number must see that the first has changed what it read.
+TEST_F(HeapRaceTest, OfTwoThatReadWhatTheOtherWritesOneRunsAgain) {
+  std::atomic<int> read{0};
+  uint64_t sums[2] = {};
+  std::vector<std::thread> threads;
+  for (int t = 0; t < 2; ++t)
+    threads.emplace_back([&, t] {
+      bool first = true;
+      EXPECT_OK(heap_.transaction([&](HeapTransaction& txn) {
+        sums[t] = txn.read(txn[pair_].x) + txn.read(txn[pair_].y);
+        if (std::exchange(first, false)) {
+          read.fetch_add(1);
+          while (read.load() < 2) std::this_thread::yield();
+        }
+        txn.write(t == 0 ? txn[pair_].x : txn[pair_].y, 1);
+      }));
+    });
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_EQ(sums[0] + sums[1], 1u);
+}
+
+// A number that was given up is no gap in the log: what comes after it is replayed.
+TEST_F(HeapRaceTest, ACommitThatGivesItsNumberUpHoldsNothingUp) {
+  std::thread other;
+  std::atomic<bool> again{false};
+  TestPoints::on("heap.commit.locked", [&] {
+    if (again.exchange(true)) return;
+    // What the first one has read changes after it looked, and before it has its number.
+    other = std::thread([&] {
+      EXPECT_OK(heap_.transaction([&](HeapTransaction& txn) { txn.write(txn[pair_].y, 5); }));
+    });
+    while (heap_.status().last_number < 2) std::this_thread::yield();
+  });
+  int runs = 0;
+  EXPECT_OK(heap_.transaction([&](HeapTransaction& txn) {
+    ++runs;
+    txn.write(txn[pair_].x, txn.read(txn[pair_].y) + 1);
+  }));
+  other.join();
+  TestPoints::clear();
+  EXPECT_EQ(runs, 2);
+  EXPECT_EQ(heap_.status().last_number, 4u);  // the root's, the other's, the one given up, and the last
+  EXPECT_OK(heap_.replay());
+  EXPECT_EQ(heap_.status().replayed_number, 4u);
+  EXPECT_OK(heap_.read([&](HeapReader& reader) { EXPECT_EQ(reader.read(reader[pair_].x), 6u); }));
+}
+
+}  // namespace
+}  // namespace elider::test
