@@ -11,7 +11,7 @@ namespace {
 
 int run(int argc, char** argv) {
   Program program("elider bench",
-                  "Measure: tpcc, ycsb, articles, compare, durability, elision, htm, neighbours, index, scan, protocols, figures, history (each has its own --help)", version_line());
+                  "Measure: tpcc, ycsb, articles, tickets, compare, durability, elision, htm, neighbours, index, scan, protocols, heap, figures, history (each has its own --help)", version_line());
   const Command bench = program.root();
   add_tpcc(bench);
   add_ycsb(bench);
@@ -25,6 +25,7 @@ int run(int argc, char** argv) {
   add_index(bench);
   add_scan(bench);
   add_protocols(bench);
+  add_heap(bench);
   add_figures(bench);
   add_history(bench);
   return program.run({argv + 1, argv + argc});

@@ -21,6 +21,7 @@ void add_neighbours(Command bench);
 void add_index(Command bench);
 void add_scan(Command bench);
 void add_protocols(Command bench);
+void add_heap(Command bench);
 void add_figures(Command bench);
 void add_history(Command bench);
 

@@ -30,6 +30,15 @@ class Medium {
   virtual Status patch(uint64_t offset, std::span<const std::byte> bytes) = 0;
   virtual Status settle() = 0;
 
+  // Where a mapped file's bytes are, for what stores words by the million; flush() then begins to
+  // make them durable, if that is to be done. Null: it is not mapped.
+  virtual std::byte* memory() { return nullptr; }
+  virtual bool flushes_patched() const { return false; }
+  virtual void flush(uint64_t offset, uint64_t bytes) {
+    static_cast<void>(offset);
+    static_cast<void>(bytes);
+  }
+
   // Fills all of it; what lies beyond the file's end is 0.
   virtual Status read(uint64_t offset, std::span<std::byte> bytes) = 0;
   virtual Status size(uint64_t* bytes) = 0;

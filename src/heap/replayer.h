@@ -34,9 +34,10 @@ class Replayer {
   Status begin();
   // What the log has beyond that.
   Status find(Found* found);
-  // patch(offset in the heap, bytes) for each run of a record. kCorrupt: the record is not what its marker says.
+  // patch(offset in the heap, bytes) for each run of a record. kCorrupt: the record is not what its
+  // marker says; `checks` false: that is known.
   template <class Patch>
-  Status apply(const Marker& marker, Patch&& patch);
+  Status apply(const Marker& marker, Patch&& patch, bool checks = true);
   // Stores `found`, and says that the file has all up to its newest number.
   Status recover(const Found& found);
 
@@ -47,7 +48,7 @@ class Replayer {
   uint64_t replays() const { return replays_.load(std::memory_order_relaxed); }
 
  private:
-  Status patch_heap(const Marker& marker);
+  Status patch_heap(const Marker& marker, bool checks);
   Status say_replayed(uint64_t number);
 
   const Geometry geometry_;
@@ -62,7 +63,7 @@ class Replayer {
 };
 
 template <class Patch>
-Status Replayer::apply(const Marker& marker, Patch&& patch) {
+Status Replayer::apply(const Marker& marker, Patch&& patch, bool checks) {
   if (marker.bytes == 0) return {};
   const auto damaged = [&] {
     return Status(Code::kCorrupt, "'" + path_ + "' is damaged: the redo record of transaction " + std::to_string(marker.number) +
@@ -71,11 +72,16 @@ Status Replayer::apply(const Marker& marker, Patch&& patch) {
   if (marker.slot >= geometry_.threads || marker.bytes % kWordBytes != 0 || marker.bytes > geometry_.log_bytes ||
       marker.start % geometry_.log_bytes + marker.bytes > geometry_.log_bytes)
     return damaged();
-  record_.resize(marker.bytes / kWordBytes);
-  const auto bytes = std::as_writable_bytes(std::span(record_));
-  if (Status status = medium_.read(geometry_.record_at(marker.slot, marker.start), bytes); !status.ok()) return status;
-  if (record_checksum(bytes, marker.number, geometry_) != marker.record_checksum) return damaged();
-  std::span<const uint64_t> words(record_);
+  const uint64_t at = geometry_.record_at(marker.slot, marker.start);
+  std::span<const uint64_t> words;
+  if (const std::byte* const memory = medium_.memory(); memory != nullptr) {
+    words = {reinterpret_cast<const uint64_t*>(memory + at), marker.bytes / kWordBytes};
+  } else {
+    record_.resize(marker.bytes / kWordBytes);
+    if (Status status = medium_.read(at, std::as_writable_bytes(std::span(record_))); !status.ok()) return status;
+    words = record_;
+  }
+  if (checks && record_checksum(std::as_bytes(words), marker.number, geometry_) != marker.record_checksum) return damaged();
   while (!words.empty()) {
     Run run;
     if (!next_run(words, &run)) return damaged();

@@ -1,0 +1,118 @@
+// `elider bench heap`: options, help, the table of figures.
+#include <memory>
+
+#include <fmt/format.h>
+
+#include "bench/common/commands.h"
+#include "bench/common/report.h"
+#include "bench/common/spread.h"
+#include "bench/heap/heap_study.h"
+#include "tools/common/interrupt.h"
+
+namespace elider::bench {
+
+namespace {
+
+constexpr const char* kHeapHelp =
+    "Each study measures its variants in turns, and prints how many times as fast the first one is as each other.\n"
+    "\n"
+    "  reads    read-only transactions beside one writer, and plain memory that nothing guards\n"
+    "  updates  transactions that read and write words; with DUMBO's durability wait and with SPHT's\n"
+    "  map      puts into a durable map in groups that wait for the disk once, and LMDB and RocksDB that sync each\n"
+    "  replay   the log replayed, and records that are linked in their order\n"
+    "\n"
+    "  elider bench heap\n"
+    "  elider bench heap --study map --dir /data --group 256\n"
+    "\n"
+    "Sums of what was written are checked; a wrong one is exit code 1. SPHT's wait is our own code in our own heap, for\n"
+    "comparison of the two ideas. --medium delay: each line written back takes --flush-ns, as in the paper.\n";
+
+struct HeapChosen {
+  HeapStudyOptions study;
+  std::string medium = "delay", isolation = "serializable", backend = "automatic";
+  std::string json_file;
+};
+
+// Of the first variant to another, repetition by repetition.
+Spread ratio_of(const HeapSeries& first, const HeapSeries& other) {
+  std::vector<double> ratios;
+  for (size_t i = 0; i < first.a_second.size() && i < other.a_second.size(); ++i) ratios.push_back(first.a_second[i] / other.a_second[i]);
+  return spread_of(std::move(ratios));
+}
+
+// Reads are told against plain memory: the heap is their third variant.
+size_t subject_of(const HeapFigure& figure) { return figure.study == "reads" ? 2 : 0; }
+
+void print_heap(const std::vector<HeapFigure>& figures) {
+  for (const HeapFigure& figure : figures) {
+    const HeapSeries& subject = figure.series[subject_of(figure)];
+    fmt::print("\n{}: {}\n  {:<24} {:>9} {:>9} {:>9}   {}\n", figure.study, figure.unit, "", "median", "min", "max",
+               fmt::format("{} / it", subject.variant));
+    for (const HeapSeries& series : figure.series) {
+      const Spread spread = spread_of(series.a_second), ratio = ratio_of(subject, series);
+      fmt::print("  {:<24} {:>9} {:>9} {:>9}   {}\n", series.variant, short_number(spread.median), short_number(spread.min),
+                 short_number(spread.max),
+                 &series == &subject ? "" : fmt::format("{:.2f} ({:.2f} to {:.2f})", ratio.median, ratio.min, ratio.max));
+    }
+  }
+}
+
+Status heap_study(HeapChosen& chosen) {
+  if (chosen.backend != "automatic" && chosen.backend != "software")
+    refuse_option("--backend", fmt::format("'{}' is not built: automatic and software are", chosen.backend));
+  for (const HeapMedium medium : {HeapMedium::kFile, HeapMedium::kDax, HeapMedium::kDelay})
+    if (name_of(medium) == chosen.medium) chosen.study.medium = medium;
+  if (chosen.isolation == "snapshot") chosen.study.isolation = HeapIsolation::kSnapshot;
+  if (chosen.study.threads < 2) refuse_option("--threads", "reads need two: one of them writes");
+  auto figures = run_heap_study(chosen.study);
+  if (!figures.ok()) return figures.status();
+  if (chosen.json_file != "-") print_heap(*figures);
+  if (interrupted()) set_exit_code(kExitInterrupted);
+  if (chosen.json_file.empty()) return {};
+  Json document = {{"benchmark", "heap"}, {"figures", Json::array()}};
+  for (const HeapFigure& figure : *figures) {
+    Json series = Json::array();
+    for (const HeapSeries& one : figure.series) series.push_back({{"variant", one.variant}, {"a_second", one.a_second}});
+    document["figures"].push_back({{"study", figure.study}, {"unit", figure.unit}, {"series", series}});
+  }
+  document["configuration"] = {{"medium", chosen.medium},       {"isolation", chosen.isolation},   {"flush_ns", chosen.study.flush_ns},
+                               {"threads", chosen.study.threads}, {"seconds", chosen.study.seconds}, {"words", chosen.study.words},
+                               {"reads", chosen.study.reads},   {"writes", chosen.study.writes},   {"group", chosen.study.group},
+                               {"replayed", chosen.study.replayed}, {"seed", chosen.study.seed}};
+  add_environment(document["configuration"]);
+  return write_json(chosen.json_file, document);
+}
+
+}  // namespace
+
+void add_heap(Command bench) {
+  auto chosen = std::make_shared<HeapChosen>();
+  Command command = bench.add("heap", "The durable heap: its reads, updates, map and replay, beside what others do (DUMBO)");
+  HeapStudyOptions& study = chosen->study;
+  command.option("--study", study.studies, "These alone: reads, updates, map, replay [all]").between_commas().one_of(heap_studies());
+  command.option("--backend", chosen->backend, "Of update transactions").one_of({"automatic", "software", "rtm", "emulated"}).shows_default();
+  command.option("--medium", chosen->medium, "Of reads and updates").one_of({"dax", "file", "delay"}).shows_default();
+  command.option("--isolation", chosen->isolation, "Of all").one_of({"serializable", "snapshot"}).shows_default();
+  command.option("--flush-ns", study.flush_ns, "Of --medium delay: how long a line's flush takes").in(0u, 1'000'000u).shows_default();
+  command.option("--threads", study.threads, "Of reads one of them writes").in(1u, 64u).shows_default();
+  command.option("--seconds", study.seconds, "Measured, for each figure (0.01 to 3600)").in(0.01, 3600.0).shows_default();
+  command.option("--repeat", study.repeat, "Repetitions, in turns").in(1u, 100u).shows_default();
+  command.option("--words", study.words, "Words of 8 bytes that are read and written").in(uint64_t{1024}, uint64_t{1} << 30).shows_default();
+  command.option("--reads", study.reads, "Words that a transaction reads").in(1u, 1'000'000u).shows_default();
+  command.option("--writes", study.writes, "Words that an update writes").in(2u, 10'000u).shows_default();
+  command.option("--group", study.group, "Of map: puts of a thread before it waits").in(1u, 100'000u).shows_default();
+  command.option("--replayed", study.replayed, "Of replay: transactions in the log").in(uint64_t{1000}, uint64_t{4'000'000}).shows_default();
+  command.option("--dir", study.folder, "Where files are made [the temporary folder]").type("FOLDER");
+  command.option("--seed", study.seed, "Of all that is drawn").shows_default();
+  command.option("--json", chosen->json_file, "Write it as JSON here, too (- for standard output, instead)").type("FILE");
+  command.flag("--quiet", study.quiet, "Say nothing of what is being measured");
+  command.footer(kHeapHelp);
+  command.runs([chosen] {
+    if (Status status = heap_study(*chosen); !status.ok()) {
+      fmt::print(stderr, "elider bench heap: {}\n", status.message());
+      set_exit_code(kExitFailed);
+    }
+  });
+}
+
+}  // namespace elider::bench

@@ -1,0 +1,56 @@
+// The studies of the durable heap (`elider bench heap`): each measures variants of one work in turns,
+// a repetition at a time, so that a ratio compares what ran side by side (DUMBO, section 4).
+//
+//   reads    read-only transactions beside one writer: plain memory without any synchronization, the
+//            heap, and the heap with SPHT's durability wait
+//   updates  transactions that change words, with DUMBO's wait and with SPHT's
+//   map      puts into a durable map, in groups that wait for the disk once, beside LMDB and RocksDB
+//            that sync each
+//   replay   the log of many small transactions, replayed by markers and by links from record to
+//            record, as SPHT does
+// Thread safety: one thread calls it.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "elider/heap.h"
+
+namespace elider::bench {
+
+struct HeapStudyOptions {
+  std::vector<std::string> studies;  // empty: all
+  HeapMedium medium = HeapMedium::kDelay;  // of reads and updates
+  HeapIsolation isolation = HeapIsolation::kSerializable;
+  uint32_t flush_ns = 310;
+  uint32_t threads = 2;  // of reads: one of them writes
+  double seconds = 2;    // of each figure
+  uint32_t repeat = 3;
+  uint64_t words = 1u << 20;  // that reads and updates draw from
+  uint32_t reads = 100;       // words that a reader reads, and an update
+  uint32_t writes = 10;       // words that an update writes
+  uint32_t group = 64;        // of map: puts of a thread before it waits
+  uint64_t replayed = 400'000;        // transactions of replay, of 1 to 20 words
+  uint64_t replay_words = 1u << 24;   // that they go to: 128 MiB, as in the paper (section 4.5)
+  std::string folder;         // where files are made; empty: the temporary folder
+  uint64_t seed = 1;
+  bool quiet = false;
+};
+
+struct HeapSeries {
+  std::string variant;
+  std::vector<double> a_second;  // by repetition
+};
+struct HeapFigure {
+  std::string study, unit;
+  std::vector<HeapSeries> series;
+};
+
+// An error: a file could not be made, or a variant found what cannot be; it names it. Interrupted:
+// what was whole.
+Result<std::vector<HeapFigure>> run_heap_study(const HeapStudyOptions& options);
+// What is called so: reads, updates, map, replay.
+const std::vector<std::string>& heap_studies();
+
+}  // namespace elider::bench
