@@ -1,0 +1,51 @@
+// Models of the durable heap's waits, in atomic steps, and an exhaustive search of all their
+// interleavings. They prove the order of steps, and show that each other order tried fails.
+//
+// waits(): DUMBO's algorithm 1: a writer in a hardware transaction, and a reader.
+//   writer   says inactive; [stamps: non-durable, time]; looks who is active; waits for them;
+//            [published: stamps here]; commits (what it wrote shows); marker; says inactive
+//   reader   [published: takes its time here]; says active; [takes its time]; reads; says inactive;
+//            looks who is non-durable since before its time; waits for them; answers
+// Checked: a reader that saw what the writer wrote answers after its marker. As published, both
+// orders are the bracketed first ones of their kind; only both mends together have no violation.
+//
+// moments(): the software protocol (src/heap/slots.h): two writers of the same two words, and a reader.
+//   writer   moment as the reader; lock, refused if newer than the moment; says deciding(clock); takes
+//            a number; says published(number); waits for readers below it; writes x; writes y; says
+//            written; unlocks; marker; says idle
+//   reader   looks at the clock; says active; looks again: its moment; for each writer: waits while it
+//            is deciding below the moment, remembers it if it is published up to it; reads x, and y:
+//            from whom it remembers, else the heap; says inactive; waits until all up to its moment
+//            are durable; answers
+// Checked: x and y are of one writer, the newest up to the moment; and it answers after the marker.
+// Thread safety: none.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+namespace elider::models {
+
+struct HeapModelResult {
+  uint64_t states = 0;
+  std::string violation;  // empty: none
+};
+
+struct WaitsModel {
+  bool stamps_after_wait = false;   // as published
+  bool time_before_active = false;  // as published
+};
+HeapModelResult search(const WaitsModel& model);
+
+enum class MomentsFlaw : uint8_t {
+  kNone,
+  kMomentBeforeActive,     // the reader's first look at the clock is its moment
+  kNumberBeforeDeciding,   // a writer takes its number before it says that it is deciding
+  kIgnoresDeciding,        // the reader goes on though a writer is deciding
+  kIgnoresPublished,       // the reader reads the heap alone
+  kSkipsIsolationWait,
+  kSkipsDurabilityWait,
+};
+HeapModelResult search(MomentsFlaw flaw);
+
+}  // namespace elider::models
