@@ -1,0 +1,100 @@
+// HeapQueue: first in, first out, in a durable heap. A thread that pushes and one that pops conflict
+// only when it is empty: they write apart, and what is full says so beside each element.
+//
+// All bytes 0 are an empty one. It lies in the heap: call it as txn[pointer].
+// Thread safety: the transaction's.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "elider/heap.h"
+#include "elider/try.h"
+
+namespace elider {
+
+template <HeapObject T>
+class HeapQueue {
+ public:
+  uint64_t size(const HeapReader& reader) const { return reader.read(tail_.moved) - reader.read(head_.moved); }
+
+  // kMemoryLimit: there is no room.
+  Status push(HeapTransaction& txn, const T& value) {
+    HeapPtr<Segment> segment = txn.read(tail_.segment);
+    uint64_t index = txn.read(tail_.index);
+    if (!segment || index == kPlaces) {
+      ELIDER_ASSIGN(const HeapPtr<Segment> more, txn.allocate<Segment>());
+      if (segment) txn.write(txn[segment].next, more);
+      else txn.write(head_.segment, more);
+      txn.write(tail_.segment, more);
+      segment = more;
+      index = 0;
+    }
+    Place& place = txn[segment].places[index];
+    txn.write(place.value, value);
+    txn.write(place.full, 1);
+    txn.write(tail_.index, index + 1);
+    txn.write(tail_.moved, txn.read(tail_.moved) + 1);
+    return {};
+  }
+  // kNotFound: it is empty.
+  Result<T> front(const HeapReader& reader) const {
+    HeapPtr<Segment> segment = reader.read(head_.segment);
+    uint64_t index = reader.read(head_.index);
+    if (segment && index == kPlaces) {
+      segment = reader.read(reader[segment].next);
+      index = 0;
+    }
+    if (!segment || reader.read(reader[segment].places[index].full) == 0) return Status(Code::kNotFound, "the queue is empty");
+    return reader.read(reader[segment].places[index].value);
+  }
+  Result<T> pop(HeapTransaction& txn) {
+    Result<T> value = front(txn);
+    if (!value.ok()) return value;
+    uint64_t index = txn.read(head_.index);
+    HeapPtr<Segment> segment = txn.read(head_.segment);
+    if (index == kPlaces) {
+      const HeapPtr<Segment> next = txn.read(txn[segment].next);
+      ELIDER_TRY(txn.free(segment));
+      txn.write(head_.segment, next);
+      segment = next;
+      index = 0;
+    }
+    txn.write(txn[segment].places[index].full, 0);
+    txn.write(head_.index, index + 1);
+    txn.write(head_.moved, txn.read(head_.moved) + 1);
+    return value;
+  }
+  // Empty, and its memory is given back.
+  Status clear(HeapTransaction& txn) {
+    for (HeapPtr<Segment> segment = txn.read(head_.segment); segment;) {
+      const HeapPtr<Segment> next = txn.read(txn[segment].next);
+      ELIDER_TRY(txn.free(segment));
+      segment = next;
+    }
+    txn.write(head_, {});
+    txn.write(tail_, {});
+    return {};
+  }
+
+ private:
+  struct Place {
+    uint64_t full;
+    T value;
+  };
+  static constexpr uint64_t kPlaces = sizeof(Place) >= 256 ? 4 : 1024 / sizeof(Place);
+  struct Segment {
+    HeapPtr<Segment> next;
+    Place places[kPlaces];
+  };
+  struct End {
+    HeapPtr<Segment> segment;
+    uint64_t index = 0;  // of the next place, of the segment
+    uint64_t moved = 0;  // elements, ever
+    uint64_t apart[13] = {};  // conflicts are found by lines of 64 bytes
+  };
+
+  End head_, tail_;
+};
+
+}  // namespace elider

@@ -1,0 +1,81 @@
+// HeapVector: an array of a durable heap that grows at its end.
+//
+//   ELIDER_ASSIGN(auto numbers, txn.root<HeapVector<uint64_t>>("numbers"));
+//   ELIDER_TRY(txn[numbers].push_back(txn, 7));
+//
+// All bytes 0 are an empty one. It lies in the heap: call it as txn[pointer]. What changes it takes
+// the transaction, what reads it a reader. push_back returns kMemoryLimit where there is no room; it
+// copies all elements when the memory doubles, which must fit into one transaction (HeapOptions::log_bytes).
+// Thread safety: the transaction's.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "elider/heap.h"
+#include "elider/try.h"
+
+namespace elider {
+
+template <HeapObject T>
+class HeapVector {
+ public:
+  uint64_t size(const HeapReader& reader) const { return reader.read(size_); }
+  // index < size().
+  T read(const HeapReader& reader, uint64_t index) const { return reader.read(at(reader, index)); }
+  void write(HeapTransaction& txn, uint64_t index, const T& value) { txn.write(at(txn, index), value); }
+
+  Status push_back(HeapTransaction& txn, const T& value) {
+    const uint64_t size = txn.read(size_);
+    if (size == txn.read(capacity_)) ELIDER_TRY(reserve(txn, size == 0 ? kFirst : 2 * size));
+    txn.write(at(txn, size), value);
+    txn.write(size_, size + 1);
+    return {};
+  }
+  // kNotFound: it is empty.
+  Result<T> pop_back(HeapTransaction& txn) {
+    const uint64_t size = txn.read(size_);
+    if (size == 0) return Status(Code::kNotFound, "the vector is empty");
+    const T value = txn.read(at(txn, size - 1));
+    txn.write(size_, size - 1);
+    return value;
+  }
+  // Memory for so many, if it has less.
+  Status reserve(HeapTransaction& txn, uint64_t capacity) {
+    if (capacity <= txn.read(capacity_)) return {};
+    ELIDER_ASSIGN(const HeapPtr<T> data, txn.allocate<T>(capacity));
+    const uint64_t size = txn.read(size_);
+    const HeapPtr<T> old = txn.read(data_);
+    for (uint64_t i = 0; i < size; ++i) txn.write((&txn[data])[i], txn.read((&txn[old])[i]));
+    ELIDER_TRY(txn.free(old));
+    txn.write(data_, data);
+    txn.write(capacity_, capacity);
+    return {};
+  }
+  // Gives its memory back.
+  Status clear(HeapTransaction& txn) {
+    ELIDER_TRY(txn.free(txn.read(data_)));
+    txn.write(data_, {});
+    txn.write(size_, 0);
+    txn.write(capacity_, 0);
+    return {};
+  }
+  // visit(index, value), which may return false to end it.
+  template <class Visit>
+  void for_each(const HeapReader& reader, Visit&& visit) const {
+    const uint64_t size = reader.read(size_);
+    for (uint64_t i = 0; i < size; ++i) {
+      if constexpr (std::is_void_v<std::invoke_result_t<Visit&, uint64_t, const T&>>) visit(i, read(reader, i));
+      else if (!visit(i, read(reader, i))) return;
+    }
+  }
+
+ private:
+  static constexpr uint64_t kFirst = 8;
+  T& at(const HeapReader& reader, uint64_t index) const { return (&reader[reader.read(data_)])[index]; }
+
+  HeapPtr<T> data_;
+  uint64_t size_ = 0, capacity_ = 0;
+};
+
+}  // namespace elider

@@ -1,0 +1,344 @@
+// The structures of the durable heap, each against its like of the standard library: random
+// operations, some in transactions that are rolled back, the heap opened again in between; and what
+// is empty again has given all its memory back.
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <deque>
+#include <map>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "elider/heap.h"
+#include "elider/heap_map.h"
+#include "elider/heap_ordered_map.h"
+#include "elider/heap_queue.h"
+#include "elider/heap_string.h"
+#include "elider/heap_vector.h"
+#include "elider/try.h"
+#include "tests/support/random.h"
+#include "tests/support/status_matchers.h"
+#include "tests/support/temporary_folder.h"
+
+namespace elider::test {
+namespace {
+
+struct Wide {
+  uint64_t a, b, c;
+  friend bool operator==(const Wide&, const Wide&) = default;
+};
+Wide wide(uint64_t seed) { return {seed, seed * 3, ~seed}; }
+
+class StructuresTest : public testing::Test {
+ protected:
+  StructuresTest() : folder_("structures"), path_((folder_.path() / "a.heap").string()) {
+    options_.medium = HeapMedium::kDelay;
+    options_.flush_ns = 0;
+    options_.capacity_bytes = 256 << 20;
+    reopen();
+  }
+  void reopen() {
+    heap_ = {};
+    auto opened = Heap::open(path_, 1 << 20, options_);
+    ASSERT_OK(opened);
+    heap_ = std::move(*opened);
+  }
+  uint64_t blocks() {
+    heap_ = {};
+    auto checked = Heap::check(path_);
+    EXPECT_OK(checked);
+    reopen();
+    if (!checked.ok()) return 0;
+    EXPECT_EQ(checked->lost_bytes, 0u);
+    return checked->blocks;
+  }
+  template <class T>
+  HeapPtr<T> root(const char* name) {
+    HeapPtr<T> found;
+    EXPECT_OK(heap_.transaction([&](HeapTransaction& txn) -> Status {
+      ELIDER_ASSIGN(found, txn.root<T>(name));
+      return {};
+    }));
+    return found;
+  }
+  // A round of some steps, done and then kept or rolled back; step(txn, model) changes both alike.
+  template <class Model, class Step>
+  void round(TestRandom& random, Model& model, Step&& step) {
+    const bool keeps = random.below(5) != 0;
+    const uint64_t seed = random.next(), steps = 1 + random.below(5);
+    Model changed;
+    const Status status = heap_.transaction([&](HeapTransaction& txn) -> Status {
+      TestRandom its(seed);  // the same in each attempt
+      changed = model;
+      for (uint64_t i = 0; i < steps; ++i) ELIDER_TRY(step(txn, changed, its));
+      return keeps ? Status() : Status::rollback();
+    });
+    ASSERT_CODE(keeps ? Code::kOk : Code::kRolledBack, status);
+    if (keeps) model = std::move(changed);
+  }
+
+  TemporaryFolder folder_;
+  std::string path_;
+  HeapOptions options_;
+  Heap heap_;
+};
+
+// What a map of either kind does, beside std::map.
+template <class Map>
+Status change_map(HeapTransaction& txn, HeapPtr<Map> map, std::map<uint64_t, Wide>& model, TestRandom& random, uint64_t keys) {
+  const uint64_t key = random.below(keys);
+  const Wide value = wide(random.next());
+  switch (random.below(4)) {
+    case 0: {
+      const Status status = txn[map].insert(txn, key, value);
+      EXPECT_EQ(status.ok(), !model.contains(key)) << status.message();
+      model.try_emplace(key, value);
+      return {};
+    }
+    case 1: {
+      const Status status = txn[map].erase(txn, key);
+      EXPECT_EQ(status.ok(), model.erase(key) != 0) << status.message();
+      return {};
+    }
+    default:
+      model[key] = value;
+      return txn[map].put(txn, key, value);
+  }
+}
+
+TEST_F(StructuresTest, AMapIsAMap) {
+  const auto map = root<HeapMap<uint64_t, Wide>>("map");
+  const uint64_t before = blocks();
+  std::map<uint64_t, Wide> model;
+  TestRandom random(1);
+  for (uint64_t i = 0; i < scaled(6000); ++i) {
+    round(random, model, [&](HeapTransaction& txn, auto& its, TestRandom& draws) { return change_map(txn, map, its, draws, 4000); });
+    if (i % 2000 != 1999) continue;
+    reopen();
+    ASSERT_OK(heap_.read([&](HeapReader& reader) {
+      EXPECT_EQ(reader[map].size(reader), model.size());
+      std::map<uint64_t, Wide> found;
+      reader[map].for_each(reader, [&](uint64_t key, const Wide& value) { EXPECT_TRUE(found.emplace(key, value).second); });
+      EXPECT_TRUE(found == model);
+      for (uint64_t key = 0; key < 4000; ++key) {
+        const auto value = reader[map].get(reader, key);
+        ASSERT_EQ(value.ok(), model.contains(key));
+        if (value.ok()) {
+          ASSERT_EQ(*value, model[key]);
+        }
+      }
+    }));
+  }
+  ASSERT_OK(heap_.transaction([&](HeapTransaction& txn) { return txn[map].clear(txn); }));
+  EXPECT_OK(heap_.read([&](HeapReader& reader) { EXPECT_EQ(reader[map].size(reader), 0u); }));
+  EXPECT_EQ(blocks(), before);
+}
+
+TEST_F(StructuresTest, AnOrderedMapIsAMapInOrder) {
+  using Map = HeapOrderedMap<uint64_t, Wide>;
+  const auto map = root<Map>("map");
+  const uint64_t before = blocks();
+  std::map<uint64_t, Wide> model;
+  TestRandom random(2);
+  for (uint64_t i = 0; i < scaled(6000); ++i) {
+    round(random, model, [&](HeapTransaction& txn, auto& its, TestRandom& draws) { return change_map(txn, map, its, draws, 4000); });
+    if (i % 500 != 499) continue;
+    reopen();
+    ASSERT_OK(heap_.read([&](HeapReader& reader) {
+      std::vector<uint64_t> keys, reversed;
+      reader[map].for_each(reader, [&](uint64_t key, const Wide& value) {
+        EXPECT_EQ(value, model[key]);
+        keys.push_back(key);
+      });
+      reader[map].for_each_reversed(reader, [&](uint64_t key, const Wide&) { reversed.push_back(key); });
+      std::reverse(reversed.begin(), reversed.end());
+      std::vector<uint64_t> wanted;
+      for (const auto& [key, value] : model) wanted.push_back(key);
+      ASSERT_EQ(keys, wanted);
+      ASSERT_EQ(reversed, wanted);
+      EXPECT_EQ(reader[map].size(reader), model.size());
+      EXPECT_EQ(reader[map].first(reader)->key, wanted.front());
+      EXPECT_EQ(reader[map].last(reader)->key, wanted.back());
+      for (int k = 0; k < 200; ++k) {
+        const uint64_t key = random.below(4100);
+        const auto above = model.lower_bound(key);
+        const auto least = reader[map].at_least(reader, key);
+        ASSERT_EQ(least.ok(), above != model.end());
+        if (least.ok()) {
+          ASSERT_EQ(least->key, above->first);
+        }
+        const auto below = model.upper_bound(key);
+        const auto most = reader[map].at_most(reader, key);
+        ASSERT_EQ(most.ok(), below != model.begin());
+        if (most.ok()) {
+          ASSERT_EQ(most->key, std::prev(below)->first);
+        }
+        ASSERT_EQ(reader[map].contains(reader, key), model.contains(key));
+      }
+    }));
+  }
+  // One by one, so that every leaf and node becomes empty.
+  while (!model.empty()) {
+    ASSERT_OK(heap_.transaction([&](HeapTransaction& txn) { return txn[map].erase(txn, model.begin()->first); }));
+    model.erase(model.begin());
+    if (model.empty()) break;
+    ASSERT_OK(heap_.transaction([&](HeapTransaction& txn) { return txn[map].erase(txn, model.rbegin()->first); }));
+    model.erase(std::prev(model.end()));
+  }
+  EXPECT_OK(heap_.read([&](HeapReader& reader) {
+    EXPECT_TRUE(reader[map].empty(reader));
+    EXPECT_CODE(Code::kNotFound, reader[map].first(reader));
+  }));
+  EXPECT_EQ(blocks(), before);
+  // And cleared at once, after keys that only rise.
+  for (uint64_t key = 0; key < 5000; key += 100)
+    ASSERT_OK(heap_.transaction([&](HeapTransaction& txn) -> Status {
+      for (uint64_t i = 0; i < 100; ++i) ELIDER_TRY(txn[map].insert(txn, key + i, wide(key + i)));
+      return {};
+    }));
+  EXPECT_OK(heap_.read([&](HeapReader& reader) { EXPECT_EQ(reader[map].size(reader), 5000u); }));
+  ASSERT_OK(heap_.transaction([&](HeapTransaction& txn) { return txn[map].clear(txn); }));
+  EXPECT_EQ(blocks(), before);
+}
+
+TEST_F(StructuresTest, AVectorIsAVector) {
+  const auto vector = root<HeapVector<Wide>>("vector");
+  const uint64_t before = blocks();
+  std::vector<Wide> model;
+  TestRandom random(3);
+  for (uint64_t i = 0; i < scaled(3000); ++i)
+    round(random, model, [&](HeapTransaction& txn, std::vector<Wide>& its, TestRandom& draws) -> Status {
+      const Wide value = wide(draws.next());
+      switch (draws.below(4)) {
+        case 0: {
+          const auto popped = txn[vector].pop_back(txn);
+          EXPECT_EQ(popped.ok(), !its.empty());
+          if (popped.ok()) {
+            EXPECT_EQ(*popped, its.back());
+            its.pop_back();
+          }
+          return {};
+        }
+        case 1:
+          if (its.empty()) return {};
+          txn[vector].write(txn, its.size() / 2, value);
+          its[its.size() / 2] = value;
+          return {};
+        default: its.push_back(value); return txn[vector].push_back(txn, value);
+      }
+    });
+  reopen();
+  EXPECT_OK(heap_.read([&](HeapReader& reader) {
+    std::vector<Wide> found;
+    reader[vector].for_each(reader, [&](uint64_t, const Wide& value) { found.push_back(value); });
+    EXPECT_EQ(found, model);
+  }));
+  ASSERT_OK(heap_.transaction([&](HeapTransaction& txn) { return txn[vector].clear(txn); }));
+  EXPECT_EQ(blocks(), before);
+}
+
+TEST_F(StructuresTest, AStringIsAString) {
+  const auto string = root<HeapString>("string");
+  const uint64_t before = blocks();
+  std::string model;
+  TestRandom random(4);
+  for (uint64_t i = 0; i < scaled(2000); ++i)
+    round(random, model, [&](HeapTransaction& txn, std::string& its, TestRandom& draws) -> Status {
+      const std::string text(draws.below(40), static_cast<char>('a' + draws.below(26)));
+      EXPECT_EQ(txn[string].str(txn), its);
+      EXPECT_EQ(txn[string].compare(txn, text) < 0, its < text);
+      switch (draws.below(6)) {
+        case 0: its = text; return txn[string].assign(txn, text);
+        case 1: its.clear(); return txn[string].clear(txn);
+        default: its += text; return txn[string].append(txn, text);
+      }
+    });
+  reopen();
+  EXPECT_OK(heap_.read([&](HeapReader& reader) { EXPECT_TRUE(reader[string].equals(reader, model)); }));
+  ASSERT_OK(heap_.transaction([&](HeapTransaction& txn) { return txn[string].clear(txn); }));
+  EXPECT_EQ(blocks(), before);
+}
+
+TEST_F(StructuresTest, AQueueIsAQueue) {
+  const auto queue = root<HeapQueue<Wide>>("queue");
+  const uint64_t before = blocks();
+  std::deque<Wide> model;
+  TestRandom random(5);
+  for (uint64_t i = 0; i < scaled(4000); ++i)
+    round(random, model, [&](HeapTransaction& txn, std::deque<Wide>& its, TestRandom& draws) -> Status {
+      EXPECT_EQ(txn[queue].size(txn), its.size());
+      EXPECT_EQ(txn[queue].front(txn).ok(), !its.empty());
+      if (draws.below(i % 2000 < 1000 ? 3 : 2) == 0) {
+        const auto popped = txn[queue].pop(txn);
+        EXPECT_EQ(popped.ok(), !its.empty());
+        if (popped.ok()) {
+          EXPECT_EQ(*popped, its.front());
+          its.pop_front();
+        }
+        return {};
+      }
+      const Wide value = wide(draws.next());
+      its.push_back(value);
+      return txn[queue].push(txn, value);
+    });
+  reopen();
+  while (!model.empty()) {
+    ASSERT_OK(heap_.transaction([&](HeapTransaction& txn) -> Status {
+      ELIDER_ASSIGN(const Wide popped, txn[queue].pop(txn));
+      EXPECT_EQ(popped, model.front());
+      return {};
+    }));
+    model.pop_front();
+  }
+  ASSERT_OK(heap_.transaction([&](HeapTransaction& txn) { return txn[queue].clear(txn); }));
+  EXPECT_EQ(blocks(), before);
+}
+
+TEST_F(StructuresTest, TwoThreadsPutIntoOneMap) {
+  const auto map = root<HeapMap<uint64_t, uint64_t>>("map");
+  const auto ordered = root<HeapOrderedMap<uint64_t, uint64_t>>("ordered");
+  const uint64_t puts = scaled(3000);
+  std::vector<std::thread> threads;
+  for (uint64_t t = 0; t < 2; ++t)
+    threads.emplace_back([&, t] {
+      for (uint64_t i = 0; i < puts; ++i)
+        ASSERT_OK(heap_.transaction([&](HeapTransaction& txn) -> Status {
+          ELIDER_TRY(txn[map].put(txn, 2 * i + t, i));
+          ELIDER_TRY(txn[map].put(txn, 1'000'000 + i % 10, t));
+          return txn[ordered].put(txn, 2 * i + t, i);
+        }));
+    });
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_OK(heap_.read([&](HeapReader& reader) {
+    EXPECT_EQ(reader[map].size(reader), 2 * puts + 10);
+    uint64_t next = 0;
+    reader[ordered].for_each(reader, [&](uint64_t key, uint64_t value) {
+      EXPECT_EQ(key, next++);
+      EXPECT_EQ(value, key / 2);
+    });
+    EXPECT_EQ(next, 2 * puts);
+  }));
+}
+
+TEST_F(StructuresTest, OnePushesAndOnePops) {
+  const auto queue = root<HeapQueue<uint64_t>>("queue");
+  const uint64_t count = scaled(10'000);
+  std::thread producer([&] {
+    for (uint64_t i = 0; i < count; ++i) ASSERT_OK(heap_.transaction([&](HeapTransaction& txn) { return txn[queue].push(txn, i); }));
+  });
+  for (uint64_t next = 0; next < count;) {
+    uint64_t popped = 0;
+    const Status status = heap_.transaction([&](HeapTransaction& txn) -> Status {
+      ELIDER_ASSIGN(popped, txn[queue].pop(txn));
+      return {};
+    });
+    if (status.not_found()) continue;
+    ASSERT_OK(status);
+    ASSERT_EQ(popped, next++);
+  }
+  producer.join();
+}
+
+}  // namespace
+}  // namespace elider::test
