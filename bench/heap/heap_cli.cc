@@ -6,6 +6,7 @@
 #include "bench/common/commands.h"
 #include "bench/common/report.h"
 #include "bench/common/spread.h"
+#include "bench/heap/heap_history.h"
 #include "bench/heap/heap_study.h"
 #include "tools/common/interrupt.h"
 
@@ -23,6 +24,7 @@ constexpr const char* kHeapHelp =
     "\n"
     "  elider bench heap\n"
     "  elider bench heap --study map --dir /data --group 256\n"
+    "  elider bench heap --history elle.jsonl --threads 4\n"
     "\n"
     "Sums of what was written are checked; a wrong one is exit code 1. SPHT's wait is our own code in our own heap, for\n"
     "comparison of the two ideas. --medium delay: each line written back takes --flush-ns, as in the paper.\n";
@@ -30,6 +32,8 @@ constexpr const char* kHeapHelp =
 struct HeapChosen {
   HeapStudyOptions study;
   std::string medium = "delay", isolation = "serializable", backend = "automatic";
+  std::string durability = "wait";
+  HeapHistoryOptions history;
   std::string json_file;
 };
 
@@ -63,6 +67,15 @@ Status heap_study(HeapChosen& chosen) {
   for (const HeapMedium medium : {HeapMedium::kFile, HeapMedium::kDax, HeapMedium::kDelay})
     if (name_of(medium) == chosen.medium) chosen.study.medium = medium;
   if (chosen.isolation == "snapshot") chosen.study.isolation = HeapIsolation::kSnapshot;
+  if (!chosen.history.path.empty()) {
+    chosen.history.medium = chosen.study.medium;
+    chosen.history.isolation = chosen.study.isolation;
+    if (chosen.durability == "later") chosen.history.durability = HeapDurability::kLater;
+    chosen.history.threads = chosen.study.threads;
+    chosen.history.seed = chosen.study.seed;
+    chosen.history.folder = chosen.study.folder;
+    return write_heap_history(chosen.history);
+  }
   if (chosen.study.threads < 2) refuse_option("--threads", "reads need two: one of them writes");
   auto figures = run_heap_study(chosen.study);
   if (!figures.ok()) return figures.status();
@@ -103,6 +116,9 @@ void add_heap(Command bench) {
   command.option("--group", study.group, "Of map: puts of a thread before it waits").in(1u, 100'000u).shows_default();
   command.option("--replayed", study.replayed, "Of replay: transactions in the log").in(uint64_t{1000}, uint64_t{4'000'000}).shows_default();
   command.option("--dir", study.folder, "Where files are made [the temporary folder]").type("FOLDER");
+  command.option("--history", chosen->history.path, "Measure nothing: write a history of lists in Elle's format (docs/history.md)").type("FILE");
+  command.option("--transactions", chosen->history.transactions, "Of --history").in(uint64_t{1}, uint64_t{10'000'000}).shows_default();
+  command.option("--durability", chosen->durability, "Of --history").one_of({"wait", "later"}).shows_default();
   command.option("--seed", study.seed, "Of all that is drawn").shows_default();
   command.option("--json", chosen->json_file, "Write it as JSON here, too (- for standard output, instead)").type("FILE");
   command.flag("--quiet", study.quiet, "Say nothing of what is being measured");

@@ -1,6 +1,7 @@
 #include "bench/heap/heap_map_study.h"
 
 #include <atomic>
+#include <filesystem>
 #include <memory>
 #include <utility>
 
@@ -68,7 +69,7 @@ Result<double> of_peer(const HeapStudyOptions& options, Peer& peer) {
 Status study_heap_map(const HeapStudyOptions& options, HeapFigure* figure) {
   *figure = {"map", "puts/s", {{fmt::format("heap, groups of {}", options.group), {}}}};
   CompareOptions compare;
-  compare.folder = options.folder;
+  compare.folder = options.folder.empty() ? std::filesystem::temp_directory_path().string() : options.folder;  // a disk, not memory
   compare.ycsb.records = kKeys;
   compare.ycsb.value_bytes = 8;
   compare.ycsb.common.threads = options.threads;

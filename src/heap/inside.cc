@@ -24,8 +24,30 @@ namespace {
 
 constexpr int kAttemptsBeside = 10;  // then a transaction runs alone (DUMBO, section 4.1)
 
-// The heap whose procedure this thread runs.
-constinit thread_local const HeapInside* inside_procedure = nullptr;
+// The heaps whose procedures this thread runs, the innermost first.
+struct Running {
+  const HeapInside* heap;
+  const Running* outer;
+};
+constinit thread_local const Running* innermost = nullptr;
+
+bool runs_here(const HeapInside* heap) {
+  for (const Running* running = innermost; running != nullptr; running = running->outer)
+    if (running->heap == heap) return true;
+  return false;
+}
+
+// While it lives, this thread runs a procedure of the heap.
+class Runs {
+ public:
+  explicit Runs(const HeapInside* heap) : running_{heap, innermost} { innermost = &running_; }
+  ~Runs() { innermost = running_.outer; }
+  Runs(const Runs&) = delete;
+  Runs& operator=(const Runs&) = delete;
+
+ private:
+  const Running running_;
+};
 
 Status wrong(const char* option, uint64_t value, const char* range) {
   return Status::invalid_argument("HeapOptions::" + std::string(option) + " is " + std::to_string(value) + "; " + range);
@@ -210,12 +232,11 @@ Status HeapInside::make_room(uint32_t slot, uint64_t bytes) {
 }
 
 Status HeapInside::run(FunctionRef<Status(HeapTransaction&)> procedure) {
-  if (inside_procedure == this) return Status::invalid_argument("Heap::transaction: this thread runs another transaction of the heap");
+  if (runs_here(this)) return Status::invalid_argument("Heap::transaction: this thread runs another transaction of the heap");
   if (Status status = stopped(); !status.ok()) return status;
   const uint32_t slot = slots_.claim();
   HeapAttempt& attempt = *attempts_[slot];
-  const HeapInside* const outside = inside_procedure;
-  inside_procedure = this;
+  const Runs runs(this);
   uint64_t room = 0;
   Status status;
   std::unique_lock<std::mutex> alone;
@@ -246,7 +267,6 @@ Status HeapInside::run(FunctionRef<Status(HeapTransaction&)> procedure) {
         slots_.leave(slot);
         if (alone.owns_lock()) slots_.end_alone();
         slots_.release(slot);
-        inside_procedure = outside;
         throw;
       }
       status = Status(Code::kProcedureThrew, Cause::kException, Status(), "something that is no std::exception");
@@ -276,16 +296,14 @@ Status HeapInside::run(FunctionRef<Status(HeapTransaction&)> procedure) {
   slots_.leave(slot);
   if (alone.owns_lock()) slots_.end_alone();
   slots_.release(slot);
-  inside_procedure = outside;
   return status;
 }
 
 Status HeapInside::read(FunctionRef<Status(HeapReader&)> procedure) {
-  if (inside_procedure == this) return Status::invalid_argument("Heap::read: this thread runs another transaction of the heap");
+  if (runs_here(this)) return Status::invalid_argument("Heap::read: this thread runs another transaction of the heap");
   const uint32_t slot = slots_.claim();
   HeapAttempt& attempt = *attempts_[slot];
-  const HeapInside* const outside = inside_procedure;
-  inside_procedure = this;
+  const Runs runs(this);
   const bool was_stopped = !stopped().ok();
   Status status;
   try {
@@ -298,7 +316,6 @@ Status HeapInside::read(FunctionRef<Status(HeapReader&)> procedure) {
     if (thread_ends()) {
       attempt.roll_back();
       slots_.release(slot);
-      inside_procedure = outside;
       throw;
     }
     status = Status(Code::kProcedureThrew, Cause::kException, Status(), "something that is no std::exception");
@@ -308,7 +325,6 @@ Status HeapInside::read(FunctionRef<Status(HeapReader&)> procedure) {
   if (status.ok() && !was_stopped) status = durable;
   counts_[slot].reads.fetch_add(1, std::memory_order_relaxed);  // relaxed: statistics
   slots_.release(slot);
-  inside_procedure = outside;
   return status;
 }
 

@@ -116,6 +116,13 @@ TEST_P(HeapTest, MistakesAreRefusedInWords) {
   EXPECT_REFUSED(Code::kInvalidArgument, "another transaction", heap_.read([&](HeapReader&) {
     return heap_.transaction([](HeapTransaction&) {});
   }));
+  {
+    auto other = Heap::open((folder_.path() / "other.heap").string(), 1 << 20, options_);
+    ASSERT_OK(other);
+    EXPECT_REFUSED(Code::kInvalidArgument, "another transaction", heap_.transaction([&](HeapTransaction&) {
+      return other->transaction([&](HeapTransaction&) { return heap_.read([](HeapReader&) {}); });
+    }));
+  }
   EXPECT_REFUSED(Code::kInvalidArgument, "1 to 255", heap_.transaction([&](HeapTransaction& txn) { return txn.root<Counter>("").status(); }));
   ASSERT_OK(heap_.transaction([&](HeapTransaction& txn) { return txn.root<Counter>("counter").status(); }));
   EXPECT_REFUSED(Code::kSchemaMismatch, "Counter", heap_.transaction([&](HeapTransaction& txn) { return txn.root<Cells>("counter").status(); }));

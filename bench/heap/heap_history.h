@@ -1,0 +1,30 @@
+// A history of the durable heap: threads read lists and append to them, in transactions and in reads,
+// and what each asked for and got is written in Elle's format, which checkers that others wrote read
+// (docs/history.md).
+// Thread safety: one thread calls it.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "elider/heap.h"
+
+namespace elider::bench {
+
+struct HeapHistoryOptions {
+  std::string path;  // of the history
+  HeapMedium medium = HeapMedium::kDelay;
+  HeapIsolation isolation = HeapIsolation::kSerializable;
+  HeapDurability durability = HeapDurability::kWait;
+  uint32_t threads = 4;
+  uint64_t transactions = 20'000;
+  uint32_t operations_max = 4;  // of a transaction
+  uint32_t lists = 10;          // at a time; a list that is long enough gives way to a new one
+  std::string folder;           // of the heap; empty: the temporary folder
+  uint64_t seed = 1;
+};
+
+// An error: a file could not be written, or a transaction failed.
+Status write_heap_history(const HeapHistoryOptions& options);
+
+}  // namespace elider::bench

@@ -1,0 +1,35 @@
+#!/usr/bin/env bash
+# presets: release dev
+# Histories of the durable heap, lists that threads read and append to, checked by adya, a checker that none of us wrote: strictly
+# serializable, or snapshot isolation where that was asked for; and that a heap which does not validate what it read is caught.
+# Where adya cannot be had the test is skipped.
+set -uo pipefail
+source "$(dirname "$0")/../history/adya_common.bash"
+find_adya || exit 77
+
+failures=0
+
+# history OPTIONS...: writes elle.jsonl.
+history() { timeout 600 "$elider" bench heap --history elle.jsonl --threads 4 --transactions "$(scaled 20000)" "$@"; }
+# expect STATUS MODEL LABEL
+expect() {
+  local status=0
+  timeout 600 "$adya" check -m list-append -c "$2" elle.jsonl >adya.txt 2>&1 || status=$?
+  if [ "$status" -eq "$1" ]; then
+    echo "ok   $3: adya exits with $status"
+  else
+    failures=$((failures + 1))
+    echo "FAIL $3: adya exits with $status, not $1: $(grep -v '^$' adya.txt | tail -15)"
+  fi
+}
+
+unset ELIDER_MUTANT
+for options in "--medium delay" "--medium delay --durability later" "--medium file --durability later"; do
+  # shellcheck disable=SC2086
+  history $options --seed 1 && expect 0 strict-serializable "$options" || failures=$((failures + 1))
+done
+history --medium delay --isolation snapshot --seed 2 && expect 0 snapshot-isolation "--isolation snapshot" || failures=$((failures + 1))
+if [ "$preset" = dev ]; then  # which has mutants
+  ELIDER_MUTANT=heap_skip_validation history --medium delay --seed 3 && expect 1 strict-serializable "heap_skip_validation" || failures=$((failures + 1))
+fi
+[ "$failures" -eq 0 ]
