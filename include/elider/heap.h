@@ -200,6 +200,15 @@ class HeapTransaction : public HeapReader {
   }
   void write_bytes(void* place, std::span<const std::byte> bytes);
 
+  // As if it wrote what stands there: under kSnapshot no transaction that overlaps writes these lines.
+  // Whoever copies words elsewhere, and gives up their old place, claims that; else what another one
+  // writes there meanwhile is lost. Under kSerializable reading them has done it, and nothing happens.
+  template <HeapObject T>
+  void claim(const T& place) {
+    claim_bytes(&place, sizeof(T));
+  }
+  void claim_bytes(const void* place, size_t bytes);
+
   // Room for `count` objects, all bytes 0; it is the transaction's that it is taken back with.
   // kMemoryLimit: HeapOptions::capacity_bytes; the transaction cannot commit any more.
   // kIoError: the file cannot grow.

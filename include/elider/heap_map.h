@@ -57,6 +57,7 @@ class HeapMap {
     if (found.entry == nullptr) return missing();
     const HeapPtr<Leaf> leaf = leaf_of(txn.read(*found.place));
     Leaf& its = txn[leaf];
+    claim(txn, leaf);
     const uint64_t count = txn.read(its.count);
     if (count == 1) {
       txn.write(*found.place, 0);
@@ -149,6 +150,10 @@ class HeapMap {
     return {place, nullptr, bits};
   }
 
+  // Its entries move.
+  static void claim(HeapTransaction& txn, HeapPtr<Leaf> leaf) {
+    txn.claim_bytes(&txn[leaf], sizeof(Leaf) + txn.read(txn[leaf].count) * sizeof(Entry));
+  }
   void count_one(HeapTransaction& txn, uint64_t hash, int64_t by) {
     int64_t& count = parts_[(hash >> 3) % kParts].count;
     txn.write(count, txn.read(count) + by);
@@ -178,6 +183,7 @@ class HeapMap {
     } else if ((count = txn.read(txn[leaf].count)) == txn.read(txn[leaf].capacity)) {
       if (count >= kLeafMax && bits + kNodeBits <= kHashBits) return split(txn, place, bits, leaf, hash, entry);
       ELIDER_ASSIGN(const HeapPtr<Leaf> larger, make_leaf(txn, 2 * count));
+      claim(txn, leaf);
       for (uint64_t i = 0; i < count; ++i) txn.write(txn[larger].entries()[i], txn.read(txn[leaf].entries()[i]));
       ELIDER_TRY(txn.free(leaf));
       txn.write(*place, larger.offset());
@@ -189,6 +195,7 @@ class HeapMap {
   }
   Status split(HeapTransaction& txn, uint64_t* place, int bits, HeapPtr<Leaf> leaf, uint64_t hash, const Entry& entry) {
     ELIDER_ASSIGN(const HeapPtr<Node> node, txn.allocate<Node>());
+    claim(txn, leaf);
     const uint64_t count = txn.read(txn[leaf].count);
     for (uint64_t i = 0; i < count; ++i) {
       const Entry old = txn.read(txn[leaf].entries()[i]);

@@ -47,6 +47,7 @@ class HeapOrderedMap {
     if (!at.found) return missing();
     Leaf& leaf = txn[at.leaf];
     const uint64_t count = txn.read(leaf.count);
+    txn.claim_bytes(&leaf.entries[at.index], (count - at.index) * sizeof(Entry));
     for (uint64_t i = at.index; i + 1 < count; ++i) txn.write(leaf.entries[i], txn.read(leaf.entries[i + 1]));
     txn.write(leaf.count, count - 1);
     return count > 1 ? Status() : remove_leaf(txn, at.leaf, path);
@@ -198,6 +199,7 @@ class HeapOrderedMap {
     if (!made.ok()) return made.status();
     Leaf& left = txn[old];
     Leaf& right = txn[*made];
+    txn.claim_bytes(&left.entries[kept], (kEntries - kept) * sizeof(Entry));
     for (uint64_t i = kept; i < kEntries; ++i) txn.write(right.entries[i - kept], txn.read(left.entries[i]));
     txn.write(right.count, kEntries - kept);
     txn.write(left.count, kept);

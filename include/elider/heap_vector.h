@@ -46,6 +46,7 @@ class HeapVector {
     ELIDER_ASSIGN(const HeapPtr<T> data, txn.allocate<T>(capacity));
     const uint64_t size = txn.read(size_);
     const HeapPtr<T> old = txn.read(data_);
+    if (old) txn.claim_bytes(&txn[old], size * sizeof(T));
     for (uint64_t i = 0; i < size; ++i) txn.write((&txn[data])[i], txn.read((&txn[old])[i]));
     ELIDER_TRY(txn.free(old));
     txn.write(data_, data);

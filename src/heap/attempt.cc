@@ -199,6 +199,14 @@ void HeapAttempt::read_bytes(const void* place, std::span<std::byte> into) {
   }
 }
 
+void HeapAttempt::claim_bytes(const void* place, size_t bytes) {
+  if (bytes == 0 || heap_.options().isolation == HeapIsolation::kSerializable || !is_in_heap(place, bytes)) return;
+  const auto offset = static_cast<uint64_t>(static_cast<const std::byte*>(place) - base_);
+  constexpr uint64_t kWordsOfLine = kCacheLineBytes / kWordBytes;
+  const uint64_t last = (offset + bytes - 1) / kWordBytes;
+  for (uint64_t word = offset / kWordBytes; word <= last; word = (word / kWordsOfLine + 1) * kWordsOfLine) store(word, load(word));
+}
+
 void HeapAttempt::write_bytes(void* place, std::span<const std::byte> bytes) {
   if (!is_in_heap(place, bytes.size())) {
     doom(Status::invalid_argument("write: the place is not in the heap"));

@@ -51,6 +51,7 @@ class HeapAttempt {
 
   void read_bytes(const void* place, std::span<std::byte> into);
   void write_bytes(void* place, std::span<const std::byte> bytes);
+  void claim_bytes(const void* place, size_t bytes);
   // Of the heap's words.
   uint64_t load(uint64_t word);
   void store(uint64_t word, uint64_t value);

@@ -135,7 +135,7 @@ class Walk {
   // `count` blocks, linked, or 0 for as many as there are.
   Status walk_list(uint64_t block, uint64_t count, uint32_t block_class) {
     for (uint64_t i = 0; block != 0 && (count == 0 || i < count); ++i) {
-      if (block % 8 != 0 || block < first_ || block + heap::block_bytes(block_class) > bytes_ ||
+      if (block % 8 != 0 || block < first_ || block > bytes_ || heap::block_bytes(block_class) > bytes_ - block ||
           word(block) != heap::block_word(block_class, heap::kBlockFree))
         return damaged("a free list leads to what is no free block", block < bytes_ ? block : 0);
       if (++check_.free_blocks > free_state_blocks_) return damaged("a free list has a block twice", block);

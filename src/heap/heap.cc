@@ -45,6 +45,7 @@ Status HeapReader::find_root(std::string_view name, std::string_view type, size_
 }
 
 void HeapTransaction::write_bytes(void* place, std::span<const std::byte> bytes) { attempt_.write_bytes(place, bytes); }
+void HeapTransaction::claim_bytes(const void* place, size_t bytes) { attempt_.claim_bytes(place, bytes); }
 Status HeapTransaction::allocate_bytes(uint64_t bytes, uint64_t* offset) { return heap::Allocator(attempt_).allocate(bytes, offset); }
 Status HeapTransaction::free_bytes(uint64_t offset) { return heap::Allocator(attempt_).free(offset); }
 Status HeapTransaction::find_or_make_root(std::string_view name, std::string_view type, size_t bytes, uint64_t* offset) {

@@ -15,9 +15,9 @@ import sys
 
 SECONDS_MAX = 120  # a call that takes longer hangs; most end in milliseconds
 TRACES = ("Traceback", "terminate called", "what():", "AddressSanitizer", "runtime error", "Assertion")
-BENCHES = ["tpcc", "ycsb", "compare", "elision", "htm", "durability", "history", "scan", "protocols"]
+BENCHES = ["tpcc", "ycsb", "compare", "elision", "htm", "durability", "history", "scan", "protocols", "heap"]
 ON_FOLDERS = [["check"], ["recover", "--dry-run"], ["recover"], ["checkpoint"], ["log", "verify"], ["log", "dump"]]
-ON_FILES = [["check-history"], ["plot"], ["log", "dump"]]
+ON_FILES = [["check-history"], ["plot"], ["log", "dump"], ["heap", "check"], ["heap", "status"]]
 NUMBERS = ["", "-1", "1e99", "nan", "0x", "18446744073709551616", "3.7", "a", "١", "1;2", "--", "\x01"]
 OPTIONS = ["--threads", "--seconds", "--records", "--warehouses", "--seed", "--repeat", "--json", "--data", "--sync", "--mix", "--table",
            "--first", "--last", "--limit", "--also", "--to-snapshot", "--durability", "--theta", "--nonsense", "--thread"]

@@ -30,11 +30,12 @@ struct Wide {
 };
 Wide wide(uint64_t seed) { return {seed, seed * 3, ~seed}; }
 
-class StructuresTest : public testing::Test {
+class StructuresTest : public testing::TestWithParam<HeapIsolation> {
  protected:
   StructuresTest() : folder_("structures"), path_((folder_.path() / "a.heap").string()) {
     options_.medium = HeapMedium::kDelay;
     options_.flush_ns = 0;
+    options_.isolation = GetParam();
     options_.capacity_bytes = 256 << 20;
     reopen();
   }
@@ -84,6 +85,9 @@ class StructuresTest : public testing::Test {
   Heap heap_;
 };
 
+INSTANTIATE_TEST_SUITE_P(Under, StructuresTest, testing::Values(HeapIsolation::kSerializable, HeapIsolation::kSnapshot),
+                         [](const auto& info) { return std::string(name_of(info.param)); });
+
 // What a map of either kind does, beside std::map.
 template <class Map>
 Status change_map(HeapTransaction& txn, HeapPtr<Map> map, std::map<uint64_t, Wide>& model, TestRandom& random, uint64_t keys) {
@@ -107,7 +111,7 @@ Status change_map(HeapTransaction& txn, HeapPtr<Map> map, std::map<uint64_t, Wid
   }
 }
 
-TEST_F(StructuresTest, AMapIsAMap) {
+TEST_P(StructuresTest, AMapIsAMap) {
   const auto map = root<HeapMap<uint64_t, Wide>>("map");
   const uint64_t before = blocks();
   std::map<uint64_t, Wide> model;
@@ -135,7 +139,7 @@ TEST_F(StructuresTest, AMapIsAMap) {
   EXPECT_EQ(blocks(), before);
 }
 
-TEST_F(StructuresTest, AnOrderedMapIsAMapInOrder) {
+TEST_P(StructuresTest, AnOrderedMapIsAMapInOrder) {
   using Map = HeapOrderedMap<uint64_t, Wide>;
   const auto map = root<Map>("map");
   const uint64_t before = blocks();
@@ -202,7 +206,7 @@ TEST_F(StructuresTest, AnOrderedMapIsAMapInOrder) {
   EXPECT_EQ(blocks(), before);
 }
 
-TEST_F(StructuresTest, AVectorIsAVector) {
+TEST_P(StructuresTest, AVectorIsAVector) {
   const auto vector = root<HeapVector<Wide>>("vector");
   const uint64_t before = blocks();
   std::vector<Wide> model;
@@ -238,7 +242,7 @@ TEST_F(StructuresTest, AVectorIsAVector) {
   EXPECT_EQ(blocks(), before);
 }
 
-TEST_F(StructuresTest, AStringIsAString) {
+TEST_P(StructuresTest, AStringIsAString) {
   const auto string = root<HeapString>("string");
   const uint64_t before = blocks();
   std::string model;
@@ -260,7 +264,7 @@ TEST_F(StructuresTest, AStringIsAString) {
   EXPECT_EQ(blocks(), before);
 }
 
-TEST_F(StructuresTest, AQueueIsAQueue) {
+TEST_P(StructuresTest, AQueueIsAQueue) {
   const auto queue = root<HeapQueue<Wide>>("queue");
   const uint64_t before = blocks();
   std::deque<Wide> model;
@@ -295,7 +299,7 @@ TEST_F(StructuresTest, AQueueIsAQueue) {
   EXPECT_EQ(blocks(), before);
 }
 
-TEST_F(StructuresTest, TwoThreadsPutIntoOneMap) {
+TEST_P(StructuresTest, TwoThreadsPutIntoOneMap) {
   const auto map = root<HeapMap<uint64_t, uint64_t>>("map");
   const auto ordered = root<HeapOrderedMap<uint64_t, uint64_t>>("ordered");
   const uint64_t puts = scaled(3000);
@@ -321,7 +325,49 @@ TEST_F(StructuresTest, TwoThreadsPutIntoOneMap) {
   }));
 }
 
-TEST_F(StructuresTest, OnePushesAndOnePops) {
+// One thread sets values and counts what it set; the other makes their entries move. No value is lost, under
+// snapshot isolation neither.
+template <class Map>
+void set_while_they_move(Heap& heap, HeapPtr<Map> map, uint64_t kept) {
+  ASSERT_OK(heap.transaction([&](HeapTransaction& txn) -> Status {
+    for (uint64_t key = 0; key < kept; ++key) ELIDER_TRY(txn[map].put(txn, 10 * key, 0));
+    return {};
+  }));
+  std::atomic<bool> done{false};
+  std::thread mover([&] {
+    TestRandom random(7);
+    while (!done.load()) {
+      const uint64_t key = 10 * random.below(kept) + 1 + random.below(9);
+      const bool puts = random.below(2) == 0;
+      const Status status = heap.transaction([&](HeapTransaction& txn) { return puts ? txn[map].put(txn, key, 1) : txn[map].erase(txn, key); });
+      EXPECT_TRUE(status.ok() || status.not_found());
+    }
+  });
+  TestRandom random(8);
+  std::map<uint64_t, uint64_t> model;
+  for (uint64_t i = 1; i <= scaled(20'000); ++i) {
+    const uint64_t key = 10 * random.below(kept);
+    ASSERT_OK(heap.transaction([&](HeapTransaction& txn) { return txn[map].put(txn, key, i); }));
+    model[key] = i;
+    if (i % 500 != 0) continue;
+    ASSERT_OK(heap.read([&](HeapReader& reader) {
+      for (const auto& [its, value] : model) {
+        const auto found = reader[map].get(reader, its);
+        ASSERT_TRUE(found.ok()) << its;
+        ASSERT_EQ(*found, value) << its << " after " << i;
+      }
+    }));
+  }
+  done.store(true);
+  mover.join();
+}
+
+TEST_P(StructuresTest, WhatIsSetWhileAMapsEntriesMoveIsNotLost) { set_while_they_move(heap_, root<HeapMap<uint64_t, uint64_t>>("map"), 1500); }
+TEST_P(StructuresTest, WhatIsSetWhileAnOrderedMapsEntriesMoveIsNotLost) {
+  set_while_they_move(heap_, root<HeapOrderedMap<uint64_t, uint64_t>>("map"), 40);
+}
+
+TEST_P(StructuresTest, OnePushesAndOnePops) {
   const auto queue = root<HeapQueue<uint64_t>>("queue");
   const uint64_t count = scaled(10'000);
   std::thread producer([&] {

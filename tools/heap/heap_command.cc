@@ -1,0 +1,117 @@
+// The commands `elider heap check` and `elider heap status`: what the file of a durable heap holds
+// (elider/heap.h) that nobody has open. Nothing is changed.
+#include <cstdio>
+#include <memory>
+#include <string>
+
+#include <fmt/format.h>
+
+#include "elider/heap.h"
+#include "tools/commands.h"
+#include "tools/common/json.h"
+#include "tools/data/data_commands.h"
+
+namespace elider::tools {
+
+namespace {
+
+constexpr const char* kHeapExitCodes =
+    "Exit code: 0 the heap is whole; 1 the file is damaged or no heap, or could not be read; 2 it cannot be done: there is\n"
+    "no such file, or a program has it open.";
+
+struct HeapChosen {
+  std::string file, json;
+};
+
+std::string size_of(uint64_t bytes) {
+  if (bytes < 10'000) return fmt::format("{} bytes", bytes);
+  const auto exact = static_cast<double>(bytes);
+  if (bytes < 10'000'000) return fmt::format("{:.1f} KB", exact / 1e3);
+  if (bytes < 10'000'000'000) return fmt::format("{:.1f} MB", exact / 1e6);
+  return fmt::format("{:.1f} GB", exact / 1e9);
+}
+
+void print(const HeapCheck& check) {
+  fmt::print("in use     {} blocks, {}\n", check.blocks, size_of(check.block_bytes));
+  fmt::print("free       {} blocks, {}\n", check.free_blocks, size_of(check.free_bytes));
+  fmt::print("unused     {}, not cut into blocks yet\n", size_of(check.unused_bytes));
+  fmt::print("lost       {}\n", size_of(check.lost_bytes));
+  fmt::print("roots      {}\n", check.roots);
+  fmt::print("pending    {} transactions in the log; what stands above holds with them\n", check.pending);
+  if (check.lost_bytes == 0) fmt::print("all is well\n");
+}
+
+Json json_of(const HeapCheck& check) {
+  return {{"blocks", check.blocks},
+          {"block_bytes", check.block_bytes},
+          {"free_blocks", check.free_blocks},
+          {"free_bytes", check.free_bytes},
+          {"unused_bytes", check.unused_bytes},
+          {"lost_bytes", check.lost_bytes},
+          {"roots", check.roots},
+          {"pending", check.pending}};
+}
+
+void print(const HeapStatus& status) {
+  fmt::print("heap       {}, of which {} are handed out\n", size_of(status.heap_bytes), size_of(status.used_bytes));
+  fmt::print("log        {}\n", size_of(status.log_bytes));
+  fmt::print("written    up to transaction {}\n", status.last_number);
+  fmt::print("replayed   up to transaction {}\n", status.replayed_number);
+  fmt::print("pending    {} transactions in the log, which opening it will replay\n", status.recovered);
+  fmt::print("dropped    {} transactions that a crash cut off before they were durable\n", status.dropped);
+}
+
+Json json_of(const HeapStatus& status) {
+  return {{"heap_bytes", status.heap_bytes}, {"used_bytes", status.used_bytes},           {"log_bytes", status.log_bytes},
+          {"last_number", status.last_number}, {"replayed_number", status.replayed_number}, {"pending", status.recovered},
+          {"dropped", status.dropped}};
+}
+
+// For people, or as JSON.
+template <class Found>
+void show(const HeapChosen& chosen, const Found& found) {
+  if (chosen.json.empty()) print(found);
+  else static_cast<void>(finish(write_json(chosen.json, json_of(found))));
+}
+
+void run_check(const HeapChosen& chosen) {
+  const Result<HeapCheck> checked = Heap::check(chosen.file);
+  if (!finish(checked.status())) return;
+  show(chosen, *checked);
+  if (checked->lost_bytes != 0)
+    static_cast<void>(finish({Code::kCorrupt, fmt::format("'{}' is damaged: {} bytes are neither in use nor free", chosen.file,
+                                                          checked->lost_bytes)}));
+}
+
+void run_status(const HeapChosen& chosen) {
+  const Result<HeapStatus> status = Heap::status_of(chosen.file);
+  if (finish(status.status())) show(chosen, *status);
+}
+
+void add(Command heap, const char* name, const char* words, const std::string& footer, void (*run)(const HeapChosen&)) {
+  auto chosen = std::make_shared<HeapChosen>();
+  Command command = heap.add(name, words);
+  command.option("FILE", chosen->file, "The heap's file").required();
+  add_json(command, chosen->json);
+  command.footer(footer + "\n\n" + kHeapExitCodes);
+  command.runs([chosen, run] { run(*chosen); });
+}
+
+}  // namespace
+
+void add_heap(Command app) {
+  Command heap = app.add("heap", "Look at the file of a durable heap: check, status");
+  add(heap, "check", "Go through all blocks, free lists and roots of a heap that nobody has open; say what it holds",
+      "  elider heap check book.heap\n"
+      "  elider heap check book.heap --json -\n\n"
+      "It looks at the heap as the next program will find it: with the transactions that are still in the log. It changes\n"
+      "nothing. Each byte must be in use, free, or not cut into blocks yet; lost bytes mean that the file is damaged.\n"
+      "What the objects say is the program's: check counts them, and does not know their types.",
+      run_check);
+  add(heap, "status", "Say how large a heap and its log are, and which transactions the next opening will replay",
+      "  elider heap status book.heap\n\n"
+      "A program asks its open heap: Heap::status(). check looks at the heap itself; this reads the log alone.",
+      run_status);
+}
+
+}  // namespace elider::tools
