@@ -200,10 +200,15 @@ Status HeapInside::grow_to(uint64_t bytes) {
   return map_heap(grown);
 }
 
-void HeapInside::stop(const Status& why) {
+// Also amid a commit: without memory for the words it goes without them.
+void HeapInside::stop(const Status& why) noexcept {
   std::lock_guard lock(why_);
   if (stopped_.load(std::memory_order_relaxed)) return;  // relaxed: under the mutex
-  stopped_with_ = Status(Code::kIoError, std::string(why.message()) + "; the heap can only be read from now on");
+  try {
+    stopped_with_ = Status(Code::kIoError, std::string(why.message()) + "; the heap can only be read from now on");
+  } catch (const std::bad_alloc&) {
+    stopped_with_ = Status(Code::kIoError, Cause::kNone);
+  }
   stopped_.store(true, std::memory_order_release);
 }
 
@@ -224,6 +229,7 @@ Status HeapInside::make_room(uint32_t slot, uint64_t bytes) {
                                     std::to_string(log_->record_bytes_max()) + ", is the most"};
   for (Spin spin; !has_markers() || !log_->has_room(slot, bytes); spin.wait()) {
     if (Status status = replay(); !status.ok()) {
+      if (status.code() == Code::kMemoryLimit) return status;
       stop(status);
       return stopped();
     }
@@ -347,7 +353,11 @@ Status HeapInside::replay() {
   if (last <= replayer_->replayed()) return {};
   if (options_.durability == HeapDurability::kLater)
     if (Status status = medium_->fence(); !status.ok()) return status;
-  return replayer_->replay(last, *log_);
+  try {
+    return replayer_->replay(last, *log_);
+  } catch (const std::bad_alloc&) {
+    return {Code::kMemoryLimit, "replaying the log of '" + path_ + "' found no memory"};  // it is as it was, and can be tried again
+  }
 }
 
 void HeapInside::wake_replayer() {
@@ -363,7 +373,7 @@ void HeapInside::replay_in_background() {
     if (closing_) return;
     woken_.store(false, std::memory_order_release);
     lock.unlock();
-    if (Status status = replay(); !status.ok()) stop(status);
+    if (Status status = replay(); !status.ok() && status.code() != Code::kMemoryLimit) stop(status);
     lock.lock();
   }
 }

@@ -46,7 +46,7 @@ class HeapInside {
   // The heap has room up to this offset. kMemoryLimit: capacity_bytes. kIoError.
   Status grow_to(uint64_t bytes);
   // Nothing can be made durable any more.
-  void stop(const Status& why);
+  void stop(const Status& why) noexcept;
   Status stopped() const;
   void wake_replayer();
 
