@@ -4,8 +4,11 @@
 
 #include <atomic>
 #include <chrono>
-#include <functional>
+#include <memory>
+#include <string>
 #include <thread>
+#include <utility>
+#include <vector>
 
 #include "base/test_points.h"
 #include "elider/heap.h"
@@ -22,13 +25,13 @@ struct Pair {
   uint64_t y;
 };
 
-// A thread that reaches the point waits there until go().
+// A thread that reaches the point waits there until go(); it may still be there when this is gone.
 class Held {
  public:
   explicit Held(std::string point) : point_(std::move(point)) {
-    TestPoints::on(point_, [this] {
-      if (reached_.exchange(true)) return;
-      while (!go_.load()) std::this_thread::yield();
+    TestPoints::on(point_, [state = state_] {
+      if (state->reached.exchange(true)) return;
+      while (!state->go.load()) std::this_thread::yield();
     });
   }
   ~Held() {
@@ -36,13 +39,16 @@ class Held {
     TestPoints::off(point_);
   }
   void wait() const {
-    while (!reached_.load()) std::this_thread::yield();
+    while (!state_->reached.load()) std::this_thread::yield();
   }
-  void go() { go_.store(true); }
+  void go() { state_->go.store(true); }
 
  private:
+  struct State {
+    std::atomic<bool> reached{false}, go{false};
+  };
   const std::string point_;
-  std::atomic<bool> reached_{false}, go_{false};
+  const std::shared_ptr<State> state_ = std::make_shared<State>();
 };
 
 class HeapRaceTest : public testing::Test {
