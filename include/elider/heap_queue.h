@@ -52,15 +52,13 @@ class HeapQueue {
     Result<T> value = front(txn);
     if (!value.ok()) return value;
     uint64_t index = txn.read(head_.index);
-    HeapPtr<Segment> segment = txn.read(head_.segment);
     if (index == kPlaces) {
+      const HeapPtr<Segment> segment = txn.read(head_.segment);
       const HeapPtr<Segment> next = txn.read(txn[segment].next);
       ELIDER_TRY(txn.free(segment));
       txn.write(head_.segment, next);
-      segment = next;
       index = 0;
     }
-    txn.write(txn[segment].places[index].full, 0);
     txn.write(head_.index, index + 1);
     txn.write(head_.moved, txn.read(head_.moved) + 1);
     return value;
@@ -79,7 +77,7 @@ class HeapQueue {
 
  private:
   struct Place {
-    uint64_t full;
+    uint64_t full;  // from its push on: what pops writes the head alone
     T value;
   };
   static constexpr uint64_t kPlaces = sizeof(Place) >= 256 ? 4 : 1024 / sizeof(Place);

@@ -265,13 +265,15 @@ TEST_P(StructuresRaceTest, PutsOfTwoKeysSeldomConflictInAMap) {
 
 TEST_P(StructuresRaceTest, APushAndAPopConflictSeldom) {
   const auto queue = root<HeapQueue<uint64_t>>("queue");
-  for (uint64_t i = 0; i < 200; ++i) change([&](HeapTransaction& txn) { return txn[queue].push(txn, i); });
+  // A serializable pop has read the line that a push writes where they are close.
+  const uint64_t apart = GetParam() == HeapIsolation::kSerializable ? 200 : 1;
+  for (uint64_t i = 0; i < apart; ++i) change([&](HeapTransaction& txn) { return txn[queue].push(txn, i); });
   TestRandom random(5);
   int again = 0;
   for (uint64_t i = 0; i < 150; ++i) {
     uint64_t popped = ~uint64_t{0};
     again += overlap_in_any_order(
-                 random, [&](HeapTransaction& txn) { return txn[queue].push(txn, 200 + i); },
+                 random, [&](HeapTransaction& txn) { return txn[queue].push(txn, apart + i); },
                  [&](HeapTransaction& txn) -> Status {
                    ELIDER_ASSIGN(popped, txn[queue].pop(txn));
                    return {};

@@ -3,6 +3,8 @@
 // is empty again has given all its memory back.
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <array>
 #include <atomic>
 #include <deque>
 #include <map>
@@ -203,6 +205,163 @@ TEST_P(StructuresTest, AnOrderedMapIsAMapInOrder) {
     }));
   EXPECT_OK(heap_.read([&](HeapReader& reader) { EXPECT_EQ(reader[map].size(reader), 5000u); }));
   ASSERT_OK(heap_.transaction([&](HeapTransaction& txn) { return txn[map].clear(txn); }));
+  EXPECT_EQ(blocks(), before);
+}
+
+// Leaves and inner nodes become empty in the middle, and come again; a tree that was high is low again.
+TEST_P(StructuresTest, AnOrderedMapGrowsAndShrinksInWaves) {
+  using Map = HeapOrderedMap<int32_t, std::array<uint64_t, 30>>;
+  const auto map = root<Map>("map");
+  const uint64_t before = blocks();
+  std::map<int32_t, std::array<uint64_t, 30>> model;
+  TestRandom random(6);
+  const auto check = [&] {
+    ASSERT_OK(heap_.read([&](HeapReader& reader) {
+      std::vector<int32_t> wanted, keys, reversed;
+      for (const auto& [key, value] : model) wanted.push_back(key);
+      const auto take = [&](std::vector<int32_t>& into) {
+        return [&](int32_t key, const auto& value) {
+          EXPECT_EQ(value, model[key]);
+          into.push_back(key);
+          return into.size() <= wanted.size();  // links that go round are found, too
+        };
+      };
+      reader[map].for_each(reader, take(keys));
+      reader[map].for_each_reversed(reader, take(reversed));
+      std::reverse(reversed.begin(), reversed.end());
+      ASSERT_EQ(keys, wanted);
+      ASSERT_EQ(reversed, wanted);
+    }));
+  };
+  for (int wave = 0; wave < 3; ++wave) {
+    while (model.size() < 600) {
+      const int32_t key = static_cast<int32_t>(random.below(1000)) - 500;
+      model[key] = {random.next()};
+      ASSERT_OK(heap_.transaction([&](HeapTransaction& txn) { return txn[map].put(txn, key, model[key]); }));
+    }
+    while (model.size() > 1) {
+      auto one = model.lower_bound(static_cast<int32_t>(random.below(1000)) - 500);
+      if (one == model.end()) --one;
+      ASSERT_OK(heap_.transaction([&](HeapTransaction& txn) { return txn[map].erase(txn, one->first); }));
+      model.erase(one);
+      if (model.size() % 50 == 0) check();
+      if (HasFatalFailure()) return;
+    }
+    check();
+    EXPECT_EQ(blocks(), before + 1) << "a leaf, and nothing above it";
+  }
+  ASSERT_OK(heap_.transaction([&](HeapTransaction& txn) { return txn[map].erase(txn, model.begin()->first); }));
+  EXPECT_EQ(blocks(), before);
+}
+
+// As HeapMap hashes 16 bytes, up to the second word. Should it hash otherwise one day, the next test says so.
+uint64_t hash_of_first_word(uint64_t word) {
+  uint64_t hash = (0x9e3779b97f4a7c15u ^ word) * 0xbf58476d1ce4e5b9u;
+  hash ^= hash >> 32;
+  hash *= 0x94d049bb133111ebu;
+  return hash ^ hash >> 29;
+}
+
+TEST_P(StructuresTest, AMapHoldsKeysWhoseHashesAreEqual) {
+  using Key = std::array<uint64_t, 2>;
+  const auto map = root<HeapMap<Key, uint64_t>>("map");
+  const auto equal = [](uint64_t i) { return Key{i, hash_of_first_word(i) ^ 5}; };
+  const uint64_t before = blocks();
+  for (uint64_t i = 0; i < 100; ++i) ASSERT_OK(heap_.transaction([&](HeapTransaction& txn) { return txn[map].insert(txn, equal(i), i); }));
+  EXPECT_LE(blocks(), before + 10) << "one leaf below nine nodes, or their hashes are not equal";
+  for (uint64_t i = 0; i < 100; i += 2) ASSERT_OK(heap_.transaction([&](HeapTransaction& txn) { return txn[map].erase(txn, equal(i)); }));
+  EXPECT_OK(heap_.read([&](HeapReader& reader) {
+    EXPECT_EQ(reader[map].size(reader), 50u);
+    for (uint64_t i = 0; i < 100; ++i) {
+      const auto found = reader[map].get(reader, equal(i));
+      ASSERT_EQ(found.ok(), i % 2 == 1);
+      if (found.ok()) {
+        ASSERT_EQ(*found, i);
+      }
+    }
+  }));
+  ASSERT_OK(heap_.transaction([&](HeapTransaction& txn) { return txn[map].clear(txn); }));
+  EXPECT_EQ(blocks(), before);
+  // And those that share their first word alone are spread.
+  for (uint64_t i = 0; i < 100; ++i) ASSERT_OK(heap_.transaction([&](HeapTransaction& txn) { return txn[map].insert(txn, {7, i}, i); }));
+  EXPECT_GE(blocks(), before + 50);
+}
+
+TEST_P(StructuresTest, AVisitMayEnd) {
+  const auto map = root<HeapMap<uint64_t, uint64_t>>("map");
+  const auto ordered = root<HeapOrderedMap<uint64_t, uint64_t>>("ordered");
+  const auto vector = root<HeapVector<uint64_t>>("vector");
+  ASSERT_OK(heap_.transaction([&](HeapTransaction& txn) -> Status {
+    for (uint64_t i = 0; i < 5000; ++i) {
+      ELIDER_TRY(txn[map].put(txn, i, i));
+      if (i >= 500) continue;
+      ELIDER_TRY(txn[ordered].put(txn, i, i));
+      ELIDER_TRY(txn[vector].push_back(txn, i));
+    }
+    return {};
+  }));
+  EXPECT_OK(heap_.read([&](HeapReader& reader) {
+    for (uint64_t wanted = 1; wanted < 60; ++wanted) {
+      uint64_t seen = 0;
+      const auto visit = [&](uint64_t, uint64_t) { return ++seen < wanted; };
+      const auto expect = [&](const char* what) {
+        EXPECT_EQ(seen, wanted) << what;
+        seen = 0;
+      };
+      reader[map].for_each(reader, visit);
+      expect("map");
+      reader[ordered].for_each(reader, visit);
+      expect("ordered");
+      reader[ordered].for_each(reader, 100, visit);
+      expect("ordered, from a key");
+      reader[ordered].for_each_reversed(reader, 400, visit);
+      expect("reversed, from a key");
+      reader[vector].for_each(reader, visit);
+      expect("vector");
+    }
+  }));
+}
+
+// Elements that are no whole words lie beside each other.
+TEST_P(StructuresTest, SmallAndLargeObjectsAreKept) {
+  using Three = std::array<uint8_t, 3>;
+  using Page = std::array<uint64_t, 300>;
+  const auto threes = root<HeapVector<Three>>("threes");
+  const auto bytes = root<HeapMap<uint8_t, uint8_t>>("bytes");
+  const auto pages = root<HeapMap<uint16_t, Page>>("pages");
+  const auto queue = root<HeapQueue<Page>>("queue");
+  const auto small = root<HeapQueue<uint8_t>>("small");
+  const uint64_t before = blocks();
+  const auto three = [](uint64_t i) { return Three{static_cast<uint8_t>(i), static_cast<uint8_t>(i >> 8), 7}; };
+  for (uint64_t i = 0; i < 300; ++i)
+    ASSERT_OK(heap_.transaction([&](HeapTransaction& txn) -> Status {
+      ELIDER_TRY(txn[threes].push_back(txn, three(i)));
+      ELIDER_TRY(txn[bytes].put(txn, static_cast<uint8_t>(i), static_cast<uint8_t>(i ^ 255)));
+      ELIDER_TRY(txn[pages].put(txn, static_cast<uint16_t>(i % 100), Page{i}));
+      ELIDER_TRY(txn[queue].push(txn, Page{i}));
+      return txn[small].push(txn, static_cast<uint8_t>(i));
+    }));
+  reopen();
+  for (uint64_t i = 0; i < 300; ++i)
+    ASSERT_OK(heap_.transaction([&](HeapTransaction& txn) -> Status {
+      EXPECT_EQ(txn[threes].read(txn, i), three(i));
+      ELIDER_ASSIGN(const uint8_t byte, txn[bytes].get(txn, static_cast<uint8_t>(i)));
+      EXPECT_EQ(byte, static_cast<uint8_t>(i ^ 255));
+      ELIDER_ASSIGN(const Page page, txn[pages].get(txn, static_cast<uint16_t>(i % 100)));
+      EXPECT_EQ(page, Page{200 + i % 100});
+      ELIDER_ASSIGN(const Page first, txn[queue].pop(txn));
+      EXPECT_EQ(first, Page{i});
+      ELIDER_ASSIGN(const uint8_t popped, txn[small].pop(txn));
+      EXPECT_EQ(popped, static_cast<uint8_t>(i));
+      return {};
+    }));
+  ASSERT_OK(heap_.transaction([&](HeapTransaction& txn) -> Status {
+    ELIDER_TRY(txn[threes].clear(txn));
+    ELIDER_TRY(txn[bytes].clear(txn));
+    ELIDER_TRY(txn[pages].clear(txn));
+    ELIDER_TRY(txn[queue].clear(txn));
+    return txn[small].clear(txn);
+  }));
   EXPECT_EQ(blocks(), before);
 }
 
