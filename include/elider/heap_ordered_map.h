@@ -85,7 +85,8 @@ class HeapOrderedMap {
   // Goes through all leaves: a count that all puts change would make them conflict.
   uint64_t size(const HeapReader& reader) const {
     uint64_t size = 0;
-    for (HeapPtr<Leaf> leaf = leaf_at_end(reader, false); leaf; leaf = reader.read(reader[leaf].next)) size += reader.read(reader[leaf].count);
+    for (HeapPtr<Leaf> leaf = leaf_at_end(reader, false); leaf; leaf = reader.read(reader[leaf].next))
+      size += reader.read(reader[leaf].count);
     return size;
   }
   // Empty, and its memory is given back. All of that is one transaction.
@@ -302,7 +303,10 @@ class HeapOrderedMap {
     const uint64_t height = reader.read(height_);
     if (height == 0) return {};
     uint64_t at = reader.read(root_);
-    for (uint64_t level = 1; level < height; ++level) at = reader.read(reader[inner(at)].children[last ? reader.read(reader[inner(at)].count) : 0]);
+    for (uint64_t level = 1; level < height; ++level) {
+      const Inner& node = reader[inner(at)];
+      at = reader.read(node.children[last ? reader.read(node.count) : 0]);
+    }
     return leaf(at);
   }
   Result<Entry> end_of(const HeapReader& reader, bool last) const {

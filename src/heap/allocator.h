@@ -85,7 +85,9 @@ class Allocator {
   Status new_chunk(uint64_t bytes, uint64_t* chunk);
   void give_back(uint64_t block, uint32_t block_class);
   // The list's word of the class; 0 first block, 1 count, 2 the full list.
-  uint64_t list_at(uint32_t block_class, uint64_t part) const { return arena_ + Arena::kListsAt + block_class * Arena::kListBytes + part * 8; }
+  uint64_t list_at(uint32_t block_class, uint64_t part) const {
+    return arena_ + Arena::kListsAt + block_class * Arena::kListBytes + part * 8;
+  }
   static uint64_t batches_at(uint32_t block_class) { return HeapHead::kBatchesAt + block_class * 8; }
 
   detail::HeapAttempt& attempt_;

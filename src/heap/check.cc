@@ -150,7 +150,8 @@ class Walk {
       const bool small = block_class < heap::kSmallClasses;
       uint64_t batches = 0;
       for (uint64_t batch = word(HeapHead::kBatchesAt + block_class * 8); batch != 0; batch = word(batch + heap::kBlockHeadBytes + 8)) {
-        if (batch % 8 != 0 || batch > bytes_ - 32 || ++batches > free_state_blocks_) return damaged("a list of free batches", HeapHead::kBatchesAt + block_class * 8);
+        if (batch % 8 != 0 || batch > bytes_ - 32 || ++batches > free_state_blocks_)
+          return damaged("a list of free batches", HeapHead::kBatchesAt + block_class * 8);
         if (Status status = walk_list(batch, small ? Arena::kBatchBlocks : 1, block_class); !status.ok()) return status;
       }
       for (uint32_t slot = 0; small && slot < threads_; ++slot) {

@@ -56,7 +56,8 @@ Status wrong(const char* option, uint64_t value, const char* range) {
 Status check_options(const HeapOptions& options, uint64_t bytes) {
   if (options.isolation > HeapIsolation::kSnapshot) return wrong("isolation", static_cast<uint64_t>(options.isolation), "there is no such");
   if (options.medium > HeapMedium::kDelay) return wrong("medium", static_cast<uint64_t>(options.medium), "there is no such");
-  if (options.durability > HeapDurability::kLater) return wrong("durability", static_cast<uint64_t>(options.durability), "there is no such");
+  if (options.durability > HeapDurability::kLater)
+    return wrong("durability", static_cast<uint64_t>(options.durability), "there is no such");
   if (options.wait > HeapWait::kTotal) return wrong("wait", static_cast<uint64_t>(options.wait), "there is no such");
   if (options.capacity_bytes < heap::kBytesMin || options.capacity_bytes > uint64_t{16} << 40)
     return wrong("capacity_bytes", options.capacity_bytes, "1 MiB to 16 TiB");
