@@ -88,9 +88,9 @@ Status heap_study(HeapChosen& chosen) {
     for (const HeapSeries& one : figure.series) series.push_back({{"variant", one.variant}, {"a_second", one.a_second}});
     document["figures"].push_back({{"study", figure.study}, {"unit", figure.unit}, {"series", series}});
   }
-  document["configuration"] = {{"medium", chosen.medium},       {"isolation", chosen.isolation},   {"flush_ns", chosen.study.flush_ns},
-                               {"threads", chosen.study.threads}, {"seconds", chosen.study.seconds}, {"words", chosen.study.words},
-                               {"reads", chosen.study.reads},   {"writes", chosen.study.writes},   {"group", chosen.study.group},
+  document["configuration"] = {{"medium", chosen.medium},           {"isolation", chosen.isolation},   {"flush_ns", chosen.study.flush_ns},
+                               {"threads", chosen.study.threads},   {"seconds", chosen.study.seconds}, {"words", chosen.study.words},
+                               {"reads", chosen.study.reads},       {"writes", chosen.study.writes},   {"group", chosen.study.group},
                                {"replayed", chosen.study.replayed}, {"seed", chosen.study.seed}};
   add_environment(document["configuration"]);
   return write_json(chosen.json_file, document);
@@ -103,20 +103,27 @@ void add_heap(Command bench) {
   Command command = bench.add("heap", "The durable heap: its reads, updates, map and replay, beside what others do (DUMBO)");
   HeapStudyOptions& study = chosen->study;
   command.option("--study", study.studies, "These alone: reads, updates, map, replay [all]").between_commas().one_of(heap_studies());
-  command.option("--backend", chosen->backend, "Of update transactions").one_of({"automatic", "software", "rtm", "emulated"}).shows_default();
+  command.option("--backend", chosen->backend, "Of update transactions")
+      .one_of({"automatic", "software", "rtm", "emulated"})
+      .shows_default();
   command.option("--medium", chosen->medium, "Of reads and updates").one_of({"dax", "file", "delay"}).shows_default();
   command.option("--isolation", chosen->isolation, "Of all").one_of({"serializable", "snapshot"}).shows_default();
   command.option("--flush-ns", study.flush_ns, "Of --medium delay: how long a line's flush takes").in(0u, 1'000'000u).shows_default();
   command.option("--threads", study.threads, "Of reads one of them writes").in(1u, 64u).shows_default();
   command.option("--seconds", study.seconds, "Measured, for each figure (0.01 to 3600)").in(0.01, 3600.0).shows_default();
   command.option("--repeat", study.repeat, "Repetitions, in turns").in(1u, 100u).shows_default();
-  command.option("--words", study.words, "Words of 8 bytes that are read and written").in(uint64_t{1024}, uint64_t{1} << 30).shows_default();
+  command.option("--words", study.words, "Words of 8 bytes that are read and written")
+      .in(uint64_t{1024}, uint64_t{1} << 30)
+      .shows_default();
   command.option("--reads", study.reads, "Words that a transaction reads").in(1u, 1'000'000u).shows_default();
   command.option("--writes", study.writes, "Words that an update writes").in(2u, 10'000u).shows_default();
   command.option("--group", study.group, "Of map: puts of a thread before it waits").in(1u, 100'000u).shows_default();
-  command.option("--replayed", study.replayed, "Of replay: transactions in the log").in(uint64_t{1000}, uint64_t{4'000'000}).shows_default();
+  command.option("--replayed", study.replayed, "Of replay: transactions in the log")
+      .in(uint64_t{1000}, uint64_t{4'000'000})
+      .shows_default();
   command.option("--dir", study.folder, "Where files are made [the temporary folder]").type("FOLDER");
-  command.option("--history", chosen->history.path, "Measure nothing: write a history of lists in Elle's format (docs/history.md)").type("FILE");
+  command.option("--history", chosen->history.path, "Measure nothing: write a history of lists in Elle's format (docs/history.md)")
+      .type("FILE");
   command.option("--transactions", chosen->history.transactions, "Of --history").in(uint64_t{1}, uint64_t{10'000'000}).shows_default();
   command.option("--durability", chosen->durability, "Of --history").one_of({"wait", "later"}).shows_default();
   command.option("--seed", study.seed, "Of all that is drawn").shows_default();

@@ -89,8 +89,10 @@ Status write_heap_history(const HeapHistoryOptions& options) {
         const auto value = static_cast<int64_t>(next_value.fetch_add(steps.size()));
         MicroOps asked, did;
         for (size_t i = 0; i < steps.size(); ++i) {
-          if (steps[i].appends) asked.append(steps[i].key, value + static_cast<int64_t>(i));
-          else asked.read_unknown(steps[i].key);
+          if (steps[i].appends)
+            asked.append(steps[i].key, value + static_cast<int64_t>(i));
+          else
+            asked.read_unknown(steps[i].key);
         }
         sessions[t]->record(next_index.fetch_add(1), now_ns(), EventType::kInvoke, asked);
         if (only_reads) {
@@ -117,7 +119,8 @@ Status write_heap_history(const HeapHistoryOptions& options) {
             return {};
           });
         }
-        sessions[t]->record(next_index.fetch_add(1), now_ns(), statuses[t].ok() ? EventType::kOk : EventType::kInfo, statuses[t].ok() ? did : asked);
+        sessions[t]->record(next_index.fetch_add(1), now_ns(), statuses[t].ok() ? EventType::kOk : EventType::kInfo,
+                            statuses[t].ok() ? did : asked);
       }
     });
   for (std::thread& thread : threads) thread.join();

@@ -79,7 +79,7 @@ Status study_heap_map(const HeapStudyOptions& options, HeapFigure* figure) {
   compare.ycsb.common.data.folders = {scratch->path()};
   std::vector<std::pair<std::unique_ptr<Peer>, std::vector<double>*>> peers;
   const std::pair<const char*, Result<std::unique_ptr<Peer>> (*)(const CompareOptions&)> openers[] = {{"LMDB, synced", open_lmdb},
-                                                                                                     {"RocksDB, synced", open_rocksdb}};
+                                                                                                      {"RocksDB, synced", open_rocksdb}};
   figure->series.reserve(1 + std::size(openers));  // they are pointed to
   for (const auto& [name, open] : openers) {
     auto peer = open(compare);

@@ -31,7 +31,8 @@ struct Words {
 // The words of `reads` and `updates`: in a heap, all of one object, so that both sides read the same layout.
 class HeapWords {
  public:
-  static Result<std::unique_ptr<HeapWords>> open(const HeapStudyOptions& options, const std::string& path, HeapWait wait, uint32_t flush_ns) {
+  static Result<std::unique_ptr<HeapWords>> open(const HeapStudyOptions& options, const std::string& path, HeapWait wait,
+                                                 uint32_t flush_ns) {
     HeapOptions heap_options;
     heap_options.medium = options.medium;
     heap_options.isolation = options.isolation;
@@ -163,7 +164,8 @@ Status study_reads(const HeapStudyOptions& options, HeapFigure* figure) {
       ELIDER_ASSIGN(const double a_second, measure(options, [&](uint32_t thread, const std::atomic<bool>& stop, uint64_t* done) -> Status {
                       Random random(options.seed, thread);
                       while (!stop.load(std::memory_order_relaxed)) {
-                        if (thread == 0) ELIDER_TRY(words->update(random, options));
+                        if (thread == 0)
+                          ELIDER_TRY(words->update(random, options));
                         else {
                           ELIDER_TRY(words->read(random, options));
                           ++*done;
@@ -317,10 +319,14 @@ Result<std::vector<HeapFigure>> run_heap_study(const HeapStudyOptions& options) 
     if (interrupted()) break;
     HeapFigure figure;
     Status status;
-    if (study == "reads") status = study_reads(options, &figure);
-    else if (study == "updates") status = study_updates(options, &figure);
-    else if (study == "map") status = study_heap_map(options, &figure);
-    else status = study_replay(options, &figure);
+    if (study == "reads")
+      status = study_reads(options, &figure);
+    else if (study == "updates")
+      status = study_updates(options, &figure);
+    else if (study == "map")
+      status = study_heap_map(options, &figure);
+    else
+      status = study_replay(options, &figure);
     if (!status.ok()) return status;
     figures.push_back(std::move(figure));
   }

@@ -20,20 +20,20 @@
 namespace elider::bench {
 
 struct HeapStudyOptions {
-  std::vector<std::string> studies;  // empty: all
+  std::vector<std::string> studies;        // empty: all
   HeapMedium medium = HeapMedium::kDelay;  // of reads and updates
   HeapIsolation isolation = HeapIsolation::kSerializable;
   uint32_t flush_ns = 310;
   uint32_t threads = 2;  // of reads: one of them writes
   double seconds = 2;    // of each figure
   uint32_t repeat = 3;
-  uint64_t words = 1u << 20;  // that reads and updates draw from
-  uint32_t reads = 100;       // words that a reader reads, and an update
-  uint32_t writes = 10;       // words that an update writes
-  uint32_t group = 64;        // of map: puts of a thread before it waits
-  uint64_t replayed = 400'000;        // transactions of replay, of 1 to 20 words
-  uint64_t replay_words = 1u << 24;   // that they go to: 128 MiB, as in the paper (section 4.5)
-  std::string folder;         // where files are made; empty: the temporary folder
+  uint64_t words = 1u << 20;         // that reads and updates draw from
+  uint32_t reads = 100;              // words that a reader reads, and an update
+  uint32_t writes = 10;              // words that an update writes
+  uint32_t group = 64;               // of map: puts of a thread before it waits
+  uint64_t replayed = 400'000;       // transactions of replay, of 1 to 20 words
+  uint64_t replay_words = 1u << 24;  // that they go to: 128 MiB, as in the paper (section 4.5)
+  std::string folder;                // where files are made; empty: the temporary folder
   uint64_t seed = 1;
   bool quiet = false;
 };

@@ -163,7 +163,8 @@ class HeapReader {
   // heap is copied as it is.
   template <HeapObject T>
   T read(const T& place) const {
-    if (plain_) [[likely]] return place;
+    if (plain_) [[likely]]
+      return place;
     T value;
     read_bytes(&place, std::as_writable_bytes(std::span(&value, 1)));
     return value;

@@ -136,8 +136,10 @@ class HeapOrderedMap {
     uint64_t low = 0;
     while (low < count) {
       const uint64_t middle = (low + count) / 2;
-      if (before(middle)) low = middle + 1;
-      else count = middle;
+      if (before(middle))
+        low = middle + 1;
+      else
+        count = middle;
     }
     return low;
   }
@@ -320,8 +322,10 @@ class HeapOrderedMap {
       found = Entry{its, value};
       return false;
     };
-    if (below) for_each_reversed(reader, key, take);
-    else for_each(reader, key, take);
+    if (below)
+      for_each_reversed(reader, key, take);
+    else
+      for_each(reader, key, take);
     return found;
   }
 

@@ -24,8 +24,10 @@ class HeapQueue {
     uint64_t index = txn.read(tail_.index);
     if (!segment || index == kPlaces) {
       ELIDER_ASSIGN(const HeapPtr<Segment> more, txn.allocate<Segment>());
-      if (segment) txn.write(txn[segment].next, more);
-      else txn.write(head_.segment, more);
+      if (segment)
+        txn.write(txn[segment].next, more);
+      else
+        txn.write(head_.segment, more);
       txn.write(tail_.segment, more);
       segment = more;
       index = 0;
@@ -87,8 +89,8 @@ class HeapQueue {
   };
   struct End {
     HeapPtr<Segment> segment;
-    uint64_t index = 0;  // of the next place, of the segment
-    uint64_t moved = 0;  // elements, ever
+    uint64_t index = 0;       // of the next place, of the segment
+    uint64_t moved = 0;       // elements, ever
     uint64_t apart[13] = {};  // conflicts are found by lines of 64 bytes
   };
 

@@ -66,8 +66,10 @@ class HeapVector {
   void for_each(const HeapReader& reader, Visit&& visit) const {
     const uint64_t size = reader.read(size_);
     for (uint64_t i = 0; i < size; ++i) {
-      if constexpr (std::is_void_v<std::invoke_result_t<Visit&, uint64_t, const T&>>) visit(i, read(reader, i));
-      else if (!visit(i, read(reader, i))) return;
+      if constexpr (std::is_void_v<std::invoke_result_t<Visit&, uint64_t, const T&>>)
+        visit(i, read(reader, i));
+      else if (!visit(i, read(reader, i)))
+        return;
     }
   }
 

@@ -47,8 +47,10 @@ void HeapAttempt::begin(bool updates) {
 Status HeapAttempt::end() {
   heap_.slots().end(slot_);
   if (heap_.options().durability == HeapDurability::kLater) return {};
-  if (heap_.options().wait == HeapWait::kPruned) heap_.slots().wait_for_durability(slot_, moment_);
-  else heap_.slots().wait_for_all_before(slot_, heap_.slots().clock());
+  if (heap_.options().wait == HeapWait::kPruned)
+    heap_.slots().wait_for_durability(slot_, moment_);
+  else
+    heap_.slots().wait_for_all_before(slot_, heap_.slots().clock());
   // Whoever it waited for may have failed.
   return heap_.stopped();
 }

@@ -71,10 +71,11 @@ Status look(const std::string& path, Looked* looked) {
   const uint64_t there = (bytes - looked->geometry.heap_at + 4095) / 4096 * 4096;
   if (Status status = looked->medium->map_copy_on_write(looked->geometry.heap_at, {looked->memory, there}); !status.ok()) return status;
   for (const heap::Marker& marker : looked->found.durable)
-    if (Status status = replayer.apply(marker, [&](uint64_t offset, std::span<const std::byte> run) {
-          std::memcpy(looked->memory + offset, run.data(), run.size());
-          return Status();
-        });
+    if (Status status = replayer.apply(marker,
+                                       [&](uint64_t offset, std::span<const std::byte> run) {
+                                         std::memcpy(looked->memory + offset, run.data(), run.size());
+                                         return Status();
+                                       });
         !status.ok())
       return status;
   return {};

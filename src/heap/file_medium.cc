@@ -37,8 +37,10 @@ class FileMedium final : public Medium {
       lock.lock();
       syncing_ = false;
       ++syncs_;
-      if (status.ok()) done_ = std::max(done_, covers);
-      else failure_ = std::move(status);  // and what the disk has is not known from now on
+      if (status.ok())
+        done_ = std::max(done_, covers);
+      else
+        failure_ = std::move(status);  // and what the disk has is not known from now on
       synced_.notify_all();
     }
     return done_ >= mine ? Status() : failure_;

@@ -37,8 +37,10 @@ std::string_view name_of(HeapWait wait) {
 }
 
 void HeapReader::read_bytes(const void* place, std::span<std::byte> into) const {
-  if (plain_) std::memcpy(into.data(), place, into.size());
-  else attempt_.read_bytes(place, into);
+  if (plain_)
+    std::memcpy(into.data(), place, into.size());
+  else
+    attempt_.read_bytes(place, into);
 }
 Status HeapReader::find_root(std::string_view name, std::string_view type, size_t bytes, uint64_t* offset) const {
   return heap::find_root(attempt_, name, type, bytes, offset);

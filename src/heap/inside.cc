@@ -61,7 +61,8 @@ Status check_options(const HeapOptions& options, uint64_t bytes) {
   if (options.wait > HeapWait::kTotal) return wrong("wait", static_cast<uint64_t>(options.wait), "there is no such");
   if (options.capacity_bytes < heap::kBytesMin || options.capacity_bytes > uint64_t{16} << 40)
     return wrong("capacity_bytes", options.capacity_bytes, "1 MiB to 16 TiB");
-  if (options.log_bytes < 64 << 10 || options.log_bytes > uint64_t{4} << 30) return wrong("log_bytes", options.log_bytes, "64 KiB to 4 GiB");
+  if (options.log_bytes < 64 << 10 || options.log_bytes > uint64_t{4} << 30)
+    return wrong("log_bytes", options.log_bytes, "64 KiB to 4 GiB");
   if (options.threads_max < 1 || options.threads_max > heap::kSlotsMax) return wrong("threads_max", options.threads_max, "1 to 64");
   if (options.markers < 256 || options.markers > 1 << 24 || (options.markers & (options.markers - 1)) != 0)
     return wrong("markers", options.markers, "256 to 2^24, a power of two");
@@ -133,7 +134,10 @@ Status HeapInside::open(const std::string& path, uint64_t bytes, const HeapOptio
 }
 
 HeapInside::HeapInside(std::string path, const HeapOptions& options, const Geometry& geometry)
-    : path_(std::move(path)), options_(options), geometry_(geometry), slots_(geometry.threads),
+    : path_(std::move(path)),
+      options_(options),
+      geometry_(geometry),
+      slots_(geometry.threads),
       counts_(std::make_unique<Counts[]>(geometry.threads)) {}
 
 Status HeapInside::start(std::unique_ptr<heap::Medium> medium, std::unique_ptr<log::File> held, const Found& found) {
@@ -143,7 +147,8 @@ Status HeapInside::start(std::unique_ptr<heap::Medium> medium, std::unique_ptr<l
   dropped_ = found.dropped;
   uint64_t bytes = 0;
   if (Status status = medium_->size(&bytes); !status.ok()) return status;
-  if (bytes < geometry_.heap_at + heap::kBytesMin) return {Code::kCorrupt, "'" + path_ + "' is damaged: it ends at offset " + std::to_string(bytes)};
+  if (bytes < geometry_.heap_at + heap::kBytesMin)
+    return {Code::kCorrupt, "'" + path_ + "' is damaged: it ends at offset " + std::to_string(bytes)};
   bytes -= geometry_.heap_at;
   const uint64_t whole = (bytes + kHeapAlignment - 1) / kHeapAlignment * kHeapAlignment;
   if (whole > options_.capacity_bytes)
@@ -196,7 +201,8 @@ Status HeapInside::grow_to(uint64_t bytes) {
     return {Code::kMemoryLimit, "'" + path_ + "' is full: HeapOptions::capacity_bytes is " + std::to_string(options_.capacity_bytes)};
   const uint64_t capacity = options_.capacity_bytes / kHeapAlignment * kHeapAlignment;
   const uint64_t grown = std::min(capacity, std::max(2 * now, (bytes + kHeapAlignment - 1) / kHeapAlignment * kHeapAlignment));
-  if (bytes > grown) return {Code::kMemoryLimit, "'" + path_ + "' is full: HeapOptions::capacity_bytes is " + std::to_string(options_.capacity_bytes)};
+  if (bytes > grown)
+    return {Code::kMemoryLimit, "'" + path_ + "' is full: HeapOptions::capacity_bytes is " + std::to_string(options_.capacity_bytes)};
   if (Status status = medium_->extend(geometry_.heap_at + grown); !status.ok()) return status;
   return map_heap(grown);
 }
@@ -214,14 +220,13 @@ void HeapInside::stop(const Status& why) noexcept {
 }
 
 Status HeapInside::stopped() const {
-  if (!stopped_.load(std::memory_order_acquire)) [[likely]] return {};
+  if (!stopped_.load(std::memory_order_acquire)) [[likely]]
+    return {};
   std::lock_guard lock(why_);
   return stopped_with_;
 }
 
-bool HeapInside::has_markers() const {
-  return slots_.clock() + 2 * geometry_.threads < replayer_->replayed() + geometry_.markers;
-}
+bool HeapInside::has_markers() const { return slots_.clock() + 2 * geometry_.threads < replayer_->replayed() + geometry_.markers; }
 
 // The caller is in no transaction: others may have to end first.
 Status HeapInside::make_room(uint32_t slot, uint64_t bytes) {

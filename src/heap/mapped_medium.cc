@@ -42,8 +42,12 @@ void store_fence() { std::atomic_thread_fence(std::memory_order_seq_cst); }
 class MappedMedium final : public Medium {
  public:
   MappedMedium(const HeapOptions& options, std::string path, int descriptor, std::byte* memory, uint64_t reserved)
-      : delays_(options.medium == HeapMedium::kDelay), flush_ns_(options.flush_ns), path_(std::move(path)), descriptor_(descriptor),
-        memory_(memory), reserved_(reserved) {}
+      : delays_(options.medium == HeapMedium::kDelay),
+        flush_ns_(options.flush_ns),
+        path_(std::move(path)),
+        descriptor_(descriptor),
+        memory_(memory),
+        reserved_(reserved) {}
   ~MappedMedium() override {
     ::munmap(memory_, reserved_);
     ::close(descriptor_);
@@ -121,7 +125,8 @@ class MappedMedium final : public Medium {
       return {};
     }
     if (!delays_ && (errno == EOPNOTSUPP || errno == EINVAL))
-      return {Code::kUnsupported, "'" + path_ + "' does not lie on persistent memory (a DAX file system): HeapMedium::kFile takes any file"};
+      return {Code::kUnsupported,
+              "'" + path_ + "' does not lie on persistent memory (a DAX file system): HeapMedium::kFile takes any file"};
     return log::file_error("map", path_, errno);
   }
 

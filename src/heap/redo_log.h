@@ -21,7 +21,8 @@ namespace elider::heap {
 
 class RedoLog {
  public:
-  RedoLog(const Geometry& geometry, Medium& medium) : geometry_(geometry), medium_(medium), rings_(std::make_unique<Ring[]>(geometry.threads)) {}
+  RedoLog(const Geometry& geometry, Medium& medium)
+      : geometry_(geometry), medium_(medium), rings_(std::make_unique<Ring[]>(geometry.threads)) {}
 
   uint64_t record_bytes_max() const { return geometry_.log_bytes / 2; }
   // What a write set's record takes at most.
@@ -31,7 +32,9 @@ class RedoLog {
     const Ring& ring = rings_[slot];
     return end_of(start_of(ring.end, bytes), bytes) - ring.freed.load(std::memory_order_acquire) <= geometry_.log_bytes;
   }
-  bool is_half_full(uint32_t slot) const { return 2 * (rings_[slot].end - rings_[slot].freed.load(std::memory_order_relaxed)) > geometry_.log_bytes; }
+  bool is_half_full(uint32_t slot) const {
+    return 2 * (rings_[slot].end - rings_[slot].freed.load(std::memory_order_relaxed)) > geometry_.log_bytes;
+  }
   // relaxed above: a hint.
 
   // The record of what append() will write.
@@ -64,7 +67,9 @@ class RedoLog {
   // The replayer has what the slot wrote up to here.
   void free_up_to(uint32_t slot, uint64_t end) { rings_[slot].freed.store(end, std::memory_order_release); }
   // Where a record ends whose marker says this.
-  static uint64_t end_of(uint64_t start, uint64_t bytes) { return (start + bytes + kCacheLineBytes - 1) / kCacheLineBytes * kCacheLineBytes; }
+  static uint64_t end_of(uint64_t start, uint64_t bytes) {
+    return (start + bytes + kCacheLineBytes - 1) / kCacheLineBytes * kCacheLineBytes;
+  }
 
  private:
   struct alignas(kCacheLinePairBytes) Ring {

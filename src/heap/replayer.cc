@@ -16,7 +16,8 @@ Status Replayer::begin() {
     sequence_ = found.sequence;
     replayed_.store(found.number, std::memory_order_release);
   }
-  if (sequence_ == 0) return {Code::kCorrupt, "'" + path_ + "' is damaged: how far its log was replayed, at offset " + std::to_string(kReplayedAt[0])};
+  if (sequence_ == 0)
+    return {Code::kCorrupt, "'" + path_ + "' is damaged: how far its log was replayed, at offset " + std::to_string(kReplayedAt[0])};
   return {};
 }
 
@@ -42,8 +43,10 @@ Status Replayer::find(Found* found) {
   for (const Marker& marker : whole)
     if (marker.number == gapless + 1) ++gapless;
   for (const Marker& marker : whole) {
-    if (marker.needs <= gapless || ELIDER_MUTANT(kHeapIgnoreNeeds)) found->durable.push_back(marker);
-    else ++found->dropped;
+    if (marker.needs <= gapless || ELIDER_MUTANT(kHeapIgnoreNeeds))
+      found->durable.push_back(marker);
+    else
+      ++found->dropped;
   }
   return {};
 }
@@ -61,23 +64,28 @@ Status Replayer::patch_heap(const Marker& marker, bool checks) {
     return apply(
         marker,
         [&](uint64_t offset, std::span<const std::byte> bytes) {
-          if (bytes.size() == kWordBytes) std::memcpy(heap + offset, bytes.data(), kWordBytes);  // most are
-          else std::memcpy(heap + offset, bytes.data(), bytes.size());
+          if (bytes.size() == kWordBytes)
+            std::memcpy(heap + offset, bytes.data(), kWordBytes);  // most are
+          else
+            std::memcpy(heap + offset, bytes.data(), bytes.size());
           if (flushes) medium_.flush(geometry_.heap_at + offset, bytes.size());
           return Status();
         },
         false);
   }
-  return apply(marker, [&](uint64_t offset, std::span<const std::byte> bytes) -> Status {
-    constexpr uint64_t kPageBytes = 4096;
-    for (offset += geometry_.heap_at; !bytes.empty();) {
-      const size_t part = std::min<size_t>(bytes.size(), kPageBytes - offset % kPageBytes);
-      if (Status status = medium_.patch(offset, bytes.first(part)); !status.ok()) return status;
-      offset += part;
-      bytes = bytes.subspan(part);
-    }
-    return {};
-  }, checks);
+  return apply(
+      marker,
+      [&](uint64_t offset, std::span<const std::byte> bytes) -> Status {
+        constexpr uint64_t kPageBytes = 4096;
+        for (offset += geometry_.heap_at; !bytes.empty();) {
+          const size_t part = std::min<size_t>(bytes.size(), kPageBytes - offset % kPageBytes);
+          if (Status status = medium_.patch(offset, bytes.first(part)); !status.ok()) return status;
+          offset += part;
+          bytes = bytes.subspan(part);
+        }
+        return {};
+      },
+      checks);
 }
 
 Status Replayer::say_replayed(uint64_t number) {

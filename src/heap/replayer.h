@@ -44,7 +44,7 @@ class Replayer {
   // Stores all from the last replay up to number `last`, whose markers are durable.
   Status replay(uint64_t last, RedoLog& log);
   uint64_t replayed() const { return replayed_.load(std::memory_order_acquire); }
-  uint64_t words() const { return words_.load(std::memory_order_relaxed); }    // relaxed: statistics
+  uint64_t words() const { return words_.load(std::memory_order_relaxed); }  // relaxed: statistics
   uint64_t replays() const { return replays_.load(std::memory_order_relaxed); }
 
  private:

@@ -1,7 +1,7 @@
 #include "heap/roots.h"
 
-#include <cstdlib>
 #include <cxxabi.h>
+#include <cstdlib>
 
 #include <memory>
 
@@ -60,8 +60,9 @@ Status find_root(detail::HeapAttempt& attempt, std::string_view name, std::strin
   const uint64_t at = attempt.load_at(link);
   const std::string its_type = text_at(attempt, at + sizeof(RootNode) + node.name_bytes, node.type_bytes);
   if (its_type != type || node.object_bytes != bytes)
-    return {Code::kSchemaMismatch, "the root '" + std::string(name) + "' is a " + readable(its_type) + " of " + std::to_string(node.object_bytes) +
-                                       " bytes, not a " + readable(std::string(type)) + " of " + std::to_string(bytes)};
+    return {Code::kSchemaMismatch, "the root '" + std::string(name) + "' is a " + readable(its_type) + " of " +
+                                       std::to_string(node.object_bytes) + " bytes, not a " + readable(std::string(type)) + " of " +
+                                       std::to_string(bytes)};
   *object = node.object;
   return {};
 }
@@ -72,7 +73,8 @@ Status make_root(detail::HeapAttempt& attempt, std::string_view name, std::strin
   uint64_t at = 0;
   if (Status status = allocator.allocate(bytes, object); !status.ok()) return status;
   if (Status status = allocator.allocate(sizeof(RootNode) + name.size() + type.size(), &at); !status.ok()) return status;
-  const RootNode node{attempt.load_at(HeapHead::kRootsAt), *object, bytes, static_cast<uint32_t>(name.size()), static_cast<uint32_t>(type.size())};
+  const RootNode node{attempt.load_at(HeapHead::kRootsAt), *object, bytes, static_cast<uint32_t>(name.size()),
+                      static_cast<uint32_t>(type.size())};
   std::byte* const memory = attempt.heap().base() + at;
   attempt.write_bytes(memory, std::as_bytes(std::span(&node, 1)));
   attempt.write_bytes(memory + sizeof(node), std::as_bytes(std::span(name)));

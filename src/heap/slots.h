@@ -51,7 +51,8 @@ struct WriterState {
 // (section 3.2.1).
 class Slots {
  public:
-  explicit Slots(uint32_t count) : count_(count), readers_(std::make_unique<Reader[]>(count)), writers_(std::make_unique<Writer[]>(count)) {}
+  explicit Slots(uint32_t count)
+      : count_(count), readers_(std::make_unique<Reader[]>(count)), writers_(std::make_unique<Writer[]>(count)) {}
   uint32_t count() const { return count_; }
 
   // A slot of the calling thread, until release(); waits while all are taken.
@@ -62,7 +63,8 @@ class Slots {
       for (uint32_t i = 0; i < count_; ++i) {
         const uint32_t slot = (hint + i) % count_;
         // relaxed: a look before the exchange.
-        if (readers_[slot].taken.load(std::memory_order_relaxed) || readers_[slot].taken.exchange(true, std::memory_order_acquire)) continue;
+        if (readers_[slot].taken.load(std::memory_order_relaxed) || readers_[slot].taken.exchange(true, std::memory_order_acquire))
+          continue;
         uint32_t used = used_.load(std::memory_order_relaxed);
         while (used <= slot && !used_.compare_exchange_weak(used, slot + 1, std::memory_order_seq_cst)) {
         }

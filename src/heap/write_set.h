@@ -47,8 +47,10 @@ class WriteSet {
     if (table_.empty() && entries_.size() > kUnindexed) {
       rehash(8 * kUnindexed);
     } else if (!table_.empty()) {
-      if (2 * entries_.size() > table_.size()) rehash(2 * table_.size());
-      else table_[place_of(word)] = static_cast<uint32_t>(entries_.size());
+      if (2 * entries_.size() > table_.size())
+        rehash(2 * table_.size());
+      else
+        table_[place_of(word)] = static_cast<uint32_t>(entries_.size());
     }
   }
   // It keeps its memory, unless that is far more than it lately needed.

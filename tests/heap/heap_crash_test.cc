@@ -87,7 +87,8 @@ void expect_world(const log::CrashDisk::Contents& contents, const std::vector<An
       shared[t] = reader.read(world.shared[t][0]);
       own[t] = reader.read(world.own[t][0]);
       EXPECT_EQ(shared[t], found[t]) << "half of a transaction";
-      for (uint64_t i = 0; own[t] != 0 && i < 1 + (own[t] - 1) % 8; ++i) EXPECT_EQ(reader.read(world.own[t][i]), own[t]) << "half of a transaction";
+      for (uint64_t i = 0; own[t] != 0 && i < 1 + (own[t] - 1) % 8; ++i)
+        EXPECT_EQ(reader.read(world.own[t][i]), own[t]) << "half of a transaction";
     }
     return {};
   });

@@ -207,9 +207,7 @@ TEST_F(HeapRaceTest, ACommitThatGivesItsNumberUpHoldsNothingUp) {
   TestPoints::on("heap.commit.locked", [&] {
     if (again.exchange(true)) return;
     // What the first one has read changes after it looked, and before it has its number.
-    other = std::thread([&] {
-      EXPECT_OK(heap_.transaction([&](HeapTransaction& txn) { txn.write(txn[pair_].y, 5); }));
-    });
+    other = std::thread([&] { EXPECT_OK(heap_.transaction([&](HeapTransaction& txn) { txn.write(txn[pair_].y, 5); })); });
     while (heap_.status().last_number < 2) std::this_thread::yield();
   });
   int runs = 0;

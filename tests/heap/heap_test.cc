@@ -110,12 +110,10 @@ TEST_P(HeapTest, WhatFailsOrThrowsDoesNothing) {
 TEST_P(HeapTest, MistakesAreRefusedInWords) {
   uint64_t local = 0;
   EXPECT_REFUSED(Code::kInvalidArgument, "not in the heap", heap_.transaction([&](HeapTransaction& txn) { txn.write(local, 1); }));
-  EXPECT_REFUSED(Code::kInvalidArgument, "offset 12345672", heap_.transaction([&](HeapTransaction& txn) {
-    static_cast<void>(txn.free(HeapPtr<Counter>::at(12345672)));
-  }));
-  EXPECT_REFUSED(Code::kInvalidArgument, "another transaction", heap_.read([&](HeapReader&) {
-    return heap_.transaction([](HeapTransaction&) {});
-  }));
+  EXPECT_REFUSED(Code::kInvalidArgument, "offset 12345672",
+                 heap_.transaction([&](HeapTransaction& txn) { static_cast<void>(txn.free(HeapPtr<Counter>::at(12345672))); }));
+  EXPECT_REFUSED(Code::kInvalidArgument, "another transaction",
+                 heap_.read([&](HeapReader&) { return heap_.transaction([](HeapTransaction&) {}); }));
   {
     auto other = Heap::open((folder_.path() / "other.heap").string(), 1 << 20, options_);
     ASSERT_OK(other);
@@ -123,12 +121,13 @@ TEST_P(HeapTest, MistakesAreRefusedInWords) {
       return other->transaction([&](HeapTransaction&) { return heap_.read([](HeapReader&) {}); });
     }));
   }
-  EXPECT_REFUSED(Code::kInvalidArgument, "1 to 255", heap_.transaction([&](HeapTransaction& txn) { return txn.root<Counter>("").status(); }));
+  EXPECT_REFUSED(Code::kInvalidArgument, "1 to 255",
+                 heap_.transaction([&](HeapTransaction& txn) { return txn.root<Counter>("").status(); }));
   ASSERT_OK(heap_.transaction([&](HeapTransaction& txn) { return txn.root<Counter>("counter").status(); }));
-  EXPECT_REFUSED(Code::kSchemaMismatch, "Counter", heap_.transaction([&](HeapTransaction& txn) { return txn.root<Cells>("counter").status(); }));
-  EXPECT_REFUSED(Code::kMemoryLimit, "capacity_bytes", heap_.transaction([&](HeapTransaction& txn) {
-    return txn.allocate<std::byte>(1 << 30).status();
-  }));
+  EXPECT_REFUSED(Code::kSchemaMismatch, "Counter",
+                 heap_.transaction([&](HeapTransaction& txn) { return txn.root<Cells>("counter").status(); }));
+  EXPECT_REFUSED(Code::kMemoryLimit, "capacity_bytes",
+                 heap_.transaction([&](HeapTransaction& txn) { return txn.allocate<std::byte>(1 << 30).status(); }));
   EXPECT_REFUSED(Code::kInvalidArgument, "in use", Heap::open(path_, 1 << 20, options_));
   HeapOptions wrong = options_;
   wrong.markers = 1000;
@@ -292,8 +291,10 @@ TEST_P(HeapTest, WriteSkewIsPossibleUnderSnapshotIsolationAlone) {
       }));
     });
   for (std::thread& thread : threads) thread.join();
-  if (options_.isolation == HeapIsolation::kSnapshot) EXPECT_EQ(sums[0] + sums[1], 0u);
-  else EXPECT_EQ(sums[0] + sums[1], 1u);
+  if (options_.isolation == HeapIsolation::kSnapshot)
+    EXPECT_EQ(sums[0] + sums[1], 0u);
+  else
+    EXPECT_EQ(sums[0] + sums[1], 1u);
 }
 
 // Far more than the log and its markers hold, under all three ways of replaying.

@@ -123,8 +123,10 @@ TEST_P(StructuresRaceTest, WhatIsSetWhileAMapsLeafGrowsSplitsOrShrinksIsNotLost)
     for (uint64_t at = place[key] < 8 ? 0 : place[key] - 8; at < std::min(place[key] + 8, kKeys); ++at)
       if (order[at] < key) beside.push_back(order[at]);
     const bool races = key % 2 == 0 && (key < 500 || key >= 4100);  // leaves grow; leaves of 16 split
-    if (!races || beside.empty()) change(put);
-    else set_beside(beside[random.below(beside.size())], put);
+    if (!races || beside.empty())
+      change(put);
+    else
+      set_beside(beside[random.below(beside.size())], put);
     model[key] = {};
     if (HasFatalFailure()) return;
   }
@@ -220,8 +222,10 @@ TEST_P(StructuresRaceTest, WhatIsPutWhileANeighbourGoesIsThere) {
     std::vector<uint64_t> keys;
     EXPECT_OK(heap_.read([&](HeapReader& reader) {
       const auto take = [&](uint64_t key, uint64_t) { keys.push_back(key); };
-      if (reversed) reader[map].for_each_reversed(reader, take);
-      else reader[map].for_each(reader, take);
+      if (reversed)
+        reader[map].for_each_reversed(reader, take);
+      else
+        reader[map].for_each(reader, take);
     }));
     return keys;
   };
@@ -242,8 +246,10 @@ TEST_P(StructuresRaceTest, WhatIsPutWhileANeighbourGoesIsThere) {
         random, [&](HeapTransaction& txn) { return txn[map].erase(txn, erased); },
         [&](HeapTransaction& txn) { return puts ? txn[map].put(txn, erased + 1, 1) : txn[map].erase(txn, next); });
     model.erase(erased);
-    if (puts) model[erased + 1] = 1;
-    else model.erase(next);
+    if (puts)
+      model[erased + 1] = 1;
+    else
+      model.erase(next);
   }
   std::vector<uint64_t> wanted;
   for (const auto& [key, value] : model) wanted.push_back(key);

@@ -107,9 +107,7 @@ Status change_map(HeapTransaction& txn, HeapPtr<Map> map, std::map<uint64_t, Wid
       EXPECT_EQ(status.ok(), model.erase(key) != 0) << status.message();
       return {};
     }
-    default:
-      model[key] = value;
-      return txn[map].put(txn, key, value);
+    default: model[key] = value; return txn[map].put(txn, key, value);
   }
 }
 
@@ -498,7 +496,8 @@ void set_while_they_move(Heap& heap, HeapPtr<Map> map, uint64_t kept) {
     while (!done.load()) {
       const uint64_t key = 10 * random.below(kept) + 1 + random.below(9);
       const bool puts = random.below(2) == 0;
-      const Status status = heap.transaction([&](HeapTransaction& txn) { return puts ? txn[map].put(txn, key, 1) : txn[map].erase(txn, key); });
+      const Status status =
+          heap.transaction([&](HeapTransaction& txn) { return puts ? txn[map].put(txn, key, 1) : txn[map].erase(txn, key); });
       EXPECT_TRUE(status.ok() || status.not_found());
     }
   });
@@ -521,7 +520,9 @@ void set_while_they_move(Heap& heap, HeapPtr<Map> map, uint64_t kept) {
   mover.join();
 }
 
-TEST_P(StructuresTest, WhatIsSetWhileAMapsEntriesMoveIsNotLost) { set_while_they_move(heap_, root<HeapMap<uint64_t, uint64_t>>("map"), 1500); }
+TEST_P(StructuresTest, WhatIsSetWhileAMapsEntriesMoveIsNotLost) {
+  set_while_they_move(heap_, root<HeapMap<uint64_t, uint64_t>>("map"), 1500);
+}
 TEST_P(StructuresTest, WhatIsSetWhileAnOrderedMapsEntriesMoveIsNotLost) {
   set_while_they_move(heap_, root<HeapOrderedMap<uint64_t, uint64_t>>("map"), 40);
 }

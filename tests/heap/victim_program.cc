@@ -107,8 +107,10 @@ Status transfer(Heap& heap, uint32_t thread, std::mt19937_64& random, uint64_t* 
     now.entries = txn.read(journal.entries) + 1;
     now.first = txn.read(journal.first);
     const HeapPtr<Entry> last = txn.read(journal.last);
-    if (now.first) txn.write(txn[last].next, made);
-    else now.first = made;
+    if (now.first)
+      txn.write(txn[last].next, made);
+    else
+      now.first = made;
     if (now.entries > kJournalMax) ELIDER_TRY(settle_oldest(txn, journal, &now));
     txn.write(journal.done, *number);
     txn.write(journal.entries, now.entries);
@@ -242,14 +244,22 @@ bool parse(int count, char** words, VictimOptions* options) {
   options->heap.threads_max = kThreadsMax;
   for (int i = 3; i + 1 < count; i += 2) {
     const std::string name = words[i], value = words[i + 1];
-    if (name == "--threads") options->threads = static_cast<uint32_t>(std::stoul(value));
-    else if (name == "--seed") options->seed = std::stoull(value);
-    else if (name == "--background") options->heap.background_replay = value != "0";
-    else if (name == "--medium" && choose(value, &options->heap.medium)) continue;
-    else if (name == "--isolation" && choose(value, &options->heap.isolation)) continue;
-    else if (name == "--durability" && choose(value, &options->heap.durability)) continue;
-    else if (name == "--wait" && choose(value, &options->heap.wait)) continue;
-    else return false;
+    if (name == "--threads")
+      options->threads = static_cast<uint32_t>(std::stoul(value));
+    else if (name == "--seed")
+      options->seed = std::stoull(value);
+    else if (name == "--background")
+      options->heap.background_replay = value != "0";
+    else if (name == "--medium" && choose(value, &options->heap.medium))
+      continue;
+    else if (name == "--isolation" && choose(value, &options->heap.isolation))
+      continue;
+    else if (name == "--durability" && choose(value, &options->heap.durability))
+      continue;
+    else if (name == "--wait" && choose(value, &options->heap.wait))
+      continue;
+    else
+      return false;
   }
   const std::string what = words[1];
   return (what == "work" || what == "look") && options->threads >= 1 && options->threads < kThreadsMax;
@@ -261,8 +271,9 @@ bool parse(int count, char** words, VictimOptions* options) {
 int main(int count, char** words) {
   elider::heap_victim::VictimOptions options;
   if (!elider::heap_victim::parse(count, words, &options)) {
-    std::fprintf(stderr, "usage: heap_victim work|look FILE [--threads N] [--seed N] [--medium file|delay] "
-                         "[--isolation serializable|snapshot] [--durability wait|later] [--wait pruned|total] [--background 0|1]\n");
+    std::fprintf(stderr,
+                 "usage: heap_victim work|look FILE [--threads N] [--seed N] [--medium file|delay] "
+                 "[--isolation serializable|snapshot] [--durability wait|later] [--wait pruned|total] [--background 0|1]\n");
     return 2;
   }
   const elider::Status status = elider::heap_victim::run(words[1], options);
