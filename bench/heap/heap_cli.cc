@@ -15,7 +15,7 @@ namespace elider::bench {
 namespace {
 
 constexpr const char* kHeapHelp =
-    "Each study measures its variants in turns, and prints how many times as fast the first one is as each other.\n"
+    "Each study measures its variants in turns, and prints how many times as fast the heap is as each other one.\n"
     "\n"
     "  reads    read-only transactions beside one writer, and plain memory that nothing guards\n"
     "  updates  transactions that read and write words; with DUMBO's durability wait and with SPHT's\n"
@@ -44,12 +44,9 @@ Spread ratio_of(const HeapSeries& first, const HeapSeries& other) {
   return spread_of(std::move(ratios));
 }
 
-// Reads are told against plain memory: the heap is their third variant.
-size_t subject_of(const HeapFigure& figure) { return figure.study == "reads" ? 2 : 0; }
-
 void print_heap(const std::vector<HeapFigure>& figures) {
   for (const HeapFigure& figure : figures) {
-    const HeapSeries& subject = figure.series[subject_of(figure)];
+    const HeapSeries& subject = figure.series[figure.subject];
     fmt::print("\n{}: {}\n  {:<24} {:>9} {:>9} {:>9}   {}\n", figure.study, figure.unit, "", "median", "min", "max",
                fmt::format("{} / it", subject.variant));
     for (const HeapSeries& series : figure.series) {
@@ -106,8 +103,8 @@ void add_heap(Command bench) {
   command.option("--backend", chosen->backend, "Of update transactions")
       .one_of({"automatic", "software", "rtm", "emulated"})
       .shows_default();
-  command.option("--medium", chosen->medium, "Of reads and updates").one_of({"dax", "file", "delay"}).shows_default();
-  command.option("--isolation", chosen->isolation, "Of all").one_of({"serializable", "snapshot"}).shows_default();
+  command.option("--medium", chosen->medium, "Of reads, updates and --history").one_of({"dax", "file", "delay"}).shows_default();
+  command.option("--isolation", chosen->isolation, "Of reads, updates and --history").one_of({"serializable", "snapshot"}).shows_default();
   command.option("--flush-ns", study.flush_ns, "Of --medium delay: how long a line's flush takes").in(0u, 1'000'000u).shows_default();
   command.option("--threads", study.threads, "Of reads one of them writes").in(1u, 64u).shows_default();
   command.option("--seconds", study.seconds, "Measured, for each figure (0.01 to 3600)").in(0.01, 3600.0).shows_default();

@@ -1,15 +1,13 @@
 #include "bench/heap/heap_history.h"
 
-#include <unistd.h>
-
 #include <atomic>
 #include <chrono>
-#include <filesystem>
 #include <memory>
 #include <thread>
 #include <vector>
 
 #include "bench/common/random.h"
+#include "bench/heap/scratch.h"
 #include "bench/history/elle_record.h"
 #include "elider/heap_map.h"
 #include "elider/heap_vector.h"
@@ -52,8 +50,8 @@ Status append(HeapTransaction& txn, HeapPtr<Lists> lists, int64_t key, int64_t v
 }  // namespace
 
 Status write_heap_history(const HeapHistoryOptions& options) {
-  const auto base = options.folder.empty() ? std::filesystem::temp_directory_path() : std::filesystem::path(options.folder);
-  const std::string path = (base / ("history." + std::to_string(options.seed) + "." + std::to_string(::getpid()) + ".heap")).string();
+  const Scratch scratch(options.folder);
+  ELIDER_ASSIGN(const std::string path, scratch.file("history.heap"));
   HeapOptions heap_options;
   heap_options.medium = options.medium;
   heap_options.isolation = options.isolation;
@@ -125,8 +123,6 @@ Status write_heap_history(const HeapHistoryOptions& options) {
     });
   for (std::thread& thread : threads) thread.join();
   heap = Heap();
-  std::error_code ignored;
-  std::filesystem::remove(path, ignored);
   for (const Status& status : statuses)
     if (failed.ok()) failed = status;
   return failed.ok() ? write_elle(options.path, sessions, false) : failed;

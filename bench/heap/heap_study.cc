@@ -6,7 +6,6 @@
 
 #include <algorithm>
 #include <atomic>
-#include <filesystem>
 #include <functional>
 #include <memory>
 
@@ -15,6 +14,7 @@
 #include "bench/common/random.h"
 #include "bench/heap/heap_map_study.h"
 #include "bench/heap/measure.h"
+#include "bench/heap/scratch.h"
 #include "elider/try.h"
 #include "tools/common/interrupt.h"
 
@@ -104,36 +104,12 @@ class HeapWords {
 };
 thread_local uint64_t HeapWords::keep_ = 0;
 
-// A folder for one figure's files.
-class Scratch {
- public:
-  explicit Scratch(const HeapStudyOptions& options) {
-    const auto base = options.folder.empty() ? std::filesystem::temp_directory_path() : std::filesystem::path(options.folder);
-    std::string text = (base / "elider_heap_XXXXXX").string();
-    if (::mkdtemp(text.data()) != nullptr) path_ = text;
-  }
-  ~Scratch() {
-    std::error_code ignored;
-    if (!path_.empty()) std::filesystem::remove_all(path_, ignored);
-  }
-  Scratch(const Scratch&) = delete;
-  Scratch& operator=(const Scratch&) = delete;
-  Result<std::string> file(const std::string& name) const {
-    if (path_.empty()) return Status(Code::kIoError, "no temporary folder can be made; --dir names another");
-    return (path_ / name).string();
-  }
-  const std::filesystem::path& path() const { return path_; }
-
- private:
-  std::filesystem::path path_;
-};
-
 void say(const HeapStudyOptions& options, const std::string& words) {
   if (!options.quiet) fmt::print(stderr, "  {}\n", words);
 }
 
 Status study_reads(const HeapStudyOptions& options, HeapFigure* figure) {
-  *figure = {"reads", "read-only transactions/s", {{"plain", {}}, {"heap, no delay", {}}, {"heap", {}}, {"heap, SPHT's wait", {}}}};
+  *figure = {"reads", "read-only transactions/s", {{"plain", {}}, {"heap, no delay", {}}, {"heap", {}}, {"heap, SPHT's wait", {}}}, 2};
   std::vector<uint64_t> plain(options.words, 1);
   const auto plainly = [&](uint32_t thread, const std::atomic<bool>& stop, uint64_t* done) -> Status {
     Random random(options.seed, thread);
@@ -158,7 +134,7 @@ Status study_reads(const HeapStudyOptions& options, HeapFigure* figure) {
     std::vector<double> of_heaps;
     for (const auto& [wait, flush_ns] : {std::pair{HeapWait::kPruned, 0u}, std::pair{HeapWait::kPruned, options.flush_ns},
                                          std::pair{HeapWait::kTotal, options.flush_ns}}) {
-      const Scratch scratch(options);
+      const Scratch scratch(options.folder);
       ELIDER_ASSIGN(const std::string path, scratch.file("reads.heap"));
       ELIDER_ASSIGN(const std::unique_ptr<HeapWords> words, HeapWords::open(options, path, wait, flush_ns));
       ELIDER_ASSIGN(const double a_second, measure(options, [&](uint32_t thread, const std::atomic<bool>& stop, uint64_t* done) -> Status {
@@ -189,7 +165,7 @@ Status study_updates(const HeapStudyOptions& options, HeapFigure* figure) {
     say(options, fmt::format("updates, repetition {} of {}", round + 1, options.repeat));
     std::vector<double> of_heaps;
     for (const HeapWait wait : {HeapWait::kPruned, HeapWait::kTotal}) {
-      const Scratch scratch(options);
+      const Scratch scratch(options.folder);
       ELIDER_ASSIGN(const std::string path, scratch.file("updates.heap"));
       ELIDER_ASSIGN(const std::unique_ptr<HeapWords> words, HeapWords::open(options, path, wait, options.flush_ns));
       ELIDER_ASSIGN(const double a_second, measure(options, [&](uint32_t thread, const std::atomic<bool>& stop, uint64_t* done) -> Status {
@@ -265,7 +241,7 @@ Status study_replay(const HeapStudyOptions& options, HeapFigure* figure) {
   *figure = {"replay", "bytes of words and their places/s", {{"heap", {}}, {"linked records (SPHT)", {}}}};
   for (uint32_t round = 0; round < options.repeat && !interrupted(); ++round) {
     say(options, fmt::format("replay, repetition {} of {}", round + 1, options.repeat));
-    const Scratch scratch(options);
+    const Scratch scratch(options.folder);
     ELIDER_ASSIGN(const std::string path, scratch.file("replay.heap"));
     HeapOptions heap_options;
     heap_options.medium = HeapMedium::kDelay;

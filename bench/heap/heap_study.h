@@ -45,6 +45,7 @@ struct HeapSeries {
 struct HeapFigure {
   std::string study, unit;
   std::vector<HeapSeries> series;
+  size_t subject = 0;  // the variant that is told against the others
 };
 
 // An error: a file could not be made, or a variant found what cannot be; it names it. Interrupted:

@@ -284,9 +284,9 @@ class Database {
   //   kInvalidArgument  analyze() refuses the declaration; a table is not there; an option cannot be
   //                     executed; others are installed already
   Status install(ChoppedProcedures procedures, const ChoppedOptions& options = {}, chopping::Plan* plan = nullptr);
-  // Calls a procedure, as a transaction that is strictly serializable with all others. On a
-  // conflict it is retried, as the policy says; under Protocol::kChopped in pieces, of which one
-  // can conflict.
+  // Calls a procedure, as a transaction that is strictly serializable with all others. It is retried
+  // on a conflict, as the policy says. Under Protocol::kChopped it may run in pieces, and only one of
+  // them can conflict.
   // Procedures that only read run on the newest snapshot. Statuses as run()'s, and
   //   kInvalidArgument  the procedure is not installed; the thread is within an operation of another
   //                     call; an access that is not declared (ChoppedOptions::check_accesses)

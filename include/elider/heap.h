@@ -1,5 +1,6 @@
 // Heap: transactions on ordinary memory that survive a crash (DUMBO). A file in which C++ objects
-// live; transactions change them, and after a crash all or nothing of each is there.
+// live; transactions change them, and after a crash all or nothing of each is there. Known faults
+// that break this: docs/heap.md.
 //
 //   auto heap = elider::Heap::open("book.heap", 64 << 20);
 //   struct Counter { uint64_t hits; };
@@ -101,7 +102,8 @@ struct HeapOptions {
   HeapWait wait = HeapWait::kPruned;
   uint64_t capacity_bytes = uint64_t{64} << 30;  // up to which the heap grows: address space; 1 MiB to 16 TiB
   // Of a new file; an existing one keeps its own.
-  uint64_t log_bytes = uint64_t{4} << 20;  // of each thread's redo log, which the largest transaction must fit into; 64 KiB to 4 GiB
+  // Each thread's redo log; 64 KiB to 4 GiB. A transaction may fill half of it, at 16 bytes a word written.
+  uint64_t log_bytes = uint64_t{4} << 20;
   uint32_t threads_max = 32;               // transactions at a time; 1 to 64
   uint32_t markers = 1u << 14;             // transactions that may wait for the replayer; 256 to 2^24, a power of two
   uint32_t flush_ns = 310;                 // kDelay: for each line
@@ -140,6 +142,16 @@ class HeapAttempt;
 template <class T>
 std::string_view heap_type_name() {
   return typeid(T).name();
+}
+// What a structure's for_each calls: false where the visitor says so, which ends it.
+template <class Visit, class... Args>
+bool visit_and_go_on(Visit& visit, const Args&... args) {
+  if constexpr (std::is_void_v<std::invoke_result_t<Visit&, const Args&...>>) {
+    visit(args...);
+    return true;
+  } else {
+    return visit(args...);
+  }
 }
 }  // namespace detail
 

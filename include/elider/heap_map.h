@@ -219,10 +219,7 @@ class HeapMap {
     Leaf& leaf = reader[leaf_of(at)];
     for (uint64_t i = 0, count = reader.read(leaf.count); i < count; ++i) {
       const Entry entry = reader.read(leaf.entries()[i]);
-      if constexpr (std::is_void_v<std::invoke_result_t<Visit&, const K&, const V&>>)
-        visit(entry.key, entry.value);
-      else if (!visit(entry.key, entry.value))
-        return false;
+      if (!detail::visit_and_go_on(visit, entry.key, entry.value)) return false;
     }
     return true;
   }

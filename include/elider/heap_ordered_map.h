@@ -331,12 +331,7 @@ class HeapOrderedMap {
 
   template <class Visit>
   static bool call(Visit& visit, const Entry& entry) {
-    if constexpr (std::is_void_v<std::invoke_result_t<Visit&, const K&, const V&>>) {
-      visit(entry.key, entry.value);
-      return true;
-    } else {
-      return visit(entry.key, entry.value);
-    }
+    return detail::visit_and_go_on(visit, entry.key, entry.value);
   }
   template <class Visit>
   static void scan(const HeapReader& reader, HeapPtr<Leaf> at, uint64_t index, Visit& visit) {

@@ -65,12 +65,8 @@ class HeapVector {
   template <class Visit>
   void for_each(const HeapReader& reader, Visit&& visit) const {
     const uint64_t size = reader.read(size_);
-    for (uint64_t i = 0; i < size; ++i) {
-      if constexpr (std::is_void_v<std::invoke_result_t<Visit&, uint64_t, const T&>>)
-        visit(i, read(reader, i));
-      else if (!visit(i, read(reader, i)))
-        return;
-    }
+    for (uint64_t i = 0; i < size; ++i)
+      if (!detail::visit_and_go_on(visit, i, read(reader, i))) return;
   }
 
  private:

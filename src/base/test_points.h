@@ -167,7 +167,7 @@ enum class Mutant : uint32_t {
   kCommitBesideCalls,    // "commit_beside_calls": an ordinary transaction commits while calls are under way
   kAddBeforeOlder,       // "add_before_older": a call adds before those of smaller numbers have
   kWithdrawBetweenPieces,  // "withdraw_between_pieces": a call withdraws its announcement to the log after its core, not after its tail
-  // Of the heap, each with a test in src/heap/heap_race_test.cc.
+  // Of the heap, each with a test in tests/race/mutants.sh.
   kHeapEarlyMoment,         // "heap_early_moment": a transaction reads its moment before it says that it is active
   kHeapSkipPublished,       // "heap_skip_published": a commit that the heap does not have yet is not looked into
   kHeapSkipIsolationWait,   // "heap_skip_isolation_wait": a commit changes the heap under readers of earlier moments

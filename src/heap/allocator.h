@@ -52,8 +52,10 @@ struct HeapHead {
   static constexpr uint64_t kMagic = 0x31'70'61'65'68'2e'6c'65;
 
   static constexpr uint64_t arena_at(uint32_t slot) { return kArenasAt + slot * kArenaBytes; }
+  // The first chunk begins there.
   static constexpr uint64_t bytes(uint32_t threads) { return arena_at(threads); }
 };
+static_assert(HeapHead::kArenasAt % 64 == 0 && HeapHead::kArenaBytes % 64 == 0);
 static_assert(HeapHead::kBatchesAt + kBlockClasses * 8 <= HeapHead::kArenasAt);
 
 // Of an arena: the chunk it cuts blocks from, and for each small class {first free block, how many

@@ -45,7 +45,7 @@ class HeapAttempt {
   void doom(Status status) {
     if (doom_.ok()) doom_ = std::move(status);
   }
-  // Of the last conflict: until whoever has it lets it go.
+  // Waits until the stripe of the last conflict is unlocked.
   void wait_for_conflict() const;
   uint64_t room_needed() const;
 

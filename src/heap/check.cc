@@ -37,10 +37,7 @@ Status look(const std::string& path, Looked* looked) {
   log::FileSystem& files = log::system_files();
   std::unique_ptr<log::File> file;
   if (Status status = files.open(path, log::OpenMode::kRead, &file); !status.ok()) return status;
-  if (Status status = files.lock(path, &looked->held); !status.ok()) {
-    if (status.code() != Code::kInvalidArgument) return status;
-    return Status::invalid_argument("'" + path + "' is in use: another process, or another Heap of this one, has it open");
-  }
+  if (Status status = heap::hold(path, &looked->held); !status.ok()) return status;
   heap::FileHeader header{};
   size_t count = 0;
   if (Status status = file->read_at(0, std::as_writable_bytes(std::span(&header, 1)), &count); !status.ok()) return status;
@@ -62,7 +59,7 @@ Status look(const std::string& path, Looked* looked) {
   };
   for (const heap::Marker& marker : looked->found.durable)
     if (Status status = replayer.apply(marker, furthest); !status.ok()) return status;
-  end = (end + heap::kHeapAlignment - 1) / heap::kHeapAlignment * heap::kHeapAlignment;
+  end = heap::aligned(end);
   void* const memory = ::mmap(nullptr, end, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (memory == MAP_FAILED) return {Code::kMemoryLimit, "no address space for '" + path + "'"};
   looked->memory = static_cast<std::byte*>(memory);
@@ -105,7 +102,7 @@ class Walk {
 
   Status walk_chunks() {
     if (word(HeapHead::kMagicAt) != HeapHead::kMagic) return damaged("its heap does not begin as one", 0);
-    first_ = (HeapHead::bytes(threads_) + 63) / 64 * 64;
+    first_ = HeapHead::bytes(threads_);
     const uint64_t end = word(HeapHead::kNextChunkAt);
     if (end < first_ || end > bytes_) return damaged("where its next chunk begins", HeapHead::kNextChunkAt);
     for (uint64_t chunk = first_; chunk < end;) {

@@ -110,6 +110,12 @@ class FileMedium final : public Medium {
 
 }  // namespace
 
+Status hold(const std::string& path, std::unique_ptr<log::File>* held) {
+  const Status status = log::system_files().lock(path, held);
+  if (status.code() != Code::kInvalidArgument) return status;
+  return Status::invalid_argument("'" + path + "' is in use: another process, or another Heap of this one, has it open");
+}
+
 std::unique_ptr<Medium> make_file_medium(std::unique_ptr<log::File> file) { return std::make_unique<FileMedium>(std::move(file)); }
 
 Status open_medium(const HeapOptions& options, const std::string& path, std::unique_ptr<log::File> file, std::unique_ptr<Medium>* medium) {

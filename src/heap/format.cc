@@ -20,7 +20,7 @@ uint64_t checksum_of(const T& part, uint64_t seed) {
 
 Geometry geometry_of(const HeapOptions& options, uint64_t identity) {
   Geometry geometry{options.threads_max, options.markers, (options.log_bytes + 63) / 64 * 64, 0, identity};
-  geometry.heap_at = (geometry.ring_at(geometry.threads) + kHeapAlignment - 1) / kHeapAlignment * kHeapAlignment;
+  geometry.heap_at = aligned(geometry.ring_at(geometry.threads));
   return geometry;
 }
 

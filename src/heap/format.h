@@ -22,11 +22,12 @@ namespace elider::heap {
 
 inline constexpr char kMagic[16] = "elider heap\r\n\x1a";
 inline constexpr uint32_t kVersion = 1;
-inline constexpr uint64_t kHeaderBytes = 4096;
 inline constexpr uint64_t kReplayedAt[2] = {4096, 4608};  // each in a sector of its own
 inline constexpr uint64_t kMarkersAt = 8192;
 inline constexpr uint64_t kWordBytes = 8;
 inline constexpr uint64_t kHeapAlignment = 64 << 10;
+// Rounded up to it.
+constexpr uint64_t aligned(uint64_t bytes) { return (bytes + kHeapAlignment - 1) / kHeapAlignment * kHeapAlignment; }
 inline constexpr uint64_t kBytesMin = 1 << 20;
 
 struct FileHeader {

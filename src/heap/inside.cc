@@ -73,7 +73,7 @@ Status check_options(const HeapOptions& options, uint64_t bytes) {
 }
 
 Status write_new(heap::Medium& medium, const Geometry& geometry, uint64_t bytes) {
-  const uint64_t first = (heap::HeapHead::bytes(geometry.threads) + 63) / 64 * 64;
+  const uint64_t first = heap::HeapHead::bytes(geometry.threads);
   const std::array<std::pair<uint64_t, uint64_t>, 2> words = {std::pair{heap::HeapHead::kMagicAt, heap::HeapHead::kMagic},
                                                               std::pair{heap::HeapHead::kNextChunkAt, first}};
   const heap::Replayed none = heap::make_replayed(1, 0, geometry);
@@ -92,13 +92,10 @@ Status write_new(heap::Medium& medium, const Geometry& geometry, uint64_t bytes)
 
 Status HeapInside::open(const std::string& path, uint64_t bytes, const HeapOptions& options, std::unique_ptr<HeapInside>* opened) {
   if (Status status = check_options(options, bytes); !status.ok()) return status;
-  bytes = (std::max(bytes, heap::kBytesMin) + kHeapAlignment - 1) / kHeapAlignment * kHeapAlignment;
+  bytes = heap::aligned(std::max(bytes, heap::kBytesMin));
   log::FileSystem& files = log::system_files();
   std::unique_ptr<log::File> held, file;
-  if (Status status = files.lock(path, &held); !status.ok()) {
-    if (status.code() != Code::kInvalidArgument) return status;
-    return Status::invalid_argument("'" + path + "' is in use: another process, or another Heap of this one, has it open");
-  }
+  if (Status status = heap::hold(path, &held); !status.ok()) return status;
   Status there = files.open(path, log::OpenMode::kWrite, &file);
   if (there.not_found()) there = files.open(path, log::OpenMode::kCreate, &file);
   if (!there.ok()) return there;
@@ -150,7 +147,7 @@ Status HeapInside::start(std::unique_ptr<heap::Medium> medium, std::unique_ptr<l
   if (bytes < geometry_.heap_at + heap::kBytesMin)
     return {Code::kCorrupt, "'" + path_ + "' is damaged: it ends at offset " + std::to_string(bytes)};
   bytes -= geometry_.heap_at;
-  const uint64_t whole = (bytes + kHeapAlignment - 1) / kHeapAlignment * kHeapAlignment;
+  const uint64_t whole = heap::aligned(bytes);
   if (whole > options_.capacity_bytes)
     return Status::invalid_argument("HeapOptions::capacity_bytes is " + std::to_string(options_.capacity_bytes) + "; '" + path_ + "' has " +
                                     std::to_string(whole));
@@ -200,7 +197,7 @@ Status HeapInside::grow_to(uint64_t bytes) {
   if (bytes > options_.capacity_bytes)
     return {Code::kMemoryLimit, "'" + path_ + "' is full: HeapOptions::capacity_bytes is " + std::to_string(options_.capacity_bytes)};
   const uint64_t capacity = options_.capacity_bytes / kHeapAlignment * kHeapAlignment;
-  const uint64_t grown = std::min(capacity, std::max(2 * now, (bytes + kHeapAlignment - 1) / kHeapAlignment * kHeapAlignment));
+  const uint64_t grown = std::min(capacity, std::max(2 * now, heap::aligned(bytes)));
   if (bytes > grown)
     return {Code::kMemoryLimit, "'" + path_ + "' is full: HeapOptions::capacity_bytes is " + std::to_string(options_.capacity_bytes)};
   if (Status status = medium_->extend(geometry_.heap_at + grown); !status.ok()) return status;

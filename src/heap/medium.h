@@ -50,6 +50,8 @@ class Medium {
   virtual uint64_t syncs() const = 0;
 };
 
+// Holds a heap's file, which is made if needed, against everybody else. kInvalidArgument: it is in use.
+Status hold(const std::string& path, std::unique_ptr<log::File>* held);
 // The file is there. kUnsupported: kDax, and it does not lie on persistent memory.
 Status open_medium(const HeapOptions& options, const std::string& path, std::unique_ptr<log::File> file, std::unique_ptr<Medium>* medium);
 std::unique_ptr<Medium> make_file_medium(std::unique_ptr<log::File> file);

@@ -22,8 +22,8 @@ Status Replayer::begin() {
 }
 
 // A transaction counts if its marker and its record are whole, and so is all that it needs: the
-// numbers up to `needs` stand there without a gap. What waited for it has been told of success only
-// then; and whoever read from it needs it.
+// numbers up to `needs` stand there without a gap. Nobody is told of its success before that. And
+// whoever has read from it has a `needs` that reaches it, so the two survive together or not at all.
 Status Replayer::find(Found* found) {
   std::vector<Marker> array(geometry_.markers);
   if (Status status = medium_.read(kMarkersAt, std::as_writable_bytes(std::span(array))); !status.ok()) return status;
@@ -106,7 +106,7 @@ Status Replayer::recover(const Found& found) {
     Status status = apply(marker, [&](uint64_t offset, std::span<const std::byte> run) {
       const uint64_t end = geometry_.heap_at + offset + run.size();
       if (end <= bytes) return Status();
-      bytes = (end + kHeapAlignment - 1) / kHeapAlignment * kHeapAlignment;
+      bytes = aligned(end);
       return medium_.extend(bytes);
     });
     if (status.ok()) status = patch_heap(marker, true);

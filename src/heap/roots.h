@@ -19,7 +19,7 @@ struct RootNode {
   // Then the name and the type.
 };
 
-// kNotFound, kSchemaMismatch (of another type), kInvalidArgument (no name). *link: where the node's offset stands.
+// kNotFound, kSchemaMismatch (of another type), kInvalidArgument (no name).
 Status find_root(detail::HeapAttempt& attempt, std::string_view name, std::string_view type, size_t bytes, uint64_t* object);
 Status make_root(detail::HeapAttempt& attempt, std::string_view name, std::string_view type, size_t bytes, uint64_t* object);
 Status remove_root(detail::HeapAttempt& attempt, std::string_view name);

@@ -11,7 +11,7 @@
 //            From here on new readers see its writes, in its write set. Isolation wait: until nobody
 //            is active below n. Then its writes go to the heap, and it says written(n)
 //   durable  says idle once its marker is durable. Durability wait of a transaction of moment s:
-//            until nobody is published or written with a number up to s
+//            until no transaction of a number up to s is published or written any more
 //
 // The published algorithm reads the time before it says active, and stamps after the isolation
 // wait: mutants kHeapEarlyMoment and (tests/exhaustive/heap_model.h) both.
@@ -53,7 +53,6 @@ class Slots {
  public:
   explicit Slots(uint32_t count)
       : count_(count), readers_(std::make_unique<Reader[]>(count)), writers_(std::make_unique<Writer[]>(count)) {}
-  uint32_t count() const { return count_; }
 
   // A slot of the calling thread, until release(); waits while all are taken.
   uint32_t claim() {
@@ -146,8 +145,8 @@ class Slots {
       }
     }
   }
-  // Until all with a number below `number` are durable, and whoever runs now has a greater one or is
-  // done (total, as SPHT).
+  // Waits for all transactions of numbers up to `number`, until they are durable; and for those that
+  // run now, until they are durable, or gave up, or have a greater number (total, as SPHT).
   void wait_for_all_before(uint32_t own, uint64_t number) const {
     for (uint32_t slot = 0, used = used_.load(std::memory_order_seq_cst); slot < used; ++slot) {
       if (slot == own) continue;

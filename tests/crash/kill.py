@@ -13,49 +13,18 @@ import random
 import shutil
 import subprocess
 import sys
-import threading
 import time
 
 import ledger
+from victim_process import VictimProcess
 
 TPCC_KILLS_A_DATABASE = 40  # it grows, and so does the time of the checks
 THREADS = 3
 LINES_MAX = 160  # told before it is killed
 
 
-class Process:
-    """A victim, and a thread that takes what it tells."""
-
-    def __init__(self, arguments):
-        self.process = subprocess.Popen(arguments, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
-        self.output = bytearray()
-        self.lines = 0
-        self.told = threading.Condition()
-        self.reader = threading.Thread(target=self._read)
-        self.reader.start()
-
-    def _read(self):
-        while chunk := self.process.stdout.read1(65536):
-            with self.told:
-                self.output += chunk
-                self.lines += chunk.count(b"\n")
-                self.told.notify()
-        with self.told:
-            self.lines = sys.maxsize
-            self.told.notify()
-
-    def wait_for_lines(self, count):
-        with self.told:
-            self.told.wait_for(lambda: self.lines >= count, timeout=600)
-
-    def end(self):
-        errors = self.process.stderr.read().decode()
-        self.reader.join()
-        return self.process.wait(), bytes(self.output), errors
-
-
 def kill_one(arguments, rng, may_be_early, fault):
-    victim = Process(arguments)
+    victim = VictimProcess(arguments)
     # One in six while it recovers or makes its files, the others while it works.
     if rng.random() < 1 / 6 and may_be_early:
         time.sleep(rng.random() * 0.03)

@@ -1,4 +1,4 @@
-// Races of the durable heap, forced by test points. tests/heap/mutants.sh shows that each test fails
+// Races of the durable heap, forced by test points. tests/race/mutants.sh shows that each test fails
 // with the defect that it is for.
 #include <gtest/gtest.h>
 
@@ -7,8 +7,6 @@
 #include <memory>
 #include <string>
 #include <thread>
-#include <utility>
-#include <vector>
 
 #include "base/test_points.h"
 #include "elider/heap.h"
@@ -69,6 +67,30 @@ class HeapRaceTest : public testing::Test {
   void SetUp() override {
     if (!TestPoints::enabled()) GTEST_SKIP() << "no test points in this build";
   }
+  // A read of x, and then of y when it may go on.
+  struct Reading {
+    uint64_t x = 0, y = 0;
+    std::atomic<bool> has_x{false}, may_go_on{false};
+    std::thread thread;
+
+    void wait_for_x() const {
+      while (!has_x.load()) std::this_thread::yield();
+    }
+    void finish() {
+      may_go_on.store(true);
+      thread.join();
+    }
+  };
+  void begin(Reading& reading) {
+    reading.thread = std::thread([this, &reading] {
+      EXPECT_OK(heap_.read([&](HeapReader& reader) {
+        reading.x = reader.read(reader[pair_].x);
+        reading.has_x.store(true);
+        while (!reading.may_go_on.load()) std::this_thread::yield();
+        reading.y = reader.read(reader[pair_].y);
+      }));
+    });
+  }
   std::thread write(uint64_t value) {
     return std::thread([this, value] {
       EXPECT_OK(heap_.transaction([&](HeapTransaction& txn) {
@@ -85,69 +107,44 @@ class HeapRaceTest : public testing::Test {
 
 // A reader stops between its clock and its slot; a commit comes and looks for readers; the reader goes on.
 TEST_F(HeapRaceTest, AReaderThatBeginsWithinACommitSeesAllOfIt) {
-  uint64_t x = 0, y = 0;
-  std::atomic<bool> has_x{false}, may_go_on{false};
-  Held begin("heap.begin.before_active");
-  std::thread reader([&] {
-    EXPECT_OK(heap_.read([&](HeapReader& its) {
-      x = its.read(its[pair_].x);
-      has_x.store(true);
-      while (!may_go_on.load()) std::this_thread::yield();
-      y = its.read(its[pair_].y);
-    }));
-  });
-  begin.wait();
+  Reading reading;
+  Held beginning("heap.begin.before_active");
+  begin(reading);
+  beginning.wait();
   std::thread writer;
   {
     Held isolated("heap.commit.isolated");
     writer = write(1);
     isolated.wait();
-    begin.go();
-    while (!has_x.load()) std::this_thread::yield();
+    beginning.go();
+    reading.wait_for_x();
   }
   writer.join();
-  may_go_on.store(true);
-  reader.join();
-  EXPECT_EQ(x, y);
-  EXPECT_EQ(x, 1u) << "the commit had its number before the reader had its moment";
+  reading.finish();
+  EXPECT_EQ(reading.x, reading.y);
+  EXPECT_EQ(reading.x, 1u) << "the commit had its number before the reader had its moment";
 }
 
 TEST_F(HeapRaceTest, ACommitThatTheHeapDoesNotHaveYetIsRead) {
-  uint64_t x = 0, y = 0;
-  std::atomic<bool> has_x{false}, may_go_on{false};
+  Reading reading;
   Held isolated("heap.commit.isolated");
   std::thread writer = write(1);
   isolated.wait();
-  std::thread reader([&] {
-    EXPECT_OK(heap_.read([&](HeapReader& its) {
-      x = its.read(its[pair_].x);
-      has_x.store(true);
-      while (!may_go_on.load()) std::this_thread::yield();
-      y = its.read(its[pair_].y);
-    }));
-  });
-  while (!has_x.load()) std::this_thread::yield();
+  begin(reading);
+  reading.wait_for_x();
   isolated.go();
   writer.join();
-  may_go_on.store(true);
-  reader.join();
-  EXPECT_EQ(x, 1u);
-  EXPECT_EQ(y, 1u);
+  reading.finish();
+  EXPECT_EQ(reading.x, 1u);
+  EXPECT_EQ(reading.y, 1u);
 }
 
 TEST_F(HeapRaceTest, ACommitWaitsForReadersOfEarlierMoments) {
-  uint64_t x = 0, y = 0;
-  std::atomic<bool> has_x{false}, may_go_on{false}, written{false};
+  Reading reading;
+  std::atomic<bool> written{false};
   TestPoints::on("heap.commit.written", [&] { written.store(true); });
-  std::thread reader([&] {
-    EXPECT_OK(heap_.read([&](HeapReader& its) {
-      x = its.read(its[pair_].x);
-      has_x.store(true);
-      while (!may_go_on.load()) std::this_thread::yield();
-      y = its.read(its[pair_].y);
-    }));
-  });
-  while (!has_x.load()) std::this_thread::yield();
+  begin(reading);
+  reading.wait_for_x();
   Held published("heap.commit.published");
   std::thread writer = write(1);
   published.wait();
@@ -155,12 +152,11 @@ TEST_F(HeapRaceTest, ACommitWaitsForReadersOfEarlierMoments) {
   // Long enough for a commit that does not wait. One that does cannot get there, however long this takes.
   for (int i = 0; i < 100 && !written.load(); ++i) std::this_thread::sleep_for(std::chrono::milliseconds(1));
   EXPECT_FALSE(written.load());
-  may_go_on.store(true);
-  reader.join();
+  reading.finish();
   writer.join();
   TestPoints::off("heap.commit.written");
-  EXPECT_EQ(x, 0u);
-  EXPECT_EQ(y, 0u);
+  EXPECT_EQ(reading.x, 0u);
+  EXPECT_EQ(reading.y, 0u);
 }
 
 TEST_F(HeapRaceTest, WhatWasReadIsDurableBeforeAReaderAnswers) {
@@ -177,27 +173,6 @@ TEST_F(HeapRaceTest, WhatWasReadIsDurableBeforeAReaderAnswers) {
   written.go();
   writer.join();
   reader.join();
-}
-
-// Both read both words and write one; the second to have its number must see that the first has changed what it read.
-TEST_F(HeapRaceTest, OfTwoThatReadWhatTheOtherWritesOneRunsAgain) {
-  std::atomic<int> read{0};
-  uint64_t sums[2] = {};
-  std::vector<std::thread> threads;
-  for (int t = 0; t < 2; ++t)
-    threads.emplace_back([&, t] {
-      bool first = true;
-      EXPECT_OK(heap_.transaction([&](HeapTransaction& txn) {
-        sums[t] = txn.read(txn[pair_].x) + txn.read(txn[pair_].y);
-        if (std::exchange(first, false)) {
-          read.fetch_add(1);
-          while (read.load() < 2) std::this_thread::yield();
-        }
-        txn.write(t == 0 ? txn[pair_].x : txn[pair_].y, 1);
-      }));
-    });
-  for (std::thread& thread : threads) thread.join();
-  EXPECT_EQ(sums[0] + sums[1], 1u);
 }
 
 // A number that was given up is no gap in the log: what comes after it is replayed.

@@ -11,9 +11,9 @@
 #include <vector>
 
 #include "elider/try.h"
+#include "tests/heap/heap_fixture.h"
 #include "tests/support/random.h"
 #include "tests/support/status_matchers.h"
-#include "tests/support/temporary_folder.h"
 
 namespace elider::test {
 namespace {
@@ -27,9 +27,9 @@ struct Cells {
   uint64_t values[512];
 };
 
-class HeapTest : public testing::TestWithParam<std::pair<HeapMedium, HeapIsolation>> {
+class HeapTest : public testing::TestWithParam<std::pair<HeapMedium, HeapIsolation>>, protected HeapFixture {
  protected:
-  HeapTest() : folder_("heap"), path_((folder_.path() / "a.heap").string()) {
+  HeapTest() {
     options_.medium = GetParam().first;
     options_.isolation = GetParam().second;
     options_.flush_ns = 0;
@@ -38,24 +38,6 @@ class HeapTest : public testing::TestWithParam<std::pair<HeapMedium, HeapIsolati
     options_.markers = 256;
     reopen();
   }
-  void reopen() {
-    heap_ = {};
-    auto opened = Heap::open(path_, 1 << 20, options_);
-    ASSERT_OK(opened);
-    heap_ = std::move(*opened);
-  }
-  HeapCheck check() {
-    heap_ = {};
-    auto checked = Heap::check(path_);
-    EXPECT_OK(checked);
-    reopen();
-    return checked.ok() ? *checked : HeapCheck();
-  }
-
-  TemporaryFolder folder_;
-  std::string path_;
-  HeapOptions options_;
-  Heap heap_;
 };
 
 std::string name_of_parameter(const testing::TestParamInfo<HeapTest::ParamType>& info) {

@@ -10,11 +10,14 @@ standard output says which, and how the victim was called.
 
 import argparse
 import json
+import pathlib
 import random
 import subprocess
 import sys
-import threading
 import time
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "crash"))
+from victim_process import VictimProcess  # noqa: E402
 
 THREADS = 4
 LINES_MAX = 400  # told before it is killed
@@ -24,42 +27,20 @@ class Broken(Exception):
     pass
 
 
-class Victim:
-    """A process, and a thread that takes what it tells."""
-
-    def __init__(self, arguments):
-        self.process = subprocess.Popen(arguments, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
-        self.output = bytearray()
-        self.lines = 0
-        self.told = threading.Condition()
-        self.reader = threading.Thread(target=self._read)
-        self.reader.start()
-
-    def _read(self):
-        while chunk := self.process.stdout.read1(65536):
-            with self.told:
-                self.output += chunk
-                self.lines += chunk.count(b"\n")
-                self.told.notify()
-        with self.told:
-            self.lines = sys.maxsize
-            self.told.notify()
-
-    def kill(self, rng):
-        # One in six while it recovers or makes its file, the others while it works.
-        if rng.random() < 1 / 6:
-            time.sleep(rng.random() ** 2 * 0.02)
-        else:
-            lines = 1 + rng.randrange(LINES_MAX)
-            with self.told:
-                self.told.wait_for(lambda: self.lines >= lines, timeout=300)
-            time.sleep(rng.random() * 0.003)
-        self.process.kill()
-        errors = self.process.stderr.read().decode()
-        self.reader.join()
-        if self.process.wait() != -9 or errors:
-            raise Broken(f"the victim ended by itself, with {self.process.returncode}: {errors.strip()}")
-        return [line.split() for line in self.output.decode().splitlines(keepends=True) if line.endswith("\n")]
+def kill(arguments, rng):
+    """What the victim had told, line by line, when it was killed."""
+    victim = VictimProcess(arguments)
+    # One in six while it recovers or makes its file, the others while it works.
+    if rng.random() < 1 / 6:
+        time.sleep(rng.random() ** 2 * 0.02)
+    else:
+        victim.wait_for_lines(1 + rng.randrange(LINES_MAX))
+        time.sleep(rng.random() * 0.003)
+    victim.process.kill()
+    status, output, errors = victim.end()
+    if status != -9 or errors:
+        raise Broken(f"the victim ended by itself, with {status}: {errors.strip()}")
+    return [line.split() for line in output.decode().splitlines(keepends=True) if line.endswith("\n")]
 
 
 def options_at_random(rng):
@@ -118,11 +99,11 @@ def main():
     ledger = Ledger()
     recoveries = pending = 0
     looked(options.victim, options.file)  # makes it
-    for kill in range(options.kills):
+    for number in range(options.kills):
         drawn = options_at_random(rng)
         arguments = [options.victim, "work", options.file, "--threads", str(THREADS), "--seed", str(rng.randrange(1 << 32)), *drawn]
         try:
-            told = Victim(arguments).kill(rng)
+            told = kill(arguments, rng)
             found = checked(options.elider, options.file)
             recoveries += any(words[0] == "ready" for words in told)
             pending += found["pending"]
@@ -130,7 +111,7 @@ def main():
             if (left := checked(options.elider, options.file)["pending"]) != 0:
                 raise Broken(f"the heap was closed, and {left} transactions are still in the log alone")
         except Broken as broken:
-            print(f"kill {kill} of seed {options.seed}: {broken}\n{' '.join(arguments)}")
+            print(f"kill {number} of seed {options.seed}: {broken}\n{' '.join(arguments)}")
             return 1
     print(f"{options.kills} kills, {recoveries} of them of a victim at work: {ledger.acknowledged} transfers acknowledged, "
           f"{ledger.seen} seen, {pending} recovered from the log; nothing was lost")

@@ -19,9 +19,9 @@
 #include "elider/heap_string.h"
 #include "elider/heap_vector.h"
 #include "elider/try.h"
+#include "tests/heap/heap_fixture.h"
 #include "tests/support/random.h"
 #include "tests/support/status_matchers.h"
-#include "tests/support/temporary_folder.h"
 
 namespace elider::test {
 namespace {
@@ -32,29 +32,19 @@ struct Wide {
 };
 Wide wide(uint64_t seed) { return {seed, seed * 3, ~seed}; }
 
-class StructuresTest : public testing::TestWithParam<HeapIsolation> {
+class StructuresTest : public testing::TestWithParam<HeapIsolation>, protected HeapFixture {
  protected:
-  StructuresTest() : folder_("structures"), path_((folder_.path() / "a.heap").string()) {
+  StructuresTest() {
     options_.medium = HeapMedium::kDelay;
     options_.flush_ns = 0;
     options_.isolation = GetParam();
     options_.capacity_bytes = 256 << 20;
     reopen();
   }
-  void reopen() {
-    heap_ = {};
-    auto opened = Heap::open(path_, 1 << 20, options_);
-    ASSERT_OK(opened);
-    heap_ = std::move(*opened);
-  }
   uint64_t blocks() {
-    heap_ = {};
-    auto checked = Heap::check(path_);
-    EXPECT_OK(checked);
-    reopen();
-    if (!checked.ok()) return 0;
-    EXPECT_EQ(checked->lost_bytes, 0u);
-    return checked->blocks;
+    const HeapCheck checked = check();
+    EXPECT_EQ(checked.lost_bytes, 0u);
+    return checked.blocks;
   }
   template <class T>
   HeapPtr<T> root(const char* name) {
@@ -80,11 +70,6 @@ class StructuresTest : public testing::TestWithParam<HeapIsolation> {
     ASSERT_CODE(keeps ? Code::kOk : Code::kRolledBack, status);
     if (keeps) model = std::move(changed);
   }
-
-  TemporaryFolder folder_;
-  std::string path_;
-  HeapOptions options_;
-  Heap heap_;
 };
 
 INSTANTIATE_TEST_SUITE_P(Under, StructuresTest, testing::Values(HeapIsolation::kSerializable, HeapIsolation::kSnapshot),

@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
-# Each of these defects of the commit protocol, of the radix tree and of the analysis of chopped procedures (src/base/test_points.h)
+# Each of these defects of the commit protocol, of the radix tree, of the analysis of chopped procedures and of the durable heap (src/base/test_points.h)
 # must make the one test fail that is named with it, which passes without: histories would find them by luck alone, or after minutes.
 # presets: dev
 set -u
-race="${ELIDER_BUILD_DIR:?}/race_test" conformance="$ELIDER_BUILD_DIR/conformance_test" index="$ELIDER_BUILD_DIR/index_test" txn="$ELIDER_BUILD_DIR/txn_test"
-for program in "$race" "$conformance" "$index" "$txn"; do
+race="${ELIDER_BUILD_DIR:?}/race_test" conformance="$ELIDER_BUILD_DIR/conformance_test" index="$ELIDER_BUILD_DIR/index_test" txn="$ELIDER_BUILD_DIR/txn_test" heap="$ELIDER_BUILD_DIR/heap_test"
+for program in "$race" "$conformance" "$index" "$txn" "$heap"; do
   [ -x "$program" ] || { echo "skipped: $program is not built"; exit 77; }
 done
 failures=0
@@ -26,7 +26,7 @@ expect() {
 }
 
 while read -r mutant program filter; do
-  [ "$program" = index ] || [ "$program" = txn ] || filter="On/$filter/optimistic*"
+  case $program in race | conformance) filter="On/$filter/optimistic*" ;; esac
   expect passes "" "${!program}" "$filter"
   expect caught "$mutant" "${!program}" "$filter"
 done << 'LIST'
@@ -69,5 +69,11 @@ radix_skip_path index ArtWitnessTest/0.AKeyThatLeavesAPathHasTheWitnessOfTheNode
 radix_trust_obsolete index ArtRaceTest/0.ALookupDoesNotTrustANodeThatHasGrown
 radix_keep_version index ArtWitnessTest/0.AChangeEndsTheWitnessesOfTheRangeThatItIsIn
 radix_skip_walk_check index ArtRaceTest/0.AScanIsOfOneMoment
+heap_early_moment heap HeapRaceTest.AReaderThatBeginsWithinACommitSeesAllOfIt
+heap_skip_published heap HeapRaceTest.ACommitThatTheHeapDoesNotHaveYetIsRead
+heap_skip_isolation_wait heap HeapRaceTest.ACommitWaitsForReadersOfEarlierMoments
+heap_skip_durability_wait heap HeapRaceTest.WhatWasReadIsDurableBeforeAReaderAnswers
+heap_skip_validation heap On/HeapTest.WriteSkewIsPossibleUnderSnapshotIsolationAlone/delay_serializable
+heap_ignore_needs heap HeapCrashTest.WhoReadFromALostTransactionIsLostWithIt
 LIST
 [ "$failures" -eq 0 ]

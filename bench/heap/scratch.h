@@ -1,0 +1,38 @@
+// Scratch: a folder for the files of one figure or one history, which goes with it.
+// Thread safety: one thread uses it.
+#pragma once
+
+#include <stdlib.h>
+
+#include <filesystem>
+#include <string>
+#include <system_error>
+
+#include "elider/status.h"
+
+namespace elider::bench {
+
+// Below `folder`; empty: below the temporary folder.
+class Scratch {
+ public:
+  explicit Scratch(const std::string& folder) {
+    const auto base = folder.empty() ? std::filesystem::temp_directory_path() : std::filesystem::path(folder);
+    std::string text = (base / "elider_heap_XXXXXX").string();
+    if (::mkdtemp(text.data()) != nullptr) path_ = text;
+  }
+  ~Scratch() {
+    std::error_code ignored;
+    if (!path_.empty()) std::filesystem::remove_all(path_, ignored);
+  }
+  Scratch(const Scratch&) = delete;
+  Scratch& operator=(const Scratch&) = delete;
+  Result<std::string> file(const std::string& name) const {
+    if (path_.empty()) return Status(Code::kIoError, "no temporary folder can be made; --dir names another");
+    return (path_ / name).string();
+  }
+
+ private:
+  std::filesystem::path path_;
+};
+
+}  // namespace elider::bench
