@@ -1,6 +1,5 @@
 // Heap: transactions on ordinary memory that survive a crash (DUMBO). A file in which C++ objects
-// live; transactions change them, and after a crash all or nothing of each is there. Known faults
-// that break this: docs/heap.md.
+// live; transactions change them, and after a crash all or nothing of each is there.
 //
 //   auto heap = elider::Heap::open("book.heap", 64 << 20);
 //   struct Counter { uint64_t hits; };
@@ -102,7 +101,8 @@ struct HeapOptions {
   HeapWait wait = HeapWait::kPruned;
   uint64_t capacity_bytes = uint64_t{64} << 30;  // up to which the heap grows: address space; 1 MiB to 16 TiB
   // Of a new file; an existing one keeps its own.
-  // Each thread's redo log; 64 KiB to 4 GiB. A transaction may fill half of it, at 16 bytes a word written.
+  // Each thread's redo log; 64 KiB to 4 GiB. A transaction may fill half of it: 8 bytes a word written,
+  // and 8 for each run of neighbours.
   uint64_t log_bytes = uint64_t{4} << 20;
   uint32_t threads_max = 32;               // transactions at a time; 1 to 64
   uint32_t markers = 1u << 14;             // transactions that may wait for the replayer; 256 to 2^24, a power of two
@@ -206,7 +206,7 @@ class HeapReader {
 class HeapTransaction : public HeapReader {
  public:
   // The value stands there when the transaction commits, and for its own reads at once. A place
-  // that is not in the heap ends the transaction with kInvalidArgument.
+  // that is not in the heap, or that a null HeapPtr leads to, ends the transaction with kInvalidArgument.
   template <HeapObject T>
   void write(T& place, const std::type_identity_t<T>& value) {
     write_bytes(&place, std::as_bytes(std::span(&value, 1)));
@@ -222,8 +222,8 @@ class HeapTransaction : public HeapReader {
   }
   void claim_bytes(const void* place, size_t bytes);
 
-  // Room for `count` objects, all bytes 0; it is the transaction's that it is taken back with.
-  // kMemoryLimit: HeapOptions::capacity_bytes; the transaction cannot commit any more.
+  // Room for `count` objects, all bytes 0, however many, at little cost in the log; it is the transaction's that it is taken back with.
+  // kMemoryLimit: HeapOptions::capacity_bytes, or more than 8 TiB; the transaction cannot commit any more.
   // kIoError: the file cannot grow.
   template <HeapObject T>
   Result<HeapPtr<T>> allocate(uint64_t count = 1) {
@@ -274,7 +274,7 @@ class Heap {
   // Opens the heap in a file, or makes one of `bytes` (at least 1 MiB; it grows). What a crash left
   // in its log is replayed first.
   //   kInvalidArgument  an option, which is named; or somebody has the file open
-  //   kCorrupt          it is no heap, or is damaged; it is left as it was
+  //   kCorrupt          it is no heap, or is damaged, or was cut short; it is left as it was
   //   kUnsupported      a newer program made it; or this medium cannot be had here
   //   kIoError, kMemoryLimit
   static Result<Heap> open(const std::string& path, uint64_t bytes, const HeapOptions& options = {});
@@ -285,7 +285,7 @@ class Heap {
   //   kProcedureThrew   the message holds what()
   //   kMemoryLimit      no room for what it allocates or writes: capacity_bytes, or log_bytes
   //   kInvalidArgument  it wrote outside the heap, freed what is no object, or runs within another
-  //                     transaction of this heap
+  //                     procedure of this heap or another
   //   kIoError          the file could not be written: nothing more can be, and the heap can only be
   //                     read from now on, as it stands in memory. If the transaction was waiting for
   //                     the disk, it took effect, and a crash may lose it
@@ -301,7 +301,8 @@ class Heap {
     return run_reader([&](HeapReader& reader) -> Status { return as_status(procedure, reader); });
   }
 
-  // Waits until all that has committed is durable. kIoError: it may not be.
+  // Waits until all that has committed is durable. kIoError: it may not be. kInvalidArgument: within
+  // a procedure.
   Status persist();
   // Brings the file up to the log's end, and so empties the log. It happens by itself.
   Status replay();

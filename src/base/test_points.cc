@@ -106,6 +106,7 @@ constexpr MutantName kMutantNames[] = {
     {Mutant::kHeapSkipDurabilityWait, "heap_skip_durability_wait"},
     {Mutant::kHeapSkipValidation, "heap_skip_validation"},
     {Mutant::kHeapIgnoreNeeds, "heap_ignore_needs"},
+    {Mutant::kHeapPatchBeforeLog, "heap_patch_before_log"},
     {Mutant::kReadsHaveNoNumber, "reads_have_no_number"},
     {Mutant::kLeaveOutLastChunk, "leave_out_last_chunk"},
     {Mutant::kTrustShortStream, "trust_short_stream"},

@@ -174,6 +174,7 @@ enum class Mutant : uint32_t {
   kHeapSkipDurabilityWait,  // "heap_skip_durability_wait": a transaction answers before what it has read is durable
   kHeapSkipValidation,      // "heap_skip_validation": a serializable commit does not mind that what it read has changed
   kHeapIgnoreNeeds,         // "heap_ignore_needs": recovery keeps a transaction whose predecessors are lost
+  kHeapPatchBeforeLog,      // "heap_patch_before_log": recovery changes the heap before the log that it reads is durable
   kReadsHaveNoNumber,   // "reads_have_no_number": a commit that only read has nothing to wait for
   kLeaveOutLastChunk,   // "leave_out_last_chunk": the last rows of a large table are in no index after recovery
   kTrustShortStream,    // "trust_short_stream": a stream may end before what another one says was durable

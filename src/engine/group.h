@@ -56,10 +56,10 @@ class Group {
     try {
       calls.touch(call, touches_);
     } catch (const std::exception& error) {
-      member.status = txn::threw(error.what(), kTouchFunction);
+      member.status = threw(error.what(), kTouchFunction);
     } catch (...) {
       if (thread_ends()) throw;
-      member.status = txn::threw(nullptr, kTouchFunction);
+      member.status = threw(nullptr, kTouchFunction);
     }
     member.touches_end = touches_.all().size();
     member.partitions_end = touches_.all_partitions() ? member.partitions_begin : touches_.partitions().size();

@@ -1,5 +1,7 @@
 #include "heap/allocator.h"
 
+#include <algorithm>
+
 #include "heap/inside.h"
 
 namespace elider::heap {
@@ -7,13 +9,17 @@ namespace elider::heap {
 namespace {
 // Of a free block: the next one of its list, and of its list's first block the next batch.
 constexpr uint64_t kNextAt = kBlockHeadBytes, kNextBatchAt = kBlockHeadBytes + 8;
+constexpr uint64_t kZeroedByWords = 256;  // most of a small object's words are written anyway
+constexpr uint64_t kObjectBytesMax = block_bytes(kBlockClasses - 1) - kBlockHeadBytes;
 }  // namespace
 
 Allocator::Allocator(detail::HeapAttempt& attempt) : attempt_(attempt), arena_(HeapHead::arena_at(attempt.slot())) {}
 
 Status Allocator::allocate(uint64_t bytes, uint64_t* offset) {
-  if (bytes > attempt_.heap().options().capacity_bytes) {
-    Status status(Code::kMemoryLimit, "an object of " + std::to_string(bytes) + " bytes is larger than HeapOptions::capacity_bytes");
+  const uint64_t capacity = attempt_.heap().options().capacity_bytes;
+  if (bytes > std::min(capacity, kObjectBytesMax)) {
+    Status status(Code::kMemoryLimit, "an object of " + std::to_string(bytes) + " bytes is larger than " +
+                                          (bytes > capacity ? "HeapOptions::capacity_bytes" : "the largest block, 8 TiB"));
     attempt_.doom(status);
     return status;
   }
@@ -41,8 +47,12 @@ Status Allocator::allocate(uint64_t bytes, uint64_t* offset) {
   }
   attempt_.store_at(block, block_word(block_class, kBlockUsed));
   *offset = block + kBlockHeadBytes;
-  if (reused)  // what was never used is 0
+  // What was never used is 0.
+  if (reused && bytes > kZeroedByWords) {
+    attempt_.zero(*offset, bytes);
+  } else if (reused) {
     for (uint64_t at = *offset; at < *offset + bytes; at += kWordBytes) attempt_.store_at(at, 0);
+  }
   return {};
 }
 

@@ -2,7 +2,10 @@
 
 #include <algorithm>
 #include <cstring>
+#include <new>
+#include <string>
 
+#include "heap/allocator.h"
 #include "heap/inside.h"
 
 namespace elider::detail {
@@ -60,22 +63,29 @@ void HeapAttempt::roll_back() {
   if (updates_ && heap_.options().wait == HeapWait::kTotal) heap_.slots().say(slot_, Phase::kIdle, 0);
 }
 
-uint64_t HeapAttempt::room_needed() const { return heap::RedoLog::bytes_of(*writes_); }
+bool HeapAttempt::lock_stripe(uint32_t stripe) {
+  uint64_t number = 0;
+  const Stripes::Locking locking = heap_.stripes().try_lock(stripe, slot_, moment_, &number);
+  if (locking == Stripes::Locking::kLocked) locked_.push_back({stripe, number});
+  if (locking == Stripes::Locking::kRefused) conflict_ = stripe;
+  return locking != Stripes::Locking::kRefused;
+}
 
+// Reserves what it needs first: it cannot fail halfway.
 bool HeapAttempt::lock_stripes() {
   locked_.clear();
+  uint64_t lines = writes_->entries().size();
+  for (const WriteSet::Zeros& range : writes_->zeros()) lines += Stripes::lines(range.first, range.count);
+  locked_.reserve(std::min(lines, Stripes::kCount));
+  for (const WriteSet::Zeros& range : writes_->zeros())
+    for (uint64_t i = 0, count = std::min(Stripes::lines(range.first, range.count), Stripes::kCount); i < count; ++i)
+      if (!lock_stripe(Stripes::of(range.first + i * Stripes::kWords))) return false;
   uint64_t last = ~uint64_t{0};
   for (const WriteSet::Entry& entry : writes_->entries()) {
     const uint32_t stripe = Stripes::of(entry.word);
     if (stripe == last) continue;
     last = stripe;
-    uint64_t number = 0;
-    const Stripes::Locking locking = heap_.stripes().try_lock(stripe, slot_, moment_, &number);
-    if (locking == Stripes::Locking::kRefused) {
-      conflict_ = stripe;
-      return false;
-    }
-    if (locking == Stripes::Locking::kLocked) locked_.push_back({stripe, number});
+    if (!lock_stripe(stripe)) return false;
   }
   return true;
 }
@@ -97,18 +107,25 @@ bool HeapAttempt::reads_hold() {
 
 HeapAttempt::Outcome HeapAttempt::commit(Status* status) {
   heap::Slots& slots = heap_.slots();
+  const bool waits = heap_.options().durability == HeapDurability::kWait;
+  const bool total = heap_.options().wait == HeapWait::kTotal;
   if (writes_->empty()) {
+    // Before it waits: others wait for those that run.
+    if (total) slots.say(slot_, Phase::kIdle, 0);
     *status = end();
-    if (heap_.options().wait == HeapWait::kTotal) slots.say(slot_, Phase::kIdle, 0);
     return Outcome::kDone;
   }
-  if (!heap_.log().has_room(slot_, room_needed())) {
+  room_needed_ = heap_.log().prepare(slot_, *writes_);
+  if (room_needed_ > heap_.log().record_bytes_max()) {
+    *status = {Code::kMemoryLimit, "a transaction writes " + std::to_string(room_needed_) +
+                                       " bytes of redo log; half of HeapOptions::log_bytes, " +
+                                       std::to_string(heap_.log().record_bytes_max()) + ", is the most"};
+    return Outcome::kRolledBack;
+  }
+  if (!heap_.log().has_room(slot_, room_needed_)) {
     roll_back();
     return Outcome::kNoRoom;
   }
-  // All memory that it needs from here on: it cannot fail halfway.
-  locked_.reserve(writes_->size());
-  heap_.log().prepare(slot_, *writes_);
   if (!lock_stripes() || !reads_hold()) {
     unlock_stripes({});
     roll_back();
@@ -124,7 +141,7 @@ HeapAttempt::Outcome HeapAttempt::commit(Status* status) {
     unlock_stripes({});
     slots.end(slot_);
     Status written = heap_.log().append_abort(slot_, number);
-    if (written.ok() && heap_.options().durability == HeapDurability::kWait) written = heap_.medium().fence();
+    if (written.ok() && waits) written = heap_.fence();
     if (!written.ok()) heap_.stop(written);
     slots.say(slot_, Phase::kIdle, 0);
     return Outcome::kConflict;
@@ -132,14 +149,12 @@ HeapAttempt::Outcome HeapAttempt::commit(Status* status) {
   slots.publish(slot_, number, *writes_);
   for (const Locked& locked : locked_) heap_.stripes().publish(locked.stripe, slot_, number);
   slots.end(slot_);
-  const bool waits = heap_.options().durability == HeapDurability::kWait;
-  const bool total = heap_.options().wait == HeapWait::kTotal;
   Status written;
   if (!total) written = heap_.log().append(slot_, number, moment_);  // in the window of the isolation wait
   ELIDER_TEST_POINT("heap.commit.published");
   slots.wait_for_isolation(slot_, number);
   ELIDER_TEST_POINT("heap.commit.isolated");
-  for (const WriteSet::Entry& entry : writes_->entries()) std::memcpy(base_ + entry.word * kWordBytes, &entry.value, kWordBytes);
+  writes_->copy_to(base_);
   slots.say(slot_, Phase::kWritten, number);
   writes_->released_at = slots.clock() + 1;
   unlock_stripes(number);
@@ -148,12 +163,12 @@ HeapAttempt::Outcome HeapAttempt::commit(Status* status) {
     slots.wait_for_all_before(slot_, number - 1);
     written = heap_.log().append(slot_, number, moment_);
   }
-  if (written.ok() && waits) written = heap_.medium().fence();
+  if (written.ok() && waits) written = heap_.fence();
   if (!written.ok()) heap_.stop(written);
   slots.say(slot_, Phase::kIdle, 0);
   if (waits && !total) slots.wait_for_durability(slot_, moment_);
   *status = waits || !written.ok() ? heap_.stopped() : Status();
-  if (heap_.log().is_half_full(slot_)) heap_.wake_replayer();
+  if (heap_.log().is_half_full(slot_) || !heap_.has_half_of_markers()) heap_.wake_replayer();
   return Outcome::kDone;
 }
 
@@ -179,11 +194,39 @@ uint64_t HeapAttempt::load(uint64_t word) {
   return value;
 }
 
-void HeapAttempt::store(uint64_t word, uint64_t value) { writes_->put(word, value); }
+template <class Change>
+void HeapAttempt::change_writes(Change&& change) {
+  try {
+    change(*writes_);
+  } catch (const std::bad_alloc&) {
+    doom(Status(Code::kMemoryLimit, Cause::kMemoryLimit));  // also if the procedure catches it
+    throw;
+  }
+}
+
+void HeapAttempt::store(uint64_t word, uint64_t value) {
+  change_writes([&](WriteSet& writes) { writes.put(word, value); });
+}
+
+void HeapAttempt::zero(uint64_t offset, uint64_t bytes) {
+  change_writes([&](WriteSet& writes) { writes.zero(offset / kWordBytes, (bytes + kWordBytes - 1) / kWordBytes); });
+}
 
 bool HeapAttempt::is_in_heap(const void* place, size_t bytes) const {
   const auto at = reinterpret_cast<uintptr_t>(place), base = reinterpret_cast<uintptr_t>(base_);
   return at >= base && at - base + bytes <= heap_.heap_bytes();
+}
+
+bool HeapAttempt::may_write(const char* what, const void* place, size_t bytes) {
+  if (!is_in_heap(place, bytes)) {
+    doom(Status::invalid_argument(std::string(what) + ": the place is not in the heap"));
+    return false;
+  }
+  const auto offset = static_cast<uint64_t>(static_cast<const std::byte*>(place) - base_);
+  if (offset >= heap::HeapHead::bytes(heap_.geometry().threads)) return true;
+  doom(Status::invalid_argument(std::string(what) + ": the place is at offset " + std::to_string(offset) +
+                                ", where no object is; is the HeapPtr null?"));
+  return false;
 }
 
 void HeapAttempt::read_bytes(const void* place, std::span<std::byte> into) {
@@ -202,7 +245,7 @@ void HeapAttempt::read_bytes(const void* place, std::span<std::byte> into) {
 }
 
 void HeapAttempt::claim_bytes(const void* place, size_t bytes) {
-  if (bytes == 0 || heap_.options().isolation == HeapIsolation::kSerializable || !is_in_heap(place, bytes)) return;
+  if (bytes == 0 || !may_write("claim", place, bytes) || heap_.options().isolation == HeapIsolation::kSerializable) return;
   const auto offset = static_cast<uint64_t>(static_cast<const std::byte*>(place) - base_);
   constexpr uint64_t kWordsOfLine = kCacheLineBytes / kWordBytes;
   const uint64_t last = (offset + bytes - 1) / kWordBytes;
@@ -210,10 +253,7 @@ void HeapAttempt::claim_bytes(const void* place, size_t bytes) {
 }
 
 void HeapAttempt::write_bytes(void* place, std::span<const std::byte> bytes) {
-  if (!is_in_heap(place, bytes.size())) {
-    doom(Status::invalid_argument("write: the place is not in the heap"));
-    return;
-  }
+  if (!may_write("write", place, bytes.size())) return;
   auto offset = static_cast<uint64_t>(static_cast<std::byte*>(place) - base_);
   while (!bytes.empty()) {
     const size_t skip = offset % kWordBytes, part = std::min<size_t>(bytes.size(), kWordBytes - skip);

@@ -47,7 +47,8 @@ class HeapAttempt {
   }
   // Waits until the stripe of the last conflict is unlocked.
   void wait_for_conflict() const;
-  uint64_t room_needed() const;
+  // Of kNoRoom, in the log.
+  uint64_t room_needed() const { return room_needed_; }
 
   void read_bytes(const void* place, std::span<std::byte> into);
   void write_bytes(void* place, std::span<const std::byte> bytes);
@@ -57,6 +58,8 @@ class HeapAttempt {
   void store(uint64_t word, uint64_t value);
   uint64_t load_at(uint64_t offset) { return load(offset / heap::kWordBytes); }
   void store_at(uint64_t offset, uint64_t value) { store(offset / heap::kWordBytes, value); }
+  // Whole words; however many, they take little room in the log.
+  void zero(uint64_t offset, uint64_t bytes);
 
   HeapInside& heap() { return heap_; }
   uint32_t slot() const { return slot_; }
@@ -68,6 +71,10 @@ class HeapAttempt {
   };
 
   bool is_in_heap(const void* place, size_t bytes) const;
+  bool may_write(const char* what, const void* place, size_t bytes);
+  template <class Change>
+  void change_writes(Change&& change);
+  bool lock_stripe(uint32_t stripe);
   bool lock_stripes();
   bool reads_hold();
   void unlock_stripes(std::optional<uint64_t> number);
@@ -79,6 +86,7 @@ class HeapAttempt {
   bool updates_ = false, tracks_ = false;
   uint64_t moment_ = 0;
   uint64_t runs_ = 0;
+  uint64_t room_needed_ = 0;
   std::vector<const heap::WriteSet*> published_;
   uint64_t published_signature_ = 0;
   std::vector<std::unique_ptr<heap::WriteSet>> sets_;

@@ -1,6 +1,7 @@
 // `elider heap check` and `elider heap status`: what is in a heap's file that nobody has open.
 #include <sys/mman.h>
 
+#include <algorithm>
 #include <cstring>
 #include <memory>
 #include <vector>
@@ -47,19 +48,10 @@ Status look(const std::string& path, Looked* looked) {
   if (Status status = replayer.begin(); !status.ok()) return status;
   if (Status status = replayer.find(&looked->found); !status.ok()) return status;
   looked->replayed = replayer.replayed();
-  uint64_t bytes = 0;
+  uint64_t bytes = 0, end = 0;
   if (Status status = looked->medium->size(&bytes); !status.ok()) return status;
-  if (bytes < looked->geometry.heap_at + heap::kBytesMin)
-    return {Code::kCorrupt, "'" + path + "' is damaged: it ends at offset " + std::to_string(bytes)};
   // What is pending may lie beyond the file's end.
-  uint64_t end = bytes - looked->geometry.heap_at;
-  const auto furthest = [&](uint64_t offset, std::span<const std::byte> run) {
-    end = std::max(end, offset + run.size());
-    return Status();
-  };
-  for (const heap::Marker& marker : looked->found.durable)
-    if (Status status = replayer.apply(marker, furthest); !status.ok()) return status;
-  end = heap::aligned(end);
+  if (Status status = replayer.heap_bytes_with(looked->found, &end); !status.ok()) return status;
   void* const memory = ::mmap(nullptr, end, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (memory == MAP_FAILED) return {Code::kMemoryLimit, "no address space for '" + path + "'"};
   looked->memory = static_cast<std::byte*>(memory);
@@ -69,8 +61,8 @@ Status look(const std::string& path, Looked* looked) {
   if (Status status = looked->medium->map_copy_on_write(looked->geometry.heap_at, {looked->memory, there}); !status.ok()) return status;
   for (const heap::Marker& marker : looked->found.durable)
     if (Status status = replayer.apply(marker,
-                                       [&](uint64_t offset, std::span<const std::byte> run) {
-                                         std::memcpy(looked->memory + offset, run.data(), run.size());
+                                       [&](const heap::Run& run) {
+                                         run.copy_to(looked->memory);
                                          return Status();
                                        });
         !status.ok())
@@ -86,6 +78,9 @@ class Walk {
   Status run() {
     if (Status status = walk_chunks(); !status.ok()) return status;
     if (Status status = walk_free(); !status.ok()) return status;
+    std::sort(free_.begin(), free_.end());
+    if (const auto twice = std::adjacent_find(free_.begin(), free_.end()); twice != free_.end())
+      return damaged("a block is in the free lists twice", *twice);
     check_.lost_bytes = free_state_bytes_ - check_.free_bytes;
     return walk_roots();
   }
@@ -137,6 +132,7 @@ class Walk {
           word(block) != heap::block_word(block_class, heap::kBlockFree))
         return damaged("a free list leads to what is no free block", block < bytes_ ? block : 0);
       if (++check_.free_blocks > free_state_blocks_) return damaged("a free list has a block twice", block);
+      free_.push_back(block);
       check_.free_bytes += heap::block_bytes(block_class);
       block = word(block + heap::kBlockHeadBytes);
     }
@@ -176,6 +172,7 @@ class Walk {
   const uint64_t heap_at_;
   HeapCheck& check_;
   uint64_t first_ = 0;
+  std::vector<uint64_t> free_;  // blocks, as the lists have them
   uint64_t free_state_bytes_ = 0, free_state_blocks_ = 0;
 };
 

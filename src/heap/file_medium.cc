@@ -5,6 +5,7 @@
 #include <condition_variable>
 #include <map>
 #include <mutex>
+#include <new>
 #include <vector>
 
 #include "heap/medium.h"
@@ -13,7 +14,7 @@ namespace elider::heap {
 
 namespace {
 
-constexpr uint64_t kPageBytes = 4096;
+constexpr uint64_t kPageBytes = kPatchBytesMax;
 constexpr size_t kPagesMax = 8192;  // that patch() keeps before it writes them
 
 class FileMedium final : public Medium {
@@ -33,7 +34,12 @@ class FileMedium final : public Medium {
       syncing_ = true;
       const uint64_t covers = asked_;
       lock.unlock();
-      Status status = file_->sync();
+      Status status;
+      try {
+        status = file_->sync();
+      } catch (const std::bad_alloc&) {  // for the words of its error
+        status = Status(Code::kIoError, Cause::kNone);
+      }
       lock.lock();
       syncing_ = false;
       ++syncs_;
@@ -47,12 +53,13 @@ class FileMedium final : public Medium {
   }
 
   Status patch(uint64_t offset, std::span<const std::byte> bytes) override {
-    std::unique_ptr<Page>& page = pages_[offset / kPageBytes];
-    if (page == nullptr) {
-      page = std::make_unique<Page>();
-      if (Status status = read(offset / kPageBytes * kPageBytes, *page); !status.ok()) return status;
+    auto page = pages_.find(offset / kPageBytes);
+    if (page == pages_.end()) {
+      auto read_page = std::make_unique<Page>();  // whole, or not among those that are written
+      if (Status status = read(offset / kPageBytes * kPageBytes, *read_page); !status.ok()) return status;
+      page = pages_.emplace(offset / kPageBytes, std::move(read_page)).first;
     }
-    std::copy(bytes.begin(), bytes.end(), page->begin() + offset % kPageBytes);
+    std::copy(bytes.begin(), bytes.end(), page->second->begin() + offset % kPageBytes);
     return pages_.size() < kPagesMax ? Status() : write_pages();
   }
   Status settle() override {

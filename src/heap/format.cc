@@ -37,14 +37,26 @@ FileHeader encode(const Geometry& geometry) {
   return header;
 }
 
+bool is_unmade(const FileHeader& header, size_t bytes) {
+  // The system keeps a file's length and its first bytes apart: after a crash they may be zeros.
+  const FileHeader zeros{};
+  if (bytes < sizeof(header))
+    return bytes <= sizeof(kMagicUnmade) && (std::memcmp(&header, &zeros, bytes) == 0 || std::memcmp(&header, kMagicUnmade, bytes) == 0);
+  return std::memcmp(header.magic, kMagicUnmade, sizeof(kMagicUnmade)) == 0;
+}
+
 Status decode(const FileHeader& header, const std::string& path, Geometry* geometry) {
+  if (std::memcmp(header.magic, kMagicUnmade, sizeof(kMagicUnmade)) == 0)
+    return {Code::kCorrupt, "'" + path + "' is no heap yet: its making was cut short; whoever opens it, makes it"};
   if (std::memcmp(header.magic, kMagic, sizeof(kMagic)) != 0)
     return {Code::kCorrupt, "'" + path + "' is no heap: it does not begin as one"};
   if (header.version > kVersion)
     return {Code::kUnsupported, "'" + path + "' is a heap of version " + std::to_string(header.version) + "; this program knows up to " +
                                     std::to_string(kVersion)};
-  if (header.checksum != checksum_of(header, kHeaderSeed)) return {Code::kCorrupt, "'" + path + "' is damaged: its header, at offset 0"};
   *geometry = {header.threads, header.markers, header.log_bytes, header.heap_at, header.identity};
+  if (header.checksum != checksum_of(header, kHeaderSeed) || header.threads == 0 || header.threads > 64 || header.markers == 0 ||
+      header.heap_at != aligned(geometry->ring_at(header.threads)))
+    return {Code::kCorrupt, "'" + path + "' is damaged: its header, at offset 0"};
   return {};
 }
 

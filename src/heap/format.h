@@ -7,12 +7,14 @@
 //   heap     the heap     offsets in it are what HeapPtr holds; HeapHead (allocator.h) stands first
 //
 // A redo record is a series of runs: a word of (count << 48 | first word's number), then `count`
-// words. Numbers are as the processor has them: a file belongs to one kind of machine.
+// words; a count of 0: then one word, how many words become 0. Numbers are as the processor has them:
+// a file belongs to one kind of machine.
 // Thread safety: pure functions and values.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <span>
 #include <string>
 
@@ -21,14 +23,15 @@
 namespace elider::heap {
 
 inline constexpr char kMagic[16] = "elider heap\r\n\x1a";
-inline constexpr uint32_t kVersion = 1;
-inline constexpr uint64_t kReplayedAt[2] = {4096, 4608};  // each in a sector of its own
+inline constexpr char kMagicUnmade[16] = "elider heap new";  // its making has begun, and not ended
+inline constexpr uint32_t kVersion = 2;                      // 1: no runs of zeros
+inline constexpr uint64_t kReplayedAt[2] = {4096, 4608};     // each in a sector of its own
 inline constexpr uint64_t kMarkersAt = 8192;
 inline constexpr uint64_t kWordBytes = 8;
 inline constexpr uint64_t kHeapAlignment = 64 << 10;
 // Rounded up to it.
 constexpr uint64_t aligned(uint64_t bytes) { return (bytes + kHeapAlignment - 1) / kHeapAlignment * kHeapAlignment; }
-inline constexpr uint64_t kBytesMin = 1 << 20;
+inline constexpr uint64_t kBytesMin = 1 << 20, kBytesMax = uint64_t{16} << 40;  // of a heap
 
 struct FileHeader {
   char magic[16];
@@ -80,6 +83,8 @@ Geometry geometry_of(const HeapOptions& options, uint64_t identity);
 FileHeader encode(const Geometry& geometry);
 // kCorrupt, kUnsupported: they name the path.
 Status decode(const FileHeader& header, const std::string& path, Geometry* geometry);
+// What stands in a file that is not made yet, of which so many bytes could be read.
+bool is_unmade(const FileHeader& header, size_t bytes);
 
 Replayed make_replayed(uint64_t sequence, uint64_t number, const Geometry& geometry);
 bool is_valid(const Replayed& replayed, const Geometry& geometry);
@@ -88,19 +93,36 @@ void seal(Marker& marker, const Geometry& geometry);  // sets its checksum
 bool is_valid(const Marker& marker, const Geometry& geometry);
 uint64_t record_checksum(std::span<const std::byte> record, uint64_t number, const Geometry& geometry);
 
-// The run that begins at words[0]. False: it reaches beyond the words.
+// Neighbouring words of the heap, and what they become.
 struct Run {
-  uint64_t first;  // word of the heap
-  std::span<const uint64_t> values;
+  uint64_t first;
+  uint64_t count;
+  std::span<const uint64_t> values;  // none: 0
+
+  uint64_t offset() const { return first * kWordBytes; }
+  uint64_t bytes() const { return count * kWordBytes; }
+  uint64_t end() const { return offset() + bytes(); }
+  void copy_to(std::byte* heap) const {
+    if (values.empty())
+      std::memset(heap + offset(), 0, bytes());
+    else if (count == 1)
+      std::memcpy(heap + offset(), values.data(), kWordBytes);  // most are
+    else
+      std::memcpy(heap + offset(), values.data(), bytes());
+  }
 };
 inline constexpr uint64_t kRunWordsMax = (1u << 16) - 1;
 inline uint64_t run_header(uint64_t first, uint64_t count) { return count << 48 | first; }
+// The run that begins at words[0]. False: it reaches beyond the words, or beyond all heaps.
 inline bool next_run(std::span<const uint64_t>& words, Run* run) {
-  const uint64_t count = words[0] >> 48;
-  if (count == 0 || count >= words.size()) return false;
-  *run = {words[0] & ((uint64_t{1} << 48) - 1), words.subspan(1, count)};
-  words = words.subspan(1 + count);
-  return true;
+  uint64_t count = words[0] >> 48;
+  const bool zeros = count == 0;
+  const uint64_t stored = zeros ? 1 : count;
+  if (stored >= words.size()) return false;
+  if (zeros) count = words[1];
+  *run = {words[0] & ((uint64_t{1} << 48) - 1), count, zeros ? std::span<const uint64_t>() : words.subspan(1, count)};
+  words = words.subspan(1 + stored);
+  return count <= kBytesMax / kWordBytes && run->end() <= kBytesMax;
 }
 
 }  // namespace elider::heap

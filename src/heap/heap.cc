@@ -1,5 +1,8 @@
 #include "elider/heap.h"
 
+#include <new>
+#include <system_error>
+
 #include "heap/allocator.h"
 #include "heap/inside.h"
 #include "heap/roots.h"
@@ -64,7 +67,13 @@ Heap::Heap(std::unique_ptr<detail::HeapInside> inside) : inside_(std::move(insid
 
 Result<Heap> Heap::open(const std::string& path, uint64_t bytes, const HeapOptions& options) {
   std::unique_ptr<detail::HeapInside> inside;
-  if (Status status = detail::HeapInside::open(path, bytes, options, &inside); !status.ok()) return status;
+  try {
+    if (Status status = detail::HeapInside::open(path, bytes, options, &inside); !status.ok()) return status;
+  } catch (const std::bad_alloc&) {
+    return Status(Code::kMemoryLimit, Cause::kMemoryLimit);
+  } catch (const std::system_error& error) {
+    return Status(Code::kMemoryLimit, "no thread that replays the log of '" + path + "': " + error.what());
+  }
   return Heap(std::move(inside));
 }
 

@@ -4,13 +4,16 @@
 
 #include <algorithm>
 #include <array>
-#include <cstring>
+#include <exception>
 #include <filesystem>
 #include <new>
 #include <random>
 #include <utility>
 
+#include "base/test_points.h"
 #include "base/thread_ends.h"
+#include "base/threw.h"
+#include "base/uncancelled.h"
 #include "heap/allocator.h"
 #include "log/file.h"
 
@@ -24,30 +27,42 @@ namespace {
 
 constexpr int kAttemptsBeside = 10;  // then a transaction runs alone (DUMBO, section 4.1)
 
-// The heaps whose procedures this thread runs, the innermost first.
-struct Running {
-  const HeapInside* heap;
-  const Running* outer;
-};
-constinit thread_local const Running* innermost = nullptr;
+// The attempt whose procedure this thread runs, if any.
+constinit thread_local HeapAttempt* running = nullptr;
 
-bool runs_here(const HeapInside* heap) {
-  for (const Running* running = innermost; running != nullptr; running = running->outer)
-    if (running->heap == heap) return true;
-  return false;
-}
-
-// While it lives, this thread runs a procedure of the heap.
+// While it lives, this thread runs a procedure.
 class Runs {
  public:
-  explicit Runs(const HeapInside* heap) : running_{heap, innermost} { innermost = &running_; }
-  ~Runs() { innermost = running_.outer; }
+  explicit Runs(HeapAttempt& attempt) { running = &attempt; }
+  ~Runs() { running = nullptr; }
   Runs(const Runs&) = delete;
   Runs& operator=(const Runs&) = delete;
-
- private:
-  const Running running_;
 };
+
+// A commit waits for whoever began before it. If threads could nest transactions of two heaps, in
+// either order, two could wait for each other.
+Status refuse_within(const char* call) {
+  if (running == nullptr) return {};
+  return Status::invalid_argument(std::string(call) + ": this thread runs a procedure of a heap, this one or another");
+}
+
+// What f() says, or threw. unwind() comes before a thread that ends within f() goes on ending.
+template <class F, class Unwind>
+Status guarded(F&& f, Unwind&& unwind) {
+  try {
+    return f();
+  } catch (const std::bad_alloc&) {
+    return {Code::kMemoryLimit, Cause::kMemoryLimit};
+  } catch (const std::exception& error) {
+    return threw(error.what());
+  } catch (...) {
+    if (thread_ends()) {
+      unwind();
+      throw;
+    }
+    return threw(nullptr);
+  }
+}
 
 Status wrong(const char* option, uint64_t value, const char* range) {
   return Status::invalid_argument("HeapOptions::" + std::string(option) + " is " + std::to_string(value) + "; " + range);
@@ -72,6 +87,7 @@ Status check_options(const HeapOptions& options, uint64_t bytes) {
   return {};
 }
 
+// The file has but its first bytes, which say that it is being made.
 Status write_new(heap::Medium& medium, const Geometry& geometry, uint64_t bytes) {
   const uint64_t first = heap::HeapHead::bytes(geometry.threads);
   const std::array<std::pair<uint64_t, uint64_t>, 2> words = {std::pair{heap::HeapHead::kMagicAt, heap::HeapHead::kMagic},
@@ -90,78 +106,93 @@ Status write_new(heap::Medium& medium, const Geometry& geometry, uint64_t bytes)
 
 }  // namespace
 
-Status HeapInside::open(const std::string& path, uint64_t bytes, const HeapOptions& options, std::unique_ptr<HeapInside>* opened) {
+Status HeapInside::open(const std::string& path, uint64_t bytes, HeapOptions options, std::unique_ptr<HeapInside>* opened) {
   if (Status status = check_options(options, bytes); !status.ok()) return status;
+  options.capacity_bytes = heap::aligned(options.capacity_bytes);
   bytes = heap::aligned(std::max(bytes, heap::kBytesMin));
+  const Uncancelled uncancelled;
   log::FileSystem& files = log::system_files();
   std::unique_ptr<log::File> held, file;
   if (Status status = heap::hold(path, &held); !status.ok()) return status;
-  Status there = files.open(path, log::OpenMode::kWrite, &file);
-  if (there.not_found()) there = files.open(path, log::OpenMode::kCreate, &file);
-  if (!there.ok()) return there;
   heap::FileHeader header{};
   size_t count = 0;
-  if (Status status = file->read_at(0, std::as_writable_bytes(std::span(&header, 1)), &count); !status.ok()) return status;
-  // Empty, or its creation was cut short: the header is written last.
-  const heap::FileHeader nothing{};
-  const bool is_new = count == 0 || (count == sizeof(header) && std::memcmp(&header, &nothing, sizeof(header)) == 0);
+  Status there = files.open(path, log::OpenMode::kWrite, &file);
+  if (there.ok()) there = file->read_at(0, std::as_writable_bytes(std::span(&header, 1)), &count);
+  if (!there.ok() && !there.not_found()) return there;
+  const bool is_new = heap::is_unmade(header, count);
   Geometry geometry;
   if (is_new) {
     std::random_device random;
     geometry = heap::geometry_of(options, uint64_t{random()} << 32 | random());
+    // What it may have of an earlier try is gone; it has a name, and says what it is, before anything else.
+    if (Status status = files.open(path, log::OpenMode::kCreateNew, &file); !status.ok()) return status;
+    if (Status status = file->write_and_sync(0, std::as_bytes(std::span(heap::kMagicUnmade))); !status.ok()) return status;
+    const std::string folder = std::filesystem::path(path).parent_path().string();
+    if (Status status = files.sync_folder(folder.empty() ? "." : folder); !status.ok()) return status;
   } else if (Status status = heap::decode(header, path, &geometry); !status.ok()) {
     return status;
   }
   std::unique_ptr<heap::Medium> medium;
   if (Status status = heap::open_medium(options, path, std::move(file), &medium); !status.ok()) return status;
-  if (is_new) {
+  if (is_new)
     if (Status status = write_new(*medium, geometry, bytes); !status.ok()) return status;
-    const std::string folder = std::filesystem::path(path).parent_path().string();
-    if (Status status = files.sync_folder(folder.empty() ? "." : folder); !status.ok()) return status;
-  }
-  std::unique_ptr<HeapInside> inside(new HeapInside(path, options, geometry));
-  inside->replayer_ = std::make_unique<heap::Replayer>(geometry, *medium, path);
-  Found found;
-  Status status = inside->replayer_->begin();
-  if (status.ok()) status = inside->replayer_->find(&found);
-  if (status.ok()) status = inside->replayer_->recover(found);
-  if (status.ok()) status = inside->start(std::move(medium), std::move(held), found);
+  std::unique_ptr<HeapInside> inside(new HeapInside(path, options, geometry, std::move(medium), std::move(held)));
+  Status status = inside->recover(header.version);
+  if (status.ok()) status = inside->start();
   if (status.ok()) *opened = std::move(inside);
   return status;
 }
 
-HeapInside::HeapInside(std::string path, const HeapOptions& options, const Geometry& geometry)
+HeapInside::HeapInside(std::string path, const HeapOptions& options, const Geometry& geometry, std::unique_ptr<heap::Medium> medium,
+                       std::unique_ptr<log::File> held)
     : path_(std::move(path)),
       options_(options),
       geometry_(geometry),
+      held_(std::move(held)),
+      medium_(std::move(medium)),
       slots_(geometry.threads),
+      log_(std::make_unique<heap::RedoLog>(geometry_, *medium_)),
+      replayer_(std::make_unique<heap::Replayer>(geometry_, *medium_, path_)),
       counts_(std::make_unique<Counts[]>(geometry.threads)) {}
 
-Status HeapInside::start(std::unique_ptr<heap::Medium> medium, std::unique_ptr<log::File> held, const Found& found) {
-  medium_ = std::move(medium);
-  held_ = std::move(held);
+// Nothing is written before all has been looked at.
+Status HeapInside::recover(uint32_t version) {
+  Found found;
+  uint64_t bytes = 0, magic = 0, next_chunk = 0;
+  Status status = replayer_->begin();
+  if (status.ok()) status = replayer_->find(&found);
+  if (status.ok()) status = replayer_->heap_bytes_with(found, &bytes);
+  if (status.ok()) status = replayer_->word_with(found, heap::HeapHead::kMagicAt, &magic);
+  if (status.ok()) status = replayer_->word_with(found, heap::HeapHead::kNextChunkAt, &next_chunk);
+  if (!status.ok()) return status;
+  if (magic != heap::HeapHead::kMagic)
+    return {Code::kCorrupt, "'" + path_ + "' is damaged: its heap, at offset " + std::to_string(geometry_.heap_at)};
+  if (next_chunk < heap::HeapHead::bytes(geometry_.threads) || next_chunk > bytes)
+    return {Code::kCorrupt, "'" + path_ + "' is damaged: it has " + std::to_string(bytes) + " bytes of a heap that says to use " +
+                                std::to_string(next_chunk)};
+  if (bytes > options_.capacity_bytes)
+    return Status::invalid_argument("HeapOptions::capacity_bytes is " + std::to_string(options_.capacity_bytes) + "; '" + path_ + "' has " +
+                                    std::to_string(bytes));
   recovered_ = found.durable.size();
   dropped_ = found.dropped;
+  status = medium_->extend(geometry_.heap_at + bytes);
+  if (status.ok()) status = replayer_->recover(found);
+  if (status.ok() && version != 0 && version < heap::kVersion) {
+    const heap::FileHeader header = heap::encode(geometry_);
+    status = medium_->store(0, std::as_bytes(std::span(&header, 1)));
+    if (status.ok()) status = medium_->fence();
+  }
+  return status;
+}
+
+Status HeapInside::start() {
   uint64_t bytes = 0;
   if (Status status = medium_->size(&bytes); !status.ok()) return status;
-  if (bytes < geometry_.heap_at + heap::kBytesMin)
-    return {Code::kCorrupt, "'" + path_ + "' is damaged: it ends at offset " + std::to_string(bytes)};
-  bytes -= geometry_.heap_at;
-  const uint64_t whole = heap::aligned(bytes);
-  if (whole > options_.capacity_bytes)
-    return Status::invalid_argument("HeapOptions::capacity_bytes is " + std::to_string(options_.capacity_bytes) + "; '" + path_ + "' has " +
-                                    std::to_string(whole));
-  if (Status status = medium_->extend(geometry_.heap_at + whole); !status.ok()) return status;
   void* const memory = ::mmap(nullptr, options_.capacity_bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (memory == MAP_FAILED)
     return {Code::kMemoryLimit, "no address space for HeapOptions::capacity_bytes, " + std::to_string(options_.capacity_bytes)};
   base_ = static_cast<std::byte*>(memory);
-  if (Status status = map_heap(whole); !status.ok()) return status;
-  uint64_t magic = 0;
-  std::memcpy(&magic, base_ + heap::HeapHead::kMagicAt, sizeof(magic));
-  if (magic != heap::HeapHead::kMagic)
-    return {Code::kCorrupt, "'" + path_ + "' is damaged: its heap, at offset " + std::to_string(geometry_.heap_at)};
-  log_ = std::make_unique<heap::RedoLog>(geometry_, *medium_);
+  if (Status status = map_heap((bytes - geometry_.heap_at) / kHeapAlignment * kHeapAlignment); !status.ok()) return status;
   slots_.start_clock(replayer_->replayed());
   for (uint32_t slot = 0; slot < geometry_.threads; ++slot) attempts_.push_back(std::make_unique<HeapAttempt>(*this, slot));
   if (options_.background_replay) replaying_ = std::thread([this] { replay_in_background(); });
@@ -169,6 +200,7 @@ Status HeapInside::start(std::unique_ptr<heap::Medium> medium, std::unique_ptr<l
 }
 
 HeapInside::~HeapInside() {
+  const Uncancelled uncancelled;
   if (replaying_.joinable()) {
     {
       std::lock_guard lock(background_);
@@ -191,15 +223,13 @@ Status HeapInside::map_heap(uint64_t bytes) {
 
 Status HeapInside::grow_to(uint64_t bytes) {
   if (bytes <= heap_bytes()) return {};
+  const Uncancelled uncancelled;
   std::lock_guard lock(growing_);
   const uint64_t now = heap_bytes();
   if (bytes <= now) return {};
   if (bytes > options_.capacity_bytes)
     return {Code::kMemoryLimit, "'" + path_ + "' is full: HeapOptions::capacity_bytes is " + std::to_string(options_.capacity_bytes)};
-  const uint64_t capacity = options_.capacity_bytes / kHeapAlignment * kHeapAlignment;
-  const uint64_t grown = std::min(capacity, std::max(2 * now, heap::aligned(bytes)));
-  if (bytes > grown)
-    return {Code::kMemoryLimit, "'" + path_ + "' is full: HeapOptions::capacity_bytes is " + std::to_string(options_.capacity_bytes)};
+  const uint64_t grown = std::min(options_.capacity_bytes, std::max(2 * now, heap::aligned(bytes)));
   if (Status status = medium_->extend(geometry_.heap_at + grown); !status.ok()) return status;
   return map_heap(grown);
 }
@@ -216,20 +246,22 @@ void HeapInside::stop(const Status& why) noexcept {
   stopped_.store(true, std::memory_order_release);
 }
 
-Status HeapInside::stopped() const {
+Status HeapInside::stopped() const noexcept {
   if (!stopped_.load(std::memory_order_acquire)) [[likely]]
     return {};
   std::lock_guard lock(why_);
-  return stopped_with_;
+  try {
+    return stopped_with_;
+  } catch (const std::bad_alloc&) {
+    return {Code::kIoError, Cause::kNone};
+  }
 }
 
 bool HeapInside::has_markers() const { return slots_.clock() + 2 * geometry_.threads < replayer_->replayed() + geometry_.markers; }
+bool HeapInside::has_half_of_markers() const { return 2 * (slots_.clock() - replayer_->replayed()) < geometry_.markers; }
 
 // The caller is in no transaction: others may have to end first.
 Status HeapInside::make_room(uint32_t slot, uint64_t bytes) {
-  if (bytes > log_->record_bytes_max())
-    return {Code::kMemoryLimit, "a transaction writes " + std::to_string(bytes) + " bytes of redo log; half of HeapOptions::log_bytes, " +
-                                    std::to_string(log_->record_bytes_max()) + ", is the most"};
   for (Spin spin; !has_markers() || !log_->has_room(slot, bytes); spin.wait()) {
     if (Status status = replay(); !status.ok()) {
       if (status.code() == Code::kMemoryLimit) return status;
@@ -241,18 +273,18 @@ Status HeapInside::make_room(uint32_t slot, uint64_t bytes) {
 }
 
 Status HeapInside::run(FunctionRef<Status(HeapTransaction&)> procedure) {
-  if (runs_here(this)) return Status::invalid_argument("Heap::transaction: this thread runs another transaction of the heap");
+  if (Status status = refuse_within("Heap::transaction"); !status.ok()) return status;
   if (Status status = stopped(); !status.ok()) return status;
+  Uncancelled uncancelled;
   const uint32_t slot = slots_.claim();
   HeapAttempt& attempt = *attempts_[slot];
-  const Runs runs(this);
+  const Runs runs(attempt);
   uint64_t room = 0;
   Status status;
   std::unique_lock<std::mutex> alone;
   for (int attempts = 0;; ++attempts) {
-    if (!has_markers() || room != 0) {
-      if (status = make_room(slot, room); !status.ok()) break;
-    }
+    if (!has_markers() || room != 0) status = guarded([&] { return make_room(slot, room); }, [] {});
+    if (!status.ok()) break;
     if (attempts == kAttemptsBeside) {
       alone = std::unique_lock(alone_);
       slots_.begin_alone();
@@ -260,26 +292,21 @@ Status HeapInside::run(FunctionRef<Status(HeapTransaction&)> procedure) {
     }
     slots_.enter(slot, alone.owns_lock());
     HeapAttempt::Outcome outcome = HeapAttempt::Outcome::kRolledBack;
-    try {
-      attempt.begin(true);
-      HeapTransaction txn = attempt.transaction();
-      status = procedure(txn);
-      if (status.ok()) status = attempt.doom();
-      if (status.ok()) outcome = attempt.commit(&status);
-    } catch (const std::bad_alloc&) {
-      status = Status(Code::kMemoryLimit, "a heap transaction found no memory for what it reads and writes");
-    } catch (const std::exception& error) {
-      status = Status(Code::kProcedureThrew, Cause::kException, Status(), error.what());
-    } catch (...) {
-      if (thread_ends()) {
-        attempt.roll_back();
-        slots_.leave(slot);
-        if (alone.owns_lock()) slots_.end_alone();
-        slots_.release(slot);
-        throw;
-      }
-      status = Status(Code::kProcedureThrew, Cause::kException, Status(), "something that is no std::exception");
-    }
+    status = guarded(
+        [&] {
+          attempt.begin(true);
+          HeapTransaction txn = attempt.transaction();
+          Status done = uncancelled.but_for([&] { return procedure(txn); });
+          if (done.ok()) done = attempt.doom();
+          if (done.ok()) outcome = attempt.commit(&done);
+          return done;
+        },
+        [&] {
+          attempt.roll_back();
+          slots_.leave(slot);
+          if (alone.owns_lock()) slots_.end_alone();
+          slots_.release(slot);
+        });
     if (outcome == HeapAttempt::Outcome::kRolledBack) {
       attempt.roll_back();
       break;
@@ -309,26 +336,22 @@ Status HeapInside::run(FunctionRef<Status(HeapTransaction&)> procedure) {
 }
 
 Status HeapInside::read(FunctionRef<Status(HeapReader&)> procedure) {
-  if (runs_here(this)) return Status::invalid_argument("Heap::read: this thread runs another transaction of the heap");
+  if (Status status = refuse_within("Heap::read"); !status.ok()) return status;
+  Uncancelled uncancelled;
   const uint32_t slot = slots_.claim();
   HeapAttempt& attempt = *attempts_[slot];
-  const Runs runs(this);
+  const Runs runs(attempt);
   const bool was_stopped = !stopped().ok();
-  Status status;
-  try {
-    attempt.begin(false);
-    HeapReader reader = attempt.reader();
-    status = procedure(reader);
-  } catch (const std::exception& error) {
-    status = Status(Code::kProcedureThrew, Cause::kException, Status(), error.what());
-  } catch (...) {
-    if (thread_ends()) {
-      attempt.roll_back();
-      slots_.release(slot);
-      throw;
-    }
-    status = Status(Code::kProcedureThrew, Cause::kException, Status(), "something that is no std::exception");
-  }
+  Status status = guarded(
+      [&] {
+        attempt.begin(false);
+        HeapReader reader = attempt.reader();
+        return uncancelled.but_for([&] { return procedure(reader); });
+      },
+      [&] {
+        attempt.roll_back();
+        slots_.release(slot);
+      });
   // A commit that it saw may have failed to become durable meanwhile.
   const Status durable = attempt.end();
   if (status.ok() && !was_stopped) status = durable;
@@ -338,28 +361,38 @@ Status HeapInside::read(FunctionRef<Status(HeapReader&)> procedure) {
 }
 
 Status HeapInside::persist() {
+  if (Status status = refuse_within("Heap::persist"); !status.ok()) return status;
   if (Status status = stopped(); !status.ok()) return status;
+  const Uncancelled uncancelled;
   const uint64_t last = slots_.clock();
-  for (Spin spin; slots_.settled() < last; spin.wait()) {
-  }
-  Status status = medium_->fence();
-  if (!status.ok()) {
-    stop(status);
-    return stopped();
-  }
-  return {};
+  for (Spin spin; slots_.settled() < last; spin.wait()) ELIDER_TEST_POINT("heap.persist.waits");
+  if (Status status = fence(); !status.ok()) stop(status);
+  // One that it waited for may have failed.
+  return stopped();
 }
 
 Status HeapInside::replay() {
   if (Status status = stopped(); !status.ok()) return status;
+  const Uncancelled uncancelled;
+  ELIDER_TEST_POINT("heap.replay.begins");
   const uint64_t last = slots_.settled();
+  // A number that failed to become durable has settled, too.
+  if (Status status = stopped(); !status.ok()) return status;
   if (last <= replayer_->replayed()) return {};
   if (options_.durability == HeapDurability::kLater)
-    if (Status status = medium_->fence(); !status.ok()) return status;
+    if (Status status = fence(); !status.ok()) return status;
   try {
     return replayer_->replay(last, *log_);
   } catch (const std::bad_alloc&) {
     return {Code::kMemoryLimit, "replaying the log of '" + path_ + "' found no memory"};  // it is as it was, and can be tried again
+  }
+}
+
+Status HeapInside::fence() noexcept {
+  try {
+    return medium_->fence();
+  } catch (const std::bad_alloc&) {  // for the words of its error
+    return {Code::kIoError, Cause::kNone};
   }
 }
 
@@ -383,10 +416,14 @@ void HeapInside::replay_in_background() {
 
 HeapStatus HeapInside::status() const {
   HeapStatus status;
-  static_cast<void>(const_cast<HeapInside*>(this)->read([&](HeapReader& reader) {
-    status.used_bytes = reader.read(reader[HeapPtr<uint64_t>::at(heap::HeapHead::kNextChunkAt)]);
-    return Status();
-  }));
+  const auto used = HeapPtr<uint64_t>::at(heap::HeapHead::kNextChunkAt);
+  if (running != nullptr && &running->heap() == this)
+    status.used_bytes = running->load_at(used.offset());
+  else if (running == nullptr)
+    static_cast<void>(const_cast<HeapInside*>(this)->read([&](HeapReader& reader) {
+      status.used_bytes = reader.read(reader[used]);
+      return Status();
+    }));
   status.heap_bytes = heap_bytes();
   status.log_bytes = geometry_.heap_at;
   status.last_number = slots_.clock();

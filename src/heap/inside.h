@@ -25,7 +25,7 @@ namespace elider::detail {
 class HeapInside {
  public:
   // kOk: *opened is set.
-  static Status open(const std::string& path, uint64_t bytes, const HeapOptions& options, std::unique_ptr<HeapInside>* opened);
+  static Status open(const std::string& path, uint64_t bytes, HeapOptions options, std::unique_ptr<HeapInside>* opened);
   ~HeapInside();
 
   Status run(FunctionRef<Status(HeapTransaction&)> procedure);
@@ -42,17 +42,23 @@ class HeapInside {
   heap::Slots& slots() { return slots_; }
   heap::Stripes& stripes() { return stripes_; }
   heap::RedoLog& log() { return *log_; }
-  heap::Medium& medium() { return *medium_; }
+  // What this thread has logged is durable. Without memory for the words of an error it goes without them.
+  Status fence() noexcept;
   // The heap has room up to this offset. kMemoryLimit: capacity_bytes. kIoError.
   Status grow_to(uint64_t bytes);
   // Nothing can be made durable any more.
   void stop(const Status& why) noexcept;
-  Status stopped() const;
+  Status stopped() const noexcept;
+  // Of those that the replayer may not have used yet, half are still free.
+  bool has_half_of_markers() const;
   void wake_replayer();
 
  private:
-  HeapInside(std::string path, const HeapOptions& options, const heap::Geometry& geometry);
-  Status start(std::unique_ptr<heap::Medium> medium, std::unique_ptr<log::File> held, const heap::Found& found);
+  HeapInside(std::string path, const HeapOptions& options, const heap::Geometry& geometry, std::unique_ptr<heap::Medium> medium,
+             std::unique_ptr<log::File> held);
+  // Brings the file, which an older program of this version may have made (0: none), up to its log's end.
+  Status recover(uint32_t version);
+  Status start();
   Status map_heap(uint64_t bytes);
   Status make_room(uint32_t slot, uint64_t bytes);
   bool has_markers() const;

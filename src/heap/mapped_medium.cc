@@ -97,6 +97,8 @@ class MappedMedium final : public Medium {
     if (bytes > reserved_) return {Code::kMemoryLimit, "'" + path_ + "' is as large as HeapOptions::capacity_bytes allows"};
     if (const int error = ::posix_fallocate(descriptor_, 0, static_cast<off_t>(bytes)); error != 0)
       return log::file_error("extend", path_, error);
+    // The length is no line that can be written back.
+    if (!delays_ && ::fsync(descriptor_) != 0) return log::file_error("sync", path_, errno);
     return map_up_to(bytes);
   }
   Status map_copy_on_write(uint64_t offset, std::span<std::byte> memory) override {

@@ -18,6 +18,8 @@
 
 namespace elider::heap {
 
+inline constexpr uint64_t kPatchBytesMax = 4096;
+
 class Medium {
  public:
   virtual ~Medium() = default;
@@ -26,7 +28,7 @@ class Medium {
   virtual Status store(uint64_t offset, std::span<const std::byte> bytes) = 0;
   // What this thread has stored before is durable when it returns ok; on a file, what anybody has.
   virtual Status fence() = 0;
-  // As store; durable, and to be read, after settle(). Does not cross a page of 4096 bytes.
+  // As store; durable, and to be read, after settle(). Does not cross a multiple of kPatchBytesMax.
   virtual Status patch(uint64_t offset, std::span<const std::byte> bytes) = 0;
   virtual Status settle() = 0;
 

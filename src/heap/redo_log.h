@@ -9,6 +9,7 @@
 #include <atomic>
 #include <cstdint>
 #include <memory>
+#include <new>
 #include <vector>
 
 #include "base/cache_line.h"
@@ -25,9 +26,6 @@ class RedoLog {
       : geometry_(geometry), medium_(medium), rings_(std::make_unique<Ring[]>(geometry.threads)) {}
 
   uint64_t record_bytes_max() const { return geometry_.log_bytes / 2; }
-  // What a write set's record takes at most.
-  static uint64_t bytes_of(const WriteSet& writes) { return 2 * kWordBytes * writes.size(); }
-
   bool has_room(uint32_t slot, uint64_t bytes) const {
     const Ring& ring = rings_[slot];
     return end_of(start_of(ring.end, bytes), bytes) - ring.freed.load(std::memory_order_acquire) <= geometry_.log_bytes;
@@ -37,13 +35,14 @@ class RedoLog {
   }
   // relaxed above: a hint.
 
-  // The record of what append() will write.
-  void prepare(uint32_t slot, const WriteSet& writes) {
+  // The record of what append() will write; its bytes.
+  uint64_t prepare(uint32_t slot, const WriteSet& writes) {
     rings_[slot].record.clear();
     writes.append_record(&rings_[slot].record);
+    return rings_[slot].record.size() * kWordBytes;
   }
   // The record and the marker; durable after a fence of the medium. There is room.
-  Status append(uint32_t slot, uint64_t number, uint64_t needs) {
+  Status append(uint32_t slot, uint64_t number, uint64_t needs) noexcept {
     Ring& ring = rings_[slot];
     const auto record = std::as_bytes(std::span(ring.record));
     Marker marker{};
@@ -53,12 +52,12 @@ class RedoLog {
     marker.bytes = static_cast<uint32_t>(record.size());
     marker.slot = slot;
     marker.record_checksum = record_checksum(record, number, geometry_);
-    if (Status status = medium_.store(geometry_.record_at(slot, marker.start), record); !status.ok()) return status;
+    if (Status status = store(geometry_.record_at(slot, marker.start), record); !status.ok()) return status;
     ring.end = end_of(marker.start, record.size());
     return put(marker);
   }
   // The number was given up.
-  Status append_abort(uint32_t slot, uint64_t number) {
+  Status append_abort(uint32_t slot, uint64_t number) noexcept {
     Marker marker{};
     marker.number = number;
     marker.slot = slot;
@@ -86,7 +85,15 @@ class RedoLog {
   Status put(Marker& marker) {
     ELIDER_TEST_POINT("heap.commit.before_marker");
     seal(marker, geometry_);
-    return medium_.store(geometry_.marker_at(marker.number), std::as_bytes(std::span(&marker, 1)));
+    return store(geometry_.marker_at(marker.number), std::as_bytes(std::span(&marker, 1)));
+  }
+  // Others wait for what is written here: without memory for the words of an error it goes without them.
+  Status store(uint64_t offset, std::span<const std::byte> bytes) noexcept {
+    try {
+      return medium_.store(offset, bytes);
+    } catch (const std::bad_alloc&) {
+      return {Code::kIoError, Cause::kNone};
+    }
   }
 
   const Geometry geometry_;

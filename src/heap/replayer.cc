@@ -1,6 +1,7 @@
 #include "heap/replayer.h"
 
 #include <algorithm>
+#include <array>
 #include <cstring>
 #include <utility>
 
@@ -9,6 +10,10 @@
 namespace elider::heap {
 
 Status Replayer::begin() {
+  uint64_t bytes = 0;
+  if (Status status = medium_.size(&bytes); !status.ok()) return status;
+  if (bytes < geometry_.heap_at + kBytesMin)
+    return {Code::kCorrupt, "'" + path_ + "' is damaged: it ends at offset " + std::to_string(bytes)};
   for (const uint64_t at : kReplayedAt) {
     Replayed found{};
     if (Status status = medium_.read(at, std::as_writable_bytes(std::span(&found, 1))); !status.ok()) return status;
@@ -33,7 +38,7 @@ Status Replayer::find(Found* found) {
   for (const Marker& marker : array) {
     if (!is_valid(marker, geometry_) || marker.number <= from || marker.number > from + geometry_.markers) continue;
     found->newest = std::max(found->newest, marker.number);
-    const Status status = apply(marker, [](uint64_t, std::span<const std::byte>) { return Status(); });
+    const Status status = apply(marker, [](const Run&) { return Status(); });
     if (status.code() == Code::kCorrupt) continue;  // the crash came before all of it was there
     if (!status.ok()) return status;
     whole.push_back(marker);
@@ -51,41 +56,63 @@ Status Replayer::find(Found* found) {
   return {};
 }
 
+Status Replayer::word_with(const Found& found, uint64_t offset, uint64_t* word) {
+  if (Status status = medium_.read(geometry_.heap_at + offset, std::as_writable_bytes(std::span(word, 1))); !status.ok()) return status;
+  const uint64_t number = offset / kWordBytes;
+  for (const Marker& marker : found.durable) {
+    const Status status = apply(marker, [&](const Run& run) {
+      if (number - run.first < run.count) *word = run.values.empty() ? 0 : run.values[number - run.first];
+      return Status();
+    });
+    if (!status.ok()) return status;
+  }
+  return {};
+}
+
+Status Replayer::heap_bytes_with(const Found& found, uint64_t* bytes) {
+  if (Status status = medium_.size(bytes); !status.ok()) return status;
+  *bytes -= std::min(*bytes, geometry_.heap_at);
+  for (const Marker& marker : found.durable) {
+    const Status status = apply(marker, [&](const Run& run) {
+      *bytes = std::max(*bytes, run.end());
+      return Status();
+    });
+    if (!status.ok()) return status;
+  }
+  *bytes = aligned(*bytes);
+  return {};
+}
+
 Status Replayer::patch_heap(const Marker& marker, bool checks) {
   if (std::byte* const memory = medium_.memory(); memory != nullptr) {
     std::byte* const heap = memory + geometry_.heap_at;
     // Stores wait for their lines one after the other; asked for before, these come side by side.
-    const auto prefetch = [&](uint64_t offset, std::span<const std::byte>) {
-      __builtin_prefetch(heap + offset, 1);
+    const auto prefetch = [&](const Run& run) {
+      __builtin_prefetch(heap + run.offset(), 1);
       return Status();
     };
     if (Status status = apply(marker, prefetch, checks); !status.ok()) return status;
     const bool flushes = medium_.flushes_patched();
-    return apply(
-        marker,
-        [&](uint64_t offset, std::span<const std::byte> bytes) {
-          if (bytes.size() == kWordBytes)
-            std::memcpy(heap + offset, bytes.data(), kWordBytes);  // most are
-          else
-            std::memcpy(heap + offset, bytes.data(), bytes.size());
-          if (flushes) medium_.flush(geometry_.heap_at + offset, bytes.size());
-          return Status();
-        },
-        false);
+    const auto patch = [&](const Run& run) {
+      run.copy_to(heap);
+      if (flushes) medium_.flush(geometry_.heap_at + run.offset(), run.bytes());
+      return Status();
+    };
+    return apply(marker, patch, false);
   }
-  return apply(
-      marker,
-      [&](uint64_t offset, std::span<const std::byte> bytes) -> Status {
-        constexpr uint64_t kPageBytes = 4096;
-        for (offset += geometry_.heap_at; !bytes.empty();) {
-          const size_t part = std::min<size_t>(bytes.size(), kPageBytes - offset % kPageBytes);
-          if (Status status = medium_.patch(offset, bytes.first(part)); !status.ok()) return status;
-          offset += part;
-          bytes = bytes.subspan(part);
-        }
-        return {};
-      },
-      checks);
+  const auto patch = [&](const Run& run) -> Status {
+    static constexpr std::array<std::byte, kPatchBytesMax> kZeros{};
+    const std::span<const std::byte> values = std::as_bytes(run.values);
+    for (uint64_t done = 0; done < run.bytes();) {
+      const uint64_t at = geometry_.heap_at + run.offset() + done;
+      const uint64_t part = std::min(run.bytes() - done, kPatchBytesMax - at % kPatchBytesMax);
+      const std::span<const std::byte> bytes = values.empty() ? std::span(kZeros).first(part) : values.subspan(done, part);
+      if (Status status = medium_.patch(at, bytes); !status.ok()) return status;
+      done += part;
+    }
+    return {};
+  };
+  return apply(marker, patch, checks);
 }
 
 Status Replayer::say_replayed(uint64_t number) {
@@ -97,23 +124,22 @@ Status Replayer::say_replayed(uint64_t number) {
   return {};
 }
 
+// The log becomes durable first: of a killed process it may be in the system's memory alone, and a
+// power failure during what follows would leave some of the heap's new words, and no log.
 Status Replayer::recover(const Found& found) {
   std::lock_guard lock(mutex_);
-  uint64_t bytes = 0;
-  if (Status status = medium_.size(&bytes); !status.ok()) return status;
-  for (const Marker& marker : found.durable) {
-    // The heap may have grown just before.
-    Status status = apply(marker, [&](uint64_t offset, std::span<const std::byte> run) {
-      const uint64_t end = geometry_.heap_at + offset + run.size();
-      if (end <= bytes) return Status();
-      bytes = aligned(end);
-      return medium_.extend(bytes);
-    });
-    if (status.ok()) status = patch_heap(marker, true);
-    if (!status.ok()) return status;
-  }
+  if (found.newest == replayed()) return {};
+  if (medium_.flushes_patched())
+    for (const Marker& marker : found.durable) {
+      medium_.flush(geometry_.marker_at(marker.number), sizeof(Marker));
+      if (marker.bytes != 0) medium_.flush(geometry_.record_at(marker.slot, marker.start), marker.bytes);
+    }
+  if (!ELIDER_MUTANT(kHeapPatchBeforeLog))
+    if (Status status = medium_.fence(); !status.ok()) return status;
+  for (const Marker& marker : found.durable)
+    if (Status status = patch_heap(marker, true); !status.ok()) return status;
   if (Status status = medium_.settle(); !status.ok()) return status;
-  return found.newest == replayed() ? Status() : say_replayed(found.newest);
+  return say_replayed(found.newest);
 }
 
 Status Replayer::replay(uint64_t last, RedoLog& log) {

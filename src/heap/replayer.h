@@ -29,15 +29,18 @@ class Replayer {
  public:
   Replayer(const Geometry& geometry, Medium& medium, const std::string& path) : geometry_(geometry), medium_(medium), path_(path) {}
 
-  // Reads how far the file is.
+  // Reads how far the file is, which must have room for the log and the smallest heap.
   Status begin();
   // What the log has beyond that.
   Status find(Found* found);
-  // patch(offset in the heap, bytes) for each run of a record. kCorrupt: the record is not what its
-  // marker says; `checks` false: that is known.
+  // What stands in a word of the heap, with what was found; and how far the heap then reaches.
+  Status word_with(const Found& found, uint64_t offset, uint64_t* word);
+  Status heap_bytes_with(const Found& found, uint64_t* bytes);
+  // patch(run) for each run of a record. kCorrupt: the record is not what its marker says; `checks`
+  // false: that is known.
   template <class Patch>
   Status apply(const Marker& marker, Patch&& patch, bool checks = true);
-  // Stores `found`, and says that the file has all up to its newest number.
+  // Stores `found`, and says that the file has all up to its newest number. The file is large enough.
   Status recover(const Found& found);
 
   // Stores all from the last replay up to number `last`, whose markers are durable.
@@ -84,7 +87,7 @@ Status Replayer::apply(const Marker& marker, Patch&& patch, bool checks) {
   while (!words.empty()) {
     Run run;
     if (!next_run(words, &run)) return damaged();
-    if (Status status = patch(run.first * kWordBytes, std::as_bytes(run.values)); !status.ok()) return status;
+    if (Status status = patch(run); !status.ok()) return status;
   }
   return {};
 }

@@ -17,8 +17,12 @@ class Stripes {
 
   Stripes() : words_(std::make_unique<std::atomic<uint64_t>[]>(kCount)) {}
 
+  static constexpr uint64_t kWords = 8;  // of a line
+
   // Of a word of the heap.
-  static uint32_t of(uint64_t word) { return static_cast<uint32_t>((word / 8) & (kCount - 1)); }
+  static uint32_t of(uint64_t word) { return static_cast<uint32_t>((word / kWords) & (kCount - 1)); }
+  // How many lines so many words are on.
+  static uint64_t lines(uint64_t first, uint64_t count) { return count == 0 ? 0 : (first + count - 1) / kWords - first / kWords + 1; }
 
   enum class Locking : uint8_t { kLocked, kOwn, kRefused };
   // kLocked: and *number is what it had before. kOwn: the slot has it. kRefused: another has, or it

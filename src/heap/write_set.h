@@ -1,9 +1,11 @@
-// WriteSet: the words that a transaction writes, in the order in which it first wrote them. Once a
-// commit is published, other threads look words up in it until the heap has them.
+// WriteSet: the words that a transaction writes, in the order in which it first wrote them, and
+// ranges that it zeroes: what is written into a range afterwards counts. Once a commit is published,
+// other threads look words up in it until the heap has them.
 //
 // Thread safety: its transaction's while it fills it; all readers' while nobody changes it.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -19,27 +21,27 @@ class WriteSet {
     uint64_t word;  // its number in the heap
     uint64_t value;
   };
+  struct Zeros {
+    uint64_t first, count;  // words
+  };
 
-  bool empty() const { return entries_.empty(); }
-  size_t size() const { return entries_.size(); }
+  bool empty() const { return entries_.empty() && zeros_.empty(); }
   std::span<const Entry> entries() const { return entries_; }
+  std::span<const Zeros> zeros() const { return zeros_; }
   // No word is in it whose bit is not in this.
   uint64_t signature() const { return signature_; }
   static uint64_t bit_of(uint64_t word) { return uint64_t{1} << (mix(word) >> 58); }
 
   const uint64_t* find(uint64_t word) const {
     if ((signature_ & bit_of(word)) == 0) return nullptr;
-    if (table_.empty()) {
-      for (const Entry& entry : entries_)
-        if (entry.word == word) return &entry.value;
-      return nullptr;
-    }
-    const uint32_t at = table_[place_of(word)];
-    return at == 0 ? nullptr : &entries_[at - 1].value;
+    if (const Entry* const entry = entry_of(word); entry != nullptr) return &entry->value;
+    if (zeros_.empty()) return nullptr;
+    const auto above = above_of(word);
+    return above != zeros_.begin() && word - (above - 1)->first < (above - 1)->count ? &kZero : nullptr;
   }
   void put(uint64_t word, uint64_t value) {
-    if (const uint64_t* const found = find(word); found != nullptr) {
-      const_cast<uint64_t&>(*found) = value;
+    if (const Entry* const entry = (signature_ & bit_of(word)) != 0 ? entry_of(word) : nullptr; entry != nullptr) {
+      const_cast<Entry*>(entry)->value = value;
       return;
     }
     entries_.push_back({word, value});
@@ -53,6 +55,21 @@ class WriteSet {
         table_[place_of(word)] = static_cast<uint32_t>(entries_.size());
     }
   }
+  // All these words are 0. Two ranges either begin with the same word, or have none in common.
+  void zero(uint64_t first, uint64_t count) {
+    if (const auto above = above_of(first); above != zeros_.begin() && (above - 1)->first == first)
+      zeros_[static_cast<size_t>(above - zeros_.begin() - 1)].count = std::max((above - 1)->count, count);
+    else
+      zeros_.insert(above, {first, count});
+    signature_ = ~uint64_t{0};
+    if (count < entries_.size()) {
+      for (uint64_t word = first; word < first + count; ++word)
+        if (const Entry* const entry = entry_of(word); entry != nullptr) const_cast<Entry*>(entry)->value = 0;
+    } else {
+      for (Entry& entry : entries_)
+        if (entry.word - first < count) entry.value = 0;
+    }
+  }
   // It keeps its memory, unless that is far more than it lately needed.
   void clear() {
     if (entries_.capacity() > kKeptMax) {
@@ -61,11 +78,20 @@ class WriteSet {
     }
     entries_.clear();
     table_.clear();
+    zeros_.clear();
     signature_ = 0;
   }
 
+  void copy_to(std::byte* heap) const {
+    for (const Zeros& range : zeros_) Run{range.first, range.count, {}}.copy_to(heap);
+    for (const Entry& entry : entries_) std::memcpy(heap + entry.word * kWordBytes, &entry.value, kWordBytes);
+  }
   // The redo record: runs of neighbouring words (format.h).
   void append_record(std::vector<uint64_t>* record) const {
+    for (const Zeros& range : zeros_) {
+      record->push_back(run_header(range.first, 0));
+      record->push_back(range.count);
+    }
     for (size_t i = 0; i < entries_.size();) {
       size_t end = i + 1;
       while (end < entries_.size() && entries_[end].word == entries_[end - 1].word + 1 && end - i < kRunWordsMax) ++end;
@@ -79,7 +105,21 @@ class WriteSet {
  private:
   static constexpr size_t kUnindexed = 16;
   static constexpr size_t kKeptMax = 1 << 16;
+  static constexpr uint64_t kZero = 0;
 
+  const Entry* entry_of(uint64_t word) const {
+    if (!table_.empty()) {
+      const uint32_t at = table_[place_of(word)];
+      return at == 0 ? nullptr : &entries_[at - 1];
+    }
+    for (const Entry& entry : entries_)
+      if (entry.word == word) return &entry;
+    return nullptr;
+  }
+  // The first range that begins above the word.
+  std::vector<Zeros>::const_iterator above_of(uint64_t word) const {
+    return std::upper_bound(zeros_.begin(), zeros_.end(), word, [](uint64_t at, const Zeros& range) { return at < range.first; });
+  }
   static uint64_t mix(uint64_t word) { return word * 0x9e3779b97f4a7c15u; }
   size_t place_of(uint64_t word) const {
     const size_t mask = table_.size() - 1;
@@ -93,6 +133,7 @@ class WriteSet {
   }
 
   std::vector<Entry> entries_;
+  std::vector<Zeros> zeros_;     // in their order in the heap
   std::vector<uint32_t> table_;  // empty while there are few
   uint64_t signature_ = 0;
 };

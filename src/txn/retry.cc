@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <chrono>
-#include <new>
 #include <string>
 #include <thread>
 
@@ -10,15 +9,6 @@
 #include "base/spin.h"
 
 namespace elider::txn {
-
-Status threw(const char* what, std::string_view who) {
-  try {
-    if (what == nullptr) return Status(Code::kProcedureThrew, std::string(who) + " threw what is no std::exception");
-    return Status(Code::kProcedureThrew, std::string(who) + " threw: " + what);
-  } catch (const std::bad_alloc&) {
-    return Status(Code::kProcedureThrew, Cause::kException);  // no memory for words
-  }
-}
 
 namespace {
 uint64_t allowed_by(const RunPolicy& policy) {

@@ -6,11 +6,11 @@
 
 #include <cstdint>
 #include <exception>
-#include <string_view>
 #include <utility>
 
 #include "base/clock.h"
 #include "base/thread_ends.h"
+#include "base/threw.h"
 #include "base/worker.h"
 #include "elider/database.h"
 #include "elider/function_ref.h"
@@ -28,8 +28,6 @@ struct Call {
   bool nested;  // within another transaction of this thread
 };
 
-// What a procedure that threw is answered; what is null if it is no std::exception. Does not throw.
-Status threw(const char* what, std::string_view who = "the procedure");
 // `attempt` has failed: waits before the next one, by the policy; false if the deadline passes, or
 // the attempts are used up.
 bool wait_before_retry(const RunPolicy& policy, uint32_t attempt, uint64_t begin_ns, Random& random);

@@ -107,6 +107,33 @@ void expect_world(const log::CrashDisk::Contents& contents, const std::vector<An
   EXPECT_EQ(checked->lost_bytes, 0u);
 }
 
+// The process is killed, another opens the heap and makes a step, and the machine stops within that.
+void expect_worlds_of_reopening(log::CrashDisk disk, std::vector<Answered> answered, size_t calls, TestRandom& random) {
+  log::MemoryFiles files(disk.everything());
+  size_t made = 0;
+  {
+    const log::SubstituteFiles substitute(files);
+    HeapOptions options = small_options();
+    options.background_replay = false;
+    auto heap = Heap::open(kPath, 1 << 20, options);
+    ASSERT_OK(heap);
+    ASSERT_OK(heap->transaction([](HeapTransaction& txn) { return txn.root<uint64_t>("reopened").status(); }));
+    made = files.call_count();
+  }
+  std::erase_if(answered, [&](const Answered& one) { return one.calls > calls; });
+  const auto its_calls = files.calls();
+  const uint64_t stop = random.below(its_calls.size() + 1);
+  for (size_t i = 0; i < stop; ++i) disk.apply(its_calls[i]);
+  const log::CrashDisk::Contents contents = disk.image([&] { return random.below(2) == 0; });
+  expect_world(contents, answered, calls);
+  if (stop < made) return;
+  log::MemoryFiles after(contents);
+  const log::SubstituteFiles substitute(after);
+  auto heap = Heap::open(kPath, 1 << 20, small_options());
+  ASSERT_OK(heap);
+  EXPECT_OK(heap->read([](HeapReader& reader) { return reader.root<uint64_t>("reopened").status(); }));
+}
+
 TEST(HeapCrashTest, EveryImageHasWholeTransactionsAndAllThatWereAnswered) {
   const char* const asked = std::getenv("ELIDER_HEAP_IMAGES");
   const uint64_t images = asked != nullptr ? std::strtoull(asked, nullptr, 10) : 1500;
@@ -145,14 +172,44 @@ TEST(HeapCrashTest, EveryImageHasWholeTransactionsAndAllThatWereAnswered) {
       if (random.below(calls.size()) >= wanted) continue;
       SCOPED_TRACE("story " + std::to_string(stories) + ", after call " + std::to_string(i + 1) + " of " + std::to_string(calls.size()));
       ++looked;
-      switch (random.below(4)) {
+      switch (random.below(5)) {
         case 0: expect_world(disk.nothing_unsure(), answered, i + 1); break;
         case 1: expect_world(disk.everything(), answered, i + 1); break;
+        case 2: expect_worlds_of_reopening(disk, answered, i + 1, random); break;
         default: expect_world(disk.image([&] { return random.below(2) == 0; }), answered, i + 1);
       }
     }
   }
   std::cout << looked << " images of " << stories << " stories\n";
+}
+
+// A killed process leaves transactions that the system knows and the disk does not. Whoever opens the
+// heap changes it by them; the machine stops within that.
+TEST(HeapCrashTest, TheLogIsDurableBeforeOpeningChangesTheHeap) {
+  log::MemoryFiles files;
+  log::CrashDisk killed;
+  {
+    const log::SubstituteFiles substitute(files);
+    HeapOptions options = small_options();
+    options.durability = HeapDurability::kLater;
+    options.background_replay = false;
+    auto heap = Heap::open(kPath, 1 << 20, options);
+    ASSERT_OK(heap);
+    ASSERT_OK(step(*heap, 0, 0, 0, false));
+    ASSERT_OK(heap->replay());
+    for (uint64_t i = 0; i < 100; ++i) ASSERT_OK(step(*heap, 0, i, 1, true));
+    for (const log::MemoryFiles::Call& call : files.calls()) killed.apply(call);
+  }
+  log::MemoryFiles reopened(killed.everything());
+  {
+    const log::SubstituteFiles substitute(reopened);
+    ASSERT_OK(Heap::open(kPath, 1 << 20, small_options()));
+  }
+  TestRandom random;
+  for (const log::MemoryFiles::Call& call : reopened.calls()) {
+    killed.apply(call);
+    for (int i = 0; i < 20; ++i) expect_world(killed.image([&] { return random.below(2) == 0; }), {}, 0);
+  }
 }
 
 // T1's marker is not in the log yet, T2 has read from T1, and T2's is there: a crash takes both.
@@ -209,6 +266,60 @@ TEST(HeapCrashTest, WhoReadFromALostTransactionIsLostWithIt) {
     EXPECT_EQ(reader.read(reader[at].shared[1][0]), 0u);
     return {};
   }));
+}
+
+Status refuse_writes(const log::MemoryFiles::Call& call) {
+  return call.kind == log::MemoryFiles::Call::Kind::kWrite ? Status(Code::kIoError, "the disk is gone") : Status();
+}
+
+// persist() begins; then a transaction that it waits for fails.
+TEST(HeapCrashTest, WhatIsLostWhilePersistWaitsIsNotCalledDurable) {
+  if (!TestPoints::enabled()) GTEST_SKIP() << "no test points in this build";
+  log::MemoryFiles files;
+  const log::SubstituteFiles substitute(files);
+  HeapOptions options = small_options();
+  options.durability = HeapDurability::kLater;
+  auto heap = Heap::open(kPath, 1 << 20, options);
+  ASSERT_OK(heap);
+  ASSERT_OK(step(*heap, 0, 0, 0, false));
+  std::atomic<bool> held{false}, waits{false};
+  TestPoints::on("heap.commit.before_marker", [&] {
+    held.store(true);
+    while (!waits.load()) std::this_thread::yield();
+    files.refuse_with(refuse_writes);
+  });
+  TestPoints::on("heap.persist.waits", [&] { waits.store(true); });
+  std::thread writer([&] { EXPECT_CODE(Code::kIoError, step(*heap, 0, 0, 1, false)); });
+  while (!held.load()) std::this_thread::yield();
+  EXPECT_REFUSED(Code::kIoError, "the disk is gone", heap->persist());
+  writer.join();
+  TestPoints::clear();
+}
+
+// A replay begins; then a transaction fails, whose number it would count among what it replays.
+TEST(HeapCrashTest, WhatIsLostWhileAReplayBeginsIsNotReplayed) {
+  if (!TestPoints::enabled()) GTEST_SKIP() << "no test points in this build";
+  log::MemoryFiles files;
+  const log::SubstituteFiles substitute(files);
+  HeapOptions options = small_options();
+  options.background_replay = false;
+  auto heap = Heap::open(kPath, 1 << 20, options);
+  ASSERT_OK(heap);
+  ASSERT_OK(step(*heap, 0, 0, 0, false));
+  TestPoints::on("heap.replay.begins", [&] {
+    files.refuse_with([](const log::MemoryFiles::Call& call) {
+      return call.kind == log::MemoryFiles::Call::Kind::kSync ? Status(Code::kIoError, "the disk is gone") : Status();
+    });
+    EXPECT_CODE(Code::kIoError, step(*heap, 0, 0, 1, false));
+    files.refuse_with({});
+  });
+  const size_t calls = files.call_count();
+  EXPECT_REFUSED(Code::kIoError, "the disk is gone", heap->replay());
+  TestPoints::clear();
+  EXPECT_EQ(heap->status().replayed_number, 0u);
+  const auto all = files.calls();
+  for (size_t i = calls; i < all.size(); ++i)
+    EXPECT_LT(all[i].offset, heap->status().log_bytes) << "the heap's file has words of what is lost";
 }
 
 TEST(HeapCrashTest, WithoutADiskItCanBeReadAndSaysWhy) {

@@ -1,6 +1,7 @@
 // Races of the durable heap, forced by test points. tests/race/mutants.sh shows that each test fails
 // with the defect that it is for.
 #include <gtest/gtest.h>
+#include <pthread.h>
 
 #include <atomic>
 #include <chrono>
@@ -173,6 +174,44 @@ TEST_F(HeapRaceTest, WhatWasReadIsDurableBeforeAReaderAnswers) {
   written.go();
   writer.join();
   reader.join();
+}
+
+// Whoever waits for its number does not wait for ever.
+TEST_F(HeapRaceTest, AThreadThatIsCancelledWithinItsCommitEndsIt) {
+  Held published("heap.commit.published");
+  std::atomic<bool> ended{false};
+  std::thread writer([&] {
+    EXPECT_OK(heap_.transaction([&](HeapTransaction& txn) { txn.write(txn[pair_].x, 7); }));
+    ended.store(true);
+    ::pthread_testcancel();
+  });
+  published.wait();
+  ::pthread_cancel(writer.native_handle());
+  std::thread reader([&] { EXPECT_OK(heap_.read([&](HeapReader& its) { EXPECT_EQ(its.read(its[pair_].x), 7u); })); });
+  published.go();
+  writer.join();
+  reader.join();
+  EXPECT_TRUE(ended.load());
+  EXPECT_OK(heap_.persist());
+}
+
+// Within its procedure it may be: then nothing of it is done.
+TEST_F(HeapRaceTest, AThreadThatIsCancelledWithinItsProcedureIsRolledBack) {
+  std::atomic<bool> within{false};
+  std::thread writer([&] {
+    static_cast<void>(heap_.transaction([&](HeapTransaction& txn) {
+      txn.write(txn[pair_].x, 7);
+      within.store(true);
+      for (;;) ::pthread_testcancel();
+    }));
+  });
+  while (!within.load()) std::this_thread::yield();
+  ::pthread_cancel(writer.native_handle());
+  writer.join();
+  EXPECT_OK(heap_.transaction([&](HeapTransaction& txn) {
+    EXPECT_EQ(txn.read(txn[pair_].x), 0u);
+    txn.write(txn[pair_].x, 8);
+  }));
 }
 
 // A number that was given up is no gap in the log: what comes after it is replayed.

@@ -6,7 +6,9 @@
 
 #include <atomic>
 #include <fstream>
+#include <iterator>
 #include <set>
+#include <string>
 #include <thread>
 #include <vector>
 
@@ -94,14 +96,19 @@ TEST_P(HeapTest, MistakesAreRefusedInWords) {
   EXPECT_REFUSED(Code::kInvalidArgument, "not in the heap", heap_.transaction([&](HeapTransaction& txn) { txn.write(local, 1); }));
   EXPECT_REFUSED(Code::kInvalidArgument, "offset 12345672",
                  heap_.transaction([&](HeapTransaction& txn) { static_cast<void>(txn.free(HeapPtr<Counter>::at(12345672))); }));
-  EXPECT_REFUSED(Code::kInvalidArgument, "another transaction",
+  const HeapPtr<Counter> null;
+  EXPECT_REFUSED(Code::kInvalidArgument, "is the HeapPtr null?",
+                 heap_.transaction([&](HeapTransaction& txn) { txn.write(txn[null], {}); }));
+  EXPECT_REFUSED(Code::kInvalidArgument, "is the HeapPtr null?", heap_.transaction([&](HeapTransaction& txn) { txn.claim(txn[null]); }));
+  EXPECT_REFUSED(Code::kInvalidArgument, "runs a procedure",
                  heap_.read([&](HeapReader&) { return heap_.transaction([](HeapTransaction&) {}); }));
+  EXPECT_REFUSED(Code::kInvalidArgument, "runs a procedure", heap_.transaction([&](HeapTransaction&) { return heap_.persist(); }));
+  EXPECT_OK(heap_.transaction([&](HeapTransaction&) { EXPECT_GT(heap_.status().used_bytes, 0u); }));
   {
     auto other = Heap::open((folder_.path() / "other.heap").string(), 1 << 20, options_);
     ASSERT_OK(other);
-    EXPECT_REFUSED(Code::kInvalidArgument, "another transaction", heap_.transaction([&](HeapTransaction&) {
-      return other->transaction([&](HeapTransaction&) { return heap_.read([](HeapReader&) {}); });
-    }));
+    EXPECT_REFUSED(Code::kInvalidArgument, "runs a procedure",
+                   heap_.transaction([&](HeapTransaction&) { return other->read([](HeapReader&) {}); }));
   }
   EXPECT_REFUSED(Code::kInvalidArgument, "1 to 255",
                  heap_.transaction([&](HeapTransaction& txn) { return txn.root<Counter>("").status(); }));
@@ -132,6 +139,73 @@ TEST_P(HeapTest, ATransactionThatTheLogHasNoRoomForIsRefused) {
   });
   EXPECT_REFUSED(Code::kMemoryLimit, "log_bytes", status);
   EXPECT_OK(heap_.transaction([&](HeapTransaction& txn) { return txn.root<Counter>("counter").status(); }));
+}
+
+// Half of log_bytes, whether the log is empty or full: 8 bytes a word, and 8 for each run of neighbours.
+TEST_P(HeapTest, HowMuchATransactionMayWriteDoesNotDependOnTheLog) {
+  constexpr uint64_t kMost = (1 << 19) / 8;
+  HeapPtr<uint64_t> words;
+  ASSERT_OK(heap_.transaction([&](HeapTransaction& txn) -> Status {
+    ELIDER_ASSIGN(words, txn.allocate<uint64_t>(2 * kMost));
+    return {};
+  }));
+  const auto write = [&](uint64_t count) {
+    return heap_.transaction([&](HeapTransaction& txn) {
+      for (uint64_t i = 0; i < count; ++i) txn.write((&txn[words])[i], i + 1);
+    });
+  };
+  for (int i = 0; i < 5; ++i) {
+    EXPECT_OK(write(kMost - 2));  // two runs: one is of 65,535 words at the most
+    EXPECT_REFUSED(Code::kMemoryLimit, "log_bytes", write(kMost));
+  }
+}
+
+TEST_P(HeapTest, ALargeObjectIsUsedAgainAndIsZero) {
+  constexpr uint64_t kWords = 500'000;  // 4 MB; the log has 1 MiB
+  uint64_t used = 0;
+  for (uint64_t round = 1; round <= 4; ++round) {
+    HeapPtr<uint64_t> words;
+    ASSERT_OK(heap_.transaction([&](HeapTransaction& txn) -> Status {
+      ELIDER_ASSIGN(words, txn.allocate<uint64_t>(kWords));
+      txn.write((&txn[words])[7], round);
+      EXPECT_EQ(txn.read((&txn[words])[8]), 0u);
+      return {};
+    }));
+    if (round == 3) reopen();
+    ASSERT_OK(heap_.read([&](HeapReader& reader) {
+      for (uint64_t i = 0; i < kWords; ++i) ASSERT_EQ(reader.read((&reader[words])[i]), i == 7 ? round : 0) << i;
+    }));
+    for (uint64_t i = 0; i < kWords; i += 10'000)
+      ASSERT_OK(heap_.transaction([&](HeapTransaction& txn) {
+        for (uint64_t k = i; k < i + 10'000; ++k) txn.write((&txn[words])[k], k + round);
+      }));
+    ASSERT_OK(heap_.transaction([&](HeapTransaction& txn) { return txn.free(words); }));
+    if (round == 1) used = heap_.status().used_bytes;
+    EXPECT_EQ(heap_.status().used_bytes, used);
+  }
+  EXPECT_EQ(check().lost_bytes, 0u);
+}
+
+// Nobody waits for somebody who waits for him: not those that write nothing, nor those beside them.
+TEST_P(HeapTest, UnderTheTotalWaitEverybodyEnds) {
+  options_.wait = HeapWait::kTotal;
+  reopen();
+  HeapPtr<Cells> cells;
+  ASSERT_OK(heap_.transaction([&](HeapTransaction& txn) -> Status {
+    ELIDER_ASSIGN(cells, txn.root<Cells>("cells"));
+    return {};
+  }));
+  std::vector<std::thread> threads;
+  for (uint64_t t = 0; t < 4; ++t)
+    threads.emplace_back([&, t] {
+      for (uint64_t i = 0; i < scaled(options_.medium == HeapMedium::kFile ? 40 : 1000); ++i)
+        EXPECT_OK(heap_.transaction([&](HeapTransaction& txn) {
+          const uint64_t sum = txn.read(txn[cells].values[0]) + txn.read(txn[cells].values[8]);
+          std::this_thread::yield();
+          if (t == 0) txn.write(txn[cells].values[i % 2 * 8], sum + 1);
+        }));
+    });
+  for (std::thread& thread : threads) thread.join();
 }
 
 TEST_P(HeapTest, RootsAreForgottenByName) {
@@ -321,6 +395,121 @@ TEST_P(HeapTest, ThreadsBeyondTheSlotsWaitForOne) {
     EXPECT_EQ(reader.read(reader[counter].hits), 120u);
     return {};
   }));
+}
+
+TEST_P(HeapTest, ACapacityThatIsNoMultipleOfAnythingHolds) {
+  options_.capacity_bytes = (1 << 20) + 5;
+  path_ = (folder_.path() / "odd.heap").string();
+  heap_ = {};
+  auto opened = Heap::open(path_, options_.capacity_bytes, options_);
+  ASSERT_OK(opened);
+  *opened = Heap();
+  reopen();
+  const Status full = heap_.transaction([](HeapTransaction& txn) {
+    Status status;
+    while (status.ok()) status = txn.allocate<std::byte>(1000).status();
+    return status;
+  });
+  EXPECT_REFUSED(Code::kMemoryLimit, "capacity_bytes", full);
+  EXPECT_OK(heap_.transaction([](HeapTransaction& txn) { return txn.allocate<std::byte>(1000).status(); }));
+}
+
+class HeapFileTest : public testing::Test, protected HeapFixture {
+ protected:
+  HeapFileTest() {
+    options_.medium = HeapMedium::kDelay;
+    options_.flush_ns = 0;
+    options_.capacity_bytes = 64 << 20;
+    options_.log_bytes = 64 << 10;
+    options_.markers = 256;
+    options_.threads_max = 2;
+  }
+  std::string contents() const {
+    std::ifstream file(path_, std::ios::binary);
+    return {std::istreambuf_iterator<char>(file), {}};
+  }
+  void set_contents(const std::string& bytes) const { std::ofstream(path_, std::ios::binary) << bytes; }
+};
+
+TEST_F(HeapFileTest, NoObjectIsLargerThanTheLargestBlock) {
+  options_.medium = HeapMedium::kFile;
+  options_.capacity_bytes = uint64_t{16} << 40;
+  auto opened = Heap::open(path_, 1 << 20, options_);
+  if (opened.status().code() == Code::kMemoryLimit) GTEST_SKIP() << "no address space of 16 TiB";
+  ASSERT_OK(opened);
+  EXPECT_REFUSED(Code::kMemoryLimit, "8 TiB",
+                 opened->transaction([](HeapTransaction& txn) { return txn.allocate<std::byte>(uint64_t{9} << 40).status(); }));
+}
+
+// A program opens what is left of a heap's file: it does, or says why not, and changes nothing then.
+TEST_F(HeapFileTest, AFileThatWasCutShortIsRefused) {
+  reopen();
+  ASSERT_OK(heap_.transaction([](HeapTransaction& txn) { return txn.root<Cells>("cells").status(); }));
+  for (int i = 0; i < 30; ++i) ASSERT_OK(heap_.transaction([](HeapTransaction& txn) { return txn.allocate<std::byte>(90'000).status(); }));
+  const uint64_t log_bytes = heap_.status().log_bytes, used = heap_.status().used_bytes;
+  heap_ = {};
+  const std::string whole = contents();
+  ASSERT_GT(used, 2u << 20);
+  for (const HeapMedium medium : {HeapMedium::kFile, HeapMedium::kDelay})
+    for (const uint64_t bytes : {uint64_t{17}, uint64_t{100}, uint64_t{5000}, log_bytes - 1, log_bytes, log_bytes + 4096,
+                                 log_bytes + (1 << 20) + 1, log_bytes + used - 1}) {
+      SCOPED_TRACE(std::string(name_of(medium)) + ", cut to " + std::to_string(bytes));
+      const std::string cut = whole.substr(0, bytes);
+      set_contents(cut);
+      options_.medium = medium;
+      const auto opened = Heap::open(path_, 1 << 20, options_);
+      // The last pages of blocks are not there at all; where less is missing, all that is there is whole.
+      if (bytes != log_bytes + used - 1) {
+        EXPECT_CODE(Code::kCorrupt, opened);
+        EXPECT_TRUE(contents() == cut);
+      }
+    }
+}
+
+TEST_F(HeapFileTest, WhatIsNoHeapIsLeftAlone) {
+  for (const std::string& bytes : {std::string(1 << 20, '\0'), std::string(17, '\0'), std::string("elider"), std::string("some text")}) {
+    set_contents(bytes);
+    EXPECT_CODE(bytes == "elider" ? Code::kOk : Code::kCorrupt, Heap::open(path_, 1 << 20, options_));
+    if (bytes != "elider") {
+      EXPECT_TRUE(contents() == bytes);
+    }
+  }
+}
+
+TEST_F(HeapFileTest, AMakingThatWasCutShortBeginsAnew) {
+  options_.threads_max = 1;
+  reopen();
+  heap_ = {};
+  const std::string whole = contents();
+  options_.threads_max = 8;
+  for (const std::string& begun :
+       {std::string(), std::string(16, '\0'), std::string("elider heap new", 16), std::string("elider heap new", 16) + whole.substr(16)}) {
+    set_contents(begun);
+    EXPECT_CODE(Code::kCorrupt, Heap::check(path_));
+    EXPECT_TRUE(contents() == begun);
+    reopen();
+    ASSERT_OK(heap_.transaction([](HeapTransaction& txn) { return txn.root<Cells>("cells").status(); }));
+    const HeapCheck checked = check();
+    EXPECT_EQ(checked.roots, 1u);
+    EXPECT_EQ(checked.lost_bytes, 0u);
+    heap_ = {};
+  }
+}
+
+TEST_F(HeapFileTest, ACheckFindsABlockThatIsFreeTwice) {
+  reopen();
+  HeapPtr<Counter> blocks[2];
+  for (HeapPtr<Counter>& block : blocks)
+    ASSERT_OK(heap_.transaction([&](HeapTransaction& txn) -> Status {
+      ELIDER_ASSIGN(block, txn.make<Counter>({1, 2, 'x'}));
+      return {};
+    }));
+  for (const HeapPtr<Counter>& block : blocks) ASSERT_OK(heap_.transaction([&](HeapTransaction& txn) { return txn.free(block); }));
+  EXPECT_EQ(check().free_blocks, 2u);
+  // The list's first block, the second one freed, leads to itself, not to the other.
+  ASSERT_OK(heap_.transaction([&](HeapTransaction& txn) { txn.write(txn[blocks[1]].hits, blocks[1].offset() - 8); }));
+  heap_ = {};
+  EXPECT_REFUSED(Code::kCorrupt, "twice", Heap::check(path_));
 }
 
 }  // namespace

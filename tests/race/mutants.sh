@@ -75,5 +75,6 @@ heap_skip_isolation_wait heap HeapRaceTest.ACommitWaitsForReadersOfEarlierMoment
 heap_skip_durability_wait heap HeapRaceTest.WhatWasReadIsDurableBeforeAReaderAnswers
 heap_skip_validation heap On/HeapTest.WriteSkewIsPossibleUnderSnapshotIsolationAlone/delay_serializable
 heap_ignore_needs heap HeapCrashTest.WhoReadFromALostTransactionIsLostWithIt
+heap_patch_before_log heap HeapCrashTest.TheLogIsDurableBeforeOpeningChangesTheHeap
 LIST
 [ "$failures" -eq 0 ]
