@@ -8,6 +8,7 @@
 #include "bench/common/spread.h"
 #include "bench/heap/heap_history.h"
 #include "bench/heap/heap_study.h"
+#include "elider/try.h"
 #include "tools/common/interrupt.h"
 
 namespace elider::bench {
@@ -71,7 +72,11 @@ Status heap_study(HeapChosen& chosen) {
     chosen.history.threads = chosen.study.threads;
     chosen.history.seed = chosen.study.seed;
     chosen.history.folder = chosen.study.folder;
-    return write_heap_history(chosen.history);
+    uint64_t again = 0;
+    ELIDER_TRY(write_heap_history(chosen.history, &again));
+    fmt::print("{} transactions, and the reads of {} runs that met a conflict, are in '{}'\n", chosen.history.transactions, again,
+               chosen.history.path);
+    return {};
   }
   if (chosen.study.threads < 2) refuse_option("--threads", "reads need two: one of them writes");
   auto figures = run_heap_study(chosen.study);

@@ -3,6 +3,7 @@
 #include <atomic>
 #include <chrono>
 #include <memory>
+#include <set>
 #include <thread>
 #include <vector>
 
@@ -32,11 +33,64 @@ Result<HeapPtr<List>> find_list(const HeapReader& reader, HeapPtr<Lists> lists, 
   return found;
 }
 
-void read_list(const HeapReader& reader, HeapPtr<List> list, int64_t key, MicroOps* did) {
+std::vector<int64_t> values_of(const HeapReader& reader, HeapPtr<List> list) {
   std::vector<int64_t> values;
   if (list) reader[list].for_each(reader, [&](uint64_t, int64_t value) { values.push_back(value); });
-  did->read_list(key, values);
+  return values;
 }
+
+struct When {
+  uint64_t index, time_ns;
+};
+
+// One run of a procedure. One that did not commit is recorded as a transaction that only read: what
+// it read, but for lists that it had appended to. So a checker of strict serializability judges
+// opacity: whoever will be run again sees one moment, too.
+class Attempt {
+ public:
+  explicit Attempt(When begun) : begun_(begun) {}
+  // The procedure has run, and `now` and `next` came after that: if it is run again, the next run
+  // begins after `next`.
+  void ends(When now, When next) {
+    ended_ = now;
+    next_ = next;
+  }
+  bool has_ended() const { return ended_.index != 0; }
+  void begin_again() {
+    begun_ = next_;
+    ended_ = {};
+    for (MicroOps* const operations : {&asked_, &did_, &asked_of_others_, &read_of_others_}) operations->clear();
+    appended_to_.clear();
+  }
+  void append(int64_t key, int64_t value) {
+    asked_.append(key, value);
+    did_.append(key, value);
+    appended_to_.insert(key);
+  }
+  void read(int64_t key, const std::vector<int64_t>& values) {
+    asked_.read_unknown(key);
+    did_.read_list(key, values);
+    if (appended_to_.contains(key)) return;
+    asked_of_others_.read_unknown(key);
+    read_of_others_.read_list(key, values);
+  }
+  void record(bool committed, When now, ElleSession* session) const {
+    session->record(begun_.index, begun_.time_ns, EventType::kInvoke, asked_);
+    session->record(now.index, now.time_ns, committed ? EventType::kOk : EventType::kInfo, committed ? did_ : asked_);
+  }
+  // It will be run again. False: there is nothing to say of it.
+  bool record_reads(ElleSession* session) const {
+    if (asked_of_others_.words().empty()) return false;
+    session->record(begun_.index, begun_.time_ns, EventType::kInvoke, asked_of_others_);
+    session->record(ended_.index, ended_.time_ns, EventType::kOk, read_of_others_);
+    return true;
+  }
+
+ private:
+  When begun_, ended_{}, next_{};
+  MicroOps asked_, did_, asked_of_others_, read_of_others_;
+  std::set<int64_t> appended_to_;
+};
 
 Status append(HeapTransaction& txn, HeapPtr<Lists> lists, int64_t key, int64_t value) {
   ELIDER_ASSIGN(HeapPtr<List> list, find_list(txn, lists, key));
@@ -49,7 +103,7 @@ Status append(HeapTransaction& txn, HeapPtr<Lists> lists, int64_t key, int64_t v
 
 }  // namespace
 
-Status write_heap_history(const HeapHistoryOptions& options) {
+Status write_heap_history(const HeapHistoryOptions& options, uint64_t* attempts_again) {
   const Scratch scratch(options.folder);
   ELIDER_ASSIGN(const std::string path, scratch.file("history.heap"));
   HeapOptions heap_options;
@@ -65,9 +119,12 @@ Status write_heap_history(const HeapHistoryOptions& options) {
     ELIDER_ASSIGN(lists, txn.root<Lists>("lists"));
     return {};
   });
-  std::atomic<uint64_t> next_index{0}, next_value{1}, left{options.transactions};
+  std::atomic<uint64_t> again{0}, next_index{1}, next_value{1}, left{options.transactions};
   const auto begin = std::chrono::steady_clock::now();
-  const auto now_ns = [&] { return static_cast<uint64_t>(std::chrono::nanoseconds(std::chrono::steady_clock::now() - begin).count()); };
+  const auto now = [&] {
+    const uint64_t index = next_index.fetch_add(1);
+    return When{index, static_cast<uint64_t>(std::chrono::nanoseconds(std::chrono::steady_clock::now() - begin).count())};
+  };
   std::vector<std::unique_ptr<ElleSession>> sessions;
   std::vector<Status> statuses(options.threads);
   std::vector<std::thread> threads;
@@ -75,6 +132,7 @@ Status write_heap_history(const HeapHistoryOptions& options) {
   for (uint32_t t = 0; t < options.threads && failed.ok(); ++t)
     threads.emplace_back([&, t] {
       Random random(options.seed, t);
+      ElleSession& session = *sessions[t];
       while (statuses[t].ok()) {
         const uint64_t number = left.fetch_sub(1);
         if (number == 0 || number > options.transactions) return;
@@ -85,44 +143,41 @@ Status write_heap_history(const HeapHistoryOptions& options) {
         for (uint64_t i = 0, count = 1 + random.below(options.operations_max); i < count; ++i)
           steps.push_back({first + static_cast<int64_t>(random.below(options.lists)), !only_reads && random.below(2) == 0});
         const auto value = static_cast<int64_t>(next_value.fetch_add(steps.size()));
-        MicroOps asked, did;
-        for (size_t i = 0; i < steps.size(); ++i) {
-          if (steps[i].appends)
-            asked.append(steps[i].key, value + static_cast<int64_t>(i));
-          else
-            asked.read_unknown(steps[i].key);
-        }
-        sessions[t]->record(next_index.fetch_add(1), now_ns(), EventType::kInvoke, asked);
+        Attempt attempt(now());
         if (only_reads) {
           statuses[t] = heap.read([&](HeapReader& reader) -> Status {
-            did.clear();
             for (const Step& step : steps) {
               ELIDER_ASSIGN(const HeapPtr<List> list, find_list(reader, lists, step.key));
-              read_list(reader, list, step.key, &did);
+              attempt.read(step.key, values_of(reader, list));
             }
             return {};
           });
         } else {
           statuses[t] = heap.transaction([&](HeapTransaction& txn) -> Status {
-            did.clear();
+            if (attempt.has_ended()) {
+              if (attempt.record_reads(&session)) again.fetch_add(1);
+              attempt.begin_again();
+            }
             for (size_t i = 0; i < steps.size(); ++i) {
               if (steps[i].appends) {
                 ELIDER_TRY(append(txn, lists, steps[i].key, value + static_cast<int64_t>(i)));
-                did.append(steps[i].key, value + static_cast<int64_t>(i));
+                attempt.append(steps[i].key, value + static_cast<int64_t>(i));
               } else {
                 ELIDER_ASSIGN(const HeapPtr<List> list, find_list(txn, lists, steps[i].key));
-                read_list(txn, list, steps[i].key, &did);
+                attempt.read(steps[i].key, values_of(txn, list));
               }
             }
+            const When ended = now();
+            attempt.ends(ended, now());
             return {};
           });
         }
-        sessions[t]->record(next_index.fetch_add(1), now_ns(), statuses[t].ok() ? EventType::kOk : EventType::kInfo,
-                            statuses[t].ok() ? did : asked);
+        attempt.record(statuses[t].ok(), now(), &session);
       }
     });
   for (std::thread& thread : threads) thread.join();
   heap = Heap();
+  *attempts_again = again.load();
   for (const Status& status : statuses)
     if (failed.ok()) failed = status;
   return failed.ok() ? write_elle(options.path, sessions, false) : failed;

@@ -1,6 +1,7 @@
 // A history of the durable heap: threads read lists and append to them, in transactions and in reads,
 // and what each asked for and got is written in Elle's format, which checkers that others wrote read
-// (docs/history.md).
+// (docs/history.md). A run of a procedure that met a conflict, and was run again, is there as a
+// transaction of its own that read what it read: what is then strictly serializable is opaque, too.
 // Thread safety: one thread calls it.
 #pragma once
 
@@ -24,7 +25,8 @@ struct HeapHistoryOptions {
   uint64_t seed = 1;
 };
 
-// An error: a file could not be written, or a transaction failed.
-Status write_heap_history(const HeapHistoryOptions& options);
+// *attempts_again: how many runs that met a conflict are in it. An error: a file could not be
+// written, or a transaction failed.
+Status write_heap_history(const HeapHistoryOptions& options, uint64_t* attempts_again);
 
 }  // namespace elider::bench
