@@ -108,6 +108,8 @@ bool HeapAttempt::reads_hold() {
 HeapAttempt::Outcome HeapAttempt::commit(Status* status) {
   heap::Slots& slots = heap_.slots();
   const bool waits = heap_.options().durability == HeapDurability::kWait;
+  // What is not fenced here, persist() and the replayer fence later, if they can.
+  const bool fences = waits || heap_.medium_fences_for_its_thread();
   const bool total = heap_.options().wait == HeapWait::kTotal;
   if (writes_->empty()) {
     // Before it waits: others wait for those that run.
@@ -141,7 +143,7 @@ HeapAttempt::Outcome HeapAttempt::commit(Status* status) {
     unlock_stripes({});
     slots.end(slot_);
     Status written = heap_.log().append_abort(slot_, number);
-    if (written.ok() && waits) written = heap_.fence();
+    if (written.ok() && fences) written = heap_.fence();
     if (!written.ok()) heap_.stop(written);
     slots.say(slot_, Phase::kIdle, 0);
     return Outcome::kConflict;
@@ -163,7 +165,7 @@ HeapAttempt::Outcome HeapAttempt::commit(Status* status) {
     slots.wait_for_all_before(slot_, number - 1);
     written = heap_.log().append(slot_, number, moment_);
   }
-  if (written.ok() && waits) written = heap_.fence();
+  if (written.ok() && fences) written = heap_.fence();
   if (!written.ok()) heap_.stop(written);
   slots.say(slot_, Phase::kIdle, 0);
   if (waits && !total) slots.wait_for_durability(slot_, moment_);

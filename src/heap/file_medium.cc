@@ -2,6 +2,7 @@
 // who comes while one is underway waits for the next.
 #include <algorithm>
 #include <array>
+#include <atomic>
 #include <condition_variable>
 #include <map>
 #include <mutex>
@@ -123,11 +124,23 @@ Status hold(const std::string& path, std::unique_ptr<log::File>* held) {
   return Status::invalid_argument("'" + path + "' is in use: another process, or another Heap of this one, has it open");
 }
 
+namespace {
+std::atomic<const SubstituteMedium*> substitute{nullptr};
+}  // namespace
+
+SubstituteMedium::SubstituteMedium(Make make) : make_(std::move(make)) { substitute.store(this, std::memory_order_release); }
+SubstituteMedium::~SubstituteMedium() { substitute.store(nullptr, std::memory_order_release); }
+
 std::unique_ptr<Medium> make_file_medium(std::unique_ptr<log::File> file) { return std::make_unique<FileMedium>(std::move(file)); }
 
 Status open_medium(const HeapOptions& options, const std::string& path, std::unique_ptr<log::File> file, std::unique_ptr<Medium>* medium) {
-  if (options.medium != HeapMedium::kFile) return open_mapped_medium(options, path, medium);
-  *medium = make_file_medium(std::move(file));
+  const SubstituteMedium* const other = substitute.load(std::memory_order_acquire);
+  if (options.medium == HeapMedium::kFile)
+    *medium = make_file_medium(std::move(file));
+  else if (options.medium == HeapMedium::kDax && other != nullptr)
+    *medium = other->make_(std::move(file));
+  else
+    return open_mapped_medium(options, path, medium);
   return {};
 }
 

@@ -33,6 +33,8 @@ inline constexpr uint64_t kHeapAlignment = 64 << 10;
 constexpr uint64_t aligned(uint64_t bytes) { return (bytes + kHeapAlignment - 1) / kHeapAlignment * kHeapAlignment; }
 inline constexpr uint64_t kBytesMin = 1 << 20, kBytesMax = uint64_t{16} << 40;  // of a heap
 
+static_assert(sizeof(kMagic) == 16 && sizeof(kMagicUnmade) == 16);  // alike in the first 8
+
 struct FileHeader {
   char magic[16];
   uint32_t version;

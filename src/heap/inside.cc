@@ -6,6 +6,7 @@
 #include <array>
 #include <exception>
 #include <filesystem>
+#include <iterator>
 #include <new>
 #include <random>
 #include <utility>
@@ -94,12 +95,15 @@ Status write_new(heap::Medium& medium, const Geometry& geometry, uint64_t bytes)
                                                               std::pair{heap::HeapHead::kNextChunkAt, first}};
   const heap::Replayed none = heap::make_replayed(1, 0, geometry);
   const heap::FileHeader header = heap::encode(geometry);
+  heap::FileHeader unmade = header;
+  std::copy(std::begin(heap::kMagicUnmade), std::end(heap::kMagicUnmade), unmade.magic);
   Status status = medium.extend(geometry.heap_at + bytes);
   for (const auto& [at, word] : words)
     if (status.ok()) status = medium.store(geometry.heap_at + at, std::as_bytes(std::span(&word, 1)));
   if (status.ok()) status = medium.store(heap::kReplayedAt[1], std::as_bytes(std::span(&none, 1)));
+  if (status.ok()) status = medium.store(0, std::as_bytes(std::span(&unmade, 1)));
   if (status.ok()) status = medium.fence();
-  // With it the file is a heap.
+  // With it the file is a heap. One word of 8 bytes changes: it is there or is not, on any medium.
   if (status.ok()) status = medium.store(0, std::as_bytes(std::span(&header, 1)));
   return status.ok() ? medium.fence() : status;
 }
@@ -137,7 +141,7 @@ Status HeapInside::open(const std::string& path, uint64_t bytes, HeapOptions opt
   if (is_new)
     if (Status status = write_new(*medium, geometry, bytes); !status.ok()) return status;
   std::unique_ptr<HeapInside> inside(new HeapInside(path, options, geometry, std::move(medium), std::move(held)));
-  Status status = inside->recover(header.version);
+  Status status = inside->recover();
   if (status.ok()) status = inside->start();
   if (status.ok()) *opened = std::move(inside);
   return status;
@@ -155,34 +159,23 @@ HeapInside::HeapInside(std::string path, const HeapOptions& options, const Geome
       replayer_(std::make_unique<heap::Replayer>(geometry_, *medium_, path_)),
       counts_(std::make_unique<Counts[]>(geometry.threads)) {}
 
-// Nothing is written before all has been looked at.
-Status HeapInside::recover(uint32_t version) {
+Status HeapInside::recover() {
   Found found;
-  uint64_t bytes = 0, magic = 0, next_chunk = 0;
+  uint64_t bytes = 0, magic = 0;
   Status status = replayer_->begin();
   if (status.ok()) status = replayer_->find(&found);
-  if (status.ok()) status = replayer_->heap_bytes_with(found, &bytes);
   if (status.ok()) status = replayer_->word_with(found, heap::HeapHead::kMagicAt, &magic);
-  if (status.ok()) status = replayer_->word_with(found, heap::HeapHead::kNextChunkAt, &next_chunk);
-  if (!status.ok()) return status;
-  if (magic != heap::HeapHead::kMagic)
+  if (status.ok() && magic != heap::HeapHead::kMagic)
     return {Code::kCorrupt, "'" + path_ + "' is damaged: its heap, at offset " + std::to_string(geometry_.heap_at)};
-  if (next_chunk < heap::HeapHead::bytes(geometry_.threads) || next_chunk > bytes)
-    return {Code::kCorrupt, "'" + path_ + "' is damaged: it has " + std::to_string(bytes) + " bytes of a heap that says to use " +
-                                std::to_string(next_chunk)};
+  if (status.ok()) status = replayer_->heap_bytes_with(found, &bytes);
+  if (!status.ok()) return status;
   if (bytes > options_.capacity_bytes)
     return Status::invalid_argument("HeapOptions::capacity_bytes is " + std::to_string(options_.capacity_bytes) + "; '" + path_ + "' has " +
                                     std::to_string(bytes));
   recovered_ = found.durable.size();
   dropped_ = found.dropped;
-  status = medium_->extend(geometry_.heap_at + bytes);
-  if (status.ok()) status = replayer_->recover(found);
-  if (status.ok() && version != 0 && version < heap::kVersion) {
-    const heap::FileHeader header = heap::encode(geometry_);
-    status = medium_->store(0, std::as_bytes(std::span(&header, 1)));
-    if (status.ok()) status = medium_->fence();
-  }
-  return status;
+  if (status = medium_->extend(geometry_.heap_at + bytes); !status.ok()) return status;
+  return replayer_->recover(found);
 }
 
 Status HeapInside::start() {
@@ -384,7 +377,7 @@ Status HeapInside::replay() {
   try {
     return replayer_->replay(last, *log_);
   } catch (const std::bad_alloc&) {
-    return {Code::kMemoryLimit, "replaying the log of '" + path_ + "' found no memory"};  // it is as it was, and can be tried again
+    return {Code::kMemoryLimit, Cause::kMemoryLimit};  // it is as it was, and can be tried again
   }
 }
 

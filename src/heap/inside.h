@@ -44,6 +44,7 @@ class HeapInside {
   heap::RedoLog& log() { return *log_; }
   // What this thread has logged is durable. Without memory for the words of an error it goes without them.
   Status fence() noexcept;
+  bool medium_fences_for_its_thread() const { return medium_->fences_for_its_thread(); }
   // The heap has room up to this offset. kMemoryLimit: capacity_bytes. kIoError.
   Status grow_to(uint64_t bytes);
   // Nothing can be made durable any more.
@@ -56,8 +57,8 @@ class HeapInside {
  private:
   HeapInside(std::string path, const HeapOptions& options, const heap::Geometry& geometry, std::unique_ptr<heap::Medium> medium,
              std::unique_ptr<log::File> held);
-  // Brings the file, which an older program of this version may have made (0: none), up to its log's end.
-  Status recover(uint32_t version);
+  // Brings the file up to its log's end. Nothing is written before all has been looked at.
+  Status recover();
   Status start();
   Status map_heap(uint64_t bytes);
   Status make_room(uint32_t slot, uint64_t bytes);

@@ -75,6 +75,7 @@ class MappedMedium final : public Medium {
   }
   std::byte* memory() override { return memory_; }
   bool flushes_patched() const override { return !delays_; }
+  bool fences_for_its_thread() const override { return !delays_; }
   void flush(uint64_t offset, uint64_t bytes) override { flush_lines(offset, bytes); }
   Status settle() override { return fence(); }
 

@@ -8,6 +8,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <span>
 #include <string>
@@ -26,8 +27,10 @@ class Medium {
 
   // Stores, and begins to make it durable where that can be begun.
   virtual Status store(uint64_t offset, std::span<const std::byte> bytes) = 0;
-  // What this thread has stored before is durable when it returns ok; on a file, what anybody has.
+  // What this thread has stored before is durable when it returns ok; and what anybody has, unless
+  // the medium fences for its thread.
   virtual Status fence() = 0;
+  virtual bool fences_for_its_thread() const { return false; }
   // As store; durable, and to be read, after settle(). Does not cross a multiple of kPatchBytesMax.
   virtual Status patch(uint64_t offset, std::span<const std::byte> bytes) = 0;
   virtual Status settle() = 0;
@@ -50,6 +53,20 @@ class Medium {
 
   virtual std::string_view promise() const = 0;  // what it survives
   virtual uint64_t syncs() const = 0;
+};
+
+// For tests: while it lives, HeapMedium::kDax is what make() makes of the file. One at a time.
+class SubstituteMedium {
+ public:
+  using Make = std::function<std::unique_ptr<Medium>(std::unique_ptr<log::File>)>;
+  explicit SubstituteMedium(Make make);
+  ~SubstituteMedium();
+  SubstituteMedium(const SubstituteMedium&) = delete;
+  SubstituteMedium& operator=(const SubstituteMedium&) = delete;
+
+ private:
+  friend Status open_medium(const HeapOptions&, const std::string&, std::unique_ptr<log::File>, std::unique_ptr<Medium>*);
+  const Make make_;
 };
 
 // Holds a heap's file, which is made if needed, against everybody else. kInvalidArgument: it is in use.

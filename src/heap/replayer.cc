@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "base/test_points.h"
+#include "heap/allocator.h"
 
 namespace elider::heap {
 
@@ -69,9 +70,20 @@ Status Replayer::word_with(const Found& found, uint64_t offset, uint64_t* word) 
   return {};
 }
 
+// The log may have become durable, and the file's length not: then it is as long as the log says.
 Status Replayer::heap_bytes_with(const Found& found, uint64_t* bytes) {
+  uint64_t used = 0;
   if (Status status = medium_.size(bytes); !status.ok()) return status;
   *bytes -= std::min(*bytes, geometry_.heap_at);
+  if (Status status = word_with({}, HeapHead::kNextChunkAt, &used); !status.ok()) return status;
+  const auto damaged = [&] {
+    return Status(Code::kCorrupt, "'" + path_ + "' is damaged: it has " + std::to_string(*bytes) + " bytes of a heap that says to use " +
+                                      std::to_string(used));
+  };
+  if (used > *bytes) return damaged();
+  if (Status status = word_with(found, HeapHead::kNextChunkAt, &used); !status.ok()) return status;
+  if (used < HeapHead::bytes(geometry_.threads) || used > kBytesMax) return damaged();
+  *bytes = std::max(*bytes, used);
   for (const Marker& marker : found.durable) {
     const Status status = apply(marker, [&](const Run& run) {
       *bytes = std::max(*bytes, run.end());
@@ -124,22 +136,29 @@ Status Replayer::say_replayed(uint64_t number) {
   return {};
 }
 
-// The log becomes durable first: of a killed process it may be in the system's memory alone, and a
-// power failure during what follows would leave some of the heap's new words, and no log.
+// All that it has read becomes durable first, and is stored again for that: of a killed process it may
+// be in the system's memory alone, and after a sync that failed the system takes it for written. A
+// power failure during what follows would else leave some of the heap's new words, and no log.
 Status Replayer::recover(const Found& found) {
   std::lock_guard lock(mutex_);
-  if (found.newest == replayed()) return {};
-  if (medium_.flushes_patched())
-    for (const Marker& marker : found.durable) {
-      medium_.flush(geometry_.marker_at(marker.number), sizeof(Marker));
-      if (marker.bytes != 0) medium_.flush(geometry_.record_at(marker.slot, marker.start), marker.bytes);
-    }
-  if (!ELIDER_MUTANT(kHeapPatchBeforeLog))
-    if (Status status = medium_.fence(); !status.ok()) return status;
+  const auto store_again = [&](uint64_t at, uint64_t bytes) {
+    again_.resize(bytes);
+    const Status status = medium_.read(at, again_);
+    return status.ok() ? medium_.store(at, again_) : status;
+  };
+  const FileHeader header = encode(geometry_);  // of this version
+  Status status = medium_.store(0, std::as_bytes(std::span(&header, 1)));
+  for (const uint64_t at : kReplayedAt)
+    if (status.ok()) status = store_again(at, sizeof(Replayed));
+  for (const Marker& marker : found.durable) {
+    if (status.ok() && marker.bytes != 0) status = store_again(geometry_.record_at(marker.slot, marker.start), marker.bytes);
+    if (status.ok()) status = store_again(geometry_.marker_at(marker.number), sizeof(Marker));
+  }
+  if (status.ok() && !ELIDER_MUTANT(kHeapPatchBeforeLog)) status = medium_.fence();
   for (const Marker& marker : found.durable)
-    if (Status status = patch_heap(marker, true); !status.ok()) return status;
-  if (Status status = medium_.settle(); !status.ok()) return status;
-  return say_replayed(found.newest);
+    if (status.ok()) status = patch_heap(marker, true);
+  if (status.ok()) status = medium_.settle();
+  return status.ok() ? say_replayed(found.newest) : status;
 }
 
 Status Replayer::replay(uint64_t last, RedoLog& log) {

@@ -33,7 +33,8 @@ class Replayer {
   Status begin();
   // What the log has beyond that.
   Status find(Found* found);
-  // What stands in a word of the heap, with what was found; and how far the heap then reaches.
+  // What stands in a word of the heap, with what was found; and how far the heap then reaches, in whole
+  // pages of kHeapAlignment. kCorrupt: the file was cut short.
   Status word_with(const Found& found, uint64_t offset, uint64_t* word);
   Status heap_bytes_with(const Found& found, uint64_t* bytes);
   // patch(run) for each run of a record. kCorrupt: the record is not what its marker says; `checks`
@@ -61,6 +62,7 @@ class Replayer {
   std::atomic<uint64_t> replayed_{0};
   std::atomic<uint64_t> words_{0}, replays_{0};
   std::vector<uint64_t> record_;
+  std::vector<std::byte> again_;
   std::vector<Marker> markers_;
 };
 

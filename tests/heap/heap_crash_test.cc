@@ -1,11 +1,8 @@
-// What a crash leaves of a heap: two threads work on one, through a file system in memory that
-// records each call; images of what a disk may hold after each call are opened again. ELIDER_HEAP_IMAGES
-// says how many (default 1,500); ELIDER_SEED draws others.
+// What a crash leaves of a heap on a disk: threads work on one, through a file system in memory that
+// records each call; images of what the disk may hold after each call are opened again (crash_story.h).
 #include <gtest/gtest.h>
 
 #include <atomic>
-#include <cstdlib>
-#include <mutex>
 #include <thread>
 #include <vector>
 
@@ -14,98 +11,12 @@
 #include "elider/try.h"
 #include "log/crash_disk.h"
 #include "log/memory_files.h"
+#include "tests/heap/crash_story.h"
 #include "tests/support/random.h"
 #include "tests/support/status_matchers.h"
 
 namespace elider::test {
 namespace {
-
-constexpr const char* kPath = "/disk/a.heap";
-constexpr uint64_t kThreads = 2, kHistory = 4096;
-
-// Of each thread how many shared and how many own steps it has made; shared steps in their order.
-struct World {
-  uint64_t shared[kThreads][8];
-  uint64_t own[kThreads][8];
-  uint64_t order_count;
-  uint64_t order[kHistory];  // thread << 32 | its shared step
-};
-
-struct Answered {
-  size_t calls;
-  uint64_t thread, shared, own;
-};
-
-HeapOptions small_options() {
-  HeapOptions options;
-  options.threads_max = 4;
-  options.log_bytes = 64 << 10;
-  options.markers = 256;
-  options.capacity_bytes = 4 << 20;
-  return options;
-}
-
-// One step of a thread; every third touches what the other one does.
-Status step(Heap& heap, uint64_t thread, uint64_t shared, uint64_t own, bool is_shared) {
-  return heap.transaction([&](HeapTransaction& txn) -> Status {
-    ELIDER_ASSIGN(auto at, txn.root<World>("world"));
-    World& world = txn[at];
-    if (is_shared) {
-      const uint64_t count = txn.read(world.order_count);
-      txn.write(world.order[count], thread << 32 | (shared + 1));
-      txn.write(world.order_count, count + 1);
-      txn.write(world.shared[thread][0], shared + 1);
-    } else {
-      for (uint64_t i = 0; i < 1 + own % 8; ++i) txn.write(world.own[thread][i], own + 1);
-    }
-    return {};
-  });
-}
-
-// Whole transactions alone, in an order that keeps each one's predecessors, and all that were answered.
-void expect_world(const log::CrashDisk::Contents& contents, const std::vector<Answered>& answered, size_t calls) {
-  log::MemoryFiles files(contents);
-  const log::SubstituteFiles substitute(files);
-  HeapOptions options = small_options();
-  options.background_replay = false;
-  auto heap = Heap::open(kPath, 1 << 20, options);
-  ASSERT_OK(heap);
-  uint64_t shared[kThreads] = {}, own[kThreads] = {};
-  const Status status = heap->read([&](HeapReader& reader) -> Status {
-    ELIDER_ASSIGN(auto at, reader.root<World>("world"));
-    const World& world = reader[at];
-    uint64_t found[kThreads] = {};
-    const uint64_t count = reader.read(world.order_count);
-    for (uint64_t i = 0; i < count; ++i) {
-      const uint64_t entry = reader.read(world.order[i]);
-      EXPECT_LT(entry >> 32, kThreads);
-      if (entry >> 32 < kThreads) {
-        EXPECT_EQ(entry & 0xffffffff, ++found[entry >> 32]) << "a predecessor is lost";
-      }
-    }
-    for (uint64_t t = 0; t < kThreads; ++t) {
-      shared[t] = reader.read(world.shared[t][0]);
-      own[t] = reader.read(world.own[t][0]);
-      EXPECT_EQ(shared[t], found[t]) << "half of a transaction";
-      for (uint64_t i = 0; own[t] != 0 && i < 1 + (own[t] - 1) % 8; ++i)
-        EXPECT_EQ(reader.read(world.own[t][i]), own[t]) << "half of a transaction";
-    }
-    return {};
-  });
-  if (!status.not_found()) {
-    EXPECT_OK(status);
-  }
-  for (const Answered& one : answered) {
-    if (one.calls > calls) break;
-    EXPECT_GE(shared[one.thread], one.shared) << "answered, and lost";
-    EXPECT_GE(own[one.thread], one.own) << "answered, and lost";
-  }
-  EXPECT_OK(heap->transaction([](HeapTransaction& txn) { return txn.root<uint64_t>("usable").status(); }));
-  *heap = Heap();
-  auto checked = Heap::check(kPath);
-  ASSERT_OK(checked);
-  EXPECT_EQ(checked->lost_bytes, 0u);
-}
 
 // The process is killed, another opens the heap and makes a step, and the machine stops within that.
 void expect_worlds_of_reopening(log::CrashDisk disk, std::vector<Answered> answered, size_t calls, TestRandom& random) {
@@ -135,34 +46,22 @@ void expect_worlds_of_reopening(log::CrashDisk disk, std::vector<Answered> answe
 }
 
 TEST(HeapCrashTest, EveryImageHasWholeTransactionsAndAllThatWereAnswered) {
-  const char* const asked = std::getenv("ELIDER_HEAP_IMAGES");
-  const uint64_t images = asked != nullptr ? std::strtoull(asked, nullptr, 10) : 1500;
+  const uint64_t images = images_asked();
   TestRandom random;
   uint64_t looked = 0, stories = 0;
   while (looked < images && !testing::Test::HasFailure()) {
     ++stories;
     log::MemoryFiles files;
     std::vector<Answered> answered;
-    std::mutex mutex;
     {
       const log::SubstituteFiles substitute(files);
       HeapOptions options = small_options();
       options.background_replay = random.below(2) == 0;
+      if (stories % 2 == 0) options.durability = HeapDurability::kLater;
       auto heap = Heap::open(kPath, 1 << 20, options);
       ASSERT_OK(heap);
-      std::vector<std::thread> threads;
-      for (uint64_t t = 0; t < kThreads; ++t)
-        threads.emplace_back([&, t, its = random.split(stories * kThreads + t)]() mutable {
-          uint64_t shared = 0, own = 0;
-          for (int i = 0; i < 200; ++i) {
-            const bool is_shared = its.below(3) == 0;
-            EXPECT_OK(step(*heap, t, shared, own, is_shared));
-            (is_shared ? shared : own) += 1;
-            std::lock_guard lock(mutex);
-            answered.push_back({files.call_count(), t, shared, own});
-          }
-        });
-      for (std::thread& thread : threads) thread.join();
+      run_story(
+          *heap, random, stories, options.durability == HeapDurability::kLater, [&] { return files.call_count(); }, &answered);
     }
     const auto calls = files.calls();
     const uint64_t wanted = std::min<uint64_t>(images - looked, 500);
@@ -208,7 +107,179 @@ TEST(HeapCrashTest, TheLogIsDurableBeforeOpeningChangesTheHeap) {
   TestRandom random;
   for (const log::MemoryFiles::Call& call : reopened.calls()) {
     killed.apply(call);
-    for (int i = 0; i < 20; ++i) expect_world(killed.image([&] { return random.below(2) == 0; }), {}, 0);
+    for (int i = 0; i < 3; ++i) expect_world(killed.image([&] { return random.below(2) == 0; }), {}, 0);
+  }
+}
+
+struct Words {
+  uint64_t values[200];
+};
+Status put(Heap& heap, uint64_t value) {
+  return heap.transaction([&](HeapTransaction& txn) -> Status {
+    ELIDER_ASSIGN(auto words, txn.root<Words>("words"));
+    for (uint64_t& place : txn[words].values) txn.write(place, value);
+    return {};
+  });
+}
+uint64_t value_of(Heap& heap) {
+  uint64_t value = 0;
+  EXPECT_OK(heap.read([&](HeapReader& reader) -> Status {
+    ELIDER_ASSIGN(auto words, reader.root<Words>("words"));
+    value = reader.read(reader[words].values[0]);
+    for (const uint64_t& place : reader[words].values) EXPECT_EQ(reader.read(place), value) << "half of a transaction";
+    return {};
+  }));
+  return value;
+}
+HeapOptions foreground_options() {
+  HeapOptions options = small_options();
+  options.background_replay = false;
+  return options;
+}
+using Calls = std::vector<log::MemoryFiles::Call>;
+// Refuses the nth sync from now on, once.
+void refuse_sync(log::MemoryFiles& files, int nth) {
+  files.refuse_with([nth, syncs = 0](const log::MemoryFiles::Call& call) mutable {
+    return call.kind == log::MemoryFiles::Call::Kind::kSync && ++syncs == nth ? Status(Code::kIoError, "once") : Status();
+  });
+}
+
+// A commit made the file longer; its marker and record got to the disk, and the new length did not.
+TEST(HeapCrashTest, TheLogKnowsTheLengthThatTheFileHasLost) {
+  log::MemoryFiles files;
+  size_t before = 0;
+  {
+    const log::SubstituteFiles substitute(files);
+    auto heap = Heap::open(kPath, 1 << 20, foreground_options());
+    ASSERT_OK(heap);
+    ASSERT_OK(put(*heap, 1));
+    ASSERT_OK(heap->replay());
+    before = files.call_count();
+    ASSERT_OK(heap->transaction([](HeapTransaction& txn) { return txn.allocate<std::byte>(2 << 20).status(); }));
+  }
+  log::CrashDisk disk;
+  const Calls calls = files.calls();
+  size_t i = 0;
+  while (i < before || calls[i].kind != log::MemoryFiles::Call::Kind::kSync) disk.apply(calls[i++]);
+  int asked = 0;
+  log::MemoryFiles after(disk.image([&] { return asked++ < 2; }));  // sectors in their order: the marker's and the record's
+  const log::SubstituteFiles substitute(after);
+  ASSERT_OK(Heap::check(kPath));
+  auto heap = Heap::open(kPath, 1 << 20, foreground_options());
+  ASSERT_OK(heap);
+  EXPECT_EQ(heap->status().recovered, 1u);
+  EXPECT_GT(heap->status().used_bytes, 2u << 20);
+  EXPECT_OK(put(*heap, 2));
+}
+
+// Killed while the disk is told how far the log was replayed. The next one begins its log anew.
+TEST(HeapCrashTest, HowFarTheLogWasReplayedIsDurableBeforeItIsWrittenAnew) {
+  log::MemoryFiles files;
+  {
+    const log::SubstituteFiles substitute(files);
+    auto heap = Heap::open(kPath, 1 << 20, foreground_options());
+    ASSERT_OK(heap);
+    for (uint64_t i = 1; i <= 30; ++i) ASSERT_OK(put(*heap, i));
+  }
+  Calls calls = files.calls();
+  ASSERT_EQ(calls.back().kind, log::MemoryFiles::Call::Kind::kSync);
+  calls.pop_back();
+  log::CrashDisk disk;
+  for (const log::MemoryFiles::Call& call : calls) disk.apply(call);
+  log::MemoryFiles second(disk.everything());
+  {
+    const log::SubstituteFiles substitute(second);
+    auto heap = Heap::open(kPath, 1 << 20, foreground_options());
+    ASSERT_OK(heap);
+    EXPECT_EQ(value_of(*heap), 30u);
+    ASSERT_OK(heap->transaction([](HeapTransaction& txn) { return txn.root<Words>("other").status(); }));
+  }
+  TestRandom random;
+  for (const log::MemoryFiles::Call& call : second.calls()) {
+    disk.apply(call);
+    for (int k = 0; k < 20; ++k) {
+      log::MemoryFiles after(disk.image([&] { return random.below(2) == 0; }));
+      const log::SubstituteFiles substitute(after);
+      auto heap = Heap::open(kPath, 1 << 20, foreground_options());
+      ASSERT_OK(heap);
+      ASSERT_EQ(value_of(*heap), 30u);
+    }
+  }
+}
+
+// After a sync that failed the system takes what it did not write for written. Whoever opens the heap
+// again stores what it relies on again.
+TEST(HeapCrashTest, AHeaderWhoseSyncFailedIsStoredAgain) {
+  log::MemoryFiles files;
+  {
+    const log::SubstituteFiles substitute(files);
+    refuse_sync(files, 3);
+    EXPECT_CODE(Code::kIoError, Heap::open(kPath, 1 << 20, foreground_options()));
+    auto heap = Heap::open(kPath, 1 << 20, foreground_options());
+    ASSERT_OK(heap);
+    ASSERT_OK(put(*heap, 7));
+  }
+  log::CrashDisk disk;
+  for (const log::MemoryFiles::Call& call : files.calls()) disk.apply(call);
+  log::MemoryFiles after(disk.nothing_unsure());
+  const log::SubstituteFiles substitute(after);
+  auto heap = Heap::open(kPath, 1 << 20, foreground_options());
+  ASSERT_OK(heap);
+  EXPECT_EQ(value_of(*heap), 7u);
+}
+
+TEST(HeapCrashTest, HowFarTheLogWasReplayedIsStoredAgainIfItsSyncFailed) {
+  log::MemoryFiles files;
+  log::CrashDisk disk;
+  {
+    const log::SubstituteFiles substitute(files);
+    auto heap = Heap::open(kPath, 1 << 20, foreground_options());
+    ASSERT_OK(heap);
+    for (uint64_t i = 1; i <= 30; ++i) ASSERT_OK(put(*heap, i));
+    refuse_sync(files, 2);
+    EXPECT_CODE(Code::kIoError, heap->replay());
+    *heap = Heap();
+    auto again = Heap::open(kPath, 1 << 20, foreground_options());
+    ASSERT_OK(again);
+    ASSERT_OK(again->transaction([](HeapTransaction& txn) { return txn.root<Words>("other").status(); }));
+    for (const log::MemoryFiles::Call& call : files.calls()) disk.apply(call);
+  }
+  log::MemoryFiles after(disk.nothing_unsure());
+  const log::SubstituteFiles substitute(after);
+  auto heap = Heap::open(kPath, 1 << 20, foreground_options());
+  ASSERT_OK(heap);
+  EXPECT_EQ(value_of(*heap), 30u);
+  EXPECT_OK(heap->read([](HeapReader& reader) { return reader.root<Words>("other").status(); }));
+}
+
+TEST(HeapCrashTest, ARecordWhoseSyncFailedIsStoredAgain) {
+  log::MemoryFiles files;
+  {
+    const log::SubstituteFiles substitute(files);
+    auto heap = Heap::open(kPath, 1 << 20, foreground_options());
+    ASSERT_OK(heap);
+    ASSERT_OK(put(*heap, 1));
+    ASSERT_OK(heap->replay());
+    refuse_sync(files, 1);
+    EXPECT_CODE(Code::kIoError, put(*heap, 2));
+  }
+  log::CrashDisk disk;
+  for (const log::MemoryFiles::Call& call : files.calls()) disk.apply(call);
+  log::MemoryFiles second(disk.everything());
+  {
+    const log::SubstituteFiles substitute(second);
+    ASSERT_OK(Heap::open(kPath, 1 << 20, foreground_options()));
+  }
+  TestRandom random;
+  for (const log::MemoryFiles::Call& call : second.calls()) {
+    disk.apply(call);
+    for (int k = 0; k < 50; ++k) {
+      log::MemoryFiles after(disk.image([&] { return random.below(2) == 0; }));
+      const log::SubstituteFiles substitute(after);
+      auto heap = Heap::open(kPath, 1 << 20, foreground_options());
+      ASSERT_OK(heap);
+      value_of(*heap);  // all of it, or nothing
+    }
   }
 }
 

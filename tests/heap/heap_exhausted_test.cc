@@ -9,6 +9,7 @@
 #include "log/memory_files.h"
 #include "tests/support/limited_heap.h"
 #include "tests/support/status_matchers.h"
+#include "tests/support/temporary_folder.h"
 
 namespace elider::test {
 namespace {
@@ -40,7 +41,7 @@ Status change(Heap& heap, uint64_t value) {
   });
 }
 
-uint64_t value_of(Heap& heap) {
+uint64_t cell_of(Heap& heap) {
   uint64_t value = 0;
   EXPECT_OK(heap.read([&](HeapReader& reader) -> Status {
     ELIDER_ASSIGN(auto cell, reader.root<Cell>("cell"));
@@ -63,12 +64,12 @@ TEST(HeapExhaustedTest, ATransactionWithoutMemoryIsRolledBack) {
     const Status status = limited(
         allocations, [&] { return change(*heap, 2); }, &enough);
     if (status.ok()) {
-      EXPECT_EQ(value_of(*heap), 2u);
+      EXPECT_EQ(cell_of(*heap), 2u);
     } else {
       ++failures;
       EXPECT_TRUE(status.code() == Code::kMemoryLimit || status.code() == Code::kProcedureThrew || status.code() == Code::kIoError)
           << status.message();
-      EXPECT_EQ(value_of(*heap), status.code() == Code::kIoError ? 2u : 1u);
+      EXPECT_EQ(cell_of(*heap), status.code() == Code::kIoError ? 2u : 1u);
     }
     if (status.code() != Code::kIoError) {
       EXPECT_OK(change(*heap, 3));
@@ -98,11 +99,38 @@ TEST(HeapExhaustedTest, ADiskThatFailsWithoutMemoryStopsTheHeap) {
         ++stopped;
         EXPECT_CODE(Code::kIoError, change(*heap, 3));
         EXPECT_CODE(Code::kIoError, heap->persist());
-        EXPECT_EQ(value_of(*heap), 2u);
+        EXPECT_EQ(cell_of(*heap), 2u);
       }
     }
   }
   EXPECT_GT(stopped, 2u);
+}
+
+TEST(HeapExhaustedTest, AReplayWithoutMemoryCanBeTriedAgain) {
+  const TemporaryFolder folder("exhausted");
+  bool enough = false;
+  for (int64_t allocations = 0; !enough; ++allocations) {
+    const std::string path = (folder.path() / (std::to_string(allocations) + ".heap")).string();
+    auto heap = Heap::open(path, 1 << 20, small_log());
+    ASSERT_OK(heap);
+    ASSERT_OK(change(*heap, 1));
+    const Status status = limited(
+        allocations, [&] { return heap->replay(); }, &enough);
+    EXPECT_TRUE(status.ok() || status.code() == Code::kMemoryLimit) << status.message();
+    EXPECT_OK(heap->replay());
+    ASSERT_OK(change(*heap, 2));
+    bool closed = false;
+    EXPECT_OK(limited(
+        allocations,
+        [&] {
+          *heap = Heap();
+          return Status();
+        },
+        &closed));
+    auto again = Heap::open(path, 1 << 20, small_log());
+    ASSERT_OK(again);
+    EXPECT_EQ(cell_of(*again), 2u);
+  }
 }
 
 }  // namespace

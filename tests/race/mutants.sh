@@ -76,5 +76,6 @@ heap_skip_durability_wait heap HeapRaceTest.WhatWasReadIsDurableBeforeAReaderAns
 heap_skip_validation heap On/HeapTest.WriteSkewIsPossibleUnderSnapshotIsolationAlone/delay_serializable
 heap_ignore_needs heap HeapCrashTest.WhoReadFromALostTransactionIsLostWithIt
 heap_patch_before_log heap HeapCrashTest.TheLogIsDurableBeforeOpeningChangesTheHeap
+heap_patch_before_log heap HeapLinesTest.TheLogIsDurableBeforeOpeningChangesTheHeap
 LIST
 [ "$failures" -eq 0 ]

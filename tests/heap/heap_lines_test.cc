@@ -1,0 +1,157 @@
+// What a crash leaves of a heap on persistent memory, of which no machine of ours has any: a model of
+// it records each store, flush and fence (persistent_memory.h); images of what the lines may hold after
+// each are opened again (crash_story.h).
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <memory>
+#include <vector>
+
+#include "heap/format.h"
+#include "tests/heap/crash_story.h"
+#include "tests/heap/persistent_memory.h"
+
+namespace elider::test {
+namespace {
+
+log::CrashDisk::Contents file_of(std::vector<std::byte> bytes) { return {{kPath, std::move(bytes)}}; }
+
+// A heap on a model that begins with these contents; the heap first, since the others are under it.
+struct Persistent {
+  explicit Persistent(std::vector<std::byte> contents, const HeapOptions& options)
+      : files(contents.empty() ? log::MemoryFiles::Contents() : file_of(contents)),
+        substitute_files(files),
+        substitute_medium([this](std::unique_ptr<log::File> file) {
+          uint64_t bytes = 0;
+          size_t count = 0;
+          EXPECT_OK(file->size(&bytes));
+          before.resize(bytes);
+          EXPECT_OK(file->read_at(0, before, &count));
+          memory = std::make_unique<PersistentMemory>(before);
+          return std::make_unique<PersistentMedium>(*memory);
+        }),
+        heap(Heap::open(kPath, 1 << 20, options)) {}
+
+  log::MemoryFiles files;
+  const log::SubstituteFiles substitute_files;
+  std::vector<std::byte> before;  // what the memory begins with, durable
+  std::unique_ptr<PersistentMemory> memory;
+  const heap::SubstituteMedium substitute_medium;
+  Result<Heap> heap;
+};
+
+HeapOptions persistent_options() {
+  HeapOptions options = small_options();
+  options.medium = HeapMedium::kDax;
+  return options;
+}
+
+TEST(HeapLinesTest, EveryImageHasWholeTransactionsAndAllThatWereAnswered) {
+  const uint64_t images = images_asked();
+  TestRandom random;
+  const auto below = [&](uint64_t bound) { return random.below(bound); };
+  uint64_t looked = 0, stories = 0;
+  while (looked < images && !testing::Test::HasFailure()) {
+    ++stories;
+    std::vector<Answered> answered;
+    std::vector<PersistentMemory::Event> events;
+    std::vector<std::byte> before;
+    {
+      HeapOptions options = persistent_options();
+      options.background_replay = random.below(2) == 0;
+      if (stories % 2 == 0) options.durability = HeapDurability::kLater;
+      Persistent persistent({}, options);
+      ASSERT_OK(persistent.heap);
+      run_story(
+          *persistent.heap, random, stories, stories % 2 == 0, [&] { return persistent.memory->event_count(); }, &answered);
+      *persistent.heap = Heap();
+      events = persistent.memory->events();
+      before = persistent.before;
+    }
+    const uint64_t wanted = std::min<uint64_t>(images - looked, 500);
+    CrashedMemory crashed(before);
+    for (size_t i = 0; i < events.size() && !testing::Test::HasFailure(); ++i) {
+      crashed.apply(events[i]);
+      if (random.below(events.size()) >= wanted) continue;
+      SCOPED_TRACE("story " + std::to_string(stories) + ", after event " + std::to_string(i + 1) + " of " + std::to_string(events.size()));
+      ++looked;
+      switch (random.below(5)) {
+        case 0: expect_world(file_of(crashed.nothing_unsure()), answered, i + 1); break;
+        case 1: expect_world(file_of(crashed.everything()), answered, i + 1); break;
+        default: expect_world(file_of(crashed.image(below)), answered, i + 1);
+      }
+    }
+  }
+  std::cout << looked << " images of " << stories << " stories\n";
+}
+
+// A fence is for what its own thread has flushed; persist() is for all.
+TEST(HeapLinesTest, PersistIsForTheLinesOfAllThreads) {
+  HeapOptions options = persistent_options();
+  options.durability = HeapDurability::kLater;
+  options.background_replay = false;
+  Persistent persistent({}, options);
+  ASSERT_OK(persistent.heap);
+  std::thread([&] { ASSERT_OK(step(*persistent.heap, 0, 0, 0, true)); }).join();
+  ASSERT_OK(persistent.heap->persist());
+  CrashedMemory crashed(persistent.before);
+  for (const PersistentMemory::Event& event : persistent.memory->events()) crashed.apply(event);
+  *persistent.heap = Heap();
+  log::MemoryFiles after(file_of(crashed.nothing_unsure()));
+  const log::SubstituteFiles substitute(after);
+  auto heap = Heap::open(kPath, 1 << 20, small_options());
+  ASSERT_OK(heap);
+  EXPECT_OK(heap->read([](HeapReader& reader) -> Status {
+    ELIDER_ASSIGN(auto world, reader.root<World>("world"));
+    EXPECT_EQ(reader.read(reader[world].shared[0][0]), 1u);
+    return {};
+  }));
+}
+
+// A killed process leaves flushes that no fence has waited for. Whoever opens the heap changes it by
+// what it finds; the machine stops within that.
+TEST(HeapLinesTest, TheLogIsDurableBeforeOpeningChangesTheHeap) {
+  TestRandom random;
+  const auto below = [&](uint64_t bound) { return random.below(bound); };
+  std::vector<PersistentMemory::Event> events;
+  std::vector<std::byte> before;
+  std::vector<Answered> answered;
+  {
+    HeapOptions options = persistent_options();
+    options.background_replay = false;
+    Persistent persistent({}, options);
+    ASSERT_OK(persistent.heap);
+    // Each is alone in the log: nothing that is replayed besides mends what it left.
+    for (uint64_t k = 0; k < 10; ++k) {
+      ASSERT_OK(step(*persistent.heap, 0, k, 0, true));
+      answered.push_back({persistent.memory->event_count(), 0, k + 1, 0});
+      ASSERT_OK(persistent.heap->replay());
+    }
+    events = persistent.memory->events();
+    before = persistent.before;
+  }
+  CrashedMemory killed(before);
+  for (size_t i = 0; i + 1 < events.size(); ++i) {
+    killed.apply(events[i]);
+    // Between a marker and its fence.
+    using Kind = PersistentMemory::Event::Kind;
+    if (events[i].kind != Kind::kFlushedStore || events[i].bytes.size() != sizeof(heap::Marker) || events[i + 1].kind != Kind::kFence)
+      continue;
+    SCOPED_TRACE("killed after event " + std::to_string(i + 1));
+    CrashedMemory reopened = killed;
+    std::vector<PersistentMemory::Event> its_events;
+    {
+      Persistent persistent(killed.everything(), persistent_options());
+      ASSERT_OK(persistent.heap);
+      its_events = persistent.memory->events();
+    }
+    for (PersistentMemory::Event& event : its_events) {
+      event.thread += 100;  // another process's
+      reopened.apply(event);
+      for (int k = 0; k < 5 && !testing::Test::HasFailure(); ++k) expect_world(file_of(reopened.image(below)), answered, i + 1);
+    }
+  }
+}
+
+}  // namespace
+}  // namespace elider::test
