@@ -238,7 +238,7 @@ class HeapTransaction : public HeapReader {
     if (made.ok()) write((*this)[*made], value);
     return made;
   }
-  // Gives back what allocate() or make() gave. Null: nothing happens. What is no such object ends
+  // Gives back what allocate() or make() gave, and claims it (see above). Null: nothing happens. What is no such object ends
   // the transaction with kInvalidArgument.
   template <class T>
   Status free(HeapPtr<T> pointer) {

@@ -76,7 +76,7 @@ class HeapMap {
     for (const Part& part : parts_) size += reader.read(part.count);
     return static_cast<uint64_t>(size);
   }
-  // visit(key, value) in no order; it may return false to end it.
+  // visit(key, value) in no order; it may return false to end it. It must not change the map.
   template <class Visit>
   void for_each(const HeapReader& reader, Visit&& visit) const {
     for (const uint64_t& place : places_)

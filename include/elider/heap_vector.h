@@ -36,7 +36,9 @@ class HeapVector {
   Result<T> pop_back(HeapTransaction& txn) {
     const uint64_t size = txn.read(size_);
     if (size == 0) return Status(Code::kNotFound, "the vector is empty");
-    const T value = txn.read(at(txn, size - 1));
+    T& last = at(txn, size - 1);
+    txn.claim(last);
+    const T value = txn.read(last);
     txn.write(size_, size - 1);
     return value;
   }
@@ -46,7 +48,6 @@ class HeapVector {
     ELIDER_ASSIGN(const HeapPtr<T> data, txn.allocate<T>(capacity));
     const uint64_t size = txn.read(size_);
     const HeapPtr<T> old = txn.read(data_);
-    if (old) txn.claim_bytes(&txn[old], size * sizeof(T));
     for (uint64_t i = 0; i < size; ++i) txn.write((&txn[data])[i], txn.read((&txn[old])[i]));
     ELIDER_TRY(txn.free(old));
     txn.write(data_, data);
@@ -61,7 +62,7 @@ class HeapVector {
     txn.write(capacity_, 0);
     return {};
   }
-  // visit(index, value), which may return false to end it.
+  // visit(index, value), which may return false to end it. It must not change the vector.
   template <class Visit>
   void for_each(const HeapReader& reader, Visit&& visit) const {
     const uint64_t size = reader.read(size_);

@@ -136,6 +136,8 @@ Status Allocator::free(uint64_t offset) {
     attempt_.doom(status);
     return status;
   }
+  // Who frees an object has looked at it: nobody overlaps who changes it.
+  if (attempt_.heap().options().isolation == HeapIsolation::kSnapshot) attempt_.zero(offset, block_bytes(block_class) - kBlockHeadBytes);
   attempt_.store_at(offset - kBlockHeadBytes, block_word(block_class, kBlockFree));
   give_back(offset - kBlockHeadBytes, block_class);
   return {};

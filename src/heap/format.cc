@@ -54,7 +54,12 @@ Status decode(const FileHeader& header, const std::string& path, Geometry* geome
     return {Code::kUnsupported, "'" + path + "' is a heap of version " + std::to_string(header.version) + "; this program knows up to " +
                                     std::to_string(kVersion)};
   *geometry = {header.threads, header.markers, header.log_bytes, header.heap_at, header.identity};
-  if (header.checksum != checksum_of(header, kHeaderSeed) || header.threads == 0 || header.threads > 64 || header.markers == 0 ||
+  // Of either version: opening a file of version 1 makes it one of version 2, and on persistent memory
+  // a crash may leave one of the two words that this changes.
+  bool is_whole = false;
+  FileHeader its = header;
+  for (its.version = 1; its.version <= kVersion; ++its.version) is_whole = is_whole || header.checksum == checksum_of(its, kHeaderSeed);
+  if (!is_whole || header.version == 0 || header.threads == 0 || header.threads > 64 || header.markers == 0 ||
       header.heap_at != aligned(geometry->ring_at(header.threads)))
     return {Code::kCorrupt, "'" + path + "' is damaged: its header, at offset 0"};
   return {};

@@ -94,12 +94,12 @@ class MappedMedium final : public Medium {
   // With room on the disk: a store into a hole of a full disk would end the process.
   Status extend(uint64_t bytes) override {
     uint64_t now = 0;
-    if (Status status = size(&now); !status.ok() || now >= bytes) return status;
+    if (Status status = size(&now); !status.ok()) return status;
+    if (now >= bytes) return sync_length();
     if (bytes > reserved_) return {Code::kMemoryLimit, "'" + path_ + "' is as large as HeapOptions::capacity_bytes allows"};
     if (const int error = ::posix_fallocate(descriptor_, 0, static_cast<off_t>(bytes)); error != 0)
       return log::file_error("extend", path_, error);
-    // The length is no line that can be written back.
-    if (!delays_ && ::fsync(descriptor_) != 0) return log::file_error("sync", path_, errno);
+    if (Status status = sync_length(); !status.ok()) return status;
     return map_up_to(bytes);
   }
   Status map_copy_on_write(uint64_t offset, std::span<std::byte> memory) override {
@@ -115,6 +115,11 @@ class MappedMedium final : public Medium {
   uint64_t syncs() const override { return 0; }
 
  private:
+  // It is no line that can be written back.
+  Status sync_length() {
+    if (delays_ || ::fsync(descriptor_) == 0) return {};
+    return log::file_error("sync", path_, errno);
+  }
   Status map_up_to(uint64_t bytes) {
     const uint64_t from = mapped_;
     const uint64_t page = static_cast<uint64_t>(::sysconf(_SC_PAGESIZE));

@@ -18,7 +18,9 @@ Status Replayer::begin() {
   for (const uint64_t at : kReplayedAt) {
     Replayed found{};
     if (Status status = medium_.read(at, std::as_writable_bytes(std::span(&found, 1))); !status.ok()) return status;
-    if (!is_valid(found, geometry_) || found.sequence <= sequence_) continue;
+    if (!is_valid(found, geometry_)) continue;
+    replayed_entries_[found.sequence % 2] = found;
+    if (found.sequence <= sequence_) continue;
     sequence_ = found.sequence;
     replayed_.store(found.number, std::memory_order_release);
   }
@@ -95,6 +97,27 @@ Status Replayer::heap_bytes_with(const Found& found, uint64_t* bytes) {
   return {};
 }
 
+Status Replayer::damaged(const Marker& marker) const {
+  return {Code::kCorrupt, "'" + path_ + "' is damaged: the redo record of transaction " + std::to_string(marker.number) + ", at offset " +
+                              std::to_string(geometry_.record_at(marker.slot, marker.start))};
+}
+
+Status Replayer::load(const Marker& marker, bool checks, std::span<const uint64_t>* words) {
+  if (marker.slot >= geometry_.threads || marker.bytes % kWordBytes != 0 || marker.bytes > geometry_.log_bytes ||
+      marker.start % geometry_.log_bytes + marker.bytes > geometry_.log_bytes)
+    return damaged(marker);
+  const uint64_t at = geometry_.record_at(marker.slot, marker.start);
+  if (const std::byte* const memory = medium_.memory(); memory != nullptr) {
+    *words = {reinterpret_cast<const uint64_t*>(memory + at), marker.bytes / kWordBytes};
+  } else {
+    record_.resize(marker.bytes / kWordBytes);
+    if (Status status = medium_.read(at, std::as_writable_bytes(std::span(record_))); !status.ok()) return status;
+    *words = record_;
+  }
+  if (checks && record_checksum(std::as_bytes(*words), marker.number, geometry_) != marker.record_checksum) return damaged(marker);
+  return {};
+}
+
 Status Replayer::patch_heap(const Marker& marker, bool checks) {
   if (std::byte* const memory = medium_.memory(); memory != nullptr) {
     std::byte* const heap = memory + geometry_.heap_at;
@@ -141,19 +164,26 @@ Status Replayer::say_replayed(uint64_t number) {
 // power failure during what follows would else leave some of the heap's new words, and no log.
 Status Replayer::recover(const Found& found) {
   std::lock_guard lock(mutex_);
-  const auto store_again = [&](uint64_t at, uint64_t bytes) {
-    again_.resize(bytes);
-    const Status status = medium_.read(at, again_);
-    return status.ok() ? medium_.store(at, again_) : status;
-  };
   const FileHeader header = encode(geometry_);  // of this version
   Status status = medium_.store(0, std::as_bytes(std::span(&header, 1)));
-  for (const uint64_t at : kReplayedAt)
-    if (status.ok()) status = store_again(at, sizeof(Replayed));
+  for (const Replayed& known : replayed_entries_)
+    if (status.ok() && known.sequence != 0) status = medium_.store(kReplayedAt[known.sequence % 2], std::as_bytes(std::span(&known, 1)));
   for (const Marker& marker : found.durable) {
-    if (status.ok() && marker.bytes != 0) status = store_again(geometry_.record_at(marker.slot, marker.start), marker.bytes);
-    if (status.ok()) status = store_again(geometry_.marker_at(marker.number), sizeof(Marker));
+    std::span<const uint64_t> words;
+    if (status.ok() && marker.bytes != 0) status = load(marker, true, &words);
+    const uint64_t at = geometry_.record_at(marker.slot, marker.start);
+    if (status.ok() && medium_.memory() != nullptr)
+      medium_.flush(at, marker.bytes);  // it stands there
+    else if (status.ok() && marker.bytes != 0)
+      status = medium_.store(at, std::as_bytes(words));
+    if (status.ok()) status = medium_.store(geometry_.marker_at(marker.number), std::as_bytes(std::span(&marker, 1)));
   }
+  // The last byte, for the file's length.
+  uint64_t length = 0;
+  std::byte last{};
+  if (status.ok()) status = medium_.size(&length);
+  if (status.ok()) status = medium_.read(length - 1, {&last, 1});
+  if (status.ok()) status = medium_.store(length - 1, {&last, 1});
   if (status.ok() && !ELIDER_MUTANT(kHeapPatchBeforeLog)) status = medium_.fence();
   for (const Marker& marker : found.durable)
     if (status.ok()) status = patch_heap(marker, true);

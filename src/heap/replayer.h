@@ -41,6 +41,8 @@ class Replayer {
   // false: that is known.
   template <class Patch>
   Status apply(const Marker& marker, Patch&& patch, bool checks = true);
+  // A record's words, in `record_` or where they are mapped; valid until the next call.
+  Status load(const Marker& marker, bool checks, std::span<const uint64_t>* words);
   // Stores `found`, and says that the file has all up to its newest number. The file is large enough.
   Status recover(const Found& found);
 
@@ -53,6 +55,7 @@ class Replayer {
  private:
   Status patch_heap(const Marker& marker, bool checks);
   Status say_replayed(uint64_t number);
+  Status damaged(const Marker& marker) const;
 
   const Geometry geometry_;
   Medium& medium_;
@@ -62,33 +65,18 @@ class Replayer {
   std::atomic<uint64_t> replayed_{0};
   std::atomic<uint64_t> words_{0}, replays_{0};
   std::vector<uint64_t> record_;
-  std::vector<std::byte> again_;
+  Replayed replayed_entries_[2] = {};  // as begin() found them
   std::vector<Marker> markers_;
 };
 
 template <class Patch>
 Status Replayer::apply(const Marker& marker, Patch&& patch, bool checks) {
   if (marker.bytes == 0) return {};
-  const auto damaged = [&] {
-    return Status(Code::kCorrupt, "'" + path_ + "' is damaged: the redo record of transaction " + std::to_string(marker.number) +
-                                      ", at offset " + std::to_string(geometry_.record_at(marker.slot, marker.start)));
-  };
-  if (marker.slot >= geometry_.threads || marker.bytes % kWordBytes != 0 || marker.bytes > geometry_.log_bytes ||
-      marker.start % geometry_.log_bytes + marker.bytes > geometry_.log_bytes)
-    return damaged();
-  const uint64_t at = geometry_.record_at(marker.slot, marker.start);
   std::span<const uint64_t> words;
-  if (const std::byte* const memory = medium_.memory(); memory != nullptr) {
-    words = {reinterpret_cast<const uint64_t*>(memory + at), marker.bytes / kWordBytes};
-  } else {
-    record_.resize(marker.bytes / kWordBytes);
-    if (Status status = medium_.read(at, std::as_writable_bytes(std::span(record_))); !status.ok()) return status;
-    words = record_;
-  }
-  if (checks && record_checksum(std::as_bytes(words), marker.number, geometry_) != marker.record_checksum) return damaged();
+  if (Status status = load(marker, checks, &words); !status.ok()) return status;
   while (!words.empty()) {
     Run run;
-    if (!next_run(words, &run)) return damaged();
+    if (!next_run(words, &run)) return damaged(marker);
     if (Status status = patch(run); !status.ok()) return status;
   }
   return {};

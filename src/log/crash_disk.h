@@ -4,7 +4,7 @@
 // The crash model: contents and length of a file are sure up to its last sync; each 512-byte sector
 // that was changed since may be there or not, and the length may be any that was reached. A sync
 // that fails makes nothing sure, and leaves in memory what later syncs take for clean: only what is
-// written again gets to the disk. Creations, renames and removals in a folder are sure once that
+// written again gets to the disk, and the length as far as that. Creations, renames and removals in a folder are sure once that
 // folder is synced; of those since, any number may have happened, in their order, whatever happened
 // in another folder. Emptying a file is making another one of its name.
 //
@@ -115,7 +115,9 @@ class CrashDisk {
     for (const auto& [path, inode] : now_) result[path] = inode->now;
     return result;
   }
-  Contents nothing_unsure() const { return image([] { return false; }); }
+  Contents nothing_unsure() const {
+    return image([] { return false; });
+  }
 
  private:
   struct Inode {
@@ -132,10 +134,10 @@ class CrashDisk {
       find_changed();
     }
     void sync() {
-      sure.resize(now.size());
       for (const size_t sector : dirty) {
-        const size_t at = sector * kSectorBytes;
-        std::memcpy(sure.data() + at, now.data() + at, std::min(kSectorBytes, now.size() - at));
+        const size_t at = sector * kSectorBytes, bytes = std::min(kSectorBytes, now.size() - at);
+        if (sure.size() < at + bytes) sure.resize(at + bytes);
+        std::memcpy(sure.data() + at, now.data() + at, bytes);
       }
       dirty.clear();
       find_changed();

@@ -228,6 +228,35 @@ TEST(HeapCrashTest, AHeaderWhoseSyncFailedIsStoredAgain) {
   EXPECT_EQ(value_of(*heap), 7u);
 }
 
+TEST(HeapCrashTest, ALengthWhoseSyncFailedIsStoredAgain) {
+  log::MemoryFiles files;
+  log::CrashDisk disk;
+  {
+    const log::SubstituteFiles substitute(files);
+    auto heap = Heap::open(kPath, 1 << 20, foreground_options());
+    ASSERT_OK(heap);
+    const uint64_t bytes = heap->status().heap_bytes;
+    while (heap->transaction([&](HeapTransaction& txn) -> Status {
+                 ELIDER_TRY(txn.allocate<std::byte>(100'000).status());
+                 if (heap->status().heap_bytes > bytes) refuse_sync(files, 1);  // it has just grown
+                 return {};
+               })
+               .ok()) {
+    }
+    *heap = Heap();
+    auto again = Heap::open(kPath, 1 << 20, foreground_options());
+    ASSERT_OK(again);
+    ASSERT_OK(put(*again, 7));
+    for (const log::MemoryFiles::Call& call : files.calls()) disk.apply(call);
+  }
+  log::MemoryFiles after(disk.nothing_unsure());
+  const log::SubstituteFiles substitute(after);
+  ASSERT_OK(Heap::check(kPath));
+  auto heap = Heap::open(kPath, 1 << 20, foreground_options());
+  ASSERT_OK(heap);
+  EXPECT_EQ(value_of(*heap), 7u);
+}
+
 TEST(HeapCrashTest, HowFarTheLogWasReplayedIsStoredAgainIfItsSyncFailed) {
   log::MemoryFiles files;
   log::CrashDisk disk;

@@ -4,9 +4,12 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
+#include <cstddef>
+#include <cstring>
 #include <memory>
 #include <vector>
 
+#include "base/checksum.h"
 #include "heap/format.h"
 #include "tests/heap/crash_story.h"
 #include "tests/heap/persistent_memory.h"
@@ -83,6 +86,39 @@ TEST(HeapLinesTest, EveryImageHasWholeTransactionsAndAllThatWereAnswered) {
     }
   }
   std::cout << looked << " images of " << stories << " stories\n";
+}
+
+// Opening a heap of version 1 changes its header, of which a crash may leave any words.
+TEST(HeapLinesTest, AHeapOfVersion1IsOneThroughout) {
+  std::vector<std::byte> contents;
+  {
+    Persistent persistent({}, persistent_options());
+    ASSERT_OK(persistent.heap);
+    ASSERT_OK(step(*persistent.heap, 0, 0, 0, true));
+    *persistent.heap = Heap();
+    contents.assign(persistent.memory->memory(), persistent.memory->memory() + persistent.memory->size());
+  }
+  heap::FileHeader header;
+  std::memcpy(&header, contents.data(), sizeof(header));
+  ASSERT_EQ(header.version, heap::kVersion);
+  header.version = 1;
+  header.checksum = checksum(std::as_bytes(std::span(&header, 1)).first(offsetof(heap::FileHeader, checksum)), 0x6865617031);
+  std::memcpy(contents.data(), &header, sizeof(header));
+  std::vector<PersistentMemory::Event> events;
+  {
+    Persistent persistent(contents, persistent_options());
+    ASSERT_OK(persistent.heap);
+    events = persistent.memory->events();
+  }
+  TestRandom random;
+  CrashedMemory crashed(contents);
+  for (const PersistentMemory::Event& event : events) {
+    crashed.apply(event);
+    for (int i = 0; i < 10; ++i)
+      expect_world(file_of(crashed.image([&](uint64_t bound) { return random.below(bound); })), {{0, 0, 1, 0}}, 0);
+  }
+  std::memcpy(&header, crashed.everything().data(), sizeof(header));
+  EXPECT_EQ(header.version, heap::kVersion);
 }
 
 // A fence is for what its own thread has flushed; persist() is for all.

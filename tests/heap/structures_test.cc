@@ -531,5 +531,73 @@ TEST_P(StructuresTest, OnePushesAndOnePops) {
   producer.join();
 }
 
+// Of two that overlap, one changes the last element and the other takes it away: it has the change, or
+// what is changed is still there.
+TEST_P(StructuresTest, WhatIsTakenAwayIsNotChangedBesides) {
+  const auto vector = root<HeapVector<uint64_t>>("vector");
+  const auto map = root<HeapMap<uint64_t, Wide>>("map");
+  const auto ordered = root<HeapOrderedMap<uint64_t, Wide>>("ordered");
+  constexpr uint64_t kCount = 100;
+  const auto fill = [&] {
+    ASSERT_OK(heap_.transaction([&](HeapTransaction& txn) -> Status {
+      ELIDER_TRY(txn[vector].clear(txn));
+      ELIDER_TRY(txn[map].clear(txn));
+      ELIDER_TRY(txn[ordered].clear(txn));
+      for (uint64_t i = 0; i < kCount; ++i) {
+        ELIDER_TRY(txn[vector].push_back(txn, 1));
+        ELIDER_TRY(txn[map].put(txn, i, wide(1)));
+        ELIDER_TRY(txn[ordered].put(txn, i, wide(1)));
+      }
+      return {};
+    }));
+  };
+  // change() is committed after take() has run the first time, and before that commits.
+  const auto overlap = [&](auto&& take, auto&& change) {
+    std::thread other;
+    ASSERT_OK(heap_.transaction([&](HeapTransaction& txn) -> Status {
+      ELIDER_TRY(take(txn));
+      if (other.joinable()) return {};
+      const uint64_t number = heap_.status().last_number;
+      other = std::thread([&] { EXPECT_OK(heap_.transaction(change)); });
+      while (heap_.status().last_number == number) std::this_thread::yield();
+      return {};
+    }));
+    other.join();
+  };
+  uint64_t taken = 0;
+  fill();
+  overlap(
+      [&](HeapTransaction& txn) -> Status {
+        ELIDER_ASSIGN(taken, txn[vector].pop_back(txn));
+        return {};
+      },
+      [&](HeapTransaction& txn) { txn[vector].write(txn, kCount - 1, 7); });
+  EXPECT_EQ(taken, 7u);
+  fill();
+  overlap(
+      [&](HeapTransaction& txn) {
+        taken = 0;
+        txn[vector].for_each(txn, [&](uint64_t, uint64_t value) { taken += value; });
+        return txn[vector].clear(txn);
+      },
+      [&](HeapTransaction& txn) { txn[vector].write(txn, 50, 7); });
+  EXPECT_EQ(taken, kCount + 6);
+  const auto takes_all = [&](auto pointer) {
+    for (uint64_t key = 0; key < kCount; key += 9) {
+      fill();
+      overlap(
+          [&](HeapTransaction& txn) {
+            taken = 0;
+            txn[pointer].for_each(txn, [&](uint64_t, const Wide& value) { taken += value == wide(7); });
+            return txn[pointer].clear(txn);
+          },
+          [&](HeapTransaction& txn) { return txn[pointer].put(txn, key, wide(7)); });
+      EXPECT_EQ(taken, 1u) << key;
+    }
+  };
+  takes_all(map);
+  takes_all(ordered);
+}
+
 }  // namespace
 }  // namespace elider::test
