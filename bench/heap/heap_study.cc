@@ -13,6 +13,7 @@
 
 #include "bench/common/random.h"
 #include "bench/heap/heap_map_study.h"
+#include "bench/heap/heap_tpcc_study.h"
 #include "bench/heap/measure.h"
 #include "bench/heap/scratch.h"
 #include "elider/try.h"
@@ -284,7 +285,7 @@ Status study_replay(const HeapStudyOptions& options, HeapFigure* figure) {
 }  // namespace
 
 const std::vector<std::string>& heap_studies() {
-  static const std::vector<std::string> all = {"reads", "updates", "map", "replay"};
+  static const std::vector<std::string> all = {"reads", "updates", "map", "tpcc", "replay"};
   return all;
 }
 
@@ -293,6 +294,10 @@ Result<std::vector<HeapFigure>> run_heap_study(const HeapStudyOptions& options) 
   std::vector<HeapFigure> figures;
   for (const std::string& study : wanted) {
     if (interrupted()) break;
+    if (study == "tpcc") {
+      ELIDER_TRY(study_heap_tpcc(options, &figures));
+      continue;
+    }
     HeapFigure figure;
     Status status;
     if (study == "reads")

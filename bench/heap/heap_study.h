@@ -6,6 +6,7 @@
 //   updates  transactions that change words, with DUMBO's wait and with SPHT's
 //   map      puts into a durable map, in groups that wait for the disk once, beside LMDB and RocksDB
 //            that sync each
+//   tpcc     TPC-C, by the mixes of the paper's figures, under both isolations and with SPHT's wait
 //   replay   the log of many small transactions, replayed by markers and by links from record to
 //            record, as SPHT does
 // Thread safety: one thread calls it.
@@ -15,6 +16,7 @@
 #include <string>
 #include <vector>
 
+#include "bench/tpcc/schema.h"
 #include "elider/heap.h"
 
 namespace elider::bench {
@@ -27,13 +29,14 @@ struct HeapStudyOptions {
   uint32_t threads = 2;  // of reads: one of them writes
   double seconds = 2;    // of each figure
   uint32_t repeat = 3;
-  uint64_t words = 1u << 20;         // that reads and updates draw from
-  uint32_t reads = 100;              // words that a reader reads, and an update
-  uint32_t writes = 10;              // words that an update writes
-  uint32_t group = 64;               // of map: puts of a thread before it waits
-  uint64_t replayed = 400'000;       // transactions of replay, of 1 to 20 words
-  uint64_t replay_words = 1u << 24;  // that they go to: 128 MiB, as in the paper (section 4.5)
-  std::string folder;                // where files are made; empty: the temporary folder
+  uint64_t words = 1u << 20;              // that reads and updates draw from
+  uint32_t reads = 100;                   // words that a reader reads, and an update
+  uint32_t writes = 10;                   // words that an update writes
+  uint32_t group = 64;                    // of map: puts of a thread before it waits
+  uint64_t replayed = 400'000;            // transactions of replay, of 1 to 20 words
+  uint64_t replay_words = 1u << 24;       // that they go to: 128 MiB, as in the paper (section 4.5)
+  tpcc::Sizes sizes = {.warehouses = 0};  // of tpcc; 0 warehouses: as many as threads
+  std::string folder;                     // where files are made; empty: the temporary folder
   uint64_t seed = 1;
   bool quiet = false;
 };
@@ -51,7 +54,7 @@ struct HeapFigure {
 // An error: a file could not be made, or a variant found what cannot be; it names it. Interrupted:
 // what was whole.
 Result<std::vector<HeapFigure>> run_heap_study(const HeapStudyOptions& options);
-// What is called so: reads, updates, map, replay.
+// What is called so: reads, updates, map, tpcc, replay.
 const std::vector<std::string>& heap_studies();
 
 }  // namespace elider::bench

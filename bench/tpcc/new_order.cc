@@ -14,8 +14,6 @@ namespace {
 
 using Goods = NewOrderCall::Goods;
 
-bool is_original(const Text<50>& data) { return std::string_view(data.data(), data.size()).find("ORIGINAL") != std::string_view::npos; }
-
 Status read_items(Transaction& txn, const Tables& tables, const NewOrderInput& input, Goods* goods) {
   const size_t lines = input.line_count;
   std::array<Key, kLinesMax> keys;
@@ -107,15 +105,16 @@ Status read_customer(Transaction& txn, const Tables& tables, const NewOrderInput
   return {};
 }
 
-// What the order comes to, once all of its lines are known.
+}  // namespace
+
+bool is_original(const Text<50>& data) { return std::string_view(data.data(), data.size()).find("ORIGINAL") != std::string_view::npos; }
+
 void add_up(const NewOrderInput& input, NewOrderOutput* output) {
   uint64_t sum = 0;
   for (uint32_t i = 0; i < input.line_count; ++i) sum += output->lines[i].amount;
   const uint32_t tax = output->warehouse_tax + output->district_tax;
   output->total_cents = static_cast<double>(sum) * (1 - output->discount * 1e-4) * (1 + tax * 1e-4);
 }
-
-}  // namespace
 
 Status new_order(Transaction& txn, const Tables& tables, const NewOrderInput& input, NewOrderOutput* output) {
   if (Status status = read_warehouse(txn, tables, input, output); !status.ok()) return status;

@@ -62,25 +62,13 @@ Status pay(Transaction& txn, const Tables& tables, Key key, const PaymentInput& 
   });
   if (!status.ok() || row.credit[0] != 'B') return status;
   return txn.update(tables.customer, key, tables.customer_data, [&](Customer& changed) {
-    CreditEntry(key, input).put_before(changed.data);
+    put_credit_entry(key, input, &changed.data);
     std::copy_n(changed.data.begin(), output->data.size(), output->data.begin());
   });
 }
 
 Status insert_history(Transaction& txn, const Tables& tables, const PaymentInput& input, const PaymentOutput& output) {
-  const Text<10>&warehouse = output.warehouse_name, &district = output.district_name;
-  const auto [customer_warehouse, customer_district, customer] = CustomerKey::unpack(output.customer);
-  History history{.date = output.date,
-                  .amount = input.amount,
-                  .customer = static_cast<uint16_t>(customer),
-                  .customer_warehouse = static_cast<uint16_t>(customer_warehouse),
-                  .warehouse = static_cast<uint16_t>(input.warehouse),
-                  .customer_district = static_cast<uint8_t>(customer_district),
-                  .district = static_cast<uint8_t>(input.district),
-                  .data = {}};
-  const auto blanks = std::copy(warehouse.begin(), warehouse.end(), history.data.begin());
-  std::copy(district.begin(), district.end(), std::fill_n(blanks, 4, ' '));
-  return txn.insert(tables.history, input.history_key, history);
+  return txn.insert(tables.history, input.history_key, history_of(input, output));
 }
 
 Status read_warehouse(Transaction& txn, const Tables& tables, const PaymentInput& input, PaymentOutput* output) {
@@ -105,6 +93,24 @@ Status add_to_sums(Transaction& txn, const Tables& tables, const PaymentInput& i
 }
 
 }  // namespace
+
+void put_credit_entry(Key customer, const PaymentInput& input, Text<500>* data) { CreditEntry(customer, input).put_before(*data); }
+
+History history_of(const PaymentInput& input, const PaymentOutput& output) {
+  const Text<10>&warehouse = output.warehouse_name, &district = output.district_name;
+  const auto [customer_warehouse, customer_district, customer] = CustomerKey::unpack(output.customer);
+  History history{.date = output.date,
+                  .amount = input.amount,
+                  .customer = static_cast<uint16_t>(customer),
+                  .customer_warehouse = static_cast<uint16_t>(customer_warehouse),
+                  .warehouse = static_cast<uint16_t>(input.warehouse),
+                  .customer_district = static_cast<uint8_t>(customer_district),
+                  .district = static_cast<uint8_t>(input.district),
+                  .data = {}};
+  const auto blanks = std::copy(warehouse.begin(), warehouse.end(), history.data.begin());
+  std::copy(district.begin(), district.end(), std::fill_n(blanks, 4, ' '));
+  return history;
+}
 
 Status payment(Transaction& txn, const Tables& tables, const PaymentInput& input, Scratch& scratch, PaymentOutput* output) {
   Key customer = 0;

@@ -100,6 +100,15 @@ Status order_status(Transaction& txn, const Tables& tables, const OrderStatusInp
 Status delivery(Transaction& txn, const Tables& tables, const DeliveryInput& input, DeliveryOutput* output);
 Status stock_level(Transaction& txn, const Tables& tables, const StockLevelInput& input, StockLevelOutput* output);
 
+// -- what they work out, whatever holds the rows ---------------------------------------------------
+
+bool is_original(const Text<50>& data);  // of an item or a stock row
+// What the order comes to, once all of its lines are known.
+void add_up(const NewOrderInput& input, NewOrderOutput* output);
+// The Payment, to the left of what stands in the data of a customer with bad credit.
+void put_credit_entry(Key customer, const PaymentInput& input, Text<500>* data);
+History history_of(const PaymentInput& input, const PaymentOutput& output);
+
 // -- the same in pieces, for Protocol::kChopped ---------------------------------------------------
 
 struct NewOrderCall {

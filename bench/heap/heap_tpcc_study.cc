@@ -1,0 +1,232 @@
+#include "bench/heap/heap_tpcc_study.h"
+
+#include <fmt/format.h>
+
+#include <array>
+#include <memory>
+#include <utility>
+
+#include "bench/common/commands.h"
+#include "bench/heap/measure.h"
+#include "bench/heap/scratch.h"
+#include "bench/heap/tpcc_tables.h"
+#include "bench/heap/tpcc_transactions.h"
+#include "bench/tpcc/consistency.h"
+#include "bench/tpcc/load.h"
+#include "elider/try.h"
+
+namespace elider::bench {
+
+namespace {
+
+using tpcc::Kind;
+
+struct HeapTpccMix {
+  const char* name;
+  tpcc::Mix mix;
+  bool one_pays = false;  // the first thread runs Payments alone, and is not counted
+  bool apart = false;     // no transaction touches another thread's warehouses
+};
+
+// new_order, payment, order_status, delivery, stock_level. Deliveries need orders to deliver, ten each.
+constexpr HeapTpccMix kMixes[] = {
+    {.name = "tpcc, order status beside one thread of payments (figure 1)", .mix = {0, 0, 100, 0, 0}, .one_pays = true},
+    {.name = "tpcc, 95% order status and 5% payment, warehouses apart (figure 4)", .mix = {0, 5, 95, 0, 0}, .apart = true},
+    {.name = "tpcc, order status (figure 6)", .mix = {0, 0, 100, 0, 0}},
+    {.name = "tpcc, stock level (figure 6)", .mix = {0, 0, 0, 0, 100}},
+    {.name = "tpcc, payment (figure 7)", .mix = {0, 100, 0, 0, 0}},
+    {.name = "tpcc, delivery, and the ten new orders that each delivers (figure 7)", .mix = {91, 0, 0, 9, 0}},
+    {.name = "tpcc, 85% that read (figure 8)", .mix = {5, 5, 43, 5, 42}},
+    {.name = "tpcc, the standard mix (figure 8)", .mix = tpcc::kStandardMix},
+};
+
+struct HeapTpccVariant {
+  const char* name;
+  HeapIsolation isolation;
+  HeapWait wait;
+};
+constexpr HeapTpccVariant kVariants[] = {
+    {"heap, serializable", HeapIsolation::kSerializable, HeapWait::kPruned},
+    {"heap, snapshot", HeapIsolation::kSnapshot, HeapWait::kPruned},
+    {"heap, SPHT's wait", HeapIsolation::kSerializable, HeapWait::kTotal},
+};
+
+// One thread's transactions.
+class HeapTerminal {
+ public:
+  HeapTerminal(Heap& heap, HeapPtr<TpccHeap> root, const tpcc::Workload& workload, uint32_t thread)
+      : heap_(heap), root_(root), inputs_(workload, thread) {}
+
+  Status run_one(bool pays) {
+    const uint32_t warehouse = inputs_.home_warehouse();
+    switch (pays ? Kind::kPayment : inputs_.kind()) {
+      case Kind::kNewOrder: {
+        inputs_.draw(warehouse, &new_order_.first);
+        const Status status =
+            heap_.transaction([&](HeapTransaction& txn) { return new_order(txn, root_, new_order_.first, &new_order_.second); });
+        totals_.new_orders += status.ok();
+        return status.code() == Code::kRolledBack ? Status() : status;
+      }
+      case Kind::kPayment: {
+        inputs_.draw(warehouse, &payment_.first);
+        ELIDER_TRY(
+            heap_.transaction([&](HeapTransaction& txn) { return payment(txn, root_, payment_.first, scratch_, &payment_.second); }));
+        ++totals_.payments;
+        return {};
+      }
+      case Kind::kOrderStatus:
+        inputs_.draw(warehouse, &order_status_.first);
+        return heap_.read(
+            [&](HeapReader& reader) { return order_status(reader, root_, order_status_.first, scratch_, &order_status_.second); });
+      case Kind::kDelivery: {
+        inputs_.draw(warehouse, &delivery_.first);
+        ELIDER_TRY(heap_.transaction([&](HeapTransaction& txn) { return delivery(txn, root_, delivery_.first, &delivery_.second); }));
+        for (const uint32_t order : delivery_.second.order) totals_.delivered += order != 0;
+        return {};
+      }
+      case Kind::kStockLevel:
+        inputs_.draw(warehouse, &stock_level_.first);
+        return heap_.read([&](HeapReader& reader) { return stock_level(reader, root_, stock_level_.first, &stock_level_.second); });
+    }
+    return {};
+  }
+  const tpcc::RunTotals& totals() const { return totals_; }
+  uint64_t history_keys_used() const { return inputs_.history_keys_used(); }
+
+ private:
+  Heap& heap_;
+  const HeapPtr<TpccHeap> root_;
+  tpcc::InputStream inputs_;
+  tpcc::Scratch scratch_;
+  tpcc::RunTotals totals_;
+  // Of the transaction that ran last; kept here so that what it shows is really made.
+  std::pair<tpcc::NewOrderInput, tpcc::NewOrderOutput> new_order_;
+  std::pair<tpcc::PaymentInput, tpcc::PaymentOutput> payment_;
+  std::pair<tpcc::OrderStatusInput, tpcc::OrderStatusOutput> order_status_;
+  std::pair<tpcc::DeliveryInput, tpcc::DeliveryOutput> delivery_;
+  std::pair<tpcc::StockLevelInput, tpcc::StockLevelOutput> stock_level_;
+};
+
+// A heap with the tables, for one mix.
+class HeapTpcc {
+ public:
+  HeapTpcc(const HeapStudyOptions& options, const HeapTpccMix& mix, std::string path)
+      : options_(options), mix_(mix), path_(std::move(path)) {
+    workload_.sizes = options.sizes;
+    if (options.sizes.warehouses == 0) workload_.sizes.warehouses = options.threads;
+    workload_.mix = mix.mix;
+    workload_.crossing_percent = mix.apart ? 0 : -1;
+    workload_.constants = tpcc::NonUniformConstants::draw(options.seed);
+    workload_.seed = options.seed;
+    workload_.threads = options.threads;
+    workload_.history_keys.assign(options.threads, 0);
+    // As in the paper the replayer does not run meanwhile, where the log has room (section 4.1).
+    heap_options_.log_bytes = uint64_t{256} << 20;
+    heap_options_.markers = 1u << 21;
+    heap_options_.threads_max = options.threads + 1;
+    heap_options_.medium = HeapMedium::kDelay;
+  }
+
+  Status load() {
+    ELIDER_ASSIGN(auto filled, in_memory());
+    CommonOptions common;
+    common.threads = options_.threads;
+    common.quiet = true;
+    if (const LoadResult loaded = tpcc::load(common, filled.db, filled.tables, workload_); !loaded.status.ok()) return loaded.status;
+    heap_options_.flush_ns = 0;
+    heap_options_.durability = HeapDurability::kLater;
+    heap_options_.background_replay = true;
+    ELIDER_ASSIGN(Heap heap, Heap::open(path_, 1 << 20, heap_options_));
+    ELIDER_ASSIGN(root_, pour_into_heap(filled.db, filled.tables, heap));
+    return {};
+  }
+
+  // Transactions a second.
+  Result<double> run(const HeapTpccVariant& variant, uint64_t seed) {
+    heap_options_.isolation = variant.isolation;
+    heap_options_.wait = variant.wait;
+    heap_options_.flush_ns = options_.flush_ns;
+    heap_options_.durability = HeapDurability::kWait;
+    heap_options_.background_replay = false;
+    ELIDER_ASSIGN(Heap heap, Heap::open(path_, 1 << 20, heap_options_));
+    workload_.seed = seed;
+    std::vector<std::unique_ptr<HeapTerminal>> terminals;
+    for (uint32_t thread = 0; thread < options_.threads; ++thread)
+      terminals.push_back(std::make_unique<HeapTerminal>(heap, root_, workload_, thread));
+    auto a_second = measure(options_, [&](uint32_t thread, const std::atomic<bool>& stop, uint64_t* done) -> Status {
+      const bool pays = mix_.one_pays && thread == 0;
+      while (!stop.load(std::memory_order_relaxed)) {  // relaxed: it ends a little later
+        ELIDER_TRY(terminals[thread]->run_one(pays));
+        *done += !pays;
+      }
+      return {};
+    });
+    for (uint32_t thread = 0; thread < options_.threads; ++thread) {
+      const tpcc::RunTotals& its = terminals[thread]->totals();
+      totals_.new_orders += its.new_orders;
+      totals_.payments += its.payments;
+      totals_.delivered += its.delivered;
+      workload_.history_keys[thread] = terminals[thread]->history_keys_used();
+    }
+    return a_second;
+  }
+
+  Status check() {
+    ELIDER_ASSIGN(auto filled, in_memory());
+    heap_options_.flush_ns = 0;
+    ELIDER_ASSIGN(Heap heap, Heap::open(path_, 1 << 20, heap_options_));
+    ELIDER_TRY(pour_into_database(heap, root_, filled.db, filled.tables));
+    totals_.history_keys = workload_.history_keys;
+    ELIDER_ASSIGN(const auto checked, tpcc::check_consistency(filled.db, filled.tables, workload_, totals_));
+    if (checked.ok()) return {};
+    return {Code::kCorrupt, fmt::format("TPC-C on the heap, {}: {}", mix_.name, checked.complaints().front())};
+  }
+
+ private:
+  struct Filled {
+    Database db;
+    tpcc::Tables tables;
+  };
+  static Result<Filled> in_memory() {
+    Filled filled;
+    ELIDER_ASSIGN(filled.db, Database::open(Options{}));
+    ELIDER_ASSIGN(filled.tables, tpcc::create_tables(filled.db, tpcc::IndexChoice::kBtree));
+    return filled;
+  }
+
+  const HeapStudyOptions& options_;
+  const HeapTpccMix& mix_;
+  const std::string path_;
+  tpcc::Workload workload_;
+  HeapOptions heap_options_;
+  HeapPtr<TpccHeap> root_;
+  tpcc::RunTotals totals_;
+};
+
+}  // namespace
+
+Status study_heap_tpcc(const HeapStudyOptions& options, std::vector<HeapFigure>* figures) {
+  for (const HeapTpccMix& mix : kMixes) {
+    if (tools::interrupted()) return {};
+    if (!options.quiet) fmt::print(stderr, "  {}: loading\n", mix.name);
+    const Scratch scratch(options.folder);
+    ELIDER_ASSIGN(std::string path, scratch.file("tpcc.heap"));
+    HeapTpcc tables(options, mix, std::move(path));
+    ELIDER_TRY(tables.load());
+    HeapFigure figure{mix.name, mix.one_pays ? "order-status transactions/s" : "transactions/s", {}, 0};
+    for (const HeapTpccVariant& variant : kVariants) figure.series.push_back({variant.name, {}});
+    for (uint32_t round = 0; round < options.repeat; ++round) {
+      if (!options.quiet) fmt::print(stderr, "  {}: repetition {} of {}\n", mix.name, round + 1, options.repeat);
+      for (size_t i = 0; i < std::size(kVariants); ++i) {
+        ELIDER_ASSIGN(const double a_second, tables.run(kVariants[i], options.seed + round));
+        if (tools::interrupted()) return {};
+        figure.series[i].a_second.push_back(a_second);
+      }
+    }
+    ELIDER_TRY(tables.check());
+    figures->push_back(std::move(figure));
+  }
+  return {};
+}
+
+}  // namespace elider::bench

@@ -1,0 +1,53 @@
+// TPC-C's tables in a durable heap (DUMBO, section 4.1): a B+-tree from key to row for each, and two of
+// pairs of keys for customers by name and orders by customer. Keys and rows are those of bench/tpcc.
+//
+// Rows come from a Database that bench/tpcc has loaded, and go back into one to be checked: so both
+// are filled and judged by the same code. Thread safety: TpccHeap is a value; pouring takes one thread.
+#pragma once
+
+#include <cstdint>
+
+#include "bench/tpcc/schema.h"
+#include "elider/database.h"
+#include "elider/heap.h"
+#include "elider/heap_ordered_map.h"
+
+namespace elider::bench {
+
+// In the order of `first`, and then of `second`.
+struct KeyPair {
+  uint64_t first, second;
+  friend bool operator<(const KeyPair& a, const KeyPair& b) { return a.first != b.first ? a.first < b.first : a.second < b.second; }
+};
+
+template <class Row>
+using HeapTable = HeapOrderedMap<uint64_t, HeapPtr<Row>>;
+
+struct TpccHeap {
+  HeapTable<tpcc::Warehouse> warehouse;
+  HeapTable<tpcc::District> district;
+  HeapTable<tpcc::Customer> customer;
+  HeapTable<tpcc::History> history;
+  HeapTable<tpcc::Order> order;
+  HeapTable<tpcc::OrderLine> line;
+  HeapTable<tpcc::Item> item;
+  HeapTable<tpcc::Stock> stock;
+  HeapOrderedMap<uint64_t, uint8_t> new_order;
+  HeapOrderedMap<KeyPair, uint8_t> customer_by_name;   // CustomerNameKey, CustomerKey
+  HeapOrderedMap<KeyPair, uint8_t> order_by_customer;  // CustomerKey, OrderKey
+};
+
+// A customer's or an order's place in the two.
+inline KeyPair name_entry(uint64_t key, const tpcc::Customer& row) {
+  return {tpcc::CustomerNameKey::pack_unchecked(row.warehouse, row.district, tpcc::name_hash(row.last)), key};
+}
+inline KeyPair customer_entry(uint64_t key, const tpcc::Order& row) {
+  return {tpcc::CustomerKey::pack_unchecked(row.warehouse, row.district, row.customer), key};
+}
+
+// All rows of the database, whose tables are B+-trees, as the heap's root "tpcc".
+Result<HeapPtr<TpccHeap>> pour_into_heap(Database& db, const tpcc::Tables& tables, Heap& heap);
+// All rows of the heap; kCorrupt: its trees of pairs do not fit its rows.
+Status pour_into_database(Heap& heap, HeapPtr<TpccHeap> root, Database& db, const tpcc::Tables& tables);
+
+}  // namespace elider::bench
