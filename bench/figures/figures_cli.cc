@@ -83,7 +83,7 @@ void run_figures(const ChosenFigures& chosen) {
   for (const std::string& name : chosen.papers) {
     const auto all = papers::all();
     const auto paper = std::find_if(all.begin(), all.end(), [&](const papers::Paper& one) { return name == one.name; });
-    if (paper == all.end()) refuse_option("--paper", fmt::format("'{}' is none of hyper, dbx-tc and dumbo", name));
+    if (paper == all.end()) refuse_option("--paper", fmt::format("'{}' is none of dbx, ydb, hyper, dbx-tc and dumbo", name));
     wanted.push_back(&*paper);
   }
   auto measured = read_documents(chosen.files);
@@ -111,7 +111,7 @@ void run_figures(const ChosenFigures& chosen) {
 void add_figures(Command bench) {
   auto chosen = std::make_shared<ChosenFigures>();
   Command command = bench.add("figures", "A page for a paper: where its sections stand, and what its figures give here");
-  command.option("--paper", chosen->papers, "Which, between commas: hyper, dbx-tc, dumbo [hyper]").between_commas().type("NAMES");
+  command.option("--paper", chosen->papers, "Which, between commas: dbx, ydb, hyper, dbx-tc, dumbo [hyper]").between_commas().type("NAMES");
   command.option("--from", chosen->files, "Documents that bench protocols and bench htm wrote with --json").between_commas().type("FILES");
   command.option("-o,--output", chosen->output, "The page, in Markdown (- for standard output)").type("FILE.md").shows_default();
   command.footer(

@@ -50,6 +50,96 @@ constexpr PaperFigure kHyperFigures[] = {
     {"section 6.2", "what each part costs", "hyper-6.2", "elider bench protocols --figure hyper-6.2 --json FILE", "", ""},
 };
 
+constexpr Section kDbxSections[] = {
+    {"2.1", "RTM; the fallback lock, which every region reads", "src/htm/rtm.h, src/htm/elide.h", ""},
+    {"2.2", "what a region may hold, and how long it may last", "src/htm/site.h, docs/hardware-transactions.md", ""},
+    {"3", "two layers: a store of keys and pointers, transactions above it", "src/index, src/txn",
+     "the layers share no region, as there; under `optimistic` neither has one"},
+    {"4, ordered store",
+     "a B+-tree whose operations are regions; nodes on lines of their own; fewer retries for taller trees; no rebalancing",
+     "src/index/btree, Patience in src/htm/elide.h",
+     "leaves of 512 bytes and inner nodes of 768, not 256: measured (docs/indexes.md); empty leaves are unlinked"},
+    {"4, unordered store", "a chained hash table whose operations are regions; a lock for growing", "src/index/hash",
+     "it grows a bucket at a time, without a lock of the whole"},
+    {"4, get-with-insert", "look a key up, or insert it", "get_or_insert, src/index/btree/btree_insert.h, src/index/hash/hash_operations.h",
+     "for inserts alone: a read of an absent key keeps the witness of its leaf or bucket, and writes nothing"},
+    {"4, put", "the record on the line of its hash entry", "src/storage/inline_rows.h",
+     "small rows beside their commit word, in all indexes"},
+    {"5.1", "sequence number, snapshot number, previous version, pointer to the data", "src/storage/record.h, src/storage/layout.h",
+     "one set for each commit group of columns; small groups hold their data in place"},
+    {"5.2, algorithm 2", "reads into the read set, writes into the write set", "src/txn/occ/occ_read.h, src/txn/occ/occ_write.h", ""},
+    {"5.2, algorithm 1", "validation and writes in one region", "src/txn/occ/occ_commit.h, src/txn/occ/occ_region.h",
+     "commits with many lines set lock bits in their region and write outside; those with more rows take the locks; without regions the "
+     "locks"},
+    {"5.2, CommitLock", "one lock of all commits that fall back", "src/txn/occ/occ_commit.h",
+     "the lock bits of the rows written, so that a fallback holds up those alone that touch them"},
+    {"5.3, absent records", "an empty record is inserted for a read", "src/txn/occ/occ_read.h",
+     "the witness of the leaf or bucket instead"},
+    {"5.3, insert, delete", "inserted with the commit; marked, and unlinked later", "src/txn/occ/occ_index.h, src/txn/late_unlinks.h",
+     "unlinked by the commit itself where no snapshot needs the row"},
+    {"5.3, range query", "leaf versions in the read set; a change aborts", "src/txn/occ/occ_scan.h, src/txn/occ/occ_repair.h",
+     "a leaf that changed is read again, and is as it was if it holds the same rows"},
+    {"5.4", "read-only transactions raise the snapshot number and read the newest snapshot",
+     "src/storage/snapshots.h, src/txn/snapshot_transaction.h",
+     "a reader that begins within a commit waits for it: the paper leaves that open"},
+    {"5.5", "quiescent states; a vector of transaction counts; grace periods",
+     "src/txn/reclaim.h, src/base/worker.h, src/base/retired_list.h", "one epoch of all workers instead of the vector"},
+    {"5.6", "buffers of workers, loggers, the latest durable snapshot", "src/log, docs/durability.md",
+     "commit numbers in place of snapshots order the log; checkpoints besides"},
+    {"6", "stored procedures, one-shot requests", "include/elider/procedure.h", ""},
+    {"6.1", "retries by the cause of the abort: 2, 10, 100", "include/elider/elision.h, src/htm/site.h",
+     "the lock is taken at the third system abort, not the second; a site whose regions fail too often takes its lock at once"},
+    {"6.2", "a buffer of one node a table and transaction", "src/txn/hints.h, src/txn/hot_rows.h",
+     "kept across transactions until the epoch moves; scans and removals do not use it; its hits are not counted"},
+};
+
+constexpr PaperFigure kDbxFigures[] = {
+    {"1a", "aborts over lines read and written in order", "dbx-1a", "elider bench htm --figure dbx-1a --json FILE", "", ""},
+    {"1b", "the same, two threads a core", "dbx-1b", "elider bench htm --figure dbx-1b --json FILE", "", ""},
+    {"1c", "reads before writes, and after them", "dbx-1c", "elider bench htm --figure dbx-1c --json FILE", "", ""},
+    {"1d", "aborts over the duration", "dbx-1d", "elider bench htm --figure dbx-1d --json FILE", "", ""},
+    {"2, 3, 4", "drawings: architecture, dependencies, deletion", "", "docs/architecture.md, docs/design", "", ""},
+    {"5", "TPC-C beside Silo; without the commit's regions; copied reads", "",
+     "`elider bench tpcc --index btree`, beside a Silo of your own", "442,230 a second of 8 threads, 1.4 times Silo with Masstree's tree",
+     "no build leaves the regions out, or keeps metadata apart"},
+    {"6", "the B+-tree alone, YCSB", "", "`elider bench index --index btree`, with `--sync elided`, `optimistic` and `latched`",
+     "7.6% faster than Masstree's, 8 threads", "get, and remove with insert; no mix with put"},
+    {"7", "the hash table alone, YCSB", "", "`elider bench index --index hash`, likewise", "19% slower than one without locks",
+     "no lock-free table to compare"},
+    {"8", "TPC-C over threads, and with a spinlock", "",
+     "`elider bench tpcc --index btree --threads N`, and `--protocol spinlock --sync elided`", "442,230 a second of 8 threads",
+     "one command a point"},
+    {"9", "aborted regions, locks a transaction", "dbx-9", "elider bench htm --figure dbx-9 --json FILE", "",
+     "the TPC-C of mixed indexes, groups and additions"},
+    {"10", "whole transactions as regions", "dbx-10", "elider bench htm --figure dbx-10 --json FILE", "",
+     "updates are buffered until the region's end"},
+    {"11", "small transactions beside the bare tree", "", "`elider bench ycsb` beside `elider bench index`", "20% of overhead, 8 threads",
+     ""},
+    {"12, 13", "TPC-C on hash tables, B+-trees, and both", "", "`elider bench tpcc --index btree` and `--index mixed`",
+     "506,817 mixed, 442,230 B+-trees", "no TPC-C of hash tables alone"},
+    {"14", "NewOrder and StockLevel, with and without snapshots", "",
+     "`elider bench tpcc --mix 50,0,0,0,50`, and `--no-snapshot stock_level`", "1.41 times", ""},
+    {"15", "factors: allocator, regions, fallback, node buffer, no reclamation, no snapshots", "", "not there", "",
+     "parts of it: `--no-snapshot`, `bench elision --bounds`"},
+    {"16", "TPC-C with durability", "", "`elider bench durability --only async`", "30% above Silo", ""},
+    {"17", "latency until durable", "", "`elider bench durability --only group`", "38 to 63 ms",
+     "of commits that wait; none that go on meanwhile"},
+};
+
+constexpr Section kYdbSections[] = {
+    {"design, storage", "a B+-tree whose operations are regions", "src/index/btree", "DBX's, with its bounds by cause"},
+    {"design, transactions", "versions in a read set, buffered writes, a commit in one region", "src/txn/occ",
+     "the published code returns within a region when validation fails, and never fills its write set"},
+    {"evaluation", "YCSB derived: 80% read, 20% read and write, 10 M records of 8 bytes", "bench/ycsb, bench/elision",
+     "the records of bench elision have 100 bytes"},
+};
+
+constexpr PaperFigure kYdbFigures[] = {
+    {"table", "throughput over 1 to 8 threads", "", "`elider bench elision --records 10000000 --threads N --bounds 3,100`",
+     "1.5 M to 7.2 M a second, 1 to 8 threads on 4 cores", "one command a number of threads"},
+    {"text", "retries: 3 against 100", "", "the same", "", ""},
+};
+
 constexpr Section kDbxTcSections[] = {
     {"2.1", "hardware transactional memory", "src/htm", ""},
     {"2.2", "whole transactions as regions", "src/txn/baseline/whole_transaction.h, protocol whole-transaction",
@@ -122,6 +212,9 @@ constexpr PaperFigure kDumboFigures[] = {
 };
 
 constexpr Paper kPapers[] = {
+    {"dbx", "DBX: Using Restricted Transactional Memory to Build a Scalable In-Memory Database, EuroSys 2014",
+     kDbxSections, kDbxFigures},
+    {"ydb", "yDB: a key-value store on RTM, after DBX", kYdbSections, kYdbFigures},
     {"hyper", "HyPer-HTM: Leis, Kemper, Neumann: Scaling HTM-Supported Database Transactions to Many Cores, TKDE 2015", kHyperSections,
      kHyperFigures},
     {"dbx-tc", "DBX-TC: transaction chopping on hardware transactions, the successor of DBX", kDbxTcSections, kDbxTcFigures},
