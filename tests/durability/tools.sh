@@ -108,10 +108,18 @@ expect 0 "cut off by a crash   $words" "$elider" check torn
 expect 0 "300 rows" "$elider" checkpoint torn
 [[ $(json "check torn" 'said["recovery"]["cuts"]') == "[]" ]] || wrong "a torn tail behind a checkpoint"
 
+# damage FILE OFFSET: another byte there, whatever it was.
+damage() {
+  local byte
+  byte=$(od -An -tu1 -j"$2" -N1 "$1")
+  # shellcheck disable=SC2059
+  printf "\\x$(printf %02x $((byte ^ 255)))" | dd of="$1" bs=1 seek="$2" conv=notrunc status=none
+}
+
 # Damage before the end: refused by each with the file and the offset, and nothing changes.
 cp -r small damaged
 file=damaged/log-00000001-00-00000000
-printf '!' | dd of="$file" bs=1 seek=300 conv=notrunc status=none
+damage "$file" 300
 before=$(cat damaged/* | cksum)
 for command in "log verify" "log dump" "check" "recover" "recover --dry-run" "checkpoint"; do
   expect 1 "'$file' at byte" "$elider" $command damaged
@@ -172,7 +180,7 @@ expect 2 "holds no database" "$elider" check back
 expect 2 "there is no folder" "$elider" log verify nowhere
 expect 2 "another database has the folder open" flock data/LOCK "$elider" check data
 part=$(ls copy/checkpoint-* | head -1)
-printf '!' | dd of="$part" bs=1 seek=5000 conv=notrunc status=none
+damage "$part" 5000
 expect 1 "'$part' at byte" "$elider" check copy
 expect 1 "'$part' at byte" "$elider" restore copy third
 expect 2 "" "$elider" log

@@ -1,6 +1,6 @@
 // What crash tests of the heap do, and what must hold of whatever a crash leaves of it: two threads
 // make steps, every third of which touches what the other one does.
-// ELIDER_HEAP_IMAGES says how many images a test looks at (default 1,500; 300 under a sanitizer);
+// ELIDER_HEAP_IMAGES says how many images a test looks at (default 1,500; 150 or 300 under a sanitizer);
 // ELIDER_SEED draws others.
 // Thread safety: one thread a story.
 #pragma once
@@ -112,7 +112,7 @@ inline void expect_world(const log::CrashDisk::Contents& contents, const std::ve
 
 inline uint64_t images_asked() {
   const char* const asked = std::getenv("ELIDER_HEAP_IMAGES");
-  return asked != nullptr ? std::strtoull(asked, nullptr, 10) : kThreadSanitizer || kAddressSanitizer ? 300 : 1500;
+  return asked != nullptr ? std::strtoull(asked, nullptr, 10) : kThreadSanitizer ? 150 : kAddressSanitizer ? 300 : 1500;
 }
 
 // All of a story's steps. `now()` says how far the medium is, for `answered`. `later`: an answer is
