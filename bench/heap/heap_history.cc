@@ -45,7 +45,7 @@ struct When {
 
 // One run of a procedure. One that did not commit is recorded as a transaction that only read: what
 // it read, but for lists that it had appended to. So a checker of strict serializability judges
-// opacity: whoever will be run again sees one moment, too.
+// opacity: also a run that does not commit sees one moment.
 class Attempt {
  public:
   explicit Attempt(When begun) : begun_(begun) {}

@@ -48,7 +48,7 @@ struct HeapSeries {
 struct HeapFigure {
   std::string study, unit;
   std::vector<HeapSeries> series;
-  size_t subject = 0;  // the variant that is told against the others
+  size_t subject = 0;  // the variant that the others are compared with
 };
 
 // An error: a file could not be made, or a variant found what cannot be; it names it. Interrupted:

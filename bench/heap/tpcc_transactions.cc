@@ -96,13 +96,7 @@ Status new_order(HeapTransaction& txn, HeapPtr<TpccHeap> root, const NewOrderInp
   txn.write(txn[district].next_order, output->order + 1);
   output->entry_date = now_seconds();
   const Key key = OrderKey::pack_unchecked(input.warehouse, input.district, output->order);
-  const Order order{.entry_date = output->entry_date,
-                    .warehouse = static_cast<uint16_t>(input.warehouse),
-                    .customer = static_cast<uint16_t>(input.customer),
-                    .district = static_cast<uint8_t>(input.district),
-                    .carrier = 0,
-                    .line_count = static_cast<uint8_t>(input.line_count),
-                    .all_local = input.all_local};
+  const Order order = order_of(input, *output);
   ELIDER_ASSIGN(const auto order_at, txn.make<Order>(order));
   ELIDER_TRY(tables.order.insert(txn, key, order_at));
   ELIDER_TRY(tables.order_by_customer.insert(txn, customer_entry(key, order), 1));

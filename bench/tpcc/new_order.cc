@@ -65,13 +65,7 @@ Status take_number(Transaction& txn, const Tables& tables, const NewOrderInput& 
 
 Status insert_order(Transaction& txn, const Tables& tables, const NewOrderInput& input, const Goods& goods, const NewOrderOutput& output) {
   const Key key = OrderKey::pack_unchecked(input.warehouse, input.district, output.order);
-  const Order order{.entry_date = output.entry_date,
-                    .warehouse = static_cast<uint16_t>(input.warehouse),
-                    .customer = static_cast<uint16_t>(input.customer),
-                    .district = static_cast<uint8_t>(input.district),
-                    .carrier = 0,
-                    .line_count = static_cast<uint8_t>(input.line_count),
-                    .all_local = input.all_local};
+  const Order order = order_of(input, output);
   if (Status status = txn.insert(tables.order, key, order); !status.ok()) return status;
   if (Status status = txn.insert(tables.new_order, key, NewOrder{1}); !status.ok()) return status;
   const auto info = kDistrictInfo[input.district - 1];
@@ -108,6 +102,16 @@ Status read_customer(Transaction& txn, const Tables& tables, const NewOrderInput
 }  // namespace
 
 bool is_original(const Text<50>& data) { return std::string_view(data.data(), data.size()).find("ORIGINAL") != std::string_view::npos; }
+
+Order order_of(const NewOrderInput& input, const NewOrderOutput& output) {
+  return {.entry_date = output.entry_date,
+          .warehouse = static_cast<uint16_t>(input.warehouse),
+          .customer = static_cast<uint16_t>(input.customer),
+          .district = static_cast<uint8_t>(input.district),
+          .carrier = 0,
+          .line_count = static_cast<uint8_t>(input.line_count),
+          .all_local = input.all_local};
+}
 
 void add_up(const NewOrderInput& input, NewOrderOutput* output) {
   uint64_t sum = 0;

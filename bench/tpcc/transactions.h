@@ -103,6 +103,7 @@ Status stock_level(Transaction& txn, const Tables& tables, const StockLevelInput
 // -- what they work out, whatever holds the rows ---------------------------------------------------
 
 bool is_original(const Text<50>& data);  // of an item or a stock row
+Order order_of(const NewOrderInput& input, const NewOrderOutput& output);
 // What the order comes to, once all of its lines are known.
 void add_up(const NewOrderInput& input, NewOrderOutput* output);
 // The Payment, to the left of what stands in the data of a customer with bad credit.

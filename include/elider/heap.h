@@ -222,7 +222,8 @@ class HeapTransaction : public HeapReader {
   }
   void claim_bytes(const void* place, size_t bytes);
 
-  // Room for `count` objects, all bytes 0, however many, at little cost in the log; it is the transaction's that it is taken back with.
+  // Room for `count` objects, all bytes 0; however many, that takes little of the log. If the transaction
+  // does not commit, it is given back.
   // kMemoryLimit: HeapOptions::capacity_bytes, or more than 8 TiB; the transaction cannot commit any more.
   // kIoError: the file cannot grow.
   template <HeapObject T>
@@ -238,8 +239,8 @@ class HeapTransaction : public HeapReader {
     if (made.ok()) write((*this)[*made], value);
     return made;
   }
-  // Gives back what allocate() or make() gave, and claims it (see above). Null: nothing happens. What is no such object ends
-  // the transaction with kInvalidArgument.
+  // Gives back what allocate() or make() gave, and claims it (see above). Null: nothing happens. What is
+  // no such object ends the transaction with kInvalidArgument.
   template <class T>
   Status free(HeapPtr<T> pointer) {
     return free_bytes(pointer.offset());

@@ -184,7 +184,6 @@ class HeapMap {
     } else if ((count = txn.read(txn[leaf].count)) == txn.read(txn[leaf].capacity)) {
       if (count >= kLeafMax && bits + kNodeBits <= kHashBits) return split(txn, place, bits, leaf, hash, entry);
       ELIDER_ASSIGN(const HeapPtr<Leaf> larger, make_leaf(txn, 2 * count));
-      claim(txn, leaf);
       for (uint64_t i = 0; i < count; ++i) txn.write(txn[larger].entries()[i], txn.read(txn[leaf].entries()[i]));
       ELIDER_TRY(txn.free(leaf));
       txn.write(*place, larger.offset());
@@ -196,7 +195,6 @@ class HeapMap {
   }
   Status split(HeapTransaction& txn, uint64_t* place, int bits, HeapPtr<Leaf> leaf, uint64_t hash, const Entry& entry) {
     ELIDER_ASSIGN(const HeapPtr<Node> node, txn.allocate<Node>());
-    claim(txn, leaf);
     const uint64_t count = txn.read(txn[leaf].count);
     for (uint64_t i = 0; i < count; ++i) {
       const Entry old = txn.read(txn[leaf].entries()[i]);

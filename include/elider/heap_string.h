@@ -60,7 +60,6 @@ class HeapString {
     wanted = std::max(wanted, 2 * capacity);
     ELIDER_ASSIGN(const HeapPtr<char> data, txn.allocate<char>(wanted));
     const std::string kept = str(txn);
-    if (capacity != 0) txn.claim_bytes(bytes(txn), kept.size());
     txn.write_bytes(&txn[data], std::as_bytes(std::span(kept)));
     if (capacity != 0) ELIDER_TRY(txn.free(txn.read(far_)));
     txn.write(far_, data);

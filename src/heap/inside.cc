@@ -40,8 +40,8 @@ class Runs {
   Runs& operator=(const Runs&) = delete;
 };
 
-// A commit waits for whoever began before it. If threads could nest transactions of two heaps, in
-// either order, two could wait for each other.
+// A commit waits for all transactions that began before it. One thread within heap A that commits in
+// heap B, and one within B that commits in A, would wait for each other.
 Status refuse_within(const char* call) {
   if (running == nullptr) return {};
   return Status::invalid_argument(std::string(call) + ": this thread runs a procedure of a heap, this one or another");

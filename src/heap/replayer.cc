@@ -30,8 +30,8 @@ Status Replayer::begin() {
 }
 
 // A transaction counts if its marker and its record are whole, and so is all that it needs: the
-// numbers up to `needs` stand there without a gap. Nobody is told of its success before that. And
-// whoever has read from it has a `needs` that reaches it, so the two survive together or not at all.
+// numbers up to `needs` stand there without a gap. A transaction answers only then. Who has
+// read from it needs at least its number, so either both survive, or none.
 Status Replayer::find(Found* found) {
   std::vector<Marker> array(geometry_.markers);
   if (Status status = medium_.read(kMarkersAt, std::as_writable_bytes(std::span(array))); !status.ok()) return status;
@@ -100,22 +100,6 @@ Status Replayer::heap_bytes_with(const Found& found, uint64_t* bytes) {
 Status Replayer::damaged(const Marker& marker) const {
   return {Code::kCorrupt, "'" + path_ + "' is damaged: the redo record of transaction " + std::to_string(marker.number) + ", at offset " +
                               std::to_string(geometry_.record_at(marker.slot, marker.start))};
-}
-
-Status Replayer::load(const Marker& marker, bool checks, std::span<const uint64_t>* words) {
-  if (marker.slot >= geometry_.threads || marker.bytes % kWordBytes != 0 || marker.bytes > geometry_.log_bytes ||
-      marker.start % geometry_.log_bytes + marker.bytes > geometry_.log_bytes)
-    return damaged(marker);
-  const uint64_t at = geometry_.record_at(marker.slot, marker.start);
-  if (const std::byte* const memory = medium_.memory(); memory != nullptr) {
-    *words = {reinterpret_cast<const uint64_t*>(memory + at), marker.bytes / kWordBytes};
-  } else {
-    record_.resize(marker.bytes / kWordBytes);
-    if (Status status = medium_.read(at, std::as_writable_bytes(std::span(record_))); !status.ok()) return status;
-    *words = record_;
-  }
-  if (checks && record_checksum(std::as_bytes(*words), marker.number, geometry_) != marker.record_checksum) return damaged(marker);
-  return {};
 }
 
 Status Replayer::patch_heap(const Marker& marker, bool checks) {

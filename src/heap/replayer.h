@@ -69,6 +69,23 @@ class Replayer {
   std::vector<Marker> markers_;
 };
 
+// Inlined: the processor then asks for the next record while it stores this one (5 to 10% of a replay).
+[[gnu::always_inline]] inline Status Replayer::load(const Marker& marker, bool checks, std::span<const uint64_t>* words) {
+  if (marker.slot >= geometry_.threads || marker.bytes % kWordBytes != 0 || marker.bytes > geometry_.log_bytes ||
+      marker.start % geometry_.log_bytes + marker.bytes > geometry_.log_bytes)
+    return damaged(marker);
+  const uint64_t at = geometry_.record_at(marker.slot, marker.start);
+  if (const std::byte* const memory = medium_.memory(); memory != nullptr) {
+    *words = {reinterpret_cast<const uint64_t*>(memory + at), marker.bytes / kWordBytes};
+  } else {
+    record_.resize(marker.bytes / kWordBytes);
+    if (Status status = medium_.read(at, std::as_writable_bytes(std::span(record_))); !status.ok()) return status;
+    *words = record_;
+  }
+  if (checks && record_checksum(std::as_bytes(*words), marker.number, geometry_) != marker.record_checksum) return damaged(marker);
+  return {};
+}
+
 template <class Patch>
 Status Replayer::apply(const Marker& marker, Patch&& patch, bool checks) {
   if (marker.bytes == 0) return {};

@@ -55,7 +55,7 @@ class WriteSet {
         table_[place_of(word)] = static_cast<uint32_t>(entries_.size());
     }
   }
-  // All these words are 0. Two ranges either begin with the same word, or have none in common.
+  // All these words are 0. Ranges that overlap begin with the same word: they are of one block.
   void zero(uint64_t first, uint64_t count) {
     if (const auto above = above_of(first); above != zeros_.begin() && (above - 1)->first == first)
       zeros_[static_cast<size_t>(above - zeros_.begin() - 1)].count = std::max((above - 1)->count, count);

@@ -176,7 +176,7 @@ TEST(HeapCrashTest, TheLogKnowsTheLengthThatTheFileHasLost) {
   EXPECT_OK(put(*heap, 2));
 }
 
-// Killed while the disk is told how far the log was replayed. The next one begins its log anew.
+// A process is killed while it stores how far the log was replayed. The next process overwrites the log.
 TEST(HeapCrashTest, HowFarTheLogWasReplayedIsDurableBeforeItIsWrittenAnew) {
   log::MemoryFiles files;
   {
