@@ -177,11 +177,12 @@ constexpr PaperFigure kDbxTcFigures[] = {
 };
 
 constexpr Section kDumboSections[] = {
-    {"2.1", "suspending and resuming what a region tracks", "",
-     "no backend suspends yet: updates run the software protocol on every processor"},
+    {"2.1", "suspending and resuming what a region tracks", "src/htm/suspension.h",
+     "reads with TSXLDTRK; all accesses on the emulator alone, for POWER's instructions are not ours"},
     {"2.2", "durable hardware transactions (SPHT): redo logs, the durability wait",
      "src/heap/redo_log.h, HeapWait::kTotal in src/heap/slots.h", "SPHT's wait within our heap, for comparison"},
-    {"2.3", "unlimited reads (SI-HTM): the isolation wait", "src/heap/slots.h, src/heap/attempt.cc", ""},
+    {"2.3", "unlimited reads (SI-HTM): the isolation wait", "src/heap/slots.h, src/heap/regions.cc",
+     "of update transactions under snapshot alone, where all tracking can be suspended"},
     {"3", "the heap mapped copy-on-write; logs written through", "src/heap/inside.cc, src/heap/medium.h",
      "files with fdatasync, too, and a delay"},
     {"3.1, algorithm 1", "active, inactive and non-durable; begin and commit", "src/heap/slots.h, tests/exhaustive/heap_model_test.cc",
@@ -194,7 +195,8 @@ constexpr Section kDumboSections[] = {
     {"3.3", "the array of markers, holes, the replayer", "src/heap/replayer.h",
      "the whole array is looked at, so no bound of holes is needed"},
     {"4.1", "Pisces as a baseline", "src/heap/attempt.h", "our software protocol is after it: two versions, the second in the write set"},
-    {"5", "processors that suspend loads alone", "", "not there"},
+    {"5", "processors that suspend loads alone", "src/heap/regions.h, tests/exhaustive/heap_regions_model_test.cc",
+     "a region says the clock that it saw before it looked for readers: its number is taken after that"},
 };
 
 constexpr PaperFigure kDumboFigures[] = {

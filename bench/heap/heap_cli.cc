@@ -62,22 +62,24 @@ void print_heap(const std::vector<HeapFigure>& figures) {
 }
 
 Status heap_study(HeapChosen& chosen) {
-  if (chosen.backend != "automatic" && chosen.backend != "software")
-    refuse_option("--backend", fmt::format("'{}' is not built: automatic and software are", chosen.backend));
+  for (const HtmBackend backend : {HtmBackend::kAutomatic, HtmBackend::kRtm, HtmBackend::kEmulated})
+    if (name_of(backend) == chosen.backend) chosen.study.backend = backend;
+  if (chosen.backend == "software") chosen.study.backend = HtmBackend::kNone;
   for (const HeapMedium medium : {HeapMedium::kFile, HeapMedium::kDax, HeapMedium::kDelay})
     if (name_of(medium) == chosen.medium) chosen.study.medium = medium;
   if (chosen.isolation == "snapshot") chosen.study.isolation = HeapIsolation::kSnapshot;
   if (!chosen.history.path.empty()) {
     chosen.history.medium = chosen.study.medium;
     chosen.history.isolation = chosen.study.isolation;
+    chosen.history.backend = chosen.study.backend;
     if (chosen.durability == "later") chosen.history.durability = HeapDurability::kLater;
     chosen.history.threads = chosen.study.threads;
     chosen.history.seed = chosen.study.seed;
     chosen.history.folder = chosen.study.folder;
-    uint64_t again = 0;
-    ELIDER_TRY(write_heap_history(chosen.history, &again));
-    fmt::print("{} transactions, and the reads of {} runs that met a conflict, are in '{}'\n", chosen.history.transactions, again,
-               chosen.history.path);
+    uint64_t again = 0, in_regions = 0;
+    ELIDER_TRY(write_heap_history(chosen.history, &again, &in_regions));
+    fmt::print("{} transactions, {} of them in regions, and the reads of {} runs that met a conflict, are in '{}'\n",
+               chosen.history.transactions, in_regions, again, chosen.history.path);
     return {};
   }
   if (chosen.study.threads < 2) refuse_option("--threads", "reads need two: one of them writes");
@@ -92,10 +94,10 @@ Status heap_study(HeapChosen& chosen) {
     for (const HeapSeries& one : figure.series) series.push_back({{"variant", one.variant}, {"a_second", one.a_second}});
     document["figures"].push_back({{"study", figure.study}, {"unit", figure.unit}, {"series", series}});
   }
-  document["configuration"] = {{"medium", chosen.medium},           {"isolation", chosen.isolation},   {"flush_ns", chosen.study.flush_ns},
-                               {"threads", chosen.study.threads},   {"seconds", chosen.study.seconds}, {"words", chosen.study.words},
-                               {"reads", chosen.study.reads},       {"writes", chosen.study.writes},   {"group", chosen.study.group},
-                               {"replayed", chosen.study.replayed}, {"seed", chosen.study.seed}};
+  document["configuration"] = {{"medium", chosen.medium},           {"isolation", chosen.isolation},     {"backend", chosen.backend},
+                               {"flush_ns", chosen.study.flush_ns}, {"threads", chosen.study.threads},   {"seconds", chosen.study.seconds},
+                               {"words", chosen.study.words},       {"reads", chosen.study.reads},       {"writes", chosen.study.writes},
+                               {"group", chosen.study.group},       {"replayed", chosen.study.replayed}, {"seed", chosen.study.seed}};
   add_environment(document["configuration"]);
   return write_json(chosen.json_file, document);
 }
@@ -107,7 +109,7 @@ void add_heap(Command bench) {
   Command command = bench.add("heap", "The durable heap: its reads, updates, map, TPC-C and replay, beside what others do (DUMBO)");
   HeapStudyOptions& study = chosen->study;
   command.option("--study", study.studies, "These alone: reads, updates, map, tpcc, replay [all]").between_commas().one_of(heap_studies());
-  command.option("--backend", chosen->backend, "Of update transactions")
+  command.option("--backend", chosen->backend, "Of update transactions, but of map and replay")
       .one_of({"automatic", "software", "rtm", "emulated"})
       .shows_default();
   command.option("--medium", chosen->medium, "Of reads, updates and --history").one_of({"dax", "file", "delay"}).shows_default();

@@ -37,6 +37,7 @@ class HeapWords {
     HeapOptions heap_options;
     heap_options.medium = options.medium;
     heap_options.isolation = options.isolation;
+    heap_options.backend = options.backend;
     heap_options.flush_ns = 0;  // while it is filled
     heap_options.wait = HeapWait::kPruned;
     heap_options.log_bytes = uint64_t{512} << 20;  // for all that is measured: nothing is replayed meanwhile, as in the paper

@@ -25,6 +25,7 @@ struct HeapStudyOptions {
   std::vector<std::string> studies;        // empty: all
   HeapMedium medium = HeapMedium::kDelay;  // of reads and updates
   HeapIsolation isolation = HeapIsolation::kSerializable;
+  HtmBackend backend = HtmBackend::kAutomatic;  // of reads, updates and tpcc
   uint32_t flush_ns = 310;
   uint32_t threads = 2;  // of reads: one of them writes
   double seconds = 2;    // of each figure

@@ -125,6 +125,7 @@ class HeapTpcc {
     heap_options_.markers = 1u << 21;
     heap_options_.threads_max = options.threads + 1;
     heap_options_.medium = HeapMedium::kDelay;
+    heap_options_.backend = options.backend;
   }
 
   Status load() {

@@ -32,6 +32,7 @@ class MicroOps {
   // In an invocation, where the result is not known yet: written as null in every workload.
   void read_unknown(int64_t key) { put({static_cast<int64_t>(Kind::kReadNull), key}); }
   void clear() { words_.clear(); }
+  void reserve(size_t words) { words_.reserve(words); }
   std::span<const int64_t> words() const { return words_; }
 
  private:

@@ -21,6 +21,7 @@
 
 #include "elider/language.h"
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -33,6 +34,7 @@
 #include <utility>
 #include <vector>
 
+#include "elider/elision.h"
 #include "elider/function_ref.h"
 #include "elider/status.h"
 
@@ -99,6 +101,10 @@ struct HeapOptions {
   HeapMedium medium = HeapMedium::kFile;
   HeapDurability durability = HeapDurability::kWait;
   HeapWait wait = HeapWait::kPruned;
+  // What runs update transactions. kNone and kAutomatic: software. Else each is one hardware transaction,
+  // in place, and what those do not get done runs in software, alone. kUnsupported: not here. Asked for by
+  // name it is not tested first whether regions commit.
+  HtmBackend backend = HtmBackend::kAutomatic;
   uint64_t capacity_bytes = uint64_t{64} << 30;  // up to which the heap grows: address space; 1 MiB to 16 TiB
   // Of a new file; an existing one keeps its own.
   // Each thread's redo log; 64 KiB to 4 GiB. A transaction may fill half of it: 8 bytes a word written,
@@ -118,10 +124,13 @@ struct HeapStatus {
   uint64_t replayed_number = 0;  // up to which the file has what transactions wrote
   std::string medium;            // "file"
   std::string promise;           // what it survives, in words
+  std::string backend;           // of update transactions, and what it can suspend: "software", "RTM, reads suspended"
   // Since it was opened.
   uint64_t recovered = 0;  // transactions that opening it replayed
   uint64_t dropped = 0;    // transactions that had not become durable, and what opening it found of them
   uint64_t commits = 0, reads = 0, conflicts = 0, serial = 0;
+  uint64_t region_commits = 0;                              // of commits
+  std::array<uint64_t, kRegionCauseCount> region_aborts{};  // by region_cause_name()
   uint64_t syncs = 0;
   uint64_t replays = 0, replayed_words = 0;
 };

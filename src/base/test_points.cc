@@ -105,6 +105,8 @@ constexpr MutantName kMutantNames[] = {
     {Mutant::kHeapSkipIsolationWait, "heap_skip_isolation_wait"},
     {Mutant::kHeapSkipDurabilityWait, "heap_skip_durability_wait"},
     {Mutant::kHeapSkipValidation, "heap_skip_validation"},
+    {Mutant::kHeapRegionSaysNumber, "heap_region_says_number"},
+    {Mutant::kHeapRegionLateStamp, "heap_region_late_stamp"},
     {Mutant::kHeapIgnoreNeeds, "heap_ignore_needs"},
     {Mutant::kHeapPatchBeforeLog, "heap_patch_before_log"},
     {Mutant::kReadsHaveNoNumber, "reads_have_no_number"},

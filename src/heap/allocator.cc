@@ -96,6 +96,7 @@ Status Allocator::cut(uint32_t block_class, uint64_t* block) {
 Status Allocator::new_chunk(uint64_t bytes, uint64_t* chunk) {
   bytes = (bytes + 63) / 64 * 64;
   *chunk = attempt_.load_at(HeapHead::kNextChunkAt);
+  if (*chunk + bytes > attempt_.heap().heap_bytes()) attempt_.needs_software();
   if (Status status = attempt_.heap().grow_to(*chunk + bytes); !status.ok()) return status;
   attempt_.store_at(HeapHead::kNextChunkAt, *chunk + bytes);
   attempt_.store_at(*chunk, bytes);

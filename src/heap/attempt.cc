@@ -7,6 +7,7 @@
 
 #include "heap/allocator.h"
 #include "heap/inside.h"
+#include "heap/regions.h"
 
 namespace elider::detail {
 
@@ -15,7 +16,11 @@ using heap::Phase;
 using heap::Stripes;
 using heap::WriteSet;
 
-HeapAttempt::HeapAttempt(HeapInside& heap, uint32_t slot) : heap_(heap), slot_(slot), base_(heap.base()) {}
+HeapAttempt::HeapAttempt(HeapInside& heap, uint32_t slot) : heap_(heap), slot_(slot), base_(heap.base()) {
+  if (!heap.has_regions()) return;
+  region_writes_.reserve(heap::kRegionWordsMax, heap::kRegionZerosMax);
+  heap.log().reserve(slot, heap::kRegionRecordBytesMax);
+}
 
 // A write set that no reader may be looking into.
 WriteSet& HeapAttempt::unused_writes() {
@@ -107,9 +112,6 @@ bool HeapAttempt::reads_hold() {
 
 HeapAttempt::Outcome HeapAttempt::commit(Status* status) {
   heap::Slots& slots = heap_.slots();
-  const bool waits = heap_.options().durability == HeapDurability::kWait;
-  // What is not fenced here, persist() and the replayer fence later, if they can.
-  const bool fences = waits || heap_.medium_fences_for_its_thread();
   const bool total = heap_.options().wait == HeapWait::kTotal;
   if (writes_->empty()) {
     // Before it waits: others wait for those that run.
@@ -138,14 +140,10 @@ HeapAttempt::Outcome HeapAttempt::commit(Status* status) {
   const uint64_t number = slots.take_number();
   ELIDER_TEST_POINT("heap.commit.numbered");
   if (!reads_hold()) {
-    // Its number stays a hole, and later ones are not durable, until the log says that it was given up.
     slots.say(slot_, Phase::kWritten, number);
     unlock_stripes({});
     slots.end(slot_);
-    Status written = heap_.log().append_abort(slot_, number);
-    if (written.ok() && fences) written = heap_.fence();
-    if (!written.ok()) heap_.stop(written);
-    slots.say(slot_, Phase::kIdle, 0);
+    give_up(number);
     return Outcome::kConflict;
   }
   slots.publish(slot_, number, *writes_);
@@ -165,13 +163,82 @@ HeapAttempt::Outcome HeapAttempt::commit(Status* status) {
     slots.wait_for_all_before(slot_, number - 1);
     written = heap_.log().append(slot_, number, moment_);
   }
-  if (written.ok() && fences) written = heap_.fence();
-  if (!written.ok()) heap_.stop(written);
-  slots.say(slot_, Phase::kIdle, 0);
-  if (waits && !total) slots.wait_for_durability(slot_, moment_);
-  *status = waits || !written.ok() ? heap_.stopped() : Status();
-  if (heap_.log().is_half_full(slot_) || !heap_.has_half_of_markers()) heap_.wake_replayer();
+  *status = conclude(std::move(written), moment_);
   return Outcome::kDone;
+}
+
+Status HeapAttempt::conclude(Status written, uint64_t needs) {
+  const bool waits = heap_.options().durability == HeapDurability::kWait;
+  if (written.ok() && fences()) written = heap_.fence();
+  if (!written.ok()) heap_.stop(written);
+  heap_.slots().say(slot_, Phase::kIdle, 0);
+  if (waits && heap_.options().wait == HeapWait::kPruned) heap_.slots().wait_for_durability(slot_, needs);
+  if (heap_.log().is_half_full(slot_) || !heap_.has_half_of_markers()) heap_.wake_replayer();
+  return waits || !written.ok() ? heap_.stopped() : Status();
+}
+
+// What is not fenced here, persist() and the replayer fence later, if they can.
+bool HeapAttempt::fences() const {
+  return heap_.options().durability == HeapDurability::kWait || heap_.medium_fences_for_its_thread();
+}
+
+// Its number stays a hole, and later ones are not durable, until the log says that it was given up.
+void HeapAttempt::give_up(uint64_t number) {
+  Status written = heap_.log().append_abort(slot_, number);
+  if (written.ok() && fences()) written = heap_.fence();
+  if (!written.ok()) heap_.stop(written);
+  heap_.slots().say(slot_, Phase::kIdle, 0);
+}
+
+void HeapAttempt::begin_region(bool is_active, void (*leave)()) {
+  updates_ = tracks_ = false;  // load() looks nowhere else
+  published_.clear();
+  published_signature_ = 0;
+  doom_ = {};
+  in_region_ = true;
+  leave_region_ = leave;
+  region_writes_.clear();
+  window() = {};
+  if (heap_.options().wait == HeapWait::kTotal) heap_.slots().say(slot_, Phase::kRunning, ++runs_);
+  if (is_active) moment_ = heap_.slots().begin(slot_);
+}
+
+void HeapAttempt::log_in_window() {
+  if (!heap_.medium_is_mapped() || heap_.options().wait == HeapWait::kTotal) return;
+  static_cast<void>(heap_.log().prepare(slot_, region_writes_));
+  window().written = heap_.log().append_record(slot_, window().number);
+  window().logged = true;
+}
+
+void HeapAttempt::end_aborted_region() {
+  in_region_ = false;
+  heap_.slots().end(slot_);
+  if (window().number != 0)
+    give_up(window().number);
+  else if (heap_.options().wait == HeapWait::kTotal)
+    heap_.slots().say(slot_, Phase::kIdle, 0);
+}
+
+Status HeapAttempt::conclude_region(bool was_active) {
+  in_region_ = false;
+  heap::Slots& slots = heap_.slots();
+  const uint64_t number = window().number;
+  if (number == 0) {
+    if (heap_.options().wait == HeapWait::kTotal) slots.say(slot_, Phase::kIdle, 0);
+    // One that was not active may have read from all commits before its end.
+    if (!was_active) moment_ = slots.clock();
+    return end();
+  }
+  const uint64_t needs = was_active ? moment_ : number - 1;
+  Status written = std::move(window().written);
+  if (heap_.options().wait == HeapWait::kTotal) slots.wait_for_all_before(slot_, number - 1);
+  if (!window().logged) {
+    static_cast<void>(heap_.log().prepare(slot_, region_writes_));
+    written = heap_.log().append_record(slot_, number);
+  }
+  ELIDER_TEST_POINT("heap.region.committed");
+  if (written.ok()) written = heap_.log().append_marker(slot_, needs);
+  return conclude(std::move(written), needs);
 }
 
 void HeapAttempt::wait_for_conflict() const {
@@ -207,10 +274,21 @@ void HeapAttempt::change_writes(Change&& change) {
 }
 
 void HeapAttempt::store(uint64_t word, uint64_t value) {
+  if (in_region_) {
+    if (!region_writes_.append(word, value)) leave_region_();
+    std::memcpy(base_ + word * kWordBytes, &value, kWordBytes);
+    return;
+  }
   change_writes([&](WriteSet& writes) { writes.put(word, value); });
 }
 
 void HeapAttempt::zero(uint64_t offset, uint64_t bytes) {
+  if (in_region_) {
+    if (bytes > heap::kRegionZeroBytesMax || !region_writes_.has_room_for_zeros()) leave_region_();
+    region_writes_.zero(offset / kWordBytes, (bytes + kWordBytes - 1) / kWordBytes);
+    std::memset(base_ + offset, 0, bytes);
+    return;
+  }
   change_writes([&](WriteSet& writes) { writes.zero(offset / kWordBytes, (bytes + kWordBytes - 1) / kWordBytes); });
 }
 

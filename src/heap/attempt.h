@@ -1,7 +1,9 @@
-// HeapAttempt: one attempt of a transaction under the software protocol: what HeapReader and
-// HeapTransaction are made of. No region is entered: reads are plain loads, writes are kept in a
-// write set until the commit (after Pisces's two versions, DUMBO, section 4.1; slots.h has the waits).
+// HeapAttempt: one attempt of a transaction: what HeapReader and HeapTransaction are made of. Either in a
+// region (regions.h), where words are read and written in place; or under the software protocol: reads
+// are plain loads, writes are kept in a write set until the commit (after Pisces's two versions, DUMBO,
+// section 4.1; slots.h has the waits).
 //
+// The software protocol.
 // Reads see the moment s: the heap's words, but for those of commits that the moment sees and that
 // the heap may not have yet: these are looked up in their write sets. Commits above s wait for this
 // attempt before they touch the heap; so a read can never meet a word that changes.
@@ -18,6 +20,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/cache_line.h"
 #include "elider/heap.h"
 #include "heap/slots.h"
 #include "heap/stripes.h"
@@ -32,7 +35,7 @@ class HeapAttempt {
   HeapAttempt(HeapInside& heap, uint32_t slot);
 
   HeapReader reader() { return {base_, published_.empty(), *this}; }
-  HeapTransaction transaction() { return {base_, false, *this}; }
+  HeapTransaction transaction() { return {base_, in_region_, *this}; }
 
   void begin(bool updates);
   // Of a reader: waits until what it has read is durable.
@@ -43,8 +46,31 @@ class HeapAttempt {
   // What the transaction did that it must not, or found no room for.
   const Status& doom() const { return doom_; }
   void doom(Status status) {
+    needs_software();
     if (doom_.ok()) doom_ = std::move(status);
   }
+  // What comes now is not for a region: ends it, and so does not return, if it is in one.
+  void needs_software() const {
+    if (in_region_) leave_region_();
+  }
+
+  // -- in a region (regions.cc) --------------------------------------------------------------------
+
+  // What is written while the region's tracking is suspended: on lines that the region does not touch.
+  struct Window {
+    uint64_t number = 0;  // 0: none was taken
+    bool logged = false;
+    Status written;
+  };
+  Window& window() { return **window_; }
+  // Before it. leave(): ends the region, and does not return.
+  void begin_region(bool is_active, void (*leave)());
+  bool has_written_in_region() const { return !region_writes_.empty(); }
+  // The record goes to a mapped medium; the marker follows the region's commit.
+  void log_in_window();
+  void end_aborted_region();
+  // After its commit, until it is durable.
+  Status conclude_region(bool was_active);
   // Waits until the stripe of the last conflict is unlocked.
   void wait_for_conflict() const;
   // Of kNoRoom, in the log.
@@ -79,11 +105,18 @@ class HeapAttempt {
   bool reads_hold();
   void unlock_stripes(std::optional<uint64_t> number);
   heap::WriteSet& unused_writes();
+  // What follows the writing of record and marker: until it is durable, and all that it needs.
+  Status conclude(Status written, uint64_t needs);
+  void give_up(uint64_t number);
+  bool fences() const;
 
   HeapInside& heap_;
   const uint32_t slot_;
   std::byte* const base_;
-  bool updates_ = false, tracks_ = false;
+  bool updates_ = false, tracks_ = false, in_region_ = false;
+  void (*leave_region_)() = nullptr;
+  heap::WriteSet region_writes_;
+  const std::unique_ptr<CacheLine<Window>> window_ = std::make_unique<CacheLine<Window>>();
   uint64_t moment_ = 0;
   uint64_t runs_ = 0;
   uint64_t room_needed_ = 0;

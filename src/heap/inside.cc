@@ -16,6 +16,7 @@
 #include "base/threw.h"
 #include "base/uncancelled.h"
 #include "heap/allocator.h"
+#include "htm/elide.h"
 #include "log/file.h"
 
 namespace elider::detail {
@@ -26,7 +27,10 @@ using heap::kHeapAlignment;
 
 namespace {
 
-constexpr int kAttemptsBeside = 10;  // then a transaction runs alone (DUMBO, section 4.1)
+constexpr uint32_t kAttemptsBeside = 10;  // then a transaction runs alone (DUMBO, section 4.1)
+// As often in regions, with what a thread that ran alone or a page that was not there took.
+constexpr ElisionPolicy kRegionPolicy{
+    .conflict_aborts_max = kAttemptsBeside, .capacity_aborts_max = 1, .system_aborts_max = 2, .lock_held_aborts_max = 1000};
 
 // The attempt whose procedure this thread runs, if any.
 constinit thread_local HeapAttempt* running = nullptr;
@@ -114,6 +118,8 @@ Status HeapInside::open(const std::string& path, uint64_t bytes, HeapOptions opt
   if (Status status = check_options(options, bytes); !status.ok()) return status;
   options.capacity_bytes = heap::aligned(options.capacity_bytes);
   bytes = heap::aligned(std::max(bytes, heap::kBytesMin));
+  heap::Regions regions;
+  if (Status status = heap::choose_regions(options.backend, &regions); !status.ok()) return status;
   const Uncancelled uncancelled;
   log::FileSystem& files = log::system_files();
   std::unique_ptr<log::File> held, file;
@@ -140,18 +146,19 @@ Status HeapInside::open(const std::string& path, uint64_t bytes, HeapOptions opt
   if (Status status = heap::open_medium(options, path, std::move(file), &medium); !status.ok()) return status;
   if (is_new)
     if (Status status = write_new(*medium, geometry, bytes); !status.ok()) return status;
-  std::unique_ptr<HeapInside> inside(new HeapInside(path, options, geometry, std::move(medium), std::move(held)));
+  std::unique_ptr<HeapInside> inside(new HeapInside(path, options, geometry, regions, std::move(medium), std::move(held)));
   Status status = inside->recover();
   if (status.ok()) status = inside->start();
   if (status.ok()) *opened = std::move(inside);
   return status;
 }
 
-HeapInside::HeapInside(std::string path, const HeapOptions& options, const Geometry& geometry, std::unique_ptr<heap::Medium> medium,
-                       std::unique_ptr<log::File> held)
+HeapInside::HeapInside(std::string path, const HeapOptions& options, const Geometry& geometry, const heap::Regions& regions,
+                       std::unique_ptr<heap::Medium> medium, std::unique_ptr<log::File> held)
     : path_(std::move(path)),
       options_(options),
       geometry_(geometry),
+      regions_(regions),
       held_(std::move(held)),
       medium_(std::move(medium)),
       slots_(geometry.threads),
@@ -274,8 +281,12 @@ Status HeapInside::run(FunctionRef<Status(HeapTransaction&)> procedure) {
   const Runs runs(attempt);
   uint64_t room = 0;
   Status status;
+  if (regions_.run != nullptr && run_in_regions(slot, procedure, &status)) {
+    slots_.release(slot);
+    return status;
+  }
   std::unique_lock<std::mutex> alone;
-  for (int attempts = 0;; ++attempts) {
+  for (uint32_t attempts = has_regions() ? kAttemptsBeside : 0;; ++attempts) {
     if (!has_markers() || room != 0) status = guarded([&] { return make_room(slot, room); }, [] {});
     if (!status.ok()) break;
     if (attempts == kAttemptsBeside) {
@@ -314,7 +325,7 @@ Status HeapInside::run(FunctionRef<Status(HeapTransaction&)> procedure) {
       if (alone.owns_lock()) {  // the replayer waits for others
         slots_.end_alone();
         alone.unlock();
-        attempts = -1;
+        attempts = has_regions() ? kAttemptsBeside - 1 : ~0u;
       }
     } else {
       counts_[slot].conflicts.fetch_add(1, std::memory_order_relaxed);  // relaxed: statistics
@@ -326,6 +337,33 @@ Status HeapInside::run(FunctionRef<Status(HeapTransaction&)> procedure) {
   if (alone.owns_lock()) slots_.end_alone();
   slots_.release(slot);
   return status;
+}
+
+bool HeapInside::run_in_regions(uint32_t slot, FunctionRef<Status(HeapTransaction&)> procedure, Status* status) {
+  Counts& counts = counts_[slot];
+  htm::Patience patience(kRegionPolicy, 0);
+  for (;;) {
+    if (!has_markers() || !log_->has_room(slot, heap::kRegionRecordBytesMax))
+      *status = guarded([&] { return make_room(slot, heap::kRegionRecordBytesMax); }, [] {});
+    if (status->ok()) *status = stopped();
+    if (!status->ok()) return true;
+    slots_.enter(slot, false);
+    const unsigned started = regions_.run(*attempts_[slot], procedure, status);
+    slots_.leave(slot);
+    // relaxed: statistics
+    if (started == htm::kStarted) {
+      counts.regions.fetch_add(1, std::memory_order_relaxed);
+      counts.commits.fetch_add(1, std::memory_order_relaxed);
+      return true;
+    }
+    htm::Cause cause = htm::decode(started);
+    counts.region_aborts[static_cast<size_t>(cause)].fetch_add(1, std::memory_order_relaxed);
+    if (cause == htm::Cause::kExplicit && htm::code_of(started) == heap::kReadersCode) {
+      slots_.wait_for_isolation(slot, slots_.clock() + 1);
+      cause = htm::Cause::kConflict;
+    }
+    if (!patience.allows(cause)) return false;
+  }
 }
 
 Status HeapInside::read(FunctionRef<Status(HeapReader&)> procedure) {
@@ -422,6 +460,7 @@ HeapStatus HeapInside::status() const {
   status.last_number = slots_.clock();
   status.replayed_number = replayer_->replayed();
   status.medium = name_of(options_.medium);
+  status.backend = regions_.name;
   status.promise = medium_->promise();
   status.recovered = recovered_;
   status.dropped = dropped_;
@@ -432,6 +471,9 @@ HeapStatus HeapInside::status() const {
     status.reads += counts.reads.load(std::memory_order_relaxed);
     status.conflicts += counts.conflicts.load(std::memory_order_relaxed);
     status.serial += counts.serial.load(std::memory_order_relaxed);
+    status.region_commits += counts.regions.load(std::memory_order_relaxed);
+    for (size_t cause = 0; cause < kRegionCauseCount; ++cause)
+      status.region_aborts[cause] += counts.region_aborts[cause].load(std::memory_order_relaxed);
   }
   status.syncs = medium_->syncs();
   status.replays = replayer_->replays();

@@ -2,6 +2,7 @@
 // Thread safety: all.
 #pragma once
 
+#include <array>
 #include <atomic>
 #include <condition_variable>
 #include <memory>
@@ -16,6 +17,7 @@
 #include "heap/format.h"
 #include "heap/medium.h"
 #include "heap/redo_log.h"
+#include "heap/regions.h"
 #include "heap/replayer.h"
 #include "heap/slots.h"
 #include "heap/stripes.h"
@@ -45,6 +47,8 @@ class HeapInside {
   // What this thread has logged is durable. Without memory for the words of an error it goes without them.
   Status fence() noexcept;
   bool medium_fences_for_its_thread() const { return medium_->fences_for_its_thread(); }
+  bool medium_is_mapped() const { return medium_->memory() != nullptr; }
+  bool has_regions() const { return regions_.run != nullptr; }
   // The heap has room up to this offset. kMemoryLimit: capacity_bytes. kIoError.
   Status grow_to(uint64_t bytes);
   // Nothing can be made durable any more.
@@ -55,19 +59,22 @@ class HeapInside {
   void wake_replayer();
 
  private:
-  HeapInside(std::string path, const HeapOptions& options, const heap::Geometry& geometry, std::unique_ptr<heap::Medium> medium,
-             std::unique_ptr<log::File> held);
+  HeapInside(std::string path, const HeapOptions& options, const heap::Geometry& geometry, const heap::Regions& regions,
+             std::unique_ptr<heap::Medium> medium, std::unique_ptr<log::File> held);
   // Brings the file up to its log's end. Nothing is written before all has been looked at.
   Status recover();
   Status start();
   Status map_heap(uint64_t bytes);
   Status make_room(uint32_t slot, uint64_t bytes);
+  // False: it is for the software protocol, alone.
+  bool run_in_regions(uint32_t slot, FunctionRef<Status(HeapTransaction&)> procedure, Status* status);
   bool has_markers() const;
   void replay_in_background();
 
   const std::string path_;
   const HeapOptions options_;
   const heap::Geometry geometry_;
+  const heap::Regions regions_;
   std::unique_ptr<log::File> held_;
   std::unique_ptr<heap::Medium> medium_;
   std::byte* base_ = nullptr;
@@ -86,7 +93,8 @@ class HeapInside {
   Status stopped_with_;
 
   struct alignas(kCacheLinePairBytes) Counts {
-    std::atomic<uint64_t> commits{0}, reads{0}, conflicts{0}, serial{0};
+    std::atomic<uint64_t> commits{0}, reads{0}, conflicts{0}, serial{0}, regions{0};
+    std::array<std::atomic<uint64_t>, kRegionCauseCount> region_aborts{};
   };
   std::unique_ptr<Counts[]> counts_;
   uint64_t recovered_ = 0, dropped_ = 0;

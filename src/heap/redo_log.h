@@ -41,20 +41,30 @@ class RedoLog {
     writes.append_record(&rings_[slot].record);
     return rings_[slot].record.size() * kWordBytes;
   }
+  // So that prepare() need not ask for memory.
+  void reserve(uint32_t slot, uint64_t bytes) { rings_[slot].record.reserve(bytes / kWordBytes); }
   // The record and the marker; durable after a fence of the medium. There is room.
   Status append(uint32_t slot, uint64_t number, uint64_t needs) noexcept {
+    const Status status = append_record(slot, number);
+    return status.ok() ? append_marker(slot, needs) : status;
+  }
+  // The record alone. It does not count until its marker follows: the next record may take its place.
+  Status append_record(uint32_t slot, uint64_t number) noexcept {
     Ring& ring = rings_[slot];
     const auto record = std::as_bytes(std::span(ring.record));
-    Marker marker{};
-    marker.number = number;
-    marker.needs = needs;
-    marker.start = start_of(ring.end, record.size());
-    marker.bytes = static_cast<uint32_t>(record.size());
-    marker.slot = slot;
-    marker.record_checksum = record_checksum(record, number, geometry_);
-    if (Status status = store(geometry_.record_at(slot, marker.start), record); !status.ok()) return status;
-    ring.end = end_of(marker.start, record.size());
-    return put(marker);
+    ring.marker = {};
+    ring.marker.number = number;
+    ring.marker.start = start_of(ring.end, record.size());
+    ring.marker.bytes = static_cast<uint32_t>(record.size());
+    ring.marker.slot = slot;
+    ring.marker.record_checksum = record_checksum(record, number, geometry_);
+    return store(geometry_.record_at(slot, ring.marker.start), record);
+  }
+  Status append_marker(uint32_t slot, uint64_t needs) noexcept {
+    Ring& ring = rings_[slot];
+    ring.marker.needs = needs;
+    ring.end = end_of(ring.marker.start, ring.marker.bytes);
+    return put(ring.marker);
   }
   // The number was given up.
   Status append_abort(uint32_t slot, uint64_t number) noexcept {
@@ -74,6 +84,7 @@ class RedoLog {
   struct alignas(kCacheLinePairBytes) Ring {
     uint64_t end = 0;  // of all that was ever written
     std::vector<uint64_t> record;
+    Marker marker;  // of the record that was appended last
     std::atomic<uint64_t> freed{0};
   };
 

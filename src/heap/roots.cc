@@ -3,6 +3,7 @@
 #include <cxxabi.h>
 #include <cstdlib>
 
+#include <algorithm>
 #include <memory>
 
 #include "heap/allocator.h"
@@ -33,6 +34,17 @@ std::string text_at(detail::HeapAttempt& attempt, uint64_t offset, size_t bytes)
   return text;
 }
 
+// Without asking for memory: most transactions begin with a root, and in a region that ends it.
+bool is_text_at(detail::HeapAttempt& attempt, uint64_t offset, std::string_view text) {
+  char piece[64];
+  for (size_t done = 0; done < text.size(); done += sizeof(piece)) {
+    const size_t part = std::min(sizeof(piece), text.size() - done);
+    attempt.read_bytes(attempt.heap().base() + offset + done, std::as_writable_bytes(std::span(piece, part)));
+    if (std::string_view(piece, part) != text.substr(done, part)) return false;
+  }
+  return true;
+}
+
 RootNode node_at(detail::HeapAttempt& attempt, uint64_t offset) {
   RootNode node;
   attempt.read_bytes(attempt.heap().base() + offset, std::as_writable_bytes(std::span(&node, 1)));
@@ -44,7 +56,7 @@ uint64_t link_to(detail::HeapAttempt& attempt, std::string_view name, RootNode* 
   uint64_t link = HeapHead::kRootsAt;
   for (uint64_t at = attempt.load_at(link); at != 0; at = node->next) {
     *node = node_at(attempt, at);
-    if (node->name_bytes == name.size() && text_at(attempt, at + sizeof(RootNode), node->name_bytes) == name) return link;
+    if (node->name_bytes == name.size() && is_text_at(attempt, at + sizeof(RootNode), name)) return link;
     link = at;  // `next` is its first word
   }
   return 0;
@@ -58,11 +70,13 @@ Status find_root(detail::HeapAttempt& attempt, std::string_view name, std::strin
   const uint64_t link = link_to(attempt, name, &node);
   if (link == 0) return {Code::kNotFound, "the heap has no root '" + std::string(name) + "'"};
   const uint64_t at = attempt.load_at(link);
-  const std::string its_type = text_at(attempt, at + sizeof(RootNode) + node.name_bytes, node.type_bytes);
-  if (its_type != type || node.object_bytes != bytes)
+  const uint64_t type_at = at + sizeof(RootNode) + node.name_bytes;
+  if (node.type_bytes != type.size() || node.object_bytes != bytes || !is_text_at(attempt, type_at, type)) {
+    const std::string its_type = text_at(attempt, type_at, node.type_bytes);
     return {Code::kSchemaMismatch, "the root '" + std::string(name) + "' is a " + readable(its_type) + " of " +
                                        std::to_string(node.object_bytes) + " bytes, not a " + readable(std::string(type)) + " of " +
                                        std::to_string(bytes)};
+  }
   *object = node.object;
   return {};
 }

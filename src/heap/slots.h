@@ -75,6 +75,13 @@ class Slots {
   uint64_t clock() const { return clock_->load(std::memory_order_seq_cst); }
   void start_clock(uint64_t number) { clock_->store(number, std::memory_order_seq_cst); }
   uint64_t take_number() { return clock_->fetch_add(1, std::memory_order_seq_cst) + 1; }
+  // Within a region, which nobody's number comes between.
+  uint64_t take_number_in_region() {
+    // relaxed: the region's commit orders them.
+    const uint64_t number = clock_->load(std::memory_order_relaxed) + 1;
+    clock_->store(number, std::memory_order_relaxed);
+    return number;
+  }
 
   // Says active; the moment.
   uint64_t begin(uint32_t slot) {
@@ -188,6 +195,7 @@ class Slots {
     for (uint32_t slot = 0, used = used_.load(std::memory_order_seq_cst); slot < used; ++slot)
       for (Spin spin; readers_[slot].updates.load(std::memory_order_seq_cst);) spin.wait();
   }
+  bool somebody_runs_alone() const { return alone_->load(std::memory_order_acquire); }
   void end_alone() { alone_->store(false, std::memory_order_release); }
 
  private:

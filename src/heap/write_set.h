@@ -55,6 +55,22 @@ class WriteSet {
         table_[place_of(word)] = static_cast<uint32_t>(entries_.size());
     }
   }
+  // As put(), but what was there may stay before it: find() is not to be asked. False: there is no room
+  // that was reserved.
+  bool append(uint64_t word, uint64_t value) {
+    if (!entries_.empty() && entries_.back().word == word) {
+      entries_.back().value = value;
+      return true;
+    }
+    if (entries_.size() == entries_.capacity()) return false;
+    entries_.push_back({word, value});
+    return true;
+  }
+  bool has_room_for_zeros() const { return zeros_.size() < zeros_.capacity(); }
+  void reserve(size_t words, size_t ranges) {
+    entries_.reserve(words);
+    zeros_.reserve(ranges);
+  }
   // All these words are 0. Ranges that overlap begin with the same word: they are of one block.
   void zero(uint64_t first, uint64_t count) {
     if (const auto above = above_of(first); above != zeros_.begin() && (above - 1)->first == first)
@@ -62,7 +78,7 @@ class WriteSet {
     else
       zeros_.insert(above, {first, count});
     signature_ = ~uint64_t{0};
-    if (count < entries_.size()) {
+    if (count < entries_.size() && !table_.empty()) {
       for (uint64_t word = first; word < first + count; ++word)
         if (const Entry* const entry = entry_of(word); entry != nullptr) const_cast<Entry*>(entry)->value = 0;
     } else {

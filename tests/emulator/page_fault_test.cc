@@ -9,6 +9,7 @@
 #include <thread>
 #include <type_traits>
 
+#include "base/test_points.h"
 #include "tests/emulator/support.h"
 #include "tests/support/database_test.h"
 

@@ -18,24 +18,32 @@
 //            from whom it remembers, else the heap; says inactive; waits until all up to its moment
 //            are durable; answers
 // Checked: x and y are of one writer, the newest up to the moment; and it answers after the marker.
+//
+// regions(): update transactions in regions (src/heap/regions.h): two that read and write the same two
+// words (or, apart, the second a word of its own), and a reader. Whoever reads or writes what a region has written aborts it.
+//   writer   [all: clock, says active, clock again: its moment]; reads and writes x, then y;
+//            all:   says inactive; says deciding(clock); takes a number; says written(number); waits for
+//                   all who are active below it; commits
+//            loads: looks at the clock: c; waits for the reader while it is active up to c; number, written(c)
+//                   and commit are one step
+//            marker; says idle; waits until all up to its moment (loads: below its number) are durable; answers
+//   reader   as of moments(), but there is nothing to remember
+// Checked: x and y are of one writer; no commit up to the moment is missed; reader and writer answer after
+// the marker of whom they read from.
 // Thread safety: none.
 #pragma once
 
 #include <cstdint>
-#include <string>
+
+#include "tests/exhaustive/search_all.h"
 
 namespace elider::models {
-
-struct HeapModelResult {
-  uint64_t states = 0;
-  std::string violation;  // empty: none
-};
 
 struct WaitsModel {
   bool stamps_after_wait = false;   // as published
   bool time_before_active = false;  // as published
 };
-HeapModelResult search(const WaitsModel& model);
+SearchResult search(const WaitsModel& model);
 
 enum class MomentsFlaw : uint8_t {
   kNone,
@@ -46,6 +54,17 @@ enum class MomentsFlaw : uint8_t {
   kSkipsIsolationWait,
   kSkipsDurabilityWait,
 };
-HeapModelResult search(MomentsFlaw flaw);
+SearchResult search(MomentsFlaw flaw);
+
+enum class RegionsFlaw : uint8_t {
+  kNone,
+  kMomentBeforeActive,
+  kSkipsIsolationWait,
+  kStampsAfterWait,        // all: says deciding and written after it has waited, with the clock of that time: as published
+  kLooksBeforeClock,       // loads: looks for the reader, and then at the clock
+  kSaysNumber,             // loads: says its number in place of c
+  kWritersDoNotWait,       // a writer answers when its own marker is durable
+};
+SearchResult search(RegionsFlaw flaw, bool suspends_all, bool apart);
 
 }  // namespace elider::models

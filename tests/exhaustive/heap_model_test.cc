@@ -4,35 +4,12 @@
 
 #include <gtest/gtest.h>
 
-#include <algorithm>
-#include <cstring>
-#include <set>
-#include <vector>
+#include <type_traits>
+
+#include "tests/exhaustive/search_all.h"
 
 namespace elider::models {
 namespace {
-
-// All interleavings of a state's processes: step(state, process, &next) says false where it must wait.
-// A state is compared by its bytes.
-template <class State, class Step, class Wrong>
-HeapModelResult search_all(const State& first, int processes, Step&& step, Wrong&& wrong) {
-  const auto less = [](const State& a, const State& b) { return std::memcmp(&a, &b, sizeof(State)) < 0; };
-  std::set<State, decltype(less)> seen(less);
-  std::vector<State> open{first};
-  seen.insert(first);
-  HeapModelResult result;
-  while (!open.empty()) {
-    const State state = open.back();
-    open.pop_back();
-    ++result.states;
-    if (result.violation = wrong(state); !result.violation.empty()) return result;
-    for (int process = 0; process < processes; ++process) {
-      State next = state;
-      if (step(next, process) && seen.insert(next).second) open.push_back(next);
-    }
-  }
-  return result;
-}
 
 // -- algorithm 1 ------------------------------------------------------------------------------------
 
@@ -202,7 +179,7 @@ std::string wrong_moment(const MomentsState& s) {
 
 }  // namespace
 
-HeapModelResult search(const WaitsModel& model) {
+SearchResult search(const WaitsModel& model) {
   return search_all(
       WaitsState{}, 2,
       [&](WaitsState& s, int process) {
@@ -214,7 +191,7 @@ HeapModelResult search(const WaitsModel& model) {
       [](const WaitsState& s) { return s.answered != 0 && s.read != 0 && s.durable == 0 ? "it answered before what it saw was durable" : std::string(); });
 }
 
-HeapModelResult search(MomentsFlaw flaw) {
+SearchResult search(MomentsFlaw flaw) {
   return search_all(
       MomentsState{}, 3,
       [&](MomentsState& s, int process) {
@@ -229,7 +206,7 @@ HeapModelResult search(MomentsFlaw flaw) {
 namespace {
 
 TEST(HeapModel, BothMendsOfAlgorithmOneAreNeeded) {
-  const HeapModelResult mended = search(WaitsModel{});
+  const SearchResult mended = search(WaitsModel{});
   EXPECT_EQ(mended.violation, "");
   EXPECT_GT(mended.states, 50u);
   EXPECT_NE(search(WaitsModel{.stamps_after_wait = true, .time_before_active = true}).violation, "") << "as published";
@@ -238,7 +215,7 @@ TEST(HeapModel, BothMendsOfAlgorithmOneAreNeeded) {
 }
 
 TEST(HeapModel, TheSoftwareProtocolHasOneOrderOfSteps) {
-  const HeapModelResult sound = search(MomentsFlaw::kNone);
+  const SearchResult sound = search(MomentsFlaw::kNone);
   EXPECT_EQ(sound.violation, "");
   EXPECT_GT(sound.states, 1000u);
   for (const MomentsFlaw flaw : {MomentsFlaw::kMomentBeforeActive, MomentsFlaw::kNumberBeforeDeciding, MomentsFlaw::kIgnoresDeciding,

@@ -18,12 +18,12 @@
 #include "elider/try.h"
 #include "log/crash_disk.h"
 #include "log/memory_files.h"
+#include "tests/heap/defaults.h"
 #include "tests/support/random.h"
 #include "tests/support/status_matchers.h"
 
 namespace elider::test {
 
-inline constexpr const char* kPath = "/disk/a.heap";
 inline constexpr uint64_t kThreads = 2, kHistory = 4096;
 
 // Of each thread how many shared and how many own steps it has made; shared steps in their order.
@@ -45,6 +45,7 @@ inline HeapOptions small_options() {
   options.log_bytes = 64 << 10;
   options.markers = 256;
   options.capacity_bytes = 4 << 20;
+  options.backend = heap_backend();
   return options;
 }
 

@@ -8,6 +8,7 @@
 #include "elider/try.h"
 #include "log/memory_files.h"
 #include "tests/support/limited_heap.h"
+#include "tests/heap/defaults.h"
 #include "tests/support/status_matchers.h"
 #include "tests/support/temporary_folder.h"
 
@@ -22,6 +23,7 @@ struct Cell {
 
 HeapOptions small_log() {
   HeapOptions options;
+  options.backend = heap_backend();
   options.threads_max = 2;
   options.log_bytes = 64 << 10;
   options.markers = 256;

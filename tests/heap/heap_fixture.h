@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "elider/heap.h"
+#include "tests/heap/defaults.h"
 #include "tests/support/status_matchers.h"
 #include "tests/support/temporary_folder.h"
 
@@ -15,7 +16,7 @@ namespace elider::test {
 
 class HeapFixture {
  protected:
-  HeapFixture() : folder_("heap"), path_((folder_.path() / "a.heap").string()) {}
+  HeapFixture() : folder_("heap"), path_((folder_.path() / "a.heap").string()) { options_.backend = heap_backend(); }
 
   void reopen() {
     heap_ = {};

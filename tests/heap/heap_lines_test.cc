@@ -12,36 +12,10 @@
 #include "base/checksum.h"
 #include "heap/format.h"
 #include "tests/heap/crash_story.h"
-#include "tests/heap/persistent_memory.h"
+#include "tests/heap/persistent_heap.h"
 
 namespace elider::test {
 namespace {
-
-log::CrashDisk::Contents file_of(std::vector<std::byte> bytes) { return {{kPath, std::move(bytes)}}; }
-
-// A heap on a model that begins with these contents; the heap first, since the others are under it.
-struct Persistent {
-  explicit Persistent(std::vector<std::byte> contents, const HeapOptions& options)
-      : files(contents.empty() ? log::MemoryFiles::Contents() : file_of(contents)),
-        substitute_files(files),
-        substitute_medium([this](std::unique_ptr<log::File> file) {
-          uint64_t bytes = 0;
-          size_t count = 0;
-          EXPECT_OK(file->size(&bytes));
-          before.resize(bytes);
-          EXPECT_OK(file->read_at(0, before, &count));
-          memory = std::make_unique<PersistentMemory>(before);
-          return std::make_unique<PersistentMedium>(*memory);
-        }),
-        heap(Heap::open(kPath, 1 << 20, options)) {}
-
-  log::MemoryFiles files;
-  const log::SubstituteFiles substitute_files;
-  std::vector<std::byte> before;  // what the memory begins with, durable
-  std::unique_ptr<PersistentMemory> memory;
-  const heap::SubstituteMedium substitute_medium;
-  Result<Heap> heap;
-};
 
 HeapOptions persistent_options() {
   HeapOptions options = small_options();
@@ -63,7 +37,7 @@ TEST(HeapLinesTest, EveryImageHasWholeTransactionsAndAllThatWereAnswered) {
       HeapOptions options = persistent_options();
       options.background_replay = random.below(2) == 0;
       if (stories % 2 == 0) options.durability = HeapDurability::kLater;
-      Persistent persistent({}, options);
+      PersistentHeap persistent({}, options);
       ASSERT_OK(persistent.heap);
       run_story(
           *persistent.heap, random, stories, stories % 2 == 0, [&] { return persistent.memory->event_count(); }, &answered);
@@ -92,7 +66,7 @@ TEST(HeapLinesTest, EveryImageHasWholeTransactionsAndAllThatWereAnswered) {
 TEST(HeapLinesTest, AHeapOfVersion1IsOneThroughout) {
   std::vector<std::byte> contents;
   {
-    Persistent persistent({}, persistent_options());
+    PersistentHeap persistent({}, persistent_options());
     ASSERT_OK(persistent.heap);
     ASSERT_OK(step(*persistent.heap, 0, 0, 0, true));
     *persistent.heap = Heap();
@@ -106,7 +80,7 @@ TEST(HeapLinesTest, AHeapOfVersion1IsOneThroughout) {
   std::memcpy(contents.data(), &header, sizeof(header));
   std::vector<PersistentMemory::Event> events;
   {
-    Persistent persistent(contents, persistent_options());
+    PersistentHeap persistent(contents, persistent_options());
     ASSERT_OK(persistent.heap);
     events = persistent.memory->events();
   }
@@ -126,7 +100,7 @@ TEST(HeapLinesTest, PersistIsForTheLinesOfAllThreads) {
   HeapOptions options = persistent_options();
   options.durability = HeapDurability::kLater;
   options.background_replay = false;
-  Persistent persistent({}, options);
+  PersistentHeap persistent({}, options);
   ASSERT_OK(persistent.heap);
   std::thread([&] { ASSERT_OK(step(*persistent.heap, 0, 0, 0, true)); }).join();
   ASSERT_OK(persistent.heap->persist());
@@ -155,7 +129,7 @@ TEST(HeapLinesTest, TheLogIsDurableBeforeOpeningChangesTheHeap) {
   {
     HeapOptions options = persistent_options();
     options.background_replay = false;
-    Persistent persistent({}, options);
+    PersistentHeap persistent({}, options);
     ASSERT_OK(persistent.heap);
     // Each is alone in the log: nothing that is replayed besides mends what it left.
     for (uint64_t k = 0; k < 10; ++k) {
@@ -177,7 +151,7 @@ TEST(HeapLinesTest, TheLogIsDurableBeforeOpeningChangesTheHeap) {
     CrashedMemory reopened = killed;
     std::vector<PersistentMemory::Event> its_events;
     {
-      Persistent persistent(killed.everything(), persistent_options());
+      PersistentHeap persistent(killed.everything(), persistent_options());
       ASSERT_OK(persistent.heap);
       its_events = persistent.memory->events();
     }

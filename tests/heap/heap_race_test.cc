@@ -202,7 +202,7 @@ TEST_F(HeapRaceTest, AThreadThatIsCancelledWithinItsProcedureIsRolledBack) {
     static_cast<void>(heap_.transaction([&](HeapTransaction& txn) {
       txn.write(txn[pair_].x, 7);
       within.store(true);
-      for (;;) ::pthread_testcancel();
+      for (;; std::this_thread::yield()) ::pthread_testcancel();
     }));
   });
   while (!within.load()) std::this_thread::yield();

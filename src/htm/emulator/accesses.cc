@@ -12,7 +12,7 @@ inline void on_read(const void* address, size_t bytes) {
   PendingWrite& pending = thread->pending;
   // Perhaps the read half of a copy whose write is still to come, and the
   // turn was elsewhere meanwhile.
-  if (pending.bytes == bytes && pending.turns != machine.turns && thread->region.depth == 0) {
+  if (pending.bytes == bytes && pending.turns != machine.turns && !tracks(thread->region)) {
     outside_access(thread, pending.address, pending.bytes, true);
   }
   pending.bytes = 0;

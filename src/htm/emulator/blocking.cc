@@ -40,7 +40,7 @@ Thread* enter_call() {
   Thread* const thread = enter();
   if (thread == nullptr) return nullptr;
   step(thread);
-  if (thread->region.depth != 0) abort_region(thread, 0, &Counters::call_aborts);
+  if (tracks(thread->region)) abort_region(thread, 0, &Counters::call_aborts);
   thread->pending.bytes = 0;
   return thread;
 }

@@ -53,8 +53,18 @@ unsigned elider_emulator_begin(void);
 void elider_emulator_commit(void);
 // Aborts the region, all levels of it. Nothing happens outside one.
 void elider_emulator_abort(unsigned char code);
-// 1 inside a region.
+// 1 inside a region, but for where all its tracking is suspended.
 int elider_emulator_active(void);
+
+// From here to elider_emulator_track() the calling thread's accesses are no part of its region: they
+// happen at once, are seen by all, and stay when the region aborts. A write to a line that the region has
+// accessed aborts it. An abort meanwhile undoes the region's writes, and is met in track(). As POWER's
+// tsuspend and tresume; a processor of Suspension::kAll has it.
+void elider_emulator_suspend(void);
+// Reads are no part of the region, writes are. As XSUSLDTRK; of kAll and kLoads.
+void elider_emulator_suspend_loads(void);
+// Accesses are the region's again. Must come before the commit.
+void elider_emulator_track(void);
 
 }  // extern "C"
 
@@ -64,6 +74,10 @@ namespace elider::emulator {
 // kDeterministic: a seeded scheduler decides at every access who runs next, and mutexes, condition
 // variables, futexes and joins are modelled, so that a seed replays. See schedule.h.
 enum class Mode : uint32_t { kParallel, kDeterministic };
+
+// What a region can suspend the tracking of: nothing, as Intel's RTM by itself; reads, as with TSXLDTRK;
+// all accesses, as on POWER.
+enum class Suspension : uint32_t { kNone, kLoads, kAll };
 
 struct Options {
   Mode mode = Mode::kParallel;
@@ -96,6 +110,8 @@ struct Options {
   // Mean number of accesses before the turn passes in kParallel, 1 or more.
   // Small: more conflicts, slower.
   uint32_t accesses_per_turn = 300;
+  Suspension suspension = Suspension::kAll;
+
   // In kDeterministic, the turn is drawn anew once in so many accesses; 0: 1 to 32, by the seed.
   uint32_t switch_one_in = 0;
 };

@@ -47,6 +47,8 @@ struct Region {
   int32_t id;       // its bit among the readers of a line
   bool doomed;      // it has been undone, and its thread does not know yet
   unsigned status;  // why
+  Suspension suspended;  // kNone: all accesses are tracked
+  bool frame_due;        // it was undone while suspended; its thread puts the frame back when it meets the abort
   Registers at_begin;
   uintptr_t frame_end;   // of the frame that called begin
   uintptr_t returns_to;  // what that frame returns to, while it lives
@@ -154,7 +156,9 @@ void seed_thread(Thread* thread);
 // --- regions (region.cc) ---
 
 void region_access(Thread* thread, uintptr_t address, size_t bytes, bool write);
-// An access outside any region: the regions that are in its way lose.
+// Whether the thread's accesses are its region's.
+inline bool tracks(const Region& region) { return region.depth != 0 && region.suspended != Suspension::kAll; }
+// An access outside any region, or untracked: the regions that are in its way lose.
 void outside_access(Thread* thread, uintptr_t address, size_t bytes, bool write);
 [[noreturn]] void abort_region(Thread* thread, unsigned status, uint64_t Counters::*cause);
 [[noreturn]] void resume_doomed(Thread* thread);
@@ -193,12 +197,12 @@ inline void step(Thread* thread) {
   } else if (--thread->quantum == 0) {
     quantum_over(thread);
   }
-  if (thread->region.doomed) resume_doomed(thread);
+  if (thread->region.doomed && thread->region.suspended != Suspension::kAll) resume_doomed(thread);
 }
 
 inline void access(Thread* thread, uintptr_t address, size_t bytes, bool write) {
   if (bytes == 0) return;
-  if (thread->region.depth != 0) {
+  if (tracks(thread->region)) {
     region_access(thread, address, bytes, write);
   } else {
     outside_access(thread, address, bytes, write);

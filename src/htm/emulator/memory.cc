@@ -47,8 +47,8 @@ void copy(Thread* thread, char* to, const char* from, size_t bytes) {
 void leave_region_for_call() {
   Thread* const thread = enter();
   if (thread == nullptr) return;
-  if (thread->region.doomed) resume_doomed(thread);
-  if (thread->region.depth != 0) abort_region(thread, 0, &Counters::call_aborts);
+  if (thread->region.doomed && thread->region.suspended != Suspension::kAll) resume_doomed(thread);
+  if (tracks(thread->region)) abort_region(thread, 0, &Counters::call_aborts);
   leave(thread);
 }
 

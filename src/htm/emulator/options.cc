@@ -33,6 +33,15 @@ bool set_option(Options& options, const char* name, const char* value) {
     options.mode = strcmp(value, "deterministic") == 0 ? Mode::kDeterministic : Mode::kParallel;
     return true;
   }
+  if (strcmp(name, "suspension") == 0) {
+    constexpr const char* kNames[] = {"none", "loads", "all"};
+    for (uint32_t i = 0; i < 3; ++i) {
+      if (strcmp(value, kNames[i]) != 0) continue;
+      options.suspension = static_cast<Suspension>(i);
+      return true;
+    }
+    return false;
+  }
   char* end = nullptr;
   const double number = strtod(value, &end);
   if (end == value || *end != '\0' || number < 0) return false;

@@ -43,6 +43,10 @@ void end_region(Thread* owner) {
   region.depth = 0;
 }
 
+void restore_frame(const Region& region) {
+  copy_bytes(reinterpret_cast<void*>(region.at_begin.rsp), region.frame, region.copied_end - region.at_begin.rsp);
+}
+
 // Makes memory what it was at begin. Its thread is here, or parked below the frame of begin.
 void roll_back(Thread* owner, unsigned status) {
   Region& region = owner->region;
@@ -54,7 +58,9 @@ void roll_back(Thread* owner, unsigned status) {
       if ((line.mask >> k & 1) != 0) bytes[k] = line.old[k];
     }
   }
-  copy_bytes(reinterpret_cast<void*>(region.at_begin.rsp), region.frame, region.copied_end - region.at_begin.rsp);
+  // A thread that goes on suspended still works in that frame.
+  region.frame_due = region.suspended == Suspension::kAll;
+  if (!region.frame_due) restore_frame(region);
   end_region(owner);
   region.status = status;
   region.doomed = true;
@@ -120,6 +126,7 @@ void region_access_line(Thread* thread, uintptr_t address, size_t bytes, bool wr
   }
   const uint64_t number = address >> kLineShift;
   win_line(number, write, region.id);
+  if (!write && region.suspended == Suspension::kLoads) return;
   Line& line = machine.lines.find_or_insert(number);
   const uint64_t bit = uint64_t{1} << region.id;
   if (write) {
@@ -162,6 +169,7 @@ void own_frame(Region& region, const Registers& registers) {
 
 unsigned start(Thread* thread, const Registers& registers) {
   Region& region = thread->region;
+  if (region.suspended != Suspension::kNone) die("a region was begun where another's tracking is suspended");
   if (region.depth != 0) {
     // The same call of the same frame: the round before has not committed.
     if (registers.rip == region.at_begin.rip && registers.rsp >= region.at_begin.rsp) commit_is_missing(region);
@@ -221,12 +229,16 @@ void outside_access(Thread* thread, uintptr_t address, size_t bytes, bool write)
   if (machine.options.page_faults) machine.pages.touch(address, bytes, write);
   if (machine.active_regions == 0) return;
   const uint64_t last = (address + bytes - 1) >> kLineShift;
-  for (uint64_t line = address >> kLineShift; line <= last; ++line) win_line(line, write, kNoRegion);
-  static_cast<void>(thread);
+  const Region& region = thread->region;
+  // Of a suspended region: the frame of begin and what is below it are its own, and what it wrote it may read.
+  if (region.suspended != Suspension::kNone && address >= here() && address + bytes <= region.copied_end) return;
+  const int32_t own = region.depth != 0 && !write ? region.id : kNoRegion;
+  for (uint64_t line = address >> kLineShift; line <= last; ++line) win_line(line, write, own);
 }
 
 void check_exit(const Thread* thread, uintptr_t frame) {
-  if (thread->region.depth != 0 && thread->region.at_begin.rbp == frame) commit_is_missing(thread->region);
+  const Region& region = thread->region;
+  if ((region.depth != 0 || region.suspended != Suspension::kNone) && region.at_begin.rbp == frame) commit_is_missing(thread->region);
 }
 
 void abort_region(Thread* thread, unsigned status, uint64_t Counters::*cause) {
@@ -238,7 +250,10 @@ void abort_region(Thread* thread, unsigned status, uint64_t Counters::*cause) {
 
 void resume_doomed(Thread* thread) {
   check_frame(thread);
+  if (thread->region.frame_due) restore_frame(thread->region);
+  thread->region.frame_due = false;
   thread->region.doomed = false;
+  thread->region.suspended = Suspension::kNone;
   thread->pending.bytes = 0;
   leave(thread);
   elider_emulator_resume(&thread->region.at_begin, thread->region.status);
@@ -246,8 +261,31 @@ void resume_doomed(Thread* thread) {
 
 void interrupt(Thread* thread) {
   thread->until_interrupt = machine.options.accesses_per_interrupt;
-  if (thread->region.depth != 0) abort_region(thread, 0, &Counters::interrupt_aborts);
+  if (thread->region.depth == 0) return;
+  if (tracks(thread->region)) abort_region(thread, 0, &Counters::interrupt_aborts);
+  ++thread->counters.interrupt_aborts;
+  roll_back(thread, 0);
 }
+
+namespace {
+
+// From the library's calls: suspends tracking, or takes it up again.
+void set_suspension(Suspension what) {
+  Thread* const thread = enter();
+  if (thread == nullptr) die("tracking is suspended or taken up outside any region");
+  step(thread);
+  Region& region = thread->region;
+  // One that was undone while suspended is no region any more until it has met its abort.
+  if (region.depth == 0 && !region.doomed) die("tracking is suspended or taken up outside any region");
+  if (what > machine.options.suspension) die("this processor cannot suspend that");
+  if (region.depth != 0) check_frame(thread);
+  region.suspended = what;
+  thread->pending.bytes = 0;
+  if (region.doomed && what != Suspension::kAll) resume_doomed(thread);
+  leave(thread);
+}
+
+}  // namespace
 
 }  // namespace elider::emulator
 
@@ -274,6 +312,7 @@ void elider_emulator_commit() {
   Region& region = thread->region;
   if (region.depth == 0) die("commit outside any region");
   check_frame(thread);
+  if (region.suspended != Suspension::kNone) die("commit where tracking is suspended");
   if (region.depth > 1) {
     --region.depth;
   } else {
@@ -292,6 +331,7 @@ void elider_emulator_abort(unsigned char code) {
   Thread* const thread = enter();
   if (thread == nullptr) return;
   step(thread);
+  if (thread->region.suspended == Suspension::kAll) die("abort where all tracking is suspended");
   if (thread->region.depth != 0) {
     abort_region(thread, kExplicitBit | static_cast<unsigned>(code) << 24, &Counters::explicit_aborts);
   }
@@ -300,7 +340,12 @@ void elider_emulator_abort(unsigned char code) {
 
 int elider_emulator_active() {
   const Thread* const thread = self;
-  return thread != nullptr && (thread->region.depth != 0 || thread->region.doomed) ? 1 : 0;
+  if (thread == nullptr || thread->region.suspended == Suspension::kAll) return 0;
+  return thread->region.depth != 0 || thread->region.doomed ? 1 : 0;
 }
+
+void elider_emulator_suspend() { set_suspension(Suspension::kAll); }
+void elider_emulator_suspend_loads() { set_suspension(Suspension::kLoads); }
+void elider_emulator_track() { set_suspension(Suspension::kNone); }
 
 }  // extern "C"

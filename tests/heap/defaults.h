@@ -1,0 +1,20 @@
+// What tests of the heap share: the path of a heap in a file system of a test's own; and which backend
+// heaps run their update transactions on: ELIDER_HEAP_BACKEND is "rtm", "emulated" or "always-aborts";
+// without it, software.
+#pragma once
+
+#include <cstdlib>
+
+#include "elider/elision.h"
+
+namespace elider::test {
+
+inline constexpr const char* kPath = "/disk/a.heap";
+
+inline HtmBackend heap_backend() {
+  HtmBackend backend = HtmBackend::kAutomatic;
+  if (const char* const name = std::getenv("ELIDER_HEAP_BACKEND"); name != nullptr && !parse(name, &backend)) std::abort();
+  return backend;
+}
+
+}  // namespace elider::test
