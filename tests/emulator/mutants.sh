@@ -43,6 +43,16 @@ for pair in none:$words skip_subscription:$words lazy_subscription:$words skip_r
   if [[ $mutant == none ]]; then unset ELIDER_MUTANT; else export ELIDER_MUTANT=$mutant; fi
   judge "the library, $mutant, ${schedules#\*}" "$mutant" "$schedules"
 done
+# The heap's regions and their waits (heap_schedule_test.cc). The published order of DUMBO's algorithm 1 is one of them.
+sums=sums_hold_in_many_schedules durable=what_is_answered_is_durable heap='*HeapScheduleTest'
+for pair in none:$durable/all_serializable heap_region_late_stamp:$durable/all_serializable heap_early_moment:$durable/loads_serializable \
+  heap_region_says_number:$durable/loads_serializable heap_skip_durability_wait:$durable/all_snapshot \
+  heap_skip_isolation_wait:$sums/loads_serializable; do
+  mutant=${pair%%:*} schedules=${pair##*:}
+  if [[ $mutant == none ]]; then unset ELIDER_MUTANT; else export ELIDER_MUTANT=$mutant; fi
+  judge "the heap, $mutant, $schedules" "$mutant" "$heap.$schedules"
+done
+unset ELIDER_MUTANT
 # What the engine leaves out, shown by short histories. The last two are of what reads and commits elide, the lock
 # bits of rows: a region does not mind one, or a commit's region does not mind that the words it writes have moved on.
 histories='*HistoryScheduleTest.histories_are_strictly_serializable'

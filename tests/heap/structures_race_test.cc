@@ -17,7 +17,6 @@
 #include "elider/heap_vector.h"
 #include "elider/try.h"
 #include "tests/support/random.h"
-#include "tests/heap/defaults.h"
 #include "tests/support/status_matchers.h"
 #include "tests/support/temporary_folder.h"
 
@@ -28,7 +27,6 @@ class StructuresRaceTest : public testing::TestWithParam<HeapIsolation> {
  protected:
   StructuresRaceTest() : folder_("structures_race") {
     HeapOptions options;
-    options.backend = heap_backend();
     options.medium = HeapMedium::kDelay;
     options.flush_ns = 0;
     options.isolation = GetParam();
