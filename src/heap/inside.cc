@@ -359,7 +359,7 @@ bool HeapInside::run_in_regions(uint32_t slot, FunctionRef<Status(HeapTransactio
     htm::Cause cause = htm::decode(started);
     counts.region_aborts[static_cast<size_t>(cause)].fetch_add(1, std::memory_order_relaxed);
     if (cause == htm::Cause::kExplicit && htm::code_of(started) == heap::kReadersCode) {
-      slots_.wait_for_isolation(slot, slots_.clock() + 1);
+      slots_.wait_a_little_for_readers(slot);
       cause = htm::Cause::kConflict;
     }
     if (!patience.allows(cause)) return false;

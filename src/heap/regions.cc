@@ -1,6 +1,5 @@
 #include "heap/regions.h"
 
-#include "base/spin.h"
 #include "base/test_points.h"
 #include "heap/attempt.h"
 #include "heap/inside.h"
@@ -19,7 +18,7 @@ using htm::Suspension;
 
 namespace {
 
-constexpr uint32_t kPausesMax = 10000;  // within a region whose reads are suspended: some 100 microseconds
+constexpr uint32_t kLooksMax = 10000;  // for readers, within a region whose reads are suspended: some 100 microseconds
 
 // An abort within catch: what it would do to end the exception is undone with all else.
 template <class B>
@@ -53,10 +52,10 @@ void wait_and_number(HeapAttempt& attempt) {
   } else {
     if constexpr (B::kSuspends == Suspension::kLoads) B::suspend_loads();
     const uint64_t seen = slots.clock();
-    uint32_t pauses = B::kSuspends == Suspension::kLoads ? kPausesMax : 0;
+    // Without PAUSE, which ends a region on any processor.
+    uint32_t looks = B::kSuspends == Suspension::kLoads ? kLooksMax : 0;
     while (!ELIDER_MUTANT(kHeapSkipIsolationWait) && !slots.nobody_since(seen)) {
-      if (pauses-- == 0) B::template abort<kReadersCode>();
-      pause();
+      if (looks-- == 0) B::template abort<kReadersCode>();
     }
     if constexpr (B::kSuspends == Suspension::kLoads) B::track();
     ELIDER_TEST_POINT("heap.region.isolated");

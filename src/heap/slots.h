@@ -134,6 +134,15 @@ class Slots {
       for (Spin spin; readers_[slot].active.load(std::memory_order_seq_cst) < number;) spin.wait();
     }
   }
+  // Until those who read now have ended, but not for long: while no number is taken, readers that come after
+  // them look the same.
+  void wait_a_little_for_readers(uint32_t own) const {
+    constexpr uint32_t kYieldsMax = 100;
+    for (uint32_t slot = 0, used = used_.load(std::memory_order_seq_cst); slot < used; ++slot) {
+      if (slot == own) continue;
+      for (Spin spin; readers_[slot].active.load(std::memory_order_seq_cst) != kInactive && spin.yields() < kYieldsMax;) spin.wait();
+    }
+  }
   // Whether nobody who may have looked at something that was let go at `moment` is still active.
   bool nobody_since(uint64_t moment) const {
     for (uint32_t slot = 0, used = used_.load(std::memory_order_seq_cst); slot < used; ++slot)
