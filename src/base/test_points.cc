@@ -106,6 +106,7 @@ constexpr MutantName kMutantNames[] = {
     {Mutant::kHeapSkipDurabilityWait, "heap_skip_durability_wait"},
     {Mutant::kHeapSkipValidation, "heap_skip_validation"},
     {Mutant::kHeapRegionSaysNumber, "heap_region_says_number"},
+    {Mutant::kHeapIgnoreDeciding, "heap_ignore_deciding"},
     {Mutant::kHeapRegionLateStamp, "heap_region_late_stamp"},
     {Mutant::kHeapIgnoreNeeds, "heap_ignore_needs"},
     {Mutant::kHeapPatchBeforeLog, "heap_patch_before_log"},

@@ -174,6 +174,7 @@ enum class Mutant : uint32_t {
   kHeapSkipDurabilityWait,  // "heap_skip_durability_wait": a transaction answers before what it has read is durable
   kHeapSkipValidation,      // "heap_skip_validation": a serializable commit does not mind that what it read has changed
   kHeapRegionSaysNumber,    // "heap_region_says_number": a region that looked for readers before its number says the number alone
+  kHeapIgnoreDeciding,      // "heap_ignore_deciding": a durability wait passes over who has a number and has not said it
   kHeapRegionLateStamp,     // "heap_region_late_stamp": a region says its number after it has waited, as published
   kHeapIgnoreNeeds,         // "heap_ignore_needs": recovery keeps a transaction whose predecessors are lost
   kHeapPatchBeforeLog,      // "heap_patch_before_log": recovery changes the heap before the log that it reads is durable

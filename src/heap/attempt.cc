@@ -286,7 +286,7 @@ void HeapAttempt::zero(uint64_t offset, uint64_t bytes) {
   if (in_region_) {
     if (bytes > heap::kRegionZeroBytesMax || !region_writes_.has_room_for_zeros()) leave_region_();
     region_writes_.zero(offset / kWordBytes, (bytes + kWordBytes - 1) / kWordBytes);
-    std::memset(base_ + offset, 0, bytes);
+    std::memset(base_ + offset, 0, (bytes + kWordBytes - 1) / kWordBytes * kWordBytes);
     return;
   }
   change_writes([&](WriteSet& writes) { writes.zero(offset / kWordBytes, (bytes + kWordBytes - 1) / kWordBytes); });

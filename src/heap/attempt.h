@@ -28,7 +28,7 @@
 
 namespace elider::detail {
 
-class HeapAttempt {
+class alignas(kCacheLinePairBytes) HeapAttempt {
  public:
   enum class Outcome : uint8_t { kRolledBack, kDone, kConflict, kNoRoom };
 

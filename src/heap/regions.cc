@@ -42,6 +42,7 @@ void wait_and_number(HeapAttempt& attempt) {
     slots.end(slot);
     slots.say(slot, Phase::kDeciding, slots.clock());
     const uint64_t number = attempt.window().number = slots.take_number();
+    ELIDER_TEST_POINT("heap.region.deciding");
     if (!ELIDER_MUTANT(kHeapRegionLateStamp)) slots.say(slot, Phase::kWritten, number);
     ELIDER_TEST_POINT("heap.region.numbered");
     attempt.log_in_window();
@@ -60,7 +61,9 @@ void wait_and_number(HeapAttempt& attempt) {
     if constexpr (B::kSuspends == Suspension::kLoads) B::track();
     ELIDER_TEST_POINT("heap.region.isolated");
     attempt.window().number = slots.take_number_in_region();
-    slots.say(slot, Phase::kWritten, ELIDER_MUTANT(kHeapRegionSaysNumber) ? attempt.window().number : seen);
+    // SPHT's wait is for all that has a number: there it says that, and those below it do not wait for it.
+    const bool says_number = attempt.heap().options().wait == HeapWait::kTotal || ELIDER_MUTANT(kHeapRegionSaysNumber);
+    slots.say(slot, Phase::kWritten, says_number ? attempt.window().number : seen);
   }
 }
 

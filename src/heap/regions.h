@@ -16,7 +16,8 @@
 //   kLoads  reads are suspended. What a suspended region writes stays its own, so number and state
 //           are written last, tracked. The state holds the clock that it saw before it looked for readers: a
 //           reader whose moment reaches it may have read the commit, and waits for its durability. Update
-//           transactions are not waited for, and may have read all numbers below their own
+//           transactions are not waited for, and may have read all numbers below their own. (Nor does a
+//           reader answer too early for those: whose state is above its moment waited until it had read)
 //   kNone   as kLoads, but it cannot wait: if somebody is active it aborts, and waits outside
 //
 // Under kSnapshot a region of kAll suspends its reads from the beginning; elsewhere it tracks them, and is

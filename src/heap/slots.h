@@ -11,7 +11,7 @@
 //            From here on new readers see its writes, in its write set. Isolation wait: until nobody
 //            is active below n. Then its writes go to the heap, and it says written(n)
 //   durable  says idle once its marker is durable. Durability wait of a transaction of moment s:
-//            until no transaction of a number up to s is published or written any more
+//            until no transaction of a number up to s is deciding, published or written any more
 //
 // The published algorithm reads the time before it says active, and stamps after the isolation
 // wait: mutants kHeapEarlyMoment and (tests/exhaustive/heap_model.h) both.
@@ -150,15 +150,13 @@ class Slots {
     return true;
   }
 
-  // Until all that the moment sees is durable (pruned).
+  // Until all numbers that the moment sees have durable markers, or were given up (pruned). Also those of
+  // whom nobody has read: recovery keeps nobody whose moment sees a number that is missing.
   void wait_for_durability(uint32_t own, uint64_t moment) const {
     if (ELIDER_MUTANT(kHeapSkipDurabilityWait)) return;
     for (uint32_t slot = 0, used = used_.load(std::memory_order_seq_cst); slot < used; ++slot) {
       if (slot == own) continue;
-      for (Spin spin;; spin.wait()) {
-        const WriterState now = state(slot);
-        if ((now.phase() != Phase::kPublished && now.phase() != Phase::kWritten) || now.value() > moment) break;
-      }
+      for (Spin spin; has_no_marker(state(slot), moment);) spin.wait();
     }
   }
   // Waits for all transactions of numbers up to `number`, until they are durable; and for those that
@@ -181,7 +179,10 @@ class Slots {
     for (uint32_t slot = 0, used = used_.load(std::memory_order_seq_cst); slot < used; ++slot) {
       const WriterState now = state(slot);
       if (now.phase() == Phase::kDeciding) number = number < now.value() ? number : now.value();
-      if (now.phase() == Phase::kPublished || now.phase() == Phase::kWritten) number = number < now.value() - 1 ? number : now.value() - 1;
+      if (now.phase() == Phase::kPublished || now.phase() == Phase::kWritten) {
+        const uint64_t below = now.value() == 0 ? 0 : now.value() - 1;  // a region says 0 that saw no number yet
+        number = number < below ? number : below;
+      }
     }
     return number;
   }
@@ -208,9 +209,20 @@ class Slots {
   void end_alone() { alone_->store(false, std::memory_order_release); }
 
  private:
+  // Whether its number may be one that the moment sees, and its marker not durable.
+  static bool has_no_marker(WriterState now, uint64_t moment) {
+    switch (now.phase()) {
+      case Phase::kDeciding: return now.value() < moment && !ELIDER_MUTANT(kHeapIgnoreDeciding);
+      case Phase::kPublished:
+      case Phase::kWritten: return now.value() <= moment;
+      default: return false;
+    }
+  }
+
+  // A region that looks who is active minds none of the others.
   struct alignas(kCacheLinePairBytes) Reader {
     std::atomic<uint64_t> active{kInactive};
-    std::atomic<bool> taken{false};
+    alignas(kCacheLineBytes) std::atomic<bool> taken{false};
     std::atomic<bool> updates{false};
   };
   struct alignas(kCacheLinePairBytes) Writer {

@@ -2,7 +2,8 @@
 // the backends that say what theirs can.
 //
 //   kNone   nothing: Intel's RTM by itself
-//   kLoads  suspend_loads(): reads are no longer part of the region; writes are (TSXLDTRK)
+//   kLoads  suspend_loads(): reads are no longer part of the region; writes are (TSXLDTRK). What the region
+//           has written by then is its own before the first such read: others who look after it abort it
 //   kAll    suspend_loads(); and suspend(): accesses happen at once and stay, whatever becomes of the
 //           region. What it has accessed they must not write. An abort meanwhile is met in track() (POWER)
 //
@@ -40,7 +41,10 @@ static_assert(SuspendingBackend<RtmAlone>);
 // Written as bytes, too: F2 0F 01 E8 and E9. Undefined instructions without TSXLDTRK (CPUID leaf 7, EDX bit 16).
 struct RtmLoads : Rtm {
   static constexpr Suspension kSuspends = Suspension::kLoads;
-  [[gnu::always_inline]] static void suspend_loads() { asm volatile(".byte 0xf2, 0x0f, 0x01, 0xe8" : : : "memory"); }
+  // XSUSLDTRK is no fence: earlier stores could still stand in the store buffer, and conflict with nobody.
+  [[gnu::always_inline]] static void suspend_loads() {
+    asm volatile("lock orl $0, (%%rsp)\n\t.byte 0xf2, 0x0f, 0x01, 0xe8" : : : "memory", "cc");
+  }
   [[gnu::always_inline]] static void track() { asm volatile(".byte 0xf2, 0x0f, 0x01, 0xe9" : : : "memory"); }
 };
 static_assert(SuspendingBackend<RtmLoads>);

@@ -7,9 +7,11 @@
 #include <memory>
 #include <stdexcept>
 #include <string>
+#include <thread>
 #include <utility>
 #include <vector>
 
+#include "base/test_points.h"
 #include "elider/heap.h"
 #include "elider/try.h"
 #include "htm/emulator/schedule.h"
@@ -139,7 +141,7 @@ TEST_P(HeapScheduleTest, what_is_answered_is_durable) {
     std::array<uint64_t, kHeapAccounts> balances;
   };
   for (uint64_t seed = 1; seed <= 30; ++seed) {
-    std::vector<Told> told[2];
+    std::vector<Told> told[4];  // two that write, two that read
     std::vector<PersistentMemory::Event> events;
     std::vector<std::byte> before;
     {
@@ -149,6 +151,9 @@ TEST_P(HeapScheduleTest, what_is_answered_is_durable) {
       fill(heap);
       const auto put = [&](uint64_t account, uint64_t value) {
         expect(heap.transaction([&](HeapTransaction& txn) { txn.write(txn[accounts_].of[account].balance, value); }));
+        Told now{persistent.memory->event_count(), {}};
+        now.balances[account] = value;
+        told[account].push_back(now);
       };
       const auto look = [&](int who) {
         Told now{};
@@ -165,10 +170,10 @@ TEST_P(HeapScheduleTest, what_is_answered_is_durable) {
                                       for (uint64_t i = 1; i <= 4; ++i) put(1, 1000 + i);
                                     },
                                     [&] {
-                                      for (int i = 0; i < 6; ++i) look(0);
+                                      for (int i = 0; i < 6; ++i) look(2);
                                     },
                                     [&] {
-                                      for (int i = 0; i < 6; ++i) look(1);
+                                      for (int i = 0; i < 6; ++i) look(3);
                                     }});
       heap = Heap();
       events = persistent.memory->events();
@@ -193,6 +198,28 @@ TEST_P(HeapScheduleTest, what_is_answered_is_durable) {
         }));
       }
     }
+  }
+}
+
+// Under SPHT's wait each waits for all that has a number below its own.
+TEST_P(HeapScheduleTest, under_the_total_wait_everybody_ends) {
+  HeapOptions total = options();
+  total.wait = HeapWait::kTotal;
+  PersistentHeap persistent({}, total);
+  ASSERT_OK(persistent.heap);
+  Heap& heap = *persistent.heap;
+  fill(heap);
+  for (uint64_t seed = 1; seed <= 150; ++seed) {
+    const auto put = [&](uint64_t account) {
+      for (uint64_t i = 0; i < 2; ++i)
+        expect(heap.transaction([&](HeapTransaction& txn) { txn.write(txn[accounts_].of[account].balance, seed + i); }));
+    };
+    const auto look = [&] {
+      uint64_t seen = 0;
+      expect(heap.read([&](HeapReader& reader) { seen = sum(reader); }));
+    };
+    emulator::run_schedule(seed, {[&] { put(0); }, [&] { put(1); }, look});
+    ASSERT_EQ(failures_.load(), 0u) << "seed " << seed;
   }
 }
 
@@ -227,6 +254,36 @@ TEST_P(HeapScheduleTest, write_skew_is_for_snapshots_alone) {
   EXPECT_EQ(skewed != 0, GetParam().second == HeapIsolation::kSnapshot);
 }
 
+// A has a number and has not said it; B's moment sees that number, though B touches nothing of A's. Recovery drops B
+// if A's marker is missing, so B must not answer before A has one.
+TEST_P(HeapScheduleTest, whose_moment_sees_a_number_waits_for_it) {
+  if (GetParam().first != Suspension::kAll) GTEST_SKIP() << "only where all is suspended others meet such a number";
+  PersistentHeap persistent({}, options());
+  ASSERT_OK(persistent.heap);
+  Heap& heap = *persistent.heap;
+  fill(heap);
+  const auto put = [&](uint64_t account) {
+    expect(heap.transaction([&](HeapTransaction& txn) { txn.write(txn[accounts_].of[account].balance, 1); }));
+  };
+  std::atomic<bool> answered{false};
+  TestStop deciding("heap.region.deciding");
+  std::thread a(put, 0);
+  deciding.wait_until_reached();
+  const size_t events = persistent.memory->event_count();  // a status would read, and wait for A
+  std::thread b([&] {
+    put(2);
+    answered.store(true);
+  });
+  // B's record, marker and fence.
+  while (persistent.memory->event_count() < events + 3) std::this_thread::yield();
+  for (int i = 0; i < 1000; ++i) std::this_thread::yield();
+  EXPECT_FALSE(answered.load()) << "seed 1";
+  deciding.go();
+  a.join();
+  b.join();
+  EXPECT_EQ(failures_.load(), 0u);
+}
+
 // What no region can do, software does: words of an error, exceptions, more than fits, growth.
 TEST_P(HeapScheduleTest, what_is_not_for_regions_is_done_all_the_same) {
   PersistentHeap persistent({}, options());
@@ -253,6 +310,25 @@ TEST_P(HeapScheduleTest, what_is_not_for_regions_is_done_all_the_same) {
     EXPECT_EQ(sum(reader), kHeapTotal);
     EXPECT_EQ(reader.read((&reader[words])[1999]), 1999u);
   }));
+  // What is used again is 0 to the end of its last word, in memory as in the file.
+  using Odd = std::array<char, 301>;
+  HeapPtr<Odd> odd;
+  EXPECT_OK(heap.transaction([&](HeapTransaction& txn) -> Status {
+    ELIDER_ASSIGN(odd, txn.allocate<Odd>());
+    txn.write(*reinterpret_cast<std::array<char, 304>*>(&txn[odd]), [] {
+      std::array<char, 304> all;
+      all.fill('x');
+      return all;
+    }());
+    return {};
+  }));
+  EXPECT_OK(heap.transaction([&](HeapTransaction& txn) { return txn.free(odd); }));
+  EXPECT_OK(heap.transaction([&](HeapTransaction& txn) -> Status {
+    ELIDER_ASSIGN(const auto again, txn.allocate<Odd>());
+    EXPECT_EQ(again, odd);
+    return {};
+  }));
+  EXPECT_OK(heap.read([&](HeapReader& reader) { EXPECT_EQ((&reader[odd])->data()[303], 0); }));
   const uint64_t regions = heap.status().region_commits;
   EXPECT_OK(heap.transaction([&](HeapTransaction& txn) -> Status {
     ELIDER_ASSIGN(auto accounts, txn.root<Accounts>("accounts"));

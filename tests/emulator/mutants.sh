@@ -45,7 +45,8 @@ for pair in none:$words skip_subscription:$words lazy_subscription:$words skip_r
 done
 # The heap's regions and their waits (heap_schedule_test.cc). The published order of DUMBO's algorithm 1 is one of them.
 sums=sums_hold_in_many_schedules durable=what_is_answered_is_durable heap='*HeapScheduleTest'
-for pair in none:$durable/all_serializable heap_region_late_stamp:$durable/all_serializable heap_early_moment:$durable/loads_serializable \
+for pair in none:$durable/all_serializable heap_region_late_stamp:$durable/all_serializable \
+  heap_ignore_deciding:whose_moment_sees_a_number_waits_for_it/all_serializable heap_early_moment:$durable/loads_serializable \
   heap_region_says_number:$durable/loads_serializable heap_skip_durability_wait:$durable/all_snapshot \
   heap_skip_isolation_wait:$sums/loads_serializable; do
   mutant=${pair%%:*} schedules=${pair##*:}

@@ -20,7 +20,7 @@
 // Checked: x and y are of one writer, the newest up to the moment; and it answers after the marker.
 //
 // regions(): update transactions in regions (src/heap/regions.h): two that read and write the same two
-// words (or, apart, the second a word of its own), and a reader. Whoever reads or writes what a region has written aborts it.
+// words (or, apart, one, and two more that write words of their own), and a reader. Whoever reads or writes what a region has written aborts it.
 //   writer   [all: clock, says active, clock again: its moment]; reads and writes x, then y;
 //            all:   says inactive; says deciding(clock); takes a number; says written(number); waits for
 //                   all who are active below it; commits
@@ -28,8 +28,8 @@
 //                   and commit are one step
 //            marker; says idle; waits until all up to its moment (loads: below its number) are durable; answers
 //   reader   as of moments(), but there is nothing to remember
-// Checked: x and y are of one writer; no commit up to the moment is missed; reader and writer answer after
-// the marker of whom they read from.
+// Checked: x and y are of one writer; no commit up to the moment is missed; recovery keeps whoever answered, and
+// whom they read from: markers of all that those need are there, or were given up.
 // Thread safety: none.
 #pragma once
 
@@ -64,6 +64,7 @@ enum class RegionsFlaw : uint8_t {
   kLooksBeforeClock,       // loads: looks for the reader, and then at the clock
   kSaysNumber,             // loads: says its number in place of c
   kWritersDoNotWait,       // a writer answers when its own marker is durable
+  kIgnoresDeciding,        // all: the durability wait passes over a writer that is deciding
 };
 SearchResult search(RegionsFlaw flaw, bool suspends_all, bool apart);
 

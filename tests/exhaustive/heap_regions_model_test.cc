@@ -8,7 +8,7 @@
 namespace elider::models {
 namespace regions {  // whose steps and phases have the names of the other models'
 
-constexpr int kWriters = 2, kReader = 2;
+constexpr int kWriters = 3, kReader = 3;
 constexpr uint8_t kInactive = 0xff;
 enum Phase : uint8_t { kIdle, kDeciding, kWritten };
 enum Step : uint8_t {
@@ -33,22 +33,28 @@ enum Step : uint8_t {
 };
 
 struct RegionsState {
-  uint8_t step[3] = {};
-  uint8_t apart = 0;  // the second writer writes a word of its own
+  uint8_t step[4] = {};
+  uint8_t apart = 0;  // two more writers write words of their own; else there is one more, which writes the same
   uint8_t clock = 0;
   uint8_t x = 0, y = 0;        // the numbers that wrote them last
   uint8_t by_x = 0, by_y = 0;  // the writer + 1 whose region has written it
   uint8_t aborted[kWriters] = {};
-  uint8_t active[3] = {kInactive, kInactive, kInactive};
-  uint8_t first[3] = {}, moment[3] = {};
+  uint8_t active[4] = {kInactive, kInactive, kInactive, kInactive};
+  uint8_t first[4] = {}, moment[4] = {};
   uint8_t phase[kWriters] = {}, value[kWriters] = {}, number[kWriters] = {}, saw[kWriters] = {}, saw_reader[kWriters] = {};
   uint8_t committed[kWriters] = {}, durable[kWriters] = {};
-  uint8_t read_x[3] = {}, read_y[3] = {};
-  uint8_t at[3] = {};
+  uint8_t read_x[4] = {}, read_y[4] = {};
+  uint8_t at[4] = {};
 };
 static_assert(std::has_unique_object_representations_v<RegionsState>);
 
 bool writes_x_and_y(const RegionsState& s, int w) { return w == 0 || s.apart == 0; }
+
+bool somebody_else_is_active(const RegionsState& s, int own, uint8_t below) {
+  for (int w = 0; w < kWriters; ++w)
+    if (w != own && s.active[w] < below) return true;
+  return false;
+}
 
 // Somebody touches the word: a region that has written it aborts.
 void touch(RegionsState& s, uint8_t* by, int who) {
@@ -60,13 +66,11 @@ void touch(RegionsState& s, uint8_t* by, int who) {
 }
 
 // Of those that may have been read, one after the other. False: not yet.
-bool waits_for_durable(RegionsState& s, int who, uint8_t up_to) {
-  while (s.at[who] < kWriters) {
-    const int w = s.at[who];
-    if (w != who && s.phase[w] == kWritten && s.value[w] <= up_to) return false;
-    ++s.at[who];
-    return true;
-  }
+bool waits_for_durable(RegionsState& s, int who, uint8_t up_to, RegionsFlaw flaw) {
+  const int w = s.at[who];
+  if (w != who && s.value[w] <= up_to && s.phase[w] == kWritten) return false;
+  if (w != who && s.value[w] < up_to && s.phase[w] == kDeciding && flaw != RegionsFlaw::kIgnoresDeciding) return false;
+  ++s.at[who];
   return true;
 }
 
@@ -120,7 +124,7 @@ bool writer_step(RegionsState& s, int w, RegionsFlaw flaw, bool all) {
     case kWait:
       if (flaw != RegionsFlaw::kSkipsIsolationWait) {
         const uint8_t below = all ? s.number[w] : static_cast<uint8_t>(s.saw[w] + 1);
-        if (s.active[kReader] < below || (all && s.active[1 - w] < below)) return false;
+        if (s.active[kReader] < below || (all && somebody_else_is_active(s, w, below))) return false;
       }
       return go(all && flaw == RegionsFlaw::kStampsAfterWait ? kSayWritten : kCommit);
     case kCommit:
@@ -138,8 +142,9 @@ bool writer_step(RegionsState& s, int w, RegionsFlaw flaw, bool all) {
     case kMark: s.durable[w] = 1; return go(kSayIdle);
     case kSayIdle: s.phase[w] = kIdle; return go(flaw == RegionsFlaw::kWritersDoNotWait ? kAnswer : kWaitForDurable);
     case kWaitForDurable:
-      if (!waits_for_durable(s, w, all ? s.moment[w] : static_cast<uint8_t>(s.number[w] - 1))) return false;
-      return s.at[w] < kWriters ? true : go(kAnswer);
+      if (!waits_for_durable(s, w, all ? s.moment[w] : static_cast<uint8_t>(s.number[w] - 1), flaw)) return false;
+      if (s.at[w] < kWriters) return true;
+      return go(kAnswer);
     case kGiveUp:
       s.active[w] = kInactive;
       s.phase[w] = kIdle;
@@ -171,22 +176,32 @@ bool reader_step(RegionsState& s, RegionsFlaw flaw) {
       return go(kSayInactive);
     case kSayInactive: s.active[r] = kInactive; return go(kWaitForDurable);
     case kWaitForDurable:
-      if (!waits_for_durable(s, r, s.moment[r])) return false;
+      if (!waits_for_durable(s, r, s.moment[r], flaw)) return false;
       return s.at[r] < kWriters ? true : go(kAnswer);
     default: return false;
   }
 }
 
+// What recovery keeps: its marker is there, and those of all numbers up to what it needs, or they were given up.
+bool survives(const RegionsState& s, int w, bool all) {
+  const int needs = all ? s.moment[w] : s.number[w] - 1;
+  for (int other = 0; other < kWriters; ++other)
+    if (other != w && s.number[other] != 0 && s.number[other] <= needs && s.durable[other] == 0 && s.step[other] != kDone) return false;
+  return s.durable[w] != 0;
+}
+
 std::string wrong(const RegionsState& s, bool all) {
-  for (int who = 0; who < 3; ++who) {
+  for (int who = 0; who <= kReader; ++who) {
     const bool has_read = who == kReader ? s.step[who] > kWriteY : s.committed[who] != 0;
     if (!has_read) continue;
+    if (who != kReader && s.step[who] == kAnswer && !survives(s, who, all)) return "it answered, and recovery drops it";
     if (s.read_x[who] != s.read_y[who]) return "x and y are of two transactions";
     if (all && s.read_x[who] > s.moment[who]) return "it saw a number above its moment";
     for (int w = 0; w < kWriters; ++w) {
       if (w == who || s.number[w] == 0 || !writes_x_and_y(s, w)) continue;
       if (who == kReader && s.committed[w] != 0 && s.number[w] <= s.moment[who] && s.number[w] > s.read_x[who]) return "it missed a commit";
-      if (s.step[who] == kAnswer && s.number[w] == s.read_x[who] && s.durable[w] == 0) return "it answered before what it saw was durable";
+      if (s.step[who] == kAnswer && s.number[w] == s.read_x[who] && !survives(s, w, all))
+        return "it answered, and recovery drops what it saw";
     }
   }
   return {};
@@ -198,8 +213,9 @@ SearchResult search(RegionsFlaw flaw, bool suspends_all, bool apart) {
   using namespace regions;
   RegionsState first;
   first.apart = apart ? 1 : 0;
+  if (!apart) first.step[2] = kDone;
   return search_all(
-      first, 3,
+      first, kReader + 1,
       [&](RegionsState& s, int process) {
         const RegionsState before = s;
         const bool made = process == regions::kReader ? reader_step(s, flaw) : writer_step(s, process, flaw, suspends_all);
