@@ -215,7 +215,7 @@ SearchResult search(RegionsFlaw flaw, bool suspends_all, bool apart) {
   first.apart = apart ? 1 : 0;
   if (!apart) first.step[2] = kDone;
   return search_all(
-      first, kReader + 1,
+      first, regions::kReader + 1,
       [&](RegionsState& s, int process) {
         const RegionsState before = s;
         const bool made = process == regions::kReader ? reader_step(s, flaw) : writer_step(s, process, flaw, suspends_all);
