@@ -19,23 +19,25 @@ constexpr const char* kHeapHelp =
     "Each study measures its variants in turns, and prints how many times as fast the heap is as each other one.\n"
     "\n"
     "  reads    read-only transactions beside one writer, and plain memory that nothing guards\n"
-    "  updates  transactions that read and write words; with DUMBO's durability wait and with SPHT's\n"
+    "  updates  transactions that read and write words; with DUMBO's durability wait, with SPHT's and in Pisces's order\n"
     "  map      puts into a durable map in groups that wait for the disk once, and LMDB and RocksDB that sync each\n"
-    "  tpcc     TPC-C by the mixes of the paper's figures, under both isolations and with SPHT's wait; its twelve conditions\n"
-    "           are checked. About 20 seconds of loading and checking for each of eight mixes\n"
+    "  tpcc     TPC-C by the mixes of the paper's figures, under both isolations, with SPHT's wait and in Pisces's order; its\n"
+    "           twelve conditions are checked. About 20 seconds of loading and checking for each of eight mixes\n"
+    "  lines    the cache lines that a transaction of TPC-C reads and writes, by kind\n"
     "  replay   the log replayed, and records that are linked in their order\n"
     "\n"
     "  elider bench heap\n"
     "  elider bench heap --study map --dir /data --group 256\n"
     "  elider bench heap --history elle.jsonl --threads 4\n"
     "\n"
-    "Sums of what was written are checked; a wrong one is exit code 1. SPHT's wait is our own code in our own heap, for\n"
-    "comparison of the two ideas. --medium delay: each line written back takes --flush-ns, as in the paper.\n";
+    "Sums of what was written are checked; a wrong one is exit code 1. SPHT's wait and Pisces's order (a commit is durable\n"
+    "before it is seen) are our own code in our own heap, for comparison of the ideas. --medium delay: each line written back takes "
+    "--flush-ns, as in the paper.\n";
 
 struct HeapChosen {
   HeapStudyOptions study;
   std::string medium = "delay", isolation = "serializable", backend = "automatic";
-  std::string durability = "wait";
+  std::string durability = "wait", wait = "pruned";
   HeapHistoryOptions history;
   std::string json_file;
 };
@@ -43,20 +45,24 @@ struct HeapChosen {
 // Of the first variant to another, repetition by repetition.
 Spread ratio_of(const HeapSeries& first, const HeapSeries& other) {
   std::vector<double> ratios;
-  for (size_t i = 0; i < first.a_second.size() && i < other.a_second.size(); ++i) ratios.push_back(first.a_second[i] / other.a_second[i]);
+  for (size_t i = 0; i < first.values.size() && i < other.values.size(); ++i) ratios.push_back(first.values[i] / other.values[i]);
   return spread_of(std::move(ratios));
 }
 
 void print_heap(const std::vector<HeapFigure>& figures) {
   for (const HeapFigure& figure : figures) {
-    const HeapSeries& subject = figure.series[figure.subject];
+    const HeapSeries* const subject = figure.subject == HeapFigure::kNone ? nullptr : &figure.series[figure.subject];
     fmt::print("\n{}: {}\n  {:<24} {:>9} {:>9} {:>9}   {}\n", figure.study, figure.unit, "", "median", "min", "max",
-               fmt::format("{} / it", subject.variant));
+               subject == nullptr ? "" : fmt::format("{} / it", subject->variant));
     for (const HeapSeries& series : figure.series) {
-      const Spread spread = spread_of(series.a_second), ratio = ratio_of(subject, series);
-      fmt::print("  {:<24} {:>9} {:>9} {:>9}   {}\n", series.variant, short_number(spread.median), short_number(spread.min),
-                 short_number(spread.max),
-                 &series == &subject ? "" : fmt::format("{:.2f} ({:.2f} to {:.2f})", ratio.median, ratio.min, ratio.max));
+      const Spread spread = spread_of(series.values);
+      fmt::print("  {:<24} {:>9} {:>9} {:>9}", series.variant, short_number(spread.median), short_number(spread.min),
+                 short_number(spread.max));
+      if (subject != nullptr && subject != &series) {
+        const Spread ratio = ratio_of(*subject, series);
+        fmt::print("   {:.2f} ({:.2f} to {:.2f})", ratio.median, ratio.min, ratio.max);
+      }
+      fmt::print("\n");
     }
   }
 }
@@ -73,6 +79,8 @@ Status heap_study(HeapChosen& chosen) {
     chosen.history.isolation = chosen.study.isolation;
     chosen.history.backend = chosen.study.backend;
     if (chosen.durability == "later") chosen.history.durability = HeapDurability::kLater;
+    for (const HeapWait wait : {HeapWait::kPruned, HeapWait::kTotal, HeapWait::kOwn})
+      if (name_of(wait) == chosen.wait) chosen.history.wait = wait;
     chosen.history.threads = chosen.study.threads;
     chosen.history.seed = chosen.study.seed;
     chosen.history.folder = chosen.study.folder;
@@ -91,7 +99,7 @@ Status heap_study(HeapChosen& chosen) {
   Json document = {{"benchmark", "heap"}, {"figures", Json::array()}};
   for (const HeapFigure& figure : *figures) {
     Json series = Json::array();
-    for (const HeapSeries& one : figure.series) series.push_back({{"variant", one.variant}, {"a_second", one.a_second}});
+    for (const HeapSeries& one : figure.series) series.push_back({{"variant", one.variant}, {"values", one.values}});
     document["figures"].push_back({{"study", figure.study}, {"unit", figure.unit}, {"series", series}});
   }
   document["configuration"] = {{"medium", chosen.medium},           {"isolation", chosen.isolation},     {"backend", chosen.backend},
@@ -108,7 +116,9 @@ void add_heap(Command bench) {
   auto chosen = std::make_shared<HeapChosen>();
   Command command = bench.add("heap", "The durable heap: its reads, updates, map, TPC-C and replay, beside what others do (DUMBO)");
   HeapStudyOptions& study = chosen->study;
-  command.option("--study", study.studies, "These alone: reads, updates, map, tpcc, replay [all]").between_commas().one_of(heap_studies());
+  command.option("--study", study.studies, "These alone: reads, updates, map, tpcc, lines, replay [all]")
+      .between_commas()
+      .one_of(heap_studies());
   command.option("--backend", chosen->backend, "Of update transactions, but of map and replay")
       .one_of({"automatic", "software", "rtm", "emulated"})
       .shows_default();
@@ -137,6 +147,9 @@ void add_heap(Command bench) {
       .type("FILE");
   command.option("--transactions", chosen->history.transactions, "Of --history").in(uint64_t{1}, uint64_t{10'000'000}).shows_default();
   command.option("--durability", chosen->durability, "Of --history").one_of({"wait", "later"}).shows_default();
+  command.option("--wait", chosen->wait, "Of --history: for whose durability a transaction waits (docs/heap.md)")
+      .one_of({"pruned", "total", "own"})
+      .shows_default();
   command.option("--seed", study.seed, "Of all that is drawn").shows_default();
   command.option("--json", chosen->json_file, "Write it as JSON here, too (- for standard output, instead)").type("FILE");
   command.flag("--quiet", study.quiet, "Say nothing of what is being measured");

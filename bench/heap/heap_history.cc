@@ -117,6 +117,7 @@ Status write_heap_history(const HeapHistoryOptions& options, uint64_t* attempts_
   heap_options.medium = options.medium;
   heap_options.isolation = options.isolation;
   heap_options.durability = options.durability;
+  heap_options.wait = options.wait;
   heap_options.backend = options.backend;
   heap_options.flush_ns = 50;
   auto opened = Heap::open(path, 1 << 20, heap_options);

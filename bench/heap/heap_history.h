@@ -19,6 +19,7 @@ struct HeapHistoryOptions {
   HeapMedium medium = HeapMedium::kDelay;
   HeapIsolation isolation = HeapIsolation::kSerializable;
   HeapDurability durability = HeapDurability::kWait;
+  HeapWait wait = HeapWait::kPruned;
   HtmBackend backend = HtmBackend::kAutomatic;
   uint32_t threads = 4;
   uint64_t transactions = 20'000;

@@ -88,7 +88,7 @@ Status study_heap_map(const HeapStudyOptions& options, HeapFigure* figure) {
     if (!options.quiet) fmt::print(stderr, "  map, filling {}\n", name);
     ELIDER_TRY((*peer)->load(kKeys));
     figure->series.push_back({name, {}});
-    peers.emplace_back(std::move(*peer), &figure->series.back().a_second);
+    peers.emplace_back(std::move(*peer), &figure->series.back().values);
   }
   for (uint32_t round = 0; round < options.repeat && !interrupted(); ++round) {
     if (!options.quiet) fmt::print(stderr, "  map, repetition {} of {}\n", round + 1, options.repeat);
@@ -98,7 +98,7 @@ Status study_heap_map(const HeapStudyOptions& options, HeapFigure* figure) {
       ELIDER_ASSIGN(others.emplace_back(), of_peer(options, *peer));
     }
     if (interrupted()) break;
-    figure->series[0].a_second.push_back(heap);
+    figure->series[0].values.push_back(heap);
     for (size_t i = 0; i < peers.size(); ++i) peers[i].second->push_back(others[i]);
   }
   return {};

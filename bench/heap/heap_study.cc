@@ -29,6 +29,14 @@ struct Words {
   uint64_t first;
 };
 
+// In one heap, what three systems wait for (HeapWait). Pisces runs in software, whatever the others do.
+struct WaitVariant {
+  const char* name;
+  HeapWait wait;
+};
+constexpr WaitVariant kWaitVariants[] = {
+    {"heap", HeapWait::kPruned}, {"heap, SPHT's wait", HeapWait::kTotal}, {"heap, Pisces's order", HeapWait::kOwn}};
+
 // The words of `reads` and `updates`: in a heap, all of one object, so that both sides read the same layout.
 class HeapWords {
  public:
@@ -37,7 +45,7 @@ class HeapWords {
     HeapOptions heap_options;
     heap_options.medium = options.medium;
     heap_options.isolation = options.isolation;
-    heap_options.backend = options.backend;
+    heap_options.backend = wait == HeapWait::kOwn ? HtmBackend::kNone : options.backend;
     heap_options.flush_ns = 0;  // while it is filled
     heap_options.wait = HeapWait::kPruned;
     heap_options.log_bytes = uint64_t{512} << 20;  // for all that is measured: nothing is replayed meanwhile, as in the paper
@@ -111,7 +119,8 @@ void say(const HeapStudyOptions& options, const std::string& words) {
 }
 
 Status study_reads(const HeapStudyOptions& options, HeapFigure* figure) {
-  *figure = {"reads", "read-only transactions/s", {{"plain", {}}, {"heap, no delay", {}}, {"heap", {}}, {"heap, SPHT's wait", {}}}, 2};
+  *figure = {"reads", "read-only transactions/s", {{"plain", {}}, {"heap, no delay", {}}}, 2};
+  for (const WaitVariant& variant : kWaitVariants) figure->series.push_back({variant.name, {}});
   std::vector<uint64_t> plain(options.words, 1);
   const auto plainly = [&](uint32_t thread, const std::atomic<bool>& stop, uint64_t* done) -> Status {
     Random random(options.seed, thread);
@@ -134,8 +143,9 @@ Status study_reads(const HeapStudyOptions& options, HeapFigure* figure) {
     say(options, fmt::format("reads, repetition {} of {}", round + 1, options.repeat));
     ELIDER_ASSIGN(const double of_plain, measure(options, plainly));
     std::vector<double> of_heaps;
-    for (const auto& [wait, flush_ns] : {std::pair{HeapWait::kPruned, 0u}, std::pair{HeapWait::kPruned, options.flush_ns},
-                                         std::pair{HeapWait::kTotal, options.flush_ns}}) {
+    std::vector<std::pair<HeapWait, uint32_t>> variants = {{HeapWait::kPruned, 0}};
+    for (const WaitVariant& variant : kWaitVariants) variants.emplace_back(variant.wait, options.flush_ns);
+    for (const auto& [wait, flush_ns] : variants) {
       const Scratch scratch(options.folder);
       ELIDER_ASSIGN(const std::string path, scratch.file("reads.heap"));
       ELIDER_ASSIGN(const std::unique_ptr<HeapWords> words, HeapWords::open(options, path, wait, flush_ns));
@@ -155,18 +165,19 @@ Status study_reads(const HeapStudyOptions& options, HeapFigure* figure) {
       of_heaps.push_back(a_second);
     }
     if (interrupted()) break;
-    figure->series[0].a_second.push_back(of_plain);
-    for (size_t i = 0; i < of_heaps.size(); ++i) figure->series[1 + i].a_second.push_back(of_heaps[i]);
+    figure->series[0].values.push_back(of_plain);
+    for (size_t i = 0; i < of_heaps.size(); ++i) figure->series[1 + i].values.push_back(of_heaps[i]);
   }
   return {};
 }
 
 Status study_updates(const HeapStudyOptions& options, HeapFigure* figure) {
-  *figure = {"updates", "transactions/s", {{"heap", {}}, {"heap, SPHT's wait", {}}}};
+  *figure = {"updates", "transactions/s", {}};
+  for (const WaitVariant& variant : kWaitVariants) figure->series.push_back({variant.name, {}});
   for (uint32_t round = 0; round < options.repeat && !interrupted(); ++round) {
     say(options, fmt::format("updates, repetition {} of {}", round + 1, options.repeat));
     std::vector<double> of_heaps;
-    for (const HeapWait wait : {HeapWait::kPruned, HeapWait::kTotal}) {
+    for (const auto& [name, wait] : kWaitVariants) {
       const Scratch scratch(options.folder);
       ELIDER_ASSIGN(const std::string path, scratch.file("updates.heap"));
       ELIDER_ASSIGN(const std::unique_ptr<HeapWords> words, HeapWords::open(options, path, wait, options.flush_ns));
@@ -179,8 +190,7 @@ Status study_updates(const HeapStudyOptions& options, HeapFigure* figure) {
       of_heaps.push_back(a_second);
     }
     if (interrupted()) break;
-    figure->series[0].a_second.push_back(of_heaps[0]);
-    figure->series[1].a_second.push_back(of_heaps[1]);
+    for (size_t i = 0; i < of_heaps.size(); ++i) figure->series[i].values.push_back(of_heaps[i]);
   }
   return {};
 }
@@ -277,8 +287,8 @@ Status study_replay(const HeapStudyOptions& options, HeapFigure* figure) {
     if (!linked.is_mapped()) return {Code::kIoError, fmt::format("cannot map '{}'", linked_path)};
     const double of_links = linked.replay();
     if (interrupted()) break;
-    figure->series[0].a_second.push_back(static_cast<double>(bytes) / of_heap);
-    figure->series[1].a_second.push_back(static_cast<double>(linked.bytes()) / of_links);
+    figure->series[0].values.push_back(static_cast<double>(bytes) / of_heap);
+    figure->series[1].values.push_back(static_cast<double>(linked.bytes()) / of_links);
   }
   return {};
 }
@@ -286,7 +296,7 @@ Status study_replay(const HeapStudyOptions& options, HeapFigure* figure) {
 }  // namespace
 
 const std::vector<std::string>& heap_studies() {
-  static const std::vector<std::string> all = {"reads", "updates", "map", "tpcc", "replay"};
+  static const std::vector<std::string> all = {"reads", "updates", "map", "tpcc", "lines", "replay"};
   return all;
 }
 
@@ -295,8 +305,8 @@ Result<std::vector<HeapFigure>> run_heap_study(const HeapStudyOptions& options) 
   std::vector<HeapFigure> figures;
   for (const std::string& study : wanted) {
     if (interrupted()) break;
-    if (study == "tpcc") {
-      ELIDER_TRY(study_heap_tpcc(options, &figures));
+    if (study == "tpcc" || study == "lines") {
+      ELIDER_TRY(study == "tpcc" ? study_heap_tpcc(options, &figures) : study_heap_lines(options, &figures));
       continue;
     }
     HeapFigure figure;

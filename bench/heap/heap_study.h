@@ -2,11 +2,13 @@
 // a repetition at a time, so that a ratio compares what ran side by side (DUMBO, section 4).
 //
 //   reads    read-only transactions beside one writer: plain memory without any synchronization, the
-//            heap, and the heap with SPHT's durability wait
-//   updates  transactions that change words, with DUMBO's wait and with SPHT's
+//            heap, and the heap with SPHT's durability wait and with Pisces's order
+//   updates  transactions that change words, with DUMBO's wait, SPHT's and Pisces's order
 //   map      puts into a durable map, in groups that wait for the disk once, beside LMDB and RocksDB
 //            that sync each
-//   tpcc     TPC-C, by the mixes of the paper's figures, under both isolations and with SPHT's wait
+//   tpcc     TPC-C, by the mixes of the paper's figures, under both isolations, with SPHT's wait, and with
+//            Pisces's order and isolation
+//   lines    the cache lines that each transaction of TPC-C reads and writes
 //   replay   the log of many small transactions, replayed by markers and by links from record to
 //            record, as SPHT does
 // Thread safety: one thread calls it.
@@ -44,18 +46,19 @@ struct HeapStudyOptions {
 
 struct HeapSeries {
   std::string variant;
-  std::vector<double> a_second;  // by repetition
+  std::vector<double> values;  // by repetition
 };
 struct HeapFigure {
+  static constexpr size_t kNone = ~size_t{0};
   std::string study, unit;
   std::vector<HeapSeries> series;
-  size_t subject = 0;  // the variant that the others are compared with
+  size_t subject = 0;  // the variant that the others are compared with, or kNone
 };
 
 // An error: a file could not be made, or a variant found what cannot be; it names it. Interrupted:
 // what was whole.
 Result<std::vector<HeapFigure>> run_heap_study(const HeapStudyOptions& options);
-// What is called so: reads, updates, map, tpcc, replay.
+// What is called so: reads, updates, map, tpcc, lines, replay.
 const std::vector<std::string>& heap_studies();
 
 }  // namespace elider::bench

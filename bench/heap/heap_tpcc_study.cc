@@ -49,6 +49,7 @@ constexpr HeapTpccVariant kVariants[] = {
     {"heap, serializable", HeapIsolation::kSerializable, HeapWait::kPruned},
     {"heap, snapshot", HeapIsolation::kSnapshot, HeapWait::kPruned},
     {"heap, SPHT's wait", HeapIsolation::kSerializable, HeapWait::kTotal},
+    {"heap, Pisces's order", HeapIsolation::kSnapshot, HeapWait::kOwn},  // whose isolation is that
 };
 
 // One thread's transactions.
@@ -58,42 +59,58 @@ class HeapTerminal {
       : heap_(heap), root_(root), inputs_(workload, thread) {}
 
   Status run_one(bool pays) {
-    const uint32_t warehouse = inputs_.home_warehouse();
-    switch (pays ? Kind::kPayment : inputs_.kind()) {
-      case Kind::kNewOrder: {
-        inputs_.draw(warehouse, &new_order_.first);
-        const Status status =
-            heap_.transaction([&](HeapTransaction& txn) { return new_order(txn, root_, new_order_.first, &new_order_.second); });
-        totals_.new_orders += status.ok();
-        return status.code() == Code::kRolledBack ? Status() : status;
-      }
-      case Kind::kPayment: {
-        inputs_.draw(warehouse, &payment_.first);
-        ELIDER_TRY(
-            heap_.transaction([&](HeapTransaction& txn) { return payment(txn, root_, payment_.first, scratch_, &payment_.second); }));
-        ++totals_.payments;
-        return {};
-      }
-      case Kind::kOrderStatus:
-        inputs_.draw(warehouse, &order_status_.first);
-        return heap_.read(
-            [&](HeapReader& reader) { return order_status(reader, root_, order_status_.first, scratch_, &order_status_.second); });
-      case Kind::kDelivery: {
-        inputs_.draw(warehouse, &delivery_.first);
-        ELIDER_TRY(heap_.transaction([&](HeapTransaction& txn) { return delivery(txn, root_, delivery_.first, &delivery_.second); }));
-        for (const uint32_t order : delivery_.second.order) totals_.delivered += order != 0;
-        return {};
-      }
-      case Kind::kStockLevel:
-        inputs_.draw(warehouse, &stock_level_.first);
-        return heap_.read([&](HeapReader& reader) { return stock_level(reader, root_, stock_level_.first, &stock_level_.second); });
-    }
-    return {};
+    return run(
+        pays ? Kind::kPayment : inputs_.kind(), [&](auto&& procedure) { return heap_.transaction(procedure); },
+        [&](auto&& procedure) { return heap_.read(procedure); });
+  }
+  // Runs one of this kind, those that only read as transactions, too.
+  Status run_counted(Kind kind, HeapFootprint* footprint) {
+    const auto counted = [&](auto&& procedure) {
+      return heap_.transaction([&](HeapTransaction& txn) -> Status {
+        Status status = procedure(txn);
+        *footprint = txn.footprint();
+        return status;
+      });
+    };
+    return run(kind, counted, counted);
   }
   const tpcc::RunTotals& totals() const { return totals_; }
   uint64_t history_keys_used() const { return inputs_.history_keys_used(); }
 
  private:
+  // update(procedure), or read(procedure), of one of this kind.
+  template <class Update, class Read>
+  Status run(Kind kind, Update&& update, Read&& read) {
+    const uint32_t warehouse = inputs_.home_warehouse();
+    switch (kind) {
+      case Kind::kNewOrder: {
+        inputs_.draw(warehouse, &new_order_.first);
+        const Status status = update([&](HeapTransaction& txn) { return new_order(txn, root_, new_order_.first, &new_order_.second); });
+        totals_.new_orders += status.ok();
+        return status.code() == Code::kRolledBack ? Status() : status;
+      }
+      case Kind::kPayment: {
+        inputs_.draw(warehouse, &payment_.first);
+        ELIDER_TRY(update([&](HeapTransaction& txn) { return payment(txn, root_, payment_.first, scratch_, &payment_.second); }));
+        ++totals_.payments;
+        return {};
+      }
+      case Kind::kOrderStatus:
+        inputs_.draw(warehouse, &order_status_.first);
+        return read([&](HeapReader& reader) { return order_status(reader, root_, order_status_.first, scratch_, &order_status_.second); });
+      case Kind::kDelivery: {
+        inputs_.draw(warehouse, &delivery_.first);
+        ELIDER_TRY(update([&](HeapTransaction& txn) { return delivery(txn, root_, delivery_.first, &delivery_.second); }));
+        for (const uint32_t order : delivery_.second.order) totals_.delivered += order != 0;
+        return {};
+      }
+      case Kind::kStockLevel:
+        inputs_.draw(warehouse, &stock_level_.first);
+        return read([&](HeapReader& reader) { return stock_level(reader, root_, stock_level_.first, &stock_level_.second); });
+    }
+    return {};
+  }
+
   Heap& heap_;
   const HeapPtr<TpccHeap> root_;
   tpcc::InputStream inputs_;
@@ -172,6 +189,28 @@ class HeapTpcc {
     return a_second;
   }
 
+  // Lines that a transaction of each kind touches, on the average of `count`, by Kind.
+  Result<std::array<std::pair<double, double>, tpcc::kKinds>> footprints(uint32_t count) {
+    heap_options_.wait = HeapWait::kPruned;
+    heap_options_.backend = HtmBackend::kNone;
+    heap_options_.flush_ns = 0;
+    heap_options_.durability = HeapDurability::kLater;
+    ELIDER_ASSIGN(Heap heap, Heap::open(path_, 1 << 20, heap_options_));
+    HeapTerminal terminal(heap, root_, workload_, 0);
+    std::array<std::pair<double, double>, tpcc::kKinds> sums{};
+    for (uint32_t i = 0; i < count && !tools::interrupted(); ++i)
+      for (uint32_t kind = 0; kind < tpcc::kKinds; ++kind) {
+        const uint32_t times = static_cast<Kind>(kind) == Kind::kNewOrder ? tpcc::kDistricts : 1;  // which a delivery delivers
+        for (uint32_t k = 0; k < times; ++k) {
+          HeapFootprint footprint;
+          ELIDER_TRY(terminal.run_counted(static_cast<Kind>(kind), &footprint));
+          sums[kind].first += static_cast<double>(footprint.lines_read) / (count * times);
+          sums[kind].second += static_cast<double>(footprint.lines_written) / (count * times);
+        }
+      }
+    return sums;
+  }
+
   Status check() {
     ELIDER_ASSIGN(auto filled, in_memory());
     heap_options_.flush_ns = 0;
@@ -221,12 +260,34 @@ Status study_heap_tpcc(const HeapStudyOptions& options, std::vector<HeapFigure>*
       for (size_t i = 0; i < std::size(kVariants); ++i) {
         ELIDER_ASSIGN(const double a_second, tables.run(kVariants[i], options.seed + round));
         if (tools::interrupted()) return {};
-        figure.series[i].a_second.push_back(a_second);
+        figure.series[i].values.push_back(a_second);
       }
     }
     ELIDER_TRY(tables.check());
     figures->push_back(std::move(figure));
   }
+  return {};
+}
+
+Status study_heap_lines(const HeapStudyOptions& options, std::vector<HeapFigure>* figures) {
+  constexpr uint32_t kCount = 500;
+  constexpr HeapTpccMix kNone = {.name = "lines", .mix = tpcc::kStandardMix};
+  if (!options.quiet) fmt::print(stderr, "  lines: loading\n");
+  const Scratch scratch(options.folder);
+  ELIDER_ASSIGN(std::string path, scratch.file("tpcc.heap"));
+  HeapTpcc tables(options, kNone, std::move(path));
+  ELIDER_TRY(tables.load());
+  ELIDER_ASSIGN(const auto footprints, tables.footprints(kCount));
+  if (tools::interrupted()) return {};
+  HeapFigure read{"lines", "cache lines that a transaction of TPC-C reads", {}, HeapFigure::kNone};
+  HeapFigure written{"lines", "cache lines that a transaction of TPC-C writes", {}, HeapFigure::kNone};
+  for (uint32_t kind = 0; kind < tpcc::kKinds; ++kind) {
+    const std::string name(tpcc::name_of(static_cast<Kind>(kind)));
+    read.series.push_back({name, {footprints[kind].first}});
+    written.series.push_back({name, {footprints[kind].second}});
+  }
+  figures->push_back(std::move(read));
+  figures->push_back(std::move(written));
   return {};
 }
 

@@ -12,5 +12,7 @@ namespace elider::bench {
 
 // kCorrupt: a condition does not hold; it says which. Interrupted: the mixes that were whole.
 Status study_heap_tpcc(const HeapStudyOptions& options, std::vector<HeapFigure>* figures);
+// The cache lines that a transaction of each kind reads and writes (DUMBO, table 1).
+Status study_heap_lines(const HeapStudyOptions& options, std::vector<HeapFigure>* figures);
 
 }  // namespace elider::bench

@@ -85,16 +85,17 @@ enum class HeapDurability : uint8_t {
   kLater,  // both return at once; Heap::persist() waits. Whatever survives a crash, survives with all that it had read
 };
 
-// Whose durability a transaction waits for. kTotal is what SPHT does, for comparison.
+// Whose durability a transaction waits for. The others than kPruned are for comparison.
 enum class HeapWait : uint8_t {
   kPruned,  // those that it may have read from (DUMBO, section 3.2)
-  kTotal,   // all that ended before, and all that run beside it (DUMBO, section 2.2)
+  kTotal,   // all that ended before, and all that run beside it: as SPHT (DUMBO, section 2.2)
+  kOwn,     // its own, before anybody sees what it wrote: as Pisces (DUMBO, section 4.1). Reads wait for nobody. Without regions
 };
 
 std::string_view name_of(HeapIsolation isolation);    // "serializable", "snapshot"
 std::string_view name_of(HeapMedium medium);          // "file", "dax", "delay"
 std::string_view name_of(HeapDurability durability);  // "wait", "later"
-std::string_view name_of(HeapWait wait);              // "pruned", "total"
+std::string_view name_of(HeapWait wait);              // "pruned", "total", "own"
 
 struct HeapOptions {
   HeapIsolation isolation = HeapIsolation::kSerializable;
@@ -211,6 +212,12 @@ class HeapReader {
   detail::HeapAttempt& attempt_;
 };
 
+// Cache lines, of 64 bytes, that a transaction has touched.
+struct HeapFootprint {
+  uint64_t lines_read = 0;  // a few less, where two are 16 MiB apart; 0 under kSnapshot, which keeps no account
+  uint64_t lines_written = 0;
+};
+
 // What a procedure of Heap::transaction is given.
 class HeapTransaction : public HeapReader {
  public:
@@ -265,6 +272,10 @@ class HeapTransaction : public HeapReader {
   }
   // Forgets the name and gives the object back; what it points to is the caller's. kNotFound.
   Status remove_root(std::string_view name);
+
+  // So far: how large a hardware transaction would have to be (DUMBO, table 1). May throw std::bad_alloc. In one, the
+  // transaction begins again in software.
+  HeapFootprint footprint() const;
 
  private:
   friend class detail::HeapAttempt;

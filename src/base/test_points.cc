@@ -108,6 +108,7 @@ constexpr MutantName kMutantNames[] = {
     {Mutant::kHeapRegionSaysNumber, "heap_region_says_number"},
     {Mutant::kHeapIgnoreDeciding, "heap_ignore_deciding"},
     {Mutant::kHeapRegionLateStamp, "heap_region_late_stamp"},
+    {Mutant::kHeapVisibleFirst, "heap_visible_first"},
     {Mutant::kHeapIgnoreNeeds, "heap_ignore_needs"},
     {Mutant::kHeapPatchBeforeLog, "heap_patch_before_log"},
     {Mutant::kReadsHaveNoNumber, "reads_have_no_number"},

@@ -176,6 +176,7 @@ enum class Mutant : uint32_t {
   kHeapRegionSaysNumber,    // "heap_region_says_number": a region that looked for readers before its number says the number alone
   kHeapIgnoreDeciding,      // "heap_ignore_deciding": a durability wait passes over who has a number and has not said it
   kHeapRegionLateStamp,     // "heap_region_late_stamp": a region says its number after it has waited, as published
+  kHeapVisibleFirst,        // "heap_visible_first": under HeapWait::kOwn others see a commit before it is durable
   kHeapIgnoreNeeds,         // "heap_ignore_needs": recovery keeps a transaction whose predecessors are lost
   kHeapPatchBeforeLog,      // "heap_patch_before_log": recovery changes the heap before the log that it reads is durable
   kReadsHaveNoNumber,   // "reads_have_no_number": a commit that only read has nothing to wait for

@@ -55,10 +55,11 @@ void HeapAttempt::begin(bool updates) {
 Status HeapAttempt::end() {
   heap_.slots().end(slot_);
   if (heap_.options().durability == HeapDurability::kLater) return {};
-  if (heap_.options().wait == HeapWait::kPruned)
-    heap_.slots().wait_for_durability(slot_, moment_);
-  else
-    heap_.slots().wait_for_all_before(slot_, heap_.slots().clock());
+  switch (heap_.options().wait) {
+    case HeapWait::kPruned: heap_.slots().wait_for_durability(slot_, moment_); break;
+    case HeapWait::kTotal: heap_.slots().wait_for_all_before(slot_, heap_.slots().clock()); break;
+    case HeapWait::kOwn: break;  // what it saw was durable before
+  }
   // Whoever it waited for may have failed.
   return heap_.stopped();
 }
@@ -113,6 +114,7 @@ bool HeapAttempt::reads_hold() {
 HeapAttempt::Outcome HeapAttempt::commit(Status* status) {
   heap::Slots& slots = heap_.slots();
   const bool total = heap_.options().wait == HeapWait::kTotal;
+  const bool durable_first = heap_.options().wait == HeapWait::kOwn;
   if (writes_->empty()) {
     // Before it waits: others wait for those that run.
     if (total) slots.say(slot_, Phase::kIdle, 0);
@@ -136,21 +138,28 @@ HeapAttempt::Outcome HeapAttempt::commit(Status* status) {
     return Outcome::kConflict;
   }
   ELIDER_TEST_POINT("heap.commit.locked");
+  Status written;
+  if (durable_first) written = fenced(heap_.log().append_unnumbered(slot_));
   slots.say(slot_, Phase::kDeciding, slots.clock());
   const uint64_t number = slots.take_number();
   ELIDER_TEST_POINT("heap.commit.numbered");
   if (!reads_hold()) {
-    slots.say(slot_, Phase::kWritten, number);
+    // Deciding until the log says so, where nobody may see a number that the log does not have.
+    if (!durable_first || ELIDER_MUTANT(kHeapVisibleFirst)) slots.say(slot_, Phase::kWritten, number);
     unlock_stripes({});
     slots.end(slot_);
     give_up(number);
     return Outcome::kConflict;
   }
+  if (durable_first) {
+    heap_.log().number_record(slot_, number);
+    if (written.ok() && !ELIDER_MUTANT(kHeapVisibleFirst)) written = fenced(heap_.log().append_marker(slot_, moment_));
+    if (!written.ok()) heap_.stop(written);  // before others see what may be lost
+  }
   slots.publish(slot_, number, *writes_);
   for (const Locked& locked : locked_) heap_.stripes().publish(locked.stripe, slot_, number);
   slots.end(slot_);
-  Status written;
-  if (!total) written = heap_.log().append(slot_, number, moment_);  // in the window of the isolation wait
+  if (!total && !durable_first) written = heap_.log().append(slot_, number, moment_);  // in the window of the isolation wait
   ELIDER_TEST_POINT("heap.commit.published");
   slots.wait_for_isolation(slot_, number);
   ELIDER_TEST_POINT("heap.commit.isolated");
@@ -163,13 +172,17 @@ HeapAttempt::Outcome HeapAttempt::commit(Status* status) {
     slots.wait_for_all_before(slot_, number - 1);
     written = heap_.log().append(slot_, number, moment_);
   }
+  if (durable_first && written.ok() && ELIDER_MUTANT(kHeapVisibleFirst)) written = heap_.log().append_marker(slot_, moment_);
   *status = conclude(std::move(written), moment_);
   return Outcome::kDone;
 }
 
+// `stored`, and durable if transactions wait for that.
+Status HeapAttempt::fenced(Status stored) { return stored.ok() && fences() ? heap_.fence() : std::move(stored); }
+
 Status HeapAttempt::conclude(Status written, uint64_t needs) {
   const bool waits = heap_.options().durability == HeapDurability::kWait;
-  if (written.ok() && fences()) written = heap_.fence();
+  if (heap_.options().wait != HeapWait::kOwn || ELIDER_MUTANT(kHeapVisibleFirst)) written = fenced(std::move(written));
   if (!written.ok()) heap_.stop(written);
   heap_.slots().say(slot_, Phase::kIdle, 0);
   if (waits && heap_.options().wait == HeapWait::kPruned) heap_.slots().wait_for_durability(slot_, needs);
@@ -178,14 +191,11 @@ Status HeapAttempt::conclude(Status written, uint64_t needs) {
 }
 
 // What is not fenced here, persist() and the replayer fence later, if they can.
-bool HeapAttempt::fences() const {
-  return heap_.options().durability == HeapDurability::kWait || heap_.medium_fences_for_its_thread();
-}
+bool HeapAttempt::fences() const { return heap_.options().durability == HeapDurability::kWait || heap_.medium_fences_for_its_thread(); }
 
 // Its number stays a hole, and later ones are not durable, until the log says that it was given up.
 void HeapAttempt::give_up(uint64_t number) {
-  Status written = heap_.log().append_abort(slot_, number);
-  if (written.ok() && fences()) written = heap_.fence();
+  const Status written = fenced(heap_.log().append_abort(slot_, number));
   if (!written.ok()) heap_.stop(written);
   heap_.slots().say(slot_, Phase::kIdle, 0);
 }
@@ -243,6 +253,23 @@ Status HeapAttempt::conclude_region(bool was_active) {
 
 void HeapAttempt::wait_for_conflict() const {
   for (Spin spin; heap_.stripes().is_locked(conflict_) && spin.yields() < 1000;) spin.wait();
+}
+
+HeapFootprint HeapAttempt::footprint() const {
+  needs_software();
+  std::vector<uint64_t> lines(reads_.begin(), reads_.end());
+  const auto distinct = [&lines] {
+    std::sort(lines.begin(), lines.end());
+    return static_cast<uint64_t>(std::unique(lines.begin(), lines.end()) - lines.begin());
+  };
+  HeapFootprint footprint;
+  footprint.lines_read = distinct();
+  lines.clear();
+  for (const WriteSet::Entry& entry : writes_->entries()) lines.push_back(entry.word / Stripes::kWords);
+  for (const WriteSet::Zeros& range : writes_->zeros())
+    for (uint64_t i = 0; i < Stripes::lines(range.first, range.count); ++i) lines.push_back(range.first / Stripes::kWords + i);
+  footprint.lines_written = distinct();
+  return footprint;
 }
 
 uint64_t HeapAttempt::load(uint64_t word) {

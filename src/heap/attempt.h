@@ -8,7 +8,10 @@
 // the heap may not have yet: these are looked up in their write sets. Commits above s wait for this
 // attempt before they touch the heap; so a read can never meet a word that changes.
 // A commit locks the stripes of its lines that are as old as s (else: conflict); takes a number;
-// looks, if serializable, whether all stripes that were read are as old still.
+// looks, if serializable, whether all stripes that were read are as old still. Then others see it; and it is
+// durable after that, and whoever has seen it waits; or, under HeapWait::kOwn, before: its record is
+// durable before it takes its number, its marker before others see it, and a number that it gives up is
+// in the log before anybody has a moment from there on.
 // Thread safety: its thread's.
 #pragma once
 
@@ -87,6 +90,8 @@ class alignas(kCacheLinePairBytes) HeapAttempt {
   // Whole words; however many, they take little room in the log.
   void zero(uint64_t offset, uint64_t bytes);
 
+  HeapFootprint footprint() const;
+
   HeapInside& heap() { return heap_; }
   uint32_t slot() const { return slot_; }
 
@@ -105,6 +110,7 @@ class alignas(kCacheLinePairBytes) HeapAttempt {
   bool reads_hold();
   void unlock_stripes(std::optional<uint64_t> number);
   heap::WriteSet& unused_writes();
+  Status fenced(Status stored);
   // What follows the writing of record and marker: until it is durable, and all that it needs.
   Status conclude(Status written, uint64_t needs);
   void give_up(uint64_t number);

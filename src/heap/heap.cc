@@ -35,6 +35,7 @@ std::string_view name_of(HeapWait wait) {
   switch (wait) {
     case HeapWait::kPruned: return "pruned";
     case HeapWait::kTotal: return "total";
+    case HeapWait::kOwn: return "own";
   }
   return "?";
 }
@@ -45,6 +46,7 @@ void HeapReader::read_bytes(const void* place, std::span<std::byte> into) const 
   else
     attempt_.read_bytes(place, into);
 }
+HeapFootprint HeapTransaction::footprint() const { return attempt_.footprint(); }
 Status HeapReader::find_root(std::string_view name, std::string_view type, size_t bytes, uint64_t* offset) const {
   return heap::find_root(attempt_, name, type, bytes, offset);
 }

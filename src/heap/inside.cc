@@ -78,7 +78,10 @@ Status check_options(const HeapOptions& options, uint64_t bytes) {
   if (options.medium > HeapMedium::kDelay) return wrong("medium", static_cast<uint64_t>(options.medium), "there is no such");
   if (options.durability > HeapDurability::kLater)
     return wrong("durability", static_cast<uint64_t>(options.durability), "there is no such");
-  if (options.wait > HeapWait::kTotal) return wrong("wait", static_cast<uint64_t>(options.wait), "there is no such");
+  if (options.wait > HeapWait::kOwn) return wrong("wait", static_cast<uint64_t>(options.wait), "there is no such");
+  if (options.wait == HeapWait::kOwn && options.backend != HtmBackend::kAutomatic && options.backend != HtmBackend::kNone)
+    return Status::invalid_argument("HeapOptions::wait is 'own', which needs software; HeapOptions::backend is '" +
+                                    std::string(name_of(options.backend)) + "'");
   if (options.capacity_bytes < heap::kBytesMin || options.capacity_bytes > uint64_t{16} << 40)
     return wrong("capacity_bytes", options.capacity_bytes, "1 MiB to 16 TiB");
   if (options.log_bytes < 64 << 10 || options.log_bytes > uint64_t{4} << 30)

@@ -50,15 +50,24 @@ class RedoLog {
   }
   // The record alone. It does not count until its marker follows: the next record may take its place.
   Status append_record(uint32_t slot, uint64_t number) noexcept {
+    const Status status = append_unnumbered(slot);
+    number_record(slot, number);
+    return status;
+  }
+  // The same in two steps, for who has no number yet.
+  Status append_unnumbered(uint32_t slot) noexcept {
     Ring& ring = rings_[slot];
     const auto record = std::as_bytes(std::span(ring.record));
     ring.marker = {};
-    ring.marker.number = number;
     ring.marker.start = start_of(ring.end, record.size());
     ring.marker.bytes = static_cast<uint32_t>(record.size());
     ring.marker.slot = slot;
-    ring.marker.record_checksum = record_checksum(record, number, geometry_);
     return store(geometry_.record_at(slot, ring.marker.start), record);
+  }
+  void number_record(uint32_t slot, uint64_t number) {
+    Ring& ring = rings_[slot];
+    ring.marker.number = number;
+    ring.marker.record_checksum = record_checksum(std::as_bytes(std::span(ring.record)), number, geometry_);
   }
   Status append_marker(uint32_t slot, uint64_t needs) noexcept {
     Ring& ring = rings_[slot];

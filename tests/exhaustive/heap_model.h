@@ -17,6 +17,7 @@
 //            is deciding below the moment, remembers it if it is published up to it; reads x, and y:
 //            from whom it remembers, else the heap; says inactive; waits until all up to its moment
 //            are durable; answers
+//   Durable first (HeapWait::kOwn): marker before published; the reader answers at once.
 // Checked: x and y are of one writer, the newest up to the moment; and it answers after the marker.
 //
 // regions(): update transactions in regions (src/heap/regions.h): two that read and write the same two
@@ -52,9 +53,9 @@ enum class MomentsFlaw : uint8_t {
   kIgnoresDeciding,        // the reader goes on though a writer is deciding
   kIgnoresPublished,       // the reader reads the heap alone
   kSkipsIsolationWait,
-  kSkipsDurabilityWait,
+  kSkipsDurabilityWait,    // that of the reader; durable first: a writer publishes before its marker
 };
-SearchResult search(MomentsFlaw flaw);
+SearchResult search(MomentsFlaw flaw, bool durable_first);
 
 enum class RegionsFlaw : uint8_t {
   kNone,

@@ -17,11 +17,11 @@ struct WaitsState {
   uint8_t step[2] = {};  // of the writer, and of the reader
   uint8_t clock = 1;
   uint8_t visible = 0, durable = 0;
-  uint8_t stamp = 0;          // 0: the writer is not non-durable
-  uint8_t active = 0;         // the reader is
-  uint8_t saw_active = 0;     // the writer's snapshot
-  uint8_t time = 0;           // the reader's
-  uint8_t saw_stamp = 0;      // the reader's snapshot
+  uint8_t stamp = 0;       // 0: the writer is not non-durable
+  uint8_t active = 0;      // the reader is
+  uint8_t saw_active = 0;  // the writer's snapshot
+  uint8_t time = 0;        // the reader's
+  uint8_t saw_stamp = 0;   // the reader's snapshot
   uint8_t read = 0, answered = 0;
 };
 static_assert(std::has_unique_object_representations_v<WaitsState>);
@@ -72,9 +72,9 @@ enum Phase : uint8_t { kIdle, kDeciding, kPublished, kWritten };
 struct MomentsState {
   uint8_t step[3] = {};
   uint8_t clock = 0;
-  uint8_t lock = 0;       // writer + 1
-  uint8_t version = 0;    // of the line: the number that wrote it last
-  uint8_t x = 0, y = 0;   // numbers, in the heap
+  uint8_t lock = 0;      // writer + 1
+  uint8_t version = 0;   // of the line: the number that wrote it last
+  uint8_t x = 0, y = 0;  // numbers, in the heap
   uint8_t phase[kWriters] = {}, value[kWriters] = {};
   uint8_t number[kWriters] = {}, durable[kWriters] = {}, moment_of[kWriters] = {};
   uint8_t active = 0xff;  // the reader's
@@ -84,7 +84,7 @@ struct MomentsState {
 };
 static_assert(std::has_unique_object_representations_v<MomentsState>);
 
-bool writer_step(MomentsState& s, int w, MomentsFlaw flaw) {
+bool writer_step(MomentsState& s, int w, MomentsFlaw flaw, bool durable_first) {
   switch (s.step[w]++) {
     case 0: s.moment_of[w] = s.clock; return true;  // of writers, the order of these matters as little as to each other
     case 1:
@@ -112,6 +112,11 @@ bool writer_step(MomentsState& s, int w, MomentsFlaw flaw) {
       }
       return true;
     case 4:
+      if (durable_first && flaw != MomentsFlaw::kSkipsDurabilityWait && s.durable[w] == 0) {
+        s.durable[w] = 1;
+        --s.step[w];
+        return true;
+      }
       s.phase[w] = kPublished;
       s.value[w] = s.number[w];
       return true;
@@ -135,7 +140,7 @@ uint8_t read_word(const MomentsState& s, uint8_t in_heap) {
   return in_heap;
 }
 
-bool reader_step(MomentsState& s, MomentsFlaw flaw) {
+bool reader_step(MomentsState& s, MomentsFlaw flaw, bool durable_first) {
   const auto waits = [&] {
     --s.step[kReader];
     return false;
@@ -147,7 +152,8 @@ bool reader_step(MomentsState& s, MomentsFlaw flaw) {
     case 3: s.active = s.moment; return true;
     case 4:
       if (s.phase[s.at] == kDeciding && s.value[s.at] < s.moment && flaw != MomentsFlaw::kIgnoresDeciding) return waits();
-      if (s.phase[s.at] == kPublished && s.value[s.at] <= s.moment && flaw != MomentsFlaw::kIgnoresPublished) s.remembered[s.at] = s.value[s.at];
+      if (s.phase[s.at] == kPublished && s.value[s.at] <= s.moment && flaw != MomentsFlaw::kIgnoresPublished)
+        s.remembered[s.at] = s.value[s.at];
       if (++s.at < kWriters) --s.step[kReader];
       return true;
     case 5: s.read_x = read_word(s, s.x); return true;
@@ -157,7 +163,8 @@ bool reader_step(MomentsState& s, MomentsFlaw flaw) {
       s.at = 0;
       return true;
     case 8:
-      if (flaw != MomentsFlaw::kSkipsDurabilityWait && (s.phase[s.at] == kPublished || s.phase[s.at] == kWritten) && s.value[s.at] <= s.moment)
+      if (!durable_first && flaw != MomentsFlaw::kSkipsDurabilityWait && (s.phase[s.at] == kPublished || s.phase[s.at] == kWritten) &&
+          s.value[s.at] <= s.moment)
         return waits();
       if (++s.at < kWriters) --s.step[kReader];
       return true;
@@ -173,7 +180,8 @@ std::string wrong_moment(const MomentsState& s) {
   for (int w = 0; w < kWriters; ++w)
     if (s.number[w] != 0 && s.number[w] <= s.moment && s.number[w] > s.read_x) return "it missed a number up to its moment";
   for (int w = 0; w < kWriters; ++w)
-    if (s.answered != 0 && s.number[w] != 0 && s.number[w] == s.read_x && s.durable[w] == 0) return "it answered before what it saw was durable";
+    if (s.answered != 0 && s.number[w] != 0 && s.number[w] == s.read_x && s.durable[w] == 0)
+      return "it answered before what it saw was durable";
   return {};
 }
 
@@ -188,15 +196,17 @@ SearchResult search(const WaitsModel& model) {
         if (!made) s = before;
         return made;
       },
-      [](const WaitsState& s) { return s.answered != 0 && s.read != 0 && s.durable == 0 ? "it answered before what it saw was durable" : std::string(); });
+      [](const WaitsState& s) {
+        return s.answered != 0 && s.read != 0 && s.durable == 0 ? "it answered before what it saw was durable" : std::string();
+      });
 }
 
-SearchResult search(MomentsFlaw flaw) {
+SearchResult search(MomentsFlaw flaw, bool durable_first) {
   return search_all(
       MomentsState{}, 3,
       [&](MomentsState& s, int process) {
         const MomentsState before = s;
-        const bool made = process == kReader ? reader_step(s, flaw) : writer_step(s, process, flaw);
+        const bool made = process == kReader ? reader_step(s, flaw, durable_first) : writer_step(s, process, flaw, durable_first);
         if (!made) s = before;
         return made;
       },
@@ -215,12 +225,14 @@ TEST(HeapModel, BothMendsOfAlgorithmOneAreNeeded) {
 }
 
 TEST(HeapModel, TheSoftwareProtocolHasOneOrderOfSteps) {
-  const SearchResult sound = search(MomentsFlaw::kNone);
-  EXPECT_EQ(sound.violation, "");
-  EXPECT_GT(sound.states, 1000u);
-  for (const MomentsFlaw flaw : {MomentsFlaw::kMomentBeforeActive, MomentsFlaw::kNumberBeforeDeciding, MomentsFlaw::kIgnoresDeciding,
-                                 MomentsFlaw::kIgnoresPublished, MomentsFlaw::kSkipsIsolationWait, MomentsFlaw::kSkipsDurabilityWait})
-    EXPECT_NE(search(flaw).violation, "") << static_cast<int>(flaw);
+  for (const bool durable_first : {false, true}) {
+    const SearchResult sound = search(MomentsFlaw::kNone, durable_first);
+    EXPECT_EQ(sound.violation, "");
+    EXPECT_GT(sound.states, 1000u);
+    for (const MomentsFlaw flaw : {MomentsFlaw::kMomentBeforeActive, MomentsFlaw::kNumberBeforeDeciding, MomentsFlaw::kIgnoresDeciding,
+                                   MomentsFlaw::kIgnoresPublished, MomentsFlaw::kSkipsIsolationWait, MomentsFlaw::kSkipsDurabilityWait})
+      EXPECT_NE(search(flaw, durable_first).violation, "") << static_cast<int>(flaw);
+  }
 }
 
 }  // namespace

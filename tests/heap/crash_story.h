@@ -49,6 +49,15 @@ inline HeapOptions small_options() {
   return options;
 }
 
+// Of stories, so that they come in every order of what is durable and what is seen. Regions have two of the three.
+inline HeapWait draw_wait(TestRandom& random) {
+  switch (random.below(heap_backend() == HtmBackend::kAutomatic ? 4 : 3)) {
+    case 2: return HeapWait::kTotal;
+    case 3: return HeapWait::kOwn;
+    default: return HeapWait::kPruned;
+  }
+}
+
 // One step of a thread; every third touches what the other one does.
 inline Status step(Heap& heap, uint64_t thread, uint64_t shared, uint64_t own, bool is_shared) {
   return heap.transaction([&](HeapTransaction& txn) -> Status {

@@ -57,6 +57,7 @@ TEST(HeapCrashTest, EveryImageHasWholeTransactionsAndAllThatWereAnswered) {
       const log::SubstituteFiles substitute(files);
       HeapOptions options = small_options();
       options.background_replay = random.below(2) == 0;
+      options.wait = draw_wait(random);
       if (stories % 2 == 0) options.durability = HeapDurability::kLater;
       auto heap = Heap::open(kPath, 1 << 20, options);
       ASSERT_OK(heap);

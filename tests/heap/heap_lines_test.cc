@@ -36,6 +36,7 @@ TEST(HeapLinesTest, EveryImageHasWholeTransactionsAndAllThatWereAnswered) {
     {
       HeapOptions options = persistent_options();
       options.background_replay = random.below(2) == 0;
+      options.wait = draw_wait(random);
       if (stories % 2 == 0) options.durability = HeapDurability::kLater;
       PersistentHeap persistent({}, options);
       ASSERT_OK(persistent.heap);

@@ -52,8 +52,9 @@ class Held {
 
 class HeapRaceTest : public testing::Test {
  protected:
-  HeapRaceTest() : folder_("heap_race") {
+  explicit HeapRaceTest(HeapWait wait = HeapWait::kPruned) : folder_("heap_race") {
     HeapOptions options;
+    options.wait = wait;
     options.medium = HeapMedium::kDelay;
     options.flush_ns = 0;
     options.capacity_bytes = 64 << 20;
@@ -91,6 +92,19 @@ class HeapRaceTest : public testing::Test {
         reading.y = reader.read(reader[pair_].y);
       }));
     });
+  }
+  // Reads x while `held` is, in a thread, which must not answer before it goes on.
+  void expect_no_answer_while(Held& held, uint64_t x) {
+    std::atomic<bool> answered{false};
+    std::thread reader([&] {
+      EXPECT_OK(heap_.read([&](HeapReader& its) { EXPECT_EQ(its.read(its[pair_].x), x); }));
+      answered.store(true);
+    });
+    // Long enough for one that does not wait. One that does cannot answer, however long this takes.
+    for (int i = 0; i < 100 && !answered.load(); ++i) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    EXPECT_FALSE(answered.load());
+    held.go();
+    reader.join();
   }
   std::thread write(uint64_t value) {
     return std::thread([this, value] {
@@ -161,19 +175,49 @@ TEST_F(HeapRaceTest, ACommitWaitsForReadersOfEarlierMoments) {
 }
 
 TEST_F(HeapRaceTest, WhatWasReadIsDurableBeforeAReaderAnswers) {
-  std::atomic<bool> answered{false};
   Held written("heap.commit.written");
   std::thread writer = write(1);
   written.wait();
-  std::thread reader([&] {
-    EXPECT_OK(heap_.read([&](HeapReader& its) { EXPECT_EQ(its.read(its[pair_].x), 1u); }));
-    answered.store(true);
-  });
-  for (int i = 0; i < 100 && !answered.load(); ++i) std::this_thread::sleep_for(std::chrono::milliseconds(1));
-  EXPECT_FALSE(answered.load());
-  written.go();
+  expect_no_answer_while(written, 1);
   writer.join();
-  reader.join();
+}
+
+class HeapOwnWaitRaceTest : public HeapRaceTest {
+ protected:
+  HeapOwnWaitRaceTest() : HeapRaceTest(HeapWait::kOwn) {}
+};
+
+TEST_F(HeapOwnWaitRaceTest, NobodySeesWhatIsNotDurable) {
+  Held before_marker("heap.commit.before_marker");
+  std::thread writer = write(1);
+  before_marker.wait();
+  expect_no_answer_while(before_marker, 1);
+  writer.join();
+}
+
+// Recovery would drop whoever has a moment from there on.
+TEST_F(HeapOwnWaitRaceTest, NobodySeesANumberThatWasGivenUpAndIsNotInTheLog) {
+  std::thread other;
+  std::unique_ptr<Held> before_marker;
+  std::atomic<bool> again{false}, holds{false};
+  TestPoints::on("heap.commit.published", [] {});
+  TestPoints::on("heap.commit.locked", [&] {
+    if (again.exchange(true)) return;
+    // What the first one has read changes after it looked, and before it has its number.
+    other = std::thread([&] { EXPECT_OK(heap_.transaction([&](HeapTransaction& txn) { txn.write(txn[pair_].y, 5); })); });
+    while (TestPoints::reached("heap.commit.published") == 0) std::this_thread::yield();
+    before_marker = std::make_unique<Held>("heap.commit.before_marker");
+    holds.store(true);
+  });
+  std::thread writer(
+      [&] { EXPECT_OK(heap_.transaction([&](HeapTransaction& txn) { txn.write(txn[pair_].x, txn.read(txn[pair_].y) + 1); })); });
+  while (!holds.load()) std::this_thread::yield();
+  before_marker->wait();
+  expect_no_answer_while(*before_marker, 0);
+  writer.join();
+  other.join();
+  TestPoints::clear();
+  EXPECT_OK(heap_.read([&](HeapReader& its) { EXPECT_EQ(its.read(its[pair_].x), 6u); }));
 }
 
 // Whoever waits for its number does not wait for ever.

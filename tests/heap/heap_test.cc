@@ -122,6 +122,10 @@ TEST_P(HeapTest, MistakesAreRefusedInWords) {
   wrong.markers = 1000;
   EXPECT_REFUSED(Code::kInvalidArgument, "markers", Heap::open(path_, 1 << 20, wrong));
   wrong = options_;
+  wrong.wait = HeapWait::kOwn;
+  wrong.backend = HtmBackend::kAlwaysAborts;
+  EXPECT_REFUSED(Code::kInvalidArgument, "needs software", Heap::open((folder_.path() / "b.heap").string(), 1 << 20, wrong));
+  wrong = options_;
   wrong.medium = HeapMedium::kDax;
   EXPECT_REFUSED(Code::kUnsupported, "persistent memory", Heap::open((folder_.path() / "b.heap").string(), 1 << 20, wrong));
   std::ofstream(folder_.path() / "c.heap") << std::string(10'000, 'x');
@@ -187,25 +191,50 @@ TEST_P(HeapTest, ALargeObjectIsUsedAgainAndIsZero) {
 }
 
 // Nobody waits for somebody who waits for him: not those that write nothing, nor those beside them.
-TEST_P(HeapTest, UnderTheTotalWaitEverybodyEnds) {
-  options_.wait = HeapWait::kTotal;
-  reopen();
-  HeapPtr<Cells> cells;
+TEST_P(HeapTest, UnderEveryWaitEverybodyEnds) {
+  for (const HeapWait wait : {HeapWait::kTotal, HeapWait::kOwn}) {
+    if (wait == HeapWait::kOwn && options_.backend != HtmBackend::kAutomatic) continue;
+    options_.wait = wait;
+    reopen();
+    HeapPtr<Cells> cells;
+    ASSERT_OK(heap_.transaction([&](HeapTransaction& txn) -> Status {
+      ELIDER_ASSIGN(cells, txn.root<Cells>("cells"));
+      return {};
+    }));
+    std::vector<std::thread> threads;
+    for (uint64_t t = 0; t < 4; ++t)
+      threads.emplace_back([&, t] {
+        for (uint64_t i = 0; i < scaled(options_.medium == HeapMedium::kFile ? 40 : 1000); ++i)
+          EXPECT_OK(heap_.transaction([&](HeapTransaction& txn) {
+            const uint64_t sum = txn.read(txn[cells].values[0]) + txn.read(txn[cells].values[8]);
+            std::this_thread::yield();
+            if (t == 0) txn.write(txn[cells].values[i % 2 * 8], sum + 1);
+          }));
+      });
+    for (std::thread& thread : threads) thread.join();
+  }
+}
+
+TEST_P(HeapTest, AFootprintIsOfLines) {
+  HeapPtr<uint64_t> words;
   ASSERT_OK(heap_.transaction([&](HeapTransaction& txn) -> Status {
-    ELIDER_ASSIGN(cells, txn.root<Cells>("cells"));
+    ELIDER_ASSIGN(words, txn.allocate<uint64_t>(10'000));
     return {};
   }));
-  std::vector<std::thread> threads;
-  for (uint64_t t = 0; t < 4; ++t)
-    threads.emplace_back([&, t] {
-      for (uint64_t i = 0; i < scaled(options_.medium == HeapMedium::kFile ? 40 : 1000); ++i)
-        EXPECT_OK(heap_.transaction([&](HeapTransaction& txn) {
-          const uint64_t sum = txn.read(txn[cells].values[0]) + txn.read(txn[cells].values[8]);
-          std::this_thread::yield();
-          if (t == 0) txn.write(txn[cells].values[i % 2 * 8], sum + 1);
-        }));
-    });
-  for (std::thread& thread : threads) thread.join();
+  HeapFootprint before, after;
+  ASSERT_OK(heap_.transaction([&](HeapTransaction& txn) {
+    before = txn.footprint();
+    uint64_t* const its = &txn[words];
+    for (uint64_t i = 0; i < 100; ++i) static_cast<void>(txn.read(its[i * 8]));
+    for (uint64_t i = 0; i < 100; ++i) static_cast<void>(txn.read(its[i * 8]));
+    for (uint64_t i = 0; i < 30; ++i) txn.write(its[2000 + i * 8], 1);
+    for (uint64_t i = 0; i < 30; ++i) txn.write(its[2000 + i * 8], 2);
+    after = txn.footprint();
+  }));
+  EXPECT_EQ(before.lines_read, 0u);
+  EXPECT_EQ(before.lines_written, 0u);
+  EXPECT_EQ(after.lines_read, options_.isolation == HeapIsolation::kSnapshot ? 0u : 100u);
+  EXPECT_EQ(after.lines_written, 30u);
 }
 
 TEST_P(HeapTest, RootsAreForgottenByName) {

@@ -45,7 +45,7 @@ if [ "$preset" = emulator ]; then
   [ "$failures" -eq 0 ]
   exit
 fi
-for options in "--medium delay" "--medium delay --durability later" "--medium file --durability later"; do
+for options in "--medium delay" "--medium delay --durability later" "--medium delay --wait own" "--medium file --durability later"; do
   # shellcheck disable=SC2086
   history $options --seed 1 && expect 0 strict-serializable "$options" || failures=$((failures + 1))
 done
