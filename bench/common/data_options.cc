@@ -41,6 +41,9 @@ void add_data_options(Command command, DataOptions& options) {
   add_engine_option(command, "--log-buffer", "BYTES", "log_buffer_bytes",
                     [&options](const Options& o) { options.log_buffer_bytes = o.log_buffer_bytes; }, with_data)
       .needs(data);
+  add_engine_option(command, "--checkpoint-log", "BYTES", "checkpoint_log_bytes",
+                    [&options](const Options& o) { options.checkpoint_log_bytes = o.checkpoint_log_bytes; }, with_data)
+      .needs(data);
 }
 
 void check_data_options(const DataOptions& options) {

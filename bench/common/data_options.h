@@ -19,7 +19,7 @@ struct DataOptions {
   bool resume = false;                        // --resume: on what the folders hold
   uint32_t flush_interval_us = Options().flush_interval_us;  // --flush-interval
   uint64_t log_buffer_bytes = Options().log_buffer_bytes;    // --log-buffer
-  uint64_t checkpoint_log_bytes = Options().checkpoint_log_bytes;  // as the library's; the durability benchmark changes it
+  uint64_t checkpoint_log_bytes = Options().checkpoint_log_bytes;  // --checkpoint-log
 
   bool logs() const { return !folders.empty() && durability != Durability::kNone; }
   // Puts them into the database's options.
