@@ -12,15 +12,15 @@ find_adya || exit 77
 
 failures=0
 
-# history OPTIONS...: writes elle.jsonl. Software's has runs that met a conflict; that of regions, transactions in them.
+# history OPTIONS...: writes elle.jsonl. That of regions has transactions in them.
+again=0  # runs that met a conflict
 history() {
   timeout 1800 "$elider" bench heap --history elle.jsonl --threads 4 --transactions "$(scaled 20000)" "$@" >said.txt || return 1
   cat said.txt
   if [[ $* == *emulated* ]]; then
     grep -qE ' [1-9][0-9]+ of them in regions' said.txt || { echo "hardly any ran in regions"; return 1; }
-  else
-    ! grep -q 'reads of 0 runs' said.txt || { echo "no run met a conflict"; return 1; }
   fi
+  again=$((again + $(sed -n 's/.* reads of \([0-9]*\) runs .*/\1/p' said.txt)))
 }
 # expect STATUS MODEL LABEL
 expect() {
@@ -50,7 +50,13 @@ for options in "--medium delay" "--medium delay --durability later" "--medium de
   history $options --seed 1 && expect 0 strict-serializable "$options" || failures=$((failures + 1))
 done
 history --medium delay --isolation snapshot --seed 2 && expect 0 snapshot-isolation "--isolation snapshot" || failures=$((failures + 1))
+[ "$again" -gt 0 ] || { failures=$((failures + 1)); echo "FAIL no run met a conflict"; }
 if [ "$preset" = dev ]; then  # which has mutants
-  ELIDER_MUTANT=heap_skip_validation history --medium delay --seed 3 && expect 1 strict-serializable "heap_skip_validation" || failures=$((failures + 1))
+  # A history in which hardly two met may be serializable all the same.
+  for seed in $(seq 3 22); do
+    ELIDER_MUTANT=heap_skip_validation history --medium delay --seed "$seed" >/dev/null || break
+    timeout 600 "$adya" check -m list-append -c strict-serializable elle.jsonl >adya.txt 2>&1 || break
+  done
+  expect 1 strict-serializable "heap_skip_validation, seed $seed"
 fi
 [ "$failures" -eq 0 ]

@@ -1,0 +1,45 @@
+// Where this program runs: threads of an emulated machine stay on one processor (src/htm/emulator/turn.cc), and the system
+// sees no need to put two such programs apart. So shards of it that run side by side each begin on a processor of their own.
+#include <gtest/gtest.h>
+#include <sched.h>
+
+#include <cstdlib>
+
+namespace elider::test {
+namespace {
+
+// The nth processor of those that the program may use, for the nth shard; the only one, if it has but one. -1: it is no shard.
+int processor_of_shard() {
+  const char* const shard = std::getenv("GTEST_SHARD_INDEX");
+  cpu_set_t allowed;
+  if (shard == nullptr || ::sched_getaffinity(0, sizeof(allowed), &allowed) != 0) return -1;
+  int left = std::atoi(shard) % CPU_COUNT(&allowed);
+  int processor = 0;
+  while (!CPU_ISSET(processor, &allowed) || left-- > 0) ++processor;
+  return processor;
+}
+
+class AProcessorForEachShard : public testing::Environment {
+ public:
+  // Of all threads and processes that are begun from here on.
+  void SetUp() override {
+    const int processor = processor_of_shard();
+    if (processor < 0) return;
+    cpu_set_t only;
+    CPU_ZERO(&only);
+    CPU_SET(processor, &only);
+    ::sched_setaffinity(0, sizeof(only), &only);
+  }
+};
+
+[[maybe_unused]] testing::Environment* const registered = testing::AddGlobalTestEnvironment(new AProcessorForEachShard);
+
+TEST(Shards, EachBeginsOnAProcessorOfItsOwn) {
+  if (std::getenv("GTEST_SHARD_INDEX") == nullptr) GTEST_SKIP() << "it is no shard";
+  cpu_set_t allowed;
+  ASSERT_EQ(::sched_getaffinity(0, sizeof(allowed), &allowed), 0);
+  EXPECT_EQ(CPU_COUNT(&allowed), 1);
+}
+
+}  // namespace
+}  // namespace elider::test
