@@ -46,7 +46,8 @@ def kill(arguments, rng):
 def options_at_random(rng):
     medium = rng.choice(["file", "file", "delay"])
     return ["--medium", medium, "--isolation", rng.choice(["serializable", "snapshot"]),
-            "--durability", rng.choice(["wait", "wait", "later"]), "--wait", rng.choice(["pruned", "pruned", "total"]), "--background", rng.choice(["0", "1"])]
+            "--durability", rng.choice(["wait", "wait", "later"]), "--wait", rng.choice(["pruned", "pruned", "total", "own"]),
+            "--background", rng.choice(["0", "1"])]
 
 
 def checked(elider, file):

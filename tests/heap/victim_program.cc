@@ -12,8 +12,9 @@
 // or the heap failed; standard error says which.
 //
 // A transfer changes two accounts, counts itself, and writes an entry with a note of some length
-// into its thread's journal, which keeps the last 40; older ones are settled and freed. So a
-// transfer that is there in part is found, and the allocator is at work.
+// into its thread's journal, which keeps the last 40; older ones are settled and freed. Two maps of all threads,
+// a hash map and an ordered one, lead to each entry that is there. So a transfer that is there in part is found, the
+// allocator is at work, and leaves split and go under the hands of several threads.
 #include <unistd.h>
 
 #include <chrono>
@@ -26,6 +27,7 @@
 
 #include "elider/heap.h"
 #include "elider/heap_map.h"
+#include "elider/heap_ordered_map.h"
 #include "elider/try.h"
 
 namespace elider::heap_victim {
@@ -53,7 +55,11 @@ struct Journal {  // of a thread
 struct Books {
   Journal journals[kThreadsMax];
   HeapMap<uint64_t, int64_t> accounts;
+  HeapMap<uint64_t, HeapPtr<Entry>> by_name;
+  HeapOrderedMap<uint64_t, HeapPtr<Entry>> in_order;
 };
+// Of entries of different threads side by side.
+uint64_t name_of(uint64_t number, uint32_t thread) { return number * kThreadsMax + thread; }
 
 struct VictimOptions {
   std::string file;
@@ -74,10 +80,13 @@ void tell(const char* kind, uint32_t thread, uint64_t number) {
 }
 Status wrong(const std::string& what) { return Status(Code::kCorrupt, what); }
 
-Status settle_oldest(HeapTransaction& txn, Journal& journal, Journal* now) {
+Status settle_oldest(HeapTransaction& txn, Books& books, uint32_t thread, Journal* now) {
+  Journal& journal = books.journals[thread];
   const Entry oldest = txn.read(txn[now->first]);
   for (const auto& [account, cents] : {std::pair{oldest.from, -oldest.cents}, std::pair{oldest.to, oldest.cents}})
     txn.write(journal.settled[account], txn.read(journal.settled[account]) + cents);
+  ELIDER_TRY(books.by_name.erase(txn, name_of(oldest.number, thread)));
+  ELIDER_TRY(books.in_order.erase(txn, name_of(oldest.number, thread)));
   ELIDER_TRY(txn.free(oldest.note));
   ELIDER_TRY(txn.free(now->first));
   now->first = oldest.next;
@@ -103,6 +112,8 @@ Status transfer(Heap& heap, uint32_t thread, std::mt19937_64& random, uint64_t* 
     ELIDER_ASSIGN(entry.note, txn.allocate<char>(note_bytes));
     for (uint64_t i = 0; i < note_bytes; ++i) txn.write((&txn[entry.note])[i], letter_of(*number, i));
     ELIDER_ASSIGN(auto made, txn.make(entry));
+    ELIDER_TRY(txn[books].by_name.insert(txn, name_of(*number, thread), made));
+    ELIDER_TRY(txn[books].in_order.insert(txn, name_of(*number, thread), made));
     Journal now{};
     now.entries = txn.read(journal.entries) + 1;
     now.first = txn.read(journal.first);
@@ -111,7 +122,7 @@ Status transfer(Heap& heap, uint32_t thread, std::mt19937_64& random, uint64_t* 
       txn.write(txn[last].next, made);
     else
       now.first = made;
-    if (now.entries > kJournalMax) ELIDER_TRY(settle_oldest(txn, journal, &now));
+    if (now.entries > kJournalMax) ELIDER_TRY(settle_oldest(txn, txn[books], thread, &now));
     txn.write(journal.done, *number);
     txn.write(journal.entries, now.entries);
     txn.write(journal.first, now.first);
@@ -191,6 +202,32 @@ Status check_journal(HeapReader& reader, const Journal& journal, const std::stri
   return {};
 }
 
+// Both maps lead to the entries of the journals, and to nothing else.
+Status check_maps(HeapReader& reader, const Books& books) {
+  uint64_t entries = 0, last = 0, wrong_ones = 0;
+  for (uint32_t thread = 0; thread < kThreadsMax; ++thread) {
+    const Journal journal = reader.read(books.journals[thread]);
+    entries += journal.entries;
+    uint64_t number = journal.done - journal.entries + 1;
+    for (HeapPtr<Entry> at = journal.first; at; at = reader.read(reader[at].next), ++number) {
+      const auto named = books.by_name.get(reader, name_of(number, thread)), ordered = books.in_order.get(reader, name_of(number, thread));
+      if (!named.ok() || *named != at || !ordered.ok() || *ordered != at)
+        return wrong("a map does not lead to entry " + std::to_string(number) + " of thread " + std::to_string(thread));
+    }
+  }
+  uint64_t ordered = 0;
+  books.in_order.for_each(reader, [&](uint64_t name, HeapPtr<Entry>) {
+    wrong_ones += ordered != 0 && name <= last;
+    last = name;
+    ++ordered;
+  });
+  if (wrong_ones != 0) return wrong("the ordered map is not in order");
+  if (ordered != entries || books.by_name.size(reader) != entries || books.in_order.size(reader) != entries)
+    return wrong("the maps have " + std::to_string(books.by_name.size(reader)) + " and " + std::to_string(ordered) + " entries, the journals " +
+                 std::to_string(entries));
+  return {};
+}
+
 Status look(Heap& heap, uint32_t threads) {
   return heap.read([&](HeapReader& reader) -> Status {
     ELIDER_ASSIGN(auto books, reader.root<Books>("books"));
@@ -208,6 +245,7 @@ Status look(Heap& heap, uint32_t threads) {
         return wrong("account " + std::to_string(account) + " has " + std::to_string(there) + " cents; by the journals " +
                      std::to_string(cents[account]));
     }
+    ELIDER_TRY(check_maps(reader, reader[books]));
     std::printf("[%s]\n", counts.c_str());
     return {};
   });
@@ -273,7 +311,7 @@ int main(int count, char** words) {
   if (!elider::heap_victim::parse(count, words, &options)) {
     std::fprintf(stderr,
                  "usage: heap_victim work|look FILE [--threads N] [--seed N] [--medium file|delay] "
-                 "[--isolation serializable|snapshot] [--durability wait|later] [--wait pruned|total] [--background 0|1]\n");
+                 "[--isolation serializable|snapshot] [--durability wait|later] [--wait pruned|total|own] [--background 0|1]\n");
     return 2;
   }
   const elider::Status status = elider::heap_victim::run(words[1], options);
