@@ -174,6 +174,21 @@ std::vector<Statistics::Elision> elision_between(const Statistics& before, const
   return sites;
 }
 
+// How the commits that wrote came about; procedures of `before` have the same places at the end.
+std::vector<Statistics::Procedure> writers_between(const Statistics& before, const Statistics& at_end) {
+  std::vector<Statistics::Procedure> procedures;
+  for (size_t i = 0; i < at_end.procedures.size(); ++i) {
+    Statistics::Procedure one = at_end.procedures[i];
+    if (i < before.procedures.size()) {
+      one.region_commits -= before.procedures[i].region_commits;
+      one.lock_bit_commits -= before.procedures[i].lock_bit_commits;
+      one.locked_commits -= before.procedures[i].locked_commits;
+    }
+    if (one.region_commits + one.lock_bit_commits + one.locked_commits != 0) procedures.push_back(std::move(one));
+  }
+  return procedures;
+}
+
 // So that the log's figures are of what was committed, not of what was by chance written. A failure
 // of the log stands in them.
 Statistics RunControl::statistics_when_durable() {
@@ -207,6 +222,7 @@ RunResult RunControl::collect(double seconds, double ns_per_tick, const Statisti
   result.engine_commits = result.at_end.commits - before.commits;
   for (size_t cause = 0; cause < result.aborts.size(); ++cause) result.aborts[cause] = result.at_end.aborts[cause] - before.aborts[cause];
   result.elision = elision_between(before, result.at_end);
+  result.procedures = writers_between(before, result.at_end);
   result.log = LogUse::between(before, result.at_end);
   return result;
 }

@@ -155,6 +155,25 @@ Json elision_json(const RunResult& result) {
   return sites;
 }
 
+Json committed_by_json(const RunResult& result) {
+  Json procedures = Json::array();
+  for (const Statistics::Procedure& one : result.procedures)
+    procedures.push_back(
+        {{"procedure", one.name}, {"region", one.region_commits}, {"lock_bits", one.lock_bit_commits}, {"locks", one.locked_commits}});
+  return procedures;
+}
+
+void print_committed_by(std::FILE* out, const RunResult& result) {
+  if (result.procedures.empty()) return;
+  fmt::print(out, "  {:<17} {:>10} {:>10} {:>10}\n", "wrote, committed", "one region", "lock bits", "by locks");
+  for (const Statistics::Procedure& one : result.procedures) {
+    const auto all = static_cast<double>(one.region_commits + one.lock_bit_commits + one.locked_commits) / 100;
+    fmt::print(out, "  {:<17} {:>9.1f}% {:>9.1f}% {:>9.1f}%\n", one.name.empty() ? "(no name)" : one.name,
+               static_cast<double>(one.region_commits) / all, static_cast<double>(one.lock_bit_commits) / all,
+               static_cast<double>(one.locked_commits) / all);
+  }
+}
+
 void print_elision(std::FILE* out, const RunResult& result) {
   if (result.elision.empty()) return;
   fmt::print(out, "  {:<17} {:>10} {:>10} {:>8} {:>9} {:>8}  aborts\n", "elided", "regions", "committed", "in vain",
@@ -240,6 +259,7 @@ Json to_json(const CommonOptions& options, const Report& report) {
   if (options.group != 0)
     json["group_us"] = {{"first", quantiles_json(result, result.group_first_ticks)}, {"last", quantiles_json(result, result.group_last_ticks)}};
   if (!result.elision.empty()) json["elision"] = elision_json(result);
+  if (!result.procedures.empty()) json["committed_by"] = committed_by_json(result);
   if (result.log.kept) json["log"] = log_json(result);
   if (result.interrupted) json["interrupted"] = true;
   if (!result.failure.empty()) json["failure"] = result.failure;
@@ -260,6 +280,7 @@ void print_table(std::FILE* terminal, const CommonOptions& options, const Report
   if (result.has_statistics) {
     print_aborts(out, result);
     print_elision(out, result);
+    print_committed_by(out, result);
     print_log(out, options, result);
     print_memory(out, report);
   }

@@ -69,8 +69,8 @@ constexpr Section kDbxSections[] = {
      "one set for each commit group of columns; small groups hold their data in place"},
     {"5.2, algorithm 2", "reads into the read set, writes into the write set", "src/txn/occ/occ_read.h, src/txn/occ/occ_write.h", ""},
     {"5.2, algorithm 1", "validation and writes in one region", "src/txn/occ/occ_commit.h, src/txn/occ/occ_region.h",
-     "commits with many lines set lock bits in their region and write outside; those with more rows take the locks; without regions the "
-     "locks"},
+     "a commit of more than 96 written lines, or beside a snapshot reader who needs an old version, sets lock bits in its region and "
+     "writes outside; one of more than 96 rows takes the locks; without regions the locks. `bench tpcc` counts them (docs/hardware-transactions.md)"},
     {"5.2, CommitLock", "one lock of all commits that fall back", "src/txn/occ/occ_commit.h",
      "the lock bits of the rows written, so that a fallback holds up those alone that touch them"},
     {"5.3, absent records", "an empty record is inserted for a read", "src/txn/occ/occ_read.h",

@@ -43,7 +43,7 @@ struct ElisionPolicy {
   // lock bits, and writes afterwards. One that writes more rows than that, or reads more than
   // read_lines_max, uses no region and takes its locks one by one. A read of a row of more than
   // write_lines_max uses none either.
-  uint32_t write_lines_max = 64;   // 1 to 512
+  uint32_t write_lines_max = 96;   // 1 to 512
   uint32_t read_lines_max = 2048;  // 1 to 65536
 
   // Whether a read of a row is a region, too. Otherwise it copies and looks

@@ -19,6 +19,9 @@ struct Statistics {
   struct Procedure {
     std::string name;  // "" for what runs under no name
     uint64_t commits = 0;
+    // Of those that wrote, where hardware transactions run (DBX, section 5.2): commits that were one; that were one
+    // which set the lock bits of their rows, and wrote behind it; and that took their locks one by one.
+    uint64_t region_commits = 0, lock_bit_commits = 0, locked_commits = 0;
     std::array<uint64_t, kCauseCount> aborts{};  // by Cause
   };
   struct Table {

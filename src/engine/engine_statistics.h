@@ -28,6 +28,10 @@ Statistics EngineBase<Sync>::statistics() const {
       if (of == nullptr) continue;
       s.procedures[i].commits += static_cast<uint64_t>(of->commits.get());
       s.commits += static_cast<uint64_t>(of->commits.get());
+      const auto committed_by = [of](txn::CommittedBy way) { return static_cast<uint64_t>(of->committed_by[static_cast<size_t>(way)].get()); };
+      s.procedures[i].region_commits += committed_by(txn::CommittedBy::kRegion);
+      s.procedures[i].lock_bit_commits += committed_by(txn::CommittedBy::kLockBits);
+      s.procedures[i].locked_commits += committed_by(txn::CommittedBy::kLocks);
       for (size_t c = 0; c < kCauseCount; ++c) {
         s.procedures[i].aborts[c] += static_cast<uint64_t>(of->aborts[c].get());
         s.aborts[c] += static_cast<uint64_t>(of->aborts[c].get());

@@ -46,6 +46,12 @@ constexpr Entry kEntries[] = {
 
     counter("commits", "Transactions of the procedure that committed", [](S s, size_t i) { return s.procedures[i].commits; },
             Of::kProcedure),
+    counter("region_commits", "Those that wrote and were one hardware transaction", [](S s, size_t i) { return s.procedures[i].region_commits; },
+            Of::kProcedure),
+    counter("lock_bit_commits", "Those whose hardware transaction set the lock bits of their rows, and who wrote behind it",
+            [](S s, size_t i) { return s.procedures[i].lock_bit_commits; }, Of::kProcedure),
+    counter("locked_commits", "Those that took their locks one by one, though there are hardware transactions",
+            [](S s, size_t i) { return s.procedures[i].locked_commits; }, Of::kProcedure),
     causes("Attempts of the procedure that ended without a commit, by cause", Of::kProcedure,
            [](S s, size_t i) { return std::span<const uint64_t>(s.procedures[i].aborts); }),
 

@@ -97,7 +97,27 @@ std::unique_ptr<ColumnSet> Layout::compile(uint64_t columns, bool whole) const {
   for (uint32_t g = group_count(); g <= kCommitGroupsMax; ++g) set->begin[g] = static_cast<uint32_t>(set->spans.size());
   if (set->groups != 0) set->read_groups = set->groups;
   find_lines(*set);
+  count_lines_written(*set);
   return set;
+}
+
+void Layout::count_lines_written(ColumnSet& set) const {
+  constexpr uint32_t kLine = 64, kMost = 255;
+  for (uint32_t g = 0; g < group_count(); ++g)
+    for (uint32_t word = 0; word < 8; ++word) {
+      // Spans are in the order of their places.
+      uint32_t lines = 0, last = ~uint32_t{0};
+      const auto add = [&](uint32_t offset, uint32_t bytes) {
+        const uint32_t first = (8 * word + offset) / kLine, end = (8 * word + offset + bytes - 1) / kLine;
+        lines += end - first + (first == last ? 0 : 1);
+        last = end;
+      };
+      add(0, kCellHeaderBytes);
+      if (groups_[g].block) add(kCellHeaderBytes, sizeof(void*));
+      for (uint32_t s = set.begin[g]; s < set.begin[g + 1] && !groups_[g].block; ++s)
+        add(kCellHeaderBytes + set.spans[s].payload_offset, set.spans[s].size);
+      set.lines_written[g][word] = static_cast<uint8_t>(std::min(lines, kMost));
+    }
 }
 
 void Layout::find_lines(ColumnSet& set) const {

@@ -49,6 +49,9 @@ struct ColumnSet {
   uint32_t bytes[kCommitGroupsMax] = {};      // in the spans of group g
   std::vector<storage::Span> spans;
   std::vector<uint32_t> lines;       // offsets in the row block whose cache lines a read touches; for prefetching
+  // Cache lines that a write of group g touches, whose cell begins at word w of one. A group kept as one
+  // block: of its cell.
+  uint8_t lines_written[kCommitGroupsMax][8] = {};
 };
 
 }  // namespace elider::detail
@@ -134,6 +137,7 @@ class Layout {
   const ColumnSet* find(uint64_t columns) const;
   const ColumnSet& of_columns_locked(uint64_t columns) const;
   void find_lines(ColumnSet& set) const;
+  void count_lines_written(ColumnSet& set) const;
 
   InlineRows* inline_rows_ = nullptr;  // the table's; set before it has rows
   Zones* zones_ = nullptr;             // likewise

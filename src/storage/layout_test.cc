@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <set>
 #include <string>
 #include <thread>
 #include <vector>
@@ -87,6 +88,33 @@ TEST(Layout, SomeColumnsAreReadWithoutTheOthers) {
   EXPECT_EQ(&layout.of_columns(0b1010), &b_and_d) << "a set is compiled once";
   EXPECT_TRUE(layout.all().whole);
   EXPECT_EQ(layout.none().groups, 0u);
+}
+
+// By looking at each byte that a commit stores: the cell's header, and the columns.
+TEST(Layout, LinesWrittenAreThoseOfTheColumns) {
+  Schema schema;
+  schema.name = "wide";
+  schema.row_bytes = 300;
+  for (uint32_t i = 0; i < 25; ++i)
+    schema.columns.push_back({"c" + std::to_string(i), i % 3 == 0 ? ColumnType::kUInt64 : ColumnType::kBytes, 12 * i, i % 3 == 0 ? 8u : 5u, i % 2});
+  for (const uint32_t threshold : {2048u, 64u}) {
+    const Layout layout(nullptr, schema, threshold);
+    for (const uint64_t columns : {uint64_t{1}, uint64_t{2}, uint64_t{0x108}, uint64_t{0xffff}, uint64_t{0x1000001}, uint64_t{0x1ffffff}}) {
+      const ColumnSet& set = layout.of_columns(columns);
+      for (uint32_t g = 0; g < layout.group_count(); ++g)
+        for (uint32_t word = 0; word < 8; ++word) {
+          std::set<uint32_t> lines;
+          const auto store = [&](uint32_t offset, uint32_t bytes) {
+            for (uint32_t i = 0; i < bytes; ++i) lines.insert((8 * word + offset + i) / 64);
+          };
+          store(0, kCellHeaderBytes);
+          if (layout.group(g).block) store(kCellHeaderBytes, sizeof(void*));
+          for (uint32_t s = set.begin[g]; s < set.begin[g + 1] && !layout.group(g).block; ++s)
+            store(kCellHeaderBytes + set.spans[s].payload_offset, set.spans[s].size);
+          EXPECT_EQ(set.lines_written[g][word], lines.size()) << "columns " << columns << ", group " << g << ", word " << word;
+        }
+    }
+  }
 }
 
 // More sets than are found without a lock, by threads that begin at different ones.

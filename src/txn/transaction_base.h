@@ -102,6 +102,7 @@ class TransactionBase : public Transaction {
     return false;
   }
   void count_commit() { counters_.procedures[procedure_].commits.add(1); }
+  void count_committed_by(CommittedBy way) { counters_.procedures[procedure_].committed_by[static_cast<size_t>(way)].add(1); }
   void count_abort(Cause cause) {
     counters_.procedures[procedure_].aborts[static_cast<size_t>(cause)].add(1);
     if (cause_table_ != nullptr) counters_.tables[cause_table_->id()].aborts[static_cast<size_t>(cause)].add(1);

@@ -8,7 +8,7 @@
 //
 // A commit's region does at one instant what a commit by locks does in steps: words as expected, S,
 // the readers' slots, validation, then
-//   whole      everything is written in it: few lines, rows in place, no version to be kept
+//   whole      everything is written in it: few lines by the columns that are written, rows in place, no version to be kept
 //   lock bits  it sets the bits alone and the writing follows outside under them: for large write
 //              sets, rows kept as blocks, and where a snapshot reader needs an old version, which
 //              takes memory
@@ -75,7 +75,8 @@ auto OccTransaction<Sync, Claims>::reach_of_region() const -> Reach {
   for (const WriteEntry& write : writes_) {
     const storage::Group& group = write.layout_group();
     if (group.block) return Reach::kLockBits;
-    lines_written += lines_of(storage::kCellHeaderBytes + group.payload_bytes) + 1;  // a cell may begin anywhere in its first line
+    lines_written += write.columns->lines_written[write.group][reinterpret_cast<uintptr_t>(write.cell) / 8 % 8];
+    if (write.additions != nullptr) lines_written += write.additions->size();
   }
   return lines_written <= policy.write_lines_max ? Reach::kWhole : Reach::kLockBits;
 }
@@ -152,6 +153,7 @@ Status OccTransaction<Sync, Claims>::commit_in_region() {
     const bool locked = done.end == AtOnce::End::kLocked;
     if (locked && done.newest_reader != 0 && !prepare_versions(done.newest_reader)) [[unlikely]] return give_up(writes_.size());
     if (store_.log != nullptr) [[unlikely]] publish(done.n);
+    this->count_committed_by(locked ? CommittedBy::kLockBits : CommittedBy::kRegion);
     for (WriteEntry& write : writes_) {
       locked ? install(store_, worker_, counters_, write, done.n) : count_row(counters_, write);
       ELIDER_TEST_POINT("occ.commit.written_one");
@@ -161,7 +163,9 @@ Status OccTransaction<Sync, Claims>::commit_in_region() {
   // The old entries were listed before the first region. This worker has been inside since, so no
   // grace period of theirs is over; and who has taken one over lists it again, or has committed its
   // row, and then this commit fails.
-  return commit_by_locks(reach != Reach::kNone);
+  Status status = commit_by_locks(reach != Reach::kNone);
+  if (status.ok()) this->count_committed_by(CommittedBy::kLocks);
+  return status;
 }
 
 // A commit without writes: that all it has read stands at one instant. Where the region says that
