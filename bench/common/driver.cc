@@ -7,12 +7,11 @@
 #include <system_error>
 #include <thread>
 
-#include <pthread.h>
-#include <sched.h>
 #include <unistd.h>
 
 #include <fmt/format.h>
 
+#include "bench/common/processors.h"
 #include "tools/common/environment.h"
 #include "tools/common/interrupt.h"
 #include "bench/common/report.h"
@@ -31,20 +30,8 @@ void sleep_ns(uint64_t ns) { std::this_thread::sleep_for(std::chrono::nanosecond
 }  // namespace
 
 bool pin_thread(uint32_t index) {
-  cpu_set_t allowed;
-  CPU_ZERO(&allowed);
-  if (sched_getaffinity(0, sizeof(allowed), &allowed) != 0) return false;
-  const int count = CPU_COUNT(&allowed);
-  if (count == 0) return false;
-  int wanted = static_cast<int>(index % static_cast<uint32_t>(count));
-  for (int cpu = 0; cpu < CPU_SETSIZE; ++cpu) {
-    if (!CPU_ISSET(cpu, &allowed) || wanted-- > 0) continue;
-    cpu_set_t one;
-    CPU_ZERO(&one);
-    CPU_SET(cpu, &one);
-    return pthread_setaffinity_np(pthread_self(), sizeof(one), &one) == 0;
-  }
-  return false;
+  static const std::vector<uint32_t> processors = processors_core_by_core();
+  return !processors.empty() && bind_thread(processors[index % processors.size()]);
 }
 
 uint64_t RunResult::aborts_total() const {

@@ -50,10 +50,14 @@ void add_group_option(Command command, CommonOptions& options) {
 
 void add_common_options(Command command, CommonOptions& options) {
   command.option("--threads", options.threads, "Worker threads (1 to 256)").in(1u, 256u).shows_default();
+  add_options_but_threads(command, options);
+}
+
+void add_options_but_threads(Command command, CommonOptions& options) {
   command.option("--seconds", options.seconds, "Measured time").checked(check_seconds).shows_default();
   command.option("--warmup", options.warmup_seconds, "Seconds run before and not measured").checked(check_warmup).shows_default();
   command.option("--seed", options.seed, "Of all random inputs").checked(check_whole_number).shows_default();
-  command.flag("--pin", options.pin, "Bind thread i to the i-th processor");
+  command.flag("--pin", options.pin, "Bind each thread to a processor, one of each core first");
   add_sync_options(command, options.sync, options.htm, options.protocol);
   command.flag("--copied-reads", options.copied_reads,
                    "With --sync elided: a read of a row copies and looks again, and is no hardware transaction");

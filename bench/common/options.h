@@ -26,7 +26,7 @@ struct CommonOptions {
   double warmup_seconds = 0;      // --warmup, run before and not measured
   uint64_t seed = 1;              // --seed; inputs are the same for the same seed and threads
   uint32_t group = 0;             // --group, 1 to GroupPolicy::kSizeMax; 0: one transaction at a time
-  bool pin = false;               // --pin: thread i on the i-th processor allowed to this process
+  bool pin = false;               // --pin: each thread on a processor of its own, one of each core first
   SyncPolicy sync = SyncPolicy::kAutomatic;  // --sync
   HtmBackend htm = HtmBackend::kAutomatic;   // --htm, for --sync elided
   Protocol protocol = Protocol::kOcc;        // --protocol
@@ -46,6 +46,7 @@ struct CommonOptions {
 
 // Declares them on a subcommand; parsing checks each by itself.
 void add_common_options(Command command, CommonOptions& options);
+void add_options_but_threads(Command command, CommonOptions& options);
 // --group, where transactions can be run in groups.
 void add_group_option(Command command, CommonOptions& options);
 // --index: of a table's keys.

@@ -1,9 +1,12 @@
 // The command `elider bench elision`: how many aborts a section should bear before it
 // takes its lock, by one workload run with several bounds (yDB compares 3 and 100;
-// HyPer-HTM, section 3.2, 3 to 100).
+// HyPer-HTM, section 3.2, 3 to 100) and numbers of threads (yDB's table).
+#include <algorithm>
 #include <cstdio>
 #include <memory>
 #include <string>
+#include <thread>
+#include <utility>
 #include <vector>
 
 #include <fmt/format.h>
@@ -24,6 +27,7 @@ constexpr uint64_t kRecordsMax = 100'000'000;
 struct ElisionStudy {
   YcsbOptions ycsb;
   std::vector<uint32_t> bounds = {3, 10, 20, 30, 100};
+  std::vector<uint32_t> threads = {1};
   uint32_t repeat = 1;
 };
 
@@ -42,10 +46,10 @@ Statistics::Elision sum_of(const RunResult& result) {
 
 double percent(uint64_t part, uint64_t whole) { return whole == 0 ? 0 : 100 * static_cast<double>(part) / static_cast<double>(whole); }
 
-void print_row(uint32_t bound, const RunResult& result) {
+void print_row(uint32_t threads, uint32_t bound, const RunResult& result) {
   const Statistics::Elision sum = sum_of(result);
   const uint64_t runs = sum.commits + sum.in_vain + sum.fallbacks + sum.direct;
-  fmt::print("  {:>8} {:>12.0f} {:>14} {:>10.3f} {:>10.3f} {:>10.3f}\n", bound, result.throughput(), sum.attempts(),
+  fmt::print("  {:>7} {:>8} {:>12.0f} {:>14} {:>10.3f} {:>10.3f} {:>10.3f}\n", threads, bound, result.throughput(), sum.attempts(),
              percent(sum.aborts_total(), sum.attempts()), percent(sum.fallbacks, runs), percent(sum.direct, runs));
 }
 
@@ -55,27 +59,39 @@ Status study(ElisionStudy& options) {
   CommonOptions& common = options.ycsb.common;
   const bool table = !common.quiet;
   if (table)
-    fmt::print("  {:>8} {:>12} {:>14} {:>10} {:>10} {:>10}\n", "bound", "txn/s", "regions", "aborted %", "fell bk %", "direct %");
+    fmt::print("  {:>7} {:>8} {:>12} {:>14} {:>10} {:>10} {:>10}\n", "threads", "bound", "txn/s", "regions", "aborted %", "fell bk %",
+               "direct %");
   Json runs = Json::array();
+  std::vector<std::pair<uint32_t, uint32_t>> points;  // threads and bound
   for (uint32_t round = 0; round < options.repeat; ++round)
-    for (uint32_t bound : options.bounds) {
+    for (uint32_t threads : options.threads)
+      for (uint32_t bound : options.bounds) points.emplace_back(threads, bound);
+  {
+    uint32_t number = 0;
+    for (const auto& [threads, bound] : points) {
       if (interrupted()) break;
+      const uint32_t round = number++ / static_cast<uint32_t>(points.size() / options.repeat);
+      common.threads = threads;
       common.elision.conflict_aborts_max = common.elision.capacity_aborts_max = common.elision.system_aborts_max = bound;
       auto outcome = run_ycsb(options.ycsb);
       if (!common.data.resume) empty_data_folders(common.data);
       if (!outcome.ok()) return outcome.status();
       if (!outcome->ok) return Status::invalid_argument(fmt::format("the values at the end are wrong, with the bound {}", bound));
-      if (table) print_row(bound, outcome->report.result);
+      if (table) print_row(threads, bound, outcome->report.result);
       Json run = to_json(common, outcome->report);
       run["configuration"]["benchmark"] = "elision";
       run["configuration"]["aborts_max"] = bound;
       run["configuration"]["round"] = round;
       runs.push_back(std::move(run));
     }
+  }
   Json document = {
       {"benchmark", "elision"}, {"htm_used", runs.empty() ? Json() : runs[0]["configuration"]["htm_used"]}, {"runs", runs}};
   if (interrupted()) document["interrupted"] = true;
   if (table && interrupted()) fmt::print("  INTERRUPTED  the last row is of a shorter time, and others were not run\n");
+  const uint32_t processors = std::max(1u, std::thread::hardware_concurrency());
+  if (table && *std::max_element(options.threads.begin(), options.threads.end()) > processors)
+    fmt::print("  {} processors, so more threads than that take turns\n", processors);
   if (table) fmt::print("  regions by   {}; {}\n", document["htm_used"].get<std::string>(), environment().cpu);
   return common.json_file.empty() ? Status() : write_json(common.json_file, document);
 }
@@ -95,6 +111,7 @@ void add_elision(Command bench) {
       .in(0u, kBoundMax)
       .shows_default();
   command.option("--repeat", options->repeat, "Rounds of all bounds (1 to 100)").in(1u, 100u).shows_default();
+  command.option("--value-bytes", ycsb.value_bytes, "Size of a value; 8 in yDB's study").in(8u, kRowBytesMax).shows_default();
   command.option("--records", ycsb.records, "Records loaded").in(uint64_t{1}, kRecordsMax).shows_default();
   command.option("--mix", ycsb.mix, "Percent reads/read-modify-writes").shows_default();
   command.option("--operations", ycsb.operations, "Operations a transaction (1 to 16)")
@@ -102,8 +119,13 @@ void add_elision(Command bench) {
       .shows_default();
   add_index_option(command, ycsb.key_index, "hash, btree or art [btree]");
   command.option("--distribution", ycsb.distribution_name, "Of keys: uniform, zipfian, latest [uniform]").type("NAME");
-  add_common_options(command, ycsb.common);
+  command.option("--threads", options->threads, "Numbers of worker threads (1 to 256), each in its turn")
+      .between_commas()
+      .in(1u, 256u)
+      .shows_default();
+  add_options_but_threads(command, ycsb.common);
   command.footer(
+      "  elider bench elision --value-bytes 8 --records 10000000 --threads 1,2,4,8 --bounds 3,100\n\n"
       "A bound holds as it is given, however tall the tree, and no site shuts itself off: only the bounds differ.\n"
       "A figure belongs to what ran the regions, which the last line names: an emulator's says nothing of a processor.\n"
       "Exit code 3: nothing runs regions here (elider hardware says why). --htm always-aborts studies what trying costs.\n"
@@ -111,6 +133,7 @@ void add_elision(Command bench) {
       "with the database that is there: of this with --resume, or of elider bench ycsb --index btree with as many --records.");
   command.runs([options] {
     CommonOptions& common = options->ycsb.common;
+    common.threads = *std::max_element(options->threads.begin(), options->threads.end());
     check_common_options(common);
     if (common.sync != SyncPolicy::kElided) refuse_option("--sync", "the study is of elided");
     resolve(options->ycsb);

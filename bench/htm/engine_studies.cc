@@ -73,6 +73,9 @@ Result<RunResult> run_tpcc(const StudyOptions& options, const CommonOptions& com
   tpcc::TpccOptions tpcc;
   tpcc.sizes.warehouses = warehouses;
   tpcc.snapshots = {snapshots, snapshots};
+  tpcc.index = options.mixed_indexes ? tpcc::IndexChoice::kMixed : tpcc::IndexChoice::kBtree;
+  tpcc.groups = options.groups;
+  tpcc.additions = options.additions;
   if (options.quick || options.emulated()) {
     tpcc.sizes.items = 1000;
     tpcc.sizes.customers = 60;

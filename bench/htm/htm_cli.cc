@@ -50,7 +50,7 @@ constexpr uint32_t kThreadsMax = 64;
 struct Chosen {
   htm::StudyOptions study;
   std::vector<std::string> figures = {"all"};
-  std::string backend = "automatic";
+  std::string backend = "automatic", index = "btree";
   std::string json_file;
   bool quiet = false;
 };
@@ -95,6 +95,9 @@ Status run_studies(const Chosen& chosen, const std::vector<const htm::Study*>& s
                         {"regions_by", backend},
                         {"quick", chosen.study.quick},
                         {"threads", chosen.study.threads},
+                        {"index", chosen.index},
+                        {"groups", chosen.study.groups},
+                        {"additions", chosen.study.additions},
                         {"seconds", chosen.study.seconds},
                         {"seed", chosen.study.seed},
                         {"data", chosen.study.data.folders},
@@ -107,6 +110,7 @@ Status run_studies(const Chosen& chosen, const std::vector<const htm::Study*>& s
 
 void run(Chosen& chosen) {
   const std::vector<const htm::Study*> studies = wanted(chosen);
+  chosen.study.mixed_indexes = chosen.index == "mixed";
   const DataOptions& data = chosen.study.data;
   if (data.resume) refuse_option("--resume", "is not for htm: each point of a figure is a database of its own, of a size of its own");
   check_data_options(data);
@@ -155,6 +159,9 @@ void add_htm(Command bench) {
   command.option("--records", chosen->study.records, "Entries of hyper-9")
       .in(uint64_t{1000}, uint64_t{100'000'000})
       .shows_default();
+  command.option("--index", chosen->index, "Of TPC-C: btree, as in the papers, or mixed").one_of({"btree", "mixed"}).shows_default();
+  command.flag("--groups", chosen->study.groups, "TPC-C with commit groups of columns; the papers have none");
+  command.flag("--additions", chosen->study.additions, "TPC-C whose Payments add to sums; the papers' read and write them");
   command.option("--seed", chosen->study.seed, "Of all random inputs").checked(check_whole_number).shows_default();
   command.option("--json", chosen->json_file, "Write the figures here (- for standard output, and then as with --quiet)")
       .type("FILE");

@@ -13,7 +13,7 @@
 
 #include <fmt/format.h>
 
-#include "bench/common/driver.h"
+#include "bench/common/processors.h"
 #include "bench/common/random.h"
 #include "bench/common/ticks.h"
 #include "bench/htm/studies.h"
@@ -59,15 +59,17 @@ class Work {
   virtual void body() = 0;
 };
 
-// `rounds` regions on each of `threads` threads, which begin together; make() runs on the thread.
+// `rounds` regions on each of `threads` threads, which begin together, each on a processor of its own, if there are as many:
+// of different cores, or `side_by_side`. make() runs on the thread.
 template <class Make>
-Tally run_regions(const StudyOptions& options, uint32_t threads, uint32_t rounds, Make make) {
+Tally run_regions(const StudyOptions& options, uint32_t threads, uint32_t rounds, Make make, bool side_by_side = false) {
+  const std::vector<uint32_t> processors = side_by_side ? processors_side_by_side() : processors_core_by_core();
   std::vector<Tally> tallies(threads);
   std::atomic<uint32_t> ready{0};
   std::vector<std::thread> running;
   for (uint32_t t = 0; t < threads; ++t)
     running.emplace_back([&, t] {
-      pin_thread(t);
+      if (!processors.empty()) bind_thread(processors[t % processors.size()]);
       Random random(options.seed, t);
       const std::unique_ptr<Work> work = make();
       Tally mine;
@@ -211,16 +213,16 @@ std::vector<uint32_t> thinned(const StudyOptions& options, std::vector<uint32_t>
   return kept;
 }
 
-void add_working_set(const StudyOptions& options, uint32_t threads, Figure& figure) {
+void add_working_set(const StudyOptions& options, uint32_t threads, Figure& figure, bool side_by_side = false) {
   Series reads{"reads", {}}, writes{"writes", {}};
   for (const uint32_t kib : thinned(options, {32, 64, 128, 256, 512, 1024, 1536, 2048, 2560, 3072, 3584, 4096, 4352})) {
     const Tally tally = run_regions(options, threads, rounds_of(options, 200),
-                                    [kib] { return std::make_unique<InOrder>(kib * kLinesOfKib, 0, true); });
+                                    [kib] { return std::make_unique<InOrder>(kib * kLinesOfKib, 0, true); }, side_by_side);
     reads.points.push_back({static_cast<double>(kib), tally.percent(), tally.to_json()});
   }
   for (const uint32_t kib : thinned(options, {1, 2, 4, 8, 12, 16, 20, 22, 24, 26, 28, 30, 31, 32, 34})) {
     const Tally tally = run_regions(options, threads, rounds_of(options, 1000),
-                                    [kib] { return std::make_unique<InOrder>(0, kib * kLinesOfKib, true); });
+                                    [kib] { return std::make_unique<InOrder>(0, kib * kLinesOfKib, true); }, side_by_side);
     writes.points.push_back({static_cast<double>(kib), tally.percent(), tally.to_json()});
   }
   figure.series = {std::move(reads), std::move(writes)};
@@ -290,8 +292,8 @@ Series sweep(const StudyOptions& options, std::string name, const char* emulator
 Result<Figure> dbx_1a(const StudyOptions& options) {
   Figure figure{"dbx-1a", "abort rate over the working set, in order", "KiB", "aborted regions in %",
                 "at the most 4 MB read (47%) and 31 KB written (90%), 4 threads on 4 cores", "", {}};
-  const uint32_t threads = std::min(options.threads, 4u);
-  figure.here = fmt::format("{} threads", threads);
+  const uint32_t threads = std::clamp(std::min(options.threads, core_count()), 1u, 4u);
+  figure.here = fmt::format("{} threads on {} cores", threads, threads);
   add_working_set(options, threads, figure);
   return figure;
 }
@@ -304,10 +306,10 @@ Result<Figure> dbx_1b(const StudyOptions& options) {
                 "at the most 2 MB read (58%) and 22 KB written (99%), 8 threads on 4 cores",
                 options.emulated()
                     ? "half the ways, and half the read set"
-                    : fmt::format("{} threads: they share cores where that is all the threads of the machine", options.threads),
+                    : fmt::format("{} threads on {} cores", options.threads, core_count()),
                 {}};
   const WithEmulator shared(options, "hyperthreading=1");
-  add_working_set(options, options.threads, figure);
+  add_working_set(options, options.threads, figure, true);
   return figure;
 }
 

@@ -26,6 +26,8 @@ struct StudyOptions {
   double seconds = 5;                       // a point of the engine's studies
   uint64_t records = 1'000'000;             // of hyper-9
   uint64_t seed = 1;
+  // Of the TPC-C of its studies; the defaults are the papers'.
+  bool mixed_indexes = false, groups = false, additions = false;
   DataOptions data;                         // of the engine's studies: each of their databases, one after the other; never resumed
   std::string history_file;                 // of the studies that run transactions, all in turn; empty: none
 

@@ -1,5 +1,6 @@
 // Payment (clause 2.5). The sums of the warehouse and of the district are changed by commutative
-// additions, so Payments to one warehouse do not conflict with each other there.
+// additions, so Payments to one warehouse do not conflict with each other there; or, as the papers have it, read and written
+// (TableChoice::additions).
 #include <algorithm>
 #include <charconv>
 #include <cstring>
@@ -88,6 +89,10 @@ Status read_district(Transaction& txn, const Tables& tables, const PaymentInput&
 Status add_to_sums(Transaction& txn, const Tables& tables, const PaymentInput& input) {
   const Key warehouse = WarehouseKey::pack_unchecked(input.warehouse);
   const Key district = DistrictKey::pack_unchecked(input.warehouse, input.district);
+  if (!tables.additions) {
+    Status status = txn.update(tables.warehouse, warehouse, tables.warehouse_checked, [&](Warehouse& row) { row.ytd += input.amount; });
+    return status.ok() ? txn.update(tables.district, district, tables.district_sum, [&](District& row) { row.ytd += input.amount; }) : status;
+  }
   if (Status status = txn.add(tables.warehouse, warehouse, &Warehouse::ytd, input.amount); !status.ok()) return status;
   return txn.add(tables.district, district, &District::ytd, input.amount);
 }

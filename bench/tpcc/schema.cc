@@ -32,26 +32,26 @@ void describe_address(SchemaOf<Row>& schema) {
       .column("zip", &Row::zip);
 }
 
-SchemaOf<Warehouse> warehouse_schema() {
+SchemaOf<Warehouse> warehouse_schema(bool groups) {
   SchemaOf<Warehouse> schema("warehouse");
   schema.column("ytd", &Warehouse::ytd).column("tax", &Warehouse::tax).column("name", &Warehouse::name);
   describe_address(schema);
-  schema.group({"ytd"});
+  if (groups) schema.group({"ytd"});
   return schema;
 }
 
-SchemaOf<District> district_schema() {
+SchemaOf<District> district_schema(bool groups) {
   SchemaOf<District> schema("district");
   schema.column("ytd", &District::ytd)
       .column("next_order", &District::next_order)
       .column("tax", &District::tax)
       .column("name", &District::name);
   describe_address(schema);
-  schema.group({"next_order"}).group({"ytd"});
+  if (groups) schema.group({"next_order"}).group({"ytd"});
   return schema;
 }
 
-SchemaOf<Customer> customer_schema() {
+SchemaOf<Customer> customer_schema(bool groups) {
   SchemaOf<Customer> schema("customer");
   schema.column("balance", &Customer::balance)
       .column("ytd_payment", &Customer::ytd_payment)
@@ -70,8 +70,9 @@ SchemaOf<Customer> customer_schema() {
   schema.column("data", &Customer::data).column("since", &Customer::since).column("credit_limit", &Customer::credit_limit);
   // The data of a customer with bad credit changes in one Payment of ten, so it stands with the
   // columns that are only read: a third group would cost every row a third commit word.
-  schema.group({"discount", "warehouse", "id", "district", "credit", "middle", "last", "first", "phone", "since", "credit_limit",
-                "street_1", "street_2", "city", "state", "zip", "data"});
+  if (groups)
+    schema.group({"discount", "warehouse", "id", "district", "credit", "middle", "last", "first", "phone", "since", "credit_limit",
+                  "street_1", "street_2", "city", "state", "zip", "data"});
   schema.index("by_name", {"warehouse", "district", "last"}, [](const Customer& customer) {
     return CustomerNameKey::pack_unchecked(customer.warehouse, customer.district, name_hash(customer.last));
   });
@@ -168,6 +169,7 @@ void compile_columns(Tables& t) {
   for (uint32_t d = 0; d < kDistricts; ++d)
     t.stock_sale[d] = t.stock.columns(&S::quantity, &S::ytd, &S::order_count, &S::remote_count, &S::data, kDistrictInfo[d]);
   t.warehouse_checked = t.warehouse.columns(&W::ytd);
+  t.district_sum = t.district.columns(&D::ytd);
   t.district_checked = t.district.columns(&D::ytd, &D::next_order);
   t.customer_checked = t.customer.columns(&C::balance, &C::ytd_payment, &C::delivery_count);
   t.history_checked =
@@ -189,17 +191,20 @@ namespace {
 KeyIndex point_index(IndexChoice choice) { return choice == IndexChoice::kMixed ? KeyIndex::kHashed : KeyIndex::kOrdered; }
 }  // namespace
 
-std::vector<Schema> indexed_schemas(IndexChoice choice, uint32_t zones) {
-  return {customer_schema().key_index(point_index(choice)).zoned(zones).schema(), order_schema().zoned(zones).schema()};
+std::vector<Schema> indexed_schemas(const TableChoice& choice) {
+  return {customer_schema(choice.groups).key_index(point_index(choice.index)).zoned(choice.zones).schema(),
+          order_schema().zoned(choice.zones).schema()};
 }
 
-Result<Tables> create_tables(Database& db, IndexChoice choice, uint32_t zones) {
-  const KeyIndex point = point_index(choice);
+Result<Tables> create_tables(Database& db, const TableChoice& choice) {
+  const KeyIndex point = point_index(choice.index);
+  const uint32_t zones = choice.zones;
   Tables tables;
+  tables.additions = choice.additions;
   Steps steps;
-  steps.take(db.create_table(warehouse_schema().key_index(point).zoned(zones)), &tables.warehouse);
-  steps.take(db.create_table(district_schema().key_index(point).zoned(zones)), &tables.district);
-  steps.take(db.create_table(customer_schema().key_index(point).zoned(zones)), &tables.customer);
+  steps.take(db.create_table(warehouse_schema(choice.groups).key_index(point).zoned(zones)), &tables.warehouse);
+  steps.take(db.create_table(district_schema(choice.groups).key_index(point).zoned(zones)), &tables.district);
+  steps.take(db.create_table(customer_schema(choice.groups).key_index(point).zoned(zones)), &tables.customer);
   steps.take(db.create_table(history_schema().zoned(zones)), &tables.history);
   steps.take(db.create_table(item_schema().key_index(point).zoned(zones)), &tables.item);
   steps.take(db.create_table(stock_schema().key_index(point).zoned(zones)), &tables.stock);

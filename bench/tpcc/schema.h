@@ -144,7 +144,16 @@ enum class IndexChoice : uint8_t {
   kBtree,  // B+-trees throughout
 };
 
+// How the tables are made. The papers' TPC-C has neither commit groups nor additions.
+struct TableChoice {
+  IndexChoice index = IndexChoice::kMixed;
+  uint32_t zones = 0;     // Schema::zones of all tables
+  bool groups = true;     // columns that change apart from others are commit groups of their own
+  bool additions = true;  // Payments add to the sums of their warehouse and district, and do not read them
+};
+
 struct Tables {
+  bool additions = true;  // TableChoice's
   Table<Warehouse> warehouse;
   Table<District> district;
   Table<Customer> customer;
@@ -168,7 +177,7 @@ struct Tables {
   std::array<Columns<Stock>, kDistricts> stock_sale;  // by district - 1
   // What the consistency checks read.
   Columns<Warehouse> warehouse_checked;
-  Columns<District> district_checked;
+  Columns<District> district_sum, district_checked;
   Columns<Customer> customer_checked;
   Columns<History> history_checked;
   Columns<Order> order_checked;
@@ -177,10 +186,11 @@ struct Tables {
 
 // The schemas of the tables with secondary indexes, whose key functions no file
 // holds (Options::schemas).
-std::vector<Schema> indexed_schemas(IndexChoice choice, uint32_t zones = 0);
+std::vector<Schema> indexed_schemas(const TableChoice& choice);
+inline std::vector<Schema> indexed_schemas(IndexChoice index) { return indexed_schemas(TableChoice{.index = index}); }
 
 // Makes the nine tables, or finds them. Any error is the database's, and names its table.
-// zones: Schema::zones of all tables.
-Result<Tables> create_tables(Database& db, IndexChoice choice, uint32_t zones = 0);
+Result<Tables> create_tables(Database& db, const TableChoice& choice);
+inline Result<Tables> create_tables(Database& db, IndexChoice index) { return create_tables(db, TableChoice{.index = index}); }
 
 }  // namespace elider::bench::tpcc

@@ -66,6 +66,8 @@ Json configuration_json(const TpccOptions& options, const Workload& workload) {
           {"mix", mix},
           {"sequence", options.sequence},
           {"zones", options.zones},
+          {"groups", options.groups},
+          {"additions", options.additions},
           {"partition_crossing_percent", options.crossing_percent >= 0 ? Json(options.crossing_percent) : Json()},
           {"snapshots", {{"order_status", options.snapshots.order_status}, {"stock_level", options.snapshots.stock_level}}},
           {"nurand", {{"c_last_load", c.last_name_load}, {"c_last_run", c.last_name_run}, {"c_customer", c.customer}, {"c_item", c.item}}}};
@@ -163,12 +165,12 @@ Result<TpccOutcome> measure_tpcc(const CommonOptions& asked, const TpccOptions& 
   common.partitions = asked.data.resume ? kWarehousesMax : options.sizes.warehouses;  // --resume finds how many there are
   if (!common.quiet)
     fmt::print(stderr, "taking {:.1f} GB of memory before the run (--prefault)\n", static_cast<double>(*common.prefault_bytes) * 1e-9);
-  auto opened = Session::open(common, indexed_schemas(options.index, options.zones));
+  auto opened = Session::open(common, indexed_schemas(options.tables()));
   if (!opened.ok()) return opened.status();
   Session session = std::move(*opened);
   if (common.data.resume && !session.db().table("warehouse").ok())
     return Status(Code::kNotFound, "--resume: the database holds no TPC-C: it has no table 'warehouse'");
-  auto tables = create_tables(session.db(), options.index, options.zones);
+  auto tables = create_tables(session.db(), options.tables());
   if (!tables.ok()) return tables.status();
   Workload workload{.sizes = options.sizes,
                     .mix = options.mix,

@@ -22,6 +22,9 @@ struct TpccOptions {
   bool sequence = false;      // history rows are numbered by a Sequence of the database
   IndexChoice index = IndexChoice::kMixed;
   SnapshotUse snapshots;
+  bool groups = true, additions = true;  // TableChoice's
+
+  TableChoice tables() const { return {.index = index, .zones = zones, .groups = groups, .additions = additions}; }
 };
 
 // Where the program is not the specification's, a paragraph for --help.

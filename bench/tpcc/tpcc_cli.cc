@@ -19,6 +19,7 @@ struct Chosen {
   std::string mix = "45,43,4,4,4";
   std::string index = "mixed";
   std::vector<std::string> no_snapshot;
+  bool no_groups = false, no_additions = false;
 };
 
 void run(Chosen& chosen) {
@@ -27,6 +28,10 @@ void run(Chosen& chosen) {
   if (!mix.ok()) refuse_option("--mix", mix.status().message());
   chosen.tpcc.mix = *mix;
   chosen.tpcc.index = chosen.index == "mixed" ? tpcc::IndexChoice::kMixed : tpcc::IndexChoice::kBtree;
+  chosen.tpcc.groups = !chosen.no_groups;
+  chosen.tpcc.additions = !chosen.no_additions;
+  if (chosen.no_additions && chosen.common.protocol == Protocol::kChopped)
+    refuse_option("--no-additions", "is not for protocol chopped, whose Payment declares additions");
   for (const std::string& name : chosen.no_snapshot) {
     if (name == "order_status") chosen.tpcc.snapshots.order_status = false;
     else chosen.tpcc.snapshots.stock_level = false;
@@ -66,6 +71,10 @@ void add_tpcc(Command bench) {
       .type("PERCENT");
   command.option("--zones", chosen->tpcc.zones, "The tables are zoned, with so many zones each (1 to 1024) [they are not]").in(1u, 1024u).type("N");
   command.flag("--sequence", chosen->tpcc.sequence, "Payments number their history rows by a Sequence of the database, not by their thread's count");
+  command.flag("--no-groups", chosen->no_groups,
+               "A row is validated as a whole, as in the papers, and not by commit groups of columns that change together");
+  command.flag("--no-additions", chosen->no_additions,
+               "Payments read and write the sums of their warehouse and district, as in the papers, in place of additions");
   command.option("--no-snapshot", chosen->no_snapshot, "Run this as a transaction that can conflict: order_status, stock_level")
       .one_of({"order_status", "stock_level"})
       .between_commas()

@@ -90,6 +90,20 @@ TEST(TpccRun, MixAndIndexAndSnapshotsAreFollowed) {
   EXPECT_EQ(json["configuration"]["snapshots"]["order_status"], false);
 }
 
+// As the papers have it: rows without commit groups, sums that Payments read and write.
+TEST_P(TpccRunOn, WithoutCommitGroupsOrAdditionsEveryConditionHolds) {
+  TpccOptions options;
+  options.sizes = kSmall;
+  options.groups = false;
+  options.additions = false;
+  CommonOptions without = common();
+  if (without.protocol == Protocol::kChopped) GTEST_SKIP() << "its Payment declares additions";
+  const Json json = run_and_read(options, 2, without);
+  EXPECT_EQ(json["configuration"]["groups"], false);
+  EXPECT_EQ(json["configuration"]["additions"], false);
+  EXPECT_TRUE(json["consistency"]["ok"].get<bool>());
+}
+
 TEST_P(TpccRunOn, GroupsKeepEveryCondition) {
   CommonOptions grouped = common();
   grouped.group = 8;
