@@ -61,6 +61,13 @@ void add_options_but_threads(Command command, CommonOptions& options) {
   add_sync_options(command, options.sync, options.htm, options.protocol);
   command.flag("--copied-reads", options.copied_reads,
                    "With --sync elided: a read of a row copies and looks again, and is no hardware transaction");
+  command
+      .option("--aborts-max", options.aborts_max,
+              "With --sync elided: a section takes its lock after so many aborts, whatever their cause [by cause: 100, 10, 2]")
+      .in(0u, 1'000'000u)
+      .type("N");
+  command.flag("--no-hints", [&options] { options.parts.hints = false; }, "Where the last lookups ended is not remembered");
+  command.flag("--no-reclamation", [&options] { options.parts.reclamation = false; }, "Memory is not reclaimed before the end");
   add_engine_option(command, "--restarts-max", "N", "restarts_max", [&options](const Options& o) { options.restarts_max = o.restarts_max; });
   add_engine_option(command, "--memory-limit", "BYTES", "memory_limit_bytes",
                     [&options](const Options& o) { options.memory_limit_bytes = o.memory_limit_bytes; });
@@ -145,6 +152,9 @@ Result<Session> Session::open(const CommonOptions& common, std::vector<Schema> s
   options.restarts_max = common.restarts_max;
   options.partitions = common.partitions;
   options.elision = common.elision;
+  if (common.aborts_max != CommonOptions::kByCause)
+    options.elision.conflict_aborts_max = options.elision.capacity_aborts_max = options.elision.system_aborts_max = common.aborts_max;
+  options.parts = common.parts;
   if (common.copied_reads) options.elision.record_reads = false;
   options.memory_limit_bytes = common.memory_limit_bytes;
   options.huge_pages = common.huge_pages;

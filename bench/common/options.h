@@ -33,7 +33,10 @@ struct CommonOptions {
   bool copied_reads = false;                 // --copied-reads, for --sync elided
   uint32_t restarts_max = Options{}.restarts_max;  // --restarts-max, for --protocol timestamp
   uint32_t partitions = Options{}.partitions;      // for --protocol partitioned; the benchmark says
-  ElisionPolicy elision;                     // as the library's; the elision study changes it
+  static constexpr uint32_t kByCause = ~uint32_t{0};
+  uint32_t aborts_max = kByCause;            // --aborts-max, for --sync elided: for all causes alike
+  ElisionPolicy elision;                     // as the library's; studies change it
+  EngineParts parts;                         // --no-hints, --no-reclamation
   uint64_t memory_limit_bytes = 0;           // --memory-limit, 0: none
   bool huge_pages = true;                    // --no-huge-pages turns it off
   std::optional<uint64_t> prefault_bytes;    // --prefault; none: the benchmark knows best

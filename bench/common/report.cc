@@ -76,6 +76,9 @@ Json configuration_json(const CommonOptions& options, const Report& report) {
   json["sync"] = std::string(name_of(options.sync));
   json["htm"] = std::string(name_of(options.htm));
   json["copied_reads"] = options.copied_reads;
+  if (options.aborts_max != CommonOptions::kByCause) json["aborts_max"] = options.aborts_max;
+  json["hints"] = options.parts.hints;
+  json["reclamation"] = options.parts.reclamation;
   json["protocol"] = std::string(name_of(options.protocol));
   json["memory_limit_bytes"] = options.memory_limit_bytes;
   json["prefault_bytes"] = options.prefault_bytes.value_or(0);

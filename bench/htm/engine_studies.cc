@@ -1,4 +1,4 @@
-// The papers' studies of databases on hardware transactions: DBX figures 9 and 10 (section 7.3),
+// The papers' studies of databases on hardware transactions: DBX figures 9, 10 and 15 (sections 7.3 and 7.5),
 // DBX-TC figure 1c (section 2.2), HyPer-HTM figures 9 and 21 (sections 3.3 and 6.2).
 #include <algorithm>
 #include <array>
@@ -130,6 +130,36 @@ Result<Figure> dbx_10(const StudyOptions& options) {
       series.points.push_back({static_cast<double>(threads), percent(sections.took_lock, transactions), more_of(*result, sections)});
     }
     figure.series.push_back(std::move(series));
+  }
+  return figure;
+}
+
+// Each step on top of the one before.
+Result<Figure> dbx_15(const StudyOptions& options) {
+  Figure figure{"dbx-15", "TPC-C: what each part is worth", "step", "transactions/s",
+                "each of an allocator, regions, the fallback handler, the node buffer and no reclamation adds to the one before; snapshots cost a little",
+                fmt::format("{} threads, a warehouse each; our allocator in all; {}", options.threads, of_small_warehouses(options)), {}};
+  constexpr uint32_t kUniform = 100;
+  struct Step {
+    const char* name;
+    Protocol protocol;
+    bool by_cause, hints, reclaims, snapshots;
+  };
+  constexpr Step kSteps[] = {{"commits under a spinlock", Protocol::kSpinlock, false, false, true, true},
+                             {"+ commits as regions, each tried 100 times", Protocol::kOcc, false, false, true, true},
+                             {"+ bounds by the cause of aborts", Protocol::kOcc, true, false, true, true},
+                             {"+ hints", Protocol::kOcc, true, true, true, true},
+                             {"+ no reclamation", Protocol::kOcc, true, true, false, true},
+                             {"+ no snapshots", Protocol::kOcc, true, true, false, false}};
+  double number = 0;
+  for (const Step& step : kSteps) {
+    CommonOptions common = common_of(options, options.threads);
+    common.protocol = step.protocol;
+    if (!step.by_cause) common.elision = with_restarts(common.elision, kUniform);
+    common.parts = {.hints = step.hints, .reclamation = step.reclaims};
+    auto result = run_tpcc(options, common, options.threads, step.snapshots);
+    if (!result.ok()) return result.status();
+    figure.series.push_back({step.name, {{++number, result->throughput(), more_of(*result, sections_of(*result))}}});
   }
   return figure;
 }

@@ -34,6 +34,7 @@ std::span<const Study> studies() {
       {"dbx-tc-1b", "abort rate over a chain of random elements written", dbx_tc_1b},
       {"dbx-9", "TPC-C: aborted regions, and locks taken, over threads", dbx_9},
       {"dbx-10", "TPC-C: whole transactions against small regions", dbx_10},
+      {"dbx-15", "TPC-C: what each part is worth", dbx_15},
       {"dbx-tc-1c", "TPC-C as whole transactions, by contention", dbx_tc_1c},
       {"hyper-9", "lookups in a B+-tree, by restarts", hyper_9},
       {"hyper-21", "TPC-C: sections that take their lock, and aborted regions, over restarts", hyper_21},

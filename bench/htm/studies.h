@@ -52,6 +52,7 @@ Result<Figure> dbx_tc_1b(const StudyOptions& options);
 
 Result<Figure> dbx_9(const StudyOptions& options);
 Result<Figure> dbx_10(const StudyOptions& options);
+Result<Figure> dbx_15(const StudyOptions& options);
 Result<Figure> dbx_tc_1c(const StudyOptions& options);
 Result<Figure> hyper_9(const StudyOptions& options);
 Result<Figure> hyper_21(const StudyOptions& options);

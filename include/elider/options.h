@@ -100,6 +100,12 @@ bool parse(std::string_view name, Durability* durability);
 // Of Options::checkpoint_log_bytes: by the size of the last checkpoint.
 inline constexpr uint64_t kCheckpointLogAutomatic = ~uint64_t{0};
 
+// Parts that can be left out, for studies of what each is worth (DBX, figure 15). Leave them on otherwise.
+struct EngineParts {
+  bool hints = true;        // where the last lookups ended is remembered (DBX, section 6.2)
+  bool reclamation = true;  // rows, versions and nodes that nobody can see are reclaimed; without it only when the database closes
+};
+
 struct Options {
   SyncPolicy sync = SyncPolicy::kAutomatic;
   Protocol protocol = Protocol::kOcc;
@@ -107,6 +113,7 @@ struct Options {
   // For kElided: what executes the hardware transactions, and when they give up.
   HtmBackend htm = HtmBackend::kAutomatic;
   ElisionPolicy elision = {};
+  EngineParts parts = {};
 
   // Bytes of rows, versions and index nodes at the most; 0: no limit. Range 0 or >= 4 MiB. A
   // transaction that needs more fails with kMemoryLimit. Memory is taken in chunks of 2 MiB (less

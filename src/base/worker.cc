@@ -48,6 +48,10 @@ void Worker::retire_memory(void* object, size_t bytes, MemoryPart part) {
 // short of memory takes over all that idle ones have retired, comes by at each of the next
 // leave()s, and does more there.
 void Worker::maintain() {
+  if (!workers_.reclaims_) [[unlikely]] {
+    countdown_ = kCountdown;
+    return;
+  }
   if (short_of_memory_) [[unlikely]] begin_to_hurry();
   const bool hurry = hurry_ > 0;
   const bool behind = std::exchange(behind_, false);
@@ -248,6 +252,7 @@ void Workers::collect() {
   constexpr int kRoundsMax = 64;
   constexpr int kRoundsStalledMax = 8;
   std::lock_guard one_at_a_time(collect_mutex_);
+  if (!reclaims_) return;
   Worker* const worker = acquire();
   if (worker == nullptr) return;
   int stalled = 0;

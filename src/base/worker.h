@@ -167,6 +167,8 @@ class Workers {
  public:
   // `memory` outlives it. Costs 8 bytes a worker until it is first acquired.
   Workers(Memory& memory, uint32_t workers_max, uint64_t seed);
+  // From now on nothing is reclaimed before all workers are gone; for studies. No worker is inside.
+  void stop_reclaiming() { reclaims_ = false; }
   // Reclaims everything at once, in the order in which each worker retired it. No worker is inside.
   ~Workers();
 
@@ -206,6 +208,7 @@ class Workers {
   bool all_announced(uint64_t epoch) const;
   // Reclaims at the most `objects_max` of those whose grace period is over; gives how many it
   // did. The worker is inside.
+  bool reclaims_ = true;
   size_t reclaim_own(Worker& worker, size_t objects_max);
   size_t reclaim_orphans(Worker& worker, size_t objects_max);
   // Moves the list of `worker`, which no other thread is using, to orphans_.

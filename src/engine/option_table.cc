@@ -18,7 +18,8 @@ using Type = OptionInfo::Type;
 // Where an option stands.
 using Member = std::variant<uint32_t Options::*, uint64_t Options::*, bool Options::*, SyncPolicy Options::*, Protocol Options::*,
                             HtmBackend Options::*, Durability Options::*, LogFailure Options::*,
-                            std::vector<std::string> Options::*, uint32_t ElisionPolicy::*, bool ElisionPolicy::*>;
+                            std::vector<std::string> Options::*, uint32_t ElisionPolicy::*, bool ElisionPolicy::*,
+                            bool EngineParts::*>;
 
 struct OptionEntry {
   OptionInfo info;
@@ -73,6 +74,9 @@ constexpr OptionEntry kOptionEntries[] = {
     {number("elision.poor_percent", "percent", 0, 100, "It does not pay where fewer ended as hardware transactions"),
      &ElisionPolicy::poor_percent},
     {number("elision.off_runs", "runs", 1, kMillion, "A site that does not pay tries none for so many"), &ElisionPolicy::off_runs},
+    {flag("parts.hints", "Where the last lookups ended is remembered; off for studies alone"), &EngineParts::hints},
+    {flag("parts.reclamation", "What nobody can see is reclaimed before the database closes; off for studies alone"),
+     &EngineParts::reclamation},
     {bytes("memory_limit_bytes", 4u << 20, kAny, "Rows, versions and index nodes at the most", "no limit"), &Options::memory_limit_bytes},
     {flag("huge_pages", "Ask the system for pages of 2 MiB"), &Options::huge_pages},
     {bytes("prefault_bytes", 0, uint64_t{1} << 40, "Memory to take and touch when the database opens"), &Options::prefault_bytes},
@@ -129,6 +133,10 @@ template <class T>
 T& at(Options& options, T ElisionPolicy::*member) { return options.elision.*member; }
 template <class T>
 const T& at(const Options& options, T ElisionPolicy::*member) { return options.elision.*member; }
+template <class T>
+T& at(Options& options, T EngineParts::*member) { return options.parts.*member; }
+template <class T>
+const T& at(const Options& options, T EngineParts::*member) { return options.parts.*member; }
 
 std::string_view name_of(LogFailure failure) { return failure == LogFailure::kReadOnly ? "read-only" : "stop"; }
 bool parse(std::string_view name, LogFailure* failure) {

@@ -16,6 +16,8 @@ namespace elider::txn {
 template <class Sync>
 class Hints {
  public:
+  // used: EngineParts::hints; else each access begins with none.
+  explicit Hints(bool used = true) : ends_with_each_access_(used ? 0 : 1) {}
   // What there is is of an earlier transaction.
   void begin() { ++transaction_; }
 
@@ -44,11 +46,13 @@ class Hints {
   }
   template <class Hint>
   Hint& fresh(Of<Hint>& kept) {
+    transaction_ += ends_with_each_access_;
     if (kept.transaction != transaction_) kept = {transaction_, {}};
     return kept.hint;
   }
 
   uint64_t transaction_ = 0;
+  const uint64_t ends_with_each_access_;  // 0 or 1
   std::vector<OfTable> by_table_;  // by table id
   PrimaryHint none_;
 };

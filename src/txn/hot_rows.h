@@ -29,6 +29,8 @@ namespace elider::txn {
 
 class HotRows {
  public:
+  // used: EngineParts::hints; else it is never on.
+  explicit HotRows(bool used = true) : used_(used) {}
   // A transaction begins; the worker has entered, and has read this epoch after that.
   [[gnu::always_inline]] inline void begin(uint64_t epoch) {
     epoch_ = epoch;
@@ -70,8 +72,9 @@ class HotRows {
   }
 
   [[gnu::noinline]] void turn_on() {
-    if (kept_ == nullptr) kept_.reset(new (std::nothrow) Kept[kRows]());
     pause_ = kPause;
+    if (!used_) return;
+    if (kept_ == nullptr) kept_.reset(new (std::nothrow) Kept[kRows]());
     on_ = kept_ != nullptr;
     looked_for_ = 0;
     first_window_ = true;
@@ -89,6 +92,7 @@ class HotRows {
   uint32_t looked_for_ = 0;       // in this window
   uint32_t found_ = 0;
   bool on_ = false;
+  const bool used_;
   bool first_window_ = false;
 };
 

@@ -49,7 +49,8 @@ class Reads : public TransactionBase {
   using TableType = Table<Sync>;
   using Visitor = Transaction::EachRow;
 
-  Reads(Store& store, Worker& worker, Counters& counters) : TransactionBase(store, worker, counters, Sync::kRegions) {}
+  Reads(Store& store, Worker& worker, Counters& counters)
+      : TransactionBase(store, worker, counters, Sync::kRegions), hints_(store.options.parts.hints), hot_(store.options.parts.hints) {}
 
   void begin_attempt(uint32_t attempt, uint32_t procedure) {
     TransactionBase::begin_attempt(attempt, procedure);

@@ -61,7 +61,9 @@ struct Store {
         id(store_id),
         workers(memory, chosen.workers_max + kOwnWorkers, store_id),
         snapshots(chosen.workers_max + kOwnWorkers, chosen.protocol == Protocol::kChopped),
-        procedures(kProceduresMax) {}
+        procedures(kProceduresMax) {
+    if (!chosen.parts.reclamation) workers.stop_reclaiming();
+  }
 
   // Whether no transaction may begin: it asks for more durability than the database can give, or
   // the log has failed and the database is to stop then.

@@ -1,0 +1,78 @@
+// What Options::parts leaves out changes how long something takes or how much memory it needs, and no result.
+#include <gtest/gtest.h>
+
+#include <map>
+
+#include "elider/elider.h"
+#include "tests/support/database_test.h"
+#include "tests/support/random.h"
+
+namespace elider::test {
+namespace {
+
+class PartsTest : public DatabaseTest {
+ protected:
+  void reopen_with(EngineParts parts) {
+    Options options = options_of(GetParam());
+    options.parts = parts;
+    auto database = Database::open(options);
+    ASSERT_OK(database);
+    db_ = std::move(database).value();
+    accounts_ = create(account_schema(GetParam().key_index));
+  }
+  // Transactions of a few steps at random, and a map that says what must be there.
+  void expect_steps_to_hold(int transactions) {
+    TestRandom random;
+    std::map<Key, int64_t> expected;
+    for (int t = 0; t < transactions; ++t) {
+      std::map<Key, int64_t> now;
+      const uint64_t first = random.below(1000);
+      ASSERT_OK(db_.run([&](Transaction& txn) -> Status {
+        now = expected;
+        TestRandom steps(first);
+        for (int step = 0; step < 8; ++step) {
+          const Key key = 1 + steps.below(40);
+          const auto balance = static_cast<int64_t>(steps.below(1000));
+          const bool is_there = now.contains(key);
+          auto view = txn.get(accounts_, key);
+          if (is_there != view.ok()) return Status::invalid_argument("a row is there, or is not");
+          if (is_there && (*view)->balance != now[key]) return Status::invalid_argument("a row is another");
+          Status status;
+          if (!is_there) {
+            status = txn.insert(accounts_, key, Account{key, balance, 0, 0});
+          } else if (steps.below(3) == 0) {
+            status = txn.remove(accounts_, key);
+          } else {
+            status = txn.update(accounts_, key, {}, [&](Account& account) { account.balance = balance; });
+          }
+          if (!status.ok()) return status;
+          if (is_there && txn.get(accounts_, key).status().not_found())
+            now.erase(key);
+          else
+            now[key] = balance;
+        }
+        return {};
+      }));
+      expected = std::move(now);
+    }
+    for (const auto& [key, balance] : expected) EXPECT_EQ(row(accounts_, key).balance, balance);
+  }
+
+  Table<Account> accounts_;
+};
+ELIDER_ON_EVERY(PartsTest);
+
+TEST_P(PartsTest, WithoutHintsEverythingIsFound) {
+  reopen_with({.hints = false});
+  expect_steps_to_hold(200);
+}
+
+TEST_P(PartsTest, WithoutReclamationMemoryWaitsForTheEnd) {
+  reopen_with({.reclamation = false});
+  expect_steps_to_hold(200);
+  for (int i = 0; i < 5; ++i) db_.collect_garbage();
+  EXPECT_GT(db_.statistics().retired_objects, 0u);
+}
+
+}  // namespace
+}  // namespace elider::test
