@@ -136,7 +136,7 @@ Result<Figure> dbx_10(const StudyOptions& options) {
 
 // Each step on top of the one before.
 Result<Figure> dbx_15(const StudyOptions& options) {
-  Figure figure{"dbx-15", "TPC-C: what each part is worth", "step", "transactions/s",
+  Figure figure{"dbx-15", "TPC-C: what each part is worth", "run", "transactions/s",
                 "each of an allocator, regions, the fallback handler, the node buffer and no reclamation adds to the one before; snapshots cost a little",
                 fmt::format("{} threads, a warehouse each; our allocator in all; {}", options.threads, of_small_warehouses(options)), {}};
   constexpr uint32_t kUniform = 100;
@@ -151,7 +151,6 @@ Result<Figure> dbx_15(const StudyOptions& options) {
                              {"+ hints", Protocol::kOcc, true, true, true, true},
                              {"+ no reclamation", Protocol::kOcc, true, true, false, true},
                              {"+ no snapshots", Protocol::kOcc, true, true, false, false}};
-  double number = 0;
   for (const Step& step : kSteps) {
     CommonOptions common = common_of(options, options.threads);
     common.protocol = step.protocol;
@@ -159,7 +158,7 @@ Result<Figure> dbx_15(const StudyOptions& options) {
     common.parts = {.hints = step.hints, .reclamation = step.reclaims};
     auto result = run_tpcc(options, common, options.threads, step.snapshots);
     if (!result.ok()) return result.status();
-    figure.series.push_back({step.name, {{++number, result->throughput(), more_of(*result, sections_of(*result))}}});
+    figure.series.push_back({step.name, {{1, result->throughput(), more_of(*result, sections_of(*result))}}});
   }
   return figure;
 }

@@ -10,6 +10,8 @@
 #include <thread>
 
 #include "bench/common/random.h"
+#include "bench/index/lock_free.h"
+#include "elider/try.h"
 
 namespace elider::bench {
 
@@ -116,17 +118,20 @@ Result<std::vector<IndexFigure>> run_index_study(const IndexStudyOptions& option
   std::vector<IndexFigure> figures;
   for (const KeyShape shape : options.shapes) {
     const KeySet keys(shape, options.records, options.seed);
-    for (const KeyIndex kind : options.indexes) {
-      auto index = IndexStudy::make(kind, study_keys_of(shape), options.sync, options.htm);
-      if (!index.ok() && index.status().code() == Code::kUnsupported) continue;
+    const auto measure = [&](std::string name, Result<std::unique_ptr<IndexStudy>> index) -> Status {
+      if (index.status().code() == Code::kUnsupported) return {};
       if (!index.ok()) return index.status();
       IndexFigure figure{};
-      figure.index = kind;
+      figure.index = std::move(name);
       figure.shape = shape;
       figure.key_bytes = keys.bytes_a_key();
       if (Status status = Study(options, keys, **index).run(&figure); !status.ok()) return status;
-      figures.push_back(figure);
-    }
+      figures.push_back(std::move(figure));
+      return {};
+    };
+    for (const KeyIndex kind : options.indexes)
+      ELIDER_TRY(measure(std::string(elider::name_of(kind)), IndexStudy::make(kind, study_keys_of(shape), options.sync, options.htm)));
+    if (options.lock_free && study_keys_of(shape) == StudyKeys::kNumbers) ELIDER_TRY(measure(kLockFree, make_lock_free_table()));
   }
   return figures;
 }

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
 #include <vector>
 
 #include "bench/index/key_set.h"
@@ -16,6 +17,7 @@ namespace elider::bench {
 
 struct IndexStudyOptions {
   std::vector<KeyIndex> indexes;
+  bool lock_free = false;  // and the lock-free table of others (lock_free.h), if the build has it
   std::vector<KeyShape> shapes;
   uint64_t records = 1'000'000;
   uint32_t threads = 1;
@@ -28,7 +30,7 @@ struct IndexStudyOptions {
 };
 
 struct IndexFigure {
-  KeyIndex index;
+  std::string index;  // "btree", "hash", "art"; "lock-free"
   KeyShape shape;
   double key_bytes = 0;  // of the keys themselves
   double inserts_per_s = 0;

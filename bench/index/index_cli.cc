@@ -1,4 +1,5 @@
 // The command `elider bench index`.
+#include <algorithm>
 #include <cstdio>
 #include <memory>
 #include <string>
@@ -9,6 +10,7 @@
 #include "bench/common/options.h"
 #include "bench/common/report.h"
 #include "bench/index/index.h"
+#include "bench/index/lock_free.h"
 
 namespace elider::bench {
 
@@ -38,7 +40,19 @@ std::vector<Value> values_of(const char* option, const std::string& names) {
 }
 
 void resolve(Chosen& chosen) {
-  chosen.study.indexes = values_of<KeyIndex>("--index", chosen.indexes);
+  std::string ours;
+  for (size_t begin = 0; begin <= chosen.indexes.size();) {
+    const size_t end = std::min(chosen.indexes.find(',', begin), chosen.indexes.size());
+    const std::string name = chosen.indexes.substr(begin, end - begin);
+    if (name == kLockFree)
+      chosen.study.lock_free = true;
+    else
+      ours += (ours.empty() ? "" : ",") + name;
+    begin = end + 1;
+  }
+  if (chosen.study.lock_free)
+    if (auto table = make_lock_free_table(); !table.ok()) refuse_option("--index", table.status().message());
+  if (!ours.empty() || !chosen.study.lock_free) chosen.study.indexes = values_of<KeyIndex>("--index", ours);
   chosen.study.shapes = values_of<KeyShape>("--keys", chosen.keys);
   unsigned lookups = 0, changes = 0;
   char rest = 0;
@@ -54,10 +68,10 @@ Status study(const Chosen& chosen) {
   auto figures = run_index_study(chosen.study);
   if (!figures.ok()) return figures.status();
   if (chosen.json_file != "-") {
-    fmt::print("  {:>9} {:>6} {:>10} {:>10} {:>10} {:>10} {:>10} {:>12}\n", "keys", "index", "inserts/s", "lookups/s", "together/s",
+    fmt::print("  {:>9} {:>9} {:>10} {:>10} {:>10} {:>10} {:>10} {:>12}\n", "keys", "index", "inserts/s", "lookups/s", "together/s",
                "mixed/s", "scanned/s", "bytes a key");
     for (const IndexFigure& figure : *figures)
-      fmt::print("  {:>9} {:>6} {:>10} {:>10} {:>10} {:>10} {:>10} {:>12.1f}\n", name_of(figure.shape), elider::name_of(figure.index),
+      fmt::print("  {:>9} {:>9} {:>10} {:>10} {:>10} {:>10} {:>10} {:>12.1f}\n", name_of(figure.shape), figure.index,
                  short_number(figure.inserts_per_s), short_number(figure.lookups_per_s), short_number(figure.together_per_s),
                  short_number(figure.mixed_per_s), figure.scanned_per_s > 0 ? short_number(figure.scanned_per_s) : "-", figure.bytes_a_key);
   }
@@ -65,7 +79,7 @@ Status study(const Chosen& chosen) {
   Json document = {{"benchmark", "index"}, {"runs", Json::array()}};
   for (const IndexFigure& figure : *figures)
     document["runs"].push_back({{"keys", std::string(name_of(figure.shape))},
-                                {"index", std::string(elider::name_of(figure.index))},
+                                {"index", figure.index},
                                 {"key_bytes", figure.key_bytes},
                                 {"inserts_per_s", figure.inserts_per_s},
                                 {"lookups_per_s", figure.lookups_per_s},
@@ -88,7 +102,7 @@ Status study(const Chosen& chosen) {
 void add_index(Command bench) {
   auto chosen = std::make_shared<Chosen>();
   Command command = bench.add("index", "What each kind of index costs by itself, without transactions");
-  command.option("--index", chosen->indexes, "Kinds of index, between commas").type("KINDS").shows_default();
+  command.option("--index", chosen->indexes, "Kinds of index, between commas; lock-free: liburcu's hash table, of numbers").type("KINDS").shows_default();
   command.option("--keys", chosen->keys, "Kinds of keys, between commas").type("KINDS").shows_default();
   command.option("--records", chosen->study.records, "Keys inserted").in(uint64_t{1}, uint64_t{1} << 32).shows_default();
   command.option("--threads", chosen->study.threads, "Threads (1 to 256)").in(1u, 256u).shows_default();
