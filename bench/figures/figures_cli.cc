@@ -1,6 +1,7 @@
 // The command `elider bench figures`: a page that says where a paper's sections stand, and what its
 // figures give here.
 #include <algorithm>
+#include <filesystem>
 #include <fstream>
 #include <map>
 #include <memory>
@@ -9,6 +10,7 @@
 
 #include <fmt/format.h>
 
+#include "bench/common/child_command.h"
 #include "bench/common/commands.h"
 #include "bench/common/report.h"
 #include "bench/figures/papers.h"
@@ -21,7 +23,10 @@ namespace {
 struct ChosenFigures {
   std::vector<std::string> papers{"hyper"};
   std::vector<std::string> files;
+  std::vector<std::string> figures;  // by the paper's number or our name; empty: all
   std::string output = "-";
+  std::string folder;  // --run: where documents and drawings go
+  bool quick = false;
 };
 
 // By name; of several documents that have one, the last counts.
@@ -58,7 +63,23 @@ std::string summary_of(const Json& figure) {
   return fmt::format("{} ({}; {}; by {})", text, figure.value("y", "?"), range, figure.value("regions_by", "?"));
 }
 
-std::string page_of(const papers::Paper& paper, const Measured& measured) {
+// What --run made of a figure: a document, and a drawing; or why not.
+struct Made {
+  std::string drawing;   // beside the page
+  std::string left_out;  // empty: it was made
+};
+using MadeOnes = std::map<std::string, Made>;
+
+// By our name, or by the paper's number: "12", where it stands as "12, 13".
+bool is_called(const papers::PaperFigure& figure, const std::string& name) {
+  return name == figure.name || fmt::format(", {}, ", figure.number).find(fmt::format(", {}, ", name)) != std::string::npos;
+}
+bool is_wanted(const ChosenFigures& chosen, const papers::PaperFigure& figure) {
+  return chosen.figures.empty() ||
+         std::any_of(chosen.figures.begin(), chosen.figures.end(), [&](const std::string& one) { return is_called(figure, one); });
+}
+
+std::string page_of(const papers::Paper& paper, const Measured& measured, const ChosenFigures& chosen, const MadeOnes& made) {
   std::string page = fmt::format("# {}\n\nMade by `elider bench figures --paper {}` of what the commands below wrote with `--json`.\n\n## Sections\n\n"
                                  "| section | what | where | what differs, and why |\n|---|---|---|---|\n",
                                  paper.title, paper.name);
@@ -66,6 +87,7 @@ std::string page_of(const papers::Paper& paper, const Measured& measured) {
     page += fmt::format("| {} | {} | {} | {} |\n", section.number, section.what, section.where, section.differs);
   page += "\n## Figures\n\n| figure | what | command, or where | published | here | what differs, and why |\n|---|---|---|---|---|---|\n";
   for (const papers::PaperFigure& figure : paper.figures) {
+    if (!is_wanted(chosen, figure)) continue;
     const auto found = measured.find(figure.name);
     const bool here = *figure.name != '\0' && found != measured.end();
     std::string published = figure.published, differs = figure.differs;
@@ -75,10 +97,51 @@ std::string page_of(const papers::Paper& paper, const Measured& measured) {
     page += fmt::format("| {} | {} | {} | {} | {} | {} |\n", figure.number, figure.what, *figure.name != '\0' ? fmt::format("`{}`", figure.command) : figure.command,
                         published, here ? summary_of(found->second) : *figure.name != '\0' ? "not measured for this page" : "", differs);
   }
+  for (const papers::PaperFigure& figure : paper.figures) {
+    const auto one = made.find(figure.name);
+    if (!is_wanted(chosen, figure) || one == made.end()) continue;
+    page += one->second.left_out.empty() ? fmt::format("\n### Figure {}: {}\n\n![{}]({})\n", figure.number, figure.what, figure.what, one->second.drawing)
+                                         : fmt::format("\nFigure {} is left out: {}\n", figure.number, one->second.left_out);
+  }
   return page;
 }
 
-void run_figures(const ChosenFigures& chosen) {
+// `elider bench protocols --figure dbx-8 --json FILE`, with this program in front and the file in place.
+std::string command_of(const papers::PaperFigure& figure, const std::string& own, const std::string& file, bool quick) {
+  std::string command = figure.command;
+  command.replace(0, std::string("elider").size(), fmt::format("'{}'", own));
+  command.replace(command.rfind("FILE"), 4, fmt::format("'{}'", file));
+  return command + (quick ? " --quick --quiet" : " --quiet");
+}
+
+// Measures each wanted figure that a command makes, by a process of its own, and draws it.
+Status make_figures(ChosenFigures& chosen, const std::vector<const papers::Paper*>& wanted, MadeOnes* made) {
+  std::error_code error;
+  std::filesystem::create_directories(chosen.folder, error);
+  if (error) return Status(Code::kIoError, fmt::format("'{}' cannot be made: {}", chosen.folder, error.message()));
+  const std::string own = (std::filesystem::read_symlink("/proc/self/exe", error).parent_path() / "elider").string();
+  for (const papers::Paper* paper : wanted)
+    for (const papers::PaperFigure& figure : paper->figures) {
+      if (*figure.name == '\0' || !is_wanted(chosen, figure) || made->contains(figure.name)) continue;
+      const std::string file = chosen.folder + "/" + figure.name + ".json", drawing = std::string(figure.name) + ".svg";
+      fmt::print(stderr, "figure {} of {}: {}\n", figure.number, paper->name, figure.what);
+      std::string said;
+      constexpr double kSecondsMax = 3 * 3600.0;
+      Status status = run_command(command_of(figure, own, file, chosen.quick), {.seconds_max = kSecondsMax, .variable = {}}, &said);
+      if (!status.ok() && said.find("no hardware transactions run here") != std::string::npos) {
+        (*made)[figure.name].left_out = "nothing runs hardware transactions here (`elider hardware`)";
+        continue;
+      }
+      if (!status.ok()) return Status(status.code(), fmt::format("figure {}: {}", figure.number, status.message()));
+      chosen.files.push_back(file);
+      status = run_command(fmt::format("'{}' plot '{}' -o '{}/{}'", own, file, chosen.folder, drawing), {}, &said);
+      if (!status.ok()) return Status(status.code(), fmt::format("figure {} cannot be drawn: {}", figure.number, status.message()));
+      (*made)[figure.name].drawing = drawing;
+    }
+  return {};
+}
+
+void run_figures(ChosenFigures& chosen) {
   std::vector<const papers::Paper*> wanted;
   for (const std::string& name : chosen.papers) {
     const auto all = papers::all();
@@ -86,11 +149,23 @@ void run_figures(const ChosenFigures& chosen) {
     if (paper == all.end()) refuse_option("--paper", fmt::format("'{}' is none of dbx, ydb, hyper, dbx-tc and dumbo", name));
     wanted.push_back(&*paper);
   }
+  for (const std::string& one : chosen.figures)
+    if (std::none_of(wanted.begin(), wanted.end(), [&](const papers::Paper* paper) {
+          return std::any_of(paper->figures.begin(), paper->figures.end(),
+                             [&](const papers::PaperFigure& figure) { return is_called(figure, one); });
+        }))
+      refuse_option("--figure", fmt::format("'{}' is no figure of these papers", one));
+  MadeOnes made;
+  Status status;
+  if (!chosen.folder.empty()) {
+    if (chosen.output == "-") chosen.output = chosen.folder + "/papers.md";
+    status = make_figures(chosen, wanted, &made);
+  }
   auto measured = read_documents(chosen.files);
-  Status status = measured.status();
+  if (status.ok()) status = measured.status();
   if (status.ok()) {
     std::string page;
-    for (const papers::Paper* paper : wanted) page += (page.empty() ? "" : "\n") + page_of(*paper, *measured);
+    for (const papers::Paper* paper : wanted) page += (page.empty() ? "" : "\n") + page_of(*paper, *measured, chosen, made);
     if (chosen.output == "-") {
       fmt::print("{}", page);
     } else {
@@ -113,8 +188,17 @@ void add_figures(Command bench) {
   Command command = bench.add("figures", "A page for a paper: where its sections stand, and what its figures give here");
   command.option("--paper", chosen->papers, "Which, between commas: dbx, ydb, hyper, dbx-tc, dumbo [hyper]").between_commas().type("NAMES");
   command.option("--from", chosen->files, "Documents that bench protocols and bench htm wrote with --json").between_commas().type("FILES");
+  command.option("--figure", chosen->figures, "These alone, by the paper's number or our name, between commas [all]").between_commas().type("N");
+  command
+      .option("--run", chosen->folder,
+              "Measure each figure first, and draw it; documents, drawings and, without -o, the page go there. Hours, or minutes with --quick")
+      .type("FOLDER");
+  command.flag("--quick", chosen->quick, "With --run: short runs on small databases, a look");
   command.option("-o,--output", chosen->output, "The page, in Markdown (- for standard output)").type("FILE.md").shows_default();
   command.footer(
+      "  elider bench figures --paper dbx --run dbx --quick\n"
+      "  elider bench figures --paper dbx --figure 8,15 --run dbx\n\n"
+      "Or of documents that are there:\n\n"
       "  elider bench protocols --json protocols.json\n"
       "  elider bench htm --json htm.json\n"
       "  elider bench figures --paper hyper,dbx-tc --from protocols.json,htm.json -o papers.md\n");

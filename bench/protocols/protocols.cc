@@ -9,16 +9,15 @@
 #include <fmt/format.h>
 
 #include "bench/common/spread.h"
+#include "bench/protocols/dbx_studies.h"
+#include "bench/protocols/tpcc_point.h"
 #include "bench/scan/scan.h"
 #include "bench/tpcc/tpcc.h"
 
 namespace elider::bench::protocols {
 
-namespace {
-
-// One TPC-C, its conditions checked; transactions a second, and what else the run gave.
 Result<Point> run_tpcc(const StudyOptions& options, Protocol protocol, uint32_t threads, uint32_t warehouses,
-                       const std::function<void(CommonOptions*, tpcc::TpccOptions*)>& set = {}) {
+                       const std::function<void(CommonOptions*, tpcc::TpccOptions*)>& set) {
   CommonOptions common;
   common.protocol = protocol;
   common.threads = threads;
@@ -47,6 +46,17 @@ Result<Point> run_tpcc(const StudyOptions& options, Protocol protocol, uint32_t 
   return point;
 }
 
+std::vector<uint32_t> thread_counts(const StudyOptions& options) {
+  std::vector<uint32_t> counts;
+  for (uint32_t threads = 1; threads < options.threads; threads *= 2) counts.push_back(threads);
+  counts.push_back(options.threads);
+  return counts;
+}
+
+std::string sizes_of(const StudyOptions& options) { return options.quick ? "; small warehouses" : ""; }
+
+namespace {
+
 // A line a protocol, of these values of x.
 template <class X, class Run>
 Status add_lines(const StudyOptions& options, const std::vector<X>& xs, Figure* figure, Run&& run) {
@@ -62,15 +72,6 @@ Status add_lines(const StudyOptions& options, const std::vector<X>& xs, Figure* 
   }
   return {};
 }
-
-std::vector<uint32_t> thread_counts(const StudyOptions& options) {
-  std::vector<uint32_t> counts;
-  for (uint32_t threads = 1; threads < options.threads; threads *= 2) counts.push_back(threads);
-  counts.push_back(options.threads);
-  return counts;
-}
-
-std::string sizes_of(const StudyOptions& options) { return options.quick ? "; small warehouses" : ""; }
 
 Result<Figure> over_threads(const StudyOptions& options) {
   const uint32_t warehouses = options.threads;
@@ -233,6 +234,13 @@ std::span<const Study> studies() {
       {"hyper-6.2", "what zones, latches, timestamps and locks cost one thread", costs},
       {"zones", "inserts over the zones of a table", over_zones},
       {"hyper-12", "one number that all threads raise", counter},
+      {"dbx-5", "TPC-C with and without regions", dbx_5},
+      {"dbx-6", "the B+-tree by itself", dbx_6},
+      {"dbx-7", "the hash table by itself", dbx_7},
+      {"dbx-8", "TPC-C over threads, and with a spinlock", dbx_8},
+      {"dbx-11", "small transactions beside the bare tree", dbx_11},
+      {"dbx-12", "TPC-C on B+-trees and on hash tables (figures 12 and 13)", dbx_12},
+      {"dbx-14", "NewOrder and StockLevel, with and without snapshots", dbx_14},
   };
   return kStudies;
 }

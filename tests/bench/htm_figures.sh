@@ -42,7 +42,7 @@ import json, sys
 document = json.load(open(sys.argv[1]))
 figures = {figure["figure"]: figure for figure in document["figures"]}
 assert document["configuration"]["htm_used"] == "always-aborts"
-assert sorted(figures) == sorted(["dbx-1a", "dbx-1b", "dbx-1c", "dbx-1d", "hyper-5", "hyper-6", "dbx-tc-1b", "dbx-9", "dbx-10",
+assert sorted(figures) == sorted(["dbx-1a", "dbx-1b", "dbx-1c", "dbx-1d", "hyper-5", "hyper-6", "dbx-tc-1b", "dbx-9", "dbx-10", "dbx-15",
                                   "dbx-tc-1c", "hyper-9", "hyper-21"])
 for figure in figures.values():
     assert figure["series"] and all(line["points"] for line in figure["series"]), figure["figure"]

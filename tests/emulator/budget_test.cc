@@ -222,9 +222,9 @@ TEST_F(BudgetTest, sections_of_rows) {
   show("commit without writes, 16 rows read", at_commit([&](Transaction& txn, Key round) {
          for (Key i = 0; i < 16; ++i) get(txn, some(round * 16 + i));
        }), 2 * 16 + kCommitFixed, 0);
-  show("commit, lock bits, 50 rows written", at_commit([&](Transaction& txn, Key round) {
-         for (Key i = 0; i < 50; ++i) update(txn, some(round * 50 + i));
-       }), 4 * 50 + kCommitFixed, 50);
+  show("commit, lock bits, 90 rows written", at_commit([&](Transaction& txn, Key round) {
+         for (Key i = 0; i < 90; ++i) update(txn, some(round * 90 + i));
+       }), 4 * 90 + kCommitFixed, 90);
 }
 
 TEST_F(BudgetTest, sections_of_rows_of_several_commit_groups) {

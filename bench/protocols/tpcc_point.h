@@ -1,0 +1,20 @@
+// One TPC-C of a study, measured: a point of a figure. Thread safety: as run_tpcc's caller.
+#pragma once
+
+#include <functional>
+
+#include "bench/common/figure.h"
+#include "bench/protocols/protocols.h"
+#include "bench/tpcc/tpcc.h"
+
+namespace elider::bench::protocols {
+
+// Its conditions are checked; transactions a second of the median run, and what else the runs gave.
+// set(): what the study wants otherwise than a study's TPC-C is.
+Result<Point> run_tpcc(const StudyOptions& options, Protocol protocol, uint32_t threads, uint32_t warehouses,
+                       const std::function<void(CommonOptions*, tpcc::TpccOptions*)>& set = {});
+// 1, 2, 4, ... and the last.
+std::vector<uint32_t> thread_counts(const StudyOptions& options);
+std::string sizes_of(const StudyOptions& options);
+
+}  // namespace elider::bench::protocols

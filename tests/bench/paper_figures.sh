@@ -1,0 +1,32 @@
+#!/usr/bin/env bash
+# presets: release
+# timeout: 7200
+# bench figures --run: every figure of the papers that a command makes is made, short, drawn and on the page; or the page says that it is
+# left out, for nothing runs hardware transactions here. Minutes: with ./check --preset release and --full.
+set -u
+elider=$1
+failures=0
+fail() {
+  echo "FAIL $*"
+  failures=$((failures + 1))
+}
+rm -rf out one
+timeout 3600 "$elider" bench figures --paper dbx,hyper,dbx-tc --run out --quick >said.txt 2>&1 || fail "figures: $(tail -5 said.txt)"
+for figure in dbx-5 dbx-6 dbx-7 dbx-8 dbx-11 dbx-12 dbx-14 hyper-18 hyper-19 hyper-6.2; do
+  [ -s "out/$figure.svg" ] && grep -q "]($figure.svg)" out/papers.md || fail "$figure is not there"
+done
+# Those that need regions.
+usable=$("$elider" hardware --json - | python3 -c 'import json, sys; print(json.load(sys.stdin)["usable"])')
+for figure in 1a 9 10 15; do
+  if [ "$usable" = True ]; then
+    grep -q "^### Figure $figure: " out/papers.md || fail "figure $figure is not there"
+  else
+    grep -q "^Figure $figure is left out: nothing runs hardware transactions here" out/papers.md || fail "figure $figure: nothing is said"
+  fi
+done
+# One of them, by its number.
+timeout 600 "$elider" bench figures --paper dbx --figure 11 --run one --quick >said.txt 2>&1 || fail "one figure: $(tail -5 said.txt)"
+[ "$(ls one)" = "$(printf 'dbx-11.json\ndbx-11.svg\npapers.md')" ] || fail "one figure: $(ls one)"
+"$elider" bench figures --paper dbx --figure 99 >said.txt 2>&1 && fail "a figure that there is not"
+grep -q "'99' is no figure of these papers" said.txt || fail "what it says: $(cat said.txt)"
+[ "$failures" -eq 0 ]
