@@ -39,7 +39,8 @@ std::vector<Way> ways_of_commits(bool with_spinlock, bool with_copied_reads) {
   HtmBackend backend;
   if (regions_run(&backend)) {
     ways.push_back({"regions", SyncPolicy::kElided, backend});
-    if (with_copied_reads) ways.push_back({"regions, but rows are copied and looked at again", SyncPolicy::kElided, backend, Protocol::kOcc, true});
+    if (with_copied_reads)
+      ways.push_back({"regions, but rows are copied and looked at again", SyncPolicy::kElided, backend, Protocol::kOcc, true});
     if (with_spinlock) ways.push_back({"regions in the trees, a spinlock for commits", SyncPolicy::kElided, backend, Protocol::kSpinlock});
   }
   ways.push_back({"optimistic latches", SyncPolicy::kOptimistic, HtmBackend::kAutomatic});
@@ -111,7 +112,8 @@ Status add_index_under_all(const StudyOptions& options, KeyIndex kind, Figure* f
   if (regions_run(&backend)) ways.push_back({"regions", SyncPolicy::kElided, backend});
   ways.push_back({"optimistic latches", SyncPolicy::kOptimistic, HtmBackend::kAutomatic});
   ways.push_back({"latches", SyncPolicy::kLatched, HtmBackend::kAutomatic});
-  for (const auto& [what, value] : {std::pair{"lookups", &IndexFigure::lookups_per_s}, std::pair{"half of them changes", &IndexFigure::mixed_per_s}}) {
+  for (const auto& [what, value] :
+       {std::pair{"lookups", &IndexFigure::lookups_per_s}, std::pair{"half of them changes", &IndexFigure::mixed_per_s}}) {
     for (const Way& way : ways)
       ELIDER_TRY(add_index(
           options, fmt::format("{}, {}", way.name, what),
@@ -123,7 +125,8 @@ Status add_index_under_all(const StudyOptions& options, KeyIndex kind, Figure* f
           value, figure));
     if (kind == KeyIndex::kHashed)
       ELIDER_TRY(add_index(
-          options, fmt::format("liburcu's lock-free table, {}", what), [](IndexStudyOptions* study) { study->lock_free = true; }, value, figure));
+          options, fmt::format("liburcu's lock-free table, {}", what), [](IndexStudyOptions* study) { study->lock_free = true; }, value,
+          figure));
   }
   return {};
 }
@@ -131,40 +134,69 @@ Status add_index_under_all(const StudyOptions& options, KeyIndex kind, Figure* f
 }  // namespace
 
 Result<Figure> dbx_5(const StudyOptions& options) {
-  Figure figure{"dbx-5", "TPC-C with and without regions", "threads", "transactions/s", "442,230 a second of 8 threads, 1.4 times Silo with Masstree's tree",
-                fmt::format("{}{}{}; Silo is to be run beside it", kPapersTpcc, sizes_of(options), left_out()), {}};
+  Figure figure{"dbx-5",
+                "TPC-C with and without regions",
+                "threads",
+                "transactions/s",
+                "442,230 a second of 8 threads, 1.4 times Silo with Masstree's tree",
+                fmt::format("{}{}{}; Silo is to be run beside it", kPapersTpcc, sizes_of(options), left_out()),
+                {}};
   for (const Way& way : ways_of_commits(false, true)) ELIDER_TRY(add_tpcc(options, way.name, way, {}, &figure));
   return figure;
 }
 
 Result<Figure> dbx_6(const StudyOptions& options) {
-  Figure figure{"dbx-6", "The B+-tree by itself", "threads", "operations/s", "7.6% faster than Masstree's, 8 threads",
-                fmt::format("random numbers as keys{}", left_out()), {}};
+  Figure figure{"dbx-6",
+                "The B+-tree by itself",
+                "threads",
+                "operations/s",
+                "7.6% faster than Masstree's, 8 threads",
+                fmt::format("random numbers as keys{}", left_out()),
+                {}};
   ELIDER_TRY(add_index_under_all(options, KeyIndex::kOrdered, &figure));
   return figure;
 }
 
 Result<Figure> dbx_7(const StudyOptions& options) {
-  Figure figure{"dbx-7", "The hash table by itself", "threads", "operations/s", "19% slower than one without locks",
-                fmt::format("random numbers as keys{}", left_out()), {}};
+  Figure figure{"dbx-7",
+                "The hash table by itself",
+                "threads",
+                "operations/s",
+                "19% slower than one without locks",
+                fmt::format("random numbers as keys{}", left_out()),
+                {}};
   ELIDER_TRY(add_index_under_all(options, KeyIndex::kHashed, &figure));
   return figure;
 }
 
 Result<Figure> dbx_8(const StudyOptions& options) {
-  Figure figure{"dbx-8", "TPC-C over threads, and with a spinlock", "threads", "transactions/s", "442,230 a second of 8 threads; with a spinlock it stops at 4",
-                fmt::format("{}{}{}; under the spinlock the lock bits of rows are set besides", kPapersTpcc, sizes_of(options), left_out()), {}};
+  Figure figure{"dbx-8",
+                "TPC-C over threads, and with a spinlock",
+                "threads",
+                "transactions/s",
+                "442,230 a second of 8 threads; with a spinlock it does not scale beyond 4",
+                fmt::format("{}{}{}; under the spinlock the lock bits of rows are set besides", kPapersTpcc, sizes_of(options), left_out()),
+                {}};
   for (const Way& way : ways_of_commits(true, false)) ELIDER_TRY(add_tpcc(options, way.name, way, {}, &figure));
   return figure;
 }
 
 // One read a transaction, and the same lookups in the tree alone.
 Result<Figure> dbx_11(const StudyOptions& options) {
-  Figure figure{"dbx-11", "Small transactions beside the bare tree", "threads", "reads/s", "20% of overhead, 8 threads", "one read a transaction, random numbers as keys", {}};
-  ELIDER_TRY(add_index(options, "the tree alone", [](IndexStudyOptions* study) {
-    study->indexes = {KeyIndex::kOrdered};
-    study->sync = SyncPolicy::kOptimistic;
-  }, &IndexFigure::lookups_per_s, &figure));
+  Figure figure{"dbx-11",
+                "Small transactions beside the bare tree",
+                "threads",
+                "reads/s",
+                "20% of overhead, 8 threads",
+                "one read a transaction, random numbers as keys",
+                {}};
+  ELIDER_TRY(add_index(
+      options, "the tree alone",
+      [](IndexStudyOptions* study) {
+        study->indexes = {KeyIndex::kOrdered};
+        study->sync = SyncPolicy::kOptimistic;
+      },
+      &IndexFigure::lookups_per_s, &figure));
   Series line{"transactions", {}};
   for (const uint32_t threads : thread_counts(options)) {
     YcsbOptions ycsb;
@@ -191,26 +223,38 @@ Result<Figure> dbx_11(const StudyOptions& options) {
 }
 
 Result<Figure> dbx_12(const StudyOptions& options) {
-  Figure figure{"dbx-12", "TPC-C on B+-trees, and on hash tables where nothing is scanned", "threads", "transactions/s", "506,817 a second mixed, 442,230 B+-trees, 8 threads",
-                fmt::format("a warehouse a thread{}; no TPC-C of hash tables alone, for it scans", sizes_of(options)), {}};
+  Figure figure{"dbx-12",
+                "TPC-C on B+-trees, and on hash tables where nothing is scanned",
+                "threads",
+                "transactions/s",
+                "506,817 a second mixed, 442,230 B+-trees, 8 threads",
+                fmt::format("a warehouse a thread{}; no TPC-C of hash tables alone, for it scans", sizes_of(options)),
+                {}};
   const Way way = ways_of_commits(false, false).front();
   for (const tpcc::IndexChoice index : {tpcc::IndexChoice::kBtree, tpcc::IndexChoice::kMixed})
-    ELIDER_TRY(add_tpcc(options, index == tpcc::IndexChoice::kBtree ? "B+-trees" : "mixed", way,
-                        [&](CommonOptions*, tpcc::TpccOptions* tpcc) { tpcc->index = index; }, &figure));
+    ELIDER_TRY(add_tpcc(
+        options, index == tpcc::IndexChoice::kBtree ? "B+-trees" : "mixed", way,
+        [&](CommonOptions*, tpcc::TpccOptions* tpcc) { tpcc->index = index; }, &figure));
   return figure;
 }
 
 Result<Figure> dbx_14(const StudyOptions& options) {
-  Figure figure{"dbx-14", "NewOrder and StockLevel, with and without snapshots", "threads", "transactions/s", "1.41 times with snapshots, 8 threads",
-                fmt::format("half of each; {}{}", kPapersTpcc, sizes_of(options)), {}};
+  Figure figure{"dbx-14",
+                "NewOrder and StockLevel, with and without snapshots",
+                "threads",
+                "transactions/s",
+                "1.41 times with snapshots, 8 threads",
+                fmt::format("half of each; {}{}", kPapersTpcc, sizes_of(options)),
+                {}};
   const Way way = ways_of_commits(false, false).front();
   for (const bool snapshots : {true, false})
-    ELIDER_TRY(add_tpcc(options, snapshots ? "snapshots" : "StockLevel validates what it reads", way,
-                        [&](CommonOptions*, tpcc::TpccOptions* tpcc) {
-                          tpcc->mix = {50, 0, 0, 0, 50};
-                          tpcc->snapshots = {snapshots, snapshots};
-                        },
-                        &figure));
+    ELIDER_TRY(add_tpcc(
+        options, snapshots ? "snapshots" : "StockLevel validates what it reads", way,
+        [&](CommonOptions*, tpcc::TpccOptions* tpcc) {
+          tpcc->mix = {50, 0, 0, 0, 50};
+          tpcc->snapshots = {snapshots, snapshots};
+        },
+        &figure));
   return figure;
 }
 
