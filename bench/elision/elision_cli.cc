@@ -135,6 +135,7 @@ void add_elision(Command bench) {
     CommonOptions& common = options->ycsb.common;
     common.threads = *std::max_element(options->threads.begin(), options->threads.end());
     check_common_options(common);
+    if (common.aborts_max != CommonOptions::kByCause) refuse_option("--aborts-max", "the study sets the bounds: --bounds");
     if (common.sync != SyncPolicy::kElided) refuse_option("--sync", "the study is of elided");
     resolve(options->ycsb);
     if (Status status = find_regions(&common.htm); !status.ok()) {

@@ -89,7 +89,8 @@ enum class HeapDurability : uint8_t {
 enum class HeapWait : uint8_t {
   kPruned,  // those that it may have read from (DUMBO, section 3.2)
   kTotal,   // all that ended before, and all that run beside it: as SPHT (DUMBO, section 2.2)
-  kOwn,     // its own, before anybody sees what it wrote: as Pisces (DUMBO, section 4.1). Reads wait for nobody. Without regions
+  kOwn,     // its own, before others see what it wrote: as Pisces (DUMBO, section 4.1). A read may wait as it begins, for a
+            // commit that is becoming durable, and not as it ends. Without regions
 };
 
 std::string_view name_of(HeapIsolation isolation);    // "serializable", "snapshot"

@@ -8,10 +8,11 @@
 // the heap may not have yet: these are looked up in their write sets. Commits above s wait for this
 // attempt before they touch the heap; so a read can never meet a word that changes.
 // A commit locks the stripes of its lines that are as old as s (else: conflict); takes a number;
-// looks, if serializable, whether all stripes that were read are as old still. Then others see it; and it is
-// durable after that, and whoever has seen it waits; or, under HeapWait::kOwn, before: its record is
-// durable before it takes its number, its marker before others see it, and a number that it gives up is
-// in the log before anybody has a moment from there on.
+// looks, if serializable, whether all stripes that were read are as old still.
+// Others see it first and it becomes durable afterwards; transactions that saw it wait for that. Under
+// HeapWait::kOwn it is the other way round: the record is durable before the commit takes its number,
+// and the marker before others see the commit. If it gives its number up, the log says so before a
+// transaction with that number in its moment starts to read.
 // Thread safety: its thread's.
 #pragma once
 

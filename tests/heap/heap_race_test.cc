@@ -195,7 +195,7 @@ TEST_F(HeapOwnWaitRaceTest, NobodySeesWhatIsNotDurable) {
   writer.join();
 }
 
-// Recovery would drop whoever has a moment from there on.
+// Recovery would drop every transaction whose moment includes that number.
 TEST_F(HeapOwnWaitRaceTest, NobodySeesANumberThatWasGivenUpAndIsNotInTheLog) {
   std::thread other;
   std::unique_ptr<Held> before_marker;
