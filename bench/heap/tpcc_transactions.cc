@@ -4,7 +4,6 @@
 #include <string>
 #include <vector>
 
-#include "bench/tpcc/clock.h"
 #include "elider/try.h"
 
 namespace elider::bench {
@@ -94,7 +93,7 @@ Status new_order(HeapTransaction& txn, HeapPtr<TpccHeap> root, const NewOrderInp
   output->district_tax = txn.read(txn[district].tax);
   output->order = txn.read(txn[district].next_order);
   txn.write(txn[district].next_order, output->order + 1);
-  output->entry_date = now_seconds();
+  output->entry_date = input.date;
   const Key key = OrderKey::pack_unchecked(input.warehouse, input.district, output->order);
   const Order order = order_of(input, *output);
   ELIDER_ASSIGN(const auto order_at, txn.make<Order>(order));
@@ -147,14 +146,14 @@ Status payment(HeapTransaction& txn, HeapPtr<TpccHeap> root, const PaymentInput&
   output->district = address_at(txn, txn[district]);
   output->district_name = txn.read(txn[district].name);
   add_to(txn, txn[district].ytd, int64_t{input.amount});
-  output->date = now_seconds();
+  output->date = input.date;
   ELIDER_ASSIGN(const auto history, txn.make<History>(history_of(input, *output)));
   return tables.history.insert(txn, input.history_key, history);
 }
 
 Status delivery(HeapTransaction& txn, HeapPtr<TpccHeap> root, const DeliveryInput& input, DeliveryOutput* output) {
   TpccHeap& tables = txn[root];
-  const int64_t date = now_seconds();
+  const int64_t date = input.date;
   for (uint32_t district = 1; district <= kDistricts; ++district) {
     output->order[district - 1] = 0;
     const KeyRange all = OrderKey::prefix(input.warehouse, district);

@@ -169,7 +169,7 @@ class Posts : public Workload {
               return count(txn, *call.operation);
             }));
     ChoppedOptions options;
-    options.always_in_pieces = true;
+    options.always_in_pieces = db.sync() != SyncPolicy::kElided;  // there a call is to be a hardware transaction
     options.choices.deferring = false;
     return db.install(std::move(procedures), options);
   }

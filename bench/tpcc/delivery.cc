@@ -3,7 +3,6 @@
 // customers are looked up in one batch each, and their cache misses overlap.
 #include <span>
 
-#include "bench/tpcc/clock.h"
 #include "bench/tpcc/transactions.h"
 
 namespace elider::bench::tpcc {
@@ -45,7 +44,7 @@ Status hand_to_carrier(Transaction& txn, const Tables& tables, uint32_t carrier,
   return {};
 }
 
-Status date_lines(Transaction& txn, const Tables& tables, Batch* batch) {
+Status date_lines(Transaction& txn, const Tables& tables, int64_t date, Batch* batch) {
   std::array<Key, kDistricts * kLinesMax> keys;
   std::array<View<OrderLine>, kDistricts * kLinesMax> views;
   size_t count = 0;
@@ -57,7 +56,6 @@ Status date_lines(Transaction& txn, const Tables& tables, Batch* batch) {
   Status status =
       txn.multi_get(tables.line, std::span<const Key>(keys.data(), count), std::span(views.data(), count), tables.line_delivery);
   if (!status.ok()) return status;
-  const int64_t date = now_seconds();
   size_t at = 0;
   for (uint32_t i = 0; i < batch->count; ++i) {
     batch->amounts[i] = 0;
@@ -94,7 +92,7 @@ Status delivery(Transaction& txn, const Tables& tables, const DeliveryInput& inp
   Batch batch;
   if (Status status = take_oldest(txn, tables, input.warehouse, &batch, output); !status.ok()) return status;
   if (Status status = hand_to_carrier(txn, tables, input.carrier, &batch); !status.ok()) return status;
-  if (Status status = date_lines(txn, tables, &batch); !status.ok()) return status;
+  if (Status status = date_lines(txn, tables, input.date, &batch); !status.ok()) return status;
   return charge_customers(txn, tables, batch);
 }
 
@@ -120,7 +118,7 @@ Chopped<DeliveryCall> add_delivery(ChoppedProcedures& to, const Tables& tables) 
                          .writes("order_line", {"delivery_date"})
                          .token("new_order")
                          .needs({"order"}),
-                     [&tables](Transaction& txn, DeliveryCall& call) { return date_lines(txn, tables, &call.batch); })
+                     [&tables](Transaction& txn, DeliveryCall& call) { return date_lines(txn, tables, call.input->date, &call.batch); })
           .operation(Operation("customer").reads("customer", {"balance", "delivery_count"}).writes("customer", {"balance", "delivery_count"}).needs({"order", "lines"}),
                      [&tables](Transaction& txn, DeliveryCall& call) { return charge_customers(txn, tables, call.batch); }));
 }

@@ -1,7 +1,8 @@
 // Inputs of TPC-C's transactions, drawn as the specification says (clauses 2.1.6, 2.4.1 to 2.8.1).
 //
 // An input is drawn before its transaction begins, so that a transaction that runs again after a
-// conflict runs with the same input. Think and keying times are not here: nobody waits.
+// conflict runs with the same input; its date is read then, too, for a clock may be a system call,
+// which a hardware transaction cannot make. Think and keying times are not here: nobody waits.
 // Thread safety: a Workload is constant; an InputStream belongs to one thread.
 #pragma once
 
@@ -12,6 +13,7 @@
 #include <vector>
 
 #include "bench/common/random.h"
+#include "bench/tpcc/clock.h"
 #include "bench/tpcc/schema.h"
 #include "elider/status.h"
 
@@ -69,12 +71,14 @@ struct NewOrderInput {
   uint32_t warehouse = 0, district = 0, customer = 0, line_count = 0;
   bool all_local = true;
   std::array<Line, kLinesMax> lines;
+  int64_t date = now_seconds();
 };
 
 struct PaymentInput {
   uint32_t warehouse = 0, district = 0, amount = 0;
   CustomerChoice customer;
   Key history_key = 0;  // not used by any other Payment
+  int64_t date = now_seconds();
 };
 
 struct OrderStatusInput {
@@ -83,6 +87,7 @@ struct OrderStatusInput {
 
 struct DeliveryInput {
   uint32_t warehouse = 0, carrier = 0;
+  int64_t date = now_seconds();
 };
 
 struct StockLevelInput {

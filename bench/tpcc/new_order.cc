@@ -6,7 +6,6 @@
 #include <string_view>
 #include <vector>
 
-#include "bench/tpcc/clock.h"
 #include "bench/tpcc/transactions.h"
 
 namespace elider::bench::tpcc {
@@ -24,26 +23,29 @@ Status read_items(Transaction& txn, const Tables& tables, const NewOrderInput& i
   return status;
 }
 
-Status read_stocks(Transaction& txn, const Tables& tables, const NewOrderInput& input, Goods* goods) {
+Status read_stocks(Transaction& txn, const Tables& tables, const NewOrderInput& input, const Columns<Stock>& columns, Goods* goods) {
   const size_t count = goods->count;
   std::array<Key, kLinesMax> keys;
   for (size_t i = 0; i < count; ++i) keys[i] = StockKey::pack_unchecked(input.lines[i].supply_warehouse, input.lines[i].item);
-  return txn.multi_get(tables.stock, std::span<const Key>(keys.data(), count), std::span(goods->stocks.data(), count),
-                       tables.stock_sale[input.district - 1]);
+  return txn.multi_get(tables.stock, std::span<const Key>(keys.data(), count), std::span(goods->stocks.data(), count), columns);
 }
 
-Status take_from_stock(Transaction& txn, const Tables& tables, const NewOrderInput& input, const Goods& goods, NewOrderOutput* output) {
+// in_pieces: the views are those of an earlier piece.
+Status take_from_stock(Transaction& txn, const Tables& tables, const NewOrderInput& input, const Goods& goods, bool in_pieces,
+                       NewOrderOutput* output) {
   for (size_t i = 0; i < goods.count; ++i) {
     const NewOrderInput::Line& wanted = input.lines[i];
     NewOrderOutput::Line& line = output->lines[i];
     const auto quantity = static_cast<int32_t>(wanted.quantity);
-    Status status = txn.update(tables.stock, goods.stocks[i], tables.stock_counts, [&](Stock& stock) {
+    const auto sell = [&](Stock& stock) {
       stock.quantity += stock.quantity >= quantity + 10 ? -quantity : 91 - quantity;
       stock.ytd += wanted.quantity;
       ++stock.order_count;
       stock.remote_count += wanted.supply_warehouse != input.warehouse;
       line.stock_quantity = stock.quantity;
-    });
+    };
+    Status status = in_pieces ? txn.update(tables.stock, StockKey::pack_unchecked(wanted.supply_warehouse, wanted.item), tables.stock_counts, sell)
+                              : txn.update(tables.stock, goods.stocks[i], tables.stock_counts, sell);
     if (!status.ok()) return status;
     const Item& item = *goods.items[i];
     line.item_name = item.name;
@@ -125,10 +127,10 @@ Status new_order(Transaction& txn, const Tables& tables, const NewOrderInput& in
   if (Status status = read_customer(txn, tables, input, output); !status.ok()) return status;
   Goods goods;
   if (Status status = read_items(txn, tables, input, &goods); !status.ok()) return status;
-  if (Status status = read_stocks(txn, tables, input, &goods); !status.ok()) return status;
-  if (Status status = take_from_stock(txn, tables, input, goods, output); !status.ok()) return status;
+  if (Status status = read_stocks(txn, tables, input, tables.stock_sale[input.district - 1], &goods); !status.ok()) return status;
+  if (Status status = take_from_stock(txn, tables, input, goods, false, output); !status.ok()) return status;
   if (Status status = take_number(txn, tables, input, output); !status.ok()) return status;
-  output->entry_date = now_seconds();
+  output->entry_date = input.date;
   if (Status status = insert_order(txn, tables, input, goods, *output); !status.ok()) return status;
   // An unused item, of which a terminal learns when all the rest is done.
   if (goods.count != input.line_count) return Status::rollback();
@@ -139,9 +141,9 @@ Status new_order(Transaction& txn, const Tables& tables, const NewOrderInput& in
 // In pieces the unused item is found before anything is written.
 Chopped<NewOrderCall> add_new_order(ChoppedProcedures& to, const Tables& tables) {
   using chopping::Operation;
-  std::vector<std::string> sale{"quantity", "ytd", "order_count", "remote_count"}, stock = sale;
-  stock.push_back("data");
-  for (uint32_t d = 1; d <= kDistricts; ++d) stock.push_back((d < 10 ? "info_0" : "info_") + std::to_string(d));
+  const std::vector<std::string> sale{"quantity", "ytd", "order_count", "remote_count"};
+  std::vector<std::string> information{"data"};
+  for (uint32_t d = 1; d <= kDistricts; ++d) information.push_back((d < 10 ? "info_0" : "info_") + std::to_string(d));
   return to.add(
       ChoppedProcedure<NewOrderCall>("NewOrder")
           .operation(Operation("warehouse").reads("warehouse", {"tax"}),
@@ -153,14 +155,17 @@ Chopped<NewOrderCall> add_new_order(ChoppedProcedures& to, const Tables& tables)
                        if (Status status = read_items(txn, tables, *call.input, &call.goods); !status.ok()) return status;
                        return call.goods.count == call.input->line_count ? Status() : Status::rollback();
                      })
-          .operation(Operation("stock").reads("stock", stock).writes("stock", sale).needs({"items"}),
-                     [&tables](Transaction& txn, NewOrderCall& call) -> Status {
-                       if (Status status = read_stocks(txn, tables, *call.input, &call.goods); !status.ok()) return status;
-                       return take_from_stock(txn, tables, *call.input, call.goods, call.output);
+          .operation(Operation("stock_information").reads("stock", information).needs({"items"}),
+                     [&tables](Transaction& txn, NewOrderCall& call) {
+                       return read_stocks(txn, tables, *call.input, tables.stock_information[call.input->district - 1], &call.goods);
+                     })
+          .operation(Operation("stock").reads("stock", sale).writes("stock", sale).needs({"items", "stock_information"}),
+                     [&tables](Transaction& txn, NewOrderCall& call) {
+                       return take_from_stock(txn, tables, *call.input, call.goods, true, call.output);
                      })
           .operation(Operation("district").reads("district", {"tax", "next_order"}).writes("district", {"next_order"}),
                      [&tables](Transaction& txn, NewOrderCall& call) -> Status {
-                       call.output->entry_date = now_seconds();
+                       call.output->entry_date = call.input->date;
                        return take_number(txn, tables, *call.input, call.output);
                      })
           .operation(Operation("order")
@@ -172,7 +177,7 @@ Chopped<NewOrderCall> add_new_order(ChoppedProcedures& to, const Tables& tables)
                          .token("new_order")
                          .inserts("new_order")
                          .fresh()
-                         .needs({"district", "items", "stock", "warehouse", "customer"}),
+                         .needs({"district", "items", "stock", "stock_information", "warehouse", "customer"}),
                      [&tables](Transaction& txn, NewOrderCall& call) -> Status {
                        if (Status status = insert_order(txn, tables, *call.input, call.goods, *call.output); !status.ok()) return status;
                        add_up(*call.input, call.output);

@@ -7,7 +7,6 @@
 #include <string>
 #include <vector>
 
-#include "bench/tpcc/clock.h"
 #include "bench/tpcc/transactions.h"
 
 namespace elider::bench::tpcc {
@@ -124,7 +123,7 @@ Status payment(Transaction& txn, const Tables& tables, const PaymentInput& input
   if (Status status = read_warehouse(txn, tables, input, output); !status.ok()) return status;
   if (Status status = read_district(txn, tables, input, output); !status.ok()) return status;
   if (Status status = add_to_sums(txn, tables, input); !status.ok()) return status;
-  output->date = now_seconds();
+  output->date = input.date;
   return insert_history(txn, tables, input, *output);
 }
 
@@ -149,13 +148,13 @@ Chopped<PaymentCall> add_payment(ChoppedProcedures& to, const Tables& tables) {
                          .writes("customer", {"balance", "ytd_payment", "payment_count", "data"})
                          .needs({"customer_found"}),
                      [&tables](Transaction& txn, PaymentCall& call) { return pay(txn, tables, call.customer, *call.input, call.output); })
-          .operation(Operation("sums").adds("warehouse", {"ytd"}).adds("district", {"ytd"}),
-                     [&tables](Transaction& txn, PaymentCall& call) { return add_to_sums(txn, tables, *call.input); })
           .operation(Operation("history").inserts("history").fresh().needs({"customer", "warehouse", "district"}),
                      [&tables](Transaction& txn, PaymentCall& call) {
-                       call.output->date = now_seconds();
+                       call.output->date = call.input->date;
                        return insert_history(txn, tables, *call.input, *call.output);
-                     }));
+                     })
+          .operation(Operation("sums").adds("warehouse", {"ytd"}).adds("district", {"ytd"}),
+                     [&tables](Transaction& txn, PaymentCall& call) { return add_to_sums(txn, tables, *call.input); }));
 }
 
 void touch(Touches& touches, const Tables& tables, const PaymentInput& input) {

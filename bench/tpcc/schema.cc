@@ -123,7 +123,7 @@ SchemaOf<Item> item_schema() {
   return schema;
 }
 
-SchemaOf<Stock> stock_schema() {
+SchemaOf<Stock> stock_schema(bool groups) {
   SchemaOf<Stock> schema("stock");
   schema.column("quantity", &Stock::quantity)
       .column("ytd", &Stock::ytd)
@@ -131,6 +131,7 @@ SchemaOf<Stock> stock_schema() {
       .column("remote_count", &Stock::remote_count)
       .column("data", &Stock::data);
   for (uint32_t d = 1; d <= kDistricts; ++d) schema.column((d < 10 ? "info_0" : "info_") + std::to_string(d), kDistrictInfo[d - 1]);
+  if (groups) schema.group({"data", "info_01", "info_02", "info_03", "info_04", "info_05", "info_06", "info_07", "info_08", "info_09", "info_10"});
   return schema;
 }
 
@@ -166,8 +167,10 @@ void compile_columns(Tables& t) {
   t.item_sale = t.item.columns(&Item::price, &Item::name, &Item::data);
   t.stock_counts = t.stock.columns(&S::quantity, &S::ytd, &S::order_count, &S::remote_count);
   t.stock_quantity = t.stock.columns(&S::quantity);
-  for (uint32_t d = 0; d < kDistricts; ++d)
+  for (uint32_t d = 0; d < kDistricts; ++d) {
     t.stock_sale[d] = t.stock.columns(&S::quantity, &S::ytd, &S::order_count, &S::remote_count, &S::data, kDistrictInfo[d]);
+    t.stock_information[d] = t.stock.columns(&S::data, kDistrictInfo[d]);
+  }
   t.warehouse_checked = t.warehouse.columns(&W::ytd);
   t.district_sum = t.district.columns(&D::ytd);
   t.district_checked = t.district.columns(&D::ytd, &D::next_order);
@@ -207,7 +210,7 @@ Result<Tables> create_tables(Database& db, const TableChoice& choice) {
   steps.take(db.create_table(customer_schema(choice.groups).key_index(point).zoned(zones)), &tables.customer);
   steps.take(db.create_table(history_schema().zoned(zones)), &tables.history);
   steps.take(db.create_table(item_schema().key_index(point).zoned(zones)), &tables.item);
-  steps.take(db.create_table(stock_schema().key_index(point).zoned(zones)), &tables.stock);
+  steps.take(db.create_table(stock_schema(choice.groups).key_index(point).zoned(zones)), &tables.stock);
   steps.take(db.create_table(SchemaOf<NewOrder>("new_order").column("undelivered", &NewOrder::undelivered).zoned(zones)), &tables.new_order);
   steps.take(db.create_table(order_schema().zoned(zones)), &tables.order);
   steps.take(db.create_table(line_schema().zoned(zones)), &tables.line);

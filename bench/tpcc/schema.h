@@ -9,8 +9,8 @@
 // Commit groups (DBX-TC, section 4.3): a warehouse's and a district's year-to-date sums are apart
 // from the names and taxes that every NewOrder reads, and d_next_o_id is apart from both, so that
 // Payment and NewOrder of one warehouse do not conflict. A customer's balance is apart from the
-// columns that NewOrder reads. A stock row is one group: whoever reads its s_dist also writes its
-// s_quantity, so a second group would only cost a second commit word to check.
+// columns that NewOrder reads. What a stock row says and nobody changes is apart from its counts, so that
+// NewOrder in pieces reads it ahead of the piece that conflicts, and versions of the counts are small.
 // Thread safety: Tables is constant once create_tables() has returned.
 #pragma once
 
@@ -174,7 +174,7 @@ struct Tables {
   Columns<OrderLine> line_status, line_delivery, line_date, line_item;
   Columns<Item> item_sale;
   Columns<Stock> stock_counts, stock_quantity;
-  std::array<Columns<Stock>, kDistricts> stock_sale;  // by district - 1
+  std::array<Columns<Stock>, kDistricts> stock_sale, stock_information;  // by district - 1
   // What the consistency checks read.
   Columns<Warehouse> warehouse_checked;
   Columns<District> district_sum, district_checked;

@@ -42,6 +42,7 @@ constexpr MutantName kMutantNames[] = {
     {Mutant::kForgetSplitOff, "forget_split_off"},
     {Mutant::kSkipSecondLook, "skip_second_look"},
     {Mutant::kSkipExpectedWords, "skip_expected_words"},
+    {Mutant::kForgetReadersInRegion, "forget_readers_in_region"},
     {Mutant::kSkipPairValidation, "skip_pair_validation"},
     {Mutant::kForgetUniqueCheck, "forget_unique_check"},
     {Mutant::kOldVersionNewer, "old_version_newer"},

@@ -105,6 +105,7 @@ enum class Mutant : uint32_t {
   kForgetSplitOff,      // "forget_split_off": the new half of a scanned leaf that an own insert has split is not tracked
   kSkipSecondLook,      // "skip_second_look": a range of a secondary index whose leaf has changed counts as unchanged
   kSkipExpectedWords,   // "skip_expected_words": a commit's region does not mind that the words it writes have moved on
+  kForgetReadersInRegion,  // "forget_readers_in_region": a call in a region keeps no old version (tests/emulator/chopped_regions_test.cc)
   // Those that tests/race/mutants.sh has a test for each.
   kSkipPairValidation,   // "skip_pair_validation": a transaction of two reads, or of a read and an absence, commits unvalidated
   kForgetUniqueCheck,    // "forget_unique_check": where a unique value would stand is looked at and not remembered

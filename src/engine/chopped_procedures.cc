@@ -14,6 +14,7 @@ Status Engine::install(std::vector<ProcedureWithBodies> procedures, const Choppe
   auto execution = std::make_unique<txn::Execution>();
   if (Status status = txn::make_execution(std::move(procedures), tables(), options, execution.get()); !status.ok()) return status;
   for (txn::ExecutableProcedure& procedure : execution->procedures) procedure.id = procedure_id(procedure.name);
+  if (const ElisionPolicy* const policy = elision()) txn::add_sites(*policy, execution.get());
   if (plan != nullptr) *plan = execution->plan;
   installed_ = std::move(execution);
   execution_.store(installed_.get(), std::memory_order_release);

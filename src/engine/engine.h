@@ -60,6 +60,7 @@ class Engine : public recovery::RecoveryTarget {
 
   virtual uint32_t procedure_id(std::string_view name) = 0;
   virtual HtmBackend htm() const = 0;  // kNone under policies that know none
+  virtual const ElisionPolicy* elision() const = 0;  // null: under the policy nothing runs as a region
   virtual Protocol protocol() const = 0;
   // Whether commits can be as durable as this.
   virtual bool can_promise(Durability durability) const = 0;

@@ -53,6 +53,7 @@ class EngineBase : public Engine {
   Statistics statistics() const override;
   SyncPolicy sync() const override { return sync_; }
   HtmBackend htm() const override { return htm_; }
+  const ElisionPolicy* elision() const override { return sync_ == SyncPolicy::kElided ? &store_.options.elision : nullptr; }
   Protocol protocol() const override { return store_.options.protocol; }
   bool can_promise(Durability durability) const override { return !store_.asks_too_much(durability); }
   void collect_garbage() override;

@@ -104,7 +104,12 @@ class EngineOf final : public EngineBase<Sync> {
   using typename EngineBase<Sync>::Begun;
   using Lent = WorkerPool::Lent;
 
-  void for_each_site(FunctionRef<void(std::string_view, const htm::SiteCounts&)> f) const override { protocol_.for_each_site(f); }
+  void for_each_site(FunctionRef<void(std::string_view, const htm::SiteCounts&)> f) const override {
+    protocol_.for_each_site(f);
+    if (kCalls && this->execution() != nullptr)
+      for (const txn::ExecutableProcedure& procedure : this->execution()->procedures)
+        if (procedure.site != nullptr) f("call of " + procedure.name, procedure.site->counts());
+  }
   // True: the thread may run a transaction, until threads_.finished().
   [[gnu::always_inline]] inline bool may_run(const RunPolicy& policy) {
     if constexpr (kCalls)

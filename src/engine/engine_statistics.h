@@ -46,7 +46,7 @@ Statistics EngineBase<Sync>::statistics() const {
     }
   });
   for (size_t i = 0; i < rows.size(); ++i) s.tables[i].rows = static_cast<uint64_t>(rows[i] > 0 ? rows[i] : 0);
-  if constexpr (sync::kElides<Sync>) add_elision(s);
+  if (sync_ == SyncPolicy::kElided) add_elision(s);
   s.memory = {memory_.used_bytes(MemoryPart::kRows), memory_.used_bytes(MemoryPart::kVersions), memory_.used_bytes(MemoryPart::kBlocks),
               memory_.used_bytes(MemoryPart::kIndexes), memory_.free_bytes(), memory_.reserved_bytes()};
   s.versions_alive = store_.versions_alive.load(std::memory_order_relaxed);  // relaxed: a count
@@ -84,14 +84,16 @@ void EngineBase<Sync>::add_elision(Statistics& s) const {
     s.elision.push_back(
         {std::move(site), std::move(table), counts.commits, counts.in_vain, counts.fallbacks, counts.direct, counts.aborts});
   };
-  constexpr const char* kSites[sync::kOperations] = {"index get", "index batch", "index scan", "index insert", "index remove"};
-  std::shared_lock lock(catalog_mutex_);
-  for (const auto& table : tables_)
-    for (size_t i = 0; i < sync::kOperations; ++i) {
-      htm::SiteCounts counts;
-      table->for_each_latch([&](const auto& latch) { counts.add(latch.site(static_cast<sync::Operation>(i)).counts()); });
-      add(kSites[i], table->schema().name, counts);
-    }
+  if constexpr (sync::kElides<Sync>) {
+    constexpr const char* kSites[sync::kOperations] = {"index get", "index batch", "index scan", "index insert", "index remove"};
+    std::shared_lock lock(catalog_mutex_);
+    for (const auto& table : tables_)
+      for (size_t i = 0; i < sync::kOperations; ++i) {
+        htm::SiteCounts counts;
+        table->for_each_latch([&](const auto& latch) { counts.add(latch.site(static_cast<sync::Operation>(i)).counts()); });
+        add(kSites[i], table->schema().name, counts);
+      }
+  }
   if (store_.elision != nullptr) {
     add("record read", "", store_.elision->record_read.counts());
     add("commit", "", store_.elision->commit.counts());

@@ -48,6 +48,15 @@ std::span<const Combination> registry() {
 #if defined(ELIDER_ENGINE_CHOPPED)
       {SyncPolicy::kOptimistic, HtmBackend::kNone, Protocol::kChopped, make_chopped},
 #endif
+#if defined(ELIDER_ENGINE_CHOPPED_ALWAYS_ABORTS)
+      {SyncPolicy::kElided, HtmBackend::kAlwaysAborts, Protocol::kChopped, make_chopped_always_aborts},
+#endif
+#if defined(ELIDER_ENGINE_CHOPPED_RTM) && ELIDER_HAVE_RTM
+      {SyncPolicy::kElided, HtmBackend::kRtm, Protocol::kChopped, make_chopped_rtm},
+#endif
+#if defined(ELIDER_ENGINE_CHOPPED_EMULATED) && defined(ELIDER_EMULATOR)
+      {SyncPolicy::kElided, HtmBackend::kEmulated, Protocol::kChopped, make_chopped_emulated},
+#endif
 #if defined(ELIDER_ENGINE_TIMESTAMP)
       {SyncPolicy::kOptimistic, HtmBackend::kNone, Protocol::kTimestamp, make_timestamp_optimistic},
       {SyncPolicy::kOptimistic, HtmBackend::kNone, Protocol::kTimestampValidated, make_timestamp_optimistic},

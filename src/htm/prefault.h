@@ -20,4 +20,12 @@ inline void prefault(void* memory, size_t bytes) {
   for (uintptr_t page = (begin / kPageBytes + 1) * kPageBytes; page < begin + bytes; page += kPageBytes) first[page - begin] = 0;
 }
 
+// Room for `count` elements, which regions are then the first to write.
+template <class Vector>
+void reserve_prefaulted(Vector& vector, size_t count) {
+  if (vector.capacity() >= count) return;
+  vector.reserve(count);
+  prefault(vector.data() + vector.size(), (vector.capacity() - vector.size()) * sizeof(typename Vector::value_type));
+}
+
 }  // namespace elider::htm

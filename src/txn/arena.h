@@ -30,6 +30,11 @@ class Arena {
     at_ += bytes;
     return memory;
   }
+  // Whether it lies in what was given since the last clear(), and in the first block.
+  bool holds(const void* memory) const {
+    const auto* const at = static_cast<const std::byte*>(memory);
+    return at >= begin_ && at < begin_ + kFirstBytes && (at < at_ || !more_.empty());
+  }
   void clear() {
     if constexpr (kMarksEnded) return clear_and_mark();
     rewind();

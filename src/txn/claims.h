@@ -23,6 +23,12 @@ struct NoClaims {
 // Nor has who runs in pieces (txn/chopping/piece.h), whose commits differ in other ways.
 template <class C>
 concept RunsPieces = requires { requires C::kPieces; };
+// And of those who runs within one hardware transaction, of the backend C::Region
+// (txn/chopping/direct.h): it tracks nothing that it reads, and locks nothing that it writes.
+template <class C>
+concept RunsInRegion = RunsPieces<C> && requires { typename C::Region; };
+// The code with which it aborts its region where it comes to what is not for one.
+inline constexpr uint8_t kUnsuitedForRegion = 1;
 
 template <class C>
 concept Claims = std::same_as<C, NoClaims> || RunsPieces<C> || requires(C claims, const C& seen, storage::Cell& cell, uint32_t attempt) {

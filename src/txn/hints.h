@@ -18,6 +18,11 @@ class Hints {
  public:
   // used: EngineParts::hints; else each access begins with none.
   explicit Hints(bool used = true) : ends_with_each_access_(used ? 0 : 1) {}
+  // Hints of this table take no memory from here on.
+  void make_room(const Table<Sync>& table) {
+    OfTable& its = of(table);
+    if (its.secondary.size() < table.secondary_count()) its.secondary.resize(table.secondary_count());
+  }
   // What there is is of an earlier transaction.
   void begin() { ++transaction_; }
 

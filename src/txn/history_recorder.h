@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "elider/history.h"
+#include "htm/prefault.h"
 #include "elider/snapshot_number.h"
 #include "txn/index_changes.h"
 #include "txn/store.h"
@@ -43,6 +44,10 @@ class HistoryRecorder {
   }
   uint64_t last_version() const { return operations_.back().version; }
 
+  // The next so many operations take no memory for the list of them.
+  void make_room(size_t operations) {
+    if (on()) [[unlikely]] htm::reserve_prefaulted(operations_, operations);
+  }
   // So many so far; those that came after are taken back.
   size_t count() const { return operations_.size(); }
   void take_back_to(size_t count) {

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "htm/prefault.h"
 #include "storage/record.h"
 #include "storage/table.h"
 #include "txn/pointer_map.h"
@@ -34,6 +35,11 @@ class IndexChanges {
   auto begin() const { return changes_.begin(); }
   auto end() const { return changes_.end(); }
 
+  // The next so many take no memory.
+  void make_room(size_t changes) {
+    htm::reserve_prefaulted(changes_, changes);
+    positions_.make_room(static_cast<uint32_t>(changes));
+  }
   // Valid until the next add().
   IndexChange& add(const IndexChange& change) { return changes_.emplace_back(change); }
   // The change that was added last stands, and supersedes an earlier one of its row and index.

@@ -71,7 +71,8 @@ inline void reclaim_version(Worker& worker, void* object, uint64_t) {
   worker.free(version, version->bytes, MemoryPart::kVersions);
 }
 
-inline void keep_version(Store& store, Worker& worker, WriteEntry& write) {
+// The version gets what the cell holds, and is what was before.
+inline void link_version(WriteEntry& write) {
   storage::Version* version = write.version;
   const storage::Group& group = write.layout_group();
   if (!version->absent) {
@@ -83,8 +84,14 @@ inline void keep_version(Store& store, Worker& worker, WriteEntry& write) {
     }
   }
   write.cell->set_previous(version);
+}
+inline void retire_version(Store& store, Worker& worker, storage::Version* version) {
   store.versions_alive.fetch_add(1, std::memory_order_relaxed);  // relaxed: a count
   worker.retire(reclaim_version, version, 0, version->bytes);
+}
+inline void keep_version(Store& store, Worker& worker, WriteEntry& write) {
+  link_version(write);
+  retire_version(store, worker, write.version);
 }
 
 inline void write_payload(Worker& worker, WriteEntry& write) {

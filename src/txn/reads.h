@@ -49,8 +49,9 @@ class Reads : public TransactionBase {
   using TableType = Table<Sync>;
   using Visitor = Transaction::EachRow;
 
-  Reads(Store& store, Worker& worker, Counters& counters)
-      : TransactionBase(store, worker, counters, Sync::kRegions), hints_(store.options.parts.hints), hot_(store.options.parts.hints) {}
+  // in_regions: all of it, or its commit, runs in hardware transactions.
+  Reads(Store& store, Worker& worker, Counters& counters, bool in_regions = Sync::kRegions)
+      : TransactionBase(store, worker, counters, in_regions), hints_(store.options.parts.hints), hot_(store.options.parts.hints) {}
 
   void begin_attempt(uint32_t attempt, uint32_t procedure) {
     TransactionBase::begin_attempt(attempt, procedure);

@@ -5,8 +5,22 @@
 #include <cassert>
 #include <cstring>
 #include <functional>
+#include <memory>
+#include <utility>
+
+#include "htm/prefault.h"
 
 namespace elider::txn {
+
+void WriteSet::make_room(size_t entries, size_t additions) {
+  htm::reserve_prefaulted(entries_, entries);
+  positions_.make_room(static_cast<uint32_t>(entries));
+  while (additions_.size() < additions) {
+    auto of_row = std::make_unique<std::vector<Addition>>();
+    htm::reserve_prefaulted(*of_row, 4);
+    additions_.push_back(std::move(of_row));
+  }
+}
 
 void WriteSet::make_present(detail::TableBase& table, storage::Row* row, KeyRef key, const uint64_t* words, const void* source, size_t bytes,
                             bool created) {

@@ -84,6 +84,9 @@ class WriteSet {
   WriteSet(const WriteSet&) = delete;
   WriteSet& operator=(const WriteSet&) = delete;
 
+  // The next so many entries take no memory, nor so many additions to rows.
+  void make_room(size_t entries, size_t additions);
+
   bool empty() const { return entries_.empty(); }
   size_t size() const { return entries_.size(); }
   WriteEntry& operator[](size_t i) { return entries_[i]; }

@@ -58,7 +58,7 @@ unset ELIDER_MUTANT
 # bits of rows: a region does not mind one, or a commit's region does not mind that the words it writes have moved on.
 histories='*HistoryScheduleTest.histories_are_strictly_serializable'
 for pair in none:list_append_btree skip_read_validation:list_append_btree keep_leaf_version:list_append_btree \
-  late_snapshot_read:list_append_btree none:bank_hash ignore_lock_bit:bank_hash none:bank_btree skip_expected_words:bank_btree; do
+  late_snapshot_read:list_append_btree none:posts_btree ignore_lock_bit:posts_btree none:bank_hash ignore_lock_bit:bank_hash none:bank_btree skip_expected_words:bank_btree; do
   mutant=${pair%%:*} story=${pair##*:}
   # A mutant's run ends with the first schedule that shows it: so many that no change of the engine's accesses hides it.
   [[ $mutant == none ]] && schedules=100 || schedules=2000

@@ -106,6 +106,15 @@ for index in hash btree; do
   alone posts --protocol chopped --index $index --threads 4 --transactions "$(scaled 10000)" --seed 15
 done
 both "in pieces, readers, 8 threads" posts --protocol chopped --keys 2 --threads 8 --read-only-share 60 --transactions "$(scaled 20000)" --seed 16
+regions=
+if [ "$preset" = emulator ]; then regions=emulated
+elif "$elider" hardware | grep -q '^usable *yes'; then regions=rtm; fi
+if [ -n "$regions" ]; then
+  for index in hash btree; do
+    both "in regions, $index" posts --protocol chopped --htm $regions --index $index --threads 4 --transactions "$(scaled 20000)" --seed 18
+    alone posts --protocol chopped --htm $regions --index $index --threads 4 --transactions "$(scaled 10000)" --seed 19
+  done
+fi
 both "at once" posts --threads 4 --transactions "$(scaled 5000)" --seed 17
 # Rows kept as blocks; two keys, where nearly everything conflicts; readers above all.
 both "blocks" list-append --block-threshold 64 --transactions "$(scaled 20000)" --seed 5

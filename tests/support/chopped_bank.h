@@ -15,6 +15,7 @@
 
 #include <atomic>
 #include <cstdint>
+#include <functional>
 #include <string>
 
 #include "elider/elider.h"
@@ -41,6 +42,7 @@ struct ChoppedBank {
     uint64_t from_branch = 0, to_branch = 0;  // found
     int64_t left = 0;                         // on the account that gave
     int fail = 0;                             // 1, 2, 3: the head's, the core's, the tail's operation returns an error
+    std::function<void(int)> meanwhile = {};  // called in the core's and the tail's operation, with 2 and 3
   };
   struct Deposit {
     Key account = 0, branch = 0;
@@ -116,11 +118,13 @@ struct ChoppedBank {
                            ++a.transfers;
                            call.left = a.balance;
                          }));
+                         if (call.meanwhile) call.meanwhile(2);
                          if (call.fail == 2) return Status::rollback();
                          return txn.update(accounts, call.to, balances, [&](Account& a) { a.balance += call.amount; });
                        })
             .operation(Operation("journal").inserts("journal").fresh().needs({"balances"}),
                        [this](Transaction& txn, Transfer& call) -> Status {
+                         if (call.meanwhile) call.meanwhile(3);
                          if (call.fail == 3) return Status::rollback();
                          return txn.insert(journal, call.entry, Entry{call.from, call.to, call.amount});
                        })

@@ -1,11 +1,14 @@
+#include "txn/chopping/chopped.h"
 #include "engine/engine_of.h"
 #include "engine/registry.h"
-#include "txn/chopping/chopped.h"
 
 namespace elider::detail {
 
+template <class Sync>
+using ChoppedOptimistic = txn::ChoppedProtocol<Sync>;
+
 std::unique_ptr<Engine> make_chopped(const Options& options) {
-  return std::make_unique<EngineOf<sync::Optimistic, txn::ChoppedProtocol>>(options, SyncPolicy::kOptimistic);
+  return std::make_unique<EngineOf<sync::Optimistic, ChoppedOptimistic>>(options, SyncPolicy::kOptimistic);
 }
 
 }  // namespace elider::detail

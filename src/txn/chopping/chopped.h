@@ -18,6 +18,7 @@
 // Thread safety: as a protocol's (txn/protocol.h).
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <memory>
 #include <new>
@@ -27,7 +28,10 @@
 #include "base/clock.h"
 #include "base/memory.h"
 #include "base/spin.h"
+#include "htm/backend.h"
+#include "htm/site.h"
 #include "sync/elided.h"
+#include "txn/chopping/direct.h"
 #include "txn/chopping/execution.h"
 #include "txn/chopping/piece_transaction.h"
 #include "txn/chopping/rooms.h"
@@ -37,8 +41,8 @@
 
 namespace elider::txn {
 
-// An ordinary transaction, and the three pieces of its worker's calls.
-template <class Sync>
+// An ordinary transaction, and the pieces of its worker's calls. B: what runs a call as one region.
+template <class Sync, htm::Backend B>
 class ChoppedTransaction final : public OccTransaction<Sync, Piece> {
   using Base = OccTransaction<Sync, Piece>;
 
@@ -46,8 +50,9 @@ class ChoppedTransaction final : public OccTransaction<Sync, Piece> {
   using PieceType = PieceTransaction<Sync>;
   struct Pieces {
     Pieces(Store& store, Worker& worker, Counters& counters)
-        : head(store, worker, counters), core(store, worker, counters), tail(store, worker, counters) {}
+        : head(store, worker, counters), core(store, worker, counters), tail(store, worker, counters), direct(store, worker, counters) {}
     PieceType head, core, tail;
+    DirectPiece<Sync, B> direct;
     std::array<uint8_t, 64> cuts{};  // by procedure: so many calls more run in pieces
   };
 
@@ -84,11 +89,11 @@ class ChoppedTransaction final : public OccTransaction<Sync, Piece> {
   std::unique_ptr<Pieces> pieces_;
 };
 
-template <class SyncPolicy>
+template <class SyncPolicy, htm::Backend B = htm::None>
 class ChoppedProtocol {
  public:
   using Sync = SyncPolicy;
-  using Transaction = ChoppedTransaction<Sync>;
+  using Transaction = ChoppedTransaction<Sync, B>;
   using Snapshot = SnapshotTransaction<Sync>;
   static constexpr elider::Protocol kName = elider::Protocol::kChopped;
   static constexpr bool kTakesPolicy = Sync::kConcurrent && !sync::kElides<Sync>;
@@ -115,6 +120,7 @@ class ChoppedProtocol {
     typename Transaction::Pieces* pieces;
     try {
       pieces = &txn.pieces();
+      if constexpr (B::kRunsRegions) pieces->direct.make_room(execution);
     } catch (const std::bad_alloc&) {
       return Status(Code::kMemoryLimit, Cause::kMemoryLimit);
     }
@@ -124,6 +130,11 @@ class ChoppedProtocol {
     const WithinCall within(store_.id);
     const Inside inside(txn.worker());
     const uint64_t begin_ns = call.policy.deadline_us != 0 ? now_ns() : 0;
+    if constexpr (B::kRunsRegions) {
+      htm::Site& site = *procedure.site;
+      if (site.mine().tries(site.policy()) && !execution.always_in_pieces) [[likely]]
+        if (Status status; run_directly(site, *pieces, execution, procedure, arguments, call, number, &status)) [[likely]] return status;
+    }
     uint8_t& cuts = pieces->cuts[procedure.position % pieces->cuts.size()];
     if (cuts == 0 && !execution.always_in_pieces) [[likely]] {
       Status status = run_at_once(pieces->core, execution, procedure, arguments, call.policy.procedure_id);
@@ -144,11 +155,32 @@ class ChoppedProtocol {
   }
 
   template <class F>
-  void for_each_site(F&&) const {}
+  void for_each_site(F&&) const {}  // each procedure has its own (execution.h)
 
  private:
   using PieceType = PieceTransaction<Sync>;
   static constexpr uint8_t kCutsAfterConflict = 64;  // calls of the procedure, by its worker
+
+  // The head by itself, and then core and tail as one region. False: nothing took effect, and the call is
+  // to be run in another way. Else *status is its outcome.
+  bool run_directly(htm::Site& site, typename Transaction::Pieces& pieces, const Execution& execution, const ExecutableProcedure& procedure,
+                    void* arguments, const Call& call, SnapshotNumber* number, Status* status) {
+    const Ended ended{pieces};
+    const uint32_t id = call.policy.procedure_id;
+    if (!procedure.head.empty()) {
+      pieces.head.begin(1, id);
+      *status = attempt_head(pieces.head, [&](elider::Transaction& its) { return run_operations(its, execution, procedure.head, arguments); });
+      if (!status->ok()) [[unlikely]] return true;
+    }
+    pieces.direct.set_adds(procedure.core_adds || procedure.tail_adds);
+    const auto operations = [&](elider::Transaction& its) -> Status {
+      Status done = run_operations(its, execution, procedure.core, arguments);
+      return done.ok() && !procedure.tail.empty() ? run_operations(its, execution, procedure.tail, arguments) : done;
+    };
+    if (!pieces.direct.run(site, id, procedure.head.empty() ? nullptr : &pieces.head, operations)) [[unlikely]] return false;
+    *number = pieces.direct.commit_number();
+    return true;
+  }
 
   // All pieces as one commit, which validates what the core has read. One attempt.
   static Status run_at_once(PieceType& whole, const Execution& execution, const ExecutableProcedure& procedure, void* arguments, uint32_t id) {

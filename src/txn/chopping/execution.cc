@@ -118,6 +118,7 @@ Status make_execution(std::vector<detail::ProcedureWithBodies> procedures, std::
   for (const TableRef& table : tables) declaration.tables.push_back(chopping::Table::of(table.schema()));
   for (const detail::ProcedureWithBodies& procedure : procedures) declaration.procedures.push_back(procedure.declared);
   if (Status status = chopping::analyze(declaration, options.choices, &execution->plan); !status.ok()) return status;
+  execution->tables.assign(tables.begin(), tables.end());
   execution->checks_accesses = options.check_accesses;
   execution->always_in_pieces = options.always_in_pieces;
 #ifndef NDEBUG
@@ -148,6 +149,14 @@ Status make_execution(std::vector<detail::ProcedureWithBodies> procedures, std::
     executable.core_adds = std::any_of(groups.begin(), groups.end(), [&](const auto& group) { return added_by_tails.contains(group); });
   }
   return {};
+}
+
+void add_sites(const ElisionPolicy& policy, Execution* execution) {
+  execution->elision = policy;
+  execution->elision.conflict_aborts_max = std::min(policy.conflict_aborts_max, 10u);
+  execution->elision.capacity_aborts_max = std::min(policy.capacity_aborts_max, 1u);
+  execution->elision.lock_held_aborts_max = std::min(policy.lock_held_aborts_max, 10u);
+  for (ExecutableProcedure& procedure : execution->procedures) procedure.site = std::make_unique<htm::Site>(execution->elision);
 }
 
 Status run_operations(Transaction& txn, const Execution& execution, const std::vector<DeclaredOperation>& operations, void* call) {

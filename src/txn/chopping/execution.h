@@ -12,11 +12,14 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <string>
 #include <vector>
 
 #include "elider/chopped.h"
+#include "elider/elision.h"
+#include "htm/site.h"
 #include "txn/chopping/declared_transaction.h"
 
 namespace elider::txn {
@@ -27,12 +30,16 @@ struct ExecutableProcedure {
   uint32_t id = 0;           // of its name, in counters and histories; the caller's RunPolicy may give another
   bool on_snapshot = false;  // it only reads: all of it is the head
   std::vector<DeclaredOperation> head, core, tail;
+  // What became of its calls' regions; null: they are no regions.
+  std::unique_ptr<htm::Site> site;
   bool core_adds = false;  // the core adds where another call's tail may add
   bool tail_adds = false;
 };
 
 struct Execution {
   std::vector<ExecutableProcedure> procedures;
+  std::vector<TableRef> tables;
+  ElisionPolicy elision;  // of their sites
   bool checks_accesses = false, always_in_pieces = false;
   chopping::Plan plan;
 };
@@ -42,6 +49,10 @@ struct Execution {
 //                     which commits do not tell apart, or deferral
 Status make_execution(std::vector<detail::ProcedureWithBodies> procedures, std::span<const TableRef> tables, const ChoppedOptions& options,
                       Execution* execution);
+
+// Calls are to run as regions, of which an abort wastes all: so few are worth another try. The
+// execution does not move from here on.
+void add_sites(const ElisionPolicy& policy, Execution* execution);
 
 // The operations, one after the other; the first that fails ends it.
 Status run_operations(Transaction& txn, const Execution& execution, const std::vector<DeclaredOperation>& operations, void* call);

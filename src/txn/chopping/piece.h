@@ -21,4 +21,10 @@ struct Piece {
   uint64_t order = 0;
 };
 
+// All of a call within one region of the backend B (txn/chopping/direct.h).
+template <class B>
+struct PieceInRegion : Piece {
+  using Region = B;
+};
+
 }  // namespace elider::txn

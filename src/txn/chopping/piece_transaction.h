@@ -113,6 +113,8 @@ class PieceTransaction final : public OccTransaction<Sync, Piece> {
     if (tail != nullptr) this->recorder_.take_from(tail->recorder_);
     this->recorder_.end({true, false, Cause::kNone, number(), claims_.order, this->attempt_, this->procedure_}, nullptr, nullptr);
   }
+  // A head's, where the rest of its call is another kind of transaction.
+  void give_reads_to(HistoryRecorder& recorder) { recorder.take_from(this->recorder_); }
   uint64_t order() const { return claims_.order; }
   // What is left of a piece whose call has ended. Where the call committed, the core tells it.
   void end_call() {

@@ -82,7 +82,7 @@ Status OccTransaction<Sync, Claims>::former_index_values(TableType& table, Row* 
     const Cell& cell = row->cell(layout, g);
     const uint64_t expected = writes_.find(row, layout, g)->expected;
     do {
-      const uint64_t w = cell.load_unlocked();
+      const uint64_t w = unlocked_word(cell);
       if (w != expected) return doom(table, Code::kConflict, word::removed(w) ? Cause::kRowRemoved : Cause::kReadChanged, key);
       for (uint32_t i = 0; i < table.secondary_count(); ++i)
         storage::copy_to_image(layout.index_columns(i), g, image, cell.payload(layout.group(g)));
@@ -137,6 +137,7 @@ Status OccTransaction<Sync, Claims>::index_add(TableType& table, Row* row, KeyRe
   const auto put = [&] { return table.secondary(i).get_or_insert(worker_, new_value, key, handle, hints_.secondary(table, i)); };
   index::InsertResult result = put();
   if (!result.inserted && result.handle == handle) {
+    if constexpr (RunsInRegion<Claims>) Claims::Region::template abort<kUnsuitedForRegion>();  // what follows takes a lock of the library's
     ELIDER_TEST_POINT("occ.index.entry_found");
     // A stale entry may be taken out at any time: from here on it is this transaction's own. If it
     // is on no list, it is none, or it has gone since.
@@ -145,6 +146,7 @@ Status OccTransaction<Sync, Claims>::index_add(TableType& table, Row* row, KeyRe
     if (!change.inserted) result = put();
   }
   if (result.handle != handle && result.handle != index::kNoHandle) [[unlikely]] {
+    if constexpr (RunsInRegion<Claims>) Claims::Region::template abort<kUnsuitedForRegion>();
     // Of a row block of this key that is unlinked, put there by a transaction that cannot
     // commit any more and may stay open for long. The block is there as long as its entry:
     // whoever put that is still inside.

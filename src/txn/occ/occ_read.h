@@ -23,7 +23,7 @@ template <class Sync, class Claims>
 template <class Sync, class Claims>
 [[gnu::always_inline]] inline Status OccTransaction<Sync, Claims>::note_read(TableType& table, Cell& cell, KeyRef key, uint32_t g, uint64_t w) {
   if (word::absent(w)) [[unlikely]] return note_absent(table, cell, key, g, w);
-  reads_.push({&cell, w, key, &table});
+  push_read({&cell, w, key, &table});
   recorder_.read(table, key, g, true, word::sequence(w));
   return {};
 }
@@ -67,7 +67,7 @@ template <class Sync, class Claims>
 [[gnu::always_inline]] inline Status OccTransaction<Sync, Claims>::read_row(TableType& table, Row* row, KeyRef key, const ColumnSet& set,
                                                                     std::byte* image, detail::ImageHeader* header) {
   const uint32_t groups = set.read_groups;
-  *header = {row, key, static_cast<uint32_t>(reads_.size()), groups, table.layout().row_bytes()};
+  *header = {row, key, read_index_of(table), groups, table.layout().row_bytes()};
   if (Status status = claim_groups<Access::kRead>(table, row, key, groups); !status.ok()) [[unlikely]] return status;
   if (groups == 1 && writes_.empty()) [[likely]] return read_group(table, row, key, set, 0, image);
   return read_groups(table, row, key, set, groups, image, header);
@@ -108,12 +108,12 @@ bool OccTransaction<Sync, Claims>::view_block(TableType& table, Row* row, detail
   // Reading no columns gives the word; a block seen while the word stays
   // the same is that version's.
   for (;;) {
-    header->read_index = static_cast<uint32_t>(reads_.size());
+    header->read_index = read_index_of(table);
     const size_t recorded = recorder_.count();
     *status = read_group(table, row, header->key, layout.none(), 0, nullptr);
     if (!status->ok()) return true;
     const storage::Block* const block = row->cell(layout, 0).block();
-    if (row->cell(layout, 0).unchanged(reads_.newest().word)) {
+    if (RunsInRegion<Claims> || row->cell(layout, 0).unchanged(reads_.newest().word)) {
       header->groups = 1;
       header->bytes = static_cast<uint32_t>(block->size);
       *view = RawView(block->payload(), header);

@@ -42,6 +42,11 @@ namespace elider::txn {
 template <class Sync, class Claims>
 [[gnu::always_inline]] inline uint64_t OccTransaction<Sync, Claims>::copy_cell(const Cell& cell, const storage::Group& group, const ColumnSet& set,
                                                                        uint32_t g, std::byte* image) {
+  if constexpr (RunsInRegion<Claims>) {
+    const uint64_t w = unlocked_in_region(cell);
+    if (!word::absent(w)) [[likely]] storage::copy_to_image(set, g, image, cell.payload(group));
+    return w;
+  }
   if constexpr (Sync::kRegions)
     if (store_.elision != nullptr) return read_cell_in_region<typename Sync::Backend>(store_, cell, group, set, g, image);
   return alone([&]() __attribute__((always_inline)) { return storage::read_cell(cell, group, set, g, image); });

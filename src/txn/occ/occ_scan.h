@@ -12,10 +12,12 @@ class OccTransaction<Sync, Claims>::KeyScan {
   KeyScan(OccTransaction& txn, TableType& table) : txn_(txn), table_(table) {}
 
   void leaf(const auto& witnesses, const auto& covered) {
+    if (RunsInRegion<Claims>) return;
     for (const index::Witness& witness : witnesses) txn_.claim_leaf_read(table_, witness, {});
     node_ = txn_.track_scanned(table_, witnesses, covered);
   }
   void row(Row* row, bool there) {
+    if (RunsInRegion<Claims>) return;
     NodeEntry& node = txn_.nodes_[node_];
     Presence presence;
     if (!txn_.writes_.empty() && txn_.own_presence(table_, row, &presence)) {
@@ -26,6 +28,7 @@ class OccTransaction<Sync, Claims>::KeyScan {
   }
   template <class IndexKey>
   void stop(const IndexKey& key, index::Direction direction) {
+    if (RunsInRegion<Claims>) return;
     NodeEntry& node = txn_.nodes_[node_];
     if (direction == index::Direction::kBackward) {
       node.from = kept_key(txn_.arena_, key);
@@ -48,12 +51,14 @@ class OccTransaction<Sync, Claims>::IndexScan {
   IndexScan(OccTransaction& txn, TableType& table, uint32_t index) : txn_(txn), table_(table), index_(index) {}
 
   void leaf(const auto& witnesses, const auto& covered) {
+    if (RunsInRegion<Claims>) return;
     for (const index::Witness& witness : witnesses) txn_.claim_leaf_read(table_, witness, {});
     range_ = txn_.track_index_range(table_, index_, witnesses, covered);
   }
   // Whether the row had the value before this transaction's writes is for its cells to
   // say, where there are any.
   void entry(Row* row, uint64_t value, bool matches) {
+    if (RunsInRegion<Claims>) return;
     if (!txn_.writes_.empty() && txn_.writes_.find_any(row, table_.layout()) != nullptr) {
       const Presence committed = txn_.committed_match(table_, row, index_, value, nullptr);
       if (committed == Presence::kUnknown) txn_.index_ranges_[range_].seen = NodeEntry::kUnknown;
@@ -63,6 +68,7 @@ class OccTransaction<Sync, Claims>::IndexScan {
   }
   template <class IndexKey>
   void stop(const IndexKey& entry, index::Direction direction) {
+    if (RunsInRegion<Claims>) return;
     IndexRange& range = txn_.index_ranges_[range_];
     if (direction == index::Direction::kBackward) {
       range.from = kept_entry(txn_.arena_, entry);

@@ -97,7 +97,7 @@ void OccTransaction<Sync, Claims>::track_own_insert(const index::InsertResult& r
 template <class Sync, class Claims>
 void OccTransaction<Sync, Claims>::track_absent(TableType& table, const index::Witness& witness, KeyRef key) {
   recorder_.read(table, key, 0, false, 0);
-  if (ELIDER_MUTANT(kSkipAbsentRead)) return;
+  if (RunsInRegion<Claims> || ELIDER_MUTANT(kSkipAbsentRead)) return;
   claim_leaf_read(table, witness, key);
   track_key(table, witness, key);
 }

@@ -32,7 +32,9 @@
 #include <string>
 #include <vector>
 
+#include "base/test_points.h"
 #include "elider/snapshot_number.h"
+#include "htm/status.h"
 #include "storage/number.h"
 #include "sync/exclusive.h"
 #include "txn/claims.h"
@@ -62,7 +64,7 @@ class OccTransaction : public Reads<Sync, OccTransaction<Sync, Claims>> {
  public:
   // spinlock: held over each commit and each read of a row (txn/baseline/spinlock.h), or null.
   OccTransaction(Store& store, Worker& worker, Counters& counters, sync::SpinLatch* spinlock, Claims claims = {})
-      : Base(store, worker, counters), spinlock_(spinlock), claims_(claims) {}
+      : Base(store, worker, counters, Sync::kRegions || RunsInRegion<Claims>), spinlock_(spinlock), claims_(claims) {}
 
   // The caller's worker has entered, and leaves after commit() or rollback().
   void begin(uint32_t attempt, uint32_t procedure) {
@@ -129,10 +131,24 @@ class OccTransaction : public Reads<Sync, OccTransaction<Sync, Claims>> {
   Status claim_leaves_written(TableType& table, const index::InsertResult& result, KeyRef key);
   [[gnu::noinline]] Status refuse_claim(TableType& table, KeyRef key);
   [[gnu::noinline]] Status ended_by_another();
+  // Remembered until the commit, unless the region that this runs in does so.
+  void push_read(const ReadEntry& read) {
+    if constexpr (!RunsInRegion<Claims>) reads_.push(read);
+  }
   // One that the commit must validate.
   void push_validated(const ReadEntry& read) {
-    reads_.push(read);
+    push_read(read);
     if constexpr (Claims::kReads) some_validated_ = true;
+  }
+  // The word once nobody holds its lock. A region does not wait: whoever holds it writes it soon, and aborts the region then.
+  static uint64_t unlocked_word(const Cell& cell) {
+    if constexpr (!RunsInRegion<Claims>) return cell.load_unlocked();
+    else return unlocked_in_region(cell);
+  }
+  static uint64_t unlocked_in_region(const Cell& cell) {
+    const uint64_t w = cell.load();
+    if (word::locked(w) && !ELIDER_MUTANT(kIgnoreLockBit)) [[unlikely]] Claims::Region::template abort<htm::kLockHeldCode>();
+    return w;
   }
 
   // -- occ_read.h ---------------------------------------------------------------------------------
@@ -148,7 +164,14 @@ class OccTransaction : public Reads<Sync, OccTransaction<Sync, Claims>> {
   Status view_own(TableType& table, const WriteEntry& write, detail::ImageHeader* header, RawView* view);
   // 0: of an own write.
   uint64_t version_read(const detail::ImageHeader& header) const {
-    return header.read_index == ~0u ? 0 : word::sequence(reads_[header.read_index].word);
+    if (header.read_index == ~0u) return 0;
+    if constexpr (RunsInRegion<Claims>) return recorder_.last_version();
+    else return word::sequence(reads_[header.read_index].word);
+  }
+  // Where the view's reads begin; in a region, which remembers none, the table that they are of.
+  uint32_t read_index_of(const TableType& table) const {
+    if constexpr (RunsInRegion<Claims>) return table.id();
+    else return static_cast<uint32_t>(reads_.size());
   }
 
   // -- occ_scan.h ---------------------------------------------------------------------------------

@@ -12,7 +12,7 @@ template <class Sync, class Claims>
 Status OccTransaction<Sync, Claims>::present_word(TableType& table, Row* row, KeyRef key, uint32_t g, uint64_t* w) {
   Cell& cell = row->cell(table.layout(), g);
   if (Status status = claim<Access::kWrite>(table, cell, key); !status.ok()) [[unlikely]] return status;
-  *w = cell.load_unlocked();
+  *w = unlocked_word(cell);
   return word::absent(*w) ? note_absent(table, cell, key, g, *w) : Status();
 }
 
@@ -99,7 +99,7 @@ template <class Sync, class Claims>
   if (Status status = claim<Access::kWrite>(table, cell, key); !status.ok()) [[unlikely]] return status;
   const uint64_t expected = expected_by(read, cell, 0);
   for (;;) {
-    const uint64_t w = cell.load_unlocked();
+    const uint64_t w = unlocked_word(cell);
     const storage::Block* const block = word::absent(w) ? nullptr : cell.block();
     if (!cell.unchanged(w)) continue;
     *image = writes_.sized_image(block == nullptr ? 0 : block->size);
@@ -182,6 +182,8 @@ bool OccTransaction<Sync, Claims>::has_read(TableType& table, const detail::Imag
   const Layout& layout = table.layout();
   const uint32_t groups = view.groups & layout.all_groups();
   if (groups == 0) return false;
+  if constexpr (RunsInRegion<Claims>)  // who makes views of this transaction's memory is this transaction
+    if (arena_.holds(&view) && view.read_index == table.id()) return true;
   if (view.read_index < reads_.size()) {
     const ReadEntry& read = reads_[view.read_index];
     const auto g = static_cast<uint32_t>(std::countr_zero(groups));
@@ -380,7 +382,7 @@ Status OccTransaction<Sync, Claims>::replace_row(TableType& table, Row* row, Key
                               : claim_groups<Access::kRead>(table, row, key, 1);
       if (!claimed.ok()) [[unlikely]] return claimed;
       for (uint32_t g = 0; g < layout.group_count(); ++g) {
-        words[g] = row->cell(layout, g).load_unlocked();
+        words[g] = unlocked_word(row->cell(layout, g));
         if (word::removed(words[g])) [[unlikely]] return doom(table, Code::kConflict, Cause::kRowRemoved, key);
       }
       present = !word::absent(words[0]);
@@ -390,7 +392,7 @@ Status OccTransaction<Sync, Claims>::replace_row(TableType& table, Row* row, Key
       if (WriteEntry* write = writes_.find(row, layout, g); write != nullptr && write->kind == WriteKind::kUpdate)
         return doom(table, Code::kConflict, Cause::kReadChanged, key);  // it was there when that was written
     recorder_.read(table, key, 0, present, word::sequence(words[0]));
-    if (present && !replace) reads_.push({&row->cell(layout, 0), words[0], key, &table});
+    if (present && !replace) push_read({&row->cell(layout, 0), words[0], key, &table});
   }
   if (present && !replace) return table.error(Code::kDuplicateKey, Cause::kNone, key);
   const auto* image = static_cast<const std::byte*>(source.bytes);

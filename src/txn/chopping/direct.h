@@ -1,0 +1,159 @@
+// DirectPiece: a call of a chopped procedure, but for its head, as one hardware transaction ("region")
+// that reads rows where they are (DBX-TC, sections 3 and 4, "direct execution").
+//
+// The region tracks what is read and excludes others from what is written, so there is no read set, no
+// lock and no validation. It is the tail that is not worth a commit of its own here: core and tail are
+// one region. What a region cannot do, or what keeps failing, a call does as without regions
+// (chopped.h): by locks, which are the lock bits of the rows. So no lock is there for fallbacks: a
+// region reads the word of each cell that it reads or writes, and aborts where the bit is set, or when
+// somebody sets it.
+//
+// At the region's end every word it writes is as it was read, S and the readers' slots are read, and
+// everything is written: the instant of commit_at_once() of txn/occ/occ_region.h, of which its proof
+// holds with "validated" replaced by "in the region". Old versions for readers of snapshots are made in
+// it, too. Its record has its room before it begins, and follows it, announced as there.
+//
+// Writes are kept in the write set until the end of the region, since the log, histories and what
+// follows the commit ask for them; a row's bytes are written once.
+//
+// Thread safety: one worker's.
+#pragma once
+
+#include "htm/elide.h"
+#include "txn/chopping/execution.h"
+#include "txn/chopping/piece.h"
+#include "txn/chopping/piece_transaction.h"
+#include "txn/occ/occ_transaction.h"
+
+namespace elider::txn {
+
+template <class Sync, htm::Backend B>
+class DirectPiece final : public OccTransaction<Sync, PieceInRegion<B>> {
+  using Base = OccTransaction<Sync, PieceInRegion<B>>;
+  using typename Base::State;
+
+ public:
+  DirectPiece(Store& store, Worker& worker, Counters& counters) : Base(store, worker, counters, nullptr) { claims_.piece = true; }
+
+  // Before a run: what a region takes of this transaction's own memory is there, for it is given
+  // back where the region aborts, and asked for again by the next one, without end. May throw
+  // std::bad_alloc.
+  void make_room(const Execution& execution) {
+    constexpr size_t kWrites = 64, kAdditions = 16;  // no more: a larger table of positions is more lines
+    constexpr size_t kOperations = 256;
+    this->recorder_.make_room(kOperations);  // each time: what is told is given away
+    if (has_room_) [[likely]]
+      return;
+    writes_.make_room(kWrites, kAdditions);
+    this->index_changes_.make_room(kWrites);
+    for (const TableRef& table : execution.tables) this->hints_.make_room(static_cast<typename Base::TableType&>(*table.base()));
+    has_room_ = true;
+  }
+
+  void set_adds(bool adds) { claims_.adds_in_order = adds; }
+
+  // Runs the operations in a region that commits them. False: nothing of them took effect, and they are
+  // to be run in another way. head: the call's, whose reads its history begins with; or null.
+  template <class Operations>
+  bool run(htm::Site& site, uint32_t procedure, PieceTransaction<Sync>* head, const Operations& operations) {
+    this->begin(1, procedure);
+    if (store_.log != nullptr) [[unlikely]] {
+      if (Status status = store_.log->reserve(worker_.id(), record_bytes_, &this->log_place_); !status.ok()) [[unlikely]]
+        return forget();
+      store_.log->begin_commit(worker_.id());
+    }
+    const Committed committed = htm::run_region<B>(
+        site, htm::SubscribedWithin{}, [&]() -> Committed { return run_in_region(operations); }, []() -> Committed { return {}; });
+    if (committed.n == 0) [[unlikely]] {
+      if (store_.log != nullptr) [[unlikely]]
+        store_.log->end_commit(worker_.id());
+      return forget();
+    }
+    if (store_.log != nullptr) [[unlikely]]
+      this->publish(committed.n);
+    for (const WriteEntry& write : writes_) {
+      if (write.version != nullptr) [[unlikely]]
+        retire_version(store_, worker_, write.version);
+      count_row(this->counters_, write);
+    }
+    if (head != nullptr) head->give_reads_to(this->recorder_);
+    this->count_committed_by(CommittedBy::kRegion);
+    static_cast<void>(this->finish(committed.n, committed.order, committed.newest_reader));
+    return true;
+  }
+
+ private:
+  struct Committed {
+    SnapshotNumber n = 0;  // 0: it has not
+    uint64_t order = 0;
+    SnapshotNumber newest_reader = 0;
+  };
+  using Base::claims_;
+  using Base::store_;
+  using Base::worker_;
+  using Base::writes_;
+
+  [[noreturn]] static void decline() {
+    B::template abort<kUnsuitedForRegion>();
+    __builtin_unreachable();
+  }
+
+  template <class Operations>
+  [[gnu::always_inline]] inline Committed run_in_region(const Operations& operations) {
+    try {
+      if (!operations(*this).ok() || this->state_ != State::kActive) [[unlikely]]
+        decline();
+    } catch (...) {
+      decline();
+    }
+    return write_all();
+  }
+
+  Committed write_all() {
+    for (const auto& change : this->index_changes_)
+      if (change.has_old) [[unlikely]]
+        decline();  // old entries are listed under a lock of the library's
+    for (WriteEntry& write : writes_) {
+      if (write.kind == WriteKind::kNone) continue;
+      const uint64_t w = this->unlocked_in_region(*write.cell);
+      if (word::removed(w) || (word::absent(w) && write.kind != WriteKind::kPresent)) [[unlikely]]
+        decline();
+      write.locked_from = w;
+    }
+    if (!this->prepare_blocks()) [[unlikely]]
+      decline();
+    if (store_.log != nullptr && record_bytes_max(writes_) > record_bytes_) [[unlikely]]
+      decline();
+    Committed committed;
+    committed.n = store_.snapshots.current();
+    if (claims_.adds_in_order && store_.snapshots.call_before(committed.n - 1, worker_.id()) && !ELIDER_MUTANT(kAddBeforeOlder))
+        [[unlikely]]
+      B::template abort<htm::kLockHeldCode>();
+    committed.newest_reader = store_.snapshots.newest_reader_before(committed.n, store_.workers.ids_used_max());
+    if (ELIDER_MUTANT(kForgetReadersInRegion)) committed.newest_reader = 0;
+    if (committed.newest_reader != 0 && !this->prepare_versions(committed.newest_reader)) [[unlikely]]
+      decline();
+    if (this->recorder_.on()) [[unlikely]]
+      committed.order = store_.commit_order.fetch_add(1);
+    for (WriteEntry& write : writes_) {
+      if (write.kind == WriteKind::kNone) continue;
+      if (write.version != nullptr) [[unlikely]]
+        link_version(write);
+      if (write.kind != WriteKind::kRemove) write_payload(worker_, write);
+      write.cell->set_snapshot(committed.n);
+      write.cell->unlock(word::next(write.locked_from, write.kind == WriteKind::kRemove));
+    }
+    return committed;
+  }
+
+  // What is left of operations whose region came to nothing.
+  bool forget() {
+    this->end();
+    return false;
+  }
+
+  size_t record_bytes_ = 16 << 10;  // room for a record
+  bool has_room_ = false;
+};
+
+}  // namespace elider::txn

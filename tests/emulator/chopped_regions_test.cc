@@ -1,0 +1,262 @@
+// Calls of chopped procedures as regions, in the emulator: a call that fits is one region; what does not
+// fit, or meets what is not for a region, runs by locks; and calls, ordinary transactions and snapshots
+// beside each other are serializable in many schedules, whichever way each call goes.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <atomic>
+#include <cstdio>
+#include <string>
+#include <thread>
+
+#include "base/test_points.h"
+#include "htm/emulator/schedule.h"
+#include "tests/emulator/support.h"
+#include "tests/support/chopped_bank.h"
+#include "tests/support/database_test.h"
+
+namespace elider::test {
+namespace {
+
+using emulator_test::WithOptions;
+
+class ChoppedRegionsTest : public testing::Test {
+ protected:
+  ChoppedRegionsTest() { open({}); }
+  void open(Options options) {
+    options.elision.window_runs = 0;
+    Combination combination{SyncPolicy::kElided, HtmBackend::kEmulated, KeyIndex::kOrdered};
+    combination.protocol = Protocol::kChopped;
+    db_ = open_database(combination, options);
+    ASSERT_OK(bank_.create_tables(db_));
+    ASSERT_OK(bank_.fill(db_));
+    ASSERT_OK(bank_.install(db_, false));
+  }
+  Statistics::Elision site(const std::string& name = "call of transfer") const {
+    for (const Statistics::Elision& each : db_.statistics().elision)
+      if (each.site == name) return each;
+    return {};
+  }
+  Status transfer(Key from, Key to, int fail = 0) {
+    ChoppedBank::Transfer call;
+    call.from = from, call.to = to, call.amount = 5, call.entry = bank_.next_entry.fetch_add(1), call.fail = fail;
+    return db_.run_chopped(bank_.transfer, call);
+  }
+  // On a snapshot, or as an ordinary transaction, which may be a conflict's.
+  void audit(bool snapshot) {
+    ChoppedBank::Audit found;
+    const Status status =
+        snapshot ? db_.run_chopped(bank_.audit, found) : db_.run([&](Transaction& txn) { return bank_.read_all(txn, &found); });
+    if (!status.ok() || !ChoppedBank::damage(found).empty()) wrong_.fetch_add(1);
+  }
+  void expect(const Status& status) {
+    if (!status.ok()) wrong_.fetch_add(1);
+  }
+  // Two accounts as an ordinary transaction moves money between them, and a removed one comes again.
+  void move(Key from, Key to) {
+    const auto balances = bank_.accounts.columns(&ChoppedBank::Account::balance);
+    expect(db_.run([&](Transaction& txn) -> Status {
+      ELIDER_TRY(txn.update(bank_.accounts, from, balances, [](auto& account) { account.balance -= 3; }));
+      return txn.update(bank_.accounts, to, balances, [](auto& account) { account.balance += 3; });
+    }));
+  }
+  // Calls, snapshots and ordinary transactions of three threads.
+  void run(uint64_t seed) {
+    emulator::run_schedule(seed, {[&] {
+                                    expect(transfer(0, 1));
+                                    expect(transfer(1, 2));
+                                    audit(true);
+                                  },
+                                  [&] {
+                                    expect(transfer(1, 0));
+                                    move(2, 1);
+                                    expect(transfer(2, 1));
+                                  },
+                                  [&] {
+                                    audit(true);
+                                    expect(transfer(0, 2));
+                                    audit(false);
+                                    ChoppedBank::Deposit call{1, 1, 1};
+                                    expect(db_.run_chopped(bank_.deposit, call));
+                                  }});
+    ASSERT_EQ(wrong_.load(), 0) << "seed " << seed;
+  }
+
+  Database db_;
+  ChoppedBank bank_;
+  std::atomic<int> wrong_{0};
+};
+
+TEST_F(ChoppedRegionsTest, a_call_is_one_region) {
+  for (int i = 0; i < 10; ++i) ASSERT_OK(transfer(0, 1));  // the worker's memory grows
+  const Statistics::Elision before = site();
+  const emulator::Counters regions = emulator::thread_counters();
+  for (int i = 0; i < 100; ++i) ASSERT_OK(transfer(0, 1));
+  // But for one or two that were the first to touch a page of memory.
+  EXPECT_GE(site().commits - before.commits, 98u);
+  EXPECT_EQ(site().fallbacks - before.fallbacks, 100 - (site().commits - before.commits));
+  EXPECT_EQ(emulator::thread_counters().committed - regions.committed, site().commits - before.commits);
+  ASSERT_OK(db_.verify());
+}
+
+// A head that rolls back ends its call; what fails behind it is found out again without a region, which
+// tells why, and nothing of it took effect.
+TEST_F(ChoppedRegionsTest, what_fails_in_a_region_took_no_effect) {
+  for (const int fail : {1, 2}) {
+    const Statistics::Elision before = site();
+    EXPECT_EQ(transfer(0, 1, fail).code(), Code::kRolledBack) << fail;
+    EXPECT_EQ(site().commits, before.commits);
+    EXPECT_EQ(site().fallbacks - before.fallbacks, fail == 1 ? 0u : 1u);
+  }
+  EXPECT_EQ(transfer(0, 77).code(), Code::kNotFound);
+  audit(true);
+  audit(false);
+  EXPECT_EQ(wrong_.load(), 0);
+  ASSERT_OK(transfer(0, 1));
+}
+
+TEST_F(ChoppedRegionsTest, one_that_does_not_fit_runs_by_locks) {
+  for (int i = 0; i < 10; ++i) ASSERT_OK(transfer(0, 1));
+  const WithOptions one_line([](auto& options) { options.sets = options.ways = 1; });
+  const Statistics::Elision before = site();
+  for (int i = 0; i < 10; ++i) ASSERT_OK(transfer(0, 1));
+  EXPECT_EQ(site().fallbacks - before.fallbacks, 10u);
+  EXPECT_EQ(site().commits, before.commits);
+  audit(true);
+  EXPECT_EQ(wrong_.load(), 0);
+}
+
+// Old versions are made in the region, for a reader that has begun before it.
+TEST_F(ChoppedRegionsTest, a_reader_of_a_snapshot_keeps_what_it_sees) {
+  for (int i = 0; i < 10; ++i) ASSERT_OK(transfer(0, 1));
+  ActiveTransaction reader = begin_read_only(db_);
+  ChoppedBank::Audit at_first;
+  ASSERT_OK(bank_.read_all(*reader, &at_first));
+  const Statistics::Elision before = site();
+  for (int i = 0; i < 20; ++i) ASSERT_OK(transfer(static_cast<Key>(i % 3), 3));
+  EXPECT_GE(site().commits - before.commits, 18u);
+  ChoppedBank::Audit found;
+  ASSERT_OK(bank_.read_all(*reader, &found));
+  EXPECT_EQ(ChoppedBank::damage(found), "");
+  EXPECT_EQ(found.transfers, at_first.transfers);
+  EXPECT_EQ(found.entries, at_first.entries);
+}
+
+TEST_F(ChoppedRegionsTest, without_old_versions_a_reader_would_see_a_later_state) {
+  for (int i = 0; i < 10; ++i) ASSERT_OK(transfer(0, 1));
+  ActiveTransaction reader = begin_read_only(db_);
+  ChoppedBank::Audit before, after;
+  ASSERT_OK(bank_.read_all(*reader, &before));
+  set_mutant(Mutant::kForgetReadersInRegion);
+  for (int i = 0; i < 20; ++i) EXPECT_OK(transfer(static_cast<Key>(i % 3), 3));
+  set_mutant(Mutant::kNone);
+  ASSERT_OK(bank_.read_all(*reader, &after));
+  EXPECT_NE(after.transfers, before.transfers);
+}
+
+// How many calls have committed as regions while one of a smaller number was half done, that adds where
+// they do, too. No test point holds that one, since in a region all points that are watched are calls.
+class AddsInOrderTest : public ChoppedRegionsTest {
+ protected:
+  uint64_t regions_beside_half_a_call() {
+    std::atomic<bool> warm{false}, at_core{false}, met{false}, half_done{false}, go_on{false}, go{false};
+    const auto wait_for = [](const std::atomic<bool>& flag) {
+      while (!flag) std::this_thread::yield();
+    };
+    ActiveTransaction earlier = begin_read_only(db_);  // old versions are kept, as below
+    std::thread younger([&] {
+      for (int i = 0; i < 10; ++i) expect(transfer(3, 4));  // its memory is there: only what is tested here stands against a region
+      warm = true;
+      wait_for(go);
+      expect(transfer(3, 4));
+    });
+    wait_for(warm);
+    EXPECT_OK(earlier.commit());
+    const emulator::Options as_before = emulator::options();
+    emulator::Options none = as_before;
+    none.spurious_abort_rate = 1;
+    emulator::configure(none);
+    std::thread older([&] {
+      int cores = 0;
+      ChoppedBank::Transfer call;
+      call.from = 1, call.to = 2, call.amount = 5, call.entry = bank_.next_entry.fetch_add(1);
+      call.meanwhile = [&](int operation) {
+        if (elider_emulator_active() != 0) return;
+        if (operation == 2 && ++cores == 1) {
+          at_core = true;
+          wait_for(met);
+        }
+        if (operation == 3 && cores == 2) {
+          half_done = true;
+          wait_for(go_on);
+        }
+      };
+      expect(db_.run_chopped(bank_.transfer, call));
+    });
+    wait_for(at_core);
+    expect(transfer(1, 2));  // the other one has met it, and runs in pieces
+    met = true;
+    wait_for(half_done);
+    const uint64_t number = db_.statistics().snapshot;
+    std::thread reader([&] { audit(true); });
+    while (db_.statistics().snapshot == number) std::this_thread::yield();
+    emulator::configure(as_before);
+    const Statistics::Elision before = site();
+    go = true;
+    while (site().fallbacks == before.fallbacks && site().commits == before.commits) std::this_thread::yield();
+    const uint64_t regions = site().commits - before.commits;
+    go_on = true;
+    older.join();
+    reader.join();
+    younger.join();
+    return regions;
+  }
+};
+
+TEST_F(AddsInOrderTest, a_call_that_adds_waits_for_those_of_smaller_numbers) {
+  EXPECT_EQ(regions_beside_half_a_call(), 0u);
+  EXPECT_EQ(wrong_.load(), 0);
+}
+
+TEST_F(AddsInOrderTest, a_mutant_that_adds_at_once_is_seen) {
+  set_mutant(Mutant::kAddBeforeOlder);
+  EXPECT_EQ(regions_beside_half_a_call(), 1u);
+  set_mutant(Mutant::kNone);
+}
+
+TEST_F(ChoppedRegionsTest, calls_hold_in_many_schedules) {
+  for (uint64_t seed = 1; seed <= 150 && !HasFatalFailure(); ++seed) run(seed);
+  EXPECT_OK(db_.verify());
+}
+
+// So that calls by locks meet calls in regions.
+TEST_F(ChoppedRegionsTest, calls_hold_where_many_regions_abort) {
+  const WithOptions spurious([](auto& options) { options.spurious_abort_rate = 0.02; });
+  for (uint64_t seed = 1; seed <= 150 && !HasFatalFailure(); ++seed) run(seed);
+  EXPECT_OK(db_.verify());
+}
+
+// The lines of a call's region: what docs/chopping.md says. Of a transfer: five cells of four rows, a row
+// that is new, a leaf or two; and what its transaction keeps of them.
+TEST_F(ChoppedRegionsTest, a_call_keeps_to_its_budget) {
+  const WithOptions large([](auto& options) {
+    options.page_faults = false;
+    options.sets = 4096;
+    options.ways = 32;
+    options.read_eviction_abort_rate = 0;
+  });
+  emulator::RegionSize most;
+  for (int i = 0; i < 200; ++i) {
+    ASSERT_OK(transfer(static_cast<Key>(i % 7), 8));
+    if (i < 10) continue;
+    most.lines_read = std::max(most.lines_read, emulator::last_region().lines_read);
+    most.lines_written = std::max(most.lines_written, emulator::last_region().lines_written);
+  }
+  std::printf("  a transfer: %llu lines read, %llu written\n", static_cast<unsigned long long>(most.lines_read),
+              static_cast<unsigned long long>(most.lines_written));
+  EXPECT_LE(most.lines_read, 150u);
+  EXPECT_LE(most.lines_written, 90u);
+}
+
+}  // namespace
+}  // namespace elider::test
