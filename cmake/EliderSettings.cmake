@@ -36,9 +36,14 @@ if(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64" AND NOT ELIDER_NATIVE)
   target_compile_options(elider_flags INTERFACE $<$<CONFIG:Release,RelWithDebInfo,MinSizeRel>:-march=x86-64-v2>)
 endif()
 if(ELIDER_NATIVE)
-  # No vectors above 128 bits: after them the compiler puts VZEROUPPER, which aborts a hardware transaction.
-  target_compile_options(elider_flags INTERFACE -march=native)
   include(CheckCXXCompilerFlag)
+  # No vectors above 128 bits: after them the compiler puts VZEROUPPER, which aborts a hardware transaction. Nor where none
+  # have been, which gcc does at the begin of a handler and behind calls.
+  target_compile_options(elider_flags INTERFACE -march=native)
+  check_cxx_compiler_flag(-mno-vzeroupper ELIDER_HAS_no_vzeroupper)
+  if(ELIDER_HAS_no_vzeroupper)
+    target_compile_options(elider_flags INTERFACE -mno-vzeroupper)
+  endif()
   foreach(limit IN ITEMS prefer-vector-width move-max store-max)
     string(MAKE_C_IDENTIFIER "ELIDER_HAS_${limit}" known)
     check_cxx_compiler_flag(-m${limit}=128 ${known})

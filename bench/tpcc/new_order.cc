@@ -30,9 +30,7 @@ Status read_stocks(Transaction& txn, const Tables& tables, const NewOrderInput& 
   return txn.multi_get(tables.stock, std::span<const Key>(keys.data(), count), std::span(goods->stocks.data(), count), columns);
 }
 
-// in_pieces: the views are those of an earlier piece.
-Status take_from_stock(Transaction& txn, const Tables& tables, const NewOrderInput& input, const Goods& goods, bool in_pieces,
-                       NewOrderOutput* output) {
+Status take_from_stock(Transaction& txn, const Tables& tables, const NewOrderInput& input, const Goods& goods, NewOrderOutput* output) {
   for (size_t i = 0; i < goods.count; ++i) {
     const NewOrderInput::Line& wanted = input.lines[i];
     NewOrderOutput::Line& line = output->lines[i];
@@ -44,16 +42,24 @@ Status take_from_stock(Transaction& txn, const Tables& tables, const NewOrderInp
       stock.remote_count += wanted.supply_warehouse != input.warehouse;
       line.stock_quantity = stock.quantity;
     };
-    Status status = in_pieces ? txn.update(tables.stock, StockKey::pack_unchecked(wanted.supply_warehouse, wanted.item), tables.stock_counts, sell)
-                              : txn.update(tables.stock, goods.stocks[i], tables.stock_counts, sell);
-    if (!status.ok()) return status;
-    const Item& item = *goods.items[i];
-    line.item_name = item.name;
-    line.price = item.price;
-    line.amount = item.price * wanted.quantity;
-    line.brand = is_original(item.data) && is_original(goods.stocks[i]->data) ? 'B' : 'G';
+    if (Status status = txn.update(tables.stock, goods.stocks[i], tables.stock_counts, sell); !status.ok()) return status;
   }
   return {};
+}
+
+// What the items and the stocks say that nobody changes.
+void take_down(const NewOrderInput& input, Goods* goods, NewOrderOutput* output) {
+  const auto info = kDistrictInfo[input.district - 1];
+  for (size_t i = 0; i < goods->count; ++i) {
+    const Item& item = *goods->items[i];
+    const Stock& stock = *goods->stocks[i];
+    NewOrderOutput::Line& line = output->lines[i];
+    line.item_name = item.name;
+    line.price = item.price;
+    line.amount = item.price * input.lines[i].quantity;
+    line.brand = is_original(item.data) && is_original(stock.data) ? 'B' : 'G';
+    goods->infos[i] = stock.*info;
+  }
 }
 
 // The district's counter gives the order's number.
@@ -70,14 +76,13 @@ Status insert_order(Transaction& txn, const Tables& tables, const NewOrderInput&
   const Order order = order_of(input, output);
   if (Status status = txn.insert(tables.order, key, order); !status.ok()) return status;
   if (Status status = txn.insert(tables.new_order, key, NewOrder{1}); !status.ok()) return status;
-  const auto info = kDistrictInfo[input.district - 1];
   for (uint32_t i = 0; i < goods.count; ++i) {
     const OrderLine line{.delivery_date = 0,
                          .amount = output.lines[i].amount,
                          .item = input.lines[i].item,
                          .supply_warehouse = static_cast<uint16_t>(input.lines[i].supply_warehouse),
                          .quantity = static_cast<uint16_t>(input.lines[i].quantity),
-                         .district_info = (*goods.stocks[i]).*info};
+                         .district_info = goods.infos[i]};
     const Key line_key = LineKey::pack_unchecked(input.warehouse, input.district, output.order, i + 1);
     if (Status status = txn.insert(tables.line, line_key, line); !status.ok()) return status;
   }
@@ -128,7 +133,8 @@ Status new_order(Transaction& txn, const Tables& tables, const NewOrderInput& in
   Goods goods;
   if (Status status = read_items(txn, tables, input, &goods); !status.ok()) return status;
   if (Status status = read_stocks(txn, tables, input, tables.stock_sale[input.district - 1], &goods); !status.ok()) return status;
-  if (Status status = take_from_stock(txn, tables, input, goods, false, output); !status.ok()) return status;
+  take_down(input, &goods, output);
+  if (Status status = take_from_stock(txn, tables, input, goods, output); !status.ok()) return status;
   if (Status status = take_number(txn, tables, input, output); !status.ok()) return status;
   output->entry_date = input.date;
   if (Status status = insert_order(txn, tables, input, goods, *output); !status.ok()) return status;
@@ -156,12 +162,16 @@ Chopped<NewOrderCall> add_new_order(ChoppedProcedures& to, const Tables& tables)
                        return call.goods.count == call.input->line_count ? Status() : Status::rollback();
                      })
           .operation(Operation("stock_information").reads("stock", information).needs({"items"}),
-                     [&tables](Transaction& txn, NewOrderCall& call) {
-                       return read_stocks(txn, tables, *call.input, tables.stock_information[call.input->district - 1], &call.goods);
+                     [&tables](Transaction& txn, NewOrderCall& call) -> Status {
+                       const Columns<Stock>& information = tables.stock_information[call.input->district - 1];
+                       if (Status status = read_stocks(txn, tables, *call.input, information, &call.goods); !status.ok()) return status;
+                       take_down(*call.input, &call.goods, call.output);
+                       return {};
                      })
-          .operation(Operation("stock").reads("stock", sale).writes("stock", sale).needs({"items", "stock_information"}),
+          // The first that conflicts: what is only read comes before it.
+          .operation(Operation("stock").reads("stock", sale).writes("stock", sale).needs({"items", "stock_information", "warehouse", "customer"}),
                      [&tables](Transaction& txn, NewOrderCall& call) {
-                       return take_from_stock(txn, tables, *call.input, call.goods, true, call.output);
+                       return take_from_stock(txn, tables, *call.input, call.goods, call.output);
                      })
           .operation(Operation("district").reads("district", {"tax", "next_order"}).writes("district", {"next_order"}),
                      [&tables](Transaction& txn, NewOrderCall& call) -> Status {

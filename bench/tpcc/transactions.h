@@ -117,6 +117,7 @@ struct NewOrderCall {
     size_t count = 0;  // of the lines whose item exists: all, or all but the last one
     std::array<View<Item>, kLinesMax> items;
     std::array<View<Stock>, kLinesMax> stocks;
+    std::array<Text<24>, kLinesMax> infos;  // of the stocks, for the order's district
   };
   const NewOrderInput* input;
   NewOrderOutput* output;

@@ -30,6 +30,10 @@ class Arena {
     at_ += bytes;
     return memory;
   }
+  // Takes this back, if it was given last.
+  void give_back(std::byte* memory, size_t bytes) {
+    if (memory + ((bytes + kAlign - 1) & ~(kAlign - 1)) == at_) at_ = memory;
+  }
   // Whether it lies in what was given since the last clear(), and in the first block.
   bool holds(const void* memory) const {
     const auto* const at = static_cast<const std::byte*>(memory);

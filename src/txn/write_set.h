@@ -79,6 +79,7 @@ inline void apply_additions(const std::vector<Addition>& additions, std::byte* i
 
 class WriteSet {
  public:
+  static constexpr uint32_t kTablesWithBit = 63;  // by id, the first ones, which note_table() is for
   // Images come from `arena`, which the transaction clears when it ends.
   explicit WriteSet(Arena& arena) : arena_(arena) {}
   WriteSet(const WriteSet&) = delete;
@@ -119,13 +120,15 @@ class WriteSet {
     return arena_.allocate(layout.row_bytes());
   }
 
+  // A row of this table is written, though it has no entry.
+  void note_table(const detail::TableBase& table) { tables_ |= uint64_t{1} << std::min(table.id(), kTablesWithBit); }
   WriteEntry& add(detail::TableBase& table, storage::Row* row, KeyRef key, uint32_t g, WriteKind kind, const storage::ColumnSet& set,
                   uint64_t expected, std::byte* image) {
     storage::Cell& cell = row->cell(table.layout(), g);
     // The write first: a position that leads nowhere must not be left by an exception.
     WriteEntry& write = entries_.emplace_back(&cell, row, &table, key, image, &set, expected, g, kind);
     positions_.insert(&cell, static_cast<uint32_t>(entries_.size() - 1));
-    tables_ |= uint64_t{1} << std::min(table.id(), kTablesWithBit);
+    note_table(table);
     return write;
   }
   // Of a sized row, with room in front for its size.
@@ -174,7 +177,6 @@ class WriteSet {
 
  private:
   static constexpr size_t kSizeBytes = 16;  // so that the image is as aligned as others
-  static constexpr uint32_t kTablesWithBit = 63;
   static constexpr uint64_t kOtherTables = uint64_t{1} << kTablesWithBit;
   static constexpr size_t kAdditionsKept = 1024;
   void count_other_tables(Counters& counters) const;

@@ -41,6 +41,7 @@ class StatisticsTest : public DatabaseTest {
 };
 
 TEST_P(StatisticsTest, RegionsAreCountedBySiteUnderElision) {
+  if (GetParam().protocol == Protocol::kChopped) GTEST_SKIP() << "its regions are calls of chopped procedures";
   transact(db_, [&](Transaction& txn) {
     for (Key key = 1; key <= 5; ++key) ASSERT_OK(bump(txn, key));
   });

@@ -135,22 +135,9 @@ class ChoppedProtocol {
       if (site.mine().tries(site.policy()) && !execution.always_in_pieces) [[likely]]
         if (Status status; run_directly(site, *pieces, execution, procedure, arguments, call, number, &status)) [[likely]] return status;
     }
-    uint8_t& cuts = pieces->cuts[procedure.position % pieces->cuts.size()];
-    if (cuts == 0 && !execution.always_in_pieces) [[likely]] {
-      Status status = run_at_once(pieces->core, execution, procedure, arguments, call.policy.procedure_id);
-      if (!status.retryable()) [[likely]] {
-        *number = pieces->core.commit_number();
-        return status;
-      }
-      cuts = kCutsAfterConflict;
-      if (!wait_before_retry(call.policy, 1, begin_ns, call.worker.random()))
-        return given_up(call.counters, call.policy.procedure_id, 1, status);
-      return run_in_pieces(*pieces, execution, procedure, arguments, call, begin_ns, 2, number);
-    }
-    Status status = run_in_pieces(*pieces, execution, procedure, arguments, call, begin_ns, 1, number);
-    const bool met = pieces->core.attempt() > 1;
-    if (met) cuts = kCutsAfterConflict;
-    else if (cuts != 0) --cuts;
+    Status status = run_by_locks(*pieces, execution, procedure, arguments, call, begin_ns, number);
+    if constexpr (B::kRunsRegions)
+      if (status.ok()) call.counters.procedures[call.policy.procedure_id].committed_by[static_cast<size_t>(CommittedBy::kLocks)].add(1);
     return status;
   }
 
@@ -180,6 +167,28 @@ class ChoppedProtocol {
     if (!pieces.direct.run(site, id, procedure.head.empty() ? nullptr : &pieces.head, operations)) [[unlikely]] return false;
     *number = pieces.direct.commit_number();
     return true;
+  }
+
+  // As one commit; and where calls of the procedure have met others lately, or always, piece by piece.
+  Status run_by_locks(typename Transaction::Pieces& pieces, const Execution& execution, const ExecutableProcedure& procedure,
+                      void* arguments, const Call& call, uint64_t begin_ns, SnapshotNumber* number) {
+    uint8_t& cuts = pieces.cuts[procedure.position % pieces.cuts.size()];
+    if (cuts == 0 && !execution.always_in_pieces) [[likely]] {
+      Status status = run_at_once(pieces.core, execution, procedure, arguments, call.policy.procedure_id);
+      if (!status.retryable()) [[likely]] {
+        *number = pieces.core.commit_number();
+        return status;
+      }
+      cuts = kCutsAfterConflict;
+      if (!wait_before_retry(call.policy, 1, begin_ns, call.worker.random()))
+        return given_up(call.counters, call.policy.procedure_id, 1, status);
+      return run_in_pieces(pieces, execution, procedure, arguments, call, begin_ns, 2, number);
+    }
+    Status status = run_in_pieces(pieces, execution, procedure, arguments, call, begin_ns, 1, number);
+    const bool met = pieces.core.attempt() > 1;
+    if (met) cuts = kCutsAfterConflict;
+    else if (cuts != 0) --cuts;
+    return status;
   }
 
   // All pieces as one commit, which validates what the core has read. One attempt.

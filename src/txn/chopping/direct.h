@@ -28,8 +28,8 @@
 namespace elider::txn {
 
 template <class Sync, htm::Backend B>
-class DirectPiece final : public OccTransaction<Sync, PieceInRegion<B>> {
-  using Base = OccTransaction<Sync, PieceInRegion<B>>;
+class DirectPiece final : public OccTransaction<Sync, PieceInRegion<B, PieceTransaction<Sync>>> {
+  using Base = OccTransaction<Sync, PieceInRegion<B, PieceTransaction<Sync>>>;
   using typename Base::State;
 
  public:
@@ -57,6 +57,8 @@ class DirectPiece final : public OccTransaction<Sync, PieceInRegion<B>> {
   template <class Operations>
   bool run(htm::Site& site, uint32_t procedure, PieceTransaction<Sync>* head, const Operations& operations) {
     this->begin(1, procedure);
+    claims_.head = head;
+    this->image_in_place_ = nullptr;
     if (store_.log != nullptr) [[unlikely]] {
       if (Status status = store_.log->reserve(worker_.id(), record_bytes_, &this->log_place_); !status.ok()) [[unlikely]]
         return forget();
@@ -76,6 +78,7 @@ class DirectPiece final : public OccTransaction<Sync, PieceInRegion<B>> {
         retire_version(store_, worker_, write.version);
       count_row(this->counters_, write);
     }
+    for (uint32_t i = 0; i < claims_.inserted_tables; ++i) this->counters_.tables[claims_.inserted[i].table].rows.add(claims_.inserted[i].rows);
     if (head != nullptr) head->give_reads_to(this->recorder_);
     this->count_committed_by(CommittedBy::kRegion);
     static_cast<void>(this->finish(committed.n, committed.order, committed.newest_reader));
@@ -100,8 +103,13 @@ class DirectPiece final : public OccTransaction<Sync, PieceInRegion<B>> {
 
   template <class Operations>
   [[gnu::always_inline]] inline Committed run_in_region(const Operations& operations) {
+    claims_.number = store_.snapshots.current();
+    claims_.in_place = store_.log == nullptr && !this->recorder_.on() &&
+                       (store_.snapshots.newest_reader_before(claims_.number, store_.workers.ids_used_max()) == 0 ||
+                        ELIDER_MUTANT(kForgetReadersInRegion));
+    claims_.inserted_tables = 0;
     try {
-      if (!operations(*this).ok() || this->state_ != State::kActive) [[unlikely]]
+      if (!operations(*this).ok() || this->state_ != State::kActive || this->image_in_place_ != nullptr) [[unlikely]]
         decline();
     } catch (...) {
       decline();
@@ -125,7 +133,7 @@ class DirectPiece final : public OccTransaction<Sync, PieceInRegion<B>> {
     if (store_.log != nullptr && record_bytes_max(writes_) > record_bytes_) [[unlikely]]
       decline();
     Committed committed;
-    committed.n = store_.snapshots.current();
+    committed.n = claims_.number;
     if (claims_.adds_in_order && store_.snapshots.call_before(committed.n - 1, worker_.id()) && !ELIDER_MUTANT(kAddBeforeOlder))
         [[unlikely]]
       B::template abort<htm::kLockHeldCode>();

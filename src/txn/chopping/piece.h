@@ -3,6 +3,7 @@
 // Thread safety: one transaction's.
 #pragma once
 
+#include <array>
 #include <cstdint>
 
 #include "elider/snapshot_number.h"
@@ -21,10 +22,28 @@ struct Piece {
   uint64_t order = 0;
 };
 
-// All of a call within one region of the backend B (txn/chopping/direct.h).
-template <class B>
+// All of a call but its head within one region of the backend B (txn/chopping/direct.h).
+template <class B, class Head>
 struct PieceInRegion : Piece {
   using Region = B;
+  Head* head = nullptr;  // of the call, or null
+  // Rows are written where they are, and at once: nobody asks for a record of what was written, and no reader of
+  // a snapshot for what was there before. Then `number` is that of the region from its begin on.
+  bool in_place = false;
+  // Rows that came so, by table.
+  struct Inserted {
+    uint32_t table, rows;
+  };
+  std::array<Inserted, 8> inserted;
+  uint32_t inserted_tables = 0;
+  // False: they are too many tables.
+  bool count_inserted(uint32_t table) {
+    for (uint32_t i = 0; i < inserted_tables; ++i)
+      if (inserted[i].table == table) return ++inserted[i].rows, true;
+    if (inserted_tables == inserted.size()) return false;
+    inserted[inserted_tables++] = {table, 1};
+    return true;
+  }
 };
 
 }  // namespace elider::txn

@@ -113,6 +113,8 @@ class PieceTransaction final : public OccTransaction<Sync, Piece> {
     if (tail != nullptr) this->recorder_.take_from(tail->recorder_);
     this->recorder_.end({true, false, Cause::kNone, number(), claims_.order, this->attempt_, this->procedure_}, nullptr, nullptr);
   }
+  // Whether this made the view, of a row of this table that it has read.
+  bool has_view(typename Base::TableType& table, const detail::ImageHeader& view) { return this->arena_.holds(&view) && this->has_read(table, view); }
   // A head's, where the rest of its call is another kind of transaction.
   void give_reads_to(HistoryRecorder& recorder) { recorder.take_from(this->recorder_); }
   uint64_t order() const { return claims_.order; }

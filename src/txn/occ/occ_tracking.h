@@ -113,7 +113,7 @@ void OccTransaction<Sync, Claims>::forget_nodes() {
 // Forgets everything; the memory stays for the next transaction.
 template <class Sync, class Claims>
 [[gnu::always_inline]] inline void OccTransaction<Sync, Claims>::end() {
-  if (!writes_.empty()) {
+  if (RunsInRegion<Claims> || !writes_.empty()) {  // there a table may be noted whose rows have no entry
     writes_.clear();
     index_changes_.clear();
   }

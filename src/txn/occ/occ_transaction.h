@@ -185,6 +185,11 @@ class OccTransaction : public Reads<Sync, OccTransaction<Sync, Claims>> {
   void copy_edited(std::byte* to, const std::byte* from) const;
   Status widen(TableType& table, WriteEntry& write, const ColumnSet& set);
   bool has_read(TableType& table, const detail::ImageHeader& view);
+  // Within a region that asks for it (Claims::in_place): rows are written at once.
+  bool may_write_in_place(TableType& table, Row* row) const;
+  Status edit_in_place(TableType& table, Row* row, KeyRef key, const ColumnSet& set, void** image);
+  void write_in_place(Cell& cell, const ColumnSet& set, uint32_t g, const std::byte* image, uint64_t w);
+  Status edit_view_of_piece(const TableRef& ref, const ColumnSet& set, const detail::ImageHeader& view, void** image);
   Status write_row(const TableRef& ref, TableType& table, KeyRef key, const ColumnSet& set, const std::byte* source);
   Status add_to_row(TableType& table, KeyRef key, const storage::Number& number, const void* delta);
   uint64_t expected_by(const detail::ImageHeader* read, const Cell& cell, uint32_t g);
@@ -346,6 +351,7 @@ class OccTransaction : public Reads<Sync, OccTransaction<Sync, Claims>> {
     const ColumnSet* set = nullptr;
     std::byte* before = nullptr;            // the columns as they were
   } edit_;
+  std::byte* image_in_place_ = nullptr;     // of an edit in place whose change is to come; its row and columns stand in edit_
   LateUnlinks<Sync> late_unlinks_;          // of rows that commits of this object removed while somebody read them
   [[no_unique_address]] Claims claims_;
 };

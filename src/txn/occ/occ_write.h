@@ -113,6 +113,8 @@ Status OccTransaction<Sync, Claims>::edit_row(TableType& table, Row* row, KeyRef
                                       void** image_out) {
   const Layout& layout = table.layout();
   const uint64_t affected = table.secondary_count() == 0 ? 0 : indexes_reading(table, set.columns);
+  if constexpr (RunsInRegion<Claims>)
+    if (affected == 0 && may_write_in_place(table, row)) return edit_in_place(table, row, key, set, image_out);
   std::byte* image = nullptr;
   if (Status status = layout.sized_rows() ? copy_sized_to_edit(table, row, key, read, &image)
                                           : copy_to_edit(table, row, key, set, read, &image);
@@ -132,6 +134,44 @@ Status OccTransaction<Sync, Claims>::edit_row(TableType& table, Row* row, KeyRef
   }
   *image_out = image;
   return {};
+}
+
+// -- in place ---------------------------------------------------------------------------------------
+
+// Not beside a write of the row that waits for the end of the region; and no block, which a change replaces.
+template <class Sync, class Claims>
+[[gnu::always_inline]] inline bool OccTransaction<Sync, Claims>::may_write_in_place(TableType& table, Row* row) const {
+  const Layout& layout = table.layout();
+  if (!claims_.in_place || image_in_place_ != nullptr || table.id() >= WriteSet::kTablesWithBit) return false;
+  for (uint32_t g = 0; g < layout.group_count(); ++g)
+    if (layout.group(g).block || (!writes_.empty() && writes_.find(row, layout, g) != nullptr)) return false;
+  return true;
+}
+
+// The change is made to an image, since a row's own layout is not that of its cells, and then to the cells: do_edited().
+template <class Sync, class Claims>
+Status OccTransaction<Sync, Claims>::edit_in_place(TableType& table, Row* row, KeyRef key, const ColumnSet& set, void** image_out) {
+  const Layout& layout = table.layout();
+  std::byte* const image = arena_.allocate(layout.row_bytes());
+  for (const uint32_t g : Bits(set.read_groups)) {
+    Cell& cell = row->cell(layout, g);
+    const uint64_t w = copy_cell(cell, layout.group(g), set, g, image);
+    if (word::absent(w)) [[unlikely]] return note_absent(table, cell, key, g, w);
+  }
+  edit_.table = &table;
+  edit_.row = row;
+  edit_.set = &set;
+  image_in_place_ = image;
+  *image_out = image;
+  return {};
+}
+
+template <class Sync, class Claims>
+[[gnu::always_inline]] inline void OccTransaction<Sync, Claims>::write_in_place(Cell& cell, const ColumnSet& set, uint32_t g,
+                                                                                const std::byte* image, uint64_t w) {
+  storage::copy_to_payload(set, g, cell.payload_inside(), image);
+  cell.set_snapshot(claims_.number);
+  cell.unlock(word::next(w, false));
 }
 
 // The columns that may be edited, of a sized row all of it.
@@ -165,12 +205,28 @@ Status OccTransaction<Sync, Claims>::do_edit_view(const TableRef& ref, const Raw
   if (!view) return Status::invalid_argument("update: the view is of no row");
   auto& table = static_cast<TableType&>(*ref.base());
   if (!has_read(table, *view.header())) [[unlikely]] {
-    if constexpr (RunsPieces<Claims>)  // another piece of the call may have read it
-      if (claims_.piece && view.header()->groups != detail::kGroupsOfEnded) return do_edit(ref, view.header()->key, columns, image);
+    if constexpr (RunsPieces<Claims>)
+      if (claims_.piece && view.header()->groups != detail::kGroupsOfEnded) return edit_view_of_piece(ref, *set, *view.header(), image);
     return refuse_view(ref);
   }
   return guarded(table, view.header()->key,
                  [&] { return edit_row(table, static_cast<Row*>(view.header()->row), view.header()->key, *set, view.header(), image); });
+}
+
+// Another piece of the call may have read it. Where it is known which, its row is where it was, unless its block has left the
+// table; else a lookup tells.
+template <class Sync, class Claims>
+Status OccTransaction<Sync, Claims>::edit_view_of_piece(const TableRef& ref, const ColumnSet& set, const detail::ImageHeader& view, void** image) {
+  auto& table = static_cast<TableType&>(*ref.base());
+  KeyRef key = view.key;
+  return guarded(table, key, [&]() -> Status {
+    Row* row = nullptr;
+    if constexpr (RunsInRegion<Claims>)
+      if (claims_.head != nullptr && claims_.head->has_view(table, view)) row = static_cast<Row*>(view.row);
+    if (row == nullptr || word::removed(row->cell(table.layout(), 0).load())) row = find(table, key, set);
+    if (row == nullptr) [[unlikely]] return table.error(Code::kNotFound, Cause::kNone, key);
+    return edit_row(table, row, key, set, nullptr, image);
+  });
 }
 
 // Whether the view is of a row of this table that this transaction tracks, read or written. The
@@ -200,6 +256,20 @@ bool OccTransaction<Sync, Claims>::has_read(TableType& table, const detail::Imag
 // Secondary indexes follow what was changed in the image; on a duplicate the change is taken back.
 template <class Sync, class Claims>
 Status OccTransaction<Sync, Claims>::do_edited(const TableRef& ref, void* image) {
+  if constexpr (RunsInRegion<Claims>)
+    if (image_in_place_ != nullptr && image_in_place_ == image) {
+      const Layout& layout = edit_.table->layout();
+      if (!writes_.empty() && writes_.find_any(edit_.row, layout) != nullptr) [[unlikely]]  // the change has written its own row
+        Claims::Region::template abort<kUnsuitedForRegion>();
+      for (const uint32_t g : Bits(edit_.set->groups)) {
+        Cell& cell = edit_.row->cell(layout, g);
+        write_in_place(cell, *edit_.set, g, image_in_place_, cell.load());
+      }
+      writes_.note_table(*edit_.table);
+      arena_.give_back(image_in_place_, layout.row_bytes());
+      image_in_place_ = nullptr;
+      return {};
+    }
   if (state_ == State::kActive) [[likely]] return {};
   if (state_ != State::kEditing) return refuse(ref, {});
   auto& table = *edit_.table;
@@ -345,6 +415,13 @@ Status OccTransaction<Sync, Claims>::insert_row(TableType& table, KeyRef key, Gi
   // the floor raised, before it.
   const uint64_t w = table.sequence_floor() * word::kStep | word::kAbsent;
   uint64_t words[kCommitGroupsMax] = {};
+  if constexpr (RunsInRegion<Claims>)
+    if (table.secondary_count() == 0 && may_write_in_place(table, row) && claims_.count_inserted(table.id())) {
+      for (uint32_t g = 0; g < table.layout().group_count(); ++g)
+        write_in_place(row->cell(table.layout(), g), table.layout().all(), g, static_cast<const std::byte*>(source.bytes), w);
+      writes_.note_table(table);
+      return {};
+    }
   for (uint32_t g = 0; g < table.layout().group_count(); ++g) row->cell(table.layout(), g).unlock(words[g] = w);
   ELIDER_TEST_POINT("occ.insert.after_index");
   track_own_insert(result);  // may throw: the row is unlocked before it
