@@ -64,8 +64,14 @@ class DirectPiece final : public OccTransaction<Sync, PieceInRegion<B, PieceTran
         return forget();
       store_.log->begin_commit(worker_.id());
     }
-    const Committed committed = htm::run_region<B>(
-        site, htm::SubscribedWithin{}, [&]() -> Committed { return run_in_region(operations); }, []() -> Committed { return {}; });
+    Committed committed;
+    for (int tries = 0;; ++tries) {
+      prepare();
+      committed = htm::run_region<B>(
+          site, htm::SubscribedWithin{}, [&]() -> Committed { return run_in_region(operations); }, []() -> Committed { return {}; });
+      if (committed.n != 0 || tries == kNumbersMax || store_.snapshots.current() == claims_.number) [[likely]]
+        break;
+    }
     if (committed.n == 0) [[unlikely]] {
       if (store_.log != nullptr) [[unlikely]]
         store_.log->end_commit(worker_.id());
@@ -78,7 +84,8 @@ class DirectPiece final : public OccTransaction<Sync, PieceInRegion<B, PieceTran
         retire_version(store_, worker_, write.version);
       count_row(this->counters_, write);
     }
-    for (uint32_t i = 0; i < claims_.inserted_tables; ++i) this->counters_.tables[claims_.inserted[i].table].rows.add(claims_.inserted[i].rows);
+    for (uint32_t i = 0; i < claims_.inserted_tables; ++i)
+      this->counters_.tables[claims_.inserted[i].table].rows.add(claims_.inserted[i].rows);
     if (head != nullptr) head->give_reads_to(this->recorder_);
     this->count_committed_by(CommittedBy::kRegion);
     static_cast<void>(this->finish(committed.n, committed.order, committed.newest_reader));
@@ -101,13 +108,17 @@ class DirectPiece final : public OccTransaction<Sync, PieceInRegion<B, PieceTran
     __builtin_unreachable();
   }
 
-  template <class Operations>
-  [[gnu::always_inline]] inline Committed run_in_region(const Operations& operations) {
+  // Read ahead of the region, so that no reader of a snapshot that comes or goes aborts it; its end looks again.
+  void prepare() {
     claims_.number = store_.snapshots.current();
     claims_.in_place = store_.log == nullptr && !this->recorder_.on() &&
                        (store_.snapshots.newest_reader_before(claims_.number, store_.workers.ids_used_max()) == 0 ||
                         ELIDER_MUTANT(kForgetReadersInRegion));
     claims_.inserted_tables = 0;
+  }
+
+  template <class Operations>
+  [[gnu::always_inline]] inline Committed run_in_region(const Operations& operations) {
     try {
       if (!operations(*this).ok() || this->state_ != State::kActive || this->image_in_place_ != nullptr) [[unlikely]]
         decline();
@@ -133,12 +144,14 @@ class DirectPiece final : public OccTransaction<Sync, PieceInRegion<B, PieceTran
     if (store_.log != nullptr && record_bytes_max(writes_) > record_bytes_) [[unlikely]]
       decline();
     Committed committed;
-    committed.n = claims_.number;
+    committed.n = store_.snapshots.current();
     if (claims_.adds_in_order && store_.snapshots.call_before(committed.n - 1, worker_.id()) && !ELIDER_MUTANT(kAddBeforeOlder))
         [[unlikely]]
       B::template abort<htm::kLockHeldCode>();
     committed.newest_reader = store_.snapshots.newest_reader_before(committed.n, store_.workers.ids_used_max());
     if (ELIDER_MUTANT(kForgetReadersInRegion)) committed.newest_reader = 0;
+    if (claims_.in_place && (committed.n != claims_.number || committed.newest_reader != 0)) [[unlikely]]
+      decline();
     if (committed.newest_reader != 0 && !this->prepare_versions(committed.newest_reader)) [[unlikely]]
       decline();
     if (this->recorder_.on()) [[unlikely]]
@@ -159,6 +172,8 @@ class DirectPiece final : public OccTransaction<Sync, PieceInRegion<B, PieceTran
     this->end();
     return false;
   }
+
+  static constexpr int kNumbersMax = 4;  // that pass while a call tries
 
   size_t record_bytes_ = 16 << 10;  // room for a record
   bool has_room_ = false;
