@@ -37,13 +37,8 @@ if(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64" AND NOT ELIDER_NATIVE)
 endif()
 if(ELIDER_NATIVE)
   include(CheckCXXCompilerFlag)
-  # No vectors above 128 bits: after them the compiler puts VZEROUPPER, which aborts a hardware transaction. Nor where none
-  # have been, which gcc does at the begin of a handler and behind calls.
+  # No vectors above 128 bits: after them the compiler puts VZEROUPPER, which aborts a hardware transaction.
   target_compile_options(elider_flags INTERFACE -march=native)
-  check_cxx_compiler_flag(-mno-vzeroupper ELIDER_HAS_no_vzeroupper)
-  if(ELIDER_HAS_no_vzeroupper)
-    target_compile_options(elider_flags INTERFACE -mno-vzeroupper)
-  endif()
   foreach(limit IN ITEMS prefer-vector-width move-max store-max)
     string(MAKE_C_IDENTIFIER "ELIDER_HAS_${limit}" known)
     check_cxx_compiler_flag(-m${limit}=128 ${known})

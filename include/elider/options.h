@@ -60,7 +60,8 @@ enum class Protocol : uint8_t {
   kPartitioned,
   // DBX-TC: procedures that are declared and installed (elider/chopped.h) run in pieces, which commit
   // one by one where calls meet; ordinary transactions are those of kOcc, but commit only while no
-  // call of such a procedure is under way. A HistorySink must run no transaction. With kOptimistic.
+  // call of such a procedure is under way. A HistorySink must run no transaction. With kOptimistic; or
+  // with kElided, where a call is one hardware transaction if it can.
   kChopped,
 };
 inline constexpr Protocol kProtocols[] = {Protocol::kOcc,       Protocol::kWholeTransaction,   Protocol::kSpinlock,       Protocol::kSerial,

@@ -54,7 +54,7 @@ std::string Hardware::to_text() const {
     line("", vendor + ", family " + std::to_string(family) + ", model " + std::to_string(model) + ", stepping " + std::to_string(stepping));
   line("RTM", std::string(yes_no(rtm)) + (rtm_always_aborts ? ", and it always aborts" : ""));
   line("HLE", std::string(yes_no(hle)) + " (not used)");
-  line("TSXLDTRK", std::string(yes_no(tsxldtrk)) + " (not used)");
+  line("TSXLDTRK", std::string(yes_no(tsxldtrk)) + (tsxldtrk ? " (the durable heap uses it)" : ""));
   line("known defect", defect.empty() ? "none" : defect);
   line("kernel", "tsx_async_abort: " + or_unknown(tsx_async_abort));
   line("", "command line: " + or_unknown(tsx_parameter));

@@ -44,7 +44,7 @@ constexpr OptionInfo choice(std::string_view name, std::string_view choices, std
 constexpr OptionEntry kOptionEntries[] = {
     {choice("sync", "automatic, optimistic, latched, single-threaded, elided", "How shared nodes are guarded"), &Options::sync},
     {choice("protocol", "occ, whole-transaction, spinlock, serial, timestamp, timestamp-validated, two-phase-locking, partitioned, chopped",
-            "How transactions execute; whole-transaction, spinlock (both with sync elided), serial, partitioned and two-phase-locking (with optimistic) are baselines; chopped (with optimistic) runs declared procedures in pieces"),
+            "How transactions execute; whole-transaction, spinlock (both with sync elided), serial, partitioned and two-phase-locking (with optimistic) are baselines; chopped (with optimistic, or with elided, where a call is a hardware transaction) runs declared procedures in pieces"),
      &Options::protocol},
     {number("restarts_max", "attempts", 0, kMillion, "Conflicts of a procedure, under protocol timestamp, before it runs alone"),
      &Options::restarts_max},

@@ -19,6 +19,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <cstdio>
 #include <cstdlib>
 #include <iostream>
@@ -37,14 +38,15 @@
 
 namespace {
 // Where not 0, the clocks' reading in this program, a microsecond later at each look: a run's times
-// stand in its history, and would be the one thing in it that no seed decides.
-uint64_t clock_ns = 0;
+// stand in its history, and would be the one thing in it that no seed decides. Atomic: the turn may pass
+// between two accesses, and a clock must not go back.
+std::atomic<uint64_t> clock_ns{0};
 }  // namespace
 
 extern "C" int clock_gettime(clockid_t clock, timespec* time) noexcept {
   if (clock_ns == 0) return static_cast<int>(::syscall(SYS_clock_gettime, clock, time));
-  clock_ns += 1000;
-  *time = {static_cast<time_t>(clock_ns / 1'000'000'000), static_cast<long>(clock_ns % 1'000'000'000)};
+  const uint64_t now = clock_ns.fetch_add(1000) + 1000;
+  *time = {static_cast<time_t>(now / 1'000'000'000), static_cast<long>(now % 1'000'000'000)};
   return 0;
 }
 

@@ -6,12 +6,14 @@
 // commit, for each commit costs; once it has met somebody, it and the worker's next calls of the
 // procedure commit piece by piece (piece_transaction.h): the core alone is run again, and the time in
 // which others can come between is the core's.
+// Where hardware transactions run (B), a call is one at first (direct.h), and what follows is what it
+// falls back to.
 // Ordinary transactions commit while no call is under way, and the other way round (rooms.h), so
 // both are serializable together, whatever the declaration leaves out of ordinary ones.
 //
-// Deviations from the paper: a piece runs as a small optimistic transaction instead of one
-// hardware transaction in place; pieces beside the conflicting one that follow each other are one;
-// adding waits for calls of smaller numbers instead of being repeated on newer versions (Algorithm
+// Deviations from the paper: core and tail are one hardware transaction, and without those a piece is a
+// small optimistic one; a region that fails takes no lock of a partition, for the rows' lock bits are
+// there; pieces beside the conflicting one that follow each other are one; adding waits for calls of smaller numbers instead of being repeated on newer versions (Algorithm
 // 1); a reader of a snapshot waits for the calls that it may see, so that it sees all that ended
 // before it began.
 //

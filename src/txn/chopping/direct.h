@@ -1,5 +1,5 @@
 // DirectPiece: a call of a chopped procedure, but for its head, as one hardware transaction ("region")
-// that reads rows where they are (DBX-TC, sections 3 and 4, "direct execution").
+// that reads and writes rows where they are (DBX-TC, sections 3 and 4, "direct execution").
 //
 // The region tracks what is read and excludes others from what is written, so there is no read set, no
 // lock and no validation. It is the tail that is not worth a commit of its own here: core and tail are
@@ -8,16 +8,22 @@
 // region reads the word of each cell that it reads or writes, and aborts where the bit is set, or when
 // somebody sets it.
 //
-// At the region's end every word it writes is as it was read, S and the readers' slots are read, and
-// everything is written: the instant of commit_at_once() of txn/occ/occ_region.h, of which its proof
-// holds with "validated" replaced by "in the region". Old versions for readers of snapshots are made in
-// it, too. Its record has its room before it begins, and follows it, announced as there.
+// Why it is serializable: the region is one instant, and at its end S and the readers' slots are read in
+// it. So it is a commit_at_once() of txn/occ/occ_region.h whose reads are in the region, too, in place of
+// being validated there; what is said there of S, the readers and the log holds. Whoever validates or reads
+// a snapshot outside of regions sees the words before or after it.
 //
-// Writes are kept in the write set until the end of the region, since the log, histories and what
-// follows the commit ask for them; a row's bytes are written once.
+// A row is written at once, with its number and next word (PieceInRegion::in_place), where nothing more is
+// asked for. With a log, a history, or a reader who may need an old version, and of blocks and rows in
+// secondary indexes, it waits in the write set for the region's end, which all of that is made from.
+// The number is read ahead of the region: were S in its read set from the begin, each snapshot would abort it.
+// The end aborts a region that wrote in place with a number that has passed, or beside a new reader.
+// Its record has its room before it begins, and follows it, announced as there.
 //
 // Thread safety: one worker's.
 #pragma once
+
+#include <algorithm>
 
 #include "htm/elide.h"
 #include "txn/chopping/execution.h"
@@ -33,7 +39,10 @@ class DirectPiece final : public OccTransaction<Sync, PieceInRegion<B, PieceTran
   using typename Base::State;
 
  public:
-  DirectPiece(Store& store, Worker& worker, Counters& counters) : Base(store, worker, counters, nullptr) { claims_.piece = true; }
+  DirectPiece(Store& store, Worker& worker, Counters& counters)
+      : Base(store, worker, counters, nullptr), record_bytes_(std::min<size_t>(16 << 10, store.options.log_buffer_bytes / 8)) {
+    claims_.piece = true;
+  }
 
   // Before a run: what a region takes of this transaction's own memory is there, for it is given
   // back where the region aborts, and asked for again by the next one, without end. May throw
@@ -58,6 +67,7 @@ class DirectPiece final : public OccTransaction<Sync, PieceInRegion<B, PieceTran
   bool run(htm::Site& site, uint32_t procedure, PieceTransaction<Sync>* head, const Operations& operations) {
     this->begin(1, procedure);
     claims_.head = head;
+    claims_.call = (claims_.call + 1) % kCallsMax;
     this->image_in_place_ = nullptr;
     if (store_.log != nullptr) [[unlikely]] {
       if (Status status = store_.log->reserve(worker_.id(), record_bytes_, &this->log_place_); !status.ok()) [[unlikely]]
@@ -147,7 +157,7 @@ class DirectPiece final : public OccTransaction<Sync, PieceInRegion<B, PieceTran
     committed.n = store_.snapshots.current();
     if (claims_.adds_in_order && store_.snapshots.call_before(committed.n - 1, worker_.id()) && !ELIDER_MUTANT(kAddBeforeOlder))
         [[unlikely]]
-      B::template abort<htm::kLockHeldCode>();
+      decline();  // it is to wait
     committed.newest_reader = store_.snapshots.newest_reader_before(committed.n, store_.workers.ids_used_max());
     if (ELIDER_MUTANT(kForgetReadersInRegion)) committed.newest_reader = 0;
     if (claims_.in_place && (committed.n != claims_.number || committed.newest_reader != 0)) [[unlikely]]
@@ -174,8 +184,9 @@ class DirectPiece final : public OccTransaction<Sync, PieceInRegion<B, PieceTran
   }
 
   static constexpr int kNumbersMax = 4;  // that pass while a call tries
+  static constexpr uint32_t kCallsMax = 1u << 20;
 
-  size_t record_bytes_ = 16 << 10;  // room for a record
+  const size_t record_bytes_;  // room for a record
   bool has_room_ = false;
 };
 

@@ -155,7 +155,7 @@ void add_sites(const ElisionPolicy& policy, Execution* execution) {
   execution->elision = policy;
   execution->elision.conflict_aborts_max = std::min(policy.conflict_aborts_max, 10u);
   execution->elision.capacity_aborts_max = std::min(policy.capacity_aborts_max, 1u);
-  execution->elision.lock_held_aborts_max = std::min(policy.lock_held_aborts_max, 10u);
+  execution->elision.lock_held_aborts_max = std::min(policy.lock_held_aborts_max, 3u);
   for (ExecutableProcedure& procedure : execution->procedures) procedure.site = std::make_unique<htm::Site>(execution->elision);
 }
 

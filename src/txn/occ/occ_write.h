@@ -239,7 +239,7 @@ bool OccTransaction<Sync, Claims>::has_read(TableType& table, const detail::Imag
   const uint32_t groups = view.groups & layout.all_groups();
   if (groups == 0) return false;
   if constexpr (RunsInRegion<Claims>)  // who makes views of this transaction's memory is this transaction
-    if (arena_.holds(&view) && view.read_index == table.id()) return true;
+    if (arena_.holds(&view) && view.read_index == read_index_of(table)) return true;
   if (view.read_index < reads_.size()) {
     const ReadEntry& read = reads_[view.read_index];
     const auto g = static_cast<uint32_t>(std::countr_zero(groups));
