@@ -168,7 +168,7 @@ constexpr PaperFigure kDbxTcFigures[] = {
      "here: new_order in 5 pieces, payment in 7, delivery in 4, its customers deferred"},
     {"12, 13, 14", "throughput of TPC-C in pieces; snapshots and durability; what each optimization brings", "",
      "`elider bench tpcc --protocol chopped`, beside the other protocols", "",
-     "pieces are small optimistic transactions, and not yet hardware transactions in place; no factor analysis"},
+     "with `--sync elided` core and tail are one hardware transaction, else small optimistic ones: docs/chopping.md has figures of both, and of whole transactions as regions; no factor analysis"},
     {"15", "articles", "", "`elider bench articles --protocol chopped`, and under every other protocol",
      "DBX-TC 476 K/s with 8 threads, a tenth above DBX", ""},
 };

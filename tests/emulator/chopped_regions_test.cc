@@ -231,18 +231,18 @@ TEST_F(AddsInOrderTest, a_mutant_that_adds_at_once_is_seen) {
 }
 
 TEST_F(ChoppedRegionsTest, calls_hold_in_many_schedules) {
-  for (uint64_t seed = 1; seed <= 150 && !HasFatalFailure(); ++seed) run(seed);
+  for (uint64_t seed = 1; seed <= 80 && !HasFatalFailure(); ++seed) run(seed);
   EXPECT_OK(db_.verify());
-  EXPECT_GT(site().commits, 300u);
+  EXPECT_GT(site().commits, 150u);
 }
 
 // So that calls by locks meet calls in regions.
 TEST_F(ChoppedRegionsTest, calls_hold_where_many_regions_abort) {
   const WithOptions spurious([](auto& options) { options.spurious_abort_rate = 0.5; });
-  for (uint64_t seed = 1; seed <= 150 && !HasFatalFailure(); ++seed) run(seed);
+  for (uint64_t seed = 1; seed <= 80 && !HasFatalFailure(); ++seed) run(seed);
   EXPECT_OK(db_.verify());
-  EXPECT_GT(site().commits, 100u);
-  EXPECT_GT(site().fallbacks, 100u);
+  EXPECT_GT(site().commits, 50u);
+  EXPECT_GT(site().fallbacks, 50u);
 }
 
 // Random calls of one thread, each of a few operations of all kinds, beside a map that says what must be
