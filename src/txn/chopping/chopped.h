@@ -25,6 +25,7 @@
 #include <memory>
 #include <new>
 #include <string>
+#include <type_traits>
 #include <utility>
 
 #include "base/clock.h"
@@ -43,6 +44,11 @@
 
 namespace elider::txn {
 
+// In place of a DirectPiece, where no regions run.
+struct NoDirectPiece {
+  NoDirectPiece(Store&, Worker&, Counters&) {}
+};
+
 // An ordinary transaction, and the pieces of its worker's calls. B: what runs a call as one region.
 template <class Sync, htm::Backend B>
 class ChoppedTransaction final : public OccTransaction<Sync, Piece> {
@@ -54,7 +60,7 @@ class ChoppedTransaction final : public OccTransaction<Sync, Piece> {
     Pieces(Store& store, Worker& worker, Counters& counters)
         : head(store, worker, counters), core(store, worker, counters), tail(store, worker, counters), direct(store, worker, counters) {}
     PieceType head, core, tail;
-    DirectPiece<Sync, B> direct;
+    [[no_unique_address]] std::conditional_t<B::kRunsRegions, DirectPiece<Sync, B>, NoDirectPiece> direct;
     std::array<uint8_t, 64> cuts{};  // by procedure: so many calls more run in pieces
   };
 
