@@ -23,7 +23,7 @@ struct NoClaims {
 // Nor has who runs in pieces (txn/chopping/piece.h), whose commits differ in other ways.
 template <class C>
 concept RunsPieces = requires { requires C::kPieces; };
-// And of those who runs within one hardware transaction, of the backend C::Region
+// And some of those run within one hardware transaction, of the backend C::Region
 // (txn/chopping/direct.h): it tracks nothing that it reads, and locks nothing that it writes.
 template <class C>
 concept RunsInRegion = RunsPieces<C> && requires { typename C::Region; };

@@ -13,9 +13,9 @@
 //
 // Deviations from the paper: core and tail are one hardware transaction, and without those a piece is a
 // small optimistic one; a region that fails takes no lock of a partition, for the rows' lock bits are
-// there; pieces beside the conflicting one that follow each other are one; adding waits for calls of smaller numbers instead of being repeated on newer versions (Algorithm
-// 1); a reader of a snapshot waits for the calls that it may see, so that it sees all that ended
-// before it began.
+// there; pieces beside the conflicting one that follow each other are one; adding waits for calls of
+// smaller numbers instead of being repeated on newer versions (Algorithm 1); a reader of a snapshot
+// waits for the calls that it may see, so that it sees all that ended before it began.
 //
 // Thread safety: as a protocol's (txn/protocol.h).
 #pragma once

@@ -2,11 +2,10 @@
 // that reads and writes rows where they are (DBX-TC, sections 3 and 4, "direct execution").
 //
 // The region tracks what is read and excludes others from what is written, so there is no read set, no
-// lock and no validation. It is the tail that is not worth a commit of its own here: core and tail are
-// one region. What a region cannot do, or what keeps failing, a call does as without regions
-// (chopped.h): by locks, which are the lock bits of the rows. So no lock is there for fallbacks: a
-// region reads the word of each cell that it reads or writes, and aborts where the bit is set, or when
-// somebody sets it.
+// lock and no validation. The tail is not worth a region of its own: core and tail are one. What a
+// region cannot do, or what keeps failing, a call does as without regions (chopped.h): by locks, which
+// are the lock bits of the rows. So no lock is there for fallbacks: a region reads the word of each cell
+// that it reads or writes, and aborts where the bit is set, or when somebody sets it.
 //
 // Why it is serializable: the region is one instant, and at its end S and the readers' slots are read in
 // it. So it is a commit_at_once() of txn/occ/occ_region.h whose reads are in the region, too, in place of
@@ -16,7 +15,7 @@
 // A row is written at once, with its number and next word (PieceInRegion::in_place), where nothing more is
 // asked for. With a log, a history, or a reader who may need an old version, and of blocks and rows in
 // secondary indexes, it waits in the write set for the region's end, which all of that is made from.
-// The number is read ahead of the region: were S in its read set from the begin, each snapshot would abort it.
+// The number is read ahead of the region: were S read in it from the begin, each snapshot would abort it.
 // The end aborts a region that wrote in place with a number that has passed, or beside a new reader.
 // Its record has its room before it begins, and follows it, announced as there.
 //
