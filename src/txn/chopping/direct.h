@@ -49,7 +49,7 @@ class DirectPiece final : public OccTransaction<Sync, PieceInRegion<B, PieceTran
   void make_room(const Execution& execution) {
     constexpr size_t kWrites = 64, kAdditions = 16;  // no more: a larger table of positions is more lines
     constexpr size_t kOperations = 256;
-    this->recorder_.make_room(kOperations);  // each time: what is told is given away
+    this->recorder_.make_room(kOperations);  // each time: its sink takes the memory
     if (has_room_) [[likely]]
       return;
     writes_.make_room(kWrites, kAdditions);

@@ -140,7 +140,7 @@ class OccTransaction : public Reads<Sync, OccTransaction<Sync, Claims>> {
     push_read(read);
     if constexpr (Claims::kReads) some_validated_ = true;
   }
-  // The word once nobody holds its lock. A region does not wait: whoever holds it writes it soon, and aborts the region then.
+  // The word once nobody holds its lock. A region does not wait, but aborts.
   static uint64_t unlocked_word(const Cell& cell) {
     if constexpr (!RunsInRegion<Claims>) return cell.load_unlocked();
     else return unlocked_in_region(cell);
