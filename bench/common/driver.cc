@@ -210,6 +210,8 @@ RunResult RunControl::collect(double seconds, double ns_per_tick, const Statisti
   for (size_t cause = 0; cause < result.aborts.size(); ++cause) result.aborts[cause] = result.at_end.aborts[cause] - before.aborts[cause];
   result.elision = elision_between(before, result.at_end);
   result.procedures = writers_between(before, result.at_end);
+  const Statistics::Lookups &first = before.lookups, &last = result.at_end.lookups;
+  result.lookups = {last.of_rows - first.of_rows, last.rows_kept - first.rows_kept, last.of_trees - first.of_trees, last.leaves_kept - first.leaves_kept};
   result.log = LogUse::between(before, result.at_end);
   return result;
 }

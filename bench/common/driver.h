@@ -92,6 +92,7 @@ struct RunResult {
   // Under SyncPolicy::kElided: what became of its hardware transactions, of all tables together.
   std::vector<Statistics::Elision> elision;
   std::vector<Statistics::Procedure> procedures;  // of those that wrote where hardware transactions run; aborts are not in them
+  Statistics::Lookups lookups;  // with --count-lookups
   LogUse log;
   Statistics at_end;
   uint64_t resident_bytes = 0;  // of the process, at the end

@@ -68,6 +68,13 @@ void add_options_but_threads(Command command, CommonOptions& options) {
       .type("N");
   command.flag("--no-hints", [&options] { options.parts.hints = false; }, "Where the last lookups ended is not remembered");
   command.flag("--no-reclamation", [&options] { options.parts.reclamation = false; }, "Memory is not reclaimed before the end");
+  command.flag("--no-own-allocators", [&options] { options.parts.own_allocators = false; }, "All threads allocate under one lock");
+  command.flag("--count-lookups", [&options] { options.parts.counted_lookups = true; },
+               "Count the lookups that need no descent of a tree, as the last one ended there");
+  command.option("--block-threshold", options.block_threshold_bytes, "Rows or commit groups of so many bytes are kept apart from their commit words")
+      .in(kBlockThresholdMin, kRowBytesMax)
+      .type("BYTES")
+      .shows_default();
   add_engine_option(command, "--restarts-max", "N", "restarts_max", [&options](const Options& o) { options.restarts_max = o.restarts_max; });
   add_engine_option(command, "--memory-limit", "BYTES", "memory_limit_bytes",
                     [&options](const Options& o) { options.memory_limit_bytes = o.memory_limit_bytes; });
@@ -155,6 +162,7 @@ Result<Session> Session::open(const CommonOptions& common, std::vector<Schema> s
   if (common.aborts_max != CommonOptions::kByCause)
     options.elision.conflict_aborts_max = options.elision.capacity_aborts_max = options.elision.system_aborts_max = common.aborts_max;
   options.parts = common.parts;
+  options.block_threshold_bytes = common.block_threshold_bytes;
   if (common.copied_reads) options.elision.record_reads = false;
   options.memory_limit_bytes = common.memory_limit_bytes;
   options.huge_pages = common.huge_pages;

@@ -36,7 +36,8 @@ struct CommonOptions {
   static constexpr uint32_t kByCause = ~uint32_t{0};
   uint32_t aborts_max = kByCause;            // --aborts-max, for --sync elided: for all causes alike
   ElisionPolicy elision;                     // as the library's; studies change it
-  EngineParts parts;                         // --no-hints, --no-reclamation
+  EngineParts parts;                         // --no-hints, --no-reclamation, --no-own-allocators, --count-lookups
+  uint32_t block_threshold_bytes = Options{}.block_threshold_bytes;  // --block-threshold
   uint64_t memory_limit_bytes = 0;           // --memory-limit, 0: none
   bool huge_pages = true;                    // --no-huge-pages turns it off
   std::optional<uint64_t> prefault_bytes;    // --prefault; none: the benchmark knows best

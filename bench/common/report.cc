@@ -79,6 +79,8 @@ Json configuration_json(const CommonOptions& options, const Report& report) {
   if (options.aborts_max != CommonOptions::kByCause) json["aborts_max"] = options.aborts_max;
   json["hints"] = options.parts.hints;
   json["reclamation"] = options.parts.reclamation;
+  json["own_allocators"] = options.parts.own_allocators;
+  json["block_threshold_bytes"] = options.block_threshold_bytes;
   json["protocol"] = std::string(name_of(options.protocol));
   json["memory_limit_bytes"] = options.memory_limit_bytes;
   json["prefault_bytes"] = options.prefault_bytes.value_or(0);
@@ -177,6 +179,17 @@ void print_committed_by(std::FILE* out, const RunResult& result) {
   }
 }
 
+// Of a hundred, how many.
+double percent(uint64_t part, uint64_t whole) { return whole == 0 ? 0 : 100 * static_cast<double>(part) / static_cast<double>(whole); }
+
+void print_lookups(std::FILE* out, const CommonOptions& options, const RunResult& result) {
+  if (!options.parts.counted_lookups) return;
+  const Statistics::Lookups& lookups = result.lookups;
+  fmt::print(out, "  lookups      in B+-trees {}, {:.1f}% of them in the leaf of the last one; of rows kept {}, {:.1f}% found\n",
+             short_number(static_cast<double>(lookups.of_trees)), percent(lookups.leaves_kept, lookups.of_trees),
+             short_number(static_cast<double>(lookups.of_rows)), percent(lookups.rows_kept, lookups.of_rows));
+}
+
 void print_elision(std::FILE* out, const RunResult& result) {
   if (result.elision.empty()) return;
   fmt::print(out, "  {:<17} {:>10} {:>10} {:>8} {:>9} {:>8}  aborts\n", "elided", "regions", "committed", "in vain",
@@ -249,6 +262,10 @@ std::string short_bytes(double bytes) {
   return fmt::format("{:.0f} B", bytes);
 }
 
+Json to_json(const Statistics::Lookups& lookups) {
+  return {{"of_rows", lookups.of_rows}, {"rows_kept", lookups.rows_kept}, {"of_trees", lookups.of_trees}, {"leaves_kept", lookups.leaves_kept}};
+}
+
 Json to_json(const CommonOptions& options, const Report& report) {
   const RunResult& result = report.result;
   Json json = {{"throughput_txns_per_s", result.throughput()},
@@ -263,6 +280,7 @@ Json to_json(const CommonOptions& options, const Report& report) {
     json["group_us"] = {{"first", quantiles_json(result, result.group_first_ticks)}, {"last", quantiles_json(result, result.group_last_ticks)}};
   if (!result.elision.empty()) json["elision"] = elision_json(result);
   if (!result.procedures.empty()) json["committed_by"] = committed_by_json(result);
+  if (options.parts.counted_lookups) json["lookups"] = to_json(result.lookups);
   if (result.log.kept) json["log"] = log_json(result);
   if (result.interrupted) json["interrupted"] = true;
   if (!result.failure.empty()) json["failure"] = result.failure;
@@ -284,6 +302,7 @@ void print_table(std::FILE* terminal, const CommonOptions& options, const Report
     print_aborts(out, result);
     print_elision(out, result);
     print_committed_by(out, result);
+    print_lookups(out, options, result);
     print_log(out, options, result);
     print_memory(out, report);
   }

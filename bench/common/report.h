@@ -35,6 +35,8 @@ void print_table(std::FILE* out, const CommonOptions& options, const Report& rep
 // the file.
 Status publish(const CommonOptions& options, const Report& report);
 
+Json to_json(const Statistics::Lookups& lookups);
+
 // What opening a data folder found, for --resume: in words, and as JSON.
 std::string describe_recovery(const Recovery& recovery);
 Json recovery_json(const Recovery& recovery);

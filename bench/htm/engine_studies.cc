@@ -138,24 +138,25 @@ Result<Figure> dbx_10(const StudyOptions& options) {
 Result<Figure> dbx_15(const StudyOptions& options) {
   Figure figure{"dbx-15", "TPC-C: what each part is worth", "run", "transactions/s",
                 "each of an allocator, regions, the fallback handler, the node buffer and no reclamation adds to the one before; snapshots cost a little",
-                fmt::format("{} threads, a warehouse each; our allocator in all; {}", options.threads, of_small_warehouses(options)), {}};
+                fmt::format("{} threads, a warehouse each; the spinlock of commits has the lock bits of rows besides; {}", options.threads, of_small_warehouses(options)), {}};
   constexpr uint32_t kUniform = 100;
   struct Step {
     const char* name;
     Protocol protocol;
-    bool by_cause, hints, reclaims, snapshots;
+    bool own_allocators, by_cause, hints, reclaims, snapshots;
   };
-  constexpr Step kSteps[] = {{"commits under a spinlock", Protocol::kSpinlock, false, false, true, true},
-                             {"+ commits as regions, each tried 100 times", Protocol::kOcc, false, false, true, true},
-                             {"+ bounds by the cause of aborts", Protocol::kOcc, true, false, true, true},
-                             {"+ hints", Protocol::kOcc, true, true, true, true},
-                             {"+ no reclamation", Protocol::kOcc, true, true, false, true},
-                             {"+ no snapshots", Protocol::kOcc, true, true, false, false}};
+  constexpr Step kSteps[] = {{"commits under a spinlock, memory under one lock", Protocol::kSpinlock, false, false, false, true, true},
+                             {"+ an allocator a thread", Protocol::kSpinlock, true, false, false, true, true},
+                             {"+ commits as regions, each tried 100 times", Protocol::kOcc, true, false, false, true, true},
+                             {"+ bounds by the cause of aborts", Protocol::kOcc, true, true, false, true, true},
+                             {"+ hints", Protocol::kOcc, true, true, true, true, true},
+                             {"+ no reclamation", Protocol::kOcc, true, true, true, false, true},
+                             {"+ no snapshots", Protocol::kOcc, true, true, true, false, false}};
   for (const Step& step : kSteps) {
     CommonOptions common = common_of(options, options.threads);
     common.protocol = step.protocol;
     if (!step.by_cause) common.elision = with_restarts(common.elision, kUniform);
-    common.parts = {.hints = step.hints, .reclamation = step.reclaims};
+    common.parts = {.hints = step.hints, .reclamation = step.reclaims, .own_allocators = step.own_allocators};
     auto result = run_tpcc(options, common, options.threads, step.snapshots);
     if (!result.ok()) return result.status();
     figure.series.push_back({step.name, {{1, result->throughput(), more_of(*result, sections_of(*result))}}});

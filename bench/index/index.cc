@@ -54,6 +54,7 @@ class Study {
     figure->together_per_s = repeat([](auto& session, Keys keys, auto&, uint64_t) { return session.look_up_together(keys); }, true);
     figure->scanned_per_s =
         repeat([this](auto& session, Keys keys, auto&, uint64_t) { return session.scan(keys.first(4), options_.scan_length); }, false);
+    figure->puts_per_s = repeat([this](auto& session, Keys keys, auto&, uint64_t) { return look_up_and_put(session, keys); }, true);
     figure->mixed_per_s =
         repeat([this](auto& session, Keys keys, auto& random, uint64_t thread) { return mix(session, keys, random, thread); }, false);
     if (wrong_.load() != 0) return Status::invalid_argument(std::to_string(wrong_.load()) + " keys that are there were not found");
@@ -93,6 +94,11 @@ class Study {
       wrong_ += wrong;
     });
     return static_cast<double>(total.load()) / seconds;
+  }
+  // All are there: a put finds its key.
+  uint64_t look_up_and_put(IndexStudy::Session& session, std::span<StudyKey> keys) {
+    const size_t lookups = keys.size() * options_.lookups_pct / 100;
+    return session.look_up(keys.first(lookups)) + session.find_or_insert(keys.subspan(lookups));
   }
   // A thread changes keys of its own, so that all are there at the end.
   uint64_t mix(IndexStudy::Session& session, std::span<StudyKey> keys, Random& random, uint64_t thread) {

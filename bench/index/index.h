@@ -1,5 +1,5 @@
 // Index study: what each kind of index costs by itself, without transactions: inserts, lookups one
-// by one and together, a mix of lookups and changes, scans, and memory.
+// by one and together, mixes of lookups with puts and with changes, scans, and memory.
 //
 // Thread safety: run_index_study() starts and joins its own threads; results are values.
 #pragma once
@@ -22,7 +22,7 @@ struct IndexStudyOptions {
   uint64_t records = 1'000'000;
   uint32_t threads = 1;
   double seconds = 1;        // of each figure but the inserts
-  uint32_t lookups_pct = 50;  // of the mix; the others remove a key and insert it again
+  uint32_t lookups_pct = 50;  // of the mixes; the others find or insert a key, or remove it and insert it again
   uint64_t scan_length = 100;
   uint64_t seed = 1;
   SyncPolicy sync = SyncPolicy::kAutomatic;
@@ -36,7 +36,8 @@ struct IndexFigure {
   double inserts_per_s = 0;
   double lookups_per_s = 0;
   double together_per_s = 0;  // lookups, 64 of them together
-  double mixed_per_s = 0;     // operations
+  double puts_per_s = 0;      // operations: lookups and puts
+  double mixed_per_s = 0;     // operations: lookups, and keys removed and inserted again
   double scanned_per_s = 0;   // entries; 0: no order
   double bytes_a_key = 0;     // of the index
 };

@@ -68,12 +68,12 @@ Status study(const Chosen& chosen) {
   auto figures = run_index_study(chosen.study);
   if (!figures.ok()) return figures.status();
   if (chosen.json_file != "-") {
-    fmt::print("  {:>9} {:>9} {:>10} {:>10} {:>10} {:>10} {:>10} {:>12}\n", "keys", "index", "inserts/s", "lookups/s", "together/s",
-               "mixed/s", "scanned/s", "bytes a key");
+    fmt::print("  {:>9} {:>9} {:>10} {:>10} {:>10} {:>10} {:>10} {:>10} {:>12}\n", "keys", "index", "inserts/s", "lookups/s", "together/s",
+               "puts/s", "mixed/s", "scanned/s", "bytes a key");
     for (const IndexFigure& figure : *figures)
-      fmt::print("  {:>9} {:>9} {:>10} {:>10} {:>10} {:>10} {:>10} {:>12.1f}\n", name_of(figure.shape), figure.index,
+      fmt::print("  {:>9} {:>9} {:>10} {:>10} {:>10} {:>10} {:>10} {:>10} {:>12.1f}\n", name_of(figure.shape), figure.index,
                  short_number(figure.inserts_per_s), short_number(figure.lookups_per_s), short_number(figure.together_per_s),
-                 short_number(figure.mixed_per_s), figure.scanned_per_s > 0 ? short_number(figure.scanned_per_s) : "-", figure.bytes_a_key);
+                 short_number(figure.puts_per_s), short_number(figure.mixed_per_s), figure.scanned_per_s > 0 ? short_number(figure.scanned_per_s) : "-", figure.bytes_a_key);
   }
   if (chosen.json_file.empty()) return {};
   Json document = {{"benchmark", "index"}, {"runs", Json::array()}};
@@ -84,6 +84,7 @@ Status study(const Chosen& chosen) {
                                 {"inserts_per_s", figure.inserts_per_s},
                                 {"lookups_per_s", figure.lookups_per_s},
                                 {"together_per_s", figure.together_per_s},
+                                {"puts_per_s", figure.puts_per_s},
                                 {"mixed_per_s", figure.mixed_per_s},
                                 {"scanned_per_s", figure.scanned_per_s},
                                 {"bytes_a_key", figure.bytes_a_key}});
@@ -109,7 +110,7 @@ void add_index(Command bench) {
   command.option("--seconds", chosen->study.seconds, "Measured, for each figure but the inserts (0.01 to 3600)")
       .in(0.01, 3600.0)
       .shows_default();
-  command.option("--mix", chosen->mix, "Percent lookups/keys removed and inserted again, of mixed/s").shows_default();
+  command.option("--mix", chosen->mix, "Percent of lookups/others, of puts/s and mixed/s").shows_default();
   command.option("--scan-length", chosen->study.scan_length, "Entries a scan").in(uint64_t{1}, uint64_t{1} << 32).shows_default();
   command.option("--seed", chosen->study.seed, "The keys are the same for the same seed").shows_default();
   add_sync_options(command, chosen->study.sync, chosen->htm, chosen->protocol);
@@ -117,8 +118,9 @@ void add_index(Command bench) {
   command.footer(
       "dense 0, 1, 2, ...; sparse random numbers; random16 16 random bytes; urls and emails made up, of plausible\n"
       "lengths. All are inserted in random order. An index that there is not for such keys is left out.\n"
-      "together: 64 lookups at a time whose cache misses overlap. bytes a key: the index alone, with its own\n"
-      "copy of the keys.");
+      "together: 64 lookups at a time whose cache misses overlap. puts: lookups, and keys that are found or else\n"
+      "inserted, as a put does. mixed: lookups, and keys removed and inserted again. bytes a key: the index alone,\n"
+      "with its own copy of the keys.");
   command.runs([chosen] {
     resolve(*chosen);
     if (Status status = study(*chosen); !status.ok()) {

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <functional>
+#include <initializer_list>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -27,6 +29,8 @@ struct Way {
   HtmBackend htm;
   Protocol protocol = Protocol::kOcc;
   bool copied_reads = false;
+  bool rows_apart = false;        // from their commit words, behind a pointer
+  bool commits_by_locks = false;  // though trees and reads have regions
 };
 
 bool regions_run(HtmBackend* backend) {
@@ -34,17 +38,50 @@ bool regions_run(HtmBackend* backend) {
   return find_regions(backend).ok();
 }
 
-std::vector<Way> ways_of_commits(bool with_spinlock, bool with_copied_reads) {
+Way optimistic_latches() { return {.name = "optimistic latches", .sync = SyncPolicy::kOptimistic, .htm = HtmBackend::kAutomatic}; }
+Way regions_by(HtmBackend backend) { return {.name = "regions", .sync = SyncPolicy::kElided, .htm = backend}; }
+// Regions where some run, and else optimistic latches.
+Way best_way() {
+  HtmBackend backend;
+  return regions_run(&backend) ? regions_by(backend) : optimistic_latches();
+}
+
+// What DBX does otherwise than those it is held against, one by one.
+std::vector<Way> ways_of_layers() {
   std::vector<Way> ways;
   HtmBackend backend;
   if (regions_run(&backend)) {
-    ways.push_back({"regions", SyncPolicy::kElided, backend});
-    if (with_copied_reads)
-      ways.push_back({"regions, but rows are copied and looked at again", SyncPolicy::kElided, backend, Protocol::kOcc, true});
-    if (with_spinlock) ways.push_back({"regions in the trees, a spinlock for commits", SyncPolicy::kElided, backend, Protocol::kSpinlock});
+    Way way = regions_by(backend);
+    ways.push_back(way);
+    way.name = "regions, but rows are copied and looked at again";
+    way.copied_reads = true;
+    ways.push_back(way);
+    way = regions_by(backend);
+    way.name = "regions, but rows are apart from their commit words";
+    way.rows_apart = true;
+    ways.push_back(way);
+    way = regions_by(backend);
+    way.name = "regions in the trees and for reads, row locks for commits";
+    way.commits_by_locks = true;
+    ways.push_back(way);
   }
-  ways.push_back({"optimistic latches", SyncPolicy::kOptimistic, HtmBackend::kAutomatic});
-  if (with_spinlock) ways.push_back({"spinlocks", SyncPolicy::kElided, HtmBackend::kNone, Protocol::kSpinlock});
+  Way way = optimistic_latches();
+  ways.push_back(way);
+  way.name = "optimistic latches, but rows are apart from their commit words";
+  way.rows_apart = true;
+  ways.push_back(way);
+  return ways;
+}
+
+std::vector<Way> ways_of_commits() {
+  std::vector<Way> ways;
+  HtmBackend backend;
+  if (regions_run(&backend)) {
+    ways.push_back(regions_by(backend));
+    ways.push_back({.name = "regions in the trees, a spinlock for commits", .sync = SyncPolicy::kElided, .htm = backend, .protocol = Protocol::kSpinlock});
+  }
+  ways.push_back(optimistic_latches());
+  ways.push_back({.name = "spinlocks", .sync = SyncPolicy::kElided, .htm = HtmBackend::kNone, .protocol = Protocol::kSpinlock});
   return ways;
 }
 
@@ -58,6 +95,8 @@ void as_the_paper(const Way& way, CommonOptions* common, tpcc::TpccOptions* tpcc
   common->sync = way.sync;
   common->htm = way.htm;
   common->copied_reads = way.copied_reads;
+  if (way.rows_apart) common->block_threshold_bytes = kBlockThresholdMin;
+  if (way.commits_by_locks) common->elision.read_lines_max = 1;
   tpcc->index = tpcc::IndexChoice::kBtree;
   tpcc->groups = tpcc->additions = false;
 }
@@ -79,12 +118,31 @@ Status add_tpcc(const StudyOptions& options, std::string name, const Way& way, c
   return {};
 }
 
+Status add_tpcc_on(const StudyOptions& options, std::initializer_list<tpcc::IndexChoice> indexes, const tpcc::Mix& mix, Figure* figure) {
+  for (const tpcc::IndexChoice index : indexes)
+    ELIDER_TRY(add_tpcc(
+        options, std::string(name_of(index)), best_way(),
+        [&](CommonOptions*, tpcc::TpccOptions* tpcc) {
+          tpcc->index = index;
+          tpcc->mix = mix;
+        },
+        figure));
+  return {};
+}
+
 constexpr const char* kPapersTpcc = "B+-trees, neither commit groups nor additions, a warehouse a thread";
 
-// An index by itself: the median of what the figure says, over threads.
+// What a line shows of an index by itself.
+struct IndexValue {
+  const char* what;
+  double IndexFigure::*value;
+};
+
+// An index by itself over threads: a line for each of the values, of medians.
 Status add_index(const StudyOptions& options, const std::string& name, const std::function<void(IndexStudyOptions*)>& choose,
-                 double IndexFigure::*value, Figure* figure) {
-  Series line{name, {}};
+                 std::span<const IndexValue> shown, Figure* figure) {
+  std::vector<Series> lines;
+  for (const IndexValue& one : shown) lines.push_back({*one.what == '\0' ? name : fmt::format("{}, {}", name, one.what), {}});
   for (const uint32_t threads : thread_counts(options)) {
     IndexStudyOptions study;
     study.shapes = {KeyShape::kSparse};
@@ -93,41 +151,42 @@ Status add_index(const StudyOptions& options, const std::string& name, const std
     study.seed = options.seed;
     study.threads = threads;
     choose(&study);
-    std::vector<double> values;
+    std::vector<std::vector<double>> values(shown.size());
     for (uint32_t repeat = 0; repeat < options.repeats; ++repeat) {
       ELIDER_ASSIGN(const auto figures, run_index_study(study));
       if (figures.empty()) return {};  // there is no such table in this build
-      values.push_back(figures.front().*value);
+      for (size_t i = 0; i < shown.size(); ++i) values[i].push_back(figures.front().*shown[i].value);
     }
-    line.points.push_back({static_cast<double>(threads), spread_of(values).median, {{"runs", values}}});
+    for (size_t i = 0; i < shown.size(); ++i)
+      lines[i].points.push_back({static_cast<double>(threads), spread_of(values[i]).median, {{"runs", values[i]}}});
   }
-  figure->series.push_back(std::move(line));
+  for (Series& line : lines) figure->series.push_back(std::move(line));
   return {};
 }
 
-// Lookups, and lookups beside keys that go and come again, of one kind of index under every way to guard it.
+// Lookups, and half of them beside puts or keys that go and come again, of one kind of index under every way to guard it.
 Status add_index_under_all(const StudyOptions& options, KeyIndex kind, Figure* figure) {
   std::vector<Way> ways;
   HtmBackend backend;
-  if (regions_run(&backend)) ways.push_back({"regions", SyncPolicy::kElided, backend});
-  ways.push_back({"optimistic latches", SyncPolicy::kOptimistic, HtmBackend::kAutomatic});
-  ways.push_back({"latches", SyncPolicy::kLatched, HtmBackend::kAutomatic});
-  for (const auto& [what, value] :
-       {std::pair{"lookups", &IndexFigure::lookups_per_s}, std::pair{"half of them changes", &IndexFigure::mixed_per_s}}) {
-    for (const Way& way : ways)
-      ELIDER_TRY(add_index(
-          options, fmt::format("{}, {}", way.name, what),
-          [&](IndexStudyOptions* study) {
-            study->indexes = {kind};
-            study->sync = way.sync;
-            study->htm = way.htm;
-          },
-          value, figure));
-    if (kind == KeyIndex::kHashed)
-      ELIDER_TRY(add_index(
-          options, fmt::format("liburcu's lock-free table, {}", what), [](IndexStudyOptions* study) { study->lock_free = true; }, value,
-          figure));
-  }
+  if (regions_run(&backend)) ways.push_back(regions_by(backend));
+  ways.push_back(optimistic_latches());
+  ways.push_back({.name = "latches", .sync = SyncPolicy::kLatched, .htm = HtmBackend::kAutomatic});
+  if (kind == KeyIndex::kOrdered) ways.push_back({.name = "a spinlock", .sync = SyncPolicy::kElided, .htm = HtmBackend::kNone});
+  constexpr IndexValue kShown[] = {{"lookups", &IndexFigure::lookups_per_s},
+                                   {"half puts", &IndexFigure::puts_per_s},
+                                   {"half removals and insertions", &IndexFigure::mixed_per_s},
+                                   {"insertions", &IndexFigure::inserts_per_s}};
+  for (const Way& way : ways)
+    ELIDER_TRY(add_index(
+        options, way.name,
+        [&](IndexStudyOptions* study) {
+          study->indexes = {kind};
+          study->sync = way.sync;
+          study->htm = way.htm;
+        },
+        kShown, figure));
+  if (kind == KeyIndex::kHashed)
+    ELIDER_TRY(add_index(options, "liburcu's lock-free table", [](IndexStudyOptions* study) { study->lock_free = true; }, kShown, figure));
   return {};
 }
 
@@ -141,7 +200,7 @@ Result<Figure> dbx_5(const StudyOptions& options) {
                 "442,230 a second of 8 threads, 1.4 times Silo with Masstree's tree",
                 fmt::format("{}{}{}; Silo is to be run beside it", kPapersTpcc, sizes_of(options), left_out()),
                 {}};
-  for (const Way& way : ways_of_commits(false, true)) ELIDER_TRY(add_tpcc(options, way.name, way, {}, &figure));
+  for (const Way& way : ways_of_layers()) ELIDER_TRY(add_tpcc(options, way.name, way, {}, &figure));
   return figure;
 }
 
@@ -177,7 +236,7 @@ Result<Figure> dbx_8(const StudyOptions& options) {
                 "442,230 a second of 8 threads; with a spinlock it does not scale beyond 4",
                 fmt::format("{}{}{}; under the spinlock the lock bits of rows are set besides", kPapersTpcc, sizes_of(options), left_out()),
                 {}};
-  for (const Way& way : ways_of_commits(true, false)) ELIDER_TRY(add_tpcc(options, way.name, way, {}, &figure));
+  for (const Way& way : ways_of_commits()) ELIDER_TRY(add_tpcc(options, way.name, way, {}, &figure));
   return figure;
 }
 
@@ -190,13 +249,14 @@ Result<Figure> dbx_11(const StudyOptions& options) {
                 "20% of overhead, 8 threads",
                 "one read a transaction, random numbers as keys",
                 {}};
+  constexpr IndexValue kLookups[] = {{"", &IndexFigure::lookups_per_s}};
   ELIDER_TRY(add_index(
       options, "the tree alone",
       [](IndexStudyOptions* study) {
         study->indexes = {KeyIndex::kOrdered};
         study->sync = SyncPolicy::kOptimistic;
       },
-      &IndexFigure::lookups_per_s, &figure));
+      kLookups, &figure));
   Series line{"transactions", {}};
   for (const uint32_t threads : thread_counts(options)) {
     YcsbOptions ycsb;
@@ -224,17 +284,25 @@ Result<Figure> dbx_11(const StudyOptions& options) {
 
 Result<Figure> dbx_12(const StudyOptions& options) {
   Figure figure{"dbx-12",
+                "NewOrder on B+-trees, on hash tables, and on both",
+                "threads",
+                "transactions/s",
+                "hash tables ahead of B+-trees with more than 4 threads, both together ahead of either",
+                fmt::format("a warehouse a thread{}; the index of orders by customer, which NewOrder keeps up, is a B+-tree in all", sizes_of(options)),
+                {}};
+  ELIDER_TRY(add_tpcc_on(options, {tpcc::IndexChoice::kBtree, tpcc::IndexChoice::kHash, tpcc::IndexChoice::kMixed}, {100, 0, 0, 0, 0}, &figure));
+  return figure;
+}
+
+Result<Figure> dbx_13(const StudyOptions& options) {
+  Figure figure{"dbx-13",
                 "TPC-C on B+-trees, and on hash tables where nothing is scanned",
                 "threads",
                 "transactions/s",
                 "506,817 a second mixed, 442,230 B+-trees, 8 threads",
-                fmt::format("a warehouse a thread{}; no TPC-C of hash tables alone, for it scans", sizes_of(options)),
+                fmt::format("a warehouse a thread{}", sizes_of(options)),
                 {}};
-  const Way way = ways_of_commits(false, false).front();
-  for (const tpcc::IndexChoice index : {tpcc::IndexChoice::kBtree, tpcc::IndexChoice::kMixed})
-    ELIDER_TRY(add_tpcc(
-        options, index == tpcc::IndexChoice::kBtree ? "B+-trees" : "mixed", way,
-        [&](CommonOptions*, tpcc::TpccOptions* tpcc) { tpcc->index = index; }, &figure));
+  ELIDER_TRY(add_tpcc_on(options, {tpcc::IndexChoice::kBtree, tpcc::IndexChoice::kMixed}, tpcc::kStandardMix, &figure));
   return figure;
 }
 
@@ -246,7 +314,7 @@ Result<Figure> dbx_14(const StudyOptions& options) {
                 "1.41 times with snapshots, 8 threads",
                 fmt::format("half of each; {}{}", kPapersTpcc, sizes_of(options)),
                 {}};
-  const Way way = ways_of_commits(false, false).front();
+  const Way way = best_way();
   for (const bool snapshots : {true, false})
     ELIDER_TRY(add_tpcc(
         options, snapshots ? "snapshots" : "StockLevel validates what it reads", way,
@@ -255,6 +323,40 @@ Result<Figure> dbx_14(const StudyOptions& options) {
           tpcc->snapshots = {snapshots, snapshots};
         },
         &figure));
+  return figure;
+}
+
+// NewOrder alone: what hints save.
+Result<Figure> dbx_6_2(const StudyOptions& options) {
+  Figure figure{"dbx-6.2",
+                "NewOrder: how often a lookup needs no descent, and what that is worth",
+                "threads",
+                "%",
+                "nearly 50% of the lookups of NewOrder, and 6% more of them, on B+-trees",
+                fmt::format("{}{}; items and stocks are looked up in batches, which are not counted; the rows that a worker keeps go with the hints",
+                            kPapersTpcc, sizes_of(options)),
+                {}};
+  Series hits{"lookups in the leaf of the last one", {}}, gain{"NewOrders with hints, of those without", {}};
+  for (const uint32_t threads : thread_counts(options)) {
+    Point points[2];
+    for (const bool hints : {false, true}) {
+      ELIDER_ASSIGN(points[hints], run_tpcc(options, Protocol::kOcc, threads, threads, [&](CommonOptions* common, tpcc::TpccOptions* tpcc) {
+                      as_the_paper(best_way(), common, tpcc);
+                      common->parts.hints = hints;
+                      tpcc->mix = {100, 0, 0, 0, 0};
+                    }));
+    }
+    ELIDER_ASSIGN(const Point counted, run_tpcc(options, Protocol::kOcc, threads, threads, [&](CommonOptions* common, tpcc::TpccOptions* tpcc) {
+                    as_the_paper(best_way(), common, tpcc);
+                    common->parts.counted_lookups = true;
+                    tpcc->mix = {100, 0, 0, 0, 0};
+                  }));
+    const Json& lookups = counted.more["lookups"];
+    const double all = lookups["of_trees"].get<double>();
+    hits.points.push_back({static_cast<double>(threads), all == 0 ? 0 : 100 * lookups["leaves_kept"].get<double>() / all, lookups});
+    gain.points.push_back({static_cast<double>(threads), 100 * points[1].y / points[0].y, Json::object()});
+  }
+  figure.series = {std::move(hits), std::move(gain)};
   return figure;
 }
 

@@ -39,6 +39,7 @@ Result<Point> run_tpcc(const StudyOptions& options, Protocol protocol, uint32_t 
     if (!outcome->ok) return Status(Code::kCorrupt, "TPC-C ended early, or broke a consistency condition");
     throughputs.push_back(outcome->report.result.throughput());
     const RunResult& result = outcome->report.result;
+    if (common.parts.counted_lookups) point.more["lookups"] = to_json(result.lookups);
     point.more["aborts_a_transaction"] = static_cast<double>(result.aborts_total()) / static_cast<double>(std::max<uint64_t>(1, result.engine_commits));
   }
   point.y = spread_of(throughputs).median;
@@ -238,9 +239,12 @@ std::span<const Study> studies() {
       {"dbx-6", "the B+-tree by itself", dbx_6},
       {"dbx-7", "the hash table by itself", dbx_7},
       {"dbx-8", "TPC-C over threads, and with a spinlock", dbx_8},
+      {"dbx-6.2", "NewOrder: how often a lookup needs no descent, and what that is worth", dbx_6_2},
       {"dbx-11", "small transactions beside the bare tree", dbx_11},
-      {"dbx-12", "TPC-C on B+-trees and on hash tables (figures 12 and 13)", dbx_12},
+      {"dbx-12", "NewOrder on B+-trees, on hash tables, and on both", dbx_12},
+      {"dbx-13", "TPC-C on B+-trees, and on hash tables where nothing is scanned", dbx_13},
       {"dbx-14", "NewOrder and StockLevel, with and without snapshots", dbx_14},
+      {"ydb", "YCSB of 8-byte values over threads, by the retries of a region", ydb},
   };
   return kStudies;
 }

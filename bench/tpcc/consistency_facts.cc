@@ -22,26 +22,46 @@ Status read_customers(Database& db, const Tables& tables, uint32_t warehouse, ui
   });
 }
 
+// Calls take(key, row) for the rows of the range: by a scan, or, where a hash table has them, by lookups of keys().
+template <class Row, class Keys, class Take>
+Status each_row(Database& db, const Table<Row>& table, const Columns<Row>& columns, KeyRange range, const Keys& keys, Take&& take) {
+  if (table.schema().key_index == KeyIndex::kHashed) return read_rows(db, table, columns, keys(), false, take);
+  return db.run_read_only([&](Transaction& txn) {
+    return txn.scan(table, range, {.columns = columns}, [&](Key key, const View<Row>& row) {
+      take(key, *row);
+      return true;
+    });
+  });
+}
+
 // Orders and new orders; the lines follow, as they are compared with the orders.
-Status read_orders(Transaction& txn, const Tables& tables, KeyRange range, const Sizes& sizes, DistrictFacts* facts) {
-  facts->orders.clear();
-  facts->new_orders.clear();
-  facts->lines_ordered = 0;
+Status read_orders(Database& db, const Tables& tables, uint32_t warehouse, uint32_t district, const Sizes& sizes, DistrictFacts* facts) {
+  const KeyRange range = OrderKey::prefix(warehouse, district);
+  const auto keys = [&] {
+    std::vector<Key> all;
+    for (uint32_t number = 1; number < facts->district.next_order; ++number) all.push_back(OrderKey::pack_unchecked(warehouse, district, number));
+    return all;
+  };
   Status wrong;
-  Status status = txn.scan(tables.order, range, {.columns = tables.order_checked}, [&](Key key, const View<Order>& row) {
+  Status status = each_row(db, tables.order, tables.order_checked, range, keys, [&](Key key, const Order& row) {
     const auto number = static_cast<uint32_t>(OrderKey::unpack(key)[2]);
-    facts->orders.push_back({number, row->customer, row->carrier, row->line_count});
-    facts->lines_ordered += row->line_count;
-    if (row->customer == 0 || row->customer > sizes.customers)
-      wrong = strange("order " + std::to_string(number), "is of customer " + std::to_string(row->customer) + ", who cannot exist");
-    return wrong.ok();
+    facts->orders.push_back({number, row.customer, row.carrier, row.line_count});
+    facts->lines_ordered += row.line_count;
+    if (wrong.ok() && (row.customer == 0 || row.customer > sizes.customers))
+      wrong = strange("order " + std::to_string(number), "is of customer " + std::to_string(row.customer) + ", who cannot exist");
   });
   if (!status.ok()) return status;
   if (!wrong.ok()) return wrong;
-  return txn.scan(tables.new_order, range, {}, [&](Key key, const View<NewOrder>&) {
-    facts->new_orders.push_back(static_cast<uint32_t>(OrderKey::unpack(key)[2]));
-    return true;
-  });
+  return each_row(db, tables.new_order, {}, range, keys,
+                  [&](Key key, const NewOrder&) { facts->new_orders.push_back(static_cast<uint32_t>(OrderKey::unpack(key)[2])); });
+}
+
+// Of the orders that there are.
+std::vector<Key> line_keys(uint32_t warehouse, uint32_t district, const DistrictFacts& facts) {
+  std::vector<Key> keys;
+  for (const OrderFacts& order : facts.orders)
+    for (uint32_t line = 1; line <= order.line_count; ++line) keys.push_back(LineKey::pack_unchecked(warehouse, district, order.order, line));
+  return keys;
 }
 
 // Counts each order's lines, and adds up what was delivered to whom and taken from which stock.
@@ -49,7 +69,7 @@ class LineReader {
  public:
   LineReader(DistrictFacts* facts, GlobalFacts& global) : facts_(facts), global_(global) {}
 
-  bool take(Key key, const OrderLine& line) {
+  void take(Key key, const OrderLine& line) {
     const auto [warehouse, district, number, position] = LineKey::unpack(key);
     ++facts_->lines;
     while (at_ < facts_->orders.size() && facts_->orders[at_].order < number) ++at_;
@@ -59,18 +79,17 @@ class LineReader {
       order.lines_dated += line.delivery_date != 0;
       if (line.delivery_date != 0) facts_->customers[order.customer - 1].delivered_amount += line.amount;
     }
-    if (number <= global_.sizes.customers) return true;  // loaded: it took nothing from stock
+    if (number <= global_.sizes.customers) return;  // loaded: it took nothing from stock
     if (!global_.has_stock(line.supply_warehouse, line.item)) {
-      wrong_ = strange("line " + std::to_string(position) + " of order " + std::to_string(number),
+      if (wrong_.ok()) wrong_ = strange("line " + std::to_string(position) + " of order " + std::to_string(number),
                        "is of item " + std::to_string(line.item) + " of warehouse " + std::to_string(line.supply_warehouse) +
                            ", which cannot exist");
-      return false;
+      return;
     }
     const size_t stock = global_.stock(line.supply_warehouse, line.item);
     global_.stock_ytd.add(stock, line.quantity);
     global_.stock_orders.add(stock, 1);
     if (line.supply_warehouse != warehouse) global_.stock_remote.add(stock, 1);
-    return true;
   }
   const Status& wrong() const { return wrong_; }
 
@@ -157,17 +176,12 @@ Result<DistrictFacts> read_district(Database& db, const Tables& tables, uint32_t
   });
   if (!status.ok()) return status;
   if (status = read_customers(db, tables, warehouse, district, global.sizes, &facts); !status.ok()) return status;
-  status = db.run_read_only([&](Transaction& txn) {
-    return read_orders(txn, tables, OrderKey::prefix(warehouse, district), global.sizes, &facts);
-  });
-  if (!status.ok()) return status;
+  if (status = read_orders(db, tables, warehouse, district, global.sizes, &facts); !status.ok()) return status;
   LineReader lines(&facts, global);
-  status = db.run_read_only([&](Transaction& txn) -> Status {
-    Status read = txn.scan(tables.line, LineKey::prefix(warehouse, district), {.columns = tables.line_checked},
-                           [&](Key line, const View<OrderLine>& row) { return lines.take(line, *row); });
-    return read.ok() ? lines.wrong() : read;
-  });
+  status = each_row(db, tables.line, tables.line_checked, LineKey::prefix(warehouse, district),
+                    [&] { return line_keys(warehouse, district, facts); }, [&](Key line, const OrderLine& row) { lines.take(line, row); });
   if (!status.ok()) return status;
+  if (!lines.wrong().ok()) return lines.wrong();
   return facts;
 }
 

@@ -192,7 +192,9 @@ uint64_t name_hash(const Text<16>& last) {
 }
 
 namespace {
-KeyIndex point_index(IndexChoice choice) { return choice == IndexChoice::kMixed ? KeyIndex::kHashed : KeyIndex::kOrdered; }
+// Of tables that no transaction scans, and of those that some do.
+KeyIndex point_index(IndexChoice choice) { return choice == IndexChoice::kBtree ? KeyIndex::kOrdered : KeyIndex::kHashed; }
+KeyIndex scanned_index(IndexChoice choice) { return choice == IndexChoice::kHash ? KeyIndex::kHashed : KeyIndex::kOrdered; }
 
 // Whether what a stock says and nobody changes is a group of its own: so where pieces read it ahead. A table that is
 // there stays as it was made, whatever protocol goes on with it.
@@ -205,11 +207,19 @@ bool apart_from_counts(const Database& db) {
 
 std::vector<Schema> indexed_schemas(const TableChoice& choice) {
   return {customer_schema(choice.groups).key_index(point_index(choice.index)).zoned(choice.zones).schema(),
-          order_schema().zoned(choice.zones).schema()};
+          order_schema().key_index(scanned_index(choice.index)).zoned(choice.zones).schema()};
+}
+
+std::string_view name_of(IndexChoice index) {
+  switch (index) {
+    case IndexChoice::kBtree: return "btree";
+    case IndexChoice::kHash: return "hash";
+    default: return "mixed";
+  }
 }
 
 Result<Tables> create_tables(Database& db, const TableChoice& choice) {
-  const KeyIndex point = point_index(choice.index);
+  const KeyIndex point = point_index(choice.index), scanned = scanned_index(choice.index);
   const uint32_t zones = choice.zones;
   Tables tables;
   tables.additions = choice.additions;
@@ -217,12 +227,12 @@ Result<Tables> create_tables(Database& db, const TableChoice& choice) {
   steps.take(db.create_table(warehouse_schema(choice.groups).key_index(point).zoned(zones)), &tables.warehouse);
   steps.take(db.create_table(district_schema(choice.groups).key_index(point).zoned(zones)), &tables.district);
   steps.take(db.create_table(customer_schema(choice.groups).key_index(point).zoned(zones)), &tables.customer);
-  steps.take(db.create_table(history_schema().zoned(zones)), &tables.history);
+  steps.take(db.create_table(history_schema().key_index(scanned).zoned(zones)), &tables.history);
   steps.take(db.create_table(item_schema().key_index(point).zoned(zones)), &tables.item);
   steps.take(db.create_table(stock_schema(choice.groups && apart_from_counts(db)).key_index(point).zoned(zones)), &tables.stock);
-  steps.take(db.create_table(SchemaOf<NewOrder>("new_order").column("undelivered", &NewOrder::undelivered).zoned(zones)), &tables.new_order);
-  steps.take(db.create_table(order_schema().zoned(zones)), &tables.order);
-  steps.take(db.create_table(line_schema().zoned(zones)), &tables.line);
+  steps.take(db.create_table(SchemaOf<NewOrder>("new_order").column("undelivered", &NewOrder::undelivered).key_index(scanned).zoned(zones)), &tables.new_order);
+  steps.take(db.create_table(order_schema().key_index(scanned).zoned(zones)), &tables.order);
+  steps.take(db.create_table(line_schema().key_index(scanned).zoned(zones)), &tables.line);
   if (!steps.status().ok()) return steps.status();
   steps.take(db.index(tables.customer, "by_name"), &tables.customer_by_name);
   steps.take(db.index(tables.order, "by_customer"), &tables.order_by_customer);

@@ -62,7 +62,7 @@ Json configuration_json(const TpccOptions& options, const Workload& workload) {
   return {{"warehouses", workload.sizes.warehouses},
           {"items", workload.sizes.items},
           {"customers", workload.sizes.customers},
-          {"index", options.index == IndexChoice::kMixed ? "mixed" : "btree"},
+          {"index", std::string(name_of(options.index))},
           {"mix", mix},
           {"sequence", options.sequence},
           {"zones", options.zones},

@@ -27,7 +27,10 @@ void run(Chosen& chosen) {
   auto mix = tpcc::parse_mix(chosen.mix);
   if (!mix.ok()) refuse_option("--mix", mix.status().message());
   chosen.tpcc.mix = *mix;
-  chosen.tpcc.index = chosen.index == "mixed" ? tpcc::IndexChoice::kMixed : tpcc::IndexChoice::kBtree;
+  for (const auto index : {tpcc::IndexChoice::kMixed, tpcc::IndexChoice::kBtree, tpcc::IndexChoice::kHash})
+    if (chosen.index == name_of(index)) chosen.tpcc.index = index;
+  if (chosen.tpcc.index == tpcc::IndexChoice::kHash && (chosen.tpcc.mix[2] + chosen.tpcc.mix[3] + chosen.tpcc.mix[4] != 0 || chosen.common.data.resume))
+    refuse_option("--index", "hash is for new_order and payment alone (--mix 100,0,0,0,0), without --resume: whatever else there is scans");
   chosen.tpcc.groups = !chosen.no_groups;
   chosen.tpcc.additions = !chosen.no_additions;
   if (chosen.no_additions && chosen.common.protocol == Protocol::kChopped)
@@ -58,8 +61,8 @@ void add_tpcc(Command bench) {
   add_common_options(command, chosen->common);
   warehouses.excludes(command.named("--resume"));
   add_group_option(command, chosen->common);
-  command.option("--index", chosen->index, "mixed: hash tables, and B+-trees where a transaction scans; btree: B+-trees throughout")
-      .one_of({"mixed", "btree"})
+  command.option("--index", chosen->index, "mixed: hash tables, and B+-trees where a transaction scans; btree: B+-trees throughout; hash: hash tables, for mixes without scans")
+      .one_of({"mixed", "btree", "hash"})
       .type("KIND")
       .shows_default();
   command.option("--mix", chosen->mix, "Percentages of new_order, payment, order_status, delivery, stock_level")

@@ -36,6 +36,9 @@ class IndexStudy {
     virtual uint64_t look_up_together(std::span<const StudyKey> keys) = 0;
     // How many were inserted: fewer if some were there, or there is no memory.
     virtual uint64_t insert(std::span<const StudyKey> keys) = 0;
+    // What a put asks of an index: each key is found, or else inserted (DBX, section 4: get-with-insert). How many have
+    // their handles afterwards; fewer if there is no memory.
+    virtual uint64_t find_or_insert(std::span<const StudyKey> keys) = 0;
     // How many were removed.
     virtual uint64_t remove(std::span<const StudyKey> keys) = 0;
     // How many entries scans met, one from each key on, of `length` at the most. 0: there is no

@@ -101,11 +101,16 @@ bool parse(std::string_view name, Durability* durability);
 // Of Options::checkpoint_log_bytes: by the size of the last checkpoint.
 inline constexpr uint64_t kCheckpointLogAutomatic = ~uint64_t{0};
 
-// Parts that can be left out, for studies of what each is worth (DBX, figure 15). Leave them on otherwise.
+// Parts that can be left out, for studies of what each is worth (DBX, figure 15), or looked at. Leave them as they are
+// otherwise.
 struct EngineParts {
   bool hints = true;        // where the last lookups ended is remembered (DBX, section 6.2)
   bool reclamation = true;  // rows, versions and nodes that nobody can see are reclaimed; without it only when the database closes
+  bool own_allocators = true;    // each worker has memory of its own at hand; without it all share one allocator and its lock
+  bool counted_lookups = false;  // Statistics::lookups
 };
+
+inline constexpr uint32_t kBlockThresholdMin = 8;  // of Options::block_threshold_bytes
 
 struct Options {
   SyncPolicy sync = SyncPolicy::kAutomatic;
@@ -132,7 +137,7 @@ struct Options {
 
   // A commit group of at least this many bytes is kept as a block that a commit swaps by pointer
   // (DBX, section 5.1) and a reader views without a copy; smaller ones are updated in place. Bytes,
-  // default 2048, range 64 to 2^20. Raising it makes readers copy more; lowering it costs a cache
+  // default 2048, range 8 to 2^20. Raising it makes readers copy more; lowering it costs a cache
   // miss a read and an allocation a write.
   uint32_t block_threshold_bytes = 2048;
 

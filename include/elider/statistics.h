@@ -65,6 +65,12 @@ struct Statistics {
     uint64_t reserved = 0;  // bytes taken from the system
   };
 
+  // Of lookups and insertions one by one by number, under EngineParts::counted_lookups (DBX, section 6.2).
+  struct Lookups {
+    uint64_t of_rows = 0, rows_kept = 0;      // asked of the rows that a worker keeps, while it keeps any; answered by them
+    uint64_t of_trees = 0, leaves_kept = 0;   // asked of B+-trees; in the leaf that the transaction used last, without a descent
+  };
+
   uint64_t commits = 0;
   uint64_t read_only_commits = 0;  // counted in commits too
   std::array<uint64_t, kCauseCount> aborts{};
@@ -72,6 +78,7 @@ struct Statistics {
   std::vector<Table> tables;
   std::vector<Elision> elision;     // those that ran; empty under other policies
   Memory memory;
+  Lookups lookups;                  // 0 unless they are counted
   uint64_t versions_alive = 0;      // old versions kept for snapshots and not yet reclaimed
   uint64_t retired_objects = 0;     // waiting for a grace period
   SnapshotNumber snapshot = 0;            // the global snapshot number S

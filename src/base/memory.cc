@@ -33,12 +33,15 @@ uint64_t available_bytes() {
 
 }  // namespace
 
-Memory::Memory(uint64_t limit_bytes, bool huge_pages)
+Memory::Memory(uint64_t limit_bytes, bool huge_pages, bool own_allocators)
     : limit_bytes_(limit_bytes),
       huge_pages_(huge_pages),
-      chunk_bytes_(limit_bytes != 0 && limit_bytes < kSmallLimitBytes ? kSmallChunkBytes : kHugePageBytes) {}
+      chunk_bytes_(limit_bytes != 0 && limit_bytes < kSmallLimitBytes ? kSmallChunkBytes : kHugePageBytes) {
+  if (!own_allocators) shared_ = std::make_unique<Allocator>(*this);
+}
 
 Memory::~Memory() {
+  shared_.reset();
   ELIDER_CHECK(allocators_.empty(), "a database's workers are gone before its memory");
   for (const Mapping& region : regions_) {
     // The addresses may be mapped again by somebody else, who knows nothing of our poison.
@@ -209,7 +212,7 @@ void Memory::detach(Allocator* allocator) {
 Allocator::Allocator(Memory& memory) : memory_(memory), largest_bytes_(std::min(kLargestClassBytes, memory.chunk_bytes() / 8)) {
   // A thirty-second of a chunk is what a class may keep twice before the others get some of it.
   for (unsigned i = 0; i < kSizeClasses; ++i)
-    batch_objects_[i] = static_cast<uint32_t>(std::clamp<size_t>(memory.chunk_bytes() / 32 / class_bytes(i), 1, 1024));
+    batch_objects_[i] = memory.shared_ != nullptr ? 1 : static_cast<uint32_t>(std::clamp<size_t>(memory.chunk_bytes() / 32 / class_bytes(i), 1, 1024));
   memory_.attach(this);
 }
 
@@ -241,8 +244,23 @@ void Allocator::push(detail::FreeBatch& batch, std::byte* memory, size_t bytes) 
   ++batch.count;
 }
 
+// What was freed, one object. It is counted where it was freed.
+void Allocator::give_to_shared(unsigned size_class) {
+  detail::FreeObject* const object = caches_[size_class].active.first;
+  unpoison_memory(object, sizeof(detail::FreeObject));
+  const std::lock_guard lock(memory_.shared_mutex_);
+  Allocator& shared = *memory_.shared_;
+  detail::FreeBatch& active = shared.caches_[size_class].active;
+  object->next = active.first;
+  poison_memory(object, class_bytes(size_class));
+  active.first = object;
+  caches_[size_class].active = {};
+  if (++active.count >= shared.batch_objects_[size_class]) shared.hand_over(size_class);
+}
+
 // The active batch is full: it becomes the spare one, and the spare one goes to the depot.
 void Allocator::hand_over(unsigned size_class) {
+  if (memory_.shared_ != nullptr && memory_.shared_.get() != this) return give_to_shared(size_class);
   Cache& cache = caches_[size_class];
   memory_.put_batch(size_class, cache.spare);
   cache.spare = cache.active;
@@ -250,6 +268,10 @@ void Allocator::hand_over(unsigned size_class) {
 }
 
 void* Allocator::allocate_slowly(size_t bytes, MemoryPart part) {
+  if (memory_.shared_ != nullptr && memory_.shared_.get() != this) {
+    const std::lock_guard lock(memory_.shared_mutex_);
+    return memory_.shared_->allocate(bytes, part);
+  }
   const unsigned size_class = size_class_of(bytes);
   if (!refill(size_class) && !start_run(size_class) && !split_larger(size_class)) return nullptr;
   return allocate(bytes, part);

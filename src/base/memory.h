@@ -19,6 +19,7 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <mutex>
 #include <vector>
 
@@ -66,8 +67,9 @@ class BeyondLimit {
 
 class Memory {
  public:
-  // limit_bytes 0: none. Takes nothing from the system yet.
-  explicit Memory(uint64_t limit_bytes = 0, bool huge_pages = true);
+  // limit_bytes 0: none. own_allocators: false: all Allocators hand each call on to one behind a lock, for studies.
+  // Takes nothing from the system yet.
+  explicit Memory(uint64_t limit_bytes = 0, bool huge_pages = true, bool own_allocators = true);
   // No Allocator of it may be left, and no object be used any more.
   ~Memory();
 
@@ -135,6 +137,9 @@ class Memory {
   std::array<int64_t, kMemoryParts> detached_bytes_{};  // counters of allocators that are gone
 
   std::array<Depot, kSizeClasses> depots_;
+
+  std::mutex shared_mutex_;             // before the depots' and mutex_
+  std::unique_ptr<Allocator> shared_;  // of all; null: each Allocator works by itself
 };
 
 class Allocator {
@@ -229,6 +234,7 @@ class Allocator {
   // Makes free memory the first object of the batch.
   static void push(detail::FreeBatch& batch, std::byte* memory, size_t bytes);
   void hand_over(unsigned size_class);
+  void give_to_shared(unsigned size_class);
   bool refill(unsigned size_class);
   bool start_run(unsigned size_class);
   bool split_larger(unsigned size_class);

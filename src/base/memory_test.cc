@@ -277,6 +277,43 @@ TEST(Memory, WithoutHugePagesWorksTheSame) {
   allocator.free(object, 3 * kMiB, kPart);
 }
 
+// EngineParts::own_allocators: what one frees the next one gets, whoever it is, and nothing is handed out twice.
+TEST(Memory, OneAllocatorServesAllUnderItsLock) {
+  Memory memory(0, true, false);
+  {
+    Allocator one(memory), other(memory);
+    void* const freed = one.allocate(128, kPart);
+    one.free(freed, 128, kPart);
+    EXPECT_EQ(other.allocate(128, kPart), freed);
+    other.free(freed, 128, kPart);
+  }
+  EXPECT_EQ(memory.used_bytes(), 0u);
+  std::vector<std::thread> threads;
+  for (uint64_t me = 1; me <= 3; ++me)
+    threads.emplace_back([&memory, me] {
+      Allocator allocator(memory);
+      Random random(me);
+      std::vector<std::pair<uint64_t*, size_t>> mine;
+      for (int step = 0; step < 5000; ++step) {
+        if (mine.size() < 100) {
+          const size_t bytes = 16 + random.below(3000);
+          auto* const object = static_cast<uint64_t*>(allocator.allocate(bytes, kPart));
+          *object = object[1] = me;
+          mine.emplace_back(object, bytes);
+        } else {
+          std::swap(mine[random.below(mine.size())], mine.back());
+          const auto [object, bytes] = mine.back();
+          ASSERT_TRUE(*object == me && object[1] == me);
+          allocator.free(object, bytes, kPart);
+          mine.pop_back();
+        }
+      }
+      for (const auto& [object, bytes] : mine) allocator.free(object, bytes, kPart);
+    });
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_EQ(memory.used_bytes(), 0u);
+}
+
 #if ELIDER_ASAN
 TEST(AllocatorDeathTest, UseAfterFreeIsReported) {
   Memory memory;

@@ -64,7 +64,7 @@ class EngineBase : public Engine {
   using Begun = typename ThreadCheck<Sync>::Begun;
 
   EngineBase(const Options& options, SyncPolicy sync, HtmBackend htm, uint32_t protocol_bytes, WorkerPool::Make make_worker)
-      : sync_(sync), htm_(htm), protocol_bytes_(protocol_bytes), memory_(options.memory_limit_bytes, options.huge_pages),
+      : sync_(sync), htm_(htm), protocol_bytes_(protocol_bytes), memory_(options.memory_limit_bytes, options.huge_pages, options.parts.own_allocators),
         store_(memory_, options, next_database_id()), pool_(std::make_shared<WorkerPool>(store_, std::move(make_worker))) {}
   // The workers reclaim through tables and indexes: they go first (declared last).
   // The data folder closes before: it brings to the disk what is left.

@@ -23,6 +23,10 @@ Statistics EngineBase<Sync>::statistics() const {
   std::vector<int64_t> rows(s.tables.size());
   pool_->for_each_counters([&](const txn::Counters& counters) {
     s.read_only_commits += static_cast<uint64_t>(counters.read_only_commits.get());
+    s.lookups.of_rows += static_cast<uint64_t>(counters.lookups.of_rows.get());
+    s.lookups.rows_kept += static_cast<uint64_t>(counters.lookups.rows_kept.get());
+    s.lookups.of_trees += static_cast<uint64_t>(counters.lookups.of_trees.get());
+    s.lookups.leaves_kept += static_cast<uint64_t>(counters.lookups.leaves_kept.get());
     for (uint32_t i = 0; i < s.procedures.size(); ++i) {
       const txn::ProcedureCounters* of = counters.procedures.find(i);
       if (of == nullptr) continue;

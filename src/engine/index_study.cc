@@ -79,6 +79,14 @@ class SessionOf final : public IndexStudy::Session {
     for (const StudyKey key : keys) inserted += index_.get_or_insert(worker_, index_key<Key>(key), handle_of(key), hint).inserted;
     return inserted;
   }
+  uint64_t find_or_insert(std::span<const StudyKey> keys) override {
+    const Inside inside(worker_);
+    typename Index::Hint hint;
+    uint64_t there = 0;
+    for (const StudyKey key : keys)
+      there += index_.get_or_insert(worker_, index_key<Key>(key), handle_of(key), hint).handle == handle_of(key);
+    return there;
+  }
   uint64_t remove(std::span<const StudyKey> keys) override {
     const Inside inside(worker_);
     uint64_t removed = 0;

@@ -80,6 +80,11 @@ constexpr Entry kEntries[] = {
 
     gauge("versions_alive", {}, "Old versions that are kept for snapshots, or wait to be reclaimed",
           [](S s, size_t) { return s.versions_alive; }),
+    counter("lookups_of_rows", "Lookups by number while a worker keeps rows; counted under parts.counted_lookups",
+            [](S s, size_t) { return s.lookups.of_rows; }),
+    counter("lookups_rows_kept", "Those that found their row there", [](S s, size_t) { return s.lookups.rows_kept; }),
+    counter("lookups_of_trees", "Lookups and insertions one by one in B+-trees; counted likewise", [](S s, size_t) { return s.lookups.of_trees; }),
+    counter("lookups_leaves_kept", "Those in the leaf that the transaction used last", [](S s, size_t) { return s.lookups.leaves_kept; }),
     gauge("retired_objects", {}, "Objects that wait for a grace period", [](S s, size_t) { return s.retired_objects; }),
     gauge("snapshot", {}, "The snapshot number", [](S s, size_t) { return s.snapshot; }),
     gauge("durable_snapshot", {}, "Commits up to this number are on the disk; 0 without a data folder",

@@ -66,10 +66,16 @@ class CounterArray {
 inline constexpr uint32_t kProceduresMax = 257;  // 0 is "no name"
 inline constexpr uint32_t kTablesMax = 1024;
 
+// EngineParts::counted_lookups.
+struct LookupCounters {
+  Counter of_rows, rows_kept, of_trees, leaves_kept;
+};
+
 struct Counters {
   CounterArray<ProcedureCounters, kProceduresMax> procedures;
   CounterArray<TableCounters, kTablesMax> tables;
   Counter read_only_commits;
+  LookupCounters lookups;
 };
 
 }  // namespace elider::txn

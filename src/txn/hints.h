@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "txn/counters.h"
 #include "txn/table.h"
 
 namespace elider::txn {
@@ -16,8 +17,8 @@ namespace elider::txn {
 template <class Sync>
 class Hints {
  public:
-  // used: EngineParts::hints; else each access begins with none.
-  explicit Hints(bool used = true) : ends_with_each_access_(used ? 0 : 1) {}
+  // used: EngineParts::hints; else each access begins with none. counted: where, if anywhere.
+  explicit Hints(bool used = true, LookupCounters* counted = nullptr) : ends_with_each_access_(used ? 0 : 1), counted_(counted) {}
   // Hints of this table take no memory from here on.
   void make_room(const Table<Sync>& table) {
     OfTable& its = of(table);
@@ -26,8 +27,13 @@ class Hints {
   // What there is is of an earlier transaction.
   void begin() { ++transaction_; }
 
-  // Not every kind of index has a use for one.
-  PrimaryHint& primary(const Table<Sync>& table) { return table.keys().has_hints() ? fresh(of(table).primary) : none_; }
+  // For an access to this key. Not every kind of index has a use for one.
+  PrimaryHint& primary(const Table<Sync>& table, KeyRef key) {
+    if (!table.keys().has_hints()) return none_;
+    PrimaryHint& hint = fresh(of(table).primary);
+    if (counted_ != nullptr) [[unlikely]] count(hint.covers(key.number()));
+    return hint;
+  }
   SecondaryHint& secondary(const Table<Sync>& table, uint32_t i) {
     auto& all = of(table).secondary;
     if (all.size() <= i) [[unlikely]] all.resize(table.secondary_count());
@@ -56,8 +62,14 @@ class Hints {
     return kept.hint;
   }
 
+  [[gnu::noinline]] void count(bool covered) {
+    counted_->of_trees.add(1);
+    counted_->leaves_kept.add(covered ? 1 : 0);
+  }
+
   uint64_t transaction_ = 0;
   const uint64_t ends_with_each_access_;  // 0 or 1
+  LookupCounters* const counted_;
   std::vector<OfTable> by_table_;  // by table id
   PrimaryHint none_;
 };

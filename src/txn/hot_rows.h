@@ -23,14 +23,15 @@
 #include <new>
 
 #include "base/test_points.h"
+#include "txn/counters.h"
 #include "txn/table.h"
 
 namespace elider::txn {
 
 class HotRows {
  public:
-  // used: EngineParts::hints; else it is never on.
-  explicit HotRows(bool used = true) : used_(used) {}
+  // used: EngineParts::hints; else it is never on. counted: where, a window at a time, if anywhere.
+  explicit HotRows(bool used = true, LookupCounters* counted = nullptr) : used_(used), counted_(counted) {}
   // A transaction begins; the worker has entered, and has read this epoch after that.
   [[gnu::always_inline]] inline void begin(uint64_t epoch) {
     epoch_ = epoch;
@@ -81,6 +82,10 @@ class HotRows {
   }
   // At the end of a window; what it finds in the first one it has kept in the same.
   [[gnu::noinline]] void judge() {
+    if (counted_ != nullptr) {
+      counted_->of_rows.add(looked_for_);
+      counted_->rows_kept.add(found_);
+    }
     on_ = first_window_ || found_ >= kFoundLeast;
     first_window_ = false;
     looked_for_ = found_ = 0;
@@ -93,6 +98,7 @@ class HotRows {
   uint32_t found_ = 0;
   bool on_ = false;
   const bool used_;
+  LookupCounters* const counted_;
   bool first_window_ = false;
 };
 

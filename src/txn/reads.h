@@ -51,7 +51,9 @@ class Reads : public TransactionBase {
 
   // in_regions: all of it, or its commit, runs in hardware transactions.
   Reads(Store& store, Worker& worker, Counters& counters, bool in_regions = Sync::kRegions)
-      : TransactionBase(store, worker, counters, in_regions), hints_(store.options.parts.hints), hot_(store.options.parts.hints) {}
+      : TransactionBase(store, worker, counters, in_regions),
+        hints_(store.options.parts.hints, store.options.parts.counted_lookups ? &counters.lookups : nullptr),
+        hot_(store.options.parts.hints, store.options.parts.counted_lookups ? &counters.lookups : nullptr) {}
 
   void begin_attempt(uint32_t attempt, uint32_t procedure) {
     TransactionBase::begin_attempt(attempt, procedure);
@@ -77,7 +79,7 @@ class Reads : public TransactionBase {
   [[gnu::always_inline]] inline Row* find(TableType& table, KeyRef& key, const ColumnSet& set) {
     index::Witness witness;
     if (Row* const known = known_row(table, key)) return known;
-    Row* row = table.find(key, hints_.primary(table), witness, set.lines);
+    Row* row = table.find(key, hints_.primary(table, key), witness, set.lines);
     if (row == nullptr) [[unlikely]] return derived().track_absent(table, witness, key), nullptr;
     key = table.key_of(row, key);
     keep_hot(table, key, row);
@@ -118,7 +120,7 @@ class Reads : public TransactionBase {
       auto& index = table.keys().template as<Index>();
       typename Index::Hint none;
       auto& hint = [&]() -> auto& {
-        if constexpr (std::is_same_v<typename Index::Hint, PrimaryHint>) return hints_.primary(table);
+        if constexpr (std::is_same_v<typename Index::Hint, PrimaryHint>) return hints_.primary(table, key);
         else return none;
       }();
       row = TableType::as_row(index.get(index::key_of<typename Index::Key>(key), hint, witness));

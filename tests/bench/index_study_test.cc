@@ -52,6 +52,7 @@ TEST(IndexStudyTest, EveryIndexTakesTheKeysThatItIsFor) {
       EXPECT_GT(figure.inserts_per_s, 0);
       EXPECT_GT(figure.lookups_per_s, 0);
       EXPECT_GT(figure.together_per_s, 0);
+      EXPECT_GT(figure.puts_per_s, 0);
       EXPECT_GT(figure.mixed_per_s, 0);
       EXPECT_EQ(figure.scanned_per_s > 0, figure.index != "hash" && figure.index != kLockFree);
       EXPECT_GT(figure.bytes_a_key, 16);

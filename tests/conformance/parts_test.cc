@@ -67,6 +67,29 @@ TEST_P(PartsTest, WithoutHintsEverythingIsFound) {
   expect_steps_to_hold(200);
 }
 
+TEST_P(PartsTest, UnderOneAllocatorEverythingIsFound) {
+  reopen_with({.own_allocators = false});
+  expect_steps_to_hold(200);
+  for (int i = 0; i < 5; ++i) db_.collect_garbage();
+  EXPECT_GT(db_.statistics().memory.rows, 0u);
+  EXPECT_OK(db_.verify());
+}
+
+// Two neighbours in a B+-tree: the second lookup needs no descent. Of a hash table nothing is counted.
+TEST_P(PartsTest, LookupsAreCounted) {
+  reopen_with({.counted_lookups = true});
+  for (const Key key : {1, 2}) insert(accounts_, key, Account{key, 0, 0, 0});
+  const Statistics::Lookups before = db_.statistics().lookups;
+  ASSERT_OK(db_.run([&](Transaction& txn) -> Status {
+    if (auto view = txn.get(accounts_, 1); !view.ok()) return view.status();
+    return txn.get(accounts_, 2).status();
+  }));
+  const Statistics::Lookups after = db_.statistics().lookups;
+  const bool tree = GetParam().key_index == KeyIndex::kOrdered;
+  EXPECT_EQ(after.of_trees - before.of_trees, tree ? 2u : 0u);
+  EXPECT_EQ(after.leaves_kept - before.leaves_kept, tree ? 1u : 0u);
+}
+
 TEST_P(PartsTest, WithoutReclamationMemoryWaitsForTheEnd) {
   reopen_with({.reclamation = false});
   expect_steps_to_hold(200);

@@ -196,7 +196,7 @@ auto OccTransaction<Sync, Claims>::committed_match(TableType& table, Row* row, u
 template <class Sync, class Claims>
 index::Witness OccTransaction<Sync, Claims>::find_again(TableType& table, KeyRef key, uint32_t* there) {
   index::Witness witness;
-  Row* row = table.find_in_index(key, hints_.primary(table), witness);
+  Row* row = table.find_in_index(key, hints_.primary(table, key), witness);
   if (row != nullptr && !look_again(table, row, key, there)) *there = NodeEntry::kUnknown;
   return witness;
 }

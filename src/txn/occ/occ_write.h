@@ -385,7 +385,7 @@ Status OccTransaction<Sync, Claims>::do_put(const TableRef& ref, KeyRef key, con
   auto& table = static_cast<TableType&>(*ref.base());
   return guarded(table, key, [&] {
     index::Witness unneeded;  // if there is none, the insert decides
-    Row* row = table.find(key, hints_.primary(table), unneeded);
+    Row* row = table.find(key, hints_.primary(table, key), unneeded);
     const GivenRow given{source, bytes};
     return row != nullptr ? replace_row(table, row, table.key_of(row, key), given, true) : insert_row(table, key, given, true);
   });
@@ -398,12 +398,12 @@ Status OccTransaction<Sync, Claims>::insert_row(TableType& table, KeyRef key, Gi
   Row* candidate = new_row<Sync>(worker_, table.layout(), key, word::kAbsent | word::kLocked);
   if (candidate == nullptr) [[unlikely]] {
     index::Witness unneeded;  // a row block that is there, with or without a row, needs no other
-    if (Row* row = table.find(key, hints_.primary(table), unneeded))
+    if (Row* row = table.find(key, hints_.primary(table, key), unneeded))
       return replace_row(table, row, table.key_of(row, key), source, replace);
     return doom(table, Code::kMemoryLimit, Cause::kMemoryLimit, key);
   }
   claim_new(table, candidate);
-  const index::InsertResult result = table.find_or_insert(worker_, key, candidate, hints_.primary(table));
+  const index::InsertResult result = table.find_or_insert(worker_, key, candidate, hints_.primary(table, key));
   if (!result.inserted) [[unlikely]] storage::free_row_block(worker_, table.layout(), candidate);
   if (result.handle == index::kNoHandle) [[unlikely]] return doom(table, Code::kMemoryLimit, Cause::kMemoryLimit, key);
   Row* row = TableType::as_row(result.handle);

@@ -1,0 +1,69 @@
+// yDB's study: YCSB of numbers, by how often a hardware transaction is tried before its lock is taken.
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "bench/common/spread.h"
+#include "bench/protocols/dbx_studies.h"
+#include "bench/ycsb/ycsb.h"
+#include "elider/regions.h"
+#include "elider/try.h"
+
+namespace elider::bench::protocols {
+
+Result<Figure> ydb(const StudyOptions& options) {
+  YcsbOptions ycsb;
+  ycsb.records = options.quick ? 20'000 : 10'000'000;
+  ycsb.mix = "80/20";
+  ycsb.value_bytes = 8;
+  ycsb.key_index = KeyIndex::kOrdered;
+  ycsb.skip_check = true;
+  ycsb.common.seconds = options.quick ? 0.1 : options.seconds;
+  ycsb.common.seed = options.seed;
+  ycsb.common.quiet = true;
+  struct Line {
+    std::string name;
+    SyncPolicy sync;
+    HtmBackend htm;
+    uint32_t aborts_max;
+  };
+  std::vector<Line> lines{{"optimistic latches", SyncPolicy::kOptimistic, HtmBackend::kAutomatic, CommonOptions::kByCause}};
+  HtmBackend backend = HtmBackend::kAutomatic;
+  const bool regions_run = find_regions(&backend).ok();
+  if (regions_run) {
+    lines.push_back({"regions, bounds by cause", SyncPolicy::kElided, backend, CommonOptions::kByCause});
+    for (const uint32_t retries : {3u, 100u})
+      lines.push_back({fmt::format("regions, {} retries", retries), SyncPolicy::kElided, backend, retries});
+  }
+  Figure figure{"ydb",
+                "YCSB of 8-byte values, 80% read and 20% read and write",
+                "threads",
+                "transactions/s",
+                "1.5 M to 7.2 M a second, 1 to 8 threads on 4 cores",
+                fmt::format("{} records, one a transaction; more threads than processors take turns{}", ycsb.records,
+                            regions_run ? "" : "; nothing runs regions here: their lines are left out"),
+                {}};
+  const std::vector<uint32_t> counts = options.quick ? std::vector{1u, 2u} : std::vector{1u, 2u, 4u, 8u};
+  for (const Line& line : lines) {
+    Series series{line.name, {}};
+    for (const uint32_t threads : counts) {
+      ycsb.common.threads = threads;
+      ycsb.common.sync = line.sync;
+      ycsb.common.htm = line.htm;
+      ycsb.common.aborts_max = line.aborts_max;
+      resolve(ycsb);
+      std::vector<double> values;
+      for (uint32_t repeat = 0; repeat < options.repeats; ++repeat) {
+        ELIDER_ASSIGN(const auto outcome, run_ycsb(ycsb));
+        values.push_back(outcome.report.result.throughput());
+      }
+      series.points.push_back({static_cast<double>(threads), spread_of(values).median, {{"runs", values}}});
+    }
+    figure.series.push_back(std::move(series));
+  }
+  return figure;
+}
+
+}  // namespace elider::bench::protocols
