@@ -111,7 +111,7 @@ std::string last_words(const std::string& output) {
 
 }  // namespace
 
-Status run_command(const std::string& command, const CommandOptions& options, std::string* output) {
+Status run_command(const std::string& command, const CommandOptions& options, std::string* output, int* exit_code) {
   output->clear();
   const auto not_run = [&](int error) {
     return Status(Code::kIoError, fmt::format("'{}' cannot be run: {}", command, std::strerror(error)));
@@ -145,6 +145,7 @@ Status run_command(const std::string& command, const CommandOptions& options, st
   if (WIFSIGNALED(ended))
     return Status(Code::kIoError, fmt::format("'{}' ended of signal {} ({}){}", command, WTERMSIG(ended), ::strsignal(WTERMSIG(ended)),
                                               last_words(*output)));
+  if (exit_code != nullptr) *exit_code = WEXITSTATUS(ended);
   if (WEXITSTATUS(ended) != 0)
     return Status(Code::kIoError, fmt::format("'{}' ended with exit code {}{}", command, WEXITSTATUS(ended), last_words(*output)));
   return {};

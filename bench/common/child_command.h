@@ -20,6 +20,7 @@ struct CommandOptions {
 // *output: what it wrote to standard output and standard error, as it came; of much, the last
 // megabytes. kDeadline: it did not end in time. kIoError: it could not be started, ended with
 // another exit code than 0, or of a signal. The message has its last words.
-Status run_command(const std::string& command, const CommandOptions& options, std::string* output);
+// *exit_code, where it is not null: the one that it ended with, if it did.
+Status run_command(const std::string& command, const CommandOptions& options, std::string* output, int* exit_code = nullptr);
 
 }  // namespace elider::bench

@@ -10,6 +10,7 @@
 // counter, one read of a shared flag, and three writes to lines of its own thread: no indirect
 // call, no allocation. A latency is the time from one transaction's end to the next one's, so it
 // includes drawing the inputs; that way the latencies of a thread sum up to its time.
+// A worker that has begin_measuring() is told when the warm-up is over.
 // With --group a worker's run_group() runs that many at once; the latency of each is then that of
 // the group, which ends when run_group() of the database does.
 // Thread safety: drive() is called by one thread; workers never share.
@@ -163,12 +164,19 @@ bool pin_thread(uint32_t index);
 
 namespace detail {
 
+// On the worker's thread.
+template <class W>
+void begin_measuring(W& worker) {
+  if constexpr (requires { worker.begin_measuring(); }) worker.begin_measuring();
+}
+
 template <BenchWorker W>
 void work(RunControl& control, uint32_t thread, W& worker) {
   RunControl::Tally& tally = control.tally(thread);
   const uint32_t types = static_cast<uint32_t>(control.types());
   while (control.phase() == RunControl::Phase::kWarmup)
     if (worker.run_one() >= types) [[unlikely]] return control.fail(thread, worker.failure());
+  begin_measuring(worker);
   Histogram* const latency = tally.latency.data();
   uint64_t done = 0;
   uint64_t last = ticks();
@@ -188,6 +196,7 @@ void work_in_groups(RunControl& control, uint32_t thread, W& worker) {
   GroupTimes times;
   while (control.phase() == RunControl::Phase::kWarmup)
     if (!worker.run_group(times)) [[unlikely]] return control.fail(thread, worker.failure());
+  begin_measuring(worker);
   uint64_t done = 0;
   uint64_t last = ticks();
   while (control.phase() == RunControl::Phase::kMeasuring) {

@@ -6,6 +6,7 @@
 #include <map>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include <fmt/format.h>
@@ -114,6 +115,17 @@ std::string command_of(const papers::PaperFigure& figure, const std::string& own
   return command + (quick ? " --quick --quiet" : " --quiet");
 }
 
+// Of what a command said that ended with kExitUnsupported: its last line.
+std::string why_unsupported(const std::string& said) {
+  if (said.find("no hardware transactions run here") != std::string::npos)
+    return "nothing runs hardware transactions here (`elider hardware`)";
+  std::string words = said.substr(0, said.find_last_not_of(" \n") + 1);
+  words.erase(0, words.rfind('\n') + 1);
+  constexpr std::string_view kBegin = "elider bench htm: ";
+  if (words.starts_with(kBegin)) words.erase(0, kBegin.size());
+  return words.empty() ? "it cannot be made here" : words;
+}
+
 // Measures each wanted figure that a command makes, by a process of its own, and draws it.
 Status make_figures(ChosenFigures& chosen, const std::vector<const papers::Paper*>& wanted, MadeOnes* made) {
   std::error_code error;
@@ -127,9 +139,11 @@ Status make_figures(ChosenFigures& chosen, const std::vector<const papers::Paper
       fmt::print(stderr, "figure {} of {}: {}\n", figure.number, paper->name, figure.what);
       std::string said;
       constexpr double kSecondsMax = 3 * 3600.0;
-      Status status = run_command(command_of(figure, own, file, chosen.quick), {.seconds_max = kSecondsMax, .variable = {}}, &said);
-      if (!status.ok() && said.find("no hardware transactions run here") != std::string::npos) {
-        (*made)[figure.name].left_out = "nothing runs hardware transactions here (`elider hardware`)";
+      int exit_code = 0;
+      Status status =
+          run_command(command_of(figure, own, file, chosen.quick), {.seconds_max = kSecondsMax, .variable = {}}, &said, &exit_code);
+      if (exit_code == kExitUnsupported) {
+        (*made)[figure.name].left_out = why_unsupported(said);
         continue;
       }
       if (!status.ok()) return Status(status.code(), fmt::format("figure {}: {}", figure.number, status.message()));

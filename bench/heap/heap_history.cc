@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "bench/common/random.h"
-#include "bench/heap/scratch.h"
+#include "bench/common/scratch.h"
 #include "bench/history/elle_record.h"
 #include "elider/heap_map.h"
 #include "elider/heap_vector.h"

@@ -15,7 +15,7 @@
 #include "bench/heap/heap_map_study.h"
 #include "bench/heap/heap_tpcc_study.h"
 #include "bench/heap/measure.h"
-#include "bench/heap/scratch.h"
+#include "bench/common/scratch.h"
 #include "elider/try.h"
 #include "tools/common/interrupt.h"
 

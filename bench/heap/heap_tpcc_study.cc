@@ -8,7 +8,7 @@
 
 #include "bench/common/commands.h"
 #include "bench/heap/measure.h"
-#include "bench/heap/scratch.h"
+#include "bench/common/scratch.h"
 #include "bench/heap/tpcc_tables.h"
 #include "bench/heap/tpcc_transactions.h"
 #include "bench/tpcc/consistency.h"

@@ -38,6 +38,7 @@ std::span<const Study> studies() {
       {"dbx-tc-1c", "TPC-C as whole transactions, by contention", dbx_tc_1c},
       {"hyper-9", "lookups in a B+-tree, by restarts", hyper_9},
       {"hyper-21", "TPC-C: sections that take their lock, and aborted regions, over restarts", hyper_21},
+      {"dbx-tc-table-1", "TPC-C: bytes that each transaction reads and writes (emulator)", dbx_tc_table_1, true},
   };
   return kStudies;
 }
@@ -77,6 +78,17 @@ std::vector<const htm::Study*> wanted(const Chosen& chosen) {
   return found;
 }
 
+// Without the emulator, those that need it go. One that was asked for by name ends the command.
+Status leave_out(const Chosen& chosen, bool emulated, std::vector<const htm::Study*>* studies) {
+  for (const htm::Study* study : *studies)
+    if (study->needs_emulator && !emulated && std::find(chosen.figures.begin(), chosen.figures.end(), study->name) != chosen.figures.end())
+      return Status(Code::kUnsupported,
+                    fmt::format("{}: the emulator alone can tell: build the preset emulator (docs/emulator.md), and give --htm emulated",
+                                study->name));
+  std::erase_if(*studies, [&](const htm::Study* study) { return study->needs_emulator && !emulated; });
+  return {};
+}
+
 Status run_studies(const Chosen& chosen, const std::vector<const htm::Study*>& studies) {
   const std::string backend = regions_by(chosen.study.htm);
   if (!chosen.quiet) fmt::print("regions by {}\n", backend);
@@ -110,19 +122,22 @@ Status run_studies(const Chosen& chosen, const std::vector<const htm::Study*>& s
 }
 
 void run(Chosen& chosen) {
-  const std::vector<const htm::Study*> studies = wanted(chosen);
+  std::vector<const htm::Study*> studies = wanted(chosen);
   chosen.study.mixed_indexes = chosen.index == "mixed";
   const DataOptions& data = chosen.study.data;
   if (data.resume) refuse_option("--resume", "is not for htm: each point of a figure is a database of its own, of a size of its own");
   check_data_options(data);
   check_writable("--history", chosen.study.history_file);
   if (!parse(chosen.backend, &chosen.study.htm)) refuse_option("--htm", fmt::format("'{}' is no backend", chosen.backend));
-  if (Status status = find_regions(&chosen.study.htm); !status.ok()) {
+  const Status found = find_regions(&chosen.study.htm);
+  Status status = leave_out(chosen, found.ok() && chosen.study.emulated(), &studies);
+  if (status.ok()) status = found;
+  if (!status.ok()) {
     fmt::print(stderr, "elider bench htm: {}\n", status.message());
     set_exit_code(kExitUnsupported);
     return;
   }
-  if (Status status = run_studies(chosen, studies); !status.ok()) {
+  if (status = run_studies(chosen, studies); !status.ok()) {
     fmt::print(stderr, "elider bench htm: {}\n", status.message());
     set_exit_code(kExitFailed);
   }
@@ -130,7 +145,7 @@ void run(Chosen& chosen) {
 
 std::string footer() {
   std::string text = "Figures (DBX, EuroSys 2014; HyPer-HTM, TKDE 2015; DBX-TC):\n";
-  for (const htm::Study& study : htm::studies()) text += fmt::format("  {:<10} {}\n", study.name, study.about);
+  for (const htm::Study& study : htm::studies()) text += fmt::format("  {:<14} {}\n", study.name, study.about);
   return text +
          "\nA figure belongs to what ran the regions, which it names: an emulator's says nothing of a processor's speed.\n"
          "Exit code 3: nothing runs regions here (elider hardware says why); build the preset emulator, or find a machine.\n"

@@ -1,6 +1,7 @@
 // Studies: which published figures `elider bench htm` makes again, and how each is measured.
 //
 //   region_studies.cc   bare regions: how much they hold, how long they last
+//   footprint_study.cc  what each transaction of TPC-C reads and writes
 //   engine_studies.cc   databases under --sync elided: how often sections take their lock
 //
 // A figure belongs to what ran the regions. The emulator's are no speed of hardware: there the
@@ -38,6 +39,7 @@ struct Study {
   const char* name;
   const char* about;
   Result<Figure> (*run)(const StudyOptions& options);
+  bool needs_emulator = false;  // no processor says what it measures
 };
 // All of them, in the order in which they run.
 std::span<const Study> studies();
@@ -56,5 +58,7 @@ Result<Figure> dbx_15(const StudyOptions& options);
 Result<Figure> dbx_tc_1c(const StudyOptions& options);
 Result<Figure> hyper_9(const StudyOptions& options);
 Result<Figure> hyper_21(const StudyOptions& options);
+
+Result<Figure> dbx_tc_table_1(const StudyOptions& options);
 
 }  // namespace elider::bench::htm

@@ -10,6 +10,7 @@
 
 #include "bench/common/spread.h"
 #include "bench/protocols/dbx_studies.h"
+#include "bench/protocols/durability_studies.h"
 #include "bench/protocols/tpcc_point.h"
 #include "bench/scan/scan.h"
 #include "bench/tpcc/tpcc.h"
@@ -35,12 +36,15 @@ Result<Point> run_tpcc(const StudyOptions& options, Protocol protocol, uint32_t 
   Point point;
   for (uint32_t repeat = 0; repeat < options.repeats; ++repeat) {
     auto outcome = tpcc::measure_tpcc(common, tpcc);
+    empty_data_folders(common.data);
     if (!outcome.ok()) return outcome.status();
     if (!outcome->ok) return Status(Code::kCorrupt, "TPC-C ended early, or broke a consistency condition");
     throughputs.push_back(outcome->report.result.throughput());
     const RunResult& result = outcome->report.result;
     if (common.parts.counted_lookups) point.more["lookups"] = to_json(result.lookups);
     point.more["aborts_a_transaction"] = static_cast<double>(result.aborts_total()) / static_cast<double>(std::max<uint64_t>(1, result.engine_commits));
+    const Json& extra = outcome->report.extra;
+    if (extra.contains("durable_latency_us")) point.more["durable_latency_us"].push_back(extra["durable_latency_us"]);
   }
   point.y = spread_of(throughputs).median;
   point.more["runs"] = throughputs;
@@ -244,6 +248,8 @@ std::span<const Study> studies() {
       {"dbx-12", "NewOrder on B+-trees, on hash tables, and on both", dbx_12},
       {"dbx-13", "TPC-C on B+-trees, and on hash tables where nothing is scanned", dbx_13},
       {"dbx-14", "NewOrder and StockLevel, with and without snapshots", dbx_14},
+      {"dbx-16", "TPC-C with a log and without", dbx_16},
+      {"dbx-17", "TPC-C: latency until durable", dbx_17},
       {"ydb", "YCSB of 8-byte values over threads, by the retries of a region", ydb},
   };
   return kStudies;

@@ -1,12 +1,13 @@
 // Studies of protocols (`elider bench protocols`): TPC-C under each of them, over threads,
 // warehouses, partition crossing and restarts; inserts over zones; one row that all threads change
 // (HyPer-HTM, figures 1, 12 and 18 to 20, in shape); and DBX's of TPC-C and of indexes
-// (dbx_studies.h). Thread safety: one thread calls a study; it
-// starts its own threads.
+// (dbx_studies.h), and of durability (durability_studies.h).
+// Thread safety: one thread calls a study; it starts its own threads.
 #pragma once
 
 #include <cstdint>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "bench/common/figure.h"
@@ -22,6 +23,7 @@ struct StudyOptions {
   double seconds = 5;               // a run
   uint32_t repeats = 1;             // of which the median counts
   uint64_t seed = 1;
+  std::string folder = ".";  // the figures of durability make databases below it, and remove them
 };
 
 struct Study {

@@ -1,5 +1,6 @@
 // The command `elider bench protocols`: its options, and the page that it makes.
 #include <algorithm>
+#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <map>
@@ -126,6 +127,8 @@ void run_protocols(ChosenProtocols& chosen) {
       refuse_option("--figure", fmt::format("'{}' is none of those that --help lists", name));
   }
   if (!chosen.page.empty()) check_writable("--page", chosen.page);
+  if (!std::filesystem::is_directory(chosen.study.folder))
+    refuse_option("--data", fmt::format("'{}' is no folder", chosen.study.folder));
   if (Status status = run_studies_of(chosen); !status.ok()) {
     fmt::print(stderr, "elider bench protocols: {}\n", status.message());
     set_exit_code(kExitFailed);
@@ -149,6 +152,11 @@ void add_protocols(Command bench) {
   chosen->study.threads = std::clamp(std::thread::hardware_concurrency(), 1u, 64u);
   command.option("--figure", chosen->figures, "Which, by name, or all").between_commas().type("NAMES").shows_default();
   command.option("--protocol", chosen->names, "Which are compared").between_commas().type("NAMES").shows_default();
+  if (const char* temporary = std::getenv("TMPDIR"); temporary != nullptr && *temporary != '\0') chosen->study.folder = temporary;
+  command
+      .option("--data", chosen->study.folder,
+              "For dbx-16 and dbx-17: a folder on the disk to measure. Databases are made below it, and removed [TMPDIR, or this folder]")
+      .type("FOLDER");
   command.flag("--quick", chosen->study.quick, "Fewer points, small warehouses, a third of a second a run: a look");
   command.option("--threads", chosen->study.threads, "At the most (1 to 64)").in(1u, 64u).shows_default();
   command.option("--seconds", chosen->study.seconds, "A run").checked(check_seconds).in(0.1, 3600.0).shows_default();

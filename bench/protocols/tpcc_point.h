@@ -10,6 +10,7 @@
 namespace elider::bench::protocols {
 
 // Its conditions are checked; transactions a second of the median run, and what else the runs gave.
+// Its data folders are empty afterwards.
 // set(): what the study wants otherwise than a study's TPC-C is.
 Result<Point> run_tpcc(const StudyOptions& options, Protocol protocol, uint32_t threads, uint32_t warehouses,
                        const std::function<void(CommonOptions*, tpcc::TpccOptions*)>& set = {});

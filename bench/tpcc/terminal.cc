@@ -12,9 +12,9 @@ std::string failed(Kind kind, const Status& status) { return std::string(name_of
 }  // namespace
 
 Terminal::Terminal(Database& db, const Tables& tables, const Workload& workload, SnapshotUse snapshots, uint32_t thread, uint32_t group,
-                   Sequence* history_ids, const ChoppedTransactions* chopped)
+                   Sequence* history_ids, const ChoppedTransactions* chopped, uint32_t durable_sample_every)
     : db_(db), tables_(tables), snapshots_(snapshots), group_(group), partitioned_(db.protocol() == Protocol::kPartitioned), history_ids_(history_ids), chopped_(chopped),
-      inputs_(workload, thread), calls_(std::max(group, 1u)),
+      inputs_(workload, thread), samples_(db, durable_sample_every), calls_(std::max(group, 1u)),
       outcomes_(group) {
   for (uint32_t kind = 0; kind < kKinds; ++kind) policies_[kind].procedure_id = db.procedure_id(name_of(static_cast<Kind>(kind)));
 }
@@ -33,8 +33,12 @@ Status Terminal::run(Kind kind) {
   const auto procedure = [&](Transaction& txn) { return perform(txn, call); };
   RunPolicy& policy = policies_[static_cast<size_t>(kind)];
   if (partitioned_) policy.partitions = partitions_of(call);
-  if (chopped_ != nullptr && kind != Kind::kOrderStatus && kind != Kind::kStockLevel) return count(call, run_chopped(call, policy));
-  return count(call, on_snapshot(kind) ? db_.run_read_only(procedure, policy) : db_.run(procedure, policy));
+  policy.commit_number = samples_.begin();
+  Status status;
+  if (chopped_ != nullptr && kind != Kind::kOrderStatus && kind != Kind::kStockLevel) status = run_chopped(call, policy);
+  else status = on_snapshot(kind) ? db_.run_read_only(procedure, policy) : db_.run(procedure, policy);
+  if (policy.commit_number != nullptr && status.ok()) samples_.committed();
+  return count(call, std::move(status));
 }
 
 Status Terminal::run_chopped(Call& call, const RunPolicy& policy) {
@@ -57,6 +61,7 @@ bool Terminal::run_group(GroupTimes& times) {
   }
   GroupPolicy policy;
   policy.size = group_;
+  policy.commit_number = samples_.begin();
   times.begin(calls_.size());
   // Outcomes tell what failed.
   static_cast<void>(db_.run_group(
@@ -75,6 +80,7 @@ bool Terminal::run_group(GroupTimes& times) {
       },
       outcomes_, policy));
   times.end();
+  if (policy.commit_number != nullptr) samples_.committed();
   for (size_t i = 0; i < calls_.size(); ++i) {
     const Kind kind = calls_[i].kind();
     times.types[i] = static_cast<uint32_t>(kind);

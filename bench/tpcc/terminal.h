@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "bench/common/driver.h"
+#include "bench/common/durable_samples.h"
 #include "bench/tpcc/input.h"
 #include "bench/tpcc/schema.h"
 #include "bench/tpcc/transactions.h"
@@ -36,7 +37,8 @@ struct TerminalCounts {
 class Terminal {
  public:
   Terminal(Database& db, const Tables& tables, const Workload& workload, SnapshotUse snapshots, uint32_t thread,
-           uint32_t group = 0, Sequence* history_ids = nullptr, const ChoppedTransactions* chopped = nullptr);
+           uint32_t group = 0, Sequence* history_ids = nullptr, const ChoppedTransactions* chopped = nullptr,
+           uint32_t durable_sample_every = 0);
 
   // Draws one transaction and runs it to its end. Its Kind as a number, or kWorkerFailed.
   uint32_t run_one();
@@ -45,6 +47,9 @@ class Terminal {
   // The same, of this kind.
   Status run(Kind kind);
   std::string failure() const { return failure_; }
+  // From now on it takes samples of durability.
+  void begin_measuring() { samples_.begin_measuring(); }
+  DurableSamples& samples() { return samples_; }
 
   const TerminalCounts& counts() const { return counts_; }
   uint64_t history_keys_used() const { return inputs_.history_keys_used(); }
@@ -77,6 +82,7 @@ class Terminal {
   const ChoppedTransactions* const chopped_;  // null: each transaction runs as one
 
   InputStream inputs_;
+  DurableSamples samples_;
   Scratch scratch_;
   TerminalCounts counts_;
   std::string failure_;

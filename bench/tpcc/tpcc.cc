@@ -40,7 +40,7 @@ TerminalOutcome run_terminals(const CommonOptions& common, const TpccOptions& op
   return drive<Terminal>(common, &db, std::move(names),
                          [&](uint32_t thread) {
                            return std::make_unique<Terminal>(db, tables, workload, options.snapshots, thread, common.group, history_ids,
-                                                             chopped);
+                                                             chopped, options.durable_sample_every);
                          });
 }
 
@@ -68,6 +68,7 @@ Json configuration_json(const TpccOptions& options, const Workload& workload) {
           {"zones", options.zones},
           {"groups", options.groups},
           {"additions", options.additions},
+          {"durable_sample_every", options.durable_sample_every},
           {"partition_crossing_percent", options.crossing_percent >= 0 ? Json(options.crossing_percent) : Json()},
           {"snapshots", {{"order_status", options.snapshots.order_status}, {"stock_level", options.snapshots.stock_level}}},
           {"nurand", {{"c_last_load", c.last_name_load}, {"c_last_run", c.last_name_run}, {"c_customer", c.customer}, {"c_item", c.item}}}};
@@ -105,6 +106,24 @@ void describe_run(const TerminalOutcome& outcome, Report* report) {
   report->extra["new_orders_rolled_back"] = sum.rolled_back;
   report->extra["orders_delivered"] = sum.delivered;
   report->extra["deliveries_skipped"] = sum.skipped;
+}
+
+// After how long the transactions that were asked for were durable.
+void describe_durable(const TpccOptions& options, const TerminalOutcome& outcome, Report* report) {
+  const uint32_t every = options.durable_sample_every;
+  if (every == 0) return;
+  Histogram all;  // of nanoseconds
+  for (const auto& terminal : outcome.workers) all.merge(terminal->samples().latency_ns());
+  const auto ms = [&](double share) { return all.quantile(share) * 1e-6; };
+  report->notes.push_back(fmt::format("acknowledged {:.2f} ms after its begin (p50; p99 {:.2f}, at most {:.2f}), {} samples", ms(0.5), ms(0.99),
+                                      static_cast<double>(all.max()) * 1e-6, all.count()));
+  report->extra["durable_latency_us"] = {{"sample_every", every},
+                                         {"samples", all.count()},
+                                         {"p50", all.quantile(0.5) * 1e-3},
+                                         {"p99", all.quantile(0.99) * 1e-3},
+                                         {"p99_9", all.quantile(0.999) * 1e-3},
+                                         {"mean", all.mean() * 1e-3},
+                                         {"max", static_cast<double>(all.max()) * 1e-3}};
 }
 
 // False: a condition does not hold, or the rows could not be read.
@@ -200,6 +219,7 @@ Result<TpccOutcome> measure_tpcc(const CommonOptions& asked, const TpccOptions& 
   TerminalOutcome outcome = run_terminals(common, options, session.db(), *tables, workload, options.sequence ? &history_ids : nullptr,
                                           in_pieces ? &chopped : nullptr);
   describe_run(outcome, &report);
+  describe_durable(options, outcome, &report);
   const bool consistent = check_run(session.db(), *tables, workload, add_totals(earlier, totals_of(outcome)), &report);
   const bool completed = outcome.result.failure.empty();
   if (!completed) fmt::print(stderr, "tpcc: the run ended early: {}\n", outcome.result.failure);

@@ -23,6 +23,9 @@ struct TpccOptions {
   IndexChoice index = IndexChoice::kMixed;
   SnapshotUse snapshots;
   bool groups = true, additions = true;  // TableChoice's
+  // Each thread's n-th transaction, or group, is a sample of how long it takes until it is
+  // durable; 0: none is.
+  uint32_t durable_sample_every = 0;
 
   TableChoice tables() const { return {.index = index, .zones = zones, .groups = groups, .additions = additions}; }
 };

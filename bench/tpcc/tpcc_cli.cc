@@ -39,6 +39,8 @@ void run(Chosen& chosen) {
     if (name == "order_status") chosen.tpcc.snapshots.order_status = false;
     else chosen.tpcc.snapshots.stock_level = false;
   }
+  if (chosen.tpcc.durable_sample_every != 0 && !chosen.common.data.logs())
+    refuse_option("--durable-every", "needs a log: --durability async or group");
   set_exit_code(tpcc::run_tpcc(chosen.common, chosen.tpcc));
 }
 
@@ -82,6 +84,13 @@ void add_tpcc(Command bench) {
       .one_of({"order_status", "stock_level"})
       .between_commas()
       .type("NAME");
+  command
+      .option("--durable-every", chosen->tpcc.durable_sample_every,
+              "With --data: how long each thread's N-th transaction takes from its begin until it is on the disk. Under --durability async "
+              "its thread goes on meanwhile, and the log writes at once [not measured]")
+      .in(1u, 1'000'000u)
+      .type("N")
+      .needs(command.named("--data"));
   command.runs([chosen] { run(*chosen); });
 }
 

@@ -39,4 +39,14 @@ size_t region_cause_of(uint32_t status);
 // message and ends the process.
 Status configure_emulator(std::string_view options);
 
+// Of the calling thread's emulated regions that have committed, parts of others not counted: how
+// many, and the cache lines that each of them read without having written them before, and wrote,
+// in sum. Not the stack that the region itself took.
+struct EmulatedRegions {
+  uint64_t committed = 0;
+  uint64_t lines_read = 0, lines_written = 0;
+};
+// kUnsupported: this build has no emulator.
+Result<EmulatedRegions> emulated_regions();
+
 }  // namespace elider

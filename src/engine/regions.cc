@@ -72,4 +72,13 @@ Status configure_emulator([[maybe_unused]] std::string_view options) {
 #endif
 }
 
+Result<EmulatedRegions> emulated_regions() {
+#if defined(ELIDER_EMULATOR)
+  const emulator::Counters counters = emulator::thread_counters();
+  return EmulatedRegions{counters.committed, counters.lines_read, counters.lines_written};
+#else
+  return Status(Code::kUnsupported, "this build has no emulator");
+#endif
+}
+
 }  // namespace elider

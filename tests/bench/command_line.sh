@@ -82,6 +82,46 @@ expect 2 "protocol.*wishful" "$elider" bench protocols --protocol wishful
 expect 2 'goes with --sync elided' "$elider" bench protocols --protocol spinlock
 expect 0 'hyper-12: One number' "$elider" bench protocols --quick --figure hyper-12,restarts --threads 2 --seconds 0.1
 expect 0 'hyper-19' "$elider" bench protocols --quick --figure hyper-19 --protocol partitioned --threads 2 --seconds 0.1 --json "$folder/protocols.json"
+# The figures of durability. Nothing is left of their databases, also after an error: here the disk takes no large file.
+mkdir "$folder/logs"
+expect 0 '' "$elider" bench protocols --quick --quiet --figure dbx-16,dbx-17 --threads 2 --seconds 0.2 --data "$folder/logs" \
+  --json "$folder/durable.json"
+expect 0 '' python3 - "$folder/durable.json" <<'PYTHON'
+import json, sys
+document = json.load(open(sys.argv[1]))
+figures = {figure["figure"]: {line["name"]: line["points"] for line in figure["series"]} for figure in document["figures"]}
+assert list(figures["dbx-16"]) == ["no log", "async"], figures
+latency = figures["dbx-17"]
+assert list(latency) == [f"{quantile}, transactions {what}" for what in ("go on", "wait") for quantile in ("p50", "p99")], latency
+for lines in figures.values():
+    assert all([point["x"] for point in points] == [1, 2] and all(point["y"] > 0 for point in points) for points in lines.values()), lines
+for what in ("go on", "wait"):
+    for fast, slow in zip(latency[f"p50, transactions {what}"], latency[f"p99, transactions {what}"]):
+        assert fast["y"] <= slow["y"] and fast["durable_latency_us"][0]["samples"] > 0, (fast, slow)
+PYTHON
+expect 0 'dbx-16: TPC-C with a log' env TMPDIR="$folder/logs" "$elider" bench protocols --quick --figure dbx-16 --threads 1 --seconds 0.1
+expect 1 'dbx-17: .*logs' bash -c "trap '' XFSZ; ulimit -f 64; exec \"\$@\"" limited \
+  "$elider" bench protocols --quick --figure dbx-17 --threads 1 --data "$folder/logs"
+[ -z "$(ls -A "$folder/logs")" ] || { echo "FAILED: bench protocols left $(ls -A "$folder/logs")"; failed=1; }
+expect 1 "no folder can be made below '/proc'" "$elider" bench protocols --quick --figure dbx-16 --data /proc
+expect 2 "'/no/such/folder' is no folder" "$elider" bench protocols --figure dbx-16 --data /no/such/folder
+tpcc=("$elider" bench tpcc --items 1000 --customers 30 --threads 2 --seconds 0.2)
+expect 2 'durable-every.*data' "${tpcc[@]}" --durable-every 8
+expect 2 'durable-every.*needs a log' "${tpcc[@]}" --durable-every 8 --durability none --data "$folder/sampled"
+for way in async group; do
+  for together in '' '--group 8'; do
+    # shellcheck disable=SC2086  # two words, or none
+    expect 0 'acknowledged [0-9.]+ ms after' "${tpcc[@]}" --durable-every 8 --data "$folder/sampled" --durability "$way" $together \
+      --json "$folder/sampled.json"
+    expect 0 '' python3 - "$folder/sampled.json" <<'PYTHON'
+import json, sys
+latency = json.load(open(sys.argv[1]))["durable_latency_us"]
+assert latency["sample_every"] == 8 and latency["samples"] > 0, latency
+assert 0 < latency["p50"] <= latency["p99"] <= latency["p99_9"] <= latency["max"] and latency["mean"] > 0, latency
+PYTHON
+    rm -rf "$folder/sampled"
+  done
+done
 expect 0 '^# HyPer-HTM' "$elider" bench figures
 expect 0 '^[|] 19 [|].*partitioned [0-9.]+ [KM] to' "$elider" bench figures --paper hyper --from "$folder/protocols.json"
 expect 0 '^[|] 11 [|].*elider chopping report tpcc' "$elider" bench figures --paper hyper,dbx-tc

@@ -30,6 +30,9 @@ expect 0 'regions by   always-aborts' "$elider" bench elision --htm always-abort
   --repeat 2 --json "$folder/elision.json"
 if [ "${ELIDER_PRESET:-}" != emulator ]; then
   expect 3 'no emulator' "$elider" bench htm --htm emulated
+  expect 3 'dbx-tc-table-1: .*preset emulator' "$elider" bench htm --figure dbx-tc-table-1
+  expect 0 '' "$elider" bench figures --paper dbx-tc --figure 'table 1' --run "$folder/table" --quick
+  expect 0 '^Figure table 1 is left out: dbx-tc-table-1: .*preset emulator' cat "$folder/table/papers.md"
   usable=$("$elider" hardware --json - | python3 -c 'import json, sys; print(json.load(sys.stdin)["usable"])')
   [ "$usable" = True ] || for study in htm elision; do expect 3 'no hardware transactions run here: ' "$elider" bench "$study"; done
 fi
@@ -106,6 +109,14 @@ long = line("hyper-6", "one line")
 assert long[300] < 5 and long[3000] < long[30000] < long[100000] == 100, long
 apart, together = line("dbx-tc-1c", "a warehouse a thread"), line("dbx-tc-1c", "one warehouse")
 assert all(each > 50 for each in (*apart.values(), *together.values())), (apart, together)
+# What each transaction reads and writes: 1 read, 2 written.
+table = {line["name"]: {point["x"]: point["y"] for point in line["points"]} for line in figures["dbx-tc-table-1"]["series"]}
+assert sorted(table) == ["delivery", "new_order", "order_status", "payment", "stock_level"], table
+assert all(64 <= each[2] and 64 <= each[1] < 1 << 20 for each in table.values()), table
+assert table["stock_level"][1] > table["new_order"][1] > table["payment"][1], table
+assert table["delivery"][2] > table["payment"][2] > table["order_status"][2], table
+for line in figures["dbx-tc-table-1"]["series"]:
+    assert line["points"][0]["transactions"] > line["points"][0]["left_out"], line
 PYTHON
 fi
 

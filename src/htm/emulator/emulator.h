@@ -137,6 +137,7 @@ struct Counters {
   uint64_t call_aborts = 0;  // calls that a region must not make: the allocator, locks, system calls
   uint64_t lines_written_max = 0;  // the largest region that committed
   uint64_t lines_read_max = 0;
+  uint64_t lines_read = 0, lines_written = 0;  // sums of RegionSize, of those that committed
 };
 // Lines of a region: those it wrote, and those it read and did not write before. The stack below
 // the frame of begin, and that frame, are no part of it.

@@ -321,6 +321,8 @@ void elider_emulator_commit() {
     ++counters.committed;
     if (region.undo_count > counters.lines_written_max) counters.lines_written_max = region.undo_count;
     if (region.read_count > counters.lines_read_max) counters.lines_read_max = region.read_count;
+    counters.lines_read += region.read_count;
+    counters.lines_written += region.undo_count;
     region.last = {region.read_count, region.undo_count};
     end_region(thread);
   }

@@ -30,6 +30,8 @@ void add(Counters& sum, const Counters& more) {
   sum.call_aborts += more.call_aborts;
   if (more.lines_written_max > sum.lines_written_max) sum.lines_written_max = more.lines_written_max;
   if (more.lines_read_max > sum.lines_read_max) sum.lines_read_max = more.lines_read_max;
+  sum.lines_read += more.lines_read;
+  sum.lines_written += more.lines_written;
 }
 
 void end_thread(void* round) {

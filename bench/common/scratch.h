@@ -1,4 +1,4 @@
-// Scratch: a folder for the files of one figure or one history, which goes with it.
+// Scratch: a new folder for the files of one figure or one history, which goes with it.
 // Thread safety: one thread uses it.
 #pragma once
 
@@ -12,12 +12,12 @@
 
 namespace elider::bench {
 
-// Below `folder`; empty: below the temporary folder.
+// Below `folder`; empty: below the temporary folder. Its name begins with `name`.
 class Scratch {
  public:
-  explicit Scratch(const std::string& folder) {
+  explicit Scratch(const std::string& folder, const char* name = "elider_heap") {
     const auto base = folder.empty() ? std::filesystem::temp_directory_path() : std::filesystem::path(folder);
-    std::string text = (base / "elider_heap_XXXXXX").string();
+    std::string text = (base / (std::string(name) + "_XXXXXX")).string();
     if (::mkdtemp(text.data()) != nullptr) path_ = text;
   }
   ~Scratch() {
@@ -26,6 +26,8 @@ class Scratch {
   }
   Scratch(const Scratch&) = delete;
   Scratch& operator=(const Scratch&) = delete;
+  // Empty: it could not be made.
+  const std::filesystem::path& path() const { return path_; }
   Result<std::string> file(const std::string& name) const {
     if (path_.empty()) return Status(Code::kIoError, "no temporary folder can be made; --dir names another");
     return (path_ / name).string();
