@@ -93,14 +93,14 @@ endfunction()
 # elider_test(name SOURCES ... LIBRARIES ...): a GoogleTest program, one test of ctest: a process for each of
 # its cases would cost more than most cases do. What became of the cases stands in googletest/<name>.xml. SHARDS n: n tests,
 # <name>.1 and so on, each of which runs every n-th of its cases. UNOPTIMIZED: in the dev preset its own files are compiled without
-# optimization, in two thirds of the time: it is the libraries that run.
+# optimization (ELIDER_QUICKLY): it is the libraries that run.
 function(elider_test name)
   cmake_parse_arguments(test "UNOPTIMIZED" "SHARDS" "SOURCES;LIBRARIES;ARGUMENTS" ${ARGN})
   add_executable(${name} ${test_SOURCES})
   target_link_libraries(${name} PRIVATE ${test_LIBRARIES} elider_flags GTest::gmock GTest::gtest GTest::gtest_main)
   target_include_directories(${name} PRIVATE "${PROJECT_SOURCE_DIR}")
-  if(test_UNOPTIMIZED AND CMAKE_BUILD_TYPE STREQUAL "Dev" AND NOT ELIDER_SANITIZE AND NOT ELIDER_EMULATOR)
-    target_compile_options(${name} PRIVATE -O0)
+  if(test_UNOPTIMIZED)
+    target_compile_options(${name} PRIVATE ${ELIDER_QUICKLY})
   endif()
   # Most of a test's compile time goes to headers: eight files share it.
   set_target_properties(${name} PROPERTIES UNITY_BUILD ${ELIDER_UNITY} UNITY_BUILD_BATCH_SIZE 8)

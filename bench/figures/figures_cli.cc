@@ -121,8 +121,8 @@ std::string why_unsupported(const std::string& said) {
     return "nothing runs hardware transactions here (`elider hardware`)";
   std::string words = said.substr(0, said.find_last_not_of(" \n") + 1);
   words.erase(0, words.rfind('\n') + 1);
-  constexpr std::string_view kBegin = "elider bench htm: ";
-  if (words.starts_with(kBegin)) words.erase(0, kBegin.size());
+  for (const std::string_view begin : {"elider bench htm: ", "unsupported: "})
+    if (words.starts_with(begin)) words.erase(0, begin.size());
   return words.empty() ? "it cannot be made here" : words;
 }
 

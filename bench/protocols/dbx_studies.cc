@@ -15,7 +15,6 @@
 #include "bench/index/lock_free.h"
 #include "bench/protocols/tpcc_point.h"
 #include "bench/ycsb/ycsb.h"
-#include "elider/regions.h"
 #include "elider/try.h"
 
 namespace elider::bench::protocols {
@@ -33,34 +32,26 @@ struct Way {
   bool commits_by_locks = false;  // though trees and reads have regions
 };
 
-bool regions_run(HtmBackend* backend) {
-  *backend = HtmBackend::kAutomatic;
-  return find_regions(backend).ok();
-}
-
 Way optimistic_latches() { return {.name = "optimistic latches", .sync = SyncPolicy::kOptimistic, .htm = HtmBackend::kAutomatic}; }
-Way regions_by(HtmBackend backend) { return {.name = "regions", .sync = SyncPolicy::kElided, .htm = backend}; }
+Way regions() { return {.name = "regions", .sync = SyncPolicy::kElided, .htm = best_guard().htm}; }
+bool regions_run() { return best_guard().regions(); }
 // Regions where some run, and else optimistic latches.
-Way best_way() {
-  HtmBackend backend;
-  return regions_run(&backend) ? regions_by(backend) : optimistic_latches();
-}
+Way best_way() { return regions_run() ? regions() : optimistic_latches(); }
 
 // What DBX does otherwise than those it is held against, one by one.
 std::vector<Way> ways_of_layers() {
   std::vector<Way> ways;
-  HtmBackend backend;
-  if (regions_run(&backend)) {
-    Way way = regions_by(backend);
+  if (regions_run()) {
+    Way way = regions();
     ways.push_back(way);
     way.name = "regions, but rows are copied and looked at again";
     way.copied_reads = true;
     ways.push_back(way);
-    way = regions_by(backend);
+    way = regions();
     way.name = "regions, but rows are apart from their commit words";
     way.rows_apart = true;
     ways.push_back(way);
-    way = regions_by(backend);
+    way = regions();
     way.name = "regions in the trees and for reads, row locks for commits";
     way.commits_by_locks = true;
     ways.push_back(way);
@@ -75,10 +66,9 @@ std::vector<Way> ways_of_layers() {
 
 std::vector<Way> ways_of_commits() {
   std::vector<Way> ways;
-  HtmBackend backend;
-  if (regions_run(&backend)) {
-    ways.push_back(regions_by(backend));
-    ways.push_back({.name = "regions in the trees, a spinlock for commits", .sync = SyncPolicy::kElided, .htm = backend, .protocol = Protocol::kSpinlock});
+  if (regions_run()) {
+    ways.push_back(regions());
+    ways.push_back({.name = "regions in the trees, a spinlock for commits", .sync = SyncPolicy::kElided, .htm = best_guard().htm, .protocol = Protocol::kSpinlock});
   }
   ways.push_back(optimistic_latches());
   ways.push_back({.name = "spinlocks", .sync = SyncPolicy::kElided, .htm = HtmBackend::kNone, .protocol = Protocol::kSpinlock});
@@ -86,8 +76,7 @@ std::vector<Way> ways_of_commits() {
 }
 
 std::string left_out() {
-  HtmBackend backend;
-  return regions_run(&backend) ? "" : "; nothing runs regions here: their lines are left out";
+  return regions_run() ? "" : "; nothing runs regions here: their lines are left out";
 }
 
 // TPC-C as the paper has it.
@@ -167,8 +156,7 @@ Status add_index(const StudyOptions& options, const std::string& name, const std
 // Lookups, and half of them beside puts or keys that go and come again, of one kind of index under every way to guard it.
 Status add_index_under_all(const StudyOptions& options, KeyIndex kind, Figure* figure) {
   std::vector<Way> ways;
-  HtmBackend backend;
-  if (regions_run(&backend)) ways.push_back(regions_by(backend));
+  if (regions_run()) ways.push_back(regions());
   ways.push_back(optimistic_latches());
   ways.push_back({.name = "latches", .sync = SyncPolicy::kLatched, .htm = HtmBackend::kAutomatic});
   if (kind == KeyIndex::kOrdered) ways.push_back({.name = "a spinlock", .sync = SyncPolicy::kElided, .htm = HtmBackend::kNone});

@@ -9,8 +9,6 @@
 #include "bench/common/scratch.h"
 #include "bench/common/spread.h"
 #include "bench/protocols/tpcc_point.h"
-#include "elider/database.h"
-#include "elider/regions.h"
 #include "elider/try.h"
 
 namespace elider::bench::protocols {
@@ -19,22 +17,6 @@ namespace {
 
 // Of a thread's transactions that go on before they are durable, one in so many asks when it is.
 constexpr uint32_t kSampleEvery = 16;
-
-// How nodes and commits are guarded: as in the paper where this machine and this build can.
-struct Guard {
-  SyncPolicy sync = SyncPolicy::kOptimistic;
-  HtmBackend htm = HtmBackend::kAutomatic;
-
-  static Guard best() {
-    Options options;
-    options.sync = SyncPolicy::kElided;
-    if (!find_regions(&options.htm).ok() || !Database::open(options).ok()) return {};
-    return {options.sync, options.htm};
-  }
-  std::string words() const {
-    return sync == SyncPolicy::kElided ? fmt::format("regions by {}", name_of(htm)) : "optimistic latches in place of regions";
-  }
-};
 
 // One TPC-C as the paper has it, a warehouse a thread. In memory alone where `folder` is empty.
 // `sample_every`: TpccOptions::durable_sample_every.
@@ -61,8 +43,8 @@ Result<std::string> path_of(const StudyOptions& options, const Scratch& scratch)
 }
 
 std::string as_the_paper(const StudyOptions& options, const Guard& guard) {
-  return fmt::format("{}; B+-trees, neither commit groups nor additions, a warehouse a thread, one log, no checkpoints{}", guard.words(),
-                     sizes_of(options));
+  return fmt::format("{}; B+-trees, neither commit groups nor additions, a warehouse a thread, one log, no checkpoints{}",
+                     guard.regions() ? fmt::format("regions by {}", name_of(guard.htm)) : "optimistic latches in place of regions", sizes_of(options));
 }
 
 // In milliseconds: the median of what the point's runs gave.
@@ -75,7 +57,7 @@ double latency_ms(const Point& point, const char* quantile) {
 }  // namespace
 
 Result<Figure> dbx_16(const StudyOptions& options) {
-  const Guard guard = Guard::best();
+  const Guard guard = best_guard();
   Figure figure{"dbx-16",
                 "TPC-C with a log and without",
                 "threads",
@@ -97,7 +79,7 @@ Result<Figure> dbx_16(const StudyOptions& options) {
 }
 
 Result<Figure> dbx_17(const StudyOptions& options) {
-  const Guard guard = Guard::best();
+  const Guard guard = best_guard();
   Figure figure{"dbx-17",
                 "TPC-C: latency until durable",
                 "threads",

@@ -14,6 +14,8 @@
 #include "bench/protocols/tpcc_point.h"
 #include "bench/scan/scan.h"
 #include "bench/tpcc/tpcc.h"
+#include "elider/database.h"
+#include "elider/regions.h"
 
 namespace elider::bench::protocols {
 
@@ -49,6 +51,13 @@ Result<Point> run_tpcc(const StudyOptions& options, Protocol protocol, uint32_t 
   point.y = spread_of(throughputs).median;
   point.more["runs"] = throughputs;
   return point;
+}
+
+Guard best_guard() {
+  Options options;
+  options.sync = SyncPolicy::kElided;
+  if (!find_regions(&options.htm).ok() || !Database::open(options).ok()) return {};
+  return {options.sync, options.htm};
 }
 
 std::vector<uint32_t> thread_counts(const StudyOptions& options) {

@@ -6,6 +6,7 @@
 #include "bench/common/figure.h"
 #include "bench/protocols/protocols.h"
 #include "bench/tpcc/tpcc.h"
+#include "elider/options.h"
 
 namespace elider::bench::protocols {
 
@@ -14,6 +15,14 @@ namespace elider::bench::protocols {
 // set(): what the study wants otherwise than a study's TPC-C is.
 Result<Point> run_tpcc(const StudyOptions& options, Protocol protocol, uint32_t threads, uint32_t warehouses,
                        const std::function<void(CommonOptions*, tpcc::TpccOptions*)>& set = {});
+// How nodes and commits are guarded where the papers have regions: by regions, if this machine and this build run some.
+struct Guard {
+  SyncPolicy sync = SyncPolicy::kOptimistic;
+  HtmBackend htm = HtmBackend::kAutomatic;
+  bool regions() const { return sync == SyncPolicy::kElided; }
+};
+Guard best_guard();
+
 // 1, 2, 4, ... and the last.
 std::vector<uint32_t> thread_counts(const StudyOptions& options);
 std::string sizes_of(const StudyOptions& options);

@@ -7,8 +7,8 @@
 
 #include "bench/common/spread.h"
 #include "bench/protocols/dbx_studies.h"
+#include "bench/protocols/tpcc_point.h"
 #include "bench/ycsb/ycsb.h"
-#include "elider/regions.h"
 #include "elider/try.h"
 
 namespace elider::bench::protocols {
@@ -30,12 +30,11 @@ Result<Figure> ydb(const StudyOptions& options) {
     uint32_t aborts_max;
   };
   std::vector<Line> lines{{"optimistic latches", SyncPolicy::kOptimistic, HtmBackend::kAutomatic, CommonOptions::kByCause}};
-  HtmBackend backend = HtmBackend::kAutomatic;
-  const bool regions_run = find_regions(&backend).ok();
-  if (regions_run) {
-    lines.push_back({"regions, bounds by cause", SyncPolicy::kElided, backend, CommonOptions::kByCause});
+  const Guard guard = best_guard();
+  if (guard.regions()) {
+    lines.push_back({"regions, bounds by cause", guard.sync, guard.htm, CommonOptions::kByCause});
     for (const uint32_t retries : {3u, 100u})
-      lines.push_back({fmt::format("regions, {} retries", retries), SyncPolicy::kElided, backend, retries});
+      lines.push_back({fmt::format("regions, {} retries", retries), guard.sync, guard.htm, retries});
   }
   Figure figure{"ydb",
                 "YCSB of 8-byte values, 80% read and 20% read and write",
@@ -43,7 +42,7 @@ Result<Figure> ydb(const StudyOptions& options) {
                 "transactions/s",
                 "1.5 M to 7.2 M a second, 1 to 8 threads on 4 cores",
                 fmt::format("{} records, one a transaction; more threads than processors take turns{}", ycsb.records,
-                            regions_run ? "" : "; nothing runs regions here: their lines are left out"),
+                            guard.regions() ? "" : "; nothing runs regions here: their lines are left out"),
                 {}};
   const std::vector<uint32_t> counts = options.quick ? std::vector{1u, 2u} : std::vector{1u, 2u, 4u, 8u};
   for (const Line& line : lines) {

@@ -158,7 +158,7 @@ TEST(OpenTest, NonsenseOptionsAreRefusedByName) {
   refused("protocol", [](Options& o) { o.protocol = static_cast<Protocol>(77); });
   refused("memory_limit_bytes", [](Options& o) { o.memory_limit_bytes = 1; });
   refused("memory_limit_bytes", [](Options& o) { o.memory_limit_bytes = (4u << 20) - 1; });
-  refused("block_threshold_bytes", [](Options& o) { o.block_threshold_bytes = 63; });
+  refused("block_threshold_bytes", [](Options& o) { o.block_threshold_bytes = kBlockThresholdMin - 1; });
   refused("block_threshold_bytes", [](Options& o) { o.block_threshold_bytes = (1u << 20) + 1; });
   refused("prefault_bytes", [](Options& o) { o.prefault_bytes = ~uint64_t{0}; });
   refused("workers_max", [](Options& o) { o.workers_max = 0; });
@@ -172,7 +172,7 @@ TEST(OpenTest, OptionsAtTheEndsOfTheirRangesAreTaken) {
     EXPECT_OK(Database::open(options));
   };
   taken([](Options& o) { o.memory_limit_bytes = 4u << 20; });
-  taken([](Options& o) { o.block_threshold_bytes = 64; });
+  taken([](Options& o) { o.block_threshold_bytes = kBlockThresholdMin; });
   taken([](Options& o) { o.block_threshold_bytes = 1u << 20; });
   taken([](Options& o) { o.workers_max = 1; });
   taken([](Options& o) { o.workers_max = 4096; });

@@ -211,7 +211,7 @@ TEST_P(InterleavedModelTest, FewKeysSeveralWriters) {
 
 TEST_P(InterleavedModelTest, FewKeysSeveralWritersRowsAsBlocks) {
   Options options;
-  options.block_threshold_bytes = 64;
+  options.block_threshold_bytes = kBlockThresholdMin;  // every row, however small
   start(options, {});
   run_interleaved(scaled(15'000), 4);
 }

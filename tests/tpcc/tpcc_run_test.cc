@@ -92,7 +92,7 @@ TEST(TpccRun, MixAndIndexAndSnapshotsAreFollowed) {
 
 // Its conditions are checked by lookups: nothing can be scanned.
 TEST(TpccRun, NewOrdersAndPaymentsRunOnHashTablesAlone) {
-  const TpccOptions options{.sizes = kSmall, .mix = {50, 50, 0, 0, 0}, .index = IndexChoice::kHash};
+  const TpccOptions options{.sizes = kSmall, .mix = {50, 50, 0, 0, 0}, .index = IndexChoice::kHash, .snapshots = {}};
   const Json json = run_and_read(options, 2);
   EXPECT_EQ(json["configuration"]["index"], "hash");
   EXPECT_GT(json["latency_us"]["new_order"]["committed"].get<uint64_t>(), 0u);
