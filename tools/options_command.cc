@@ -1,11 +1,14 @@
-// The command `elider options`: the table of options (elider/option_table.h), for people, as
-// JSON, and as docs/options.md.
+// The command `elider options`: the tables of options (elider/option_table.h, elider/heap_option_table.h),
+// for people, as JSON, and as docs/options.md.
 #include <cstdio>
 #include <memory>
+#include <span>
 #include <string>
+#include <string_view>
 
 #include <fmt/format.h>
 
+#include "elider/heap_option_table.h"
 #include "elider/option_table.h"
 #include "tools/commands.h"
 #include "tools/common/json.h"
@@ -21,9 +24,18 @@ struct OptionsChosen {
 
 constexpr const char* kTypes[] = {"number", "bytes", "flag", "choice", "folders"};
 
-std::string default_of(const OptionInfo& option) {
+// A table of options, and the defaults that they have.
+struct OptionsOf {
+  const char* name;  // of the type
+  std::span<const OptionInfo> table;
+  std::string (*default_text)(std::string_view name);
+};
+const OptionsOf kAll[] = {{"Options", option_table(), [](std::string_view name) { return option_text(Options(), name); }},
+                          {"HeapOptions", heap_option_table(), [](std::string_view name) { return option_text(HeapOptions(), name); }}};
+
+std::string default_of(const OptionsOf& options, const OptionInfo& option) {
   if (option.name == "recover_to") return "all";
-  const std::string text = option_text(Options(), option.name);
+  const std::string text = options.default_text(option.name);
   return text.empty() ? "none" : text;
 }
 
@@ -33,24 +45,35 @@ std::string range_of(const OptionInfo& option) {
   return option.unit.empty() || option.type == OptionInfo::Type::kBytes ? range : fmt::format("{} {}", range, option.unit);
 }
 
+void print_rows_in_markdown(const OptionsOf& options) {
+  fmt::print("| name | default | may be | what it does |\n|---|---|---|---|\n");
+  for (const OptionInfo& option : options.table)
+    fmt::print("| `{}` | {} | {} | {} |\n", option.name, default_of(options, option), range_of(option), option.words);
+}
+
 void print_options_in_markdown() {
   fmt::print(
       "# Options\n\n"
       "`elider options --markdown` printed this page; [options.h](../include/elider/options.h) says more of each. A program sets\n"
       "`Options::NAME`; from texts, `set_option()` does ([option_table.h](../include/elider/option_table.h)), where bytes may be\n"
-      "64K, 512M or 2G.\n\n"
-      "| name | default | may be | what it does |\n|---|---|---|---|\n");
-  for (const OptionInfo& option : option_table())
-    fmt::print("| `{}` | {} | {} | {} |\n", option.name, default_of(option), range_of(option), option.words);
+      "64K, 512M or 2G.\n\n");
+  print_rows_in_markdown(kAll[0]);
+  fmt::print(
+      "\n## Of a durable heap\n\n"
+      "`HeapOptions::NAME` ([heap.md](heap.md), [heap.h](../include/elider/heap.h)); from texts, likewise by\n"
+      "`set_option()` ([heap_option_table.h](../include/elider/heap_option_table.h)). What is of a new file counts when it is made; an\n"
+      "existing one keeps its own.\n\n");
+  print_rows_in_markdown(kAll[1]);
 }
 
 void print_table() {
-  for (const OptionInfo& option : option_table())
-    fmt::print("{} [{}]\n    {}.\n    {}\n", option.name, default_of(option), option.words, range_of(option));
+  for (const OptionsOf& options : kAll)
+    for (const OptionInfo& option : options.table)
+      fmt::print("{}::{} [{}]\n    {}.\n    {}\n", options.name, option.name, default_of(options, option), option.words, range_of(option));
 }
 
-Json to_json(const OptionInfo& option) {
-  Json json = {{"name", option.name}, {"type", kTypes[static_cast<size_t>(option.type)]}, {"default", default_of(option)}};
+Json to_json(const OptionsOf& options, const OptionInfo& option) {
+  Json json = {{"of", options.name}, {"name", option.name}, {"type", kTypes[static_cast<size_t>(option.type)]}, {"default", default_of(options, option)}};
   if (!option.unit.empty()) json["unit"] = option.unit;
   if (option.type == OptionInfo::Type::kNumber || option.type == OptionInfo::Type::kBytes) {
     json["min"] = option.min;
@@ -66,7 +89,8 @@ Json to_json(const OptionInfo& option) {
 void run(const OptionsChosen& chosen) {
   if (!chosen.json.empty()) {
     Json table = Json::array();
-    for (const OptionInfo& option : option_table()) table.push_back(to_json(option));
+    for (const OptionsOf& options : kAll)
+      for (const OptionInfo& option : options.table) table.push_back(to_json(options, option));
     if (const Status status = write_json(chosen.json, table); !status.ok()) {
       fmt::print(stderr, "elider options: {}\n", status.message());
       set_exit_code(kExitFailed);
@@ -80,7 +104,7 @@ void run(const OptionsChosen& chosen) {
 
 void add_options(Command app) {
   auto chosen = std::make_shared<OptionsChosen>();
-  Command command = app.add("options", "List the options that a database is opened with: defaults, ranges, what each does");
+  Command command = app.add("options", "List the options that a database or a durable heap is opened with: defaults, ranges, what each does");
   command.flag("--markdown", chosen->markdown, "As a page of the documents");
   command.option("--json", chosen->json, "Write them as JSON here instead (- for standard output)").type("FILE");
   command.footer("  elider options\n  elider options --json - | python3 -m json.tool");

@@ -97,6 +97,11 @@ std::string_view name_of(HeapIsolation isolation);    // "serializable", "snapsh
 std::string_view name_of(HeapMedium medium);          // "file", "dax", "delay"
 std::string_view name_of(HeapDurability durability);  // "wait", "later"
 std::string_view name_of(HeapWait wait);              // "pruned", "total", "own"
+// False: nothing has this name.
+bool parse(std::string_view name, HeapIsolation* isolation);
+bool parse(std::string_view name, HeapMedium* medium);
+bool parse(std::string_view name, HeapDurability* durability);
+bool parse(std::string_view name, HeapWait* wait);
 
 struct HeapOptions {
   HeapIsolation isolation = HeapIsolation::kSerializable;

@@ -93,10 +93,12 @@ enum class LogFailure : uint8_t {
 std::string_view name_of(SyncPolicy sync);  // "automatic", "optimistic", "latched", "single-threaded", "elided"
 std::string_view name_of(Protocol protocol);      // "occ", "timestamp", "two-phase-locking", ...
 std::string_view name_of(Durability durability);  // "default", "none", "async", "group"
+std::string_view name_of(LogFailure failure);     // "read-only", "stop"
 // False: nothing has this name.
 bool parse(std::string_view name, SyncPolicy* sync);
 bool parse(std::string_view name, Protocol* protocol);
 bool parse(std::string_view name, Durability* durability);
+bool parse(std::string_view name, LogFailure* failure);
 
 // Of Options::checkpoint_log_bytes: by the size of the last checkpoint.
 inline constexpr uint64_t kCheckpointLogAutomatic = ~uint64_t{0};

@@ -78,6 +78,13 @@ bool parse(std::string_view name, Durability* durability) {
   return false;
 }
 
+std::string_view name_of(LogFailure failure) { return failure == LogFailure::kReadOnly ? "read-only" : "stop"; }
+
+bool parse(std::string_view name, LogFailure* failure) {
+  *failure = name == "stop" ? LogFailure::kStop : LogFailure::kReadOnly;
+  return name == name_of(*failure);
+}
+
 bool parse(std::string_view name, SyncPolicy* sync) {
   for (SyncPolicy known :
        {SyncPolicy::kAutomatic, SyncPolicy::kOptimistic, SyncPolicy::kLatched, SyncPolicy::kSingleThreaded, SyncPolicy::kElided})

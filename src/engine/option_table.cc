@@ -1,12 +1,10 @@
 #include "elider/option_table.h"
 
 #include <array>
-#include <bit>
-#include <charconv>
-#include <type_traits>
 #include <variant>
 #include <vector>
 
+#include "base/option_entry.h"
 #include "storage/table.h"
 
 namespace elider {
@@ -21,27 +19,14 @@ using Member = std::variant<uint32_t Options::*, uint64_t Options::*, bool Optio
                             std::vector<std::string> Options::*, uint32_t ElisionPolicy::*, bool ElisionPolicy::*,
                             bool EngineParts::*>;
 
-struct OptionEntry {
-  OptionInfo info;
-  Member member;
-};
+using option_entry::bytes;
+using option_entry::choice;
+using option_entry::flag;
+using option_entry::kAny;
+using option_entry::kMillion;
+using option_entry::number;
 
-constexpr uint64_t kAny = ~uint64_t{0};
-constexpr uint64_t kMillion = 1'000'000;
-
-constexpr OptionInfo number(std::string_view name, std::string_view unit, uint64_t min, uint64_t max, std::string_view words,
-                            std::string_view zero = {}) {
-  return {.name = name, .type = Type::kNumber, .unit = unit, .min = min, .max = max, .zero = zero, .words = words};
-}
-constexpr OptionInfo bytes(std::string_view name, uint64_t min, uint64_t max, std::string_view words, std::string_view zero = {}) {
-  return {.name = name, .type = Type::kBytes, .unit = "bytes", .min = min, .max = max, .zero = zero, .words = words};
-}
-constexpr OptionInfo flag(std::string_view name, std::string_view words) { return {.name = name, .type = Type::kFlag, .words = words}; }
-constexpr OptionInfo choice(std::string_view name, std::string_view choices, std::string_view words) {
-  return {.name = name, .type = Type::kChoice, .choices = choices, .words = words};
-}
-
-constexpr OptionEntry kOptionEntries[] = {
+constexpr option_entry::Entry<Member> kOptionEntries[] = {
     {choice("sync", "automatic, optimistic, latched, single-threaded, elided", "How shared nodes are guarded"), &Options::sync},
     {choice("protocol", "occ, whole-transaction, spinlock, serial, timestamp, timestamp-validated, two-phase-locking, partitioned, chopped",
             "How transactions execute; whole-transaction, spinlock (both with sync elided), serial, partitioned and two-phase-locking (with optimistic) are baselines; chopped (with optimistic, or with elided, where a call is a hardware transaction) runs declared procedures in pieces"),
@@ -104,7 +89,8 @@ constexpr OptionEntry kOptionEntries[] = {
      &Options::log_buffer_bytes},
     {choice("log_failure", "read-only, stop", "What is refused once the log could not be written: commits with writes, or everything"),
      &Options::log_failure},
-    {bytes("checkpoint_log_bytes", 65536, kAny, "Log after which a checkpoint is taken; automatic: by the size of the last one", "never"),
+    {{.name = "checkpoint_log_bytes", .type = Type::kBytes, .unit = "bytes", .min = 65536, .max = kAny, .zero = "never", .automatic = true,
+      .words = "Log after which a checkpoint is taken; automatic: by the size of the last one"},
      &Options::checkpoint_log_bytes},
     {number("checkpoint_interval_s", "s", 0, 10'000'000, "Time after which one is taken; 0: never for that reason"),
      &Options::checkpoint_interval_s},
@@ -117,115 +103,24 @@ constexpr OptionEntry kOptionEntries[] = {
     {flag("leave_out_indexes", "Open tables whose secondary indexes the program does not know, to read"), &Options::leave_out_indexes},
 };
 
-constexpr auto kTable = [] {
-  std::array<OptionInfo, std::size(kOptionEntries)> table;
-  for (size_t i = 0; i < table.size(); ++i) table[i] = kOptionEntries[i].info;
-  return table;
-}();
+constexpr auto kTable = option_entry::infos_of(kOptionEntries);
+static_assert(kCheckpointLogAutomatic == kAny, "what \"automatic\" stands for");
 
-const OptionEntry* entry_of(std::string_view name) {
-  for (const OptionEntry& entry : kOptionEntries)
-    if (entry.info.name == name) return &entry;
-  return nullptr;
-}
-
-template <class T>
-T& at(Options& options, T Options::*member) { return options.*member; }
-template <class T>
-const T& at(const Options& options, T Options::*member) { return options.*member; }
-template <class T>
-T& at(Options& options, T ElisionPolicy::*member) { return options.elision.*member; }
-template <class T>
-const T& at(const Options& options, T ElisionPolicy::*member) { return options.elision.*member; }
-template <class T>
-T& at(Options& options, T EngineParts::*member) { return options.parts.*member; }
-template <class T>
-const T& at(const Options& options, T EngineParts::*member) { return options.parts.*member; }
-
-std::string_view name_of(LogFailure failure) { return failure == LogFailure::kReadOnly ? "read-only" : "stop"; }
-bool parse(std::string_view name, LogFailure* failure) {
-  *failure = name == "stop" ? LogFailure::kStop : LogFailure::kReadOnly;
-  return name == "stop" || name == "read-only";
-}
-
-// -- texts ----------------------------------------------------------------------------------------
-
-bool parse_number(std::string_view text, bool with_unit, uint64_t* number) {
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), *number);
-  if (error != std::errc{}) return false;
-  const std::string_view unit = text.substr(static_cast<size_t>(end - text.data()));
-  if (unit.empty()) return true;
-  const size_t place = unit.size() == 1 ? std::string_view("KMGkmg").find(unit[0]) : std::string_view::npos;
-  if (!with_unit || place == std::string_view::npos) return false;
-  const unsigned shift = 10 * (static_cast<unsigned>(place % 3) + 1);
-  if (*number > kAny >> shift) return false;
-  *number <<= shift;
-  return true;
-}
-
-// As parse_number() takes it: "4M", "64K"; bytes that are no whole number of those as they are.
-std::string number_text(const OptionInfo& option, uint64_t number) {
-  const char* unit = "";
-  if (option.type == Type::kBytes && number != 0)
-    for (const char* larger : {"K", "M", "G"}) {
-      if (number % 1024 != 0) break;
-      number /= 1024;
-      unit = larger;
-    }
-  return std::to_string(number) + unit;
-}
-
-bool allows(const OptionInfo& option, uint64_t number) {
-  if (number == 0 && !option.zero.empty()) return true;
-  return number >= option.min && number <= option.max && (!option.power_of_two || std::has_single_bit(number));
-}
-
-// False: the text is no value of the option.
-template <class T>
-bool take(const OptionInfo& option, std::string_view text, T* value) {
-  if constexpr (std::is_same_v<T, bool>) {
-    *value = text == "true";
-    return text == "true" || text == "false";
-  } else if constexpr (std::is_enum_v<T>) {
-    // Not all that has a name may be chosen: "default" is for a RunPolicy.
-    return (", " + std::string(option.choices) + ",").find(", " + std::string(text) + ",") != std::string::npos && parse(text, value);
-  } else if constexpr (std::is_integral_v<T>) {
-    if (option.name == "checkpoint_log_bytes" && text == "automatic") return *value = static_cast<T>(kCheckpointLogAutomatic), true;
-    uint64_t number = 0;
-    if (!parse_number(text, option.type == Type::kBytes, &number) || !allows(option, number)) return false;
-    *value = static_cast<T>(number);
-    return true;
-  } else {
-    value->clear();
-    for (size_t from = 0; from < text.size();) {
-      const size_t comma = std::min(text.find(',', from), text.size());
-      if (comma == from) return false;
-      value->emplace_back(text.substr(from, comma - from));
-      from = comma + 1;
-    }
-    return text.empty() || text.back() != ',';
-  }
-}
-
-template <class T>
-std::string text_of(const OptionInfo& option, const T& value) {
-  if constexpr (std::is_same_v<T, bool>) {
-    return value ? "true" : "false";
-  } else if constexpr (std::is_enum_v<T>) {
-    return std::string(name_of(value));
-  } else if constexpr (std::is_integral_v<T>) {
-    return option.name == "checkpoint_log_bytes" && value == kCheckpointLogAutomatic ? "automatic" : number_text(option, value);
-  } else {
-    std::string text;
-    for (const std::string& folder : value) text += (text.empty() ? "" : ",") + folder;
-    return text;
-  }
-}
-
-Status refuse(const OptionInfo& option, const std::string& text) {
-  return Status::invalid_argument("Options::" + std::string(option.name) + " is " + (text.empty() ? "empty" : text) + "; it is " +
-                                  range_text(option));
-}
+// Where a member stands.
+struct At {
+  template <class T>
+  T& operator()(Options& options, T Options::*member) const { return options.*member; }
+  template <class T>
+  const T& operator()(const Options& options, T Options::*member) const { return options.*member; }
+  template <class T>
+  T& operator()(Options& options, T ElisionPolicy::*member) const { return options.elision.*member; }
+  template <class T>
+  const T& operator()(const Options& options, T ElisionPolicy::*member) const { return options.elision.*member; }
+  template <class T>
+  T& operator()(Options& options, T EngineParts::*member) const { return options.parts.*member; }
+  template <class T>
+  const T& operator()(const Options& options, T EngineParts::*member) const { return options.parts.*member; }
+};
 
 // -- what goes together ---------------------------------------------------------------------------
 
@@ -256,51 +151,14 @@ const OptionInfo* find_option(std::string_view name) {
   return nullptr;
 }
 
-std::string range_text(const OptionInfo& option) {
-  switch (option.type) {
-    case Type::kFlag: return "true, false";
-    case Type::kChoice: return std::string(option.choices);
-    case Type::kFolders: return "paths, with commas between";
-    case Type::kNumber:
-    case Type::kBytes: break;
-  }
-  std::string text = option.zero.empty() ? "" : "0 (" + std::string(option.zero) + ") or ";
-  if (option.power_of_two) text += "a power of two, ";
-  if (option.max == kAny) return option.min == 0 ? text + "any number" : text + "at least " + number_text(option, option.min);
-  return text + number_text(option, option.min) + " to " + number_text(option, option.max);
-}
-
 Status set_option(Options& options, std::string_view name, std::string_view text) {
-  const OptionEntry* const entry = entry_of(name);
-  if (entry == nullptr) return Status::invalid_argument("there is no option '" + std::string(name) + "' (elider options lists them)");
-  return std::visit(
-      [&](auto member) -> Status {
-        auto value = at(options, member);
-        if (!take(entry->info, text, &value)) return refuse(entry->info, "'" + std::string(text) + "'");
-        at(options, member) = std::move(value);
-        return {};
-      },
-      entry->member);
+  return option_entry::set("Options", kOptionEntries, At{}, options, name, text);
 }
 
-std::string option_text(const Options& options, std::string_view name) {
-  const OptionEntry* const entry = entry_of(name);
-  if (entry == nullptr) return {};
-  return std::visit([&](auto member) { return text_of(entry->info, at(options, member)); }, entry->member);
-}
+std::string option_text(const Options& options, std::string_view name) { return option_entry::text(kOptionEntries, At{}, options, name); }
 
 Status check_options(const Options& options) {
-  for (const OptionEntry& entry : kOptionEntries) {
-    const Status status = std::visit(
-        [&](auto member) -> Status {
-          const auto& value = at(options, member);
-          if constexpr (std::is_integral_v<std::remove_cvref_t<decltype(value)>> && !std::is_same_v<std::remove_cvref_t<decltype(value)>, bool>)
-            if (!allows(entry.info, value)) return refuse(entry.info, std::to_string(value));
-          return {};
-        },
-        entry.member);
-    if (!status.ok()) return status;
-  }
+  if (Status status = option_entry::check("Options", kOptionEntries, At{}, options); !status.ok()) return status;
   return check_together(options);
 }
 

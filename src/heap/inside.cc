@@ -15,6 +15,7 @@
 #include "base/thread_ends.h"
 #include "base/threw.h"
 #include "base/uncancelled.h"
+#include "elider/heap_option_table.h"
 #include "heap/allocator.h"
 #include "htm/elide.h"
 #include "log/file.h"
@@ -69,32 +70,6 @@ Status guarded(F&& f, Unwind&& unwind) {
   }
 }
 
-Status wrong(const char* option, uint64_t value, const char* range) {
-  return Status::invalid_argument("HeapOptions::" + std::string(option) + " is " + std::to_string(value) + "; " + range);
-}
-
-Status check_options(const HeapOptions& options, uint64_t bytes) {
-  if (options.isolation > HeapIsolation::kSnapshot) return wrong("isolation", static_cast<uint64_t>(options.isolation), "there is no such");
-  if (options.medium > HeapMedium::kDelay) return wrong("medium", static_cast<uint64_t>(options.medium), "there is no such");
-  if (options.durability > HeapDurability::kLater)
-    return wrong("durability", static_cast<uint64_t>(options.durability), "there is no such");
-  if (options.wait > HeapWait::kOwn) return wrong("wait", static_cast<uint64_t>(options.wait), "there is no such");
-  if (options.wait == HeapWait::kOwn && options.backend != HtmBackend::kAutomatic && options.backend != HtmBackend::kNone)
-    return Status::invalid_argument("HeapOptions::wait is 'own', which needs software; HeapOptions::backend is '" +
-                                    std::string(name_of(options.backend)) + "'");
-  if (options.capacity_bytes < heap::kBytesMin || options.capacity_bytes > uint64_t{16} << 40)
-    return wrong("capacity_bytes", options.capacity_bytes, "1 MiB to 16 TiB");
-  if (options.log_bytes < 64 << 10 || options.log_bytes > uint64_t{4} << 30)
-    return wrong("log_bytes", options.log_bytes, "64 KiB to 4 GiB");
-  if (options.threads_max < 1 || options.threads_max > heap::kSlotsMax) return wrong("threads_max", options.threads_max, "1 to 64");
-  if (options.markers < 256 || options.markers > 1 << 24 || (options.markers & (options.markers - 1)) != 0)
-    return wrong("markers", options.markers, "256 to 2^24, a power of two");
-  if (options.flush_ns > 1'000'000) return wrong("flush_ns", options.flush_ns, "0 to 1,000,000");
-  if (bytes > options.capacity_bytes)
-    return Status::invalid_argument("Heap::open: " + std::to_string(bytes) + " bytes are more than HeapOptions::capacity_bytes");
-  return {};
-}
-
 // The file has but its first bytes, which say that it is being made.
 Status write_new(heap::Medium& medium, const Geometry& geometry, uint64_t bytes) {
   const uint64_t first = heap::HeapHead::bytes(geometry.threads);
@@ -118,7 +93,9 @@ Status write_new(heap::Medium& medium, const Geometry& geometry, uint64_t bytes)
 }  // namespace
 
 Status HeapInside::open(const std::string& path, uint64_t bytes, HeapOptions options, std::unique_ptr<HeapInside>* opened) {
-  if (Status status = check_options(options, bytes); !status.ok()) return status;
+  if (Status status = check_options(options); !status.ok()) return status;
+  if (bytes > options.capacity_bytes)
+    return Status::invalid_argument("Heap::open: " + std::to_string(bytes) + " bytes are more than HeapOptions::capacity_bytes");
   options.capacity_bytes = heap::aligned(options.capacity_bytes);
   bytes = heap::aligned(std::max(bytes, heap::kBytesMin));
   heap::Regions regions;

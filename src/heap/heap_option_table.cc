@@ -1,0 +1,101 @@
+#include "elider/heap_option_table.h"
+
+#include <initializer_list>
+#include <variant>
+
+#include "base/option_entry.h"
+#include "heap/format.h"
+#include "heap/slots.h"
+
+namespace elider {
+
+namespace {
+
+using option_entry::bytes;
+using option_entry::choice;
+using option_entry::flag;
+using option_entry::number;
+
+using Member = std::variant<uint32_t HeapOptions::*, uint64_t HeapOptions::*, bool HeapOptions::*, HeapIsolation HeapOptions::*,
+                            HeapMedium HeapOptions::*, HeapDurability HeapOptions::*, HeapWait HeapOptions::*, HtmBackend HeapOptions::*>;
+
+constexpr option_entry::Entry<Member> kHeapOptionEntries[] = {
+    {choice("isolation", "serializable, snapshot", "What transactions see of each other"), &HeapOptions::isolation},
+    {choice("medium", "file, dax, delay", "What is durable, and how: a file, persistent memory, or, for studies, a mapped file"),
+     &HeapOptions::medium},
+    {choice("durability", "wait, later", "Whether a transaction returns once it is durable, or before"), &HeapOptions::durability},
+    {choice("wait", "pruned, total, own",
+            "For whose durability a transaction waits; the other two are SPHT's and Pisces's, for comparison, and own needs software"),
+     &HeapOptions::wait},
+    {choice("backend", "automatic, rtm, none, emulated", "What runs update transactions; none: software"), &HeapOptions::backend},
+    {bytes("capacity_bytes", heap::kBytesMin, heap::kBytesMax, "Up to which the heap grows, rounded up to 64K: address space"),
+     &HeapOptions::capacity_bytes},
+    {bytes("log_bytes", 64 << 10, uint64_t{4} << 30, "Of a new file: the redo log of each slot"), &HeapOptions::log_bytes},
+    {number("threads_max", "slots", 1, heap::kSlotsMax, "Of a new file: transactions at a time"), &HeapOptions::threads_max},
+    {{.name = "markers",
+      .type = OptionInfo::Type::kNumber,
+      .unit = "transactions",
+      .min = 256,
+      .max = 1 << 24,
+      .power_of_two = true,
+      .words = "Of a new file: that may wait for the replayer"},
+     &HeapOptions::markers},
+    {number("flush_ns", "ns", 0, option_entry::kMillion, "Of medium delay: that a line takes"), &HeapOptions::flush_ns},
+    {flag("background_replay", "A thread replays the log when it is half full; else transactions do when it is full"),
+     &HeapOptions::background_replay},
+};
+
+constexpr auto kHeapTable = option_entry::infos_of(kHeapOptionEntries);
+
+struct HeapMemberAt {
+  template <class T>
+  T& operator()(HeapOptions& options, T HeapOptions::*member) const {
+    return options.*member;
+  }
+  template <class T>
+  const T& operator()(const HeapOptions& options, T HeapOptions::*member) const {
+    return options.*member;
+  }
+};
+
+template <class Kind>
+bool parse_one_of(std::string_view name, std::initializer_list<Kind> all, Kind* kind) {
+  for (const Kind known : all)
+    if (name_of(known) == name) return *kind = known, true;
+  return false;
+}
+
+}  // namespace
+
+bool parse(std::string_view name, HeapIsolation* isolation) {
+  return parse_one_of(name, {HeapIsolation::kSerializable, HeapIsolation::kSnapshot}, isolation);
+}
+bool parse(std::string_view name, HeapMedium* medium) {
+  return parse_one_of(name, {HeapMedium::kFile, HeapMedium::kDax, HeapMedium::kDelay}, medium);
+}
+bool parse(std::string_view name, HeapDurability* durability) {
+  return parse_one_of(name, {HeapDurability::kWait, HeapDurability::kLater}, durability);
+}
+bool parse(std::string_view name, HeapWait* wait) {
+  return parse_one_of(name, {HeapWait::kPruned, HeapWait::kTotal, HeapWait::kOwn}, wait);
+}
+
+std::span<const OptionInfo> heap_option_table() { return kHeapTable; }
+
+Status set_option(HeapOptions& options, std::string_view name, std::string_view text) {
+  return option_entry::set("HeapOptions", kHeapOptionEntries, HeapMemberAt{}, options, name, text);
+}
+
+std::string option_text(const HeapOptions& options, std::string_view name) {
+  return option_entry::text(kHeapOptionEntries, HeapMemberAt{}, options, name);
+}
+
+Status check_options(const HeapOptions& options) {
+  if (Status status = option_entry::check("HeapOptions", kHeapOptionEntries, HeapMemberAt{}, options); !status.ok()) return status;
+  if (options.wait == HeapWait::kOwn && options.backend != HtmBackend::kAutomatic && options.backend != HtmBackend::kNone)
+    return Status::invalid_argument("HeapOptions::wait is 'own', which needs software; HeapOptions::backend is '" +
+                                    std::string(name_of(options.backend)) + "'");
+  return {};
+}
+
+}  // namespace elider
