@@ -10,7 +10,7 @@
 // counter, one read of a shared flag, and three writes to lines of its own thread: no indirect
 // call, no allocation. A latency is the time from one transaction's end to the next one's, so it
 // includes drawing the inputs; that way the latencies of a thread sum up to its time.
-// A worker that has begin_measuring() is told when the warm-up is over.
+// When the warm-up is over, each worker's begin_measuring() is called, if it has one.
 // With --group a worker's run_group() runs that many at once; the latency of each is then that of
 // the group, which ends when run_group() of the database does.
 // Thread safety: drive() is called by one thread; workers never share.

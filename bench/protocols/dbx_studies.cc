@@ -13,8 +13,7 @@
 #include "bench/common/spread.h"
 #include "bench/index/index.h"
 #include "bench/index/lock_free.h"
-#include "bench/protocols/tpcc_point.h"
-#include "bench/ycsb/ycsb.h"
+#include "bench/protocols/points.h"
 #include "elider/try.h"
 
 namespace elider::bench::protocols {
@@ -75,9 +74,7 @@ std::vector<Way> ways_of_commits() {
   return ways;
 }
 
-std::string left_out() {
-  return regions_run() ? "" : "; nothing runs regions here: their lines are left out";
-}
+std::string left_out() { return regions_run() ? "" : "; nothing runs regions here: their lines are left out"; }
 
 // TPC-C as the paper has it.
 void as_the_paper(const Way& way, CommonOptions* common, tpcc::TpccOptions* tpcc) {
@@ -253,18 +250,9 @@ Result<Figure> dbx_11(const StudyOptions& options) {
     ycsb.value_bytes = 8;
     ycsb.key_index = KeyIndex::kOrdered;
     ycsb.hashed_keys = true;
-    ycsb.skip_check = true;
     ycsb.common.threads = threads;
-    ycsb.common.seconds = options.quick ? 0.1 : options.seconds;
-    ycsb.common.seed = options.seed;
-    ycsb.common.quiet = true;
-    resolve(ycsb);
-    std::vector<double> values;
-    for (uint32_t repeat = 0; repeat < options.repeats; ++repeat) {
-      ELIDER_ASSIGN(const auto outcome, run_ycsb(ycsb));
-      values.push_back(outcome.report.result.throughput());
-    }
-    line.points.push_back({static_cast<double>(threads), spread_of(values).median, {{"runs", values}}});
+    ELIDER_ASSIGN(Point point, run_ycsb_point(options, ycsb));
+    line.points.push_back(std::move(point));
   }
   figure.series.push_back(std::move(line));
   return figure;

@@ -8,7 +8,7 @@
 
 #include "bench/common/scratch.h"
 #include "bench/common/spread.h"
-#include "bench/protocols/tpcc_point.h"
+#include "bench/protocols/points.h"
 #include "elider/try.h"
 
 namespace elider::bench::protocols {

@@ -11,11 +11,12 @@
 #include "bench/common/spread.h"
 #include "bench/protocols/dbx_studies.h"
 #include "bench/protocols/durability_studies.h"
-#include "bench/protocols/tpcc_point.h"
+#include "bench/protocols/points.h"
 #include "bench/scan/scan.h"
 #include "bench/tpcc/tpcc.h"
 #include "elider/database.h"
 #include "elider/regions.h"
+#include "elider/try.h"
 
 namespace elider::bench::protocols {
 
@@ -53,11 +54,28 @@ Result<Point> run_tpcc(const StudyOptions& options, Protocol protocol, uint32_t 
   return point;
 }
 
+Result<Point> run_ycsb_point(const StudyOptions& options, YcsbOptions ycsb) {
+  ycsb.skip_check = true;
+  ycsb.common.seconds = options.quick ? 0.1 : options.seconds;
+  ycsb.common.seed = options.seed;
+  ycsb.common.quiet = true;
+  resolve(ycsb);
+  std::vector<double> values;
+  for (uint32_t repeat = 0; repeat < options.repeats; ++repeat) {
+    ELIDER_ASSIGN(const auto outcome, run_ycsb(ycsb));
+    values.push_back(outcome.report.result.throughput());
+  }
+  return Point{static_cast<double>(ycsb.common.threads), spread_of(values).median, {{"runs", values}}};
+}
+
 Guard best_guard() {
-  Options options;
-  options.sync = SyncPolicy::kElided;
-  if (!find_regions(&options.htm).ok() || !Database::open(options).ok()) return {};
-  return {options.sync, options.htm};
+  static const Guard best = []() -> Guard {
+    Options options;
+    options.sync = SyncPolicy::kElided;
+    if (!find_regions(&options.htm).ok() || !Database::open(options).ok()) return {};
+    return {options.sync, options.htm};
+  }();
+  return best;
 }
 
 std::vector<uint32_t> thread_counts(const StudyOptions& options) {

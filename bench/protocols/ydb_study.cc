@@ -5,10 +5,8 @@
 
 #include <fmt/format.h>
 
-#include "bench/common/spread.h"
 #include "bench/protocols/dbx_studies.h"
-#include "bench/protocols/tpcc_point.h"
-#include "bench/ycsb/ycsb.h"
+#include "bench/protocols/points.h"
 #include "elider/try.h"
 
 namespace elider::bench::protocols {
@@ -19,10 +17,6 @@ Result<Figure> ydb(const StudyOptions& options) {
   ycsb.mix = "80/20";
   ycsb.value_bytes = 8;
   ycsb.key_index = KeyIndex::kOrdered;
-  ycsb.skip_check = true;
-  ycsb.common.seconds = options.quick ? 0.1 : options.seconds;
-  ycsb.common.seed = options.seed;
-  ycsb.common.quiet = true;
   struct Line {
     std::string name;
     SyncPolicy sync;
@@ -52,13 +46,8 @@ Result<Figure> ydb(const StudyOptions& options) {
       ycsb.common.sync = line.sync;
       ycsb.common.htm = line.htm;
       ycsb.common.aborts_max = line.aborts_max;
-      resolve(ycsb);
-      std::vector<double> values;
-      for (uint32_t repeat = 0; repeat < options.repeats; ++repeat) {
-        ELIDER_ASSIGN(const auto outcome, run_ycsb(ycsb));
-        values.push_back(outcome.report.result.throughput());
-      }
-      series.points.push_back({static_cast<double>(threads), spread_of(values).median, {{"runs", values}}});
+      ELIDER_ASSIGN(Point point, run_ycsb_point(options, ycsb));
+      series.points.push_back(std::move(point));
     }
     figure.series.push_back(std::move(series));
   }

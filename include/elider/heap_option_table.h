@@ -1,5 +1,5 @@
 // The table of a durable heap's options: each member of HeapOptions, with its type, range, unit and
-// words. Heap::open() checks its options by it; whoever takes options as texts reads it;
+// words. Heap::open() checks its options by it, programs that take options as texts read it, and
 // docs/options.md is printed from it.
 //
 // Thread safety: the table never changes; the functions are pure but for what they are given.

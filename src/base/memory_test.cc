@@ -277,7 +277,7 @@ TEST(Memory, WithoutHugePagesWorksTheSame) {
   allocator.free(object, 3 * kMiB, kPart);
 }
 
-// EngineParts::own_allocators: what one frees the next one gets, whoever it is, and nothing is handed out twice.
+// Without EngineParts::own_allocators: an object that one allocator frees is the next that any of them gives, and none is given twice.
 TEST(Memory, OneAllocatorServesAllUnderItsLock) {
   Memory memory(0, true, false);
   {

@@ -1,4 +1,4 @@
-// Which transactions are samples of durability; and whoever reads them waits for all of them.
+// Which transactions are samples of durability. Reading the samples waits until all of them are durable.
 #include "bench/common/durable_samples.h"
 
 #include <gtest/gtest.h>
@@ -42,7 +42,7 @@ class DurableSamplesTest : public testing::Test {
   Table<Row> table_;
 };
 
-TEST_F(DurableSamplesTest, every_third_is_one_and_has_been_told_when_it_is_read) {
+TEST_F(DurableSamplesTest, EveryThirdIsOneAndHasBeenToldWhenItIsRead) {
   open(true);
   DurableSamples samples(db_, 3);
   samples.begin_measuring();
@@ -51,7 +51,7 @@ TEST_F(DurableSamplesTest, every_third_is_one_and_has_been_told_when_it_is_read)
   EXPECT_GT(samples.latency_ns().quantile(0), 0);
 }
 
-TEST_F(DurableSamplesTest, before_the_measuring_there_are_none) {
+TEST_F(DurableSamplesTest, BeforeTheMeasuringThereAreNone) {
   open(true);
   DurableSamples samples(db_, 1);
   EXPECT_EQ(commit(samples, 5), 0);
@@ -60,7 +60,7 @@ TEST_F(DurableSamplesTest, before_the_measuring_there_are_none) {
   EXPECT_EQ(samples.latency_ns().count(), 5u);
 }
 
-TEST_F(DurableSamplesTest, one_that_did_not_commit_is_left_out) {
+TEST_F(DurableSamplesTest, OneThatDidNotCommitIsLeftOut) {
   open(true);
   DurableSamples samples(db_, 1);
   samples.begin_measuring();
@@ -69,7 +69,7 @@ TEST_F(DurableSamplesTest, one_that_did_not_commit_is_left_out) {
   EXPECT_EQ(samples.latency_ns().count(), 2u);
 }
 
-TEST_F(DurableSamplesTest, none_are_asked_for_and_none_without_a_log) {
+TEST_F(DurableSamplesTest, NoneAreAskedForAndNoneWithoutALog) {
   open(false);
   DurableSamples none(db_, 0), unlogged(db_, 1);
   none.begin_measuring();
@@ -79,7 +79,7 @@ TEST_F(DurableSamplesTest, none_are_asked_for_and_none_without_a_log) {
   EXPECT_EQ(unlogged.latency_ns().count(), 0u);
 }
 
-TEST_F(DurableSamplesTest, goes_while_commits_are_on_their_way) {
+TEST_F(DurableSamplesTest, GoesWhileCommitsAreOnTheirWay) {
   open(true);
   for (int i = 0; i < 50; ++i) {
     DurableSamples samples(db_, 1);

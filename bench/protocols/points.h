@@ -1,4 +1,4 @@
-// One TPC-C of a study, measured: a point of a figure. Thread safety: as run_tpcc's caller.
+// One TPC-C or YCSB of a study, measured: a point of a figure. Thread safety: as their caller.
 #pragma once
 
 #include <functional>
@@ -6,6 +6,7 @@
 #include "bench/common/figure.h"
 #include "bench/protocols/protocols.h"
 #include "bench/tpcc/tpcc.h"
+#include "bench/ycsb/ycsb.h"
 #include "elider/options.h"
 
 namespace elider::bench::protocols {
@@ -15,6 +16,9 @@ namespace elider::bench::protocols {
 // set(): what the study wants otherwise than a study's TPC-C is.
 Result<Point> run_tpcc(const StudyOptions& options, Protocol protocol, uint32_t threads, uint32_t warehouses,
                        const std::function<void(CommonOptions*, tpcc::TpccOptions*)>& set = {});
+// The same of YCSB, for x = threads; length, seed and repetitions are the study's, and nothing is checked.
+Result<Point> run_ycsb_point(const StudyOptions& options, YcsbOptions ycsb);
+
 // How nodes and commits are guarded where the papers have regions: by regions, if this machine and this build run some.
 struct Guard {
   SyncPolicy sync = SyncPolicy::kOptimistic;
