@@ -50,7 +50,10 @@ Result<Measured> read_documents(const std::vector<std::string>& files) {
   return measured;
 }
 
-// Of each line the first and the last value: "occ 316 K to 594 K (threads 1 to 2)".
+// Three digits, with K, M or G from 10,000 on.
+std::string digits_of(double value) { return value < 1000 ? fmt::format("{:.3g}", value) : short_number(value); }
+
+// Of each line the first and the last value: "occ 316 K to 594 K (threads 1 to 2)"; of a single point its value.
 std::string summary_of(const Json& figure) {
   std::string text, range;
   for (const Json& line : figure["series"]) {
@@ -58,10 +61,12 @@ std::string summary_of(const Json& figure) {
     if (points.empty()) continue;
     const auto value = [](const Json& point, const char* name) { return point.is_object() && point.contains(name) && point[name].is_number() ? point[name].get<double>() : 0; };
     const Json &first = points.front(), &last = points.back();
-    text += fmt::format("{}{} {} to {}", text.empty() ? "" : "; ", line.value("name", "?"), short_number(value(first, "y")), short_number(value(last, "y")));
-    range = fmt::format("{} {:g} to {:g}", figure.value("x", "x"), value(first, "x"), value(last, "x"));
+    text += fmt::format("{}{} {}", text.empty() ? "" : "; ", line.value("name", "?"), digits_of(value(first, "y")));
+    if (points.size() == 1) continue;
+    text += fmt::format(" to {}", digits_of(value(last, "y")));
+    range = fmt::format("{} {:g} to {:g}; ", figure.value("x", "x"), value(first, "x"), value(last, "x"));
   }
-  return fmt::format("{} ({}; {}; by {})", text, figure.value("y", "?"), range, figure.value("regions_by", "?"));
+  return fmt::format("{} ({}; {}by {})", text, figure.value("y", "?"), range, figure.value("regions_by", "?"));
 }
 
 // What --run made of a figure: a document, and a drawing; or why not.

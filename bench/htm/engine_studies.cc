@@ -87,20 +87,24 @@ Result<RunResult> run_tpcc(const StudyOptions& options, const CommonOptions& com
   return std::move(outcome->report.result);
 }
 
-ElisionPolicy with_restarts(ElisionPolicy policy, uint32_t restarts) {
+// So many for every cause, and whatever the height of the tree.
+ElisionPolicy uniform(ElisionPolicy policy, uint32_t restarts) {
   policy.conflict_aborts_max = policy.capacity_aborts_max = policy.system_aborts_max = restarts;
+  policy.less_for_tall_trees = false;
   return policy;
 }
 
+// To go behind other words.
 std::string of_small_warehouses(const StudyOptions& options) {
-  return options.quick || options.emulated() ? "warehouses of 1000 items and 600 customers" : "";
+  return options.quick || options.emulated() ? "; warehouses of 1000 items and 600 customers" : "";
 }
 
 }  // namespace
 
 Result<Figure> dbx_9(const StudyOptions& options) {
   Figure figure{"dbx-9", "TPC-C: aborted regions, and locks taken, over threads", "threads", "%",
-                "aborted: 0.05% on 1 thread, 1.4% on 8; locks a transaction: 0.001% and 0.002%", of_small_warehouses(options), {}};
+                "aborted: 0.05% on 1 thread, 1.4% on 8; locks a transaction: 0.001% and 0.002%",
+                "what was too large to try counts as a lock" + of_small_warehouses(options), {}};
   Series aborted{"aborted regions", {}}, locks{"locks a transaction", {}};
   for (const uint32_t threads : thread_counts(options)) {
     auto result = run_tpcc(options, common_of(options, threads), threads);
@@ -117,7 +121,7 @@ Result<Figure> dbx_9(const StudyOptions& options) {
 Result<Figure> dbx_10(const StudyOptions& options) {
   Figure figure{"dbx-10", "TPC-C: transactions that take the lock, whole transactions against small regions", "threads",
                 "locks a transaction in %", "whole transactions: 42% on 1 thread, 82% on 8",
-                "writes are buffered, which costs a whole transaction lines; " + of_small_warehouses(options), {}};
+                "both validate what StockLevel and OrderStatus read" + of_small_warehouses(options), {}};
   for (const Protocol protocol : {Protocol::kWholeTransaction, Protocol::kOcc}) {
     Series series{std::string(name_of(protocol)), {}};
     for (const uint32_t threads : thread_counts(options)) {
@@ -138,7 +142,7 @@ Result<Figure> dbx_10(const StudyOptions& options) {
 Result<Figure> dbx_15(const StudyOptions& options) {
   Figure figure{"dbx-15", "TPC-C: what each part is worth", "run", "transactions/s",
                 "each of an allocator, regions, the fallback handler, the node buffer and no reclamation adds to the one before; snapshots cost a little",
-                fmt::format("{} threads, a warehouse each; the spinlock of commits has the lock bits of rows besides; {}", options.threads, of_small_warehouses(options)), {}};
+                fmt::format("{} threads, a warehouse each; the spinlock of commits has the lock bits of rows besides{}", options.threads, of_small_warehouses(options)), {}};
   constexpr uint32_t kUniform = 100;
   struct Step {
     const char* name;
@@ -155,7 +159,7 @@ Result<Figure> dbx_15(const StudyOptions& options) {
   for (const Step& step : kSteps) {
     CommonOptions common = common_of(options, options.threads);
     common.protocol = step.protocol;
-    if (!step.by_cause) common.elision = with_restarts(common.elision, kUniform);
+    if (!step.by_cause) common.elision = uniform(common.elision, kUniform);
     common.parts = {.hints = step.hints, .reclamation = step.reclaims, .own_allocators = step.own_allocators};
     auto result = run_tpcc(options, common, options.threads, step.snapshots);
     if (!result.ok()) return result.status();
@@ -168,7 +172,7 @@ Result<Figure> dbx_tc_1c(const StudyOptions& options) {
   Figure figure{"dbx-tc-1c", "TPC-C as whole transactions, by contention", "threads",
                 options.emulated() ? "locks a transaction in %" : "transactions/s",
                 "hardly scales, with a warehouse a thread or with one for all; 88% take the lock on 1 thread",
-                "a lock after the first abort by capacity; writes are buffered; " + of_small_warehouses(options), {}};
+                "a lock after the first abort by capacity; writes are buffered" + of_small_warehouses(options), {}};
   for (const bool local : {true, false}) {
     Series series{local ? "a warehouse a thread" : "one warehouse", {}};
     for (const uint32_t threads : thread_counts(options)) {
@@ -226,8 +230,7 @@ Result<Figure> hyper_9(const StudyOptions& options) {
   };
   for (const uint32_t restarts : {0u, 1u, 3u, 7u, 20u, 30u})
     add_series(fmt::format("{} restarts", restarts), [restarts](CommonOptions* common) {
-      common->elision = with_restarts(common->elision, restarts);
-      common->elision.less_for_tall_trees = false;
+      common->elision = uniform(common->elision, restarts);
     });
   // Nearest to the paper's tree without any synchronization, and right: readers write nothing.
   if (!options.emulated())
@@ -243,12 +246,11 @@ Result<Figure> hyper_9(const StudyOptions& options) {
 Result<Figure> hyper_21(const StudyOptions& options) {
   Figure figure{"hyper-21", "TPC-C: sections that take their lock, and aborted regions, over restarts", "restarts", "%",
                 "locks: 6% with none on 4 threads, and nearly none with a few", "", {}};
-  figure.here = fmt::format("{} threads, a warehouse each, no zones of inserts; {}", options.threads, of_small_warehouses(options));
+  figure.here = fmt::format("{} threads, a warehouse each, no zones of inserts{}", options.threads, of_small_warehouses(options));
   Series locks{"sections that took the lock", {}}, aborted{"aborted regions", {}};
   for (const uint32_t restarts : {0u, 1u, 2u, 3u, 5u, 7u, 10u}) {
     CommonOptions common = common_of(options, options.threads);
-    common.elision = with_restarts(common.elision, restarts);
-    common.elision.less_for_tall_trees = false;
+    common.elision = uniform(common.elision, restarts);
     auto result = run_tpcc(options, common, options.threads);
     if (!result.ok()) return result.status();
     const Sections sections = sections_of(*result);

@@ -98,11 +98,12 @@ class Study {
   // All are there: a put finds its key.
   uint64_t look_up_and_put(IndexStudy::Session& session, std::span<StudyKey> keys) {
     const size_t lookups = keys.size() * options_.lookups_pct / 100;
+    if (options_.reads_before_puts) wrong_ += keys.size() - lookups - session.look_up(keys.subspan(lookups));
     return session.look_up(keys.first(lookups)) + session.find_or_insert(keys.subspan(lookups));
   }
   // A thread changes keys of its own, so that all are there at the end.
   uint64_t mix(IndexStudy::Session& session, std::span<StudyKey> keys, Random& random, uint64_t thread) {
-    const size_t lookups = kBlock * options_.lookups_pct / 100;
+    const size_t lookups = kBlock * options_.lookups_beside_changes_pct / 100;
     session.look_up(keys.first(lookups));
     for (StudyKey& key : keys.subspan(lookups)) {
       const size_t own = random.below(keys_.size() / options_.threads) * options_.threads + thread;

@@ -22,7 +22,9 @@ struct IndexStudyOptions {
   uint64_t records = 1'000'000;
   uint32_t threads = 1;
   double seconds = 1;        // of each figure but the inserts
-  uint32_t lookups_pct = 50;  // of the mixes; the others find or insert a key, or remove it and insert it again
+  uint32_t lookups_pct = 50;                // beside puts, each of which finds its key, or inserts it
+  uint32_t lookups_beside_changes_pct = 50;  // beside keys that are removed and inserted again
+  bool reads_before_puts = false;           // a put looks its key up first, and counts once
   uint64_t scan_length = 100;
   uint64_t seed = 1;
   SyncPolicy sync = SyncPolicy::kAutomatic;

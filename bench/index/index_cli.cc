@@ -58,7 +58,7 @@ void resolve(Chosen& chosen) {
   char rest = 0;
   if (std::sscanf(chosen.mix.c_str(), "%u/%u%c", &lookups, &changes, &rest) != 2 || lookups + changes != 100)
     refuse_option("--mix", fmt::format("'{}' is not two percentages, as 50/50", chosen.mix));
-  chosen.study.lookups_pct = lookups;
+  chosen.study.lookups_pct = chosen.study.lookups_beside_changes_pct = lookups;
   check_sync_options(chosen.study.sync, chosen.htm, chosen.protocol, chosen.study.threads);
   if (chosen.study.records < chosen.study.threads) refuse_option("--records", "there are fewer than threads");
   chosen.study.htm = chosen.htm == HtmBackend::kAutomatic ? HtmBackend::kNone : chosen.htm;

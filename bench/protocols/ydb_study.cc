@@ -38,14 +38,19 @@ Result<Figure> ydb(const StudyOptions& options) {
                 fmt::format("{} records, one a transaction; more threads than processors take turns{}", ycsb.records,
                             guard.regions() ? "" : "; nothing runs regions here: their lines are left out"),
                 {}};
-  const std::vector<uint32_t> counts = options.quick ? std::vector{1u, 2u} : std::vector{1u, 2u, 4u, 8u};
+  const std::vector<uint32_t> counts = options.quick ? std::vector{1u, 2u} : std::vector{1u, 2u, 4u, 6u, 8u};
   for (const Line& line : lines) {
     Series series{line.name, {}};
     for (const uint32_t threads : counts) {
+      ycsb.common = {};
       ycsb.common.threads = threads;
       ycsb.common.sync = line.sync;
       ycsb.common.htm = line.htm;
       ycsb.common.aborts_max = line.aborts_max;
+      if (line.aborts_max != CommonOptions::kByCause) {  // for each region alike: yDB knows neither heights nor sites that give up
+        ycsb.common.elision.less_for_tall_trees = false;
+        ycsb.common.elision.window_runs = 0;
+      }
       ELIDER_ASSIGN(Point point, run_ycsb_point(options, ycsb));
       series.points.push_back(std::move(point));
     }
