@@ -9,6 +9,7 @@
 #include <fmt/format.h>
 
 #include "bench/common/spread.h"
+#include "bench/protocols/chopping_studies.h"
 #include "bench/protocols/dbx_studies.h"
 #include "bench/protocols/durability_studies.h"
 #include "bench/protocols/points.h"
@@ -277,6 +278,11 @@ std::span<const Study> studies() {
       {"dbx-14", "NewOrder and StockLevel, with and without snapshots", dbx_14},
       {"dbx-16", "TPC-C with a log and without", dbx_16},
       {"dbx-17", "TPC-C: latency until durable", dbx_17},
+      {"dbx-tc-12", "TPC-C in pieces and whole, by contention", dbx_tc_12},
+      {"dbx-tc-13a", "TPC-C in pieces, with and without snapshots", dbx_tc_13a},
+      {"dbx-tc-13b", "TPC-C in pieces and whole, with and without a log", dbx_tc_13b},
+      {"dbx-tc-14", "TPC-C in pieces: what each part is worth", dbx_tc_14},
+      {"dbx-tc-15", "Articles, under each protocol", dbx_tc_15},
       {"ydb", "YCSB of 8-byte values over threads, by the retries of a region", ydb},
   };
   return kStudies;

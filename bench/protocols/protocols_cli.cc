@@ -136,7 +136,7 @@ void run_protocols(ChosenProtocols& chosen) {
 }
 
 std::string footer_of_protocols() {
-  std::string text = "Figures (HyPer-HTM, TKDE 2015; DBX, EuroSys 2014):\n";
+  std::string text = "Figures (HyPer-HTM, TKDE 2015; DBX, EuroSys 2014; yDB; DBX-TC):\n";
   for (const protocols::Study& study : protocols::studies()) text += fmt::format("  {:<10} {}\n", study.name, study.about);
   return text +
          "\nEvery run of TPC-C checks its consistency conditions. --page makes one Markdown page of all figures, with a drawing\n"

@@ -5,13 +5,11 @@
 
 namespace elider::bench::tpcc {
 
-Status install_chopped(Database& db, const Tables& tables, ChoppedTransactions* transactions, bool always_in_pieces) {
+Status install_chopped(Database& db, const Tables& tables, ChoppedTransactions* transactions, const ChoppedOptions& options) {
   ChoppedProcedures procedures;
   transactions->new_order = add_new_order(procedures, tables);
   transactions->payment = add_payment(procedures, tables);
   transactions->delivery = add_delivery(procedures, tables);
-  ChoppedOptions options;
-  options.always_in_pieces = always_in_pieces;
   return db.install(std::move(procedures), options);
 }
 

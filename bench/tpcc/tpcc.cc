@@ -215,7 +215,7 @@ Result<TpccOutcome> measure_tpcc(const CommonOptions& asked, const TpccOptions& 
   ChoppedTransactions chopped;
   const bool in_pieces = session.db().protocol() == Protocol::kChopped;
   if (in_pieces)
-    if (Status status = install_chopped(session.db(), *tables, &chopped); !status.ok()) return status;
+    if (Status status = install_chopped(session.db(), *tables, &chopped, options.chopped); !status.ok()) return status;
   TerminalOutcome outcome = run_terminals(common, options, session.db(), *tables, workload, options.sequence ? &history_ids : nullptr,
                                           in_pieces ? &chopped : nullptr);
   describe_run(outcome, &report);

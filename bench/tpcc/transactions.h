@@ -150,7 +150,7 @@ struct ChoppedTransactions {
   Chopped<DeliveryCall> delivery;
 };
 // Once a database. `tables` outlives it. The two that only read run as they always do.
-Status install_chopped(Database& db, const Tables& tables, ChoppedTransactions* transactions, bool always_in_pieces = false);
+Status install_chopped(Database& db, const Tables& tables, ChoppedTransactions* transactions, const ChoppedOptions& options = {});
 
 // What they will look at, of what the input tells (Database::run_group).
 void touch_customer(Touches& touches, const Tables& tables, const CustomerChoice& choice, const Columns<Customer>& columns);

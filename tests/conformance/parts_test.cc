@@ -90,6 +90,23 @@ TEST_P(PartsTest, LookupsAreCounted) {
   EXPECT_EQ(after.leaves_kept - before.leaves_kept, tree ? 1u : 0u);
 }
 
+// A row that is read again and again needs no lookup in its index. That is tried now and then, so it takes some transactions.
+TEST_P(PartsTest, RowsThatAreKeptAreCounted) {
+  reopen_with({.counted_lookups = true});
+  insert(accounts_, 1, Account{1, 7, 0, 0});
+  Statistics::Lookups lookups;
+  for (int t = 0; t < 400'000 && lookups.rows_kept == 0; ++t) {
+    EXPECT_EQ(row(accounts_, 1).balance, 7);
+    if (t % 256 == 0) lookups = db_.statistics().lookups;
+  }
+  EXPECT_GT(lookups.rows_kept, 0u);
+  EXPECT_LE(lookups.rows_kept, lookups.of_rows);
+  reopen_with({.hints = false, .counted_lookups = true});
+  insert(accounts_, 1, Account{1, 7, 0, 0});
+  for (int t = 0; t < 1000; ++t) EXPECT_EQ(row(accounts_, 1).balance, 7);
+  EXPECT_EQ(db_.statistics().lookups.of_rows, 0u);
+}
+
 TEST_P(PartsTest, WithoutReclamationMemoryWaitsForTheEnd) {
   reopen_with({.reclamation = false});
   expect_steps_to_hold(200);

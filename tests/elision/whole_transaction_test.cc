@@ -102,5 +102,26 @@ TEST(RegionsTest, ARegionThatAbortsRunsNothing) {
   EXPECT_FALSE(ran);
 }
 
+TEST(RegionsTest, LinesOfEmulatedRegionsAreCountedWhereThereIsAnEmulator) {
+  const auto before = emulated_regions();
+  HtmBackend emulated = HtmBackend::kEmulated;
+  if (!find_regions(&emulated).ok()) {
+    EXPECT_EQ(before.status().code(), Code::kUnsupported);
+    return;
+  }
+  ASSERT_OK(before);
+  struct alignas(64) Line {
+    volatile int value = 0;
+  };
+  std::vector<Line> lines(3);
+  EXPECT_EQ(try_region(emulated, [&] { lines[0].value = lines[1].value + lines[2].value; }), kRegionCommitted);
+  EXPECT_NE(try_region(HtmBackend::kAlwaysAborts, [&] { lines[1].value = 1; }), kRegionCommitted);
+  const auto after = emulated_regions();
+  ASSERT_OK(after);
+  EXPECT_EQ(after->committed - before->committed, 1u);
+  EXPECT_EQ(after->lines_written - before->lines_written, 1u);
+  EXPECT_GE(after->lines_read - before->lines_read, 2u);  // and what the compiler reads of the capture
+}
+
 }  // namespace
 }  // namespace elider::test
