@@ -10,6 +10,7 @@
 #include <vector>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "bench/common/child_command.h"
 #include "bench/common/commands.h"
@@ -53,20 +54,26 @@ Result<Measured> read_documents(const std::vector<std::string>& files) {
 // Three digits, with K, M or G from 10,000 on.
 std::string digits_of(double value) { return value < 1000 ? fmt::format("{:.3g}", value) : short_number(value); }
 
-// Of each line the first and the last value: "occ 316 K to 594 K (threads 1 to 2)"; of a single point its value.
+// Of each line the first and the last value: "occ 316 K to 594 K (threads 1 to 2)"; of a single point its value. Where lines
+// go over different ranges, each says its own.
 std::string summary_of(const Json& figure) {
-  std::string text, range;
+  const auto value = [](const Json& point, const char* name) { return point.is_object() && point.contains(name) && point[name].is_number() ? point[name].get<double>() : 0; };
+  std::vector<std::string> lines, ranges;
   for (const Json& line : figure["series"]) {
     const Json points = line.value("points", Json::array());
     if (points.empty()) continue;
-    const auto value = [](const Json& point, const char* name) { return point.is_object() && point.contains(name) && point[name].is_number() ? point[name].get<double>() : 0; };
     const Json &first = points.front(), &last = points.back();
-    text += fmt::format("{}{} {}", text.empty() ? "" : "; ", line.value("name", "?"), digits_of(value(first, "y")));
+    lines.push_back(fmt::format("{} {}", line.value("name", "?"), digits_of(value(first, "y"))));
+    ranges.emplace_back();
     if (points.size() == 1) continue;
-    text += fmt::format(" to {}", digits_of(value(last, "y")));
-    range = fmt::format("{} {:g} to {:g}; ", figure.value("x", "x"), value(first, "x"), value(last, "x"));
+    lines.back() += fmt::format(" to {}", digits_of(value(last, "y")));
+    ranges.back() = fmt::format("{} {:g} to {:g}", figure.value("x", "x"), value(first, "x"), value(last, "x"));
   }
-  return fmt::format("{} ({}; {}by {})", text, figure.value("y", "?"), range, figure.value("regions_by", "?"));
+  const bool one_range = std::equal(ranges.begin() + (ranges.empty() ? 0 : 1), ranges.end(), ranges.begin());
+  for (size_t i = 0; i < lines.size() && !one_range; ++i)
+    if (!ranges[i].empty()) lines[i] += fmt::format(" ({})", ranges[i]);
+  return fmt::format("{} ({}; {}by {})", fmt::join(lines, "; "), figure.value("y", "?"), one_range && !ranges.empty() && !ranges[0].empty() ? ranges[0] + "; " : "",
+                     figure.value("regions_by", "?"));
 }
 
 // What --run made of a figure: a document, and a drawing; or why not.

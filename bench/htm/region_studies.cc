@@ -319,7 +319,7 @@ Result<Figure> dbx_1c(const StudyOptions& options) {
                 "KiB written",
                 "KiB read at the most",
                 "reads before writes: 3 MB beside 28 KB; writes before reads far less",
-                "at which nine of ten regions abort, at the most",
+                "one thread; the most at which one region of ten commits",
                 {}};
   for (const bool reads_first : {true, false}) {
     Series series{reads_first ? "reads before writes" : "writes before reads", {}};
@@ -337,7 +337,7 @@ Result<Figure> dbx_1d(const StudyOptions& options) {
       durations(options, {10, 50, 100, 200, 400, 500, 600, 800, 900, 1000, 1100},
                 {100'000, 500'000, 1'000'000, 2'000'000, 4'000'000, 6'000'000, 8'000'000, 10'000'000, 12'000'000, 14'000'000});
   return Figure{"dbx-1d", "abort rate over the duration", duration.axis, "aborted regions in %",
-                "rises with the duration, to all at the timer's 4 ms", options.emulated() ? "the timer comes every 100000 accesses" : "",
+                "rises with the duration, to all at the timer's 4 ms", options.emulated() ? "one thread; the timer comes every 100000 accesses" : "one thread",
                 {std::move(duration.series)}};
 }
 

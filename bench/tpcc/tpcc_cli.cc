@@ -63,7 +63,7 @@ void add_tpcc(Command bench) {
   add_common_options(command, chosen->common);
   warehouses.excludes(command.named("--resume"));
   add_group_option(command, chosen->common);
-  command.option("--index", chosen->index, "mixed: hash tables, and B+-trees where a transaction scans; btree: B+-trees throughout; hash: hash tables, for mixes without scans")
+  command.option("--index", chosen->index, "mixed: hash tables, and B+-trees where a transaction scans or keys only grow; btree: B+-trees throughout; hash: hash tables, for mixes without scans")
       .one_of({"mixed", "btree", "hash"})
       .type("KIND")
       .shows_default();
