@@ -83,7 +83,7 @@ Result<RunResult> run_tpcc(const StudyOptions& options, const CommonOptions& com
   auto outcome = tpcc::measure_tpcc(common, tpcc);
   empty_data_folders(common.data);
   if (!outcome.ok()) return outcome.status();
-  if (!outcome->ok) return Status::invalid_argument("TPC-C ended early, or broke a consistency condition");
+  if (!outcome->ok) return outcome->status();
   return std::move(outcome->report.result);
 }
 

@@ -188,7 +188,7 @@ Result<Figure> dbx_tc_15(const StudyOptions& options) {
       std::vector<double> throughputs;
       for (uint32_t repeat = 0; repeat < options.repeats; ++repeat) {
         ELIDER_ASSIGN(const auto outcome, articles::run_articles(study));
-        if (!outcome.ok) return Status(Code::kCorrupt, "Articles ended early, or its rows are wrong at the end");
+        if (!outcome.ok) return Status(Code::kCorrupt, outcome.report.result.failure.empty() ? "Articles: the rows at the end are wrong" : outcome.report.result.failure);
         throughputs.push_back(outcome.report.result.throughput());
       }
       line.points.push_back({static_cast<double>(threads), spread_of(throughputs).median, {{"runs", throughputs}}});

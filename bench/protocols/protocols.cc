@@ -42,7 +42,7 @@ Result<Point> run_tpcc(const StudyOptions& options, Protocol protocol, uint32_t 
     auto outcome = tpcc::measure_tpcc(common, tpcc);
     empty_data_folders(common.data);
     if (!outcome.ok()) return outcome.status();
-    if (!outcome->ok) return Status(Code::kCorrupt, "TPC-C ended early, or broke a consistency condition");
+    ELIDER_TRY(outcome->status());
     throughputs.push_back(outcome->report.result.throughput());
     const RunResult& result = outcome->report.result;
     if (common.parts.counted_lookups) point.more["lookups"] = to_json(result.lookups);

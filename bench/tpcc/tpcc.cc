@@ -229,6 +229,13 @@ Result<TpccOutcome> measure_tpcc(const CommonOptions& asked, const TpccOptions& 
   return made;
 }
 
+Status TpccOutcome::status() const {
+  if (ok) return {};
+  const std::string& why = report.result.failure;
+  if (why.empty()) return Status(Code::kCorrupt, "TPC-C broke a consistency condition");
+  return Status(report.result.at_end.log_failure.empty() ? Code::kInvalidArgument : Code::kIoError, "TPC-C ended early: " + why);
+}
+
 int run_tpcc(const CommonOptions& common, const TpccOptions& options) {
   auto outcome = measure_tpcc(common, options);
   Status status = outcome.status();

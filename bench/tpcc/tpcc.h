@@ -38,6 +38,7 @@ extern const char* const kTpccDeviations;
 struct TpccOutcome {
   Report report;
   bool ok = false;  // it ran to the end, and every condition holds; else standard error says why
+  Status status() const;  // the same in a line
 };
 // All but the report. An error: it could not be run, or not be checked.
 Result<TpccOutcome> measure_tpcc(const CommonOptions& common, const TpccOptions& options);

@@ -189,7 +189,11 @@ TEST_P(ChoppedRaceTest, CallsAddInTheOrderOfTheirNumbers) {
   TestStop between("chopped.core_committed");
   Background early([&] { EXPECT_OK(transfer(1, 2)); });
   between.wait_until_reached();
-  TestPoints::on("snapshots.awaits_call", [] {});
+  static thread_local bool is_late = false;
+  std::atomic<bool> late_waits{false}, late_done{false};
+  TestPoints::on("snapshots.awaits_call", [&] {  // where the reader waits, too
+    if (is_late) late_waits = true;
+  });
   ChoppedBank::Audit found;
   std::atomic<bool> done{false};
   Background reader([&] {
@@ -197,13 +201,12 @@ TEST_P(ChoppedRaceTest, CallsAddInTheOrderOfTheirNumbers) {
     done = true;
   });
   until_reached("snapshots.awaits_call", done);  // so that the next call has a larger number
-  const uint64_t waits = TestPoints::reached("snapshots.awaits_call");
-  std::atomic<bool> late_done{false};
   Background late([&] {
+    is_late = true;
     EXPECT_OK(transfer(3, 4));
     late_done = true;
   });
-  while (TestPoints::reached("snapshots.awaits_call") < waits + 1000 && !late_done) std::this_thread::yield();
+  while (!late_waits && !late_done) std::this_thread::yield();
   between.go();
   early.join();
   late.join();
