@@ -21,7 +21,9 @@ import tempfile
 FENCE = re.compile(r"^```(\w*)\s*$")
 NOT_RUN_HERE = ("git ", "cd ", "cmake ", "ctest ", "ninja ", "sudo ", "apt-get ", "apt ", "cargo ", "perf ", "export ")
 # Each option of a long run and the most that a check gives it.
-AT_MOST = {"--seconds": 0.3, "--records": 20000, "--warehouses": 1, "--threads": 2, "--repeat": 1, "--transactions": 2000}
+AT_MOST = {"--seconds": 0.1, "--records": 20000, "--warehouses": 1, "--threads": 2, "--repeat": 1, "--transactions": 2000}
+# What is added to such a command where it does not say it.
+UNLESS_GIVEN = {"bench index": {"--seconds": 0.1, "--records": 20000}, "bench heap": {"--seconds": 0.1, "--repeat": 1}}
 
 
 def commands_of(path):
@@ -65,6 +67,9 @@ def shortened(command):
         option, space, value = match.groups()
         return f"{option}{space}{min(float(value), AT_MOST[option]):g}"
 
+    for begin, options in UNLESS_GIVEN.items():
+        if f"elider {begin} " in command:
+            command += "".join(f" {option} {value}" for option, value in options.items() if option not in command)
     names = "|".join(AT_MOST)
     return re.sub(rf"({names})([ =])([0-9.]+)", cut, command)
 

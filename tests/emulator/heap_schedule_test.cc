@@ -140,7 +140,7 @@ TEST_P(HeapScheduleTest, what_is_answered_is_durable) {
     size_t events;
     std::array<uint64_t, kHeapAccounts> balances;
   };
-  for (uint64_t seed = 1; seed <= 30; ++seed) {
+  for (uint64_t seed = 1; seed <= emulator_test::schedules(30); ++seed) {
     std::vector<Told> told[4];  // two that write, two that read
     std::vector<PersistentMemory::Event> events;
     std::vector<std::byte> before;

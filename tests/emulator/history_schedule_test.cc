@@ -188,7 +188,7 @@ class HistoryScheduleTest : public testing::TestWithParam<Story> {
 };
 
 TEST_P(HistoryScheduleTest, histories_are_strictly_serializable) {
-  const uint64_t first = number_of_environment("ELIDER_FIRST_SCHEDULE", 1), count = number_of_environment("ELIDER_SCHEDULES", 40);
+  const uint64_t first = number_of_environment("ELIDER_FIRST_SCHEDULE", 1), count = emulator_test::schedules(40);
   Outcome sum;
   for (uint64_t seed = first; seed < first + count; ++seed)
     ASSERT_TRUE(run_apart(seed, &sum)) << "on a processor with " << processor(seed).name

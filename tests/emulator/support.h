@@ -51,6 +51,12 @@ class WithOptions {
   emulator::Options before_;
 };
 
+// How many seeds a test of schedules runs: ELIDER_SCHEDULES, or what it chooses.
+inline uint64_t schedules(uint64_t otherwise) {
+  const char* const text = std::getenv("ELIDER_SCHEDULES");
+  return text == nullptr ? otherwise : std::strtoull(text, nullptr, 10);
+}
+
 struct FreeMemory {
   void operator()(void* memory) const { std::free(memory); }
 };

@@ -85,7 +85,7 @@ TEST_F(WholeTransactionEmulated, sums_hold_in_many_schedules) {
   const auto audit = [&](bool snapshot) {
     if (sum(snapshot) != kTotal) wrong.fetch_add(1);
   };
-  for (uint64_t seed = 1; seed <= 150; ++seed) {
+  for (uint64_t seed = 1; seed <= emulator_test::schedules(150); ++seed) {
     emulator::run_schedule(seed, {[&] {
                                     EXPECT_OK(move(0, 1, 5));
                                     EXPECT_OK(move(1, 2, 3));
