@@ -140,28 +140,32 @@ Result<Figure> dbx_tc_14(const StudyOptions& options) {
                 fmt::format("{} threads, one warehouse; {}; no cache of fresh rows, no deferral; our steps besides: finer conflicts, and pieces only where calls meet{}{}",
                             options.threads, guarded_by(), sizes_of(options), no_regions()),
                 {}};
-  const auto add_step = [&](const char* name, const Competitor& who, const Set& set) -> Status {
-    ELIDER_ASSIGN(Point point, run_pieces(options, who, options.threads, 1, set));
-    point.x = 1;
-    figure.series.push_back({name, {std::move(point)}});
-    return {};
-  };
-  if (best_guard().regions()) ELIDER_TRY(add_step("whole transactions as regions", {"", Protocol::kWholeTransaction, best_guard()}, {}));
   struct Step {
     const char* name;
-    bool snapshots, fine, where_calls_meet;
+    Competitor who;
+    bool snapshots = true, fine = true, where_calls_meet = true;
+    std::vector<double> throughputs = {};
   };
-  constexpr Step kSteps[] = {{"pieces: conflicts by table, adds commute, reordered", false, false, false},
-                             {"+ snapshots for readers", true, false, false},
-                             {"+ conflicts by column group, and rows that hang on a claimed one", true, true, false},
-                             {"+ in pieces only where calls meet", true, true, true}};
-  for (const Step& step : kSteps)
-    ELIDER_TRY(add_step(step.name, in_pieces(), [&](CommonOptions*, tpcc::TpccOptions* tpcc) {
-      tpcc->snapshots = {step.snapshots, step.snapshots};
-      tpcc->chopped.always_in_pieces = !step.where_calls_meet;
-      tpcc->chopped.choices.granularity = step.fine ? chopping::Granularity::kGroup : chopping::Granularity::kTable;
-      tpcc->chopped.choices.tokens = step.fine;
-    }));
+  std::vector<Step> steps;
+  if (best_guard().regions()) steps.push_back({"whole transactions as regions", {"", Protocol::kWholeTransaction, best_guard()}, false});
+  steps.push_back({"pieces: conflicts by table, adds commute, reordered", in_pieces(), false, false, false});
+  steps.push_back({"+ snapshots for readers", in_pieces(), true, false, false});
+  steps.push_back({"+ conflicts by column group, and rows that hang on a claimed one", in_pieces(), true, true, false});
+  steps.push_back({"+ in pieces only where calls meet", in_pieces()});
+  // In turns: a machine that slows down meanwhile does so for all of them.
+  StudyOptions once = options;
+  once.repeats = 1;
+  for (uint32_t repeat = 0; repeat < options.repeats; ++repeat)
+    for (Step& step : steps) {
+      ELIDER_ASSIGN(const Point point, run_pieces(once, step.who, options.threads, 1, [&](CommonOptions*, tpcc::TpccOptions* tpcc) {
+                      tpcc->snapshots = {step.snapshots, step.snapshots};
+                      tpcc->chopped.always_in_pieces = !step.where_calls_meet;
+                      tpcc->chopped.choices.granularity = step.fine ? chopping::Granularity::kGroup : chopping::Granularity::kTable;
+                      tpcc->chopped.choices.tokens = step.fine;
+                    }));
+      step.throughputs.push_back(point.y);
+    }
+  for (const Step& step : steps) figure.series.push_back({step.name, {{1, spread_of(step.throughputs).median, {{"runs", step.throughputs}}}}});
   return figure;
 }
 
