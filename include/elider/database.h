@@ -97,9 +97,9 @@ class Database {
   //                     limit, workers_max or the process's heap
   //   kSchemaMismatch   Options::schemas leaves out a table that has indexes (but see
   //                     leave_out_indexes), or describes one differently than the folder does
-  // If it fails, the folders are unchanged, with one exception: if all was recovered and then the
-  // new log could not be begun, the manifest may be a new one. In it what a crash left is void,
-  // and with Options::recover_to all that came after that number.
+  // If it fails, the folders are unchanged, with one exception: if recovery succeeded and the new
+  // log could not be begun, the manifest may be new. It then discards what a crash left torn, and
+  // with Options::recover_to what came after that number.
   static Result<Database> open(const Options& options = {});
 
   Database();  // closed: only assigning to it makes sense
@@ -148,7 +148,7 @@ class Database {
   Result<ColumnsRef> columns(const TableRef& table, std::span<const std::string> names) const;
 
   // The sequence of this name, which is made if there is none; it lives as long as the database.
-  // Names have 1 to 64 bytes. `chunk`: numbers that a zone takes at a time (elider/sequence.h), 1
+  // Names have 1 to 64 bytes. `chunk`: numbers that a thread takes at a time (elider/sequence.h), 1
   // to Sequence::kChunkMax; what the last call says counts. It is kept in a table of the
   // database, `elider_sequences`, so this may return what create_table() and run() return, too.
   //   kInvalidArgument  names the wrong argument
@@ -167,9 +167,9 @@ class Database {
   //   kInvalidArgument  a single-threaded database has a transaction open in another thread, or
   //                     RunPolicy::procedure_id, durability or partitions makes no sense; nothing
   //                     took effect
-  //   kIoError          the log could not be written (wait_durable); nothing took effect. If run()
-  //                     was waiting for the disk (kGroup), the commit took effect, and a crash may
-  //                     lose it
+  //   kIoError          the log could not be written (wait_durable). Nothing took effect, unless
+  //                     run() was already waiting for the disk (kGroup): then the commit took
+  //                     effect, and a crash may lose it
   template <class F>
   Status run(F&& procedure, const RunPolicy& policy = {}) {
     return run_any(procedure, policy, false);
@@ -193,9 +193,9 @@ class Database {
   // this thread, one at a time, so they cannot wait for each other. With durability kGroup there is
   // one wait for all of them, at the end.
   // Returns ok if every call is; else the outcome of the first one that is not. What touch() throws
-  // is its call's kProcedureThrew, and that call does not run. kInvalidArgument: `outcomes` is of
-  // another size, or GroupPolicy::size out of its range; nothing was run, which also holds for what
-  // run() returns before it begins, and every outcome says so.
+  // is its call's kProcedureThrew, and that call does not run. kInvalidArgument: `outcomes` has
+  // another size, or GroupPolicy::size is out of range. After this, and after any status that run()
+  // returns before it begins, nothing was run, and every outcome is that status.
   template <class Touch, class F>
     requires std::is_invocable_v<Touch&, size_t, Touches&>
   Status run_group(size_t calls, Touch&& touch, F&& procedure, std::span<Status> outcomes = {}, const GroupPolicy& policy = {}) {
@@ -235,22 +235,22 @@ class Database {
   Status wait_durable(SnapshotNumber commit_number);
   // Calls told(status) once, with what wait_durable(commit_number) would return and when it would:
   // at once in this thread, or later in one of the log's. The log waits for it, so it must be
-  // short, must not throw, and may call nothing of this database but statistics(). It comes before
-  // the database is closed at the latest.
+  // short, must not throw, and may call nothing of this database but statistics(). Closing the
+  // database calls it at the latest.
   void when_durable(SnapshotNumber commit_number, std::function<void(const Status&)> told);
   // What was found when it was opened.
   const Recovery& recovery() const;
   // Writes all rows as of now to the data folders, while transactions run, and waits until that
-  // checkpoint counts; then the log before it goes. If one is being taken, waits for it and takes
-  // another. Database::statistics has its figures.
+  // checkpoint counts; then the log before it is deleted. If one is being taken, waits for it and
+  // takes another. Database::statistics has its figures.
   //   kInvalidArgument  there is no data folder, or it is not written (Durability::kNone), or a
   //                     single-threaded database has a transaction open in another thread
   //   kIoError, kMemoryLimit
-  //                     one of: nothing has changed, and the checkpoint before still counts; this
-  //                     one counts, and files that it makes needless could not be removed (the next
-  //                     one tries again; the message names the file); the manifest could not be
-  //                     renamed, or its name not synced, and only opening the database anew shows
-  //                     which one counts. Both are whole then
+  //                     one of: nothing has changed, and the old checkpoint counts; the new one
+  //                     counts, and an old file could not be removed (the message names it; the
+  //                     next checkpoint tries again); the manifest could not be renamed or
+  //                     synced: opening the database anew shows which one counts. Both are
+  //                     whole in each case
   // If a folder cannot be synced, the log fails, too, as in wait_durable.
   Status checkpoint();
   // Writes all rows as of now into a folder of its own, which is made if need be: a database that
@@ -259,8 +259,8 @@ class Database {
   //                     open in another thread
   //   kIoError          the message names the file
   //   kMemoryLimit      the heap has no room, or Options::workers_max are in use
-  // If it fails, what was written is removed again; where even that fails, what stays opens whole,
-  // or opening refuses it.
+  // If it fails, it removes what it wrote. If it cannot, what stays is a whole backup, or open()
+  // refuses it.
   Status backup(const std::string& folder);
 
   // -- stored procedures --------------------------------------------------------------------------

@@ -77,8 +77,8 @@ enum class Durability : uint8_t {
   // committed. A RunPolicy cannot ask for more then. Of a RunPolicy: as kAsync, for the log cannot
   // leave out a single commit, on which later ones may build.
   kNone,
-  // At once: on the disk with the group of commits that is being written and synced, or the next,
-  // at the most Options::flush_interval_us after that one.
+  // At once. The log writes it with the group of commits that is being written now, or with the next
+  // one, which begins Options::flush_interval_us later at the most.
   kAsync,
   // When it is on the disk; a read-only one, when all that it may have read is. kInvalidArgument,
   // of a database and of a RunPolicy, where there is no data folder.
@@ -134,7 +134,7 @@ struct Options {
 
   // Memory to take and touch when the database opens, in bytes; 0: none. Range up to
   // memory_limit_bytes where there is a limit, else 2^40. A first touch costs the system time,
-  // which a transaction would otherwise wait for. kMemoryLimit if the system has not so much.
+  // which a transaction would otherwise wait for. kMemoryLimit if the system has less.
   uint64_t prefault_bytes = 0;
 
   // A commit group of at least this many bytes is kept as a block that a commit swaps by pointer
@@ -160,21 +160,21 @@ struct Options {
   // Of protocol timestamp: after so many restarts for a conflict a procedure runs alone (a call of
   // a group never does). Range 0 to 10^6.
   uint32_t restarts_max = 20;
-  // Of protocol timestamp: how long an open transaction keeps what it has claimed: who meets its
-  // claims later than that ends it, and its commit fails. Microseconds, range 0 to 10^9.
+  // Of protocol timestamp: how long an open transaction keeps what it has claimed. A transaction
+  // that meets its claims later ends it, and its commit fails. Microseconds, range 0 to 10^9.
   // Of protocol two-phase-locking: how long an open transaction waits for a lock of younger ones;
   // then it can only be rolled back.
   uint32_t open_patience_us = 10'000;
-  // Of protocol two-phase-locking: a procedure from which the same transactions keep the same lock
-  // for so long, over all its attempts, is given up (kDeadline): an open transaction may keep it
-  // for ever. Microseconds, range 0 to 10^9; 0: it is not given up for that.
+  // Of protocol two-phase-locking: if the same transactions keep a lock from a procedure for so
+  // long, over all its attempts, it fails (kDeadline), since an open transaction may keep a lock
+  // for ever. Microseconds, range 0 to 10^9; 0: it never fails for that.
   uint32_t lock_timeout_us = 1'000'000;
   // Of protocol partitioned: how many partitions there are. Range 1 to 65536.
   uint32_t partitions = 64;
 
   // Where the data is kept: a folder, or several on different disks. What is there is recovered. A
   // folder that holds other files and no database is refused (kInvalidArgument; lost+found does not
-  // count). Empty: in memory alone. Then the options below have no effect, but that `schemas` and
+  // count). Empty: in memory alone. Then the options below have no effect, except: `schemas` and
   // `history` work as ever, a durability of kGroup is refused, and Database::backup() minds
   // checkpoint_bytes_per_second and checkpoint_threads.
   std::vector<std::string> data_folders = {};
@@ -199,7 +199,7 @@ struct Options {
   uint64_t log_buffer_bytes = 4u << 20;
   LogFailure log_failure = LogFailure::kReadOnly;
   // A checkpoint writes all rows to the folders while transactions run; then the log before
-  // it goes, and recovery begins there (docs/durability.md). While one is written no memory
+  // it is deleted, and recovery begins there (docs/durability.md). While one is written no memory
   // is reclaimed, as under any long read-only transaction. Database::checkpoint() takes
   // one, and so do these two.
   //
@@ -221,7 +221,7 @@ struct Options {
   // another thread gets (nice 8).
   uint32_t checkpoint_threads = 1;
   // How many are kept, with the log behind the oldest of them. Default 1, range 1 to 16. With more
-  // than one a damaged newest one can be made up for.
+  // than one, opening survives a damaged newest one.
   uint32_t checkpoints_kept = 1;
 
   // Threads that recover when the database opens; 0: one a processor, 16

@@ -71,9 +71,9 @@ class Transaction {
     return do_multi_get(table, refs(keys.data()), keys.size(), columns, static_cast<RawView*>(views.data()));
   }
 
-  // Calls visit(Key, const View<Row>&) for each row of the range, in key order. It returns a
-  // bool, of which false ends the scan; or a Status, of which one that is not ok ends the scan
-  // and is what scan() returns; or nothing. The visitor may use this transaction. If it ends it,
+  // Calls visit(Key, const View<Row>&) for each row of the range, in key order. It returns
+  // nothing; or a bool, and false ends the scan; or a Status, and a failure ends the scan and is
+  // what scan() returns. The visitor may use this transaction. If it ends it,
   // scan() returns kFinished, whatever the visitor returned, and there is no further row.
   // kUnsupported: the table is hashed.
   template <class Row, class Visitor>
@@ -92,8 +92,8 @@ class Transaction {
   // each row of a zoned table (SchemaOf::zoned), in the order in which rows stand in memory, as
   // they are in the snapshot: only in a read-only transaction. With several threads the visitor
   // is called by all of them at once, each with its number from 0 on, and must not use the
-  // transaction. It returns a bool, of which false ends the scan (other threads may visit a few
-  // more rows), or nothing; what it throws, scan_rows() throws. A view holds until the visitor
+  // transaction. It returns nothing, or a bool, and false ends the scan (other threads may visit
+  // a few more rows); what it throws, scan_rows() throws. A view holds until the visitor
   // returns.
   //   kInvalidArgument  the table is not zoned, the transaction is not read-only, or `threads` is
   //                     no number from 1 to 256
@@ -138,9 +138,9 @@ class Transaction {
     return do_edited(table, image);
   }
   // The same for a row this transaction has read: no lookup at all. kInvalidArgument: the
-  // view is of another transaction, another table, or a read-only transaction. A view kept
-  // from a transaction that has ended is refused where its memory still tells; it is the
-  // caller's mistake to have kept it.
+  // view is of another transaction, another table, or a read-only transaction. Do not
+  // keep a view beyond the end of its transaction: such a view is refused where its memory
+  // still tells, which is not always.
   template <class Row, class Change>
     requires std::is_invocable_v<Change, Row&>
   Status update(const Table<Row>& table, const View<Row>& view, const Columns<Row>& columns, Change&& change) {
@@ -155,7 +155,7 @@ class Transaction {
     return do_write(table, key, columns, &row);
   }
 
-  // column += delta, at commit. Conflicts with no other add (DBX-TC: commutative operations), so
+  // column += delta, at commit. Under kOcc it conflicts with no other add (DBX-TC: commutative), so
   // many transactions may add to one hot row. Numeric columns; integers wrap around. kNotFound: no
   // such key. kInvalidArgument: the column is not numeric, or a secondary index reads it.
   template <class Row, class Member>

@@ -2,10 +2,10 @@
 // return s` would say no more.
 //
 //   auto transfer = [&](elider::Transaction& txn) -> elider::Status {
-//     ELIDER_ASSIGN(auto from, txn.get(accounts, 1));      // a Result<T>; or a failure, which is
-//                                                          returned
-//     ELIDER_TRY(txn.update(accounts, from, cents, take));  // a Status or a Result, of which only
-//                                                           the failure matters
+//     // A Result: a failure is returned, else the value is `from`.
+//     ELIDER_ASSIGN(auto from, txn.get(accounts, 1));
+//     // A Status or a Result: a failure is returned, and a value dropped.
+//     ELIDER_TRY(txn.update(accounts, from, cents, take));
 //     return txn.update(accounts, 2, cents, give);
 //   };
 //
