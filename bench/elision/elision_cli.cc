@@ -1,6 +1,6 @@
 // The command `elider bench elision`: how many aborts a section should bear before it
 // takes its lock, by one workload run with several bounds (yDB compares 3 and 100;
-// HyPer-HTM, section 3.2, 3 to 100) and numbers of threads (yDB's table).
+// HyPer-HTM, section 3.3, 3 to 100) and numbers of threads (yDB's table).
 #include <algorithm>
 #include <cstdio>
 #include <memory>

@@ -23,7 +23,7 @@ std::string_view name_of(HtmBackend htm);  // "automatic", "rtm", "none", "alway
 bool parse(std::string_view name, HtmBackend* htm);
 
 // How often a section is tried as a region before it takes its lock, by the cause of the aborts
-// (DBX, section 6.1, for the first three; HyPer-HTM, section 3.2, advises 20 tries or more). Zero:
+// (DBX, section 6.1, for the first three; HyPer-HTM, section 3.4, advises 20 tries or more). Zero:
 // the first abort of that cause ends it. Raising a bound costs wasted regions where they cannot
 // succeed; lowering it takes locks, which abort everybody else's regions.
 struct ElisionPolicy {

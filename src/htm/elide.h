@@ -1,4 +1,4 @@
-// elide(): lock elision (DBX, section 6.1; HyPer-HTM, section 3.2). A section runs as one region,
+// elide(): lock elision (DBX, section 6.1; HyPer-HTM, section 3.3). A section runs as one region,
 // in which its lock is read and not taken; only where that fails does it take the lock.
 //
 //   region     begin, read the lock (held: abort with kLockHeldCode), body, commit
