@@ -57,7 +57,9 @@ std::string digits_of(double value) { return value < 1000 ? fmt::format("{:.3g}"
 // Of each line the first and the last value: "occ 316 K to 594 K (threads 1 to 2)"; of a single point its value. Where lines
 // go over different ranges, each says its own.
 std::string summary_of(const Json& figure) {
-  const auto value = [](const Json& point, const char* name) { return point.is_object() && point.contains(name) && point[name].is_number() ? point[name].get<double>() : 0; };
+  const auto value = [](const Json& point, const char* name) {
+    return point.is_object() && point.contains(name) && point[name].is_number() ? point[name].get<double>() : 0;
+  };
   std::vector<std::string> lines, ranges;
   for (const Json& line : figure["series"]) {
     const Json points = line.value("points", Json::array());
@@ -72,8 +74,8 @@ std::string summary_of(const Json& figure) {
   const bool one_range = std::equal(ranges.begin() + (ranges.empty() ? 0 : 1), ranges.end(), ranges.begin());
   for (size_t i = 0; i < lines.size() && !one_range; ++i)
     if (!ranges[i].empty()) lines[i] += fmt::format(" ({})", ranges[i]);
-  return fmt::format("{} ({}; {}by {})", fmt::join(lines, "; "), figure.value("y", "?"), one_range && !ranges.empty() && !ranges[0].empty() ? ranges[0] + "; " : "",
-                     figure.value("regions_by", "?"));
+  const std::string range = one_range && !ranges.empty() && !ranges[0].empty() ? ranges[0] + "; " : "";
+  return fmt::format("{} ({}; {}by {})", fmt::join(lines, "; "), figure.value("y", "?"), range, figure.value("regions_by", "?"));
 }
 
 // What --run made of a figure: a document, and a drawing; or why not.

@@ -81,12 +81,14 @@ Result<Figure> dbx_tc_12(const StudyOptions& options) {
                 "TPC-C in pieces and whole, by contention",
                 "threads",
                 "transactions/s",
-                "8 threads, a warehouse each: 604,220 a second, 5.77 times whole transactions as regions, 36 to 43% above DBX; all at one: 102% above DBX",
+                "8 threads, a warehouse each: 604,220 a second, 5.77 times whole transactions as regions, 36 to 43% above DBX; all at one: "
+                "102% above DBX",
                 fmt::format("no Silo; readers take the newest snapshot{}{}", sizes_of(options), no_regions()),
                 {}};
   for (const bool one_warehouse : {false, true})
     for (const Competitor& who : competitors())
-      ELIDER_TRY(add_line(options, fmt::format("{}, {}", who.name, one_warehouse ? "one warehouse" : "a warehouse a thread"), who, one_warehouse, {}, &figure));
+      ELIDER_TRY(add_line(options, fmt::format("{}, {}", who.name, one_warehouse ? "one warehouse" : "a warehouse a thread"), who,
+                          one_warehouse, {}, &figure));
   return figure;
 }
 
@@ -96,12 +98,16 @@ Result<Figure> dbx_tc_13a(const StudyOptions& options) {
                 "threads",
                 "transactions/s",
                 "all threads at one warehouse: without snapshots it stops scaling after 4 threads",
-                fmt::format("one warehouse; {}; without snapshots OrderStatus and StockLevel are ordinary transactions{}", guarded_by(), sizes_of(options)),
+                fmt::format("one warehouse; {}; without snapshots OrderStatus and StockLevel are ordinary transactions{}", guarded_by(),
+                            sizes_of(options)),
                 {}};
   for (const bool snapshots : {true, false})
     ELIDER_TRY(add_line(
         options, snapshots ? "snapshots" : "readers validate what they read", in_pieces(), true,
-        [&](CommonOptions*, tpcc::TpccOptions* tpcc) { tpcc->snapshots = {snapshots, snapshots}; }, &figure));
+        [&](CommonOptions*, tpcc::TpccOptions* tpcc) {
+          tpcc->snapshots = {snapshots, snapshots};
+        },
+        &figure));
   return figure;
 }
 
@@ -111,7 +117,8 @@ Result<Figure> dbx_tc_13b(const StudyOptions& options) {
                 "threads",
                 "transactions/s",
                 "8 threads, a warehouse each: a log costs DBX-TC 11 to 16%, DBX 9 to 18%",
-                fmt::format("a warehouse a thread; {}; one log, no checkpoints; commits return before they are durable{}", guarded_by(), sizes_of(options)),
+                fmt::format("a warehouse a thread; {}; one log, no checkpoints; commits return before they are durable{}", guarded_by(),
+                            sizes_of(options)),
                 {}};
   const Scratch scratch(options.folder, "elider_dbx_tc_13b");
   if (scratch.path().empty())
@@ -137,7 +144,8 @@ Result<Figure> dbx_tc_14(const StudyOptions& options) {
                 "run",
                 "transactions/s",
                 "each of chopping, snapshots, the cache of fresh rows and deferral adds to the one before",
-                fmt::format("{} threads, one warehouse; {}; no cache of fresh rows, no deferral; our steps besides: finer conflicts, and pieces only where calls meet{}{}",
+                fmt::format("{} threads, one warehouse; {}; no cache of fresh rows, no deferral; our steps besides: finer conflicts, and "
+                            "pieces only where calls meet{}{}",
                             options.threads, guarded_by(), sizes_of(options), no_regions()),
                 {}};
   struct Step {
@@ -165,7 +173,8 @@ Result<Figure> dbx_tc_14(const StudyOptions& options) {
                     }));
       step.throughputs.push_back(point.y);
     }
-  for (const Step& step : steps) figure.series.push_back({step.name, {{1, spread_of(step.throughputs).median, {{"runs", step.throughputs}}}}});
+  for (const Step& step : steps)
+    figure.series.push_back({step.name, {{1, spread_of(step.throughputs).median, {{"runs", step.throughputs}}}}});
   return figure;
 }
 
@@ -192,7 +201,9 @@ Result<Figure> dbx_tc_15(const StudyOptions& options) {
       std::vector<double> throughputs;
       for (uint32_t repeat = 0; repeat < options.repeats; ++repeat) {
         ELIDER_ASSIGN(const auto outcome, articles::run_articles(study));
-        if (!outcome.ok) return Status(Code::kCorrupt, outcome.report.result.failure.empty() ? "Articles: the rows at the end are wrong" : outcome.report.result.failure);
+        if (!outcome.ok)
+          return Status(Code::kCorrupt,
+                        outcome.report.result.failure.empty() ? "Articles: the rows at the end are wrong" : outcome.report.result.failure);
         throughputs.push_back(outcome.report.result.throughput());
       }
       line.points.push_back({static_cast<double>(threads), spread_of(throughputs).median, {{"runs", throughputs}}});
