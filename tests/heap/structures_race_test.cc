@@ -289,5 +289,67 @@ TEST_P(StructuresRaceTest, APushAndAPopConflictSeldom) {
   EXPECT_LT(again, 150 / 10);
 }
 
+// Of two that overlap, one changes the last element and the other takes it away: it has the change, or
+// what is changed is still there.
+TEST_P(StructuresRaceTest, WhatIsTakenAwayIsNotChangedBesides) {
+  constexpr Three kBefore{1, 1, 1}, kAfter{7, 7, 7};
+  const auto vector = root<HeapVector<uint64_t>>("vector");
+  const auto map = root<HeapMap<uint64_t, Three>>("map");
+  const auto ordered = root<HeapOrderedMap<uint64_t, Three>>("ordered");
+  constexpr uint64_t kCount = 100;
+  const auto fill = [&] {
+    change([&](HeapTransaction& txn) -> Status {
+      ELIDER_TRY(txn[vector].clear(txn));
+      ELIDER_TRY(txn[map].clear(txn));
+      ELIDER_TRY(txn[ordered].clear(txn));
+      for (uint64_t i = 0; i < kCount; ++i) {
+        ELIDER_TRY(txn[vector].push_back(txn, 1));
+        ELIDER_TRY(txn[map].put(txn, i, kBefore));
+        ELIDER_TRY(txn[ordered].put(txn, i, kBefore));
+      }
+      return {};
+    });
+  };
+  uint64_t taken = 0;
+  fill();
+  overlap(
+      [&](HeapTransaction& txn) -> Status {
+        ELIDER_ASSIGN(taken, txn[vector].pop_back(txn));
+        return {};
+      },
+      [&](HeapTransaction& txn) -> Status {
+        txn[vector].write(txn, kCount - 1, 7);
+        return {};
+      });
+  EXPECT_EQ(taken, 7u);
+  fill();
+  overlap(
+      [&](HeapTransaction& txn) {
+        taken = 0;
+        txn[vector].for_each(txn, [&](uint64_t, uint64_t value) { taken += value; });
+        return txn[vector].clear(txn);
+      },
+      [&](HeapTransaction& txn) -> Status {
+        txn[vector].write(txn, 50, 7);
+        return {};
+      });
+  EXPECT_EQ(taken, kCount + 6);
+  const auto takes_all = [&](auto pointer) {
+    for (uint64_t key = 0; key < kCount; key += 9) {
+      fill();
+      overlap(
+          [&](HeapTransaction& txn) {
+            taken = 0;
+            txn[pointer].for_each(txn, [&](uint64_t, const Three& value) { taken += value == kAfter; });
+            return txn[pointer].clear(txn);
+          },
+          [&](HeapTransaction& txn) { return txn[pointer].put(txn, key, kAfter); });
+      EXPECT_EQ(taken, 1u) << key;
+    }
+  };
+  takes_all(map);
+  takes_all(ordered);
+}
+
 }  // namespace
 }  // namespace elider::test
