@@ -69,9 +69,10 @@ constexpr Section kDbxSections[] = {
     {"4", "an ordered or an unordered store for each table", "SchemaOf::key_index, include/elider/schema.h",
      "a radix tree, too (src/index/art)"},
     {"4", "keys of 8 bytes; get, insert, delete, range scans", "src/index/index.h, src/index/scan.h",
-     "entries of secondary indexes have 16 bytes; the radix tree takes any bytes"},
+     "keys of secondary indexes have 16 bytes. The radix tree takes keys of up to 1024 bytes, which no table has yet"},
     {"4, ordered store", "a B+-tree; each operation is one region", "src/index/btree, src/sync/elided.h",
-     "a split or an empty leaf takes further regions, a scan one for each leaf, a batched lookup one for 16 keys"},
+     "a split or an empty leaf takes further regions, a scan one for each leaf. A batched lookup takes one for 16 keys, and one more for each "
+     "further key of a leaf that several share"},
     {"4, ordered store", "all operations of a store have one fallback lock", "src/sync/elided.h",
      "each index has its own; without regions each node has a latch of its own (src/sync/optimistic.h)"},
     {"4, ordered store", "nodes of 256 bytes on cache lines of their own, 15 children", "src/index/btree/btree_node.h",
@@ -82,17 +83,18 @@ constexpr Section kDbxSections[] = {
      "the bounds for conflicts and capacity are divided by the height of the B+-tree; the paper gives no rule"},
     {"4, ordered store", "no rebalancing after deletions", "src/index/btree/btree_remove.h", "an empty leaf is unlinked and reclaimed"},
     {"4, ordered store", "a skip list, found slower than the tree", "", "not built"},
-    {"4, unordered store", "a chained hash table; each operation is one region", "src/index/hash/hash_operations.h", ""},
+    {"4, unordered store", "a chained hash table; each operation is one region", "src/index/hash/hash_operations.h",
+     "an insert that needs a further bucket takes a second region; a batched lookup takes one for 16 keys"},
     {"4, unordered store", "an entry has a cache line of its own", "src/index/hash/hash_bucket.h",
      "a bucket is one line of three entries: most lookups touch one line, and little memory is wasted"},
     {"4, unordered store", "a global lock while the table grows; regions read it", "src/index/hash/hash_grow.h",
      "the table grows a bucket at a time, in regions of its own: nobody waits for a copy of the whole"},
-    {"4, get-with-insert", "looks a key up, or inserts it; an old value is replaced and returned",
-     "get_or_insert, src/index/btree/btree_insert.h, src/index/hash/hash_operations.h, src/index/art/art_insert.h",
-     "it replaces nothing, and returns the row block that is there. Inserts use it, and changes of secondary indexes; reads of absent keys keep a "
-     "witness instead (5.3)"},
+    {"4, get-with-insert", "looks a key up, or inserts it; an old value is replaced and returned", "get_or_insert, src/index/btree/btree_insert.h, "
+     "src/index/hash/hash_operations.h, src/index/art/art_insert.h",
+     "it replaces nothing, and returns the row block that is there. Inserts use it, and changes of secondary indexes; reads of absent keys remember "
+     "the version of the leaf or bucket instead (5.3)"},
     {"4, put", "on hash tables the record stands on the line of its entry", "src/storage/inline_rows.h, SchemaOf::inline_rows",
-     "only tables that ask for it: row and key stand together in a place of their own, and the buckets have the row, too"},
+     "only tables that ask for it: row and key stand side by side outside the buckets, which point to the row as ever"},
     {"4, put", "on trees the transaction layer allocates the record and passes a pointer", "new_row, src/txn/table.h",
      "the same on every index"},
     {"5.1", "typed tables of named records", "include/elider/schema.h, src/storage/table.h",
@@ -101,17 +103,18 @@ constexpr Section kDbxSections[] = {
      "for each commit group of columns, so that transactions that touch different groups do not conflict; the sequence number's word also has "
      "bits for locked, absent and removed"},
     {"5.1", "a pointer to the data, which is kept apart", "src/storage/layout.h",
-     "data below 2048 bytes (Options::block_threshold_bytes) stands beside the number, and a read saves a miss. A commit's region then writes the changed "
-     "columns, and not one pointer"},
+     "data below 2048 bytes (Options::block_threshold_bytes) stands beside the number, and a read saves a miss; rows of differing sizes are always "
+     "kept apart. A commit's region writes the changed columns, and not one pointer"},
     {"5.2, algorithm 2", "a read finds the record and remembers it with its sequence number", "src/txn/occ/occ_read.h, src/txn/occ/read_set.h", ""},
     {"5.2, algorithm 2", "a write is buffered; a transaction sees its own writes", "src/txn/occ/occ_write.h, src/txn/write_set.h", ""},
     {"5.2, algorithm 2", "a region around the number and the data, so that they belong together", "src/txn/record_region.h",
-     "one region for all groups that are asked for. These copy between two looks at the word instead: reads without regions, with record_reads off "
-     "(`--copied-reads`), of more than 96 lines, of blocks, and after a region gave up"},
+     "one region for all groups that are asked for. A read looks at the word before and after its copy instead: without regions, with "
+     "`--copied-reads`, above 96 lines, and after a region gave up; so does an edit of a row of its own size. A row kept as one block is viewed "
+     "where it is"},
     {"5.2, algorithm 1", "validation and writes in one region", "commit_at_once, src/txn/occ/occ_region.h",
-     "whole: all in one region. Lock bits: the region validates and locks, and the writes follow outside: for more than 96 written lines, blocks, and old "
-     "versions for a reader. Locks, without a region: for more than 96 written groups or 2048 read lines, after a region gave up or its site is off, after "
-     "16 regions found changed rows, and where a read needs a second look. `bench tpcc` counts how often each"},
+     "whole: all in one region. Lock bits: the region validates and locks, and the writes follow outside: for more than 96 written lines, blocks, "
+     "and old versions for a reader. By locks, without a region: more than 96 written groups or 2048 read lines; a region that gave up, or whose "
+     "site is off; 16 regions in a row that met a changed row; a read that must be looked at again. `bench tpcc` counts how often each"},
     {"5.2, algorithm 1", "reads are validated before anything is written, since regions hold more reads than writes", "commit_at_once, src/txn/occ/occ_region.h", ""},
     {"5.2, algorithm 1", "a transaction that only reads commits in a region, too", "validate_in_region, src/txn/occ/occ_region.h",
      "one group that was read alone needs no validation"},
@@ -133,24 +136,27 @@ constexpr Section kDbxSections[] = {
      "a changed leaf is scanned again; the commit goes on if the range has the same rows (src/txn/occ/occ_repair.h). Own inserts do not count "
      "(track_own_insert). A scan calls a function for each row; there is no iterator"},
     {"5.4", "transactions that only read validate nothing and never abort", "Database::run_read_only, src/txn/snapshot_transaction.h", ""},
-    {"5.4", "a reader takes the snapshot number S and raises it; commits read it", "src/storage/snapshots.h", ""},
-    {"5.4", "a reader reads the newest version that is not newer than its number; its regions are of fixed size",
-     "src/txn/snapshot_transaction.h, read_groups_at_in_region, src/txn/record_region.h",
-     "a region for each row; none for blocks, older versions and scans of zoned tables"},
+    {"5.4", "a reader takes the snapshot number S and raises it; commits read it", "src/storage/snapshots.h",
+     "all writes of a commit have the number that it read"},
+    {"5.4", "a reader reads the newest version that is not newer than its number; its regions are of fixed size", "src/txn/snapshot_transaction.h, "
+     "read_groups_at_in_region, src/txn/record_region.h",
+     "a region for each row; of an older version it takes the pointer, and the version is read outside. None for a row kept as one block, nor for "
+     "scans of zoned tables"},
     {"5.4, algorithm 1", "a commit keeps the old version where the record's number is not S", "needs_version, src/txn/install.h",
      "only where a reader is there who may need it: readers announce themselves. The memory is taken outside the region"},
     {"5.4, gap", "a reader that begins while a commit is between its validation and its last write", "src/storage/snapshots.h, docs/design/snapshots.md",
      "the paper leaves it open. Here the reader announces itself before it takes its number. A commit by locks holds them before it reads S, and the reader "
      "waits at locked rows; a commit in a region reads S and the announcements, and writes, at one instant"},
     {"5.4, gap", "a key that is deleted and inserted again within one snapshot", "src/storage/table.h, src/txn/install.h, src/txn/reclaim.h",
-     "the paper leaves it open. Here the row block goes on, with an older version that says absent (allocate_versions); after it is unlinked, a new block "
-     "begins with a larger sequence number (TableBase::sequence_floor)"},
+     "the paper leaves it open. Here the insert takes the row block that is there, and keeps a version that says absent (allocate_versions); after "
+     "the block is unlinked, a new one begins with a larger sequence number (TableBase::sequence_floor)"},
     {"5.5", "a garbage list for each core", "src/base/retired_list.h, src/base/worker.h",
-     "a worker looks at its list after 4096 transactions, 1024 objects or 512 KiB; sooner where memory is short"},
+     "a worker looks at its list after 4096 transactions, 1024 objects (256 of those that are still linked) or 512 KiB; sooner where memory is "
+     "short"},
     {"5.5", "a grace period: every thread has finished a transaction, by a vector of their counts", "src/base/worker.h",
      "by epochs: a worker announces the epoch as it begins, and three epochs later what was retired is reclaimed"},
     {"5.5, old data", "old versions and removed records are reclaimed a grace period later", "src/txn/install.h, src/txn/reclaim.h",
-     "a version is retired as it is made, by the commit that replaces it"},
+     "a commit that makes an old version retires it at once"},
     {"5.5, unlinking", "a deleted record is unlinked and marked removed after a grace period, and freed after another",
      "src/txn/reclaim.h, src/txn/late_unlinks.h",
      "unlinked sooner where no reader needs it, so that scans do not pass rows that wait; with secondary indexes freed a grace period later"},
@@ -159,7 +165,7 @@ constexpr Section kDbxSections[] = {
     {"5.6", "a buffer goes to its logger when it is full or a snapshot begins", "src/log/log.h",
      "the logger takes what there is every Options::flush_interval_us, at once where somebody waits, and when a buffer is half full"},
     {"5.6", "loggers find the newest durable snapshot", "close_numbers and durable_now, src/log/log.cc; docs/design/group-commit.md",
-     "the loggers raise S, since it stands still without readers. In the paper a thread does, every 40 ms (7.6)"},
+     "the loggers raise S, which otherwise only readers do. In the paper a thread does, every 40 ms (7.6)"},
     {"5.6", "a client has its answer when its snapshot is durable", "Durability, include/elider/options.h; Database::when_durable",
      "kGroup waits so; kAsync answers at once; when_durable tells later"},
     {"5.6, recovery", "the newest snapshot in the log; of each record the newest change", "src/recovery/replay.h, src/recovery/changed_rows.h",
@@ -169,16 +175,17 @@ constexpr Section kDbxSections[] = {
     {"6", "stored procedures of gets and puts, all parameters given", "Database::call, include/elider/procedure.h; Database::run",
      "transactions that the program begins and commits itself, too (Database::begin). No SQL, as there"},
     {"6.1", "the cause of an abort, from its status word", "decode, src/htm/status.h",
-     "capacity before conflict; a bare retry hint counts as a conflict, no bit at all as the system. Explicit aborts are not retried"},
+     "capacity before conflict; a bare retry hint counts as a conflict, no bit at all as the system. Explicit aborts are not retried, but for those "
+     "at a held lock"},
     {"6.1", "bounds of retries by cause: 2 system, 10 capacity, 100 conflicts", "include/elider/elision.h, src/htm/elide.h",
-     "the third abort by the system takes the lock, where the paper's second does. A site where fewer than half of a thread's last 256 runs got their work done "
-     "in a region tries none for a while (src/htm/site.h)"},
+     "the third abort by the system takes the lock, where the paper's second does. If fewer than half of a thread's 256 runs of a site did their "
+     "work in a region, it tries none there for a while (src/htm/site.h)"},
     {"6.1", "a region begins when its lock is free", "wait_until_free, src/htm/elide.h",
-     "the wait is before the region and counts as no abort. If the lock is taken later, the region aborts; up to 1000 such aborts are retried. After 1000 "
-     "yields in one wait the thread queues for the lock"},
+     "the wait comes before the region and is no abort. A region that finds the lock held all the same aborts and waits again, up to 1000 times; a "
+     "lock that is taken later is a conflict. After 1000 yields in one wait the thread queues for the lock"},
     {"6.2", "a buffer of one node, for each transaction and table, so that get and put of one key are one descent", "src/txn/hints.h, src/txn/hot_rows.h",
-     "a transaction keeps the leaf of its last operation on each index; scans and batches do not use it. An update of a row that was read needs no lookup. A worker "
-     "also keeps rows from one transaction to the next. `bench tpcc --count-lookups` counts the hits"},
+     "a transaction keeps the leaf of its last operation on each B+-tree; scans, batches and removals from the tree do not use it. An update by a "
+     "view of the row needs no lookup. A worker also keeps rows from one transaction to the next. `bench tpcc --count-lookups` counts the hits"},
     {"7.1", "YCSB: 80% read and 20% read and write, values of 100 bytes, keys of 64 bits", "bench/ycsb", "other mixes, sizes and distributions by options"},
     {"7.1", "TPC-C: B+-trees, keys of 64 bits, 5 million transactions, no network, no log", "bench/tpcc",
      "without options `elider bench tpcc` is ours: hash tables beside trees, commit groups, additions. `--index btree --no-groups --no-additions` is the paper's. "
@@ -231,12 +238,13 @@ constexpr Section kYdbSections[] = {
     {"background", "one bound of retries for all causes, then a lock for all", "src/htm/elide.h",
      "DBX's bounds by cause. `--aborts-max N` sets one for all, and ElisionPolicy::less_for_tall_trees off makes it the same for all heights"},
     {"design, storage", "puts and gets of a B+-tree, a region each; any structure would do; keys of 8 bytes", "src/index/btree, src/index/index.h",
-     "hash tables and radix trees, too"},
+     "hash tables and radix trees, too. Transactions are a layer above, as in DBX"},
     {"design, transactions", "data and version are read in one region", "src/txn/record_region.h", ""},
     {"design, transactions", "read set and write set; a commit in one region validates versions, looks for deleted rows, and writes", "src/txn/occ",
-     "as DBX's section 5.2 here; a region whose validation fails ends as others do. yDB's code returns within it, never fills its write set, and cuts keys to 32 bits"},
+     "as DBX's section 5.2 here; after a failed validation the region commits, with nothing written. yDB's code returns within it, never fills its "
+     "write set, and cuts keys to 32 bits"},
     {"evaluation", "a record is a version and a pointer to the data", "src/storage/layout.h",
-     "data below a bound stands beside its version; `--block-threshold 8` keeps all of 8 bytes and more apart"},
+     "data below a bound stands beside its version; rows of differing sizes, and with `--block-threshold 8` all of 8 bytes and more, are kept apart"},
     {"evaluation", "nodes of 256 bytes, 15 children", "src/index/btree/btree_node.h", "512 and 768 bytes (docs/indexes.md)"},
     {"evaluation", "stored procedures; insert, read and update", "include/elider/procedure.h, include/elider/transaction.h", ""},
     {"evaluation", "deletions mark the row, and nothing is reclaimed; no scans; no log", "src/txn/reclaim.h, src/txn/occ/occ_scan.h, src/log",
