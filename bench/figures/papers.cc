@@ -206,8 +206,9 @@ constexpr PaperFigure kDbxFigures[] = {
     {"1d", "aborts over the duration", "dbx-1d", "elider bench htm --figure dbx-1d --json FILE", "", ""},
     {"2, 3, 4", "drawings: architecture, dependencies, deletion", "", "docs/architecture.md, docs/design", "", ""},
     {"5", "TPC-C beside Silo; without the commit's regions; copied reads", "dbx-5", "elider bench protocols --figure dbx-5 --json FILE", "",
-     "\"rows are apart\" is nearest to DBX, and plain \"regions\" to DBX', which copies what it reads and has byte streams in its tree; ours has none. "
-     "The paper's line without regions in the transaction layer has no synchronization there, and gives wrong results; ours has row locks, and regions for reads"},
+     "the line \"rows are apart\" is nearest to DBX, the line \"regions\" to DBX'. DBX' copies what it reads, as we do; its tree has byte streams, and ours has none. "
+     "The paper's line without regions in the transaction layer leaves out all synchronization there, so its results are wrong. Ours has row locks, and "
+     "regions for reads"},
     {"6", "the B+-tree alone, 80% get and 20% put; 50% get, 25% insert, 25% put", "dbx-6", "elider bench protocols --figure dbx-6 --json FILE", "",
      "README.md and docs/indexes.md have peers; Masstree is to be run beside it. A put finds its key and writes nothing in the tree, since rows are "
      "written by transactions. In place of 25% inserts two thirds of the operations remove a key or insert it again. No Masstree under regions"},

@@ -41,8 +41,6 @@ std::vector<Competitor> competitors() {
   return all;
 }
 
-std::string no_regions() { return best_guard().regions() ? "" : "; nothing runs regions here: their lines are left out"; }
-
 using Set = std::function<void(CommonOptions*, tpcc::TpccOptions*)>;
 
 // The paper's naive transactions read as they write: they have no snapshots.
@@ -69,11 +67,6 @@ Status add_line(const StudyOptions& options, std::string name, const Competitor&
 
 Competitor in_pieces() { return {"chopped", Protocol::kChopped, best_guard()}; }
 
-std::string guarded_by() {
-  const Guard guard = best_guard();
-  return guard.regions() ? fmt::format("regions by {}", name_of(guard.htm)) : "optimistic latches in place of regions";
-}
-
 }  // namespace
 
 Result<Figure> dbx_tc_12(const StudyOptions& options) {
@@ -83,7 +76,7 @@ Result<Figure> dbx_tc_12(const StudyOptions& options) {
                 "transactions/s",
                 "8 threads, a warehouse each: 604,220 a second, 5.77 times whole transactions as regions, 36 to 43% above DBX; all at one: "
                 "102% above DBX",
-                fmt::format("no Silo; readers take the newest snapshot{}{}", sizes_of(options), no_regions()),
+                fmt::format("no Silo; readers take the newest snapshot{}{}", sizes_of(options), left_out()),
                 {}};
   for (const bool one_warehouse : {false, true})
     for (const Competitor& who : competitors())
@@ -98,7 +91,7 @@ Result<Figure> dbx_tc_13a(const StudyOptions& options) {
                 "threads",
                 "transactions/s",
                 "all threads at one warehouse: without snapshots it stops scaling after 4 threads",
-                fmt::format("one warehouse; {}; without snapshots OrderStatus and StockLevel are ordinary transactions{}", guarded_by(),
+                fmt::format("one warehouse; {}; without snapshots OrderStatus and StockLevel are ordinary transactions{}", guarded_by(best_guard()),
                             sizes_of(options)),
                 {}};
   for (const bool snapshots : {true, false})
@@ -117,7 +110,7 @@ Result<Figure> dbx_tc_13b(const StudyOptions& options) {
                 "threads",
                 "transactions/s",
                 "8 threads, a warehouse each: a log costs DBX-TC 11 to 16%, DBX 9 to 18%",
-                fmt::format("a warehouse a thread; {}; one log, no checkpoints; commits return before they are durable{}", guarded_by(),
+                fmt::format("a warehouse a thread; {}; one log, no checkpoints; commits return before they are durable{}", guarded_by(best_guard()),
                             sizes_of(options)),
                 {}};
   const Scratch scratch(options.folder, "elider_dbx_tc_13b");
@@ -146,7 +139,7 @@ Result<Figure> dbx_tc_14(const StudyOptions& options) {
                 "each of chopping, snapshots, the cache of fresh rows and deferral adds to the one before",
                 fmt::format("{} threads, one warehouse; {}; no cache of fresh rows, no deferral; our steps besides: finer conflicts, and "
                             "pieces only where calls meet{}{}",
-                            options.threads, guarded_by(), sizes_of(options), no_regions()),
+                            options.threads, guarded_by(best_guard()), sizes_of(options), left_out()),
                 {}};
   struct Step {
     const char* name;
@@ -184,7 +177,7 @@ Result<Figure> dbx_tc_15(const StudyOptions& options) {
                 "threads",
                 "transactions/s",
                 "DBX-TC 475,875 a second with 8 threads, some 10% above DBX and 30% above two-phase locking",
-                fmt::format("no Silo{}", no_regions()),
+                fmt::format("no Silo{}", left_out()),
                 {}};
   for (const Competitor& who : competitors()) {
     Series line{who.name, {}};

@@ -74,8 +74,6 @@ std::vector<Way> ways_of_commits() {
   return ways;
 }
 
-std::string left_out() { return regions_run() ? "" : "; nothing runs regions here: their lines are left out"; }
-
 // TPC-C as the paper has it.
 void as_the_paper(const Way& way, CommonOptions* common, tpcc::TpccOptions* tpcc) {
   common->sync = way.sync;

@@ -45,7 +45,7 @@ Result<std::string> path_of(const StudyOptions& options, const Scratch& scratch)
 
 std::string as_the_paper(const StudyOptions& options, const Guard& guard) {
   return fmt::format("{}; B+-trees, neither commit groups nor additions, a warehouse a thread, one log, no checkpoints{}",
-                     guard.regions() ? fmt::format("regions by {}", name_of(guard.htm)) : "optimistic latches in place of regions", sizes_of(options));
+                     guarded_by(guard), sizes_of(options));
 }
 
 // In milliseconds: the median of what the point's runs gave.

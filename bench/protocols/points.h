@@ -2,6 +2,8 @@
 #pragma once
 
 #include <functional>
+#include <string>
+#include <vector>
 
 #include "bench/common/figure.h"
 #include "bench/protocols/protocols.h"
@@ -26,6 +28,9 @@ struct Guard {
   bool regions() const { return sync == SyncPolicy::kElided; }
 };
 Guard best_guard();
+// Words for a figure: what guards, and, where best_guard() has no regions, what is not there ("" else).
+std::string guarded_by(const Guard& guard);
+std::string left_out();
 
 // 1, 2, 4, ... and the last.
 std::vector<uint32_t> thread_counts(const StudyOptions& options);

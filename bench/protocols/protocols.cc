@@ -79,6 +79,11 @@ Guard best_guard() {
   return best;
 }
 
+std::string guarded_by(const Guard& guard) {
+  return guard.regions() ? fmt::format("regions by {}", name_of(guard.htm)) : "optimistic latches in place of regions";
+}
+std::string left_out() { return best_guard().regions() ? "" : "; nothing runs regions here: their lines are left out"; }
+
 std::vector<uint32_t> thread_counts(const StudyOptions& options) {
   std::vector<uint32_t> counts;
   for (uint32_t threads = 1; threads < options.threads; threads *= 2) counts.push_back(threads);
