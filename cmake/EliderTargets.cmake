@@ -3,9 +3,10 @@
 
 # elider_layer(base DEPENDS ...): the library elider_<name> of this folder's *.cc, all levels deep, and
 # the test program <name>_test of its *_test.cc. A subfolder with a CMakeLists.txt of its own is no part
-# of either. DEPENDS are the layers below that it may include.
+# of either. DEPENDS are the layers below that it may include. POLICIES: of what is compiled once a sync policy, which ones
+# ELIDER_ENGINES needs.
 function(elider_layer name)
-  cmake_parse_arguments(layer "" "" "DEPENDS" ${ARGN})
+  cmake_parse_arguments(layer "" "" "DEPENDS;POLICIES" ${ARGN})
   file(GLOB_RECURSE sources CONFIGURE_DEPENDS "${CMAKE_CURRENT_SOURCE_DIR}/*.cc")
   file(GLOB_RECURSE apart CONFIGURE_DEPENDS "${CMAKE_CURRENT_SOURCE_DIR}/*/CMakeLists.txt")
   foreach(file IN LISTS apart)
@@ -16,7 +17,8 @@ function(elider_layer name)
     list(FILTER sources EXCLUDE REGEX "_always_aborts\\.cc$")
   endif()
   foreach(file IN LISTS sources)
-    if(file MATCHES "/instances/([a-z_]+)\\.cc$" AND NOT ELIDER_ENGINES STREQUAL "" AND NOT CMAKE_MATCH_1 IN_LIST ELIDER_ENGINES)
+    if(NOT ELIDER_ENGINES STREQUAL "" AND ((file MATCHES "/instances/([a-z_]+)\\.cc$" AND NOT CMAKE_MATCH_1 IN_LIST ELIDER_ENGINES) OR
+                                           (file MATCHES "/policies/([a-z_]+)\\.cc$" AND NOT CMAKE_MATCH_1 IN_LIST layer_POLICIES)))
       list(REMOVE_ITEM sources "${file}")
     endif()
   endforeach()
@@ -32,7 +34,7 @@ function(elider_layer name)
   if(sources)
     # But for the engines and indexes under each sync policy, which take long one by one.
     set(together ${sources})
-    list(FILTER together EXCLUDE REGEX "/instances/|/(btree|hash|art)_[a-z_]+\\.cc$")
+    list(FILTER together EXCLUDE REGEX "/instances/|/policies/|/(btree|hash|art)_[a-z_]+\\.cc$")
     elider_compile_together(${name} ${together})
     if(CMAKE_BUILD_TYPE STREQUAL "Dev")
       # The indexes under one policy: most of what they cost is the headers. Shipped are those that were optimized alone.

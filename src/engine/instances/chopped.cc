@@ -1,6 +1,9 @@
 #include "txn/chopping/chopped.h"
 #include "engine/engine_of.h"
+#include "engine/policies.h"
 #include "engine/registry.h"
+
+ELIDER_OF_POLICY(extern, sync::Optimistic)
 
 namespace elider::detail {
 

@@ -1,7 +1,10 @@
 #include "engine/engine_of.h"
+#include "engine/policies.h"
 #include "engine/registry.h"
 #include "htm/backend.h"
 #include "txn/chopping/chopped.h"
+
+ELIDER_OF_POLICY(extern, sync::Optimistic)
 
 namespace elider::detail {
 

@@ -1,9 +1,12 @@
 #if defined(ELIDER_EMULATOR)
 
 #include "engine/engine_of.h"
+#include "engine/policies.h"
 #include "engine/registry.h"
 #include "htm/emulated.h"
 #include "txn/chopping/chopped.h"
+
+ELIDER_OF_POLICY(extern, sync::Optimistic)
 
 namespace elider::detail {
 

@@ -1,9 +1,12 @@
 #include "engine/engine_of.h"
+#include "engine/policies.h"
 #include "engine/registry.h"
 #include "htm/rtm.h"
 #include "txn/chopping/chopped.h"
 
 #if ELIDER_HAVE_RTM
+
+ELIDER_OF_POLICY(extern, sync::Optimistic)
 
 // Calls of chopped procedures run as hardware transactions; the indexes below them are guarded by
 // optimistic latches, which a region reads as it does the nodes.

@@ -1,5 +1,8 @@
 #include "engine/elided_engine.h"
+#include "engine/policies.h"
 #include "engine/registry.h"
+
+ELIDER_OF_POLICY(extern, sync::Elided<elider::htm::AlwaysAborts>)
 
 namespace elider::detail {
 

@@ -1,7 +1,10 @@
 #if defined(ELIDER_EMULATOR)
 
 #include "engine/elided_engine.h"
+#include "engine/policies.h"
 #include "engine/registry.h"
+
+ELIDER_OF_POLICY(extern, sync::Elided<elider::htm::Emulated>)
 
 namespace elider::detail {
 

@@ -1,7 +1,10 @@
 #include "engine/elided_engine.h"
+#include "engine/policies.h"
 #include "engine/registry.h"
 
 #if ELIDER_HAVE_RTM
+
+ELIDER_OF_POLICY(extern, sync::Elided<elider::htm::Rtm>)
 
 namespace elider::detail {
 

@@ -1,7 +1,10 @@
 #include "engine/engine_of.h"
+#include "engine/policies.h"
 #include "engine/registry.h"
 #include "txn/baseline/partitioned.h"
 #include "txn/baseline/serial.h"
+
+ELIDER_OF_POLICY(extern, sync::Optimistic)
 
 namespace elider::detail {
 

@@ -1,5 +1,8 @@
 #include "engine/engine_of.h"
+#include "engine/policies.h"
 #include "engine/registry.h"
+
+ELIDER_OF_POLICY(extern, sync::SingleThreaded)
 
 namespace elider::detail {
 

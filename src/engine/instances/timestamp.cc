@@ -1,6 +1,10 @@
 #include "engine/engine_of.h"
+#include "engine/policies.h"
 #include "engine/registry.h"
 #include "txn/timestamp/timestamp.h"
+
+ELIDER_OF_POLICY(extern, sync::Optimistic)
+ELIDER_OF_POLICY(extern, sync::Latched)
 
 namespace elider::detail {
 

@@ -1,8 +1,14 @@
 #include "engine/engine_of.h"
+#include "engine/policies.h"
 #include "engine/registry.h"
 #include "htm/rtm.h"
 #include "sync/elided.h"
 #include "txn/timestamp/timestamp.h"
+
+ELIDER_OF_POLICY(extern, sync::Elided<elider::htm::None>)
+#if ELIDER_HAVE_RTM
+ELIDER_OF_POLICY(extern, sync::Elided<elider::htm::Rtm>)
+#endif
 
 namespace elider::detail {
 

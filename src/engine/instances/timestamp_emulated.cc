@@ -1,9 +1,12 @@
 #if defined(ELIDER_EMULATOR)
 
 #include "engine/engine_of.h"
+#include "engine/policies.h"
 #include "engine/registry.h"
 #include "sync/elided.h"
 #include "txn/timestamp/timestamp.h"
+
+ELIDER_OF_POLICY(extern, sync::Elided<elider::htm::Emulated>)
 
 namespace elider::detail {
 

@@ -1,6 +1,9 @@
 #include "engine/engine_of.h"
+#include "engine/policies.h"
 #include "engine/registry.h"
 #include "txn/baseline/two_phase_locking.h"
+
+ELIDER_OF_POLICY(extern, sync::Optimistic)
 
 namespace elider::detail {
 
