@@ -31,6 +31,7 @@ struct HistoryCommand {
     if (options.seconds == 0 && options.transactions == 0) options.transactions = kTransactionsDefault;
     if (options.client_alone && !options.history_file.empty()) refuse_option("--client-alone", "the engine writes --history's file");
     if (options.zoned && options.workload != "scan") refuse_option("--zoned", "goes with --workload scan");
+    if (options.deferring && options.workload != "posts") refuse_option("--deferring", "goes with --workload posts");
     check_writable("--out", options.out);
     check_writable("--history", options.history_file);
     // Range scans are what these workloads are for.
@@ -93,6 +94,7 @@ void add_options(Command sub, HistoryCommand& command) {
       .in(1u, GroupPolicy::kSizeMax);
   sub.flag("--zoned", options.zoned,
            "With --workload scan: the table is zoned, and read-only transactions scan all its rows, by two threads");
+  sub.flag("--deferring", options.deferring, "With --workload posts: calls defer their posts, and other calls look for these and note it");
   sub.option("--block-threshold", options.block_threshold_bytes, "Bytes from which a row is kept as a block [2048]");
 }
 

@@ -5,7 +5,12 @@
 //
 // To a checker the post is a list of its own with one element: a reader that sees the element and
 // not the post has seen half a call. A reader complains of a count that is less than its list.
+//
+// Deferring: the post is the call's deferred part, and calls of a second procedure subscribe: each looks for
+// two posts that are about to appear, and appends to a note, a list of its own kind that readers read.
 #include <algorithm>
+#include <array>
+#include <atomic>
 #include <utility>
 
 #include "bench/history/hot_keys.h"
@@ -16,6 +21,7 @@ namespace elider::bench {
 namespace {
 
 constexpr int64_t kPostLists = int64_t{1} << 62;  // a post's list: behind all others
+constexpr int64_t kNoteLists = int64_t{1} << 61;  // a note's list: between the two
 constexpr int64_t kCounts = 8;
 
 struct PostedRow {
@@ -30,10 +36,11 @@ struct CountRow {
 };
 
 class Posts : public Workload {
-  enum WriteVariant : Variant { kInPieces, kAtOnce };
+  enum WriteVariant : Variant { kInPieces, kAtOnce, kNote };
+  enum ReadVariant : Variant { kReadList, kReadNote };
 
  public:
-  explicit Posts(const HistoryOptions& options) : options_(options), keys_(options.keys) {}
+  explicit Posts(const HistoryOptions& options) : options_(options), keys_(options.keys), note_keys_(2) {}
 
   Schema schema() const override { return lists().schema(); }
 
@@ -47,6 +54,9 @@ class Posts : public Workload {
     auto count = db.create_table(SchemaOf<CountRow>("counts").key_index(options_.index).column("posts", &CountRow::posts));
     if (!count.ok()) return count.status();
     counts_ = *count;
+    auto note = db.create_table(SchemaOf<PostedRow>("notes").key_index(options_.index).column("count", &PostedRow::count).column("elements", &PostedRow::elements));
+    if (!note.ok()) return note.status();
+    notes_ = *note;
     return install(db);
   }
 
@@ -59,23 +69,13 @@ class Posts : public Workload {
   }
 
   Status resume(Database& db, int64_t* values) override {
-    int64_t last = -1;
+    int64_t last_list = -1, last_note = -1;
     std::string wrong;
-    // Each list is looked for, one key after the other: a hashed table has no order.
-    Status status = db.run_read_only([&](Transaction& txn) -> Status {
-      for (int64_t misses = 0, key = 0; misses < kKeysAhead; ++key, ++misses) {
-        View<PostedRow> list;
-        ELIDER_TRY(find(txn, lists_, static_cast<Key>(key), &list));
-        if (!list) continue;
-        misses = -1;
-        last = key;
-        if (list->count > kWritesPerKey) wrong = "list " + std::to_string(key) + " as it is";
-        for (uint64_t i = 0; i < std::min<uint64_t>(list->count, kWritesPerKey); ++i) *values = std::max(*values, value_number(list->elements[i]));
-      }
-      return {};
-    });
-    keys_.begin_at(last + 1);
-    first_count_ = static_cast<Key>(last + 1 + kKeysAhead) * kCounts;
+    Status status = look_through(db, lists_, "list", &last_list, values, &wrong);
+    if (status.ok()) status = look_through(db, notes_, "note", &last_note, values, &wrong);
+    keys_.begin_at(last_list + 1);
+    note_keys_.begin_at(last_note + 1);
+    first_count_ = static_cast<Key>(last_list + 1 + kKeysAhead) * kCounts;
     return resumed(std::move(status), wrong);
   }
 
@@ -83,24 +83,38 @@ class Posts : public Workload {
     if (!plan->read_only && random.below(2) == 0) {
       PlannedOperation operation;
       operation.kind = PlannedOperation::Kind::kWrite;
-      operation.variant = random.below(4) == 0 ? kAtOnce : kInPieces;
-      operation.key = keys_.to_write(random);
+      operation.variant = options_.deferring && random.below(2) == 0 ? kNote : random.below(4) == 0 ? kAtOnce : kInPieces;
+      operation.key = operation.variant == kNote ? note_keys_.to_write(random) : keys_.to_write(random);
       operation.value = value;
       plan->operations.push_back(operation);
+      if (operation.variant == kNote)
+        for (uint32_t i = 0; i < kLooksOfANote; ++i) {
+          operation.kind = PlannedOperation::Kind::kRead;
+          operation.key = recent_[random.below(recent_.size())];
+          plan->operations.push_back(operation);
+        }
+      else
+        recent_[random.below(recent_.size())] = value;
       return;
     }
     const uint64_t count = random.between(1, options_.operations);
     for (uint64_t i = 0; i < count; ++i) {
       PlannedOperation operation;
-      operation.key = operation.last_key = keys_.to_read(random);
+      operation.variant = options_.deferring && random.below(2) == 0 ? kReadNote : kReadList;
+      operation.key = operation.last_key = operation.variant == kReadNote ? note_keys_.to_read(random) : keys_.to_read(random);
       plan->operations.push_back(operation);
     }
   }
 
   void invocation(const Plan& plan, MicroOps* operations) const override {
+    if (plan.operations.front().kind == PlannedOperation::Kind::kWrite && plan.operations.front().variant == kNote) {
+      for (uint32_t i = 1; i <= kLooksOfANote; ++i) operations->read_unknown(kPostLists + plan.operations[i].key);
+      operations->append(kNoteLists + plan.operations.front().key, plan.operations.front().value);
+      return;
+    }
     for (const PlannedOperation& operation : plan.operations) {
       if (operation.kind == PlannedOperation::Kind::kRead) {
-        operations->read_unknown(operation.key);
+        operations->read_unknown(operation.variant == kReadNote ? kNoteLists + operation.key : operation.key);
         continue;
       }
       operations->append(operation.key, operation.value);
@@ -112,10 +126,10 @@ class Posts : public Workload {
     for (const PlannedOperation& operation : plan.operations) {
       yields.maybe();
       if (operation.kind == PlannedOperation::Kind::kRead) {
-        ELIDER_TRY(read(txn, operation.key, yields, attempt));
+        ELIDER_TRY(operation.variant == kReadNote ? read_note(txn, operation.key, attempt) : read(txn, operation.key, yields, attempt));
         continue;
       }
-      ELIDER_TRY(append(txn, operation));
+      ELIDER_TRY(append(txn, lists_, operation));
       yields.maybe();
       ELIDER_TRY(post(txn, operation));
       ELIDER_TRY(count(txn, operation));
@@ -125,9 +139,19 @@ class Posts : public Workload {
   }
 
   bool in_pieces(const Plan& plan) const override {
-    return plan.operations.front().kind == PlannedOperation::Kind::kWrite && plan.operations.front().variant == kInPieces;
+    return plan.operations.front().kind == PlannedOperation::Kind::kWrite && plan.operations.front().variant != kAtOnce;
   }
   Status call(Database& db, const Plan& plan, Yields& yields, Attempt* attempt, const RunPolicy& policy) override {
+    if (plan.operations.front().variant == kNote) {
+      NoteCall call{&plan, plan.roll_back, &yields, {}};
+      Status status = db.run_chopped(note_, call, policy);
+      if (!status.ok()) return status;
+      for (uint32_t i = 0; i < kLooksOfANote; ++i)
+        attempt->did.read_list(kPostLists + plan.operations[i + 1].key,
+                               call.found[i] ? std::vector<int64_t>{plan.operations[i + 1].key} : std::vector<int64_t>{});
+      attempt->did.append(kNoteLists + plan.operations.front().key, plan.operations.front().value);
+      return status;
+    }
     Call call{&plan.operations.front(), plan.roll_back, &yields};
     Status status = db.run_chopped(procedure_, call, policy);
     if (status.ok()) did(*call.operation, attempt);
@@ -140,6 +164,13 @@ class Posts : public Workload {
     const PlannedOperation* operation;
     bool roll_back;
     Yields* yields;
+  };
+  static constexpr uint32_t kLooksOfANote = 2;
+  struct NoteCall {
+    const Plan* plan;
+    bool roll_back;
+    Yields* yields;
+    std::array<bool, kLooksOfANote> found;
   };
 
   SchemaOf<PostedRow> lists() const {
@@ -155,11 +186,12 @@ class Posts : public Workload {
             .operation(Operation("list").inserts("lists").writes("lists").rolls_back(),
                        [this](Transaction& txn, Call& call) -> Status {
                          call.yields->maybe();
-                         ELIDER_TRY(append(txn, *call.operation));
+                         ELIDER_TRY(append(txn, lists_, *call.operation));
                          call.yields->maybe();
                          return call.roll_back ? Status::rollback() : Status();
                        })
-            .operation(Operation("post").inserts("posts").fresh().needs({"list"}),
+            .operation(options_.deferring ? Operation("post").inserts("posts").fresh().needs({"list"}).defers()
+                                          : Operation("post").inserts("posts").fresh().needs({"list"}),
                        [this](Transaction& txn, Call& call) -> Status {
                          call.yields->maybe();
                          return post(txn, *call.operation);
@@ -168,21 +200,55 @@ class Posts : public Workload {
               call.yields->maybe();
               return count(txn, *call.operation);
             }));
+    if (options_.deferring)
+      note_ = procedures.add(ChoppedProcedure<NoteCall>("note")
+                                 .operation(Operation("look").reads("posts"),
+                                            [this](Transaction& txn, NoteCall& call) -> Status {
+                                              for (uint32_t i = 0; i < kLooksOfANote; ++i) {
+                                                call.yields->maybe();
+                                                View<PostRow> post;
+                                                ELIDER_TRY(find(txn, posts_, static_cast<Key>(call.plan->operations[i + 1].key), &post));
+                                                call.found[i] = static_cast<bool>(post);
+                                              }
+                                              return {};
+                                            })
+                                 .operation(Operation("note").inserts("notes").writes("notes").needs({"look"}).rolls_back(),
+                                            [this](Transaction& txn, NoteCall& call) -> Status {
+                                              call.yields->maybe();
+                                              ELIDER_TRY(append(txn, notes_, call.plan->operations.front()));
+                                              return call.roll_back ? Status::rollback() : Status();
+                                            }));
     ChoppedOptions options;
     options.always_in_pieces = db.sync() != SyncPolicy::kElided;  // there a call is to be a hardware transaction
-    options.choices.deferring = false;
+    options.choices.deferring = options_.deferring;
     return db.install(std::move(procedures), options);
   }
 
-  Status append(Transaction& txn, const PlannedOperation& operation) const {
+  // Each list is looked for, one key after the other: a hashed table has no order.
+  static Status look_through(Database& db, const Table<PostedRow>& table, const std::string& what, int64_t* last, int64_t* values, std::string* wrong) {
+    return db.run_read_only([&](Transaction& txn) -> Status {
+      for (int64_t misses = 0, key = 0; misses < kKeysAhead; ++key, ++misses) {
+        View<PostedRow> list;
+        ELIDER_TRY(find(txn, table, static_cast<Key>(key), &list));
+        if (!list) continue;
+        misses = -1;
+        *last = key;
+        if (list->count > kWritesPerKey) *wrong = what + " " + std::to_string(key) + " as it is";
+        for (uint64_t i = 0; i < std::min<uint64_t>(list->count, kWritesPerKey); ++i) *values = std::max(*values, value_number(list->elements[i]));
+      }
+      return {};
+    });
+  }
+
+  static Status append(Transaction& txn, const Table<PostedRow>& table, const PlannedOperation& operation) {
     View<PostedRow> view;
-    ELIDER_TRY(find(txn, lists_, static_cast<Key>(operation.key), &view));
+    ELIDER_TRY(find(txn, table, static_cast<Key>(operation.key), &view));
     PostedRow row;
     if (view) row = *view;
     if (row.count >= kWritesPerKey)
       return Status::invalid_argument("list " + std::to_string(operation.key) + " has more elements than appends");
     row.elements[row.count++] = operation.value;
-    return txn.put(lists_, static_cast<Key>(operation.key), row);
+    return txn.put(table, static_cast<Key>(operation.key), row);
   }
   Status post(Transaction& txn, const PlannedOperation& operation) const {
     return txn.insert(posts_, static_cast<Key>(operation.value), PostRow{operation.key, operation.value});
@@ -194,6 +260,13 @@ class Posts : public Workload {
   static void did(const PlannedOperation& operation, Attempt* attempt) {
     attempt->did.append(operation.key, operation.value);
     attempt->did.append(kPostLists + operation.value, operation.value);
+  }
+
+  Status read_note(Transaction& txn, int64_t key, Attempt* attempt) const {
+    View<PostedRow> note;
+    ELIDER_TRY(find(txn, notes_, static_cast<Key>(key), &note));
+    attempt->did.read_list(kNoteLists + key, note ? std::vector<int64_t>(note->elements, note->elements + note->count) : std::vector<int64_t>{});
+    return {};
   }
 
   // The list, its last post, and its count.
@@ -217,12 +290,15 @@ class Posts : public Workload {
   }
 
   const HistoryOptions& options_;
-  HotKeys keys_;
+  HotKeys keys_, note_keys_;
+  std::array<std::atomic<int64_t>, 8> recent_{};  // values that calls are about to post, or have posted
   Key first_count_ = 0;
   Table<PostedRow> lists_;
   Table<PostRow> posts_;
   Table<CountRow> counts_;
+  Table<PostedRow> notes_;
   Chopped<Call> procedure_;
+  Chopped<NoteCall> note_;
 };
 
 }  // namespace

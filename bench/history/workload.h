@@ -40,6 +40,7 @@ struct HistoryOptions {
   uint32_t rollback_percent = 2;
   uint32_t yield_percent = 20;     // before an operation
   bool zoned = false;              // of scan: rows stand in zones, and a read-only transaction scans all of them
+  bool deferring = false;    // of posts: the posts appear later, and some calls look for them
   uint32_t group = 0;              // transactions that a client hands over at once; 0: none
   uint32_t block_threshold_bytes = 2048;
   uint64_t memory_limit_bytes = 0;

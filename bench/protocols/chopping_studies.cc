@@ -137,22 +137,23 @@ Result<Figure> dbx_tc_14(const StudyOptions& options) {
                 "run",
                 "transactions/s",
                 "each of chopping, snapshots, the cache of fresh rows and deferral adds to the one before",
-                fmt::format("{} threads, one warehouse; {}; no cache of fresh rows, no deferral; our steps besides: finer conflicts, and "
+                fmt::format("{} threads, one warehouse; {}; no cache of fresh rows; our steps besides: finer conflicts, and "
                             "pieces only where calls meet{}{}",
                             options.threads, guarded_by(best_guard()), sizes_of(options), left_out()),
                 {}};
   struct Step {
     const char* name;
     Competitor who;
-    bool snapshots = true, fine = true, where_calls_meet = true;
+    bool snapshots = true, fine = true, deferring = true, where_calls_meet = true;
     std::vector<double> throughputs = {};
   };
   std::vector<Step> steps;
   if (best_guard().regions()) steps.push_back({"whole transactions as regions", {"", Protocol::kWholeTransaction, best_guard()}, false});
-  steps.push_back({"pieces: conflicts by table, adds commute, reordered", in_pieces(), false, false, false});
-  steps.push_back({"+ snapshots for readers", in_pieces(), true, false, false});
-  steps.push_back({"+ conflicts by column group, and rows that hang on a claimed one", in_pieces(), true, true, false});
-  steps.push_back({"+ in pieces only where calls meet", in_pieces()});
+  steps.push_back({"pieces: conflicts by table, adds commute, reordered", in_pieces(), false, false, false, false});
+  steps.push_back({"+ snapshots for readers", in_pieces(), true, false, false, false});
+  steps.push_back({"+ conflicts by column group, and rows that hang on a claimed one", in_pieces(), true, true, false, false});
+  steps.push_back({"+ customers of a Delivery deferred", in_pieces(), true, true, true, false});
+  steps.push_back({"without deferral, in pieces only where calls meet", in_pieces(), true, true, false, true});
   // In turns: a machine that slows down meanwhile does so for all of them.
   StudyOptions once = options;
   once.repeats = 1;
@@ -163,6 +164,7 @@ Result<Figure> dbx_tc_14(const StudyOptions& options) {
                       tpcc->chopped.always_in_pieces = !step.where_calls_meet;
                       tpcc->chopped.choices.granularity = step.fine ? chopping::Granularity::kGroup : chopping::Granularity::kTable;
                       tpcc->chopped.choices.tokens = step.fine;
+                      tpcc->chopped.choices.deferring = step.deferring;
                     }));
       step.throughputs.push_back(point.y);
     }

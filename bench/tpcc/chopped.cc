@@ -9,7 +9,7 @@ Status install_chopped(Database& db, const Tables& tables, ChoppedTransactions* 
   ChoppedProcedures procedures;
   transactions->new_order = add_new_order(procedures, tables);
   transactions->payment = add_payment(procedures, tables);
-  transactions->delivery = add_delivery(procedures, tables);
+  transactions->delivery = add_delivery(procedures, tables, options.choices.deferring);
   return db.install(std::move(procedures), options);
 }
 

@@ -86,6 +86,16 @@ Status charge_customers(Transaction& txn, const Tables& tables, const Batch& bat
   return {};
 }
 
+// The same by additions, which may be deferred.
+Status credit_customers(Transaction& txn, const Tables& tables, const Batch& batch) {
+  for (uint32_t i = 0; i < batch.count; ++i) {
+    Status status = txn.add(tables.customer, batch.customers[i], &Customer::balance, batch.amounts[i]);
+    if (status.ok()) status = txn.add(tables.customer, batch.customers[i], &Customer::delivery_count, 1);
+    if (!status.ok()) return status;
+  }
+  return {};
+}
+
 }  // namespace
 
 Status delivery(Transaction& txn, const Tables& tables, const DeliveryInput& input, DeliveryOutput* output) {
@@ -96,9 +106,14 @@ Status delivery(Transaction& txn, const Tables& tables, const DeliveryInput& inp
   return charge_customers(txn, tables, batch);
 }
 
-// An order and its lines belong to who has taken the order's row out of the queue.
-Chopped<DeliveryCall> add_delivery(ChoppedProcedures& to, const Tables& tables) {
+// An order and its lines belong to who has taken the order's row out of the queue. Deferring: its customers' balances may be seen later.
+Chopped<DeliveryCall> add_delivery(ChoppedProcedures& to, const Tables& tables, bool deferring) {
   using chopping::Operation;
+  const Operation customer = deferring ? Operation("customer").adds("customer", {"balance", "delivery_count"}).needs({"order", "lines"}).defers()
+                                       : Operation("customer")
+                                             .reads("customer", {"balance", "delivery_count"})
+                                             .writes("customer", {"balance", "delivery_count"})
+                                             .needs({"order", "lines"});
   return to.add(
       ChoppedProcedure<DeliveryCall>("Delivery")
           .operation(Operation("new_order").scans("new_order").removes("new_order"),
@@ -119,8 +134,9 @@ Chopped<DeliveryCall> add_delivery(ChoppedProcedures& to, const Tables& tables) 
                          .token("new_order")
                          .needs({"order"}),
                      [&tables](Transaction& txn, DeliveryCall& call) { return date_lines(txn, tables, call.input->date, &call.batch); })
-          .operation(Operation("customer").reads("customer", {"balance", "delivery_count"}).writes("customer", {"balance", "delivery_count"}).needs({"order", "lines"}),
-                     [&tables](Transaction& txn, DeliveryCall& call) { return charge_customers(txn, tables, call.batch); }));
+          .operation(customer, [&tables, deferring](Transaction& txn, DeliveryCall& call) {
+            return deferring ? credit_customers(txn, tables, call.batch) : charge_customers(txn, tables, call.batch);
+          }));
 }
 
 void touch(Touches& touches, const Tables& tables, const DeliveryInput& input) {

@@ -33,6 +33,7 @@ void run(Chosen& chosen) {
     refuse_option("--index", "hash is for new_order and payment alone (--mix 100,0,0,0,0), without --resume: whatever else there is scans");
   chosen.tpcc.groups = !chosen.no_groups;
   chosen.tpcc.additions = !chosen.no_additions;
+  if (chosen.tpcc.chopped.choices.deferring && chosen.common.protocol != Protocol::kChopped) refuse_option("--deferring", "goes with --protocol chopped");
   if (chosen.no_additions && chosen.common.protocol == Protocol::kChopped)
     refuse_option("--no-additions", "is not for protocol chopped, whose Payment declares additions");
   for (const std::string& name : chosen.no_snapshot) {
@@ -80,6 +81,8 @@ void add_tpcc(Command bench) {
                "A row is validated as a whole, as in the papers, and not by commit groups of columns that change together");
   command.flag("--no-additions", chosen->no_additions,
                "Payments read and write the sums of their warehouse and district, as in the papers, in place of additions");
+  command.flag("--deferring", chosen->tpcc.chopped.choices.deferring,
+               "With --protocol chopped: what a Delivery adds to its customers appears in a publication, so that it meets no Payment");
   command.option("--no-snapshot", chosen->no_snapshot, "Run this as a transaction that can conflict: order_status, stock_level")
       .one_of({"order_status", "stock_level"})
       .between_commas()

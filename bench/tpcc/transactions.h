@@ -143,7 +143,7 @@ struct DeliveryCall {
 };
 Chopped<NewOrderCall> add_new_order(ChoppedProcedures& to, const Tables& tables);
 Chopped<PaymentCall> add_payment(ChoppedProcedures& to, const Tables& tables);
-Chopped<DeliveryCall> add_delivery(ChoppedProcedures& to, const Tables& tables);
+Chopped<DeliveryCall> add_delivery(ChoppedProcedures& to, const Tables& tables, bool deferring);
 struct ChoppedTransactions {
   Chopped<NewOrderCall> new_order;
   Chopped<PaymentCall> payment;

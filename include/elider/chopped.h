@@ -105,7 +105,9 @@ class ChoppedProcedures {
 };
 
 struct ChoppedOptions {
-  chopping::Choices choices = {.deferring = false};  // deferral is analyzed, but not executed yet
+  // Deferral is to be asked for: a call whose procedure conflicts with one that defers answers when the
+  // deferred effects that it may build on have appeared, which costs more than most conflicts do.
+  chopping::Choices choices = {.deferring = false};
   // Whether every access is compared with what its operation declares: one that is not declared is
   // kInvalidArgument, and the message names procedure, operation, table and column. In builds with
   // assertions it always is.

@@ -167,6 +167,10 @@ enum class Mutant : uint32_t {
   kCallBesideCommits,    // "call_beside_commits": a call begins while ordinary transactions commit
   kCommitBesideCalls,    // "commit_beside_calls": an ordinary transaction commits while calls are under way
   kAddBeforeOlder,       // "add_before_older": a call adds before those of smaller numbers have
+  kPublishBesideSubscribers,  // "publish_beside_subscribers": a deferred effect appears while subscribers are under way
+  kCloseEarly,           // "close_early": a publication closes though a publisher whose core came earlier has not published
+  kPassPublisher,        // "pass_publisher": a subscriber commits above the number of a publisher that it has not seen
+  kAnswerBeforePublishers,  // "answer_before_publishers": who may have seen a publisher's core answers before it has published
   kWithdrawBetweenPieces,  // "withdraw_between_pieces": a call withdraws its announcement to the log after its core, not after its tail
   // Of the heap, each with a test in tests/race/mutants.sh.
   kHeapEarlyMoment,         // "heap_early_moment": a transaction reads its moment before it says that it is active

@@ -137,11 +137,9 @@ TEST_P(ChoppedTest, WhatCannotBeExecutedIsNotInstalled) {
   };
   EXPECT_NE(install(Operation("o").reads("nowhere")).message().find("nowhere"), std::string::npos);
   EXPECT_NE(install(Operation("o").reads("accounts", {"colour"})).message().find("colour"), std::string::npos);
-  ChoppedOptions columns, deferring;
+  ChoppedOptions columns;
   columns.choices.granularity = chopping::Granularity::kColumn;
-  deferring.choices.deferring = true;
   EXPECT_NE(install(Operation("o").reads("accounts"), columns).message().find("granularity"), std::string::npos);
-  EXPECT_NE(install(Operation("o").reads("accounts"), deferring).message().find("deferring"), std::string::npos);
   EXPECT_OK(install(Operation("o").reads("accounts")));
 }
 

@@ -35,7 +35,7 @@ class TpccVictim {
     if (Status status = load_once(db); !status.ok()) return status;
     in_pieces_ = db.protocol() == Protocol::kChopped;
     if (in_pieces_)
-      if (Status status = bench::tpcc::install_chopped(db, tables_, &chopped_, {.always_in_pieces = true}); !status.ok()) return status;
+      if (Status status = bench::tpcc::install_chopped(db, tables_, &chopped_, {.choices = {.deferring = true}, .always_in_pieces = true}); !status.ok()) return status;
     if (Status status = tell_recovered(db); !status.ok()) return status;
     VictimThreads threads(db, options_);
     threads.run([&](uint32_t i) { work(db, options_.process + i, &threads); });

@@ -105,6 +105,10 @@ for index in hash btree; do
   both "in pieces, $index" posts --protocol chopped --index $index --threads 4 --transactions "$(scaled 20000)" --seed 14
   alone posts --protocol chopped --index $index --threads 4 --transactions "$(scaled 10000)" --seed 15
 done
+for index in hash btree; do
+  both "deferring, $index" posts --protocol chopped --deferring --index $index --threads 4 --yield 40 --transactions "$(scaled 20000)" --seed 20
+  alone posts --protocol chopped --deferring --index $index --threads 4 --yield 40 --transactions "$(scaled 10000)" --seed 21
+done
 both "in pieces, readers, 8 threads" posts --protocol chopped --keys 2 --threads 8 --read-only-share 60 --transactions "$(scaled 20000)" --seed 16
 regions=
 if [ "$preset" = emulator ]; then regions=emulated
@@ -113,6 +117,8 @@ if [ -n "$regions" ]; then
   for index in hash btree; do
     both "in regions, $index" posts --protocol chopped --htm $regions --index $index --threads 4 --transactions "$(scaled 20000)" --seed 18
     alone posts --protocol chopped --htm $regions --index $index --threads 4 --transactions "$(scaled 10000)" --seed 19
+    both "deferring, in regions, $index" posts --protocol chopped --deferring --htm $regions --index $index --threads 4 --transactions "$(scaled 20000)" \
+      --seed 22
   done
 fi
 both "at once" posts --threads 4 --transactions "$(scaled 5000)" --seed 17

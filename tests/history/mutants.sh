@@ -19,8 +19,10 @@ lists="list-append --keys 2 --threads 4 --operations 8 --yield 10 --read-only-sh
 readers="list-append --keys 4 --threads 6 --yield 30 --read-only-share 50"
 ranges="scan --keys 4 --threads 6 --yield 30 --read-only-share 5"
 posts="posts --protocol chopped --keys 4 --threads 6 --yield 30 --read-only-share 40"
+deferring="posts --protocol chopped --deferring --keys 2 --threads 6 --yield 50"
 workload_of() {
   case $1 in
+    publish_beside_subscribers) echo "$deferring" ;;
     keep_leaf_version | skip_absent_read) echo "$ranges" ;;
     late_snapshot_read) echo "$readers" ;;
     read_half_a_call | commit_beside_calls) echo "$posts" ;;
@@ -67,16 +69,16 @@ passes() {
 
 unset ELIDER_MUTANT
 for mutant in skip_read_validation keep_leaf_version late_snapshot_read ignore_lock_bit skip_absent_read read_half_a_call \
-  commit_beside_calls; do
+  commit_beside_calls publish_beside_subscribers; do
   # shellcheck disable=SC2046
   caught $mutant $(workload_of $mutant) || failures=$((failures + 1))
 done
 # Where rows are hashed all phantoms come through the secondary index.
 # shellcheck disable=SC2086
 caught keep_leaf_version $ranges --index hash || failures=$((failures + 1))
-for workload in "$lists" "$readers" "$ranges" "$posts"; do
+for workload in "$lists" "$readers" "$ranges" "$posts" "$deferring"; do
   # shellcheck disable=SC2086
   passes $workload || failures=$((failures + 1))
 done
-echo "$((12 - failures)) passed, $failures failed"
+echo "$((14 - failures)) passed, $failures failed"
 [ "$failures" -eq 0 ]

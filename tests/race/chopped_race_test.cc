@@ -51,13 +51,6 @@ class ChoppedRaceTest : public RaceTest {
   ChoppedBank bank_;
 };
 
-std::vector<Combination> combinations_in_pieces() {
-  std::vector<Combination> chosen = combinations(false, true);
-  std::erase_if(chosen, [](const Combination& combination) {
-    return combination.protocol != Protocol::kChopped || combination.key_index != KeyIndex::kOrdered;
-  });
-  return chosen;
-}
 INSTANTIATE_TEST_SUITE_P(On, ChoppedRaceTest, testing::ValuesIn(combinations_in_pieces()), combination_name);
 GTEST_ALLOW_UNINSTANTIATED_PARAMETERIZED_TEST(ChoppedRaceTest);
 

@@ -9,6 +9,7 @@
 #include <functional>
 #include <thread>
 #include <utility>
+#include <vector>
 
 #include "base/test_points.h"
 #include "tests/support/database_test.h"
@@ -54,5 +55,14 @@ class RaceTest : public DatabaseTest {
     return db_.run(std::forward<Body>(body), RunPolicy{.attempts_max = 1});
   }
 };
+
+// Of calls of chopped procedures in pieces. The key index plays no part: one is enough.
+inline std::vector<Combination> combinations_in_pieces() {
+  std::vector<Combination> chosen = combinations(false, true);
+  std::erase_if(chosen, [](const Combination& combination) {
+    return combination.protocol != Protocol::kChopped || combination.key_index != KeyIndex::kOrdered;
+  });
+  return chosen;
+}
 
 }  // namespace elider::test

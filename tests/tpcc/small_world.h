@@ -35,7 +35,7 @@ struct SmallWorld {
     EXPECT_TRUE(loaded.status.ok()) << loaded.status.message();
     const bool in_pieces = db.protocol() == Protocol::kChopped;
     if (in_pieces) {
-      const Status installed = install_chopped(db, tables, &chopped, {.always_in_pieces = true});
+      const Status installed = install_chopped(db, tables, &chopped, {.choices = {.deferring = true}, .always_in_pieces = true});
       EXPECT_TRUE(installed.ok()) << installed.message();
     }
     for (uint32_t thread = 0; thread < threads; ++thread)

@@ -8,6 +8,7 @@
 // which others can come between is the core's.
 // Where hardware transactions run (B), a call is one at first (direct.h), and what follows is what it
 // falls back to.
+// Deferred parts appear in publications, which calls that read them wait for (publications.h).
 // Ordinary transactions commit while no call is under way, and the other way round (rooms.h), so
 // both are serializable together, whatever the declaration leaves out of ordinary ones.
 //
@@ -24,6 +25,7 @@
 #include <array>
 #include <memory>
 #include <new>
+#include <optional>
 #include <string>
 #include <type_traits>
 #include <utility>
@@ -37,6 +39,7 @@
 #include "txn/chopping/direct.h"
 #include "txn/chopping/execution.h"
 #include "txn/chopping/piece_transaction.h"
+#include "txn/chopping/publications.h"
 #include "txn/chopping/rooms.h"
 #include "txn/chopping/within_call.h"
 #include "txn/protocol.h"
@@ -109,7 +112,8 @@ class ChoppedProtocol {
   static constexpr uint32_t kLeafBytes = 0;
   static constexpr bool kCalls = true;  // run_call()
 
-  explicit ChoppedProtocol(Store& store) : store_(store), rooms_(store.workers.workers_max()) {}
+  explicit ChoppedProtocol(Store& store)
+      : store_(store), rooms_(store.workers.workers_max()), publications_(store.workers.workers_max(), store.commit_order) {}
 
   Transaction make_transaction(Worker& worker, Counters& counters) { return Transaction(store_, worker, counters, rooms_); }
 
@@ -125,6 +129,22 @@ class ChoppedProtocol {
   // A call that writes, in pieces. *number: its snapshot number, once it has committed.
   Status run_call(Transaction& txn, const Execution& execution, const ExecutableProcedure& procedure, void* arguments, const Call& call,
                   SnapshotNumber* number) {
+    Status status = run_in_room(txn, execution, procedure, arguments, call, number);
+    if (procedure.meets_publishers && !procedure.publishes && !ELIDER_MUTANT(kAnswerBeforePublishers)) [[unlikely]]
+      publications_.await_listed(Publications::kAll);
+    return status;
+  }
+
+  template <class F>
+  void for_each_site(F&&) const {}  // each procedure has its own (execution.h)
+
+ private:
+  using PieceType = PieceTransaction<Sync>;
+  static constexpr uint8_t kCutsAfterConflict = 64;  // calls of the procedure, by its worker
+  static constexpr uint32_t kMissesMax = 8;          // that a subscriber begins again before publishers wait for it
+
+  Status run_in_room(Transaction& txn, const Execution& execution, const ExecutableProcedure& procedure, void* arguments, const Call& call,
+                  SnapshotNumber* number) {
     typename Transaction::Pieces* pieces;
     try {
       pieces = &txn.pieces();
@@ -138,23 +158,35 @@ class ChoppedProtocol {
     const WithinCall within(store_.id);
     const Inside inside(txn.worker());
     const uint64_t begin_ns = call.policy.deadline_us != 0 ? now_ns() : 0;
-    if constexpr (B::kRunsRegions) {
-      htm::Site& site = *procedure.site;
-      if (site.mine().tries(site.policy()) && !execution.always_in_pieces) [[likely]]
-        if (Status status; run_directly(site, *pieces, execution, procedure, arguments, call, number, &status)) [[likely]] return status;
+    if (!procedure.subscribes) [[likely]] return run_pieces(*pieces, execution, procedure, arguments, call, begin_ns, number);
+    for (uint32_t misses = 0;; ++misses) {
+      {
+        const Publications::Subscriber subscriber(publications_, txn.worker().id(), misses >= kMissesMax);
+        Status status = run_pieces(*pieces, execution, procedure, arguments, call, begin_ns, number);
+        if (!pieces->core.missed()) [[likely]] return status;
+      }
+      publications_.await_listed(store_.snapshots.current());
     }
-    Status status = run_by_locks(*pieces, execution, procedure, arguments, call, begin_ns, number);
+  }
+
+  Status run_pieces(typename Transaction::Pieces& pieces, const Execution& execution, const ExecutableProcedure& procedure, void* arguments,
+                    const Call& call, uint64_t begin_ns, SnapshotNumber* number) {
+    const Publications* const subscribed = procedure.subscribes ? &publications_ : nullptr;
+    Publications* const late = procedure.meets_publishers ? &publications_ : nullptr;
+    std::optional<Publications::Publisher> publisher;
+    if (procedure.publishes) [[unlikely]] publisher.emplace(publications_, pieces.core.worker_id());
+    pieces.core.bind(subscribed, late, publisher ? &*publisher : nullptr);
+    if constexpr (B::kRunsRegions) {
+      pieces.direct.bind(subscribed, late);
+      htm::Site& site = *procedure.site;
+      if (site.mine().tries(site.policy()) && !execution.always_in_pieces && !procedure.publishes) [[likely]]
+        if (Status status; run_directly(site, pieces, execution, procedure, arguments, call, number, &status)) [[likely]] return status;
+    }
+    Status status = run_by_locks(pieces, execution, procedure, arguments, call, begin_ns, number);
     if constexpr (B::kRunsRegions)
       if (status.ok()) call.counters.procedures[call.policy.procedure_id].committed_by[static_cast<size_t>(CommittedBy::kLocks)].add(1);
     return status;
   }
-
-  template <class F>
-  void for_each_site(F&&) const {}  // each procedure has its own (execution.h)
-
- private:
-  using PieceType = PieceTransaction<Sync>;
-  static constexpr uint8_t kCutsAfterConflict = 64;  // calls of the procedure, by its worker
 
   // The head by itself, and then core and tail as one region. False: nothing took effect, and the call is
   // to be run in another way. Else *status is its outcome.
@@ -181,9 +213,9 @@ class ChoppedProtocol {
   Status run_by_locks(typename Transaction::Pieces& pieces, const Execution& execution, const ExecutableProcedure& procedure,
                       void* arguments, const Call& call, uint64_t begin_ns, SnapshotNumber* number) {
     uint8_t& cuts = pieces.cuts[procedure.position % pieces.cuts.size()];
-    if (cuts == 0 && !execution.always_in_pieces) [[likely]] {
+    if (cuts == 0 && !execution.always_in_pieces && !procedure.publishes) [[likely]] {
       Status status = run_at_once(pieces.core, execution, procedure, arguments, call.policy.procedure_id);
-      if (!status.retryable()) [[likely]] {
+      if (!status.retryable() || pieces.core.missed()) [[likely]] {
         *number = pieces.core.commit_number();
         return status;
       }
@@ -236,7 +268,7 @@ class ChoppedProtocol {
       pieces.core.begin(attempts, id);
       Status status = attempt(pieces.core, operations(procedure.core));
       if (status.ok()) [[likely]] break;
-      if (!status.retryable()) return status;
+      if (!status.retryable() || pieces.core.missed()) return status;
       if (!wait_before_retry(call.policy, attempts, begin_ns, call.worker.random())) return given_up(call.counters, id, attempts, status);
     }
     *number = pieces.core.number();
@@ -245,6 +277,7 @@ class ChoppedProtocol {
       if (Status status = finish_call(pieces, id, procedure, operations(procedure.tail)); !status.ok()) [[unlikely]] return status;
     }
     pieces.core.tell_call(procedure.head.empty() ? nullptr : &pieces.head, procedure.tail.empty() ? nullptr : &pieces.tail);
+    if (pieces.core.publisher() != nullptr) [[unlikely]] pieces.core.publisher()->end();
     return {};
   }
 
@@ -287,6 +320,7 @@ class ChoppedProtocol {
     pieces.tail.begin(attempt, id);
     try {
       status = operations(pieces.tail);
+      if (pieces.core.publisher() != nullptr && status.ok()) [[unlikely]] pieces.core.publisher()->open();
       if (status.ok()) status = pieces.tail.commit_tail(pieces.core.number(), pieces.core.order());
     } catch (const std::bad_alloc&) {
       status = Status(Code::kMemoryLimit, Cause::kMemoryLimit);
@@ -341,6 +375,7 @@ class ChoppedProtocol {
 
   Store& store_;
   Rooms rooms_;
+  Publications publications_;
 };
 
 }  // namespace elider::txn

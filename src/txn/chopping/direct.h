@@ -59,6 +59,11 @@ class DirectPiece final : public OccTransaction<Sync, PieceInRegion<B, PieceTran
   }
 
   void set_adds(bool adds) { claims_.adds_in_order = adds; }
+  // As PieceTransaction's, of a call that is no publisher's.
+  void bind(const Publications* subscribed, Publications* late) {
+    claims_.subscribed = subscribed;
+    claims_.late = late;
+  }
 
   // Runs the operations in a region that commits them. False: nothing of them took effect, and they are
   // to be run in another way. head: the call's, whose reads its history begins with; or null.
@@ -76,6 +81,8 @@ class DirectPiece final : public OccTransaction<Sync, PieceInRegion<B, PieceTran
     Committed committed;
     for (int tries = 0;; ++tries) {
       prepare();
+      if (claims_.misses_publisher(claims_.number)) [[unlikely]]
+        break;
       committed = htm::run_region<B>(
           site, htm::SubscribedWithin{}, [&]() -> Committed { return run_in_region(operations); }, []() -> Committed { return {}; });
       if (committed.n != 0 || tries == kNumbersMax || store_.snapshots.current() == claims_.number) [[likely]]
@@ -161,10 +168,14 @@ class DirectPiece final : public OccTransaction<Sync, PieceInRegion<B, PieceTran
     if (ELIDER_MUTANT(kForgetReadersInRegion)) committed.newest_reader = 0;
     if (claims_.in_place && (committed.n != claims_.number || committed.newest_reader != 0)) [[unlikely]]
       decline();
+    if (claims_.subscribed != nullptr && committed.n != claims_.number) [[unlikely]]
+      decline();  // publishers may be listed below its number by now
     if (committed.newest_reader != 0 && !this->prepare_versions(committed.newest_reader)) [[unlikely]]
       decline();
-    if (this->recorder_.on()) [[unlikely]]
-      committed.order = store_.commit_order.fetch_add(1);
+    if (this->recorder_.on()) [[unlikely]] {
+      if (claims_.late == nullptr) committed.order = store_.commit_order.fetch_add(1);
+      else if (!claims_.late->place_in_region(&committed.order)) decline();
+    }
     for (WriteEntry& write : writes_) {
       if (write.kind == WriteKind::kNone) continue;
       if (write.version != nullptr) [[unlikely]]

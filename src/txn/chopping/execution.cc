@@ -4,6 +4,8 @@
 #include <set>
 #include <utility>
 
+#include "base/check.h"
+#include "base/test_points.h"
 #include "storage/table.h"
 
 namespace elider::txn {
@@ -27,6 +29,7 @@ class Planner {
     size_t begin = kNowhere, end = 0;
     for (size_t i = 0; i < planned.pieces.size(); ++i) {
       const chopping::Piece& piece = planned.pieces[i];
+      if (piece.deferred) continue;
       const bool may_roll_back = std::any_of(piece.operations.begin(), piece.operations.end(), [&](uint32_t o) {
         const Operation& operation = declaration_.procedures[p].operations[o];
         return operation.may_roll_back || changes_index(operation);
@@ -38,7 +41,7 @@ class Planner {
     if (begin == kNowhere) return {planned.pieces.size(), 0};
     if (end == 0)  // nothing conflicts: all that writes
       for (size_t i = begin; i < planned.pieces.size(); ++i)
-        if (planned.pieces[i].writes) end = i + 1;
+        if (planned.pieces[i].writes && !planned.pieces[i].deferred) end = i + 1;
     return {begin, end - begin};
   }
 
@@ -78,7 +81,9 @@ class Planner {
   // that one row may have, or where a row moves from one value to another. Only a core validates that.
   bool changes_index(const Operation& operation) const {
     for (const Access& access : operation.accesses) {
-      const TableRef& table = *find(access.table);
+      const TableRef* found = find(access.table);
+      if (found == nullptr) continue;  // which the analysis refuses
+      const TableRef& table = *found;
       for (const SecondaryIndex& index : table.schema().indexes) {
         const bool comes_or_goes = access.kind == AccessKind::kInsert || access.kind == AccessKind::kRemove;
         if (index.unique && comes_or_goes) return true;
@@ -106,17 +111,39 @@ class Planner {
   const Declaration& declaration_;
 };
 
+// Which procedures publish, subscribe, or meet those that publish. No conflict leads from a publisher to a
+// subscriber, or the analysis refuses the deferral.
+void bind_to_publications(Execution* execution) {
+  std::vector<ExecutableProcedure>& procedures = execution->procedures;
+  for (const chopping::Deferral& deferral : execution->plan.deferrals) {
+    if (!deferral.granted) continue;
+    ExecutableProcedure& publisher = procedures[deferral.publisher.procedure];
+    publisher.publishes = publisher.meets_publishers = true;
+    for (const chopping::OperationId& subscriber : deferral.subscribers)
+      if (!procedures[subscriber.procedure].on_snapshot) procedures[subscriber.procedure].subscribes = true;
+  }
+  for (bool changed = true; std::exchange(changed, false);)
+    for (const chopping::Conflict& conflict : execution->plan.conflicts) {
+      bool &one = procedures[conflict.from.procedure].meets_publishers, &other = procedures[conflict.to.procedure].meets_publishers;
+      if (one != other) one = other = changed = true;
+    }
+  for (const ExecutableProcedure& procedure : procedures)
+    ELIDER_CHECK(!procedure.subscribes || !procedure.meets_publishers || ELIDER_MUTANT(kDeferBesideOtherPaths), "of publishers and subscribers each meets its own");
+}
+
 }  // namespace
 
 Status make_execution(std::vector<detail::ProcedureWithBodies> procedures, std::span<const TableRef> tables, const ChoppedOptions& options,
                       Execution* execution) {
   if (options.choices.granularity == chopping::Granularity::kColumn)
     return Status::invalid_argument("ChoppedOptions::choices.granularity is 'column': commits tell apart no less than commit groups");
-  if (options.choices.deferring)
-    return Status::invalid_argument("ChoppedOptions::choices.deferring is set: deferral is analyzed, but not executed");
   Declaration declaration;
   for (const TableRef& table : tables) declaration.tables.push_back(chopping::Table::of(table.schema()));
   for (const detail::ProcedureWithBodies& procedure : procedures) declaration.procedures.push_back(procedure.declared);
+  const Planner planner(tables, declaration);
+  for (chopping::Procedure& procedure : declaration.procedures)
+    for (Operation& operation : procedure.operations)
+      operation.deferred = operation.deferred && !planner.changes_index(operation);
   if (Status status = chopping::analyze(declaration, options.choices, &execution->plan); !status.ok()) return status;
   execution->tables.assign(tables.begin(), tables.end());
   execution->checks_accesses = options.check_accesses;
@@ -125,7 +152,6 @@ Status make_execution(std::vector<detail::ProcedureWithBodies> procedures, std::
   execution->checks_accesses = true;
 #endif
 
-  const Planner planner(tables, declaration);
   for (size_t p = 0; p < procedures.size(); ++p) {
     const PlannedProcedure& planned = execution->plan.procedures[p];
     ExecutableProcedure& executable = execution->procedures.emplace_back();
@@ -134,10 +160,14 @@ Status make_execution(std::vector<detail::ProcedureWithBodies> procedures, std::
     executable.on_snapshot = planned.on_snapshot;
     const auto [begin, count] = planner.core_of(p, planned);
     for (size_t i = 0; i < planned.pieces.size(); ++i) {
-      auto& part = planned.on_snapshot || i < begin ? executable.head : i < begin + count ? executable.core : executable.tail;
+      auto& part = planned.pieces[i].deferred               ? executable.tail
+                   : planned.on_snapshot || i < begin       ? executable.head
+                   : i < begin + count                      ? executable.core
+                                                            : executable.tail;
       for (const uint32_t o : planned.pieces[i].operations) part.push_back(planner.operation(p, o, procedures[p]));
     }
   }
+  bind_to_publications(execution);
   Planner::Groups added_by_tails;
   for (ExecutableProcedure& executable : execution->procedures) {
     const Planner::Groups groups = planner.groups_added(executable.tail);

@@ -3,7 +3,7 @@
 //
 //   head   the pieces before the first that writes or conflicts
 //   core   from there to the piece that conflicts, or, where none does, all that write
-//   tail   what is left
+//   tail   what is left, and what is deferred
 //
 // Pieces that follow each other may always be joined. The head and the tail conflict with nothing, so
 // they are joined for fewer commits; what writes ahead of the conflicting piece is joined with it,
@@ -34,6 +34,10 @@ struct ExecutableProcedure {
   std::unique_ptr<htm::Site> site;
   bool core_adds = false;  // the core adds where another call's tail may add
   bool tail_adds = false;
+  // Of publications (publications.h).
+  bool publishes = false;        // its tail has a deferred part
+  bool subscribes = false;       // it reads what another procedure defers
+  bool meets_publishers = false; // it publishes, or conflicts lead from it to a procedure that does
 };
 
 struct Execution {
@@ -46,7 +50,7 @@ struct Execution {
 
 // Analyzes and plans. tables: of the database. Statuses:
 //   kInvalidArgument  what analyze() refuses; a table that is not there; a granularity of columns,
-//                     which commits do not tell apart, or deferral
+//                     which commits do not tell apart
 Status make_execution(std::vector<detail::ProcedureWithBodies> procedures, std::span<const TableRef> tables, const ChoppedOptions& options,
                       Execution* execution);
 

@@ -7,6 +7,7 @@
 #include <cstdint>
 
 #include "elider/snapshot_number.h"
+#include "txn/chopping/publications.h"
 
 namespace elider::txn {
 
@@ -17,6 +18,16 @@ struct Piece {
   bool piece = false;          // it is a part of a call, or all of it
   bool of_call = false;        // its commit is a part of one: the call is counted, told and no longer announced at its end
   bool adds_in_order = false;  // it does not commit while a call of a smaller number is under way
+  // Publications (publications.h) that bind the call; null: none do.
+  const Publications* subscribed = nullptr;  // it reads deferred effects
+  Publications* late = nullptr;              // it may have seen a publisher's core, or is a publisher's
+  Publications::Publisher* publisher = nullptr;
+  // A subscriber's: it has come to a number above that of a publisher whose part it has not seen.
+  bool missed = false;
+  bool misses_publisher(SnapshotNumber n) {
+    missed = subscribed != nullptr && subscribed->listed_below(n) && !ELIDER_MUTANT(kPassPublisher);
+    return missed;
+  }
   // Of the commit.
   SnapshotNumber number = 0;
   uint64_t order = 0;

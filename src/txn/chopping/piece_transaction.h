@@ -46,15 +46,29 @@ class PieceTransaction final : public OccTransaction<Sync, Piece> {
   SnapshotNumber number() const { return claims_.number; }
   bool adds() const { return claims_.adds_in_order; }
   void set_adds(bool adds) { claims_.adds_in_order = adds; }
+  // What publications bind the call; before each attempt of the piece that orders it.
+  void bind(const Publications* subscribed, Publications* late, Publications::Publisher* publisher) {
+    claims_.subscribed = subscribed;
+    claims_.late = late;
+    claims_.publisher = publisher;
+    claims_.missed = false;
+  }
+  Publications::Publisher* publisher() const { return claims_.publisher; }
+  // Whether its last attempt met a publisher of a smaller number: it is to leave, and to begin again.
+  bool missed() const { return claims_.missed; }
 
   // The core's. Ok: the call has its number, and must come to its end. Or all of a call.
   Status commit() {
     if (this->state_ != State::kActive || !claims_.of_call) return Base::commit();
-    if (adds()) store_.snapshots.await_calls(store_.snapshots.current() - 1, worker_.id());
+    const SnapshotNumber now = store_.snapshots.current();
+    if (claims_.misses_publisher(now)) [[unlikely]] return begin_again();  // it would wait for the publisher, who waits for it
+    if (adds()) store_.snapshots.await_calls(now - 1, worker_.id());
     if (store_.stopped()) [[unlikely]] {
       this->rollback(Cause::kNone);
       return store_.refusal();
     }
+    if (claims_.publisher != nullptr) [[unlikely]]
+      claims_.publisher->begin([this] { return store_.snapshots.current(); });
     Listed listed(store_, worker_.id());
     Status status = writes_.empty() ? commit_reads_of_core() : Base::commit();
     if (!status.ok()) [[unlikely]] return status;
@@ -151,7 +165,11 @@ class PieceTransaction final : public OccTransaction<Sync, Piece> {
     if (store_.log != nullptr) [[unlikely]] store_.log->begin_commit(worker_.id());
     for (bool repaired = false;; repaired = true) {
       const SnapshotNumber n = store_.snapshots.current();
-      const uint64_t order = this->recorder_.on() ? store_.commit_order.fetch_add(1) : 0;
+      const uint64_t order = this->recorder_.on() ? this->take_place() : 0;
+      if (claims_.misses_publisher(n)) [[unlikely]] {
+        if (store_.log != nullptr) store_.log->end_commit(worker_.id());
+        return begin_again();
+      }
       if (this->reads_stand()) [[likely]] {
         this->commit_number_ = n;
         return this->finish_piece(n, order, 0);
@@ -160,6 +178,11 @@ class PieceTransaction final : public OccTransaction<Sync, Piece> {
     }
   }
 
+  // The call is to see a publisher first.
+  [[gnu::noinline]] Status begin_again() {
+    this->rollback(Cause::kReadChanged);
+    return Status(Code::kConflict, Cause::kReadChanged);
+  }
   // Nothing of the tail has been written; the call's number stays announced.
   Status give_up_tail(size_t locked) {
     this->unlock_writes(locked);

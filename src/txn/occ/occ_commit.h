@@ -182,6 +182,14 @@ void OccTransaction<Sync, Claims>::publish(SnapshotNumber n) {
   commit_number_ = n;
 }
 
+// Of a commit that is recorded, in the serial order among those of its number.
+template <class Sync, class Claims>
+uint64_t OccTransaction<Sync, Claims>::take_place() {
+  if constexpr (RunsPieces<Claims>)
+    if (claims_.late != nullptr) return claims_.late->place();
+  return store_.commit_order.fetch_add(1);
+}
+
 // No writes: what was read was all there at the instant of the validation. One row was read at one
 // instant already.
 template <class Sync, class Claims>
@@ -206,9 +214,15 @@ Status OccTransaction<Sync, Claims>::commit_validated_reads() {
   const auto take_numbers = [&] {
     if (!recorder_.on()) [[likely]] return;
     n = store_.snapshots.current();
-    order = store_.commit_order.fetch_add(1);
+    order = take_place();
   };
   take_numbers();
+  if constexpr (RunsPieces<Claims>)
+    if ((reads_.size() != 0 || !nodes_.empty()) && claims_.misses_publisher(n)) [[unlikely]] {
+      reads_.size() != 0 ? failed(Cause::kReadChanged, reads_[0].table, reads_[0].key)
+                         : failed(Cause::kReadChanged, nodes_[0].table, nodes_[0].key());
+      return give_up(0);
+    }
   if (!validate_reads()) [[unlikely]] {
     if (!repair_after_failure(Locks::kHeld)) return give_up(0);
     take_numbers();
@@ -267,13 +281,18 @@ template <class Sync, class Claims>
   uint64_t order;
   for (bool repaired = false;; repaired = true) {
     n = ELIDER_MUTANT(kNumberEarly) ? early : store_.snapshots.current();
-    order = recorder_.on() ? store_.commit_order.fetch_add(1) : 0;
+    order = recorder_.on() ? take_place() : 0;
     ELIDER_TEST_POINT("occ.commit.after_snapshot");
     newest_reader = store_.snapshots.newest_reader_before(n, store_.workers.ids_used_max());
     ELIDER_TEST_POINT("occ.commit.after_slots");
     if constexpr (RunsPieces<Claims>)
       if (claims_.adds_in_order && store_.snapshots.call_before(n - 1, worker_.id()) && !ELIDER_MUTANT(kAddBeforeOlder)) [[unlikely]] {
         failed(Cause::kWriteLocked, writes_[0].table, writes_[0].key);
+        return give_up(locked);
+      }
+    if constexpr (RunsPieces<Claims>)
+      if (claims_.misses_publisher(n)) [[unlikely]] {
+        failed(Cause::kReadChanged, writes_[0].table, writes_[0].key);
         return give_up(locked);
       }
     if (reads_stand()) [[likely]] break;

@@ -234,6 +234,7 @@ class OccTransaction : public Reads<Sync, OccTransaction<Sync, Claims>> {
   // -- occ_commit.h -------------------------------------------------------------------------------
   Status commit_reads();
   [[gnu::noinline]] Status commit_validated_reads();
+  uint64_t take_place();
   Status finish_reads();
   [[gnu::noinline]] Status commit_writes();
   [[gnu::noinline]] Status refuse_to_commit();

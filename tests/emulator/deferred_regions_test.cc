@@ -1,0 +1,118 @@
+// Deferred parts of chopped procedures' calls where the calls beside them are regions, in the emulator: in
+// many schedules subscribers see all of a publisher or nothing, and nothing that they must see is missing.
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <string>
+
+#include "base/test_points.h"
+#include "htm/emulator/schedule.h"
+#include "tests/emulator/support.h"
+#include "tests/support/database_test.h"
+#include "tests/support/deferring_bank.h"
+
+namespace elider::test {
+namespace {
+
+using emulator_test::WithOptions;
+
+class DeferredRegionsTest : public testing::Test {
+ protected:
+  DeferredRegionsTest() {
+    Options options;
+    options.elision.window_runs = 0;
+    Combination combination{SyncPolicy::kElided, HtmBackend::kEmulated, KeyIndex::kOrdered};
+    combination.protocol = Protocol::kChopped;
+    db_ = open_database(combination, options);
+    EXPECT_OK(bank_.create_tables(db_));
+    EXPECT_OK(bank_.fill(db_));
+    ChoppedOptions chopped;
+    chopped.choices.deferring = true;
+    EXPECT_OK(bank_.install(db_, chopped));
+  }
+  uint64_t regions_of(const std::string& procedure) const {
+    for (const Statistics::Elision& each : db_.statistics().elision)
+      if (each.site == "call of " + procedure) return each.commits;
+    return 0;
+  }
+  void expect(bool holds) {
+    if (!holds) wrong_.fetch_add(1);
+  }
+  void post() {
+    DeferringBank::Post call = bank_.next_post();
+    expect(db_.run_chopped(bank_.post, call).ok());
+  }
+  // What it has seen; no less than `least`.
+  uint64_t compare(uint64_t least) {
+    DeferringBank::Compare call;
+    expect(db_.run_chopped(bank_.compare, call).ok());
+    expect(call.first == call.second && call.first >= static_cast<int64_t>(least));
+    return static_cast<uint64_t>(call.first);
+  }
+  uint64_t peek(uint64_t least) {
+    DeferringBank::Peek call;
+    expect(db_.run_chopped(bank_.peek, call).ok());
+    expect(call.posted >= least);
+    return call.posted;
+  }
+  DeferringBank::Audit audit(uint64_t least) {
+    DeferringBank::Audit found;
+    expect(db_.run_chopped(bank_.audit, found).ok());
+    expect(DeferringBank::damage(found).empty() && found.posted >= least);
+    return found;
+  }
+  // Each thread's calls build on what the ones before them have seen.
+  void run(uint64_t seed) {
+    run_threads(seed);
+    ASSERT_EQ(wrong_.load(), 0) << "seed " << seed;
+  }
+  void run_threads(uint64_t seed) {
+    emulator::run_schedule(seed, {[&] {
+                                    post();
+                                    post();
+                                    static_cast<void>(compare(0));
+                                  },
+                                  [&] {
+                                    const uint64_t seen = compare(peek(0));
+                                    post();
+                                    static_cast<void>(compare(seen + 1));
+                                  },
+                                  [&] {
+                                    const DeferringBank::Audit before = audit(0);
+                                    const uint64_t seen = compare(before.posted);
+                                    const DeferringBank::Audit behind = audit(seen);
+                                    expect(behind.marks == before.marks || behind.marked >= before.first);
+                                    static_cast<void>(peek(behind.posted));
+                                  }});
+  }
+
+  Database db_;
+  DeferringBank bank_;
+  std::atomic<int> wrong_{0};
+};
+
+TEST_F(DeferredRegionsTest, calls_hold_in_many_schedules) {
+  for (uint64_t seed = 1; seed <= 80 && !HasFatalFailure(); ++seed) run(seed);
+  EXPECT_OK(db_.verify());
+  EXPECT_GT(regions_of("compare"), 80u);
+  EXPECT_EQ(regions_of("post"), 0u) << "its parts are written apart";
+}
+
+// So that subscribers by locks meet publishers, too.
+TEST_F(DeferredRegionsTest, calls_hold_where_many_regions_abort) {
+  const WithOptions spurious([](auto& options) { options.spurious_abort_rate = 0.5; });
+  for (uint64_t seed = 1; seed <= 80 && !HasFatalFailure(); ++seed) run(seed);
+  EXPECT_OK(db_.verify());
+  EXPECT_GT(regions_of("compare"), 20u);
+}
+
+TEST_F(DeferredRegionsTest, a_mutant_that_publishes_beside_subscribers_is_seen) {
+  const WithOptions spurious([](auto& options) { options.spurious_abort_rate = 0.5; });
+  set_mutant(Mutant::kPublishBesideSubscribers);
+  for (uint64_t seed = 1; seed <= 400 && wrong_ == 0; ++seed) run_threads(seed);
+  set_mutant(Mutant::kNone);
+  EXPECT_NE(wrong_.load(), 0);
+}
+
+}  // namespace
+}  // namespace elider::test

@@ -1,0 +1,201 @@
+// Deferred parts of chopped procedures' calls against subscribers, each other, snapshots, and who
+// has seen their cores, each forced.
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <optional>
+
+#include "tests/race/race_test.h"
+#include "tests/support/deferring_bank.h"
+
+namespace elider::test {
+namespace {
+
+class PublicationRaceTest : public RaceTest {
+ protected:
+  void SetUp() override {
+    RaceTest::SetUp();
+    if (IsSkipped()) return;
+    ASSERT_OK(bank_.create_tables(db_));
+    ASSERT_OK(bank_.fill(db_));
+    ChoppedOptions options;
+    options.choices.deferring = true;
+    chopping::Plan plan;
+    ASSERT_OK(bank_.install(db_, options, &plan));
+    ASSERT_EQ(plan.deferrals.size(), 1u);
+    ASSERT_TRUE(plan.deferrals[0].granted) << plan.deferrals[0].why_not;
+    for (const char* point : {"publications.publisher_waits", "publications.subscriber_waits", "publications.awaits_publisher", "snapshots.awaits_call"})
+      TestPoints::on(point, [] {});
+  }
+  Status post() {
+    DeferringBank::Post call = bank_.next_post();
+    return db_.run_chopped(bank_.post, call);
+  }
+  DeferringBank::Audit audit() {
+    DeferringBank::Audit found;
+    EXPECT_OK(db_.run_chopped(bank_.audit, found));
+    EXPECT_EQ(bank_.damage(found), "");
+    return found;
+  }
+  // Until a thread has come to the point, or `done`: under a mutant it does not wait there.
+  static void until_reached(const char* point, const std::atomic<bool>& done) {
+    while (TestPoints::reached(point) == 0 && !done) std::this_thread::yield();
+  }
+
+  DeferringBank bank_;
+};
+
+INSTANTIATE_TEST_SUITE_P(On, PublicationRaceTest, testing::ValuesIn(combinations_in_pieces()), combination_name);
+GTEST_ALLOW_UNINSTANTIATED_PARAMETERIZED_TEST(PublicationRaceTest);
+
+TEST_P(PublicationRaceTest, NothingIsPublishedWhileASubscriberIsUnderWay) {
+  std::optional<Background> publisher;
+  std::atomic<bool> done{false};
+  DeferringBank::Compare call;
+  call.meanwhile = [&](int where) {
+    if (where != 1 || publisher) return;
+    publisher.emplace([&] {
+      EXPECT_OK(post());
+      done = true;
+    });
+    until_reached("publications.publisher_waits", done);
+  };
+  EXPECT_OK(db_.run_chopped(bank_.compare, call));
+  publisher->join();
+  EXPECT_EQ(call.first, call.second);
+  EXPECT_EQ(audit().posted, 1u);
+}
+
+TEST_P(PublicationRaceTest, ASubscriberWaitsForAPublicationThatIsUnderWay) {
+  TestStop half("chopped.tail_written_one");
+  Background publisher([&] { EXPECT_OK(post()); });
+  half.wait_until_reached();
+  std::atomic<bool> done{false};
+  DeferringBank::Compare call;
+  Background subscriber([&] {
+    EXPECT_OK(db_.run_chopped(bank_.compare, call));
+    done = true;
+  });
+  until_reached("publications.subscriber_waits", done);
+  EXPECT_FALSE(done);
+  half.go();
+  publisher.join();
+  subscriber.join();
+  EXPECT_EQ(call.first, 1);
+  EXPECT_EQ(call.second, 1);
+}
+
+// Of two publishers the one whose core came first is published no later.
+TEST_P(PublicationRaceTest, PublishersAreSeenInTheOrderOfTheirCores) {
+  TestStop between("chopped.core_committed");
+  Background early([&] { EXPECT_OK(post()); });
+  between.wait_until_reached();
+  std::atomic<bool> late_done{false}, done{false};
+  Background late([&] {
+    EXPECT_OK(post());
+    late_done = true;
+  });
+  until_reached("publications.awaits_publisher", late_done);
+  DeferringBank::Compare call;
+  Background subscriber([&] {
+    EXPECT_OK(db_.run_chopped(bank_.compare, call));
+    done = true;
+  });
+  until_reached("publications.subscriber_waits", done);
+  between.go();
+  early.join();
+  late.join();
+  subscriber.join();
+  EXPECT_EQ(call.first, 2);
+  EXPECT_EQ(call.second, 2);
+}
+
+// A snapshot that holds the publisher and not the subscriber lies between the two.
+TEST_P(PublicationRaceTest, ASubscriberDoesNotPassAPublisherThatItHasNotSeen) {
+  std::optional<Background> publisher, reader;
+  std::atomic<bool> published{false}, read{false};
+  DeferringBank::Audit found;
+  DeferringBank::Compare call;
+  call.meanwhile = [&](int where) {
+    if (where != 2 || publisher) return;
+    publisher.emplace([&] {
+      EXPECT_OK(post());
+      published = true;
+    });
+    until_reached("publications.publisher_waits", published);
+    reader.emplace([&] {
+      found = audit();
+      read = true;
+    });
+    until_reached("snapshots.awaits_call", read);  // so that the subscriber has a larger number
+  };
+  EXPECT_OK(db_.run_chopped(bank_.compare, call));
+  publisher->join();
+  reader->join();
+  EXPECT_EQ(found.posted, 1u);
+  EXPECT_EQ(found.marks, 0u);
+  EXPECT_EQ(call.first, 1) << "it comes behind a snapshot with the posting";
+  EXPECT_EQ(audit().marked, 1);
+}
+
+TEST_P(PublicationRaceTest, WhoHasSeenACoreAnswersNoEarlierThanItsPublisher) {
+  TestStop between("chopped.core_committed");
+  Background publisher([&] { EXPECT_OK(post()); });
+  between.wait_until_reached();
+  std::atomic<bool> done{false};
+  DeferringBank::Peek peek;
+  Background other([&] {
+    EXPECT_OK(db_.run_chopped(bank_.peek, peek));
+    done = true;
+  });
+  until_reached("publications.awaits_publisher", done);
+  DeferringBank::Compare call;
+  const bool early = done;
+  if (early) {
+    EXPECT_OK(db_.run_chopped(bank_.compare, call));
+  }
+  between.go();
+  other.join();
+  publisher.join();
+  if (!early) {
+    EXPECT_OK(db_.run_chopped(bank_.compare, call));
+  }
+  EXPECT_EQ(peek.posted, 1u);
+  EXPECT_EQ(call.first, 1);
+}
+
+// Where it always comes to a larger number, publishers wait for it in the end.
+TEST_P(PublicationRaceTest, ASubscriberThatHasBegunAgainTooOftenKeepsPublishersOut) {
+  std::vector<std::unique_ptr<Background>> others;
+  std::atomic<int> rounds{0};
+  DeferringBank::Compare call;
+  call.meanwhile = [&](int where) {
+    if (where != 2 || rounds >= 20) return;
+    ++rounds;
+    const uint64_t waits = TestPoints::reached("publications.publisher_waits"), held = TestPoints::reached("publications.publisher_held");
+    std::atomic<bool>* const published = new std::atomic<bool>(false);
+    others.push_back(std::make_unique<Background>([this, published] {
+      EXPECT_OK(post());
+      *published = true;
+    }));
+    while (TestPoints::reached("publications.publisher_waits") == waits && TestPoints::reached("publications.publisher_held") == held)
+      std::this_thread::yield();
+    if (TestPoints::reached("publications.publisher_held") != held) rounds = 20;
+    const uint64_t calls = TestPoints::reached("snapshots.awaits_call");
+    others.push_back(std::make_unique<Background>([this, published] {
+      static_cast<void>(audit());
+      while (!*published) std::this_thread::yield();
+      delete published;
+    }));
+    while (rounds < 20 && TestPoints::reached("snapshots.awaits_call") == calls) std::this_thread::yield();
+  };
+  TestPoints::on("publications.publisher_held", [] {});
+  EXPECT_OK(db_.run_chopped(bank_.compare, call));
+  others.clear();
+  EXPECT_EQ(rounds, 20) << "it was alone before that";
+  EXPECT_EQ(call.first, call.second);
+  static_cast<void>(audit());
+}
+
+}  // namespace
+}  // namespace elider::test
