@@ -15,6 +15,7 @@
 #include "elider/heap.h"
 #include "elider/try.h"
 #include "htm/emulator/schedule.h"
+#include "htm/status.h"
 #include "tests/emulator/support.h"
 #include "tests/heap/persistent_heap.h"
 #include "tests/support/status_matchers.h"
