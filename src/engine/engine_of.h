@@ -210,7 +210,8 @@ Status EngineOf<Sync, ProtocolOf>::run_chopped(const txn::ExecutableProcedure& p
   const auto whole = [&](Transaction& txn) -> Status {
     Status status = txn::run_operations(txn, all, procedure.head, call);
     if (status.ok()) status = txn::run_operations(txn, all, procedure.core, call);
-    return status.ok() ? txn::run_operations(txn, all, procedure.tail, call) : status;
+    if (status.ok()) status = txn::run_operations(txn, all, procedure.tail, call);
+    return status.ok() ? txn::run_operations(txn, all, procedure.deferred, call) : status;
   };
   if constexpr (kCalls) {
     if (procedure.on_snapshot) return run(whole, policy, true);

@@ -63,6 +63,33 @@ TEST_P(DeferralTest, WhatIsDeferredIsThereWhenItsCallAnswers) {
   }
 }
 
+// An addition to an indexed column is refused; declared as deferred, it is no part of what cannot be taken back.
+TEST_P(DeferralTest, AnAdditionToAnIndexedColumnIsRefusedAndNothingStops) {
+  struct Row {
+    uint64_t value;
+  };
+  struct Nothing {};
+  auto rows = create(SchemaOf<Row>("rows").column("value", &Row::value).index("by_value", {"value"}, [](const Row& row) { return row.value; }));
+  ASSERT_OK(db_.run([&](Transaction& txn) { return txn.insert(rows, 1, Row{7}); }));
+  ChoppedProcedures procedures;
+  const Chopped<Nothing> add = procedures.add(
+      ChoppedProcedure<Nothing>("add")
+          .operation(Operation("count").reads("books", {"posted"}).writes("books", {"posted"}),
+                     [&](Transaction& txn, Nothing&) {
+                       return txn.update(bank_.books, 0, bank_.books.columns(&DeferringBank::Book::posted),
+                                         [](DeferringBank::Book& book) { ++book.posted; });
+                     })
+          .operation(Operation("value").adds("rows", {"value"}).needs({"count"}).defers(),
+                     [&](Transaction& txn, Nothing&) { return txn.add(rows, 1, &Row::value, 1); }));
+  procedures.add(ChoppedProcedure<Nothing>("look")
+                     .operation(Operation("rows").reads("rows"), [](Transaction&, Nothing&) {})
+                     .operation(Operation("mark").writes("accounts", {"marks"}), [](Transaction&, Nothing&) {}));
+  ASSERT_OK(db_.install(std::move(procedures), deferring()));
+  Nothing call;
+  EXPECT_FALSE(db_.run_chopped(add, call).ok());
+  EXPECT_EQ(row(bank_.books, 0).posted, 0u) << "and nothing of the call is there";
+}
+
 // What every answer implies of the calls that begin after it.
 TEST_P(DeferralTest, ManyThreadsSeeNoHalvesAndNothingTooLate) {
   if (!GetParam().threads()) GTEST_SKIP() << "it is for one thread";

@@ -138,6 +138,129 @@ TEST_P(PublicationRaceTest, ASubscriberDoesNotPassAPublisherThatItHasNotSeen) {
   EXPECT_EQ(audit().marked, 1);
 }
 
+// Likewise, though it writes nothing: it has read what came behind the snapshot.
+TEST_P(PublicationRaceTest, ASubscriberThatOnlyReadsDoesNotPassAPublisherEither) {
+  TestStop between("chopped.core_committed");
+  Background publisher([&] { EXPECT_OK(post()); });
+  between.wait_until_reached();
+  std::atomic<bool> read{false}, done{false};
+  DeferringBank::Audit found;
+  Background reader([&] {
+    found = audit();
+    read = true;
+  });
+  until_reached("snapshots.awaits_call", read);
+  DeferringBank::Tick tick;
+  EXPECT_OK(db_.run_chopped(bank_.tick, tick));
+  DeferringBank::Compare call;
+  call.only_looks = true;
+  Background subscriber([&] {
+    EXPECT_OK(db_.run_chopped(bank_.compare, call));
+    done = true;
+  });
+  until_reached("publications.awaits_publisher", done);
+  between.go();
+  publisher.join();
+  reader.join();
+  subscriber.join();
+  EXPECT_EQ(found.posted, 1u);
+  EXPECT_EQ(found.ticks, 0u);
+  EXPECT_EQ(call.ticks, 1u);
+  EXPECT_EQ(call.first, 1) << "it comes behind the tick, and so behind the snapshot with the posting";
+}
+
+TEST_P(PublicationRaceTest, ASubscriberBeginsAgainNoMoreOftenThanItMay) {
+  TestStop between("chopped.core_committed");
+  Background publisher([&] { EXPECT_OK(post()); });
+  between.wait_until_reached();
+  std::atomic<bool> read{false};
+  Background reader([&] {
+    static_cast<void>(audit());
+    read = true;
+  });
+  until_reached("snapshots.awaits_call", read);
+  int bodies = 0;
+  Status status;
+  std::atomic<bool> done{false};
+  Background subscriber([&] {
+    DeferringBank::Compare call;
+    call.meanwhile = [&](int where) { bodies += where == 2 ? 1 : 0; };
+    RunPolicy policy;
+    policy.attempts_max = 1;
+    status = db_.run_chopped(bank_.compare, call, policy);
+    done = true;
+  });
+  until_reached("publications.awaits_publisher", done);
+  between.go();
+  subscriber.join();
+  EXPECT_EQ(status.code(), Code::kDeadline) << status.message();
+  EXPECT_LE(bodies, 2) << "a region, and one attempt";
+}
+
+TEST_P(PublicationRaceTest, WhoWaitsAtTheDoorOfAPublicationThatFailsIsRefused) {
+  std::optional<Background> subscriber;
+  Status status;
+  std::atomic<bool> done{false};
+  DeferringBank::Post call = bank_.next_post();
+  call.fail_late = true;
+  call.meanwhile = [&](int where) {
+    if (where != 2 || subscriber) return;
+    subscriber.emplace([&] {
+      DeferringBank::Compare compare;
+      status = db_.run_chopped(bank_.compare, compare);
+      done = true;
+    });
+    until_reached("publications.subscriber_waits", done);
+  };
+  EXPECT_EQ(db_.run_chopped(bank_.post, call).code(), Code::kCorrupt);
+  subscriber->join();
+  EXPECT_EQ(status.code(), Code::kCorrupt) << status.message();
+}
+
+// What is deferred looks at rows within its publication.
+TEST_P(PublicationRaceTest, ARowThatASubscriberHasMadeIsAddedTo) {
+  struct Call {
+    std::function<void()> meanwhile;
+  };
+  reopen({});
+  ASSERT_OK(bank_.create_tables(db_));
+  ASSERT_OK(bank_.fill(db_));
+  ChoppedProcedures procedures;
+  const Chopped<Call> credit = procedures.add(
+      ChoppedProcedure<Call>("credit")
+          .operation(chopping::Operation("book").reads("books", {"posted"}).writes("books", {"posted"}),
+                     [&](Transaction& txn, Call&) {
+                       return txn.update(bank_.books, 0, bank_.books.columns(&DeferringBank::Book::posted),
+                                         [](DeferringBank::Book& book) { ++book.posted; });
+                     })
+          .operation(chopping::Operation("balance").adds("accounts", {"balance"}).needs({"book"}).defers(), [&](Transaction& txn, Call&) -> Status {
+            Status status = txn.add(bank_.accounts, 7, &DeferringBank::Account::balance, 1);
+            return status.code() == Code::kNotFound ? Status() : status;
+          }));
+  const Chopped<Call> make = procedures.add(ChoppedProcedure<Call>("make").operation(
+      chopping::Operation("account").inserts("accounts"), [&](Transaction& txn, Call& call) {
+        if (call.meanwhile) call.meanwhile();
+        return txn.insert(bank_.accounts, 7, DeferringBank::Account{});
+      }));
+  ChoppedOptions options;
+  options.choices.deferring = true;
+  ASSERT_OK(db_.install(std::move(procedures), options));
+  std::optional<Background> publisher;
+  std::atomic<bool> done{false};
+  Call call{[&] {
+    if (publisher) return;
+    publisher.emplace([&] {
+      Call its{};
+      EXPECT_OK(db_.run_chopped(credit, its));
+      done = true;
+    });
+    until_reached("publications.publisher_waits", done);
+  }};
+  EXPECT_OK(db_.run_chopped(make, call));
+  publisher->join();
+  EXPECT_EQ(row(bank_.accounts, 7).balance, 1);
+}
+
 TEST_P(PublicationRaceTest, WhoHasSeenACoreAnswersNoEarlierThanItsPublisher) {
   TestStop between("chopped.core_committed");
   Background publisher([&] { EXPECT_OK(post()); });

@@ -3,7 +3,8 @@
 //
 //   post     book (counts the posting: the piece that orders it), entry (a fresh row), and, deferred, 1 more
 //            on both accounts
-//   compare  a subscriber: reads both accounts, and marks how much it has seen
+//   compare  a subscriber: reads both accounts, and marks how much it has seen, unless it only looks
+//   tick     meets subscribers alone
 //   peek     reads how many postings there are, and counts itself: it meets `post`, and no subscriber
 //   audit    reads all of it, on a snapshot
 //
@@ -30,6 +31,7 @@ struct DeferringBank {
     int64_t balance;
     uint64_t marks;
     int64_t marked;
+    uint64_t ticks;
   };
   struct Entry {
     uint64_t number;
@@ -38,17 +40,21 @@ struct DeferringBank {
     Key entry = 0;
     uint64_t number = 0;                     // found: how many postings there were before
     bool fail = false;                       // in the entry: the call is left half done
+    bool fail_late = false;                  // in the deferred part: likewise
     std::function<void(int)> meanwhile = {}; // 1: in the book, 2: in the deferred part
   };
   struct Compare {
     int64_t first = 0, second = 0;
+    uint64_t ticks = 0;
+    bool only_looks = false;
     std::function<void(int)> meanwhile = {};  // 1: between the two, 2: in the mark
   };
+  struct Tick {};
   struct Peek {
     uint64_t posted = 0;
   };
   struct Audit {
-    uint64_t posted = 0, entries = 0, marks = 0;
+    uint64_t posted = 0, entries = 0, marks = 0, ticks = 0;
     int64_t first = 0, second = 0, marked = 0;
   };
 
@@ -57,6 +63,7 @@ struct DeferringBank {
   Table<Entry> entries;
   Chopped<Post> post;
   Chopped<Compare> compare;
+  Chopped<Tick> tick;
   Chopped<Peek> peek;
   Chopped<Audit> audit;
   std::atomic<uint64_t> next_entry{0};
@@ -70,8 +77,10 @@ struct DeferringBank {
                                        .column("balance", &Account::balance)
                                        .column("marks", &Account::marks)
                                        .column("marked", &Account::marked)
+                                       .column("ticks", &Account::ticks)
                                        .group({"balance"})
-                                       .group({"marks", "marked"}));
+                                       .group({"marks", "marked"})
+                                       .group({"ticks"}));
     if (!account.ok()) return account.status();
     accounts = *account;
     auto entry = db.create_table(SchemaOf<Entry>("entries").column("number", &Entry::number));
@@ -90,6 +99,7 @@ struct DeferringBank {
     using chopping::Operation;
     const auto balance = accounts.columns(&Account::balance);
     const auto marks = accounts.columns(&Account::marks, &Account::marked);
+    const auto ticks = accounts.columns(&Account::ticks);
     ChoppedProcedures procedures;
     post = procedures.add(ChoppedProcedure<Post>("post")
                               .operation(Operation("book").reads("books", {"posted"}).writes("books", {"posted"}),
@@ -105,6 +115,7 @@ struct DeferringBank {
                                          [this](Transaction& txn, Post& call) -> Status {
                                            ELIDER_TRY(txn.add(accounts, 0, &Account::balance, 1));
                                            if (call.meanwhile) call.meanwhile(2);
+                                           if (call.fail_late) return Status::rollback();
                                            return txn.add(accounts, 1, &Account::balance, 1);
                                          }));
     compare = procedures.add(ChoppedProcedure<Compare>("compare")
@@ -119,14 +130,24 @@ struct DeferringBank {
                                               call.second = (*second)->balance;
                                               return {};
                                             })
-                                 .operation(Operation("mark").reads("accounts", {"marks"}).writes("accounts", {"marks", "marked"}).needs({"look"}),
+                                 .operation(Operation("mark")
+                                                .reads("accounts", {"marks", "ticks"})
+                                                .writes("accounts", {"marks", "marked"})
+                                                .needs({"look"}),
                                             [=, this](Transaction& txn, Compare& call) -> Status {
                                               if (call.meanwhile) call.meanwhile(2);
+                                              auto account = txn.get(accounts, 0, ticks);
+                                              if (!account.ok()) return account.status();
+                                              call.ticks = (*account)->ticks;
+                                              if (call.only_looks) return {};
                                               return txn.update(accounts, 0, marks, [&](Account& account) {
                                                 ++account.marks;
                                                 account.marked = call.first;
                                               });
                                             }));
+    tick = procedures.add(ChoppedProcedure<Tick>("tick").operation(
+        Operation("tick").reads("accounts", {"ticks"}).writes("accounts", {"ticks"}),
+        [=, this](Transaction& txn, Tick&) { return txn.update(accounts, 0, ticks, [](Account& account) { ++account.ticks; }); }));
     peek = procedures.add(ChoppedProcedure<Peek>("peek").operation(
         Operation("book").reads("books", {"posted"}).adds("books", {"peeks"}), [this](Transaction& txn, Peek& call) -> Status {
           auto book = txn.get(books, 0, books.columns(&Book::posted));
@@ -150,7 +171,7 @@ struct DeferringBank {
     ELIDER_TRY(txn.scan(books, KeyRange{}, {}, [&](Key, const View<Book>& book) { found->posted += book->posted; }));
     ELIDER_TRY(txn.scan(accounts, KeyRange{}, {}, [&](Key key, const View<Account>& account) {
       (key == 0 ? found->first : found->second) = account->balance;
-      if (key == 0) found->marks = account->marks, found->marked = account->marked;
+      if (key == 0) found->marks = account->marks, found->marked = account->marked, found->ticks = account->ticks;
     }));
     return txn.scan(entries, KeyRange{}, {}, [&](Key, const View<Entry>&) { ++found->entries; });
   }

@@ -65,6 +65,7 @@ class ChoppedTransaction final : public OccTransaction<Sync, Piece> {
     PieceType head, core, tail;
     [[no_unique_address]] std::conditional_t<B::kRunsRegions, DirectPiece<Sync, B>, NoDirectPiece> direct;
     std::array<uint8_t, 64> cuts{};  // by procedure: so many calls more run in pieces
+    uint32_t attempts = 0;           // of the call, so far
   };
 
   ChoppedTransaction(Store& store, Worker& worker, Counters& counters, Rooms& rooms)
@@ -130,9 +131,9 @@ class ChoppedProtocol {
   Status run_call(Transaction& txn, const Execution& execution, const ExecutableProcedure& procedure, void* arguments, const Call& call,
                   SnapshotNumber* number) {
     Status status = run_in_room(txn, execution, procedure, arguments, call, number);
-    if (procedure.meets_publishers && !procedure.publishes && !ELIDER_MUTANT(kAnswerBeforePublishers)) [[unlikely]]
-      publications_.await_listed(Publications::kAll);
-    return status;
+    if (!procedure.meets_publishers || procedure.publishes() || ELIDER_MUTANT(kAnswerBeforePublishers)) [[likely]] return status;
+    publications_.await_listed(Publications::kAll);
+    return store_.stopped() ? store_.refusal() : status;  // what it has seen is half done
   }
 
   template <class F>
@@ -158,14 +159,19 @@ class ChoppedProtocol {
     const WithinCall within(store_.id);
     const Inside inside(txn.worker());
     const uint64_t begin_ns = call.policy.deadline_us != 0 ? now_ns() : 0;
+    pieces->attempts = 0;
     if (!procedure.subscribes) [[likely]] return run_pieces(*pieces, execution, procedure, arguments, call, begin_ns, number);
-    for (uint32_t misses = 0;; ++misses) {
-      {
-        const Publications::Subscriber subscriber(publications_, txn.worker().id(), misses >= kMissesMax);
-        Status status = run_pieces(*pieces, execution, procedure, arguments, call, begin_ns, number);
-        if (!pieces->core.missed()) [[likely]] return status;
-      }
+    Publications::Subscriber subscriber(publications_, txn.worker().id());
+    for (uint32_t misses = 1;; ++misses) {
+      subscriber.enter();
+      if (store_.stopped()) [[unlikely]] return store_.refusal();
+      Status status = run_pieces(*pieces, execution, procedure, arguments, call, begin_ns, number);
+      if (!pieces->core.missed()) [[likely]] return status;
+      subscriber.leave();
+      if (misses == kMissesMax) subscriber.keep_publishers_out();
       publications_.await_listed(store_.snapshots.current());
+      if (!wait_before_retry(call.policy, pieces->attempts, begin_ns, call.worker.random()))
+        return given_up(call.counters, call.policy.procedure_id, pieces->attempts, status);
     }
   }
 
@@ -174,12 +180,12 @@ class ChoppedProtocol {
     const Publications* const subscribed = procedure.subscribes ? &publications_ : nullptr;
     Publications* const late = procedure.meets_publishers ? &publications_ : nullptr;
     std::optional<Publications::Publisher> publisher;
-    if (procedure.publishes) [[unlikely]] publisher.emplace(publications_, pieces.core.worker_id());
+    if (procedure.publishes()) [[unlikely]] publisher.emplace(publications_, pieces.core.worker_id());
     pieces.core.bind(subscribed, late, publisher ? &*publisher : nullptr);
     if constexpr (B::kRunsRegions) {
       pieces.direct.bind(subscribed, late);
       htm::Site& site = *procedure.site;
-      if (site.mine().tries(site.policy()) && !execution.always_in_pieces && !procedure.publishes) [[likely]]
+      if (site.mine().tries(site.policy()) && !execution.always_in_pieces && !procedure.publishes()) [[likely]]
         if (Status status; run_directly(site, pieces, execution, procedure, arguments, call, number, &status)) [[likely]] return status;
     }
     Status status = run_by_locks(pieces, execution, procedure, arguments, call, begin_ns, number);
@@ -213,18 +219,18 @@ class ChoppedProtocol {
   Status run_by_locks(typename Transaction::Pieces& pieces, const Execution& execution, const ExecutableProcedure& procedure,
                       void* arguments, const Call& call, uint64_t begin_ns, SnapshotNumber* number) {
     uint8_t& cuts = pieces.cuts[procedure.position % pieces.cuts.size()];
-    if (cuts == 0 && !execution.always_in_pieces && !procedure.publishes) [[likely]] {
-      Status status = run_at_once(pieces.core, execution, procedure, arguments, call.policy.procedure_id);
+    if (cuts == 0 && !execution.always_in_pieces && !procedure.publishes()) [[likely]] {
+      Status status = run_at_once(pieces.core, execution, procedure, arguments, call.policy.procedure_id, ++pieces.attempts);
       if (!status.retryable() || pieces.core.missed()) [[likely]] {
         *number = pieces.core.commit_number();
         return status;
       }
       cuts = kCutsAfterConflict;
-      if (!wait_before_retry(call.policy, 1, begin_ns, call.worker.random()))
-        return given_up(call.counters, call.policy.procedure_id, 1, status);
-      return run_in_pieces(pieces, execution, procedure, arguments, call, begin_ns, 2, number);
+      if (!wait_before_retry(call.policy, pieces.attempts, begin_ns, call.worker.random()))
+        return given_up(call.counters, call.policy.procedure_id, pieces.attempts, status);
+      return run_in_pieces(pieces, execution, procedure, arguments, call, begin_ns, number);
     }
-    Status status = run_in_pieces(pieces, execution, procedure, arguments, call, begin_ns, 1, number);
+    Status status = run_in_pieces(pieces, execution, procedure, arguments, call, begin_ns, number);
     const bool met = pieces.core.attempt() > 1;
     if (met) cuts = kCutsAfterConflict;
     else if (cuts != 0) --cuts;
@@ -232,10 +238,11 @@ class ChoppedProtocol {
   }
 
   // All pieces as one commit, which validates what the core has read. One attempt.
-  static Status run_at_once(PieceType& whole, const Execution& execution, const ExecutableProcedure& procedure, void* arguments, uint32_t id) {
+  static Status run_at_once(PieceType& whole, const Execution& execution, const ExecutableProcedure& procedure, void* arguments, uint32_t id,
+                            uint32_t attempt_number) {
     whole.set_of_call(false);
     whole.set_adds(procedure.core_adds || procedure.tail_adds);
-    whole.begin(1, id);
+    whole.begin(attempt_number, id);
     return attempt(whole, [&](elider::Transaction& its) -> Status {
       if (!procedure.head.empty()) {
         if (Status status = run_operations(its, execution, procedure.head, arguments); !status.ok()) [[unlikely]] return status;
@@ -250,21 +257,22 @@ class ChoppedProtocol {
     });
   }
 
-  // Head, core and tail, each by itself. The attempts are counted from first_attempt on.
+  // Head, core and tail, each by itself.
   Status run_in_pieces(typename Transaction::Pieces& pieces, const Execution& execution, const ExecutableProcedure& procedure,
-                       void* arguments, const Call& call, uint64_t begin_ns, uint32_t first_attempt, SnapshotNumber* number) {
+                       void* arguments, const Call& call, uint64_t begin_ns, SnapshotNumber* number) {
     const Ended ended{pieces};
     const uint32_t id = call.policy.procedure_id;
     const auto operations = [&](const auto& part) {
       return [&](elider::Transaction& its) { return run_operations(its, execution, part, arguments); };
     };
     if (!procedure.head.empty()) {
-      pieces.head.begin(first_attempt, id);
+      pieces.head.begin(pieces.attempts + 1, id);
       if (Status status = attempt_head(pieces.head, operations(procedure.head)); !status.ok()) [[unlikely]] return status;
     }
     pieces.core.set_of_call(true);
     pieces.core.set_adds(procedure.core_adds);
-    for (uint32_t attempts = first_attempt;; ++attempts) {
+    for (;;) {
+      const uint32_t attempts = ++pieces.attempts;
       pieces.core.begin(attempts, id);
       Status status = attempt(pieces.core, operations(procedure.core));
       if (status.ok()) [[likely]] break;
@@ -272,11 +280,19 @@ class ChoppedProtocol {
       if (!wait_before_retry(call.policy, attempts, begin_ns, call.worker.random())) return given_up(call.counters, id, attempts, status);
     }
     *number = pieces.core.number();
-    if (!procedure.tail.empty()) {
+    // What is deferred looks at rows within the publication: a subscriber before it may have made or removed them.
+    const auto tail = [&](elider::Transaction& its) -> Status {
+      Status status = run_operations(its, execution, procedure.tail, arguments);
+      if (!status.ok() || procedure.deferred.empty()) [[likely]] return status;
+      pieces.core.publisher()->open();
+      return run_operations(its, execution, procedure.deferred, arguments);
+    };
+    const bool has_tail = !procedure.tail.empty() || !procedure.deferred.empty();
+    if (has_tail) {
       pieces.tail.set_adds(procedure.tail_adds);
-      if (Status status = finish_call(pieces, id, procedure, operations(procedure.tail)); !status.ok()) [[unlikely]] return status;
+      if (Status status = finish_call(pieces, id, procedure, tail); !status.ok()) [[unlikely]] return status;
     }
-    pieces.core.tell_call(procedure.head.empty() ? nullptr : &pieces.head, procedure.tail.empty() ? nullptr : &pieces.tail);
+    pieces.core.tell_call(procedure.head.empty() ? nullptr : &pieces.head, has_tail ? &pieces.tail : nullptr);
     if (pieces.core.publisher() != nullptr) [[unlikely]] pieces.core.publisher()->end();
     return {};
   }
@@ -320,7 +336,6 @@ class ChoppedProtocol {
     pieces.tail.begin(attempt, id);
     try {
       status = operations(pieces.tail);
-      if (pieces.core.publisher() != nullptr && status.ok()) [[unlikely]] pieces.core.publisher()->open();
       if (status.ok()) status = pieces.tail.commit_tail(pieces.core.number(), pieces.core.order());
     } catch (const std::bad_alloc&) {
       status = Status(Code::kMemoryLimit, Cause::kMemoryLimit);

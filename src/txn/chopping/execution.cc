@@ -87,7 +87,7 @@ class Planner {
       for (const SecondaryIndex& index : table.schema().indexes) {
         const bool comes_or_goes = access.kind == AccessKind::kInsert || access.kind == AccessKind::kRemove;
         if (index.unique && comes_or_goes) return true;
-        if (access.kind == AccessKind::kWrite && (columns_of(table, access.columns) & columns_of(table, index.columns)) != 0) return true;
+        if ((access.kind == AccessKind::kWrite || access.kind == AccessKind::kAdd) && (columns_of(table, access.columns) & columns_of(table, index.columns)) != 0) return true;
       }
     }
     return false;
@@ -117,8 +117,7 @@ void bind_to_publications(Execution* execution) {
   std::vector<ExecutableProcedure>& procedures = execution->procedures;
   for (const chopping::Deferral& deferral : execution->plan.deferrals) {
     if (!deferral.granted) continue;
-    ExecutableProcedure& publisher = procedures[deferral.publisher.procedure];
-    publisher.publishes = publisher.meets_publishers = true;
+    procedures[deferral.publisher.procedure].meets_publishers = true;
     for (const chopping::OperationId& subscriber : deferral.subscribers)
       if (!procedures[subscriber.procedure].on_snapshot) procedures[subscriber.procedure].subscribes = true;
   }
@@ -128,7 +127,8 @@ void bind_to_publications(Execution* execution) {
       if (one != other) one = other = changed = true;
     }
   for (const ExecutableProcedure& procedure : procedures)
-    ELIDER_CHECK(!procedure.subscribes || !procedure.meets_publishers || ELIDER_MUTANT(kDeferBesideOtherPaths), "of publishers and subscribers each meets its own");
+    ELIDER_CHECK(!procedure.subscribes || !procedure.meets_publishers || ELIDER_MUTANT(kDeferBesideOtherPaths),
+                 "no conflict leads from a publisher to a subscriber");
 }
 
 }  // namespace
@@ -160,17 +160,18 @@ Status make_execution(std::vector<detail::ProcedureWithBodies> procedures, std::
     executable.on_snapshot = planned.on_snapshot;
     const auto [begin, count] = planner.core_of(p, planned);
     for (size_t i = 0; i < planned.pieces.size(); ++i) {
-      auto& part = planned.pieces[i].deferred               ? executable.tail
-                   : planned.on_snapshot || i < begin       ? executable.head
-                   : i < begin + count                      ? executable.core
-                                                            : executable.tail;
+      auto& part = planned.pieces[i].deferred         ? executable.deferred
+                   : planned.on_snapshot || i < begin ? executable.head
+                   : i < begin + count                ? executable.core
+                                                      : executable.tail;
       for (const uint32_t o : planned.pieces[i].operations) part.push_back(planner.operation(p, o, procedures[p]));
     }
   }
   bind_to_publications(execution);
   Planner::Groups added_by_tails;
   for (ExecutableProcedure& executable : execution->procedures) {
-    const Planner::Groups groups = planner.groups_added(executable.tail);
+    Planner::Groups groups = planner.groups_added(executable.tail);
+    groups.merge(planner.groups_added(executable.deferred));
     executable.tail_adds = !groups.empty();
     added_by_tails.insert(groups.begin(), groups.end());
   }

@@ -3,7 +3,7 @@
 //
 //   head   the pieces before the first that writes or conflicts
 //   core   from there to the piece that conflicts, or, where none does, all that write
-//   tail   what is left, and what is deferred
+//   tail   what is left; and at its end what is deferred, once that may appear (publications.h)
 //
 // Pieces that follow each other may always be joined. The head and the tail conflict with nothing, so
 // they are joined for fewer commits; what writes ahead of the conflicting piece is joined with it,
@@ -29,15 +29,14 @@ struct ExecutableProcedure {
   uint32_t position = 0;
   uint32_t id = 0;           // of its name, in counters and histories; the caller's RunPolicy may give another
   bool on_snapshot = false;  // it only reads: all of it is the head
-  std::vector<DeclaredOperation> head, core, tail;
+  std::vector<DeclaredOperation> head, core, tail, deferred;
   // What became of its calls' regions; null: they are no regions.
   std::unique_ptr<htm::Site> site;
   bool core_adds = false;  // the core adds where another call's tail may add
-  bool tail_adds = false;
-  // Of publications (publications.h).
-  bool publishes = false;        // its tail has a deferred part
-  bool subscribes = false;       // it reads what another procedure defers
-  bool meets_publishers = false; // it publishes, or conflicts lead from it to a procedure that does
+  bool tail_adds = false;         // or what it defers
+  bool subscribes = false;        // it reads what another procedure defers
+  bool meets_publishers = false;  // it defers something, or conflicts lead from it to a procedure that does
+  bool publishes() const { return !deferred.empty(); }
 };
 
 struct Execution {

@@ -59,7 +59,8 @@ class PieceTransaction final : public OccTransaction<Sync, Piece> {
 
   // The core's. Ok: the call has its number, and must come to its end. Or all of a call.
   Status commit() {
-    if (this->state_ != State::kActive || !claims_.of_call) return Base::commit();
+    if (this->state_ != State::kActive) return Base::commit();
+    if (!claims_.of_call) return claims_.subscribed != nullptr && writes_.empty() ? commit_reads_of_subscriber() : Base::commit();
     const SnapshotNumber now = store_.snapshots.current();
     if (claims_.misses_publisher(now)) [[unlikely]] return begin_again();  // it would wait for the publisher, who waits for it
     if (adds()) store_.snapshots.await_calls(now - 1, worker_.id());
@@ -178,6 +179,19 @@ class PieceTransaction final : public OccTransaction<Sync, Piece> {
     }
   }
 
+  // All of a call, which writes nothing: it is bound all the same, for what it has read binds it to others.
+  Status commit_reads_of_subscriber() {
+    for (bool repaired = false;; repaired = true) {
+      const SnapshotNumber n = store_.snapshots.current();
+      const uint64_t order = this->recorder_.on() ? this->take_place() : 0;
+      if (claims_.misses_publisher(n)) [[unlikely]] return begin_again();
+      if (this->reads_stand()) [[likely]] {
+        this->record_end(true, Cause::kNone, n, order);
+        return this->finish_reads();
+      }
+      if (repaired || !this->repair_after_failure(Base::Locks::kHeld)) return this->give_up(0);
+    }
+  }
   // The call is to see a publisher first.
   [[gnu::noinline]] Status begin_again() {
     this->rollback(Cause::kReadChanged);

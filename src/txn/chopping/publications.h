@@ -1,39 +1,48 @@
-// Publications: when deferred effects of chopped procedures' calls appear (DBX-TC, section 3.2).
+// Publications: when deferred parts of chopped procedures' calls appear (DBX-TC, section 3.2).
 //
-// A publisher's call has a deferred part, which no conflict orders: subscribers, whose procedures read
-// what it changes, see all of it or nothing. Its core and what else is in its tail are seen at once. It appears in a
-// publication, while no subscriber is under way. So a subscriber comes before every publisher that it
-// overlaps, and behind all that were published before it began.
+// A publisher is a call with a deferred part; subscribers are calls of procedures that read what such a
+// part changes. No conflict orders the two. A deferred part appears in a publication, while no
+// subscriber is under way; the publisher's core has appeared before, with its commit. So a
+// subscriber comes before every publisher that it overlaps, and behind all that were published before
+// it began.
 //
 //   publisher                                     subscriber
-//   1. begin: it is listed, at S or below         1. say that it is under way, while no publication is
-//   2. its core commits, at n                     2. execute; its core reads its number m, under its locks
-//   3. open: no subscriber begins; those under    3. nobody is listed below m, or: leave, wait for them,
-//      way leave                                     and begin again
-//   4. its tail is written at n; its call ends    4. commit; leave
-//   5. end: it is no longer listed
+//   1. begin: it is listed, at S or below         1. enter: say that it is under way, while no
+//   2. its core commits, at n                        publication is
+//   3. open: no subscriber enters; those under    2. execute; its commit reads its number m
+//      way leave                                  3. nobody is listed below m; or leave, wait for
+//   4. its tail executes what is deferred, and       them, and begin again
+//      is written at n; its call ends             4. what it has read still stands: it has committed
+//   5. end: it is no longer listed                5. leave
 //   6. wait for all that are listed; close
 //
 // Invariants:
-//   - No subscriber is under way within a publication (3; Dekker's pattern, as in rooms.h).
-//   - A subscriber that sees one publisher's deferred part sees those of all whose cores committed
-//     before that one's core did (6). So the order of cores, which is that of all conflicts among the procedures that
-//     publishers meet, and the order in which subscribers see publishers agree.
-//   - Numbers agree with it, too, which snapshots need: the number of a subscriber is not above that of a publisher
-//     whose part it has not seen (3). Who lists itself after the subscriber has looked reads S later.
-//   - Strict: who may have seen a publisher's core (its procedure meets a publisher's, directly or by
-//     others) answers when all that are listed have ended.
+//   - No subscriber is under way within a publication (3 against 1; Dekker's pattern, as in rooms.h).
+//   - A subscriber that sees the deferred part of one publisher sees those of all whose cores committed
+//     before that one's core did (6). So subscribers see publishers in the order of their cores, which is
+//     the order of all conflicts among the procedures that meet publishers.
+//   - The number of a subscriber is not above that of a publisher whose deferred part it has not seen
+//     (3 of the subscriber): no snapshot holds the publisher and not the subscriber. Who lists itself after the
+//     subscriber has looked reads S later.
+//   - Strict: a call that may have seen a publisher's core (conflicts lead from its procedure to the
+//     publisher's) answers when all have ended that are listed then.
 //
-// Deviations from the paper: each publisher's own thread writes its deferred part before its call
-// answers, in place of a buffer that a later subscriber writes; a publication begins when a publisher wants it, not when
-// an epoch ends; who reads late answers late, which the paper leaves out, and strict serializability needs.
+// Progress: a publisher waits for subscribers that are under way, and for publishers that are listed, and
+// subscribers wait for neither but outside. A subscriber that has waited long at the door, or
+// has begun again too often, keeps publishers from listing themselves.
+//
+// Deviations from the paper: each publisher's own thread executes its deferred part before its call
+// answers, in place of a buffer that a later subscriber applies; a publication begins when a
+// publisher wants it, not when an epoch ends; calls that may have seen a core answer late, which the
+// paper leaves out, and strict serializability needs.
 //
 // Places in the recorded order (Store::commit_order): a publisher stands behind the subscribers that
-// have not seen it, though they commit later; and so does whoever may have seen its core. Such calls take
-// places half an interval later while a publisher has not reached its publication, and each publication begins a new interval.
-// No procedure of theirs meets a subscriber's, so only publications order the two.
+// have not seen it, though they commit later; so does a call that may have seen its core. While a publisher
+// has not opened its publication, such calls take places half an interval ahead, and each publication begins
+// a new interval. No conflict leads from them to subscribers, so publications alone order the two.
 //
-// Lock rank: behind rooms.h; a publisher begins and opens, and a subscriber enters, holding no row's lock.
+// Lock rank: behind rooms.h; a publisher begins and opens, and a subscriber enters, holding no row's
+// lock. The lock for places is a leaf, taken within commits.
 // Thread safety: all; a worker's slot is its own.
 #pragma once
 
@@ -52,30 +61,47 @@ class Publications {
  public:
   Publications(uint32_t workers_max, std::atomic<uint64_t>& order) : slots_(new CacheLine<Slot>[workers_max]()), order_(order) {}
 
-  // A subscriber's call. alone: while publishers wait to begin, for it has begun again too often.
+  // A subscriber's call: it enters and leaves, perhaps several times.
   class Subscriber {
    public:
-    Subscriber(Publications& all, uint32_t worker, bool alone) : all_(all), worker_(worker), alone_(alone) {
-      if (alone_) {
-        all_.alone_->fetch_add(1);
-        all_.await_listed(Publications::kAll);
-      }
-      all_.enter(worker_);
-    }
+    Subscriber(Publications& all, uint32_t worker) : all_(all), worker_(worker) {}
     ~Subscriber() {
-      all_.slots_[worker_]->subscribes.store(false, std::memory_order_release);  // release: a publisher sees all that it did
-      if (alone_) all_.alone_->fetch_sub(1);
+      leave();
+      if (keeps_out_) all_.kept_out_->fetch_sub(1);
     }
     Subscriber(const Subscriber&) = delete;
     Subscriber& operator=(const Subscriber&) = delete;
 
+    void enter() {
+      all_.use(worker_);
+      std::atomic<bool>& under_way = all_.slots_[worker_]->subscribes;
+      for (Spin spin;;) {
+        under_way.store(true);
+        if (all_.open_->load() == 0) [[likely]]
+          return;
+        under_way.store(false);
+        for (; all_.open_->load() != 0; spin.wait()) {
+          ELIDER_TEST_POINT("publications.subscriber_waits");
+          if (spin.yields() >= kPatience) keep_publishers_out();
+        }
+      }
+    }
+    // release: a publisher sees all that it did.
+    void leave() { all_.slots_[worker_]->subscribes.store(false, std::memory_order_release); }
+    // From here to its end no publisher lists itself.
+    void keep_publishers_out() {
+      if (!keeps_out_) all_.kept_out_->fetch_add(1);
+      keeps_out_ = true;
+    }
+
    private:
+    static constexpr uint32_t kPatience = 100;  // yields of the processor
     Publications& all_;
     const uint32_t worker_;
-    const bool alone_;
+    bool keeps_out_ = false;
   };
 
-  // A publisher's call, from its construction; it is listed from begin() on, and leaves by a publication.
+  // A publisher's call. From begin() on it is listed, and who is listed leaves by a publication.
   class Publisher {
    public:
     Publisher(Publications& all, uint32_t worker) : all_(all), worker_(worker) {}
@@ -95,7 +121,7 @@ class Publications {
       all_.list(worker_, listed_, current);
       listed_ = true;
     }
-    // Before its tail is locked.
+    // Before it executes what is deferred.
     void open() {
       if (open_) return;
       all_.open();
@@ -149,7 +175,7 @@ class Publications {
   }
 
  private:
-  static constexpr uint64_t kInterval = uint64_t{1} << 21;  // places; no more transactions commit while a publisher is listed
+  static constexpr uint64_t kInterval = uint64_t{1} << 21;  // places; half as many transactions commit while a publisher is listed
   struct Slot {
     std::atomic<bool> subscribes{false};
     std::atomic<SnapshotNumber> number{0};  // of a publisher's call; 0: none
@@ -161,16 +187,6 @@ class Publications {
     while (used <= worker && !used_->compare_exchange_weak(used, worker + 1)) {
     }
   }
-  void enter(uint32_t worker) {
-    use(worker);
-    std::atomic<bool>& subscribes = slots_[worker]->subscribes;
-    for (Spin spin;;) {
-      subscribes.store(true);
-      if (open_->load() == 0) [[likely]] return;
-      subscribes.store(false);
-      for (; open_->load() != 0; spin.wait()) ELIDER_TEST_POINT("publications.subscriber_waits");
-    }
-  }
   template <class Current>
   void list(uint32_t worker, bool listed, const Current& current) {
     use(worker);
@@ -178,9 +194,10 @@ class Publications {
     if (listed) return slot.number.store(current());
     for (Spin spin;;) {
       slot.number.store(current());
-      if (alone_->load() == 0) [[likely]] break;
+      if (kept_out_->load() == 0) [[likely]]
+        break;
       slot.number.store(0);
-      for (; alone_->load() != 0; spin.wait()) ELIDER_TEST_POINT("publications.publisher_held");
+      for (; kept_out_->load() != 0; spin.wait()) ELIDER_TEST_POINT("publications.publisher_held");
     }
     lock();
     pending_->fetch_add(1);
@@ -213,11 +230,11 @@ class Publications {
 
   const std::unique_ptr<CacheLine<Slot>[]> slots_;  // by worker
   std::atomic<uint64_t>& order_;
-  CacheLine<std::atomic<uint32_t>> used_;     // of slots_, so many have ever been used
-  CacheLine<std::atomic<uint32_t>> open_;     // publications
-  CacheLine<std::atomic<uint32_t>> alone_;    // subscribers that publishers wait for
-  CacheLine<std::atomic<uint32_t>> pending_;  // publishers that are listed, and have not opened theirs; under locked_
-  CacheLine<std::atomic<uint32_t>> locked_;   // for places alone
+  CacheLine<std::atomic<uint32_t>> used_;      // of slots_, so many have ever been used
+  CacheLine<std::atomic<uint32_t>> open_;      // publications
+  CacheLine<std::atomic<uint32_t>> kept_out_;  // so many subscribers keep publishers from listing themselves
+  CacheLine<std::atomic<uint32_t>> pending_;   // publishers that are listed, and have not opened theirs; under locked_
+  CacheLine<std::atomic<uint32_t>> locked_;    // for places alone
 };
 
 }  // namespace elider::txn

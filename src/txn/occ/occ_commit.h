@@ -217,12 +217,6 @@ Status OccTransaction<Sync, Claims>::commit_validated_reads() {
     order = take_place();
   };
   take_numbers();
-  if constexpr (RunsPieces<Claims>)
-    if ((reads_.size() != 0 || !nodes_.empty()) && claims_.misses_publisher(n)) [[unlikely]] {
-      reads_.size() != 0 ? failed(Cause::kReadChanged, reads_[0].table, reads_[0].key)
-                         : failed(Cause::kReadChanged, nodes_[0].table, nodes_[0].key());
-      return give_up(0);
-    }
   if (!validate_reads()) [[unlikely]] {
     if (!repair_after_failure(Locks::kHeld)) return give_up(0);
     take_numbers();
