@@ -5,6 +5,7 @@
 #include <set>
 #include <string>
 
+#include "base/sanitizer.h"
 #include "bench/index/index.h"
 #include "bench/index/lock_free.h"
 #include "bench/index/key_set.h"
@@ -38,7 +39,7 @@ TEST(IndexStudyTest, EveryIndexTakesTheKeysThatItIsFor) {
   IndexStudyOptions options;
   options.indexes.assign(std::begin(kKeyIndexes), std::end(kKeyIndexes));
   options.shapes.assign(std::begin(kKeyShapes), std::end(kKeyShapes));
-  options.lock_free = true;
+  options.lock_free = !kThreadSanitizer;  // which knows nothing of the order within a library that was not built for it
   options.records = 3000;
   options.seconds = 0.01;
   for (const SyncPolicy sync : {SyncPolicy::kOptimistic, SyncPolicy::kLatched, SyncPolicy::kElided, SyncPolicy::kSingleThreaded}) {
@@ -47,7 +48,7 @@ TEST(IndexStudyTest, EveryIndexTakesTheKeysThatItIsFor) {
     auto figures = run_index_study(options);
     ASSERT_TRUE(figures.ok()) << figures.status().message();
     // Three of each kind of numbers, two of 16 bytes, one of other bytes; and of others of each kind of numbers.
-    ASSERT_EQ(figures->size(), make_lock_free_table().ok() ? 12u : 10u);
+    ASSERT_EQ(figures->size(), options.lock_free && make_lock_free_table().ok() ? 12u : 10u);
     for (const IndexFigure& figure : *figures) {
       EXPECT_GT(figure.inserts_per_s, 0);
       EXPECT_GT(figure.lookups_per_s, 0);
