@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <array>
 #include <cstring>
-#include <utility>
 
 #include "base/test_points.h"
 #include "heap/allocator.h"
@@ -105,19 +104,13 @@ Status Replayer::damaged(const Marker& marker) const {
 Status Replayer::patch_heap(const Marker& marker, bool checks) {
   if (std::byte* const memory = medium_.memory(); memory != nullptr) {
     std::byte* const heap = memory + geometry_.heap_at;
-    // Stores wait for their lines one after the other; asked for before, these come side by side.
-    const auto prefetch = [&](const Run& run) {
-      __builtin_prefetch(heap + run.offset(), 1);
-      return Status();
-    };
-    if (Status status = apply(marker, prefetch, checks); !status.ok()) return status;
     const bool flushes = medium_.flushes_patched();
     const auto patch = [&](const Run& run) {
       run.copy_to(heap);
       if (flushes) medium_.flush(geometry_.heap_at + run.offset(), run.bytes());
       return Status();
     };
-    return apply(marker, patch, false);
+    return apply(marker, patch, checks);
   }
   const auto patch = [&](const Run& run) -> Status {
     static constexpr std::array<std::byte, kPatchBytesMax> kZeros{};
@@ -179,7 +172,7 @@ Status Replayer::replay(uint64_t last, RedoLog& log) {
   std::lock_guard lock(mutex_);
   const uint64_t from = replayed();
   if (last <= from) return {};
-  std::vector<std::pair<uint32_t, uint64_t>> ends;
+  std::vector<uint64_t> ends(geometry_.threads, 0);  // of each slot's last record
   uint64_t words = 0;
   for (uint64_t number = from + 1; number <= last;) {
     // As many as stand side by side.
@@ -192,7 +185,7 @@ Status Replayer::replay(uint64_t last, RedoLog& log) {
                                     std::to_string(geometry_.marker_at(number))};
       if (Status status = patch_heap(marker, false); !status.ok()) return status;
       words += marker.bytes / kWordBytes;
-      if (marker.bytes != 0) ends.emplace_back(marker.slot, RedoLog::end_of(marker.start, marker.bytes));
+      if (marker.bytes != 0) ends[marker.slot] = RedoLog::end_of(marker.start, marker.bytes);
       ++number;
     }
     ELIDER_TEST_POINT("heap.replay.within");
@@ -202,8 +195,8 @@ Status Replayer::replay(uint64_t last, RedoLog& log) {
   if (Status status = say_replayed(last); !status.ok()) return status;
   replays_.fetch_add(1, std::memory_order_relaxed);  // relaxed: statistics
   words_.fetch_add(words, std::memory_order_relaxed);
-  // Later ends of a slot come later.
-  for (const auto& [slot, end] : ends) log.free_up_to(slot, end);
+  for (uint32_t slot = 0; slot < geometry_.threads; ++slot)
+    if (ends[slot] != 0) log.free_up_to(slot, ends[slot]);
   return {};
 }
 
