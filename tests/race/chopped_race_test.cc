@@ -43,10 +43,6 @@ class ChoppedRaceTest : public RaceTest {
     call.from = from, call.to = to, call.amount = 5, call.entry = bank_.next_entry.fetch_add(1);
     return db_.run_chopped(bank_.transfer, call);
   }
-  // Until a thread has come to the point, or `done`: under a mutant it does not wait there.
-  static void until_reached(const char* point, const std::atomic<bool>& done) {
-    while (TestPoints::reached(point) == 0 && !done) std::this_thread::yield();
-  }
 
   ChoppedBank bank_;
 };

@@ -37,10 +37,6 @@ class PublicationRaceTest : public RaceTest {
     EXPECT_EQ(bank_.damage(found), "");
     return found;
   }
-  // Until a thread has come to the point, or `done`: under a mutant it does not wait there.
-  static void until_reached(const char* point, const std::atomic<bool>& done) {
-    while (TestPoints::reached(point) == 0 && !done) std::this_thread::yield();
-  }
 
   DeferringBank bank_;
 };

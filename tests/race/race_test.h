@@ -6,6 +6,7 @@
 #pragma once
 
 #include <array>
+#include <atomic>
 #include <functional>
 #include <thread>
 #include <utility>
@@ -48,6 +49,10 @@ class RaceTest : public DatabaseTest {
   void TearDown() override {
     TestPoints::clear();
     if (TestPoints::enabled()) DatabaseTest::TearDown();
+  }
+  // Until a thread has come to the point, or `done`: under a mutant it does not wait there.
+  static void until_reached(const char* point, const std::atomic<bool>& done) {
+    while (TestPoints::reached(point) == 0 && !done) std::this_thread::yield();
   }
   // One attempt, no retry: what this very commit is told.
   template <class Body>

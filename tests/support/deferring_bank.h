@@ -8,8 +8,8 @@
 //   peek     reads how many postings there are, and counts itself: it meets `post`, and no subscriber
 //   audit    reads all of it, on a snapshot
 //
-// Invariants: both accounts have the same, whoever looks; on a snapshot that is how many postings and
-// entries there are, and no less than the last mark says.
+// Invariants: whoever looks finds both accounts alike. On a snapshot each has as much as there are
+// postings, and entries; and the last mark has seen no more than that.
 // Thread safety: after install(), all.
 #pragma once
 

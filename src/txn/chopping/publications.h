@@ -10,8 +10,8 @@
 //   1. begin: it is listed, at S or below         1. enter: say that it is under way, while no
 //   2. its core commits, at n                        publication is
 //   3. open: no subscriber enters; those under    2. execute; its commit reads its number m
-//      way leave                                  3. nobody is listed below m; or leave, wait for
-//   4. its tail executes what is deferred, and       them, and begin again
+//      way leave                                  3. is somebody listed below m, it leaves, waits
+//   4. its tail executes what is deferred, and       for them, and begins again
 //      is written at n; its call ends             4. what it has read still stands: it has committed
 //   5. end: it is no longer listed                5. leave
 //   6. wait for all that are listed; close
@@ -218,7 +218,6 @@ class Publications {
     slot.ended.fetch_add(1);
   }
   void close() {
-    ELIDER_TEST_POINT("publications.before_close");
     if (!ELIDER_MUTANT(kCloseEarly)) await_listed(kAll);
     open_->fetch_sub(1);
   }

@@ -279,16 +279,16 @@ template <class Sync, class Claims>
     ELIDER_TEST_POINT("occ.commit.after_snapshot");
     newest_reader = store_.snapshots.newest_reader_before(n, store_.workers.ids_used_max());
     ELIDER_TEST_POINT("occ.commit.after_slots");
-    if constexpr (RunsPieces<Claims>)
+    if constexpr (RunsPieces<Claims>) {
       if (claims_.adds_in_order && store_.snapshots.call_before(n - 1, worker_.id()) && !ELIDER_MUTANT(kAddBeforeOlder)) [[unlikely]] {
         failed(Cause::kWriteLocked, writes_[0].table, writes_[0].key);
         return give_up(locked);
       }
-    if constexpr (RunsPieces<Claims>)
       if (claims_.misses_publisher(n)) [[unlikely]] {
         failed(Cause::kReadChanged, writes_[0].table, writes_[0].key);
         return give_up(locked);
       }
+    }
     if (reads_stand()) [[likely]] break;
     if (repaired || !repair_after_failure(Locks::kHeld)) return give_up(locked);
   }
