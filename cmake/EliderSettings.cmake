@@ -27,7 +27,7 @@ endif()
 # Flags of all our own targets, and of nobody else's.
 add_library(elider_flags INTERFACE)
 # gcc 12 sees overlaps in std::string that are not there: -Wno-restrict.
-target_compile_options(elider_flags INTERFACE -Wall -Wextra -Wno-restrict)
+target_compile_options(elider_flags INTERFACE -Wall -Wextra $<$<CXX_COMPILER_ID:GNU>:-Wno-restrict>)
 if(ELIDER_WERROR)
   target_compile_options(elider_flags INTERFACE -Werror)
 endif()
@@ -49,7 +49,8 @@ if(ELIDER_NATIVE)
 endif()
 if(ELIDER_SANITIZE)
   # Instrumented, gcc 12 takes what std::regex keeps in a std::function for uninitialized: -Wno-maybe-uninitialized.
-  target_compile_options(elider_flags INTERFACE -fsanitize=${ELIDER_SANITIZE} -fno-omit-frame-pointer -Wno-maybe-uninitialized)
+  target_compile_options(elider_flags INTERFACE -fsanitize=${ELIDER_SANITIZE} -fno-omit-frame-pointer
+                                                $<$<CXX_COMPILER_ID:GNU>:-Wno-maybe-uninitialized>)
   target_link_options(elider_flags INTERFACE -fsanitize=${ELIDER_SANITIZE})
   if(ELIDER_SANITIZE MATCHES "undefined")
     target_compile_options(elider_flags INTERFACE -fno-sanitize-recover=undefined)

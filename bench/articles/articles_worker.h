@@ -103,8 +103,7 @@ inline Status install_chopped(Database& db, const Tables& tables, ChoppedTransac
 class Worker {
  public:
   Worker(const ArticlesOptions& options, Database& db, const Tables& tables, uint32_t thread, const ChoppedTransactions* chopped = nullptr)
-      : options_(options),
-        db_(db),
+      : db_(db),
         tables_(tables),
         chopped_(chopped),
         thread_(thread),
@@ -187,7 +186,6 @@ class Worker {
         policies_[3]);
   }
 
-  const ArticlesOptions& options_;
   Database& db_;
   const Tables& tables_;
   const ChoppedTransactions* const chopped_;  // null: each transaction runs as one

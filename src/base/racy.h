@@ -24,7 +24,7 @@
 namespace elider {
 
 template <class T>
-concept RacyScalar = std::is_trivially_copyable_v<T> &&(sizeof(T) == 1 || sizeof(T) == 2 || sizeof(T) == 4 || sizeof(T) == 8);
+concept RacyScalar = std::is_trivially_copyable_v<T> && alignof(T) == sizeof(T) && sizeof(T) <= 8;
 
 // relaxed: the value means nothing before the validation, which brings the order.
 template <RacyScalar T>

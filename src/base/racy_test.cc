@@ -33,7 +33,7 @@ TEST(Racy, CopiesAreExactAtEverySizeAndOffset) {
 }
 
 TEST(Racy, ScalarsKeepTheirValue) {
-  struct Pair {
+  struct alignas(8) Pair {
     uint32_t a, b;
   };
   Pair pair{1, 2};

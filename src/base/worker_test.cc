@@ -123,7 +123,7 @@ TEST_F(WorkerTest, AWorkerThatRetiresManyAtATimeStaysBounded) {
 // An advance interrupts the others: a worker that has much to reclaim does it without.
 TEST_F(WorkerTest, TheEpochAdvancesOnceInACountdown) {
   constexpr uint64_t kObjects = 100'000;
-  const auto advances = [this](Workers& of, auto&& retire) {
+  const auto advances = [](Workers& of, auto&& retire) {
     Worker* worker = of.acquire();
     const uint64_t epoch = of.epoch();
     for (uint64_t i = 0; i < kObjects; ++i) {

@@ -12,6 +12,7 @@
 #include <cstring>
 
 #if defined(__x86_64__)
+#include <cpuid.h>
 #include <immintrin.h>
 #endif
 
@@ -29,9 +30,12 @@ namespace {
 [[gnu::target("clwb")]] void write_back(const std::byte* line) { _mm_clwb(const_cast<std::byte*>(line)); }
 [[gnu::target("clflushopt")]] void flush_optimized(const std::byte* line) { _mm_clflushopt(const_cast<std::byte*>(line)); }
 void flush_plainly(const std::byte* line) { _mm_clflush(line); }
-void (*line_flush())(const std::byte*) {
-  if (__builtin_cpu_supports("clwb")) return write_back;
-  return __builtin_cpu_supports("clflushopt") ? flush_optimized : flush_plainly;
+void (*line_flush())(const std::byte*) {  // __builtin_cpu_supports of clang 14 does not know their names
+  constexpr unsigned kFeatures = 7, kClflushopt = 1u << 23, kClwb = 1u << 24;
+  unsigned eax = 0, features = 0, ecx = 0, edx = 0;
+  if (__get_cpuid_count(kFeatures, 0, &eax, &features, &ecx, &edx) == 0) return flush_plainly;
+  if ((features & kClwb) != 0) return write_back;
+  return (features & kClflushopt) != 0 ? flush_optimized : flush_plainly;
 }
 void store_fence() { _mm_sfence(); }
 #else

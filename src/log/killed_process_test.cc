@@ -73,7 +73,7 @@ std::string power_failure_after(Killed killed, uint64_t seed) {
     if (!recovered.status.ok()) return "after the power failed: " + recovered.status.message();
     for (const auto& [number, text] : killed.acknowledged) {
       const auto [begin, end] = recovered.state.equal_range(number);
-      if (std::none_of(begin, end, [&](const auto& record) { return record.second == text; })) return "'" + text + "' is lost";
+      if (std::none_of(begin, end, [&text = text](const auto& record) { return record.second == text; })) return "'" + text + "' is lost";
     }
   }
   return "";

@@ -60,7 +60,6 @@ class DataFolder {
   SchemaOfTable schema_of() const;
 
   txn::Store* store_ = nullptr;
-  log::FileSystem* files_ = nullptr;  // that the log is written to
   Recovery recovery_;
   std::vector<Schema> schemas_;  // as the files have them, where tables are made without their indexes
   std::unique_ptr<log::Directory> directory_;

@@ -234,7 +234,7 @@ TEST_P(RecordRaceTest, AnInsertDuringTheUnlinkingSucceeds) {
       remove();
     }
     TestStop unlinking(point);
-    Background collector([&] { at_commit ? remove() : db_.collect_garbage(); });
+    Background collector([&, at_commit = at_commit] { at_commit ? remove() : db_.collect_garbage(); });
     unlinking.wait_until_reached();
     std::atomic<bool> began{false};
     Background inserter([&] {

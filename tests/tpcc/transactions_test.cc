@@ -156,11 +156,12 @@ TEST_P(TpccNewOrder, RemoteSupplyCountsAsRemote) {
 void rename(SmallWorld& world, const std::vector<std::pair<uint32_t, const char*>>& firsts, const Text<16>& last) {
   Status status = world.db.run([&](Transaction& txn) -> Status {
     for (const auto& [number, first] : firsts) {
-      Status one = txn.update(world.tables.customer, CustomerKey::pack_unchecked(1, 1, number), Columns<Customer>(), [&](Customer& row) {
-        row.last = last;
-        row.first = {};
-        std::memcpy(row.first.data(), first, std::strlen(first));
-      });
+      Status one = txn.update(world.tables.customer, CustomerKey::pack_unchecked(1, 1, number), Columns<Customer>(),
+                              [&, first = first](Customer& row) {
+                                row.last = last;
+                                row.first = {};
+                                std::memcpy(row.first.data(), first, std::strlen(first));
+                              });
       if (!one.ok()) return one;
     }
     return {};

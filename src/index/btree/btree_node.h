@@ -66,7 +66,7 @@ struct alignas(64) BTreeNode {
   uint8_t level_ = 0;
   uint8_t last_position_ = 0;
   uint8_t run_ = 0;
-  uint8_t unused_[3] = {};
+  [[maybe_unused]] uint8_t unused_[3] = {};
 };
 inline constexpr size_t kNodeHeaderBytes = 16;
 
