@@ -272,6 +272,11 @@ TEST(CheckHistory, scan_without_commit_group_0_is_judged_by_its_reads_alone) {
   EXPECT_FALSE(verdict_of(text)) << "with one commit group, version 1 is an old one";
   text.replace(text.find("\"groups\":1"), 10, "\"groups\":2");
   EXPECT_TRUE(verdict_of(text)) << "the version is that of group 1, which is current";
+  const std::string read = R"(["r",0,1,1,1],["s")";
+  text.replace(text.find(read), read.size(), R"(["r",0,0,1,2],)" + read);
+  EXPECT_TRUE(verdict_of(text)) << "the version is that of group 1, though group 0 was read, too";
+  text.replace(text.find("[[1,1]]"), 7, "[[1,9]]");
+  EXPECT_FALSE(verdict_of(text)) << "no read of the row has this version";
 }
 
 TEST(CheckHistory, same_key_of_two_tables_is_two_items) {

@@ -121,24 +121,30 @@ void Chains::resolve_operations(uint32_t txn) {
   }
 }
 
-// A scan that asked for no column of commit group 0 has not read it, and gives another
-// group's version. Each row that a scan reads is recorded as a read too, with its group,
-// so such rows can be told.
-void Chains::find_rows_without_group_0(uint32_t txn) {
-  group_0_reads_.clear();
+// A scan that asked for no column of commit group 0 gives the version of another group. Each row that a scan reads is recorded
+// as a read too, with its group, so such rows can be told; the transaction may have read the row's other groups besides.
+void Chains::find_reads_of_groups(uint32_t txn) {
+  reads_of_groups_.clear();
   const RecordedTransaction& transaction = history_.transactions[txn];
   for (uint64_t i = transaction.operations_begin; i < transaction.operations_begin + transaction.operations_count; ++i) {
     const RecordedOperation& operation = history_.operations[i];
-    if (operation.group == 0 && operation.kind == OperationKind::kRead && history_.tables[operation.table].groups > 1) {
-      group_0_reads_.emplace_back(operation.table, operation.key);
-    }
+    if (operation.kind == OperationKind::kRead && history_.tables[operation.table].groups > 1)
+      reads_of_groups_.emplace_back(operation.table, operation.key, operation.version, operation.group);
   }
-  std::sort(group_0_reads_.begin(), group_0_reads_.end());
+  std::sort(reads_of_groups_.begin(), reads_of_groups_.end());
+}
+
+// Whether the version is that of another group than 0.
+bool Chains::is_of_another_group(uint32_t table, const RecordedRow& row) const {
+  const auto first = std::lower_bound(reads_of_groups_.begin(), reads_of_groups_.end(), ReadOfGroup(table, row.key, row.version, 0));
+  if (first == reads_of_groups_.end()) return false;
+  const auto& [its_table, key, version, group] = *first;
+  return its_table == table && key == row.key && version == row.version && group != 0;
 }
 
 void Chains::resolve_scans(uint32_t txn) {
   const RecordedTransaction& transaction = history_.transactions[txn];
-  if (transaction.scans_count != 0) find_rows_without_group_0(txn);
+  if (transaction.scans_count != 0) find_reads_of_groups(txn);
   for (uint64_t s = transaction.scans_begin; s < transaction.scans_begin + transaction.scans_count; ++s) {
     const RecordedScan& scan = history_.scans[s];
     for (uint64_t row = scan.rows_begin; row < scan.rows_begin + scan.rows_count; ++row) {
@@ -151,9 +157,7 @@ void Chains::resolve_scans(uint32_t txn) {
       if (!first && (scan.reverse ? got.key >= history_.rows[row - 1].key : got.key <= history_.rows[row - 1].key)) {
         report("scan out of order", txn, "was given " + name_of_item(item) + " after key " + std::to_string(history_.rows[row - 1].key));
       }
-      const bool group_0 = history_.tables[scan.table].groups == 1 ||
-                           std::binary_search(group_0_reads_.begin(), group_0_reads_.end(), std::pair(scan.table, got.key));
-      if (got.version != 0) row_seen_[row] = group_0 ? resolve_read(txn, item, got.version) : kUnknown;
+      if (got.version != 0) row_seen_[row] = is_of_another_group(scan.table, got) ? kUnknown : resolve_read(txn, item, got.version);
       else if (!may_have_written_row(txn, scan.table, got.key)) {
         report("internal", txn, "was given " + name_of_item(item) + " as its own write, but it never wrote it");
       }

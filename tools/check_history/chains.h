@@ -15,6 +15,7 @@
 #include <compare>
 #include <cstdint>
 #include <string>
+#include <tuple>
 #include <vector>
 
 #include "tools/check_history/model.h"
@@ -106,7 +107,8 @@ class Chains {
   void resolve_operations(uint32_t txn);
   void resolve_scans(uint32_t txn);
   void find_index_values();
-  void find_rows_without_group_0(uint32_t txn);
+  void find_reads_of_groups(uint32_t txn);
+  bool is_of_another_group(uint32_t table, const RecordedRow& row) const;
   void check_index_scans(uint32_t txn);
   WriteIndex resolve_read(uint32_t txn, uint32_t item, uint64_t version);
   WriteIndex resolve_absence(uint32_t txn, uint32_t item, uint64_t version);
@@ -139,7 +141,8 @@ class Chains {
   std::vector<Anomaly> anomalies_;
   // Of the transaction that is looked at, while this is built.
   std::vector<OwnWrite> own_;
-  std::vector<std::pair<uint32_t, Key>> group_0_reads_;  // table, key: sorted
+  using ReadOfGroup = std::tuple<uint32_t, Key, uint64_t, uint16_t>;  // table, key, version, commit group
+  std::vector<ReadOfGroup> reads_of_groups_;                          // sorted
 };
 
 }  // namespace elider::check

@@ -30,7 +30,7 @@ struct RecordedOperation {
 
 struct RecordedRow {
   Key key = 0;
-  uint64_t version = 0;  // of commit group 0; 0: the transaction's own write
+  uint64_t version = 0;  // of commit group 0, or of another that a read beside it names; 0: the transaction's own write
 };
 
 struct RecordedScan {
