@@ -107,11 +107,22 @@ void HistoryRecorder::tell(const End& end, WriteSet* writes, const IndexChanges*
     history.procedure = store_.procedures.name(end.procedure);
     if (end.committed && writes != nullptr) add_writes(*writes, *changes);
     history.operations = std::move(operations_);
-    if (!lost_) store_.options.history->on_transaction(history);
+    if (!lost_ && answers_later_ && end.committed) unanswered_.emplace(std::move(history));
+    else if (!lost_) store_.options.history->on_transaction(history);
   } catch (...) {
   }
   operations_.clear();
   lost_ = false;
+}
+
+void HistoryRecorder::tell_answered() {
+  if (!unanswered_) return;
+  try {
+    unanswered_->end_ns = now_ns();
+    store_.options.history->on_transaction(*unanswered_);
+  } catch (...) {
+  }
+  unanswered_.reset();
 }
 
 }  // namespace elider::txn

@@ -6,6 +6,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -128,6 +129,11 @@ class HistoryRecorder {
     uint32_t attempt = 1;
     uint32_t procedure = 0;
   };
+  // Of calls that answer later than they commit: what is told of one waits for answered(), for it has not ended before.
+  void answers_later(bool later) { answers_later_ = later; }
+  void answered() {
+    if (on()) [[unlikely]] tell_answered();
+  }
   // The transaction has ended: nothing that fails here says otherwise.
   void end(const End& end, WriteSet* writes, const IndexChanges* changes) {
     if (on()) [[unlikely]] tell(end, writes, changes);
@@ -138,6 +144,7 @@ class HistoryRecorder {
   void add_read(const detail::TableBase& table, KeyRef key, uint32_t g, bool present, uint64_t sequence);
   void forget_absence(const detail::TableBase& table, KeyRef key);
   void tell(const End& end, WriteSet* writes, const IndexChanges* changes);
+  void tell_answered();
   void add_writes(WriteSet& writes, const IndexChanges& changes);
   void keep(WriteSet& writes, const IndexChanges& changes);
   void join(HistoryRecorder& other);
@@ -148,6 +155,8 @@ class HistoryRecorder {
   uint64_t begin_ns_ = 0;
   std::vector<HistoryOperation> operations_;
   bool lost_ = false;  // a part of them, for want of memory
+  bool answers_later_ = false;
+  std::optional<HistoryTransaction> unanswered_;
 };
 
 }  // namespace elider::txn

@@ -3,8 +3,12 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
+#include <mutex>
 #include <optional>
+#include <string_view>
+#include <vector>
 
+#include "base/clock.h"
 #include "tests/race/race_test.h"
 #include "tests/support/deferring_bank.h"
 
@@ -16,6 +20,9 @@ class PublicationRaceTest : public RaceTest {
   void SetUp() override {
     RaceTest::SetUp();
     if (IsSkipped()) return;
+    prepare();
+  }
+  void prepare() {
     ASSERT_OK(bank_.create_tables(db_));
     ASSERT_OK(bank_.fill(db_));
     ChoppedOptions options;
@@ -40,6 +47,41 @@ class PublicationRaceTest : public RaceTest {
 
   DeferringBank bank_;
 };
+
+// Of recorded calls.
+class PublicationHistoryRaceTest : public PublicationRaceTest {
+ protected:
+  struct Calls : HistorySink {
+    void on_table(uint32_t, const Schema&) override {}
+    void on_transaction(const HistoryTransaction& call) override {
+      const std::lock_guard lock(mutex);
+      all.push_back(call);
+    }
+    // The only call of this procedure that committed.
+    HistoryTransaction of(std::string_view procedure) {
+      std::erase_if(all, [&](const HistoryTransaction& call) { return call.procedure != procedure || !call.committed; });
+      EXPECT_EQ(all.size(), 1u) << procedure;
+      return all.empty() ? HistoryTransaction() : all.front();
+    }
+    std::mutex mutex;
+    std::vector<HistoryTransaction> all;
+  };
+  void SetUp() override {
+    if (!TestPoints::enabled()) GTEST_SKIP() << "this build has no test points";
+    Options options;
+    options.history = &calls_;
+    reopen(options);
+    prepare();
+  }
+  void TearDown() override {
+    RaceTest::TearDown();
+    db_ = Database();  // before the sink
+  }
+  Calls calls_;
+};
+
+INSTANTIATE_TEST_SUITE_P(On, PublicationHistoryRaceTest, testing::ValuesIn(combinations_in_pieces()), combination_name);
+GTEST_ALLOW_UNINSTANTIATED_PARAMETERIZED_TEST(PublicationHistoryRaceTest);
 
 INSTANTIATE_TEST_SUITE_P(On, PublicationRaceTest, testing::ValuesIn(combinations_in_pieces()), combination_name);
 GTEST_ALLOW_UNINSTANTIATED_PARAMETERIZED_TEST(PublicationRaceTest);
@@ -281,6 +323,26 @@ TEST_P(PublicationRaceTest, WhoHasSeenACoreAnswersNoEarlierThanItsPublisher) {
   }
   EXPECT_EQ(peek.posted, 1u);
   EXPECT_EQ(call.first, 1);
+}
+
+// What is recorded has ended when it answers, not when it committed: whoever begins in between may come before it.
+TEST_P(PublicationHistoryRaceTest, WhoAnswersLateHasNotEndedBefore) {
+  const uint32_t peek_id = db_.procedure_id("peek");
+  TestStop between("chopped.core_committed");
+  Background publisher([&] { EXPECT_OK(post()); });
+  between.wait_until_reached();
+  std::atomic<bool> done{false};
+  Background other([&] {
+    DeferringBank::Peek peek;
+    EXPECT_OK(db_.run_chopped(bank_.peek, peek, RunPolicy{.procedure_id = peek_id}));
+    done = true;
+  });
+  until_reached("publications.awaits_publisher", done);
+  const uint64_t waiting_ns = now_ns();
+  between.go();
+  other.join();
+  publisher.join();
+  EXPECT_GT(calls_.of("peek").end_ns, waiting_ns);
 }
 
 // Where it always comes to a larger number, publishers wait for it in the end.

@@ -95,6 +95,12 @@ class ChoppedTransaction final : public OccTransaction<Sync, Piece> {
     if (pieces_ == nullptr) pieces_ = std::make_unique<Pieces>(this->store_, this->worker_, this->counters_);
     return *pieces_;
   }
+  // A call that answers later than it commits does so now.
+  void answered() {
+    if (pieces_ == nullptr) return;
+    pieces_->core.answered();
+    if constexpr (B::kRunsRegions) pieces_->direct.answered();
+  }
 
  private:
   Rooms& rooms_;
@@ -131,9 +137,13 @@ class ChoppedProtocol {
   Status run_call(Transaction& txn, const Execution& execution, const ExecutableProcedure& procedure, void* arguments, const Call& call,
                   SnapshotNumber* number) {
     Status status = run_in_room(txn, execution, procedure, arguments, call, number);
-    if (!procedure.meets_publishers || procedure.publishes() || ELIDER_MUTANT(kAnswerBeforePublishers)) [[likely]] return status;
-    publications_.await_listed(Publications::kAll);
-    return store_.stopped() ? store_.refusal() : status;  // what it has seen is half done
+    if (!procedure.meets_publishers) [[likely]] return status;
+    if (!procedure.publishes() && !ELIDER_MUTANT(kAnswerBeforePublishers)) {
+      publications_.await_listed(Publications::kAll);
+      if (store_.stopped()) [[unlikely]] status = store_.refusal();  // what it has seen is half done
+    }
+    txn.answered();
+    return status;
   }
 
   template <class F>

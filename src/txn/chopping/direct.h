@@ -63,7 +63,9 @@ class DirectPiece final : public OccTransaction<Sync, PieceInRegion<B, PieceTran
   void bind(const Publications* subscribed, Publications* late) {
     claims_.subscribed = subscribed;
     claims_.late = late;
+    this->recorder_.answers_later(late != nullptr);
   }
+  void answered() { this->recorder_.answered(); }
 
   // Runs the operations in a region that commits them. False: nothing of them took effect, and they are
   // to be run in another way. head: the call's, whose reads its history begins with; or null.

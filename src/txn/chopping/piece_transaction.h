@@ -52,7 +52,9 @@ class PieceTransaction final : public OccTransaction<Sync, Piece> {
     claims_.late = late;
     claims_.publisher = publisher;
     claims_.missed = false;
+    this->recorder_.answers_later(late != nullptr);
   }
+  void answered() { this->recorder_.answered(); }
   Publications::Publisher* publisher() const { return claims_.publisher; }
   // Whether its last attempt met a publisher of a smaller number: it is to leave, and to begin again.
   bool missed() const { return claims_.missed; }
