@@ -31,6 +31,7 @@ class MicroOps {
   void read_value(int64_t key, std::optional<int64_t> value);
   // In an invocation, where the result is not known yet: written as null in every workload.
   void read_unknown(int64_t key) { put({static_cast<int64_t>(Kind::kReadNull), key}); }
+  void add(const MicroOps& others) { words_.insert(words_.end(), others.words_.begin(), others.words_.end()); }
   void clear() { words_.clear(); }
   void reserve(size_t words) { words_.reserve(words); }
   std::span<const int64_t> words() const { return words_; }

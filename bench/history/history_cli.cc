@@ -31,7 +31,10 @@ struct HistoryCommand {
     if (options.seconds == 0 && options.transactions == 0) options.transactions = kTransactionsDefault;
     if (options.client_alone && !options.history_file.empty()) refuse_option("--client-alone", "the engine writes --history's file");
     if (options.zoned && options.workload != "scan") refuse_option("--zoned", "goes with --workload scan");
-    if (options.deferring && options.workload != "posts") refuse_option("--deferring", "goes with --workload posts");
+    const bool random_procedures = options.workload == "procedures";
+    if (options.deferring && options.workload != "posts" && !random_procedures)
+      refuse_option("--deferring", "goes with --workload posts or procedures");
+    if (options.data.resume && random_procedures) refuse_option("--resume", "the workload procedures has other tables with each --seed");
     check_writable("--out", options.out);
     check_writable("--history", options.history_file);
     // Range scans are what these workloads are for.
@@ -62,8 +65,8 @@ struct HistoryCommand {
 
 void add_options(Command sub, HistoryCommand& command) {
   HistoryOptions& options = command.options;
-  sub.option("--workload", options.workload, "list-append, rw-register, bank, scan, claims or posts [list-append]")
-      .one_of({"list-append", "rw-register", "bank", "scan", "claims", "posts"});
+  sub.option("--workload", options.workload, "list-append, rw-register, bank, scan, claims, posts or procedures [list-append]")
+      .one_of({"list-append", "rw-register", "bank", "scan", "claims", "posts", "procedures"});
   sub.option("--out", options.out, "The history, in Elle's JSON lines; the commit ranks go to FILE.ranks")
       .required()
       .type("FILE");
@@ -94,7 +97,9 @@ void add_options(Command sub, HistoryCommand& command) {
       .in(1u, GroupPolicy::kSizeMax);
   sub.flag("--zoned", options.zoned,
            "With --workload scan: the table is zoned, and read-only transactions scan all its rows, by two threads");
-  sub.flag("--deferring", options.deferring, "With --workload posts: calls defer their posts, and other calls look for these and note it");
+  sub.flag("--deferring", options.deferring,
+           "With --workload posts: calls defer their posts, and other calls look for these and note it; with procedures: some operations defer");
+  sub.option("--declarations", options.declarations, "With --workload procedures: declarations, each with tables of its own [50]").in(1, 1000);
   sub.option("--block-threshold", options.block_threshold_bytes, "Bytes from which a row is kept as a block [2048]");
 }
 
@@ -107,7 +112,8 @@ void add_history(Command bench) {
   sub.footer(
       "Workloads: list-append and scan append to lists (scan: each element is a row, so readers scan ranges that\n"
       "others insert into); claims claims slots of a unique index; rw-register writes\n"
-      "registers; bank transfers between accounts and audits their sum; posts calls chopped procedures (--protocol chopped).\n"
+      "registers; bank transfers between accounts and audits their sum; posts calls chopped procedures (--protocol chopped), and\n"
+      "procedures calls random ones, declared anew with each --seed: --declarations of them, one after the other.\n"
       "A key is retired after 32 writes and a fresh one takes its place. With --resume keys and values go on behind those\n"
       "that were recovered, which are looked through before: the history is of this run alone, and a checker has all of it\n"
       "(keep --workload and --index). The history stays in memory until the\n"

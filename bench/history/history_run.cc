@@ -262,6 +262,9 @@ Result<HistorySummary> run_history(const HistoryOptions& options) {
     if (Status status = db->verify(); !status.ok()) {
       summary.complaints = 1;
       summary.first_complaint = status.message();
+    } else if (std::string complaint = workload->complaint(*db); !complaint.empty()) {
+      summary.complaints = 1;
+      summary.first_complaint = std::move(complaint);
     }
   }
   std::vector<std::unique_ptr<ElleSession>> sessions;

@@ -36,6 +36,9 @@ class HotKeys {
   }
   int64_t to_read(Random& random) const { return key_of(slots_[random.below(count_)].load()); }
 
+  // Behind all keys that have been in use.
+  int64_t end() const { return static_cast<int64_t>(next_.load()); }
+
   int64_t to_write(Random& random) {
     for (;;) {
       std::atomic<uint64_t>& slot = slots_[random.below(count_)];

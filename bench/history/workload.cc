@@ -26,6 +26,7 @@ std::unique_ptr<Workload> make_workload(const HistoryOptions& options) {
   if (options.workload == "claims") return make_claims(options);
   if (options.workload == "bank") return make_bank(options);
   if (options.workload == "posts") return make_posts(options);
+  if (options.workload == "procedures") return make_procedures(options);
   return nullptr;
 }
 

@@ -1,7 +1,7 @@
 // Workload: one kind of history: its tables, how a transaction of it is drawn, how it runs
-// against the database, and how Elle's micro-operations express it. Six are registered:
+// against the database, and how Elle's micro-operations express it. Seven are registered:
 // list-append (a list is a row), scan (a list is a range of rows), claims (a list is who holds a
-// unique value), rw-register, bank, and posts (calls of a chopped procedure).
+// unique value), rw-register, bank, posts (calls of a chopped procedure), and procedures (of random ones).
 //
 // A transaction is drawn as a whole before it runs (Plan), so that every attempt does the same.
 // Thread safety: plan() and execute() by all threads at once, each with its own arguments.
@@ -40,7 +40,8 @@ struct HistoryOptions {
   uint32_t rollback_percent = 2;
   uint32_t yield_percent = 20;     // before an operation
   bool zoned = false;              // of scan: rows stand in zones, and a read-only transaction scans all of them
-  bool deferring = false;    // of posts: the posts appear later, and some calls look for them
+  bool deferring = false;    // of posts: the posts appear later, and some calls look for them; of procedures: some operations defer
+  uint32_t declarations = 50;  // of procedures: how many groups of random procedures
   uint32_t group = 0;              // transactions that a client hands over at once; 0: none
   uint32_t block_threshold_bytes = 2048;
   uint64_t memory_limit_bytes = 0;
@@ -108,6 +109,8 @@ class Workload {
   virtual Status execute(Transaction& txn, const Plan& plan, Yields& yields, Attempt* attempt) = 0;
   // Of one that is a call of a chopped procedure instead.
   virtual bool in_pieces(const Plan&) const { return false; }
+  // When all threads have ended: what the rows show that no history can; "": nothing.
+  virtual std::string complaint(Database&) const { return ""; }
   virtual Status call(Database&, const Plan&, Yields&, Attempt*, const RunPolicy&) { return Status(Code::kUnsupported, "nothing is in pieces"); }
 };
 
@@ -117,6 +120,7 @@ std::unique_ptr<Workload> make_rw_register(const HistoryOptions& options);
 std::unique_ptr<Workload> make_claims(const HistoryOptions& options);
 std::unique_ptr<Workload> make_bank(const HistoryOptions& options);
 std::unique_ptr<Workload> make_posts(const HistoryOptions& options);
+std::unique_ptr<Workload> make_procedures(const HistoryOptions& options);
 
 // Null: no workload has this name.
 std::unique_ptr<Workload> make_workload(const HistoryOptions& options);

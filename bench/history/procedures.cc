@@ -1,0 +1,446 @@
+// The workload procedures: random declarations of chopped procedures, and programs that obey them. A run has many groups of
+// procedures (--declarations), each over tables of its own, so that each is analyzed by itself; its clients go from group to
+// group together.
+//
+// A group has three tables and a fourth one of posts. A row of the three stands for a cell (workload.h) and holds two lists, x
+// and y, each a commit group by itself, and a count z that calls only add to; the sum of all counts is compared at the end. An
+// operation reads a list, appends to one, adds, inserts a row with two lists of one element, moves a cell to its other row,
+// scans, inserts a post, which is a list of one element that nobody else inserts, or looks for one.
+//
+// Half the transactions are calls; others do the same as ordinary transactions, or read across the group on a snapshot.
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <deque>
+#include <set>
+#include <utility>
+
+#include "bench/history/hot_keys.h"
+#include "bench/history/workload.h"
+#include "elider/try.h"
+
+namespace elider::bench {
+namespace {
+
+constexpr uint32_t kTables = 3, kColumns = 2;
+constexpr uint32_t kPostsOfACall = 16;  // at the most
+constexpr int64_t kListsOfPosts = int64_t{1} << 62;
+constexpr uint64_t kTransactionsOfATurn = 64;  // that clients spend on a group
+constexpr int64_t kKeysFilled = 4;
+
+struct CellRow {
+  int64_t x[1 + kWritesPerKey] = {};  // how many elements, and these
+  int64_t y[1 + kWritesPerKey] = {};
+  uint64_t z = 0;
+};
+struct LonePost {
+  int64_t element = 0;
+};
+
+// What a body does where its operation declares it.
+struct Step {
+  enum class Does : uint8_t { kRead, kAppend, kAdd, kInsert, kMove, kScan, kPost, kLookForPost };
+  Does does = Does::kRead;
+  uint32_t table = 0, column = 0;
+  int parity = -1;  // of the keys that it may touch; -1: any
+};
+
+class Procedures : public Workload {
+  enum Way : Variant { kInPieces, kAtOnce, kReader };  // of a transaction: in its plan's first operation
+  enum StepVariant : Variant { kDone, kLeftOut };      // of a step: in the operations behind it
+  struct Done {
+    MicroOps did;
+    uint64_t adds = 0;
+  };
+  struct Call {
+    const Plan* plan;
+    Yields* yields;
+    std::vector<Done> done;  // by step
+  };
+  struct Operation {
+    uint32_t first_step = 0, last_step = 0;  // without the last one
+    bool rolls_back = false;
+  };
+  struct Procedure {
+    std::vector<Step> steps;
+    std::vector<Operation> operations;
+    Chopped<Call> chopped;
+  };
+  struct Group {
+    explicit Group(uint32_t keys) : hot{HotKeys(keys), HotKeys(keys)} {}
+    std::array<Table<CellRow>, kTables> tables;
+    std::array<std::array<Columns<CellRow>, kColumns>, kTables> columns;  // each list's
+    Table<LonePost> posts;
+    std::array<HotKeys, 2> hot;                    // by a key's parity
+    std::array<std::atomic<int64_t>, 4> recent{};  // posts that calls are about to insert, or have inserted
+    std::vector<Procedure> procedures;
+  };
+
+ public:
+  explicit Procedures(const HistoryOptions& options) : options_(options) {
+    for (uint32_t g = 0; g < options.declarations; ++g) groups_.emplace_back(std::max(options.keys / 2, 1u));
+  }
+
+  Schema schema() const override { return cells(0, 0).schema(); }
+
+  Status create(Database& db) override {
+    for (uint32_t g = 0; g < groups_.size(); ++g) {
+      for (uint32_t t = 0; t < kTables; ++t) {
+        auto table = db.create_table(cells(g, t));
+        if (!table.ok()) return table.status();
+        groups_[g].tables[t] = *table;
+        groups_[g].columns[t] = {table->columns(&CellRow::x), table->columns(&CellRow::y)};
+      }
+      auto posts =
+          db.create_table(SchemaOf<LonePost>(table_name(g, kTables)).key_index(options_.index).column("element", &LonePost::element));
+      if (!posts.ok()) return posts.status();
+      groups_[g].posts = *posts;
+    }
+    return install(db);
+  }
+
+  // The first cells; later ones come from inserts.
+  Status fill(Database& db) override {
+    return db.run([&](Transaction& txn) -> Status {
+      for (Group& group : groups_)
+        for (const Table<CellRow>& table : group.tables)
+          for (int64_t key = 0; key < kKeysFilled; ++key) ELIDER_TRY(txn.insert(table, cell_row(key, 0), CellRow{}));
+      return {};
+    });
+  }
+
+  Status resume(Database&, int64_t*) override {
+    return Status::invalid_argument("--resume: the workload procedures cannot go on, for its tables are those of its seed");
+  }
+
+  void plan(Random& random, int64_t value, Plan* plan) override {
+    PlannedOperation head;
+    const uint64_t turn = turns_.fetch_add(1) / kTransactionsOfATurn;
+    head.key = static_cast<int64_t>(turn % groups_.size());
+    head.value = value;
+    Group& group = groups_[static_cast<size_t>(head.key)];
+    head.variant = plan->read_only ? kReader : random.below(3) == 0 ? kAtOnce : kInPieces;
+    head.last_key = static_cast<int64_t>(random.below(group.procedures.size()));
+    plan->operations.push_back(head);
+    std::set<std::pair<uint32_t, int64_t>> written;  // once by a call: its elements are all the same
+    uint32_t posts = 0;
+    for (const Step& step : steps_of(*plan)) {
+      PlannedOperation operation;
+      operation.value = value;
+      operation.key = step.does == Step::Does::kLookForPost ? group.recent[random.below(group.recent.size())].load()
+                      : step.does == Step::Does::kPost      ? value * kPostsOfACall + posts++
+                                                            : draw_key(random, group, step);
+      operation.last_key = operation.key + 2 * static_cast<int64_t>(random.below(3));  // of a scan
+      if (step.does == Step::Does::kPost) group.recent[random.below(group.recent.size())] = operation.key;
+      if ((step.does == Step::Does::kAppend || step.does == Step::Does::kInsert) && !written.insert({step.table, operation.key}).second)
+        operation.variant = kLeftOut;
+      plan->operations.push_back(operation);
+    }
+  }
+
+  void invocation(const Plan& plan, MicroOps* operations) const override {
+    const auto& steps = steps_of(plan);
+    for (size_t i = 0; i < steps.size(); ++i) {
+      const PlannedOperation& planned = plan.operations[i + 1];
+      if (planned.variant == kLeftOut) continue;
+      const Step& step = steps[i];
+      switch (step.does) {
+        case Step::Does::kAppend: operations->append(list_of(plan, step, step.column, planned.key), planned.value); break;
+        case Step::Does::kInsert:
+          for (uint32_t column = 0; column < kColumns; ++column)
+            operations->append(list_of(plan, step, column, planned.key), planned.value);
+          break;
+        case Step::Does::kPost: operations->append(post_list(plan, planned.key), planned.value); break;
+        case Step::Does::kLookForPost: operations->read_unknown(post_list(plan, planned.key)); break;
+        case Step::Does::kMove: break;
+        case Step::Does::kAdd: break;
+        case Step::Does::kRead: operations->read_unknown(list_of(plan, step, step.column, planned.key)); break;
+        case Step::Does::kScan:
+          for (int64_t key = planned.key; key <= planned.last_key; ++key) operations->read_unknown(list_of(plan, step, step.column, key));
+      }
+    }
+  }
+
+  Status execute(Transaction& txn, const Plan& plan, Yields& yields, Attempt* attempt) override {
+    Call call{&plan, &yields, std::vector<Done>(plan.operations.size() - 1)};
+    const auto& steps = steps_of(plan);
+    for (size_t i = 0; i < steps.size(); ++i)
+      if (steps[i].does != Step::Does::kAdd)
+        ELIDER_TRY(perform(txn, call, steps[i], i));  // an add counts by calls alone, whose outcome is known
+    report(call, attempt);
+    return {};
+  }
+
+  bool in_pieces(const Plan& plan) const override { return plan.operations.front().variant == kInPieces; }
+  Status call(Database& db, const Plan& plan, Yields& yields, Attempt* attempt, const RunPolicy& policy) override {
+    Call call{&plan, &yields, std::vector<Done>(plan.operations.size() - 1)};
+    Status status = db.run_chopped(procedure_of(plan).chopped, call, policy);
+    if (!status.ok()) return status;
+    report(call, attempt);
+    for (const Done& done : call.done) adds_.fetch_add(done.adds);
+    return status;
+  }
+
+  std::string complaint(Database& db) const override {
+    uint64_t counted = 0;
+    Status status = db.run_read_only([&](Transaction& txn) -> Status {
+      counted = 0;
+      for (const Group& group : groups_)
+        for (const Table<CellRow>& table : group.tables)
+          for (int64_t key = 0, end = 2 * std::max(group.hot[0].end(), group.hot[1].end()); key < end; ++key) {
+            Cell<CellRow> cell;
+            ELIDER_TRY(read_cell(txn, table, key, true, &cell));
+            for (const View<CellRow>& row : cell.half) counted += row ? row->z : 0;
+          }
+      return {};
+    });
+    if (!status.ok()) return status.message();
+    if (counted == adds_.load()) return "";
+    return "calls have added " + std::to_string(adds_.load()) + ", and the rows count " + std::to_string(counted);
+  }
+
+ private:
+  static std::string table_name(uint32_t group, uint32_t table) {
+    return "g" + std::to_string(group) + "_" + std::string(1, static_cast<char>('a' + table));
+  }
+  SchemaOf<CellRow> cells(uint32_t group, uint32_t table) const {
+    return SchemaOf<CellRow>(table_name(group, table))
+        .key_index(options_.index)
+        .column("x", &CellRow::x)
+        .column("y", &CellRow::y)
+        .column("z", &CellRow::z)
+        .group({"x"})
+        .group({"y"})
+        .group({"z"});
+  }
+
+  const Procedure& procedure_of(const Plan& plan) const {
+    const PlannedOperation& head = plan.operations.front();
+    return groups_[static_cast<size_t>(head.key)].procedures[static_cast<size_t>(head.last_key)];
+  }
+  // Of a reader: each table's rows and posts, whatever its procedures do.
+  const std::vector<Step>& steps_of(const Plan& plan) const {
+    return plan.operations.front().variant == kReader ? reader_steps_ : procedure_of(plan).steps;
+  }
+  static int64_t draw_key(Random& random, Group& group, const Step& step) {
+    const int64_t parity = step.parity >= 0 ? step.parity : static_cast<int64_t>(random.below(2));
+    HotKeys& hot = group.hot[static_cast<size_t>(parity)];
+    const bool writes = step.does == Step::Does::kAppend || step.does == Step::Does::kInsert;
+    return 2 * (writes ? hot.to_write(random) : hot.to_read(random)) + parity;
+  }
+  // The list of the x or y of a cell.
+  static int64_t list_of(const Plan& plan, const Step& step, uint32_t column, int64_t key) {
+    return ((plan.operations.front().key * kTables + step.table) * kColumns + column) << 40 | key;
+  }
+  // -- what is declared -----------------------------------------------------------------------------
+
+  Status install(Database& db) {
+    Random random(options_.seed, ~uint64_t{0});
+    ChoppedProcedures procedures;
+    for (uint32_t g = 0; g < groups_.size(); ++g) {
+      auto& of_group = groups_[g].procedures;
+      of_group.resize(random.between(1, 3));
+      for (uint32_t p = 0; p < of_group.size(); ++p) declare(random, g, p, procedures);
+    }
+    reader_steps_.clear();
+    for (uint32_t t = 0; t < kTables; ++t)
+      for (uint32_t column = 0; column < kColumns; ++column) reader_steps_.push_back({Step::Does::kRead, t, column});
+    reader_steps_.push_back({Step::Does::kLookForPost, 0, 0});
+    if (is_ordered(options_.index)) reader_steps_.push_back({Step::Does::kScan, 0, 0});
+    ChoppedOptions options;
+    options.choices.granularity = random.below(3) == 0 ? chopping::Granularity::kTable : chopping::Granularity::kGroup;
+    options.choices.snapshots = random.below(2) == 0;
+    options.choices.adding = random.below(4) != 0;
+    options.choices.reordering = random.below(4) != 0;
+    options.choices.deferring = options_.deferring;
+    options.always_in_pieces = db.sync() != SyncPolicy::kElided && random.below(4) != 0;
+    options.check_accesses = true;  // a program that does not obey would prove nothing
+    return db.install(std::move(procedures), options);
+  }
+
+  void declare(Random& random, uint32_t g, uint32_t p, ChoppedProcedures& procedures) {
+    Procedure& procedure = groups_[g].procedures[p];
+    const std::string name = "g" + std::to_string(g) + "_p" + std::to_string(p);
+    ChoppedProcedure<Call> declared(name);
+    const uint32_t count = static_cast<uint32_t>(random.between(2, 4));
+    for (uint32_t o = 0; o < count; ++o) {
+      chopping::Operation operation("o" + std::to_string(o));
+      Operation its;
+      its.first_step = static_cast<uint32_t>(procedure.steps.size());
+      bool defers = options_.deferring && random.below(2) == 0;
+      for (uint64_t i = random.between(1, 2); i > 0; --i) procedure.steps.push_back(draw_step(random, g, defers, operation));
+      its.last_step = static_cast<uint32_t>(procedure.steps.size());
+      std::vector<std::string> needs;
+      for (uint32_t before = 0; before < o; ++before)
+        if (random.below(4) == 0) needs.push_back("o" + std::to_string(before));
+      operation.needs(std::move(needs));
+      if (defers)
+        operation.defers();
+      else if (random.below(8) == 0)
+        operation.rolls_back(), its.rolls_back = true;
+      procedure.operations.push_back(its);
+      declared.operation(std::move(operation), [this, its](Transaction& txn, Call& call) -> Status {
+        const auto& steps = steps_of(*call.plan);
+        for (uint32_t i = its.first_step; i < its.last_step; ++i) ELIDER_TRY(perform(txn, call, steps[i], i));
+        return its.rolls_back && call.plan->roll_back ? Status::rollback() : Status();
+      });
+    }
+    procedure.chopped = procedures.add(std::move(declared));
+  }
+
+  // What only adds may be deferred.
+  Step draw_step(Random& random, uint32_t g, bool defers, chopping::Operation& operation) const {
+    using Does = Step::Does;
+    constexpr Does kAny[] = {Does::kRead,   Does::kRead, Does::kAppend, Does::kAppend, Does::kAdd,
+                             Does::kInsert, Does::kMove, Does::kScan,   Does::kPost,   Does::kLookForPost};
+    constexpr Does kDeferrable[] = {Does::kAdd, Does::kPost};
+    Step step;
+    step.does = defers ? kDeferrable[random.below(std::size(kDeferrable))] : kAny[random.below(std::size(kAny))];
+    if (step.does == Does::kScan && !is_ordered(options_.index)) step.does = Does::kRead;
+    step.table = static_cast<uint32_t>(random.below(kTables));
+    step.column = static_cast<uint32_t>(random.below(kColumns));
+    const std::string table = table_name(g, step.table), posts = table_name(g, kTables);
+    const std::vector<std::string> column{step.column == 0 ? "x" : "y"};
+    switch (step.does) {
+      case Does::kRead: operation.reads(table, column); break;
+      case Does::kAppend: operation.writes(table, column); break;
+      case Does::kAdd: operation.adds(table, {"z"}); break;
+      case Does::kInsert:
+      case Does::kMove: operation.reads(table); break;
+      case Does::kScan: operation.scans(table, column); break;
+      case Does::kPost: operation.inserts(posts).fresh(); break;
+      case Does::kLookForPost: operation.reads(posts); break;
+    }
+    const bool of_cells = step.does != Does::kPost && step.does != Does::kLookForPost && step.does != Does::kScan;
+    if (of_cells && random.below(3) == 0) step.parity = static_cast<int>(random.below(2));
+    const auto within_partition = [&] {
+      if (step.parity >= 0) operation.partition("=" + std::to_string(step.parity));
+    };
+    within_partition();
+    if (step.does == Does::kInsert || step.does == Does::kMove) operation.inserts(table), within_partition();
+    if (step.does == Does::kMove) operation.removes(table), within_partition();
+    return step;
+  }
+
+  // -- what the bodies do ---------------------------------------------------------------------------
+
+  Status perform(Transaction& txn, Call& call, const Step& step, size_t i) const {
+    const PlannedOperation& planned = call.plan->operations[i + 1];
+    const Group& group = groups_[static_cast<size_t>(call.plan->operations.front().key)];
+    const Table<CellRow>& table = group.tables[step.table];
+    const Columns<CellRow>& columns = group.columns[step.table][step.column];
+    const auto list = [&](uint32_t column, int64_t key) { return list_of(*call.plan, step, column, key); };
+    Done& done = call.done[i];
+    done.did.clear();
+    done.adds = 0;
+    if (planned.variant == kLeftOut) return {};
+    call.yields->maybe();
+    switch (step.does) {
+      case Step::Does::kRead: {
+        Cell<CellRow> cell;
+        ELIDER_TRY(find_cell(txn, table, planned.key, columns, &cell));
+        done.did.read_list(list(step.column, planned.key), elements_of(cell, step.column));
+        return {};
+      }
+      case Step::Does::kAppend: {
+        Cell<CellRow> cell;
+        ELIDER_TRY(find_cell(txn, table, planned.key, columns, &cell));
+        if (cell.place() < 0) return done.did.read_list(list(step.column, planned.key), {}), Status();
+        call.yields->maybe();
+        ELIDER_TRY(txn.update(table, cell_row(planned.key, cell.place()), columns, [&](CellRow& row) {
+          int64_t* elements = list_in(row, step.column);
+          if (elements[0] < kWritesPerKey) elements[++elements[0]] = planned.value;
+        }));
+        done.did.append(list(step.column, planned.key), planned.value);
+        return {};
+      }
+      case Step::Does::kAdd:
+        for (const int half : {0, 1}) {
+          Status status = txn.add(table, cell_row(planned.key, half), &CellRow::z, 1);
+          if (status.not_found()) continue;
+          done.adds += status.ok() ? 1 : 0;
+          return status;
+        }
+        return {};
+      case Step::Does::kInsert: {
+        Cell<CellRow> cell;
+        ELIDER_TRY(read_cell(txn, table, planned.key, true, &cell));
+        if (cell.place() >= 0) {
+          for (uint32_t column = 0; column < kColumns; ++column) done.did.read_list(list(column, planned.key), elements_of(cell, column));
+          return {};
+        }
+        CellRow row;
+        for (uint32_t column = 0; column < kColumns; ++column) {
+          list_in(row, column)[0] = 1;
+          list_in(row, column)[1] = planned.value;
+          done.did.append(list(column, planned.key), planned.value);
+        }
+        call.yields->maybe();
+        return txn.insert(table, cell_row(planned.key, static_cast<int>(planned.value % 2)), row);
+      }
+      case Step::Does::kMove: {
+        Cell<CellRow> cell;
+        ELIDER_TRY(read_cell(txn, table, planned.key, false, &cell));
+        if (cell.place() < 0) return {};
+        const CellRow row = *cell.half[cell.place()];
+        ELIDER_TRY(txn.remove(table, cell_row(planned.key, cell.place())));
+        call.yields->maybe();
+        return txn.insert(table, cell_row(planned.key, 1 - cell.place()), row);
+      }
+      case Step::Does::kScan: {
+        std::vector<std::vector<int64_t>> lists(static_cast<size_t>(planned.last_key - planned.key) + 1);
+        const ScanOptions options{.columns = columns};
+        ELIDER_TRY(txn.scan(table, KeyRange{cell_row(planned.key, 0), cell_row(planned.last_key, 1)}, options,
+                            [&](Key key, const View<CellRow>& row) {
+                              // A cell that is found twice has each element twice, which no checker accepts.
+                              const auto elements = elements_of(*row, step.column);
+                              auto& of_cell = lists[static_cast<size_t>(static_cast<int64_t>(key / 2) - planned.key)];
+                              of_cell.insert(of_cell.end(), elements.begin(), elements.end());
+                            }));
+        for (int64_t key = planned.key; key <= planned.last_key; ++key)
+          done.did.read_list(list(step.column, key), lists[static_cast<size_t>(key - planned.key)]);
+        return {};
+      }
+      case Step::Does::kPost:
+        done.did.append(post_list(*call.plan, planned.key), planned.value);
+        return txn.insert(group.posts, static_cast<Key>(planned.key), LonePost{planned.value});
+      case Step::Does::kLookForPost: {
+        View<LonePost> post;
+        ELIDER_TRY(find(txn, group.posts, static_cast<Key>(planned.key), &post));
+        done.did.read_list(post_list(*call.plan, planned.key), post ? std::vector<int64_t>{post->element} : std::vector<int64_t>{});
+        return {};
+      }
+    }
+    return {};
+  }
+
+  // One list of it, and nothing else.
+  static Status find_cell(Transaction& txn, const Table<CellRow>& table, int64_t key, const Columns<CellRow>& columns,
+                          Cell<CellRow>* cell) {
+    for (const int half : {0, 1}) ELIDER_TRY(find(txn, table, cell_row(key, half), &cell->half[half], columns));
+    return {};
+  }
+  static int64_t post_list(const Plan& plan, int64_t key) { return kListsOfPosts | plan.operations.front().key << 48 | key; }
+  static int64_t* list_in(CellRow& row, uint32_t column) { return column == 0 ? row.x : row.y; }
+  static std::vector<int64_t> elements_of(const CellRow& row, uint32_t column) {
+    const int64_t* list = column == 0 ? row.x : row.y;
+    return {list + 1, list + 1 + std::clamp<int64_t>(list[0], 0, kWritesPerKey)};
+  }
+  static std::vector<int64_t> elements_of(const Cell<CellRow>& cell, uint32_t column) {
+    return cell.place() < 0 ? std::vector<int64_t>() : elements_of(*cell.half[cell.place()], column);
+  }
+  static void report(const Call& call, Attempt* attempt) {
+    for (const Done& done : call.done) attempt->did.add(done.did);
+  }
+
+  const HistoryOptions& options_;
+  std::deque<Group> groups_;
+  std::vector<Step> reader_steps_;
+  std::atomic<uint64_t> turns_{0}, adds_{0};
+};
+
+}  // namespace
+
+std::unique_ptr<Workload> make_procedures(const HistoryOptions& options) { return std::make_unique<Procedures>(options); }
+
+}  // namespace elider::bench
