@@ -129,7 +129,8 @@ class HistoryScheduleTest : public testing::TestWithParam<Story> {
     options.read_only_percent = 15;
     if (options.workload == "scan") options.scan_percent = 40;
     if (options.workload == "bank") options.scan_percent = 30;
-    if (options.workload == "posts") options.yield_percent = 0, options.transactions = 40;  // a call that yields is no region
+    if (options.protocol == Protocol::kChopped) options.yield_percent = 0, options.transactions = 40;  // a call that yields is no region
+    options.declarations = 1;
     options.out = folder_.path() / "elle.jsonl";
     options.history_file = folder_.path() / "native.jsonl";
     return options;
@@ -214,7 +215,8 @@ std::vector<Story> stories() {
   std::vector<Story> all;
   for (const char* workload : {"list-append", "rw-register", "bank", "scan"})
     for (KeyIndex index : kKeyIndexes) all.push_back({workload, index});
-  for (KeyIndex index : {KeyIndex::kHashed, KeyIndex::kOrdered}) all.push_back({"posts", index, Protocol::kChopped});
+  for (const char* workload : {"posts", "procedures"})
+    for (KeyIndex index : {KeyIndex::kHashed, KeyIndex::kOrdered}) all.push_back({workload, index, Protocol::kChopped});
   return all;
 }
 

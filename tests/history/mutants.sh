@@ -20,11 +20,13 @@ readers="list-append --keys 4 --threads 6 --yield 30 --read-only-share 50"
 ranges="scan --keys 4 --threads 6 --yield 30 --read-only-share 5"
 posts="posts --protocol chopped --keys 4 --threads 6 --yield 30 --read-only-share 40"
 deferring="posts --protocol chopped --deferring --keys 2 --threads 6 --yield 50"
+random="procedures --protocol chopped --yield 40"
 workload_of() {
   case $1 in
     publish_beside_subscribers) echo "$deferring" ;;
     keep_leaf_version | skip_absent_read) echo "$ranges" ;;
     late_snapshot_read) echo "$readers" ;;
+    leave_cycle | forget_sibling) echo "$random" ;;
     read_half_a_call | commit_beside_calls) echo "$posts" ;;
     *) echo "$lists" ;;
   esac
@@ -69,16 +71,16 @@ passes() {
 
 unset ELIDER_MUTANT
 for mutant in skip_read_validation keep_leaf_version late_snapshot_read ignore_lock_bit skip_absent_read read_half_a_call \
-  commit_beside_calls publish_beside_subscribers; do
+  commit_beside_calls publish_beside_subscribers leave_cycle forget_sibling; do
   # shellcheck disable=SC2046
   caught $mutant $(workload_of $mutant) || failures=$((failures + 1))
 done
 # Where rows are hashed all phantoms come through the secondary index.
 # shellcheck disable=SC2086
 caught keep_leaf_version $ranges --index hash || failures=$((failures + 1))
-for workload in "$lists" "$readers" "$ranges" "$posts" "$deferring"; do
+for workload in "$lists" "$readers" "$ranges" "$posts" "$deferring" "$random"; do
   # shellcheck disable=SC2086
   passes $workload || failures=$((failures + 1))
 done
-echo "$((14 - failures)) passed, $failures failed"
+echo "$((17 - failures)) passed, $failures failed"
 [ "$failures" -eq 0 ]

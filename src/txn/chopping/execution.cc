@@ -35,6 +35,8 @@ class Planner {
         return operation.may_roll_back || changes_index(operation);
       });
       if (begin == kNowhere && (piece.writes || piece.conflicting)) begin = i;
+      // A plan has one piece that conflicts; of several, which a merge should have made one, the core would hold all.
+      if (end != 0 && (ELIDER_MUTANT(kLeaveCycle) || ELIDER_MUTANT(kForgetSibling))) break;
       // Nothing but the core's commit can be taken back.
       if (begin != kNowhere && (piece.conflicting || may_roll_back)) end = i + 1;
     }
