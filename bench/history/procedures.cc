@@ -13,6 +13,7 @@
 #include <atomic>
 #include <deque>
 #include <set>
+#include <span>
 #include <utility>
 
 #include "bench/history/hot_keys.h"
@@ -33,6 +34,14 @@ struct CellRow {
   int64_t y[1 + kWritesPerKey] = {};
   uint64_t z = 0;
 };
+// What a scan finds of a cell, in both its rows.
+struct ScannedCell {
+  std::array<int64_t, 2 * kWritesPerKey> elements;
+  size_t count = 0;
+};
+constexpr int64_t kCellsScanned = 5;  // at the most
+constexpr size_t kWordsOfAStep = kCellsScanned * (3 + 2 * kWritesPerKey);
+
 struct LonePost {
   int64_t element = 0;
 };
@@ -52,7 +61,11 @@ class Procedures : public Workload {
     MicroOps did;
     uint64_t adds = 0;
   };
+  // Bodies take no memory: within a region that may cost it.
   struct Call {
+    Call(const Plan& its_plan, Yields& its_yields) : plan(&its_plan), yields(&its_yields), done(its_plan.operations.size() - 1) {
+      for (Done& step : done) step.did.reserve(kWordsOfAStep);
+    }
     const Plan* plan;
     Yields* yields;
     std::vector<Done> done;  // by step
@@ -130,7 +143,7 @@ class Procedures : public Workload {
       operation.key = step.does == Step::Does::kLookForPost ? group.recent[random.below(group.recent.size())].load()
                       : step.does == Step::Does::kPost      ? value * kPostsOfACall + posts++
                                                             : draw_key(random, group, step);
-      operation.last_key = operation.key + 2 * static_cast<int64_t>(random.below(3));  // of a scan
+      operation.last_key = operation.key + static_cast<int64_t>(random.below(kCellsScanned));  // of a scan
       if (step.does == Step::Does::kPost) group.recent[random.below(group.recent.size())] = operation.key;
       if ((step.does == Step::Does::kAppend || step.does == Step::Does::kInsert) && !written.insert({step.table, operation.key}).second)
         operation.variant = kLeftOut;
@@ -162,7 +175,7 @@ class Procedures : public Workload {
   }
 
   Status execute(Transaction& txn, const Plan& plan, Yields& yields, Attempt* attempt) override {
-    Call call{&plan, &yields, std::vector<Done>(plan.operations.size() - 1)};
+    Call call(plan, yields);
     const auto& steps = steps_of(plan);
     for (size_t i = 0; i < steps.size(); ++i)
       if (steps[i].does != Step::Does::kAdd)
@@ -173,7 +186,7 @@ class Procedures : public Workload {
 
   bool in_pieces(const Plan& plan) const override { return plan.operations.front().variant == kInPieces; }
   Status call(Database& db, const Plan& plan, Yields& yields, Attempt* attempt, const RunPolicy& policy) override {
-    Call call{&plan, &yields, std::vector<Done>(plan.operations.size() - 1)};
+    Call call(plan, yields);
     Status status = db.run_chopped(procedure_of(plan).chopped, call, policy);
     if (!status.ok()) return status;
     report(call, attempt);
@@ -388,17 +401,17 @@ class Procedures : public Workload {
         return txn.insert(table, cell_row(planned.key, 1 - cell.place()), row);
       }
       case Step::Does::kScan: {
-        std::vector<std::vector<int64_t>> lists(static_cast<size_t>(planned.last_key - planned.key) + 1);
-        const ScanOptions options{.columns = columns};
-        ELIDER_TRY(txn.scan(table, KeyRange{cell_row(planned.key, 0), cell_row(planned.last_key, 1)}, options,
+        std::array<ScannedCell, kCellsScanned> cells;
+        ELIDER_TRY(txn.scan(table, KeyRange{cell_row(planned.key, 0), cell_row(planned.last_key, 1)}, ScanOptions{.columns = columns},
                             [&](Key key, const View<CellRow>& row) {
                               // A cell that is found twice has each element twice, which no checker accepts.
-                              const auto elements = elements_of(*row, step.column);
-                              auto& of_cell = lists[static_cast<size_t>(static_cast<int64_t>(key / 2) - planned.key)];
-                              of_cell.insert(of_cell.end(), elements.begin(), elements.end());
+                              ScannedCell& cell = cells[static_cast<size_t>(static_cast<int64_t>(key / 2) - planned.key)];
+                              for (const int64_t element : elements_of(*row, step.column)) cell.elements[cell.count++] = element;
                             }));
-        for (int64_t key = planned.key; key <= planned.last_key; ++key)
-          done.did.read_list(list(step.column, key), lists[static_cast<size_t>(key - planned.key)]);
+        for (int64_t key = planned.key; key <= planned.last_key; ++key) {
+          const ScannedCell& cell = cells[static_cast<size_t>(key - planned.key)];
+          done.did.read_list(list(step.column, key), std::span(cell.elements.data(), cell.count));
+        }
         return {};
       }
       case Step::Does::kPost:
@@ -407,7 +420,8 @@ class Procedures : public Workload {
       case Step::Does::kLookForPost: {
         View<LonePost> post;
         ELIDER_TRY(find(txn, group.posts, static_cast<Key>(planned.key), &post));
-        done.did.read_list(post_list(*call.plan, planned.key), post ? std::vector<int64_t>{post->element} : std::vector<int64_t>{});
+        done.did.read_list(post_list(*call.plan, planned.key),
+                           post ? std::span<const int64_t>(&post->element, 1) : std::span<const int64_t>());
         return {};
       }
     }
@@ -422,12 +436,12 @@ class Procedures : public Workload {
   }
   static int64_t post_list(const Plan& plan, int64_t key) { return kListsOfPosts | plan.operations.front().key << 48 | key; }
   static int64_t* list_in(CellRow& row, uint32_t column) { return column == 0 ? row.x : row.y; }
-  static std::vector<int64_t> elements_of(const CellRow& row, uint32_t column) {
+  static std::span<const int64_t> elements_of(const CellRow& row, uint32_t column) {
     const int64_t* list = column == 0 ? row.x : row.y;
-    return {list + 1, list + 1 + std::clamp<int64_t>(list[0], 0, kWritesPerKey)};
+    return {list + 1, static_cast<size_t>(std::clamp<int64_t>(list[0], 0, kWritesPerKey))};
   }
-  static std::vector<int64_t> elements_of(const Cell<CellRow>& cell, uint32_t column) {
-    return cell.place() < 0 ? std::vector<int64_t>() : elements_of(*cell.half[cell.place()], column);
+  static std::span<const int64_t> elements_of(const Cell<CellRow>& cell, uint32_t column) {
+    return cell.place() < 0 ? std::span<const int64_t>() : elements_of(*cell.half[cell.place()], column);
   }
   static void report(const Call& call, Attempt* attempt) {
     for (const Done& done : call.done) attempt->did.add(done.did);
