@@ -50,6 +50,7 @@ struct HistoryCommand {
       return set_exit_code(kExitFailed);
     }
     if (!summary->resumed.empty()) std::cout << fmt::format("resumed: {}\n", summary->resumed);
+    if (!summary->about.empty()) std::cout << summary->about << "\n";
     const std::string ranks = options.client_alone ? "" : fmt::format(" and {}.ranks", options.out);
     std::cout << fmt::format("{}: {} committed, {} failed, {} unknown in {:.1f} s; wrote {}{}\n", options.workload, summary->committed,
                              summary->failed, summary->unknown, summary->seconds, options.out, ranks);
@@ -99,7 +100,7 @@ void add_options(Command sub, HistoryCommand& command) {
            "With --workload scan: the table is zoned, and read-only transactions scan all its rows, by two threads");
   sub.flag("--deferring", options.deferring,
            "With --workload posts: calls defer their posts, and other calls look for these and note it; with procedures: some operations defer");
-  sub.option("--declarations", options.declarations, "With --workload procedures: declarations, each with tables of its own [50]").in(1, 1000);
+  sub.option("--declarations", options.declarations, "With --workload procedures: declarations, each with four tables of its own [50]").in(1, 250);
   sub.option("--block-threshold", options.block_threshold_bytes, "Bytes from which a row is kept as a block [2048]");
 }
 

@@ -134,8 +134,7 @@ class Client {
   }
 
   Status execute(Transaction& txn, Call& call) {
-    call.attempt.did.clear();
-    call.attempt.complaint.clear();
+    call.attempt.clear();
     if (Status status = run_.workload.execute(txn, call.plan, yields_, &call.attempt); !status.ok()) return status;
     yields_.maybe();
     return call.plan.roll_back ? Status::rollback() : Status();
@@ -148,8 +147,7 @@ class Client {
   }
 
   Status run_in_pieces(Call& call) {
-    call.attempt.did.clear();
-    call.attempt.complaint.clear();
+    call.attempt.clear();
     return run_.workload.call(run_.db, call.plan, yields_, &call.attempt,
                               {.attempts_max = call.plan.attempts_max, .procedure_id = run_.procedure_id});
   }
@@ -176,6 +174,7 @@ class Client {
     const uint64_t index = run_.next_index.fetch_add(1);
     if (call.status.ok()) {
       ++summary.committed;
+      run_.workload.committed(call.attempt);
       session.record(index, run_.now_ns(), EventType::kOk, call.attempt.did, call.rank);
       if (call.attempt.complaint.empty()) return;
       if (summary.complaints++ == 0) summary.first_complaint = call.attempt.complaint;
@@ -250,6 +249,7 @@ Result<HistorySummary> run_history(const HistoryOptions& options) {
     if (!db.ok()) return db.status();
     int64_t first = 0;
     if (Status status = prepare(options, *db, *workload, &first, &summary); !status.ok()) return status;
+    summary.about = workload->about();
     sink.begin();
     if (Status status = workload->fill(*db); !status.ok()) return status;
     Run run{options, *db, *workload, db->procedure_id(options.workload)};

@@ -14,6 +14,7 @@
 namespace elider::bench {
 
 struct HistorySummary {
+  std::string about;  // what the workload says of itself; "": nothing
   uint64_t committed = 0;
   uint64_t failed = 0;           // certainly not committed: conflicts, rollbacks
   uint64_t unknown = 0;          // a status that should not occur: written as `info`

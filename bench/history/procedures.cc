@@ -7,7 +7,8 @@
 // operation reads a list, appends to one, adds, inserts a row with two lists of one element, moves a cell to its other row,
 // scans, inserts a post, which is a list of one element that nobody else inserts, or looks for one.
 //
-// Half the transactions are calls; others do the same as ordinary transactions, or read across the group on a snapshot.
+// Half the transactions are calls; others do the same as ordinary transactions, which insert a cell that they find absent, or read
+// across the group on a snapshot.
 #include <algorithm>
 #include <array>
 #include <atomic>
@@ -26,18 +27,27 @@ namespace {
 constexpr uint32_t kTables = 3, kColumns = 2;
 constexpr uint32_t kPostsOfACall = 16;  // at the most
 constexpr int64_t kListsOfPosts = int64_t{1} << 62;
-constexpr uint64_t kTransactionsOfATurn = 64;  // that clients spend on a group
-constexpr int64_t kKeysFilled = 4;
+constexpr int64_t kKeysFilled = 64;
 
 struct CellRow {
   int64_t x[1 + kWritesPerKey] = {};  // how many elements, and these
   int64_t y[1 + kWritesPerKey] = {};
   uint64_t z = 0;
 };
-// What a scan finds of a cell, in both its rows.
-struct ScannedCell {
-  std::array<int64_t, 2 * kWritesPerKey> elements;
-  size_t count = 0;
+// One list of a cell, as both its rows have it. What no list can hold shows as an element that nobody appends.
+class Elements {
+ public:
+  void add(const int64_t* list) {
+    const int64_t count = list[0];
+    if (count < 0 || count > kWritesPerKey || count_ + static_cast<size_t>(count) > elements_.size()) return add_impossible();
+    for (int64_t i = 1; i <= count; ++i) elements_[count_++] = list[i];
+  }
+  void add_impossible() { elements_[0] = -1, count_ = std::max<size_t>(count_, 1); }
+  std::span<const int64_t> all() const { return {elements_.data(), count_}; }
+
+ private:
+  std::array<int64_t, 2 * kWritesPerKey> elements_;
+  size_t count_ = 0;
 };
 constexpr int64_t kCellsScanned = 5;  // at the most
 constexpr size_t kWordsOfAStep = kCellsScanned * (3 + 2 * kWritesPerKey);
@@ -59,9 +69,9 @@ class Procedures : public Workload {
   enum StepVariant : Variant { kDone, kLeftOut };      // of a step: in the operations behind it
   struct Done {
     MicroOps did;
-    uint64_t adds = 0;
+    bool added = false;
   };
-  // Bodies take no memory: within a region that may cost it.
+  // Bodies take no memory: an allocation may abort the region that they run in.
   struct Call {
     Call(const Plan& its_plan, Yields& its_yields) : plan(&its_plan), yields(&its_yields), done(its_plan.operations.size() - 1) {
       for (Done& step : done) step.did.reserve(kWordsOfAStep);
@@ -84,13 +94,16 @@ class Procedures : public Workload {
     std::array<Table<CellRow>, kTables> tables;
     std::array<std::array<Columns<CellRow>, kColumns>, kTables> columns;  // each list's
     Table<LonePost> posts;
-    std::array<HotKeys, 2> hot;                    // by a key's parity
-    std::array<std::atomic<int64_t>, 4> recent{};  // posts that calls are about to insert, or have inserted
+    std::array<HotKeys, 2> hot;                          // by a key's parity
+    std::array<std::atomic<int64_t>, 4> recent{};        // posts that calls are about to insert, or have inserted
+    std::array<std::atomic<uint64_t>, kTables> added{};  // to its counts, by transactions that committed
     std::vector<Procedure> procedures;
   };
 
  public:
-  explicit Procedures(const HistoryOptions& options) : options_(options) {
+  explicit Procedures(const HistoryOptions& options)
+      : options_(options),
+        turn_(options.transactions == 0 ? 64 : std::max<uint64_t>(options.transactions / (3 * options.declarations), 1)) {
     for (uint32_t g = 0; g < options.declarations; ++g) groups_.emplace_back(std::max(options.keys / 2, 1u));
   }
 
@@ -112,14 +125,16 @@ class Procedures : public Workload {
     return install(db);
   }
 
-  // The first cells; later ones come from inserts.
+  // Three of four cells that most runs come to; others come from inserts.
   Status fill(Database& db) override {
-    return db.run([&](Transaction& txn) -> Status {
-      for (Group& group : groups_)
-        for (const Table<CellRow>& table : group.tables)
-          for (int64_t key = 0; key < kKeysFilled; ++key) ELIDER_TRY(txn.insert(table, cell_row(key, 0), CellRow{}));
-      return {};
-    });
+    for (const Group& group : groups_)
+      ELIDER_TRY(db.run([&](Transaction& txn) -> Status {
+        for (uint32_t t = 0; t < kTables; ++t)
+          for (int64_t key = 0; key < kKeysFilled; ++key)
+            if ((key + t) % 4 != 0) ELIDER_TRY(txn.insert(group.tables[t], cell_row(key, 0), CellRow{}));
+        return {};
+      }));
+    return {};
   }
 
   Status resume(Database&, int64_t*) override {
@@ -128,7 +143,7 @@ class Procedures : public Workload {
 
   void plan(Random& random, int64_t value, Plan* plan) override {
     PlannedOperation head;
-    const uint64_t turn = turns_.fetch_add(1) / kTransactionsOfATurn;
+    const uint64_t turn = drawn_.fetch_add(1) / turn_;
     head.key = static_cast<int64_t>(turn % groups_.size());
     head.value = value;
     Group& group = groups_[static_cast<size_t>(head.key)];
@@ -177,9 +192,7 @@ class Procedures : public Workload {
   Status execute(Transaction& txn, const Plan& plan, Yields& yields, Attempt* attempt) override {
     Call call(plan, yields);
     const auto& steps = steps_of(plan);
-    for (size_t i = 0; i < steps.size(); ++i)
-      if (steps[i].does != Step::Does::kAdd)
-        ELIDER_TRY(perform(txn, call, steps[i], i));  // an add counts by calls alone, whose outcome is known
+    for (size_t i = 0; i < steps.size(); ++i) ELIDER_TRY(perform(txn, call, steps[i], i));
     report(call, attempt);
     return {};
   }
@@ -190,26 +203,25 @@ class Procedures : public Workload {
     Status status = db.run_chopped(procedure_of(plan).chopped, call, policy);
     if (!status.ok()) return status;
     report(call, attempt);
-    for (const Done& done : call.done) adds_.fetch_add(done.adds);
     return status;
   }
 
+  std::string about() const override { return about_; }
+  void committed(const Attempt& attempt) override {
+    for (const uint64_t table : attempt.added) groups_[table / kTables].added[table % kTables].fetch_add(1);
+  }
+
   std::string complaint(Database& db) const override {
-    uint64_t counted = 0;
-    Status status = db.run_read_only([&](Transaction& txn) -> Status {
-      counted = 0;
-      for (const Group& group : groups_)
-        for (const Table<CellRow>& table : group.tables)
-          for (int64_t key = 0, end = 2 * std::max(group.hot[0].end(), group.hot[1].end()); key < end; ++key) {
-            Cell<CellRow> cell;
-            ELIDER_TRY(read_cell(txn, table, key, true, &cell));
-            for (const View<CellRow>& row : cell.half) counted += row ? row->z : 0;
-          }
-      return {};
-    });
-    if (!status.ok()) return status.message();
-    if (counted == adds_.load()) return "";
-    return "calls have added " + std::to_string(adds_.load()) + ", and the rows count " + std::to_string(counted);
+    for (uint32_t g = 0; g < groups_.size(); ++g)
+      for (uint32_t t = 0; t < kTables; ++t) {
+        uint64_t counted = 0;
+        Status status = db.run_read_only([&](Transaction& txn) { return count(txn, groups_[g], t, &counted); });
+        if (!status.ok()) return status.message();
+        if (const uint64_t added = groups_[g].added[t].load(); counted != added)
+          return "transactions have added " + std::to_string(added) + " to table '" + table_name(g, t) + "', and its rows count " +
+                 std::to_string(counted);
+      }
+    return "";
   }
 
  private:
@@ -268,7 +280,21 @@ class Procedures : public Workload {
     options.choices.deferring = options_.deferring;
     options.always_in_pieces = db.sync() != SyncPolicy::kElided && random.below(4) != 0;
     options.check_accesses = true;  // a program that does not obey would prove nothing
-    return db.install(std::move(procedures), options);
+    chopping::Plan plan;
+    ELIDER_TRY(db.install(std::move(procedures), options, &plan));
+    describe(plan);
+    return {};
+  }
+
+  void describe(const chopping::Plan& plan) {
+    const auto in_pieces =
+        std::count_if(plan.procedures.begin(), plan.procedures.end(), [](const auto& its) { return its.pieces.size() > 1; });
+    // Of which a procedure waits or looks out for: else deferring changes nothing.
+    const auto deferrals = std::count_if(plan.deferrals.begin(), plan.deferrals.end(),
+                                         [](const auto& its) { return its.granted && !its.subscribers.empty(); });
+    about_ = std::to_string(groups_.size()) + " declarations of " + std::to_string(plan.procedures.size()) +
+             " procedures: " + std::to_string(in_pieces) + " have several pieces, " + std::to_string(plan.merges.size()) + " merges, " +
+             std::to_string(deferrals) + " deferrals with subscribers";
   }
 
   void declare(Random& random, uint32_t g, uint32_t p, ChoppedProcedures& procedures) {
@@ -301,7 +327,7 @@ class Procedures : public Workload {
     procedure.chopped = procedures.add(std::move(declared));
   }
 
-  // What only adds may be deferred.
+  // Only additions and fresh inserts may be deferred.
   Step draw_step(Random& random, uint32_t g, bool defers, chopping::Operation& operation) const {
     using Does = Step::Does;
     constexpr Does kAny[] = {Does::kRead,   Does::kRead, Does::kAppend, Does::kAppend, Does::kAdd,
@@ -339,30 +365,40 @@ class Procedures : public Workload {
 
   Status perform(Transaction& txn, Call& call, const Step& step, size_t i) const {
     const PlannedOperation& planned = call.plan->operations[i + 1];
-    const Group& group = groups_[static_cast<size_t>(call.plan->operations.front().key)];
+    const PlannedOperation& head = call.plan->operations.front();
+    const Group& group = groups_[static_cast<size_t>(head.key)];
     const Table<CellRow>& table = group.tables[step.table];
     const Columns<CellRow>& columns = group.columns[step.table][step.column];
     const auto list = [&](uint32_t column, int64_t key) { return list_of(*call.plan, step, column, key); };
     Done& done = call.done[i];
     done.did.clear();
-    done.adds = 0;
+    done.added = false;
     if (planned.variant == kLeftOut) return {};
     call.yields->maybe();
     switch (step.does) {
       case Step::Does::kRead: {
         Cell<CellRow> cell;
         ELIDER_TRY(find_cell(txn, table, planned.key, columns, &cell));
-        done.did.read_list(list(step.column, planned.key), elements_of(cell, step.column));
+        done.did.read_list(list(step.column, planned.key), elements_of(cell, step.column).all());
         return {};
       }
       case Step::Does::kAppend: {
         Cell<CellRow> cell;
         ELIDER_TRY(find_cell(txn, table, planned.key, columns, &cell));
-        if (cell.place() < 0) return done.did.read_list(list(step.column, planned.key), {}), Status();
         call.yields->maybe();
+        if (cell.place() < 0 && head.variant == kAtOnce) {
+          CellRow row;
+          begin_list(row, step.column, planned.value);
+          done.did.append(list(step.column, planned.key), planned.value);
+          return txn.insert(table, cell_row(planned.key, 0), row);
+        }
+        if (cell.place() < 0) return done.did.read_list(list(step.column, planned.key), {}), Status();
+        const int64_t count = list_in(*cell.half[cell.place()], step.column)[0];
+        if (count < 0 || count >= kWritesPerKey)
+          return Status::invalid_argument("a list has " + std::to_string(count) + " elements, which no appends can have left");
         ELIDER_TRY(txn.update(table, cell_row(planned.key, cell.place()), columns, [&](CellRow& row) {
           int64_t* elements = list_in(row, step.column);
-          if (elements[0] < kWritesPerKey) elements[++elements[0]] = planned.value;
+          elements[++elements[0]] = planned.value;
         }));
         done.did.append(list(step.column, planned.key), planned.value);
         return {};
@@ -371,7 +407,7 @@ class Procedures : public Workload {
         for (const int half : {0, 1}) {
           Status status = txn.add(table, cell_row(planned.key, half), &CellRow::z, 1);
           if (status.not_found()) continue;
-          done.adds += status.ok() ? 1 : 0;
+          done.added = status.ok();
           return status;
         }
         return {};
@@ -379,13 +415,13 @@ class Procedures : public Workload {
         Cell<CellRow> cell;
         ELIDER_TRY(read_cell(txn, table, planned.key, true, &cell));
         if (cell.place() >= 0) {
-          for (uint32_t column = 0; column < kColumns; ++column) done.did.read_list(list(column, planned.key), elements_of(cell, column));
+          for (uint32_t column = 0; column < kColumns; ++column)
+            done.did.read_list(list(column, planned.key), elements_of(cell, column).all());
           return {};
         }
         CellRow row;
         for (uint32_t column = 0; column < kColumns; ++column) {
-          list_in(row, column)[0] = 1;
-          list_in(row, column)[1] = planned.value;
+          begin_list(row, column, planned.value);
           done.did.append(list(column, planned.key), planned.value);
         }
         call.yields->maybe();
@@ -401,17 +437,17 @@ class Procedures : public Workload {
         return txn.insert(table, cell_row(planned.key, 1 - cell.place()), row);
       }
       case Step::Does::kScan: {
-        std::array<ScannedCell, kCellsScanned> cells;
+        std::array<Elements, kCellsScanned> cells;
         ELIDER_TRY(txn.scan(table, KeyRange{cell_row(planned.key, 0), cell_row(planned.last_key, 1)}, ScanOptions{.columns = columns},
                             [&](Key key, const View<CellRow>& row) {
-                              // A cell that is found twice has each element twice, which no checker accepts.
-                              ScannedCell& cell = cells[static_cast<size_t>(static_cast<int64_t>(key / 2) - planned.key)];
-                              for (const int64_t element : elements_of(*row, step.column)) cell.elements[cell.count++] = element;
+                              const auto which = static_cast<uint64_t>(static_cast<int64_t>(key / 2) - planned.key);
+                              if (which < cells.size())
+                                cells[which].add(list_in(*row, step.column));
+                              else
+                                cells[0].add_impossible();
                             }));
-        for (int64_t key = planned.key; key <= planned.last_key; ++key) {
-          const ScannedCell& cell = cells[static_cast<size_t>(key - planned.key)];
-          done.did.read_list(list(step.column, key), std::span(cell.elements.data(), cell.count));
-        }
+        for (int64_t key = planned.key; key <= planned.last_key; ++key)
+          done.did.read_list(list(step.column, key), cells[static_cast<size_t>(key - planned.key)].all());
         return {};
       }
       case Step::Does::kPost:
@@ -436,21 +472,41 @@ class Procedures : public Workload {
   }
   static int64_t post_list(const Plan& plan, int64_t key) { return kListsOfPosts | plan.operations.front().key << 48 | key; }
   static int64_t* list_in(CellRow& row, uint32_t column) { return column == 0 ? row.x : row.y; }
-  static std::span<const int64_t> elements_of(const CellRow& row, uint32_t column) {
-    const int64_t* list = column == 0 ? row.x : row.y;
-    return {list + 1, static_cast<size_t>(std::clamp<int64_t>(list[0], 0, kWritesPerKey))};
+  static void begin_list(CellRow& row, uint32_t column, int64_t element) {
+    list_in(row, column)[0] = 1;
+    list_in(row, column)[1] = element;
   }
-  static std::span<const int64_t> elements_of(const Cell<CellRow>& cell, uint32_t column) {
-    return cell.place() < 0 ? std::span<const int64_t>() : elements_of(*cell.half[cell.place()], column);
+  static const int64_t* list_in(const CellRow& row, uint32_t column) { return column == 0 ? row.x : row.y; }
+  static Elements elements_of(const Cell<CellRow>& cell, uint32_t column) {
+    Elements found;
+    for (const View<CellRow>& row : cell.half)
+      if (row) found.add(list_in(*row, column));
+    return found;
   }
-  static void report(const Call& call, Attempt* attempt) {
-    for (const Done& done : call.done) attempt->did.add(done.did);
+  // What all rows of a table count.
+  static Status count(Transaction& txn, const Group& group, uint32_t table, uint64_t* counted) {
+    *counted = 0;
+    for (int64_t key = 0, end = std::max(kKeysFilled, 2 * std::max(group.hot[0].end(), group.hot[1].end())); key < end; ++key) {
+      Cell<CellRow> cell;
+      ELIDER_TRY(read_cell(txn, group.tables[table], key, true, &cell));
+      for (const View<CellRow>& row : cell.half) *counted += row ? row->z : 0;
+    }
+    return {};
+  }
+  void report(const Call& call, Attempt* attempt) const {
+    const auto& steps = steps_of(*call.plan);
+    for (size_t i = 0; i < steps.size(); ++i) {
+      attempt->did.add(call.done[i].did);
+      if (call.done[i].added) attempt->added.push_back(static_cast<uint64_t>(call.plan->operations.front().key) * kTables + steps[i].table);
+    }
   }
 
   const HistoryOptions& options_;
   std::deque<Group> groups_;
   std::vector<Step> reader_steps_;
-  std::atomic<uint64_t> turns_{0}, adds_{0};
+  std::string about_;
+  const uint64_t turn_;  // transactions that clients spend on a group
+  std::atomic<uint64_t> drawn_{0};
 };
 
 }  // namespace

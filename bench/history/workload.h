@@ -70,7 +70,13 @@ struct Plan {
 
 // What one attempt did. It counts only if the attempt commits.
 struct Attempt {
+  void clear() {
+    did.clear();
+    added.clear();
+    complaint.clear();
+  }
   MicroOps did;
+  std::vector<uint64_t> added;  // of workloads that count them: to whatever stands behind each number
   std::string complaint;  // an invariant that the workload itself saw broken
 };
 
@@ -109,7 +115,11 @@ class Workload {
   virtual Status execute(Transaction& txn, const Plan& plan, Yields& yields, Attempt* attempt) = 0;
   // Of one that is a call of a chopped procedure instead.
   virtual bool in_pieces(const Plan&) const { return false; }
-  // When all threads have ended: what the rows show that no history can; "": nothing.
+  // After create(): what a reader of the run's summary is to know; "": nothing.
+  virtual std::string about() const { return ""; }
+  // After each that committed.
+  virtual void committed(const Attempt&) {}
+  // After all threads have ended: what is wrong with the rows that no history shows; "": nothing.
   virtual std::string complaint(Database&) const { return ""; }
   virtual Status call(Database&, const Plan&, Yields&, Attempt*, const RunPolicy&) { return Status(Code::kUnsupported, "nothing is in pieces"); }
 };

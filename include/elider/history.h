@@ -43,7 +43,7 @@ struct HistoryOperation {
 struct HistoryTransaction {
   uint64_t session = 0;   // which worker ran it
   uint64_t begin_ns = 0;  // steady clock; begin of the attempt
-  uint64_t end_ns = 0;    // after the commit or rollback
+  uint64_t end_ns = 0;    // when it answers, after its commit or rollback
   bool committed = false;
   bool read_only = false;
   Cause cause = Cause::kNone;

@@ -30,7 +30,7 @@ namespace {
 [[gnu::target("clwb")]] void write_back(const std::byte* line) { _mm_clwb(const_cast<std::byte*>(line)); }
 [[gnu::target("clflushopt")]] void flush_optimized(const std::byte* line) { _mm_clflushopt(const_cast<std::byte*>(line)); }
 void flush_plainly(const std::byte* line) { _mm_clflush(line); }
-void (*line_flush())(const std::byte*) {  // __builtin_cpu_supports of clang 14 does not know their names
+void (*line_flush())(const std::byte*) {  // clang 14's __builtin_cpu_supports knows neither of the two
   constexpr unsigned kFeatures = 7, kClflushopt = 1u << 23, kClwb = 1u << 24;
   unsigned eax = 0, features = 0, ecx = 0, edx = 0;
   if (__get_cpuid_count(kFeatures, 0, &eax, &features, &ecx, &edx) == 0) return flush_plainly;

@@ -129,7 +129,7 @@ class HistoryRecorder {
     uint32_t attempt = 1;
     uint32_t procedure = 0;
   };
-  // Of calls that answer later than they commit: what is told of one waits for answered(), for it has not ended before.
+  // A call that answers later than it commits: its record is kept until answered(), which sets its end.
   void answers_later(bool later) { answers_later_ = later; }
   void answered() {
     if (on()) [[unlikely]] tell_answered();

@@ -110,22 +110,27 @@ for index in hash btree; do
   alone posts --protocol chopped --deferring --index $index --threads 4 --yield 40 --transactions "$(scaled 10000)" --seed 21
 done
 both "in pieces, readers, 8 threads" posts --protocol chopped --keys 2 --threads 8 --read-only-share 60 --transactions "$(scaled 20000)" --seed 16
-# Random declarations, 50 a seed, and programs that obey them: 3,000 where nothing is scaled.
+# random_procedures YIELD OPTIONS...: random declarations, 50 a seed, and programs that obey them; where nothing is scaled, 3,150.
 random_procedures() {
-  local seed indexes=(hash btree)
+  local yield=$1 seed indexes=(hash btree)
+  shift
   for seed in $(seq 1 "$(awk -v scale="${ELIDER_TEST_SCALE:-1}" 'BEGIN { print int(20 * (scale > 1 ? 1 : scale)) + 1 }')"); do
-    local options=("$@" --protocol chopped --index "${indexes[$((seed % 2))]}" --yield 40 --transactions "$(scaled 10000)")
-    both "random, seed $seed" procedures "${options[@]}" --seed "$seed"
-    both "random, deferring, seed $seed" procedures "${options[@]}" --deferring --seed "$seed"
+    local options=("$@" --protocol chopped --index "${indexes[$((seed % 2))]}" --yield "$yield" --transactions "$(scaled 10000)")
+    both "random, seed $seed $*" procedures "${options[@]}" --seed "$seed"
+    both "random, deferring, seed $seed $*" procedures "${options[@]}" --deferring --seed "$seed"
+    if ! grep -qE ' [1-9][0-9]* have several pieces, .* [1-9][0-9]* deferrals' history.txt; then
+      echo "FAIL seed $seed draws no procedure of several pieces, or none that defers beside a subscriber: $(head -1 history.txt)"
+      failures=$((failures + 1))
+    fi
     alone procedures "${options[@]}" --seed $((100 + seed))
   done
 }
-random_procedures
+random_procedures 40
 regions=
 if [ "$preset" = emulator ]; then regions=emulated
 elif "$elider" hardware | grep -q '^usable *yes'; then regions=rtm; fi
 if [ -n "$regions" ]; then
-  random_procedures --htm $regions
+  random_procedures 0 --htm $regions  # a call that yields is no region
   for index in hash btree; do
     both "in regions, $index" posts --protocol chopped --htm $regions --index $index --threads 4 --transactions "$(scaled 20000)" --seed 18
     alone posts --protocol chopped --htm $regions --index $index --threads 4 --transactions "$(scaled 10000)" --seed 19

@@ -2,6 +2,7 @@
 // has seen their cores, each forced.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <atomic>
 #include <mutex>
 #include <optional>
@@ -34,9 +35,9 @@ class PublicationRaceTest : public RaceTest {
     for (const char* point : {"publications.publisher_waits", "publications.subscriber_waits", "publications.awaits_publisher", "snapshots.awaits_call"})
       TestPoints::on(point, [] {});
   }
-  Status post() {
+  Status post(const RunPolicy& policy = {}) {
     DeferringBank::Post call = bank_.next_post();
-    return db_.run_chopped(bank_.post, call);
+    return db_.run_chopped(bank_.post, call, policy);
   }
   DeferringBank::Audit audit() {
     DeferringBank::Audit found;
@@ -57,11 +58,10 @@ class PublicationHistoryRaceTest : public PublicationRaceTest {
       const std::lock_guard lock(mutex);
       all.push_back(call);
     }
-    // The only call of this procedure that committed.
-    HistoryTransaction of(std::string_view procedure) {
-      std::erase_if(all, [&](const HistoryTransaction& call) { return call.procedure != procedure || !call.committed; });
-      EXPECT_EQ(all.size(), 1u) << procedure;
-      return all.empty() ? HistoryTransaction() : all.front();
+    // When the only call of this procedure that committed has ended; 0: there is none.
+    uint64_t end_ns_of(std::string_view procedure) const {
+      const auto found = std::find_if(all.begin(), all.end(), [&](const HistoryTransaction& call) { return call.procedure == procedure && call.committed; });
+      return found == all.end() ? 0 : found->end_ns;
     }
     std::mutex mutex;
     std::vector<HistoryTransaction> all;
@@ -327,9 +327,9 @@ TEST_P(PublicationRaceTest, WhoHasSeenACoreAnswersNoEarlierThanItsPublisher) {
 
 // What is recorded has ended when it answers, not when it committed: whoever begins in between may come before it.
 TEST_P(PublicationHistoryRaceTest, WhoAnswersLateHasNotEndedBefore) {
-  const uint32_t peek_id = db_.procedure_id("peek");
+  const uint32_t peek_id = db_.procedure_id("peek"), post_id = db_.procedure_id("post");
   TestStop between("chopped.core_committed");
-  Background publisher([&] { EXPECT_OK(post()); });
+  Background publisher([&] { EXPECT_OK(post({.procedure_id = post_id})); });
   between.wait_until_reached();
   std::atomic<bool> done{false};
   Background other([&] {
@@ -342,7 +342,8 @@ TEST_P(PublicationHistoryRaceTest, WhoAnswersLateHasNotEndedBefore) {
   between.go();
   other.join();
   publisher.join();
-  EXPECT_GT(calls_.of("peek").end_ns, waiting_ns);
+  EXPECT_GT(calls_.end_ns_of("peek"), waiting_ns);
+  EXPECT_GT(calls_.end_ns_of("post"), waiting_ns);
 }
 
 // Where it always comes to a larger number, publishers wait for it in the end.

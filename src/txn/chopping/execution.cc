@@ -27,6 +27,7 @@ class Planner {
   // From which piece on the core stands, and how many pieces it has.
   std::pair<size_t, size_t> core_of(size_t p, const PlannedProcedure& planned) const {
     size_t begin = kNowhere, end = 0;
+    bool has_conflicting = false;
     for (size_t i = 0; i < planned.pieces.size(); ++i) {
       const chopping::Piece& piece = planned.pieces[i];
       if (piece.deferred) continue;
@@ -35,8 +36,9 @@ class Planner {
         return operation.may_roll_back || changes_index(operation);
       });
       if (begin == kNowhere && (piece.writes || piece.conflicting)) begin = i;
-      // A plan has one piece that conflicts; of several, which a merge should have made one, the core would hold all.
-      if (end != 0 && (ELIDER_MUTANT(kLeaveCycle) || ELIDER_MUTANT(kForgetSibling))) break;
+      // These mutants leave several conflicting pieces: the core takes the first, and the others run unvalidated.
+      if (piece.conflicting && has_conflicting && (ELIDER_MUTANT(kLeaveCycle) || ELIDER_MUTANT(kForgetSibling))) break;
+      has_conflicting = has_conflicting || piece.conflicting;
       // Nothing but the core's commit can be taken back.
       if (begin != kNowhere && (piece.conflicting || may_roll_back)) end = i + 1;
     }
