@@ -7,8 +7,8 @@
 // operation reads a list, appends to one, adds, inserts a row with two lists of one element, moves a cell to its other row,
 // scans, inserts a post, which is a list of one element that nobody else inserts, or looks for one.
 //
-// Half the transactions are calls; others do the same as ordinary transactions, which insert a cell that they find absent, or read
-// across the group on a snapshot.
+// Half the transactions are calls. Others do the same as ordinary transactions, but insert a cell that they are to append to and do
+// not find; or they read across the group, on a snapshot.
 #include <algorithm>
 #include <array>
 #include <atomic>
@@ -81,7 +81,7 @@ class Procedures : public Workload {
     std::vector<Done> done;  // by step
   };
   struct Operation {
-    uint32_t first_step = 0, last_step = 0;  // without the last one
+    uint32_t first_step = 0, end_step = 0;
     bool rolls_back = false;
   };
   struct Procedure {
@@ -257,6 +257,7 @@ class Procedures : public Workload {
   static int64_t list_of(const Plan& plan, const Step& step, uint32_t column, int64_t key) {
     return ((plan.operations.front().key * kTables + step.table) * kColumns + column) << 40 | key;
   }
+
   // -- what is declared -----------------------------------------------------------------------------
 
   Status install(Database& db) {
@@ -308,7 +309,7 @@ class Procedures : public Workload {
       its.first_step = static_cast<uint32_t>(procedure.steps.size());
       bool defers = options_.deferring && random.below(2) == 0;
       for (uint64_t i = random.between(1, 2); i > 0; --i) procedure.steps.push_back(draw_step(random, g, defers, operation));
-      its.last_step = static_cast<uint32_t>(procedure.steps.size());
+      its.end_step = static_cast<uint32_t>(procedure.steps.size());
       std::vector<std::string> needs;
       for (uint32_t before = 0; before < o; ++before)
         if (random.below(4) == 0) needs.push_back("o" + std::to_string(before));
@@ -320,7 +321,7 @@ class Procedures : public Workload {
       procedure.operations.push_back(its);
       declared.operation(std::move(operation), [this, its](Transaction& txn, Call& call) -> Status {
         const auto& steps = steps_of(*call.plan);
-        for (uint32_t i = its.first_step; i < its.last_step; ++i) ELIDER_TRY(perform(txn, call, steps[i], i));
+        for (uint32_t i = its.first_step; i < its.end_step; ++i) ELIDER_TRY(perform(txn, call, steps[i], i));
         return its.rolls_back && call.plan->roll_back ? Status::rollback() : Status();
       });
     }

@@ -76,7 +76,7 @@ struct Attempt {
     complaint.clear();
   }
   MicroOps did;
-  std::vector<uint64_t> added;  // of workloads that count them: to whatever stands behind each number
+  std::vector<uint64_t> added;  // what it has added to, in numbers of the workload
   std::string complaint;  // an invariant that the workload itself saw broken
 };
 
