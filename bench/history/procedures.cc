@@ -2,10 +2,11 @@
 // procedures (--declarations), each over tables of its own, so that each is analyzed by itself; its clients go from group to
 // group together.
 //
-// A group has three tables and a fourth one of posts. A row of the three stands for a cell (workload.h) and holds two lists, x
-// and y, each a commit group by itself, and a count z that calls only add to; the sum of all counts is compared at the end. An
+// A group has three tables of cells, and three of posts, pledges and tokens. A row of the first stands for a cell (workload.h) and holds
+// two lists, x and y, each a commit group by itself, and a count z that calls only add to; the sum of all counts is compared at the end. An
 // operation reads a list, appends to one, adds, inserts a row with two lists of one element, moves a cell to its other row,
-// scans, inserts a post, which is a list of one element that nobody else inserts, or looks for one.
+// scans, inserts a post, which is a list of one element that nobody else inserts, or looks for one. Some procedures make a pledge, a
+// list that only its token leads to, and hand the token out; others claim a token, and append to its pledge.
 //
 // Half the transactions are calls. Others do the same as ordinary transactions, but insert a cell that they are to append to and do
 // not find; or they read across the group, on a snapshot.
@@ -25,9 +26,9 @@ namespace elider::bench {
 namespace {
 
 constexpr uint32_t kTables = 3, kColumns = 2;
-constexpr uint32_t kPostsOfACall = 16;  // at the most
+constexpr uint32_t kPostsOfACall = 16;  // and pledges, at the most
 constexpr int64_t kListsOfPosts = int64_t{1} << 62;
-constexpr int64_t kKeysFilled = 64;
+constexpr int64_t kKeysFilledMax = 64;
 
 struct CellRow {
   int64_t x[1 + kWritesPerKey] = {};  // how many elements, and these
@@ -55,13 +56,34 @@ constexpr size_t kWordsOfAStep = kCellsScanned * (3 + 2 * kWritesPerKey);
 struct LonePost {
   int64_t element = 0;
 };
+struct PledgeRow {
+  int64_t list[1 + 2] = {};  // how many elements, and these: who made it, and who has claimed it
+};
+struct TokenRow {
+  int64_t made_by = 0;
+};
 
 // What a body does where its operation declares it.
 struct Step {
-  enum class Does : uint8_t { kRead, kAppend, kAdd, kInsert, kMove, kScan, kPost, kLookForPost };
+  enum class Does : uint8_t {
+    kRead,
+    kAppend,
+    kAdd,
+    kInsert,
+    kMove,
+    kScan,
+    kPost,
+    kLookForPost,
+    kPledge,
+    kHandOut,
+    kClaim,
+    kRedeem,
+    kLookForPledge
+  };
   Does does = Does::kRead;
   uint32_t table = 0, column = 0;
-  int parity = -1;  // of the keys that it may touch; -1: any
+  int parity = -1;       // of the keys that it may touch; -1: any
+  uint32_t partner = 0;  // kHandOut, kRedeem: the step that made the pledge, or claimed its token
 };
 
 class Procedures : public Workload {
@@ -69,7 +91,7 @@ class Procedures : public Workload {
   enum StepVariant : Variant { kDone, kLeftOut };      // of a step: in the operations behind it
   struct Done {
     MicroOps did;
-    bool added = false;
+    bool added = false, claimed = false;
   };
   // Bodies take no memory: an allocation may abort the region that they run in.
   struct Call {
@@ -94,8 +116,11 @@ class Procedures : public Workload {
     std::array<Table<CellRow>, kTables> tables;
     std::array<std::array<Columns<CellRow>, kColumns>, kTables> columns;  // each list's
     Table<LonePost> posts;
+    Table<PledgeRow> pledges;
+    Table<TokenRow> tokens;
     std::array<HotKeys, 2> hot;                          // by a key's parity
     std::array<std::atomic<int64_t>, 4> recent{};        // posts that calls are about to insert, or have inserted
+    std::array<std::atomic<int64_t>, 4> pledged{};       // the same of pledges
     std::array<std::atomic<uint64_t>, kTables> added{};  // to its counts, by transactions that committed
     std::vector<Procedure> procedures;
   };
@@ -103,24 +128,26 @@ class Procedures : public Workload {
  public:
   explicit Procedures(const HistoryOptions& options)
       : options_(options),
-        turn_(options.transactions == 0 ? 64 : std::max<uint64_t>(options.transactions / (3 * options.declarations), 1)) {
+        turn_(options.transactions == 0 ? 64 : std::max<uint64_t>(options.transactions / (3 * options.declarations), 1)),
+        keys_filled_(options.transactions == 0
+                         ? kKeysFilledMax
+                         : std::min(kKeysFilledMax, 8 + static_cast<int64_t>(options.transactions / (4 * options.declarations)))) {
     for (uint32_t g = 0; g < options.declarations; ++g) groups_.emplace_back(std::max(options.keys / 2, 1u));
   }
 
-  Schema schema() const override { return cells(0, 0).schema(); }
+  Schema schema() const override { return cells(0, 0).key_index(options_.index).schema(); }
 
   Status create(Database& db) override {
     for (uint32_t g = 0; g < groups_.size(); ++g) {
       for (uint32_t t = 0; t < kTables; ++t) {
-        auto table = db.create_table(cells(g, t));
-        if (!table.ok()) return table.status();
-        groups_[g].tables[t] = *table;
-        groups_[g].columns[t] = {table->columns(&CellRow::x), table->columns(&CellRow::y)};
+        Table<CellRow>& table = groups_[g].tables[t];
+        ELIDER_TRY(create_table(db, cells(g, t), &table));
+        groups_[g].columns[t] = {table.columns(&CellRow::x), table.columns(&CellRow::y)};
       }
-      auto posts =
-          db.create_table(SchemaOf<LonePost>(table_name(g, kTables)).key_index(options_.index).column("element", &LonePost::element));
-      if (!posts.ok()) return posts.status();
-      groups_[g].posts = *posts;
+      ELIDER_TRY(create_table(db, SchemaOf<LonePost>(table_name(g, kTables)).column("element", &LonePost::element), &groups_[g].posts));
+      ELIDER_TRY(create_table(db, SchemaOf<PledgeRow>(table_name(g, kTables + 1)).column("list", &PledgeRow::list), &groups_[g].pledges));
+      ELIDER_TRY(
+          create_table(db, SchemaOf<TokenRow>(table_name(g, kTables + 2)).column("made_by", &TokenRow::made_by), &groups_[g].tokens));
     }
     return install(db);
   }
@@ -130,7 +157,7 @@ class Procedures : public Workload {
     for (const Group& group : groups_)
       ELIDER_TRY(db.run([&](Transaction& txn) -> Status {
         for (uint32_t t = 0; t < kTables; ++t)
-          for (int64_t key = 0; key < kKeysFilled; ++key)
+          for (int64_t key = 0; key < keys_filled_; ++key)
             if ((key + t) % 4 != 0) ELIDER_TRY(txn.insert(group.tables[t], cell_row(key, 0), CellRow{}));
         return {};
       }));
@@ -155,11 +182,17 @@ class Procedures : public Workload {
     for (const Step& step : steps_of(*plan)) {
       PlannedOperation operation;
       operation.value = value;
-      operation.key = step.does == Step::Does::kLookForPost ? group.recent[random.below(group.recent.size())].load()
-                      : step.does == Step::Does::kPost      ? value * kPostsOfACall + posts++
-                                                            : draw_key(random, group, step);
+      switch (step.does) {
+        case Step::Does::kLookForPost: operation.key = draw(random, group.recent).load(); break;
+        case Step::Does::kPost: draw(random, group.recent) = operation.key = value * kPostsOfACall + posts++; break;
+        case Step::Does::kPledge: draw(random, group.pledged) = operation.key = value * kPostsOfACall + posts++; break;
+        case Step::Does::kClaim:
+        case Step::Does::kLookForPledge: operation.key = draw(random, group.pledged).load(); break;
+        case Step::Does::kHandOut:
+        case Step::Does::kRedeem: operation.key = plan->operations[step.partner + 1].key; break;
+        default: operation.key = draw_key(random, group, step);
+      }
       operation.last_key = operation.key + static_cast<int64_t>(random.below(kCellsScanned));  // of a scan
-      if (step.does == Step::Does::kPost) group.recent[random.below(group.recent.size())] = operation.key;
       if ((step.does == Step::Does::kAppend || step.does == Step::Does::kInsert) && !written.insert({step.table, operation.key}).second)
         operation.variant = kLeftOut;
       plan->operations.push_back(operation);
@@ -179,9 +212,14 @@ class Procedures : public Workload {
             operations->append(list_of(plan, step, column, planned.key), planned.value);
           break;
         case Step::Does::kPost: operations->append(post_list(plan, planned.key), planned.value); break;
+        case Step::Does::kPledge:
+        case Step::Does::kRedeem: operations->append(pledge_list(plan, planned.key), planned.value); break;
         case Step::Does::kLookForPost: operations->read_unknown(post_list(plan, planned.key)); break;
-        case Step::Does::kMove: break;
-        case Step::Does::kAdd: break;
+        case Step::Does::kLookForPledge: operations->read_unknown(pledge_list(plan, planned.key)); break;
+        case Step::Does::kMove:
+        case Step::Does::kAdd:
+        case Step::Does::kHandOut:
+        case Step::Does::kClaim: break;
         case Step::Does::kRead: operations->read_unknown(list_of(plan, step, step.column, planned.key)); break;
         case Step::Does::kScan:
           for (int64_t key = planned.key; key <= planned.last_key; ++key) operations->read_unknown(list_of(plan, step, step.column, key));
@@ -225,12 +263,17 @@ class Procedures : public Workload {
   }
 
  private:
+  template <class Row>
+  Status create_table(Database& db, SchemaOf<Row> described, Table<Row>* table) const {
+    auto made = db.create_table(described.key_index(options_.index));
+    if (made.ok()) *table = *made;
+    return made.status();
+  }
   static std::string table_name(uint32_t group, uint32_t table) {
     return "g" + std::to_string(group) + "_" + std::string(1, static_cast<char>('a' + table));
   }
   SchemaOf<CellRow> cells(uint32_t group, uint32_t table) const {
     return SchemaOf<CellRow>(table_name(group, table))
-        .key_index(options_.index)
         .column("x", &CellRow::x)
         .column("y", &CellRow::y)
         .column("z", &CellRow::z)
@@ -247,6 +290,7 @@ class Procedures : public Workload {
   const std::vector<Step>& steps_of(const Plan& plan) const {
     return plan.operations.front().variant == kReader ? reader_steps_ : procedure_of(plan).steps;
   }
+  static std::atomic<int64_t>& draw(Random& random, std::array<std::atomic<int64_t>, 4>& keys) { return keys[random.below(keys.size())]; }
   static int64_t draw_key(Random& random, Group& group, const Step& step) {
     const int64_t parity = step.parity >= 0 ? step.parity : static_cast<int64_t>(random.below(2));
     HotKeys& hot = group.hot[static_cast<size_t>(parity)];
@@ -271,12 +315,14 @@ class Procedures : public Workload {
     reader_steps_.clear();
     for (uint32_t t = 0; t < kTables; ++t)
       for (uint32_t column = 0; column < kColumns; ++column) reader_steps_.push_back({Step::Does::kRead, t, column});
-    reader_steps_.push_back({Step::Does::kLookForPost, 0, 0});
+    reader_steps_.push_back({Step::Does::kLookForPost});
+    reader_steps_.push_back({Step::Does::kLookForPledge});
     if (is_ordered(options_.index)) reader_steps_.push_back({Step::Does::kScan, 0, 0});
     ChoppedOptions options;
     options.choices.granularity = random.below(3) == 0 ? chopping::Granularity::kTable : chopping::Granularity::kGroup;
     options.choices.snapshots = random.below(2) == 0;
     options.choices.adding = random.below(4) != 0;
+    options.choices.tokens = random.below(4) != 0;
     options.choices.reordering = random.below(4) != 0;
     options.choices.deferring = options_.deferring;
     options.always_in_pieces = db.sync() != SyncPolicy::kElided && random.below(4) != 0;
@@ -301,14 +347,35 @@ class Procedures : public Workload {
   void declare(Random& random, uint32_t g, uint32_t p, ChoppedProcedures& procedures) {
     Procedure& procedure = groups_[g].procedures[p];
     const std::string name = "g" + std::to_string(g) + "_p" + std::to_string(p);
+    const std::string pledges = table_name(g, kTables + 1), tokens = table_name(g, kTables + 2);
     ChoppedProcedure<Call> declared(name);
     const uint32_t count = static_cast<uint32_t>(random.between(2, 4));
+    // Half of them have to do with tokens: in operation `first` and, with what came of it, in `second`.
+    const bool has_tokens = random.below(2) == 0, claims = random.below(2) == 0;
+    const uint32_t first = static_cast<uint32_t>(random.below(count)), second = static_cast<uint32_t>(random.between(first, count - 1));
+    uint32_t partner = 0;
     for (uint32_t o = 0; o < count; ++o) {
       chopping::Operation operation("o" + std::to_string(o));
       Operation its;
       its.first_step = static_cast<uint32_t>(procedure.steps.size());
-      bool defers = options_.deferring && random.below(2) == 0;
+      const bool of_tokens = has_tokens && (o == first || o == second);
+      const bool defers = options_.deferring && random.below(2) == 0 && !of_tokens;
       for (uint64_t i = random.between(1, 2); i > 0; --i) procedure.steps.push_back(draw_step(random, g, defers, operation));
+      if (has_tokens && o == first) {
+        partner = static_cast<uint32_t>(procedure.steps.size());
+        procedure.steps.push_back({.does = claims ? Step::Does::kClaim : Step::Does::kPledge});
+        if (claims)
+          operation.removes(tokens);
+        else
+          operation.inserts(pledges).token(tokens);
+      }
+      if (has_tokens && o == second) {
+        procedure.steps.push_back({.does = claims ? Step::Does::kRedeem : Step::Does::kHandOut, .partner = partner});
+        if (claims)
+          operation.reads(pledges).token(tokens).writes(pledges).token(tokens);
+        else
+          operation.inserts(tokens).fresh();
+      }
       its.end_step = static_cast<uint32_t>(procedure.steps.size());
       std::vector<std::string> needs;
       for (uint32_t before = 0; before < o; ++before)
@@ -349,7 +416,7 @@ class Procedures : public Workload {
       case Does::kMove: operation.reads(table); break;
       case Does::kScan: operation.scans(table, column); break;
       case Does::kPost: operation.inserts(posts).fresh(); break;
-      case Does::kLookForPost: operation.reads(posts); break;
+      default: operation.reads(posts);
     }
     const bool of_cells = step.does != Does::kPost && step.does != Does::kLookForPost && step.does != Does::kScan;
     if (of_cells && random.below(3) == 0) step.parity = static_cast<int>(random.below(2));
@@ -373,7 +440,7 @@ class Procedures : public Workload {
     const auto list = [&](uint32_t column, int64_t key) { return list_of(*call.plan, step, column, key); };
     Done& done = call.done[i];
     done.did.clear();
-    done.added = false;
+    done.added = done.claimed = false;
     if (planned.variant == kLeftOut) return {};
     call.yields->maybe();
     switch (step.does) {
@@ -461,10 +528,37 @@ class Procedures : public Workload {
                            post ? std::span<const int64_t>(&post->element, 1) : std::span<const int64_t>());
         return {};
       }
+      case Step::Does::kPledge:
+        done.did.append(pledge_list(*call.plan, planned.key), planned.value);
+        return txn.insert(group.pledges, static_cast<Key>(planned.key), PledgeRow{{1, planned.value}});
+      case Step::Does::kHandOut: return txn.insert(group.tokens, static_cast<Key>(planned.key), TokenRow{planned.value});
+      case Step::Does::kClaim: {
+        Status status = txn.remove(group.tokens, static_cast<Key>(planned.key));
+        done.claimed = status.ok();
+        return status.not_found() ? Status() : status;
+      }
+      case Step::Does::kRedeem: {
+        if (!call.done[step.partner].claimed) return {};
+        ELIDER_TRY(read_pledge(txn, call, planned.key, done));
+        done.did.append(pledge_list(*call.plan, planned.key), planned.value);
+        return txn.update(group.pledges, static_cast<Key>(planned.key), {}, [&](PledgeRow& row) {
+          row.list[0] = 2;
+          row.list[2] = planned.value;
+        });
+      }
+      case Step::Does::kLookForPledge: return read_pledge(txn, call, planned.key, done);
     }
     return {};
   }
 
+  Status read_pledge(Transaction& txn, const Call& call, int64_t key, Done& done) const {
+    View<PledgeRow> pledge;
+    ELIDER_TRY(find(txn, groups_[static_cast<size_t>(call.plan->operations.front().key)].pledges, static_cast<Key>(key), &pledge));
+    const auto count = pledge ? std::clamp<int64_t>(pledge->list[0], 0, 2) : 0;
+    done.did.read_list(pledge_list(*call.plan, key),
+                       pledge ? std::span(pledge->list + 1, static_cast<size_t>(count)) : std::span<const int64_t>());
+    return {};
+  }
   // One list of it, and nothing else.
   static Status find_cell(Transaction& txn, const Table<CellRow>& table, int64_t key, const Columns<CellRow>& columns,
                           Cell<CellRow>* cell) {
@@ -472,6 +566,7 @@ class Procedures : public Workload {
     return {};
   }
   static int64_t post_list(const Plan& plan, int64_t key) { return kListsOfPosts | plan.operations.front().key << 48 | key; }
+  static int64_t pledge_list(const Plan& plan, int64_t key) { return post_list(plan, key) | int64_t{1} << 47; }
   static int64_t* list_in(CellRow& row, uint32_t column) { return column == 0 ? row.x : row.y; }
   static void begin_list(CellRow& row, uint32_t column, int64_t element) {
     list_in(row, column)[0] = 1;
@@ -485,9 +580,9 @@ class Procedures : public Workload {
     return found;
   }
   // What all rows of a table count.
-  static Status count(Transaction& txn, const Group& group, uint32_t table, uint64_t* counted) {
+  Status count(Transaction& txn, const Group& group, uint32_t table, uint64_t* counted) const {
     *counted = 0;
-    for (int64_t key = 0, end = std::max(kKeysFilled, 2 * std::max(group.hot[0].end(), group.hot[1].end())); key < end; ++key) {
+    for (int64_t key = 0, end = std::max(keys_filled_, 2 * std::max(group.hot[0].end(), group.hot[1].end())); key < end; ++key) {
       Cell<CellRow> cell;
       ELIDER_TRY(read_cell(txn, group.tables[table], key, true, &cell));
       for (const View<CellRow>& row : cell.half) *counted += row ? row->z : 0;
@@ -507,6 +602,7 @@ class Procedures : public Workload {
   std::vector<Step> reader_steps_;
   std::string about_;
   const uint64_t turn_;  // transactions that clients spend on a group
+  const int64_t keys_filled_;
   std::atomic<uint64_t> drawn_{0};
 };
 

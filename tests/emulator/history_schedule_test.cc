@@ -130,7 +130,7 @@ class HistoryScheduleTest : public testing::TestWithParam<Story> {
     if (options.workload == "scan") options.scan_percent = 40;
     if (options.workload == "bank") options.scan_percent = 30;
     if (options.protocol == Protocol::kChopped) options.yield_percent = 0, options.transactions = 40;  // a call that yields is no region
-    if (options.workload == "procedures") options.declarations = 1, options.transactions = 30;
+    if (options.workload == "procedures") options.declarations = 1, options.transactions = 20;
     options.out = folder_.path() / "elle.jsonl";
     options.history_file = folder_.path() / "native.jsonl";
     return options;
