@@ -19,6 +19,7 @@
 #include <utility>
 
 #include "bench/history/hot_keys.h"
+#include "bench/history/procedure_rows.h"
 #include "bench/history/workload.h"
 #include "elider/try.h"
 
@@ -30,38 +31,8 @@ constexpr uint32_t kPostsOfACall = 16;  // and pledges, at the most
 constexpr int64_t kListsOfPosts = int64_t{1} << 62;
 constexpr int64_t kKeysFilledMax = 64;
 
-struct CellRow {
-  int64_t x[1 + kWritesPerKey] = {};  // how many elements, and these
-  int64_t y[1 + kWritesPerKey] = {};
-  uint64_t z = 0;
-};
-// One list of a cell, as both its rows have it. What no list can hold shows as an element that nobody appends.
-class Elements {
- public:
-  void add(const int64_t* list) {
-    const int64_t count = list[0];
-    if (count < 0 || count > kWritesPerKey || count_ + static_cast<size_t>(count) > elements_.size()) return add_impossible();
-    for (int64_t i = 1; i <= count; ++i) elements_[count_++] = list[i];
-  }
-  void add_impossible() { elements_[0] = -1, count_ = std::max<size_t>(count_, 1); }
-  std::span<const int64_t> all() const { return {elements_.data(), count_}; }
-
- private:
-  std::array<int64_t, 2 * kWritesPerKey> elements_;
-  size_t count_ = 0;
-};
 constexpr int64_t kCellsScanned = 5;  // at the most
 constexpr size_t kWordsOfAStep = kCellsScanned * (3 + 2 * kWritesPerKey);
-
-struct LonePost {
-  int64_t element = 0;
-};
-struct PledgeRow {
-  int64_t list[1 + 2] = {};  // how many elements, and these: who made it, and who has claimed it
-};
-struct TokenRow {
-  int64_t made_by = 0;
-};
 
 // What a body does where its operation declares it.
 struct Step {
@@ -115,8 +86,8 @@ class Procedures : public Workload {
     explicit Group(uint32_t keys) : hot{HotKeys(keys), HotKeys(keys)} {}
     std::array<Table<CellRow>, kTables> tables;
     std::array<std::array<Columns<CellRow>, kColumns>, kTables> columns;  // each list's
-    Table<LonePost> posts;
-    Table<PledgeRow> pledges;
+    Table<ShortList> posts;
+    Table<ShortList> pledges;
     Table<TokenRow> tokens;
     std::array<HotKeys, 2> hot;                          // by a key's parity
     std::array<std::atomic<int64_t>, 4> recent{};        // posts that calls are about to insert, or have inserted
@@ -144,8 +115,8 @@ class Procedures : public Workload {
         ELIDER_TRY(create_table(db, cells(g, t), &table));
         groups_[g].columns[t] = {table.columns(&CellRow::x), table.columns(&CellRow::y)};
       }
-      ELIDER_TRY(create_table(db, SchemaOf<LonePost>(table_name(g, kTables)).column("element", &LonePost::element), &groups_[g].posts));
-      ELIDER_TRY(create_table(db, SchemaOf<PledgeRow>(table_name(g, kTables + 1)).column("list", &PledgeRow::list), &groups_[g].pledges));
+      ELIDER_TRY(create_table(db, SchemaOf<ShortList>(table_name(g, kTables)).column("list", &ShortList::list), &groups_[g].posts));
+      ELIDER_TRY(create_table(db, SchemaOf<ShortList>(table_name(g, kTables + 1)).column("list", &ShortList::list), &groups_[g].pledges));
       ELIDER_TRY(
           create_table(db, SchemaOf<TokenRow>(table_name(g, kTables + 2)).column("made_by", &TokenRow::made_by), &groups_[g].tokens));
     }
@@ -172,7 +143,6 @@ class Procedures : public Workload {
     PlannedOperation head;
     const uint64_t turn = drawn_.fetch_add(1) / turn_;
     head.key = static_cast<int64_t>(turn % groups_.size());
-    head.value = value;
     Group& group = groups_[static_cast<size_t>(head.key)];
     head.variant = plan->read_only ? kReader : random.below(3) == 0 ? kAtOnce : kInPieces;
     head.last_key = static_cast<int64_t>(random.below(group.procedures.size()));
@@ -456,16 +426,16 @@ class Procedures : public Workload {
         call.yields->maybe();
         if (cell.place() < 0 && head.variant == kAtOnce) {
           CellRow row;
-          begin_list(row, step.column, planned.value);
+          row.begin_list(step.column, planned.value);
           done.did.append(list(step.column, planned.key), planned.value);
           return txn.insert(table, cell_row(planned.key, 0), row);
         }
         if (cell.place() < 0) return done.did.read_list(list(step.column, planned.key), {}), Status();
-        const int64_t count = list_in(*cell.half[cell.place()], step.column)[0];
+        const int64_t count = cell.half[cell.place()]->list(step.column)[0];
         if (count < 0 || count >= kWritesPerKey)
           return Status::invalid_argument("a list has " + std::to_string(count) + " elements, which no appends can have left");
         ELIDER_TRY(txn.update(table, cell_row(planned.key, cell.place()), columns, [&](CellRow& row) {
-          int64_t* elements = list_in(row, step.column);
+          int64_t* elements = row.list(step.column);
           elements[++elements[0]] = planned.value;
         }));
         done.did.append(list(step.column, planned.key), planned.value);
@@ -489,7 +459,7 @@ class Procedures : public Workload {
         }
         CellRow row;
         for (uint32_t column = 0; column < kColumns; ++column) {
-          begin_list(row, column, planned.value);
+          row.begin_list(column, planned.value);
           done.did.append(list(column, planned.key), planned.value);
         }
         call.yields->maybe();
@@ -510,7 +480,7 @@ class Procedures : public Workload {
                             [&](Key key, const View<CellRow>& row) {
                               const auto which = static_cast<uint64_t>(static_cast<int64_t>(key / 2) - planned.key);
                               if (which < cells.size())
-                                cells[which].add(list_in(*row, step.column));
+                                cells[which].add(row->list(step.column));
                               else
                                 cells[0].add_impossible();
                             }));
@@ -518,19 +488,10 @@ class Procedures : public Workload {
           done.did.read_list(list(step.column, key), cells[static_cast<size_t>(key - planned.key)].all());
         return {};
       }
-      case Step::Does::kPost:
-        done.did.append(post_list(*call.plan, planned.key), planned.value);
-        return txn.insert(group.posts, static_cast<Key>(planned.key), LonePost{planned.value});
-      case Step::Does::kLookForPost: {
-        View<LonePost> post;
-        ELIDER_TRY(find(txn, group.posts, static_cast<Key>(planned.key), &post));
-        done.did.read_list(post_list(*call.plan, planned.key),
-                           post ? std::span<const int64_t>(&post->element, 1) : std::span<const int64_t>());
-        return {};
-      }
-      case Step::Does::kPledge:
-        done.did.append(pledge_list(*call.plan, planned.key), planned.value);
-        return txn.insert(group.pledges, static_cast<Key>(planned.key), PledgeRow{{1, planned.value}});
+      case Step::Does::kPost: return begin_short_list(txn, group.posts, post_list(*call.plan, planned.key), planned, done);
+      case Step::Does::kLookForPost: return read_short_list(txn, group.posts, post_list(*call.plan, planned.key), planned.key, done);
+      case Step::Does::kPledge: return begin_short_list(txn, group.pledges, pledge_list(*call.plan, planned.key), planned, done);
+      case Step::Does::kLookForPledge: return read_short_list(txn, group.pledges, pledge_list(*call.plan, planned.key), planned.key, done);
       case Step::Does::kHandOut: return txn.insert(group.tokens, static_cast<Key>(planned.key), TokenRow{planned.value});
       case Step::Does::kClaim: {
         Status status = txn.remove(group.tokens, static_cast<Key>(planned.key));
@@ -539,24 +500,28 @@ class Procedures : public Workload {
       }
       case Step::Does::kRedeem: {
         if (!call.done[step.partner].claimed) return {};
-        ELIDER_TRY(read_pledge(txn, call, planned.key, done));
-        done.did.append(pledge_list(*call.plan, planned.key), planned.value);
-        return txn.update(group.pledges, static_cast<Key>(planned.key), {}, [&](PledgeRow& row) {
+        const int64_t its_list = pledge_list(*call.plan, planned.key);
+        ELIDER_TRY(read_short_list(txn, group.pledges, its_list, planned.key, done));
+        done.did.append(its_list, planned.value);
+        return txn.update(group.pledges, static_cast<Key>(planned.key), {}, [&](ShortList& row) {
           row.list[0] = 2;
           row.list[2] = planned.value;
         });
       }
-      case Step::Does::kLookForPledge: return read_pledge(txn, call, planned.key, done);
     }
     return {};
   }
 
-  Status read_pledge(Transaction& txn, const Call& call, int64_t key, Done& done) const {
-    View<PledgeRow> pledge;
-    ELIDER_TRY(find(txn, groups_[static_cast<size_t>(call.plan->operations.front().key)].pledges, static_cast<Key>(key), &pledge));
-    const auto count = pledge ? std::clamp<int64_t>(pledge->list[0], 0, 2) : 0;
-    done.did.read_list(pledge_list(*call.plan, key),
-                       pledge ? std::span(pledge->list + 1, static_cast<size_t>(count)) : std::span<const int64_t>());
+  static Status begin_short_list(Transaction& txn, const Table<ShortList>& table, int64_t list, const PlannedOperation& planned,
+                                 Done& done) {
+    done.did.append(list, planned.value);
+    return txn.insert(table, static_cast<Key>(planned.key), ShortList{{1, planned.value}});
+  }
+  static Status read_short_list(Transaction& txn, const Table<ShortList>& table, int64_t list, int64_t key, Done& done) {
+    View<ShortList> row;
+    ELIDER_TRY(find(txn, table, static_cast<Key>(key), &row));
+    const size_t count = row ? static_cast<size_t>(std::clamp<int64_t>(row->list[0], 0, 2)) : 0;
+    done.did.read_list(list, row ? std::span(row->list + 1, count) : std::span<const int64_t>());
     return {};
   }
   // One list of it, and nothing else.
@@ -567,16 +532,10 @@ class Procedures : public Workload {
   }
   static int64_t post_list(const Plan& plan, int64_t key) { return kListsOfPosts | plan.operations.front().key << 48 | key; }
   static int64_t pledge_list(const Plan& plan, int64_t key) { return post_list(plan, key) | int64_t{1} << 47; }
-  static int64_t* list_in(CellRow& row, uint32_t column) { return column == 0 ? row.x : row.y; }
-  static void begin_list(CellRow& row, uint32_t column, int64_t element) {
-    list_in(row, column)[0] = 1;
-    list_in(row, column)[1] = element;
-  }
-  static const int64_t* list_in(const CellRow& row, uint32_t column) { return column == 0 ? row.x : row.y; }
   static Elements elements_of(const Cell<CellRow>& cell, uint32_t column) {
     Elements found;
     for (const View<CellRow>& row : cell.half)
-      if (row) found.add(list_in(*row, column));
+      if (row) found.add(row->list(column));
     return found;
   }
   // What all rows of a table count.

@@ -325,7 +325,7 @@ TEST_P(PublicationRaceTest, WhoHasSeenACoreAnswersNoEarlierThanItsPublisher) {
   EXPECT_EQ(call.first, 1);
 }
 
-// What is recorded has ended when it answers, not when it committed: whoever begins in between may come before it.
+// In the record a call ends when it answers, not when it commits: a call that begins between the two may be ordered before it.
 TEST_P(PublicationHistoryRaceTest, WhoAnswersLateHasNotEndedBefore) {
   const uint32_t peek_id = db_.procedure_id("peek"), post_id = db_.procedure_id("post");
   TestStop between("chopped.core_committed");

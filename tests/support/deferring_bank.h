@@ -8,8 +8,8 @@
 //   peek     reads how many postings there are, and counts itself: it meets `post`, and no subscriber
 //   audit    reads all of it, on a snapshot
 //
-// Invariants: whoever looks finds both accounts alike. On a snapshot each has as much as there are
-// postings, and entries; and the last mark has seen no more than that.
+// Invariants: both accounts always show the same balance. On a snapshot that balance, the postings and
+// the entries are equal in number, and the last mark has seen no more of them.
 // Thread safety: after install(), all.
 #pragma once
 

@@ -1,0 +1,53 @@
+// The rows of the workload procedures (procedures.cc).
+// Thread safety: values.
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+#include "bench/history/hot_keys.h"
+
+namespace elider::bench {
+
+// A cell's: two lists and a count.
+struct CellRow {
+  int64_t x[1 + kWritesPerKey] = {};  // how many elements, and these
+  int64_t y[1 + kWritesPerKey] = {};
+  uint64_t z = 0;
+
+  int64_t* list(uint32_t column) { return column == 0 ? x : y; }
+  const int64_t* list(uint32_t column) const { return column == 0 ? x : y; }
+  void begin_list(uint32_t column, int64_t element) {
+    list(column)[0] = 1;
+    list(column)[1] = element;
+  }
+};
+
+// One list of a cell, as both its rows have it. What no list can hold shows as an element that nobody appends.
+class Elements {
+ public:
+  void add(const int64_t* list) {
+    const int64_t count = list[0];
+    if (count < 0 || count > kWritesPerKey || count_ + static_cast<size_t>(count) > elements_.size()) return add_impossible();
+    for (int64_t i = 1; i <= count; ++i) elements_[count_++] = list[i];
+  }
+  void add_impossible() { elements_[0] = -1, count_ = std::max<size_t>(count_, 1); }
+  std::span<const int64_t> all() const { return {elements_.data(), count_}; }
+
+ private:
+  std::array<int64_t, 2 * kWritesPerKey> elements_;
+  size_t count_ = 0;
+};
+
+// A post, or a pledge: whose list has who made it and, of a pledge, who has claimed it.
+struct ShortList {
+  int64_t list[1 + 2] = {};  // how many elements, and these
+};
+struct TokenRow {
+  int64_t made_by = 0;
+};
+
+}  // namespace elider::bench
