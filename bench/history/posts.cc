@@ -221,6 +221,7 @@ class Posts : public Workload {
     ChoppedOptions options;
     options.always_in_pieces = db.sync() != SyncPolicy::kElided;  // there a call is to be a hardware transaction
     options.choices.deferring = options_.deferring;
+    options.answers_at_once = options_.answers_at_once;
     return db.install(std::move(procedures), options);
   }
 

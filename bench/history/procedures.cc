@@ -295,6 +295,7 @@ class Procedures : public Workload {
     options.choices.tokens = random.below(4) != 0;
     options.choices.reordering = random.below(4) != 0;
     options.choices.deferring = options_.deferring;
+    options.answers_at_once = options_.answers_at_once;
     options.always_in_pieces = db.sync() != SyncPolicy::kElided && random.below(4) != 0;
     options.check_accesses = true;  // a program that does not obey would prove nothing
     chopping::Plan plan;

@@ -40,6 +40,7 @@ struct HistoryOptions {
   uint32_t rollback_percent = 2;
   uint32_t yield_percent = 20;     // before an operation
   bool zoned = false;              // of scan: rows stand in zones, and a read-only transaction scans all of them
+  bool answers_at_once = false;  // of chopped calls: ChoppedOptions::answers_at_once, which needs `deferring`
   bool deferring = false;    // of posts: the posts appear later, and some calls look for them; of procedures: some operations defer
   uint32_t declarations = 50;  // of procedures: how many groups of random procedures
   uint32_t group = 0;              // transactions that a client hands over at once; 0: none

@@ -34,6 +34,7 @@ void run(Chosen& chosen) {
   chosen.tpcc.groups = !chosen.no_groups;
   chosen.tpcc.additions = !chosen.no_additions;
   if (chosen.tpcc.chopped.choices.deferring && chosen.common.protocol != Protocol::kChopped) refuse_option("--deferring", "goes with --protocol chopped");
+  if (chosen.tpcc.chopped.answers_at_once && !chosen.tpcc.chopped.choices.deferring) refuse_option("--answers-at-once", "goes with --deferring");
   if (chosen.no_additions && chosen.common.protocol == Protocol::kChopped)
     refuse_option("--no-additions", "is not for protocol chopped, whose Payment declares additions");
   for (const std::string& name : chosen.no_snapshot) {
@@ -83,6 +84,8 @@ void add_tpcc(Command bench) {
                "Payments read and write the sums of their warehouse and district, as in the papers, in place of additions");
   command.flag("--deferring", chosen->tpcc.chopped.choices.deferring,
                "With --protocol chopped: what a Delivery adds to its customers appears in a publication, so that it meets no Payment");
+  command.flag("--answers-at-once", chosen->tpcc.chopped.answers_at_once,
+               "With --deferring: a NewOrder does not wait for the Delivery that is under way; serializable, not strictly");
   command.option("--no-snapshot", chosen->no_snapshot, "Run this as a transaction that can conflict: order_status, stock_level")
       .one_of({"order_status", "stock_level"})
       .between_commas()

@@ -108,6 +108,11 @@ struct ChoppedOptions {
   // Deferral is to be asked for: a call whose procedure conflicts with one that defers answers when the
   // deferred effects that it may build on have appeared, which costs more than most conflicts do.
   chopping::Choices choices = {.deferring = false};
+  // Where choices.deferring: a call that has seen what a deferring one did does not wait until the
+  // deferred effects have appeared. Calls are then serializable, but not strictly: a call of a
+  // procedure that reads deferred effects may miss those that a call which has answered before
+  // builds on. Read-only and ordinary transactions that begin after the answer see them.
+  bool answers_at_once = false;
   // Whether every access is compared with what its operation declares: one that is not declared is
   // kInvalidArgument, and the message names procedure, operation, table and column. In builds with
   // assertions it always is.

@@ -109,6 +109,15 @@ for index in hash btree; do
   both "deferring, $index" posts --protocol chopped --deferring --index $index --threads 4 --yield 40 --transactions "$(scaled 20000)" --seed 20
   alone posts --protocol chopped --deferring --index $index --threads 4 --yield 40 --transactions "$(scaled 10000)" --seed 21
 done
+# Calls that do not wait for the deferred effects that they build on: serializable, though real time may not agree.
+consistency=serializable
+for index in hash btree; do
+  both "deferring, answering at once, $index" posts --protocol chopped --deferring --answers-at-once --index $index --threads 6 --keys 2 --yield 50 \
+    --transactions "$(scaled 20000)" --seed 23
+  alone posts --protocol chopped --deferring --answers-at-once --index $index --threads 4 --yield 40 --transactions "$(scaled 10000)" --seed 24
+done
+both "random, answering at once" procedures --protocol chopped --deferring --answers-at-once --yield 40 --transactions "$(scaled 10000)" --seed 25
+consistency=strict-serializable
 both "in pieces, readers, 8 threads" posts --protocol chopped --keys 2 --threads 8 --read-only-share 60 --transactions "$(scaled 20000)" --seed 16
 # random_procedures YIELD OPTIONS...: random declarations, 50 a seed, and programs that obey them; where nothing is scaled, 3,150.
 random_procedures() {

@@ -4,6 +4,7 @@
 elider=${1:-${ELIDER:-}}
 [ -x "$elider" ] || { echo "usage: $0 PATH-TO-ELIDER"; exit 2; }
 preset=${ELIDER_PRESET:-dev}
+consistency=strict-serializable  # what both checkers ask for; or serializable, which disregards real time
 PATH="$PATH:$HOME/.cargo/bin"
 
 # Sets $adya to version 0.1.0 of the checker, built outside the repository if need be. Where it cannot be had, says
@@ -55,9 +56,11 @@ check_with_adya() {
     rw-register | bank) model="rw-register --linearizable-keys --sequential-keys --wfr-keys" ;;
   esac
   # shellcheck disable=SC2086
-  timeout 1800 "$adya" check -m $model -c strict-serializable elle.jsonl > adya.txt 2>&1
+  timeout 1800 "$adya" check -m $model -c $consistency elle.jsonl > adya.txt 2>&1
 }
 
 check_with_elider() {
-  timeout 1800 "$elider" check-history native.jsonl > native.txt 2>&1
+  local asks=()
+  [ $consistency = serializable ] && asks=(--serializable)
+  timeout 1800 "$elider" check-history "${asks[@]}" native.jsonl > native.txt 2>&1
 }

@@ -23,10 +23,9 @@ class PublicationRaceTest : public RaceTest {
     if (IsSkipped()) return;
     prepare();
   }
-  void prepare() {
+  void prepare(ChoppedOptions options = {}) {
     ASSERT_OK(bank_.create_tables(db_));
     ASSERT_OK(bank_.fill(db_));
-    ChoppedOptions options;
     options.choices.deferring = true;
     chopping::Plan plan;
     ASSERT_OK(bank_.install(db_, options, &plan));
@@ -323,6 +322,35 @@ TEST_P(PublicationRaceTest, WhoHasSeenACoreAnswersNoEarlierThanItsPublisher) {
   }
   EXPECT_EQ(peek.posted, 1u);
   EXPECT_EQ(call.first, 1);
+}
+
+// With answers_at_once it does, and a subscriber that begins then comes before the publisher. Who reads a snapshot sees it.
+TEST_P(PublicationRaceTest, WhoAnswersAtOnceMayAnswerBeforeItsPublisher) {
+  reopen({});
+  ChoppedOptions options;
+  options.answers_at_once = true;
+  prepare(options);
+  TestStop between("chopped.core_committed");
+  Background publisher([&] { EXPECT_OK(post()); });
+  between.wait_until_reached();
+  DeferringBank::Peek peek;
+  EXPECT_OK(db_.run_chopped(bank_.peek, peek));
+  EXPECT_EQ(peek.posted, 1u);
+  DeferringBank::Compare call;
+  EXPECT_OK(db_.run_chopped(bank_.compare, call));
+  EXPECT_EQ(call.first, 0) << "it is ordered before the publisher";
+  std::atomic<bool> read{false};
+  DeferringBank::Audit found;
+  Background reader([&] {
+    found = audit();
+    read = true;
+  });
+  until_reached("snapshots.awaits_call", read);
+  EXPECT_FALSE(read);
+  between.go();
+  publisher.join();
+  reader.join();
+  EXPECT_EQ(found.posted, 1u);
 }
 
 // In the record a call ends when it answers, not when it commits: a call that begins between the two may be ordered before it.

@@ -1,4 +1,5 @@
-// check_history: decides whether a recorded history is strictly serializable, and says why not.
+// check_history: decides whether a recorded history is strictly serializable, or, if that is asked,
+// serializable, and says why not.
 //
 // Three steps, each of which can refuse: what no order can explain (Chains), the replay in commit
 // order (Replay), and the search for cycles of dependencies (DependencyGraph). The first that fails
@@ -17,6 +18,7 @@ namespace elider::check {
 
 struct CheckOptions {
   uint64_t absences_max = 50'000'000;  // at 16 bytes each
+  bool strictly = true;                // false: the order need not agree with real time
   bool graph = true;                   // false: only if the replay does not hold
 };
 
@@ -30,7 +32,10 @@ struct Verdict {
   CycleSearch search;
   std::vector<std::string> cycle_words;  // one a step of search.cycle
 
-  bool strictly_serializable() const { return anomalies.empty() && replay_failures == 0 && search.cycle.empty(); }
+  bool strictly = true;  // what was asked for
+  // The history is what was asked for.
+  bool holds() const { return anomalies.empty() && replay_failures == 0 && search.cycle.empty(); }
+  bool strictly_serializable() const { return strictly && holds(); }
 };
 
 Verdict check_history(const RecordedHistory& history, const CheckOptions& options = {});

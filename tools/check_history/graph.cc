@@ -14,10 +14,10 @@ std::string_view name_of(EdgeKind kind) {
   return "?";
 }
 
-DependencyGraph::DependencyGraph(const Chains& chains, const std::vector<Absence>& absences)
+DependencyGraph::DependencyGraph(const Chains& chains, const std::vector<Absence>& absences, bool strictly)
     : chains_(chains), transactions_count_(static_cast<uint32_t>(chains.history().transactions.size())) {
   gather_reads(absences);
-  order_moments();
+  if (strictly) order_moments();
   // Counted first, then filled: the edges stand in one array, sorted by where they begin.
   edge_begins_.assign(transactions_count_ + by_end_.size() + 1, 0);
   each_edge([&](uint32_t from, Edge) { ++edge_begins_[from + 1]; });

@@ -47,8 +47,8 @@ static_assert(sizeof(Edge) == 4);
 
 class DependencyGraph {
  public:
-  // The chains must outlive the graph.
-  DependencyGraph(const Chains& chains, const std::vector<Absence>& absences);
+  // The chains must outlive the graph. strictly: with real-time order.
+  DependencyGraph(const Chains& chains, const std::vector<Absence>& absences, bool strictly);
 
   uint32_t nodes_count() const { return static_cast<uint32_t>(edge_begins_.size() - 1); }
   uint32_t transactions_count() const { return transactions_count_; }

@@ -42,6 +42,7 @@ inline constexpr size_t kSuspectsKept = 1000;
 
 // `absences_max` bounds memory: a scan of a range where a great many rows have been removed has as
 // many absences. The check against the model does not depend on it, only the graph does.
-Replay replay_in_commit_order(const Chains& chains, uint64_t absences_max);
+// `strictly`: the order is to agree with real time, too.
+Replay replay_in_commit_order(const Chains& chains, uint64_t absences_max, bool strictly);
 
 }  // namespace elider::check

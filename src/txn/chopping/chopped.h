@@ -138,7 +138,7 @@ class ChoppedProtocol {
                   SnapshotNumber* number) {
     Status status = run_in_room(txn, execution, procedure, arguments, call, number);
     if (!procedure.meets_publishers) [[likely]] return status;
-    if (!procedure.publishes() && !ELIDER_MUTANT(kAnswerBeforePublishers)) {
+    if (!procedure.publishes() && !execution.answers_at_once && !ELIDER_MUTANT(kAnswerBeforePublishers)) {
       publications_.await_listed(Publications::kAll);
       if (store_.stopped()) [[unlikely]] status = store_.refusal();  // what it has seen is half done
     }

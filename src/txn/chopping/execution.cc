@@ -152,6 +152,7 @@ Status make_execution(std::vector<detail::ProcedureWithBodies> procedures, std::
   execution->tables.assign(tables.begin(), tables.end());
   execution->checks_accesses = options.check_accesses;
   execution->always_in_pieces = options.always_in_pieces;
+  execution->answers_at_once = options.answers_at_once;
 #ifndef NDEBUG
   execution->checks_accesses = true;
 #endif

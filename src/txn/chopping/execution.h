@@ -43,7 +43,7 @@ struct Execution {
   std::vector<ExecutableProcedure> procedures;
   std::vector<TableRef> tables;
   ElisionPolicy elision;  // of their sites
-  bool checks_accesses = false, always_in_pieces = false;
+  bool checks_accesses = false, always_in_pieces = false, answers_at_once = false;
   chopping::Plan plan;
 };
 
