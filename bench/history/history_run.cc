@@ -5,6 +5,7 @@
 #include <chrono>
 #include <mutex>
 #include <thread>
+#include <utility>
 
 #include "bench/common/history_file.h"
 #include "tools/common/interrupt.h"
@@ -78,35 +79,62 @@ class Client {
     size_t count = 1;  // run_.goes_on() has counted the first
     while (count < calls_.size() && run_.goes_on()) ++count;
     for (size_t i = 0; i < count; ++i) invoke(i);
-    std::vector<Status> outcomes(count);
     GroupPolicy policy;
     policy.size = run_.options.group;
     policy.attempts_max = calls_[0].plan.attempts_max;
     policy.procedure_id = run_.procedure_id;
-    // What the sink was told last is the rank of the call that ran last, if that has committed.
-    Call* ran = nullptr;
-    const auto take_rank = [&] {
-      if (ran != nullptr) ran->rank = RankSink::last();
-      RankSink::last() = {};
-    };
+    std::vector<size_t> whole;  // those that are no calls of chopped procedures
+    run_prepared(count, policy, &whole);
+    std::vector<Status> outcomes(whole.size());
     // Each call's outcome is looked at.
     static_cast<void>(run_.db.run_group(
-        count,
+        whole.size(),
         [&](size_t i, Touches& touches) {
-          touches.read_only(calls_[i].plan.read_only);
-          run_.workload.touch(calls_[i].plan, touches);
+          const Plan& plan = calls_[whole[i]].plan;
+          touches.read_only(plan.read_only);
+          run_.workload.touch(plan, touches);
         },
         [&](size_t i, Transaction& txn) {
-          take_rank();
-          ran = &calls_[i];
-          return execute(txn, calls_[i]);
+          begins(&calls_[whole[i]]);
+          return execute(txn, calls_[whole[i]]);
         },
         outcomes, policy));
-    take_rank();
+    begins(nullptr);
+    for (size_t i = 0; i < whole.size(); ++i) calls_[whole[i]].status = std::move(outcomes[i]);
+    for (size_t i = 0; i < count; ++i) complete(i);
+  }
+
+  // Runs those of the first `count` that are calls of chopped procedures; which others there are goes to *whole.
+  void run_prepared(size_t count, const GroupPolicy& policy, std::vector<size_t>* whole) {
+    std::vector<std::pair<Call*, std::unique_ptr<PreparedCall>>> prepared;
+    std::vector<ChoppedCall> chopped;
     for (size_t i = 0; i < count; ++i) {
-      calls_[i].status = std::move(outcomes[i]);
-      complete(i);
+      Call* const call = &calls_[i];
+      std::unique_ptr<PreparedCall> its;
+      if (run_.workload.in_pieces(call->plan)) its = run_.workload.prepare(call->plan, yields_, [this, call] { begins(call); });
+      if (its == nullptr) {
+        whole->push_back(i);
+        continue;
+      }
+      call->attempt.clear();
+      chopped.push_back(its->call());
+      prepared.emplace_back(call, std::move(its));
     }
+    std::vector<Status> outcomes(prepared.size());
+    static_cast<void>(run_.db.run_chopped_group(chopped, outcomes, policy));
+    begins(nullptr);
+    for (size_t i = 0; i < prepared.size(); ++i) {
+      auto& [call, its] = prepared[i];
+      call->status = std::move(outcomes[i]);
+      if (call->status.ok()) its->did(&call->attempt);
+    }
+  }
+
+  // A call of a group begins, or none does. What the sink was told last is the rank of the one that ran last, if that has committed.
+  void begins(Call* call) {
+    if (running_ != nullptr) running_->rank = RankSink::last();
+    RankSink::last() = {};
+    running_ = call;
   }
 
   void invoke(size_t i) {
@@ -195,6 +223,7 @@ class Client {
   Yields yields_;
   int64_t next_value_;
   std::vector<Call> calls_;  // of a group, or one
+  Call* running_ = nullptr;  // of a group
 };
 
 void add(const HistorySummary& part, HistorySummary* whole) {

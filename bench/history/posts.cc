@@ -11,6 +11,8 @@
 #include <algorithm>
 #include <array>
 #include <atomic>
+#include <functional>
+#include <memory>
 #include <utility>
 
 #include "bench/history/hot_keys.h"
@@ -142,35 +144,52 @@ class Posts : public Workload {
     return plan.operations.front().kind == PlannedOperation::Kind::kWrite && plan.operations.front().variant != kAtOnce;
   }
   Status call(Database& db, const Plan& plan, Yields& yields, Attempt* attempt, const RunPolicy& policy) override {
-    if (plan.operations.front().variant == kNote) {
-      NoteCall call{&plan, plan.roll_back, &yields, {}};
-      Status status = db.run_chopped(note_, call, policy);
-      if (!status.ok()) return status;
-      for (uint32_t i = 0; i < kLooksOfANote; ++i)
-        attempt->did.read_list(kPostLists + plan.operations[i + 1].key,
-                               call.found[i] ? std::vector<int64_t>{plan.operations[i + 1].key} : std::vector<int64_t>{});
-      attempt->did.append(kNoteLists + plan.operations.front().key, plan.operations.front().value);
+    const auto run = [&](const auto& procedure, auto call) {
+      Status status = db.run_chopped(procedure, call, policy);
+      if (status.ok()) call.did(attempt);
       return status;
-    }
-    Call call{&plan.operations.front(), plan.roll_back, &yields};
-    Status status = db.run_chopped(procedure_, call, policy);
-    if (status.ok()) did(*call.operation, attempt);
-    return status;
+    };
+    if (plan.operations.front().variant == kNote) return run(note_, NoteCall{&plan, &yields, {}, {}});
+    return run(procedure_, Call{&plan, &yields, {}});
+  }
+  std::unique_ptr<PreparedCall> prepare(const Plan& plan, Yields& yields, std::function<void()> begins) override {
+    if (plan.operations.front().variant == kNote)
+      return std::make_unique<Prepared<NoteCall>>(note_, NoteCall{&plan, &yields, std::move(begins), {}});
+    return std::make_unique<Prepared<Call>>(procedure_, Call{&plan, &yields, std::move(begins)});
   }
 
  private:
   static constexpr int64_t kKeysAhead = 1 << 16;  // that a run may have drawn and not written
   struct Call {
-    const PlannedOperation* operation;
-    bool roll_back;
+    const Plan* plan;
     Yields* yields;
+    std::function<void()> begins;  // or none
+    const PlannedOperation& operation() const { return plan->operations.front(); }
+    void did(Attempt* attempt) const { Posts::did(operation(), attempt); }
   };
   static constexpr uint32_t kLooksOfANote = 2;
   struct NoteCall {
     const Plan* plan;
-    bool roll_back;
     Yields* yields;
+    std::function<void()> begins;
     std::array<bool, kLooksOfANote> found;
+    void did(Attempt* attempt) const {
+      for (uint32_t i = 0; i < kLooksOfANote; ++i)
+        attempt->did.read_list(kPostLists + plan->operations[i + 1].key,
+                               found[i] ? std::vector<int64_t>{plan->operations[i + 1].key} : std::vector<int64_t>{});
+      attempt->did.append(kNoteLists + plan->operations.front().key, plan->operations.front().value);
+    }
+  };
+  template <class Its>
+  class Prepared final : public PreparedCall {
+   public:
+    Prepared(Chopped<Its> procedure, Its call) : procedure_(procedure), call_(std::move(call)) {}
+    ChoppedCall call() override { return {procedure_, call_}; }
+    void did(Attempt* attempt) const override { call_.did(attempt); }
+
+   private:
+    const Chopped<Its> procedure_;
+    Its call_;
   };
 
   SchemaOf<PostedRow> lists() const {
@@ -183,27 +202,30 @@ class Posts : public Workload {
     ChoppedProcedures procedures;
     procedure_ = procedures.add(
         ChoppedProcedure<Call>("post")
+            .touches([this](const Call& call, Touches& touches) { touches.row(lists_, static_cast<Key>(call.operation().key)); })
             .operation(Operation("list").inserts("lists").writes("lists").rolls_back(),
                        [this](Transaction& txn, Call& call) -> Status {
+                         if (call.begins) call.begins();
                          call.yields->maybe();
-                         ELIDER_TRY(append(txn, lists_, *call.operation));
+                         ELIDER_TRY(append(txn, lists_, call.operation()));
                          call.yields->maybe();
-                         return call.roll_back ? Status::rollback() : Status();
+                         return call.plan->roll_back ? Status::rollback() : Status();
                        })
             .operation(options_.deferring ? Operation("post").inserts("posts").fresh().needs({"list"}).defers()
                                           : Operation("post").inserts("posts").fresh().needs({"list"}),
                        [this](Transaction& txn, Call& call) -> Status {
                          call.yields->maybe();
-                         return post(txn, *call.operation);
+                         return post(txn, call.operation());
                        })
             .operation(Operation("count").adds("counts", {"posts"}).needs({"list"}), [this](Transaction& txn, Call& call) -> Status {
               call.yields->maybe();
-              return count(txn, *call.operation);
+              return count(txn, call.operation());
             }));
     if (options_.deferring)
       note_ = procedures.add(ChoppedProcedure<NoteCall>("note")
                                  .operation(Operation("look").reads("posts"),
                                             [this](Transaction& txn, NoteCall& call) -> Status {
+                                              if (call.begins) call.begins();
                                               for (uint32_t i = 0; i < kLooksOfANote; ++i) {
                                                 call.yields->maybe();
                                                 View<PostRow> post;
@@ -216,7 +238,7 @@ class Posts : public Workload {
                                             [this](Transaction& txn, NoteCall& call) -> Status {
                                               call.yields->maybe();
                                               ELIDER_TRY(append(txn, notes_, call.plan->operations.front()));
-                                              return call.roll_back ? Status::rollback() : Status();
+                                              return call.plan->roll_back ? Status::rollback() : Status();
                                             }));
     ChoppedOptions options;
     options.always_in_pieces = db.sync() != SyncPolicy::kElided;  // there a call is to be a hardware transaction

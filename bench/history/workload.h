@@ -8,6 +8,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -94,6 +95,14 @@ class Yields {
   uint32_t percent_;
 };
 
+// A call of a chopped procedure that runs in a group (Database::run_chopped_group). It lives until the group has run.
+class PreparedCall {
+ public:
+  virtual ~PreparedCall() = default;
+  virtual ChoppedCall call() = 0;
+  virtual void did(Attempt* attempt) const = 0;  // once it has committed
+};
+
 class Workload {
  public:
   virtual ~Workload() = default;
@@ -116,6 +125,8 @@ class Workload {
   virtual Status execute(Transaction& txn, const Plan& plan, Yields& yields, Attempt* attempt) = 0;
   // Of one that is a call of a chopped procedure instead.
   virtual bool in_pieces(const Plan&) const { return false; }
+  // The same of one in a group; begins(): it begins, perhaps once more.
+  virtual std::unique_ptr<PreparedCall> prepare(const Plan&, Yields&, std::function<void()> /*begins*/) { return nullptr; }
   // After create(): what a reader of the run's summary is to know; "": nothing.
   virtual std::string about() const { return ""; }
   // After each that committed.

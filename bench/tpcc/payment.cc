@@ -135,8 +135,12 @@ Chopped<PaymentCall> add_payment(ChoppedProcedures& to, const Tables& tables) {
                                 "street_1", "street_2", "city", "state", "zip"};
   return to.add(
       ChoppedProcedure<PaymentCall>("Payment")
+          .touches([&tables](const PaymentCall& call, Touches& touches) { touch(touches, tables, *call.input); })
           .operation(Operation("warehouse").reads("warehouse", address),
-                     [&tables](Transaction& txn, PaymentCall& call) { return read_warehouse(txn, tables, *call.input, call.output); })
+                     [&tables](Transaction& txn, PaymentCall& call) {
+                       call.in_group.begins();
+                       return read_warehouse(txn, tables, *call.input, call.output);
+                     })
           .operation(Operation("district").reads("district", address),
                      [&tables](Transaction& txn, PaymentCall& call) { return read_district(txn, tables, *call.input, call.output); })
           .operation(Operation("customer_found").scans("customer", name),

@@ -16,6 +16,7 @@ Terminal::Terminal(Database& db, const Tables& tables, const Workload& workload,
     : db_(db), tables_(tables), snapshots_(snapshots), group_(group), partitioned_(db.protocol() == Protocol::kPartitioned), history_ids_(history_ids), chopped_(chopped),
       inputs_(workload, thread), samples_(db, durable_sample_every), calls_(std::max(group, 1u)),
       outcomes_(group) {
+  for (size_t i = 0; i < group; ++i) whole_.push_back(i);
   for (uint32_t kind = 0; kind < kKinds; ++kind) policies_[kind].procedure_id = db.procedure_id(name_of(static_cast<Kind>(kind)));
 }
 
@@ -41,17 +42,15 @@ Status Terminal::run(Kind kind) {
   return count(call, std::move(status));
 }
 
+template <class Made>
+auto Terminal::in_pieces(Call& call, Made&& made) {
+  if (const auto* input = std::get_if<NewOrderInput>(&call.input)) return made(chopped_->new_order, NewOrderCall{input, &new_order_output_});
+  if (const auto* input = std::get_if<PaymentInput>(&call.input)) return made(chopped_->payment, PaymentCall{input, &payment_output_, &scratch_});
+  return made(chopped_->delivery, DeliveryCall{std::get_if<DeliveryInput>(&call.input), &call.delivered});
+}
+
 Status Terminal::run_chopped(Call& call, const RunPolicy& policy) {
-  if (const auto* input = std::get_if<NewOrderInput>(&call.input)) {
-    NewOrderCall its{input, &new_order_output_};
-    return db_.run_chopped(chopped_->new_order, its, policy);
-  }
-  if (const auto* input = std::get_if<PaymentInput>(&call.input)) {
-    PaymentCall its{input, &payment_output_, &scratch_};
-    return db_.run_chopped(chopped_->payment, its, policy);
-  }
-  DeliveryCall its{std::get_if<DeliveryInput>(&call.input), &call.delivered};
-  return db_.run_chopped(chopped_->delivery, its, policy);
+  return in_pieces(call, [&](const auto& procedure, auto its) { return db_.run_chopped(procedure, its, policy); });
 }
 
 bool Terminal::run_group(GroupTimes& times) {
@@ -63,22 +62,8 @@ bool Terminal::run_group(GroupTimes& times) {
   policy.size = group_;
   policy.commit_number = samples_.begin();
   times.begin(calls_.size());
-  // Outcomes tell what failed.
-  static_cast<void>(db_.run_group(
-      calls_.size(),
-      [&](size_t i, Touches& touches) {
-        const Kind kind = calls_[i].kind();
-        touches.procedure_id(policies_[static_cast<size_t>(kind)].procedure_id);
-        touches.read_only(on_snapshot(kind));
-        if (partitioned_)
-          for (const uint32_t partition : partitions_of(calls_[i])) touches.partition(partition);
-        std::visit([&](const auto& input) { touch(touches, tables_, input); }, calls_[i].input);
-      },
-      [&](size_t i, Transaction& txn) {
-        times.runs(i);
-        return perform(txn, calls_[i]);
-      },
-      outcomes_, policy));
+  if (chopped_ != nullptr) run_group_in_pieces(policy, times);
+  else run_group_whole(whole_, 0, policy, times);
   times.end();
   if (policy.commit_number != nullptr) samples_.committed();
   for (size_t i = 0; i < calls_.size(); ++i) {
@@ -88,6 +73,50 @@ bool Terminal::run_group(GroupTimes& times) {
       return failure_ = failed(kind, status), false;
   }
   return true;
+}
+
+void Terminal::run_group_whole(const std::vector<size_t>& which, size_t place, const GroupPolicy& policy, GroupTimes& times) {
+  // Outcomes tell what failed.
+  part_outcomes_.resize(which.size());
+  static_cast<void>(db_.run_group(
+      which.size(),
+      [&](size_t i, Touches& touches) {
+        const Call& call = calls_[which[i]];
+        const Kind kind = call.kind();
+        touches.procedure_id(policies_[static_cast<size_t>(kind)].procedure_id);
+        touches.read_only(on_snapshot(kind));
+        if (partitioned_)
+          for (const uint32_t partition : partitions_of(call)) touches.partition(partition);
+        std::visit([&](const auto& input) { touch(touches, tables_, input); }, call.input);
+      },
+      [&](size_t i, Transaction& txn) {
+        times.runs(place + i);
+        return perform(txn, calls_[which[i]]);
+      },
+      part_outcomes_, policy));
+  for (size_t i = 0; i < which.size(); ++i) outcomes_[which[i]] = std::move(part_outcomes_[i]);
+}
+
+void Terminal::run_group_in_pieces(const GroupPolicy& policy, GroupTimes& times) {
+  in_pieces_.clear(), whole_.clear(), pieces_.clear(), chopped_calls_.clear();
+  pieces_.reserve(calls_.size());  // a call stays where it is
+  for (size_t i = 0; i < calls_.size(); ++i) {
+    const Kind kind = calls_[i].kind();
+    (kind == Kind::kOrderStatus || kind == Kind::kStockLevel ? whole_ : in_pieces_).push_back(i);
+  }
+  for (size_t place = 0; place < in_pieces_.size(); ++place)
+    in_pieces(calls_[in_pieces_[place]], [&]<class Its>(const auto& procedure, Its its) {
+      its.in_group = {&times, place};
+      chopped_calls_.emplace_back(procedure, std::get<Its>(pieces_.emplace_back(std::move(its))));
+    });
+  // Outcomes tell what failed.
+  part_outcomes_.resize(in_pieces_.size());
+  static_cast<void>(db_.run_chopped_group(chopped_calls_, part_outcomes_, policy));
+  for (size_t i = 0; i < in_pieces_.size(); ++i) outcomes_[in_pieces_[i]] = std::move(part_outcomes_[i]);
+  if (whole_.empty()) return;
+  GroupPolicy of_whole = policy;
+  if (!in_pieces_.empty()) of_whole.commit_number = nullptr;  // they only read
+  run_group_whole(whole_, in_pieces_.size(), of_whole, times);
 }
 
 Status Terminal::draw(Kind kind, Call* call) {

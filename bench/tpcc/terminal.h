@@ -66,7 +66,14 @@ class Terminal {
   // Under protocol partitioned, where each warehouse is one: those that it uses.
   std::span<const uint32_t> partitions_of(const Call& call);
   Status perform(Transaction& txn, Call& call);
+  // Of those that change tables: made(procedure, its Call) with what pieces are called with.
+  template <class Made>
+  auto in_pieces(Call& call, Made&& made);
   Status run_chopped(Call& call, const RunPolicy& policy);
+  // Those that change tables as a group of calls in pieces, and the others as a group of transactions.
+  void run_group_in_pieces(const GroupPolicy& policy, GroupTimes& times);
+  // A group of transactions: calls_[which[i]] for each i; `place`: of the first among all that are run.
+  void run_group_whole(const std::vector<size_t>& which, size_t place, const GroupPolicy& policy, GroupTimes& times);
   bool on_snapshot(Kind kind) const;
   // What its outcome means: a NewOrder that rolls back is complete all the same (2.4.3.4).
   Status count(const Call& call, Status status);
@@ -89,6 +96,11 @@ class Terminal {
 
   std::vector<Call> calls_;  // of a group, or one
   std::vector<Status> outcomes_;
+  // Of those of a group that run in pieces: which of calls_, and what each is called with.
+  std::vector<size_t> in_pieces_, whole_;
+  std::vector<std::variant<NewOrderCall, PaymentCall, DeliveryCall>> pieces_;
+  std::vector<ChoppedCall> chopped_calls_;
+  std::vector<Status> part_outcomes_;
   std::vector<uint32_t> partitions_;  // of a call
   // Of the transaction that ran last; kept here so that what it shows is really made.
   NewOrderOutput new_order_output_;

@@ -11,6 +11,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "bench/common/driver.h"
 #include "bench/tpcc/input.h"
 #include "bench/tpcc/schema.h"
 #include "elider/chopped.h"
@@ -112,6 +113,14 @@ History history_of(const PaymentInput& input, const PaymentOutput& output);
 
 // -- the same in pieces, for Protocol::kChopped ---------------------------------------------------
 
+// Of a call that runs in a group, which is told when it begins.
+struct InGroup {
+  GroupTimes* times = nullptr;  // null: it runs alone
+  size_t place = 0;
+  void begins() const {
+    if (times != nullptr) [[unlikely]] times->runs(place);
+  }
+};
 struct NewOrderCall {
   struct Goods {
     size_t count = 0;  // of the lines whose item exists: all, or all but the last one
@@ -122,12 +131,14 @@ struct NewOrderCall {
   const NewOrderInput* input;
   NewOrderOutput* output;
   Goods goods = {};
+  InGroup in_group = {};
 };
 struct PaymentCall {
   const PaymentInput* input;
   PaymentOutput* output;
   Scratch* scratch;
   Key customer = 0;
+  InGroup in_group = {};
 };
 struct DeliveryCall {
   struct Batch {
@@ -140,6 +151,7 @@ struct DeliveryCall {
   const DeliveryInput* input;
   DeliveryOutput* output;
   Batch batch = {};
+  InGroup in_group = {};
 };
 Chopped<NewOrderCall> add_new_order(ChoppedProcedures& to, const Tables& tables);
 Chopped<PaymentCall> add_payment(ChoppedProcedures& to, const Tables& tables);

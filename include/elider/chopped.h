@@ -45,6 +45,7 @@
 
 #include "elider/chopping.h"
 #include "elider/status.h"
+#include "elider/touches.h"
 #include "elider/transaction.h"
 
 namespace elider {
@@ -53,6 +54,12 @@ namespace detail {
 struct ProcedureWithBodies {
   chopping::Procedure declared;
   std::vector<std::function<Status(Transaction&, void*)>> bodies;  // by operation
+  std::function<void(const void*, Touches&)> touch;                // or none
+};
+// A call of some procedure, and its Call.
+struct AnyChoppedCall {
+  uint32_t position;
+  void* arguments;
 };
 }  // namespace detail
 
@@ -71,6 +78,14 @@ class ChoppedProcedure {
     });
     return *this;
   }
+  // What a call will look at, as far as its arguments tell (elider/touches.h): for
+  // Database::run_chopped_group. Called as touch(const Call&, Touches&).
+  template <class Touch>
+    requires std::is_invocable_v<const Touch&, const Call&, Touches&>
+  ChoppedProcedure& touches(Touch touch) {
+    its_.touch = [touch = std::move(touch)](const void* call, Touches& touched) { touch(*static_cast<const Call*>(call), touched); };
+    return *this;
+  }
 
  private:
   friend class ChoppedProcedures;
@@ -86,8 +101,21 @@ class Chopped {
  private:
   friend class ChoppedProcedures;
   friend class Database;
+  friend class ChoppedCall;
   explicit Chopped(uint32_t position) : position_(position) {}
   uint32_t position_ = ~uint32_t{0};
+};
+
+// A procedure and what it is called with, whatever the type: one of many, for
+// Database::run_chopped_group. The Call lives until that returns.
+class ChoppedCall {
+ public:
+  template <class Call>
+  ChoppedCall(Chopped<Call> procedure, Call& call) : its_{procedure.position_, &call} {}
+  const detail::AnyChoppedCall& its() const { return its_; }  // for the engine
+
+ private:
+  detail::AnyChoppedCall its_;
 };
 
 // All procedures that change the tables that they name.

@@ -296,6 +296,12 @@ class Database {
   Status run_chopped(Chopped<Call> procedure, Call& call, const RunPolicy& policy = {}) {
     return run_position(procedure.position_, &call, policy);
   }
+  // Runs many calls, of one procedure or of several, as run_group() does: each is a transaction of
+  // its own, as by run_chopped(), and their cache misses overlap where ChoppedProcedure::touches says
+  // what they look at. Under Protocol::kChopped a call that meets a conflict is tried again at once,
+  // for its core alone runs again. What run_chopped() would refuse is that call's outcome, and the
+  // others run. `outcomes` as run_group()'s; GroupPolicy::read_only means nothing here.
+  Status run_chopped_group(std::span<const ChoppedCall> calls, std::span<Status> outcomes = {}, const GroupPolicy& policy = {});
 
   // -- looking inside -----------------------------------------------------------------------------
 
@@ -323,7 +329,7 @@ class Database {
   }
   Status run_procedure(FunctionRef<Status(Transaction&)> procedure, const RunPolicy& policy, bool read_only);
   Status run_calls(size_t calls, FunctionRef<void(size_t, Touches&)> touch, FunctionRef<Status(size_t, Transaction&)> procedure,
-                   std::span<Status> outcomes, const GroupPolicy& policy);
+                   std::span<Status> outcomes, const GroupPolicy& policy, std::span<const ChoppedCall> chopped = {});
   Status run_position(uint32_t position, void* call, const RunPolicy& policy);
   Result<TableRef> find_table(std::string_view name, uint32_t row_bytes) const;
   Result<IndexRef> find_index(const TableRef& table, std::string_view name) const;

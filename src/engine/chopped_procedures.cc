@@ -27,15 +27,43 @@ Status Database::install(ChoppedProcedures procedures, const ChoppedOptions& opt
   return engine_->install(std::move(procedures.procedures_), options, plan);
 }
 
+namespace {
+
+const txn::ExecutableProcedure* find_procedure(const txn::Execution* execution, uint32_t position) {
+  return execution == nullptr ? nullptr : execution->find(position);
+}
+// Why there is none.
+Status refuse_procedure(const txn::Execution* execution) {
+  return Status::invalid_argument(execution == nullptr ? "run_chopped: no procedures are installed (Database::install)"
+                                                       : "run_chopped: the procedure is none that was installed");
+}
+
+}  // namespace
+
 Status Database::run_position(uint32_t position, void* call, const RunPolicy& policy) {
   const txn::Execution* const execution = engine_->execution();
-  if (execution == nullptr) return Status::invalid_argument("run_chopped: no procedures are installed (Database::install)");
-  if (position >= execution->procedures.size()) return Status::invalid_argument("run_chopped: the procedure is none that was installed");
-  const txn::ExecutableProcedure& procedure = execution->procedures[position];
-  if (policy.procedure_id != 0) return engine_->run_chopped(procedure, call, policy);
+  const txn::ExecutableProcedure* const procedure = find_procedure(execution, position);
+  if (procedure == nullptr) return refuse_procedure(execution);
+  if (policy.procedure_id != 0) return engine_->run_chopped(*procedure, call, policy);
   RunPolicy named = policy;
-  named.procedure_id = procedure.id;
-  return engine_->run_chopped(procedure, call, named);
+  named.procedure_id = procedure->id;
+  return engine_->run_chopped(*procedure, call, named);
+}
+
+Status Database::run_chopped_group(std::span<const ChoppedCall> calls, std::span<Status> outcomes, const GroupPolicy& policy) {
+  const txn::Execution* const execution = engine_->execution();
+  const auto touch = [&](size_t i, Touches& touches) {
+    const txn::ExecutableProcedure* const procedure = find_procedure(execution, calls[i].its().position);
+    touches.read_only(procedure != nullptr && procedure->on_snapshot);
+    if (procedure == nullptr) return;
+    touches.procedure_id(policy.procedure_id != 0 ? policy.procedure_id : procedure->id);
+    if (procedure->touch) procedure->touch(calls[i].its().arguments, touches);
+  };
+  const auto whole = [&](size_t i, Transaction& txn) -> Status {
+    const txn::ExecutableProcedure* const procedure = find_procedure(execution, calls[i].its().position);
+    return procedure == nullptr ? refuse_procedure(execution) : txn::run_whole(txn, *execution, *procedure, calls[i].its().arguments);
+  };
+  return run_calls(calls.size(), touch, whole, outcomes, policy, calls);
 }
 
 }  // namespace elider

@@ -141,6 +141,8 @@ class EngineOf final : public EngineBase<Sync> {
   Status run_calls(const GroupCalls& calls, const GroupPolicy& policy, SnapshotNumber* number, bool* committed);
   void attempt_each(WorkerType& worker, const GroupCalls& calls, const GroupPolicy& policy, Group& group, uint32_t attempt,
                     SnapshotNumber* number);
+  void call_each(WorkerType& worker, const GroupCalls& calls, const GroupPolicy& policy, Group& group, SnapshotNumber* number)
+    requires kCalls;
   void finish_active(WorkerType& worker);
 
   using EngineBase<Sync>::pool_;
@@ -207,12 +209,7 @@ template <class Sync, template <class> class ProtocolOf>
 template <class Sync, template <class> class ProtocolOf>
 Status EngineOf<Sync, ProtocolOf>::run_chopped(const txn::ExecutableProcedure& procedure, void* call, const RunPolicy& policy) {
   const txn::Execution& all = *this->execution();
-  const auto whole = [&](Transaction& txn) -> Status {
-    Status status = txn::run_operations(txn, all, procedure.head, call);
-    if (status.ok()) status = txn::run_operations(txn, all, procedure.core, call);
-    if (status.ok()) status = txn::run_operations(txn, all, procedure.tail, call);
-    return status.ok() ? txn::run_operations(txn, all, procedure.deferred, call) : status;
-  };
+  const auto whole = [&](Transaction& txn) { return txn::run_whole(txn, all, procedure, call); };
   if constexpr (kCalls) {
     if (procedure.on_snapshot) return run(whole, policy, true);
     if (!may_run(policy)) [[unlikely]] return refuse_run(policy);
@@ -259,6 +256,39 @@ void EngineOf<Sync, ProtocolOf>::attempt_each(WorkerType& worker, const GroupCal
   }
 }
 
+// The same of calls of chopped procedures: each to its end, since what of it may meet a conflict is its core, which is run again
+// by itself. So what was found is in the cache, and is looked up once more.
+template <class Sync, template <class> class ProtocolOf>
+void EngineOf<Sync, ProtocolOf>::call_each(WorkerType& worker, const GroupCalls& calls, const GroupPolicy& policy, Group& group,
+                                           SnapshotNumber* number)
+  requires kCalls
+{
+  {
+    const Inside inside(worker.base);
+    group.find<Sync>(store_.id);
+  }
+  const txn::Execution* const all = this->execution();
+  RunPolicy its = policy;
+  for (Group::Member& member : group.members()) {
+    if (!member.status.ok()) continue;
+    its.procedure_id = member.procedure_id;
+    const AnyChoppedCall& call = calls.chopped[member.call].its();
+    const auto whole = [&](Transaction& txn) { return calls.procedure(member.call, txn); };
+    const txn::Call one{whole, its, worker.base, worker.counters, !worker.kept};
+    SnapshotNumber committed = 0;
+    if (const txn::ExecutableProcedure* const procedure = all != nullptr ? all->find(call.position) : nullptr;
+        procedure != nullptr && !procedure->on_snapshot) [[likely]] {
+      member.status = protocol_.run_call(worker.transaction(), *all, *procedure, call.arguments, one, &committed);
+    } else {
+      worker.with(member.read_only, [&](auto& txn) {
+        member.status = protocol_.run(txn, one);
+        if (member.status.ok()) committed = txn.commit_number();
+      });
+    }
+    if (member.status.ok()) *number = std::max(*number, committed);
+  }
+}
+
 template <class Sync, template <class> class ProtocolOf>
 Status EngineOf<Sync, ProtocolOf>::run_calls(const GroupCalls& calls, const GroupPolicy& policy, SnapshotNumber* number,
                                              bool* committed) {
@@ -276,7 +306,11 @@ Status EngineOf<Sync, ProtocolOf>::run_calls(const GroupCalls& calls, const Grou
     GroupRun& group_run = worker.group_run();
     Status status = group_run.run_all(
         calls, policy, worker.base.random(), worker.counters,
-        [&](Group& group, uint32_t attempt) { attempt_each(worker, calls, policy, group, attempt, number); });
+        [&](Group& group, uint32_t attempt) {
+          if constexpr (kCalls)
+            if (!calls.chopped.empty()) return call_each(worker, calls, policy, group, number);
+          attempt_each(worker, calls, policy, group, attempt, number);
+        });
     *committed = group_run.committed();
     return status;
   } catch (const std::bad_alloc&) {

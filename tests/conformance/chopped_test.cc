@@ -294,6 +294,106 @@ TEST_P(ChoppedTest, ATailWithoutMemoryIsWrittenAllTheSame) {
   EXPECT_EQ(rows, 10 * (calls - 1));
 }
 
+// Of a group each call is a transaction of its own, whose outcome is what run_chopped() would return.
+TEST_P(ChoppedTest, AGroupRunsEachCall) {
+  ASSERT_OK(bank_.install(db_, false));
+  std::vector<ChoppedBank::Transfer> transfers;
+  for (Key i = 0; i < 40; ++i) transfers.push_back(transfer(i % 4, 4 + i % 8, 1));
+  transfers[5].fail = 1;
+  transfers[6].fail = 2;
+  transfers[7].to = 99;
+  ChoppedBank::Deposit deposit{3, 1, 1};
+  ChoppedBank::Audit found;
+  const Chopped<ChoppedBank::Deposit> unknown;
+  std::vector<ChoppedCall> calls;
+  for (ChoppedBank::Transfer& call : transfers) calls.emplace_back(bank_.transfer, call);
+  calls.emplace_back(bank_.deposit, deposit);
+  calls.emplace_back(bank_.audit, found);
+  calls.emplace_back(unknown, deposit);
+  std::vector<Status> outcomes(calls.size());
+  GroupPolicy policy;
+  policy.size = 8;
+  EXPECT_EQ(db_.run_chopped_group(calls, outcomes, policy).code(), Code::kRolledBack) << "the first that is not ok";
+  for (size_t i = 0; i < calls.size(); ++i) {
+    const Code expected = i == 5 || i == 6 ? Code::kRolledBack : i == 7 ? Code::kNotFound : i == 42 ? Code::kInvalidArgument : Code::kOk;
+    EXPECT_EQ(outcomes[i].code(), expected) << i << ": " << outcomes[i].message();
+  }
+  EXPECT_EQ(bank_.damage(found), "");
+  const ChoppedBank::Audit after = audit();
+  EXPECT_EQ(after.transfers, 37u);
+  EXPECT_EQ(after.deposits, 1u);
+  for (const Statistics::Procedure& procedure : db_.statistics().procedures)
+    if (procedure.name == "transfer") {
+      EXPECT_EQ(procedure.commits, 37u);
+    }
+  EXPECT_OK(db_.run_chopped_group({}));
+  std::vector<Status> too_few(2);
+  EXPECT_EQ(db_.run_chopped_group(calls, too_few).code(), Code::kInvalidArgument);
+}
+
+TEST_P(ChoppedTest, AGroupWithoutProceduresIsRefused) {
+  ChoppedBank::Deposit deposit{3, 1, 1};
+  std::vector<ChoppedCall> calls(3, ChoppedCall(bank_.deposit, deposit));
+  std::vector<Status> outcomes(calls.size());
+  EXPECT_EQ(db_.run_chopped_group(calls, outcomes).code(), Code::kInvalidArgument);
+  for (const Status& outcome : outcomes) EXPECT_EQ(outcome.code(), Code::kInvalidArgument) << outcome.message();
+}
+
+TEST_P(ChoppedTest, ACallWhoseTouchFunctionThrowsDoesNotRun) {
+  struct Call {
+    Key account;
+    bool ran = false;
+  };
+  ChoppedProcedures procedures;
+  const Chopped<Call> count = procedures.add(
+      ChoppedProcedure<Call>("count")
+          .touches([&](const Call& call, Touches& touches) {
+            if (call.account == 2) throw std::runtime_error("no such account");
+            touches.row(bank_.accounts, call.account);
+          })
+          .operation(Operation("count").reads("accounts", {"deposits"}).writes("accounts", {"deposits"}), [&](Transaction& txn, Call& call) {
+            call.ran = true;
+            return txn.update(bank_.accounts, call.account, bank_.accounts.columns(&ChoppedBank::Account::deposits),
+                              [](ChoppedBank::Account& a) { ++a.deposits; });
+          }));
+  ASSERT_OK(db_.install(std::move(procedures)));
+  std::array<Call, 4> its{{{0}, {1}, {2}, {3}}};
+  std::vector<ChoppedCall> calls;
+  for (Call& call : its) calls.emplace_back(count, call);
+  std::vector<Status> outcomes(calls.size());
+  EXPECT_EQ(db_.run_chopped_group(calls, outcomes).code(), Code::kProcedureThrew);
+  for (size_t i = 0; i < its.size(); ++i) {
+    EXPECT_EQ(its[i].ran, i != 2);
+    EXPECT_EQ(row(bank_.accounts, i).deposits, i != 2 ? 1u : 0u);
+  }
+}
+
+TEST_P(ChoppedTest, GroupsOfCallsBesideAllElse) {
+  if (!GetParam().threads()) GTEST_SKIP() << "it is for one thread";
+  ASSERT_OK(bank_.install(db_, false));
+  std::atomic<uint64_t> transfers{0};
+  std::vector<std::thread> threads;
+  for (unsigned t = 0; t < 4; ++t)
+    threads.emplace_back([&, t] {
+      std::mt19937_64 random(t);
+      for (int i = 0; i < 40; ++i) {
+        std::vector<ChoppedBank::Transfer> its;
+        for (int c = 0; c < 8; ++c) its.push_back(bank_.draw(random));
+        ChoppedBank::Audit found;
+        std::vector<ChoppedCall> calls;
+        for (ChoppedBank::Transfer& call : its) calls.emplace_back(bank_.transfer, call);
+        calls.emplace_back(bank_.audit, found);
+        EXPECT_OK(db_.run_chopped_group(calls));
+        EXPECT_EQ(bank_.damage(found), "");
+        transfers += its.size();
+        EXPECT_OK(db_.run([&](Transaction& txn) { return bank_.read_all(txn, &found); }));
+        EXPECT_EQ(bank_.damage(found), "");
+      }
+    });
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_EQ(audit().transfers, transfers);
+}
+
 TEST_P(ChoppedTest, NothingElseBeginsWithinAnOperation) {
   if (!in_pieces()) GTEST_SKIP() << "a call is a transaction like any other";
   struct Call {

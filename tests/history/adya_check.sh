@@ -106,6 +106,10 @@ for index in hash btree; do
   alone posts --protocol chopped --index $index --threads 4 --transactions "$(scaled 10000)" --seed 15
 done
 for index in hash btree; do
+  both "in pieces, in groups, $index" posts --protocol chopped --index $index --threads 4 --group 8 --transactions "$(scaled 10000)" --seed 26
+  both "deferring, in groups, $index" posts --protocol chopped --deferring --index $index --threads 4 --group 4 --yield 40 \
+    --transactions "$(scaled 10000)" --seed 27
+  alone posts --protocol chopped --index $index --threads 4 --group 8 --transactions "$(scaled 10000)" --seed 28
   both "deferring, $index" posts --protocol chopped --deferring --index $index --threads 4 --yield 40 --transactions "$(scaled 20000)" --seed 20
   alone posts --protocol chopped --deferring --index $index --threads 4 --yield 40 --transactions "$(scaled 10000)" --seed 21
 done

@@ -99,6 +99,9 @@ struct ChoppedBank {
     ChoppedProcedures procedures;
     transfer = procedures.add(
         ChoppedProcedure<Transfer>("transfer")
+            .touches([this](const Transfer& call, Touches& touches) {
+              for (const Key key : {call.from, call.to}) touches.row(accounts, key);
+            })
             .operation(Operation("names").reads("accounts", {"branch", "closed"}).rolls_back(),
                        [=, this](Transaction& txn, Transfer& call) -> Status {
                          if (call.fail == 1) return Status::rollback();

@@ -162,6 +162,7 @@ Status make_execution(std::vector<detail::ProcedureWithBodies> procedures, std::
     ExecutableProcedure& executable = execution->procedures.emplace_back();
     executable.position = static_cast<uint32_t>(p);
     executable.name = declaration.procedures[p].name;
+    executable.touch = std::move(procedures[p].touch);
     executable.on_snapshot = planned.on_snapshot;
     const auto [begin, count] = planner.core_of(p, planned);
     for (size_t i = 0; i < planned.pieces.size(); ++i) {
@@ -206,6 +207,12 @@ Status run_operations(Transaction& txn, const Execution& execution, const std::v
     if (!checked.refusal().ok()) return checked.refusal();
     if (!status.ok()) return status;
   }
+  return {};
+}
+
+Status run_whole(Transaction& txn, const Execution& execution, const ExecutableProcedure& procedure, void* call) {
+  for (const auto* const part : {&procedure.head, &procedure.core, &procedure.tail, &procedure.deferred})
+    if (Status status = run_operations(txn, execution, *part, call); !status.ok()) return status;
   return {};
 }
 

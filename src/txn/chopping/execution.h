@@ -12,6 +12,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <span>
 #include <string>
@@ -30,6 +31,7 @@ struct ExecutableProcedure {
   uint32_t id = 0;           // of its name, in counters and histories; the caller's RunPolicy may give another
   bool on_snapshot = false;  // it only reads: all of it is the head
   std::vector<DeclaredOperation> head, core, tail, deferred;
+  std::function<void(const void*, Touches&)> touch;  // what a call will look at; or none
   // What became of its calls' regions; null: they are no regions.
   std::unique_ptr<htm::Site> site;
   bool core_adds = false;  // the core adds where another call's tail may add
@@ -45,6 +47,9 @@ struct Execution {
   ElisionPolicy elision;  // of their sites
   bool checks_accesses = false, always_in_pieces = false, answers_at_once = false;
   chopping::Plan plan;
+
+  // Null: there is none at this position.
+  const ExecutableProcedure* find(uint32_t position) const { return position < procedures.size() ? &procedures[position] : nullptr; }
 };
 
 // Analyzes and plans. tables: of the database. Statuses:
@@ -59,5 +64,7 @@ void add_sites(const ElisionPolicy& policy, Execution* execution);
 
 // The operations, one after the other; the first that fails ends it.
 Status run_operations(Transaction& txn, const Execution& execution, const std::vector<DeclaredOperation>& operations, void* call);
+// All of a call, as one transaction.
+Status run_whole(Transaction& txn, const Execution& execution, const ExecutableProcedure& procedure, void* call);
 
 }  // namespace elider::txn
