@@ -34,6 +34,7 @@ struct HistoryCommand {
     const bool random_procedures = options.workload == "procedures";
     if (options.deferring && options.workload != "posts" && !random_procedures)
       refuse_option("--deferring", "goes with --workload posts or procedures");
+    if (options.group != 0 && random_procedures) refuse_option("--group", "the workload procedures calls one at a time");
     if (options.answers_at_once && !options.deferring) refuse_option("--answers-at-once", "goes with --deferring");
     if (options.data.resume && random_procedures) refuse_option("--resume", "the workload procedures has other tables with each --seed");
     check_writable("--out", options.out);
@@ -102,7 +103,8 @@ void add_options(Command sub, HistoryCommand& command) {
   sub.flag("--deferring", options.deferring,
            "With --workload posts: calls defer their posts, and other calls look for these and note it; with procedures: some operations defer");
   sub.flag("--answers-at-once", options.answers_at_once,
-           "With --deferring: calls that build on deferred effects do not wait for them; serializable, not strictly (check-history --serializable)");
+           "With --deferring: who has seen a call that defers does not wait for what it defers; serializable, not strictly (check-history "
+           "--serializable)");
   sub.option("--declarations", options.declarations, "With --workload procedures: declarations, each with six tables of its own [50]").in(1, 170);
   sub.option("--block-threshold", options.block_threshold_bytes, "Bytes from which a row is kept as a block [2048]");
 }

@@ -7,7 +7,8 @@
 // not the post has seen half a call. A reader complains of a count that is less than its list.
 //
 // Deferring: the post is the call's deferred part, and calls of a second procedure subscribe: each looks for
-// two posts that are about to appear, and appends to a note, a list of its own kind that readers read.
+// two posts that are about to appear, and appends to a note, a list of its own kind that readers read. Calls of a third
+// append to lists, as the first do, and have no post: they see the first's cores, and answer when these are published.
 #include <algorithm>
 #include <array>
 #include <atomic>
@@ -38,7 +39,7 @@ struct CountRow {
 };
 
 class Posts : public Workload {
-  enum WriteVariant : Variant { kInPieces, kAtOnce, kNote };
+  enum WriteVariant : Variant { kInPieces, kAtOnce, kNote, kAppend };
   enum ReadVariant : Variant { kReadList, kReadNote };
 
  public:
@@ -85,7 +86,10 @@ class Posts : public Workload {
     if (!plan->read_only && random.below(2) == 0) {
       PlannedOperation operation;
       operation.kind = PlannedOperation::Kind::kWrite;
-      operation.variant = options_.deferring && random.below(2) == 0 ? kNote : random.below(4) == 0 ? kAtOnce : kInPieces;
+      operation.variant = options_.deferring && random.below(2) == 0   ? kNote
+                          : options_.deferring && random.below(4) == 0 ? kAppend
+                          : random.below(4) == 0                       ? kAtOnce
+                                                                       : kInPieces;
       operation.key = operation.variant == kNote ? note_keys_.to_write(random) : keys_.to_write(random);
       operation.value = value;
       plan->operations.push_back(operation);
@@ -95,7 +99,7 @@ class Posts : public Workload {
           operation.key = recent_[random.below(recent_.size())];
           plan->operations.push_back(operation);
         }
-      else
+      else if (operation.variant != kAppend)
         recent_[random.below(recent_.size())] = value;
       return;
     }
@@ -120,7 +124,7 @@ class Posts : public Workload {
         continue;
       }
       operations->append(operation.key, operation.value);
-      operations->append(kPostLists + operation.value, operation.value);
+      if (operation.variant != kAppend) operations->append(kPostLists + operation.value, operation.value);
     }
   }
 
@@ -150,11 +154,14 @@ class Posts : public Workload {
       return status;
     };
     if (plan.operations.front().variant == kNote) return run(note_, NoteCall{&plan, &yields, {}, {}});
+    if (plan.operations.front().variant == kAppend) return run(append_, AppendCall{&plan, &yields, {}});
     return run(procedure_, Call{&plan, &yields, {}});
   }
   std::unique_ptr<PreparedCall> prepare(const Plan& plan, Yields& yields, std::function<void()> begins) override {
     if (plan.operations.front().variant == kNote)
       return std::make_unique<Prepared<NoteCall>>(note_, NoteCall{&plan, &yields, std::move(begins), {}});
+    if (plan.operations.front().variant == kAppend)
+      return std::make_unique<Prepared<AppendCall>>(append_, AppendCall{&plan, &yields, std::move(begins)});
     return std::make_unique<Prepared<Call>>(procedure_, Call{&plan, &yields, std::move(begins)});
   }
 
@@ -166,6 +173,13 @@ class Posts : public Workload {
     std::function<void()> begins;  // or none
     const PlannedOperation& operation() const { return plan->operations.front(); }
     void did(Attempt* attempt) const { Posts::did(operation(), attempt); }
+  };
+  struct AppendCall {
+    const Plan* plan;
+    Yields* yields;
+    std::function<void()> begins;
+    const PlannedOperation& operation() const { return plan->operations.front(); }
+    void did(Attempt* attempt) const { attempt->did.append(operation().key, operation().value); }
   };
   static constexpr uint32_t kLooksOfANote = 2;
   struct NoteCall {
@@ -200,27 +214,32 @@ class Posts : public Workload {
   Status install(Database& db) {
     using chopping::Operation;
     ChoppedProcedures procedures;
+    const auto append_to_list = [this](Transaction& txn, auto& call) -> Status {
+      if (call.begins) call.begins();
+      call.yields->maybe();
+      ELIDER_TRY(append(txn, lists_, call.operation()));
+      call.yields->maybe();
+      return call.plan->roll_back ? Status::rollback() : Status();
+    };
+    const auto add_to_count = [this](Transaction& txn, auto& call) -> Status {
+      call.yields->maybe();
+      return count(txn, call.operation());
+    };
     procedure_ = procedures.add(
         ChoppedProcedure<Call>("post")
             .touches([this](const Call& call, Touches& touches) { touches.row(lists_, static_cast<Key>(call.operation().key)); })
-            .operation(Operation("list").inserts("lists").writes("lists").rolls_back(),
-                       [this](Transaction& txn, Call& call) -> Status {
-                         if (call.begins) call.begins();
-                         call.yields->maybe();
-                         ELIDER_TRY(append(txn, lists_, call.operation()));
-                         call.yields->maybe();
-                         return call.plan->roll_back ? Status::rollback() : Status();
-                       })
+            .operation(Operation("list").inserts("lists").writes("lists").rolls_back(), append_to_list)
             .operation(options_.deferring ? Operation("post").inserts("posts").fresh().needs({"list"}).defers()
                                           : Operation("post").inserts("posts").fresh().needs({"list"}),
                        [this](Transaction& txn, Call& call) -> Status {
                          call.yields->maybe();
                          return post(txn, call.operation());
                        })
-            .operation(Operation("count").adds("counts", {"posts"}).needs({"list"}), [this](Transaction& txn, Call& call) -> Status {
-              call.yields->maybe();
-              return count(txn, call.operation());
-            }));
+            .operation(Operation("count").adds("counts", {"posts"}).needs({"list"}), add_to_count));
+    if (options_.deferring)
+      append_ = procedures.add(ChoppedProcedure<AppendCall>("append")
+                                   .operation(Operation("list").inserts("lists").writes("lists").rolls_back(), append_to_list)
+                                   .operation(Operation("count").adds("counts", {"posts"}).needs({"list"}), add_to_count));
     if (options_.deferring)
       note_ = procedures.add(ChoppedProcedure<NoteCall>("note")
                                  .operation(Operation("look").reads("posts"),
@@ -322,6 +341,7 @@ class Posts : public Workload {
   Table<PostedRow> notes_;
   Chopped<Call> procedure_;
   Chopped<NoteCall> note_;
+  Chopped<AppendCall> append_;
 };
 
 }  // namespace

@@ -116,7 +116,7 @@ Chopped<DeliveryCall> add_delivery(ChoppedProcedures& to, const Tables& tables, 
                                              .needs({"order", "lines"});
   return to.add(
       ChoppedProcedure<DeliveryCall>("Delivery")
-          .touches([&tables](const DeliveryCall& call, Touches& touches) { touch(touches, tables, *call.input); })
+          .touches(touch_of<DeliveryCall>(tables))
           .operation(Operation("new_order").scans("new_order").removes("new_order"),
                      [&tables](Transaction& txn, DeliveryCall& call) {
                        call.in_group.begins();

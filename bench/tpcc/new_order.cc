@@ -152,16 +152,14 @@ Chopped<NewOrderCall> add_new_order(ChoppedProcedures& to, const Tables& tables)
   for (uint32_t d = 1; d <= kDistricts; ++d) information.push_back((d < 10 ? "info_0" : "info_") + std::to_string(d));
   return to.add(
       ChoppedProcedure<NewOrderCall>("NewOrder")
-          .touches([&tables](const NewOrderCall& call, Touches& touches) { touch(touches, tables, *call.input); })
+          .touches(touch_of<NewOrderCall>(tables))
           .operation(Operation("warehouse").reads("warehouse", {"tax"}),
-                     [&tables](Transaction& txn, NewOrderCall& call) {
-                       call.in_group.begins();
-                       return read_warehouse(txn, tables, *call.input, call.output);
-                     })
+                     [&tables](Transaction& txn, NewOrderCall& call) { return read_warehouse(txn, tables, *call.input, call.output); })
           .operation(Operation("customer").reads("customer", {"discount", "credit", "last"}),
                      [&tables](Transaction& txn, NewOrderCall& call) { return read_customer(txn, tables, *call.input, call.output); })
           .operation(Operation("items").reads("item", {"price", "name", "data"}).rolls_back(),
-                     [&tables](Transaction& txn, NewOrderCall& call) -> Status {
+                     [&tables](Transaction& txn, NewOrderCall& call) -> Status {  // the first: it may roll back
+                       call.in_group.begins();
                        if (Status status = read_items(txn, tables, *call.input, &call.goods); !status.ok()) return status;
                        return call.goods.count == call.input->line_count ? Status() : Status::rollback();
                      })

@@ -135,7 +135,7 @@ Chopped<PaymentCall> add_payment(ChoppedProcedures& to, const Tables& tables) {
                                 "street_1", "street_2", "city", "state", "zip"};
   return to.add(
       ChoppedProcedure<PaymentCall>("Payment")
-          .touches([&tables](const PaymentCall& call, Touches& touches) { touch(touches, tables, *call.input); })
+          .touches(touch_of<PaymentCall>(tables))
           .operation(Operation("warehouse").reads("warehouse", address),
                      [&tables](Transaction& txn, PaymentCall& call) {
                        call.in_group.begins();

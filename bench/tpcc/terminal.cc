@@ -106,7 +106,7 @@ void Terminal::run_group_in_pieces(const GroupPolicy& policy, GroupTimes& times)
   }
   for (size_t place = 0; place < in_pieces_.size(); ++place)
     in_pieces(calls_[in_pieces_[place]], [&]<class Its>(const auto& procedure, Its its) {
-      its.in_group = {&times, place};
+      its.in_group = {&times, place, policies_[static_cast<size_t>(calls_[in_pieces_[place]].kind())].procedure_id};
       chopped_calls_.emplace_back(procedure, std::get<Its>(pieces_.emplace_back(std::move(its))));
     });
   // Outcomes tell what failed.

@@ -113,10 +113,11 @@ History history_of(const PaymentInput& input, const PaymentOutput& output);
 
 // -- the same in pieces, for Protocol::kChopped ---------------------------------------------------
 
-// Of a call that runs in a group, which is told when it begins.
+// Of a call that runs in a group, which is told when it begins. procedure_id: of its kind.
 struct InGroup {
   GroupTimes* times = nullptr;  // null: it runs alone
   size_t place = 0;
+  uint32_t procedure_id = 0;
   void begins() const {
     if (times != nullptr) [[unlikely]] times->runs(place);
   }
@@ -171,5 +172,14 @@ void touch(Touches& touches, const Tables& tables, const PaymentInput& input);
 void touch(Touches& touches, const Tables& tables, const OrderStatusInput& input);
 void touch(Touches& touches, const Tables& tables, const DeliveryInput& input);
 void touch(Touches& touches, const Tables& tables, const StockLevelInput& input);
+
+// What such a call will look at, likewise.
+template <class Call>
+auto touch_of(const Tables& tables) {
+  return [&tables](const Call& call, Touches& touches) {
+    touches.procedure_id(call.in_group.procedure_id);
+    touch(touches, tables, *call.input);
+  };
+}
 
 }  // namespace elider::bench::tpcc

@@ -79,7 +79,8 @@ class ChoppedProcedure {
     return *this;
   }
   // What a call will look at, as far as its arguments tell (elider/touches.h): for
-  // Database::run_chopped_group. Called as touch(const Call&, Touches&).
+  // Database::run_chopped_group. Called as touch(const Call&, Touches&), by all threads at once; it
+  // may give the call another procedure_id. Whether the call only reads, the declaration says.
   template <class Touch>
     requires std::is_invocable_v<const Touch&, const Call&, Touches&>
   ChoppedProcedure& touches(Touch touch) {
@@ -136,10 +137,12 @@ struct ChoppedOptions {
   // Deferral is to be asked for: a call whose procedure conflicts with one that defers answers when the
   // deferred effects that it may build on have appeared, which costs more than most conflicts do.
   chopping::Choices choices = {.deferring = false};
-  // Where choices.deferring: a call that has seen what a deferring one did does not wait until the
-  // deferred effects have appeared. Calls are then serializable, but not strictly: a call of a
-  // procedure that reads deferred effects may miss those that a call which has answered before
-  // builds on. Read-only and ordinary transactions that begin after the answer see them.
+  // Where choices.deferring: a call that has seen what a deferring call did at once does not wait
+  // until that one's deferred effects have appeared. Calls are then serializable, but not strictly,
+  // not even those of one thread: a later call that reads deferred effects may miss these, and is
+  // ordered before the earlier one. Read-only and ordinary transactions that begin after the answer
+  // see them. Should the deferred effects fail, and the database stop, the answer stays given, and
+  // is not durable.
   bool answers_at_once = false;
   // Whether every access is compared with what its operation declares: one that is not declared is
   // kInvalidArgument, and the message names procedure, operation, table and column. In builds with

@@ -284,8 +284,8 @@ class Database {
   //   kInvalidArgument  analyze() refuses the declaration; a table is not there; an option cannot be
   //                     executed; others are installed already
   Status install(ChoppedProcedures procedures, const ChoppedOptions& options = {}, chopping::Plan* plan = nullptr);
-  // Calls a procedure, as a transaction that is strictly serializable with all others. It is retried
-  // on a conflict, as the policy says. Under Protocol::kChopped it may run in pieces, and only one of
+  // Calls a procedure, as a transaction that is strictly serializable with all others (but for
+  // ChoppedOptions::answers_at_once). It is retried on a conflict, as the policy says. Under Protocol::kChopped it may run in pieces, and only one of
   // them can conflict.
   // Procedures that only read run on the newest snapshot. Statuses as run()'s, and
   //   kInvalidArgument  the procedure is not installed; the thread is within an operation of another
@@ -298,8 +298,8 @@ class Database {
   }
   // Runs many calls, of one procedure or of several, as run_group() does: each is a transaction of
   // its own, as by run_chopped(), and their cache misses overlap where ChoppedProcedure::touches says
-  // what they look at. Under Protocol::kChopped a call that meets a conflict is tried again at once,
-  // for its core alone runs again. What run_chopped() would refuse is that call's outcome, and the
+  // what they look at. Under Protocol::kChopped each call is run to its end, with its attempts and its
+  // waits, before the next one. What run_chopped() would refuse is that call's outcome, and the
   // others run. `outcomes` as run_group()'s; GroupPolicy::read_only means nothing here.
   Status run_chopped_group(std::span<const ChoppedCall> calls, std::span<Status> outcomes = {}, const GroupPolicy& policy = {});
 
@@ -329,7 +329,8 @@ class Database {
   }
   Status run_procedure(FunctionRef<Status(Transaction&)> procedure, const RunPolicy& policy, bool read_only);
   Status run_calls(size_t calls, FunctionRef<void(size_t, Touches&)> touch, FunctionRef<Status(size_t, Transaction&)> procedure,
-                   std::span<Status> outcomes, const GroupPolicy& policy, std::span<const ChoppedCall> chopped = {});
+                   std::span<Status> outcomes, const GroupPolicy& policy);
+  Status run_calls(const detail::GroupCalls& calls, const GroupPolicy& policy);
   Status run_position(uint32_t position, void* call, const RunPolicy& policy);
   Result<TableRef> find_table(std::string_view name, uint32_t row_bytes) const;
   Result<IndexRef> find_index(const TableRef& table, std::string_view name) const;

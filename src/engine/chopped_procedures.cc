@@ -27,23 +27,10 @@ Status Database::install(ChoppedProcedures procedures, const ChoppedOptions& opt
   return engine_->install(std::move(procedures.procedures_), options, plan);
 }
 
-namespace {
-
-const txn::ExecutableProcedure* find_procedure(const txn::Execution* execution, uint32_t position) {
-  return execution == nullptr ? nullptr : execution->find(position);
-}
-// Why there is none.
-Status refuse_procedure(const txn::Execution* execution) {
-  return Status::invalid_argument(execution == nullptr ? "run_chopped: no procedures are installed (Database::install)"
-                                                       : "run_chopped: the procedure is none that was installed");
-}
-
-}  // namespace
-
 Status Database::run_position(uint32_t position, void* call, const RunPolicy& policy) {
   const txn::Execution* const execution = engine_->execution();
-  const txn::ExecutableProcedure* const procedure = find_procedure(execution, position);
-  if (procedure == nullptr) return refuse_procedure(execution);
+  const txn::ExecutableProcedure* const procedure = execution == nullptr ? nullptr : execution->find(position);
+  if (procedure == nullptr) return txn::refuse_call(execution != nullptr);
   if (policy.procedure_id != 0) return engine_->run_chopped(*procedure, call, policy);
   RunPolicy named = policy;
   named.procedure_id = procedure->id;
@@ -52,18 +39,21 @@ Status Database::run_position(uint32_t position, void* call, const RunPolicy& po
 
 Status Database::run_chopped_group(std::span<const ChoppedCall> calls, std::span<Status> outcomes, const GroupPolicy& policy) {
   const txn::Execution* const execution = engine_->execution();
+  if (execution == nullptr) {
+    for (Status& outcome : outcomes) outcome = txn::refuse_call(false);
+    return txn::refuse_call(false);
+  }
+  // Group::add() refuses those that are not installed.
   const auto touch = [&](size_t i, Touches& touches) {
-    const txn::ExecutableProcedure* const procedure = find_procedure(execution, calls[i].its().position);
-    touches.read_only(procedure != nullptr && procedure->on_snapshot);
-    if (procedure == nullptr) return;
-    touches.procedure_id(policy.procedure_id != 0 ? policy.procedure_id : procedure->id);
-    if (procedure->touch) procedure->touch(calls[i].its().arguments, touches);
+    const txn::ExecutableProcedure& procedure = *execution->find(calls[i].its().position);
+    if (policy.procedure_id == 0) touches.procedure_id(procedure.id);
+    if (procedure.touch) procedure.touch(calls[i].its().arguments, touches);
+    touches.read_only(procedure.on_snapshot);
   };
-  const auto whole = [&](size_t i, Transaction& txn) -> Status {
-    const txn::ExecutableProcedure* const procedure = find_procedure(execution, calls[i].its().position);
-    return procedure == nullptr ? refuse_procedure(execution) : txn::run_whole(txn, *execution, *procedure, calls[i].its().arguments);
+  const auto whole = [&](size_t i, Transaction& txn) {
+    return txn::run_whole(txn, *execution, *execution->find(calls[i].its().position), calls[i].its().arguments);
   };
-  return run_calls(calls.size(), touch, whole, outcomes, policy, calls);
+  return run_calls(detail::GroupCalls{calls.size(), touch, whole, outcomes, calls, execution}, policy);
 }
 
 }  // namespace elider

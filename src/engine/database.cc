@@ -209,15 +209,20 @@ Status Database::run_procedure(FunctionRef<Status(Transaction&)> procedure, cons
 }
 
 Status Database::run_calls(size_t calls, FunctionRef<void(size_t, Touches&)> touch, FunctionRef<Status(size_t, Transaction&)> procedure,
-                           std::span<Status> outcomes, const GroupPolicy& policy, std::span<const ChoppedCall> chopped) {
-  if (!outcomes.empty() && outcomes.size() != calls)
-    return Status::invalid_argument("run_group: " + std::to_string(outcomes.size()) + " outcomes for " + std::to_string(calls) + " calls");
+                           std::span<Status> outcomes, const GroupPolicy& policy) {
+  return run_calls(detail::GroupCalls{calls, touch, procedure, outcomes}, policy);
+}
+
+Status Database::run_calls(const detail::GroupCalls& calls, const GroupPolicy& policy) {
+  if (!calls.outcomes.empty() && calls.outcomes.size() != calls.count)
+    return Status::invalid_argument("run_group: " + std::to_string(calls.outcomes.size()) + " outcomes for " + std::to_string(calls.count) +
+                                    " calls");
   Status status;
   if (policy.size > GroupPolicy::kSizeMax)
     status = Status::invalid_argument("GroupPolicy::size is " + std::to_string(policy.size) + ": it must be at most " +
                                       std::to_string(GroupPolicy::kSizeMax));
-  else return engine_->run_group({calls, touch, procedure, outcomes, chopped}, policy);
-  for (Status& outcome : outcomes) outcome = status;
+  else return engine_->run_group(calls, policy);
+  for (Status& outcome : calls.outcomes) outcome = status;
   return status;
 }
 

@@ -33,6 +33,7 @@ struct GroupCalls {
   std::span<Status> outcomes;  // `count`, or none
   // `count` calls of chopped procedures, each of which `procedure` runs as one transaction; or none.
   std::span<const ChoppedCall> chopped = {};
+  const txn::Execution* execution = nullptr;  // of their procedures
 };
 
 class Engine : public recovery::RecoveryTarget {

@@ -8,6 +8,7 @@
 #include <string>
 #include <type_traits>
 
+#include "base/clock.h"
 #include "elider/snapshot_number.h"
 #include "engine/engine_base.h"
 #include "engine/group.h"
@@ -141,7 +142,8 @@ class EngineOf final : public EngineBase<Sync> {
   Status run_calls(const GroupCalls& calls, const GroupPolicy& policy, SnapshotNumber* number, bool* committed);
   void attempt_each(WorkerType& worker, const GroupCalls& calls, const GroupPolicy& policy, Group& group, uint32_t attempt,
                     SnapshotNumber* number);
-  void call_each(WorkerType& worker, const GroupCalls& calls, const GroupPolicy& policy, Group& group, SnapshotNumber* number)
+  void call_each(WorkerType& worker, const GroupCalls& calls, const GroupPolicy& policy, Group& group, uint64_t begin_ns,
+                 SnapshotNumber* number)
     requires kCalls;
   void finish_active(WorkerType& worker);
 
@@ -256,34 +258,37 @@ void EngineOf<Sync, ProtocolOf>::attempt_each(WorkerType& worker, const GroupCal
   }
 }
 
-// The same of calls of chopped procedures: each to its end, since what of it may meet a conflict is its core, which is run again
-// by itself. So what was found is in the cache, and is looked up once more.
+// The same of calls of chopped procedures: each is run to its end, and begins and ends the worker's stay itself. So what was found is
+// in the cache, and is looked up once more. begin_ns: of all groups; for the deadline.
 template <class Sync, template <class> class ProtocolOf>
 void EngineOf<Sync, ProtocolOf>::call_each(WorkerType& worker, const GroupCalls& calls, const GroupPolicy& policy, Group& group,
-                                           SnapshotNumber* number)
+                                           uint64_t begin_ns, SnapshotNumber* number)
   requires kCalls
 {
   {
     const Inside inside(worker.base);
     group.find<Sync>(store_.id);
   }
-  const txn::Execution* const all = this->execution();
   RunPolicy its = policy;
   for (Group::Member& member : group.members()) {
     if (!member.status.ok()) continue;
+    member.tried_to_its_end = true;
     its.procedure_id = member.procedure_id;
+    its.partitions = group.partitions_of(member);
+    if (policy.deadline_us != 0) {
+      const uint64_t passed_us = (now_ns() - begin_ns) / 1000;
+      its.deadline_us = passed_us < policy.deadline_us ? policy.deadline_us - passed_us : 1;
+    }
     const AnyChoppedCall& call = calls.chopped[member.call].its();
+    const txn::ExecutableProcedure& procedure = *calls.execution->find(call.position);
     const auto whole = [&](Transaction& txn) { return calls.procedure(member.call, txn); };
     const txn::Call one{whole, its, worker.base, worker.counters, !worker.kept};
     SnapshotNumber committed = 0;
-    if (const txn::ExecutableProcedure* const procedure = all != nullptr ? all->find(call.position) : nullptr;
-        procedure != nullptr && !procedure->on_snapshot) [[likely]] {
-      member.status = protocol_.run_call(worker.transaction(), *all, *procedure, call.arguments, one, &committed);
+    if (!procedure.on_snapshot) [[likely]] {
+      member.status = protocol_.run_call(worker.transaction(), *calls.execution, procedure, call.arguments, one, &committed);
     } else {
-      worker.with(member.read_only, [&](auto& txn) {
-        member.status = protocol_.run(txn, one);
-        if (member.status.ok()) committed = txn.commit_number();
-      });
+      member.status = protocol_.run(worker.snapshot(), one);
+      if (member.status.ok()) committed = worker.snapshot().commit_number();
     }
     if (member.status.ok()) *number = std::max(*number, committed);
   }
@@ -304,11 +309,12 @@ Status EngineOf<Sync, ProtocolOf>::run_calls(const GroupCalls& calls, const Grou
   WorkerType& worker = static_cast<WorkerType&>(*lent);
   try {
     GroupRun& group_run = worker.group_run();
+    [[maybe_unused]] const uint64_t begin_ns = policy.deadline_us != 0 ? now_ns() : 0;
     Status status = group_run.run_all(
         calls, policy, worker.base.random(), worker.counters,
         [&](Group& group, uint32_t attempt) {
           if constexpr (kCalls)
-            if (!calls.chopped.empty()) return call_each(worker, calls, policy, group, number);
+            if (calls.execution != nullptr) return call_each(worker, calls, policy, group, begin_ns, number);
           attempt_each(worker, calls, policy, group, attempt, number);
         });
     *committed = group_run.committed();

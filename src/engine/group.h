@@ -39,6 +39,7 @@ class Group {
     size_t partitions_begin = 0, partitions_end = 0;
     uint32_t procedure_id = 0;
     bool read_only = false;
+    bool tried_to_its_end = false;  // whatever its status, there is no further round for it
   };
 
   // May throw std::bad_alloc; add() does not.
@@ -50,6 +51,10 @@ class Group {
   // One more, which is asked what it will look at.
   void add(const GroupCalls& calls, size_t call, const GroupPolicy& policy) {
     Member& member = members_.emplace_back(call);
+    if (calls.execution != nullptr && calls.execution->find(calls.chopped[call].its().position) == nullptr) [[unlikely]] {
+      member.status = txn::refuse_call(true);
+      return;
+    }
     touches_.begin_call(policy.read_only, policy.procedure_id);
     member.touches_begin = touches_.all().size();
     member.partitions_begin = touches_.partitions().size();
@@ -156,7 +161,7 @@ Status GroupRun::run_all(const GroupCalls& calls, const GroupPolicy& policy, Ran
 
 inline void GroupRun::finish_group(const GroupCalls& calls) {
   for (Group::Member& member : group_.members()) {
-    if (!member.status.retryable()) [[likely]] {
+    if (!member.status.retryable() || member.tried_to_its_end) [[likely]] {
       ended(calls, member.call, std::move(member.status));
       continue;
     }

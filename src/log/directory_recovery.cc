@@ -1,5 +1,6 @@
 // Directory's part for recovery: what of the log counts, from which checkpoint on, and reading it.
 #include <algorithm>
+#include <mutex>
 #include <tuple>
 
 #include "base/parallel.h"

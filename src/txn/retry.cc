@@ -52,9 +52,13 @@ bool wait_before_retry(const RunPolicy& policy, uint32_t attempt, uint64_t begin
 
 Status given_up(Counters& counters, uint32_t procedure_id, uint32_t attempts, const Status& last) {
   counters.procedures[procedure_id].aborts[static_cast<size_t>(Cause::kDeadline)].add(1);
-  std::string why(name_of(last.code()));  // the place of `last` stands behind
-  if (last.cause() != Cause::kNone) why += ": " + std::string(name_of(last.cause()));
-  return Status(Code::kDeadline, Cause::kDeadline, last, "given up after " + std::to_string(attempts) + " attempts; the last one: " + why);
+  try {
+    std::string why(name_of(last.code()));  // the place of `last` stands behind
+    if (last.cause() != Cause::kNone) why += ": " + std::string(name_of(last.cause()));
+    return Status(Code::kDeadline, Cause::kDeadline, last, "given up after " + std::to_string(attempts) + " attempts; the last one: " + why);
+  } catch (const std::bad_alloc&) {  // without words
+    return Status(Code::kDeadline, Cause::kDeadline);
+  }
 }
 
 Status refuse_procedure_id(uint32_t id) {

@@ -331,6 +331,55 @@ TEST_P(ChoppedTest, AGroupRunsEachCall) {
   EXPECT_EQ(db_.run_chopped_group(calls, too_few).code(), Code::kInvalidArgument);
 }
 
+// A call of a group is a call in pieces: behind its core it cannot be taken back, and the calls after it are refused.
+TEST_P(ChoppedTest, ACallOfAGroupThatFailsBehindItsCoreStopsTheDatabase) {
+  ASSERT_OK(bank_.install(db_, true));
+  std::array<ChoppedBank::Transfer, 3> its{transfer(1, 2, 5), transfer(3, 4, 5), transfer(5, 6, 5)};
+  its[1].fail = 3;
+  std::vector<ChoppedCall> calls;
+  for (ChoppedBank::Transfer& call : its) calls.emplace_back(bank_.transfer, call);
+  std::vector<Status> outcomes(calls.size());
+  EXPECT_FALSE(db_.run_chopped_group(calls, outcomes).ok());
+  EXPECT_OK(outcomes[0]);
+  EXPECT_EQ(outcomes[1].code(), in_pieces() ? Code::kCorrupt : Code::kRolledBack) << outcomes[1].message();
+  EXPECT_EQ(outcomes[2].code(), in_pieces() ? Code::kCorrupt : Code::kOk) << outcomes[2].message();
+}
+
+// GroupPolicy: the deadline is that of all calls, from the beginning; attempts are of each call.
+TEST_P(ChoppedTest, AGroupEndsItsAttemptsByItsPolicy) {
+  ASSERT_OK(bank_.install(db_, true));
+  if (!in_pieces()) GTEST_SKIP() << "tests of groups have it for the others";
+  // How often each call's core has run.
+  const auto run = [&](const GroupPolicy& policy) {
+    std::array<int, 3> attempts{};
+    std::array<ChoppedBank::Transfer, 3> its{transfer(1, 2, 5), transfer(3, 4, 5), transfer(5, 6, 5)};
+    std::vector<ChoppedCall> calls;
+    for (size_t i = 0; i < its.size(); ++i) {
+      // Each attempt meets another call, which changes what it has read.
+      its[i].meanwhile = [&, i](int where) {
+        if (where != 2) return;
+        ++attempts[i];
+        std::thread([&] {
+          ChoppedBank::Transfer other = transfer(its[i].from, 7, 1);
+          EXPECT_OK(db_.run_chopped(bank_.transfer, other));
+        }).join();
+      };
+      calls.emplace_back(bank_.transfer, its[i]);
+    }
+    std::vector<Status> outcomes(calls.size());
+    EXPECT_EQ(db_.run_chopped_group(calls, outcomes, policy).code(), Code::kDeadline);
+    for (const Status& outcome : outcomes) EXPECT_EQ(outcome.code(), Code::kDeadline) << outcome.message();
+    return attempts;
+  };
+  GroupPolicy three;
+  three.attempts_max = 3;
+  for (const int attempts : run(three)) EXPECT_EQ(attempts, 3);
+  GroupPolicy soon;
+  soon.deadline_us = 20'000;
+  const std::array<int, 3> attempts = run(soon);
+  for (const size_t i : {1, 2}) EXPECT_EQ(attempts[i], 1) << "the first has used up the time";
+}
+
 TEST_P(ChoppedTest, AGroupWithoutProceduresIsRefused) {
   ChoppedBank::Deposit deposit{3, 1, 1};
   std::vector<ChoppedCall> calls(3, ChoppedCall(bank_.deposit, deposit));
@@ -399,7 +448,7 @@ TEST_P(ChoppedTest, NothingElseBeginsWithinAnOperation) {
   struct Call {
     Database* db;
     ActiveTransaction* before;
-    Status run, snapshot, open, checkpoint, wait, commit;
+    Status run, snapshot, open, checkpoint, wait, group, commit;
   };
   ChoppedProcedures procedures;
   const Chopped<Call> nest = procedures.add(
@@ -409,15 +458,18 @@ TEST_P(ChoppedTest, NothingElseBeginsWithinAnOperation) {
         call.open = call.db->begin().status();
         call.checkpoint = call.db->checkpoint();
         call.wait = call.db->wait_durable();
+        ChoppedBank::Deposit deposit{1, 1, 1};
+        const ChoppedCall of_group(bank_.deposit, deposit);
+        call.group = call.db->run_chopped_group(std::span(&of_group, 1));
         call.commit = call.before->commit();
         return txn.add(bank_.branches, 1, &ChoppedBank::Branch::turnover, 1);
       }));
   ASSERT_OK(db_.install(std::move(procedures)));
   ActiveTransaction before = begin(db_);
   ASSERT_OK(before->get(bank_.accounts, 1));
-  Call call{&db_, &before, {}, {}, {}, {}, {}, {}};
+  Call call{&db_, &before, {}, {}, {}, {}, {}, {}, {}};
   ASSERT_OK(db_.run_chopped(nest, call));
-  for (const Status* status : {&call.run, &call.snapshot, &call.open, &call.checkpoint, &call.wait, &call.commit})
+  for (const Status* status : {&call.run, &call.snapshot, &call.open, &call.checkpoint, &call.wait, &call.group, &call.commit})
     EXPECT_EQ(status->code(), Code::kInvalidArgument) << status->message();
   EXPECT_OK(db_.run([](Transaction&) {})) << "the call has ended";
 }

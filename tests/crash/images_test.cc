@@ -303,6 +303,23 @@ TEST(CrashImages, EveryImageRecoversToAPrefixWithAllThatWasAcknowledged) {
   EXPECT_EQ(search(images, number_of_environment("ELIDER_CRASH_SEED", 1), images < 100'000 ? kSparse : 1), "");
 }
 
+// Where such calls are emulated; else all of them fall back.
+TEST(CrashImages, ACallThatIsAHardwareTransactionIsDurableWhole) {
+  RunShape shape;
+  shape.seed = 4;
+  shape.transactions = 30;
+  shape.checkpoints = true;
+  Recorder run(shape);
+  const Status status = run.run();
+  ASSERT_TRUE(status.ok()) << status.message();
+#if defined(ELIDER_EMULATOR)
+  EXPECT_GT(run.calls_in_regions(), 0u);
+#endif
+  Counts counts;
+  EXPECT_EQ(Search(run, &counts, 300, kSparse).all(run.files().calls()), "");
+  EXPECT_GT(counts.images, 0u);
+}
+
 class CrashMutant : public testing::TestWithParam<Mutant> {
  protected:
   void SetUp() override {

@@ -7,6 +7,7 @@
 // Thread safety: one thread makes and runs a recorder; it starts its own.
 #pragma once
 
+#include <array>
 #include <atomic>
 #include <iterator>
 #include <mutex>
@@ -40,7 +41,8 @@ inline std::vector<std::string> folders_of(uint32_t count) {
   return names;
 }
 
-// Every other run commits by hardware transactions: emulated ones, or the way to each and back.
+// Every other run commits by hardware transactions: emulated ones, or the way to each and back; and every other of
+// those calls chopped procedures as such.
 #if defined(ELIDER_EMULATOR)
 inline constexpr HtmBackend kRegions = HtmBackend::kEmulated;
 #else
@@ -96,13 +98,16 @@ class Recorder {
   const log::CrashDisk& before() const { return before_; }
   log::MemoryFiles& files() { return files_; }
   const RunShape& shape() const { return shape_; }
+  // Of the run: calls of chopped procedures that committed as hardware transactions.
+  uint64_t calls_in_regions() const { return calls_in_regions_; }
 
   Status run() {
     const log::SubstituteFiles substitute(files_);
     NumberSink sink;
     Options options = base_options(shape_);
     if (shape_.seed % 2 == 0) options.sync = SyncPolicy::kElided, options.htm = kRegions;
-    else options.protocol = kProtocolsInTurn[shape_.seed / 2 % std::size(kProtocolsInTurn)];
+    if (shape_.seed % 4 == 0) options.protocol = Protocol::kChopped;
+    if (shape_.seed % 2 != 0) options.protocol = kProtocolsInTurn[shape_.seed / 2 % std::size(kProtocolsInTurn)];
     options.history = &sink;
     auto opened = Database::open(options);
     if (!opened.ok()) return opened.status();
@@ -115,6 +120,8 @@ class Recorder {
     std::vector<Status> ends(shape_.sessions + 1);
     for (uint32_t s = 1; s <= shape_.sessions; ++s) threads.emplace_back([&, s] { ends[s] = session(db, s); });
     for (std::thread& thread : threads) thread.join();
+    for (const Statistics::Procedure& procedure : db.statistics().procedures)
+      if (in_pieces_ && procedure.name == "adding") calls_in_regions_ = procedure.region_commits;
     for (const Status& status : ends)
       if (Status wrong = unless_failed(status); !wrong.ok()) return wrong;
     return {};
@@ -141,10 +148,13 @@ class Recorder {
   };
   // Work that only adds, where it is a call of a chopped procedure: the row in `progress` orders it,
   // and the additions come behind.
+  // A body notes nothing: it may run as a hardware transaction, which takes no memory and makes no system call.
   struct Call {
     Recorder* recorder;
-    Work* work;
-    Random random;
+    uint32_t session;
+    Progress progress;
+    std::array<int64_t, kHotRows> sums;
+    bool lingers;
   };
   Status install(Database& db) {
     using chopping::Operation;
@@ -152,19 +162,16 @@ class Recorder {
     adding_ = procedures.add(ChoppedProcedure<Call>("adding")
                                  .operation(Operation("progress").inserts("progress").writes("progress"),
                                             [](Transaction& txn, Call& call) {
-                                              call.work->deed.effects.clear();
-                                              return call.recorder->put_progress(txn, *call.work);
+                                              return txn.put(call.recorder->tables_.progress, call.session, call.progress);
                                             })
                                  .operation(Operation("hot").adds("hot", {"sum", "count"}).defers(), [](Transaction& txn, Call& call) {
-                                   call.work->random = call.random;
                                    // The log goes on meanwhile, and must not close the call's number.
-                                   if (call.random.one_in(4)) std::this_thread::sleep_for(std::chrono::microseconds(500));
-                                   call.work->deed.additions.clear();
-                                   return call.recorder->add(txn, *call.work);
+                                   if (call.lingers) std::this_thread::sleep_for(std::chrono::microseconds(500));
+                                   return call.recorder->add(txn, call.sums);
                                  }));
     ChoppedOptions options;
-    options.always_in_pieces = true;
-    options.choices.deferring = true;  // published by its own call, for nothing subscribes
+    options.always_in_pieces = !in_regions_;
+    options.choices.deferring = !in_regions_;  // published by its own call, for nothing subscribes; no region publishes
     return db.install(std::move(procedures), options);
   }
 
@@ -173,6 +180,7 @@ class Recorder {
     if (!tables.ok()) return tables.status();
     tables_ = *tables;
     in_pieces_ = db.protocol() == Protocol::kChopped;
+    in_regions_ = in_pieces_ && db.sync() == SyncPolicy::kElided;
     if (in_pieces_)
       if (Status status = install(db); !status.ok()) return status;
     completed_ = std::vector<std::atomic<uint64_t>>(shape_.sessions + 1);
@@ -221,13 +229,17 @@ class Recorder {
     return {};
   }
 
+  static Progress progress_of(const Work& work) { return {work.count + 1, 2 * (work.count + 1)}; }
   Status put_progress(Transaction& txn, Work& work) {
-    const Progress progress{work.count + 1, 2 * (work.count + 1)};
+    const Progress progress = progress_of(work);
     did(work, TableId::kProgress, work.session, work.count + 1, progress);
     return txn.put(tables_.progress, work.session, progress);
   }
   Status call_adding(Database& db, Work& work, Durability durability) {
-    Call call{this, &work, work.random};
+    Call call{this, work.session, progress_of(work), {}, !in_regions_ && work.random.one_in(4)};
+    for (int64_t& sum : call.sums) sum = draw_sum(work);
+    did(work, TableId::kProgress, work.session, work.count + 1, call.progress);
+    did_add(work, call.sums);
     return execute(db, work, durability, [&](const RunPolicy& policy) { return db.run_chopped(adding_, call, policy); });
   }
   template <class Body>
@@ -320,14 +332,22 @@ class Recorder {
     return txn.update(tables_.accounts, key, tables_.accounts.columns(&Account::version, &Account::branch),
                       [&](Account& row) { row.version = account.version, row.branch = account.branch; });
   }
+  static int64_t draw_sum(Work& work) { return static_cast<int64_t>(work.random.below(1000)) - 500; }
   Status add(Transaction& txn, Work& work) {
+    std::array<int64_t, kHotRows> sums;
+    for (int64_t& sum : sums) sum = draw_sum(work);
+    did_add(work, sums);
+    return add(txn, sums);
+  }
+  Status add(Transaction& txn, const std::array<int64_t, kHotRows>& sums) {
     for (Key key = 0; key < kHotRows; ++key) {
-      const auto sum = static_cast<int64_t>(work.random.below(1000)) - 500;
-      if (Status status = txn.add(tables_.hot, key, &Hot::sum, sum); !status.ok()) return status;
+      if (Status status = txn.add(tables_.hot, key, &Hot::sum, sums[key]); !status.ok()) return status;
       if (Status status = txn.add(tables_.hot, key, &Hot::count, 1); !status.ok()) return status;
-      work.deed.additions.push_back({place_of(TableId::kHot, key), sum, 1});
     }
     return {};
+  }
+  static void did_add(Work& work, const std::array<int64_t, kHotRows>& sums) {
+    for (Key key = 0; key < kHotRows; ++key) work.deed.additions.push_back({place_of(TableId::kHot, key), sums[key], 1});
   }
   // Of the session's own rows: what is there goes or changes, what is not comes, some do both.
   Status change_items(Transaction& txn, Work& work, const Table<Item>& table, uint32_t id) {
@@ -395,7 +415,8 @@ class Recorder {
   const log::CrashDisk before_;
   log::MemoryFiles files_;
   Tables tables_;
-  bool in_pieces_ = false;
+  bool in_pieces_ = false, in_regions_ = false;
+  uint64_t calls_in_regions_ = 0;
   Chopped<Call> adding_;
   std::atomic<uint64_t> clock_;
   std::vector<std::atomic<uint64_t>> completed_;  // by session

@@ -48,6 +48,43 @@ TEST_P(DurableGroupTest, WhatIsAcknowledgedIsOnTheDisk) {
   EXPECT_EQ(rows(db, accounts).size(), kCalls);
 }
 
+// The same of calls of a chopped procedure.
+TEST_P(DurableGroupTest, WhatIsAcknowledgedOfCallsIsOnTheDisk) {
+  struct Call {
+    Key key;
+  };
+  {
+    Database db = open();
+    const Table<Account> accounts = *db.create_table(account_schema(GetParam().key_index));
+    ChoppedProcedures procedures;
+    const Chopped<Call> insert = procedures.add(
+        ChoppedProcedure<Call>("insert")
+            .touches([&](const Call& call, Touches& touches) { touches.row(accounts, call.key); })
+            .operation(chopping::Operation("account").inserts("accounts"), [&](Transaction& txn, Call& call) {
+              return txn.insert(accounts, call.key, Account{call.key, 1, 0, 0});
+            }));
+    ASSERT_OK(db.install(std::move(procedures)));
+    std::vector<Call> its;
+    for (Key key = 1; key <= kCalls; ++key) its.push_back({key});
+    std::vector<ChoppedCall> calls;
+    for (Call& call : its) calls.emplace_back(insert, call);
+    std::vector<Status> outcomes(kCalls);
+    SnapshotNumber last = 0;
+    GroupPolicy policy;
+    policy.durability = Durability::kGroup;
+    policy.commit_number = &last;
+    const uint64_t syncs = db.statistics().log_syncs;
+    EXPECT_OK(db.run_chopped_group(calls, outcomes, policy));
+    for (const Status& outcome : outcomes) EXPECT_OK(outcome);
+    EXPECT_GT(last, 0u);
+    const Statistics after = db.statistics();
+    EXPECT_GE(after.durable_snapshot, last);
+    EXPECT_LT(after.log_syncs - syncs, kCalls);
+  }
+  Database db = open();
+  EXPECT_EQ(rows(db, *db.table<Account>("accounts")).size(), kCalls);
+}
+
 TEST_P(DurableGroupTest, ADurabilityThatTheDatabaseDoesNotHaveIsRefused) {
   Options options = options_of(GetParam());
   Database db = open(options);

@@ -113,7 +113,7 @@ for index in hash btree; do
   both "deferring, $index" posts --protocol chopped --deferring --index $index --threads 4 --yield 40 --transactions "$(scaled 20000)" --seed 20
   alone posts --protocol chopped --deferring --index $index --threads 4 --yield 40 --transactions "$(scaled 10000)" --seed 21
 done
-# Calls that do not wait for the deferred effects that they build on: serializable, though real time may not agree.
+# Who has seen a call that defers does not wait for what it defers: serializable, though real time may not agree.
 consistency=serializable
 for index in hash btree; do
   both "deferring, answering at once, $index" posts --protocol chopped --deferring --answers-at-once --index $index --threads 6 --keys 2 --yield 50 \

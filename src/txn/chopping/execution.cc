@@ -188,6 +188,11 @@ Status make_execution(std::vector<detail::ProcedureWithBodies> procedures, std::
   return {};
 }
 
+Status refuse_call(bool installed) {
+  return Status::invalid_argument(installed ? "run_chopped: the procedure is none that was installed"
+                                            : "run_chopped: no procedures are installed (Database::install)");
+}
+
 void add_sites(const ElisionPolicy& policy, Execution* execution) {
   execution->elision = policy;
   execution->elision.conflict_aborts_max = std::min(policy.conflict_aborts_max, 10u);

@@ -52,6 +52,9 @@ struct Execution {
   const ExecutableProcedure* find(uint32_t position) const { return position < procedures.size() ? &procedures[position] : nullptr; }
 };
 
+// Why a call is of no procedure. installed: some are.
+Status refuse_call(bool installed);
+
 // Analyzes and plans. tables: of the database. Statuses:
 //   kInvalidArgument  what analyze() refuses; a table that is not there; a granularity of columns,
 //                     which commits do not tell apart
