@@ -285,8 +285,8 @@ class Database {
   //                     executed; others are installed already
   Status install(ChoppedProcedures procedures, const ChoppedOptions& options = {}, chopping::Plan* plan = nullptr);
   // Calls a procedure, as a transaction that is strictly serializable with all others (but for
-  // ChoppedOptions::answers_at_once). It is retried on a conflict, as the policy says. Under Protocol::kChopped it may run in pieces, and only one of
-  // them can conflict.
+  // ChoppedOptions::answers_at_once). It is retried on a conflict, as the policy says. Under
+  // Protocol::kChopped it may run in pieces, and only one of them can conflict.
   // Procedures that only read run on the newest snapshot. Statuses as run()'s, and
   //   kInvalidArgument  the procedure is not installed; the thread is within an operation of another
   //                     call; an access that is not declared (ChoppedOptions::check_accesses)
