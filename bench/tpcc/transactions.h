@@ -113,7 +113,7 @@ History history_of(const PaymentInput& input, const PaymentOutput& output);
 
 // -- the same in pieces, for Protocol::kChopped ---------------------------------------------------
 
-// Of a call that runs in a group, which is told when it begins. procedure_id: of its kind.
+// What a call in a group has besides: how to say that it begins, and the name under which it is counted.
 struct InGroup {
   GroupTimes* times = nullptr;  // null: it runs alone
   size_t place = 0;

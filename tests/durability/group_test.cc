@@ -23,6 +23,22 @@ class DurableGroupTest : public DataFolderTest {
         },
         outcomes, policy);
   }
+  // run(outcomes, policy) -> Status: a group of kCalls that all succeed, and wait for the disk together.
+  template <class Run>
+  static void expect_durable(Database& db, Run&& run) {
+    std::vector<Status> outcomes(kCalls);
+    SnapshotNumber last = 0;
+    GroupPolicy policy;
+    policy.durability = Durability::kGroup;
+    policy.commit_number = &last;
+    const uint64_t syncs = db.statistics().log_syncs;
+    EXPECT_OK(run(outcomes, policy));
+    for (const Status& outcome : outcomes) EXPECT_OK(outcome);
+    EXPECT_GT(last, 0u);
+    const Statistics after = db.statistics();
+    EXPECT_GE(after.durable_snapshot, last);
+    EXPECT_LT(after.log_syncs - syncs, kCalls);  // one by one each commit waits for one of its own
+  }
 };
 INSTANTIATE_TEST_SUITE_P(On, DurableGroupTest, durable_combinations(), combination_name);
 
@@ -30,18 +46,9 @@ TEST_P(DurableGroupTest, WhatIsAcknowledgedIsOnTheDisk) {
   {
     Database db = open();
     const Table<Account> accounts = *db.create_table(account_schema(GetParam().key_index));
-    std::vector<Status> outcomes(kCalls);
-    SnapshotNumber last = 0;
-    GroupPolicy policy;
-    policy.durability = Durability::kGroup;
-    policy.commit_number = &last;
-    const uint64_t syncs = db.statistics().log_syncs;
-    EXPECT_OK(insert_all(db, accounts, outcomes, policy));
-    for (const Status& outcome : outcomes) EXPECT_OK(outcome);
-    EXPECT_GT(last, 0u);
-    const Statistics after = db.statistics();
-    EXPECT_GE(after.durable_snapshot, last);
-    EXPECT_LT(after.log_syncs - syncs, kCalls);  // one by one each commit waits for one of its own
+    expect_durable(db, [&](std::vector<Status>& outcomes, const GroupPolicy& policy) {
+      return insert_all(db, accounts, outcomes, policy);
+    });
   }
   Database db = open();
   const Table<Account> accounts = *db.table<Account>("accounts");
@@ -68,18 +75,9 @@ TEST_P(DurableGroupTest, WhatIsAcknowledgedOfCallsIsOnTheDisk) {
     for (Key key = 1; key <= kCalls; ++key) its.push_back({key});
     std::vector<ChoppedCall> calls;
     for (Call& call : its) calls.emplace_back(insert, call);
-    std::vector<Status> outcomes(kCalls);
-    SnapshotNumber last = 0;
-    GroupPolicy policy;
-    policy.durability = Durability::kGroup;
-    policy.commit_number = &last;
-    const uint64_t syncs = db.statistics().log_syncs;
-    EXPECT_OK(db.run_chopped_group(calls, outcomes, policy));
-    for (const Status& outcome : outcomes) EXPECT_OK(outcome);
-    EXPECT_GT(last, 0u);
-    const Statistics after = db.statistics();
-    EXPECT_GE(after.durable_snapshot, last);
-    EXPECT_LT(after.log_syncs - syncs, kCalls);
+    expect_durable(db, [&](std::vector<Status>& outcomes, const GroupPolicy& policy) {
+      return db.run_chopped_group(calls, outcomes, policy);
+    });
   }
   Database db = open();
   EXPECT_EQ(rows(db, *db.table<Account>("accounts")).size(), kCalls);
