@@ -12,6 +12,9 @@
 namespace elider::bench {
 namespace {
 
+// A machine that pauses is no failure, but a hang is.
+constexpr double kHang = 600;
+
 CommonOptions quick(uint32_t threads) {
   CommonOptions options;
   options.threads = threads;
@@ -48,7 +51,7 @@ TEST(Driver, counts_every_measured_transaction_by_type) {
   EXPECT_EQ(result.types[0].committed + result.types[1].committed, done);
   EXPECT_GE(result.types[0].committed, result.types[1].committed);
   EXPECT_GE(result.seconds, 0.0999);
-  EXPECT_LT(result.seconds, 10);  // a machine that pauses is no failure
+  EXPECT_LT(result.seconds, kHang);
   EXPECT_FALSE(result.has_statistics);
 }
 
@@ -73,11 +76,11 @@ TEST(Driver, warm_up_is_run_and_not_measured) {
 
 TEST(Driver, a_failing_worker_ends_the_run_early_and_says_why) {
   CommonOptions options = quick(2);
-  options.seconds = 60;
+  options.seconds = 2 * kHang;
   auto outcome = drive<SleepyWorker>(options, nullptr, {"even", "odd"},
                                      [](uint32_t thread) { return std::make_unique<SleepyWorker>(thread == 0 ? 10 : ~0ull); });
   EXPECT_EQ(outcome.result.failure, "broke on purpose");
-  EXPECT_LT(outcome.result.seconds, 10);
+  EXPECT_LT(outcome.result.seconds, kHang);
 }
 
 TEST(Loader, loads_every_part_once_on_all_threads) {

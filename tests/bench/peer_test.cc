@@ -64,7 +64,7 @@ bool lives(const std::string& file) {
 
 // It was killed, which takes effect in its own time.
 bool goes(const std::string& file) {
-  for (int i = 0; i < 1000 && lives(file); ++i) std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  for (int i = 0; i < 60'000 && lives(file); ++i) std::this_thread::sleep_for(std::chrono::milliseconds(10));
   return !lives(file);
 }
 
@@ -73,10 +73,10 @@ TEST(ChildCommand, what_does_not_end_is_ended_with_all_that_it_started) {
   const std::string started = folder.path() / "started";
   std::string output;
   const auto begin = std::chrono::steady_clock::now();
-  const Status status = run("echo begun; sleep 600 & echo $! >" + started + "; wait", &output, {2, ""});
+  const Status status = run("echo begun; sleep 3600 & echo $! >" + started + "; wait", &output, {2, ""});
   EXPECT_EQ(status.code(), Code::kDeadline);
   for (const char* word : {"within 2 s", "begun"}) EXPECT_NE(status.message().find(word), std::string::npos) << status.message();
-  EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(60));
+  EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(600));
   EXPECT_TRUE(goes(started));
 }
 

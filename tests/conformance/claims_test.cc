@@ -10,6 +10,7 @@
 #include <thread>
 #include <vector>
 
+#include "base/test_points.h"
 #include "elider/elider.h"
 #include "tests/support/database_test.h"
 
@@ -79,7 +80,7 @@ TEST_P(ClaimsTest, WhatHasBeenEndedStaysUsableUntilItsCommit) {
 }
 
 TEST_P(ClaimsTest, ARollbackGivesTheClaimsBack) {
-  reopen_with(60'000'000, 20);  // nobody is ended
+  reopen_with(1'000'000'000, 20);  // nobody is ended
   const auto start = std::chrono::steady_clock::now();
   ActiveTransaction first = begin(db_), second = begin(db_);
   ASSERT_OK(add_one(*first, 1));
@@ -87,7 +88,7 @@ TEST_P(ClaimsTest, ARollbackGivesTheClaimsBack) {
   ASSERT_OK(add_one(*second, 1));
   EXPECT_OK(second.commit());
   EXPECT_EQ(balance(1), 1);
-  EXPECT_LT(std::chrono::steady_clock::now() - start, std::chrono::seconds(30));
+  EXPECT_LT(std::chrono::steady_clock::now() - start, TestStop::kTimeout);
 }
 
 TEST_P(ClaimsTest, AnOpenTransactionKeepsItsClaimsForItsPatience) {

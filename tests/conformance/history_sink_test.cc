@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "base/test_points.h"
 #include "elider/elider.h"
 #include "tests/support/database_test.h"
 
@@ -237,7 +238,7 @@ class CuriousSink : public HistorySink {
   void on_table(uint32_t, const Schema& schema) override {
     if (database == nullptr) return;
     looked = std::async(std::launch::async, [this, name = schema.name] { return database->table(name).status(); });
-    answered = looked.wait_for(std::chrono::seconds(20)) == std::future_status::ready;
+    answered = looked.wait_for(TestStop::kTimeout) == std::future_status::ready;
   }
   void on_transaction(const HistoryTransaction&) override {
     if (angry) throw std::runtime_error("no more");

@@ -95,7 +95,7 @@ TEST_P(CheckpointStepsTest, OneThatIsDueIsTakenByRunCommitAndCall) {
       ASSERT_OK((*writer)->put(*table, 5000, Account{6, 0, 0, 0}));
     }
     // The database looks several times a second whether one is due.
-    const auto until = std::chrono::steady_clock::now() + std::chrono::seconds(20);
+    const auto until = std::chrono::steady_clock::now() + TestStop::kTimeout;
     for (Key key = 0; database.statistics().checkpoints.taken == 0 && std::chrono::steady_clock::now() < until; ++key)
       ASSERT_OK(put(key % 1000));
     EXPECT_GT(database.statistics().checkpoints.taken, 0u);

@@ -296,7 +296,7 @@ TEST_P(CheckpointTest, ItIsTakenByTheSizeOfTheLogAndByTime) {
     Database database = open();
     auto table = database.create_table(account_schema(KeyIndex::kOrdered));
     ASSERT_OK(table);
-    const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(20);
+    const auto deadline = std::chrono::steady_clock::now() + TestStop::kTimeout;
     for (Key key = 0; database.statistics().checkpoints.taken == 0 && std::chrono::steady_clock::now() < deadline; ++key)
       transact(database, [&](Transaction& txn) { ASSERT_OK(txn.put(*table, key % 1000, Account{})); });
     EXPECT_GT(database.statistics().checkpoints.taken, 0u);

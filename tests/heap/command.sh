@@ -38,7 +38,7 @@ elider = sys.argv[1]
 faults = []
 
 def heap(*arguments):
-    return subprocess.run([elider, "heap", *arguments], capture_output=True, text=True, errors="replace", check=False, timeout=120)
+    return subprocess.run([elider, "heap", *arguments], capture_output=True, text=True, errors="replace", check=False, timeout=600)
 
 check, status = json.loads(heap("check", "a.heap", "--json", "-").stdout), json.loads(heap("status", "a.heap", "--json", "-").stdout)
 assert check["pending"] == status["pending"] <= status["last_number"] - status["replayed_number"], status

@@ -10,6 +10,7 @@
 #include <thread>
 #include <vector>
 
+#include "base/test_points.h"
 #include "tests/support/database_test.h"
 #include "tests/support/random.h"
 
@@ -59,7 +60,7 @@ class ChurnStressTest : public DatabaseTest {
   // Of several threads: one that loses its processor within a transaction keeps what others remove
   // meanwhile, which can fill the memory. It must come back.
   static Status patiently(const std::function<Status()>& write) {
-    const auto until = std::chrono::steady_clock::now() + std::chrono::seconds(30);
+    const auto until = std::chrono::steady_clock::now() + TestStop::kTimeout;
     for (;;) {
       Status status = write();
       if (status.code() != Code::kMemoryLimit || std::chrono::steady_clock::now() > until) return status;
