@@ -25,10 +25,8 @@ BELOW = {
     "heap": {"log", "sync", "htm", "base"},
     "recovery": {"txn", "log", "index", "storage", "sync", "htm", "base"},
     "engine": {"recovery", "txn", "heap", "log", "index", "storage", "sync", "htm", "base"},
-    "capi": {"engine"},
     "tools": set(),
     "bench": {"tools"},
-    "server": set(),
     "examples": set(),
 }
 INCLUDE = re.compile(r'^\s*#\s*include\s*(["<])([^">]+)[">]')
@@ -52,7 +50,7 @@ def resolve(root: pathlib.Path, name: str):
 
 
 def wrong_includes(root: pathlib.Path):
-    folders = [root / name for name in ("include", "src", "tools", "bench", "server", "examples", "tests")]
+    folders = [root / name for name in ("include", "src", "tools", "bench", "examples", "tests")]
     files = [file for folder in folders for pattern in ("*.h", "*.cc", "*.cpp") for file in sorted(folder.rglob(pattern))]
     if not files:
         yield "no source file was found under " + str(root)

@@ -1,5 +1,6 @@
 #include "bench/common/engine_option.h"
 
+#include <algorithm>
 #include <cctype>
 #include <utility>
 
@@ -28,6 +29,22 @@ Option add_engine_option(Command command, const char* flag, const char* type, st
           },
           fmt::format("{}{}: {}{}{} [{}]", before, words, range, unit ? " " : "", unit ? info.unit : "", by_default))
       .type(type);
+}
+
+void add_engine_flag(Command command, const char* flag, std::string_view name, std::function<void()> take) {
+  const OptionInfo& info = *find_option(name);
+  const bool on = option_text(Options(), name) == "true";
+  command.flag(flag, std::move(take), fmt::format("Turn {} {}: {}", on ? "off" : "on", name, info.words));
+}
+
+std::vector<std::string> choices_of(const OptionInfo& option) {
+  std::vector<std::string> choices;
+  for (std::string_view rest = option.choices; !rest.empty();) {
+    const size_t comma = std::min(rest.find(", "), rest.size());
+    choices.emplace_back(rest.substr(0, comma));
+    rest.remove_prefix(std::min(comma + 2, rest.size()));
+  }
+  return choices;
 }
 
 }  // namespace elider::bench

@@ -66,22 +66,19 @@ void add_options_but_threads(Command command, CommonOptions& options) {
               "With --sync elided: a section takes its lock after so many aborts, whatever their cause [by cause: 100, 10, 2]")
       .in(0u, 1'000'000u)
       .type("N");
-  command.flag("--no-hints", [&options] { options.parts.hints = false; }, "Where the last lookups ended is not remembered");
-  command.flag("--no-reclamation", [&options] { options.parts.reclamation = false; }, "Memory is not reclaimed before the end");
-  command.flag("--no-own-allocators", [&options] { options.parts.own_allocators = false; }, "All threads allocate under one lock");
-  command.flag("--count-lookups", [&options] { options.parts.counted_lookups = true; },
-               "Count the lookups that need no descent of a tree, as the last one ended there");
-  command.option("--block-threshold", options.block_threshold_bytes, "Rows or commit groups of so many bytes are kept apart from their commit words")
-      .in(kBlockThresholdMin, kRowBytesMax)
-      .type("BYTES")
-      .shows_default();
+  add_engine_flag(command, "--no-hints", "parts.hints", [&options] { options.parts.hints = false; });
+  add_engine_flag(command, "--no-reclamation", "parts.reclamation", [&options] { options.parts.reclamation = false; });
+  add_engine_flag(command, "--no-own-allocators", "parts.own_allocators", [&options] { options.parts.own_allocators = false; });
+  add_engine_flag(command, "--count-lookups", "parts.counted_lookups", [&options] { options.parts.counted_lookups = true; });
+  add_engine_option(command, "--block-threshold", "BYTES", "block_threshold_bytes",
+                    [&options](const Options& o) { options.block_threshold_bytes = o.block_threshold_bytes; });
   add_engine_option(command, "--restarts-max", "N", "restarts_max", [&options](const Options& o) { options.restarts_max = o.restarts_max; });
   add_engine_option(command, "--memory-limit", "BYTES", "memory_limit_bytes",
                     [&options](const Options& o) { options.memory_limit_bytes = o.memory_limit_bytes; });
   add_engine_option(command, "--prefault", "BYTES", "prefault_bytes",
                     [&options](const Options& o) { options.prefault_bytes = o.prefault_bytes; }, {},
                     "tpcc: what loading and the run may need; else 0");
-  command.flag("--no-huge-pages", [&options] { options.huge_pages = false; }, "Memory of 4 KiB pages");
+  add_engine_flag(command, "--no-huge-pages", "huge_pages", [&options] { options.huge_pages = false; });
   add_data_options(command, options.data);
   command
       .option(

@@ -1,13 +1,17 @@
 // `elider bench heap`: options, help, the table of figures.
 #include <memory>
+#include <stdexcept>
+#include <string_view>
 
 #include <fmt/format.h>
 
 #include "bench/common/commands.h"
+#include "bench/common/engine_option.h"
 #include "bench/common/report.h"
 #include "bench/common/spread.h"
 #include "bench/heap/heap_history.h"
 #include "bench/heap/heap_study.h"
+#include "elider/heap_option_table.h"
 #include "elider/try.h"
 #include "tools/common/interrupt.h"
 
@@ -110,6 +114,12 @@ Status heap_study(HeapChosen& chosen) {
   return write_json(chosen.json_file, document);
 }
 
+const OptionInfo& heap_option(std::string_view name) {
+  for (const OptionInfo& option : heap_option_table())
+    if (option.name == name) return option;
+  throw std::logic_error("no such option of a heap");
+}
+
 }  // namespace
 
 void add_heap(Command bench) {
@@ -122,9 +132,13 @@ void add_heap(Command bench) {
   command.option("--backend", chosen->backend, "Of update transactions, but of map and replay")
       .one_of({"automatic", "software", "rtm", "emulated"})
       .shows_default();
-  command.option("--medium", chosen->medium, "Of reads, updates and --history").one_of({"dax", "file", "delay"}).shows_default();
-  command.option("--isolation", chosen->isolation, "Of reads, updates and --history").one_of({"serializable", "snapshot"}).shows_default();
-  command.option("--flush-ns", study.flush_ns, "Of --medium delay: how long a line's flush takes").in(0u, 1'000'000u).shows_default();
+  command.option("--medium", chosen->medium, "Of reads, updates and --history").one_of(choices_of(heap_option("medium"))).shows_default();
+  command.option("--isolation", chosen->isolation, "Of reads, updates and --history")
+      .one_of(choices_of(heap_option("isolation")))
+      .shows_default();
+  command.option("--flush-ns", study.flush_ns, "Of --medium delay: how long a line's flush takes")
+      .in(0u, static_cast<uint32_t>(heap_option("flush_ns").max))
+      .shows_default();
   command.option("--threads", study.threads, "Of reads one of them writes").in(1u, 64u).shows_default();
   command.option("--seconds", study.seconds, "Measured, for each figure (0.01 to 3600)").in(0.01, 3600.0).shows_default();
   command.option("--repeat", study.repeat, "Repetitions, in turns").in(1u, 100u).shows_default();
@@ -146,9 +160,11 @@ void add_heap(Command bench) {
   command.option("--history", chosen->history.path, "Measure nothing: write a history of lists in Elle's format (docs/history.md)")
       .type("FILE");
   command.option("--transactions", chosen->history.transactions, "Of --history").in(uint64_t{1}, uint64_t{10'000'000}).shows_default();
-  command.option("--durability", chosen->durability, "Of --history").one_of({"wait", "later"}).shows_default();
+  command.option("--durability", chosen->durability, "Of --history")
+      .one_of(choices_of(heap_option("durability")))
+      .shows_default();
   command.option("--wait", chosen->wait, "Of --history: for whose durability a transaction waits (docs/heap.md)")
-      .one_of({"pruned", "total", "own"})
+      .one_of(choices_of(heap_option("wait")))
       .shows_default();
   command.option("--seed", study.seed, "Of all that is drawn").shows_default();
   command.option("--json", chosen->json_file, "Write it as JSON here, too (- for standard output, instead)").type("FILE");

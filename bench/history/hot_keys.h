@@ -12,6 +12,7 @@
 #include <memory>
 
 #include "bench/common/random.h"
+#include "bench/history/workload.h"
 
 namespace elider::bench {
 
@@ -60,5 +61,29 @@ class HotKeys {
   std::atomic<uint64_t> next_;  // a key that was never used
   const std::unique_ptr<std::atomic<uint64_t>[]> slots_;
 };
+
+// A transaction of reads, writes and scans of these keys, each in one of so many variants: the
+// first that it writes is `value`, and each further one is one more.
+inline void plan_on_hot_keys(const HistoryOptions& options, Variant read_variants, Variant write_variants, int64_t scan_span_max, HotKeys& keys,
+                             Random& random, int64_t value, Plan* plan) {
+  const uint64_t count = random.between(1, options.operations);
+  for (uint64_t i = 0; i < count; ++i) {
+    PlannedOperation operation;
+    if (random.below(100) < options.scan_percent) {
+      operation.kind = PlannedOperation::Kind::kScan;
+      operation.variant = draw_scan_way(random, options.index);
+      keys.draw_range(random, scan_span_max, &operation.key, &operation.last_key);
+    } else if (plan->read_only || random.below(2) == 0) {
+      operation.variant = static_cast<Variant>(random.below(read_variants));
+      operation.key = keys.to_read(random);
+    } else {
+      operation.kind = PlannedOperation::Kind::kWrite;
+      operation.variant = static_cast<Variant>(random.below(write_variants));
+      operation.key = keys.to_write(random);
+      operation.value = value++;
+    }
+    plan->operations.push_back(operation);
+  }
+}
 
 }  // namespace elider::bench

@@ -54,24 +54,7 @@ class RwRegister : public Workload {
   }
 
   void plan(Random& random, int64_t value, Plan* plan) override {
-    const uint64_t count = random.between(1, options_.operations);
-    for (uint64_t i = 0; i < count; ++i) {
-      PlannedOperation operation;
-      if (random.below(100) < options_.scan_percent) {
-        operation.kind = PlannedOperation::Kind::kScan;
-        operation.variant = draw_scan_way(random, options_.index);
-        keys_.draw_range(random, kScanSpanMax, &operation.key, &operation.last_key);
-      } else if (plan->read_only || random.below(2) == 0) {
-        operation.variant = static_cast<Variant>(random.below(kReadVariants));
-        operation.key = keys_.to_read(random);
-      } else {
-        operation.kind = PlannedOperation::Kind::kWrite;
-        operation.variant = static_cast<Variant>(random.below(kWriteVariants));
-        operation.key = keys_.to_write(random);
-        operation.value = value++;
-      }
-      plan->operations.push_back(operation);
-    }
+    plan_on_hot_keys(options_, kReadVariants, kWriteVariants, kScanSpanMax, keys_, random, value, plan);
   }
 
   void invocation(const Plan& plan, MicroOps* operations) const override {

@@ -8,6 +8,7 @@
 #include "sync/elided.h"
 #include "txn/baseline/spinlock.h"
 #include "txn/baseline/whole_transaction.h"
+#include "txn/occ/occ.h"
 
 namespace elider::detail {
 

@@ -31,7 +31,8 @@ struct GroupCalls {
   FunctionRef<void(size_t, Touches&)> touch;
   FunctionRef<Status(size_t, Transaction&)> procedure;
   std::span<Status> outcomes;  // `count`, or none
-  // `count` calls of chopped procedures, each of which `procedure` runs as one transaction; or none.
+  // `count` calls of chopped procedures, each of which `procedure` runs as one transaction; or
+  // none.
   std::span<const ChoppedCall> chopped = {};
   const txn::Execution* execution = nullptr;  // of their procedures
 };

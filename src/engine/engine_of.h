@@ -14,7 +14,7 @@
 #include "engine/group.h"
 #include "htm/test_points.h"
 #include "txn/chopping/within_call.h"
-#include "txn/occ/occ.h"
+#include "txn/protocol.h"
 
 namespace elider::detail {
 
@@ -77,7 +77,6 @@ class EngineOf final : public EngineBase<Sync> {
   using WorkerType = WorkerOf<Sync, ProtocolOf>;
   static_assert(txn::ProtocolObject<Protocol>);
   static_assert(Protocol::kTakesPolicy, "the protocol does not run under this sync policy");
-  static_assert(Protocol::kLeafBytes == 0, "the leaves and buckets of src/index have a version for all protocols, and no more");
 
   EngineOf(const Options& options, SyncPolicy sync, HtmBackend htm = HtmBackend::kNone)
       : EngineBase<Sync>(options, sync, htm, Protocol::kCellBytes,
@@ -123,7 +122,7 @@ class EngineOf final : public EngineBase<Sync> {
     if (policy.procedure_id >= txn::kProceduresMax) return txn::refuse_procedure_id(policy.procedure_id);
     return store_.refuses(policy.durability) ? store_.refusal() : this->refuse_other_thread();
   }
-  static constexpr bool kCalls = requires { requires Protocol::kCalls; };
+  static constexpr bool kCalls = txn::RunsCalls<Protocol>;
   static Status refuse_within_call() {
     return Status::invalid_argument("a transaction cannot begin within an operation of a chopped procedure of the same database");
   }
@@ -258,8 +257,9 @@ void EngineOf<Sync, ProtocolOf>::attempt_each(WorkerType& worker, const GroupCal
   }
 }
 
-// The same of calls of chopped procedures: each is run to its end, and begins and ends the worker's stay itself. So what was found is
-// in the cache, and is looked up once more. begin_ns: of all groups; for the deadline.
+// The same of calls of chopped procedures: each is run to its end, and begins and ends the worker's
+// stay itself. So what was found is in the cache, and is looked up once more. begin_ns: of all
+// groups; for the deadline.
 template <class Sync, template <class> class ProtocolOf>
 void EngineOf<Sync, ProtocolOf>::call_each(WorkerType& worker, const GroupCalls& calls, const GroupPolicy& policy, Group& group,
                                            uint64_t begin_ns, SnapshotNumber* number)

@@ -1,6 +1,7 @@
 // What depends on the sync policy alone is compiled once a policy, in policies/NAME.cc, whatever
-// protocols run on it: the engine's base, and read-only transactions on snapshots, which all protocols
-// share. An engine's file (instances/) says so of its policies, and CMakeLists.txt has them for it.
+// protocols run on it: the engine's base, and read-only transactions on snapshots, which all
+// protocols share. An engine's file (instances/) says so of its policies, and CMakeLists.txt has
+// them for it.
 // Thread safety: declarations.
 #pragma once
 

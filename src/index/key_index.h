@@ -53,8 +53,6 @@ class KeyIndexOf {
   }
 
   bool has_hints() const { return ordered_ != nullptr; }
-  // Whether it has an order to scan in.
-  bool ordered() const { return hashed_ == nullptr; }
 
   // The index, which is of this kind.
   template <class Index>

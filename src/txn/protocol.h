@@ -20,6 +20,7 @@
 #include <string_view>
 
 #include "elider/options.h"
+#include "elider/snapshot_number.h"
 #include "elider/transaction.h"
 #include "htm/site.h"
 #include "txn/retry.h"
@@ -27,6 +28,9 @@
 #include "txn/touched_rows.h"
 
 namespace elider::txn {
+
+struct Execution;
+struct ExecutableProcedure;
 
 // What an engine, a worker and a retry loop ask of a transaction, read-only ones included. The
 // caller's worker is inside from begin() until after commit() or rollback().
@@ -47,19 +51,31 @@ concept RunnableTransaction =
       // Ok, or why it can only be rolled back.
       { seen.why_doomed() } -> std::convertible_to<Status>;
       // Of a commit, where there is a log: once it is durable, so is what was read and written.
-      { seen.commit_number() } -> std::same_as<uint64_t>;
+      { seen.commit_number() } -> std::same_as<SnapshotNumber>;
       { seen.active() } -> std::same_as<bool>;
     };
+
+// A transaction that has begun expects these rows as long as this lives.
+template <RunnableTransaction Txn>
+class Expecting {
+ public:
+  Expecting(Txn& txn, std::span<const TouchedRow> rows) : txn_(txn) { txn_.expect(rows); }
+  ~Expecting() { txn_.expect({}); }
+  Expecting(const Expecting&) = delete;
+  Expecting& operator=(const Expecting&) = delete;
+
+ private:
+  Txn& txn_;
+};
 
 template <class P>
 concept ProtocolObject = requires(P protocol, const P& seen, Worker& worker, Counters& counters, const Call& call) {
   // Its name, and whether it runs under the sync policy that it was instantiated for.
   { P::kName } -> std::convertible_to<elider::Protocol>;
   { P::kTakesPolicy } -> std::convertible_to<bool>;
-  // Bytes that it keeps in front of each cell (storage/record.h) and in each leaf or bucket, beside
-  // the commit word and the version that are there for all.
+  // Bytes that it keeps in front of each cell (storage/record.h), beside the commit word that is
+  // there for all. Leaves and buckets have the version that is there for all, and no more.
   { P::kCellBytes } -> std::convertible_to<uint32_t>;
-  { P::kLeafBytes } -> std::convertible_to<uint32_t>;
   requires std::constructible_from<P, Store&>;
   // What writes, and what reads a snapshot, the same for all protocols
   // (txn/snapshot_transaction.h).
@@ -69,11 +85,22 @@ concept ProtocolObject = requires(P protocol, const P& seen, Worker& worker, Cou
   // The procedure on this transaction, or on a read-only one, until it has
   // committed or is given up.
   { protocol.run(std::declval<typename P::Transaction&>(), call) } -> std::same_as<Status>;
-  // One attempt of it, on a transaction that has begun, by a worker that is inside: of a group
-  // (engine/group.h), which retries it later.
+  // One attempt of it, on a transaction that has begun, by a worker that is inside. It is a member
+  // of a group, and the group has the loop (engine/group.h): the others are tried before this one
+  // is tried again.
   { protocol.attempt_once(std::declval<typename P::Transaction&>(), call) } -> std::same_as<Status>;
   // Calls f(name, counts) for its own sites of regions.
   seen.for_each_site([](std::string_view, const htm::SiteCounts&) {});
+};
+
+// A protocol that runs calls of declared procedures in pieces (txn/chopping). Under the others such
+// a call is one transaction.
+template <class P>
+concept RunsCalls = ProtocolObject<P> && requires(P protocol, typename P::Transaction& txn, const Execution& execution,
+                                                  const ExecutableProcedure& procedure, void* arguments, const Call& call,
+                                                  SnapshotNumber* number) {
+  // Until it has committed, at *number, or is given up. The caller's worker is not inside.
+  { protocol.run_call(txn, execution, procedure, arguments, call, number) } -> std::same_as<Status>;
 };
 
 }  // namespace elider::txn

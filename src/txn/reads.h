@@ -328,17 +328,4 @@ class Reads : public TransactionBase {
   Derived& derived() { return static_cast<Derived&>(*this); }
 };
 
-// A transaction that has begun expects these rows as long as this lives.
-template <class Txn>
-class Expecting {
- public:
-  Expecting(Txn& txn, std::span<const TouchedRow> rows) : txn_(txn) { txn_.expect(rows); }
-  ~Expecting() { txn_.expect({}); }
-  Expecting(const Expecting&) = delete;
-  Expecting& operator=(const Expecting&) = delete;
-
- private:
-  Txn& txn_;
-};
-
 }  // namespace elider::txn

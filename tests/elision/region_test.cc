@@ -30,6 +30,7 @@
 #include "index/hash/hash_read.h"
 #include "index/hash/hash_verify.h"
 #include "sync/elided.h"
+#include "txn/occ/occ.h"
 #include "tests/support/rows.h"
 #include "tests/support/status_matchers.h"
 #include "tests/support/temporary_folder.h"

@@ -1,6 +1,7 @@
 #include "engine/engine_of.h"
 #include "engine/policies.h"
 #include "engine/registry.h"
+#include "txn/occ/occ.h"
 
 ELIDER_OF_POLICY(extern, sync::Latched)
 

@@ -3,6 +3,7 @@
 #include "engine/registry.h"
 #include "txn/baseline/partitioned.h"
 #include "txn/baseline/serial.h"
+#include "txn/occ/occ.h"
 
 ELIDER_OF_POLICY(extern, sync::Optimistic)
 

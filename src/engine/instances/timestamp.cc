@@ -1,3 +1,4 @@
+// policies: optimistic latched
 #include "engine/engine_of.h"
 #include "engine/policies.h"
 #include "engine/registry.h"

@@ -1,3 +1,4 @@
+// policies: elided_none elided_rtm
 #include "engine/engine_of.h"
 #include "engine/policies.h"
 #include "engine/registry.h"

@@ -1,3 +1,4 @@
+// policies: elided_emulated
 #if defined(ELIDER_EMULATOR)
 
 #include "engine/engine_of.h"

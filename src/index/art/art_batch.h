@@ -5,8 +5,8 @@
 #pragma once
 
 #include <algorithm>
-#include <bit>
 
+#include "base/bits.h"
 #include "index/art/art.h"
 
 namespace elider::index {
@@ -21,13 +21,12 @@ void RadixTree<Sync, KeyType>::multi_get(const BatchKey* keys, size_t count, Han
       if constexpr (Traits::kBytes) group[i] = {keys[begin + i].bytes()};
       else group[i] = keys[begin + i];
     }
-    uint32_t failed = Sync::section(latch_, sync::Operation::kBatch, [&]() -> uint32_t {
+    const uint32_t failed = Sync::section(latch_, sync::Operation::kBatch, [&]() -> uint32_t {
       return get_group(group, size, handles + begin, seen, ahead);
     });
     // A writer came between, or another node answers for the key: these go down by themselves.
-    for (; failed != 0; failed &= failed - 1) {
-      const int i = std::countr_zero(failed);
-      handles[begin + static_cast<size_t>(i)] = get_again(group[i], seen[i], ahead);
+    for (const uint32_t i : Bits(failed)) {
+      handles[begin + i] = get_again(group[i], seen[i], ahead);
     }
     if (witnesses != nullptr) std::copy_n(seen, size, witnesses + begin);
   }
@@ -53,8 +52,7 @@ uint32_t RadixTree<Sync, KeyType>::get_group(const Key* keys, size_t count, Hand
   }
   uint32_t failed = 0, left = static_cast<uint32_t>((uint64_t{1} << count) - 1);
   while (left != 0) {
-    for (uint32_t round = left; round != 0; round &= round - 1) {
-      const int i = std::countr_zero(round);
+    for (const uint32_t i : Bits(left)) {  // as they were when the round began
       const uint32_t bit = uint32_t{1} << i;
       const Key& key = keys[i];
       const RadixRef node = nodes[i];

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <new>
 
+#include "base/bits.h"
 #include "index/hash/hash_table.h"
 
 namespace elider::index {
@@ -29,10 +30,9 @@ template <sync::Policy Sync>
 void HashTable<Sync>::multi_get(const Key* keys, size_t count, Handle* handles, Witness* witnesses, Ahead ahead) {
   while (count > 0) {
     const size_t group = std::min(count, kGroup);
-    uint32_t failed =
+    const uint32_t failed =
         Sync::section(latch_, sync::Operation::kBatch, [&]() -> uint32_t { return get_group(keys, group, handles, witnesses, ahead); });
-    for (; failed != 0; failed &= failed - 1) {
-      const int i = std::countr_zero(failed);
+    for (const uint32_t i : Bits(failed)) {
       const Found found = get_again(hash_of(keys[i]), keys[i]);
       handles[i] = found.handle;
       if (witnesses) witnesses[i] = found.witness;
@@ -71,8 +71,7 @@ uint32_t HashTable<Sync>::get_group(const Key* keys, size_t count, Handle* handl
       unfound |= uint32_t{1} << i;
     }
   }
-  for (; unfound != 0; unfound &= unfound - 1) {
-    const int i = std::countr_zero(unfound);
+  for (const uint32_t i : Bits(unfound)) {
     const Bucket* bucket = followers[i];
     for (; bucket && handles[i] == kNoHandle; bucket = bucket->next()) handles[i] = bucket->find(keys[i]);
     prefetch_ahead(handles[i], ahead);

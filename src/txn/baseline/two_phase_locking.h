@@ -31,7 +31,6 @@ class TwoPhaseLocking {
   static constexpr elider::Protocol kName = elider::Protocol::kTwoPhaseLocking;
   static constexpr bool kTakesPolicy = Sync::kConcurrent && !sync::kElides<Sync>;
   static constexpr uint32_t kCellBytes = RowLocks::kCellBytes;
-  static constexpr uint32_t kLeafBytes = 0;
 
   explicit TwoPhaseLocking(Store& store) : store_(store) {}
 

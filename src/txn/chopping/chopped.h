@@ -2,21 +2,22 @@
 // are Occ's.
 //
 // A call of an installed procedure has a head, a core and a tail (execution.h). Only the core can
-// meet a conflict; what conflicts with nothing is not validated. While nobody meets it a call is one
-// commit, for each commit costs; once it has met somebody, it and the worker's next calls of the
-// procedure commit piece by piece (piece_transaction.h): the core alone is run again, and the time in
-// which others can come between is the core's.
-// Where hardware transactions run (B), a call is one at first (direct.h), and what follows is what it
-// falls back to.
+// meet a conflict; what conflicts with nothing is not validated. While nobody meets it a call is
+// one commit, for each commit costs; once it has met somebody, it and the worker's next calls of
+// the procedure commit piece by piece (piece_transaction.h): the core alone is run again, and the
+// time in which others can come between is the core's.
+// Where hardware transactions run (B), a call is one at first (direct.h), and what follows is what
+// it falls back to.
 // Deferred parts appear in publications, which calls that read them wait for (publications.h).
 // Ordinary transactions commit while no call is under way, and the other way round (rooms.h), so
 // both are serializable together, whatever the declaration leaves out of ordinary ones.
 //
-// Deviations from the paper: core and tail are one hardware transaction, and without those a piece is a
-// small optimistic one; a region that fails takes no lock of a partition, for the rows' lock bits are
-// there; pieces beside the conflicting one that follow each other are one; adding waits for calls of
-// smaller numbers instead of being repeated on newer versions (Algorithm 1); a reader of a snapshot
-// waits for the calls that it may see, so that it sees all that ended before it began.
+// Deviations from the paper: core and tail are one hardware transaction, and without those a piece
+// is a small optimistic one; a region that fails takes no lock of a partition, for the rows' lock
+// bits are there; pieces beside the conflicting one that follow each other are one; adding waits
+// for calls of smaller numbers instead of being repeated on newer versions (Algorithm 1); a reader
+// of a snapshot waits for the calls that it may see, so that it sees all that ended before it
+// began.
 //
 // Thread safety: as a protocol's (txn/protocol.h).
 #pragma once
@@ -116,8 +117,6 @@ class ChoppedProtocol {
   static constexpr elider::Protocol kName = elider::Protocol::kChopped;
   static constexpr bool kTakesPolicy = Sync::kConcurrent && !sync::kElides<Sync>;
   static constexpr uint32_t kCellBytes = 0;
-  static constexpr uint32_t kLeafBytes = 0;
-  static constexpr bool kCalls = true;  // run_call()
 
   explicit ChoppedProtocol(Store& store)
       : store_(store), rooms_(store.workers.workers_max()), publications_(store.workers.workers_max(), store.commit_order) {}
@@ -204,8 +203,8 @@ class ChoppedProtocol {
     return status;
   }
 
-  // The head by itself, and then core and tail as one region. False: nothing took effect, and the call is
-  // to be run in another way. Else *status is its outcome.
+  // The head by itself, and then core and tail as one region. False: nothing took effect, and the
+  // call is to be run in another way. Else *status is its outcome.
   bool run_directly(htm::Site& site, typename Transaction::Pieces& pieces, const Execution& execution, const ExecutableProcedure& procedure,
                     void* arguments, const Call& call, SnapshotNumber* number, Status* status) {
     const Ended ended{pieces};
@@ -225,7 +224,8 @@ class ChoppedProtocol {
     return true;
   }
 
-  // As one commit; and where calls of the procedure have met others lately, or always, piece by piece.
+  // As one commit; and where calls of the procedure have met others lately, or always, piece by
+  // piece.
   Status run_by_locks(typename Transaction::Pieces& pieces, const Execution& execution, const ExecutableProcedure& procedure,
                       void* arguments, const Call& call, uint64_t begin_ns, SnapshotNumber* number) {
     uint8_t& cuts = pieces.cuts[procedure.position % pieces.cuts.size()];
@@ -290,7 +290,8 @@ class ChoppedProtocol {
       if (!wait_before_retry(call.policy, attempts, begin_ns, call.worker.random())) return given_up(call.counters, id, attempts, status);
     }
     *number = pieces.core.number();
-    // What is deferred looks at rows within the publication: a subscriber before it may have made or removed them.
+    // What is deferred looks at rows within the publication: a subscriber before it may have made
+    // or removed them.
     const auto tail = [&](elider::Transaction& its) -> Status {
       Status status = run_operations(its, execution, procedure.tail, arguments);
       if (!status.ok() || procedure.deferred.empty()) [[likely]] return status;

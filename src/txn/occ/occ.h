@@ -22,7 +22,6 @@ class Occ {
   static constexpr elider::Protocol kName = elider::Protocol::kOcc;
   static constexpr bool kTakesPolicy = true;
   static constexpr uint32_t kCellBytes = 0;
-  static constexpr uint32_t kLeafBytes = 0;
 
   explicit Occ(Store& store) : store_(store) {
     if constexpr (sync::kElides<Sync>) store.elision = std::make_unique<ElisionSites>(store.options.elision);

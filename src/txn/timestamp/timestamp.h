@@ -42,7 +42,6 @@ class TimestampOrdering {
   static constexpr elider::Protocol kName = kReadsToo ? elider::Protocol::kTimestamp : elider::Protocol::kTimestampValidated;
   static constexpr bool kTakesPolicy = true;
   static constexpr uint32_t kCellBytes = Claims::kCellBytes;
-  static constexpr uint32_t kLeafBytes = 0;
 
   explicit TimestampOrdering(Store& store) : store_(store), timestamps_(store.workers) {
     if constexpr (sync::kElides<Sync>) store.elision = std::make_unique<ElisionSites>(store.options.elision);
