@@ -68,7 +68,8 @@ Status add_to(HeapTransaction& txn, Book& book, uint64_t trader, int64_t cents, 
   return book.accounts.put(txn, trader, {account.cents + cents, account.shares + shares});
 }
 
-// Trades with the best orders of the other side, as far as the prices meet; what is left waits in the book.
+// Trades with the best orders of the other side, as far as the prices meet; what is left waits in
+// the book.
 Status place(HeapTransaction& txn, Book& book, Order order) {
   auto& others = order.buys ? book.sells : book.buys;
   while (order.shares > 0) {

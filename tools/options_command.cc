@@ -1,5 +1,5 @@
-// The command `elider options`: the tables of options (elider/option_table.h, elider/heap_option_table.h),
-// for people, as JSON, and as docs/options.md.
+// The command `elider options`: the tables of options (elider/option_table.h,
+// elider/heap_option_table.h), for people, as JSON, and as docs/options.md.
 #include <cstdio>
 #include <memory>
 #include <span>

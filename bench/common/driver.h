@@ -158,8 +158,8 @@ class RunControl {
   std::atomic<uint32_t> failed_{0};
 };
 
-// Binds the calling thread to the index-th processor (modulo their number) that this process may use, counted core by core
-// (bench/common/processors.h). False: the system refused.
+// Binds the calling thread to the index-th processor (modulo their number) that this process may
+// use, counted core by core (bench/common/processors.h). False: the system refused.
 bool pin_thread(uint32_t index);
 
 namespace detail {

@@ -1,8 +1,8 @@
 // DurableSamples: of one thread's transactions, how long every n-th takes from its begin until its
 // commit is on the disk. The thread goes on meanwhile: the database tells when
 // (Database::when_durable), and hurries, as it does for all who ask.
-// Thread safety: one thread takes samples; once it has ended, another may read them. The log's threads
-// record them meanwhile.
+// Thread safety: one thread takes samples; once it has ended, another may read them. The log's
+// threads record them meanwhile.
 #pragma once
 
 #include <condition_variable>

@@ -95,7 +95,7 @@ void HistoryFile::on_transaction(const HistoryTransaction& transaction) {
   fmt::memory_buffer line;
   const auto out = std::back_inserter(line);
   fmt::format_to(out, R"({{"t":"txn","session":{},"start_ns":{},"end_ns":{},"snapshot":{},"order":{},"outcome":"{}","cause":"{}",)",
-                 transaction.session, transaction.begin_ns, transaction.end_ns, transaction.snapshot, transaction.order,
+                 transaction.worker, transaction.begin_ns, transaction.end_ns, transaction.snapshot, transaction.order,
                  transaction.committed ? "committed" : "aborted", name_of(transaction.cause));
   fmt::format_to(out, R"("attempt":{},"procedure":{},"read_only":{},"ops":[)", transaction.attempt, json_text(transaction.procedure),
                  transaction.read_only);

@@ -9,8 +9,9 @@
 
 namespace elider::bench {
 
-// Those that this process may use: first one of each core, then the others of each core, in turn. So the first n are on as many
-// cores as there are. Where the system does not tell which share a core, in the order of their numbers.
+// Those that this process may use: first one of each core, then the others of each core, in turn.
+// So the first n are on as many cores as there are. Where the system does not tell which share a
+// core, in the order of their numbers.
 std::vector<uint32_t> processors_core_by_core();
 // Those that share a core stand together.
 std::vector<uint32_t> processors_side_by_side();

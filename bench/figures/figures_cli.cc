@@ -54,8 +54,8 @@ Result<Measured> read_documents(const std::vector<std::string>& files) {
 // Three digits, with K, M or G from 10,000 on.
 std::string digits_of(double value) { return value < 1000 ? fmt::format("{:.3g}", value) : short_number(value); }
 
-// Of each line the first and the last value: "occ 316 K to 594 K (threads 1 to 2)"; of a single point its value. Where lines
-// go over different ranges, each says its own.
+// Of each line the first and the last value: "occ 316 K to 594 K (threads 1 to 2)"; of a single
+// point its value. Where lines go over different ranges, each says its own.
 std::string summary_of(const Json& figure) {
   const auto value = [](const Json& point, const char* name) {
     return point.is_object() && point.contains(name) && point[name].is_number() ? point[name].get<double>() : 0;
@@ -121,7 +121,8 @@ std::string page_of(const papers::Paper& paper, const Measured& measured, const 
   return page;
 }
 
-// `elider bench protocols --figure dbx-8 --json FILE`, with this program in front and the file in place.
+// `elider bench protocols --figure dbx-8 --json FILE`, with this program in front and the file in
+// place.
 std::string command_of(const papers::PaperFigure& figure, const std::string& own, const std::string& file, bool quick) {
   std::string command = figure.command;
   command.replace(0, std::string("elider").size(), fmt::format("'{}'", own));

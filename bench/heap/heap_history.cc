@@ -178,7 +178,8 @@ Status write_heap_history(const HeapHistoryOptions& options, uint64_t* attempts_
                 attempt.read(steps[i].key, txn, list);
               }
             }
-            // In regions there are no runs that meet a conflict and are seen, and all would meet at the counter.
+            // In regions there are no runs that meet a conflict and are seen, and all would meet at
+            // the counter.
             if (!in_software) return {};
             const When ended = now();
             attempt.ends(ended, now());

@@ -1,9 +1,9 @@
-// A history of the durable heap: threads read lists and append to them, in transactions and in reads,
-// and what each asked for and got is written in Elle's format, which checkers that others wrote read
-// (docs/history.md). A run of a procedure that met a conflict, and was run again, is there as a
-// transaction of its own that read what it read: what is then strictly serializable is opaque, too. Of
-// a run in a region that aborted nothing is left to be written. What is recorded is kept in memory that
-// was asked for before, so a procedure that is recorded can run in a region.
+// A history of the durable heap: threads read lists and append to them, in transactions and in
+// reads, and what each asked for and got is written in Elle's format, which checkers that others
+// wrote read (docs/history.md). A run of a procedure that met a conflict, and was run again, is
+// there as a transaction of its own that read what it read: what is then strictly serializable is
+// opaque, too. Of a run in a region that aborted nothing is left to be written. What is recorded is
+// kept in memory that was asked for before, so a procedure that is recorded can run in a region.
 // Thread safety: one thread calls it.
 #pragma once
 
@@ -29,9 +29,8 @@ struct HeapHistoryOptions {
   uint64_t seed = 1;
 };
 
-// *attempts_again: how many runs that met a conflict are in it. *in_regions: transactions that committed in
-// a region. An error: a file could not be
-// written, or a transaction failed.
+// *attempts_again: how many runs that met a conflict are in it. *in_regions: transactions that
+// committed in a region. An error: a file could not be written, or a transaction failed.
 Status write_heap_history(const HeapHistoryOptions& options, uint64_t* attempts_again, uint64_t* in_regions);
 
 }  // namespace elider::bench

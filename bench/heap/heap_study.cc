@@ -29,7 +29,8 @@ struct Words {
   uint64_t first;
 };
 
-// In one heap, what three systems wait for (HeapWait). Pisces runs in software, whatever the others do.
+// In one heap, what three systems wait for (HeapWait). Pisces runs in software, whatever the others
+// do.
 struct WaitVariant {
   const char* name;
   HeapWait wait;
@@ -37,7 +38,8 @@ struct WaitVariant {
 constexpr WaitVariant kWaitVariants[] = {
     {"heap", HeapWait::kPruned}, {"heap, SPHT's wait", HeapWait::kTotal}, {"heap, Pisces's order", HeapWait::kOwn}};
 
-// The words of `reads` and `updates`: in a heap, all of one object, so that both sides read the same layout.
+// The words of `reads` and `updates`: in a heap, all of one object, so that both sides read the
+// same layout.
 class HeapWords {
  public:
   static Result<std::unique_ptr<HeapWords>> open(const HeapStudyOptions& options, const std::string& path, HeapWait wait,
@@ -195,8 +197,8 @@ Status study_updates(const HeapStudyOptions& options, HeapFigure* figure) {
   return {};
 }
 
-// The same transactions in logs of several threads whose records are linked in their order, replayed
-// onto a mapped file as large: what SPHT's replayer does.
+// The same transactions in logs of several threads whose records are linked in their order,
+// replayed onto a mapped file as large: what SPHT's replayer does.
 class LinkedLogs {
  public:
   LinkedLogs(const HeapStudyOptions& options, const std::string& path) : bytes_mapped_(options.replay_words * 8) {
@@ -271,7 +273,8 @@ Status study_replay(const HeapStudyOptions& options, HeapFigure* figure) {
       ELIDER_ASSIGN(words, txn.allocate<uint64_t>(options.replay_words));
       return {};
     }));
-    // The second replay counts: in the first a file system makes each page, which persistent memory has.
+    // The second replay counts: in the first a file system makes each page, which persistent memory
+    // has.
     double of_heap = 0, of_links = 0;
     for (int replay = 0; replay < 2; ++replay) {
       Random random(options.seed, 0);

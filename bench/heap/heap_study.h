@@ -1,13 +1,13 @@
-// The studies of the durable heap (`elider bench heap`): each measures variants of one work in turns,
-// a repetition at a time, so that a ratio compares what ran side by side (DUMBO, section 4).
+// The studies of the durable heap (`elider bench heap`): each measures variants of one work in
+// turns, a repetition at a time, so that a ratio compares what ran side by side (DUMBO, section 4).
 //
-//   reads    read-only transactions beside one writer: plain memory without any synchronization, the
-//            heap, and the heap with SPHT's durability wait and with Pisces's order
+//   reads    read-only transactions beside one writer: plain memory without any synchronization,
+//            the heap, and the heap with SPHT's durability wait and with Pisces's order
 //   updates  transactions that change words, with DUMBO's wait, SPHT's and Pisces's order
-//   map      puts into a durable map, in groups that wait for the disk once, beside LMDB and RocksDB
-//            that sync each
-//   tpcc     TPC-C, by the mixes of the paper's figures, under both isolations, with SPHT's wait, and with
-//            Pisces's order and isolation
+//   map      puts into a durable map, in groups that wait for the disk once, beside LMDB and
+//            RocksDB that sync each
+//   tpcc     TPC-C, by the mixes of the paper's figures, under both isolations, with SPHT's wait,
+//            and with Pisces's order and isolation
 //   lines    the cache lines that each transaction of TPC-C reads and writes
 //   replay   the log of many small transactions, replayed by markers and by links from record to
 //            record, as SPHT does

@@ -28,7 +28,8 @@ struct HeapTpccMix {
   bool apart = false;     // no transaction touches another thread's warehouses
 };
 
-// new_order, payment, order_status, delivery, stock_level. Deliveries need orders to deliver, ten each.
+// new_order, payment, order_status, delivery, stock_level. Deliveries need orders to deliver, ten
+// each.
 constexpr HeapTpccMix kMixes[] = {
     {.name = "tpcc, order status beside one thread of payments (figure 1)", .mix = {0, 0, 100, 0, 0}, .one_pays = true},
     {.name = "tpcc, 95% order status and 5% payment, warehouses apart (figure 4)", .mix = {0, 5, 95, 0, 0}, .apart = true},

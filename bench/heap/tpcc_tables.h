@@ -1,8 +1,10 @@
-// TPC-C's tables in a durable heap (DUMBO, section 4.1): a B+-tree from key to row for each, and two of
-// pairs of keys for customers by name and orders by customer. Keys and rows are those of bench/tpcc.
+// TPC-C's tables in a durable heap (DUMBO, section 4.1): a B+-tree from key to row for each, and
+// two of pairs of keys for customers by name and orders by customer. Keys and rows are those of
+// bench/tpcc.
 //
 // Rows come from a Database that bench/tpcc has loaded, and go back into one to be checked: so both
-// are filled and judged by the same code. Thread safety: TpccHeap is a value; pouring takes one thread.
+// are filled and judged by the same code.
+// Thread safety: TpccHeap is a value; pouring takes one thread.
 #pragma once
 
 #include <cstdint>

@@ -104,7 +104,8 @@ class Client {
     for (size_t i = 0; i < count; ++i) complete(i);
   }
 
-  // Runs those of the first `count` that are calls of chopped procedures; which others there are goes to *whole.
+  // Runs those of the first `count` that are calls of chopped procedures; which others there are
+  // goes to *whole.
   void run_prepared(size_t count, const GroupPolicy& policy, std::vector<size_t>* whole) {
     std::vector<std::pair<Call*, std::unique_ptr<PreparedCall>>> prepared;
     std::vector<ChoppedCall> chopped;
@@ -130,7 +131,8 @@ class Client {
     }
   }
 
-  // A call of a group begins, or none does. What the sink was told last is the rank of the one that ran last, if that has committed.
+  // A call of a group begins, or none does. What the sink was told last is the rank of the one that
+  // ran last, if that has committed.
   void begins(Call* call) {
     if (running_ != nullptr) running_->rank = RankSink::last();
     RankSink::last() = {};

@@ -1,14 +1,15 @@
 // The workload posts: a list is a row with room for 32 elements, and each element has a row of its
-// own, its post, and is counted in one of a few counts. Under Protocol::kChopped some writers are calls of a chopped
-// procedure: the list is its core; the post, a fresh row, and the count, which only adds, are its
-// tail. Others are ordinary transactions that do the same.
+// own, its post, and is counted in one of a few counts. Under Protocol::kChopped some writers are
+// calls of a chopped procedure: the list is its core; the post, a fresh row, and the count, which
+// only adds, are its tail. Others are ordinary transactions that do the same.
 //
 // To a checker the post is a list of its own with one element: a reader that sees the element and
 // not the post has seen half a call. A reader complains of a count that is less than its list.
 //
-// Deferring: the post is the call's deferred part, and calls of a second procedure subscribe: each looks for
-// two posts that are about to appear, and appends to a note, a list of its own kind that readers read. Calls of a third
-// append to lists, as the first do, and have no post: they see the first's cores, and answer when these are published.
+// Deferring: the post is the call's deferred part, and calls of a second procedure subscribe: each
+// looks for two posts that are about to appear, and appends to a note, a list of its own kind that
+// readers read. Calls of a third append to lists, as the first do, and have no post: they see the
+// first's cores, and answer when these are published.
 #include <algorithm>
 #include <array>
 #include <atomic>

@@ -26,7 +26,8 @@ struct CellRow {
   }
 };
 
-// One list of a cell, as both its rows have it. What no list can hold shows as an element that nobody appends.
+// One list of a cell, as both its rows have it. What no list can hold shows as an element that
+// nobody appends.
 class Elements {
  public:
   void add(const int64_t* list) {

@@ -1,15 +1,17 @@
-// The workload procedures: random declarations of chopped procedures, and programs that obey them. A run has many groups of
-// procedures (--declarations), each over tables of its own, so that each is analyzed by itself; its clients go from group to
-// group together.
+// The workload procedures: random declarations of chopped procedures, and programs that obey them.
+// A run has many groups of procedures (--declarations), each over tables of its own, so that each
+// is analyzed by itself; its clients go from group to group together.
 //
-// A group has three tables of cells, and three of posts, pledges and tokens. A row of the first stands for a cell (workload.h) and holds
-// two lists, x and y, each a commit group by itself, and a count z that calls only add to; the sum of all counts is compared at the end. An
-// operation reads a list, appends to one, adds, inserts a row with two lists of one element, moves a cell to its other row,
-// scans, inserts a post, which is a list of one element that nobody else inserts, or looks for one. Some procedures make a pledge, a
-// list that only its token leads to, and hand the token out; others claim a token, and append to its pledge.
+// A group has three tables of cells, and three of posts, pledges and tokens. A row of the first
+// stands for a cell (workload.h) and holds two lists, x and y, each a commit group by itself, and a
+// count z that calls only add to; the sum of all counts is compared at the end. An operation reads
+// a list, appends to one, adds, inserts a row with two lists of one element, moves a cell to its
+// other row, scans, inserts a post, which is a list of one element that nobody else inserts, or
+// looks for one. Some procedures make a pledge, a list that only its token leads to, and hand the
+// token out; others claim a token, and append to its pledge.
 //
-// Half the transactions are calls. Others do the same as ordinary transactions, but insert a cell that they are to append to and do
-// not find; or they read across the group, on a snapshot.
+// Half the transactions are calls. Others do the same as ordinary transactions, but insert a cell
+// that they are to append to and do not find; or they read across the group, on a snapshot.
 #include <algorithm>
 #include <array>
 #include <atomic>
@@ -272,7 +274,7 @@ class Procedures : public Workload {
     return ((plan.operations.front().key * kTables + step.table) * kColumns + column) << 40 | key;
   }
 
-  // -- what is declared -----------------------------------------------------------------------------
+  // -- what is declared --------------------------------------------------------------------------
 
   Status install(Database& db) {
     Random random(options_.seed, ~uint64_t{0});
@@ -321,7 +323,8 @@ class Procedures : public Workload {
     const std::string pledges = table_name(g, kTables + 1), tokens = table_name(g, kTables + 2);
     ChoppedProcedure<Call> declared(name);
     const uint32_t count = static_cast<uint32_t>(random.between(2, 4));
-    // Half of them have to do with tokens: in operation `first` and, with what came of it, in `second`.
+    // Half of them have to do with tokens: in operation `first` and, with what came of it, in
+    // `second`.
     const bool has_tokens = random.below(2) == 0, claims = random.below(2) == 0;
     const uint32_t first = static_cast<uint32_t>(random.below(count)), second = static_cast<uint32_t>(random.between(first, count - 1));
     uint32_t partner = 0;
@@ -400,7 +403,7 @@ class Procedures : public Workload {
     return step;
   }
 
-  // -- what the bodies do ---------------------------------------------------------------------------
+  // -- what the bodies do ------------------------------------------------------------------------
 
   Status perform(Transaction& txn, Call& call, const Step& step, size_t i) const {
     const PlannedOperation& planned = call.plan->operations[i + 1];

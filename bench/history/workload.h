@@ -1,7 +1,7 @@
-// Workload: one kind of history: its tables, how a transaction of it is drawn, how it runs
-// against the database, and how Elle's micro-operations express it. Seven are registered:
-// list-append (a list is a row), scan (a list is a range of rows), claims (a list is who holds a
-// unique value), rw-register, bank, posts (calls of a chopped procedure), and procedures (of random ones).
+// Workload: one kind of history: its tables, how a transaction of it is drawn, how it runs against
+// the database, and how Elle's micro-operations express it. Seven are registered: list-append (a
+// list is a row), scan (a list is a range of rows), claims (a list is who holds a unique value),
+// rw-register, bank, posts (calls of a chopped procedure), and procedures (of random ones).
 //
 // A transaction is drawn as a whole before it runs (Plan), so that every attempt does the same.
 // Thread safety: plan() and execute() by all threads at once, each with its own arguments.
@@ -95,7 +95,8 @@ class Yields {
   uint32_t percent_;
 };
 
-// A call of a chopped procedure that runs in a group (Database::run_chopped_group). It lives until the group has run.
+// A call of a chopped procedure that runs in a group (Database::run_chopped_group). It lives until
+// the group has run.
 class PreparedCall {
  public:
   virtual ~PreparedCall() = default;

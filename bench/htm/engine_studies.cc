@@ -1,5 +1,5 @@
-// The papers' studies of databases on hardware transactions: DBX figures 9, 10 and 15 (sections 7.3 and 7.5),
-// DBX-TC figure 1c (section 2.2), HyPer-HTM figures 9 and 21 (sections 3.3 and 6.2).
+// The papers' studies of databases on hardware transactions: DBX figures 9, 10 and 15 (sections 7.3
+// and 7.5), DBX-TC figure 1c (section 2.2), HyPer-HTM figures 9 and 21 (sections 3.3 and 6.2).
 #include <algorithm>
 #include <array>
 #include <functional>

@@ -59,8 +59,8 @@ class Work {
   virtual void body() = 0;
 };
 
-// `rounds` regions on each of `threads` threads, which begin together, each on a processor of its own, if there are as many:
-// of different cores, or `side_by_side`. make() runs on the thread.
+// `rounds` regions on each of `threads` threads, which begin together, each on a processor of its
+// own, if there are as many: of different cores, or `side_by_side`. make() runs on the thread.
 template <class Make>
 Tally run_regions(const StudyOptions& options, uint32_t threads, uint32_t rounds, Make make, bool side_by_side = false) {
   const std::vector<uint32_t> processors = side_by_side ? processors_side_by_side() : processors_core_by_core();

@@ -47,7 +47,8 @@ class LockFreeTable : public IndexStudy {
 
   std::unique_ptr<IndexStudy::Session> session() override { return std::make_unique<Session>(*this); }
   uint64_t size() const override { return size_.load(); }
-  // Entries as malloc rounds them, and a node of its list for each of its buckets, of which it has about as many as entries.
+  // Entries as malloc rounds them, and a node of its list for each of its buckets, of which it has
+  // about as many as entries.
   uint64_t memory_bytes() const override { return size_.load() * (48 + sizeof(cds_lfht_node)); }
   Status verify() const override { return {}; }
 

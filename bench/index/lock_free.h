@@ -1,5 +1,6 @@
-// The lock-free hash table of others that ours are compared with (DBX, figure 7): liburcu's cds_lfht, of the userspace RCU
-// library, which grows by split-ordered lists and frees by quiescent states.
+// The lock-free hash table of others that ours are compared with (DBX, figure 7): liburcu's
+// cds_lfht, of the userspace RCU library, which grows by split-ordered lists and frees by quiescent
+// states.
 #pragma once
 
 #include <memory>

@@ -26,7 +26,8 @@ struct Competitor {
   Guard guard;
 };
 
-// The paper's, in its order: whole transactions as regions, DBX, two-phase locking and DBX-TC; and ours that need no regions.
+// The paper's, in its order: whole transactions as regions, DBX, two-phase locking and DBX-TC; and
+// ours that need no regions.
 std::vector<Competitor> competitors() {
   const Guard regions = best_guard(), latches;
   std::vector<Competitor> all;

@@ -1,5 +1,6 @@
-// Figures of DBX-TC, sections 6.3 to 6.7: transactions in pieces beside whole ones, what snapshots, a log and each other part
-// are worth to them, and Articles. Where hardware transactions run they are among the lines.
+// Figures of DBX-TC, sections 6.3 to 6.7: transactions in pieces beside whole ones, what snapshots,
+// a log and each other part are worth to them, and Articles. Where hardware transactions run they
+// are among the lines.
 // Thread safety: one thread calls a study.
 #pragma once
 

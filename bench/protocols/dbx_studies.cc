@@ -154,8 +154,8 @@ Status add_index(const StudyOptions& options, const std::string& name, const std
   return {};
 }
 
-// Lookups, YCSB's share of them beside puts, and half beside keys that go and come again, of one kind of index under every
-// way to guard it.
+// Lookups, YCSB's share of them beside puts, and half beside keys that go and come again, of one
+// kind of index under every way to guard it.
 Status add_index_under_all(const StudyOptions& options, KeyIndex kind, Figure* figure) {
   std::vector<Way> ways;
   if (regions_run()) ways.push_back(regions());

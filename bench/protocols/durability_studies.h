@@ -1,5 +1,6 @@
-// Figures of DBX's section 7.6: what a log costs TPC-C, and how long until a transaction is durable.
-// Both make their databases below StudyOptions::folder. Thread safety: one thread calls a study.
+// Figures of DBX's section 7.6: what a log costs TPC-C, and how long until a transaction is
+// durable. Both make their databases below StudyOptions::folder.
+// Thread safety: one thread calls a study.
 #pragma once
 
 #include "bench/protocols/protocols.h"

@@ -1,4 +1,5 @@
-// One TPC-C or YCSB of a study, measured: a point of a figure. Thread safety: as their caller.
+// One TPC-C or YCSB of a study, measured: a point of a figure.
+// Thread safety: as their caller.
 #pragma once
 
 #include <functional>
@@ -18,17 +19,20 @@ namespace elider::bench::protocols {
 // set(): what the study wants otherwise than a study's TPC-C is.
 Result<Point> run_tpcc(const StudyOptions& options, Protocol protocol, uint32_t threads, uint32_t warehouses,
                        const std::function<void(CommonOptions*, tpcc::TpccOptions*)>& set = {});
-// The same of YCSB, for x = threads; length, seed and repetitions are the study's, and nothing is checked.
+// The same of YCSB, for x = threads; length, seed and repetitions are the study's, and nothing is
+// checked.
 Result<Point> run_ycsb_point(const StudyOptions& options, YcsbOptions ycsb);
 
-// How nodes and commits are guarded where the papers have regions: by regions, if this machine and this build run some.
+// How nodes and commits are guarded where the papers have regions: by regions, if this machine and
+// this build run some.
 struct Guard {
   SyncPolicy sync = SyncPolicy::kOptimistic;
   HtmBackend htm = HtmBackend::kAutomatic;
   bool regions() const { return sync == SyncPolicy::kElided; }
 };
 Guard best_guard();
-// Words for a figure: what guards, and, where best_guard() has no regions, what is not there ("" else).
+// Words for a figure: what guards, and, where best_guard() has no regions, what is not there (""
+// else).
 std::string guarded_by(const Guard& guard);
 std::string left_out();
 

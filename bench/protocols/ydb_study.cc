@@ -1,4 +1,5 @@
-// yDB's study: YCSB of numbers, by how often a hardware transaction is tried before its lock is taken.
+// yDB's study: YCSB of numbers, by how often a hardware transaction is tried before its lock is
+// taken.
 #include <string>
 #include <utility>
 #include <vector>

@@ -22,7 +22,8 @@ Status read_customers(Database& db, const Tables& tables, uint32_t warehouse, ui
   });
 }
 
-// Calls take(key, row) for the rows of the range: by a scan, or, where a hash table has them, by lookups of keys().
+// Calls take(key, row) for the rows of the range: by a scan, or, where a hash table has them, by
+// lookups of keys().
 template <class Row, class Keys, class Take>
 Status each_row(Database& db, const Table<Row>& table, const Columns<Row>& columns, KeyRange range, const Keys& keys, Take&& take) {
   if (table.schema().key_index == KeyIndex::kHashed) return read_rows(db, table, columns, keys(), false, take);

@@ -106,7 +106,8 @@ Status delivery(Transaction& txn, const Tables& tables, const DeliveryInput& inp
   return charge_customers(txn, tables, batch);
 }
 
-// An order and its lines belong to who has taken the order's row out of the queue. Deferring: its customers' balances may be seen later.
+// An order and its lines belong to who has taken the order's row out of the queue. Deferring: its
+// customers' balances may be seen later.
 Chopped<DeliveryCall> add_delivery(ChoppedProcedures& to, const Tables& tables, bool deferring) {
   using chopping::Operation;
   const Operation customer = deferring ? Operation("customer").adds("customer", {"balance", "delivery_count"}).needs({"order", "lines"}).defers()

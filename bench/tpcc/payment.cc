@@ -1,6 +1,6 @@
 // Payment (clause 2.5). The sums of the warehouse and of the district are changed by commutative
-// additions, so Payments to one warehouse do not conflict with each other there; or, as the papers have it, read and written
-// (TableChoice::additions).
+// additions, so Payments to one warehouse do not conflict with each other there; or, as the papers
+// have it, read and written (TableChoice::additions).
 #include <algorithm>
 #include <charconv>
 #include <cstring>

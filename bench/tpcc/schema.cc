@@ -196,8 +196,8 @@ namespace {
 KeyIndex point_index(IndexChoice choice) { return choice == IndexChoice::kBtree ? KeyIndex::kOrdered : KeyIndex::kHashed; }
 KeyIndex scanned_index(IndexChoice choice) { return choice == IndexChoice::kHash ? KeyIndex::kHashed : KeyIndex::kOrdered; }
 
-// Whether what a stock says and nobody changes is a group of its own: so where pieces read it ahead. A table that is
-// there stays as it was made, whatever protocol goes on with it.
+// Whether what a stock says and nobody changes is a group of its own: so where pieces read it
+// ahead. A table that is there stays as it was made, whatever protocol goes on with it.
 bool apart_from_counts(const Database& db) {
   const auto made = db.table("stock");
   if (!made.ok()) return db.protocol() == Protocol::kChopped;

@@ -9,10 +9,10 @@
 // Commit groups (DBX-TC, section 4.3): a warehouse's and a district's year-to-date sums are apart
 // from the names and taxes that every NewOrder reads, and d_next_o_id is apart from both, so that
 // Payment and NewOrder of one warehouse do not conflict. A customer's balance is apart from the
-// columns that NewOrder reads. For calls in pieces, what a stock row says and nobody changes is apart from
-// its counts: NewOrder reads it ahead of the piece that conflicts. For others a stock row is one group,
-// for a NewOrder reads s_dist and writes s_quantity: a second commit word to check cost it 2% of its
-// instructions.
+// columns that NewOrder reads. For calls in pieces, what a stock row says and nobody changes is
+// apart from its counts: NewOrder reads it ahead of the piece that conflicts. For others a stock
+// row is one group, for a NewOrder reads s_dist and writes s_quantity: a second commit word to
+// check cost it 2% of its instructions.
 // Thread safety: Tables is constant once create_tables() has returned.
 #pragma once
 

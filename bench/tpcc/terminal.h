@@ -70,9 +70,11 @@ class Terminal {
   template <class Made>
   auto in_pieces(Call& call, Made&& made);
   Status run_chopped(Call& call, const RunPolicy& policy);
-  // Those that change tables as a group of calls in pieces, and the others as a group of transactions.
+  // Those that change tables as a group of calls in pieces, and the others as a group of
+  // transactions.
   void run_group_in_pieces(const GroupPolicy& policy, GroupTimes& times);
-  // A group of transactions: calls_[which[i]] for each i; `place`: of the first among all that are run.
+  // A group of transactions: calls_[which[i]] for each i; `place`: of the first among all that are
+  // run.
   void run_group_whole(const std::vector<size_t>& which, size_t place, const GroupPolicy& policy, GroupTimes& times);
   bool on_snapshot(Kind kind) const;
   // What its outcome means: a NewOrder that rolls back is complete all the same (2.4.3.4).

@@ -101,7 +101,7 @@ Status order_status(Transaction& txn, const Tables& tables, const OrderStatusInp
 Status delivery(Transaction& txn, const Tables& tables, const DeliveryInput& input, DeliveryOutput* output);
 Status stock_level(Transaction& txn, const Tables& tables, const StockLevelInput& input, StockLevelOutput* output);
 
-// -- what they work out, whatever holds the rows ---------------------------------------------------
+// -- what they work out, whatever holds the rows --------------------------------------------------
 
 bool is_original(const Text<50>& data);  // of an item or a stock row
 Order order_of(const NewOrderInput& input, const NewOrderOutput& output);
@@ -113,7 +113,8 @@ History history_of(const PaymentInput& input, const PaymentOutput& output);
 
 // -- the same in pieces, for Protocol::kChopped ---------------------------------------------------
 
-// What a call in a group has besides: how to say that it begins, and the name under which it is counted.
+// What a call in a group has besides: how to say that it begins, and the name under which it is
+// counted.
 struct InGroup {
   GroupTimes* times = nullptr;  // null: it runs alone
   size_t place = 0;

@@ -1,5 +1,5 @@
-// Chopped procedures with bodies: what elider/chopping.h declares and analyzes, to be installed in a
-// database and called (DBX-TC).
+// Chopped procedures with bodies: what elider/chopping.h declares and analyzes, to be installed in
+// a database and called (DBX-TC).
 //
 //   struct Transfer { Key from, to; int64_t cents; int64_t left; };   // arguments and results
 //
@@ -7,7 +7,8 @@
 //   const Chopped<Transfer> transfer = procedures.add(
 //       ChoppedProcedure<Transfer>("transfer")
 //           .operation(Operation("names").reads("account", {"name"}).rolls_back(), names)
-//           .operation(Operation("balances").reads("account", {"cents"}).writes("account", {"cents"}), move_money)
+//           .operation(Operation("balances").reads("account", {"cents"})
+//                                           .writes("account", {"cents"}), move_money)
 //           .operation(Operation("journal").inserts("journal").fresh().needs({"balances"}), note));
 //   Status status = db->install(procedures);
 //   ...
@@ -31,8 +32,8 @@
 // it fails all the same, the database stops: every later transaction gets that error, and nothing
 // more becomes durable, so that opening its folders again finds the state before the call.
 //
-// Thread safety: ChoppedProcedures belongs to one thread until it is installed; bodies are called by
-// all threads at once.
+// Thread safety: ChoppedProcedures belongs to one thread until it is installed; bodies are called
+// by all threads at once.
 #pragma once
 
 #include "elider/language.h"
@@ -134,8 +135,9 @@ class ChoppedProcedures {
 };
 
 struct ChoppedOptions {
-  // Deferral is to be asked for: a call whose procedure conflicts with one that defers answers when the
-  // deferred effects that it may build on have appeared, which costs more than most conflicts do.
+  // Deferral is off by default. With it, a call that conflicts with a deferring procedure answers
+  // only once the deferred effects that it may build on have appeared. That costs more than most
+  // conflicts do.
   chopping::Choices choices = {.deferring = false};
   // Where choices.deferring: a call that has seen what a deferring call did at once does not wait
   // until that one's deferred effects have appeared. Calls are then serializable, but not strictly,

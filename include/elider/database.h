@@ -124,8 +124,9 @@ class Database {
   }
   Result<TableRef> create_table(const Schema& schema);
 
-  // A table that exists. kNotFound: none of this name. kSchemaMismatch: its
-  // rows are not of Row's size.
+  // A table that exists.
+  //   kNotFound        none has this name
+  //   kSchemaMismatch  its rows are not of Row's size
   template <class Row>
   Result<Table<Row>> table(std::string_view name) const {
     auto table = find_table(name, sizeof(Row));
@@ -191,11 +192,12 @@ class Database {
   // Calls are taken in groups of GroupPolicy::size. They commit in any order: one that meets a
   // conflict is tried again when all others have been tried, and touch() is asked again. All run in
   // this thread, one at a time, so they cannot wait for each other. With durability kGroup there is
-  // one wait for all of them, at the end.
-  // Returns ok if every call is; else the outcome of the first one that is not. What touch() throws
-  // is its call's kProcedureThrew, and that call does not run. kInvalidArgument: `outcomes` has
-  // another size, or GroupPolicy::size is out of range. After this, and after any status that run()
-  // returns before it begins, nothing was run, and every outcome is that status.
+  // one wait for all of them, at the end. Returns ok if every call is; else the outcome of the
+  // first one that is not. If touch() throws, its call does not run, and its outcome is
+  // kProcedureThrew.
+  //   kInvalidArgument  `outcomes` has another size, or GroupPolicy::size is out of range
+  // After this, and after any status that run() returns before it begins, nothing was run, and
+  // every outcome is that status.
   template <class Touch, class F>
     requires std::is_invocable_v<Touch&, size_t, Touches&>
   Status run_group(size_t calls, Touch&& touch, F&& procedure, std::span<Status> outcomes = {}, const GroupPolicy& policy = {}) {
@@ -214,9 +216,9 @@ class Database {
         [&](size_t i, Transaction& txn) { return procedure(calls[i], txn); }, outcomes, policy);
   }
 
-  // kMemoryLimit: too many transactions are open (Options::workers_max). kInvalidArgument: a
-  // single-threaded database has one open in another thread. kIoError: the log has failed, and
-  // Options::log_failure is kStop.
+  //   kMemoryLimit      too many transactions are open (Options::workers_max)
+  //   kInvalidArgument  a single-threaded database has one open in another thread
+  //   kIoError          the log has failed, and Options::log_failure is kStop
   Result<ActiveTransaction> begin();
   Result<ActiveTransaction> begin_read_only();
 
@@ -246,11 +248,12 @@ class Database {
   //   kInvalidArgument  there is no data folder, or it is not written (Durability::kNone), or a
   //                     single-threaded database has a transaction open in another thread
   //   kIoError, kMemoryLimit
-  //                     one of: nothing has changed, and the old checkpoint counts; the new one
-  //                     counts, and an old file could not be removed (the message names it; the
-  //                     next checkpoint tries again); the manifest could not be renamed or
-  //                     synced: opening the database anew shows which one counts. Both are
-  //                     whole in each case
+  //                     it failed; no checkpoint is damaged, and the message says which holds:
+  //                     - nothing has changed: the old checkpoint counts
+  //                     - the new one counts, and an old file could not be removed (the message
+  //                       names it; the next checkpoint tries again)
+  //                     - the manifest could not be renamed or synced: opening the database anew
+  //                       shows which of the two counts
   // If a folder cannot be synced, the log fails, too, as in wait_durable.
   Status checkpoint();
   // Writes all rows as of now into a folder of its own, which is made if need be: a database that
@@ -281,15 +284,16 @@ class Database {
 
   // Analyzes the procedures and makes them callable; once, when their tables have been made. *plan,
   // where it is not null: what the analysis found.
-  //   kInvalidArgument  analyze() refuses the declaration; a table is not there; an option cannot be
-  //                     executed; others are installed already
+  //   kInvalidArgument  analyze() refuses the declaration; a table is not there; an option cannot
+  //                     be executed; others are installed already
   Status install(ChoppedProcedures procedures, const ChoppedOptions& options = {}, chopping::Plan* plan = nullptr);
   // Calls a procedure, as a transaction that is strictly serializable with all others (but for
   // ChoppedOptions::answers_at_once). It is retried on a conflict, as the policy says. Under
   // Protocol::kChopped it may run in pieces, and only one of them can conflict.
   // Procedures that only read run on the newest snapshot. Statuses as run()'s, and
-  //   kInvalidArgument  the procedure is not installed; the thread is within an operation of another
-  //                     call; an access that is not declared (ChoppedOptions::check_accesses)
+  //   kInvalidArgument  the procedure is not installed; the thread is within an operation of
+  //                     another call; an access that is not declared
+  //                     (ChoppedOptions::check_accesses)
   //   kCorrupt          a body failed behind the piece that orders its call, and the database has
   //                     stopped
   template <class Call>
@@ -297,10 +301,10 @@ class Database {
     return run_position(procedure.position_, &call, policy);
   }
   // Runs many calls, of one procedure or of several, as run_group() does: each is a transaction of
-  // its own, as by run_chopped(), and their cache misses overlap where ChoppedProcedure::touches says
-  // what they look at. Under Protocol::kChopped each call is run to its end, with its attempts and its
-  // waits, before the next one. What run_chopped() would refuse is that call's outcome, and the
-  // others run. `outcomes` as run_group()'s; GroupPolicy::read_only means nothing here.
+  // its own, as by run_chopped(), and their cache misses overlap where ChoppedProcedure::touches
+  // says what they look at. Under Protocol::kChopped each call is run to its end, with its attempts
+  // and its waits, before the next one. What run_chopped() would refuse is that call's outcome, and
+  // the others run. `outcomes` as run_group()'s; GroupPolicy::read_only means nothing here.
   Status run_chopped_group(std::span<const ChoppedCall> calls, std::span<Status> outcomes = {}, const GroupPolicy& policy = {});
 
   // -- looking inside -----------------------------------------------------------------------------

@@ -28,13 +28,14 @@ namespace elider::files {
 
 using Folders = std::vector<std::string>;
 using Tell = std::function<void(const RecoveryProgress&)>;  // now and then; may be empty
-inline constexpr uint64_t kNewest = ~uint64_t{0};
+inline constexpr SnapshotNumber kNewest = ~uint64_t{0};
 
 // Recovers the state after number `to_snapshot`, as opening does; with dry_run nothing in the
 // folders changes, else what a crash left is cut off, and what is behind that number is gone
-// for good. kInvalidArgument: the files do not hold that state; says which they hold.
-// kCorrupt: they are damaged.
-Status recover(const Folders& folders, uint64_t to_snapshot, bool dry_run, const Tell& tell, Recovery* report);
+// for good.
+//   kInvalidArgument  the files do not hold that state; the message says which they hold
+//   kCorrupt          they are damaged
+Status recover(const Folders& folders, SnapshotNumber to_snapshot, bool dry_run, const Tell& tell, Recovery* report);
 
 // Takes a checkpoint: afterwards opening reads no log.
 Status checkpoint(const Folders& folders, const Tell& tell, Recovery* report, Statistics::Checkpoints* taken);
@@ -68,10 +69,10 @@ struct Segment {
   uint64_t bytes = 0, whole_bytes = 0;  // the rest is what a crash left
   uint64_t frames = 0, records = 0;
   SnapshotNumber first_number = 0, last_number = 0;  // of its records; 0 without any
-  uint64_t cut = 0;                            // records with larger numbers are void; kNewest: none are
+  SnapshotNumber cut = 0;                        // records with larger numbers are void; kNewest: none are
 };
 struct Log {
-  uint64_t checkpoint = 0;  // the newest one's number; 0: none
+  SnapshotNumber checkpoint = 0;  // the newest one's number; 0: none
   SnapshotNumber snapshot = 0;    // the files hold all commits up to this number
   std::vector<Segment> segments;
   std::vector<std::string> cuts;  // as Recovery's
@@ -111,7 +112,7 @@ struct LoggedRecord {
 // the data folders; or one file of a log, which is shown as it stands, and behind it folders:
 // where its own folder does not describe a table, these are looked at. `visit` returns false
 // to end it. Changes nothing.
-Status dump_log(const Folders& places, uint64_t first, uint64_t last, FunctionRef<bool(const LoggedRecord&)> visit);
+Status dump_log(const Folders& places, SnapshotNumber first, SnapshotNumber last, FunctionRef<bool(const LoggedRecord&)> visit);
 // The names of the tables that these files describe, in the order of their ids. As dump_log().
 Status logged_tables(const Folders& places, std::vector<std::string>* names);
 

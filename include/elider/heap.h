@@ -108,14 +108,15 @@ struct HeapOptions {
   HeapMedium medium = HeapMedium::kFile;
   HeapDurability durability = HeapDurability::kWait;
   HeapWait wait = HeapWait::kPruned;
-  // What runs update transactions. kNone and kAutomatic: software. Else each is one hardware transaction,
-  // in place, and what those do not get done runs in software, alone. kUnsupported: not here. Asked for by
-  // name it is not tested first whether regions commit.
+  // What runs update transactions. kNone and kAutomatic: software. The others: one hardware
+  // transaction each, in place; what does not succeed so runs alone, in software. A backend that is
+  // asked for by name is not tested first.
+  //   kUnsupported  this processor or build does not have it
   HtmBackend backend = HtmBackend::kAutomatic;
   uint64_t capacity_bytes = uint64_t{64} << 30;  // up to which the heap grows: address space; 1 MiB to 16 TiB
   // Of a new file; an existing one keeps its own.
-  // Each thread's redo log; 64 KiB to 4 GiB. A transaction may fill half of it: 8 bytes a word written,
-  // and 8 for each run of neighbours.
+  // Each thread's redo log; 64 KiB to 4 GiB. A transaction may fill half of it: 8 bytes a word
+  // written, and 8 for each run of neighbours.
   uint64_t log_bytes = uint64_t{4} << 20;
   uint32_t threads_max = 32;               // transactions at a time; 1 to 64
   uint32_t markers = 1u << 14;             // transactions that may wait for the replayer; 256 to 2^24, a power of two
@@ -199,8 +200,9 @@ class HeapReader {
   }
   void read_bytes(const void* place, std::span<std::byte> into) const;
 
-  // The object of this name. kNotFound: there is none. kSchemaMismatch: it is of another type; the
-  // message names both.
+  // The object of this name.
+  //   kNotFound        there is none
+  //   kSchemaMismatch  it is of another type; the message names both
   template <HeapObject T>
   Result<HeapPtr<T>> root(std::string_view name) const {
     uint64_t offset = 0;
@@ -228,26 +230,28 @@ struct HeapFootprint {
 class HeapTransaction : public HeapReader {
  public:
   // The value stands there when the transaction commits, and for its own reads at once. A place
-  // that is not in the heap, or that a null HeapPtr leads to, ends the transaction with kInvalidArgument.
+  // that is not in the heap, or that a null HeapPtr leads to, ends the transaction with
+  // kInvalidArgument.
   template <HeapObject T>
   void write(T& place, const std::type_identity_t<T>& value) {
     write_bytes(&place, std::as_bytes(std::span(&value, 1)));
   }
   void write_bytes(void* place, std::span<const std::byte> bytes);
 
-  // As if it wrote what stands there: under kSnapshot no transaction that overlaps writes these lines.
-  // Whoever copies words elsewhere, and gives up their old place, claims that; else what another one
-  // writes there meanwhile is lost. Under kSerializable reading them has done it, and nothing happens.
+  // Conflicts as a write of these bytes would, and changes nothing. Call it under kSnapshot before
+  // you copy words elsewhere and give up their old place; otherwise what another transaction writes
+  // there meanwhile is lost. Under kSerializable having read them is enough, and this does nothing.
   template <HeapObject T>
   void claim(const T& place) {
     claim_bytes(&place, sizeof(T));
   }
   void claim_bytes(const void* place, size_t bytes);
 
-  // Room for `count` objects, all bytes 0; however many, that takes little of the log. If the transaction
-  // does not commit, it is given back.
-  // kMemoryLimit: HeapOptions::capacity_bytes, or more than 8 TiB; the transaction cannot commit any more.
-  // kIoError: the file cannot grow.
+  // Room for `count` objects, all bytes 0; however many, that takes little of the log. If the
+  // transaction does not commit, it is given back.
+  //   kMemoryLimit  HeapOptions::capacity_bytes is reached, or it is more than 8 TiB; the
+  //                 transaction cannot commit any more
+  //   kIoError      the file cannot grow
   template <HeapObject T>
   Result<HeapPtr<T>> allocate(uint64_t count = 1) {
     uint64_t offset = 0;
@@ -261,8 +265,8 @@ class HeapTransaction : public HeapReader {
     if (made.ok()) write((*this)[*made], value);
     return made;
   }
-  // Gives back what allocate() or make() gave, and claims it (see above). Null: nothing happens. What is
-  // no such object ends the transaction with kInvalidArgument.
+  // Gives back what allocate() or make() gave, and claims it (see above). Null: nothing happens.
+  // What is no such object ends the transaction with kInvalidArgument.
   template <class T>
   Status free(HeapPtr<T> pointer) {
     return free_bytes(pointer.offset());
@@ -279,8 +283,8 @@ class HeapTransaction : public HeapReader {
   // Forgets the name and gives the object back; what it points to is the caller's. kNotFound.
   Status remove_root(std::string_view name);
 
-  // So far: how large a hardware transaction would have to be (DUMBO, table 1). May throw std::bad_alloc. In one, the
-  // transaction begins again in software.
+  // So far: how large a hardware transaction would have to be (DUMBO, table 1). May throw
+  // std::bad_alloc. In one, the transaction begins again in software.
   HeapFootprint footprint() const;
 
  private:
@@ -313,9 +317,9 @@ class Heap {
   //   kMemoryLimit      no room for what it allocates or writes: capacity_bytes, or log_bytes
   //   kInvalidArgument  it wrote outside the heap, freed what is no object, or runs within another
   //                     procedure of this heap or another
-  //   kIoError          the file could not be written: nothing more can be, and the heap can only be
-  //                     read from now on, as it stands in memory. If the transaction was waiting for
-  //                     the disk, it took effect, and a crash may lose it
+  //   kIoError          the file could not be written: nothing more can be, and the heap can only
+  //                     be read from now on, as it stands in memory. If the transaction was waiting
+  //                     for the disk, it took effect, and a crash may lose it
   // Exceptions that end a thread pass through.
   template <class F>
   Status transaction(F&& procedure) {
@@ -328,14 +332,16 @@ class Heap {
     return run_reader([&](HeapReader& reader) -> Status { return as_status(procedure, reader); });
   }
 
-  // Waits until all that has committed is durable. kIoError: it may not be. kInvalidArgument: within
-  // a procedure.
+  // Waits until all that has committed is durable.
+  //   kIoError          it may not be
+  //   kInvalidArgument  called within a procedure
   Status persist();
   // Brings the file up to the log's end, and so empties the log. It happens by itself.
   Status replay();
   HeapStatus status() const;
 
-  // What is in a heap's file that nobody has open; nothing is changed. kCorrupt: what is wrong and where.
+  // What is in a heap's file that nobody has open; nothing is changed. kCorrupt: what is wrong and
+  // where.
   static Result<HeapCheck> check(const std::string& path);
   static Result<HeapStatus> status_of(const std::string& path);
 

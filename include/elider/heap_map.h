@@ -5,8 +5,8 @@
 //
 // A tree over the hash: 256 places in the object, then nodes of 64 places, then leaves of up to 16
 // entries. A leaf that is full becomes a node, so growth touches one place alone, and puts of
-// different keys seldom conflict; the size is kept in 32 parts. A get follows two or three pointers.
-// An empty leaf is given back at once, a node by clear().
+// different keys seldom conflict; the size is kept in 32 parts. A get follows two or three
+// pointers. An empty leaf is given back at once, a node by clear().
 // All bytes 0 are an empty one; the object has 4 KiB. It lies in the heap: call it as txn[pointer].
 // Keys are compared by ==, and hashed by their bytes: they have no padding.
 // Thread safety: the transaction's.

@@ -25,7 +25,8 @@ Status set_option(HeapOptions& options, std::string_view name, std::string_view 
 // The text that set_option() takes for the value a member has; "" where there is no such option.
 std::string option_text(const HeapOptions& options, std::string_view name);
 
-// Whether each number and choice is in its range, and which go together. Heap::open() asks this first.
+// Whether each number and choice is in its range, and which go together. Heap::open() asks this
+// first.
 Status check_options(const HeapOptions& options);
 
 }  // namespace elider

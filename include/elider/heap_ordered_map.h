@@ -5,8 +5,8 @@
 //   txn[bids].for_each(txn, 100, [](uint64_t price, const Order& order) { return price < 200; });
 //
 // Nodes of about 512 bytes; leaves are linked both ways. A node that becomes empty is given back;
-// others are never joined. All bytes 0 are an empty one. It lies in the heap: call it as txn[pointer].
-// Keys are compared by <.
+// others are never joined. All bytes 0 are an empty map. It lies in the heap: call it as
+// txn[pointer]. Keys are compared by <.
 // Thread safety: the transaction's.
 #pragma once
 
@@ -60,8 +60,8 @@ class HeapOrderedMap {
   Result<Entry> at_least(const HeapReader& reader, const K& key) const { return nearest(reader, key, false); }
   Result<Entry> at_most(const HeapReader& reader, const K& key) const { return nearest(reader, key, true); }
 
-  // visit(key, value) by rising keys, from `from` on or from the first; it may return false to end it.
-  // It must not change the map.
+  // visit(key, value) by rising keys, from `from` on or from the first; it may return false to end
+  // it. It must not change the map.
   template <class Visit>
   void for_each(const HeapReader& reader, const K& from, Visit&& visit) const {
     if (const Position at = find(reader, from); at.leaf) scan(reader, at.leaf, at.index, visit);

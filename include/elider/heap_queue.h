@@ -1,5 +1,5 @@
-// HeapQueue: first in, first out, in a durable heap. A thread that pushes and one that pops conflict
-// only when it is empty: they write apart, and what is full says so beside each element.
+// HeapQueue: first in, first out, in a durable heap. A thread that pushes and one that pops
+// conflict only when it is empty: they write apart, and what is full says so beside each element.
 //
 // All bytes 0 are an empty one. It lies in the heap: call it as txn[pointer].
 // Thread safety: the transaction's.

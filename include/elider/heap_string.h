@@ -1,7 +1,8 @@
 // HeapString: bytes of a durable heap, as many as there are. Up to 24 stand in the object itself.
 //
 // All bytes 0 are an empty one. It lies in the heap: call it as txn[pointer]; copying the object by
-// itself shares its bytes, so give them back once (clear) before the memory that it lies in is freed.
+// itself shares its bytes, so give them back once (clear) before the memory that it lies in is
+// freed.
 // Thread safety: the transaction's.
 #pragma once
 

@@ -4,8 +4,9 @@
 //   ELIDER_TRY(txn[numbers].push_back(txn, 7));
 //
 // All bytes 0 are an empty one. It lies in the heap: call it as txn[pointer]. What changes it takes
-// the transaction, what reads it a reader. push_back returns kMemoryLimit where there is no room; it
-// copies all elements when the memory doubles, which must fit into one transaction (HeapOptions::log_bytes).
+// the transaction, what reads it a reader. push_back returns kMemoryLimit where there is no room;
+// it copies all elements when the memory doubles, which must fit into one transaction
+// (HeapOptions::log_bytes).
 // Thread safety: the transaction's.
 #pragma once
 

@@ -41,7 +41,7 @@ struct HistoryOperation {
 };
 
 struct HistoryTransaction {
-  uint64_t session = 0;   // which worker ran it
+  uint64_t worker = 0;    // which ran it: of one worker, one after the other
   uint64_t begin_ns = 0;  // steady clock; begin of the attempt
   uint64_t end_ns = 0;    // when it answers, after its commit or rollback
   bool committed = false;

@@ -36,8 +36,8 @@ class IndexStudy {
     virtual uint64_t look_up_together(std::span<const StudyKey> keys) = 0;
     // How many were inserted: fewer if some were there, or there is no memory.
     virtual uint64_t insert(std::span<const StudyKey> keys) = 0;
-    // What a put asks of an index: each key is found, or else inserted (DBX, section 4: get-with-insert). How many have
-    // their handles afterwards; fewer if there is no memory.
+    // What a put asks of an index: each key is found, or else inserted (DBX, section 4:
+    // get-with-insert). How many have their handles afterwards; fewer if there is no memory.
     virtual uint64_t find_or_insert(std::span<const StudyKey> keys) = 0;
     // How many were removed.
     virtual uint64_t remove(std::span<const StudyKey> keys) = 0;
@@ -46,8 +46,9 @@ class IndexStudy {
     virtual uint64_t scan(std::span<const StudyKey> from, uint64_t length) = 0;
   };
 
-  // kUnsupported: there is no such index for such keys, or policy in this build; the message says
-  // which. kInvalidArgument: kAutomatic for a backend, which stands for no one here.
+  //   kUnsupported      this build has no such policy, or no such index for such keys; the message
+  //                     says which
+  //   kInvalidArgument  kAutomatic for a backend, which stands for no one here
   static Result<std::unique_ptr<IndexStudy>> make(KeyIndex kind, StudyKeys keys, SyncPolicy sync, HtmBackend htm = HtmBackend::kNone);
 
   virtual ~IndexStudy() = default;

@@ -58,10 +58,10 @@ enum class Protocol : uint8_t {
   // declares none. A procedure that waits for another thread's transaction may wait for ever, as
   // under kSerial. With kOptimistic.
   kPartitioned,
-  // DBX-TC: procedures that are declared and installed (elider/chopped.h) run in pieces, which commit
-  // one by one where calls meet; ordinary transactions are those of kOcc, but commit only while no
-  // call of such a procedure is under way. A HistorySink must run no transaction. With kOptimistic; or
-  // with kElided, where a call is one hardware transaction if it can.
+  // DBX-TC: procedures that are declared and installed (elider/chopped.h) run in pieces, which
+  // commit one by one where calls meet; ordinary transactions are those of kOcc, but commit only
+  // while no call of such a procedure is under way. A HistorySink must run no transaction. With
+  // kOptimistic; or with kElided, where a call is one hardware transaction if it can.
   kChopped,
 };
 inline constexpr Protocol kProtocols[] = {Protocol::kOcc,       Protocol::kWholeTransaction,   Protocol::kSpinlock,       Protocol::kSerial,
@@ -77,8 +77,8 @@ enum class Durability : uint8_t {
   // committed. A RunPolicy cannot ask for more then. Of a RunPolicy: as kAsync, for the log cannot
   // leave out a single commit, on which later ones may build.
   kNone,
-  // At once. The log writes it with the group of commits that is being written now, or with the next
-  // one, which begins Options::flush_interval_us later at the most.
+  // At once. The log writes it with the group of commits that is being written now, or with the
+  // next one, which begins Options::flush_interval_us later at the most.
   kAsync,
   // When it is on the disk; a read-only one, when all that it may have read is. kInvalidArgument,
   // of a database and of a RunPolicy, where there is no data folder.
@@ -103,8 +103,8 @@ bool parse(std::string_view name, LogFailure* failure);
 // Of Options::checkpoint_log_bytes: by the size of the last checkpoint.
 inline constexpr uint64_t kCheckpointLogAutomatic = ~uint64_t{0};
 
-// Parts that can be left out, for studies of what each is worth (DBX, figure 15), or looked at. Leave them as they are
-// otherwise.
+// Parts that can be left out, for studies of what each is worth (DBX, figure 15), or looked at.
+// Leave them as they are otherwise.
 struct EngineParts {
   bool hints = true;        // where the last lookups ended is remembered (DBX, section 6.2)
   bool reclamation = true;  // rows, versions and nodes that nobody can see are reclaimed; without it only when the database closes
@@ -149,12 +149,12 @@ struct Options {
   // (2 MiB, see memory_limit_bytes).
   uint32_t workers_max = 512;
 
-  // Threads that run transactions at once; where there are more, the others wait for their turn,
-  // parked, and the one that has waited longest goes on when another's 2 ms are over: a thread that
-  // lost its processor within a transaction would hold up others for longer. 0: one and a half
-  // times the processors that the process may use. Range otherwise 1 to 4096; 4096: no thread ever
-  // waits. It concerns run(), call() and groups; transactions that begin() opened need no turn. A
-  // procedure may wait for another thread's transaction, but that one may begin 10 ms late.
+  // Threads that run transactions at once. More threads wait for their turn, parked; the one that
+  // has waited longest goes on when another's 2 ms are over. A thread that lost its processor
+  // within a transaction would hold up others for longer. 0: one and a half times the processors
+  // that the process may use. Range otherwise 1 to 4096; 4096: no thread ever waits. It concerns
+  // run(), call() and groups; transactions that begin() opened need no turn. A procedure may wait
+  // for another thread's transaction, but that one may begin 10 ms late.
   uint32_t threads_at_once = 0;
 
   // Of protocol timestamp: after so many restarts for a conflict a procedure runs alone (a call of
@@ -216,9 +216,9 @@ struct Options {
   // Bytes that it, or a backup, writes a second, at the most; 0: no limit. Lowering it
   // disturbs less, and takes longer.
   uint64_t checkpoint_bytes_per_second = 0;
-  // Threads that write it, or a backup. Default 1, range 1 to 64. They take processors from
-  // transactions; those of a checkpoint that the database takes by itself a sixth of what
-  // another thread gets (nice 8).
+  // Threads that write it, or a backup. Default 1, range 1 to 64. They compete with transactions
+  // for processors. Those of automatic checkpoints run at nice 8: each gets a sixth of what another
+  // thread gets.
   uint32_t checkpoint_threads = 1;
   // How many are kept, with the log behind the oldest of them. Default 1, range 1 to 16. With more
   // than one, opening survives a damaged newest one.
@@ -230,14 +230,14 @@ struct Options {
   // Recover the state as of this commit number, and drop for good what came after it.
   // kInvalidArgument: the files cannot give that state; the message has the range that they can
   // give. Default: all.
-  uint64_t recover_to = ~uint64_t{0};
+  SnapshotNumber recover_to = ~uint64_t{0};
   // Told now and then while it recovers, by one thread at a time. Must not throw.
   std::function<void(const RecoveryProgress&)> recovery_progress = {};
   // The schemas of the program's tables. Those that are missing are made, in this order, as by
   // create_table(): then table() and index() find all of them. Those that are there must be the
-  // same (kSchemaMismatch). Opening a folder with a table that has secondary indexes, whose key
-  // functions are in no file, and that is not here is refused (kSchemaMismatch), but see
-  // leave_out_indexes; others need not be here.
+  // same (kSchemaMismatch). List every table with secondary indexes, for their key functions are in
+  // no file: otherwise opening its folder returns kSchemaMismatch (but see leave_out_indexes).
+  // Other tables may be left out.
   std::vector<Schema> schemas = {};
   // For programs without the structs: opens such tables all the same, without their secondary
   // indexes. Their rows are read, and scanned by key; Database::index() knows none of these

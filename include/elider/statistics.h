@@ -1,5 +1,6 @@
 // Statistics: what a database has done and holds. A snapshot of counters, each exact, not all of
-// one instant. Thread safety: a value.
+// one instant.
+// Thread safety: a value.
 #pragma once
 
 #include "elider/language.h"
@@ -19,8 +20,9 @@ struct Statistics {
   struct Procedure {
     std::string name;  // "" for what runs under no name
     uint64_t commits = 0;
-    // Of those that wrote, where hardware transactions run (DBX, section 5.2): commits that were one; that were one
-    // which set the lock bits of their rows, and wrote behind it; and that took their locks one by one.
+    // Of those that wrote, where hardware transactions run (DBX, section 5.2): commits that were
+    // one; that were one which set the lock bits of their rows, and wrote behind it; and that took
+    // their locks one by one.
     uint64_t region_commits = 0, lock_bit_commits = 0, locked_commits = 0;
     std::array<uint64_t, kCauseCount> aborts{};  // by Cause
   };
@@ -65,7 +67,8 @@ struct Statistics {
     uint64_t reserved = 0;  // bytes taken from the system
   };
 
-  // Of lookups and insertions one by one by number, under EngineParts::counted_lookups (DBX, section 6.2).
+  // Of lookups and insertions one by one by number, under EngineParts::counted_lookups (DBX,
+  // section 6.2).
   struct Lookups {
     uint64_t of_rows = 0, rows_kept = 0;      // asked of the rows that a worker keeps, while it keeps any; answered by them
     uint64_t of_trees = 0, leaves_kept = 0;   // asked of B+-trees; in the leaf that the transaction used last, without a descent
@@ -82,7 +85,7 @@ struct Statistics {
   uint64_t versions_alive = 0;      // old versions kept for snapshots and not yet reclaimed
   uint64_t retired_objects = 0;     // waiting for a grace period
   SnapshotNumber snapshot = 0;            // the global snapshot number S
-  uint64_t durable_snapshot = 0;    // commits up to this number are on the disk; 0 without a data folder
+  SnapshotNumber durable_snapshot = 0;  // commits up to this number are on the disk; 0 without a data folder
   uint64_t log_bytes = 0;           // written since the database was opened
   uint64_t log_frames = 0;          // groups, each a write and a sync
   uint64_t log_records = 0;         // commits (and tables made) in them

@@ -49,8 +49,8 @@ class Touches {
   // RunPolicy::procedure_id, of this call.
   void procedure_id(uint32_t id) noexcept { procedure_id_ = id; }
   // Under protocol partitioned: one of the partitions that this call reads or writes, as
-  // RunPolicy::partitions has them (else the call's outcome is kInvalidArgument). Without any, or with
-  // more than 32, it is taken to use all of them.
+  // RunPolicy::partitions has them (else the call's outcome is kInvalidArgument). Without any, or
+  // with more than 32, it is taken to use all of them.
   void partition(uint32_t number) noexcept {
     try {
       partitions_.push_back(number);

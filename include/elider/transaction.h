@@ -124,7 +124,9 @@ class Transaction {
   Status put(const Table<Row>& table, Key key, const std::type_identity_t<Row>& row) { return do_put(table, key, &row, sizeof(Row)); }
 
   // Reads these columns, lets change(Row&) alter them (only them), and writes them back. One
-  // lookup. kNotFound: no such key. kDuplicateKey: by a unique index.
+  // lookup.
+  //   kNotFound      no such key
+  //   kDuplicateKey  by a unique index
   // What change() throws goes on to the caller; the transaction can then only be rolled back,
   // also where the exception is caught: every further operation, and the commit, gives
   // kProcedureThrew. change() may not use this transaction where the columns are a secondary
@@ -156,8 +158,9 @@ class Transaction {
   }
 
   // column += delta, at commit. Under kOcc it conflicts with no other add (DBX-TC: commutative), so
-  // many transactions may add to one hot row. Numeric columns; integers wrap around. kNotFound: no
-  // such key. kInvalidArgument: the column is not numeric, or a secondary index reads it.
+  // many transactions may add to one hot row. Numeric columns; integers wrap around.
+  //   kNotFound         no such key
+  //   kInvalidArgument  the column is not numeric, or a secondary index reads it
   template <class Row, class Member>
     requires std::is_arithmetic_v<Member>
   Status add(const Table<Row>& table, Key key, Member Row::*member, std::type_identity_t<Member> delta) {

@@ -67,8 +67,8 @@ class BeyondLimit {
 
 class Memory {
  public:
-  // limit_bytes 0: none. own_allocators: false: all Allocators hand each call on to one behind a lock, for studies.
-  // Takes nothing from the system yet.
+  // limit_bytes 0: none. own_allocators: false: all Allocators hand each call on to one behind a
+  // lock, for studies. Takes nothing from the system yet.
   explicit Memory(uint64_t limit_bytes = 0, bool huge_pages = true, bool own_allocators = true);
   // No Allocator of it may be left, and no object be used any more.
   ~Memory();

@@ -277,7 +277,8 @@ TEST(Memory, WithoutHugePagesWorksTheSame) {
   allocator.free(object, 3 * kMiB, kPart);
 }
 
-// Without EngineParts::own_allocators: an object that one allocator frees is the next that any of them gives, and none is given twice.
+// Without EngineParts::own_allocators: an object that one allocator frees is the next that any of
+// them gives, and none is given twice.
 TEST(Memory, OneAllocatorServesAllUnderItsLock) {
   Memory memory(0, true, false);
   {

@@ -1,5 +1,6 @@
-// What the tables of options share (elider/option_table.h, and the heap's: elider/heap_option_table.h): entries, and
-// how a member is set from a text, read as one, and held against its range.
+// What the tables of options share (elider/option_table.h, and the heap's:
+// elider/heap_option_table.h): entries, and how a member is set from a text, read as one, and held
+// against its range.
 // Thread safety: pure but for what they are given.
 #pragma once
 

@@ -1,18 +1,21 @@
-// HeapAttempt: one attempt of a transaction: what HeapReader and HeapTransaction are made of. Either in a
-// region (regions.h), where words are read and written in place; or under the software protocol: reads
-// are plain loads, writes are kept in a write set until the commit (after Pisces's two versions, DUMBO,
-// section 4.1; slots.h has the waits).
+// HeapAttempt: one attempt of a transaction: what HeapReader and HeapTransaction are made of.
+// Either in a region (regions.h), where words are read and written in place; or under the software
+// protocol: reads are plain loads, writes are kept in a write set until the commit (after Pisces's
+// two versions, DUMBO, section 4.1; slots.h has the waits).
 //
-// The software protocol.
-// Reads see the moment s: the heap's words, but for those of commits that the moment sees and that
-// the heap may not have yet: these are looked up in their write sets. Commits above s wait for this
-// attempt before they touch the heap; so a read can never meet a word that changes.
+// The software protocol. Reads see the moment s: the heap's words, but for those of commits that
+// the moment sees and that the heap may not have yet: these are looked up in their write sets.
+// Commits above s wait for this attempt before they touch the heap; so a read can never meet a word
+// that changes.
+//
 // A commit locks the stripes of its lines that are as old as s (else: conflict); takes a number;
 // looks, if serializable, whether all stripes that were read are as old still.
-// Others see it first and it becomes durable afterwards; transactions that saw it wait for that. Under
-// HeapWait::kOwn it is the other way round: the record is durable before the commit takes its number,
-// and the marker before others see the commit. If it gives its number up, the log says so before a
-// transaction with that number in its moment starts to read.
+//
+// Others see it first and it becomes durable afterwards; transactions that saw it wait for that.
+// Under HeapWait::kOwn it is the other way round: the record is durable before the commit takes its
+// number, and the marker before others see the commit. If it gives its number up, the log says so
+// before a transaction with that number in its moment starts to read.
+//
 // Thread safety: its thread's.
 #pragma once
 
@@ -58,9 +61,10 @@ class alignas(kCacheLinePairBytes) HeapAttempt {
     if (in_region_) leave_region_();
   }
 
-  // -- in a region (regions.cc) --------------------------------------------------------------------
+  // -- in a region (regions.cc) ------------------------------------------------------------------
 
-  // What is written while the region's tracking is suspended: on lines that the region does not touch.
+  // What is written while the region's tracking is suspended: on lines that the region does not
+  // touch.
   struct Window {
     uint64_t number = 0;  // 0: none was taken
     bool logged = false;

@@ -54,8 +54,8 @@ Status decode(const FileHeader& header, const std::string& path, Geometry* geome
     return {Code::kUnsupported, "'" + path + "' is a heap of version " + std::to_string(header.version) + "; this program knows up to " +
                                     std::to_string(kVersion)};
   *geometry = {header.threads, header.markers, header.log_bytes, header.heap_at, header.identity};
-  // Of either version: opening a file of version 1 makes it one of version 2, and on persistent memory
-  // a crash may leave one of the two words that this changes.
+  // Of either version: opening a file of version 1 makes it one of version 2, and on persistent
+  // memory a crash may leave one of the two words that this changes.
   bool is_whole = false;
   FileHeader its = header;
   for (its.version = 1; its.version <= kVersion; ++its.version) is_whole = is_whole || header.checksum == checksum_of(its, kHeaderSeed);

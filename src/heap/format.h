@@ -7,8 +7,8 @@
 //   heap     the heap     offsets in it are what HeapPtr holds; HeapHead (allocator.h) stands first
 //
 // A redo record is a series of runs: a word of (count << 48 | first word's number), then `count`
-// words; a count of 0: then one word, how many words become 0. Numbers are as the processor has them:
-// a file belongs to one kind of machine.
+// words; a count of 0: then one word, how many words become 0. Numbers are as the processor has
+// them: a file belongs to one kind of machine.
 // Thread safety: pure functions and values.
 #pragma once
 
@@ -53,8 +53,8 @@ struct Replayed {
   uint64_t checksum;
 };
 
-// Transaction `number` is durable: its record is `bytes` long and begins `start` bytes into all that
-// slot ever wrote. It counts after a crash if it is whole, and all numbers up to `needs` are.
+// Transaction `number` is durable: its record is `bytes` long and begins `start` bytes into all
+// that slot ever wrote. It counts after a crash if it is whole, and all numbers up to `needs` are.
 // Without bytes: the number is one that was aborted.
 struct Marker {
   uint64_t number;

@@ -45,8 +45,8 @@ class Runs {
   Runs& operator=(const Runs&) = delete;
 };
 
-// A commit waits for all transactions that began before it. One thread within heap A that commits in
-// heap B, and one within B that commits in A, would wait for each other.
+// A commit waits for all transactions that began before it. One thread within heap A that commits
+// in heap B, and one within B that commits in A, would wait for each other.
 Status refuse_within(const char* call) {
   if (running == nullptr) return {};
   return Status::invalid_argument(std::string(call) + ": this thread runs a procedure of a heap, this one or another");
@@ -114,7 +114,8 @@ Status HeapInside::open(const std::string& path, uint64_t bytes, HeapOptions opt
   if (is_new) {
     std::random_device random;
     geometry = heap::geometry_of(options, uint64_t{random()} << 32 | random());
-    // What it may have of an earlier try is gone; it has a name, and says what it is, before anything else.
+    // What it may have of an earlier try is gone; it has a name, and says what it is, before
+    // anything else.
     if (Status status = files.open(path, log::OpenMode::kCreateNew, &file); !status.ok()) return status;
     if (Status status = file->write_and_sync(0, std::as_bytes(std::span(heap::kMagicUnmade))); !status.ok()) return status;
     const std::string folder = std::filesystem::path(path).parent_path().string();

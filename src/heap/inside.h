@@ -36,7 +36,7 @@ class HeapInside {
   Status replay();
   HeapStatus status() const;
 
-  // -- for attempts --------------------------------------------------------------------------------
+  // -- for attempts ------------------------------------------------------------------------------
   const HeapOptions& options() const { return options_; }
   const heap::Geometry& geometry() const { return geometry_; }
   std::byte* base() const { return base_; }
@@ -44,7 +44,8 @@ class HeapInside {
   heap::Slots& slots() { return slots_; }
   heap::Stripes& stripes() { return stripes_; }
   heap::RedoLog& log() { return *log_; }
-  // What this thread has logged is durable. Without memory for the words of an error it goes without them.
+  // What this thread has logged is durable. Without memory for the words of an error it goes
+  // without them.
   Status fence() noexcept;
   bool medium_fences_for_its_thread() const { return medium_->fences_for_its_thread(); }
   bool medium_is_mapped() const { return medium_->memory() != nullptr; }

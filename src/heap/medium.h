@@ -69,7 +69,8 @@ class SubstituteMedium {
   const Make make_;
 };
 
-// Holds a heap's file, which is made if needed, against everybody else. kInvalidArgument: it is in use.
+// Holds a heap's file, which is made if needed, against everybody else. kInvalidArgument: it is in
+// use.
 Status hold(const std::string& path, std::unique_ptr<log::File>* held);
 // The file is there. kUnsupported: kDax, and it does not lie on persistent memory.
 Status open_medium(const HeapOptions& options, const std::string& path, std::unique_ptr<log::File> file, std::unique_ptr<Medium>* medium);

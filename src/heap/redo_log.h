@@ -48,7 +48,8 @@ class RedoLog {
     const Status status = append_record(slot, number);
     return status.ok() ? append_marker(slot, needs) : status;
   }
-  // The record alone. It does not count until its marker follows: the next record may take its place.
+  // The record alone. It does not count until its marker follows: the next record may take its
+  // place.
   Status append_record(uint32_t slot, uint64_t number) noexcept {
     const Status status = append_unnumbered(slot);
     number_record(slot, number);
@@ -107,7 +108,8 @@ class RedoLog {
     seal(marker, geometry_);
     return store(geometry_.marker_at(marker.number), std::as_bytes(std::span(&marker, 1)));
   }
-  // Others wait for what is written here: without memory for the words of an error it goes without them.
+  // Others wait for what is written here: without memory for the words of an error it goes without
+  // them.
   Status store(uint64_t offset, std::span<const std::byte> bytes) noexcept {
     try {
       return medium_.store(offset, bytes);

@@ -61,7 +61,8 @@ void wait_and_number(HeapAttempt& attempt) {
     if constexpr (B::kSuspends == Suspension::kLoads) B::track();
     ELIDER_TEST_POINT("heap.region.isolated");
     attempt.window().number = slots.take_number_in_region();
-    // SPHT's wait is for all that has a number: there it says that, and those below it do not wait for it.
+    // SPHT's wait is for all that has a number: there it says that, and those below it do not wait
+    // for it.
     const bool says_number = attempt.heap().options().wait == HeapWait::kTotal || ELIDER_MUTANT(kHeapRegionSaysNumber);
     slots.say(slot, Phase::kWritten, says_number ? attempt.window().number : seen);
   }

@@ -136,9 +136,10 @@ Status Replayer::say_replayed(uint64_t number) {
   return {};
 }
 
-// All that it has read becomes durable first, and is stored again for that: of a killed process it may
-// be in the system's memory alone, and after a sync that failed the system takes it for written. A
-// power failure during what follows would else leave some of the heap's new words, and no log.
+// All that it has read becomes durable first, and is stored again for that: of a killed process it
+// may be in the system's memory alone, and after a sync that failed the system takes it for
+// written. A power failure during what follows would else leave some of the heap's new words, and
+// no log.
 Status Replayer::recover(const Found& found) {
   std::lock_guard lock(mutex_);
   const FileHeader header = encode(geometry_);  // of this version

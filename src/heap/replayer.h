@@ -33,8 +33,8 @@ class Replayer {
   Status begin();
   // What the log has beyond that.
   Status find(Found* found);
-  // What stands in a word of the heap, with what was found; and how far the heap then reaches, in whole
-  // pages of kHeapAlignment. kCorrupt: the file was cut short.
+  // What stands in a word of the heap, with what was found; and how far the heap then reaches, in
+  // whole pages of kHeapAlignment. kCorrupt: the file was cut short.
   Status word_with(const Found& found, uint64_t offset, uint64_t* word);
   Status heap_bytes_with(const Found& found, uint64_t* bytes);
   // patch(run) for each run of a record. kCorrupt: the record is not what its marker says; `checks`
@@ -43,7 +43,8 @@ class Replayer {
   Status apply(const Marker& marker, Patch&& patch, bool checks = true);
   // A record's words, in `record_` or where they are mapped; valid until the next call.
   Status load(const Marker& marker, bool checks, std::span<const uint64_t>* words);
-  // Stores `found`, and says that the file has all up to its newest number. The file is large enough.
+  // Stores `found`, and says that the file has all up to its newest number. The file is large
+  // enough.
   Status recover(const Found& found);
 
   // Stores all from the last replay up to number `last`, whose markers are durable.
@@ -69,7 +70,8 @@ class Replayer {
   std::vector<Marker> markers_;
 };
 
-// Inlined: the processor then asks for the next record while it stores this one (5 to 10% of a replay).
+// Inlined: the processor then asks for the next record while it stores this one (5 to 10% of a
+// replay).
 [[gnu::always_inline]] inline Status Replayer::load(const Marker& marker, bool checks, std::span<const uint64_t>* words) {
   if (marker.slot >= geometry_.threads || marker.bytes % kWordBytes != 0 || marker.bytes > geometry_.log_bytes ||
       marker.start % geometry_.log_bytes + marker.bytes > geometry_.log_bytes)

@@ -7,9 +7,10 @@
 //   begin    says active(s0), a full fence, then reads the clock again: s. Who takes a number above
 //            s afterwards finds it active, and waits; who took one before is waited for, or
 //            looked into, because its state stood there before it took the number
-//   commit   says deciding(c) with the clock it last saw, takes a number n, validates, says published(n).
-//            From here on new readers see its writes, in its write set. Isolation wait: until nobody
-//            is active below n. Then its writes go to the heap, and it says written(n)
+//   commit   says deciding(c) with the clock it last saw, takes a number n, validates, says
+//            published(n). From here on new readers see its writes, in its write set. Isolation
+//            wait: until nobody is active below n. Then its writes go to the heap, and it says
+//            written(n)
 //   durable  says idle once its marker is durable. Durability wait of a transaction of moment s:
 //            until no transaction of a number up to s is deciding, published or written any more
 //
@@ -134,8 +135,8 @@ class Slots {
       for (Spin spin; readers_[slot].active.load(std::memory_order_seq_cst) < number;) spin.wait();
     }
   }
-  // Until those who read now have ended, but not for long: while no number is taken, readers that come after
-  // them look the same.
+  // Until those who read now have ended, but not for long: while no number is taken, readers that
+  // come after them look the same.
   void wait_a_little_for_readers(uint32_t own) const {
     constexpr uint32_t kYieldsMax = 100;
     for (uint32_t slot = 0, used = used_.load(std::memory_order_seq_cst); slot < used; ++slot) {
@@ -150,8 +151,9 @@ class Slots {
     return true;
   }
 
-  // Until all numbers that the moment sees have durable markers, or were given up (pruned). Also those of
-  // whom nobody has read: recovery keeps nobody whose moment sees a number that is missing.
+  // Until all numbers that the moment sees have durable markers, or were given up (pruned). Also
+  // those of whom nobody has read: recovery keeps nobody whose moment sees a number that is
+  // missing.
   void wait_for_durability(uint32_t own, uint64_t moment) const {
     if (ELIDER_MUTANT(kHeapSkipDurabilityWait)) return;
     for (uint32_t slot = 0, used = used_.load(std::memory_order_seq_cst); slot < used; ++slot) {
@@ -159,8 +161,8 @@ class Slots {
       for (Spin spin; has_no_marker(state(slot), moment);) spin.wait();
     }
   }
-  // Waits for all transactions of numbers up to `number`, until they are durable; and for those that
-  // run now, until they are durable, or gave up, or have a greater number (total, as SPHT).
+  // Waits for all transactions of numbers up to `number`, until they are durable; and for those
+  // that run now, until they are durable, or gave up, or have a greater number (total, as SPHT).
   void wait_for_all_before(uint32_t own, uint64_t number) const {
     for (uint32_t slot = 0, used = used_.load(std::memory_order_seq_cst); slot < used; ++slot) {
       if (slot == own) continue;
@@ -173,7 +175,8 @@ class Slots {
       }
     }
   }
-  // All numbers up to this are in the log, or were given up; on a medium with fences of its own, durable.
+  // All numbers up to this are in the log, or were given up; on a medium with fences of its own,
+  // durable.
   uint64_t settled() const {
     uint64_t number = clock();
     for (uint32_t slot = 0, used = used_.load(std::memory_order_seq_cst); slot < used; ++slot) {

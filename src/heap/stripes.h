@@ -1,8 +1,8 @@
 // Stripes: which number last wrote each line of 64 bytes of the heap, and whether a commit has it
 // locked. A commit that is published leaves its number there, and keeps the lock until the heap has
-// its words. Until then transactions whose moment reaches the number may read the line; none may write it.
-// Several lines share a stripe; a conflict is then found where there is none.
-// Thread safety: all.
+// its words. Until then transactions whose moment reaches the number may read the line; none may
+// write it. Several lines share a stripe; a conflict is then found where there is none. Thread
+// safety: all.
 #pragma once
 
 #include <atomic>

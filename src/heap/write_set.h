@@ -1,6 +1,6 @@
 // WriteSet: the words that a transaction writes, in the order in which it first wrote them, and
-// ranges that it zeroes: what is written into a range afterwards counts. Once a commit is published,
-// other threads look words up in it until the heap has them.
+// ranges that it zeroes: what is written into a range afterwards counts. Once a commit is
+// published, other threads look words up in it until the heap has them.
 //
 // Thread safety: its transaction's while it fills it; all readers' while nobody changes it.
 #pragma once
@@ -55,8 +55,8 @@ class WriteSet {
         table_[place_of(word)] = static_cast<uint32_t>(entries_.size());
     }
   }
-  // As put(), but what was there may stay before it: find() is not to be asked. False: there is no room
-  // that was reserved.
+  // As put(), but what was there may stay before it: find() is not to be asked. False: there is no
+  // room that was reserved.
   bool append(uint64_t word, uint64_t value) {
     if (!entries_.empty() && entries_.back().word == word) {
       entries_.back().value = value;

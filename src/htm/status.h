@@ -4,14 +4,14 @@
 // The bits are those that Intel's RTM leaves in EAX (Intel SDM volume 1, "RTM abort status
 // definition"), and every backend gives exactly these, whatever executes its regions:
 //
-//    31         24 23                       6   5        4       3          2          1       0
-//   +-------------+-------------------------+--------+-------+----------+----------+-------+----------+
-//   | code        | 0                       | nested | debug | capacity | conflict | retry | explicit |
-//   +-------------+-------------------------+--------+-------+----------+----------+-------+----------+
+//   31         24 23                    6  5        4       3          2          1       0
+//  +-------------+----------------------+--------+-------+----------+----------+-------+----------+
+//  | code        | 0                    | nested | debug | capacity | conflict | retry | explicit |
+//  +-------------+----------------------+--------+-------+----------+----------+-------+----------+
 //
-//   explicit  the region aborted itself; code is its argument     retry     it may succeed if run again
-//   conflict  another thread touched one of its lines             capacity  its lines fit no buffer
-//   debug     a breakpoint was met                                nested    it happened in a region within
+//   explicit  the region aborted itself; code is its argument   retry     may succeed, run again
+//   conflict  another thread touched one of its lines           capacity  its lines fit no buffer
+//   debug     a breakpoint was met                              nested    of a region within
 //   none      an interrupt, a page fault, a system call, a forbidden instruction: anything else
 //
 // It is not a Status (elider/status.h): an abort is never an error. Thread safety: pure functions.

@@ -1,11 +1,13 @@
-// Suspension: what a region can take out of its tracking for a while (DUMBO, sections 2.1 and 5), and
-// the backends that say what theirs can.
+// Suspension: what a region can take out of its tracking for a while (DUMBO, sections 2.1 and 5),
+// and the backends that say what theirs can.
 //
 //   kNone   nothing: Intel's RTM by itself
-//   kLoads  suspend_loads(): reads are no longer part of the region; writes are (TSXLDTRK). What the region
-//           has written by then is its own before the first such read: others who look after it abort it
-//   kAll    suspend_loads(); and suspend(): accesses happen at once and stay, whatever becomes of the
-//           region. What it has accessed they must not write. An abort meanwhile is met in track() (POWER)
+//   kLoads  suspend_loads(): reads are no longer part of the region; writes are (TSXLDTRK). What
+//           the region has written by then is its own before the first such read: others who look
+//           after it abort it
+//   kAll    suspend_loads(); and suspend(): accesses happen at once and stay, whatever becomes of
+//           the region. What it has accessed they must not write. An abort meanwhile is met in
+//           track() (POWER)
 //
 // track() takes tracking up again, which must come before the commit.
 // Thread safety: a region's thread's.
@@ -38,10 +40,12 @@ struct RtmAlone : Rtm {
 };
 static_assert(SuspendingBackend<RtmAlone>);
 
-// Written as bytes, too: F2 0F 01 E8 and E9. Undefined instructions without TSXLDTRK (CPUID leaf 7, EDX bit 16).
+// Written as bytes, too: F2 0F 01 E8 and E9. Undefined instructions without TSXLDTRK (CPUID leaf 7,
+// EDX bit 16).
 struct RtmLoads : Rtm {
   static constexpr Suspension kSuspends = Suspension::kLoads;
-  // XSUSLDTRK is no fence: earlier stores could still stand in the store buffer, and conflict with nobody.
+  // XSUSLDTRK is no fence: earlier stores could still stand in the store buffer, and conflict with
+  // nobody.
   [[gnu::always_inline]] static void suspend_loads() {
     asm volatile("lock orl $0, (%%rsp)\n\t.byte 0xf2, 0x0f, 0x01, 0xe8" : : : "memory", "cc");
   }

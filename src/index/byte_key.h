@@ -35,8 +35,9 @@ struct ByteKey {
 // What a table's keys are.
 enum class KeyKind : uint8_t { kNumbers, kBytes };
 
-// The ordered index of byte keys under a sync policy. There is none yet: a specialization names its
-// type, and has kind_of(schema, options) -> KeyKind, of a new table.
+// The ordered index of byte keys of tables under a sync policy. No table of the library has such
+// keys yet: a specialization names the index's type, and has kind_of(schema, options) -> KeyKind,
+// of a new table.
 //
 // The index is what index.h says of ordered ones, with ByteKey as its key, but that it needs no
 // hints: get() and read_leaf() take a NoHint, get_or_insert() none; and multi_get() takes KeyRefs.

@@ -4,9 +4,10 @@
 // The crash model: contents and length of a file are sure up to its last sync; each 512-byte sector
 // that was changed since may be there or not, and the length may be any that was reached. A sync
 // that fails makes nothing sure, and leaves in memory what later syncs take for clean: only what is
-// written again gets to the disk, and the length as far as that. Creations, renames and removals in a folder are sure once that
-// folder is synced; of those since, any number may have happened, in their order, whatever happened
-// in another folder. Emptying a file is making another one of its name.
+// written again gets to the disk, and the length as far as that. Creations, renames and removals in
+// a folder are sure once that folder is synced; of those since, any number may have happened, in
+// their order, whatever happened in another folder. Emptying a file is making another one of its
+// name.
 //
 // It is moved forward by one call at a time, so that the images of all crash points of a run cost
 // one pass. A process that is killed leaves everything(), and its successor's calls go on with the

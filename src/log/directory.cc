@@ -215,7 +215,7 @@ bool Directory::needed(const Generation& generation) const {
   });
 }
 
-uint64_t Directory::oldest_base() const {
+SnapshotNumber Directory::oldest_base() const {
   return manifest_.checkpoints.empty() ? 0 : std::min(manifest_.checkpoints.front().number, base_);
 }
 

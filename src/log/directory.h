@@ -38,7 +38,7 @@ struct RecoveryFacts {
 struct LogPiece {
   std::string folder;
   SegmentName name;
-  uint64_t cut = 0;  // records with larger numbers are void
+  SnapshotNumber cut = 0;  // records with larger numbers are void
   FrameRange range;
 };
 
@@ -79,7 +79,7 @@ class Directory {
   // What to begin with: the newest checkpoint up to `to_number` but for the `skipped` newest of
   // these; none: with an empty database. kInvalidArgument: the state after that number is not in
   // the files; says which are. kNotFound: so many cannot be skipped.
-  Status choose_base(uint64_t to_number, size_t skipped, std::optional<Checkpoint>* base);
+  Status choose_base(SnapshotNumber to_number, size_t skipped, std::optional<Checkpoint>* base);
   // The pieces with records behind the base, in the order of their last numbers.
   const std::vector<LogPiece>& pieces() const { return pieces_; }
   // Calls visit(record) for each record of the piece, in order; its bytes live as long as the
@@ -90,7 +90,7 @@ class Directory {
   // record that counts, is behind the base, and whose number is at most `to_number`; a
   // segment's records in order.
   using Visit = std::function<Status(uint32_t generation, uint32_t stream, const Record& record)>;
-  Status recover(uint64_t to_number, const Visit& visit, RecoveryFacts* facts);
+  Status recover(SnapshotNumber to_number, const Visit& visit, RecoveryFacts* facts);
 
   // -- writing ------------------------------------------------------------------------------------
 
@@ -152,17 +152,17 @@ class Directory {
   Status make_durable(const Generation& generation);
   void drop_log(Manifest* manifest);
   bool needed(const Generation& generation) const;
-  uint64_t oldest_base() const;
+  SnapshotNumber oldest_base() const;
 
   FileSystem& files_;
   const std::vector<std::string> folders_;
   std::vector<std::unique_ptr<File>> locks_;  // by folder
   Manifest manifest_;
-  uint64_t first_number_ = 1;
+  SnapshotNumber first_number_ = 1;
   Status sync_failure_;
 
   // Of recovery.
-  uint64_t to_number_ = kNumberMax;
+  SnapshotNumber to_number_ = kNumberMax;
   uint64_t base_ = 0;
   std::vector<uint64_t> cuts_;  // by position in the manifest
   std::vector<Checkpoint> damaged_;  // that were skipped: they stay until the next one is there, and count for nothing

@@ -81,7 +81,7 @@ Status Directory::judge(uint32_t threads, const Progress& progress, RecoveryFact
 Status Directory::judge_generation(size_t position, const std::vector<SegmentFacts>& segments, RecoveryFacts* facts) {
   const Generation& generation = manifest_.generations[position];
   std::vector<StreamFacts> streams(generation.streams);
-  uint64_t smallest = kNumberMax;
+  SnapshotNumber smallest = kNumberMax;
   bool frames = false;
   for (uint32_t s = 0; s < generation.streams; ++s) {
     const auto of_stream = [&](const SegmentFacts& f) { return f.name.generation == generation.generation && f.name.stream == s; };
@@ -135,7 +135,7 @@ uint64_t Directory::cut_of(uint32_t generation) const {
   return kNumberMax;
 }
 
-Status Directory::choose_base(uint64_t to_number, size_t skipped, std::optional<Checkpoint>* base) {
+Status Directory::choose_base(SnapshotNumber to_number, size_t skipped, std::optional<Checkpoint>* base) {
   const auto& all = manifest_.checkpoints;
   const SnapshotNumber newest = std::max(closed_, all.empty() ? 0 : all.back().number);
   const SnapshotNumber oldest = all.empty() ? 0 : all.front().number;
@@ -163,7 +163,7 @@ Status Directory::read(const LogPiece& piece, ReadBuffer* buffer, const std::fun
                     [&](const FrameView& frame) { return read_records(frame, piece.folder, visit); });
 }
 
-Status Directory::recover(uint64_t to_number, const Visit& visit, RecoveryFacts* facts) {
+Status Directory::recover(SnapshotNumber to_number, const Visit& visit, RecoveryFacts* facts) {
   std::optional<Checkpoint> base;
   if (Status status = judge(1, nullptr, facts); !status.ok()) return status;
   if (Status status = choose_base(to_number, 0, &base); !status.ok()) return status;

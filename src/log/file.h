@@ -48,7 +48,8 @@ class File {
     static_cast<void>(bytes);
   }
   // The file's bytes from `offset` on are the memory's from now on; what is written there stays in
-  // memory. Both begin with a page, and the file has as many. Without a mapping of its own it is a copy.
+  // memory. Both begin with a page, and the file has as many. Without a mapping of its own it is a
+  // copy.
   virtual Status map_copy_on_write(uint64_t offset, std::span<std::byte> memory);
   // These bytes, which are synced, will hardly be read soon: the system
   // need not keep them in memory.

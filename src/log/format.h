@@ -24,7 +24,7 @@ using DatabaseId = std::array<uint64_t, 2>;  // random, made with the database
 inline constexpr uint32_t kFormatVersion = 2;    // of segments: tables are in tagged records; version 1 is still read
 inline constexpr uint32_t kManifestVersion = 2;  // version 1 knew no checkpoints, and is still read
 inline constexpr uint32_t kStreamsMax = 255;
-inline constexpr uint64_t kNumberMax = ~uint64_t{0};
+inline constexpr SnapshotNumber kNumberMax = ~uint64_t{0};
 // No database comes to so many commits; a file that says so was not written by one, and counting
 // on from there would wrap.
 inline constexpr uint64_t kNumbersEnd = uint64_t{1} << 62;
@@ -118,14 +118,14 @@ struct Checkpoint {
 struct Generation {
   uint32_t generation = 0;
   uint32_t streams = 0;
-  uint64_t cut = kNumberMax;  // records with larger numbers are void; kNumberMax: not known yet, it may be open
+  SnapshotNumber cut = kNumberMax;  // records with larger numbers are void; kNumberMax: not known yet, it may be open
   std::vector<uint32_t> first_segments;  // by stream: what stood before is in the oldest checkpoint
   friend bool operator==(const Generation&, const Generation&) = default;
 };
 struct Manifest {
   DatabaseId database{};
   uint32_t folders = 1;
-  uint64_t next_number = 1;  // the first snapshot number that was never in use when this was written
+  SnapshotNumber next_number = 1;  // the first snapshot number that was never in use when this was written
   std::vector<Checkpoint> checkpoints;  // by rising numbers
   std::vector<Generation> generations;
 };

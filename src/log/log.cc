@@ -234,7 +234,7 @@ bool Log::round(uint32_t index, bool demanded) {
 }
 
 // The largest number that none of this stream's workers can commit with any more.
-uint64_t Log::close_numbers(uint32_t index, bool demanded) {
+SnapshotNumber Log::close_numbers(uint32_t index, bool demanded) {
   // Only where it matters: a quiet database keeps its number.
   const bool raise = demanded || pending(index) || loggers_[index]->newest > loggers_[index]->closed;
   SnapshotNumber closed = raise ? source_.advance() : source_.current() - 1;
@@ -338,12 +338,12 @@ void Log::has_written(Logger& logger, SnapshotNumber closed, bool frame) {
 
 // What recovery would find: the smallest over the streams of what their frames say.
 uint64_t Log::written() const {
-  uint64_t smallest = kNumberMax;
+  SnapshotNumber smallest = kNumberMax;
   for (const auto& logger : loggers_) smallest = std::min(smallest, logger->written);
   return smallest;
 }
 
-uint64_t Log::newest_number() const {
+SnapshotNumber Log::newest_number() const {
   SnapshotNumber newest = 0;
   for (const auto& logger : loggers_) newest = std::max(newest, logger->newest);
   return newest;

@@ -144,7 +144,7 @@ class Log {
   Log(const LogOptions& options, NumberSource& source, uint32_t streams);
   void run(uint32_t index);
   bool round(uint32_t index, bool demanded);
-  uint64_t close_numbers(uint32_t index, bool demanded);
+  SnapshotNumber close_numbers(uint32_t index, bool demanded);
   static bool grow(std::vector<std::byte>* frame, size_t bytes);
   bool collect(uint32_t index);
   Status write_frame(Logger& logger, SnapshotNumber closed);
@@ -175,7 +175,7 @@ class Log {
   const std::unique_ptr<std::atomic<uint32_t>[]> used_;
   std::atomic<uint32_t> used_count_{0};
 
-  std::atomic<uint64_t> wanted_{0};    // the largest number somebody has waited for
+  std::atomic<SnapshotNumber> wanted_{0};    // the largest number somebody has waited for
   std::atomic<uint32_t> sleepers_{0};  // loggers that wait, or are about to
 
   mutable std::mutex mutex_;           // guards what follows, the loggers' marked fields, additions to used_; before Durable's

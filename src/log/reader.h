@@ -9,7 +9,8 @@
 // A segment is read by itself, so that several are at once; what it is among its neighbours,
 // join_segments() says. Of a segment's frames kRangeBytes are in memory at a time, or one that is
 // larger; what stands behind the last whole one is as a whole.
-// It never writes. Thread safety: each call by itself; calls may run at once.
+// It never writes.
+// Thread safety: each call by itself; calls may run at once.
 #pragma once
 
 #include <functional>
@@ -18,6 +19,7 @@
 #include <string>
 #include <vector>
 
+#include "elider/snapshot_number.h"
 #include "log/file.h"
 #include "log/format.h"
 
@@ -48,8 +50,8 @@ struct FrameRange {
   uint64_t first_frame = 0;  // the sequence of the first one
   uint64_t frames = 0;
   uint64_t records = 0;
-  uint64_t first_number = kNumberMax;  // of any record, as of last_number; no record: this and 0
-  uint64_t last_number = 0;
+  SnapshotNumber first_number = kNumberMax;  // of any record, as of last_number; no record: this and 0
+  SnapshotNumber last_number = 0;
 };
 inline constexpr uint64_t kRangeBytes = 1u << 20;  // at the most, unless a single frame is larger
 
@@ -68,8 +70,8 @@ struct SegmentFacts {
   uint64_t durable = 0;        // the largest that a frame says was durable, and where
   uint64_t durable_offset = 0;
   uint64_t searched_bytes = 0; // that were checksummed to see whether a whole frame stands behind the last one
-  uint64_t first_number = kNumberMax;  // of any record, as of last_number; no record: this and 0
-  uint64_t last_number = 0;
+  SnapshotNumber first_number = kNumberMax;  // of any record, as of last_number; no record: this and 0
+  SnapshotNumber last_number = 0;
   std::vector<FrameRange> ranges;  // all whole frames, in order
 };
 
@@ -91,7 +93,7 @@ struct StreamFacts {
   uint64_t durable = 0;      // the largest that a frame says was durable, and where it says so
   std::string durable_file;
   uint64_t durable_offset = 0;
-  uint64_t last_number = 0;  // of any record
+  SnapshotNumber last_number = 0;  // of any record
   std::string last_file;     // where it ends
   uint64_t last_offset = 0;
   std::vector<CutTail> cuts; // at most one

@@ -50,7 +50,7 @@ class Stream {
   uint64_t forgotten_ = 0;  // the system was told up to here
   uint64_t next_frame_ = 0;
   uint64_t closed_ = 0;  // as the last frame says
-  uint64_t last_number_ = 0;  // of the segment's records
+  SnapshotNumber last_number_ = 0;  // of the segment's records
   std::vector<FinishedSegment> finished_;
   uint64_t syncs_ = 0;  // of files and folders
 };

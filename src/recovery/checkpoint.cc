@@ -21,7 +21,7 @@ namespace {
 constexpr auto kLookEvery = std::chrono::milliseconds(50);
 constexpr uint64_t kRetryAfterNs = 10'000'000'000;  // after a failure, for each try writes all rows
 
-Status no_snapshot() { return Status(Code::kMemoryLimit, "there is no context left to read a snapshot with: others are being written"); }
+Status no_snapshot() { return Status(Code::kMemoryLimit, "no worker is left to read a snapshot with: other checkpoints or transactions have all of them (Options::workers_max)"); }
 
 // On a busy machine the caller, and the threads that it starts, get a sixth of what another thread
 // gets: a checkpoint that nobody waits for takes longer, and transactions hardly. Linux keeps this

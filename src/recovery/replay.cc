@@ -80,7 +80,7 @@ Status Replay::run(Recovery* report) {
   const uint64_t log_ns = now_ns();
   if (Status status = bring_in_log(report); !status.ok()) return status;
   report->log_us = microseconds_since(log_ns);
-  loaders_.clear();  // their contexts may be all that there are
+  loaders_.clear();  // their workers may be all that there are
   const uint64_t index_ns = now_ns();
   const auto built = [this](uint64_t done, uint64_t all) { tell(RecoveryProgress::Step::kIndexes, done, all); };
   if (Status status = target_.build_indexes(threads_, built); !status.ok()) return status;
@@ -98,7 +98,7 @@ Status Replay::run(Recovery* report) {
 Status Replay::take_loaders() {
   while (loaders_.size() < threads_) {
     auto loader = target_.make_loader();
-    if (loader == nullptr) return Status(Code::kMemoryLimit, "there is no context left to recover with (Options::workers_max)");
+    if (loader == nullptr) return Status(Code::kMemoryLimit, "no worker is left to recover with (Options::workers_max)");
     loaders_.push_back(std::move(loader));
   }
   return {};

@@ -49,8 +49,8 @@ struct ColumnSet {
   uint32_t bytes[kCommitGroupsMax] = {};      // in the spans of group g
   std::vector<storage::Span> spans;
   std::vector<uint32_t> lines;       // offsets in the row block whose cache lines a read touches; for prefetching
-  // Cache lines that a write of group g touches, whose cell begins at word w of one. A group kept as one
-  // block: of its cell.
+  // Cache lines that a write of group g touches, whose cell begins at word w of one. A group kept
+  // as one block: of its cell.
   uint8_t lines_written[kCommitGroupsMax][8] = {};
 };
 
@@ -69,7 +69,8 @@ struct Number {
   uint64_t column;  // its bit
 };
 
-// Column sets that go with whoever asked for them. Thread safety: one thread at a time.
+// Column sets that go with whoever asked for them.
+// Thread safety: one thread at a time.
 using OwnColumnSets = std::vector<std::unique_ptr<ColumnSet>>;
 
 class InlineRows;

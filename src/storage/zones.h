@@ -12,8 +12,8 @@
 // one: rows do not move, and who scans notices nothing. Slots of removed rows are used again.
 //
 // Invariant: all slots below an extent's bound have cells whose words can be read at any time: a
-// slot that holds no row is absent, also while a row block is being made in it. Slots are freed and used again as row blocks are: after the
-// grace period of who may look at them (base/worker.h).
+// slot that holds no row is absent, also while a row block is being made in it. Slots are freed and
+// used again as row blocks are: after the grace period of who may look at them (base/worker.h).
 //
 // Deviation from the paper: a worker's zone is its own rather than a random one for each
 // transaction, since a worker is bound to its thread.

@@ -21,8 +21,8 @@ class Counter {
   std::atomic<int64_t> value_{0};
 };
 
-// How a commit that wrote came about, where hardware transactions run: it was one; it was one that set the
-// rows' lock bits, under which the writing followed; or it took its locks one by one.
+// How a commit that wrote came about, where hardware transactions run: it was one; it was one that
+// set the rows' lock bits, under which the writing followed; or it took its locks one by one.
 enum class CommittedBy : uint8_t { kRegion, kLockBits, kLocks };
 inline constexpr size_t kCommittedByCount = 3;
 

@@ -95,7 +95,7 @@ void HistoryRecorder::join(HistoryRecorder& other) {
 void HistoryRecorder::tell(const End& end, WriteSet* writes, const IndexChanges* changes) {
   try {
     HistoryTransaction history;
-    history.session = session_;
+    history.worker = worker_;
     history.begin_ns = begin_ns_;
     history.end_ns = now_ns();
     history.committed = end.committed;

@@ -23,9 +23,9 @@ using detail::KeyRef;
 
 class HistoryRecorder {
  public:
-  // session: which worker runs the transactions.
-  HistoryRecorder(const Store& store, uint64_t session)
-      : store_(store), session_(session), on_(store.options.history != nullptr) {}
+  // worker: which runs the transactions.
+  HistoryRecorder(const Store& store, uint64_t worker)
+      : store_(store), worker_(worker), on_(store.options.history != nullptr) {}
 
   bool on() const { return on_; }
   void begin() {
@@ -129,7 +129,8 @@ class HistoryRecorder {
     uint32_t attempt = 1;
     uint32_t procedure = 0;
   };
-  // A call that answers later than it commits: its record is kept until answered(), which sets its end.
+  // A call that answers later than it commits: its record is kept until answered(), which sets its
+  // end.
   void answers_later(bool later) { answers_later_ = later; }
   void answered() {
     if (on()) [[unlikely]] tell_answered();
@@ -150,7 +151,7 @@ class HistoryRecorder {
   void join(HistoryRecorder& other);
 
   const Store& store_;
-  const uint64_t session_;
+  const uint64_t worker_;
   const bool on_;
   uint64_t begin_ns_ = 0;
   std::vector<HistoryOperation> operations_;

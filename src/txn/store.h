@@ -1,4 +1,5 @@
-// Store: what all transactions of one database share. Thread safety: each member's own.
+// Store: what all transactions of one database share.
+// Thread safety: each member's own.
 #pragma once
 
 #include <atomic>
@@ -72,8 +73,8 @@ struct Store {
       return stopped() || (log != nullptr ? options.log_failure == LogFailure::kStop && log->failed() : asks_too_much(durability));
     return asks_too_much(durability);
   }
-  // Something is half done that cannot be taken back: no transaction begins or commits any more, and
-  // nothing more becomes durable. The first reason counts.
+  // Something is half done that cannot be taken back: no transaction begins or commits any more,
+  // and nothing more becomes durable. The first reason counts.
   void stop(const Status& why) {
     has_stopped.store(true);
     looks_closer.store(true);

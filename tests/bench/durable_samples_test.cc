@@ -1,4 +1,5 @@
-// Which transactions are samples of durability. Reading the samples waits until all of them are durable.
+// Which transactions are samples of durability. Reading the samples waits until all of them are
+// durable.
 #include "bench/common/durable_samples.h"
 
 #include <gtest/gtest.h>

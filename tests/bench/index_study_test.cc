@@ -47,7 +47,8 @@ TEST(IndexStudyTest, EveryIndexTakesTheKeysThatItIsFor) {
     options.threads = sync == SyncPolicy::kSingleThreaded ? 1 : 2;
     auto figures = run_index_study(options);
     ASSERT_TRUE(figures.ok()) << figures.status().message();
-    // Three of each kind of numbers, two of 16 bytes, one of other bytes; and of others of each kind of numbers.
+    // Three of each kind of numbers, two of 16 bytes, one of other bytes; and of others of each
+    // kind of numbers.
     ASSERT_EQ(figures->size(), options.lock_free && make_lock_free_table().ok() ? 12u : 10u);
     for (const IndexFigure& figure : *figures) {
       EXPECT_GT(figure.inserts_per_s, 0);

@@ -1,5 +1,5 @@
-// The benchmark "tickets": each number is taken once and every addition is there, as one transaction
-// and in pieces.
+// The benchmark "tickets": each number is taken once and every addition is there, as one
+// transaction and in pieces.
 #include <gtest/gtest.h>
 
 #include "bench/tickets/tickets.h"

@@ -24,8 +24,8 @@
 namespace elider::test {
 namespace {
 #if !ELIDER_TEST_RADIX_BYTES
-// In this index a split changes the list of leaves, and every scan has that list as its second witness
-// (sorted_leaves.h).
+// In this index a split changes the list of leaves, and every scan has that list as its second
+// witness (sorted_leaves.h).
 [[maybe_unused]] const bool set = own_splits_are_phantoms = true;
 #endif
 }  // namespace

@@ -249,8 +249,8 @@ TEST_P(ChoppedTest, ARowIsUpdatedByTheViewOfAnotherPiece) {
   }
 }
 
-// Memory beyond the limit is taken where a call cannot be taken back, whatever its body makes of the
-// refusal; further calls are refused.
+// Memory beyond the limit is taken where a call cannot be taken back, whatever its body makes of
+// the refusal; further calls are refused.
 TEST_P(ChoppedTest, ATailWithoutMemoryIsWrittenAllTheSame) {
   if (!in_pieces()) GTEST_SKIP() << "a call is a transaction like any other";
   struct Large {
@@ -294,7 +294,8 @@ TEST_P(ChoppedTest, ATailWithoutMemoryIsWrittenAllTheSame) {
   EXPECT_EQ(rows, 10 * (calls - 1));
 }
 
-// Of a group each call is a transaction of its own, whose outcome is what run_chopped() would return.
+// Of a group each call is a transaction of its own, whose outcome is what run_chopped() would
+// return.
 TEST_P(ChoppedTest, AGroupRunsEachCall) {
   ASSERT_OK(bank_.install(db_, false));
   std::vector<ChoppedBank::Transfer> transfers;
@@ -331,7 +332,8 @@ TEST_P(ChoppedTest, AGroupRunsEachCall) {
   EXPECT_EQ(db_.run_chopped_group(calls, too_few).code(), Code::kInvalidArgument);
 }
 
-// A call of a group is a call in pieces: behind its core it cannot be taken back, and the calls after it are refused.
+// A call of a group is a call in pieces: behind its core it cannot be taken back, and the calls
+// after it are refused.
 TEST_P(ChoppedTest, ACallOfAGroupThatFailsBehindItsCoreStopsTheDatabase) {
   ASSERT_OK(bank_.install(db_, true));
   std::array<ChoppedBank::Transfer, 3> its{transfer(1, 2, 5), transfer(3, 4, 5), transfer(5, 6, 5)};

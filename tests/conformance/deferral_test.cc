@@ -1,5 +1,5 @@
-// Chopped procedures with deferred parts (DBX-TC, section 3.2) through the API, under every protocol: what
-// is granted, what is refused, and many threads.
+// Chopped procedures with deferred parts (DBX-TC, section 3.2) through the API, under every
+// protocol: what is granted, what is refused, and many threads.
 #include <gtest/gtest.h>
 
 #include <atomic>
@@ -63,7 +63,8 @@ TEST_P(DeferralTest, WhatIsDeferredIsThereWhenItsCallAnswers) {
   }
 }
 
-// An addition to an indexed column is refused; declared as deferred, it is no part of what cannot be taken back.
+// An addition to an indexed column is refused; declared as deferred, it is no part of what cannot
+// be taken back.
 TEST_P(DeferralTest, AnAdditionToAnIndexedColumnIsRefusedAndNothingStops) {
   struct Row {
     uint64_t value;

@@ -1,4 +1,5 @@
-// What Options::parts leaves out changes how long something takes or how much memory it needs, and no result.
+// What Options::parts leaves out changes how long something takes or how much memory it needs, and
+// no result.
 #include <gtest/gtest.h>
 
 #include <map>
@@ -75,7 +76,8 @@ TEST_P(PartsTest, UnderOneAllocatorEverythingIsFound) {
   EXPECT_OK(db_.verify());
 }
 
-// Two neighbours in a B+-tree: the second lookup needs no descent. Of a hash table nothing is counted.
+// Two neighbours in a B+-tree: the second lookup needs no descent. Of a hash table nothing is
+// counted.
 TEST_P(PartsTest, LookupsAreCounted) {
   reopen_with({.counted_lookups = true});
   for (const Key key : {1, 2}) insert(accounts_, key, Account{key, 0, 0, 0});
@@ -90,7 +92,8 @@ TEST_P(PartsTest, LookupsAreCounted) {
   EXPECT_EQ(after.leaves_kept - before.leaves_kept, tree ? 1u : 0u);
 }
 
-// A row that is read again and again needs no lookup in its index. That is tried now and then, so it takes some transactions.
+// A row that is read again and again needs no lookup in its index. That is tried now and then, so
+// it takes some transactions.
 TEST_P(PartsTest, RowsThatAreKeptAreCounted) {
   reopen_with({.counted_lookups = true});
   insert(accounts_, 1, Account{1, 7, 0, 0});

@@ -90,7 +90,8 @@ class WriteChainTest : public DatabaseTest {
   }
   static Account fresh_row(uint32_t salt) { return {salt, int64_t{salt} * 2, salt * 3, salt * 4}; }
   static constexpr uint32_t salt_of(uint32_t step) { return 100 * (step + 1); }
-  // Not within ASSERT_NO_FATAL_FAILURE: a region that aborts there leaves googletest a reporter that is gone.
+  // Not within ASSERT_NO_FATAL_FAILURE: a region that aborts there leaves googletest a reporter
+  // that is gone.
   void expect_own(Transaction& txn, const Table<Account>& table, Key key, const Row& model) {
     auto view = txn.get(table, key);
     ASSERT_CODE(model ? Code::kOk : Code::kNotFound, view);

@@ -41,8 +41,8 @@ inline std::vector<std::string> folders_of(uint32_t count) {
   return names;
 }
 
-// Every other run commits by hardware transactions: emulated ones, or the way to each and back; and every other of
-// those calls chopped procedures as such.
+// Every other run commits by hardware transactions: emulated ones, or the way to each and back; and
+// every other of those calls chopped procedures as such.
 #if defined(ELIDER_EMULATOR)
 inline constexpr HtmBackend kRegions = HtmBackend::kEmulated;
 #else
@@ -146,9 +146,10 @@ class Recorder {
     uint64_t count;  // transactions of the session before this one
     Deed deed;
   };
-  // Work that only adds, where it is a call of a chopped procedure: the row in `progress` orders it,
-  // and the additions come behind.
-  // A body notes nothing: it may run as a hardware transaction, which takes no memory and makes no system call.
+  // Work that only adds, where it is a call of a chopped procedure: the row in `progress` orders
+  // it, and the additions come behind.
+  // A body notes nothing: it may run as a hardware transaction, which takes no memory and makes no
+  // system call.
   struct Call {
     Recorder* recorder;
     uint32_t session;
@@ -165,7 +166,8 @@ class Recorder {
                                               return txn.put(call.recorder->tables_.progress, call.session, call.progress);
                                             })
                                  .operation(Operation("hot").adds("hot", {"sum", "count"}).defers(), [](Transaction& txn, Call& call) {
-                                   // The log goes on meanwhile, and must not close the call's number.
+                                   // The log goes on meanwhile, and must not close the call's
+                                   // number.
                                    if (call.lingers) std::this_thread::sleep_for(std::chrono::microseconds(500));
                                    return call.recorder->add(txn, call.sums);
                                  }));

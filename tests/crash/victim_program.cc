@@ -3,7 +3,8 @@
 // tests/crash/ledger.py reads it.
 //
 //   crash_victim transfer|tpcc --data DIR [--threads N] [--seed N] [--process N]
-//                [--transactions N] [--checkpoints N] [--segment-bytes N] [--sync NAME] [--htm NAME]
+//                [--transactions N] [--checkpoints N] [--segment-bytes N] [--sync NAME]
+//                [--htm NAME]
 //
 // It begins with what it has recovered. Then each thread tells what it is about to do, does it
 // with a `group` commit (or an `async` one and a wait), and tells what came of it. --process: the

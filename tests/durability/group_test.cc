@@ -23,7 +23,8 @@ class DurableGroupTest : public DataFolderTest {
         },
         outcomes, policy);
   }
-  // run(outcomes, policy) -> Status: a group of kCalls that all succeed, and wait for the disk together.
+  // run(outcomes, policy) -> Status: a group of kCalls that all succeed, and wait for the disk
+  // together.
   template <class Run>
   static void expect_durable(Database& db, Run&& run) {
     std::vector<Status> outcomes(kCalls);

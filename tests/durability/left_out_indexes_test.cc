@@ -1,4 +1,4 @@
-// A database whose tables have secondary indexes, opened by a program that has not their structs:
+// A database whose tables have secondary indexes, opened by a program without their structs:
 // rows are read, nothing is written to these tables, and whoever has the structs finds the
 // indexes as they should be.
 #include <cstring>

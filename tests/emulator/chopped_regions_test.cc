@@ -1,6 +1,6 @@
-// Calls of chopped procedures as regions, in the emulator: a call that fits is one region; what does not
-// fit, or meets what is not for a region, runs by locks; and calls, ordinary transactions and snapshots
-// beside each other are serializable in many schedules, whichever way each call goes.
+// Calls of chopped procedures as regions, in the emulator: a call that fits is one region; what
+// does not fit, or meets what is not for a region, runs by locks; and calls, ordinary transactions
+// and snapshots beside each other are serializable in many schedules, whichever way each call goes.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -58,7 +58,8 @@ class ChoppedRegionsTest : public testing::Test {
   void expect(const Status& status) {
     if (!status.ok()) wrong_.fetch_add(1);
   }
-  // Two accounts as an ordinary transaction moves money between them, and a removed one comes again.
+  // Two accounts as an ordinary transaction moves money between them, and a removed one comes
+  // again.
   void move(Key from, Key to) {
     const auto balances = bank_.accounts.columns(&ChoppedBank::Account::balance);
     expect(db_.run([&](Transaction& txn) -> Status {
@@ -105,8 +106,8 @@ TEST_F(ChoppedRegionsTest, a_call_is_one_region) {
   ASSERT_OK(db_.verify());
 }
 
-// A head that rolls back ends its call; what fails behind it is found out again without a region, which
-// tells why, and nothing of it took effect.
+// A head that rolls back ends its call; what fails behind it is found out again without a region,
+// which tells why, and nothing of it took effect.
 TEST_F(ChoppedRegionsTest, what_fails_in_a_region_took_no_effect) {
   for (const int fail : {1, 2}) {
     const Statistics::Elision before = site();
@@ -160,8 +161,9 @@ TEST_F(ChoppedRegionsTest, without_old_versions_a_reader_would_see_a_later_state
   EXPECT_NE(after.transfers, before.transfers);
 }
 
-// How many calls have committed as regions while one of a smaller number was half done, that adds where
-// they do, too. No test point holds that one, since in a region all points that are watched are calls.
+// How many calls have committed as regions while one of a smaller number was half done, that adds
+// where they do, too. No test point holds that one, since in a region all points that are watched
+// are calls.
 class AddsInOrderTest : public ChoppedRegionsTest {
  protected:
   uint64_t regions_beside_half_a_call() {
@@ -245,10 +247,11 @@ TEST_F(ChoppedRegionsTest, calls_hold_where_many_regions_abort) {
   EXPECT_GT(site().fallbacks, 50u);
 }
 
-// Random calls of one thread, each of a few operations of all kinds, beside a map that says what must be
-// there: rows of several commit groups, one of which is kept as a block, found by two secondary indexes;
-// and the same of rows that a region writes in place. In a region nothing takes memory: what operations are
-// to do is drawn before the call, and what they gave is compared behind it.
+// Random calls of one thread, each of a few operations of all kinds, beside a map that says what
+// must be there: rows of several commit groups, one of which is kept as a block, found by two
+// secondary indexes; and the same of rows that a region writes in place. In a region nothing takes
+// memory: what operations are to do is drawn before the call, and what they gave is compared behind
+// it.
 class AllOperationsTest : public ChoppedRegionsTest, public testing::WithParamInterface<bool> {
  protected:
   struct Item {
@@ -385,8 +388,8 @@ TEST_P(AllOperationsTest, calls_do_what_a_map_does) {
 }
 INSTANTIATE_TEST_SUITE_P(Rows, AllOperationsTest, testing::Bool(), [](const auto& info) { return info.param ? "indexed" : "in_place"; });
 
-// The lines of a call's region: what docs/chopping.md says. Of a transfer: five cells of four rows, a row
-// that is new, a leaf or two; and what its transaction keeps of them.
+// The lines of a call's region: what docs/chopping.md says. Of a transfer: five cells of four rows,
+// a row that is new, a leaf or two; and what its transaction keeps of them.
 TEST_F(ChoppedRegionsTest, a_call_keeps_to_its_budget) {
   const WithOptions large([](auto& options) {
     options.page_faults = false;

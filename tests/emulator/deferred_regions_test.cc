@@ -1,5 +1,6 @@
-// Deferred parts of chopped procedures' calls where the calls beside them are regions, in the emulator: in
-// many schedules subscribers see all of a publisher or nothing, and nothing that they must see is missing.
+// Deferred parts of chopped procedures' calls where the calls beside them are regions, in the
+// emulator: in many schedules subscribers see all of a publisher or nothing, and nothing that they
+// must see is missing.
 #include <gtest/gtest.h>
 
 #include <atomic>

@@ -1,5 +1,5 @@
-// The durable heap whose update transactions are regions, in seeded schedules: on processors that can
-// suspend all tracking, that of reads, or none. A failure names its seed, which replays.
+// The durable heap whose update transactions are regions, in seeded schedules: on processors that
+// can suspend all tracking, that of reads, or none. A failure names its seed, which replays.
 #include <gtest/gtest.h>
 
 #include <array>
@@ -134,8 +134,8 @@ TEST_P(HeapScheduleTest, sums_hold_in_many_schedules) {
   std::cout << status.region_commits << " of " << status.commits << " commits in regions\n";
 }
 
-// What a reader has been told, and what an update transaction has, is durable: in what the memory is sure
-// to hold at that moment, recovery finds it.
+// What a reader has been told, and what an update transaction has, is durable: in what the memory
+// is sure to hold at that moment, recovery finds it.
 TEST_P(HeapScheduleTest, what_is_answered_is_durable) {
   struct Told {
     size_t events;
@@ -224,7 +224,8 @@ TEST_P(HeapScheduleTest, under_the_total_wait_everybody_ends) {
   }
 }
 
-// Of two that each read both words and clear one, the second sees the first, unless both are as of one moment.
+// Of two that each read both words and clear one, the second sees the first, unless both are as of
+// one moment.
 TEST_P(HeapScheduleTest, write_skew_is_for_snapshots_alone) {
   PersistentHeap persistent({}, options());
   ASSERT_OK(persistent.heap);
@@ -255,8 +256,8 @@ TEST_P(HeapScheduleTest, write_skew_is_for_snapshots_alone) {
   EXPECT_EQ(skewed != 0, GetParam().second == HeapIsolation::kSnapshot);
 }
 
-// A has a number and has not said it; B's moment sees that number, though B touches nothing of A's. Recovery drops B
-// if A's marker is missing, so B must not answer before A has one.
+// A has a number and has not said it; B's moment sees that number, though B touches nothing of A's.
+// Recovery drops B if A's marker is missing, so B must not answer before A has one.
 TEST_P(HeapScheduleTest, whose_moment_sees_a_number_waits_for_it) {
   if (GetParam().first != Suspension::kAll) GTEST_SKIP() << "only where all is suspended others meet such a number";
   PersistentHeap persistent({}, options());

@@ -38,8 +38,8 @@
 
 namespace {
 // Where not 0, the clocks' reading in this program, a microsecond later at each look: a run's times
-// stand in its history, and would be the one thing in it that no seed decides. Atomic: the turn may pass
-// between two accesses, and a clock must not go back.
+// stand in its history, and would be the one thing in it that no seed decides. Atomic: the turn may
+// pass between two accesses, and a clock must not go back.
 std::atomic<uint64_t> clock_ns{0};
 }  // namespace
 

@@ -1,5 +1,6 @@
-// Where this program runs: threads of an emulated machine stay on one processor (src/htm/emulator/turn.cc), and the system
-// sees no need to put two such programs apart. So shards of it that run side by side each begin on a processor of their own.
+// Where this program runs: threads of an emulated machine stay on one processor
+// (src/htm/emulator/turn.cc), and the system sees no need to put two such programs apart. So shards
+// of it that run side by side each begin on a processor of their own.
 #include <gtest/gtest.h>
 #include <sched.h>
 
@@ -8,7 +9,8 @@
 namespace elider::test {
 namespace {
 
-// The nth processor of those that the program may use, for the nth shard; the only one, if it has but one. -1: it is no shard.
+// The nth processor of those that the program may use, for the nth shard; the only one, if it has
+// but one. -1: it is no shard.
 int processor_of_shard() {
   const char* const shard = std::getenv("GTEST_SHARD_INDEX");
   cpu_set_t allowed;

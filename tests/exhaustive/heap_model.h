@@ -9,28 +9,31 @@
 // Checked: a reader that saw what the writer wrote answers after its marker. As published, both
 // orders are the bracketed first ones of their kind; only both mends together have no violation.
 //
-// moments(): the software protocol (src/heap/slots.h): two writers of the same two words, and a reader.
-//   writer   moment as the reader; lock, refused if newer than the moment; says deciding(clock); takes
-//            a number; says published(number); waits for readers below it; writes x; writes y; says
-//            written; unlocks; marker; says idle
-//   reader   looks at the clock; says active; looks again: its moment; for each writer: waits while it
-//            is deciding below the moment, remembers it if it is published up to it; reads x, and y:
-//            from whom it remembers, else the heap; says inactive; waits until all up to its moment
-//            are durable; answers
+// moments(): the software protocol (src/heap/slots.h): two writers of the same two words, and a
+// reader.
+//   writer   moment as the reader; lock, refused if newer than the moment; says deciding(clock);
+//            takes a number; says published(number); waits for readers below it; writes x; writes
+//            y; says written; unlocks; marker; says idle
+//   reader   looks at the clock; says active; looks again: its moment; for each writer: waits while
+//            it is deciding below the moment, remembers it if it is published up to it; reads x,
+//            and y: from whom it remembers, else the heap; says inactive; waits until all up to its
+//            moment are durable; answers
 //   Durable first (HeapWait::kOwn): marker before published; the reader answers at once.
 // Checked: x and y are of one writer, the newest up to the moment; and it answers after the marker.
 //
-// regions(): update transactions in regions (src/heap/regions.h): two that read and write the same two
-// words (or, apart, one, and two more that write words of their own), and a reader. Whoever reads or writes what a region has written aborts it.
+// regions(): update transactions in regions (src/heap/regions.h): two that read and write the same
+// two words (or, apart, one, and two more that write words of their own), and a reader. Whoever
+// reads or writes what a region has written aborts it.
 //   writer   [all: clock, says active, clock again: its moment]; reads and writes x, then y;
-//            all:   says inactive; says deciding(clock); takes a number; says written(number); waits for
-//                   all who are active below it; commits
-//            loads: looks at the clock: c; waits for the reader while it is active up to c; number, written(c)
-//                   and commit are one step
-//            marker; says idle; waits until all up to its moment (loads: below its number) are durable; answers
+//            all:   says inactive; says deciding(clock); takes a number; says written(number);
+//                   waits for all who are active below it; commits
+//            loads: looks at the clock: c; waits for the reader while it is active up to c;
+//                   number, written(c) and commit are one step
+//            marker; says idle; waits until all up to its moment (loads: below its number) are
+//            durable; answers
 //   reader   as of moments(), but there is nothing to remember
-// Checked: x and y are of one writer; no commit up to the moment is missed; recovery keeps whoever answered, and
-// whom they read from: markers of all that those need are there, or were given up.
+// Checked: x and y are of one writer; no commit up to the moment is missed; recovery keeps whoever
+// answered, and whom they read from: markers of all that those need are there, or were given up.
 // Thread safety: none.
 #pragma once
 

@@ -1,5 +1,5 @@
-// Runs the models of the durable heap's waits exhaustively: the orders of steps that are used have no
-// violation, and every other one that is tried has one.
+// Runs the models of the durable heap's waits exhaustively: the orders of steps that are used have
+// no violation, and every other one that is tried has one.
 #include "tests/exhaustive/heap_model.h"
 
 #include <gtest/gtest.h>
@@ -11,7 +11,7 @@
 namespace elider::models {
 namespace {
 
-// -- algorithm 1 ------------------------------------------------------------------------------------
+// -- algorithm 1 ----------------------------------------------------------------------------------
 
 struct WaitsState {
   uint8_t step[2] = {};  // of the writer, and of the reader
@@ -64,7 +64,7 @@ bool reader_step(WaitsState& s, const WaitsModel& model) {
   }
 }
 
-// -- the software protocol ----------------------------------------------------------------------------
+// -- the software protocol ------------------------------------------------------------------------
 
 constexpr int kWriters = 2, kReader = 2;
 enum Phase : uint8_t { kIdle, kDeciding, kPublished, kWritten };

@@ -182,7 +182,8 @@ bool reader_step(RegionsState& s, RegionsFlaw flaw) {
   }
 }
 
-// What recovery keeps: its marker is there, and those of all numbers up to what it needs, or they were given up.
+// What recovery keeps: its marker is there, and those of all numbers up to what it needs, or they
+// were given up.
 bool survives(const RegionsState& s, int w, bool all) {
   const int needs = all ? s.moment[w] : s.number[w] - 1;
   for (int other = 0; other < kWriters; ++other)

@@ -1,10 +1,10 @@
-// A model of publications (src/txn/chopping/publications.h) in atomic steps, and an exhaustive search of
-// all their interleavings. It is not the engine: it proves the order of steps, and shows that
-// each step that is left out breaks it.
+// A model of publications (src/txn/chopping/publications.h) in atomic steps, and an exhaustive
+// search of all their interleavings. It is not the engine: it proves the order of steps, and shows
+// that each step that is left out breaks it.
 //
-// Two publishers; a subscriber; another call, which meets publishers' cores, and after it a subscriber of
-// the same client; a reader of a snapshot. A core's commit, a subscriber's commit, and writing one publisher's deferred part are
-// one step each: rows' locks make them so.
+// Two publishers; a subscriber; another call, which meets publishers' cores, and after it a
+// subscriber of the same client; a reader of a snapshot. A core's commit, a subscriber's commit,
+// and writing one publisher's deferred part are one step each: rows' locks make them so.
 #include <gtest/gtest.h>
 
 #include <array>
@@ -62,7 +62,8 @@ class Model {
     return read(state);
   }
 
-  // At the end: a cycle among what each has seen and what must come before what; `strictly`: by real time, too.
+  // At the end: a cycle among what each has seen and what must come before what; `strictly`: by
+  // real time, too.
   static std::string wrong(const State& state, bool strictly) {
     if (!ended(state)) return "";
     // P0, P1, the subscribers, the other, the reader.

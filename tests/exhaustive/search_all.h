@@ -15,8 +15,8 @@ struct SearchResult {
   std::string violation;  // empty: none
 };
 
-// All interleavings of a state's processes: step(state, process, &next) says false where it must wait.
-// A state is compared by its bytes.
+// All interleavings of a state's processes: step(state, process, &next) says false where it must
+// wait. A state is compared by its bytes.
 template <class State, class Step, class Wrong>
 SearchResult search_all(const State& first, int processes, Step&& step, Wrong&& wrong) {
   const auto less = [](const State& a, const State& b) { return std::memcmp(&a, &b, sizeof(State)) < 0; };

@@ -1,7 +1,7 @@
 // What crash tests of the heap do, and what must hold of whatever a crash leaves of it: two threads
-// make steps, every third of which touches what the other one does.
-// ELIDER_HEAP_IMAGES says how many images a test looks at (default 1,500; 150 or 300 under a sanitizer);
-// ELIDER_SEED draws others.
+// make steps, every third of which touches what the other one does. ELIDER_HEAP_IMAGES says how
+// many images a test looks at (default 1,500; 150 or 300 under a sanitizer); ELIDER_SEED draws
+// others.
 // Thread safety: one thread a story.
 #pragma once
 
@@ -49,7 +49,8 @@ inline HeapOptions small_options() {
   return options;
 }
 
-// Of stories, so that they come in every order of what is durable and what is seen. Regions have two of the three.
+// Of stories, so that they come in every order of what is durable and what is seen. Regions have
+// two of the three.
 inline HeapWait draw_wait(TestRandom& random) {
   switch (random.below(heap_backend() == HtmBackend::kAutomatic ? 4 : 3)) {
     case 2: return HeapWait::kTotal;
@@ -75,7 +76,8 @@ inline Status step(Heap& heap, uint64_t thread, uint64_t shared, uint64_t own, b
   });
 }
 
-// Whole transactions alone, in an order that keeps each one's predecessors, and all that were answered.
+// Whole transactions alone, in an order that keeps each one's predecessors, and all that were
+// answered.
 inline void expect_world(const log::CrashDisk::Contents& contents, const std::vector<Answered>& answered, size_t calls) {
   log::MemoryFiles files(contents);
   const log::SubstituteFiles substitute(files);

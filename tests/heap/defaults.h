@@ -1,6 +1,6 @@
-// What tests of the heap share: the path of a heap in a file system of a test's own; and which backend
-// heaps run their update transactions on: ELIDER_HEAP_BACKEND is "rtm", "emulated" or "always-aborts";
-// without it, software.
+// What tests of the heap share: the path of a heap in a file system of a test's own; and which
+// backend heaps run their update transactions on: ELIDER_HEAP_BACKEND is "rtm", "emulated" or
+// "always-aborts"; without it, software.
 #pragma once
 
 #include <cstdlib>

@@ -1,5 +1,6 @@
-// What a crash leaves of a heap on a disk: threads work on one, through a file system in memory that
-// records each call; images of what the disk may hold after each call are opened again (crash_story.h).
+// What a crash leaves of a heap on a disk: threads work on one, through a file system in memory
+// that records each call; images of what the disk may hold after each call are opened again
+// (crash_story.h).
 #include <gtest/gtest.h>
 
 #include <atomic>
@@ -18,7 +19,8 @@
 namespace elider::test {
 namespace {
 
-// The process is killed, another opens the heap and makes a step, and the machine stops within that.
+// The process is killed, another opens the heap and makes a step, and the machine stops within
+// that.
 void expect_worlds_of_reopening(log::CrashDisk disk, std::vector<Answered> answered, size_t calls, TestRandom& random) {
   log::MemoryFiles files(disk.everything());
   size_t made = 0;
@@ -83,8 +85,8 @@ TEST(HeapCrashTest, EveryImageHasWholeTransactionsAndAllThatWereAnswered) {
   std::cout << looked << " images of " << stories << " stories\n";
 }
 
-// A killed process leaves transactions that the system knows and the disk does not. Whoever opens the
-// heap changes it by them; the machine stops within that.
+// A killed process leaves transactions that the system knows and the disk does not. Whoever opens
+// the heap changes it by them; the machine stops within that.
 TEST(HeapCrashTest, TheLogIsDurableBeforeOpeningChangesTheHeap) {
   log::MemoryFiles files;
   log::CrashDisk killed;
@@ -177,7 +179,8 @@ TEST(HeapCrashTest, TheLogKnowsTheLengthThatTheFileHasLost) {
   EXPECT_OK(put(*heap, 2));
 }
 
-// A process is killed while it stores how far the log was replayed. The next process overwrites the log.
+// A process is killed while it stores how far the log was replayed. The next process overwrites the
+// log.
 TEST(HeapCrashTest, HowFarTheLogWasReplayedIsDurableBeforeItIsWrittenAnew) {
   log::MemoryFiles files;
   {
@@ -212,8 +215,8 @@ TEST(HeapCrashTest, HowFarTheLogWasReplayedIsDurableBeforeItIsWrittenAnew) {
   }
 }
 
-// After a sync that failed the system takes what it did not write for written. Whoever opens the heap
-// again stores what it relies on again.
+// After a sync that failed the system takes what it did not write for written. Whoever opens the
+// heap again stores what it relies on again.
 TEST(HeapCrashTest, AHeaderWhoseSyncFailedIsStoredAgain) {
   log::MemoryFiles files;
   {

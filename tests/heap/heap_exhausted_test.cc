@@ -1,5 +1,6 @@
 // The process's heap runs out at each allocation of a transaction in turn, on a disk that works and
-// on one that fails at each call. Story: it commits or does not, whole; nobody waits for it for ever.
+// on one that fails at each call. Story: it commits or does not, whole; nobody waits for it for
+// ever.
 #include <gtest/gtest.h>
 
 #include <string>

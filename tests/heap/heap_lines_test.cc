@@ -1,6 +1,6 @@
-// What a crash leaves of a heap on persistent memory, of which no machine of ours has any: a model of
-// it records each store, flush and fence (persistent_memory.h); images of what the lines may hold after
-// each are opened again (crash_story.h).
+// What a crash leaves of a heap on persistent memory, of which no machine of ours has any: a model
+// of it records each store, flush and fence (persistent_memory.h); images of what the lines may
+// hold after each are opened again (crash_story.h).
 #include <gtest/gtest.h>
 
 #include <atomic>
@@ -119,8 +119,8 @@ TEST(HeapLinesTest, PersistIsForTheLinesOfAllThreads) {
   }));
 }
 
-// A killed process leaves flushes that no fence has waited for. Whoever opens the heap changes it by
-// what it finds; the machine stops within that.
+// A killed process leaves flushes that no fence has waited for. Whoever opens the heap changes it
+// by what it finds; the machine stops within that.
 TEST(HeapLinesTest, TheLogIsDurableBeforeOpeningChangesTheHeap) {
   TestRandom random;
   const auto below = [&](uint64_t bound) { return random.below(bound); };

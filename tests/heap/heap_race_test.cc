@@ -1,5 +1,5 @@
-// Races of the durable heap, forced by test points. tests/race/mutants.sh shows that each test fails
-// with the defect that it is for.
+// Races of the durable heap, forced by test points. tests/race/mutants.sh shows that each test
+// fails with the defect that it is for.
 #include <gtest/gtest.h>
 #include <pthread.h>
 
@@ -120,7 +120,8 @@ class HeapRaceTest : public testing::Test {
   HeapPtr<Pair> pair_;
 };
 
-// A reader stops between its clock and its slot; a commit comes and looks for readers; the reader goes on.
+// A reader stops between its clock and its slot; a commit comes and looks for readers; the reader
+// goes on.
 TEST_F(HeapRaceTest, AReaderThatBeginsWithinACommitSeesAllOfIt) {
   Reading reading;
   Held beginning("heap.begin.before_active");
@@ -164,7 +165,8 @@ TEST_F(HeapRaceTest, ACommitWaitsForReadersOfEarlierMoments) {
   std::thread writer = write(1);
   published.wait();
   published.go();
-  // Long enough for a commit that does not wait. One that does cannot get there, however long this takes.
+  // Long enough for a commit that does not wait. One that does cannot get there, however long this
+  // takes.
   for (int i = 0; i < 100 && !written.load(); ++i) std::this_thread::sleep_for(std::chrono::milliseconds(1));
   EXPECT_FALSE(written.load());
   reading.finish();

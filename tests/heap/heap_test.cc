@@ -145,7 +145,8 @@ TEST_P(HeapTest, ATransactionThatTheLogHasNoRoomForIsRefused) {
   EXPECT_OK(heap_.transaction([&](HeapTransaction& txn) { return txn.root<Counter>("counter").status(); }));
 }
 
-// Half of log_bytes, whether the log is empty or full: 8 bytes a word, and 8 for each run of neighbours.
+// Half of log_bytes, whether the log is empty or full: 8 bytes a word, and 8 for each run of
+// neighbours.
 TEST_P(HeapTest, HowMuchATransactionMayWriteDoesNotDependOnTheLog) {
   constexpr uint64_t kMost = (1 << 19) / 8;
   HeapPtr<uint64_t> words;
@@ -249,8 +250,8 @@ TEST_P(HeapTest, RootsAreForgottenByName) {
   EXPECT_EQ(checked.lost_bytes, 0u);
 }
 
-// Blocks of all sizes, allocated and freed at random, some by transactions that are rolled back: each
-// keeps its contents, none overlap, all bytes are accounted for, and the heap grows.
+// Blocks of all sizes, allocated and freed at random, some by transactions that are rolled back:
+// each keeps its contents, none overlap, all bytes are accounted for, and the heap grows.
 TEST_P(HeapTest, TheAllocatorLosesNothing) {
   struct Block {
     HeapPtr<std::byte> at;
@@ -471,7 +472,8 @@ TEST_F(HeapFileTest, NoObjectIsLargerThanTheLargestBlock) {
                  opened->transaction([](HeapTransaction& txn) { return txn.allocate<std::byte>(uint64_t{9} << 40).status(); }));
 }
 
-// A program opens what is left of a heap's file: it does, or says why not, and changes nothing then.
+// A program opens what is left of a heap's file: it does, or says why not, and changes nothing
+// then.
 TEST_F(HeapFileTest, AFileThatWasCutShortIsRefused) {
   reopen();
   ASSERT_OK(heap_.transaction([](HeapTransaction& txn) { return txn.root<Cells>("cells").status(); }));

@@ -1,11 +1,11 @@
-// PersistentMemory: a model of persistent memory behind caches, for tests of HeapMedium::kDax, and what
-// a crash may leave of it.
+// PersistentMemory: a model of persistent memory behind caches, for tests of HeapMedium::kDax, and
+// what a crash may leave of it.
 //
-// The model: a store reaches the memory word by word, whenever the cache likes; a flush of a line says
-// that it shall, and a fence waits for what its own thread has flushed. So of each line of 64 bytes a
-// crash leaves what the last such fence found in it, or what was stored later: some of the stores, in
-// their order, and any words of the next one. Lines know nothing of each other. The length of the file
-// is durable at once. Reads see all stores.
+// The model: a store reaches the memory word by word, whenever the cache likes; a flush of a line
+// says that it shall, and a fence waits for what its own thread has flushed. So of each line of 64
+// bytes a crash leaves what the last such fence found in it, or what was stored later: some of the
+// stores, in their order, and any words of the next one. Lines know nothing of each other. The
+// length of the file is durable at once. Reads see all stores.
 // Thread safety: PersistentMemory all; CrashedMemory one thread at a time.
 #pragma once
 

@@ -1,6 +1,6 @@
-// Two transactions on one structure that overlap, forced: what one sets while the other moves entries
-// elsewhere is not lost, under snapshot isolation neither; and what the headers say does not conflict,
-// does not. structures_test.cc has what a structure does by itself.
+// Two transactions on one structure that overlap, forced: what one sets while the other moves
+// entries elsewhere is not lost, under snapshot isolation neither; and what the headers say does
+// not conflict, does not. structures_test.cc has what a structure does by itself.
 #include <gtest/gtest.h>
 
 #include <array>
@@ -51,8 +51,9 @@ class StructuresRaceTest : public testing::TestWithParam<HeapIsolation> {
   void change(Procedure&& procedure) {
     EXPECT_OK(heap_.transaction(procedure));
   }
-  // When `outer` has done its work for the first time, `inner` runs on another thread, and has locked its
-  // lines and taken its number before outer commits. Returns how often one of them ran again.
+  // When `outer` has done its work for the first time, `inner` runs on another thread, and has
+  // locked its lines and taken its number before outer commits. Returns how often one of them ran
+  // again.
   template <class Outer, class Inner>
   int overlap(Outer&& outer, Inner&& inner) {
     const uint64_t before = heap_.status().last_number;
@@ -235,8 +236,8 @@ TEST_P(StructuresRaceTest, WhatIsPutWhileANeighbourGoesIsThere) {
     change([&](HeapTransaction& txn) { return txn[map].put(txn, key * 100, 0); });
     model[key * 100] = 0;
   }
-  // Two that erase, the neighbour each, so that leaves beside each other become empty at one time; or one that
-  // erases and one that puts where that was.
+  // Two that erase, the neighbour each, so that leaves beside each other become empty at one time;
+  // or one that erases and one that puts where that was.
   while (model.size() > 50) {
     auto first = model.lower_bound(random.below(model.rbegin()->first));
     if (std::next(first) == model.end()) continue;
@@ -289,8 +290,8 @@ TEST_P(StructuresRaceTest, APushAndAPopConflictSeldom) {
   EXPECT_LT(again, 150 / 10);
 }
 
-// Of two that overlap, one changes the last element and the other takes it away: it has the change, or
-// what is changed is still there.
+// Of two that overlap, one changes the last element and the other takes it away: it has the change,
+// or what is changed is still there.
 TEST_P(StructuresRaceTest, WhatIsTakenAwayIsNotChangedBesides) {
   constexpr Three kBefore{1, 1, 1}, kAfter{7, 7, 7};
   const auto vector = root<HeapVector<uint64_t>>("vector");

@@ -191,7 +191,8 @@ TEST_P(StructuresTest, AnOrderedMapIsAMapInOrder) {
   EXPECT_EQ(blocks(), before);
 }
 
-// Leaves and inner nodes become empty in the middle, and come again; a tree that was high is low again.
+// Leaves and inner nodes become empty in the middle, and come again; a tree that was high is low
+// again.
 TEST_P(StructuresTest, AnOrderedMapGrowsAndShrinksInWaves) {
   using Map = HeapOrderedMap<int32_t, std::array<uint64_t, 30>>;
   const auto map = root<Map>("map");
@@ -237,7 +238,8 @@ TEST_P(StructuresTest, AnOrderedMapGrowsAndShrinksInWaves) {
   EXPECT_EQ(blocks(), before);
 }
 
-// As HeapMap hashes 16 bytes, up to the second word. Should it hash otherwise one day, the next test says so.
+// As HeapMap hashes 16 bytes, up to the second word. Should it hash otherwise one day, the next
+// test says so.
 uint64_t hash_of_first_word(uint64_t word) {
   uint64_t hash = (0x9e3779b97f4a7c15u ^ word) * 0xbf58476d1ce4e5b9u;
   hash ^= hash >> 32;
@@ -467,8 +469,8 @@ TEST_P(StructuresTest, TwoThreadsPutIntoOneMap) {
   }));
 }
 
-// One thread sets values and counts what it set; the other makes their entries move. No value is lost, under
-// snapshot isolation neither.
+// One thread sets values and counts what it set; the other makes their entries move. No value is
+// lost, under snapshot isolation neither.
 template <class Map>
 void set_while_they_move(Heap& heap, HeapPtr<Map> map, uint64_t kept) {
   ASSERT_OK(heap.transaction([&](HeapTransaction& txn) -> Status {

@@ -1,6 +1,6 @@
 // A program that is killed: its threads transfer cents between accounts of a durable heap and tell
-// each transfer on standard output, a line and a system call each, so that what it has told outlives
-// it. tests/heap/kill.py reads it.
+// each transfer on standard output, a line and a system call each, so that what it has told
+// outlives it. tests/heap/kill.py reads it.
 //
 //   heap_victim work FILE [--threads N] [--seed N] [--medium M] [--isolation I] [--durability D]
 //                         [--wait W] [--background 0|1]
@@ -12,9 +12,10 @@
 // or the heap failed; standard error says which.
 //
 // A transfer changes two accounts, counts itself, and writes an entry with a note of some length
-// into its thread's journal, which keeps the last 40; older ones are settled and freed. Two maps of all threads,
-// a hash map and an ordered one, lead to each entry that is there. So a transfer that is there in part is found, the
-// allocator is at work, and leaves split and go under the hands of several threads.
+// into its thread's journal, which keeps the last 40; older ones are settled and freed. Two maps of
+// all threads, a hash map and an ordered one, lead to each entry that is there. So a transfer that
+// is there in part is found, the allocator is at work, and leaves split and go under the hands of
+// several threads.
 #include <unistd.h>
 
 #include <chrono>

@@ -106,7 +106,7 @@ TEST(LoadHistory, what_the_history_file_writes_is_read_back) {
     schema.name = "odd \"name\"";
     (*file)->on_table(0, schema);
     HistoryTransaction transaction;
-    transaction.session = 1;
+    transaction.worker = 1;
     transaction.begin_ns = 2;
     transaction.end_ns = 3;
     transaction.committed = true;

@@ -1,5 +1,5 @@
-// Calls of chopped procedures against snapshots, ordinary commits, each other, and the log, each held
-// between its core and its tail, or within its head.
+// Calls of chopped procedures against snapshots, ordinary commits, each other, and the log, each
+// held between its core and its tail, or within its head.
 #include <gtest/gtest.h>
 
 #include <atomic>
@@ -212,7 +212,8 @@ TEST_P(ChoppedRaceTest, NothingOfACallIsDurableBeforeAllOfItIs) {
   begin_with(options);
   ASSERT_OK(db_.wait_durable());
   TestPoints::on("snapshots.awaits_call", [] {});
-  // Where the log has begun a new number in between, the second call waits for the first, and shows nothing.
+  // Where the log has begun a new number in between, the second call waits for the first, and shows
+  // nothing.
   bool waited = true;
   for (int round = 0; waited && round < 100; ++round) {
     TestStop between("chopped.core_committed");
@@ -248,7 +249,8 @@ TEST_P(ChoppedRaceTest, NothingOfACallIsDurableBeforeAllOfItIs) {
   reopen({});
 }
 
-// A call that fails behind its core is half done: nothing of it is durable, nor of what built on it.
+// A call that fails behind its core is half done: nothing of it is durable, nor of what built on
+// it.
 TEST_P(ChoppedRaceTest, WhatACallLeavesHalfDoneIsNotThereWhenTheFoldersAreOpenedAgain) {
   TemporaryFolder folder("chopped_race");
   Options options;

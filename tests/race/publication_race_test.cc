@@ -324,7 +324,8 @@ TEST_P(PublicationRaceTest, WhoHasSeenACoreAnswersNoEarlierThanItsPublisher) {
   EXPECT_EQ(call.first, 1);
 }
 
-// With answers_at_once it does, and a subscriber that begins then comes before the publisher. Who reads a snapshot sees it.
+// With answers_at_once it does, and a subscriber that begins then comes before the publisher. Who
+// reads a snapshot sees it.
 TEST_P(PublicationRaceTest, WhoAnswersAtOnceMayAnswerBeforeItsPublisher) {
   reopen({});
   ChoppedOptions options;
@@ -353,7 +354,8 @@ TEST_P(PublicationRaceTest, WhoAnswersAtOnceMayAnswerBeforeItsPublisher) {
   EXPECT_EQ(found.posted, 1u);
 }
 
-// In the record a call ends when it answers, not when it commits: a call that begins between the two may be ordered before it.
+// In the record a call ends when it answers, not when it commits: a call that begins between the
+// two may be ordered before it.
 TEST_P(PublicationHistoryRaceTest, WhoAnswersLateHasNotEndedBefore) {
   const uint32_t peek_id = db_.procedure_id("peek"), post_id = db_.procedure_id("post");
   TestStop between("chopped.core_committed");

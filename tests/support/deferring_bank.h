@@ -1,15 +1,17 @@
-// DeferringBank: books whose postings reach two accounts later, as chopped procedures with a deferred
-// part, and what must hold of them.
+// DeferringBank: books whose postings reach two accounts later, as chopped procedures with a
+// deferred part, and what must hold of them.
 //
-//   post     book (counts the posting: the piece that orders it), entry (a fresh row), and, deferred, 1 more
-//            on both accounts
-//   compare  a subscriber: reads both accounts, and marks how much it has seen, unless it only looks
+//   post     book (counts the posting: the piece that orders it), entry (a fresh row), and,
+//            deferred, 1 more on both accounts
+//   compare  a subscriber: reads both accounts, and marks how much it has seen, unless it only
+//            looks
 //   tick     meets subscribers alone
-//   peek     reads how many postings there are, and counts itself: it meets `post`, and no subscriber
+//   peek     reads how many postings there are, and counts itself: it meets `post`, and no
+//            subscriber
 //   audit    reads all of it, on a snapshot
 //
-// Invariants: both accounts always show the same balance. On a snapshot that balance, the postings and
-// the entries are equal in number, and the last mark has seen no more of them.
+// Invariants: both accounts always show the same balance. On a snapshot that balance, the postings
+// and the entries are equal in number, and the last mark has seen no more of them.
 // Thread safety: after install(), all.
 #pragma once
 

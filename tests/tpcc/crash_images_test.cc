@@ -263,7 +263,8 @@ class TpccCrash : public testing::TestWithParam<test::Combination> {};
 INSTANTIATE_TEST_SUITE_P(On, TpccCrash, test::durable_combinations(), test::combination_name);
 
 TEST_P(TpccCrash, EveryImageHoldsTheConsistencyConditions) {
-  // The ways to run it leave files of one kind: all subsets of one of them are enough, 5 ms each; fewer where few images are asked for.
+  // The ways to run it leave files of one kind: all subsets of one of them are enough, 5 ms each;
+  // fewer where few images are asked for.
   const bool one = GetParam().sync == SyncPolicy::kOptimistic && GetParam().key_index == KeyIndex::kOrdered;
   const crash::Subsets of_one = std::getenv("ELIDER_CRASH_IMAGES") == nullptr ? crash::Subsets{} : kSome;
   EXPECT_EQ(search(GetParam(), one ? of_one : kFew), "");

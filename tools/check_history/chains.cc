@@ -121,8 +121,9 @@ void Chains::resolve_operations(uint32_t txn) {
   }
 }
 
-// A scan that asked for no column of commit group 0 gives the version of another group. Each row that a scan reads is recorded
-// as a read too, with its group, so such rows can be told; the transaction may have read the row's other groups besides.
+// A scan that asked for no column of commit group 0 gives the version of another group. Each row
+// that a scan reads is recorded as a read too, with its group, so such rows can be told; the
+// transaction may have read the row's other groups besides.
 void Chains::find_reads_of_groups(uint32_t txn) {
   reads_of_groups_.clear();
   const RecordedTransaction& transaction = history_.transactions[txn];

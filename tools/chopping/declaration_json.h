@@ -4,8 +4,10 @@
 //    "procedures": [
 //      {"name": "deposit",
 //       "operations": [
-//         {"name": "owner",   "accesses": [{"read": "account", "columns": ["owner"]}], "rolls_back": true},
-//         {"name": "balance", "accesses": [{"add": "account", "columns": ["balance"]}], "needs": ["owner"]}]}]}
+//         {"name": "owner", "rolls_back": true,
+//          "accesses": [{"read": "account", "columns": ["owner"]}]},
+//         {"name": "balance", "needs": ["owner"],
+//          "accesses": [{"add": "account", "columns": ["balance"]}]}]}]}
 //
 // An access names its kind with its table: read, write, add, insert, remove or scan. It may have
 // "columns" (all without it), "fresh", "token" and "partition"; an operation "needs", "rolls_back"

@@ -56,10 +56,10 @@ void elider_emulator_abort(unsigned char code);
 // 1 inside a region, but for where all its tracking is suspended.
 int elider_emulator_active(void);
 
-// From here to elider_emulator_track() the calling thread's accesses are no part of its region: they
-// happen at once, are seen by all, and stay when the region aborts. A write to a line that the region has
-// accessed aborts it. An abort meanwhile undoes the region's writes, and is met in track(). As POWER's
-// tsuspend and tresume; a processor of Suspension::kAll has it.
+// From here to elider_emulator_track() the calling thread's accesses are no part of its region:
+// they happen at once, are seen by all, and stay when the region aborts. A write to a line that the
+// region has accessed aborts it. An abort meanwhile undoes the region's writes, and is met in
+// track(). As POWER's tsuspend and tresume; a processor of Suspension::kAll has it.
 void elider_emulator_suspend(void);
 // Reads are no part of the region, writes are. As XSUSLDTRK; of kAll and kLoads.
 void elider_emulator_suspend_loads(void);
@@ -75,8 +75,8 @@ namespace elider::emulator {
 // variables, futexes and joins are modelled, so that a seed replays. See schedule.h.
 enum class Mode : uint32_t { kParallel, kDeterministic };
 
-// What a region can suspend the tracking of: nothing, as Intel's RTM by itself; reads, as with TSXLDTRK;
-// all accesses, as on POWER.
+// What a region can suspend the tracking of: nothing, as Intel's RTM by itself; reads, as with
+// TSXLDTRK; all accesses, as on POWER.
 enum class Suspension : uint32_t { kNone, kLoads, kAll };
 
 struct Options {

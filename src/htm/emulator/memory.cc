@@ -140,7 +140,8 @@ ELIDER_CALL(int, __cxa_guard_acquire, (uint64_t* guard), (guard))
 ELIDER_CALL(void*, __cxa_allocate_exception, (size_t bytes), (bytes))
 ELIDER_CALL(ssize_t, write, (int file, const void* from, size_t bytes), (file, from, bytes))
 ELIDER_CALL(void, pthread_exit, (void* result), (result))
-// std::_Rb_tree_insert_and_rebalance and _Rb_tree_rebalance_for_erase; std::list's hook, unhook and transfer.
+// std::_Rb_tree_insert_and_rebalance and _Rb_tree_rebalance_for_erase; std::list's hook, unhook and
+// transfer.
 ELIDER_CALL(void, _ZSt29_Rb_tree_insert_and_rebalancebPSt18_Rb_tree_node_baseS0_RS_, (bool left, void* node, void* parent, void* header),
             (left, node, parent, header))
 ELIDER_CALL(void*, _ZSt28_Rb_tree_rebalance_for_erasePSt18_Rb_tree_node_baseRS_, (void* node, void* header), (node, header))

@@ -230,7 +230,8 @@ void outside_access(Thread* thread, uintptr_t address, size_t bytes, bool write)
   if (machine.active_regions == 0) return;
   const uint64_t last = (address + bytes - 1) >> kLineShift;
   const Region& region = thread->region;
-  // Of a suspended region: the frame of begin and what is below it are its own, and what it wrote it may read.
+  // Of a suspended region: the frame of begin and what is below it are its own, and what it wrote
+  // it may read.
   if (region.suspended != Suspension::kNone && address >= here() && address + bytes <= region.copied_end) return;
   const int32_t own = region.depth != 0 && !write ? region.id : kNoRegion;
   for (uint64_t line = address >> kLineShift; line <= last; ++line) win_line(line, write, own);

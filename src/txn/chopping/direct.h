@@ -1,23 +1,25 @@
-// DirectPiece: a call of a chopped procedure, but for its head, as one hardware transaction ("region")
-// that reads and writes rows where they are (DBX-TC, sections 3 and 4, "direct execution").
+// DirectPiece: a call of a chopped procedure, but for its head, as one hardware transaction
+// ("region") that reads and writes rows where they are (DBX-TC, sections 3 and 4, "direct
+// execution").
 //
-// The region tracks what is read and excludes others from what is written, so there is no read set, no
-// lock and no validation. The tail is not worth a region of its own: core and tail are one. What a
-// region cannot do, or what keeps failing, a call does as without regions (chopped.h): by locks, which
-// are the lock bits of the rows. So no lock is there for fallbacks: a region reads the word of each cell
-// that it reads or writes, and aborts where the bit is set, or when somebody sets it.
+// The region tracks what is read and excludes others from what is written, so there is no read set,
+// no lock and no validation. The tail is not worth a region of its own: core and tail are one. What
+// a region cannot do, or what keeps failing, a call does as without regions (chopped.h): by locks,
+// which are the lock bits of the rows. So no lock is there for fallbacks: a region reads the word
+// of each cell that it reads or writes, and aborts where the bit is set, or when somebody sets it.
 //
-// Why it is serializable: the region is one instant, and at its end S and the readers' slots are read in
-// it. So it is a commit_at_once() of txn/occ/occ_region.h whose reads are in the region, too, in place of
-// being validated there; what is said there of S, the readers and the log holds. Whoever validates or reads
-// a snapshot outside of regions sees the words before or after it.
+// Why it is serializable: the region is one instant, and at its end S and the readers' slots are
+// read in it. So it is a commit_at_once() of txn/occ/occ_region.h whose reads are in the region,
+// too, in place of being validated there; what is said there of S, the readers and the log holds.
+// Whoever validates or reads a snapshot outside of regions sees the words before or after it.
 //
-// A row is written at once, with its number and next word (PieceInRegion::in_place), where nothing more is
-// asked for. With a log, a history, or a reader who may need an old version, and of blocks and rows in
-// secondary indexes, it waits in the write set for the region's end, which all of that is made from.
-// The number is read ahead of the region: were S read in it from the begin, each snapshot would abort it.
-// The end aborts a region that wrote in place with a number that has passed, or beside a new reader.
-// Its record has its room before it begins, and follows it, announced as there.
+// A row is written at once, with its number and next word (PieceInRegion::in_place), where nothing
+// more is asked for. With a log, a history, or a reader who may need an old version, and of blocks
+// and rows in secondary indexes, it waits in the write set for the region's end, which all of that
+// is made from. The number is read ahead of the region: were S read in it from the begin, each
+// snapshot would abort it. The end aborts a region that wrote in place with a number that has
+// passed, or beside a new reader. Its record has its room before it begins, and follows it,
+// announced as there.
 //
 // Thread safety: one worker's.
 #pragma once
@@ -67,8 +69,8 @@ class DirectPiece final : public OccTransaction<Sync, PieceInRegion<B, PieceTran
   }
   void answered() { this->recorder_.answered(); }
 
-  // Runs the operations in a region that commits them. False: nothing of them took effect, and they are
-  // to be run in another way. head: the call's, whose reads its history begins with; or null.
+  // Runs the operations in a region that commits them. False: nothing of them took effect, and they
+  // are to be run in another way. head: the call's, whose reads its history begins with; or null.
   template <class Operations>
   bool run(htm::Site& site, uint32_t procedure, PieceTransaction<Sync>* head, const Operations& operations) {
     this->begin(1, procedure);
@@ -126,7 +128,8 @@ class DirectPiece final : public OccTransaction<Sync, PieceInRegion<B, PieceTran
     __builtin_unreachable();
   }
 
-  // Read ahead of the region, so that no reader of a snapshot that comes or goes aborts it; its end looks again.
+  // Read ahead of the region, so that no reader of a snapshot that comes or goes aborts it; its end
+  // looks again.
   void prepare() {
     claims_.number = store_.snapshots.current();
     claims_.in_place = store_.log == nullptr && !this->recorder_.on() &&

@@ -36,7 +36,8 @@ class Planner {
         return operation.may_roll_back || changes_index(operation);
       });
       if (begin == kNowhere && (piece.writes || piece.conflicting)) begin = i;
-      // These mutants leave several conflicting pieces: the core takes the first, and the others run unvalidated.
+      // These mutants leave several conflicting pieces: the core takes the first, and the others
+      // run unvalidated.
       if (piece.conflicting && has_conflicting && (ELIDER_MUTANT(kLeaveCycle) || ELIDER_MUTANT(kForgetSibling))) break;
       has_conflicting = has_conflicting || piece.conflicting;
       // Nothing but the core's commit can be taken back.
@@ -81,8 +82,9 @@ class Planner {
     return groups;
   }
 
-  // Whether it may meet others in a secondary index, of which the declaration says nothing: at a value
-  // that one row may have, or where a row moves from one value to another. Only a core validates that.
+  // Whether it may meet others in a secondary index, of which the declaration says nothing: at a
+  // value that one row may have, or where a row moves from one value to another. Only a core
+  // validates that.
   bool changes_index(const Operation& operation) const {
     for (const Access& access : operation.accesses) {
       const TableRef* found = find(access.table);
@@ -115,8 +117,8 @@ class Planner {
   const Declaration& declaration_;
 };
 
-// Which procedures publish, subscribe, or meet those that publish. No conflict leads from a publisher to a
-// subscriber, or the analysis refuses the deferral.
+// Which procedures publish, subscribe, or meet those that publish. No conflict leads from a
+// publisher to a subscriber, or the analysis refuses the deferral.
 void bind_to_publications(Execution* execution) {
   std::vector<ExecutableProcedure>& procedures = execution->procedures;
   for (const chopping::Deferral& deferral : execution->plan.deferrals) {

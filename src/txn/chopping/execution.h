@@ -1,13 +1,13 @@
-// Execution: what is called of procedures that are cut into pieces: the operations of each, in three
-// parts that run one after the other (piece_transaction.h).
+// Execution: what is called of procedures that are cut into pieces: the operations of each, in
+// three parts that run one after the other (piece_transaction.h).
 //
 //   head   the pieces before the first that writes or conflicts
 //   core   from there to the piece that conflicts, or, where none does, all that write
 //   tail   what is left; and at its end what is deferred, once that may appear (publications.h)
 //
-// Pieces that follow each other may always be joined. The head and the tail conflict with nothing, so
-// they are joined for fewer commits; what writes ahead of the conflicting piece is joined with it,
-// since it has no snapshot number yet (DBX-TC, section 4.3, keeps it in a buffer instead).
+// Pieces that follow each other may always be joined. The head and the tail conflict with nothing,
+// so they are joined for fewer commits; what writes ahead of the conflicting piece is joined with
+// it, since it has no snapshot number yet (DBX-TC, section 4.3, keeps it in a buffer instead).
 // Thread safety: constant once made.
 #pragma once
 
@@ -61,8 +61,9 @@ Status refuse_call(bool installed);
 Status make_execution(std::vector<detail::ProcedureWithBodies> procedures, std::span<const TableRef> tables, const ChoppedOptions& options,
                       Execution* execution);
 
-// Calls are to run as regions, of which an abort wastes all: so few are worth another try, 10 after conflicts, 1
-// for room, 3 at a row that is locked, or fewer by the policy. The execution does not move from here on.
+// Calls are to run as regions, of which an abort wastes all: so few are worth another try, 10 after
+// conflicts, 1 for room, 3 at a row that is locked, or fewer by the policy. The execution does not
+// move from here on.
 void add_sites(const ElisionPolicy& policy, Execution* execution);
 
 // The operations, one after the other; the first that fails ends it.

@@ -39,8 +39,9 @@ struct PieceInRegion : Piece {
   using Region = B;
   Head* head = nullptr;  // of the call, or null
   uint32_t call = 0;     // a number of its own among the last million of its worker's; in views
-  // Rows are written where they are, and at once: nobody asks for a record of what was written, and no reader of
-  // a snapshot for what was there before. Then `number` is that of the region from its begin on.
+  // Rows are written where they are, and at once: nobody asks for a record of what was written, and
+  // no reader of a snapshot for what was there before. Then `number` is that of the region from its
+  // begin on.
   bool in_place = false;
   // Rows that came so, by table.
   struct Inserted {

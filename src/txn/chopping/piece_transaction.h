@@ -9,8 +9,8 @@
 //
 // Invariants:
 //   - From before the core reads its number n until the tail is written, the call is listed at n or
-//     below (storage/snapshots.h) and announced to the log (log/log.h): no reader of a snapshot at n
-//     or later, and no closed number, falls between its commits.
+//     below (storage/snapshots.h) and announced to the log (log/log.h): no reader of a snapshot at
+//     n or later, and no closed number, falls between its commits.
 //   - The versions of a cell rise with their numbers: what the tail writes and another call of a
 //     larger number writes, too, both only add to; and who adds waits until no call of a smaller
 //     number is under way. (DBX-TC, Algorithm 1, has no wait, and adds once more to the versions
@@ -56,7 +56,8 @@ class PieceTransaction final : public OccTransaction<Sync, Piece> {
   }
   void answered() { this->recorder_.answered(); }
   Publications::Publisher* publisher() const { return claims_.publisher; }
-  // Whether its last attempt met a publisher of a smaller number: it is to leave, and to begin again.
+  // Whether its last attempt met a publisher of a smaller number: it is to leave, and to begin
+  // again.
   bool missed() const { return claims_.missed; }
 
   // The core's. Ok: the call has its number, and must come to its end. Or all of a call.
@@ -90,8 +91,8 @@ class PieceTransaction final : public OccTransaction<Sync, Piece> {
     if (this->state_ != State::kActive) [[unlikely]] return Base::commit();
     if (writes_.empty()) return this->finish_piece(n, order, 0);
     if (!this->prepare_blocks()) [[unlikely]] return give_up_tail(0);
-    // Once the log has failed nothing more becomes durable: the rows are written all the same, or the
-    // call would be half done.
+    // Once the log has failed nothing more becomes durable: the rows are written all the same, or
+    // the call would be half done.
     bool logged = store_.log != nullptr;
     if (logged)
       if (Status status = reserve_record(*store_.log, worker_.id(), writes_, &this->log_place_); !status.ok()) [[unlikely]] {
@@ -181,7 +182,8 @@ class PieceTransaction final : public OccTransaction<Sync, Piece> {
     }
   }
 
-  // All of a call, which writes nothing: it is bound all the same, for what it has read binds it to others.
+  // All of a call, which writes nothing: it is bound all the same, for what it has read binds it to
+  // others.
   Status commit_reads_of_subscriber() {
     for (bool repaired = false;; repaired = true) {
       const SnapshotNumber n = store_.snapshots.current();

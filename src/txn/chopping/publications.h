@@ -1,52 +1,54 @@
 // Publications: when deferred parts of chopped procedures' calls appear (DBX-TC, section 3.2).
 //
-// A publisher is a call with a deferred part; subscribers are calls of procedures that read what such a
-// part changes. No conflict orders the two. A deferred part appears in a publication, while no
-// subscriber is under way; the publisher's core has appeared before, with its commit. So a
-// subscriber comes before every publisher that it overlaps, and behind all that were published before
-// it began.
+// A publisher is a call with a deferred part; subscribers are calls of procedures that read what
+// such a part changes. No conflict orders the two. A deferred part appears in a publication, while
+// no subscriber is under way; the publisher's core has appeared before, with its commit. So a
+// subscriber comes before every publisher that it overlaps, and behind all that were published
+// before it began.
 //
 //   publisher                                     subscriber
-//   1. begin: it is listed, at S or below         1. enter: say that it is under way, while no
-//   2. its core commits, at n                        publication is
-//   3. open: no subscriber enters; those under    2. execute; its commit reads its number m
-//      way leave                                  3. is somebody listed below m, it leaves, waits
-//   4. its tail executes what is deferred, and       for them, and begins again
-//      is written at n; its call ends             4. what it has read still stands: it has committed
-//   5. end: it is no longer listed                5. leave
+//   1. begin: it is listed, at S or below       1. enter: say that it is under way, while no
+//   2. its core commits, at n                      publication is
+//   3. open: no subscriber enters; those under  2. execute; its commit reads its number m
+//      way leave                                3. is somebody listed below m, it leaves, waits
+//   4. its tail executes what is deferred, and     for them, and begins again
+//      is written at n; its call ends           4. what it has read still stands: it has committed
+//   5. end: it is no longer listed              5. leave
 //   6. wait for all that are listed; close
 //
 // Invariants:
-//   - No subscriber is under way within a publication (3 against 1; Dekker's pattern, as in rooms.h).
-//   - A subscriber that sees the deferred part of one publisher sees those of all whose cores committed
-//     before that one's core did (6). So subscribers see publishers in the order of their cores, which is
-//     the order of all conflicts among the procedures that meet publishers.
-//   - The number of a subscriber is not above that of a publisher whose deferred part it has not seen
-//     (3 of the subscriber): no snapshot holds the publisher and not the subscriber. Who lists itself after the
-//     subscriber has looked reads S later.
-//   - Strict: a call that may have seen a publisher's core (conflicts lead from its procedure to the
-//     publisher's) answers when all have ended that are listed then. Without this, which is
-//     ChoppedOptions::answers_at_once, a subscriber that begins after the answer may come before the
-//     publisher: no conflict leads from such a call to a subscriber (the analysis grants no deferral
-//     otherwise), so what they have seen still has a serial order, and real time alone may not agree.
-//     Snapshots and ordinary transactions wait for the publisher as ever.
+//   - No subscriber is under way within a publication (3 against 1; Dekker's pattern, as in
+//     rooms.h).
+//   - A subscriber that sees the deferred part of one publisher sees those of all whose cores
+//     committed before that one's core did (6). So subscribers see publishers in the order of their
+//     cores, which is the order of all conflicts among the procedures that meet publishers.
+//   - The number of a subscriber is not above that of a publisher whose deferred part it has not
+//     seen (3 of the subscriber): no snapshot holds the publisher and not the subscriber. Who lists
+//     itself after the subscriber has looked reads S later.
+//   - Strict: a call that may have seen a publisher's core (conflicts lead from its procedure to
+//     the publisher's) answers when all have ended that are listed then. Without this, which is
+//     ChoppedOptions::answers_at_once, a subscriber that begins after the answer may come before
+//     the publisher: no conflict leads from such a call to a subscriber (the analysis grants no
+//     deferral otherwise), so what they have seen still has a serial order, and real time alone may
+//     not agree. Snapshots and ordinary transactions wait for the publisher as ever.
 //
-// Progress: a publisher waits for subscribers that are under way, and for publishers that are listed, and
-// subscribers wait for neither but outside. A subscriber that has waited long at the door, or
-// has begun again too often, keeps publishers from listing themselves.
+// Progress: a publisher waits for subscribers that are under way, and for publishers that are
+// listed, and subscribers wait for neither but outside. A subscriber that has waited long at the
+// door, or has begun again too often, keeps publishers from listing themselves.
 //
 // Deviations from the paper: each publisher's own thread executes its deferred part before its call
 // answers, in place of a buffer that a later subscriber applies; a publication begins when a
-// publisher wants it, not when an epoch ends; calls that may have seen a core answer late, which the
-// paper leaves out, and strict serializability needs.
+// publisher wants it, not when an epoch ends; calls that may have seen a core answer late, which
+// the paper leaves out, and strict serializability needs.
 //
-// Places in the recorded order (Store::commit_order): a publisher stands behind the subscribers that
-// have not seen it, though they commit later; so does a call that may have seen its core. While a publisher
-// has not opened its publication, such calls take places half an interval ahead, and each publication begins
-// a new interval. No conflict leads from them to subscribers, so publications alone order the two.
+// Places in the recorded order (Store::commit_order): a publisher stands behind the subscribers
+// that have not seen it, though they commit later; so does a call that may have seen its core.
+// While a publisher has not opened its publication, such calls take places half an interval ahead,
+// and each publication begins a new interval. No conflict leads from them to subscribers, so
+// publications alone order the two.
 //
-// Lock rank: behind rooms.h; a publisher begins and opens, and a subscriber enters, holding no row's
-// lock. The lock for places is a leaf, taken within commits.
+// Lock rank: behind rooms.h; a publisher begins and opens, and a subscriber enters, holding no
+// row's lock. The lock for places is a leaf, taken within commits.
 // Thread safety: all; a worker's slot is its own.
 #pragma once
 

@@ -77,7 +77,8 @@ template <class Sync, class Claims>
 [[gnu::noinline]] Status OccTransaction<Sync, Claims>::read_groups(TableType& table, Row* row, KeyRef key, const ColumnSet& set, uint32_t groups,
                                                            std::byte* image, detail::ImageHeader* header) {
   const ReadTogether together = read_together(table, row, set, groups, image);
-  // In a region from the last to the first, so that a recorded scan finds the first one's version last (version_read()).
+  // In a region from the last to the first, so that a recorded scan finds the first one's version
+  // last (version_read()).
   for (uint32_t rest = groups; rest != 0;) {
     const auto g = static_cast<uint32_t>(RunsInRegion<Claims> ? 31 - std::countl_zero(rest) : std::countr_zero(rest));
     rest &= ~(1u << g);

@@ -8,7 +8,8 @@
 //
 // A commit's region does at one instant what a commit by locks does in steps: words as expected, S,
 // the readers' slots, validation, then
-//   whole      everything is written in it: few lines by the columns that are written, rows in place, no version to be kept
+//   whole      everything is written in it: few lines by the columns that are written, rows in
+//              place, no version to be kept
 //   lock bits  it sets the bits alone and the writing follows outside under them: for large write
 //              sets, rows kept as blocks, and where a snapshot reader needs an old version, which
 //              takes memory

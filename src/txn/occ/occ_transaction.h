@@ -168,7 +168,8 @@ class OccTransaction : public Reads<Sync, OccTransaction<Sync, Claims>> {
     if constexpr (RunsInRegion<Claims>) return recorder_.last_version();
     else return word::sequence(reads_[header.read_index].word);
   }
-  // Where the view's reads begin; in a region, which remembers none, the table and the call that they are of.
+  // Where the view's reads begin; in a region, which remembers none, the table and the call that
+  // they are of.
   uint32_t read_index_of(const TableType& table) const {
     if constexpr (RunsInRegion<Claims>) return table.id() | claims_.call << kTableBits;
     else return static_cast<uint32_t>(reads_.size());

@@ -136,9 +136,10 @@ Status OccTransaction<Sync, Claims>::edit_row(TableType& table, Row* row, KeyRef
   return {};
 }
 
-// -- in place ---------------------------------------------------------------------------------------
+// -- in place -------------------------------------------------------------------------------------
 
-// Not beside a write of the row that waits for the end of the region; and no block, which a change replaces.
+// Not beside a write of the row that waits for the end of the region; and no block, which a change
+// replaces.
 template <class Sync, class Claims>
 [[gnu::always_inline]] inline bool OccTransaction<Sync, Claims>::may_write_in_place(TableType& table, Row* row) const {
   const Layout& layout = table.layout();
@@ -148,7 +149,8 @@ template <class Sync, class Claims>
   return true;
 }
 
-// The change is made to an image, since a row's own layout is not that of its cells, and then to the cells: do_edited().
+// The change is made to an image, since a row's own layout is not that of its cells, and then to
+// the cells: do_edited().
 template <class Sync, class Claims>
 Status OccTransaction<Sync, Claims>::edit_in_place(TableType& table, Row* row, KeyRef key, const ColumnSet& set, void** image_out) {
   const Layout& layout = table.layout();
@@ -213,8 +215,8 @@ Status OccTransaction<Sync, Claims>::do_edit_view(const TableRef& ref, const Raw
                  [&] { return edit_row(table, static_cast<Row*>(view.header()->row), view.header()->key, *set, view.header(), image); });
 }
 
-// Another piece of the call may have read it. Where it is known which, its row is where it was, unless its block has left the
-// table; else a lookup tells.
+// Another piece of the call may have read it. Where it is known which, its row is where it was,
+// unless its block has left the table; else a lookup tells.
 template <class Sync, class Claims>
 Status OccTransaction<Sync, Claims>::edit_view_of_piece(const TableRef& ref, const ColumnSet& set, const detail::ImageHeader& view, void** image) {
   auto& table = static_cast<TableType&>(*ref.base());
