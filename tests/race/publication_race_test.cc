@@ -7,11 +7,13 @@
 #include <mutex>
 #include <optional>
 #include <string_view>
+#include <thread>
 #include <vector>
 
 #include "base/clock.h"
 #include "tests/race/race_test.h"
 #include "tests/support/deferring_bank.h"
+#include "tests/support/temporary_folder.h"
 
 namespace elider::test {
 namespace {
@@ -37,6 +39,12 @@ class PublicationRaceTest : public RaceTest {
   Status post(const RunPolicy& policy = {}) {
     DeferringBank::Post call = bank_.next_post();
     return db_.run_chopped(bank_.post, call, policy);
+  }
+  uint64_t commits_of(std::string_view procedure) const {
+    uint64_t commits = 0;
+    for (const Statistics::Procedure& its : db_.statistics().procedures)
+      if (its.name == procedure) commits += its.commits;
+    return commits;
   }
   DeferringBank::Audit audit() {
     DeferringBank::Audit found;
@@ -352,6 +360,58 @@ TEST_P(PublicationRaceTest, WhoAnswersAtOnceMayAnswerBeforeItsPublisher) {
   publisher.join();
   reader.join();
   EXPECT_EQ(found.posted, 1u);
+}
+
+// What has answered at once stays answered when its publisher fails, and does not become durable:
+// the folders have neither. A call that waits for the log hears that.
+TEST_P(PublicationRaceTest, WhatAnsweredAtOnceIsNotDurableIfItsPublisherFails) {
+  for (const Durability durability : {Durability::kAsync, Durability::kGroup}) {
+    SCOPED_TRACE(name_of(durability));
+    TemporaryFolder folder("publication_race");
+    Options options;
+    options.data_folders = {folder.path()};
+    reopen(options);
+    ChoppedOptions chopped;
+    chopped.answers_at_once = true;
+    prepare(chopped);
+    ASSERT_OK(db_.wait_durable());
+    TestStop between("chopped.core_committed");
+    Status posted, peeked;
+    Background publisher([&] {
+      DeferringBank::Post failing = bank_.next_post();
+      failing.fail_late = true;
+      posted = db_.run_chopped(bank_.post, failing);
+    });
+    between.wait_until_reached();
+    DeferringBank::Peek peek;
+    SnapshotNumber number = 0;
+    RunPolicy policy;
+    policy.procedure_id = db_.procedure_id("peek");
+    policy.durability = durability;
+    policy.commit_number = &number;
+    Background caller([&] { peeked = db_.run_chopped(bank_.peek, peek, policy); });
+    while (commits_of("peek") == 0) std::this_thread::yield();
+    if (durability == Durability::kAsync) caller.join();
+    between.go();
+    publisher.join();
+    if (durability == Durability::kGroup) caller.join();
+    EXPECT_EQ(peek.posted, 1u) << "it has seen the core";
+    EXPECT_EQ(posted.code(), Code::kCorrupt) << posted.message();
+    if (durability == Durability::kAsync) {
+      EXPECT_OK(peeked);
+      EXPECT_FALSE(db_.wait_durable(number).ok());
+    } else {
+      EXPECT_FALSE(peeked.ok());
+    }
+    db_ = Database();
+    reopen(options);
+    ASSERT_OK(bank_.create_tables(db_));
+    const DeferringBank::Book book = row(bank_.books, 0);
+    EXPECT_EQ(book.posted, 0u);
+    EXPECT_EQ(book.peeks, 0u);
+    EXPECT_EQ(row(bank_.accounts, 0).balance, 0);
+    reopen({});
+  }
 }
 
 // In the record a call ends when it answers, not when it commits: a call that begins between the

@@ -1,13 +1,17 @@
 // Threads whose transactions run in groups, on a few rows that all of them change, remove and put
-// back: every audit in a group finds the same sum, and every call's outcome is what it did.
+// back: every audit in a group finds the same sum, and every call's outcome is what it did. And
+// threads whose calls of chopped procedures do, some of which defer.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <atomic>
 #include <thread>
 #include <vector>
 
 #include "base/random.h"
+#include "base/test_points.h"
 #include "tests/support/database_test.h"
+#include "tests/support/deferring_bank.h"
 #include "tests/support/random.h"
 
 namespace elider::test {
@@ -98,6 +102,76 @@ TEST_P(GroupStressTest, NoMoneyIsLostAndNoneIsMade) {
   for (std::thread& thread : threads) thread.join();
   EXPECT_GT(moved.load(), 0u);
   read(db_, [&](Transaction& txn) { EXPECT_OK(audit(txn)); });
+}
+
+class ChoppedGroupStressTest : public DatabaseTest {
+ protected:
+  // Calls of every kind in groups. Each sees at least what some call had seen that answered before
+  // its group began.
+  void run_groups(uint64_t seed, int groups) {
+    constexpr size_t kOfEach = 3;
+    Random random(seed);
+    for (int group = 0; group < groups; ++group) {
+      const uint64_t before = seen_;
+      DeferringBank::Post posts[kOfEach];
+      DeferringBank::Compare compares[kOfEach];
+      DeferringBank::Peek peeks[kOfEach];
+      DeferringBank::Audit audits[kOfEach];
+      std::vector<ChoppedCall> calls;
+      for (size_t i = 0; i < kOfEach; ++i) {
+        posts[i] = bank_.next_post();
+        calls.emplace_back(bank_.post, posts[i]);
+        calls.emplace_back(bank_.compare, compares[i]);
+        calls.emplace_back(bank_.peek, peeks[i]);
+        calls.emplace_back(bank_.audit, audits[i]);
+      }
+      for (size_t i = calls.size(); i > 1; --i) std::swap(calls[i - 1], calls[random.below(i)]);
+      GroupPolicy policy;
+      policy.size = 1 + static_cast<uint32_t>(random.below(calls.size()));
+      EXPECT_OK(db_.run_chopped_group(calls, {}, policy));
+      posted_ += kOfEach;
+      compared_ += kOfEach;
+      for (size_t i = 0; i < kOfEach; ++i) {
+        EXPECT_EQ(compares[i].first, compares[i].second);
+        EXPECT_GE(static_cast<uint64_t>(compares[i].first), before);
+        EXPECT_GE(peeks[i].posted, before);
+        EXPECT_EQ(bank_.damage(audits[i]), "");
+        EXPECT_GE(audits[i].posted, before);
+        const uint64_t seen = std::max({posts[i].number + 1, static_cast<uint64_t>(compares[i].first), peeks[i].posted, audits[i].posted});
+        for (uint64_t most = seen_; most < seen && !seen_.compare_exchange_weak(most, seen);) {
+        }
+      }
+    }
+  }
+
+  DeferringBank bank_;
+  std::atomic<uint64_t> seen_{0};  // so many postings have been seen by somebody who has answered
+  std::atomic<uint64_t> posted_{0}, compared_{0};
+};
+// The key index plays no part: one is enough.
+std::vector<Combination> chopped_group_combinations() {
+  std::vector<Combination> chosen = combinations(true, false);
+  std::erase_if(chosen, [](const Combination& one) { return one.key_index != KeyIndex::kOrdered; });
+  return chosen;
+}
+INSTANTIATE_TEST_SUITE_P(On, ChoppedGroupStressTest, testing::ValuesIn(chopped_group_combinations()), combination_name);
+
+TEST_P(ChoppedGroupStressTest, ManyThreadsSeeNoHalvesAndNothingTooLate) {
+  ASSERT_OK(bank_.create_tables(db_));
+  ASSERT_OK(bank_.fill(db_));
+  ChoppedOptions options;
+  options.choices.deferring = true;
+  ASSERT_OK(bank_.install(db_, options));
+  if (TestPoints::enabled()) TestPoints::on("chopped.core_committed", [] { std::this_thread::yield(); });  // the others see a core alone
+  std::vector<std::thread> threads;
+  for (uint64_t i = 0; i < 4; ++i) threads.emplace_back([&, i] { run_groups(31 + i, static_cast<int>(scaled(300))); });
+  for (std::thread& thread : threads) thread.join();
+  TestPoints::clear();
+  DeferringBank::Audit found;
+  EXPECT_OK(db_.run_chopped(bank_.audit, found));
+  EXPECT_EQ(bank_.damage(found), "");
+  EXPECT_EQ(found.posted, posted_.load());
+  EXPECT_EQ(found.marks, compared_.load());
 }
 
 }  // namespace
