@@ -52,6 +52,7 @@ Status scan_study(const ScanChosen& chosen) {
                                {"threads", chosen.study.threads},
                                {"seconds", chosen.study.seconds},
                                {"zoned", chosen.study.zoned},
+                               {"zones", chosen.study.zones == kZonesAutomatic ? Json("automatic") : Json(chosen.study.zones)},
                                {"seed", chosen.study.seed}};
   add_environment(document["configuration"]);
   return write_json(chosen.json_file, document);

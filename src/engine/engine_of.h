@@ -45,11 +45,11 @@ class alignas(kCacheLinePairBytes) WorkerOf final : public EngineWorker {
         snapshot_(store, its_worker, counters) {}
 
   Transaction& transaction() { return transaction_; }
-  typename ProtocolOf<Sync>::Snapshot& snapshot() { return snapshot_; }
-  // f(transaction): the one that writes, or the read-only one.
+  // f(transaction): the one that writes, or the read-only one. The latter is a call apart, so that
+  // a transaction that writes saves no registers for it.
   template <class F>
   [[gnu::always_inline]] decltype(auto) with(bool read_only_one, F&& f) {
-    return read_only_one ? f(snapshot_) : f(transaction_);
+    return read_only_one ? with_snapshot(f) : f(transaction_);
   }
 
   // Of calls that are run in groups. May throw std::bad_alloc.
@@ -64,6 +64,11 @@ class alignas(kCacheLinePairBytes) WorkerOf final : public EngineWorker {
   void rollback_active() override { engine_.rollback_active(*this); }
 
  private:
+  template <class F>
+  [[gnu::noinline]] decltype(auto) with_snapshot(F& f) {
+    return f(snapshot_);
+  }
+
   Engine& engine_;
   Transaction transaction_;
   typename ProtocolOf<Sync>::Snapshot snapshot_;
@@ -132,10 +137,6 @@ class EngineOf final : public EngineBase<Sync> {
                                               const RunPolicy& policy) {
     return protocol_.run(txn, {procedure, policy, worker.base, worker.counters, !worker.kept});
   }
-  // Apart, so that a transaction that writes saves no registers for it.
-  [[gnu::noinline]] Status run_read_only_on(WorkerType& worker, FunctionRef<Status(Transaction&)> procedure, const RunPolicy& policy) {
-    return run_on(worker.snapshot(), worker, procedure, policy);
-  }
   EngineWorker* worker_of_thread();
   [[gnu::noinline]] EngineWorker* find_worker();
   Status run_calls(const GroupCalls& calls, const GroupPolicy& policy, SnapshotNumber* number, bool* committed);
@@ -195,7 +196,7 @@ template <class Sync, template <class> class ProtocolOf>
     const AtEnd take_number([&]() __attribute__((always_inline)) {
       if (store_.log != nullptr) [[unlikely]] number = its.with(read_only, [](auto& txn) { return txn.commit_number(); });
     });
-    return read_only ? run_read_only_on(its, procedure, policy) : run_on(its.transaction(), its, procedure, policy);
+    return its.with(read_only, [&](auto& txn) __attribute__((always_inline)) { return run_on(txn, its, procedure, policy); });
   }();
   this->take_due_checkpoint();
   // Outside the epoch: a wait for the disk holds back no reclamation.
@@ -284,12 +285,14 @@ void EngineOf<Sync, ProtocolOf>::call_each(WorkerType& worker, const GroupCalls&
     const auto whole = [&](Transaction& txn) { return calls.procedure(member.call, txn); };
     const txn::Call one{whole, its, worker.base, worker.counters, !worker.kept};
     SnapshotNumber committed = 0;
-    if (!procedure.on_snapshot) [[likely]] {
-      member.status = protocol_.run_call(worker.transaction(), *calls.execution, procedure, call.arguments, one, &committed);
-    } else {
-      member.status = protocol_.run(worker.snapshot(), one);
-      if (member.status.ok()) committed = worker.snapshot().commit_number();
-    }
+    worker.with(procedure.on_snapshot, [&]<class Txn>(Txn& txn) {
+      if constexpr (std::is_same_v<Txn, typename WorkerType::Transaction>) {
+        member.status = protocol_.run_call(txn, *calls.execution, procedure, call.arguments, one, &committed);
+      } else {
+        member.status = protocol_.run(txn, one);
+        committed = txn.commit_number();
+      }
+    });
     if (member.status.ok()) *number = std::max(*number, committed);
   }
 }

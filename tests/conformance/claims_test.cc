@@ -182,6 +182,54 @@ TEST_P(ClaimsTest, ContendedProceduresAllGetThrough) {
   }
 }
 
+// One that takes longer than others wait is ended again and again; alone it gets its time.
+TEST_P(ClaimsTest, AProcedureThatTakesItsTimeGetsThroughAmongShortOnes) {
+  reopen_with(0, 1);
+  std::atomic<bool> done{false};
+  std::vector<std::thread> threads;
+  for (int t = 0; t < 2; ++t)
+    threads.emplace_back([&] {
+      while (!done) EXPECT_OK(db_.run([&](Transaction& txn) { return add_one(txn, 1); }));
+    });
+  int attempts = 0;
+  EXPECT_OK(db_.run(
+      [&](Transaction& txn) -> Status {
+        ++attempts;
+        if (Status status = add_one(txn, 1); !status.ok()) return status;
+        std::this_thread::sleep_for(std::chrono::milliseconds(50));  // others wait 10 ms, at first
+        return add_one(txn, 2);
+      },
+      RunPolicy{.attempts_max = 100}));
+  done = true;
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_EQ(balance(2), 1) << "in " << attempts << " attempts";
+}
+
+// While one runs alone the deadline of another counts, also if that one is to run alone next.
+TEST_P(ClaimsTest, ADeadlineCutsTheWaitToRunAloneShort) {
+  reopen_with(0, 0);
+  std::atomic<bool> holds{false}, go{false};
+  std::atomic<int> attempts{0};
+  std::thread long_one([&] {
+    EXPECT_OK(db_.run([&](Transaction& txn) -> Status {
+      if (Status status = add_one(txn, 1); !status.ok()) return status;
+      if (++attempts == 1) return Status(Code::kConflict, Cause::kReadChanged);  // so the next attempt runs alone
+      holds = true;
+      while (!go) std::this_thread::yield();
+      return {};
+    }));
+  });
+  while (!holds) std::this_thread::yield();
+  RunPolicy policy;
+  policy.deadline_us = 1000;
+  int tries = 0;
+  const Status status = db_.run([&](Transaction&) { return ++tries, Status(Code::kConflict, Cause::kReadChanged); }, policy);
+  EXPECT_CODE(Code::kDeadline, status);
+  go = true;
+  long_one.join();
+  EXPECT_EQ(balance(1), 1);
+}
+
 // Mutants: skip_read_timestamp, pass_unsafe_read.
 TEST_P(ReadClaimsTest, WriteSkewIsRefused) {
   ActiveTransaction first = begin(db_), second = begin(db_);

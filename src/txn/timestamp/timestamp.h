@@ -3,8 +3,10 @@
 //
 // A procedure that meets a conflict is rolled back, and set aside until what stood against it has
 // ended; a group runs its other calls meanwhile. After so many restarts (Options::restarts_max) it
-// runs alone until it has committed: other procedures begin after it, but wait no longer than 10
-// ms, and it ends whatever stands against its claims. The calls of a group never run alone.
+// runs alone until it has committed: it ends whatever stands against its claims, and what others
+// begin waits for its end. They wait 10 ms, then begin, and end it if they meet its claims: it may
+// itself wait for their thread. With each attempt they wait twice as long, so one that takes its
+// time gets it. The calls of a group never run alone.
 //
 // An open transaction cannot be run again: it waits for what stands against it. Once it has itself
 // been open for Options::open_patience_us, another transaction that meets its claims ends it: the
@@ -15,6 +17,7 @@
 // Thread safety: as a protocol's (txn/protocol.h).
 #pragma once
 
+#include <algorithm>
 #include <atomic>
 #include <memory>
 #include <mutex>
@@ -71,24 +74,30 @@ class TimestampOrdering {
   // The transaction runs alone while this is there; an attempt may throw, as its thread ends.
   class Alone {
    public:
-    Alone(TimestampOrdering& protocol, Transaction& txn) : lock_(*protocol.alone_), now_(*protocol.alone_now_), claims_(txn.claims()) {
-      now_.store(true);
-      claims_.set_alone(true);
-    }
+    // The caller holds alone_.
+    Alone(TimestampOrdering& protocol, Transaction& txn)
+        : lock_(*protocol.alone_, std::adopt_lock), alone_for_ns_(*protocol.alone_for_ns_), claims_(txn.claims()) {}
     ~Alone() {
-      claims_.set_alone(false);
-      now_.store(false);
+      claims_.set_alone(false, Timestamps::kProcedurePatienceNs);
+      alone_for_ns_.store(0);
+    }
+    // The next attempt: the others wait for so long.
+    void begin(uint32_t attempt) {
+      const uint64_t patience_ns = Timestamps::kProcedurePatienceNs << std::min(attempt, kDoublingsMax);
+      claims_.set_alone(true, patience_ns);
+      alone_for_ns_.store(patience_ns);
     }
 
    private:
+    static constexpr uint32_t kDoublingsMax = 16;  // 11 minutes
     const std::lock_guard<sync::SpinLatch> lock_;
-    std::atomic<bool>& now_;
+    std::atomic<uint64_t>& alone_for_ns_;
     Claims& claims_;
   };
 
   [[gnu::always_inline]] inline Status run_writing(Transaction& txn, const Call& call) {
     const uint64_t begin_ns = call.policy.deadline_us != 0 ? now_ns() : 0;
-    if (!call.nested && alone_now_->load(std::memory_order_relaxed)) [[unlikely]] let_alone();
+    if (!call.nested && alone_for_ns_->load(std::memory_order_relaxed) != 0) [[unlikely]] let_alone(call.policy, begin_ns);
     Status status = begin_and_attempt(txn, call, 1, attempt_it);
     if (status.retryable()) [[unlikely]] status = run_again(std::move(status), txn, Call(call), begin_ns);
     return status;
@@ -100,33 +109,36 @@ class TimestampOrdering {
                          (status.cause() != Cause::kClaimed || txn.claims().await_end(deadline_of(call.policy, begin_ns))) &&
                          wait_before_retry(call.policy, attempts, begin_ns, call.worker.random());
       if (!go_on) return given_up(call.counters, call.policy.procedure_id, attempts, status);
-      if (!call.nested && alone_now_->load(std::memory_order_relaxed)) let_alone();
+      if (!call.nested && alone_for_ns_->load(std::memory_order_relaxed) != 0) let_alone(call.policy, begin_ns);
       status = begin_and_attempt(txn, call, attempts + 1, attempt_it);
     }
     return status.retryable() ? run_alone(std::move(status), txn, call, begin_ns, attempts) : status;
   }
   Status run_alone(Status status, Transaction& txn, const Call& call, uint64_t begin_ns, uint32_t attempts) {
-    const Alone alone(*this, txn);
-    for (; status.retryable(); ++attempts) {
+    for (Spin spin; !alone_->try_lock(); spin.wait())
+      if (!may_retry(call.policy, attempts, begin_ns)) return given_up(call.counters, call.policy.procedure_id, attempts, status);
+    Alone alone(*this, txn);
+    for (uint32_t attempt = 0; status.retryable(); ++attempts, ++attempt) {
       if (!may_retry(call.policy, attempts, begin_ns)) {
         status = given_up(call.counters, call.policy.procedure_id, attempts, status);
         break;
       }
+      alone.begin(attempt);
       status = begin_and_attempt(txn, call, attempts + 1, attempt_it);
     }
     return status;
   }
   // Somebody runs alone: waits for its end, but not for ever: it may itself wait for this thread.
-  [[gnu::noinline]] void let_alone() const {
-    const uint64_t begin_ns = now_ns();
+  [[gnu::noinline]] void let_alone(const RunPolicy& policy, uint64_t begin_ns) const {
+    const uint64_t since_ns = now_ns(), deadline_ns = deadline_of(policy, begin_ns);
     Spin spin;
-    while (alone_now_->load() && now_ns() - begin_ns < Claims::kProcedurePatienceNs) spin.wait();
+    for (uint64_t now = since_ns; now - since_ns < alone_for_ns_->load() && (deadline_ns == 0 || now < deadline_ns); now = now_ns()) spin.wait();
   }
 
   Store& store_;
   Timestamps timestamps_;
   CacheLine<sync::SpinLatch> alone_;
-  CacheLine<std::atomic<bool>> alone_now_;
+  CacheLine<std::atomic<uint64_t>> alone_for_ns_;  // how long others wait for the one that runs alone; 0: none does
 };
 
 template <class Sync>

@@ -50,9 +50,6 @@ class TimestampClaims {
  public:
   static constexpr bool kReads = kReadsToo, kWrites = true, kLeaves = false;
   static constexpr uint32_t kCellBytes = 16;
-  // How long a procedure is waited for before it is ended: its thread has lost its processor, or
-  // waits for the one that waits here.
-  static constexpr uint64_t kProcedurePatienceNs = 10'000'000;
 
   TimestampClaims(Timestamps& all, uint32_t worker, uint64_t patience_ns) : all_(&all), worker_(worker), patience_ns_(patience_ns) {}
 
@@ -137,8 +134,12 @@ class TimestampClaims {
     waits_ = true;
     all_->set_open_since(worker_, now_ns());
   }
-  // A transaction that runs alone ends whatever stands against it at once.
-  void set_alone(bool alone) { alone_ = alone; }
+  // A transaction that runs alone ends whatever stands against it at once, and is itself waited for
+  // for so long.
+  void set_alone(bool alone, uint64_t patience_ns) {
+    alone_ = alone;
+    all_->set_patience(worker_, patience_ns);
+  }
   void end() {
     if (!under_way_) return;
     under_way_ = false;
@@ -193,7 +194,7 @@ class TimestampClaims {
   bool end_late(Timestamp other, uint64_t waiting_since_ns) {
     const uint64_t open_since_ns = all_->open_since(other);
     const bool late = alone_ || (open_since_ns != 0 ? now_ns() - open_since_ns >= patience_ns_
-                                                    : now_ns() - waiting_since_ns >= kProcedurePatienceNs);
+                                                    : now_ns() - waiting_since_ns >= all_->patience_with(other));
     return late && all_->end_other(other);
   }
 

@@ -41,6 +41,9 @@ using Timestamp = uint64_t;
 class Timestamps {
  public:
   static constexpr Timestamp kFlag = 1;
+  // How long a procedure is waited for before it is ended: its thread has lost its processor, or
+  // waits for the one that waits here.
+  static constexpr uint64_t kProcedurePatienceNs = 10'000'000;
 
   explicit Timestamps(const Workers& workers) : workers_(workers), slots_(new CacheLine<Slot>[workers.workers_max()]) {}
 
@@ -76,6 +79,10 @@ class Timestamps {
     Timestamp expected = without_flag(t);
     return slots_[worker_of(t)]->now.compare_exchange_strong(expected, kNone);
   }
+
+  // For how long the worker's transactions may be waited for before they are ended.
+  void set_patience(uint32_t worker, uint64_t ns) { slots_[worker]->patience_ns.store(ns, std::memory_order_relaxed); }
+  uint64_t patience_with(Timestamp t) const { return slots_[worker_of(t)]->patience_ns.load(std::memory_order_relaxed); }
 
   // The worker's transaction is one that its program ends, or has been.
   void set_open_since(uint32_t worker, uint64_t ns) { slots_[worker]->open_since_ns.store(ns, std::memory_order_relaxed); }
@@ -114,6 +121,7 @@ class Timestamps {
   struct Slot {
     std::atomic<Timestamp> now{kNone};
     std::atomic<uint64_t> open_since_ns{0};  // of an open transaction, and 0 of a procedure's
+    std::atomic<uint64_t> patience_ns{kProcedurePatienceNs};
     uint64_t last_clock = 0;  // when the slot's last transaction began: a worker id may pass to another thread
   };
 
