@@ -5,8 +5,8 @@
 // ended; a group runs its other calls meanwhile. After so many restarts (Options::restarts_max) it
 // runs alone until it has committed: it ends whatever stands against its claims, and what others
 // begin waits for its end. They wait 10 ms, then begin, and end it if they meet its claims: it may
-// itself wait for their thread. With each attempt they wait twice as long, so one that takes its
-// time gets it. The calls of a group never run alone.
+// itself wait for their thread. With each attempt they wait twice as long, up to its deadline, so
+// one that takes its time gets it. The calls of a group never run alone.
 //
 // An open transaction cannot be run again: it waits for what stands against it. Once it has itself
 // been open for Options::open_patience_us, another transaction that meets its claims ends it: the
@@ -81,9 +81,13 @@ class TimestampOrdering {
       claims_.set_alone(false, Timestamps::kProcedurePatienceNs);
       alone_for_ns_.store(0);
     }
-    // The next attempt: the others wait for so long.
-    void begin(uint32_t attempt) {
-      const uint64_t patience_ns = Timestamps::kProcedurePatienceNs << std::min(attempt, kDoublingsMax);
+    // The next attempt: the others wait for so long, but not beyond its deadline (0: none).
+    void begin(uint32_t attempt, uint64_t deadline_ns) {
+      uint64_t patience_ns = Timestamps::kProcedurePatienceNs << std::min(attempt, kDoublingsMax);
+      if (deadline_ns != 0) {
+        const uint64_t now = now_ns();
+        patience_ns = std::min(patience_ns, std::max(Timestamps::kProcedurePatienceNs, deadline_ns > now ? deadline_ns - now : 0));
+      }
       claims_.set_alone(true, patience_ns);
       alone_for_ns_.store(patience_ns);
     }
@@ -123,7 +127,7 @@ class TimestampOrdering {
         status = given_up(call.counters, call.policy.procedure_id, attempts, status);
         break;
       }
-      alone.begin(attempt);
+      alone.begin(attempt, deadline_of(call.policy, begin_ns));
       status = begin_and_attempt(txn, call, attempts + 1, attempt_it);
     }
     return status;
@@ -132,7 +136,8 @@ class TimestampOrdering {
   [[gnu::noinline]] void let_alone(const RunPolicy& policy, uint64_t begin_ns) const {
     const uint64_t since_ns = now_ns(), deadline_ns = deadline_of(policy, begin_ns);
     Spin spin;
-    for (uint64_t now = since_ns; now - since_ns < alone_for_ns_->load() && (deadline_ns == 0 || now < deadline_ns); now = now_ns()) spin.wait();
+    for (uint64_t now = since_ns; now - since_ns < alone_for_ns_->load() && (deadline_ns == 0 || now < deadline_ns); now = now_ns())
+      spin.wait();
   }
 
   Store& store_;

@@ -80,9 +80,17 @@ class Timestamps {
     return slots_[worker_of(t)]->now.compare_exchange_strong(expected, kNone);
   }
 
-  // For how long the worker's transactions may be waited for before they are ended.
-  void set_patience(uint32_t worker, uint64_t ns) { slots_[worker]->patience_ns.store(ns, std::memory_order_relaxed); }
-  uint64_t patience_with(Timestamp t) const { return slots_[worker_of(t)]->patience_ns.load(std::memory_order_relaxed); }
+  // For how long the worker's transactions, which are this thread's, may be waited for before they
+  // are ended. This thread itself waits no longer than ever: they cannot go on meanwhile.
+  void set_patience(uint32_t worker, uint64_t ns) {
+    slots_[worker]->thread.store(this_thread(), std::memory_order_relaxed);  // relaxed: of another thread any other value will do
+    slots_[worker]->patience_ns.store(ns, std::memory_order_relaxed);        // relaxed: a length of time
+  }
+  uint64_t patience_with(Timestamp t) const {
+    const Slot& slot = *slots_[worker_of(t)];
+    const uint64_t ns = slot.patience_ns.load(std::memory_order_relaxed);  // relaxed: as above
+    return ns == kProcedurePatienceNs || slot.thread.load(std::memory_order_relaxed) == this_thread() ? kProcedurePatienceNs : ns;
+  }
 
   // The worker's transaction is one that its program ends, or has been.
   void set_open_since(uint32_t worker, uint64_t ns) { slots_[worker]->open_since_ns.store(ns, std::memory_order_relaxed); }
@@ -118,10 +126,16 @@ class Timestamps {
     return oldest;
   }
 
+  static const void* this_thread() {
+    static thread_local const char mark = 0;
+    return &mark;
+  }
+
   struct Slot {
     std::atomic<Timestamp> now{kNone};
     std::atomic<uint64_t> open_since_ns{0};  // of an open transaction, and 0 of a procedure's
     std::atomic<uint64_t> patience_ns{kProcedurePatienceNs};
+    std::atomic<const void*> thread{nullptr};  // where patience_ns is longer: whose transactions they are
     uint64_t last_clock = 0;  // when the slot's last transaction began: a worker id may pass to another thread
   };
 
