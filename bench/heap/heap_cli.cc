@@ -82,6 +82,7 @@ Status heap_study(HeapChosen& chosen) {
     chosen.history.medium = chosen.study.medium;
     chosen.history.isolation = chosen.study.isolation;
     chosen.history.backend = chosen.study.backend;
+    chosen.history.suspended_reads = chosen.study.suspended_reads;
     if (chosen.durability == "later") chosen.history.durability = HeapDurability::kLater;
     for (const HeapWait wait : {HeapWait::kPruned, HeapWait::kTotal, HeapWait::kOwn})
       if (name_of(wait) == chosen.wait) chosen.history.wait = wait;
@@ -107,6 +108,7 @@ Status heap_study(HeapChosen& chosen) {
     document["figures"].push_back({{"study", figure.study}, {"unit", figure.unit}, {"series", series}});
   }
   document["configuration"] = {{"medium", chosen.medium},           {"isolation", chosen.isolation},     {"backend", chosen.backend},
+                               {"suspended_reads", chosen.study.suspended_reads},
                                {"flush_ns", chosen.study.flush_ns}, {"threads", chosen.study.threads},   {"seconds", chosen.study.seconds},
                                {"words", chosen.study.words},       {"reads", chosen.study.reads},       {"writes", chosen.study.writes},
                                {"group", chosen.study.group},       {"replayed", chosen.study.replayed}, {"seed", chosen.study.seed}};
@@ -132,6 +134,8 @@ void add_heap(Command bench) {
   command.option("--backend", chosen->backend, "Of update transactions, but of map and replay")
       .one_of({"automatic", "software", "rtm", "emulated"})
       .shows_default();
+  command.flag("--tracked-reads", [chosen] { chosen->study.suspended_reads = false; },
+               "Of --backend rtm: regions track their reads while they wait, as where the processor cannot suspend that");
   command.option("--medium", chosen->medium, "Of reads, updates and --history").one_of(choices_of(heap_option("medium"))).shows_default();
   command.option("--isolation", chosen->isolation, "Of reads, updates and --history")
       .one_of(choices_of(heap_option("isolation")))

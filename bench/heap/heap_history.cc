@@ -119,6 +119,7 @@ Status write_heap_history(const HeapHistoryOptions& options, uint64_t* attempts_
   heap_options.durability = options.durability;
   heap_options.wait = options.wait;
   heap_options.backend = options.backend;
+  heap_options.suspended_reads = options.suspended_reads;
   heap_options.flush_ns = 50;
   auto opened = Heap::open(path, 1 << 20, heap_options);
   if (!opened.ok()) return opened.status();

@@ -21,6 +21,7 @@ struct HeapHistoryOptions {
   HeapDurability durability = HeapDurability::kWait;
   HeapWait wait = HeapWait::kPruned;
   HtmBackend backend = HtmBackend::kAutomatic;
+  bool suspended_reads = true;
   uint32_t threads = 4;
   uint64_t transactions = 20'000;
   uint32_t operations_max = 4;  // of a transaction

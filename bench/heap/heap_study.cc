@@ -48,6 +48,7 @@ class HeapWords {
     heap_options.medium = options.medium;
     heap_options.isolation = options.isolation;
     heap_options.backend = wait == HeapWait::kOwn ? HtmBackend::kNone : options.backend;
+    heap_options.suspended_reads = options.suspended_reads;
     heap_options.flush_ns = 0;  // while it is filled
     heap_options.wait = HeapWait::kPruned;
     heap_options.log_bytes = uint64_t{512} << 20;  // for all that is measured: nothing is replayed meanwhile, as in the paper

@@ -28,6 +28,7 @@ struct HeapStudyOptions {
   HeapMedium medium = HeapMedium::kDelay;  // of reads and updates
   HeapIsolation isolation = HeapIsolation::kSerializable;
   HtmBackend backend = HtmBackend::kAutomatic;  // of reads, updates and tpcc
+  bool suspended_reads = true;                  // HeapOptions'
   uint32_t flush_ns = 310;
   uint32_t threads = 2;  // of reads: one of them writes
   double seconds = 2;    // of each figure

@@ -143,7 +143,7 @@ class HeapTpcc {
     heap_options_.markers = 1u << 21;
     heap_options_.threads_max = options.threads + 1;
     heap_options_.medium = HeapMedium::kDelay;
-    heap_options_.backend = options.backend;
+    heap_options_.suspended_reads = options.suspended_reads;
   }
 
   Status load() {
@@ -164,6 +164,7 @@ class HeapTpcc {
   Result<double> run(const HeapTpccVariant& variant, uint64_t seed) {
     heap_options_.isolation = variant.isolation;
     heap_options_.wait = variant.wait;
+    heap_options_.backend = variant.wait == HeapWait::kOwn ? HtmBackend::kNone : options_.backend;
     heap_options_.flush_ns = options_.flush_ns;
     heap_options_.durability = HeapDurability::kWait;
     heap_options_.background_replay = false;

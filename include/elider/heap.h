@@ -113,6 +113,9 @@ struct HeapOptions {
   // asked for by name is not tested first.
   //   kUnsupported  this processor or build does not have it
   HtmBackend backend = HtmBackend::kAutomatic;
+  // Of kRtm, where the processor can (TSXLDTRK): regions do not track what they read while they
+  // wait. Off for studies: as on a processor with RTM alone.
+  bool suspended_reads = true;
   uint64_t capacity_bytes = uint64_t{64} << 30;  // up to which the heap grows: address space; 1 MiB to 16 TiB
   // Of a new file; an existing one keeps its own.
   // Each thread's redo log; 64 KiB to 4 GiB. A transaction may fill half of it: 8 bytes a word

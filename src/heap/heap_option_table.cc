@@ -28,6 +28,8 @@ constexpr option_entry::Entry<Member> kHeapOptionEntries[] = {
             "For whose durability a transaction waits; the other two are SPHT's and Pisces's, for comparison, and own needs software"),
      &HeapOptions::wait},
     {choice("backend", "automatic, rtm, none, emulated", "What runs update transactions; none: software"), &HeapOptions::backend},
+    {flag("suspended_reads", "Of backend rtm: regions that wait do not track their reads, where the processor can; off for studies alone"),
+     &HeapOptions::suspended_reads},
     {bytes("capacity_bytes", heap::kBytesMin, heap::kBytesMax, "Size up to which the heap grows, rounded up to 64K: address space"),
      &HeapOptions::capacity_bytes},
     {bytes("log_bytes", 64 << 10, uint64_t{4} << 30, "Of a new file: the redo log of each slot"), &HeapOptions::log_bytes},

@@ -99,7 +99,7 @@ Status HeapInside::open(const std::string& path, uint64_t bytes, HeapOptions opt
   options.capacity_bytes = heap::aligned(options.capacity_bytes);
   bytes = heap::aligned(std::max(bytes, heap::kBytesMin));
   heap::Regions regions;
-  if (Status status = heap::choose_regions(options.backend, &regions); !status.ok()) return status;
+  if (Status status = heap::choose_regions(options, &regions); !status.ok()) return status;
   const Uncancelled uncancelled;
   log::FileSystem& files = log::system_files();
   std::unique_ptr<log::File> held, file;

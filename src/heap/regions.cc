@@ -111,15 +111,16 @@ Regions emulated_regions() {
 
 }  // namespace
 
-Status choose_regions(HtmBackend backend, Regions* regions) {
-  switch (backend) {
+Status choose_regions(const HeapOptions& options, Regions* regions) {
+  switch (options.backend) {
     case HtmBackend::kAutomatic:
     case HtmBackend::kNone: *regions = {}; return {};
     case HtmBackend::kAlwaysAborts: *regions = regions_of<htm::AlwaysAbortsSuspending>("regions that abort"); return {};
     case HtmBackend::kRtm:
 #if ELIDER_HAVE_RTM
       if (htm::rtm_instructions_exist()) {
-        *regions = htm::detect().tsxldtrk ? regions_of<htm::RtmLoads>("RTM, reads suspended") : regions_of<htm::RtmAlone>("RTM");
+        *regions = htm::detect().tsxldtrk && options.suspended_reads ? regions_of<htm::RtmLoads>("RTM, reads suspended")
+                                                                     : regions_of<htm::RtmAlone>("RTM");
         return {};
       }
 #endif
@@ -133,7 +134,7 @@ Status choose_regions(HtmBackend backend, Regions* regions) {
       return Status(Code::kUnsupported, "HeapOptions::backend is 'emulated', but this build has no emulator");
 #endif
   }
-  return Status::invalid_argument("HeapOptions::backend is " + std::to_string(static_cast<int>(backend)) + "; there is no such");
+  return Status::invalid_argument("HeapOptions::backend is " + std::to_string(static_cast<int>(options.backend)) + "; there is no such");
 }
 
 }  // namespace elider::heap

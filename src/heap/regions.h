@@ -52,6 +52,6 @@ struct Regions {
   const char* name = "software";
 };
 // kUnsupported: the backend cannot be had here.
-Status choose_regions(HtmBackend backend, Regions* regions);
+Status choose_regions(const HeapOptions& options, Regions* regions);
 
 }  // namespace elider::heap

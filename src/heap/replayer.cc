@@ -101,16 +101,21 @@ Status Replayer::damaged(const Marker& marker) const {
                               std::to_string(geometry_.record_at(marker.slot, marker.start))};
 }
 
-Status Replayer::patch_heap(const Marker& marker, bool checks) {
-  if (std::byte* const memory = medium_.memory(); memory != nullptr) {
-    std::byte* const heap = memory + geometry_.heap_at;
+Status Replayer::patch_heap(std::span<const Marker> markers, bool checks) {
+  const auto apply_each = [&](const auto& patch) -> Status {
+    for (const Marker& marker : markers)
+      if (Status status = apply(marker, patch, checks); !status.ok()) return status;
+    return {};
+  };
+  if (memory_ != nullptr) {
+    std::byte* const heap = memory_ + geometry_.heap_at;
     const bool flushes = medium_.flushes_patched();
     const auto patch = [&](const Run& run) {
       run.copy_to(heap);
       if (flushes) medium_.flush(geometry_.heap_at + run.offset(), run.bytes());
       return Status();
     };
-    return apply(marker, patch, checks);
+    return apply_each(patch);
   }
   const auto patch = [&](const Run& run) -> Status {
     static constexpr std::array<std::byte, kPatchBytesMax> kZeros{};
@@ -124,7 +129,7 @@ Status Replayer::patch_heap(const Marker& marker, bool checks) {
     }
     return {};
   };
-  return apply(marker, patch, checks);
+  return apply_each(patch);
 }
 
 Status Replayer::say_replayed(uint64_t number) {
@@ -150,7 +155,7 @@ Status Replayer::recover(const Found& found) {
     std::span<const uint64_t> words;
     if (status.ok() && marker.bytes != 0) status = load(marker, true, &words);
     const uint64_t at = geometry_.record_at(marker.slot, marker.start);
-    if (status.ok() && medium_.memory() != nullptr)
+    if (status.ok() && memory_ != nullptr)
       medium_.flush(at, marker.bytes);  // it stands there
     else if (status.ok() && marker.bytes != 0)
       status = medium_.store(at, std::as_bytes(words));
@@ -163,8 +168,7 @@ Status Replayer::recover(const Found& found) {
   if (status.ok()) status = medium_.read(length - 1, {&last, 1});
   if (status.ok()) status = medium_.store(length - 1, {&last, 1});
   if (status.ok() && !ELIDER_MUTANT(kHeapPatchBeforeLog)) status = medium_.fence();
-  for (const Marker& marker : found.durable)
-    if (status.ok()) status = patch_heap(marker, true);
+  if (status.ok()) status = patch_heap(found.durable, true);
   if (status.ok()) status = medium_.settle();
   return status.ok() ? say_replayed(found.newest) : status;
 }
@@ -177,18 +181,26 @@ Status Replayer::replay(uint64_t last, RedoLog& log) {
   uint64_t words = 0;
   for (uint64_t number = from + 1; number <= last;) {
     // As many as stand side by side.
-    const uint64_t count = std::min<uint64_t>({last - number + 1, geometry_.markers - number % geometry_.markers, 4096});
-    markers_.resize(count);
-    if (Status status = medium_.read(geometry_.marker_at(number), std::as_writable_bytes(std::span(markers_))); !status.ok()) return status;
-    for (const Marker& marker : markers_) {
-      if (!is_valid(marker, geometry_) || marker.number != number)
+    const uint64_t count = std::min<uint64_t>({last - number + 1, geometry_.markers - number % geometry_.markers, 256});
+    std::span<const Marker> markers;
+    if (memory_ != nullptr) {
+      markers = {reinterpret_cast<const Marker*>(memory_ + geometry_.marker_at(number)), count};
+    } else {
+      markers_.resize(count);
+      if (Status status = medium_.read(geometry_.marker_at(number), std::as_writable_bytes(std::span(markers_))); !status.ok())
+        return status;
+      markers = markers_;
+    }
+    for (const Marker& marker : markers) {
+      // What is mapped this process has written itself: no checksum is needed.
+      if (marker.number != number || marker.slot >= geometry_.threads || (memory_ == nullptr && !is_valid(marker, geometry_)))
         return {Code::kCorrupt, "'" + path_ + "' is damaged: the marker of transaction " + std::to_string(number) + ", at offset " +
                                     std::to_string(geometry_.marker_at(number))};
-      if (Status status = patch_heap(marker, false); !status.ok()) return status;
       words += marker.bytes / kWordBytes;
       if (marker.bytes != 0) ends[marker.slot] = RedoLog::end_of(marker.start, marker.bytes);
       ++number;
     }
+    if (Status status = patch_heap(markers, false); !status.ok()) return status;
     ELIDER_TEST_POINT("heap.replay.within");
   }
   if (Status status = medium_.settle(); !status.ok()) return status;

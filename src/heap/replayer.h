@@ -10,6 +10,8 @@
 #include <atomic>
 #include <cstdint>
 #include <mutex>
+#include <span>
+#include <string>
 #include <vector>
 
 #include "heap/format.h"
@@ -27,7 +29,8 @@ struct Found {
 
 class Replayer {
  public:
-  Replayer(const Geometry& geometry, Medium& medium, const std::string& path) : geometry_(geometry), medium_(medium), path_(path) {}
+  Replayer(const Geometry& geometry, Medium& medium, const std::string& path)
+      : geometry_(geometry), medium_(medium), memory_(medium.memory()), path_(path) {}
 
   // Reads how far the file is, which must have room for the log and the smallest heap.
   Status begin();
@@ -54,12 +57,13 @@ class Replayer {
   uint64_t replays() const { return replays_.load(std::memory_order_relaxed); }
 
  private:
-  Status patch_heap(const Marker& marker, bool checks);
+  Status patch_heap(std::span<const Marker> markers, bool checks);
   Status say_replayed(uint64_t number);
   Status damaged(const Marker& marker) const;
 
   const Geometry geometry_;
   Medium& medium_;
+  std::byte* const memory_;  // the medium's; null: it is not mapped
   const std::string path_;
   std::mutex mutex_;
   uint64_t sequence_ = 0;
@@ -77,8 +81,8 @@ class Replayer {
       marker.start % geometry_.log_bytes + marker.bytes > geometry_.log_bytes)
     return damaged(marker);
   const uint64_t at = geometry_.record_at(marker.slot, marker.start);
-  if (const std::byte* const memory = medium_.memory(); memory != nullptr) {
-    *words = {reinterpret_cast<const uint64_t*>(memory + at), marker.bytes / kWordBytes};
+  if (memory_ != nullptr) {
+    *words = {reinterpret_cast<const uint64_t*>(memory_ + at), marker.bytes / kWordBytes};
   } else {
     record_.resize(marker.bytes / kWordBytes);
     if (Status status = medium_.read(at, std::as_writable_bytes(std::span(record_))); !status.ok()) return status;

@@ -45,7 +45,7 @@ inline HeapOptions small_options() {
   options.log_bytes = 64 << 10;
   options.markers = 256;
   options.capacity_bytes = 4 << 20;
-  options.backend = heap_backend();
+  set_backend(options);
   return options;
 }
 

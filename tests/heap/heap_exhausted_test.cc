@@ -24,7 +24,7 @@ struct Cell {
 
 HeapOptions small_log() {
   HeapOptions options;
-  options.backend = heap_backend();
+  set_backend(options);
   options.threads_max = 2;
   options.log_bytes = 64 << 10;
   options.markers = 256;

@@ -16,7 +16,7 @@ namespace elider::test {
 
 class HeapFixture {
  protected:
-  HeapFixture() : folder_("heap"), path_((folder_.path() / "a.heap").string()) { options_.backend = heap_backend(); }
+  HeapFixture() : folder_("heap"), path_((folder_.path() / "a.heap").string()) { set_backend(options_); }
 
   void reopen() {
     heap_ = {};

@@ -352,6 +352,14 @@ TEST_P(HeapTest, TransfersOfManyThreadsKeepTheSum) {
   EXPECT_EQ(sum, kAccounts * kEach);
 }
 
+TEST_P(HeapTest, StatusSaysWhatTheProcessorsRegionsSuspend) {
+  if (options_.backend != HtmBackend::kRtm) GTEST_SKIP() << "of ELIDER_HEAP_BACKEND=rtm";
+  EXPECT_EQ(heap_.status().backend.substr(0, 3), "RTM");
+  options_.suspended_reads = false;
+  reopen();
+  EXPECT_EQ(heap_.status().backend, "RTM");
+}
+
 // Two that each read both words and write one: only snapshot isolation lets both commit at once.
 TEST_P(HeapTest, WriteSkewIsPossibleUnderSnapshotIsolationAlone) {
   if (options_.backend != HtmBackend::kAutomatic) GTEST_SKIP() << "procedures that wait for each other run in software, alone";

@@ -4,7 +4,7 @@
 # Histories of the durable heap, lists that threads read and append to, checked by adya, a checker that none of us wrote: strictly
 # serializable, or snapshot isolation where that was asked for. Runs that met a conflict are among them, as transactions that only
 # read: so strict serializability says opacity, too. And a heap that does not validate what it read is
-# caught. On the emulator, of transactions in regions, by what a processor can suspend.
+# caught. On the emulator, and where the processor has them, of transactions in regions, by what it can suspend.
 # Where adya cannot be had the test is skipped.
 set -uo pipefail
 source "$(dirname "$0")/../history/adya_common.bash"
@@ -17,7 +17,7 @@ again=0  # runs that met a conflict
 history() {
   timeout 1800 "$elider" bench heap --history elle.jsonl --threads 4 --transactions "$(scaled 20000)" "$@" >said.txt || return 1
   cat said.txt
-  if [[ $* == *emulated* ]]; then
+  if [[ $* == *--backend* ]]; then
     grep -qE ' [1-9][0-9]+ of them in regions' said.txt || { echo "hardly any ran in regions"; return 1; }
   fi
   again=$((again + $(sed -n 's/.* reads of \([0-9]*\) runs .*/\1/p' said.txt)))
@@ -50,6 +50,15 @@ for options in "--medium delay" "--medium delay --durability later" "--medium de
   history $options --seed 1 && expect 0 strict-serializable "$options" || failures=$((failures + 1))
 done
 history --medium delay --isolation snapshot --seed 2 && expect 0 snapshot-isolation "--isolation snapshot" || failures=$((failures + 1))
+if "$elider" hardware | grep -q '^usable *yes'; then
+  for options in "" --tracked-reads; do
+    # shellcheck disable=SC2086
+    history --backend rtm $options --seed 1 && expect 0 strict-serializable "regions of the processor $options" || failures=$((failures + 1))
+    # shellcheck disable=SC2086
+    history --backend rtm --isolation snapshot $options --seed 2 &&
+      expect 0 snapshot-isolation "regions of the processor, --isolation snapshot $options" || failures=$((failures + 1))
+  done
+fi
 [ "$again" -gt 0 ] || { failures=$((failures + 1)); echo "FAIL no run met a conflict"; }
 if [ "$preset" = dev ]; then  # which has mutants
   # A history in which hardly two met may be serializable all the same.

@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # presets: dev release
 # TPC-C on the durable heap, small: the twelve consistency conditions hold after each mix, under both isolations and all waits. And
-# a heap whose transactions do not look into commits that are underway, and so lose updates, does not pass.
+# a heap whose transactions do not look into commits that are underway, and so lose updates, does not pass. Where the processor runs
+# hardware transactions, with updates that are such, too.
 set -u
 elider=$1
 failures=0
@@ -10,6 +11,12 @@ tpcc() {  # timeout, seconds of each mix, options
 }
 tpcc 1200 0.1 --json tpcc.json >out.txt 2>&1 || { failures=1; echo "FAIL tpcc: $(tail -5 out.txt)"; }
 [ "$(grep -c '^tpcc,' out.txt)" = 8 ] || { failures=1; echo "FAIL there are not eight mixes: $(grep '^tpcc,' out.txt)"; }
+if "$elider" hardware | grep -q '^usable *yes'; then
+  for options in "" --tracked-reads; do
+    # shellcheck disable=SC2086
+    tpcc 1200 0.1 --backend rtm $options >out.txt 2>&1 || { failures=1; echo "FAIL tpcc --backend rtm $options: $(tail -5 out.txt)"; }
+  done
+fi
 timeout 1200 "$elider" bench heap --study lines --warehouses 1 --items 1000 --customers 60 --quiet --json lines.json >out.txt 2>&1 ||
   { failures=1; echo "FAIL lines: $(tail -5 out.txt)"; }
 python3 - <<'PY' || failures=1

@@ -224,8 +224,8 @@ Status check_maps(HeapReader& reader, const Books& books) {
   });
   if (wrong_ones != 0) return wrong("the ordered map is not in order");
   if (ordered != entries || books.by_name.size(reader) != entries || books.in_order.size(reader) != entries)
-    return wrong("the maps have " + std::to_string(books.by_name.size(reader)) + " and " + std::to_string(ordered) + " entries, the journals " +
-                 std::to_string(entries));
+    return wrong("the maps have " + std::to_string(books.by_name.size(reader)) + " and " + std::to_string(ordered) +
+                 " entries, the journals " + std::to_string(entries));
   return {};
 }
 
