@@ -70,6 +70,9 @@ histories_of() {
     both "$* $index, in groups" bank "${options[@]}" --transactions "$(scaled 2000)" --seed 12 --group 4
     alone list-append "${options[@]}" --transactions "$(scaled 5000)" --seed 13 --group 8
   done
+  both "$* art" list-append "$@" --index art --threads "$threads" --transactions "$(scaled 20000)" --seed 29
+  both "$* art" scan "$@" --index art --threads "$threads" --transactions "$(scaled 10000)" --seed 30
+  both "$* art" claims "$@" --index art --threads "$threads" --transactions "$(scaled 10000)" --seed 31
 }
 
 if [ "$preset" = emulator ]; then
@@ -85,6 +88,8 @@ else
   histories_of 4 --sync latched --protocol timestamp
   histories_of 4 --protocol two-phase-locking
   histories_of 4 --protocol chopped
+  histories_of 4 --protocol serial
+  histories_of 4 --protocol partitioned
   histories_of 1 --sync single-threaded
   histories_of 4 --htm none
   histories_of 4 --htm none --protocol whole-transaction

@@ -47,7 +47,8 @@ Verdict check(const std::vector<Line>& lines, int tables = 1, const CheckOptions
   Verdict verdict = check_history(*history, options);
   std::ostringstream out;
   print(out, *history, verdict);
-  EXPECT_THAT(out.str(), HasSubstr(std::string(verdict.holds() ? "\n" : "\nNOT ") + (options.strictly ? "strictly " : "") + "serializable\n"))
+  EXPECT_THAT(out.str(),
+              HasSubstr(std::string(verdict.holds() ? "\n" : "\nNOT ") + (options.strictly ? "strictly " : "") + "serializable\n"))
       << out.str();
   return verdict;
 }

@@ -9,6 +9,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <ostream>
 #include <string>
@@ -87,6 +88,19 @@ inline std::vector<Combination> combinations(bool concurrent_only, bool ordered_
   return chosen;
 }
 
+// Of each protocol but occ the first, on tables with B+-trees.
+inline std::vector<Combination> one_of_each_other_protocol() {
+  std::vector<Combination> chosen = combinations(false, true);
+  std::erase_if(chosen, [](const Combination& one) { return one.protocol == Protocol::kOcc || one.key_index != KeyIndex::kOrdered; });
+  std::vector<Protocol> seen;
+  std::erase_if(chosen, [&seen](const Combination& one) {
+    if (std::find(seen.begin(), seen.end(), one.protocol) != seen.end()) return true;
+    seen.push_back(one.protocol);
+    return false;
+  });
+  return chosen;
+}
+
 inline std::vector<Combination> racing_combinations() {
   std::vector<Combination> chosen = combinations(true, false);
   std::erase_if(chosen, [](const Combination& combination) { return !combination.races(); });
@@ -96,7 +110,8 @@ inline std::vector<Combination> racing_combinations() {
 // Those under which a transaction claims what it writes; with `reads_too`, and what it reads.
 inline std::vector<Combination> claiming_combinations(bool reads_too) {
   std::vector<Combination> chosen = combinations(true, false);
-  std::erase_if(chosen, [=](const Combination& combination) { return !(reads_too ? combination.claims_reads() : combination.claims_writes()); });
+  std::erase_if(chosen,
+                [=](const Combination& combination) { return !(reads_too ? combination.claims_reads() : combination.claims_writes()); });
   return chosen;
 }
 

@@ -72,14 +72,23 @@ class DataFolderTest : public testing::TestWithParam<Combination> {
   Options options_;
 };
 
-// One of each kind: many threads, one thread, lock elision whose regions never succeed, and whose
-// regions do where the build emulates them or the machine has them.
-inline auto durable_combinations() {
+// Under occ one of each kind: many threads, and those on radix trees, too; one thread; lock elision
+// whose regions never succeed, and whose regions do where the build emulates them or the machine
+// has them.
+inline std::vector<Combination> durable_combinations_of_occ() {
   std::vector<Combination> chosen = combinations(false, true);
   std::erase_if(chosen, [](const Combination& each) {
     return each.protocol != Protocol::kOcc || each.sync == SyncPolicy::kLatched ||
-           (each.sync == SyncPolicy::kElided && each.htm == HtmBackend::kNone);
+           (each.sync == SyncPolicy::kElided && each.htm == HtmBackend::kNone) ||
+           (each.sync != SyncPolicy::kOptimistic && each.key_index != KeyIndex::kOrdered);
   });
+  return chosen;
+}
+// And each other protocol once.
+inline auto durable_combinations() {
+  std::vector<Combination> chosen = durable_combinations_of_occ();
+  const std::vector<Combination> others = one_of_each_other_protocol();
+  chosen.insert(chosen.end(), others.begin(), others.end());
   return testing::ValuesIn(chosen);
 }
 

@@ -39,7 +39,8 @@ struct SmallWorld {
       EXPECT_TRUE(installed.ok()) << installed.message();
     }
     for (uint32_t thread = 0; thread < threads; ++thread)
-      terminals.push_back(std::make_unique<Terminal>(db, tables, workload, SnapshotUse{}, thread, 0, nullptr, in_pieces ? &chopped : nullptr));
+      terminals.push_back(
+          std::make_unique<Terminal>(db, tables, workload, SnapshotUse{}, thread, 0, nullptr, in_pieces ? &chopped : nullptr));
   }
 
   // On one of the ways to run a database; hashed keys are TPC-C's mixture.

@@ -33,24 +33,29 @@ Json run_and_read(const TpccOptions& options, uint32_t threads, CommonOptions co
 
 constexpr Sizes kSmall{.warehouses = 2, .items = 300, .customers = 40};
 
-// On each sync policy and backend that has threads.
+// On each sync policy and backend that has threads, and under each protocol.
 class TpccRunOn : public testing::TestWithParam<test::Combination> {
  protected:
   static CommonOptions common() {
     CommonOptions common;
     common.sync = GetParam().sync;
+    common.protocol = GetParam().protocol;
     if (common.sync == SyncPolicy::kElided) common.htm = GetParam().htm;
     return common;
   }
   static void expect_ran_on(const Json& json) {
     EXPECT_EQ(json["configuration"]["sync_used"], name_of(GetParam().sync));
     EXPECT_EQ(json["configuration"]["htm_used"], name_of(GetParam().htm));
+    EXPECT_EQ(json["configuration"]["protocol"], name_of(GetParam().protocol));
   }
 };
 
 std::vector<test::Combination> policies() {
   std::vector<test::Combination> chosen = test::combinations(true, true);
-  std::erase_if(chosen, [](const test::Combination& each) { return each.protocol != Protocol::kOcc; });
+  std::erase_if(chosen,
+                [](const test::Combination& each) { return each.protocol != Protocol::kOcc || each.key_index != KeyIndex::kOrdered; });
+  const std::vector<test::Combination> others = test::one_of_each_other_protocol();
+  chosen.insert(chosen.end(), others.begin(), others.end());
   return chosen;
 }
 INSTANTIATE_TEST_SUITE_P(On, TpccRunOn, testing::ValuesIn(policies()), test::combination_name);
@@ -88,6 +93,14 @@ TEST(TpccRun, MixAndIndexAndSnapshotsAreFollowed) {
   EXPECT_GT(json["latency_us"]["payment"]["committed"].get<uint64_t>(), json["latency_us"]["stock_level"]["committed"].get<uint64_t>());
   EXPECT_EQ(json["configuration"]["index"], "btree");
   EXPECT_EQ(json["configuration"]["snapshots"]["order_status"], false);
+}
+
+TEST(TpccRun, EveryConditionHoldsOnRadixTrees) {
+  const Json json = run_and_read({.sizes = kSmall, .index = IndexChoice::kArt, .snapshots = {}}, 2);
+  EXPECT_EQ(json["configuration"]["index"], "art");
+  EXPECT_TRUE(json["consistency"]["ok"].get<bool>());
+  for (const char* kind : {"new_order", "payment", "order_status", "delivery", "stock_level"})
+    EXPECT_GT(json["latency_us"][kind]["committed"].get<uint64_t>(), 0u) << kind;
 }
 
 // Its conditions are checked by lookups: nothing can be scanned.
