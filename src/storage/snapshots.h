@@ -45,9 +45,9 @@ namespace elider::storage {
 
 class Snapshots {
  public:
-  // lists_calls: there may be calls of several commits.
-  explicit Snapshots(uint32_t workers_max, bool lists_calls = false)
-      : slots_(std::make_unique<Slot[]>(workers_max)), calls_(lists_calls ? std::make_unique<Slot[]>(workers_max) : nullptr) {}
+  explicit Snapshots(uint32_t workers_max) : slots_(std::make_unique<Slot[]>(workers_max)) {}
+  // There may be calls of several commits, by so many workers. Before any transaction.
+  void list_calls(uint32_t workers_max) { calls_ = std::make_unique<Slot[]>(workers_max); }
 
   SnapshotNumber current() const { return current_.load(); }
 
@@ -142,7 +142,7 @@ class Snapshots {
   };
   alignas(64) std::atomic<uint64_t> current_{1};
   alignas(64) std::unique_ptr<Slot[]> slots_;
-  const std::unique_ptr<Slot[]> calls_;    // null: there are none
+  std::unique_ptr<Slot[]> calls_;          // null: there are none
   std::atomic<uint32_t> calls_listed_{0};  // of calls_, so many have ever been used
 };
 

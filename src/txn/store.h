@@ -61,7 +61,7 @@ struct Store {
       : options(chosen),
         id(store_id),
         workers(memory, chosen.workers_max + kOwnWorkers, store_id),
-        snapshots(chosen.workers_max + kOwnWorkers, chosen.protocol == Protocol::kChopped),
+        snapshots(chosen.workers_max + kOwnWorkers),
         procedures(kProceduresMax) {
     if (!chosen.parts.reclamation) workers.stop_reclaiming();
   }

@@ -119,7 +119,9 @@ class ChoppedProtocol {
   static constexpr uint32_t kCellBytes = 0;
 
   explicit ChoppedProtocol(Store& store)
-      : store_(store), rooms_(store.workers.workers_max()), publications_(store.workers.workers_max(), store.commit_order) {}
+      : store_(store), rooms_(store.workers.workers_max()), publications_(store.workers.workers_max(), store.commit_order) {
+    store.snapshots.list_calls(store.workers.workers_max());
+  }
 
   Transaction make_transaction(Worker& worker, Counters& counters) { return Transaction(store_, worker, counters, rooms_); }
 
@@ -211,7 +213,8 @@ class ChoppedProtocol {
     const uint32_t id = call.policy.procedure_id;
     if (!procedure.head.empty()) {
       pieces.head.begin(1, id);
-      *status = attempt_head(pieces.head, [&](elider::Transaction& its) { return run_operations(its, execution, procedure.head, arguments); });
+      *status =
+          attempt_head(pieces.head, [&](elider::Transaction& its) { return run_operations(its, execution, procedure.head, arguments); });
       if (!status->ok()) [[unlikely]] return true;
     }
     pieces.direct.set_adds(procedure.core_adds || procedure.tail_adds);
@@ -248,8 +251,8 @@ class ChoppedProtocol {
   }
 
   // All pieces as one commit, which validates what the core has read. One attempt.
-  static Status run_at_once(PieceType& whole, const Execution& execution, const ExecutableProcedure& procedure, void* arguments, uint32_t id,
-                            uint32_t attempt_number) {
+  static Status run_at_once(PieceType& whole, const Execution& execution, const ExecutableProcedure& procedure, void* arguments,
+                            uint32_t id, uint32_t attempt_number) {
     whole.set_of_call(false);
     whole.set_adds(procedure.core_adds || procedure.tail_adds);
     whole.begin(attempt_number, id);
@@ -369,7 +372,8 @@ class ChoppedProtocol {
 
   // The tail, until it is written: others have seen the core, so that nothing can be taken back.
   template <class Operations>
-  Status finish_call(typename Transaction::Pieces& pieces, uint32_t id, const ExecutableProcedure& procedure, const Operations& operations) {
+  Status finish_call(typename Transaction::Pieces& pieces, uint32_t id, const ExecutableProcedure& procedure,
+                     const Operations& operations) {
     constexpr uint32_t kAttemptsWithoutMemory = 100;
     uint32_t without_memory = 0;
     for (uint32_t attempt = 1;; ++attempt) {
@@ -390,7 +394,8 @@ class ChoppedProtocol {
   [[gnu::noinline]] Status stop(typename Transaction::Pieces& pieces, const ExecutableProcedure& procedure, const Status& why) {
     Status status(Code::kCorrupt, Cause::kNone);
     try {
-      status = Status(Code::kCorrupt, "procedure '" + procedure.name + "' has failed behind the piece that orders it, so that its call is half " +
+      status = Status(Code::kCorrupt, "procedure '" + procedure.name +
+                                          "' has failed behind the piece that orders it, so that its call is half " +
                                           "done; the database takes no more transactions: " + why.message());
     } catch (const std::bad_alloc&) {
     }
