@@ -113,7 +113,8 @@ RunResult RunControl::run(const std::function<void(uint32_t)>& body) {
     set_phase(Phase::kStopped);
     phase_.notify_all();
     for (std::thread& thread : threads) thread.join();
-    throw std::runtime_error(fmt::format("the system gives {} threads of {}: {}", threads.size(), options_.threads, refused.code().message()));
+    throw std::runtime_error(
+        fmt::format("the system gives {} threads of {}: {}", threads.size(), options_.threads, refused.code().message()));
   }
   wait_for_threads_prepared();
   if (unpinned.load(std::memory_order_relaxed) != 0) fmt::print(stderr, "elider: --pin: the system refused to bind a thread; running on\n");
@@ -167,6 +168,8 @@ std::vector<Statistics::Procedure> writers_between(const Statistics& before, con
   for (size_t i = 0; i < at_end.procedures.size(); ++i) {
     Statistics::Procedure one = at_end.procedures[i];
     if (i < before.procedures.size()) {
+      one.commits -= before.procedures[i].commits;
+      for (size_t cause = 0; cause < one.aborts.size(); ++cause) one.aborts[cause] -= before.procedures[i].aborts[cause];
       one.region_commits -= before.procedures[i].region_commits;
       one.lock_bit_commits -= before.procedures[i].lock_bit_commits;
       one.locked_commits -= before.procedures[i].locked_commits;
@@ -211,7 +214,8 @@ RunResult RunControl::collect(double seconds, double ns_per_tick, const Statisti
   result.elision = elision_between(before, result.at_end);
   result.procedures = writers_between(before, result.at_end);
   const Statistics::Lookups &first = before.lookups, &last = result.at_end.lookups;
-  result.lookups = {last.of_rows - first.of_rows, last.rows_kept - first.rows_kept, last.of_trees - first.of_trees, last.leaves_kept - first.leaves_kept};
+  result.lookups = {last.of_rows - first.of_rows, last.rows_kept - first.rows_kept, last.of_trees - first.of_trees,
+                    last.leaves_kept - first.leaves_kept};
   result.log = LogUse::between(before, result.at_end);
   return result;
 }

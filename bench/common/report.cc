@@ -126,7 +126,8 @@ void print_latencies(std::FILE* out, const RunResult& result) {
   for (const TypeResult& type : result.types) {
     const double rate = result.seconds > 0 ? static_cast<double>(type.committed) / result.seconds : 0;
     fmt::print(out, "  {:<{}} {:>11} {:>10.0f} {:>8.2f} {:>8.2f} {:>8.2f} {:>8.0f}\n", type.name, width, type.committed, rate,
-               quantile_us(result, type.latency_ticks, 0.5), quantile_us(result, type.latency_ticks, 0.99), quantile_us(result, type.latency_ticks, 0.999),
+               quantile_us(result, type.latency_ticks, 0.5), quantile_us(result, type.latency_ticks, 0.99),
+               quantile_us(result, type.latency_ticks, 0.999),
                static_cast<double>(type.latency_ticks.max()) * result.ns_per_tick / kNsPerMicrosecond);
   }
 }
@@ -143,29 +144,12 @@ void print_aborts(std::FILE* out, const RunResult& result) {
   fmt::print(out, "  aborts       {} of {} attempts ({:.3f}%){}\n", total, attempts, share, causes);
 }
 
-// One object a site: how many regions began, what they came to, and why they aborted.
-Json elision_json(const RunResult& result) {
-  Json sites = Json::array();
-  for (const Statistics::Elision& site : result.elision) {
-    Json aborts = Json::object();
-    for (size_t cause = 0; cause < kRegionCauseCount; ++cause) aborts[std::string(region_cause_name(cause))] = site.aborts[cause];
-    sites.push_back({{"site", site.site},
-                     {"attempts", site.attempts()},
-                     {"commits", site.commits},
-                     {"in_vain", site.in_vain},
-                     {"fallbacks", site.fallbacks},
-                     {"direct", site.direct},
-                     {"aborts", aborts}});
-  }
-  return sites;
-}
-
-Json committed_by_json(const RunResult& result) {
-  Json procedures = Json::array();
-  for (const Statistics::Procedure& one : result.procedures)
-    procedures.push_back(
-        {{"procedure", one.name}, {"region", one.region_commits}, {"lock_bits", one.lock_bit_commits}, {"locks", one.locked_commits}});
-  return procedures;
+// What was counted of sites of regions and of procedures that wrote, as Statistics says it.
+Json counted_json(const RunResult& result) {
+  Statistics counted;
+  counted.elision = result.elision;
+  counted.procedures = result.procedures;
+  return Json::parse(counted.to_json());
 }
 
 void print_committed_by(std::FILE* out, const RunResult& result) {
@@ -263,7 +247,8 @@ std::string short_bytes(double bytes) {
 }
 
 Json to_json(const Statistics::Lookups& lookups) {
-  return {{"of_rows", lookups.of_rows}, {"rows_kept", lookups.rows_kept}, {"of_trees", lookups.of_trees}, {"leaves_kept", lookups.leaves_kept}};
+  return {
+      {"of_rows", lookups.of_rows}, {"rows_kept", lookups.rows_kept}, {"of_trees", lookups.of_trees}, {"leaves_kept", lookups.leaves_kept}};
 }
 
 Json to_json(const CommonOptions& options, const Report& report) {
@@ -277,9 +262,11 @@ Json to_json(const CommonOptions& options, const Report& report) {
                {"load", {{"rows", report.load.rows}, {"seconds", report.load.seconds}, {"rows_per_s", report.load.rows_per_s()}}},
                {"configuration", configuration_json(options, report)}};
   if (options.group != 0)
-    json["group_us"] = {{"first", quantiles_json(result, result.group_first_ticks)}, {"last", quantiles_json(result, result.group_last_ticks)}};
-  if (!result.elision.empty()) json["elision"] = elision_json(result);
-  if (!result.procedures.empty()) json["committed_by"] = committed_by_json(result);
+    json["group_us"] = {{"first", quantiles_json(result, result.group_first_ticks)},
+                        {"last", quantiles_json(result, result.group_last_ticks)}};
+  const Json counted = counted_json(result);
+  if (!result.elision.empty()) json["elision"] = counted["elision"];
+  if (!result.procedures.empty()) json["procedures"] = counted["procedures"];
   if (options.parts.counted_lookups) json["lookups"] = to_json(result.lookups);
   if (result.log.kept) json["log"] = log_json(result);
   if (result.interrupted) json["interrupted"] = true;

@@ -41,7 +41,8 @@ Result<Measured> read_documents(const std::vector<std::string>& files) {
     if (!in) return Status(Code::kIoError, fmt::format("'{}' cannot be read", file));
     const Json document = Json::parse(in, nullptr, false);
     if (document.is_discarded() || !document.is_object() || !document.contains("figures") || !document["figures"].is_array())
-      return Status::invalid_argument(fmt::format("'{}' is no document of figures: bench protocols and bench htm write them with --json", file));
+      return Status::invalid_argument(
+          fmt::format("'{}' is no document of figures: bench protocols and bench htm write them with --json", file));
     for (const Json& figure : document["figures"]) {
       const bool whole = figure.is_object() && figure.value("figure", Json()).is_string() && figure.value("series", Json()).is_array();
       if (!whole) return Status::invalid_argument(fmt::format("'{}': a figure lacks its name or its series", file));
@@ -95,9 +96,10 @@ bool is_wanted(const ChosenFigures& chosen, const papers::PaperFigure& figure) {
 }
 
 std::string page_of(const papers::Paper& paper, const Measured& measured, const ChosenFigures& chosen, const MadeOnes& made) {
-  std::string page = fmt::format("# {}\n\nMade by `elider bench figures --paper {}` of what the commands below wrote with `--json`.\n\n## Sections\n\n"
-                                 "| section | what | where | what differs, and why |\n|---|---|---|---|\n",
-                                 paper.title, paper.name);
+  std::string page = fmt::format(
+      "# {}\n\nMade by `elider bench figures --paper {}` of what the commands below wrote with `--json`.\n\n## Sections\n\n"
+      "| section | what | where | what differs, and why |\n|---|---|---|---|\n",
+      paper.title, paper.name);
   for (const papers::Section& section : paper.sections)
     page += fmt::format("| {} | {} | {} | {} |\n", section.number, section.what, section.where, section.differs);
   page += "\n## Figures\n\n| figure | what | command, or where | published | here | what differs, and why |\n|---|---|---|---|---|---|\n";
@@ -109,14 +111,19 @@ std::string page_of(const papers::Paper& paper, const Measured& measured, const 
     if (here && published.empty()) published = found->second.value("published", "");
     if (here)
       if (const std::string how = found->second.value("here", ""); !how.empty()) differs += (differs.empty() ? "" : "; ") + how;
-    page += fmt::format("| {} | {} | {} | {} | {} | {} |\n", figure.number, figure.what, *figure.name != '\0' ? fmt::format("`{}`", figure.command) : figure.command,
-                        published, here ? summary_of(found->second) : *figure.name != '\0' ? "not measured for this page" : "", differs);
+    page += fmt::format("| {} | {} | {} | {} | {} | {} |\n", figure.number, figure.what,
+                        *figure.name != '\0' ? fmt::format("`{}`", figure.command) : figure.command, published,
+                        here                   ? summary_of(found->second)
+                        : *figure.name != '\0' ? "not measured for this page"
+                                               : "",
+                        differs);
   }
   for (const papers::PaperFigure& figure : paper.figures) {
     const auto one = made.find(figure.name);
     if (!is_wanted(chosen, figure) || one == made.end()) continue;
-    page += one->second.left_out.empty() ? fmt::format("\n### Figure {}: {}\n\n![{}]({})\n", figure.number, figure.what, figure.what, one->second.drawing)
-                                         : fmt::format("\nFigure {} is left out: {}\n", figure.number, one->second.left_out);
+    page += one->second.left_out.empty()
+                ? fmt::format("\n### Figure {}: {}\n\n![{}]({})\n", figure.number, figure.what, figure.what, one->second.drawing)
+                : fmt::format("\nFigure {} is left out: {}\n", figure.number, one->second.left_out);
   }
   return page;
 }
@@ -217,10 +224,13 @@ void add_figures(Command bench) {
   Command command = bench.add("figures", "A page for a paper: where its sections stand, and what its figures give here");
   command.option("--paper", chosen->papers, "Which, between commas: dbx, ydb, hyper, dbx-tc, dumbo [hyper]").between_commas().type("NAMES");
   command.option("--from", chosen->files, "Documents that bench protocols and bench htm wrote with --json").between_commas().type("FILES");
-  command.option("--figure", chosen->figures, "These alone, by the paper's number or our name, between commas [all]").between_commas().type("N");
+  command.option("--figure", chosen->figures, "These alone, by the paper's number or our name, between commas [all]")
+      .between_commas()
+      .type("N");
   command
-      .option("--run", chosen->folder,
-              "Measure each figure first, and draw it; documents, drawings and, without -o, the page go there. Hours, or minutes with --quick")
+      .option(
+          "--run", chosen->folder,
+          "Measure each figure first, and draw it; documents, drawings and, without -o, the page go there. Hours, or minutes with --quick")
       .type("FOLDER");
   command.flag("--quick", chosen->quick, "With --run: short runs on small databases, a look");
   command.option("-o,--output", chosen->output, "The page, in Markdown (- for standard output)").type("FILE.md").shows_default();

@@ -29,14 +29,16 @@ constexpr Section kHyperSections[] = {
 constexpr PaperFigure kHyperFigures[] = {
     {"1, 18, 20", "TPC-C over threads", "hyper-18", "elider bench protocols --figure hyper-18 --json FILE", "",
      "as many warehouses as threads; no Silo in this command (docs/groups.md and README.md have peers)"},
+    {"18, 20", "TPC-C under timestamps, over how their sections are guarded", "hyper-20",
+     "elider bench protocols --figure hyper-20 --json FILE", "", ""},
     {"2, 3, 4", "drawings: partitions, elision, caches", "", "docs/design/elision.md", "", ""},
     {"5", "aborts over random lines written", "hyper-5", "elider bench htm --figure hyper-5 --json FILE", "", ""},
     {"6", "aborts over the duration", "hyper-6", "elider bench htm --figure hyper-6 --json FILE", "", ""},
     {"8, 9", "lookups in a search tree, over restarts", "hyper-9", "elider bench htm --figure hyper-9 --json FILE", "",
      "a B+-tree of --records entries, and not 64 M"},
     {"10", "the code of elision with restarts", "", "src/htm/elide.h", "", ""},
-    {"11", "inserts under several allocators", "", "src/base/memory.h is the only one; inserts over zones stand in its place",
-     "only some allocators scale", ""},
+    {"11", "inserts under several allocators", "hyper-11", "elider bench protocols --figure hyper-11 --json FILE", "",
+     "one allocator, src/base/memory.h, in three ways of use, and neither malloc nor TCMalloc; keys rise, and are not random"},
     {"12", "one counter that all threads raise", "hyper-12", "elider bench protocols --figure hyper-12 --json FILE", "",
      "a row that transactions change, and not an atomic number"},
     {"13 to 17", "drawings: synchronization, transactions as regions, zones, surrogate keys", "",
@@ -52,17 +54,20 @@ constexpr PaperFigure kHyperFigures[] = {
 
 constexpr Section kDbxSections[] = {
     {"1, 2.1", "hardware transactions, regions for short", "SyncPolicy::kElided, include/elider/options.h",
-     "regions run under `--sync elided` alone; everything below that speaks of regions means that. The default, `automatic`, is optimistic latches: "
+     "regions run under `--sync elided` alone; everything below that speaks of regions means that. The default, `automatic`, is optimistic "
+     "latches: "
      "the same indexes and commits without regions"},
     {"2.1", "a region reads its fallback lock, and aborts while it is held", "src/htm/elide.h, src/htm/rtm.h",
      "regions of the indexes do so; those of reads and commits read the lock bits of their rows instead (src/txn/occ/occ_region.h)"},
     {"2.1, 2.2", "page faults abort a region", "src/htm/prefault.h, src/htm/code_pages.h",
-     "the paper falls back after two aborts by the system (6.1). Here fresh memory is touched before a region uses it, and pages of code are read again "
+     "the paper falls back after two aborts by the system (6.1). Here fresh memory is touched before a region uses it, and pages of code "
+     "are read again "
      "after silent aborts"},
     {"2.2", "what a region may hold, and how long it may last", "docs/hardware-transactions.md, `elider bench htm`",
      "measured on our processors: figures 1a to 1d"},
     {"3", "two layers, a store of keys and pointers and transactions above it; their regions never conflict", "src/index, src/txn", ""},
-    {"3", "not a region for each whole transaction", "src/txn/baseline/whole_transaction.h, Protocol::kWholeTransaction", "built for comparison: figure 10"},
+    {"3", "not a region for each whole transaction", "src/txn/baseline/whole_transaction.h, Protocol::kWholeTransaction",
+     "built for comparison: figure 10"},
     {"3", "n workers on n cores; each runs one transaction at a time", "src/base/worker.h, src/engine/turns.h",
      "a thread may hold several open transactions; where there are more threads than one and a half times the processors, calls take turns "
      "(Options::threads_at_once)"},
@@ -71,7 +76,8 @@ constexpr Section kDbxSections[] = {
     {"4", "keys of 8 bytes; get, insert, delete, range scans", "src/index/index.h, src/index/scan.h",
      "keys of secondary indexes have 16 bytes. The radix tree takes keys of up to 1024 bytes, which no table has yet"},
     {"4, ordered store", "a B+-tree; each operation is one region", "src/index/btree, src/sync/elided.h",
-     "a split or an empty leaf takes further regions, a scan one for each leaf. A batched lookup takes one for 16 keys, and one more for each "
+     "a split or an empty leaf takes further regions, a scan one for each leaf. A batched lookup takes one for 16 keys, and one more for "
+     "each "
      "further key of a leaf that several share"},
     {"4, ordered store", "all operations of a store have one fallback lock", "src/sync/elided.h",
      "each index has its own; without regions each node has a latch of its own (src/sync/optimistic.h)"},
@@ -89,9 +95,11 @@ constexpr Section kDbxSections[] = {
      "a bucket is one line of three entries: most lookups touch one line, and little memory is wasted"},
     {"4, unordered store", "a global lock while the table grows; regions read it", "src/index/hash/hash_grow.h",
      "the table grows a bucket at a time, in regions of its own: nobody waits for a copy of the whole"},
-    {"4, get-with-insert", "looks a key up, or inserts it; an old value is replaced and returned", "get_or_insert, src/index/btree/btree_insert.h, "
+    {"4, get-with-insert", "looks a key up, or inserts it; an old value is replaced and returned",
+     "get_or_insert, src/index/btree/btree_insert.h, "
      "src/index/hash/hash_operations.h, src/index/art/art_insert.h",
-     "it replaces nothing, and returns the row block that is there. Inserts use it, and changes of secondary indexes; reads of absent keys remember "
+     "it replaces nothing, and returns the row block that is there. Inserts use it, and changes of secondary indexes; reads of absent keys "
+     "remember "
      "the version of the leaf or bucket instead (5.3)"},
     {"4, put", "on hash tables the record stands on the line of its entry", "src/storage/inline_rows.h, SchemaOf::inline_rows",
      "only tables that ask for it: row and key stand side by side outside the buckets, which point to the row as ever"},
@@ -100,22 +108,29 @@ constexpr Section kDbxSections[] = {
     {"5.1", "typed tables of named records", "include/elider/schema.h, src/storage/table.h",
      "with secondary indexes, kept by the same transactions (src/txn/occ/occ_index.h)"},
     {"5.1", "sequence number, snapshot number and pointer to older versions, for each record", "src/storage/record.h",
-     "for each commit group of columns, so that transactions that touch different groups do not conflict; the sequence number's word also has "
+     "for each commit group of columns, so that transactions that touch different groups do not conflict; the sequence number's word also "
+     "has "
      "bits for locked, absent and removed"},
     {"5.1", "a pointer to the data, which is kept apart", "src/storage/layout.h",
-     "data below 2048 bytes (Options::block_threshold_bytes) stands beside the number, and a read saves a miss; rows of differing sizes are always "
+     "data below 2048 bytes (Options::block_threshold_bytes) stands beside the number, and a read saves a miss; rows of differing sizes "
+     "are always "
      "kept apart. A commit's region writes the changed columns, and not one pointer"},
-    {"5.2, algorithm 2", "a read finds the record and remembers it with its sequence number", "src/txn/occ/occ_read.h, src/txn/occ/read_set.h", ""},
+    {"5.2, algorithm 2", "a read finds the record and remembers it with its sequence number",
+     "src/txn/occ/occ_read.h, src/txn/occ/read_set.h", ""},
     {"5.2, algorithm 2", "a write is buffered; a transaction sees its own writes", "src/txn/occ/occ_write.h, src/txn/write_set.h", ""},
     {"5.2, algorithm 2", "a region around the number and the data, so that they belong together", "src/txn/record_region.h",
      "one region for all groups that are asked for. A read looks at the word before and after its copy instead: without regions, with "
-     "`--copied-reads`, above 96 lines, and after a region gave up; so does an edit of a row of its own size. A row kept as one block is viewed "
+     "`--copied-reads`, above 96 lines, and after a region gave up; so does an edit of a row of its own size. A row kept as one block is "
+     "viewed "
      "where it is"},
     {"5.2, algorithm 1", "validation and writes in one region", "commit_at_once, src/txn/occ/occ_region.h",
-     "whole: all in one region. Lock bits: the region validates and locks, and the writes follow outside: for more than 96 written lines, blocks, "
-     "and old versions for a reader. By locks, without a region: more than 96 written groups or 2048 read lines; a region that gave up, or whose "
+     "whole: all in one region. Lock bits: the region validates and locks, and the writes follow outside: for more than 96 written lines, "
+     "blocks, "
+     "and old versions for a reader. By locks, without a region: more than 96 written groups or 2048 read lines; a region that gave up, or "
+     "whose "
      "site is off; 16 regions in a row that met a changed row; a read that must be looked at again. `bench tpcc` counts how often each"},
-    {"5.2, algorithm 1", "reads are validated before anything is written, since regions hold more reads than writes", "commit_at_once, src/txn/occ/occ_region.h", ""},
+    {"5.2, algorithm 1", "reads are validated before anything is written, since regions hold more reads than writes",
+     "commit_at_once, src/txn/occ/occ_region.h", ""},
     {"5.2, algorithm 1", "a transaction that only reads commits in a region, too", "validate_in_region, src/txn/occ/occ_region.h",
      "one group that was read alone needs no validation"},
     {"5.2, algorithm 1", "a write of a removed record aborts", "await_word, src/txn/occ/occ_commit.h",
@@ -123,35 +138,49 @@ constexpr Section kDbxSections[] = {
     {"5.2, algorithm 1", "a write swaps the pointer and raises the sequence number by one; the old data waits for reclamation",
      "install, src/txn/install.h", "data in place is overwritten instead; blocks are swapped"},
     {"5.2, CommitLock", "one lock for all commits and reads that fall back", "src/txn/occ/occ_commit.h",
-     "a commit takes the lock bits of the rows that it writes, and holds up only those who touch the same rows; a read takes none, and looks at the word twice"},
+     "a commit takes the lock bits of the rows that it writes, and holds up only those who touch the same rows; a read takes none, and "
+     "looks at the word twice"},
     {"5.2, proof", "why the result is serializable", "docs/design/commit.md, docs/isolation.md, tests/exhaustive",
-     "strictly serializable. Models try every order of the steps of up to four transactions, and a checker by others judges histories of whole runs"},
+     "strictly serializable. Models try every order of the steps of up to four transactions, and a checker by others judges histories of "
+     "whole runs"},
     {"5.3, absent records", "a read of an absent key inserts an empty record", "track_absent, src/txn/occ/occ_tracking.h",
-     "it remembers the version of the leaf or bucket, and writes nothing. If the version changed, the commit looks the key up again (src/txn/occ/occ_repair.h)"},
+     "it remembers the version of the leaf or bucket, and writes nothing. If the version changed, the commit looks the key up again "
+     "(src/txn/occ/occ_repair.h)"},
     {"5.3, insert", "the record is in the store before the commit; its value is in the write set", "insert_row, src/txn/occ/occ_write.h",
-     "the row block that is inserted is marked absent until the commit; after an abort it is unlinked and reclaimed (give_up_rows, src/txn/occ/occ_commit.h)"},
-    {"5.3, delete", "a write that marks the record; it is unlinked later", "remove_row, src/txn/occ/occ_write.h; retire_rows, src/txn/occ/occ_commit.h",
+     "the row block that is inserted is marked absent until the commit; after an abort it is unlinked and reclaimed (give_up_rows, "
+     "src/txn/occ/occ_commit.h)"},
+    {"5.3, delete", "a write that marks the record; it is unlinked later",
+     "remove_row, src/txn/occ/occ_write.h; retire_rows, src/txn/occ/occ_commit.h",
      "the commit unlinks it at once where no snapshot needs it; else see section 5.5"},
-    {"5.3, range query", "a scan remembers leaf versions; one that has changed aborts", "src/txn/occ/occ_scan.h, src/txn/occ/occ_tracking.h",
-     "a changed leaf is scanned again; the commit goes on if the range has the same rows (src/txn/occ/occ_repair.h). Own inserts do not count "
+    {"5.3, range query", "a scan remembers leaf versions; one that has changed aborts",
+     "src/txn/occ/occ_scan.h, src/txn/occ/occ_tracking.h",
+     "a changed leaf is scanned again; the commit goes on if the range has the same rows (src/txn/occ/occ_repair.h). Own inserts do not "
+     "count "
      "(track_own_insert). A scan calls a function for each row; there is no iterator"},
     {"5.4", "transactions that only read validate nothing and never abort", "Database::run_read_only, src/txn/snapshot_transaction.h", ""},
     {"5.4", "a reader takes the snapshot number S and raises it; commits read it", "src/storage/snapshots.h",
      "all writes of a commit have the number that it read"},
-    {"5.4", "a reader reads the newest version that is not newer than its number; its regions are of fixed size", "src/txn/snapshot_transaction.h, "
+    {"5.4", "a reader reads the newest version that is not newer than its number; its regions are of fixed size",
+     "src/txn/snapshot_transaction.h, "
      "read_groups_at_in_region, src/txn/record_region.h",
-     "a region for each row; of an older version it takes the pointer, and the version is read outside. None for a row kept as one block, nor for "
+     "a region for each row; of an older version it takes the pointer, and the version is read outside. None for a row kept as one block, "
+     "nor for "
      "scans of zoned tables"},
     {"5.4, algorithm 1", "a commit keeps the old version where the record's number is not S", "needs_version, src/txn/install.h",
      "only where a reader is there who may need it: readers announce themselves. The memory is taken outside the region"},
-    {"5.4, gap", "a reader that begins while a commit is between its validation and its last write", "src/storage/snapshots.h, docs/design/snapshots.md",
-     "the paper leaves it open. Here the reader announces itself before it takes its number. A commit by locks holds them before it reads S, and the reader "
+    {"5.4, gap", "a reader that begins while a commit is between its validation and its last write",
+     "src/storage/snapshots.h, docs/design/snapshots.md",
+     "the paper leaves it open. Here the reader announces itself before it takes its number. A commit by locks holds them before it reads "
+     "S, and the reader "
      "waits at locked rows; a commit in a region reads S and the announcements, and writes, at one instant"},
-    {"5.4, gap", "a key that is deleted and inserted again within one snapshot", "src/storage/table.h, src/txn/install.h, src/txn/reclaim.h",
-     "the paper leaves it open. Here the insert takes the row block that is there, and keeps a version that says absent (allocate_versions); after "
+    {"5.4, gap", "a key that is deleted and inserted again within one snapshot",
+     "src/storage/table.h, src/txn/install.h, src/txn/reclaim.h",
+     "the paper leaves it open. Here the insert takes the row block that is there, and keeps a version that says absent "
+     "(allocate_versions); after "
      "the block is unlinked, a new one begins with a larger sequence number (TableBase::sequence_floor)"},
     {"5.5", "a garbage list for each core", "src/base/retired_list.h, src/base/worker.h",
-     "a worker looks at its list after 4096 transactions, 1024 objects (256 of those that are still linked) or 512 KiB; sooner where memory is "
+     "a worker looks at its list after 4096 transactions, 1024 objects (256 of those that are still linked) or 512 KiB; sooner where "
+     "memory is "
      "short"},
     {"5.5", "a grace period: every thread has finished a transaction, by a vector of their counts", "src/base/worker.h",
      "by epochs: a worker announces the epoch as it begins, and three epochs later what was retired is reclaimed"},
@@ -159,7 +188,8 @@ constexpr Section kDbxSections[] = {
      "a commit that makes an old version retires it at once"},
     {"5.5, unlinking", "a deleted record is unlinked and marked removed after a grace period, and freed after another",
      "src/txn/reclaim.h, src/txn/late_unlinks.h",
-     "unlinked sooner where no reader needs it, so that scans do not pass rows that wait; with secondary indexes freed a grace period later"},
+     "unlinked sooner where no reader needs it, so that scans do not pass rows that wait; with secondary indexes freed a grace period "
+     "later"},
     {"5.6", "a commit's key, value and sequence number go to the worker's buffer", "src/txn/log_entry.h, src/log/buffer.h",
      "the columns that were written, not the whole row; or what was added"},
     {"5.6", "a buffer goes to its logger when it is full or a snapshot begins", "src/log/log.h",
@@ -168,32 +198,45 @@ constexpr Section kDbxSections[] = {
      "the loggers raise S, which otherwise only readers do. In the paper a thread does, every 40 ms (7.6)"},
     {"5.6", "a client has its answer when its snapshot is durable", "Durability, include/elider/options.h; Database::when_durable",
      "kGroup waits so; kAsync answers at once; when_durable tells later"},
-    {"5.6, recovery", "the newest snapshot in the log; of each record the newest change", "src/recovery/replay.h, src/recovery/changed_rows.h",
-     "up to the last number that all loggers have. A row gets all its changes in order, as each may have only some columns. In several threads, by key, "
+    {"5.6, recovery", "the newest snapshot in the log; of each record the newest change",
+     "src/recovery/replay.h, src/recovery/changed_rows.h",
+     "up to the last number that all loggers have. A row gets all its changes in order, as each may have only some columns. In several "
+     "threads, by key, "
      "a window of numbers at a time"},
     {"5.6", "the log grows for ever", "src/recovery/checkpoint.h, docs/durability.md", "checkpoints cut it"},
     {"6", "stored procedures of gets and puts, all parameters given", "Database::call, include/elider/procedure.h; Database::run",
      "transactions that the program begins and commits itself, too (Database::begin). No SQL, as there"},
     {"6.1", "the cause of an abort, from its status word", "decode, src/htm/status.h",
-     "capacity before conflict; a bare retry hint counts as a conflict, no bit at all as the system. Explicit aborts are not retried, but for those "
+     "capacity before conflict; a bare retry hint counts as a conflict, no bit at all as the system. Explicit aborts are not retried, but "
+     "for those "
      "at a held lock"},
     {"6.1", "bounds of retries by cause: 2 system, 10 capacity, 100 conflicts", "include/elider/elision.h, src/htm/elide.h",
-     "the third abort by the system takes the lock, where the paper's second does. If fewer than half of a thread's 256 runs of a site did their "
+     "the third abort by the system takes the lock, where the paper's second does. If fewer than half of a thread's 256 runs of a site did "
+     "their "
      "work in a region, it tries none there for a while (src/htm/site.h)"},
     {"6.1", "a region begins when its lock is free", "wait_until_free, src/htm/elide.h",
-     "the wait comes before the region and is no abort. A region that finds the lock held all the same aborts and waits again, up to 1000 times; a "
+     "the wait comes before the region and is no abort. A region that finds the lock held all the same aborts and waits again, up to 1000 "
+     "times; a "
      "lock that is taken later is a conflict. After 1000 yields in one wait the thread queues for the lock"},
-    {"6.2", "a buffer of one node, for each transaction and table, so that get and put of one key are one descent", "src/txn/hints.h, src/txn/hot_rows.h",
-     "a transaction keeps the leaf of its last operation on each B+-tree; scans, batches and removals from the tree do not use it. An update by a "
-     "view of the row needs no lookup. A worker also keeps rows from one transaction to the next. `bench tpcc --count-lookups` counts the hits"},
-    {"7.1", "YCSB: 80% read and 20% read and write, values of 100 bytes, keys of 64 bits", "bench/ycsb", "other mixes, sizes and distributions by options"},
+    {"6.2", "a buffer of one node, for each transaction and table, so that get and put of one key are one descent",
+     "src/txn/hints.h, src/txn/hot_rows.h",
+     "a transaction keeps the leaf of its last operation on each B+-tree; scans, batches and removals from the tree do not use it. An "
+     "update by a "
+     "view of the row needs no lookup. A worker also keeps rows from one transaction to the next. `bench tpcc --count-lookups` counts the "
+     "hits"},
+    {"7.1", "YCSB: 80% read and 20% read and write, values of 100 bytes, keys of 64 bits", "bench/ycsb",
+     "other mixes, sizes and distributions by options"},
     {"7.1", "TPC-C: B+-trees, keys of 64 bits, 5 million transactions, no network, no log", "bench/tpcc",
-     "without options `elider bench tpcc` is ours: hash tables beside trees, commit groups, additions. `--index btree --no-groups --no-additions` is the paper's. "
+     "without options `elider bench tpcc` is ours: hash tables beside trees, commit groups, additions. `--index btree --no-groups "
+     "--no-additions` is the paper's. "
      "A run lasts so many seconds; last names are a hash of 44 bits in their key"},
-    {"7.1", "SSMalloc", "src/base/memory.h", "our own, with memory for each worker, on huge pages; figure 15 has it against one lock for all"},
+    {"7.1", "SSMalloc", "src/base/memory.h",
+     "our own, with memory for each worker, on huge pages; figure 15 has it against one lock for all"},
     {"7.1", "two loggers, a disk each", "Options::log_threads, Options::data_folders", "one by default, as in figures 16 and 17"},
-    {"7.2", "get copies nothing", "view_block, src/txn/occ/occ_read.h", "so only rows of one group that is kept as a block; others are copied"},
-    {"7.3.2", "a spinlock in place of the transaction layer's regions", "src/txn/baseline/spinlock.h, Protocol::kSpinlock", "lock bits of rows are set besides"},
+    {"7.2", "get copies nothing", "view_block, src/txn/occ/occ_read.h",
+     "so only rows of one group that is kept as a block; others are copied"},
+    {"7.3.2", "a spinlock in place of the transaction layer's regions", "src/txn/baseline/spinlock.h, Protocol::kSpinlock",
+     "lock bits of rows are set besides"},
     {"7.3.2", "each thread has a warehouse", "bench/tpcc/input.h", "where there are fewer threads, each draws among its own"},
     {"7.4.1", "hash tables but for order lines, new orders and secondary indexes", "bench/tpcc/schema.cc, `--index mixed`",
      "orders and history are trees, too: their keys only grow, and that is cheap in a tree"},
@@ -206,59 +249,77 @@ constexpr PaperFigure kDbxFigures[] = {
     {"1d", "aborts over the duration", "dbx-1d", "elider bench htm --figure dbx-1d --json FILE", "", ""},
     {"2, 3, 4", "drawings: architecture, dependencies, deletion", "", "docs/architecture.md, docs/design", "", ""},
     {"5", "TPC-C beside Silo; without the commit's regions; copied reads", "dbx-5", "elider bench protocols --figure dbx-5 --json FILE", "",
-     "the line \"rows are apart\" is nearest to DBX, the line \"regions\" to DBX'. DBX' copies what it reads, as we do; its tree has byte streams, and ours has none. "
-     "The paper's line without regions in the transaction layer leaves out all synchronization there, so its results are wrong. Ours has row locks, and "
+     "the line \"rows are apart\" is nearest to DBX, the line \"regions\" to DBX'. DBX' copies what it reads, as we do; its tree has byte "
+     "streams, and ours has none. "
+     "The paper's line without regions in the transaction layer leaves out all synchronization there, so its results are wrong. Ours has "
+     "row locks, and "
      "regions for reads"},
-    {"6", "the B+-tree alone, 80% get and 20% put; 50% get, 25% insert, 25% put", "dbx-6", "elider bench protocols --figure dbx-6 --json FILE", "",
-     "README.md and docs/indexes.md have peers; Masstree is to be run beside it. A put finds its key and writes nothing in the tree, since rows are "
-     "written by transactions. In place of 25% inserts two thirds of the operations remove a key or insert it again. No Masstree under regions"},
-    {"section 6.2", "the node buffer: its hits, and what it is worth", "dbx-6.2", "elider bench protocols --figure dbx-6.2 --json FILE", "", ""},
+    {"6", "the B+-tree alone, 80% get and 20% put; 50% get, 25% insert, 25% put", "dbx-6",
+     "elider bench protocols --figure dbx-6 --json FILE", "",
+     "README.md and docs/indexes.md have peers; Masstree is to be run beside it. A put finds its key and writes nothing in the tree, since "
+     "rows are "
+     "written by transactions. In place of 25% inserts two thirds of the operations remove a key or insert it again. No Masstree under "
+     "regions"},
+    {"section 6.2", "the node buffer: its hits, and what it is worth", "dbx-6.2", "elider bench protocols --figure dbx-6.2 --json FILE", "",
+     ""},
     {"7", "the hash table alone, 80% get and 20% put", "dbx-7", "elider bench protocols --figure dbx-7 --json FILE", "",
-     "the lock-free table is liburcu's, not one made from the same code; puts as in figure 6"},
+     "the lock-free table is liburcu's, not one made from the same code, with a bucket for each key from the beginning; puts as in figure "
+     "6"},
     {"8", "TPC-C over threads, and with a spinlock", "dbx-8", "elider bench protocols --figure dbx-8 --json FILE", "",
      "the paper has up to 32 threads (`--threads 32`), and Silo, which is to be run beside it"},
     {"9", "aborted regions, locks a transaction", "dbx-9", "elider bench htm --figure dbx-9 --json FILE", "",
      "the paper's TPC-C; `--index mixed --groups --additions` gives ours"},
     {"10", "whole transactions as regions", "dbx-10", "elider bench htm --figure dbx-10 --json FILE", "",
-     "whole transactions: of attempts; occ: locks of all sites, those of indexes too, of 100 commits. Our updates are buffered until the region's end, and are more "
+     "whole transactions: of attempts; occ: locks of all sites, those of indexes too, of 100 commits. Our updates are buffered until the "
+     "region's end, and are more "
      "lines then. Throughput is in the document"},
     {"11", "small transactions beside the bare tree", "dbx-11", "elider bench protocols --figure dbx-11 --json FILE", "",
-     "the paper's values have 100 bytes. Ours stand beside the number, and a transaction of one read commits without a region, which is much of what the paper measures"},
+     "the paper's values have 100 bytes. Ours stand beside the number, and a transaction of one read commits without a region, which is "
+     "much of what the paper measures"},
     {"12", "NewOrder on hash tables, B+-trees, and both", "dbx-12", "elider bench protocols --figure dbx-12 --json FILE", "", ""},
     {"13", "TPC-C on B+-trees, and on hash tables beside them", "dbx-13", "elider bench protocols --figure dbx-13 --json FILE", "", ""},
     {"14", "NewOrder and StockLevel, with and without snapshots", "dbx-14", "elider bench protocols --figure dbx-14 --json FILE", "", ""},
     {"15", "factors: allocator, regions, fallback, node buffer, no reclamation, no snapshots", "dbx-15",
      "elider bench htm --figure dbx-15 --json FILE", "",
-     "where no regions run: `bench tpcc` with `--no-own-allocators`, `--no-hints`, `--no-reclamation` and `--no-snapshot order_status,stock_level`"},
-    {"16", "TPC-C with durability", "dbx-16", "elider bench protocols --figure dbx-16 --json FILE", "30% above Silo with Masstree's tree", ""},
+     "where no regions run: `bench tpcc` with `--no-own-allocators`, `--no-hints`, `--no-reclamation` and `--no-snapshot "
+     "order_status,stock_level`"},
+    {"16", "TPC-C with durability", "dbx-16", "elider bench protocols --figure dbx-16 --json FILE", "30% above Silo with Masstree's tree",
+     ""},
     {"17", "latency until durable", "dbx-17", "elider bench protocols --figure dbx-17 --json FILE", "38 to 63 ms, 1 to 8 threads",
      "the paper's snapshots are 40 ms apart; our groups follow one another as fast as the disk takes them"},
 };
 
 constexpr Section kYdbSections[] = {
     {"background", "one bound of retries for all causes, then a lock for all", "src/htm/elide.h",
-     "DBX's bounds by cause. `--aborts-max N` sets one for all, and ElisionPolicy::less_for_tall_trees off makes it the same for all heights"},
-    {"design, storage", "puts and gets of a B+-tree, a region each; any structure would do; keys of 8 bytes", "src/index/btree, src/index/index.h",
-     "hash tables and radix trees, too. Transactions are a layer above, as in DBX"},
+     "DBX's bounds by cause. `--aborts-max N` sets one for all, and ElisionPolicy::less_for_tall_trees off makes it the same for all "
+     "heights"},
+    {"design, storage", "puts and gets of a B+-tree, a region each; any structure would do; keys of 8 bytes",
+     "src/index/btree, src/index/index.h", "hash tables and radix trees, too. Transactions are a layer above, as in DBX"},
     {"design, transactions", "data and version are read in one region", "src/txn/record_region.h", ""},
-    {"design, transactions", "read set and write set; a commit in one region validates versions, looks for deleted rows, and writes", "src/txn/occ",
-     "as DBX's section 5.2 here; after a failed validation the region commits, with nothing written. yDB's code returns within it, never fills its "
+    {"design, transactions", "read set and write set; a commit in one region validates versions, looks for deleted rows, and writes",
+     "src/txn/occ",
+     "as DBX's section 5.2 here; after a failed validation the region commits, with nothing written. yDB's code returns within it, never "
+     "fills its "
      "write set, and cuts keys to 32 bits"},
     {"evaluation", "a record is a version and a pointer to the data", "src/storage/layout.h",
-     "data below a bound stands beside its version; rows of differing sizes, and with `--block-threshold 8` all of 8 bytes and more, are kept apart"},
+     "data below a bound stands beside its version; rows of differing sizes, and with `--block-threshold 8` all of 8 bytes and more, are "
+     "kept apart"},
     {"evaluation", "nodes of 256 bytes, 15 children", "src/index/btree/btree_node.h", "512 and 768 bytes (docs/indexes.md)"},
     {"evaluation", "stored procedures; insert, read and update", "include/elider/procedure.h, include/elider/transaction.h", ""},
-    {"evaluation", "deletions mark the row, and nothing is reclaimed; no scans; no log", "src/txn/reclaim.h, src/txn/occ/occ_scan.h, src/log",
-     "elider reclaims, scans and logs"},
-    {"evaluation", "YCSB: 80% read, 20% read and write, 10 M records of 8 bytes, by function calls, loaded before", "bench/ycsb, bench/protocols/ydb_study.cc", ""},
+    {"evaluation", "deletions mark the row, and nothing is reclaimed; no scans; no log",
+     "src/txn/reclaim.h, src/txn/occ/occ_scan.h, src/log", "elider reclaims, scans and logs"},
+    {"evaluation", "YCSB: 80% read, 20% read and write, 10 M records of 8 bytes, by function calls, loaded before",
+     "bench/ycsb, bench/protocols/ydb_study.cc", ""},
     {"evaluation", "reads run and commit as other transactions do; on snapshots they were no faster", "bench/ycsb",
      "the same; a read of one row needs no validation. `--snapshot-reads` gives them snapshots"},
 };
 
 constexpr PaperFigure kYdbFigures[] = {
     {"table", "throughput over 1 to 8 threads, with 3 retries and with 100", "ydb", "elider bench protocols --figure ydb --json FILE",
-     "with 100 retries 1.5 M, 2.9 M, 5.5 M, 6.4 M and 7.2 M a second with 1, 2, 4, 6 and 8 threads on 4 cores; with 3 it scales poorly beyond 4",
-     "`bench elision --value-bytes 8 --records 10000000 --threads 1,2,4,8 --bounds 3,100` gives aborts, too. Only the lines with 3 and 100 retries ignore the height of the tree and never shut a site off; values stand beside their version"},
+     "with 100 retries 1.5 M, 2.9 M, 5.5 M, 6.4 M and 7.2 M a second with 1, 2, 4, 6 and 8 threads on 4 cores; with 3 it scales poorly "
+     "beyond 4",
+     "`bench elision --value-bytes 8 --records 10000000 --threads 1,2,4,8 --bounds 3,100` gives aborts, too. Only the lines with 3 and 100 "
+     "retries ignore the height of the tree and never shut a site off; values stand beside their version"},
 };
 
 constexpr Section kDbxTcSections[] = {
@@ -267,7 +328,8 @@ constexpr Section kDbxTcSections[] = {
      "one lock of the database is elided"},
     {"3.1", "the chopping graph, SC-cycles, merging", "src/txn/chopping, include/elider/chopping.h, docs/chopping.md",
      "conflicts by commit group, and not by table alone; rows that hang on a claimed row; where a procedure may roll back"},
-    {"3.2", "readers on snapshots", "src/txn/chopping/execution.cc", "a reader takes the newest snapshot and waits for the calls that it holds"},
+    {"3.2", "readers on snapshots", "src/txn/chopping/execution.cc",
+     "a reader takes the newest snapshot and waits for the calls that it holds"},
     {"3.2", "deferred execution: publish and subscribe, with a barrier", "src/txn/chopping/publications.h",
      "each publisher applies its own, before it answers; no epochs; who saw its core answers no earlier"},
     {"3.3", "static tables; a cache of fresh rows; fallback locks a partition", "src/txn/chopping/analyze.cc",
@@ -297,9 +359,11 @@ constexpr PaperFigure kDbxTcFigures[] = {
     {"12", "TPC-C in pieces and whole, by contention", "dbx-tc-12", "elider bench protocols --figure dbx-tc-12 --json FILE", "",
      "no medium contention: two threads a warehouse. docs/chopping.md has longer runs, in turns"},
     {"13a", "TPC-C in pieces, with and without snapshots", "dbx-tc-13a", "elider bench protocols --figure dbx-tc-13a --json FILE", "", ""},
-    {"13b", "TPC-C in pieces and whole, with and without a log", "dbx-tc-13b", "elider bench protocols --figure dbx-tc-13b --json FILE", "", ""},
+    {"13b", "TPC-C in pieces and whole, with and without a log", "dbx-tc-13b", "elider bench protocols --figure dbx-tc-13b --json FILE", "",
+     ""},
     {"13c", "latency until durable", "", "`elider bench tpcc --protocol chopped --data FOLDER --durable-every 16`",
-     "114 ms with 8 threads, 54 ms where readers raise the snapshot number; DBX 58 ms", "as DBX's figure 17: our groups follow one another as fast as the disk takes them"},
+     "114 ms with 8 threads, 54 ms where readers raise the snapshot number; DBX 58 ms",
+     "as DBX's figure 17: our groups follow one another as fast as the disk takes them"},
     {"14", "what each part is worth", "dbx-tc-14", "elider bench protocols --figure dbx-tc-14 --json FILE", "", ""},
     {"15", "articles", "dbx-tc-15", "elider bench protocols --figure dbx-tc-15 --json FILE", "", ""},
 };

@@ -138,7 +138,8 @@ Result<std::vector<IndexFigure>> run_index_study(const IndexStudyOptions& option
     };
     for (const KeyIndex kind : options.indexes)
       ELIDER_TRY(measure(std::string(elider::name_of(kind)), IndexStudy::make(kind, study_keys_of(shape), options.sync, options.htm)));
-    if (options.lock_free && study_keys_of(shape) == StudyKeys::kNumbers) ELIDER_TRY(measure(kLockFree, make_lock_free_table()));
+    if (options.lock_free && study_keys_of(shape) == StudyKeys::kNumbers)
+      ELIDER_TRY(measure(kLockFree, make_lock_free_table(options.records)));
   }
   return figures;
 }

@@ -51,7 +51,7 @@ void resolve(Chosen& chosen) {
     begin = end + 1;
   }
   if (chosen.study.lock_free)
-    if (auto table = make_lock_free_table(); !table.ok()) refuse_option("--index", table.status().message());
+    if (auto table = make_lock_free_table(1); !table.ok()) refuse_option("--index", table.status().message());
   if (!ours.empty() || !chosen.study.lock_free) chosen.study.indexes = values_of<KeyIndex>("--index", ours);
   chosen.study.shapes = values_of<KeyShape>("--keys", chosen.keys);
   unsigned lookups = 0, changes = 0;
@@ -73,7 +73,8 @@ Status study(const Chosen& chosen) {
     for (const IndexFigure& figure : *figures)
       fmt::print("  {:>9} {:>9} {:>10} {:>10} {:>10} {:>10} {:>10} {:>10} {:>12.1f}\n", name_of(figure.shape), figure.index,
                  short_number(figure.inserts_per_s), short_number(figure.lookups_per_s), short_number(figure.together_per_s),
-                 short_number(figure.puts_per_s), short_number(figure.mixed_per_s), figure.scanned_per_s > 0 ? short_number(figure.scanned_per_s) : "-", figure.bytes_a_key);
+                 short_number(figure.puts_per_s), short_number(figure.mixed_per_s),
+                 figure.scanned_per_s > 0 ? short_number(figure.scanned_per_s) : "-", figure.bytes_a_key);
   }
   if (chosen.json_file.empty()) return {};
   Json document = {{"benchmark", "index"}, {"runs", Json::array()}};
@@ -103,7 +104,9 @@ Status study(const Chosen& chosen) {
 void add_index(Command bench) {
   auto chosen = std::make_shared<Chosen>();
   Command command = bench.add("index", "What each kind of index costs by itself, without transactions");
-  command.option("--index", chosen->indexes, "Kinds of index, between commas; lock-free: liburcu's hash table, of numbers").type("KINDS").shows_default();
+  command.option("--index", chosen->indexes, "Kinds of index, between commas; lock-free: liburcu's hash table, of numbers")
+      .type("KINDS")
+      .shows_default();
   command.option("--keys", chosen->keys, "Kinds of keys, between commas").type("KINDS").shows_default();
   command.option("--records", chosen->study.records, "Keys inserted").in(uint64_t{1}, uint64_t{1} << 32).shows_default();
   command.option("--threads", chosen->study.threads, "Threads (1 to 256)").in(1u, 256u).shows_default();

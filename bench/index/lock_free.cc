@@ -5,7 +5,9 @@
 // After it: which flavor of RCU the table is for.
 #include <urcu/rculfhash.h>
 
+#include <algorithm>
 #include <atomic>
+#include <bit>
 #include <vector>
 #endif
 
@@ -133,17 +135,17 @@ class LockFreeTable : public IndexStudy {
 
 }  // namespace
 
-Result<std::unique_ptr<IndexStudy>> make_lock_free_table() {
-  constexpr unsigned long kBucketsFirst = 1024;
+Result<std::unique_ptr<IndexStudy>> make_lock_free_table([[maybe_unused]] uint64_t records) {
+  const auto buckets = static_cast<unsigned long>(std::bit_ceil(std::max<uint64_t>(records, 1024)));
   cds_lfht* const table =
-      cds_lfht_new_flavor(kBucketsFirst, kBucketsFirst, 0, CDS_LFHT_AUTO_RESIZE | CDS_LFHT_ACCOUNTING, &urcu_qsbr_flavor, nullptr);
+      cds_lfht_new_flavor(buckets, buckets, 0, CDS_LFHT_AUTO_RESIZE | CDS_LFHT_ACCOUNTING, &urcu_qsbr_flavor, nullptr);
   if (table == nullptr) return Status(Code::kMemoryLimit, "no memory for liburcu's table");
   return std::unique_ptr<IndexStudy>(std::make_unique<LockFreeTable>(table));
 }
 
 #else
 
-Result<std::unique_ptr<IndexStudy>> make_lock_free_table() {
+Result<std::unique_ptr<IndexStudy>> make_lock_free_table([[maybe_unused]] uint64_t records) {
   return Status(Code::kUnsupported, "this build has no lock-free table: liburcu was not found (Debian's liburcu-dev)");
 }
 

@@ -11,7 +11,9 @@ namespace elider::bench {
 
 inline constexpr const char* kLockFree = "lock-free";  // its name among the kinds of index
 
-// Of numbers. kUnsupported: this build found no liburcu (Debian's liburcu-dev).
-Result<std::unique_ptr<IndexStudy>> make_lock_free_table();
+// Of numbers, with a bucket for each of `records`: as it grows by itself, a thread that keeps its
+// processor busy may leave it with chains of hundreds. kUnsupported: this build found no liburcu
+// (Debian's liburcu-dev).
+Result<std::unique_ptr<IndexStudy>> make_lock_free_table(uint64_t records);
 
 }  // namespace elider::bench

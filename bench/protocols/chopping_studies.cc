@@ -92,8 +92,8 @@ Result<Figure> dbx_tc_13a(const StudyOptions& options) {
                 "threads",
                 "transactions/s",
                 "all threads at one warehouse: without snapshots it stops scaling after 4 threads",
-                fmt::format("one warehouse; {}; without snapshots OrderStatus and StockLevel are ordinary transactions{}", guarded_by(best_guard()),
-                            sizes_of(options)),
+                fmt::format("one warehouse; {}; without snapshots OrderStatus and StockLevel are ordinary transactions{}",
+                            guarded_by(best_guard()), sizes_of(options)),
                 {}};
   for (const bool snapshots : {true, false})
     ELIDER_TRY(add_line(
@@ -111,8 +111,8 @@ Result<Figure> dbx_tc_13b(const StudyOptions& options) {
                 "threads",
                 "transactions/s",
                 "8 threads, a warehouse each: a log costs DBX-TC 11 to 16%, DBX 9 to 18%",
-                fmt::format("a warehouse a thread; {}; one log, no checkpoints; commits return before they are durable{}", guarded_by(best_guard()),
-                            sizes_of(options)),
+                fmt::format("a warehouse a thread; {}; one log, no checkpoints; commits return before they are durable{}",
+                            guarded_by(best_guard()), sizes_of(options)),
                 {}};
   const Scratch scratch(options.folder, "elider_dbx_tc_13b");
   if (scratch.path().empty())

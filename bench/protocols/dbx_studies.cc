@@ -67,7 +67,10 @@ std::vector<Way> ways_of_commits() {
   std::vector<Way> ways;
   if (regions_run()) {
     ways.push_back(regions());
-    ways.push_back({.name = "regions in the trees, a spinlock for commits", .sync = SyncPolicy::kElided, .htm = best_guard().htm, .protocol = Protocol::kSpinlock});
+    ways.push_back({.name = "regions in the trees, a spinlock for commits",
+                    .sync = SyncPolicy::kElided,
+                    .htm = best_guard().htm,
+                    .protocol = Protocol::kSpinlock});
   }
   ways.push_back(optimistic_latches());
   ways.push_back({.name = "spinlocks", .sync = SyncPolicy::kElided, .htm = HtmBackend::kNone, .protocol = Protocol::kSpinlock});
@@ -89,7 +92,8 @@ void as_the_paper(const Way& way, CommonOptions* common, tpcc::TpccOptions* tpcc
 using Set = std::function<void(CommonOptions*, tpcc::TpccOptions*)>;
 
 // A line over threads, so many of them a warehouse.
-Status add_tpcc(const StudyOptions& options, std::string name, const Way& way, const Set& set, Figure* figure, uint32_t threads_a_warehouse = 1) {
+Status add_tpcc(const StudyOptions& options, std::string name, const Way& way, const Set& set, Figure* figure,
+                uint32_t threads_a_warehouse = 1) {
   Series line{std::move(name), {}};
   for (const uint32_t threads : thread_counts(options)) {
     const uint32_t warehouses = (threads + threads_a_warehouse - 1) / threads_a_warehouse;
@@ -292,10 +296,12 @@ Result<Figure> dbx_12(const StudyOptions& options) {
                 "threads",
                 "transactions/s",
                 "hash tables ahead of B+-trees with more than 4 threads, both together ahead of either",
-                fmt::format("neither commit groups nor additions, a warehouse a thread{}; the index of orders by customer, which NewOrder keeps up, is a B+-tree in all",
+                fmt::format("neither commit groups nor additions, a warehouse a thread{}; the index of orders by customer, which NewOrder "
+                            "keeps up, is a B+-tree in all",
                             sizes_of(options)),
                 {}};
-  ELIDER_TRY(add_tpcc_on(options, {tpcc::IndexChoice::kBtree, tpcc::IndexChoice::kHash, tpcc::IndexChoice::kMixed}, {100, 0, 0, 0, 0}, &figure));
+  ELIDER_TRY(
+      add_tpcc_on(options, {tpcc::IndexChoice::kBtree, tpcc::IndexChoice::kHash, tpcc::IndexChoice::kMixed}, {100, 0, 0, 0, 0}, &figure));
   return figure;
 }
 
@@ -331,7 +337,8 @@ Result<Figure> dbx_14(const StudyOptions& options) {
   std::string aborts;
   for (const Series& line : figure.series)
     aborts += fmt::format("{}{:.2g}", aborts.empty() ? "" : " and ", 100 * line.points.back().more["aborts_a_transaction"].get<double>());
-  figure.here = fmt::format("half of each; {}, two threads a warehouse; aborts of 100 transactions that committed, all threads: {}{}", kPapersTables, aborts, sizes_of(options));
+  figure.here = fmt::format("half of each; {}, two threads a warehouse; aborts of 100 transactions that committed, all threads: {}{}",
+                            kPapersTables, aborts, sizes_of(options));
   return figure;
 }
 
@@ -342,7 +349,8 @@ Result<Figure> dbx_6_2(const StudyOptions& options) {
                 "threads",
                 "%",
                 "nearly 50% of the lookups of NewOrder, and 6% more of them, on B+-trees",
-                fmt::format("{}{}; neither items and stocks, which are looked up in batches, nor lookups of rows that a worker keeps are counted; those rows go with the hints",
+                fmt::format("{}{}; neither items and stocks, which are looked up in batches, nor lookups of rows that a worker keeps are "
+                            "counted; those rows go with the hints",
                             kPapersTpcc, sizes_of(options)),
                 {}};
   Series hits{"lookups in the leaf of the last one", {}}, gain{"NewOrders with hints, of those without", {}};
@@ -355,7 +363,8 @@ Result<Figure> dbx_6_2(const StudyOptions& options) {
                       tpcc->mix = {100, 0, 0, 0, 0};
                     }));
     }
-    ELIDER_ASSIGN(const Point counted, run_tpcc(options, Protocol::kOcc, threads, threads, [&](CommonOptions* common, tpcc::TpccOptions* tpcc) {
+    ELIDER_ASSIGN(const Point counted,
+                  run_tpcc(options, Protocol::kOcc, threads, threads, [&](CommonOptions* common, tpcc::TpccOptions* tpcc) {
                     as_the_paper(best_way(), common, tpcc);
                     common->parts.counted_lookups = true;
                     tpcc->mix = {100, 0, 0, 0, 0};

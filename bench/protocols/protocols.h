@@ -1,6 +1,6 @@
 // Studies of protocols (`elider bench protocols`): TPC-C under each of them, over threads,
 // warehouses, partition crossing and restarts; inserts over zones; one row that all threads change
-// (HyPer-HTM, figures 1, 12 and 18 to 20, in shape); and DBX's of TPC-C and of indexes
+// (HyPer-HTM, figures 1, 11, 12 and 18 to 20, in shape); and DBX's of TPC-C and of indexes
 // (dbx_studies.h), and of durability (durability_studies.h); and DBX-TC's (chopping_studies.h).
 // Thread safety: one thread calls a study; it starts its own threads.
 #pragma once

@@ -65,7 +65,8 @@ Status write_page(const std::string& file, const Json& configuration, const std:
   std::error_code ignored;
   const std::filesystem::path own = std::filesystem::read_symlink("/proc/self/exe", ignored).parent_path() / "elider";
   std::ofstream out(page);
-  out << fmt::format("# Protocols, measured\n\nBy `elider bench protocols` on {}; commit {}.\n", by, configuration.value("commit", "unknown"));
+  out << fmt::format("# Protocols, measured\n\nBy `elider bench protocols` on {}; commit {}.\n", by,
+                     configuration.value("commit", "unknown"));
   for (const Figure& figure : figures) {
     const std::filesystem::path drawing = page.parent_path() / (page.stem().string() + "-" + figure.name + ".svg"),
                                 data = page.parent_path() / (page.stem().string() + "-" + figure.name + ".json");
@@ -89,7 +90,8 @@ Status run_studies_of(const ChosenProtocols& chosen) {
   std::vector<Figure> figures;
   const InterruptWatch watch(true);
   for (const protocols::Study& study : protocols::studies()) {
-    if (std::none_of(chosen.figures.begin(), chosen.figures.end(), [&](const std::string& name) { return name == "all" || name == study.name; }))
+    if (std::none_of(chosen.figures.begin(), chosen.figures.end(),
+                     [&](const std::string& name) { return name == "all" || name == study.name; }))
       continue;
     if (!chosen.quiet) fmt::print(stderr, "measuring {}: {}\n", study.name, study.about);
     auto figure = study.run(chosen.study);

@@ -79,7 +79,8 @@ class ScanRun {
       ELIDER_ASSIGN(zoned_, db_.create_table(schema_of("zoned", options_.zones)));
       ELIDER_TRY(fill(zoned_));
       for (const Statistics::Table& table : db_.statistics().tables)
-        if (table.name == "zoned") study.bytes_a_row = static_cast<double>(table.row_bytes) / static_cast<double>(options_.rows) + sizeof(Key);
+        if (table.name == "zoned")
+          study.bytes_a_row = static_cast<double>(table.row_bytes) / static_cast<double>(options_.rows) + sizeof(Key);
       for (ScanFigure& figure : study.figures) {
         ELIDER_ASSIGN(figure.zoned_rows_per_s, scans(figure.threads, true));
         figure.zoned_bytes_per_s = figure.zoned_rows_per_s * study.bytes_a_row;
@@ -127,27 +128,29 @@ class ScanRun {
   }
   Result<double> inserts(uint32_t threads) {
     tell(fmt::format("inserting into one zoned table, {} {}", threads, threads == 1 ? "thread" : "threads"));
-    return measure_zoned_inserts(options_.rows, threads, options_.zones);
+    return measure_inserts(options_.rows, threads, {.zones = options_.zones});
   }
   // Whole scans, one after the other; each must find every row.
   Result<double> scans(uint32_t threads, bool zoned) {
-    tell(fmt::format("scanning {}, {} {}", zoned ? "rows in their zones" : "through the B+-tree", threads, threads == 1 ? "thread" : "threads"));
+    tell(fmt::format("scanning {}, {} {}", zoned ? "rows in their zones" : "through the B+-tree", threads,
+                     threads == 1 ? "thread" : "threads"));
     uint64_t scanned = 0;
     const double begin = now_s();
     do {
       uint64_t sum = 0, rows = 0;
       Status status = db_.run_read_only([&](Transaction& txn) -> Status {
         std::vector<Sum> sums(threads);
-        Status ended = zoned ? txn.scan_rows(zoned_, {.threads = threads}, [&](Key, const View<ScannedRow>& row, unsigned t) { sums[t].add(*row); })
-                             : txn.scan(tree_, KeyRange{}, {}, [&](Key, const View<ScannedRow>& row) { sums[0].add(*row); });
+        Status ended =
+            zoned ? txn.scan_rows(zoned_, {.threads = threads}, [&](Key, const View<ScannedRow>& row, unsigned t) { sums[t].add(*row); })
+                  : txn.scan(tree_, KeyRange{}, {}, [&](Key, const View<ScannedRow>& row) { sums[0].add(*row); });
         sum = rows = 0;
         for (const Sum& of_thread : sums) sum += of_thread.values, rows += of_thread.rows;
         return ended;
       });
       if (!status.ok()) return status;
       if (rows != options_.rows || sum != options_.rows * (options_.rows - 1) / 2)
-        return Status(Code::kCorrupt, fmt::format("a scan found {} rows whose values add up to {}; {} were inserted, {}", rows, sum, options_.rows,
-                                                  options_.rows * (options_.rows - 1) / 2));
+        return Status(Code::kCorrupt, fmt::format("a scan found {} rows whose values add up to {}; {} were inserted, {}", rows, sum,
+                                                  options_.rows, options_.rows * (options_.rows - 1) / 2));
       scanned += rows;
     } while (now_s() - begin < options_.seconds);
     return static_cast<double>(scanned) / (now_s() - begin);
@@ -155,7 +158,8 @@ class ScanRun {
   // Adds up so many bytes of memory that nobody has in a cache, again and again.
   double memory(uint32_t threads, double bytes_a_row) const {
     tell(fmt::format("reading memory, {} {}", threads, threads == 1 ? "thread" : "threads"));
-    const size_t words = static_cast<size_t>(static_cast<double>(options_.rows) * bytes_a_row) / 8 / (512 * threads) * 512 * threads + 512 * threads;
+    const size_t words =
+        static_cast<size_t>(static_cast<double>(options_.rows) * bytes_a_row) / 8 / (512 * threads) * 512 * threads + 512 * threads;
     void* const mapped = ::mmap(nullptr, words * 8, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (mapped == MAP_FAILED) return 0;
     ::madvise(mapped, words * 8, MADV_HUGEPAGE);
@@ -191,13 +195,14 @@ class ScanRun {
 
 }  // namespace
 
-Result<double> measure_zoned_inserts(uint64_t rows, uint32_t threads, uint32_t zones) {
+Result<double> measure_inserts(uint64_t rows, uint32_t threads, const InsertTarget& target) {
   constexpr uint64_t kBytesAnInsert = 200;  // with its share of the index, whose leaves are half full
   Options of_database;
   of_database.threads_at_once = std::max(threads, 4u);
-  of_database.prefault_bytes = rows * kBytesAnInsert + (uint64_t{64} << 20);
+  if (target.prefaulted) of_database.prefault_bytes = rows * kBytesAnInsert + (uint64_t{64} << 20);
+  of_database.parts.own_allocators = target.own_allocators;
   ELIDER_ASSIGN(Database db, Database::open(of_database));
-  ELIDER_ASSIGN(const Table<ScannedRow> table, db.create_table(schema_of("inserts", zones)));
+  ELIDER_ASSIGN(const Table<ScannedRow> table, db.create_table(schema_of("inserts", target.zones)));
   const uint64_t each = std::max<uint64_t>(1, rows / threads);
   const double begin = now_s();
   ELIDER_TRY(run_in_threads(threads, [&](uint32_t thread) -> Status {

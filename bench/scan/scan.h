@@ -36,9 +36,14 @@ struct ScanStudy {
   uint64_t row_bytes = 0;
 };
 
-// So many rows, one a transaction, by so many threads whose keys rise, into a database of its own
-// whose memory the system has given before. Inserts a second.
-Result<double> measure_zoned_inserts(uint64_t rows, uint32_t threads, uint32_t zones);
+// What rows are inserted into: a table of a database of its own.
+struct InsertTarget {
+  uint32_t zones = kZonesAutomatic;  // 0: the table is not zoned
+  bool own_allocators = true;        // EngineParts::own_allocators
+  bool prefaulted = true;            // the system has given the memory before
+};
+// So many rows, one a transaction, by so many threads whose keys rise. Inserts a second.
+Result<double> measure_inserts(uint64_t rows, uint32_t threads, const InsertTarget& target);
 
 // An error: a table could not be filled, or a scan did not find what had been inserted.
 Result<ScanStudy> run_scan_study(const ScanStudyOptions& options);

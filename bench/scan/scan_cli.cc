@@ -21,14 +21,16 @@ std::string times(double a, double b) { return b > 0 ? fmt::format("{:.2f}", a /
 
 void print_scans(const ScanStudy& study) {
   const ScanFigure& one = study.figures.front();
-  fmt::print("  {:>7} {:>14} {:>14} {:>12} {:>14} {:>15}\n", "threads", "B+-tree rows/s", "zoned rows/s", "zoned B/s", "memory B/s", "zoned inserts/s");
+  fmt::print("  {:>7} {:>14} {:>14} {:>12} {:>14} {:>15}\n", "threads", "B+-tree rows/s", "zoned rows/s", "zoned B/s", "memory B/s",
+             "zoned inserts/s");
   const auto shown = [](double value) { return value > 0 ? short_number(value) : "-"; };
   for (const ScanFigure& figure : study.figures)
-    fmt::print("  {:>7} {:>14} {:>14} {:>12} {:>14} {:>15}\n", figure.threads, shown(figure.tree_rows_per_s), shown(figure.zoned_rows_per_s),
-               shown(figure.zoned_bytes_per_s), shown(figure.memory_bytes_per_s), shown(figure.zoned_inserts_per_s));
+    fmt::print("  {:>7} {:>14} {:>14} {:>12} {:>14} {:>15}\n", figure.threads, shown(figure.tree_rows_per_s),
+               shown(figure.zoned_rows_per_s), shown(figure.zoned_bytes_per_s), shown(figure.memory_bytes_per_s),
+               shown(figure.zoned_inserts_per_s));
   if (study.bytes_a_row == 0) return;
-  fmt::print("  rows of {} bytes, {:.0f} in memory; of one thread: zoned / memory {}, zoned / B+-tree {}\n", study.row_bytes, study.bytes_a_row,
-             times(one.zoned_bytes_per_s, one.memory_bytes_per_s), times(one.zoned_rows_per_s, one.tree_rows_per_s));
+  fmt::print("  rows of {} bytes, {:.0f} in memory; of one thread: zoned / memory {}, zoned / B+-tree {}\n", study.row_bytes,
+             study.bytes_a_row, times(one.zoned_bytes_per_s, one.memory_bytes_per_s), times(one.zoned_rows_per_s, one.tree_rows_per_s));
   if (study.figures.size() > 1)
     fmt::print("  inserts of {} threads / of one {}; scans {}\n", study.figures.back().threads,
                times(study.figures.back().zoned_inserts_per_s, one.zoned_inserts_per_s),
@@ -40,7 +42,8 @@ Status scan_study(const ScanChosen& chosen) {
   if (!figures.ok()) return figures.status();
   if (chosen.json_file != "-") print_scans(*figures);
   if (chosen.json_file.empty()) return {};
-  Json document = {{"benchmark", "scan"}, {"runs", Json::array()}, {"row_bytes", figures->row_bytes}, {"bytes_a_row", figures->bytes_a_row}};
+  Json document = {
+      {"benchmark", "scan"}, {"runs", Json::array()}, {"row_bytes", figures->row_bytes}, {"bytes_a_row", figures->bytes_a_row}};
   for (const ScanFigure& figure : figures->figures)
     document["runs"].push_back({{"threads", figure.threads},
                                 {"tree_rows_per_s", figure.tree_rows_per_s},

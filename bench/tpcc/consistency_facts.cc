@@ -40,7 +40,8 @@ Status read_orders(Database& db, const Tables& tables, uint32_t warehouse, uint3
   const KeyRange range = OrderKey::prefix(warehouse, district);
   const auto keys = [&] {
     std::vector<Key> all;
-    for (uint32_t number = 1; number < facts->district.next_order; ++number) all.push_back(OrderKey::pack_unchecked(warehouse, district, number));
+    for (uint32_t number = 1; number < facts->district.next_order; ++number)
+      all.push_back(OrderKey::pack_unchecked(warehouse, district, number));
     return all;
   };
   Status wrong;
@@ -61,7 +62,8 @@ Status read_orders(Database& db, const Tables& tables, uint32_t warehouse, uint3
 std::vector<Key> line_keys(uint32_t warehouse, uint32_t district, const DistrictFacts& facts) {
   std::vector<Key> keys;
   for (const OrderFacts& order : facts.orders)
-    for (uint32_t line = 1; line <= order.line_count; ++line) keys.push_back(LineKey::pack_unchecked(warehouse, district, order.order, line));
+    for (uint32_t line = 1; line <= order.line_count; ++line)
+      keys.push_back(LineKey::pack_unchecked(warehouse, district, order.order, line));
   return keys;
 }
 

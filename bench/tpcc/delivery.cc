@@ -110,11 +110,12 @@ Status delivery(Transaction& txn, const Tables& tables, const DeliveryInput& inp
 // customers' balances may be seen later.
 Chopped<DeliveryCall> add_delivery(ChoppedProcedures& to, const Tables& tables, bool deferring) {
   using chopping::Operation;
-  const Operation customer = deferring ? Operation("customer").adds("customer", {"balance", "delivery_count"}).needs({"order", "lines"}).defers()
-                                       : Operation("customer")
-                                             .reads("customer", {"balance", "delivery_count"})
-                                             .writes("customer", {"balance", "delivery_count"})
-                                             .needs({"order", "lines"});
+  const Operation customer = deferring
+                                 ? Operation("customer").adds("customer", {"balance", "delivery_count"}).needs({"order", "lines"}).defers()
+                                 : Operation("customer")
+                                       .reads("customer", {"balance", "delivery_count"})
+                                       .writes("customer", {"balance", "delivery_count"})
+                                       .needs({"order", "lines"});
   return to.add(
       ChoppedProcedure<DeliveryCall>("Delivery")
           .touches(touch_of<DeliveryCall>(tables))
@@ -123,13 +124,14 @@ Chopped<DeliveryCall> add_delivery(ChoppedProcedures& to, const Tables& tables, 
                        call.in_group.begins();
                        return take_oldest(txn, tables, call.input->warehouse, &call.batch, call.output);
                      })
-          .operation(Operation("order")
-                         .reads("order", {"customer", "line_count"})
-                         .token("new_order")
-                         .writes("order", {"carrier"})
-                         .token("new_order")
-                         .needs({"new_order"}),
-                     [&tables](Transaction& txn, DeliveryCall& call) { return hand_to_carrier(txn, tables, call.input->carrier, &call.batch); })
+          .operation(
+              Operation("order")
+                  .reads("order", {"customer", "line_count"})
+                  .token("new_order")
+                  .writes("order", {"carrier"})
+                  .token("new_order")
+                  .needs({"new_order"}),
+              [&tables](Transaction& txn, DeliveryCall& call) { return hand_to_carrier(txn, tables, call.input->carrier, &call.batch); })
           .operation(Operation("lines")
                          .reads("order_line", {"amount", "delivery_date"})
                          .token("new_order")

@@ -171,10 +171,11 @@ Chopped<NewOrderCall> add_new_order(ChoppedProcedures& to, const Tables& tables)
                        return {};
                      })
           // The first that conflicts: what is only read comes before it.
-          .operation(Operation("stock").reads("stock", sale).writes("stock", sale).needs({"items", "stock_information", "warehouse", "customer"}),
-                     [&tables](Transaction& txn, NewOrderCall& call) {
-                       return take_from_stock(txn, tables, *call.input, call.goods, call.output);
-                     })
+          .operation(
+              Operation("stock").reads("stock", sale).writes("stock", sale).needs({"items", "stock_information", "warehouse", "customer"}),
+              [&tables](Transaction& txn, NewOrderCall& call) {
+                return take_from_stock(txn, tables, *call.input, call.goods, call.output);
+              })
           .operation(Operation("district").reads("district", {"tax", "next_order"}).writes("district", {"next_order"}),
                      [&tables](Transaction& txn, NewOrderCall& call) -> Status {
                        call.output->entry_date = call.input->date;

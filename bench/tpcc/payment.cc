@@ -90,7 +90,8 @@ Status add_to_sums(Transaction& txn, const Tables& tables, const PaymentInput& i
   const Key district = DistrictKey::pack_unchecked(input.warehouse, input.district);
   if (!tables.additions) {
     Status status = txn.update(tables.warehouse, warehouse, tables.warehouse_checked, [&](Warehouse& row) { row.ytd += input.amount; });
-    return status.ok() ? txn.update(tables.district, district, tables.district_sum, [&](District& row) { row.ytd += input.amount; }) : status;
+    return status.ok() ? txn.update(tables.district, district, tables.district_sum, [&](District& row) { row.ytd += input.amount; })
+                       : status;
   }
   if (Status status = txn.add(tables.warehouse, warehouse, &Warehouse::ytd, input.amount); !status.ok()) return status;
   return txn.add(tables.district, district, &District::ytd, input.amount);

@@ -132,7 +132,8 @@ SchemaOf<Stock> stock_schema(bool apart) {
       .column("remote_count", &Stock::remote_count)
       .column("data", &Stock::data);
   for (uint32_t d = 1; d <= kDistricts; ++d) schema.column((d < 10 ? "info_0" : "info_") + std::to_string(d), kDistrictInfo[d - 1]);
-  if (apart) schema.group({"data", "info_01", "info_02", "info_03", "info_04", "info_05", "info_06", "info_07", "info_08", "info_09", "info_10"});
+  if (apart)
+    schema.group({"data", "info_01", "info_02", "info_03", "info_04", "info_05", "info_06", "info_07", "info_08", "info_09", "info_10"});
   return schema;
 }
 
@@ -193,8 +194,14 @@ uint64_t name_hash(const Text<16>& last) {
 
 namespace {
 // Of tables that no transaction scans, and of those that some do.
-KeyIndex point_index(IndexChoice choice) { return choice == IndexChoice::kBtree ? KeyIndex::kOrdered : KeyIndex::kHashed; }
-KeyIndex scanned_index(IndexChoice choice) { return choice == IndexChoice::kHash ? KeyIndex::kHashed : KeyIndex::kOrdered; }
+KeyIndex point_index(IndexChoice choice) {
+  if (choice == IndexChoice::kArt) return KeyIndex::kRadix;
+  return choice == IndexChoice::kBtree ? KeyIndex::kOrdered : KeyIndex::kHashed;
+}
+KeyIndex scanned_index(IndexChoice choice) {
+  if (choice == IndexChoice::kArt) return KeyIndex::kRadix;
+  return choice == IndexChoice::kHash ? KeyIndex::kHashed : KeyIndex::kOrdered;
+}
 
 // Whether what a stock says and nobody changes is a group of its own: so where pieces read it
 // ahead. A table that is there stays as it was made, whatever protocol goes on with it.
@@ -213,6 +220,7 @@ std::vector<Schema> indexed_schemas(const TableChoice& choice) {
 std::string_view name_of(IndexChoice index) {
   switch (index) {
     case IndexChoice::kBtree: return "btree";
+    case IndexChoice::kArt: return "art";
     case IndexChoice::kHash: return "hash";
     default: return "mixed";
   }
@@ -230,7 +238,8 @@ Result<Tables> create_tables(Database& db, const TableChoice& choice) {
   steps.take(db.create_table(history_schema().key_index(scanned).zoned(zones)), &tables.history);
   steps.take(db.create_table(item_schema().key_index(point).zoned(zones)), &tables.item);
   steps.take(db.create_table(stock_schema(choice.groups && apart_from_counts(db)).key_index(point).zoned(zones)), &tables.stock);
-  steps.take(db.create_table(SchemaOf<NewOrder>("new_order").column("undelivered", &NewOrder::undelivered).key_index(scanned).zoned(zones)), &tables.new_order);
+  steps.take(db.create_table(SchemaOf<NewOrder>("new_order").column("undelivered", &NewOrder::undelivered).key_index(scanned).zoned(zones)),
+             &tables.new_order);
   steps.take(db.create_table(order_schema().key_index(scanned).zoned(zones)), &tables.order);
   steps.take(db.create_table(line_schema().key_index(scanned).zoned(zones)), &tables.line);
   if (!steps.status().ok()) return steps.status();

@@ -144,7 +144,8 @@ inline constexpr uint32_t source_of_thread(uint32_t thread) { return thread + 1;
 enum class IndexChoice : uint8_t {
   kMixed,  // hash tables but for orders, order lines and new orders, which are scanned, and history, which grows at its ends
   kBtree,  // B+-trees throughout
-  kHash,   // hash tables throughout but for secondary indexes: for NewOrders and Payments, which scan no table
+  kArt,    // radix trees throughout, but for secondary indexes, which are B+-trees
+  kHash,   // hash tables throughout, but for secondary indexes: for NewOrders and Payments, which scan no table
 };
 
 // How the tables are made. The papers' TPC-C has neither commit groups nor additions.
@@ -187,7 +188,7 @@ struct Tables {
   Columns<OrderLine> line_checked;
 };
 
-std::string_view name_of(IndexChoice index);  // "mixed", "btree", "hash"
+std::string_view name_of(IndexChoice index);  // "mixed", "btree", "art", "hash"
 
 // The schemas of the tables with secondary indexes, whose key functions no file
 // holds (Options::schemas).

@@ -13,8 +13,16 @@ std::string failed(Kind kind, const Status& status) { return std::string(name_of
 
 Terminal::Terminal(Database& db, const Tables& tables, const Workload& workload, SnapshotUse snapshots, uint32_t thread, uint32_t group,
                    Sequence* history_ids, const ChoppedTransactions* chopped, uint32_t durable_sample_every)
-    : db_(db), tables_(tables), snapshots_(snapshots), group_(group), partitioned_(db.protocol() == Protocol::kPartitioned), history_ids_(history_ids), chopped_(chopped),
-      inputs_(workload, thread), samples_(db, durable_sample_every), calls_(std::max(group, 1u)),
+    : db_(db),
+      tables_(tables),
+      snapshots_(snapshots),
+      group_(group),
+      partitioned_(db.protocol() == Protocol::kPartitioned),
+      history_ids_(history_ids),
+      chopped_(chopped),
+      inputs_(workload, thread),
+      samples_(db, durable_sample_every),
+      calls_(std::max(group, 1u)),
       outcomes_(group) {
   for (size_t i = 0; i < group; ++i) whole_.push_back(i);
   for (uint32_t kind = 0; kind < kKinds; ++kind) policies_[kind].procedure_id = db.procedure_id(name_of(static_cast<Kind>(kind)));
@@ -44,8 +52,10 @@ Status Terminal::run(Kind kind) {
 
 template <class Made>
 auto Terminal::in_pieces(Call& call, Made&& made) {
-  if (const auto* input = std::get_if<NewOrderInput>(&call.input)) return made(chopped_->new_order, NewOrderCall{input, &new_order_output_});
-  if (const auto* input = std::get_if<PaymentInput>(&call.input)) return made(chopped_->payment, PaymentCall{input, &payment_output_, &scratch_});
+  if (const auto* input = std::get_if<NewOrderInput>(&call.input))
+    return made(chopped_->new_order, NewOrderCall{input, &new_order_output_});
+  if (const auto* input = std::get_if<PaymentInput>(&call.input))
+    return made(chopped_->payment, PaymentCall{input, &payment_output_, &scratch_});
   return made(chopped_->delivery, DeliveryCall{std::get_if<DeliveryInput>(&call.input), &call.delivered});
 }
 
@@ -157,7 +167,8 @@ Status Terminal::perform(Transaction& txn, Call& call) {
   switch (call.kind()) {
     case Kind::kNewOrder: return new_order(txn, tables_, *std::get_if<NewOrderInput>(&call.input), &new_order_output_);
     case Kind::kPayment: return payment(txn, tables_, *std::get_if<PaymentInput>(&call.input), scratch_, &payment_output_);
-    case Kind::kOrderStatus: return order_status(txn, tables_, *std::get_if<OrderStatusInput>(&call.input), scratch_, &order_status_output_);
+    case Kind::kOrderStatus:
+      return order_status(txn, tables_, *std::get_if<OrderStatusInput>(&call.input), scratch_, &order_status_output_);
     case Kind::kDelivery: return delivery(txn, tables_, *std::get_if<DeliveryInput>(&call.input), &call.delivered);
     case Kind::kStockLevel: return stock_level(txn, tables_, *std::get_if<StockLevelInput>(&call.input), &stock_level_output_);
   }

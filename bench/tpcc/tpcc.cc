@@ -115,8 +115,8 @@ void describe_durable(const TpccOptions& options, const TerminalOutcome& outcome
   Histogram all;  // of nanoseconds
   for (const auto& terminal : outcome.workers) all.merge(terminal->samples().latency_ns());
   const auto ms = [&](double share) { return all.quantile(share) * 1e-6; };
-  report->notes.push_back(fmt::format("acknowledged {:.2f} ms after its begin (p50; p99 {:.2f}, at most {:.2f}), {} samples", ms(0.5), ms(0.99),
-                                      static_cast<double>(all.max()) * 1e-6, all.count()));
+  report->notes.push_back(fmt::format("acknowledged {:.2f} ms after its begin (p50; p99 {:.2f}, at most {:.2f}), {} samples", ms(0.5),
+                                      ms(0.99), static_cast<double>(all.max()) * 1e-6, all.count()));
   report->extra["durable_latency_us"] = {{"sample_every", every},
                                          {"samples", all.count()},
                                          {"p50", all.quantile(0.5) * 1e-3},

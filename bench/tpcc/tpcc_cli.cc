@@ -27,14 +27,17 @@ void run(Chosen& chosen) {
   auto mix = tpcc::parse_mix(chosen.mix);
   if (!mix.ok()) refuse_option("--mix", mix.status().message());
   chosen.tpcc.mix = *mix;
-  for (const auto index : {tpcc::IndexChoice::kMixed, tpcc::IndexChoice::kBtree, tpcc::IndexChoice::kHash})
+  for (const auto index : {tpcc::IndexChoice::kMixed, tpcc::IndexChoice::kBtree, tpcc::IndexChoice::kArt, tpcc::IndexChoice::kHash})
     if (chosen.index == name_of(index)) chosen.tpcc.index = index;
-  if (chosen.tpcc.index == tpcc::IndexChoice::kHash && (chosen.tpcc.mix[2] + chosen.tpcc.mix[3] + chosen.tpcc.mix[4] != 0 || chosen.common.data.resume))
+  if (chosen.tpcc.index == tpcc::IndexChoice::kHash &&
+      (chosen.tpcc.mix[2] + chosen.tpcc.mix[3] + chosen.tpcc.mix[4] != 0 || chosen.common.data.resume))
     refuse_option("--index", "hash is for new_order and payment alone (--mix 100,0,0,0,0), without --resume: whatever else there is scans");
   chosen.tpcc.groups = !chosen.no_groups;
   chosen.tpcc.additions = !chosen.no_additions;
-  if (chosen.tpcc.chopped.choices.deferring && chosen.common.protocol != Protocol::kChopped) refuse_option("--deferring", "goes with --protocol chopped");
-  if (chosen.tpcc.chopped.answers_at_once && !chosen.tpcc.chopped.choices.deferring) refuse_option("--answers-at-once", "goes with --deferring");
+  if (chosen.tpcc.chopped.choices.deferring && chosen.common.protocol != Protocol::kChopped)
+    refuse_option("--deferring", "goes with --protocol chopped");
+  if (chosen.tpcc.chopped.answers_at_once && !chosen.tpcc.chopped.choices.deferring)
+    refuse_option("--answers-at-once", "goes with --deferring");
   if (chosen.no_additions && chosen.common.protocol == Protocol::kChopped)
     refuse_option("--no-additions", "is not for protocol chopped, whose Payment declares additions");
   for (const std::string& name : chosen.no_snapshot) {
@@ -65,8 +68,11 @@ void add_tpcc(Command bench) {
   add_common_options(command, chosen->common);
   warehouses.excludes(command.named("--resume"));
   add_group_option(command, chosen->common);
-  command.option("--index", chosen->index, "mixed: hash tables, and B+-trees where a transaction scans or keys only grow; btree: B+-trees throughout; hash: hash tables, for mixes without scans")
-      .one_of({"mixed", "btree", "hash"})
+  command
+      .option("--index", chosen->index,
+              "mixed: hash tables, and B+-trees where a transaction scans or keys only grow; btree, art: B+-trees or radix trees "
+              "throughout; hash: hash tables, for mixes without scans")
+      .one_of({"mixed", "btree", "art", "hash"})
       .type("KIND")
       .shows_default();
   command.option("--mix", chosen->mix, "Percentages of new_order, payment, order_status, delivery, stock_level")
@@ -76,8 +82,11 @@ void add_tpcc(Command bench) {
                  "NewOrders and Payments of 100 that touch a second warehouse (0 to 100), in place of the specification's shares")
       .in(0, 100)
       .type("PERCENT");
-  command.option("--zones", chosen->tpcc.zones, "The tables are zoned, with so many zones each (1 to 1024) [they are not]").in(1u, 1024u).type("N");
-  command.flag("--sequence", chosen->tpcc.sequence, "Payments number their history rows by a Sequence of the database, not by their thread's count");
+  command.option("--zones", chosen->tpcc.zones, "The tables are zoned, with so many zones each (1 to 1024) [they are not]")
+      .in(1u, 1024u)
+      .type("N");
+  command.flag("--sequence", chosen->tpcc.sequence,
+               "Payments number their history rows by a Sequence of the database, not by their thread's count");
   command.flag("--no-groups", chosen->no_groups,
                "A row is validated as a whole, as in the papers, and not by commit groups of columns that change together");
   command.flag("--no-additions", chosen->no_additions,

@@ -49,7 +49,7 @@ TEST(IndexStudyTest, EveryIndexTakesTheKeysThatItIsFor) {
     ASSERT_TRUE(figures.ok()) << figures.status().message();
     // Three of each kind of numbers, two of 16 bytes, one of other bytes; and of others of each
     // kind of numbers.
-    ASSERT_EQ(figures->size(), options.lock_free && make_lock_free_table().ok() ? 12u : 10u);
+    ASSERT_EQ(figures->size(), options.lock_free && make_lock_free_table(1).ok() ? 12u : 10u);
     for (const IndexFigure& figure : *figures) {
       EXPECT_GT(figure.inserts_per_s, 0);
       EXPECT_GT(figure.lookups_per_s, 0);

@@ -12,7 +12,7 @@ fail() {
 }
 rm -rf out one
 timeout 3600 "$elider" bench figures --paper dbx,ydb,hyper,dbx-tc --run out --quick >said.txt 2>&1 || fail "figures: $(tail -5 said.txt)"
-for figure in dbx-5 dbx-6 dbx-6.2 dbx-7 dbx-8 dbx-11 dbx-12 dbx-13 dbx-14 dbx-16 dbx-17 ydb hyper-18 hyper-19 hyper-6.2 \
+for figure in dbx-5 dbx-6 dbx-6.2 dbx-7 dbx-8 dbx-11 dbx-12 dbx-13 dbx-14 dbx-16 dbx-17 ydb hyper-11 hyper-18 hyper-19 hyper-20 hyper-6.2 \
   dbx-tc-12 dbx-tc-13a dbx-tc-13b dbx-tc-14 dbx-tc-15; do
   [ -s "out/$figure.svg" ] && grep -q "]($figure.svg)" out/papers.md || fail "$figure is not there"
 done

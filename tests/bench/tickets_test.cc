@@ -9,7 +9,8 @@ namespace elider::bench::tickets {
 namespace {
 
 class TicketsTest : public testing::TestWithParam<Protocol> {};
-INSTANTIATE_TEST_SUITE_P(On, TicketsTest, testing::Values(Protocol::kOcc, Protocol::kTimestamp, Protocol::kTwoPhaseLocking, Protocol::kChopped),
+INSTANTIATE_TEST_SUITE_P(On, TicketsTest,
+                         testing::Values(Protocol::kOcc, Protocol::kTimestamp, Protocol::kTwoPhaseLocking, Protocol::kChopped),
                          [](const auto& info) { return "P" + std::to_string(static_cast<int>(info.param)); });
 
 TEST_P(TicketsTest, EachNumberIsTakenOnce) {
