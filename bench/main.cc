@@ -11,7 +11,9 @@ namespace {
 
 int run(int argc, char** argv) {
   Program program("elider bench",
-                  "Measure: tpcc, ycsb, articles, tickets, compare, durability, elision, htm, neighbours, index, scan, protocols, heap, figures, history (each has its own --help)", version_line());
+                  "Measure: tpcc, ycsb, articles, tickets, compare, durability, elision, htm, neighbours, index, scan, protocols, heap, "
+                  "figures, history (each has its own --help)",
+                  version_line());
   const Command bench = program.root();
   add_tpcc(bench);
   add_ycsb(bench);

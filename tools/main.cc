@@ -54,7 +54,9 @@ int become_bench(char** arguments) {
 int run(int argc, char** argv) {
   Program program("elider", kAbout, version_line());
   const Command app = program.root();
-  Command(app).add("bench", "Measure: tpcc, ycsb, articles, tickets, compare, durability, elision, htm, neighbours, index, scan, protocols, heap, figures, history (each has its own --help)");
+  Command(app).add("bench",
+                   "Measure: tpcc, ycsb, articles, tickets, compare, durability, elision, htm, neighbours, index, scan, protocols, heap, "
+                   "figures, history (each has its own --help)");
   add_check_history(app);
   add_hardware(app);
   add_heap(app);

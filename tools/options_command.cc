@@ -73,7 +73,10 @@ void print_table() {
 }
 
 Json to_json(const OptionsOf& options, const OptionInfo& option) {
-  Json json = {{"of", options.name}, {"name", option.name}, {"type", kTypes[static_cast<size_t>(option.type)]}, {"default", default_of(options, option)}};
+  Json json = {{"of", options.name},
+               {"name", option.name},
+               {"type", kTypes[static_cast<size_t>(option.type)]},
+               {"default", default_of(options, option)}};
   if (!option.unit.empty()) json["unit"] = option.unit;
   if (option.type == OptionInfo::Type::kNumber || option.type == OptionInfo::Type::kBytes) {
     json["min"] = option.min;
@@ -104,7 +107,8 @@ void run(const OptionsChosen& chosen) {
 
 void add_options(Command app) {
   auto chosen = std::make_shared<OptionsChosen>();
-  Command command = app.add("options", "List the options that a database or a durable heap is opened with: defaults, ranges, what each does");
+  Command command =
+      app.add("options", "List the options that a database or a durable heap is opened with: defaults, ranges, what each does");
   command.flag("--markdown", chosen->markdown, "As a page of the documents");
   command.option("--json", chosen->json, "Write them as JSON here instead (- for standard output)").type("FILE");
   command.footer("  elider options\n  elider options --json - | python3 -m json.tool");

@@ -183,8 +183,9 @@ Result<ArticlesOutcome> run_articles(const ArticlesOptions& options) {
   const bool in_pieces = db.protocol() == Protocol::kChopped;
   if (in_pieces)
     if (Status status = install_chopped(db, *tables, &chopped); !status.ok()) return status;
-  auto run = drive<Worker>(options.common, &db, {"get_article", "get_comments", "add_comment", "update_user"},
-                           [&](uint32_t thread) { return std::make_unique<Worker>(options, db, *tables, thread, in_pieces ? &chopped : nullptr); });
+  auto run = drive<Worker>(options.common, &db, {"get_article", "get_comments", "add_comment", "update_user"}, [&](uint32_t thread) {
+    return std::make_unique<Worker>(options, db, *tables, thread, in_pieces ? &chopped : nullptr);
+  });
   report.result = std::move(run.result);
   report.configuration = configuration(options, db);
   for (const auto& worker : run.workers) comments += worker->comments_added();

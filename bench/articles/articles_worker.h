@@ -87,11 +87,14 @@ inline Status install_chopped(Database& db, const Tables& tables, ChoppedTransac
                      [&tables](Transaction& txn, AddComment& call) { return txn.get(tables.users, call.user).status(); })
           .operation(Operation("number").reads("articles", {"comments"}).writes("articles", {"comments"}),
                      [&tables](Transaction& txn, AddComment& call) {
-                       return txn.update(tables.articles, call.article, tables.comments_count, [&](Article& row) { call.number = row.comments++; });
+                       return txn.update(tables.articles, call.article, tables.comments_count,
+                                         [&](Article& row) { call.number = row.comments++; });
                      })
-          .operation(Operation("comment").inserts("comments").fresh().needs({"number", "user"}), [&tables](Transaction& txn, AddComment& call) {
-            return txn.insert(tables.comments, CommentKey::pack_unchecked(call.article, call.number), make_comment(call.article, call.user));
-          }));
+          .operation(Operation("comment").inserts("comments").fresh().needs({"number", "user"}),
+                     [&tables](Transaction& txn, AddComment& call) {
+                       return txn.insert(tables.comments, CommentKey::pack_unchecked(call.article, call.number),
+                                         make_comment(call.article, call.user));
+                     }));
   transactions->update_user = procedures.add(
       ChoppedProcedure<UpdateUser>("update_user")
           .operation(Operation("user").writes("users", {"last_name"}), [&tables](Transaction& txn, UpdateUser& call) {

@@ -72,7 +72,8 @@ void add_options_but_threads(Command command, CommonOptions& options) {
   add_engine_flag(command, "--count-lookups", "parts.counted_lookups", [&options] { options.parts.counted_lookups = true; });
   add_engine_option(command, "--block-threshold", "BYTES", "block_threshold_bytes",
                     [&options](const Options& o) { options.block_threshold_bytes = o.block_threshold_bytes; });
-  add_engine_option(command, "--restarts-max", "N", "restarts_max", [&options](const Options& o) { options.restarts_max = o.restarts_max; });
+  add_engine_option(command, "--restarts-max", "N", "restarts_max",
+                    [&options](const Options& o) { options.restarts_max = o.restarts_max; });
   add_engine_option(command, "--memory-limit", "BYTES", "memory_limit_bytes",
                     [&options](const Options& o) { options.memory_limit_bytes = o.memory_limit_bytes; });
   add_engine_option(command, "--prefault", "BYTES", "prefault_bytes",

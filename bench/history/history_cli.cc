@@ -100,12 +100,14 @@ void add_options(Command sub, HistoryCommand& command) {
       .in(1u, GroupPolicy::kSizeMax);
   sub.flag("--zoned", options.zoned,
            "With --workload scan: the table is zoned, and read-only transactions scan all its rows, by two threads");
-  sub.flag("--deferring", options.deferring,
-           "With --workload posts: calls defer their posts, and other calls look for these and note it; with procedures: some operations defer");
+  sub.flag(
+      "--deferring", options.deferring,
+      "With --workload posts: calls defer their posts, and other calls look for these and note it; with procedures: some operations defer");
   sub.flag("--answers-at-once", options.answers_at_once,
            "With --deferring: who has seen a call that defers does not wait for what it defers; serializable, not strictly (check-history "
            "--serializable)");
-  sub.option("--declarations", options.declarations, "With --workload procedures: declarations, each with six tables of its own [50]").in(1, 170);
+  sub.option("--declarations", options.declarations, "With --workload procedures: declarations, each with six tables of its own [50]")
+      .in(1, 170);
   sub.option("--block-threshold", options.block_threshold_bytes, "Bytes from which a row is kept as a block [2048]");
 }
 

@@ -69,7 +69,9 @@ class Client {
     Call& call = calls_[0];
     invoke(0);
     RankSink::last() = {};
-    call.status = run_.workload.in_pieces(call.plan) ? run_in_pieces(call) : call.plan.interactive ? run_interactive(call) : run_procedure(call);
+    call.status = run_.workload.in_pieces(call.plan) ? run_in_pieces(call)
+                  : call.plan.interactive            ? run_interactive(call)
+                                                     : run_procedure(call);
     call.rank = RankSink::last();
     complete(0);
   }

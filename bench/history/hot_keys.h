@@ -64,8 +64,8 @@ class HotKeys {
 
 // A transaction of reads, writes and scans of these keys, each in one of so many variants: the
 // first that it writes is `value`, and each further one is one more.
-inline void plan_on_hot_keys(const HistoryOptions& options, Variant read_variants, Variant write_variants, int64_t scan_span_max, HotKeys& keys,
-                             Random& random, int64_t value, Plan* plan) {
+inline void plan_on_hot_keys(const HistoryOptions& options, Variant read_variants, Variant write_variants, int64_t scan_span_max,
+                             HotKeys& keys, Random& random, int64_t value, Plan* plan) {
   const uint64_t count = random.between(1, options.operations);
   for (uint64_t i = 0; i < count; ++i) {
     PlannedOperation operation;

@@ -140,7 +140,8 @@ class ListScan : public Workload {
     });
     for (unsigned thread = 1; thread < kThreads; ++thread) found[0].insert(found[0].end(), found[thread].begin(), found[thread].end());
     std::sort(found[0].begin(), found[0].end());
-    for (const auto& [key, value] : found[0]) (*lists)[static_cast<size_t>(key / kWritesPerKey) - static_cast<size_t>(operation.key)].push_back(value);
+    for (const auto& [key, value] : found[0])
+      (*lists)[static_cast<size_t>(key / kWritesPerKey) - static_cast<size_t>(operation.key)].push_back(value);
     return status;
   }
 

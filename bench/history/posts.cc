@@ -52,13 +52,15 @@ class Posts : public Workload {
     auto list = db.create_table(lists());
     if (!list.ok()) return list.status();
     lists_ = *list;
-    auto post = db.create_table(SchemaOf<PostRow>("posts").key_index(options_.index).column("list", &PostRow::list).column("element", &PostRow::element));
+    auto post = db.create_table(
+        SchemaOf<PostRow>("posts").key_index(options_.index).column("list", &PostRow::list).column("element", &PostRow::element));
     if (!post.ok()) return post.status();
     posts_ = *post;
     auto count = db.create_table(SchemaOf<CountRow>("counts").key_index(options_.index).column("posts", &CountRow::posts));
     if (!count.ok()) return count.status();
     counts_ = *count;
-    auto note = db.create_table(SchemaOf<PostedRow>("notes").key_index(options_.index).column("count", &PostedRow::count).column("elements", &PostedRow::elements));
+    auto note = db.create_table(
+        SchemaOf<PostedRow>("notes").key_index(options_.index).column("count", &PostedRow::count).column("elements", &PostedRow::elements));
     if (!note.ok()) return note.status();
     notes_ = *note;
     return install(db);
@@ -208,7 +210,10 @@ class Posts : public Workload {
   };
 
   SchemaOf<PostedRow> lists() const {
-    return SchemaOf<PostedRow>("lists").key_index(options_.index).column("count", &PostedRow::count).column("elements", &PostedRow::elements);
+    return SchemaOf<PostedRow>("lists")
+        .key_index(options_.index)
+        .column("count", &PostedRow::count)
+        .column("elements", &PostedRow::elements);
   }
 
   // Lists are put: they may be new.
@@ -268,7 +273,8 @@ class Posts : public Workload {
   }
 
   // Each list is looked for, one key after the other: a hashed table has no order.
-  static Status look_through(Database& db, const Table<PostedRow>& table, const std::string& what, int64_t* last, int64_t* values, std::string* wrong) {
+  static Status look_through(Database& db, const Table<PostedRow>& table, const std::string& what, int64_t* last, int64_t* values,
+                             std::string* wrong) {
     return db.run_read_only([&](Transaction& txn) -> Status {
       for (int64_t misses = 0, key = 0; misses < kKeysAhead; ++key, ++misses) {
         View<PostedRow> list;
@@ -277,7 +283,8 @@ class Posts : public Workload {
         misses = -1;
         *last = key;
         if (list->count > kWritesPerKey) *wrong = what + " " + std::to_string(key) + " as it is";
-        for (uint64_t i = 0; i < std::min<uint64_t>(list->count, kWritesPerKey); ++i) *values = std::max(*values, value_number(list->elements[i]));
+        for (uint64_t i = 0; i < std::min<uint64_t>(list->count, kWritesPerKey); ++i)
+          *values = std::max(*values, value_number(list->elements[i]));
       }
       return {};
     });
@@ -308,7 +315,8 @@ class Posts : public Workload {
   Status read_note(Transaction& txn, int64_t key, Attempt* attempt) const {
     View<PostedRow> note;
     ELIDER_TRY(find(txn, notes_, static_cast<Key>(key), &note));
-    attempt->did.read_list(kNoteLists + key, note ? std::vector<int64_t>(note->elements, note->elements + note->count) : std::vector<int64_t>{});
+    attempt->did.read_list(kNoteLists + key,
+                           note ? std::vector<int64_t>(note->elements, note->elements + note->count) : std::vector<int64_t>{});
     return {};
   }
 

@@ -134,7 +134,9 @@ class Workload {
   virtual void committed(const Attempt&) {}
   // After all threads have ended: what is wrong with the rows that no history shows; "": nothing.
   virtual std::string complaint(Database&) const { return ""; }
-  virtual Status call(Database&, const Plan&, Yields&, Attempt*, const RunPolicy&) { return Status(Code::kUnsupported, "nothing is in pieces"); }
+  virtual Status call(Database&, const Plan&, Yields&, Attempt*, const RunPolicy&) {
+    return Status(Code::kUnsupported, "nothing is in pieces");
+  }
 };
 
 std::unique_ptr<Workload> make_list_append(const HistoryOptions& options);

@@ -140,9 +140,16 @@ Result<Figure> dbx_10(const StudyOptions& options) {
 
 // Each step on top of the one before.
 Result<Figure> dbx_15(const StudyOptions& options) {
-  Figure figure{"dbx-15", "TPC-C: what each part is worth", "run", "transactions/s",
-                "each of an allocator, regions, the fallback handler, the node buffer and no reclamation adds to the one before; snapshots cost a little",
-                fmt::format("{} threads, a warehouse each; the spinlock of commits has the lock bits of rows besides; with commits as regions come reads as regions{}", options.threads, of_small_warehouses(options)), {}};
+  Figure figure{"dbx-15",
+                "TPC-C: what each part is worth",
+                "run",
+                "transactions/s",
+                "each of an allocator, regions, the fallback handler, the node buffer and no reclamation adds to the one before; snapshots "
+                "cost a little",
+                fmt::format("{} threads, a warehouse each; the spinlock of commits has the lock bits of rows besides; with commits as "
+                            "regions come reads as regions{}",
+                            options.threads, of_small_warehouses(options)),
+                {}};
   constexpr uint32_t kUniform = 100;
   struct Step {
     const char* name;

@@ -336,8 +336,12 @@ Result<Figure> dbx_1d(const StudyOptions& options) {
   Duration duration =
       durations(options, {10, 50, 100, 200, 400, 500, 600, 800, 900, 1000, 1100},
                 {100'000, 500'000, 1'000'000, 2'000'000, 4'000'000, 6'000'000, 8'000'000, 10'000'000, 12'000'000, 14'000'000});
-  return Figure{"dbx-1d", "abort rate over the duration", duration.axis, "aborted regions in %",
-                "rises with the duration, to all at the timer's 4 ms", options.emulated() ? "one thread; the timer comes every 100000 accesses" : "one thread",
+  return Figure{"dbx-1d",
+                "abort rate over the duration",
+                duration.axis,
+                "aborted regions in %",
+                "rises with the duration, to all at the timer's 4 ms",
+                options.emulated() ? "one thread; the timer comes every 100000 accesses" : "one thread",
                 {std::move(duration.series)}};
 }
 

@@ -77,7 +77,8 @@ class Worker {
 Result<Tables> create_tables(Database& db) {
   auto counter = db.create_table(SchemaOf<Counter>("counter").column("next", &Counter::next));
   if (!counter.ok()) return counter.status();
-  auto totals = db.create_table(SchemaOf<Total>("totals").column("sum", &Total::sum).column("unused", &Total::unused).key_index(KeyIndex::kHashed));
+  auto totals =
+      db.create_table(SchemaOf<Total>("totals").column("sum", &Total::sum).column("unused", &Total::unused).key_index(KeyIndex::kHashed));
   if (!totals.ok()) return totals.status();
   return Tables{*counter, *totals, counter->columns(&Counter::next)};
 }
@@ -126,16 +127,17 @@ Result<TicketsOutcome> run_tickets(const TicketsOptions& options) {
   report.benchmark = "tickets";
   constexpr uint64_t kRowsPerTransaction = 128;
   const uint64_t parts = (options.totals + kRowsPerTransaction - 1) / kRowsPerTransaction;
-  report.load = load_parallel(options.common, "loading totals", parts, options.totals, [&](uint32_t, uint64_t part, LoadProgress& progress) {
-    const Key first = part * kRowsPerTransaction, end = std::min(options.totals, first + kRowsPerTransaction);
-    Status status = db.run([&](Transaction& txn) -> Status {
-      if (first == 0) ELIDER_TRY(txn.insert(tables->counter, 0, Counter{0}));
-      for (Key row = first; row < end; ++row) ELIDER_TRY(txn.insert(tables->totals, row, Total{}));
-      return {};
-    });
-    if (status.ok()) progress.add(end - first);
-    return status;
-  });
+  report.load =
+      load_parallel(options.common, "loading totals", parts, options.totals, [&](uint32_t, uint64_t part, LoadProgress& progress) {
+        const Key first = part * kRowsPerTransaction, end = std::min(options.totals, first + kRowsPerTransaction);
+        Status status = db.run([&](Transaction& txn) -> Status {
+          if (first == 0) ELIDER_TRY(txn.insert(tables->counter, 0, Counter{0}));
+          for (Key row = first; row < end; ++row) ELIDER_TRY(txn.insert(tables->totals, row, Total{}));
+          return {};
+        });
+        if (status.ok()) progress.add(end - first);
+        return status;
+      });
   if (!report.load.status.ok()) return report.load.status;
 
   Chopped<Call> ticket;

@@ -101,7 +101,8 @@ class Transaction {
   template <class Row, class Visitor>
   Status scan_rows(const Table<Row>& table, const RowScanOptions& options, Visitor&& visit) {
     if constexpr (std::is_invocable_v<Visitor&, Key, View<Row>>)
-      static_assert(!std::is_same_v<std::invoke_result_t<Visitor&, Key, View<Row>>, Status>, "the visitor of scan_rows returns a bool or nothing");
+      static_assert(!std::is_same_v<std::invoke_result_t<Visitor&, Key, View<Row>>, Status>,
+                    "the visitor of scan_rows returns a bool or nothing");
     const auto call = [&](Key key, RawView view, unsigned thread) {
       if constexpr (std::is_invocable_v<Visitor&, Key, View<Row>, unsigned>) return visit(key, View<Row>(view), thread);
       else return visit(key, View<Row>(view));
@@ -219,7 +220,8 @@ class Transaction {
   virtual ~Transaction() = default;
 
   virtual Status do_get(const TableRef& table, detail::KeyRef key, const ColumnsRef& columns, RawView* view) = 0;
-  virtual Status do_multi_get(const TableRef& table, const detail::KeyRef* keys, size_t count, const ColumnsRef& columns, RawView* views) = 0;
+  virtual Status do_multi_get(const TableRef& table, const detail::KeyRef* keys, size_t count, const ColumnsRef& columns,
+                              RawView* views) = 0;
   virtual Status do_scan(const TableRef& table, const detail::KeyRefRange& range, const ScanOptions& options, EachRow visit) = 0;
   virtual Status do_scan_index(const IndexRef& index, KeyRange range, const ScanOptions& options, EachRow visit) = 0;
   virtual Status do_scan_rows(const TableRef& table, const RowScanOptions& options, FunctionRef<bool(Key, RawView, unsigned)> visit) = 0;

@@ -212,7 +212,8 @@ void Memory::detach(Allocator* allocator) {
 Allocator::Allocator(Memory& memory) : memory_(memory), largest_bytes_(std::min(kLargestClassBytes, memory.chunk_bytes() / 8)) {
   // A thirty-second of a chunk is what a class may keep twice before the others get some of it.
   for (unsigned i = 0; i < kSizeClasses; ++i)
-    batch_objects_[i] = memory.shared_ != nullptr ? 1 : static_cast<uint32_t>(std::clamp<size_t>(memory.chunk_bytes() / 32 / class_bytes(i), 1, 1024));
+    batch_objects_[i] =
+        memory.shared_ != nullptr ? 1 : static_cast<uint32_t>(std::clamp<size_t>(memory.chunk_bytes() / 32 / class_bytes(i), 1, 1024));
   memory_.attach(this);
 }
 

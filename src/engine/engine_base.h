@@ -35,7 +35,8 @@ class EngineBase : public Engine {
   Status open_data(const recovery::OpenHow& how, bool* may_skip) override { return data_.open(*this, store_, how, may_skip); }
   Status wait_durable(SnapshotNumber commit_number) override {
     if (txn::WithinCall::of(store_.id))
-      return Status::invalid_argument("an operation of a chopped procedure cannot wait for durability: nothing is durable before its call has ended");
+      return Status::invalid_argument(
+          "an operation of a chopped procedure cannot wait for durability: nothing is durable before its call has ended");
     return store_.log == nullptr ? Status() : store_.log->wait_durable(commit_number);
   }
   void when_durable(SnapshotNumber commit_number, std::function<void(const Status&)> told) override {
@@ -64,8 +65,12 @@ class EngineBase : public Engine {
   using Begun = typename ThreadCheck<Sync>::Begun;
 
   EngineBase(const Options& options, SyncPolicy sync, HtmBackend htm, uint32_t protocol_bytes, WorkerPool::Make make_worker)
-      : sync_(sync), htm_(htm), protocol_bytes_(protocol_bytes), memory_(options.memory_limit_bytes, options.huge_pages, options.parts.own_allocators),
-        store_(memory_, options, next_database_id()), pool_(std::make_shared<WorkerPool>(store_, std::move(make_worker))) {}
+      : sync_(sync),
+        htm_(htm),
+        protocol_bytes_(protocol_bytes),
+        memory_(options.memory_limit_bytes, options.huge_pages, options.parts.own_allocators),
+        store_(memory_, options, next_database_id()),
+        pool_(std::make_shared<WorkerPool>(store_, std::move(make_worker))) {}
   // The workers reclaim through tables and indexes: they go first (declared last).
   // The data folder closes before: it brings to the disk what is left.
   ~EngineBase() override = default;
@@ -161,7 +166,8 @@ Result<TableRef> EngineBase<Sync>::create_table(const Schema& schema) {
                                           store_.options.block_threshold_bytes, protocol_bytes_);
   made->make_zones(memory_);
   if (!made->make_inline_rows(memory_))
-    return Status(Code::kMemoryLimit, "table '" + schema.name + "': no memory for the places of " + std::to_string(schema.inline_rows) + " inline rows");
+    return Status(Code::kMemoryLimit,
+                  "table '" + schema.name + "': no memory for the places of " + std::to_string(schema.inline_rows) + " inline rows");
   if constexpr (sync::kElides<Sync>) made->for_each_latch([&](auto& latch) { latch.set_policy(store_.options.elision); });
   const auto add = [&](bool room_alone) {
     std::unique_lock lock(catalog_mutex_);

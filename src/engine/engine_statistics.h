@@ -32,7 +32,9 @@ Statistics EngineBase<Sync>::statistics() const {
       if (of == nullptr) continue;
       s.procedures[i].commits += static_cast<uint64_t>(of->commits.get());
       s.commits += static_cast<uint64_t>(of->commits.get());
-      const auto committed_by = [of](txn::CommittedBy way) { return static_cast<uint64_t>(of->committed_by[static_cast<size_t>(way)].get()); };
+      const auto committed_by = [of](txn::CommittedBy way) {
+        return static_cast<uint64_t>(of->committed_by[static_cast<size_t>(way)].get());
+      };
       s.procedures[i].region_commits += committed_by(txn::CommittedBy::kRegion);
       s.procedures[i].lock_bit_commits += committed_by(txn::CommittedBy::kLockBits);
       s.procedures[i].locked_commits += committed_by(txn::CommittedBy::kLocks);

@@ -85,7 +85,8 @@ std::string EngineBase<Sync>::verify_row(TableType& table, KeyRef key, index::Ha
   for (uint32_t g = 0; g < layout.group_count(); ++g) {
     const uint64_t of_group = row->cell(layout, g).load();
     if (storage::word::locked(of_group) || storage::word::removed(of_group)) return named + " is locked or removed";
-    if (storage::word::absent(of_group) != storage::word::absent(w)) return "groups of key " + std::to_string(table.number_of(key)) + " are not all there";
+    if (storage::word::absent(of_group) != storage::word::absent(w))
+      return "groups of key " + std::to_string(table.number_of(key)) + " are not all there";
   }
   if (storage::word::absent(w)) return {};
   for (uint32_t i = 0; i < table.secondary_count(); ++i) {

@@ -43,7 +43,8 @@ TEST(Metrics, JsonIsWrittenByTheList) {
             R"({"name":"pay","commits":1,"region_commits":0,"lock_bit_commits":0,"locked_commits":0,"aborts":{}}],)"
             R"("tables":[{"name":"a \"b\"","rows":7,"row_bytes":0,"commits":0,"aborts":{"user":1}}],)"
             R"("memory":{"rows":64,"versions":0,"blocks":0,"indexes":0,"free":0,"reserved":0},)"
-            R"("versions_alive":0,"lookups_of_rows":0,"lookups_rows_kept":0,"lookups_of_trees":0,"lookups_leaves_kept":0,"retired_objects":0,"snapshot":0,"durable_snapshot":0,"log_bytes":0,"log_frames":0,"log_records":0,)"
+            R"("versions_alive":0,"lookups_of_rows":0,"lookups_rows_kept":0,"lookups_of_trees":0,"lookups_leaves_kept":0,)"
+            R"("retired_objects":0,"snapshot":0,"durable_snapshot":0,"log_bytes":0,"log_frames":0,"log_records":0,)"
             R"("log_syncs":0,"log_room_waits":0,"durable_lag_us":0,"durable_lag_sum_us":0,"durable_lag_max_us":0,)"
             R"("checkpoints":{"taken":0,"failed":0,"snapshot":0,"time_s":0,"rows":0,"bytes":0,"duration_us":0,"running":1,"failure":""},)"
             R"("epoch":0,"workers":2,"turn_waits":0,"longest_active_us":0})");

@@ -92,7 +92,8 @@ SyncPolicy policy_for(Protocol protocol, SyncPolicy best) {
 
 void choose_automatic(Protocol protocol, SyncPolicy* sync, HtmBackend* htm) {
   const Hardware& machine = hardware();
-  if (*sync == SyncPolicy::kAutomatic) *sync = *htm != HtmBackend::kAutomatic ? SyncPolicy::kElided : policy_for(protocol, machine.automatic);
+  if (*sync == SyncPolicy::kAutomatic)
+    *sync = *htm != HtmBackend::kAutomatic ? SyncPolicy::kElided : policy_for(protocol, machine.automatic);
   if (*htm == HtmBackend::kAutomatic) *htm = *sync == SyncPolicy::kElided ? machine.automatic_htm : HtmBackend::kNone;
 }
 

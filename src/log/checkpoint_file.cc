@@ -58,8 +58,10 @@ Status check_header(Bytes bytes, const DatabaseId& database, const CheckpointNam
 
 Status database_of_part(Bytes bytes, DatabaseId* database) {
   if (bytes.size() < kCheckpointHeaderBytes) return Status(Code::kCorrupt, "the checkpoint's header is cut short");
-  if (get<uint64_t>(bytes.data()) != kPartMagic) return Status(Code::kCorrupt, "the checkpoint's header does not begin with its magic number");
-  if (get<uint64_t>(bytes.data() + 56) != checksum(bytes.first(56), 0)) return Status(Code::kCorrupt, "the checkpoint header's checksum does not fit");
+  if (get<uint64_t>(bytes.data()) != kPartMagic)
+    return Status(Code::kCorrupt, "the checkpoint's header does not begin with its magic number");
+  if (get<uint64_t>(bytes.data() + 56) != checksum(bytes.first(56), 0))
+    return Status(Code::kCorrupt, "the checkpoint header's checksum does not fit");
   if (Status status = check_version(get<uint32_t>(bytes.data() + 8), kCheckpointVersion); !status.ok()) return status;
   *database = {get<uint64_t>(bytes.data() + 16), get<uint64_t>(bytes.data() + 24)};
   return {};

@@ -120,7 +120,8 @@ Status Directory::refuse_files_of_others() {
     SegmentName segment;
     CheckpointName part;
     for (const std::string& text : names) {
-      const bool ours = parse_file_name(text, &segment) || parse_file_name(text, &part) || text == kLockName || text.starts_with(kManifestName);
+      const bool ours =
+          parse_file_name(text, &segment) || parse_file_name(text, &part) || text == kLockName || text.starts_with(kManifestName);
       if (!ours && text != "lost+found")
         return Status::invalid_argument("the folder '" + folder + "' holds no database, but other files, such as '" + text +
                                         "': give a folder that is empty, or not there");
@@ -244,7 +245,8 @@ Status Directory::make_durable(const Generation& generation) {
     std::unique_ptr<File> file;
     if (Status status = files_.open(last->file, OpenMode::kWrite, &file); !status.ok()) return status;
     const Bytes frame = buffer.bytes().subspan(offset - range.offset, bytes);
-    if (Status status = ELIDER_MUTANT(kSyncWithoutRewrite) ? file->sync() : file->write_and_sync(offset, frame); !status.ok()) return status;
+    if (Status status = ELIDER_MUTANT(kSyncWithoutRewrite) ? file->sync() : file->write_and_sync(offset, frame); !status.ok())
+      return status;
   }
   return {};
 }

@@ -74,9 +74,11 @@ void encode(const SegmentHeader& header, std::vector<std::byte>* out) {
 namespace {
 Status check_header(Bytes bytes) {
   if (bytes.size() < kSegmentHeaderBytes) return Status(Code::kCorrupt, "the segment's header is cut short");
-  if (get<uint64_t>(bytes.data()) != kSegmentMagic) return Status(Code::kCorrupt, "the segment's header does not begin with its magic number");
+  if (get<uint64_t>(bytes.data()) != kSegmentMagic)
+    return Status(Code::kCorrupt, "the segment's header does not begin with its magic number");
   // The checksum stands there in every version: so an unknown version is one, and no damage.
-  if (get<uint64_t>(bytes.data() + 56) != checksum(bytes.first(56), 0)) return Status(Code::kCorrupt, "the segment header's checksum does not fit");
+  if (get<uint64_t>(bytes.data() + 56) != checksum(bytes.first(56), 0))
+    return Status(Code::kCorrupt, "the segment header's checksum does not fit");
   return check_version(get<uint32_t>(bytes.data() + 8), kFormatVersion);
 }
 }  // namespace
@@ -271,12 +273,14 @@ Status decode(Bytes bytes, Manifest* manifest) {
     const uint64_t count = bytes.size() < kManifestFixedBytes + 8 ? kNumberMax : get<uint64_t>(bytes.data() + 48);
     if (count > rest.size() / kManifestEntryBytes) return Status(Code::kCorrupt, "the manifest's length does not fit its contents");
     for (uint64_t i = 0; i < count; ++i) {
-      if (get<uint32_t>(rest.data() + 12) != 0) return Status(Code::kCorrupt, "the manifest says of a checkpoint what this program does not know");
+      if (get<uint32_t>(rest.data() + 12) != 0)
+        return Status(Code::kCorrupt, "the manifest says of a checkpoint what this program does not know");
       manifest->checkpoints.push_back({get<uint64_t>(rest.data()), get<uint32_t>(rest.data() + 8)});
       rest = rest.subspan(kManifestEntryBytes);
     }
   }
-  if (!take_generations(rest, generations, !old, &manifest->generations)) return Status(Code::kCorrupt, "the manifest's length does not fit its contents");
+  if (!take_generations(rest, generations, !old, &manifest->generations))
+    return Status(Code::kCorrupt, "the manifest's length does not fit its contents");
   return check_numbers(*manifest);
 }
 

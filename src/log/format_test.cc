@@ -63,7 +63,8 @@ TEST(Format, TheGoldenFilesAreRead) {
   for (const char* version : {"log-v1", "log-v2"}) {
     SCOPED_TRACE(version);
     MemoryFiles::Contents contents;
-    for (const char* name : {"MANIFEST", "log-00000001-00-00000000"}) contents["db/" + std::string(name)] = contents_of(kGolden / version / name);
+    for (const char* name : {"MANIFEST", "log-00000001-00-00000000"})
+      contents["db/" + std::string(name)] = contents_of(kGolden / version / name);
     MemoryFiles files(contents);
     const Recovered recovered = recover(files, kNumberMax, false);
     ASSERT_TRUE(recovered.status.ok()) << recovered.status.message();

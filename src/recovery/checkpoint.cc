@@ -21,7 +21,10 @@ namespace {
 constexpr auto kLookEvery = std::chrono::milliseconds(50);
 constexpr uint64_t kRetryAfterNs = 10'000'000'000;  // after a failure, for each try writes all rows
 
-Status no_snapshot() { return Status(Code::kMemoryLimit, "no worker is left to read a snapshot with: other checkpoints or transactions have all of them (Options::workers_max)"); }
+Status no_snapshot() {
+  return Status(Code::kMemoryLimit,
+                "no worker is left to read a snapshot with: other checkpoints or transactions have all of them (Options::workers_max)");
+}
 
 // On a busy machine the caller, and the threads that it starts, get a sixth of what another thread
 // gets: a checkpoint that nobody waits for takes longer, and transactions hardly. Linux keeps this
@@ -277,7 +280,8 @@ Status back_up_rows(RecoveryTarget& target, log::FileSystem& files, const std::s
 
 }  // namespace
 
-Status back_up(RecoveryTarget& target, log::FileSystem& files, const std::string& folder, const Options& options, const SchemaOfTable& schema_of) {
+Status back_up(RecoveryTarget& target, log::FileSystem& files, const std::string& folder, const Options& options,
+               const SchemaOfTable& schema_of) {
   try {
     return back_up_rows(target, files, folder, options, schema_of);
   } catch (const std::bad_alloc&) {

@@ -125,6 +125,7 @@ class Checkpoints {
 };
 
 // Writes a backup into `folder`. See Database::backup.
-Status back_up(RecoveryTarget& target, log::FileSystem& files, const std::string& folder, const Options& options, const SchemaOfTable& schema_of);
+Status back_up(RecoveryTarget& target, log::FileSystem& files, const std::string& folder, const Options& options,
+               const SchemaOfTable& schema_of);
 
 }  // namespace elider::recovery

@@ -61,7 +61,8 @@ Status DataFolder::start_log(RecoveryTarget& target, txn::Store& store) {
   chosen.flush_interval_us = options.flush_interval_us;
   chosen.segment_bytes = options.log_segment_bytes;
   chosen.buffer_bytes = options.log_buffer_bytes;
-  if (Status status = log::Log::start(log::system_files(), chosen, directory_->manifest().database, generation, *numbers_, &log_); !status.ok())
+  if (Status status = log::Log::start(log::system_files(), chosen, directory_->manifest().database, generation, *numbers_, &log_);
+      !status.ok())
     return status;
   store_ = &store;
   store.set_log(log_.get());

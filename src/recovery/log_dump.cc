@@ -27,7 +27,8 @@ class Catalog {
   void add(log::Bytes description) {
     uint32_t id = 0;
     auto known = std::make_unique<Known>();
-    if (!txn::decode_table(description, &id, &known->schema).ok() || !storage::check_rows(known->schema).ok() || tables_.contains(id)) return;
+    if (!txn::decode_table(description, &id, &known->schema).ok() || !storage::check_rows(known->schema).ok() || tables_.contains(id))
+      return;
     known->schema.indexes.clear();  // the layout needs none
     known->layout = std::make_unique<storage::Layout>(nullptr, known->schema, kRowBytesMax + 1);
     tables_[id] = std::move(known);
@@ -56,7 +57,8 @@ class Catalog {
 void name_columns_of_sized(const Catalog::Known& known, const txn::LogEntry& entry, LoggedChange* change) {
   if (entry.kind != txn::EntryKind::kWhole || !known.layout->fits(entry.bytes.size())) return;
   const auto part = [&](size_t begin, size_t end) {
-    return std::vector<std::byte>(entry.bytes.begin() + static_cast<std::ptrdiff_t>(begin), entry.bytes.begin() + static_cast<std::ptrdiff_t>(end));
+    return std::vector<std::byte>(entry.bytes.begin() + static_cast<std::ptrdiff_t>(begin),
+                                  entry.bytes.begin() + static_cast<std::ptrdiff_t>(end));
   };
   size_t described = 0;
   for (const Column& column : known.schema.columns) {

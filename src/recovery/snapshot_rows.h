@@ -125,7 +125,8 @@ class SnapshotRowsOf final : public SnapshotRows {
     std::byte* const to = rows->bytes.data() + rows->used;
     for (uint32_t g = 0; g < layout.group_count(); ++g) {
       uint64_t sequence = 0;
-      if (!storage::read_cell_at(row.cell(layout, g), layout.group(g), layout.all(), g, number_, to + stored_header_bytes(layout), &sequence))
+      if (!storage::read_cell_at(row.cell(layout, g), layout.group(g), layout.all(), g, number_, to + stored_header_bytes(layout),
+                                 &sequence))
         return false;
       std::memcpy(to + sizeof(Key) + sizeof(uint64_t) * g, &sequence, sizeof sequence);
     }

@@ -13,7 +13,12 @@ uint32_t round_up(uint32_t value, uint32_t to) { return (value + to - 1) / to * 
 
 Layout::Layout(const detail::TableBase* table, const Schema& schema, uint32_t block_threshold_bytes, uint32_t protocol_bytes,
                bool byte_keys)
-    : table_(table), schema_(schema), row_bytes_(schema.row_bytes), least_row_bytes_(schema.row_bytes), protocol_bytes_(round_up(protocol_bytes, 8)), byte_keys_(byte_keys) {
+    : table_(table),
+      schema_(schema),
+      row_bytes_(schema.row_bytes),
+      least_row_bytes_(schema.row_bytes),
+      protocol_bytes_(round_up(protocol_bytes, 8)),
+      byte_keys_(byte_keys) {
   uint32_t group_count = 1;
   for (const Column& column : schema.columns) group_count = std::max(group_count, column.group + 1);
   groups_.resize(group_count);

@@ -59,9 +59,9 @@ TEST(Layout, AProtocolHasItsBytesInFrontOfEachCell) {
     std::byte* const begin = row->protocol_bytes(layout, g);
     EXPECT_EQ(begin + 16, reinterpret_cast<std::byte*>(&row->cell(layout, g)));
     EXPECT_EQ(begin, reinterpret_cast<std::byte*>(row) + (g == 0 ? 0 : plain.group(g).cell_offset + 16 * g));
-    EXPECT_TRUE(std::any_of(layout.all().lines.begin(), layout.all().lines.end(),
-                            [&](uint32_t line) { return line / 64 == static_cast<uint32_t>(begin - reinterpret_cast<std::byte*>(row)) / 64; }))
-        << "they come into the cache with the cell";
+    EXPECT_TRUE(std::any_of(layout.all().lines.begin(), layout.all().lines.end(), [&](uint32_t line) {
+      return line / 64 == static_cast<uint32_t>(begin - reinterpret_cast<std::byte*>(row)) / 64;
+    })) << "they come into the cache with the cell";
   }
 }
 
@@ -96,7 +96,8 @@ TEST(Layout, LinesWrittenAreThoseOfTheColumns) {
   schema.name = "wide";
   schema.row_bytes = 300;
   for (uint32_t i = 0; i < 25; ++i)
-    schema.columns.push_back({"c" + std::to_string(i), i % 3 == 0 ? ColumnType::kUInt64 : ColumnType::kBytes, 12 * i, i % 3 == 0 ? 8u : 5u, i % 2});
+    schema.columns.push_back(
+        {"c" + std::to_string(i), i % 3 == 0 ? ColumnType::kUInt64 : ColumnType::kBytes, 12 * i, i % 3 == 0 ? 8u : 5u, i % 2});
   for (const uint32_t threshold : {2048u, 64u}) {
     const Layout layout(nullptr, schema, threshold);
     for (const uint64_t columns : {uint64_t{1}, uint64_t{2}, uint64_t{0x108}, uint64_t{0xffff}, uint64_t{0x1000001}, uint64_t{0x1ffffff}}) {

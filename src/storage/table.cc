@@ -83,19 +83,24 @@ Status check_rows(const Schema& schema) {
     if (schema.key_index != KeyIndex::kHashed) return wrong(schema, "inline_rows goes with a hashed table alone");
     if (schema.sized_rows) return wrong(schema, "inline_rows goes with rows of one size alone");
     if (schema.row_bytes > kInlineRowBytesMax)
-      return wrong(schema, "inline_rows goes with rows of up to " + std::to_string(kInlineRowBytesMax) + " bytes; these have " + std::to_string(schema.row_bytes));
+      return wrong(schema, "inline_rows goes with rows of up to " + std::to_string(kInlineRowBytesMax) + " bytes; these have " +
+                               std::to_string(schema.row_bytes));
     if (schema.inline_rows > kInlineRowsMax)
-      return wrong(schema, "inline_rows is " + std::to_string(schema.inline_rows) + "; up to " + std::to_string(kInlineRowsMax) + " are possible");
+      return wrong(schema,
+                   "inline_rows is " + std::to_string(schema.inline_rows) + "; up to " + std::to_string(kInlineRowsMax) + " are possible");
   }
   if (schema.zones != 0) {
     if (schema.zones > storage::Zones::kZonesMax && schema.zones != kZonesAutomatic)
-      return wrong(schema, "zones is " + std::to_string(schema.zones) + "; up to " + std::to_string(storage::Zones::kZonesMax) + " are possible");
+      return wrong(schema,
+                   "zones is " + std::to_string(schema.zones) + "; up to " + std::to_string(storage::Zones::kZonesMax) + " are possible");
     if (schema.sized_rows) return wrong(schema, "zones go with rows of one size alone");
     if (schema.inline_rows != 0) return wrong(schema, "its rows cannot stand in zones and where their keys say (inline_rows)");
   }
   if (schema.sized_rows)
     for (const Column& column : schema.columns)
-      if (column.group != 0) return wrong(schema, "column '" + column.name + "' is in group " + std::to_string(column.group) + ", but rows with a size of their own have one group");
+      if (column.group != 0)
+        return wrong(schema, "column '" + column.name + "' is in group " + std::to_string(column.group) +
+                                 ", but rows with a size of their own have one group");
   return check_columns(schema);
 }
 
@@ -124,7 +129,8 @@ Status check_schema(const Schema& schema) {
 namespace {
 
 std::string_view name_of(ColumnType type) {
-  constexpr std::string_view kNames[] = {"int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64", "float", "double", "bytes"};
+  constexpr std::string_view kNames[] = {"int8",   "int16",  "int32", "int64",  "uint8", "uint16",
+                                         "uint32", "uint64", "float", "double", "bytes"};
   const auto i = static_cast<size_t>(type);
   return i < std::size(kNames) ? kNames[i] : "of no known type";
 }
@@ -161,7 +167,8 @@ std::string difference(size_t place, const SecondaryIndex& a, const SecondaryInd
 std::string difference(const Schema& a, const Schema& b) {
   if (a.name != b.name) return "name '" + a.name + "' and '" + b.name + "'";
   if (a.row_bytes != b.row_bytes) return "rows of " + std::to_string(a.row_bytes) + " and " + std::to_string(b.row_bytes) + " bytes";
-  if (a.sized_rows != b.sized_rows) return a.sized_rows ? "rows with a size of their own, and of one size" : "rows of one size, and with a size of their own";
+  if (a.sized_rows != b.sized_rows)
+    return a.sized_rows ? "rows with a size of their own, and of one size" : "rows of one size, and with a size of their own";
   if ((a.zones != 0) != (b.zones != 0)) return a.zones != 0 ? "zoned, and not zoned" : "not zoned, and zoned";
   if (a.key_index != b.key_index)
     return "its key index is '" + std::string(name_of(a.key_index)) + "' and '" + std::string(name_of(b.key_index)) + "'";

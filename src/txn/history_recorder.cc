@@ -62,7 +62,8 @@ void HistoryRecorder::keep(WriteSet& writes, const IndexChanges& changes) {
 namespace {
 bool writes(const HistoryOperation& operation) {
   using Kind = HistoryOperation::Kind;
-  return operation.kind == Kind::kWrite || operation.kind == Kind::kRemove || operation.kind == Kind::kAdd || operation.kind == Kind::kIndexValue;
+  return operation.kind == Kind::kWrite || operation.kind == Kind::kRemove || operation.kind == Kind::kAdd ||
+         operation.kind == Kind::kIndexValue;
 }
 }  // namespace
 

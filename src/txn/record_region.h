@@ -109,7 +109,8 @@ bool read_groups_at_in_region(Store& store, const storage::Layout& layout, stora
 }
 
 // As storage::read_cell_at, of a cell that a region has seen.
-inline bool finish_read_at(const CellAt& at, const detail::ColumnSet& set, uint32_t g, SnapshotNumber rs, std::byte* image, uint64_t* sequence) {
+inline bool finish_read_at(const CellAt& at, const detail::ColumnSet& set, uint32_t g, SnapshotNumber rs, std::byte* image,
+                           uint64_t* sequence) {
   if (!at.newest) return storage::read_version_at(at.older, set, g, rs, image, sequence);
   *sequence = storage::word::sequence(at.word);
   return !storage::word::absent(at.word);

@@ -55,7 +55,8 @@ Status given_up(Counters& counters, uint32_t procedure_id, uint32_t attempts, co
   try {
     std::string why(name_of(last.code()));  // the place of `last` stands behind
     if (last.cause() != Cause::kNone) why += ": " + std::string(name_of(last.cause()));
-    return Status(Code::kDeadline, Cause::kDeadline, last, "given up after " + std::to_string(attempts) + " attempts; the last one: " + why);
+    return Status(Code::kDeadline, Cause::kDeadline, last,
+                  "given up after " + std::to_string(attempts) + " attempts; the last one: " + why);
   } catch (const std::bad_alloc&) {  // without words
     return Status(Code::kDeadline, Cause::kDeadline);
   }

@@ -129,7 +129,8 @@ class SnapshotTransaction : public Reads<Sync, SnapshotTransaction<Sync>> {
     return true;
   }
 
-  [[gnu::always_inline]] inline Status read_row(TableType& table, Row* row, KeyRef key, const ColumnSet& set, std::byte* image, detail::ImageHeader* header) {
+  [[gnu::always_inline]] inline Status read_row(TableType& table, Row* row, KeyRef key, const ColumnSet& set, std::byte* image,
+                                                detail::ImageHeader* header) {
     const Layout& layout = table.layout();
     *header = {row, key, ~0u, set.groups, layout.row_bytes()};
     const uint32_t groups = set.read_groups;

@@ -99,7 +99,8 @@ constexpr uint32_t kAny = ~uint32_t{0};
 
 Status unknown(const char* what, uint64_t tag) {
   if (tag % 2 == 0) return {};
-  return Status(Code::kUnsupported, std::string(what) + " has a property (field " + std::to_string(tag) + ") that this program does not know");
+  return Status(Code::kUnsupported,
+                std::string(what) + " has a property (field " + std::to_string(tag) + ") that this program does not know");
 }
 
 Status take_column(Bytes from, Column* column) {

@@ -22,8 +22,8 @@ void WriteSet::make_room(size_t entries, size_t additions) {
   }
 }
 
-void WriteSet::make_present(detail::TableBase& table, storage::Row* row, KeyRef key, const uint64_t* words, const void* source, size_t bytes,
-                            bool created) {
+void WriteSet::make_present(detail::TableBase& table, storage::Row* row, KeyRef key, const uint64_t* words, const void* source,
+                            size_t bytes, bool created) {
   const storage::Layout& layout = table.layout();
   assert(!created || find_any(row, layout) == nullptr);
   std::byte* image = layout.sized_rows() ? sized_image(bytes) : created ? arena_.allocate(layout.row_bytes()) : image_of(table, row);

@@ -135,7 +135,8 @@ class SortedLeaves {
         return Status(Code::kInvalidArgument, "leaf " + std::to_string(i) + " is not in order");
       count += leaf.entries.size();
     }
-    return count == size_ ? Status() : Status(Code::kInvalidArgument, "there are " + std::to_string(count) + " entries, not " + std::to_string(size_));
+    return count == size_ ? Status()
+                          : Status(Code::kInvalidArgument, "there are " + std::to_string(count) + " entries, not " + std::to_string(size_));
   }
 
  private:
@@ -157,11 +158,13 @@ class SortedLeaves {
   }
   // Of the leaf that the key belongs to; and of the one that what is next below it belongs to.
   size_t place_of(std::string_view key) const {
-    const auto behind = std::upper_bound(leaves_.begin(), leaves_.end(), key, [](std::string_view k, const Leaf* leaf) { return k < leaf->from; });
+    const auto behind =
+        std::upper_bound(leaves_.begin(), leaves_.end(), key, [](std::string_view k, const Leaf* leaf) { return k < leaf->from; });
     return static_cast<size_t>(behind - leaves_.begin()) - 1;
   }
   size_t place_below(std::string_view key) const {
-    const auto at = std::lower_bound(leaves_.begin(), leaves_.end(), key, [](const Leaf* leaf, std::string_view k) { return leaf->from < k; });
+    const auto at =
+        std::lower_bound(leaves_.begin(), leaves_.end(), key, [](const Leaf* leaf, std::string_view k) { return leaf->from < k; });
     return at == leaves_.begin() ? 0 : static_cast<size_t>(at - leaves_.begin()) - 1;
   }
   Leaf* leaf_of(std::string_view key) const { return leaves_[place_of(key)]; }

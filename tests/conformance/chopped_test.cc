@@ -56,7 +56,8 @@ class ChoppedTest : public DatabaseTest {
             ++deposits;
           } else if (kind < 9) {
             ChoppedBank::Audit found;
-            EXPECT_OK(kind == 7 ? db_.run_chopped(bank_.audit, found) : db_.run([&](Transaction& txn) { return bank_.read_all(txn, &found); }));
+            EXPECT_OK(kind == 7 ? db_.run_chopped(bank_.audit, found)
+                                : db_.run([&](Transaction& txn) { return bank_.read_all(txn, &found); }));
             EXPECT_EQ(bank_.damage(found), "");
           } else {
             const Key from = random() % ChoppedBank::kAccounts, to = (from + 1) % ChoppedBank::kAccounts;
@@ -194,7 +195,8 @@ TEST_P(ChoppedTest, OfTwoCallsOneHasAUniqueValue) {
     Key key;
     uint64_t value;
   };
-  auto rows = create(SchemaOf<Row>("rows").column("value", &Row::value).unique_index("by_value", {"value"}, [](const Row& row) { return row.value; }));
+  auto rows = create(
+      SchemaOf<Row>("rows").column("value", &Row::value).unique_index("by_value", {"value"}, [](const Row& row) { return row.value; }));
   ChoppedProcedures procedures;
   const Chopped<Call> put = procedures.add(
       ChoppedProcedure<Call>("put")
@@ -402,7 +404,8 @@ TEST_P(ChoppedTest, ACallWhoseTouchFunctionThrowsDoesNotRun) {
             if (call.account == 2) throw std::runtime_error("no such account");
             touches.row(bank_.accounts, call.account);
           })
-          .operation(Operation("count").reads("accounts", {"deposits"}).writes("accounts", {"deposits"}), [&](Transaction& txn, Call& call) {
+          .operation(Operation("count").reads("accounts", {"deposits"}).writes("accounts", {"deposits"}), [&](Transaction& txn,
+                                                                                                              Call& call) {
             call.ran = true;
             return txn.update(bank_.accounts, call.account, bank_.accounts.columns(&ChoppedBank::Account::deposits),
                               [](ChoppedBank::Account& a) { ++a.deposits; });
@@ -453,8 +456,8 @@ TEST_P(ChoppedTest, NothingElseBeginsWithinAnOperation) {
     Status run, snapshot, open, checkpoint, wait, group, commit;
   };
   ChoppedProcedures procedures;
-  const Chopped<Call> nest = procedures.add(
-      ChoppedProcedure<Call>("nest").operation(Operation("add").adds("branches", {"turnover"}), [&](Transaction& txn, Call& call) -> Status {
+  const Chopped<Call> nest = procedures.add(ChoppedProcedure<Call>("nest").operation(
+      Operation("add").adds("branches", {"turnover"}), [&](Transaction& txn, Call& call) -> Status {
         call.run = call.db->run([](Transaction&) {});
         call.snapshot = call.db->run_read_only([](Transaction&) {});
         call.open = call.db->begin().status();
@@ -503,7 +506,8 @@ TEST_P(ChoppedTest, AnOpenTransactionThatSawTheStateBeforeACallDoesNotCommit) {
   ASSERT_OK(open->get(bank_.accounts, 1));
   ChoppedBank::Transfer call = transfer(1, 2, 5);
   ASSERT_OK(db_.run_chopped(bank_.transfer, call));
-  ASSERT_OK(open->update(bank_.accounts, 3, bank_.accounts.columns(&ChoppedBank::Account::branch), [](ChoppedBank::Account& a) { a.branch = 0; }));
+  ASSERT_OK(open->update(bank_.accounts, 3, bank_.accounts.columns(&ChoppedBank::Account::branch),
+                         [](ChoppedBank::Account& a) { a.branch = 0; }));
   EXPECT_EQ(open.commit().code(), Code::kConflict);
 }
 

@@ -70,7 +70,8 @@ TEST_P(DeferralTest, AnAdditionToAnIndexedColumnIsRefusedAndNothingStops) {
     uint64_t value;
   };
   struct Nothing {};
-  auto rows = create(SchemaOf<Row>("rows").column("value", &Row::value).index("by_value", {"value"}, [](const Row& row) { return row.value; }));
+  auto rows =
+      create(SchemaOf<Row>("rows").column("value", &Row::value).index("by_value", {"value"}, [](const Row& row) { return row.value; }));
   ASSERT_OK(db_.run([&](Transaction& txn) { return txn.insert(rows, 1, Row{7}); }));
   ChoppedProcedures procedures;
   const Chopped<Nothing> add = procedures.add(
@@ -206,7 +207,8 @@ TEST_P(DeferralTest, WhatChangesAUniqueIndexIsNotDeferred) {
     Key key;
     uint64_t value;
   };
-  auto rows = create(SchemaOf<Row>("rows").column("value", &Row::value).unique_index("by_value", {"value"}, [](const Row& row) { return row.value; }));
+  auto rows = create(
+      SchemaOf<Row>("rows").column("value", &Row::value).unique_index("by_value", {"value"}, [](const Row& row) { return row.value; }));
   ChoppedProcedures procedures;
   const Chopped<Call> put = procedures.add(
       ChoppedProcedure<Call>("put")

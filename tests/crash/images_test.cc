@@ -40,9 +40,9 @@ struct Counts {
         "%llu of crashes in recovery, %llu with a file missing or doubled (%llu refused); "
         "%llu more were the same as others; %llu times files::check\n",
         static_cast<unsigned long long>(images), static_cast<double>(images) / seconds, static_cast<unsigned long long>(runs),
-        static_cast<unsigned long long>(kills),         static_cast<unsigned long long>(boundaries), static_cast<unsigned long long>(cut_bytes), static_cast<unsigned long long>(tails),
-        static_cast<unsigned long long>(nested), static_cast<unsigned long long>(misplaced), static_cast<unsigned long long>(refused),
-        static_cast<unsigned long long>(same), static_cast<unsigned long long>(files_checked));
+        static_cast<unsigned long long>(kills), static_cast<unsigned long long>(boundaries), static_cast<unsigned long long>(cut_bytes),
+        static_cast<unsigned long long>(tails), static_cast<unsigned long long>(nested), static_cast<unsigned long long>(misplaced),
+        static_cast<unsigned long long>(refused), static_cast<unsigned long long>(same), static_cast<unsigned long long>(files_checked));
     std::fflush(stdout);
   }
 };
@@ -226,8 +226,8 @@ void draw(Random& random, uint32_t failing_syncs, RunShape* shape) {
 }
 
 std::string describe(const RunShape& shape) {
-  return std::to_string(shape.folders) + " folders, " + std::to_string(shape.sessions) + " sessions, " +
-         std::to_string(shape.log_threads) + " log threads, a group every " + std::to_string(shape.flush_interval_us) + " us, segments of " +
+  return std::to_string(shape.folders) + " folders, " + std::to_string(shape.sessions) + " sessions, " + std::to_string(shape.log_threads) +
+         " log threads, a group every " + std::to_string(shape.flush_interval_us) + " us, segments of " +
          std::to_string(shape.segment_bytes) + ", buffers of " + std::to_string(shape.buffer_bytes) + ", " +
          (shape.checkpoints ? std::to_string(shape.checkpoints_kept) + " checkpoints kept" : "no checkpoints") + ", sync " +
          std::to_string(shape.failing_sync) + " fails";

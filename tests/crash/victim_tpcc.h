@@ -35,7 +35,9 @@ class TpccVictim {
     if (Status status = load_once(db); !status.ok()) return status;
     in_pieces_ = db.protocol() == Protocol::kChopped;
     if (in_pieces_)
-      if (Status status = bench::tpcc::install_chopped(db, tables_, &chopped_, {.choices = {.deferring = true}, .always_in_pieces = true}); !status.ok()) return status;
+      if (Status status = bench::tpcc::install_chopped(db, tables_, &chopped_, {.choices = {.deferring = true}, .always_in_pieces = true});
+          !status.ok())
+        return status;
     if (Status status = tell_recovered(db); !status.ok()) return status;
     VictimThreads threads(db, options_);
     threads.run([&](uint32_t i) { work(db, options_.process + i, &threads); });
@@ -115,7 +117,8 @@ class TpccVictim {
   }
 
   void work(Database& db, uint32_t process, VictimThreads* threads) {
-    bench::tpcc::Terminal terminal(db, tables_, workload_, bench::tpcc::SnapshotUse{}, process, 0, nullptr, in_pieces_ ? &chopped_ : nullptr);
+    bench::tpcc::Terminal terminal(db, tables_, workload_, bench::tpcc::SnapshotUse{}, process, 0, nullptr,
+                                   in_pieces_ ? &chopped_ : nullptr);
     for (uint64_t i = 0; options_.transactions == 0 || i < options_.transactions; ++i) {
       tell(fmt::format("{{\"t\":\"begin\",\"p\":{}}}\n", process));
       if (terminal.run_one() == bench::kWorkerFailed) {

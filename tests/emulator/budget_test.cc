@@ -153,7 +153,8 @@ TEST_F(BudgetTest, sections_of_a_btree) {
   }, 400);
   show("insert, with and without a split", inserts, descent, kSplit);
   EXPECT_LE(inserts.least.lines_written, kLeaf + kOverhead) << "no split";
-  show("remove", at_commit([&](Transaction& txn, Key round) { ASSERT_OK(txn.remove(accounts_, 4 * round)); }, 400), descent, kLeaf + h + kInner);
+  show("remove", at_commit([&](Transaction& txn, Key round) { ASSERT_OK(txn.remove(accounts_, 4 * round)); }, 400), descent,
+       kLeaf + h + kInner);
 }
 
 TEST_F(BudgetTest, sections_of_a_hash_table) {

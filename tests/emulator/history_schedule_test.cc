@@ -197,7 +197,9 @@ TEST_P(HistoryScheduleTest, histories_are_strictly_serializable) {
   std::cout << count << " seeds from " << first << ": " << sum.committed << " transactions committed, " << sum.failed << " failed; "
             << sum.regions << " regions, " << sum.aborts << " aborted; " << sum.schedule.accesses << " decisions of the scheduler\n";
   EXPECT_GT(sum.committed, 8 * count);
-  const uint64_t regions_of_a_seed = std::string_view(GetParam().workload) == "procedures" ? 1 : GetParam().protocol == Protocol::kChopped ? 4 : 100;
+  const uint64_t regions_of_a_seed = std::string_view(GetParam().workload) == "procedures" ? 1
+                                     : GetParam().protocol == Protocol::kChopped           ? 4
+                                                                                           : 100;
   EXPECT_GT(sum.regions, regions_of_a_seed * count);  // a region is a call of a chopped procedure
   EXPECT_GT(sum.aborts, count);
 }

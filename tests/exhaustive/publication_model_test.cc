@@ -262,7 +262,8 @@ TEST(PublicationModel, WhoAnswersAtOnceIsSerializable) {
 }
 
 TEST(PublicationModel, TheOtherStepsAreNeededForThatToo) {
-  for (const Flaw flaw : {Flaw::kPublishBesideSubscribers, Flaw::kCloseEarly, Flaw::kPassPublisher, Flaw::kListLate, Flaw::kLookBeforeNumber})
+  for (const Flaw flaw :
+       {Flaw::kPublishBesideSubscribers, Flaw::kCloseEarly, Flaw::kPassPublisher, Flaw::kListLate, Flaw::kLookBeforeNumber})
     EXPECT_NE(search(flaw, false).violation, "") << static_cast<int>(flaw);
 }
 

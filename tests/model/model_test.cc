@@ -96,7 +96,8 @@ class ModelTest : public DatabaseTest {
       return true;
     }
     EXPECT_CODE(Code::kConflict, status);
-    EXPECT_TRUE(others_are_open || (own_splits_are_phantoms && status.cause() == Cause::kPhantom)) << "a conflict with nobody: " << status.message();
+    EXPECT_TRUE(others_are_open || (own_splits_are_phantoms && status.cause() == Cause::kPhantom))
+        << "a conflict with nobody: " << status.message();
     return false;
   }
 

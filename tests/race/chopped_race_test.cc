@@ -120,7 +120,8 @@ class HeadRaceTest : public ChoppedRaceTest {
                          return {};
                        })
             .operation(Operation("count").writes("accounts", {"deposits"}).needs({"branches"}), [&](Transaction& txn, Compare&) {
-              return txn.update(bank_.accounts, 5, bank_.accounts.columns(&ChoppedBank::Account::deposits), [](ChoppedBank::Account& a) { ++a.deposits; });
+              return txn.update(bank_.accounts, 5, bank_.accounts.columns(&ChoppedBank::Account::deposits),
+                                [](ChoppedBank::Account& a) { ++a.deposits; });
             }));
     install(std::move(procedures));
   }

@@ -33,7 +33,8 @@ class PublicationRaceTest : public RaceTest {
     ASSERT_OK(bank_.install(db_, options, &plan));
     ASSERT_EQ(plan.deferrals.size(), 1u);
     ASSERT_TRUE(plan.deferrals[0].granted) << plan.deferrals[0].why_not;
-    for (const char* point : {"publications.publisher_waits", "publications.subscriber_waits", "publications.awaits_publisher", "snapshots.awaits_call"})
+    for (const char* point :
+         {"publications.publisher_waits", "publications.subscriber_waits", "publications.awaits_publisher", "snapshots.awaits_call"})
       TestPoints::on(point, [] {});
   }
   Status post(const RunPolicy& policy = {}) {
@@ -67,7 +68,8 @@ class PublicationHistoryRaceTest : public PublicationRaceTest {
     }
     // When the only call of this procedure that committed has ended; 0: there is none.
     uint64_t end_ns_of(std::string_view procedure) const {
-      const auto found = std::find_if(all.begin(), all.end(), [&](const HistoryTransaction& call) { return call.procedure == procedure && call.committed; });
+      const auto found = std::find_if(all.begin(), all.end(),
+                                      [&](const HistoryTransaction& call) { return call.procedure == procedure && call.committed; });
       return found == all.end() ? 0 : found->end_ns;
     }
     std::mutex mutex;
@@ -278,10 +280,11 @@ TEST_P(PublicationRaceTest, ARowThatASubscriberHasMadeIsAddedTo) {
                        return txn.update(bank_.books, 0, bank_.books.columns(&DeferringBank::Book::posted),
                                          [](DeferringBank::Book& book) { ++book.posted; });
                      })
-          .operation(chopping::Operation("balance").adds("accounts", {"balance"}).needs({"book"}).defers(), [&](Transaction& txn, Call&) -> Status {
-            Status status = txn.add(bank_.accounts, 7, &DeferringBank::Account::balance, 1);
-            return status.code() == Code::kNotFound ? Status() : status;
-          }));
+          .operation(chopping::Operation("balance").adds("accounts", {"balance"}).needs({"book"}).defers(),
+                     [&](Transaction& txn, Call&) -> Status {
+                       Status status = txn.add(bank_.accounts, 7, &DeferringBank::Account::balance, 1);
+                       return status.code() == Code::kNotFound ? Status() : status;
+                     }));
   const Chopped<Call> make = procedures.add(ChoppedProcedure<Call>("make").operation(
       chopping::Operation("account").inserts("accounts"), [&](Transaction& txn, Call& call) {
         if (call.meanwhile) call.meanwhile();

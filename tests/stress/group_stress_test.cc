@@ -37,10 +37,14 @@ class GroupStressTest : public DatabaseTest {
   static Transfer draw(Random& random) {
     const uint64_t dice = random.below(100);
     const Key from = random.below(kAccounts), to = (from + 1 + random.below(kAccounts - 1)) % kAccounts;
-    return {from, to, static_cast<int64_t>(random.below(10)), dice < 60 ? Transfer::kMove : dice < 85 ? Transfer::kReplace : Transfer::kAudit};
+    return {from, to, static_cast<int64_t>(random.below(10)),
+            dice < 60   ? Transfer::kMove
+            : dice < 85 ? Transfer::kReplace
+                        : Transfer::kAudit};
   }
   Status move(Transaction& txn, const Transfer& transfer) {
-    if (Status status = txn.update(accounts_, transfer.from, {}, [&](Account& a) { a.balance -= transfer.amount; }); !status.ok()) return status;
+    if (Status status = txn.update(accounts_, transfer.from, {}, [&](Account& a) { a.balance -= transfer.amount; }); !status.ok())
+      return status;
     return txn.update(accounts_, transfer.to, {}, [&](Account& a) { a.balance += transfer.amount; });
   }
   // The row leaves, and another block comes in its place: before the end of the transaction, or in

@@ -80,7 +80,8 @@ struct ChoppedBank {
         SchemaOf<Branch>("branches").column("turnover", &Branch::turnover).column("deposited", &Branch::deposited));
     if (!branch.ok()) return branch.status();
     branches = *branch;
-    auto entries = db.create_table(SchemaOf<Entry>("journal").column("from", &Entry::from).column("to", &Entry::to).column("amount", &Entry::amount));
+    auto entries =
+        db.create_table(SchemaOf<Entry>("journal").column("from", &Entry::from).column("to", &Entry::to).column("amount", &Entry::amount));
     if (!entries.ok()) return entries.status();
     journal = *entries;
     return {};
@@ -114,7 +115,10 @@ struct ChoppedBank {
                          call.to_branch = (*to)->branch;
                          return {};
                        })
-            .operation(Operation("balances").reads("accounts", {"balance", "transfers"}).writes("accounts", {"balance", "transfers"}).needs({"names"}),
+            .operation(Operation("balances")
+                           .reads("accounts", {"balance", "transfers"})
+                           .writes("accounts", {"balance", "transfers"})
+                           .needs({"names"}),
                        [=, this](Transaction& txn, Transfer& call) -> Status {
                          ELIDER_TRY(txn.update(accounts, call.from, balances, [&](Account& a) {
                            a.balance -= call.amount;
@@ -131,10 +135,11 @@ struct ChoppedBank {
                          if (call.fail == 3) return Status::rollback();
                          return txn.insert(journal, call.entry, Entry{call.from, call.to, call.amount});
                        })
-            .operation(Operation("turnover").adds("branches", {"turnover"}).needs({"names"}), [this](Transaction& txn, Transfer& call) -> Status {
-              ELIDER_TRY(txn.add(branches, call.from_branch, &Branch::turnover, call.amount));
-              return txn.add(branches, call.to_branch, &Branch::turnover, call.amount);
-            }));
+            .operation(Operation("turnover").adds("branches", {"turnover"}).needs({"names"}),
+                       [this](Transaction& txn, Transfer& call) -> Status {
+                         ELIDER_TRY(txn.add(branches, call.from_branch, &Branch::turnover, call.amount));
+                         return txn.add(branches, call.to_branch, &Branch::turnover, call.amount);
+                       }));
     deposit = procedures.add(
         ChoppedProcedure<Deposit>("deposit")
             .operation(Operation("account").reads("accounts", {"deposits"}).writes("accounts", {"deposits"}),

@@ -107,7 +107,8 @@ struct DeferringBank {
                               .operation(Operation("book").reads("books", {"posted"}).writes("books", {"posted"}),
                                          [this](Transaction& txn, Post& call) -> Status {
                                            if (call.meanwhile) call.meanwhile(1);
-                                           return txn.update(books, 0, books.columns(&Book::posted), [&](Book& book) { call.number = book.posted++; });
+                                           return txn.update(books, 0, books.columns(&Book::posted),
+                                                             [&](Book& book) { call.number = book.posted++; });
                                          })
                               .operation(Operation("entry").inserts("entries").fresh().needs({"book"}),
                                          [this](Transaction& txn, Post& call) -> Status {
@@ -181,8 +182,8 @@ struct DeferringBank {
   static std::string damage(const Audit& found) {
     const auto all = static_cast<int64_t>(found.posted);
     if (static_cast<int64_t>(found.entries) == all && found.first == all && found.second == all && found.marked <= all) return "";
-    return std::to_string(found.posted) + " postings, " + std::to_string(found.entries) + " entries, " + std::to_string(found.first) + " and " +
-           std::to_string(found.second) + " on the accounts, of which " + std::to_string(found.marked) + " are marked";
+    return std::to_string(found.posted) + " postings, " + std::to_string(found.entries) + " entries, " + std::to_string(found.first) +
+           " and " + std::to_string(found.second) + " on the accounts, of which " + std::to_string(found.marked) + " are marked";
   }
 };
 

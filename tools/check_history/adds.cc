@@ -52,7 +52,8 @@ void order_adds(RecordedHistory* history) {
         seen.emplace(AddedItem{scan.table, 0, history->rows[row].key}, history->rows[row].version);
     }
 
-  std::sort(writes.begin(), writes.end(), [](const AddOrWrite& a, const AddOrWrite& b) { return std::tie(a.item, a.version) < std::tie(b.item, b.version); });
+  std::sort(writes.begin(), writes.end(),
+            [](const AddOrWrite& a, const AddOrWrite& b) { return std::tie(a.item, a.version) < std::tie(b.item, b.version); });
   const auto rank = [&](const AddOrWrite& write) {
     const RecordedTransaction& txn = history->transactions[write.txn];
     return std::tuple(txn.snapshot, txn.order);

@@ -106,7 +106,8 @@ void print_json(std::FILE* out, const files::LoggedRecord& record, const std::st
   if (record.made_table) {
     Json columns = Json::array();
     for (const Column& column : record.schema.columns) columns.push_back(shown(column.name));
-    line["table"] = {{"id", record.table}, {"name", shown(record.schema.name)}, {"row_bytes", record.schema.row_bytes}, {"columns", columns}};
+    line["table"] = {
+        {"id", record.table}, {"name", shown(record.schema.name)}, {"row_bytes", record.schema.row_bytes}, {"columns", columns}};
   }
   Json changes = Json::array();
   for (const files::LoggedChange& change : record.changes) {
@@ -138,8 +139,8 @@ bool check_table(const LogChosen& chosen) {
   if (!finish(files::logged_tables(chosen.folders.folders(), &names))) return false;
   for (std::string& name : names) name = shown(name);
   if (std::find(names.begin(), names.end(), chosen.table) != names.end()) return true;
-  fmt::print(stderr, "elider log dump: --table: there is no table '{}'; {}{}\n", chosen.table, names.empty() ? "there is none" : "there are ",
-             fmt::join(names, ", "));
+  fmt::print(stderr, "elider log dump: --table: there is no table '{}'; {}{}\n", chosen.table,
+             names.empty() ? "there is none" : "there are ", fmt::join(names, ", "));
   set_exit_code(kExitUsage);
   return false;
 }
@@ -159,7 +160,8 @@ void run_dump(const LogChosen& chosen) {
   if (out != stdout) {
     const bool refused = std::ferror(out) != 0;
     if (std::fclose(out) != 0 || refused)
-      static_cast<void>(finish(Status(Code::kIoError, fmt::format("--json: '{}' cannot be written: {}", chosen.json, std::strerror(errno)))));
+      static_cast<void>(
+          finish(Status(Code::kIoError, fmt::format("--json: '{}' cannot be written: {}", chosen.json, std::strerror(errno)))));
   }
   if (!dumped || left != chosen.limit || chosen.limit == 0) return;
   fmt::print(

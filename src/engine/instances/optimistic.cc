@@ -15,7 +15,8 @@ template <class Sync>
 using PartitionedOcc = txn::Partitioned<txn::Occ<Sync>>;
 
 std::unique_ptr<Engine> make_optimistic(const Options& options) {
-  if (options.protocol == Protocol::kSerial) return std::make_unique<EngineOf<sync::Optimistic, SerialOcc>>(options, SyncPolicy::kOptimistic);
+  if (options.protocol == Protocol::kSerial)
+    return std::make_unique<EngineOf<sync::Optimistic, SerialOcc>>(options, SyncPolicy::kOptimistic);
   if (options.protocol == Protocol::kPartitioned)
     return std::make_unique<EngineOf<sync::Optimistic, PartitionedOcc>>(options, SyncPolicy::kOptimistic);
   return std::make_unique<EngineOf<sync::Optimistic, txn::Occ>>(options, SyncPolicy::kOptimistic);

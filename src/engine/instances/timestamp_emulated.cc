@@ -12,7 +12,8 @@ ELIDER_OF_POLICY(extern, sync::Elided<elider::htm::Emulated>)
 namespace elider::detail {
 
 std::unique_ptr<Engine> make_timestamp_elided_emulated(const Options& options) {
-  return std::make_unique<EngineOf<sync::Elided<htm::Emulated>, txn::TimestampClaiming>>(options, SyncPolicy::kElided, HtmBackend::kEmulated);
+  return std::make_unique<EngineOf<sync::Elided<htm::Emulated>, txn::TimestampClaiming>>(options, SyncPolicy::kElided,
+                                                                                         HtmBackend::kEmulated);
 }
 
 }  // namespace elider::detail

@@ -27,7 +27,8 @@ struct BTreeWitnessTest : testing::Test {
     return static_cast<size_t>(found - leaves.begin());
   }
   static void expect_only_ended(const std::vector<Contents>& leaves, size_t ended) {
-    for (size_t i = 0; i < leaves.size(); ++i) ASSERT_EQ(leaves[i].witnesses[0].holds(), i != ended) << "leaf " << i << " of " << leaves.size();
+    for (size_t i = 0; i < leaves.size(); ++i)
+      ASSERT_EQ(leaves[i].witnesses[0].holds(), i != ended) << "leaf " << i << " of " << leaves.size();
   }
   static std::set<std::pair<const void*, uint64_t>> set_of(const std::vector<Witness>& witnesses) {
     std::set<std::pair<const void*, uint64_t>> set;

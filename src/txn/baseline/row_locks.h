@@ -137,7 +137,8 @@ class RowLocks {
   }
 
  private:
-  static constexpr uint64_t kAlone = uint64_t{1} << 63, kWanted = uint64_t{1} << 62, kInserts = uint64_t{1} << 61, kHolder = uint64_t{1} << 48;
+  static constexpr uint64_t kAlone = uint64_t{1} << 63, kWanted = uint64_t{1} << 62, kInserts = uint64_t{1} << 61,
+                            kHolder = uint64_t{1} << 48;
   static constexpr uint64_t kHolders = kInserts - kHolder, kAge = kHolder - 1;
   static constexpr unsigned kWorkerBits = 13;  // Options::workers_max is at most 4096, and the engine has a few of its own
   static constexpr unsigned kTicksShift = 17;  // some 50 us: 35 bits are 20 days, and half of that may be compared

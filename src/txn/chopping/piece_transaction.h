@@ -34,7 +34,8 @@ class PieceTransaction final : public OccTransaction<Sync, Piece> {
   using typename Base::State;
 
  public:
-  PieceTransaction(Store& store, Worker& worker, Counters& counters) : Base(store, worker, counters, nullptr, Piece{.piece = true, .of_call = true}) {}
+  PieceTransaction(Store& store, Worker& worker, Counters& counters)
+      : Base(store, worker, counters, nullptr, Piece{.piece = true, .of_call = true}) {}
 
   uint32_t worker_id() const { return worker_.id(); }
   // Whether its commit is a part of a call, or all of it.
@@ -132,7 +133,9 @@ class PieceTransaction final : public OccTransaction<Sync, Piece> {
     this->recorder_.end({true, false, Cause::kNone, number(), claims_.order, this->attempt_, this->procedure_}, nullptr, nullptr);
   }
   // Whether this made the view, of a row of this table that it has read.
-  bool has_view(typename Base::TableType& table, const detail::ImageHeader& view) { return this->arena_.holds(&view) && this->has_read(table, view); }
+  bool has_view(typename Base::TableType& table, const detail::ImageHeader& view) {
+    return this->arena_.holds(&view) && this->has_read(table, view);
+  }
   // A head's, where the rest of its call is another kind of transaction.
   void give_reads_to(HistoryRecorder& recorder) { recorder.take_from(this->recorder_); }
   uint64_t order() const { return claims_.order; }
@@ -213,8 +216,9 @@ class PieceTransaction final : public OccTransaction<Sync, Piece> {
     const Key key = table.number_of(write.key);
     this->unlock_writes(writes_.size());  // first: words may find no memory
     free_unused(worker_, writes_);
-    return Status(Code::kCorrupt, "table '" + table.schema().name + "', key " + std::to_string(key) +
-                                      ": written at a later snapshot already, so another call conflicts here, which the declaration denies");
+    return Status(Code::kCorrupt,
+                  "table '" + table.schema().name + "', key " + std::to_string(key) +
+                      ": written at a later snapshot already, so another call conflicts here, which the declaration denies");
   }
 };
 

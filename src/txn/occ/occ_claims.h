@@ -47,12 +47,14 @@ template <class Sync, class Claims>
 }
 
 template <class Sync, class Claims>
-[[gnu::always_inline]] inline void OccTransaction<Sync, Claims>::claim_leaf_read(TableType& table, const index::Witness& witness, KeyRef key) {
+[[gnu::always_inline]] inline void OccTransaction<Sync, Claims>::claim_leaf_read(TableType& table, const index::Witness& witness,
+                                                                                 KeyRef key) {
   if constexpr (Claims::kLeaves) {
     ELIDER_TEST_POINT("locks.leaf_looked_at");
     if (!claims_.read_leaf(witness.version)) [[unlikely]] return static_cast<void>(refuse_claim(table, key));
     // The lock came after the look: who committed in between would be seen by half.
-    if (!witness.holds() && !ELIDER_MUTANT(kKeepLeafVersion)) [[unlikely]] static_cast<void>(doom(table, Code::kConflict, Cause::kPhantom, key));
+    if (!witness.holds() && !ELIDER_MUTANT(kKeepLeafVersion)) [[unlikely]]
+      static_cast<void>(doom(table, Code::kConflict, Cause::kPhantom, key));
   }
 }
 

@@ -128,7 +128,8 @@ Status OccTransaction<Sync, Claims>::index_update(TableType& table, Row* row, Ke
 }
 
 template <class Sync, class Claims>
-Status OccTransaction<Sync, Claims>::index_add(TableType& table, Row* row, KeyRef key, uint32_t i, const uint64_t* old_value, uint64_t new_value) {
+Status OccTransaction<Sync, Claims>::index_add(TableType& table, Row* row, KeyRef key, uint32_t i, const uint64_t* old_value,
+                                               uint64_t new_value) {
   // On the list before it is in the index, so that an exception leaves no
   // entry that nobody takes out.
   IndexChange& change =

@@ -13,15 +13,16 @@
 namespace elider::txn {
 
 template <class Sync, class Claims>
-[[gnu::always_inline]] inline Status OccTransaction<Sync, Claims>::read_group(TableType& table, Row* row, KeyRef key, const ColumnSet& set, uint32_t g,
-                                                                      std::byte* image) {
+[[gnu::always_inline]] inline Status OccTransaction<Sync, Claims>::read_group(TableType& table, Row* row, KeyRef key, const ColumnSet& set,
+                                                                              uint32_t g, std::byte* image) {
   const Layout& layout = table.layout();
   Cell& cell = row->cell(layout, g);
   return note_read(table, cell, key, g, copy_cell(cell, layout.group(g), set, g, image));
 }
 
 template <class Sync, class Claims>
-[[gnu::always_inline]] inline Status OccTransaction<Sync, Claims>::note_read(TableType& table, Cell& cell, KeyRef key, uint32_t g, uint64_t w) {
+[[gnu::always_inline]] inline Status OccTransaction<Sync, Claims>::note_read(TableType& table, Cell& cell, KeyRef key, uint32_t g,
+                                                                             uint64_t w) {
   if (word::absent(w)) [[unlikely]] return note_absent(table, cell, key, g, w);
   push_read({&cell, w, key, &table});
   recorder_.read(table, key, g, true, word::sequence(w));
@@ -74,8 +75,8 @@ template <class Sync, class Claims>
 }
 
 template <class Sync, class Claims>
-[[gnu::noinline]] Status OccTransaction<Sync, Claims>::read_groups(TableType& table, Row* row, KeyRef key, const ColumnSet& set, uint32_t groups,
-                                                           std::byte* image, detail::ImageHeader* header) {
+[[gnu::noinline]] Status OccTransaction<Sync, Claims>::read_groups(TableType& table, Row* row, KeyRef key, const ColumnSet& set,
+                                                                   uint32_t groups, std::byte* image, detail::ImageHeader* header) {
   const ReadTogether together = read_together(table, row, set, groups, image);
   // In a region from the last to the first, so that a recorded scan finds the first one's version
   // last (version_read()).

@@ -41,8 +41,8 @@ namespace elider::txn {
 
 // As storage::read_cell.
 template <class Sync, class Claims>
-[[gnu::always_inline]] inline uint64_t OccTransaction<Sync, Claims>::copy_cell(const Cell& cell, const storage::Group& group, const ColumnSet& set,
-                                                                       uint32_t g, std::byte* image) {
+[[gnu::always_inline]] inline uint64_t OccTransaction<Sync, Claims>::copy_cell(const Cell& cell, const storage::Group& group,
+                                                                               const ColumnSet& set, uint32_t g, std::byte* image) {
   if constexpr (RunsInRegion<Claims>) {
     const uint64_t w = unlocked_in_region(cell);
     if (!word::absent(w)) [[likely]] storage::copy_to_image(set, g, image, cell.payload(group));
@@ -54,8 +54,8 @@ template <class Sync, class Claims>
 }
 
 template <class Sync, class Claims>
-[[gnu::always_inline]] inline auto OccTransaction<Sync, Claims>::read_together(TableType& table, Row* row, const ColumnSet& set, uint32_t groups,
-                                                                       std::byte* image) -> ReadTogether {
+[[gnu::always_inline]] inline auto OccTransaction<Sync, Claims>::read_together(TableType& table, Row* row, const ColumnSet& set,
+                                                                               uint32_t groups, std::byte* image) -> ReadTogether {
   ReadTogether together;
   if constexpr (Sync::kRegions) {
     if (store_.elision == nullptr) return together;

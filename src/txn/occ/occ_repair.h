@@ -159,7 +159,8 @@ bool OccTransaction<Sync, Claims>::look_again_at_range(TableType& table, Index& 
 // else has it locked, or changes it. track: the row's key, if a row that is not there, or has
 // another value, is to be tracked as that.
 template <class Sync, class Claims>
-auto OccTransaction<Sync, Claims>::committed_match(TableType& table, Row* row, uint32_t i, uint64_t value, const KeyRef* track) -> Presence {
+auto OccTransaction<Sync, Claims>::committed_match(TableType& table, Row* row, uint32_t i, uint64_t value, const KeyRef* track)
+    -> Presence {
   const Layout& layout = table.layout();
   const ColumnSet& set = layout.index_columns(i);
   const uint32_t groups = set.read_groups;

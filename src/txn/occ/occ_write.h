@@ -36,8 +36,8 @@ Status OccTransaction<Sync, Claims>::widen(TableType& table, WriteEntry& write, 
 }
 
 template <class Sync, class Claims>
-[[gnu::always_inline]] inline Status OccTransaction<Sync, Claims>::edit_group(TableType& table, Row* row, KeyRef key, const ColumnSet& set, uint32_t g, uint64_t w,
-                                        uint64_t expected, std::byte* image) {
+[[gnu::always_inline]] inline Status OccTransaction<Sync, Claims>::edit_group(TableType& table, Row* row, KeyRef key, const ColumnSet& set,
+                                                                              uint32_t g, uint64_t w, uint64_t expected, std::byte* image) {
   const Layout& layout = table.layout();
   if (word::removed(w) && expected == word::kUnknown) [[unlikely]] return note_absent(table, row->cell(layout, g), key, g, w);
   if (expected != word::kUnknown && expected != w) [[unlikely]] return doom(table, Code::kConflict, Cause::kReadChanged, key);
@@ -53,7 +53,8 @@ template <class Sync, class Claims>
 // What an edit of a row that was read must find, for which the write stands from now on; kUnknown:
 // it was not read. `read`: the view that the caller has of the row, or null.
 template <class Sync, class Claims>
-[[gnu::always_inline]] inline uint64_t OccTransaction<Sync, Claims>::expected_by(const detail::ImageHeader* read, const Cell& cell, uint32_t g) {
+[[gnu::always_inline]] inline uint64_t OccTransaction<Sync, Claims>::expected_by(const detail::ImageHeader* read, const Cell& cell,
+                                                                                 uint32_t g) {
   if (read == nullptr || read->read_index == ~0u || !(read->groups >> g & 1)) return word::kUnknown;
   const uint64_t position = uint64_t{read->read_index} + static_cast<uint64_t>(std::popcount(read->groups & ((1u << g) - 1)));
   if (position >= reads_.size() || reads_[position].cell != &cell) [[unlikely]] return word::kUnknown;
@@ -63,8 +64,9 @@ template <class Sync, class Claims>
 
 // The columns' present values, with a write for each group that has some of them.
 template <class Sync, class Claims>
-[[gnu::always_inline]] inline Status OccTransaction<Sync, Claims>::copy_to_edit(TableType& table, Row* row, KeyRef key, const ColumnSet& set,
-                                                                        const detail::ImageHeader* read, std::byte** image_out) {
+[[gnu::always_inline]] inline Status OccTransaction<Sync, Claims>::copy_to_edit(TableType& table, Row* row, KeyRef key,
+                                                                                const ColumnSet& set, const detail::ImageHeader* read,
+                                                                                std::byte** image_out) {
   const Layout& layout = table.layout();
   std::byte* image = writes_.image_of(table, row);
   const uint32_t groups = set.read_groups;
@@ -87,8 +89,8 @@ template <class Sync, class Claims>
 
 // A sized row is edited as a whole.
 template <class Sync, class Claims>
-[[gnu::noinline]] Status OccTransaction<Sync, Claims>::copy_sized_to_edit(TableType& table, Row* row, KeyRef key, const detail::ImageHeader* read,
-                                                                  std::byte** image) {
+[[gnu::noinline]] Status OccTransaction<Sync, Claims>::copy_sized_to_edit(TableType& table, Row* row, KeyRef key,
+                                                                          const detail::ImageHeader* read, std::byte** image) {
   const Layout& layout = table.layout();
   if (WriteEntry* write = writes_.find(row, layout, 0)) {
     if (write->leaves_none()) return table.error(Code::kNotFound, Cause::kNone, key);
@@ -218,7 +220,8 @@ Status OccTransaction<Sync, Claims>::do_edit_view(const TableRef& ref, const Raw
 // Another piece of the call may have read it. Where it is known which, its row is where it was,
 // unless its block has left the table; else a lookup tells.
 template <class Sync, class Claims>
-Status OccTransaction<Sync, Claims>::edit_view_of_piece(const TableRef& ref, const ColumnSet& set, const detail::ImageHeader& view, void** image) {
+Status OccTransaction<Sync, Claims>::edit_view_of_piece(const TableRef& ref, const ColumnSet& set, const detail::ImageHeader& view,
+                                                        void** image) {
   auto& table = static_cast<TableType&>(*ref.base());
   KeyRef key = view.key;
   return guarded(table, key, [&]() -> Status {
@@ -300,7 +303,8 @@ Status OccTransaction<Sync, Claims>::do_write(const TableRef& ref, KeyRef key, c
 }
 
 template <class Sync, class Claims>
-Status OccTransaction<Sync, Claims>::write_row(const TableRef& ref, TableType& table, KeyRef key, const ColumnSet& set, const std::byte* source) {
+Status OccTransaction<Sync, Claims>::write_row(const TableRef& ref, TableType& table, KeyRef key, const ColumnSet& set,
+                                               const std::byte* source) {
   const Layout& layout = table.layout();
   Row* row = find(table, key, set);
   if (row == nullptr) [[unlikely]] return table.error(Code::kNotFound, Cause::kNone, key);

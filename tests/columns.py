@@ -1,13 +1,14 @@
 #!/usr/bin/env python3
-"""A comment that has a line of its own ends at column 100, in every C++ file of ours.
+"""Lines end at column 140, and comments that have a line of their own at column 100, in every C++ file of ours.
 
-usage: comment_columns.py SOURCE_DIR
+usage: columns.py SOURCE_DIR
 """
 
 import pathlib
 import sys
 
-COLUMNS_MAX = 100
+COLUMNS_MAX = 140
+COMMENT_COLUMNS_MAX = 100
 FOLDERS = ("include", "src", "tools", "bench", "examples", "tests")
 
 
@@ -17,8 +18,9 @@ def main():
     mistakes = [] if files else [f"no source file was found under {root}"]
     for file in files:
         for number, line in enumerate(file.read_text(encoding="utf-8").splitlines(), 1):
-            if line.lstrip().startswith("//") and len(line) > COLUMNS_MAX:
-                mistakes.append(f"{file.relative_to(root)}:{number}: a comment of {len(line)} columns")
+            comment = line.lstrip().startswith("//")
+            if len(line) > (COMMENT_COLUMNS_MAX if comment else COLUMNS_MAX):
+                mistakes.append(f"{file.relative_to(root)}:{number}: {'a comment' if comment else 'a line'} of {len(line)} columns")
     print("\n".join(mistakes + [f"{len(mistakes)} wrong"]))
     return 1 if mistakes else 0
 
