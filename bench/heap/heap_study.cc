@@ -209,24 +209,8 @@ class LinkedLogs {
       heap_ = mapped == MAP_FAILED ? nullptr : static_cast<uint64_t*>(mapped);
     }
     if (descriptor >= 0) ::close(descriptor);
-    constexpr uint32_t kThreads = 2;
-    for (auto& log : logs_) log.reserve((options.replayed / kThreads + 1) * 42);
-    Random random(options.seed, 0);
-    uint64_t* link = &first_;
-    for (uint64_t i = 0; i < options.replayed; ++i) {
-      std::vector<uint64_t>& log = logs_[i % kThreads];
-      const uint64_t words = 1 + random.below(20);
-      *link = reinterpret_cast<uint64_t>(log.data() + log.size());
-      const size_t at = log.size();
-      log.push_back(0);
-      log.push_back(words);
-      for (uint64_t k = 0; k < words; ++k) {
-        log.push_back(random.below(options.replay_words));
-        log.push_back(i);
-      }
-      link = &log[at];
-      bytes_ += 16 * words;
-    }
+    copy_.resize(options.replay_words);
+    for (auto& log : logs_) log.reserve((options.replayed / std::size(logs_) + 1) * 42);
   }
   ~LinkedLogs() {
     if (heap_ != nullptr) ::munmap(heap_, bytes_mapped_);
@@ -235,6 +219,30 @@ class LinkedLogs {
   LinkedLogs& operator=(const LinkedLogs&) = delete;
   bool is_mapped() const { return heap_ != nullptr; }
   uint64_t bytes() const { return bytes_; }
+  // The transactions, on a copy in memory, as a heap's are: so what is replayed is as far from the
+  // cache on both sides.
+  void run(const HeapStudyOptions& options) {
+    Random random(options.seed, 0);
+    for (auto& log : logs_) log.clear();
+    bytes_ = 0;
+    uint64_t* link = &first_;
+    for (uint64_t i = 0; i < options.replayed; ++i) {
+      std::vector<uint64_t>& log = logs_[i % std::size(logs_)];
+      const uint64_t words = 1 + random.below(20);
+      *link = reinterpret_cast<uint64_t>(log.data() + log.size());
+      const size_t at = log.size();
+      log.push_back(0);
+      log.push_back(words);
+      for (uint64_t k = 0; k < words; ++k) {
+        const uint64_t place = random.below(options.replay_words);
+        copy_[place] = i;
+        log.push_back(place);
+        log.push_back(i);
+      }
+      link = &log[at];
+      bytes_ += 16 * words;
+    }
+  }
   double replay() {
     const auto begin = std::chrono::steady_clock::now();
     for (uint64_t at = first_; at != 0;) {
@@ -246,7 +254,7 @@ class LinkedLogs {
   }
 
  private:
-  std::vector<uint64_t> logs_[2];
+  std::vector<uint64_t> copy_, logs_[2];
   const uint64_t bytes_mapped_;
   uint64_t* heap_ = nullptr;
   uint64_t first_ = 0, bytes_ = 0;
@@ -274,10 +282,15 @@ Status study_replay(const HeapStudyOptions& options, HeapFigure* figure) {
       ELIDER_ASSIGN(words, txn.allocate<uint64_t>(options.replay_words));
       return {};
     }));
+    ELIDER_ASSIGN(const std::string linked_path, scratch.file("linked.heap"));
+    LinkedLogs linked(options, linked_path);
+    if (!linked.is_mapped()) return {Code::kIoError, fmt::format("cannot map '{}'", linked_path)};
     // The second replay counts: in the first a file system makes each page, which persistent memory
-    // has.
+    // has. Both are replayed when both have run, so that what they store to was out of use for as
+    // long.
     double of_heap = 0, of_links = 0;
     for (int replay = 0; replay < 2; ++replay) {
+      linked.run(options);
       Random random(options.seed, 0);
       bytes = 0;
       for (uint64_t i = 0; i < options.replayed; ++i) {
@@ -287,14 +300,13 @@ Status study_replay(const HeapStudyOptions& options, HeapFigure* figure) {
         }));
         bytes += 16 * count;
       }
+      const bool heap_first = round % 2 == 0;
+      if (!heap_first) of_links = linked.replay();
       const auto begin = std::chrono::steady_clock::now();
       ELIDER_TRY(heap.replay());
       of_heap = seconds_since(begin);
+      if (heap_first) of_links = linked.replay();
     }
-    ELIDER_ASSIGN(const std::string linked_path, scratch.file("linked.heap"));
-    LinkedLogs linked(options, linked_path);
-    if (!linked.is_mapped()) return {Code::kIoError, fmt::format("cannot map '{}'", linked_path)};
-    for (int replay = 0; replay < 2; ++replay) of_links = linked.replay();
     if (interrupted()) break;
     figure->series[0].values.push_back(static_cast<double>(bytes) / of_heap);
     figure->series[1].values.push_back(static_cast<double>(linked.bytes()) / of_links);

@@ -109,13 +109,11 @@ Status Replayer::patch_heap(std::span<const Marker> markers, bool checks) {
   };
   if (memory_ != nullptr) {
     std::byte* const heap = memory_ + geometry_.heap_at;
-    const bool flushes = medium_.flushes_patched();
-    const auto patch = [&](const Run& run) {
+    if (!medium_.flushes_patched()) return apply_each([heap](const Run& run) { run.copy_to(heap); });
+    return apply_each([&](const Run& run) {
       run.copy_to(heap);
-      if (flushes) medium_.flush(geometry_.heap_at + run.offset(), run.bytes());
-      return Status();
-    };
-    return apply_each(patch);
+      medium_.flush(geometry_.heap_at + run.offset(), run.bytes());
+    });
   }
   const auto patch = [&](const Run& run) -> Status {
     static constexpr std::array<std::byte, kPatchBytesMax> kZeros{};

@@ -12,6 +12,7 @@
 #include <mutex>
 #include <span>
 #include <string>
+#include <type_traits>
 #include <vector>
 
 #include "heap/format.h"
@@ -40,8 +41,8 @@ class Replayer {
   // whole pages of kHeapAlignment. kCorrupt: the file was cut short.
   Status word_with(const Found& found, uint64_t offset, uint64_t* word);
   Status heap_bytes_with(const Found& found, uint64_t* bytes);
-  // patch(run) for each run of a record. kCorrupt: the record is not what its marker says; `checks`
-  // false: that is known.
+  // patch(run) for each run of a record; a Status that is not ok ends it. kCorrupt: the record is
+  // not what its marker says; `checks` false: that is known.
   template <class Patch>
   Status apply(const Marker& marker, Patch&& patch, bool checks = true);
   // A record's words, in `record_` or where they are mapped; valid until the next call.
@@ -100,7 +101,11 @@ Status Replayer::apply(const Marker& marker, Patch&& patch, bool checks) {
   while (!words.empty()) {
     Run run;
     if (!next_run(words, &run)) return damaged(marker);
-    if (Status status = patch(run); !status.ok()) return status;
+    if constexpr (std::is_void_v<std::invoke_result_t<Patch&, const Run&>>) {
+      patch(run);
+    } else if (Status status = patch(run); !status.ok()) {
+      return status;
+    }
   }
   return {};
 }
