@@ -120,7 +120,7 @@ constexpr Section kDbxSections[] = {
     {"5.2, algorithm 2", "a write is buffered; a transaction sees its own writes", "src/txn/occ/occ_write.h, src/txn/write_set.h", ""},
     {"5.2, algorithm 2", "a region around the number and the data, so that they belong together", "src/txn/record_region.h",
      "one region for all groups that are asked for. A read looks at the word before and after its copy instead: without regions, with "
-     "`--copied-reads`, above 96 lines, and after a region gave up; so does an edit of a row of its own size. A row kept as one block is "
+     "`--copied-reads`, above 96 lines, and after a region gave up; so does an edit of a row of differing size. A row kept as one block is "
      "viewed "
      "where it is"},
     {"5.2, algorithm 1", "validation and writes in one region", "commit_at_once, src/txn/occ/occ_region.h",
@@ -179,7 +179,7 @@ constexpr Section kDbxSections[] = {
      "(allocate_versions); after "
      "the block is unlinked, a new one begins with a larger sequence number (TableBase::sequence_floor)"},
     {"5.5", "a garbage list for each core", "src/base/retired_list.h, src/base/worker.h",
-     "a worker looks at its list after 4096 transactions, 1024 objects (256 of those that are still linked) or 512 KiB; sooner where "
+     "a worker looks at its list after 4096 transactions, 1024 objects, or 256 that are still linked, or 512 KiB; sooner where "
      "memory is "
      "short"},
     {"5.5", "a grace period: every thread has finished a transaction, by a vector of their counts", "src/base/worker.h",
@@ -195,7 +195,7 @@ constexpr Section kDbxSections[] = {
     {"5.6", "a buffer goes to its logger when it is full or a snapshot begins", "src/log/log.h",
      "the logger takes what there is every Options::flush_interval_us, at once where somebody waits, and when a buffer is half full"},
     {"5.6", "loggers find the newest durable snapshot", "close_numbers and durable_now, src/log/log.cc; docs/design/group-commit.md",
-     "the loggers raise S, which otherwise only readers do. In the paper a thread does, every 40 ms (7.6)"},
+     "the loggers raise S, which otherwise only readers do. In the paper readers do and, every 40 ms, a thread (7.6)"},
     {"5.6", "a client has its answer when its snapshot is durable", "Durability, include/elider/options.h; Database::when_durable",
      "kGroup waits so; kAsync answers at once; when_durable tells later"},
     {"5.6, recovery", "the newest snapshot in the log; of each record the newest change",
@@ -232,9 +232,10 @@ constexpr Section kDbxSections[] = {
      "A run lasts so many seconds; last names are a hash of 44 bits in their key"},
     {"7.1", "SSMalloc", "src/base/memory.h",
      "our own, with memory for each worker, on huge pages; figure 15 has it against one lock for all"},
-    {"7.1", "two loggers, a disk each", "Options::log_threads, Options::data_folders", "one by default, as in figures 16 and 17"},
+    {"7.1", "two loggers, a disk each", "Options::log_threads, Options::data_folders",
+     "ours is one by default, and our figures 16 and 17 have one"},
     {"7.2", "get copies nothing", "view_block, src/txn/occ/occ_read.h",
-     "so only rows of one group that is kept as a block; others are copied"},
+     "only for rows of one group that is kept as a block; others are copied"},
     {"7.3.2", "a spinlock in place of the transaction layer's regions", "src/txn/baseline/spinlock.h, Protocol::kSpinlock",
      "lock bits of rows are set besides"},
     {"7.3.2", "each thread has a warehouse", "bench/tpcc/input.h", "where there are fewer threads, each draws among its own"},
@@ -270,7 +271,8 @@ constexpr PaperFigure kDbxFigures[] = {
     {"9", "aborted regions, locks a transaction", "dbx-9", "elider bench htm --figure dbx-9 --json FILE", "",
      "the paper's TPC-C; `--index mixed --groups --additions` gives ours"},
     {"10", "whole transactions as regions", "dbx-10", "elider bench htm --figure dbx-10 --json FILE", "",
-     "whole transactions: of attempts; occ: locks of all sites, those of indexes too, of 100 commits. Our updates are buffered until the "
+     "Whole transactions: attempts that took the lock, in %; occ: locks taken at any site, those of indexes too, for 100 commits. Our "
+     "updates are buffered until the "
      "region's end, and are more "
      "lines then. Throughput is in the document"},
     {"11", "small transactions beside the bare tree", "dbx-11", "elider bench protocols --figure dbx-11 --json FILE", "",
@@ -291,7 +293,8 @@ constexpr PaperFigure kDbxFigures[] = {
 
 constexpr Section kYdbSections[] = {
     {"background", "one bound of retries for all causes, then a lock for all", "src/htm/elide.h",
-     "DBX's bounds by cause. `--aborts-max N` sets one for all, and ElisionPolicy::less_for_tall_trees off makes it the same for all "
+     "DBX's bounds by cause. `--aborts-max N` sets N for each cause, each counted by itself, and ElisionPolicy::less_for_tall_trees off "
+     "makes it the same for all "
      "heights"},
     {"design, storage", "puts and gets of a B+-tree, a region each; any structure would do; keys of 8 bytes",
      "src/index/btree, src/index/index.h", "hash tables and radix trees, too. Transactions are a layer above, as in DBX"},
@@ -310,7 +313,7 @@ constexpr Section kYdbSections[] = {
      "src/txn/reclaim.h, src/txn/occ/occ_scan.h, src/log", "elider reclaims, scans and logs"},
     {"evaluation", "YCSB: 80% read, 20% read and write, 10 M records of 8 bytes, by function calls, loaded before",
      "bench/ycsb, bench/protocols/ydb_study.cc", ""},
-    {"evaluation", "reads run and commit as other transactions do; on snapshots they were no faster", "bench/ycsb",
+    {"evaluation", "reads run and commit as other transactions do; on snapshots they did not gain what DBX reports", "bench/ycsb",
      "the same; a read of one row needs no validation. `--snapshot-reads` gives them snapshots"},
 };
 

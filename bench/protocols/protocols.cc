@@ -142,7 +142,6 @@ Result<Figure> over_guards(const StudyOptions& options) {
   std::vector<Way> ways;
   if (const Guard best = best_guard(); best.regions()) ways.push_back({"one latch an index, elided", best.sync, best.htm});
   ways.push_back({"one latch an index", SyncPolicy::kElided, HtmBackend::kNone});
-  ways.push_back({"latches of nodes", SyncPolicy::kLatched, HtmBackend::kAutomatic});
   ways.push_back({"optimistic latches of nodes", SyncPolicy::kOptimistic, HtmBackend::kAutomatic});
   for (const Way& way : ways) {
     Series line{way.name, {}};

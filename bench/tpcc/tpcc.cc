@@ -171,7 +171,8 @@ Status fill(const CommonOptions& common, Database& db, const Tables& tables, Wor
 const char* const kTpccDeviations =
     "TPC-C revision 5.11: nine tables, five transactions, the specification's sizes and input distributions.\n"
     "Deviations: there are no terminals, and no keying or think times: each thread runs one transaction after\n"
-    "the other. Delivery runs at once instead of through a queue. 1% of the NewOrders roll back and count as\n"
+    "the other. The district is drawn for each, and the warehouse among its thread's: a terminal has fixed ones.\n"
+    "Delivery runs at once instead of through a queue. 1% of the NewOrders roll back and count as\n"
     "completed, as the specification has it. d_next_o_id is read and incremented inside NewOrder. Nothing is\n"
     "written to disk without --data. The memory is taken from the system before the run (--prefault). Order-Status and\n"
     "Stock-Level read a snapshot unless --no-snapshot says otherwise.\n"
