@@ -250,7 +250,8 @@ constexpr PaperFigure kDbxFigures[] = {
     {"1d", "aborts over the duration", "dbx-1d", "elider bench htm --figure dbx-1d --json FILE", "", ""},
     {"2, 3, 4", "drawings: architecture, dependencies, deletion", "", "docs/architecture.md, docs/design", "", ""},
     {"5", "TPC-C beside Silo; without the commit's regions; copied reads", "dbx-5", "elider bench protocols --figure dbx-5 --json FILE", "",
-     "the line \"rows are apart\" is nearest to DBX, the line \"regions\" to DBX'. DBX' copies what it reads, as we do; its tree has byte "
+     "The line \"rows are apart\" is nearest to DBX, but its commits set lock bits in their region and swap the pointers behind it. The "
+     "line \"regions\" is nearest to DBX'. DBX' copies what it reads, as we do; its tree has byte "
      "streams, and ours has none. "
      "The paper's line without regions in the transaction layer leaves out all synchronization there, so its results are wrong. Ours has "
      "row locks, and "
