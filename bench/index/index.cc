@@ -43,7 +43,10 @@ double in_threads(uint32_t threads, const std::function<void(uint32_t)>& work) {
 
 class Study {
  public:
-  Study(const IndexStudyOptions& options, const KeySet& set, IndexStudy& index) : options_(options), keys_(set.keys()), index_(index) {}
+  // The set's first options.records keys are there from the beginning; the index grows by others.
+  Study(const IndexStudyOptions& options, const KeySet& set, IndexStudy& index)
+      : options_(options), keys_(std::span(set.keys()).first(options.records)), new_keys_(std::span(set.keys()).subspan(options.records)),
+        index_(index) {}
 
   Status run(IndexFigure* figure) {
     const auto records = static_cast<double>(keys_.size());
@@ -57,8 +60,9 @@ class Study {
     figure->puts_per_s = repeat([this](auto& session, Keys keys, auto&, uint64_t) { return look_up_and_put(session, keys); }, true);
     figure->mixed_per_s =
         repeat([this](auto& session, Keys keys, auto& random, uint64_t thread) { return mix(session, keys, random, thread); }, false);
+    if (!new_keys_.empty()) figure->growing_per_s = grow();
     if (wrong_.load() != 0) return Status::invalid_argument(std::to_string(wrong_.load()) + " keys that are there were not found");
-    if (index_.size() != keys_.size()) return Status::invalid_argument("the index has lost or won entries");
+    if (index_.size() != keys_.size() + new_keys_.size()) return Status::invalid_argument("the index has lost or won entries");
     return index_.verify();
   }
 
@@ -71,7 +75,7 @@ class Study {
       const size_t begin = keys_.size() * thread / options_.threads, end = keys_.size() * (thread + 1) / options_.threads;
       for (size_t at = begin; at < end; at += kBlock) {
         const size_t count = std::min(kBlock, end - at);
-        wrong_ += count - session->insert(std::span(keys_).subspan(at, count));
+        wrong_ += count - session->insert(keys_.subspan(at, count));
       }
     });
   }
@@ -112,9 +116,36 @@ class Study {
     }
     return kBlock + (kBlock - lookups);
   }
+  // Until all new keys are there, operations a second. In a block of them lookups come first, of
+  // keys of the beginning, as puts are.
+  double grow() {
+    const size_t lookups = kBlock * options_.growing_lookups_pct / 100, inserts = kBlock * options_.growing_inserts_pct / 100;
+    std::atomic<uint64_t> total{0};
+    const double seconds = in_threads(options_.threads, [&](uint32_t thread) {
+      const auto session = index_.session();
+      Random random(options_.seed + 2, thread);
+      uint64_t done = 0, wrong = 0;
+      StudyKey keys[kBlock];
+      const std::span all(keys);
+      const size_t begin = new_keys_.size() * thread / options_.threads, end = new_keys_.size() * (thread + 1) / options_.threads;
+      for (size_t at = begin; at < end; at += inserts) {
+        for (StudyKey& key : keys) key = keys_[random.below(keys_.size())];
+        const size_t count = std::min(inserts, end - at);
+        std::copy_n(&new_keys_[at], count, keys + lookups);
+        uint64_t found = session->look_up(all.first(lookups));
+        found += session->insert(all.subspan(lookups, count));
+        found += session->find_or_insert(all.subspan(lookups + count));
+        wrong += kBlock - found;
+        done += kBlock;
+      }
+      total += done;
+      wrong_ += wrong;
+    });
+    return static_cast<double>(total.load()) / seconds;
+  }
 
   const IndexStudyOptions& options_;
-  const std::vector<StudyKey>& keys_;
+  const std::span<const StudyKey> keys_, new_keys_;
   IndexStudy& index_;
   std::atomic<uint64_t> wrong_{0};
 };
@@ -124,7 +155,7 @@ class Study {
 Result<std::vector<IndexFigure>> run_index_study(const IndexStudyOptions& options) {
   std::vector<IndexFigure> figures;
   for (const KeyShape shape : options.shapes) {
-    const KeySet keys(shape, options.records, options.seed);
+    const KeySet keys(shape, options.growing_inserts_pct == 0 ? options.records : 2 * options.records, options.seed);
     const auto measure = [&](std::string name, Result<std::unique_ptr<IndexStudy>> index) -> Status {
       if (index.status().code() == Code::kUnsupported) return {};
       if (!index.ok()) return index.status();
@@ -139,7 +170,7 @@ Result<std::vector<IndexFigure>> run_index_study(const IndexStudyOptions& option
     for (const KeyIndex kind : options.indexes)
       ELIDER_TRY(measure(std::string(elider::name_of(kind)), IndexStudy::make(kind, study_keys_of(shape), options.sync, options.htm)));
     if (options.lock_free && study_keys_of(shape) == StudyKeys::kNumbers)
-      ELIDER_TRY(measure(kLockFree, make_lock_free_table(options.records)));
+      ELIDER_TRY(measure(kLockFree, make_lock_free_table(keys.keys().size())));
   }
   return figures;
 }

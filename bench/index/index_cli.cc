@@ -54,11 +54,19 @@ void resolve(Chosen& chosen) {
     if (auto table = make_lock_free_table(1); !table.ok()) refuse_option("--index", table.status().message());
   if (!ours.empty() || !chosen.study.lock_free) chosen.study.indexes = values_of<KeyIndex>("--index", ours);
   chosen.study.shapes = values_of<KeyShape>("--keys", chosen.keys);
-  unsigned lookups = 0, changes = 0;
+  unsigned lookups = 0, inserts = 0, puts = 0;
   char rest = 0;
-  if (std::sscanf(chosen.mix.c_str(), "%u/%u%c", &lookups, &changes, &rest) != 2 || lookups + changes != 100)
-    refuse_option("--mix", fmt::format("'{}' is not two percentages, as 50/50", chosen.mix));
+  const bool grows = std::sscanf(chosen.mix.c_str(), "%u/%u/%u%c", &lookups, &inserts, &puts, &rest) == 3;
+  if (!grows && std::sscanf(chosen.mix.c_str(), "%u/%u%c", &lookups, &puts, &rest) != 2)
+    refuse_option("--mix", fmt::format("'{}' is not percentages, as 50/50 or 50/25/25", chosen.mix));
+  if (!grows) inserts = 0;
+  if (lookups > 100 || inserts > 100 || puts > 100 || lookups + inserts + puts != 100)
+    refuse_option("--mix", fmt::format("'{}' is not 100% together", chosen.mix));
+  if (grows && inserts < 2)
+    refuse_option("--mix", fmt::format("'{}': of three percentages the second, of inserts, is 2 at least", chosen.mix));
   chosen.study.lookups_pct = chosen.study.lookups_beside_changes_pct = lookups;
+  chosen.study.growing_lookups_pct = lookups;
+  chosen.study.growing_inserts_pct = inserts;
   check_sync_options(chosen.study.sync, chosen.htm, chosen.protocol, chosen.study.threads);
   if (chosen.study.records < chosen.study.threads) refuse_option("--records", "there are fewer than threads");
   chosen.study.htm = chosen.htm == HtmBackend::kAutomatic ? HtmBackend::kNone : chosen.htm;
@@ -68,13 +76,15 @@ Status study(const Chosen& chosen) {
   auto figures = run_index_study(chosen.study);
   if (!figures.ok()) return figures.status();
   if (chosen.json_file != "-") {
-    fmt::print("  {:>9} {:>9} {:>10} {:>10} {:>10} {:>10} {:>10} {:>10} {:>12}\n", "keys", "index", "inserts/s", "lookups/s", "together/s",
-               "puts/s", "mixed/s", "scanned/s", "bytes a key");
+    const bool grew = chosen.study.growing_inserts_pct > 0;
+    fmt::print("  {:>9} {:>9} {:>10} {:>10} {:>10} {:>10} {:>10} {:>10} {:>12}{}\n", "keys", "index", "inserts/s", "lookups/s",
+               "together/s", "puts/s", "mixed/s", "scanned/s", "bytes a key", grew ? "  growing/s" : "");
     for (const IndexFigure& figure : *figures)
-      fmt::print("  {:>9} {:>9} {:>10} {:>10} {:>10} {:>10} {:>10} {:>10} {:>12.1f}\n", name_of(figure.shape), figure.index,
+      fmt::print("  {:>9} {:>9} {:>10} {:>10} {:>10} {:>10} {:>10} {:>10} {:>12.1f}{}\n", name_of(figure.shape), figure.index,
                  short_number(figure.inserts_per_s), short_number(figure.lookups_per_s), short_number(figure.together_per_s),
                  short_number(figure.puts_per_s), short_number(figure.mixed_per_s),
-                 figure.scanned_per_s > 0 ? short_number(figure.scanned_per_s) : "-", figure.bytes_a_key);
+                 figure.scanned_per_s > 0 ? short_number(figure.scanned_per_s) : "-", figure.bytes_a_key,
+                 grew ? fmt::format(" {:>10}", short_number(figure.growing_per_s)) : "");
   }
   if (chosen.json_file.empty()) return {};
   Json document = {{"benchmark", "index"}, {"runs", Json::array()}};
@@ -87,6 +97,7 @@ Status study(const Chosen& chosen) {
                                 {"together_per_s", figure.together_per_s},
                                 {"puts_per_s", figure.puts_per_s},
                                 {"mixed_per_s", figure.mixed_per_s},
+                                {"growing_per_s", figure.growing_per_s},
                                 {"scanned_per_s", figure.scanned_per_s},
                                 {"bytes_a_key", figure.bytes_a_key}});
   document["configuration"] = {{"records", chosen.study.records},
@@ -113,7 +124,8 @@ void add_index(Command bench) {
   command.option("--seconds", chosen->study.seconds, "Measured, for each figure but the inserts (0.01 to 3600)")
       .in(0.01, 3600.0)
       .shows_default();
-  command.option("--mix", chosen->mix, "Percent of lookups/others, of puts/s and mixed/s").shows_default();
+  command.option("--mix", chosen->mix, "Percent of lookups/others, of puts/s and mixed/s; lookups/inserts/puts measure growing/s, too")
+      .shows_default();
   command.option("--scan-length", chosen->study.scan_length, "Entries a scan").in(uint64_t{1}, uint64_t{1} << 32).shows_default();
   command.option("--seed", chosen->study.seed, "The keys are the same for the same seed").shows_default();
   add_sync_options(command, chosen->study.sync, chosen->htm, chosen->protocol);
@@ -122,8 +134,9 @@ void add_index(Command bench) {
       "dense 0, 1, 2, ...; sparse random numbers; random16 16 random bytes; urls and emails made up, of plausible\n"
       "lengths. All are inserted in random order. An index that there is not for such keys is left out.\n"
       "together: 64 lookups at a time whose cache misses overlap. puts: lookups, and keys that are found or else\n"
-      "inserted, as a put does. mixed: lookups, and keys removed and inserted again. bytes a key: the index alone,\n"
-      "with its own copy of the keys.");
+      "inserted, as a put does. mixed: lookups, and keys removed and inserted again. growing: as many new keys are\n"
+      "inserted as there are, beside lookups and puts. bytes a key: the index alone, with its own copy of the keys."
+      "\n\n  elider bench index --keys sparse --mix 50/25/25\n");
   command.runs([chosen] {
     resolve(*chosen);
     if (Status status = study(*chosen); !status.ok()) {

@@ -42,6 +42,8 @@ TEST(IndexStudyTest, EveryIndexTakesTheKeysThatItIsFor) {
   options.lock_free = !kThreadSanitizer;  // which knows nothing of the order within a library that was not built for it
   options.records = 3000;
   options.seconds = 0.01;
+  options.growing_lookups_pct = 50;
+  options.growing_inserts_pct = 25;
   for (const SyncPolicy sync : {SyncPolicy::kOptimistic, SyncPolicy::kLatched, SyncPolicy::kElided, SyncPolicy::kSingleThreaded}) {
     options.sync = sync;
     options.threads = sync == SyncPolicy::kSingleThreaded ? 1 : 2;
@@ -56,6 +58,7 @@ TEST(IndexStudyTest, EveryIndexTakesTheKeysThatItIsFor) {
       EXPECT_GT(figure.together_per_s, 0);
       EXPECT_GT(figure.puts_per_s, 0);
       EXPECT_GT(figure.mixed_per_s, 0);
+      EXPECT_GT(figure.growing_per_s, 0);
       EXPECT_EQ(figure.scanned_per_s > 0, figure.index != "hash" && figure.index != kLockFree);
       EXPECT_GT(figure.bytes_a_key, 16);
     }
