@@ -24,10 +24,10 @@ struct Series {
 struct Figure {
   std::string name;       // "dbx-1a": the paper and the number there
   std::string title;
-  std::string x, y;       // of the axes, with their units
+  std::string x = {}, y = {};  // of the axes, with their units
   std::string published;  // what the paper reports, for comparison
-  std::string here;       // how this run differs from the paper's; empty: as there
-  std::vector<Series> series;
+  std::string here = {};  // how this run differs from the paper's; empty: as there
+  std::vector<Series> series = {};
 };
 
 // `backend`: what ran the regions, in words. A figure that is taken out of

@@ -1,4 +1,5 @@
 // `elider bench heap`: options, help, the table of figures.
+#include <algorithm>
 #include <memory>
 #include <stdexcept>
 #include <string_view>
@@ -8,11 +9,15 @@
 #include "bench/common/commands.h"
 #include "bench/common/engine_option.h"
 #include "bench/common/report.h"
+#include "bench/common/figure.h"
 #include "bench/common/spread.h"
+#include "bench/heap/heap_figures.h"
 #include "bench/heap/heap_history.h"
 #include "bench/heap/heap_study.h"
 #include "elider/heap_option_table.h"
+#include "elider/regions.h"
 #include "elider/try.h"
+#include "tools/common/environment.h"
 #include "tools/common/interrupt.h"
 
 namespace elider::bench {
@@ -30,8 +35,13 @@ constexpr const char* kHeapHelp =
     "  lines    the cache lines that a transaction of TPC-C reads and writes, by kind\n"
     "  replay   the log replayed, and records that are linked in their order\n"
     "\n"
+    "--figure makes DUMBO's figures from these studies, over threads, as `bench protocols` does those of other papers:\n"
+    "dumbo-1, dumbo-4, dumbo-6 to dumbo-8 are tpcc, dumbo-table-1 is lines, dumbo-9 is replay. Without --backend updates run in regions\n"
+    "there where the processor has some, as the paper's do.\n"
+    "\n"
     "  elider bench heap\n"
     "  elider bench heap --study map --dir /data --group 256\n"
+    "  elider bench heap --figure dumbo-7 --json dumbo.json && elider plot dumbo.json -o dumbo.svg\n"
     "  elider bench heap --history elle.jsonl --threads 4\n"
     "\n"
     "Sums of what was written are checked; a wrong one is exit code 1. SPHT's wait and Pisces's order (a commit is durable\n"
@@ -43,6 +53,8 @@ struct HeapChosen {
   std::string medium = "delay", isolation = "serializable", backend = "automatic";
   std::string durability = "wait", wait = "pruned";
   HeapHistoryOptions history;
+  std::vector<std::string> figures;
+  bool quick = false;
   std::string json_file;
 };
 
@@ -71,6 +83,44 @@ void print_heap(const std::vector<HeapFigure>& figures) {
   }
 }
 
+Json configuration_of(const HeapChosen& chosen) {
+  Json configuration = {{"medium", chosen.medium},           {"isolation", chosen.isolation},
+                        {"backend", chosen.backend},         {"suspended_reads", chosen.study.suspended_reads},
+                        {"flush_ns", chosen.study.flush_ns}, {"threads", chosen.study.threads},
+                        {"seconds", chosen.study.seconds},   {"words", chosen.study.words},
+                        {"reads", chosen.study.reads},       {"writes", chosen.study.writes},
+                        {"group", chosen.study.group},       {"replayed", chosen.study.replayed},
+                        {"seed", chosen.study.seed}};
+  add_environment(configuration);
+  return configuration;
+}
+
+// As the other papers' figures: a table each, and one document.
+Status heap_figures(HeapChosen& chosen) {
+  if (chosen.quick) {
+    chosen.study.sizes.items = 1000;
+    chosen.study.sizes.customers = 60;
+    chosen.study.seconds = std::min(chosen.study.seconds, 0.1);
+    chosen.study.repeat = 1;
+    chosen.study.replayed = 20'000;
+  }
+  if (HtmBackend found = HtmBackend::kAutomatic; chosen.study.backend == HtmBackend::kAutomatic)
+    chosen.study.backend = find_regions(&found).ok() ? found : HtmBackend::kNone;
+  const Environment machine = environment();
+  const std::string by = fmt::format("{}, {} processors", machine.cpu, machine.cpus);
+  Json document = {{"configuration", configuration_of(chosen)}, {"figures", Json::array()}};
+  document["configuration"]["benchmark"] = "heap";
+  document["configuration"]["regions_by"] = by;
+  for (const HeapPaperFigure& one : heap_paper_figures()) {
+    if (std::find(chosen.figures.begin(), chosen.figures.end(), one.name) == chosen.figures.end()) continue;
+    ELIDER_ASSIGN(const Figure figure, one.run(chosen.study));
+    if (interrupted()) break;  // it lacks points
+    if (chosen.json_file != "-") print_figure(figure, by);
+    document["figures"].push_back(to_json(figure, by));
+  }
+  return chosen.json_file.empty() ? Status() : write_json(chosen.json_file, document);
+}
+
 Status heap_study(HeapChosen& chosen) {
   for (const HtmBackend backend : {HtmBackend::kAutomatic, HtmBackend::kRtm, HtmBackend::kEmulated})
     if (name_of(backend) == chosen.backend) chosen.study.backend = backend;
@@ -96,6 +146,11 @@ Status heap_study(HeapChosen& chosen) {
     return {};
   }
   if (chosen.study.threads < 2) refuse_option("--threads", "reads need two: one of them writes");
+  if (!chosen.figures.empty()) {
+    const Status status = heap_figures(chosen);
+    if (interrupted()) set_exit_code(kExitInterrupted);
+    return status;
+  }
   auto figures = run_heap_study(chosen.study);
   if (!figures.ok()) return figures.status();
   if (chosen.json_file != "-") print_heap(*figures);
@@ -107,12 +162,7 @@ Status heap_study(HeapChosen& chosen) {
     for (const HeapSeries& one : figure.series) series.push_back({{"variant", one.variant}, {"values", one.values}});
     document["figures"].push_back({{"study", figure.study}, {"unit", figure.unit}, {"series", series}});
   }
-  document["configuration"] = {{"medium", chosen.medium},           {"isolation", chosen.isolation},     {"backend", chosen.backend},
-                               {"suspended_reads", chosen.study.suspended_reads},
-                               {"flush_ns", chosen.study.flush_ns}, {"threads", chosen.study.threads},   {"seconds", chosen.study.seconds},
-                               {"words", chosen.study.words},       {"reads", chosen.study.reads},       {"writes", chosen.study.writes},
-                               {"group", chosen.study.group},       {"replayed", chosen.study.replayed}, {"seed", chosen.study.seed}};
-  add_environment(document["configuration"]);
+  document["configuration"] = configuration_of(chosen);
   return write_json(chosen.json_file, document);
 }
 
@@ -120,6 +170,12 @@ const OptionInfo& heap_option(std::string_view name) {
   for (const OptionInfo& option : heap_option_table())
     if (option.name == name) return option;
   throw std::logic_error("no such option of a heap");
+}
+
+std::vector<std::string> figure_names() {
+  std::vector<std::string> names;
+  for (const HeapPaperFigure& figure : heap_paper_figures()) names.emplace_back(figure.name);
+  return names;
 }
 
 }  // namespace
@@ -131,6 +187,10 @@ void add_heap(Command bench) {
   command.option("--study", study.studies, "These alone: reads, updates, map, tpcc, lines, replay [all]")
       .between_commas()
       .one_of(heap_studies());
+  command.option("--figure", chosen->figures, "DUMBO's figures in place of studies, by name, between commas")
+      .between_commas()
+      .one_of(figure_names());
+  command.flag("--quick", chosen->quick, "With --figure: short runs on small warehouses, a look");
   command.option("--backend", chosen->backend, "Of update transactions, but of map and replay")
       .one_of({"automatic", "software", "rtm", "emulated"})
       .shows_default();

@@ -67,7 +67,7 @@ Result<double> of_peer(const HeapStudyOptions& options, Peer& peer) {
 }  // namespace
 
 Status study_heap_map(const HeapStudyOptions& options, HeapFigure* figure) {
-  *figure = {"map", "puts/s", {{fmt::format("heap, groups of {}", options.group), {}}}};
+  *figure = {"map", "puts/s", "", {{fmt::format("heap, groups of {}", options.group), {}}}};
   CompareOptions compare;
   compare.folder = options.folder.empty() ? std::filesystem::temp_directory_path().string() : options.folder;  // a disk, not memory
   compare.ycsb.records = kKeys;

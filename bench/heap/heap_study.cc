@@ -122,7 +122,7 @@ void say(const HeapStudyOptions& options, const std::string& words) {
 }
 
 Status study_reads(const HeapStudyOptions& options, HeapFigure* figure) {
-  *figure = {"reads", "read-only transactions/s", {{"plain", {}}, {"heap, no delay", {}}}, 2};
+  *figure = {"reads", "read-only transactions/s", "", {{"plain", {}}, {"heap, no delay", {}}}, 2};
   for (const WaitVariant& variant : kWaitVariants) figure->series.push_back({variant.name, {}});
   std::vector<uint64_t> plain(options.words, 1);
   const auto plainly = [&](uint32_t thread, const std::atomic<bool>& stop, uint64_t* done) -> Status {
@@ -175,7 +175,7 @@ Status study_reads(const HeapStudyOptions& options, HeapFigure* figure) {
 }
 
 Status study_updates(const HeapStudyOptions& options, HeapFigure* figure) {
-  *figure = {"updates", "transactions/s", {}};
+  *figure = {"updates", "transactions/s", "", {}};
   for (const WaitVariant& variant : kWaitVariants) figure->series.push_back({variant.name, {}});
   for (uint32_t round = 0; round < options.repeat && !interrupted(); ++round) {
     say(options, fmt::format("updates, repetition {} of {}", round + 1, options.repeat));
@@ -261,7 +261,7 @@ class LinkedLogs {
 };
 
 Status study_replay(const HeapStudyOptions& options, HeapFigure* figure) {
-  *figure = {"replay", "bytes of words and their places/s", {{"heap", {}}, {"linked records (SPHT)", {}}}};
+  *figure = {"replay", "bytes of words and their places/s", "", {{"heap", {}}, {"linked records (SPHT)", {}}}};
   for (uint32_t round = 0; round < options.repeat && !interrupted(); ++round) {
     say(options, fmt::format("replay, repetition {} of {}", round + 1, options.repeat));
     const Scratch scratch(options.folder);

@@ -40,6 +40,7 @@ struct HeapStudyOptions {
   uint64_t replayed = 400'000;            // transactions of replay, of 1 to 20 words
   uint64_t replay_words = 1u << 24;       // that they go to: 128 MiB, as in the paper (section 4.5)
   tpcc::Sizes sizes = {.warehouses = 0};  // of tpcc; 0 warehouses: as many as threads
+  std::string figure_of_tpcc;             // of tpcc: the mixes of this figure of the paper; empty: all
   std::string folder;                     // where files are made; empty: the temporary folder
   uint64_t seed = 1;
   bool quiet = false;
@@ -52,6 +53,7 @@ struct HeapSeries {
 struct HeapFigure {
   static constexpr size_t kNone = ~size_t{0};
   std::string study, unit;
+  std::string mix;  // of tpcc
   std::vector<HeapSeries> series;
   size_t subject = 0;  // the variant that the others are compared with, or kNone
 };

@@ -23,6 +23,7 @@ using tpcc::Kind;
 
 struct HeapTpccMix {
   const char* name;
+  const char* figure;
   tpcc::Mix mix;
   bool one_pays = false;  // the first thread runs Payments alone, and is not counted
   bool apart = false;     // no transaction touches another thread's warehouses
@@ -31,15 +32,16 @@ struct HeapTpccMix {
 // new_order, payment, order_status, delivery, stock_level. Deliveries need orders to deliver, ten
 // each.
 constexpr HeapTpccMix kMixes[] = {
-    {.name = "tpcc, order status beside one thread of payments (figure 1)", .mix = {0, 0, 100, 0, 0}, .one_pays = true},
-    {.name = "tpcc, 95% order status and 5% payment, warehouses apart (figure 4)", .mix = {0, 5, 95, 0, 0}, .apart = true},
-    {.name = "tpcc, order status (figure 6)", .mix = {0, 0, 100, 0, 0}},
-    {.name = "tpcc, stock level (figure 6)", .mix = {0, 0, 0, 0, 100}},
-    {.name = "tpcc, payment (figure 7)", .mix = {0, 100, 0, 0, 0}},
-    {.name = "tpcc, delivery, and the ten new orders that each delivers (figure 7)", .mix = {91, 0, 0, 9, 0}},
-    {.name = "tpcc, 85% that read (figure 8)", .mix = {5, 5, 43, 5, 42}},
-    {.name = "tpcc, the standard mix (figure 8)", .mix = tpcc::kStandardMix},
+    {.name = "order status beside one thread of payments", .figure = "1", .mix = {0, 0, 100, 0, 0}, .one_pays = true},
+    {.name = "95% order status and 5% payment, warehouses apart", .figure = "4", .mix = {0, 5, 95, 0, 0}, .apart = true},
+    {.name = "order status", .figure = "6", .mix = {0, 0, 100, 0, 0}},
+    {.name = "stock level", .figure = "6", .mix = {0, 0, 0, 0, 100}},
+    {.name = "payment", .figure = "7", .mix = {0, 100, 0, 0, 0}},
+    {.name = "delivery, and the ten new orders that each delivers", .figure = "7", .mix = {91, 0, 0, 9, 0}},
+    {.name = "85% that read", .figure = "8", .mix = {5, 5, 43, 5, 42}},
+    {.name = "the standard mix", .figure = "8", .mix = tpcc::kStandardMix},
 };
+std::string study_of(const HeapTpccMix& mix) { return fmt::format("tpcc, {} (figure {})", mix.name, mix.figure); }
 
 struct HeapTpccVariant {
   const char* name;
@@ -221,7 +223,7 @@ class HeapTpcc {
     totals_.history_keys = workload_.history_keys;
     ELIDER_ASSIGN(const auto checked, tpcc::check_consistency(filled.db, filled.tables, workload_, totals_));
     if (checked.ok()) return {};
-    return {Code::kCorrupt, fmt::format("TPC-C on the heap, {}: {}", mix_.name, checked.complaints().front())};
+    return {Code::kCorrupt, fmt::format("TPC-C on the heap, {}: {}", study_of(mix_), checked.complaints().front())};
   }
 
  private:
@@ -249,16 +251,17 @@ class HeapTpcc {
 
 Status study_heap_tpcc(const HeapStudyOptions& options, std::vector<HeapFigure>* figures) {
   for (const HeapTpccMix& mix : kMixes) {
+    if (!options.figure_of_tpcc.empty() && options.figure_of_tpcc != mix.figure) continue;
     if (tools::interrupted()) return {};
-    if (!options.quiet) fmt::print(stderr, "  {}: loading\n", mix.name);
+    if (!options.quiet) fmt::print(stderr, "  {}: loading\n", study_of(mix));
     const Scratch scratch(options.folder);
     ELIDER_ASSIGN(std::string path, scratch.file("tpcc.heap"));
     HeapTpcc tables(options, mix, std::move(path));
     ELIDER_TRY(tables.load());
-    HeapFigure figure{mix.name, mix.one_pays ? "order-status transactions/s" : "transactions/s", {}, 0};
+    HeapFigure figure{study_of(mix), mix.one_pays ? "order-status transactions/s" : "transactions/s", mix.name, {}, 0};
     for (const HeapTpccVariant& variant : kVariants) figure.series.push_back({variant.name, {}});
     for (uint32_t round = 0; round < options.repeat; ++round) {
-      if (!options.quiet) fmt::print(stderr, "  {}: repetition {} of {}\n", mix.name, round + 1, options.repeat);
+      if (!options.quiet) fmt::print(stderr, "  {}: repetition {} of {}\n", study_of(mix), round + 1, options.repeat);
       for (size_t i = 0; i < std::size(kVariants); ++i) {
         ELIDER_ASSIGN(const double a_second, tables.run(kVariants[i], options.seed + round));
         if (tools::interrupted()) return {};
@@ -273,7 +276,7 @@ Status study_heap_tpcc(const HeapStudyOptions& options, std::vector<HeapFigure>*
 
 Status study_heap_lines(const HeapStudyOptions& options, std::vector<HeapFigure>* figures) {
   constexpr uint32_t kCount = 500;
-  constexpr HeapTpccMix kNone = {.name = "lines", .mix = tpcc::kStandardMix};
+  constexpr HeapTpccMix kNone = {.name = "each kind", .figure = "table 1", .mix = tpcc::kStandardMix};
   if (!options.quiet) fmt::print(stderr, "  lines: loading\n");
   const Scratch scratch(options.folder);
   ELIDER_ASSIGN(std::string path, scratch.file("tpcc.heap"));
@@ -281,8 +284,8 @@ Status study_heap_lines(const HeapStudyOptions& options, std::vector<HeapFigure>
   ELIDER_TRY(tables.load());
   ELIDER_ASSIGN(const auto footprints, tables.footprints(kCount));
   if (tools::interrupted()) return {};
-  HeapFigure read{"lines", "cache lines that a transaction of TPC-C reads", {}, HeapFigure::kNone};
-  HeapFigure written{"lines", "cache lines that a transaction of TPC-C writes", {}, HeapFigure::kNone};
+  HeapFigure read{"lines", "cache lines that a transaction of TPC-C reads", "", {}, HeapFigure::kNone};
+  HeapFigure written{"lines", "cache lines that a transaction of TPC-C writes", "", {}, HeapFigure::kNone};
   for (uint32_t kind = 0; kind < tpcc::kKinds; ++kind) {
     const std::string name(tpcc::name_of(static_cast<Kind>(kind)));
     read.series.push_back({name, {footprints[kind].first}});
