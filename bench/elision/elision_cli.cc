@@ -90,8 +90,8 @@ Status study(ElisionStudy& options) {
   if (interrupted()) document["interrupted"] = true;
   if (table && interrupted()) fmt::print("  INTERRUPTED  the last row is of a shorter time, and others were not run\n");
   const uint32_t processors = std::max(1u, std::thread::hardware_concurrency());
-  if (table && *std::max_element(options.threads.begin(), options.threads.end()) > processors)
-    fmt::print("  {} processors, so more threads than that take turns\n", processors);
+  if (table && *std::max_element(options.threads.begin(), options.threads.end()) > processors + (processors + 1) / 2)
+    fmt::print("  {} processors: more threads than one and a half times that take turns\n", processors);
   if (table) fmt::print("  regions by   {}; {}\n", document["htm_used"].get<std::string>(), environment().cpu);
   return common.json_file.empty() ? Status() : write_json(common.json_file, document);
 }

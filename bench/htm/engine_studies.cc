@@ -156,13 +156,14 @@ Result<Figure> dbx_15(const StudyOptions& options) {
     Protocol protocol;
     bool own_allocators, by_cause, hints, reclaims, snapshots;
   };
-  constexpr Step kSteps[] = {{"commits under a spinlock, memory under one lock", Protocol::kSpinlock, false, false, false, true, true},
-                             {"+ an allocator a thread", Protocol::kSpinlock, true, false, false, true, true},
-                             {"+ commits as regions, each tried 100 times", Protocol::kOcc, true, false, false, true, true},
-                             {"+ bounds by the cause of aborts", Protocol::kOcc, true, true, false, true, true},
-                             {"+ hints", Protocol::kOcc, true, true, true, true, true},
-                             {"+ no reclamation", Protocol::kOcc, true, true, true, false, true},
-                             {"+ no snapshots", Protocol::kOcc, true, true, true, false, false}};
+  constexpr Step kSteps[] = {
+      {"commits and reads under a spinlock, memory under one lock", Protocol::kSpinlock, false, false, false, true, true},
+      {"+ an allocator a thread", Protocol::kSpinlock, true, false, false, true, true},
+      {"+ commits as regions, each tried 100 times", Protocol::kOcc, true, false, false, true, true},
+      {"+ bounds by the cause of aborts", Protocol::kOcc, true, true, false, true, true},
+      {"+ hints", Protocol::kOcc, true, true, true, true, true},
+      {"+ no reclamation", Protocol::kOcc, true, true, true, false, true},
+      {"+ no snapshots", Protocol::kOcc, true, true, true, false, false}};
   for (const Step& step : kSteps) {
     CommonOptions common = common_of(options, options.threads);
     common.protocol = step.protocol;

@@ -67,7 +67,7 @@ std::vector<Way> ways_of_commits() {
   std::vector<Way> ways;
   if (regions_run()) {
     ways.push_back(regions());
-    ways.push_back({.name = "regions in the trees, a spinlock for commits",
+    ways.push_back({.name = "regions in the trees, a spinlock for commits and reads",
                     .sync = SyncPolicy::kElided,
                     .htm = best_guard().htm,
                     .protocol = Protocol::kSpinlock});
@@ -134,6 +134,8 @@ struct IndexValue {
   double IndexFigure::*value;
 };
 
+uint64_t records_of_index(const StudyOptions& options) { return options.quick ? 20'000 : 1'000'000; }
+
 // An index by itself over threads: a line for each of the values, of medians.
 Status add_index(const StudyOptions& options, const std::string& name, const std::function<void(IndexStudyOptions*)>& choose,
                  std::span<const IndexValue> shown, Figure* figure) {
@@ -142,7 +144,7 @@ Status add_index(const StudyOptions& options, const std::string& name, const std
   for (const uint32_t threads : thread_counts(options)) {
     IndexStudyOptions study;
     study.shapes = {KeyShape::kSparse};
-    study.records = options.quick ? 20'000 : 1'000'000;
+    study.records = records_of_index(options);
     study.seconds = options.quick ? 0.05 : options.seconds;
     study.seed = options.seed;
     study.threads = threads;
@@ -160,18 +162,22 @@ Status add_index(const StudyOptions& options, const std::string& name, const std
   return {};
 }
 
-// Lookups, YCSB's share of them beside puts, and half beside keys that go and come again, of one
-// kind of index under every way to guard it.
+// Lookups, YCSB's share of them beside puts, half of them beside inserts and puts, and inserts
+// alone, of one kind of index under every way to guard it.
 Status add_index_under_all(const StudyOptions& options, KeyIndex kind, Figure* figure) {
   std::vector<Way> ways;
   if (regions_run()) ways.push_back(regions());
   ways.push_back(optimistic_latches());
-  ways.push_back({.name = "latches", .sync = SyncPolicy::kLatched, .htm = HtmBackend::kAutomatic});
-  if (kind == KeyIndex::kOrdered) ways.push_back({.name = "a spinlock", .sync = SyncPolicy::kElided, .htm = HtmBackend::kNone});
+  ways.push_back({.name = "one spinlock", .sync = SyncPolicy::kLatched, .htm = HtmBackend::kAutomatic});
   constexpr IndexValue kShown[] = {{"lookups", &IndexFigure::lookups_per_s},
                                    {"20% puts", &IndexFigure::puts_per_s},
-                                   {"half removals and insertions", &IndexFigure::mixed_per_s},
-                                   {"insertions", &IndexFigure::inserts_per_s}};
+                                   {"25% inserts, 25% puts", &IndexFigure::growing_per_s},
+                                   {"inserts", &IndexFigure::inserts_per_s}};
+  const auto mixes = [](IndexStudyOptions* study) {
+    study->lookups_pct = kYcsbReadsPct;
+    study->growing_lookups_pct = 50;
+    study->growing_inserts_pct = 25;
+  };
   for (const Way& way : ways)
     ELIDER_TRY(add_index(
         options, way.name,
@@ -179,15 +185,15 @@ Status add_index_under_all(const StudyOptions& options, KeyIndex kind, Figure* f
           study->indexes = {kind};
           study->sync = way.sync;
           study->htm = way.htm;
-          study->lookups_pct = kYcsbReadsPct;
+          mixes(study);
         },
         kShown, figure));
   if (kind == KeyIndex::kHashed)
     ELIDER_TRY(add_index(
         options, "liburcu's lock-free table",
-        [](IndexStudyOptions* study) {
+        [&mixes](IndexStudyOptions* study) {
           study->lock_free = true;
-          study->lookups_pct = kYcsbReadsPct;
+          mixes(study);
         },
         kShown, figure));
   return {};
@@ -208,25 +214,27 @@ Result<Figure> dbx_5(const StudyOptions& options) {
 }
 
 Result<Figure> dbx_6(const StudyOptions& options) {
-  Figure figure{"dbx-6",
-                "The B+-tree by itself",
-                "threads",
-                "operations/s",
-                "7.6% faster than Masstree's, 8 threads",
-                fmt::format("random numbers as keys{}", left_out()),
-                {}};
+  Figure figure{
+      "dbx-6",
+      "The B+-tree by itself",
+      "threads",
+      "operations/s",
+      "7.6% faster than Masstree's, 8 threads",
+      fmt::format("random numbers as keys, {} of them, and as many again for the inserts{}", records_of_index(options), left_out()),
+      {}};
   ELIDER_TRY(add_index_under_all(options, KeyIndex::kOrdered, &figure));
   return figure;
 }
 
 Result<Figure> dbx_7(const StudyOptions& options) {
-  Figure figure{"dbx-7",
-                "The hash table by itself",
-                "threads",
-                "operations/s",
-                "19% slower than one without locks",
-                fmt::format("random numbers as keys{}", left_out()),
-                {}};
+  Figure figure{
+      "dbx-7",
+      "The hash table by itself",
+      "threads",
+      "operations/s",
+      "19% slower than one without locks",
+      fmt::format("random numbers as keys, {} of them, and as many again for the inserts{}", records_of_index(options), left_out()),
+      {}};
   ELIDER_TRY(add_index_under_all(options, KeyIndex::kHashed, &figure));
   return figure;
 }
@@ -237,7 +245,8 @@ Result<Figure> dbx_8(const StudyOptions& options) {
                 "threads",
                 "transactions/s",
                 "442,230 a second of 8 threads; with a spinlock it does not scale beyond 4",
-                fmt::format("{}{}{}; under the spinlock the lock bits of rows are set besides", kPapersTpcc, sizes_of(options), left_out()),
+                fmt::format("{}{}{}; the spinlock holds commits and reads, and commits set the lock bits of rows besides", kPapersTpcc,
+                            sizes_of(options), left_out()),
                 {}};
   for (const Way& way : ways_of_commits()) ELIDER_TRY(add_tpcc(options, way.name, way, {}, &figure));
   return figure;
@@ -250,7 +259,9 @@ Result<Figure> dbx_11(const StudyOptions& options) {
                 "threads",
                 "reads, and reads and writes/s",
                 "20% of overhead, 8 threads",
-                fmt::format("80% read, 20% read and write, values of 8 bytes, random numbers as keys{}", left_out()),
+                fmt::format("80% read, 20% read and write, values of 8 bytes, random numbers as keys; {}; the spinlock holds commits and "
+                            "reads, and commits set the lock bits of rows besides{}",
+                            guarded_by(best_guard()), left_out()),
                 {}};
   constexpr IndexValue kMix[] = {{"", &IndexFigure::puts_per_s}};
   const Way best = best_way();
@@ -265,7 +276,7 @@ Result<Figure> dbx_11(const StudyOptions& options) {
       },
       kMix, &figure));
   Way spinlock = best;
-  spinlock.name = "transactions, a spinlock for commits";
+  spinlock.name = "transactions, a spinlock for commits and reads";
   spinlock.protocol = Protocol::kSpinlock;
   if (!regions_run()) spinlock.sync = SyncPolicy::kElided, spinlock.htm = HtmBackend::kNone;
   Way transactions = best;
@@ -274,7 +285,7 @@ Result<Figure> dbx_11(const StudyOptions& options) {
     Series line{way.name, {}};
     for (const uint32_t threads : thread_counts(options)) {
       YcsbOptions ycsb;
-      ycsb.records = options.quick ? 20'000 : 1'000'000;
+      ycsb.records = records_of_index(options);
       ycsb.mix = "80/20";
       ycsb.value_bytes = 8;
       ycsb.key_index = KeyIndex::kOrdered;

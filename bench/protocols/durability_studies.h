@@ -1,5 +1,5 @@
-// Figures of DBX's section 7.6: what a log costs TPC-C, and how long until a transaction is
-// durable. Both make their databases below StudyOptions::folder.
+// Figures of DBX's section 7.6 and of DBX-TC's 6.5: what a log costs TPC-C, and how long until a
+// transaction is durable. All make their databases below StudyOptions::folder.
 // Thread safety: one thread calls a study.
 #pragma once
 
@@ -9,5 +9,6 @@ namespace elider::bench::protocols {
 
 Result<Figure> dbx_16(const StudyOptions& options);
 Result<Figure> dbx_17(const StudyOptions& options);
+Result<Figure> dbx_tc_13c(const StudyOptions& options);  // beside dbx_tc_13b, of chopping_studies.h
 
 }  // namespace elider::bench::protocols

@@ -365,6 +365,7 @@ std::span<const Study> studies() {
       {"dbx-tc-12", "TPC-C in pieces and whole, by contention", dbx_tc_12},
       {"dbx-tc-13a", "TPC-C in pieces, with and without snapshots", dbx_tc_13a},
       {"dbx-tc-13b", "TPC-C in pieces and whole, with and without a log", dbx_tc_13b},
+      {"dbx-tc-13c", "TPC-C in pieces: latency until durable", dbx_tc_13c},
       {"dbx-tc-14", "TPC-C in pieces: what each part is worth", dbx_tc_14},
       {"dbx-tc-15", "Articles, under each protocol", dbx_tc_15},
       {"ydb", "YCSB of 8-byte values over threads, by the retries of a region", ydb},

@@ -157,7 +157,8 @@ void add_protocols(Command bench) {
   if (const char* temporary = std::getenv("TMPDIR"); temporary != nullptr && *temporary != '\0') chosen->study.folder = temporary;
   command
       .option("--data", chosen->study.folder,
-              "For dbx-16 and dbx-17: a folder on the disk to measure. Databases are made below it, and removed [TMPDIR, or this folder]")
+              "For dbx-16, dbx-17, dbx-tc-13b and dbx-tc-13c: a folder on the disk to measure. Databases are made below it, and removed "
+              "[TMPDIR, or this folder]")
       .type("FOLDER");
   command.flag("--quick", chosen->study.quick, "Fewer points, small warehouses, a third of a second a run: a look");
   command.option("--threads", chosen->study.threads, "At the most (1 to 64)").in(1u, 64u).shows_default();
