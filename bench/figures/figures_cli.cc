@@ -1,12 +1,14 @@
-// The command `elider bench figures`: a page that says where a paper's sections stand, and what its
-// figures give here.
+// The command `elider bench figures`: makes a paper's figures, and a page that says where its
+// sections stand and what its figures give here.
 #include <algorithm>
+#include <chrono>
 #include <filesystem>
 #include <fstream>
 #include <map>
 #include <memory>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include <fmt/format.h>
@@ -23,12 +25,13 @@ namespace elider::bench {
 namespace {
 
 struct ChosenFigures {
-  std::vector<std::string> papers{"hyper"};
-  std::vector<std::string> files;
+  std::vector<std::string> papers;   // empty: all
+  std::vector<std::string> files;    // in place of measuring
   std::vector<std::string> figures;  // by the paper's number or our name; empty: all
-  std::string output = "-";
-  std::string folder;  // --run: where documents and drawings go
-  bool quick = false;
+  std::string output;                // empty: into the folder, or to standard output if nothing is measured
+  std::string folder = "papers";     // where documents and drawings go
+  bool no_run = false, quick = false;
+  bool measures() const { return !no_run && files.empty(); }
 };
 
 // By name; of several documents that have one, the last counts.
@@ -42,7 +45,7 @@ Result<Measured> read_documents(const std::vector<std::string>& files) {
     const Json document = Json::parse(in, nullptr, false);
     if (document.is_discarded() || !document.is_object() || !document.contains("figures") || !document["figures"].is_array())
       return Status::invalid_argument(
-          fmt::format("'{}' is no document of figures: bench protocols and bench htm write them with --json", file));
+          fmt::format("'{}' is no document of figures: bench protocols, bench htm and bench heap --figure write them with --json", file));
     for (const Json& figure : document["figures"]) {
       const bool whole = figure.is_object() && figure.value("figure", Json()).is_string() && figure.value("series", Json()).is_array();
       if (!whole) return Status::invalid_argument(fmt::format("'{}': a figure lacks its name or its series", file));
@@ -56,21 +59,28 @@ Result<Measured> read_documents(const std::vector<std::string>& files) {
 std::string digits_of(double value) { return value < 1000 ? fmt::format("{:.3g}", value) : short_number(value); }
 
 // Of each line the first and the last value: "occ 316 K to 594 K (threads 1 to 2)"; of a single
-// point its value. Where lines go over different ranges, each says its own.
+// point its value. Where lines go over different ranges, each says its own. Where x numbers what is
+// shown, as "1 read, 2 written", all values: "payment 70, 9 (1 read, 2 written)".
 std::string summary_of(const Json& figure) {
   const auto value = [](const Json& point, const char* name) {
     return point.is_object() && point.contains(name) && point[name].is_number() ? point[name].get<double>() : 0;
   };
+  const std::string x = figure.value("x", "x");
+  const bool numbered = x.starts_with("1 ");
   std::vector<std::string> lines, ranges;
   for (const Json& line : figure["series"]) {
     const Json points = line.value("points", Json::array());
     if (points.empty()) continue;
     const Json &first = points.front(), &last = points.back();
     lines.push_back(fmt::format("{} {}", line.value("name", "?"), digits_of(value(first, "y"))));
-    ranges.emplace_back();
+    ranges.push_back(numbered ? x : "");
     if (points.size() == 1) continue;
+    if (numbered) {
+      for (size_t i = 1; i < points.size(); ++i) lines.back() += ", " + digits_of(value(points[i], "y"));
+      continue;
+    }
     lines.back() += fmt::format(" to {}", digits_of(value(last, "y")));
-    ranges.back() = fmt::format("{} {:g} to {:g}", figure.value("x", "x"), value(first, "x"), value(last, "x"));
+    ranges.back() = fmt::format("{} {:g} to {:g}", x, value(first, "x"), value(last, "x"));
   }
   const bool one_range = std::equal(ranges.begin() + (ranges.empty() ? 0 : 1), ranges.end(), ranges.begin());
   for (size_t i = 0; i < lines.size() && !one_range; ++i)
@@ -79,7 +89,7 @@ std::string summary_of(const Json& figure) {
   return fmt::format("{} ({}; {}by {})", fmt::join(lines, "; "), figure.value("y", "?"), range, figure.value("regions_by", "?"));
 }
 
-// What --run made of a figure: a document, and a drawing; or why not.
+// What was made of a figure: a document, and a drawing; or why not.
 struct Made {
   std::string drawing;   // beside the page
   std::string left_out;  // empty: it was made
@@ -97,9 +107,10 @@ bool is_wanted(const ChosenFigures& chosen, const papers::PaperFigure& figure) {
 
 std::string page_of(const papers::Paper& paper, const Measured& measured, const ChosenFigures& chosen, const MadeOnes& made) {
   std::string page = fmt::format(
-      "# {}\n\nMade by `elider bench figures --paper {}` of what the commands below wrote with `--json`.\n\n## Sections\n\n"
+      "# {}\n\nMade by `elider bench figures --paper {}{}\n\n## Sections\n\n"
       "| section | what | where | what differs, and why |\n|---|---|---|---|\n",
-      paper.title, paper.name);
+      paper.title, paper.name,
+      chosen.measures() ? "`, which ran the commands below." : " --from FILES`, of what the commands below wrote with `--json`.");
   for (const papers::Section& section : paper.sections)
     page += fmt::format("| {} | {} | {} | {} |\n", section.number, section.what, section.where, section.differs);
   page += "\n## Figures\n\n| figure | what | command, or where | published | here | what differs, and why |\n|---|---|---|---|---|---|\n";
@@ -150,37 +161,48 @@ std::string why_unsupported(const std::string& said) {
 
 // Measures each wanted figure that a command makes, by a process of its own, and draws it.
 Status make_figures(ChosenFigures& chosen, const std::vector<const papers::Paper*>& wanted, MadeOnes* made) {
+  std::vector<std::pair<const papers::Paper*, const papers::PaperFigure*>> to_make;
+  for (const papers::Paper* paper : wanted)
+    for (const papers::PaperFigure& figure : paper->figures)
+      if (*figure.name != '\0' && is_wanted(chosen, figure) &&
+          std::none_of(to_make.begin(), to_make.end(), [&](const auto& one) { return std::string_view(one.second->name) == figure.name; }))
+        to_make.emplace_back(paper, &figure);
+  if (to_make.empty()) return {};
   std::error_code error;
   std::filesystem::create_directories(chosen.folder, error);
   if (error) return Status(Code::kIoError, fmt::format("'{}' cannot be made: {}", chosen.folder, error.message()));
   const std::string own = (std::filesystem::read_symlink("/proc/self/exe", error).parent_path() / "elider").string();
-  for (const papers::Paper* paper : wanted)
-    for (const papers::PaperFigure& figure : paper->figures) {
-      if (*figure.name == '\0' || !is_wanted(chosen, figure) || made->contains(figure.name)) continue;
-      const std::string file = chosen.folder + "/" + figure.name + ".json", drawing = std::string(figure.name) + ".svg";
-      fmt::print(stderr, "figure {} of {}: {}\n", figure.number, paper->name, figure.what);
-      std::string said;
-      constexpr double kSecondsMax = 3 * 3600.0;
-      int exit_code = 0;
-      Status status =
-          run_command(command_of(figure, own, file, chosen.quick), {.seconds_max = kSecondsMax, .variable = {}}, &said, &exit_code);
-      if (exit_code == kExitUnsupported) {
-        (*made)[figure.name].left_out = why_unsupported(said);
-        continue;
-      }
-      if (!status.ok()) return Status(status.code(), fmt::format("figure {}: {}", figure.number, status.message()));
-      chosen.files.push_back(file);
-      status = run_command(fmt::format("'{}' plot '{}' -o '{}/{}'", own, file, chosen.folder, drawing), {}, &said);
-      if (!status.ok()) return Status(status.code(), fmt::format("figure {} cannot be drawn: {}", figure.number, status.message()));
-      (*made)[figure.name].drawing = drawing;
+  const auto begin = std::chrono::steady_clock::now();
+  for (size_t i = 0; i < to_make.size(); ++i) {
+    const auto& [paper, figure] = to_make[i];
+    const std::string file = chosen.folder + "/" + figure->name + ".json", drawing = std::string(figure->name) + ".svg";
+    const double minutes = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count() / 60;
+    fmt::print(stderr, "{} of {}, after {:.0f} minutes: {}, figure {}: {}\n", i + 1, to_make.size(), minutes, paper->name, figure->number,
+               figure->what);
+    std::string said;
+    constexpr double kSecondsMax = 3 * 3600.0;
+    int exit_code = 0;
+    Status status =
+        run_command(command_of(*figure, own, file, chosen.quick), {.seconds_max = kSecondsMax, .variable = {}}, &said, &exit_code);
+    if (exit_code == kExitUnsupported) {
+      (*made)[figure->name].left_out = why_unsupported(said);
+      continue;
     }
+    if (!status.ok()) return Status(status.code(), fmt::format("figure {}: {}", figure->number, status.message()));
+    chosen.files.push_back(file);
+    status = run_command(fmt::format("'{}' plot '{}' -o '{}/{}'", own, file, chosen.folder, drawing), {}, &said);
+    if (!status.ok()) return Status(status.code(), fmt::format("figure {} cannot be drawn: {}", figure->number, status.message()));
+    (*made)[figure->name].drawing = drawing;
+  }
   return {};
 }
 
 void run_figures(ChosenFigures& chosen) {
   std::vector<const papers::Paper*> wanted;
+  const auto all = papers::all();
+  if (chosen.papers.empty())
+    for (const papers::Paper& paper : all) wanted.push_back(&paper);
   for (const std::string& name : chosen.papers) {
-    const auto all = papers::all();
     const auto paper = std::find_if(all.begin(), all.end(), [&](const papers::Paper& one) { return name == one.name; });
     if (paper == all.end()) refuse_option("--paper", fmt::format("'{}' is none of dbx, ydb, hyper, dbx-tc and dumbo", name));
     wanted.push_back(&*paper);
@@ -193,15 +215,18 @@ void run_figures(ChosenFigures& chosen) {
       refuse_option("--figure", fmt::format("'{}' is no figure of these papers", one));
   MadeOnes made;
   Status status;
-  if (!chosen.folder.empty()) {
-    if (chosen.output == "-") chosen.output = chosen.folder + "/papers.md";
+  const ChosenFigures asked = chosen;  // make_figures() adds to its files
+  if (chosen.measures()) {
+    if (chosen.output.empty()) chosen.output = chosen.folder + "/papers.md";
     status = make_figures(chosen, wanted, &made);
+  } else if (chosen.output.empty()) {
+    chosen.output = "-";
   }
   auto measured = read_documents(chosen.files);
   if (status.ok()) status = measured.status();
   if (status.ok()) {
     std::string page;
-    for (const papers::Paper* paper : wanted) page += (page.empty() ? "" : "\n") + page_of(*paper, *measured, chosen, made);
+    for (const papers::Paper* paper : wanted) page += (page.empty() ? "" : "\n") + page_of(*paper, *measured, asked, made);
     if (chosen.output == "-") {
       fmt::print("{}", page);
     } else {
@@ -221,23 +246,28 @@ void run_figures(ChosenFigures& chosen) {
 
 void add_figures(Command bench) {
   auto chosen = std::make_shared<ChosenFigures>();
-  Command command = bench.add("figures", "A page for a paper: where its sections stand, and what its figures give here");
-  command.option("--paper", chosen->papers, "Which, between commas: dbx, ydb, hyper, dbx-tc, dumbo [hyper]").between_commas().type("NAMES");
-  command.option("--from", chosen->files, "Documents that bench protocols and bench htm wrote with --json").between_commas().type("FILES");
+  Command command = bench.add("figures", "A paper's figures, made here, and a page: where its sections stand, and what the figures give");
+  command.option("--paper", chosen->papers, "Which, between commas: dbx, ydb, hyper, dbx-tc, dumbo [all]").between_commas().type("NAMES");
   command.option("--figure", chosen->figures, "These alone, by the paper's number or our name, between commas [all]")
       .between_commas()
       .type("N");
+  command.flag("--quick", chosen->quick, "Short runs on small databases: minutes in place of hours");
+  command.option("--folder", chosen->folder, "Where documents, drawings and, without -o, the page go").type("FOLDER").shows_default();
   command
-      .option(
-          "--run", chosen->folder,
-          "Measure each figure first, and draw it; documents, drawings and, without -o, the page go there. Hours, or minutes with --quick")
-      .type("FOLDER");
-  command.flag("--quick", chosen->quick, "With --run: short runs on small databases, a look");
-  command.option("-o,--output", chosen->output, "The page, in Markdown (- for standard output)").type("FILE.md").shows_default();
+      .option("--from", chosen->files,
+              "Measure nothing: documents that bench protocols, htm and heap --figure wrote with --json, between commas")
+      .between_commas()
+      .type("FILES");
+  command.flag("--no-run", chosen->no_run, "Measure nothing: where sections and figures stand");
+  command
+      .option("-o,--output", chosen->output,
+              "The page, in Markdown (- for standard output) [FOLDER/papers.md; where nothing is measured, -]")
+      .type("FILE.md");
   command.footer(
-      "  elider bench figures --paper dbx --run dbx --quick\n"
-      "  elider bench figures --paper dbx --figure 8,15 --run dbx\n\n"
-      "Or of documents that are there:\n\n"
+      "  elider bench figures --paper dbx --quick\n"
+      "  elider bench figures --paper dbx --figure 8,15 --folder dbx\n\n"
+      "What needs hardware transactions or the emulator is left out where there are none, and the page says so.\n\n"
+      "Of documents that are there:\n\n"
       "  elider bench protocols --json protocols.json\n"
       "  elider bench htm --json htm.json\n"
       "  elider bench figures --paper hyper,dbx-tc --from protocols.json,htm.json -o papers.md\n");

@@ -122,12 +122,20 @@ PYTHON
     rm -rf "$folder/sampled"
   done
 done
-expect 0 '^# HyPer-HTM' "$elider" bench figures
+expect 0 '^# HyPer-HTM' "$elider" bench figures --no-run
 expect 0 '^[|] 19 [|].*partitioned [0-9.]+ [KM] to' "$elider" bench figures --paper hyper --from "$folder/protocols.json"
-expect 0 '^[|] 11 [|].*elider chopping report tpcc' "$elider" bench figures --paper hyper,dbx-tc
+expect 0 '^[|] 11 [|].*elider chopping report tpcc' "$elider" bench figures --paper hyper,dbx-tc --no-run
 expect 2 "paper.*wishful" "$elider" bench figures --paper wishful
 expect 1 'garbage.json.*no document of figures' "$elider" bench figures --from "$folder/garbage.json"
 expect 1 'nothere.json.*cannot be read' "$elider" bench figures --from nothere.json
+expect 0 'dumbo-9: Replay' "$elider" bench heap --figure dumbo-9 --quick --json "$folder/dumbo.json"
+expect 0 '^[|] 9 [|].*heap [0-9.]+ [MG]; linked records' "$elider" bench figures --paper dumbo --from "$folder/dumbo.json"
+expect 2 'figure.*dumbo-2' "$elider" bench heap --figure dumbo-2
+index=("$elider" bench index --records 2000 --seconds 0.02 --keys sparse --index btree)
+expect 0 'growing/s' "${index[@]}" --mix 50/25/25
+expect 2 "mix.*'50'.*50/25/25" "${index[@]}" --mix 50
+expect 2 "mix.*'50/25/26' is not 100%" "${index[@]}" --mix 50/25/26
+expect 2 "mix.*'99/1/0'.*inserts" "${index[@]}" --mix 99/1/0
 expect 0 'all 1[0-9] conditions hold' "$elider" bench tpcc --items 1000 --customers 30 --warehouses 2 --threads 2 --seconds 0.2 --sequence \
   --partition-crossing 50 --protocol two-phase-locking
 

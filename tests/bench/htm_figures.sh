@@ -31,7 +31,7 @@ expect 0 'regions by   always-aborts' "$elider" bench elision --htm always-abort
 if [ "${ELIDER_PRESET:-}" != emulator ]; then
   expect 3 'no emulator' "$elider" bench htm --htm emulated
   expect 3 'dbx-tc-table-1: .*preset emulator' "$elider" bench htm --figure dbx-tc-table-1
-  expect 0 '' "$elider" bench figures --paper dbx-tc --figure 'table 1' --run "$folder/table" --quick
+  expect 0 '' "$elider" bench figures --paper dbx-tc --figure 'table 1' --folder "$folder/table" --quick
   expect 0 '^Figure table 1 is left out: dbx-tc-table-1: .*preset emulator' cat "$folder/table/papers.md"
   usable=$("$elider" hardware --json - | python3 -c 'import json, sys; print(json.load(sys.stdin)["usable"])')
   [ "$usable" = True ] || for study in htm elision; do expect 3 'no hardware transactions run here: ' "$elider" bench "$study"; done
