@@ -81,12 +81,16 @@ Status SequenceState::fetch(Chunk* chunk) {
   const uint64_t wanted = chunk_.load(std::memory_order_relaxed);
   return engine_.run(
       [&](Transaction& txn) -> Status {
-        auto row = txn.get(table_, key_);
-        if (!row.ok()) return row.status();
-        const uint64_t first = (*row)->next;
-        if (first > Sequence::kNumberMax - wanted + 1) return Status::invalid_argument("sequence '" + name_ + "': its numbers are used up");
-        *chunk = {first, first + wanted};
-        return txn.update(table_, *row, {}, [&](SequenceRow& changed) { changed.next = first + wanted; });
+        // By its key, and not by a view: a row that a transaction has read and then writes makes it wait
+        // for all older ones that may have read it, and the one in which this runs may be among them
+        // (txn/timestamp).
+        Status status = txn.update(table_, key_, {}, [&](SequenceRow& changed) {
+          *chunk = {changed.next, changed.next + wanted};
+          changed.next = chunk->end;
+        });
+        if (status.ok() && chunk->next > Sequence::kNumberMax - wanted + 1)
+          status = Status::invalid_argument("sequence '" + name_ + "': its numbers are used up");
+        return status;
       },
       own_policy(engine_), false);
 }
