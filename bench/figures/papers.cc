@@ -79,8 +79,8 @@ constexpr Section kDbxSections[] = {
     {"4", "keys of 8 bytes; get, insert, delete, range scans", "src/index/index.h, src/index/scan.h",
      "keys of secondary indexes have 16 bytes. The radix tree takes keys of up to 1024 bytes, which no table has yet"},
     {"4, ordered store", "a B+-tree; each operation is one region", "src/index/btree, src/sync/elided.h",
-     "a split or an empty leaf takes further regions, a scan one for each leaf. A batched lookup takes one for 16 keys; of keys in "
-     "one leaf, the second and later take one each"},
+     "a split or an empty leaf takes further regions, a scan one for each leaf. A batched lookup takes one region for 16 keys; a number "
+     "close behind the one before it takes one of its own, which begins in that one's leaf (src/index/btree/btree_batch.h)"},
     {"4, ordered store", "all operations of a store have one fallback lock", "src/sync/elided.h",
      "each index has its own; without regions each node has a latch of its own (src/sync/optimistic.h)"},
     {"4, ordered store", "nodes of 256 bytes on cache lines of their own, 15 children", "src/index/btree/btree_node.h",
@@ -103,8 +103,9 @@ constexpr Section kDbxSections[] = {
      "it replaces nothing, and returns the row block that is there. Inserts use it, and changes of secondary indexes; reads of absent keys "
      "remember "
      "the version of the leaf or bucket instead (5.3)"},
-    {"4, put", "on hash tables the record stands on the line of its entry", "src/storage/inline_rows.h, SchemaOf::inline_rows",
-     "only tables that ask for it: row and key stand side by side outside the buckets, which point to the row as ever"},
+    {"4, put", "on hash tables the record stands on the line of its entry, if it fits", "src/storage/inline_rows.h, SchemaOf::inline_rows",
+     "only tables that ask for it, with rows of any size: row and key stand side by side outside the buckets, which point to the row as "
+     "ever"},
     {"4, put", "on trees the transaction layer allocates the record and passes a pointer", "new_row, src/txn/table.h",
      "the same on every index"},
     {"5.1", "typed tables of named records", "include/elider/schema.h, src/storage/table.h",
@@ -116,30 +117,32 @@ constexpr Section kDbxSections[] = {
     {"5.1", "a pointer to the data, which is kept apart", "src/storage/layout.h",
      "data below 2048 bytes (Options::block_threshold_bytes) stands beside the number, and a read saves a miss; rows of differing sizes "
      "are always "
-     "kept apart. A commit's region writes the changed columns, and not one pointer; of rows kept apart it sets the lock bits, and the "
-     "blocks are swapped behind it"},
+     "kept apart. A commit's region writes the changed columns, where the paper's writes a pointer; of rows kept apart it sets the lock "
+     "bits, and the blocks are swapped behind it"},
     {"5.2, algorithm 2", "a read finds the record and remembers it with its sequence number",
      "src/txn/occ/occ_read.h, src/txn/occ/read_set.h", ""},
     {"5.2, algorithm 2", "a write is buffered; a transaction sees its own writes", "src/txn/occ/occ_write.h, src/txn/write_set.h", ""},
     {"5.2, algorithm 2", "a region around the number and the data, so that they belong together", "src/txn/record_region.h",
-     "one region for all groups that are asked for. A read looks at the word before and after its copy instead: without regions, with "
-     "`--copied-reads`, above 96 lines, and after a region gave up; so does an edit of a row of differing size. A row kept as one block is "
-     "viewed "
-     "where it is"},
+     "one region for all groups that are asked for, and where that gives up one for each. A read looks at the word before and after its "
+     "copy instead: without regions, with `--copied-reads`, above 96 lines, and after a region gave up; so does an edit of a row of "
+     "differing size. A row kept as one block is viewed where it is"},
     {"5.2, algorithm 1", "validation and writes in one region", "commit_at_once, src/txn/occ/occ_region.h",
      "three ways, which `bench tpcc` counts. Whole: all in the region. Lock bits: the region validates and sets the lock bits of what is "
      "written, and the writes follow outside; for more than 96 written lines, rows kept apart, and old versions for a reader. Locks, and "
      "no region: for more than 96 written groups or 2048 read lines, after a region gave up, where its site is off, after 16 regions in a "
-     "row met a changed row, and where a read must be looked at again. Of the default mix's NewOrders all are whole with one thread, 86% "
-     "with two (Intel Xeon), and the rest set lock bits for readers of snapshots"},
+     "row met a changed row, and where a read must be looked at again. On an Intel Xeon all NewOrders of the "
+     "default mix are whole with one thread. With two 86% are; the others set lock bits, since a snapshot's reader needs old versions"},
     {"5.2", "no transaction of TPC-C exceeds what a region holds", "reach_of_region, src/txn/occ/occ_region.h",
-     "Deliveries do: ten orders and their lines are more than 96 written groups. They commit by locks"},
+     "Deliveries are not tried: ten orders and their lines are more than 96 written groups (ElisionPolicy::write_lines_max). They commit "
+     "by "
+     "locks"},
     {"5.2, algorithm 1", "a failed validation aborts the region", "settles, src/txn/occ/occ_region.h",
-     "the region ends, with nothing written: the transaction would read again what it knows. No abort is counted"},
+     "the region ends without a write, and counts as no abort of a region; the transaction fails or looks again, outside"},
     {"5.2, algorithm 1", "reads are validated before anything is written, since regions hold more reads than writes",
      "commit_at_once, src/txn/occ/occ_region.h", ""},
     {"5.2, algorithm 1", "a transaction that only reads commits in a region, too", "validate_in_region, src/txn/occ/occ_region.h",
-     "one group that was read alone needs no validation"},
+     "one group that was read alone needs no validation. Above 2048 lines, or after the region gave up, it validates outside, without a "
+     "lock"},
     {"5.2, algorithm 1", "a write of a removed record aborts", "await_word, src/txn/occ/occ_commit.h",
      "a row that was read and then written is checked once, with the writes (expected_by, src/txn/occ/occ_write.h)"},
     {"5.2, algorithm 1", "a write swaps the pointer and raises the sequence number by one; the old data waits for reclamation",
@@ -165,20 +168,22 @@ constexpr Section kDbxSections[] = {
     {"5.3, range query", "a scan remembers leaf versions; one that has changed aborts",
      "src/txn/occ/occ_scan.h, src/txn/occ/occ_tracking.h",
      "a changed leaf is scanned again; the commit goes on if the range has the same rows (src/txn/occ/occ_repair.h). Own inserts do not "
-     "count "
-     "(track_own_insert). A scan calls a function for each row; there is no iterator"},
+     "count (track_own_insert). A scan calls a function for each row; there is no iterator"},
+    {"5.3, range query", "inserts, splits and deletions raise a leaf's version",
+     "src/index/btree/btree_insert.h, src/index/btree/btree_remove.h",
+     "the same; but not that of the leaf that takes over the range of one that is unlinked: who saw it empty remembers the unlinked one"},
+    {"5.3, range query", "only where the store is ordered", "src/txn/refuse.h", "a scan of a hash table is refused with kUnsupported"},
     {"5.4", "transactions that only read validate nothing and never abort", "Database::run_read_only, src/txn/snapshot_transaction.h", ""},
     {"5.4, property 1", "a reader sees the newest snapshot, since it raises the number itself", "src/storage/snapshots.h",
      "the same: all that was committed before the reader began is in it"},
     {"5.4, property 2", "versions are made only where a reader is in progress", "needs_version, src/txn/install.h",
-     "the same; where every reader's number is below that of the row's present version, none is kept"},
+     "fewer: only where the reader's number is not below that of the row's present version"},
     {"5.4", "a reader takes the snapshot number S and raises it; commits read it", "src/storage/snapshots.h",
      "all writes of a commit have the number that it read"},
     {"5.4", "a reader reads the newest version that is not newer than its number; its regions are of fixed size",
-     "src/txn/snapshot_transaction.h, "
-     "read_groups_at_in_region, src/txn/record_region.h",
-     "a region for each row; of an older version it takes the pointer, and the version is read outside. None for a row kept as one block, "
-     "nor for "
+     "src/txn/snapshot_transaction.h, read_groups_at_in_region, src/txn/record_region.h",
+     "a region for each row; of an older version it takes the pointer, and the version is read outside. No region, but looks before and "
+     "after the copy: with `--copied-reads`, above 96 lines, at a locked row, after a region gave up, for a row kept as one block, and in "
      "scans of zoned tables"},
     {"5.4, algorithm 1", "a commit keeps the old version where the record's number is not S", "needs_version, src/txn/install.h",
      "only where a reader is there who may need it: readers announce themselves. The memory is taken outside the region"},
@@ -202,10 +207,11 @@ constexpr Section kDbxSections[] = {
      "a commit that makes an old version retires it at once"},
     {"5.5, unlinking", "a deleted record is unlinked and marked removed after a grace period, and freed after another",
      "src/txn/reclaim.h, src/txn/late_unlinks.h",
-     "unlinked sooner where no reader needs it, so that scans do not pass rows that wait; with secondary indexes freed a grace period "
-     "later"},
-    {"5.6", "a commit's key, value and sequence number go to the worker's buffer", "src/txn/log_entry.h, src/log/buffer.h",
-     "the columns that were written, not the whole row; or what was added"},
+     "unlinked sooner where no reader needs it, so that scans do not pass rows that wait; a row of a table with secondary indexes is "
+     "freed one grace period later than others. It is marked removed before it leaves the indexes, and not after"},
+    {"5.6", "a commit's key, value and sequence number go to the worker's buffer, and with the buffer its snapshot number",
+     "src/txn/log_entry.h, src/log/buffer.h",
+     "the columns that were written, not the whole row; or what was added. Each commit's record has its snapshot number"},
     {"5.6", "a buffer goes to its logger when it is full or a snapshot begins", "src/log/log.h",
      "the logger takes what there is every Options::flush_interval_us, at once where somebody waits, and when a buffer is half full"},
     {"5.6", "loggers find the newest durable snapshot", "close_numbers and durable_now, src/log/log.cc; docs/design/group-commit.md",
@@ -218,6 +224,7 @@ constexpr Section kDbxSections[] = {
      "threads, by key, "
      "a window of numbers at a time"},
     {"5.6", "the log grows for ever", "src/recovery/checkpoint.h, docs/durability.md", "checkpoints cut it"},
+    {"6", "about 2800 lines of C++", "src, include", "42,000, with all that the paper leaves out and with the other four papers"},
     {"6", "stored procedures of gets and puts, all parameters given", "Database::call, include/elider/procedure.h; Database::run",
      "transactions that the program begins and commits itself, too (Database::begin). No SQL, as there"},
     {"6.1", "the cause of an abort, from its status word", "decode, src/htm/status.h",
@@ -225,21 +232,22 @@ constexpr Section kDbxSections[] = {
      "for those "
      "at a held lock"},
     {"6.1", "bounds of retries by cause: 2 system, 10 capacity, 100 conflicts", "include/elider/elision.h, src/htm/elide.h",
-     "the third abort by the system takes the lock, where the paper's second does. If fewer than half of a thread's 256 runs of a site did "
-     "their "
-     "work in a region, it tries none there for a while (src/htm/site.h)"},
+     "the third abort by the system takes the lock, where the paper's second does. The numbers are the paper's, which took them from its "
+     "figures 1a and 1d; ours differ, but few "
+     "regions of TPC-C abort here, and other bounds change little (docs/hardware-transactions.md). A thread whose last 256 sections of a "
+     "site were regions in fewer than half of the cases takes the lock there for a while (src/htm/site.h)"},
+    {"6.1", "rejected: the lock after the first abort", "ElisionPolicy, include/elider/elision.h",
+     "bounds of 0 are that: `--aborts-max 0`; figure hyper-9 has it as 0 restarts"},
     {"6.1", "a region begins when its lock is free", "wait_until_free, src/htm/elide.h",
      "the wait comes before the region and is no abort. A region that finds the lock held all the same aborts and waits again, up to 1000 "
-     "times; a "
-     "lock that is taken later is a conflict. After 1000 yields in one wait the thread queues for the lock. Of commits the locks are lock "
-     "bits: a commit waits for those of its rows before its region (await_word), and a read that meets one is made once more, by a copy "
-     "outside"},
+     "times; a lock that is taken later is a conflict. After 1000 yields in one wait the thread queues for the lock. A commit's region "
+     "has no lock, but the lock bits of its rows: it waits for them before it begins, 4096 times at the most (await_word). A read that "
+     "meets one copies the row outside"},
     {"6.2", "a buffer of one node, for each transaction and table, so that get and put of one key are one descent",
      "src/txn/hints.h, src/txn/hot_rows.h",
-     "a transaction keeps the leaf of its last operation on each B+-tree; scans, batches and removals from the tree do not use it. An "
-     "update by a "
-     "view of the row needs no lookup. A worker also keeps rows from one transaction to the next. `bench tpcc --count-lookups` counts the "
-     "hits"},
+     "a transaction keeps the leaf of its last operation on each B+-tree, and uses it for every key of that leaf's range, where the paper "
+     "compares the key; scans, batches and removals from the tree do not use it. An update by a view of the row needs no lookup. A worker "
+     "also keeps rows from one transaction to the next. `bench tpcc --count-lookups` counts the hits"},
     {"7.1", "YCSB: 80% read and 20% read and write, values of 100 bytes, keys of 64 bits", "bench/ycsb",
      "other mixes, sizes and distributions by options"},
     {"7.1", "TPC-C: B+-trees, keys of 64 bits, 5 million transactions, no network, no log", "bench/tpcc",
@@ -266,9 +274,9 @@ constexpr PaperFigure kDbxFigures[] = {
     {"1d", "aborts over the duration", "dbx-1d", "elider bench htm --figure dbx-1d --json FILE", "", ""},
     {"2, 3, 4", "drawings: architecture, dependencies, deletion", "", "docs/architecture.md, docs/design", "", ""},
     {"5", "TPC-C beside Silo; without the commit's regions; copied reads", "dbx-5", "elider bench protocols --figure dbx-5 --json FILE", "",
-     "The line \"rows are apart\" is nearest to DBX, but its commits set lock bits in their region and swap the pointers behind it. The "
-     "line \"regions\" is nearest to DBX'. DBX' copies what it reads, as we do; its tree has byte "
-     "streams, and ours has none. "
+     "The line of regions whose rows are apart is nearest to DBX, but its commits set lock bits in their region and swap the pointers "
+     "behind it. The line \"regions\" is nearest to the paper's DBX', which copies what it reads, as we do, but whose keys are byte "
+     "streams. "
      "The paper's line without regions in the transaction layer leaves out all synchronization there, so its results are wrong. Ours has "
      "row locks, and "
      "regions for reads"},
@@ -284,14 +292,13 @@ constexpr PaperFigure kDbxFigures[] = {
      "the lock-free table is liburcu's, not one made from the same code, with a bucket for each key from the beginning, and a node "
      "of its own for each key. Puts and the spinlock as in figure 6"},
     {"8", "TPC-C over threads, and with a spinlock", "dbx-8", "elider bench protocols --figure dbx-8 --json FILE", "",
-     "the paper has up to 32 threads (`--threads 32`), and Silo, which is to be run beside it"},
+     "the paper has up to 32 threads (`--threads 32`), and Silo, which is to be run beside it. Spinlocks: the trees, too, have one each"},
     {"9", "aborted regions, locks a transaction", "dbx-9", "elider bench htm --figure dbx-9 --json FILE", "",
-     "the paper's TPC-C; `--index mixed --groups --additions` gives ours"},
+     "the paper's TPC-C; `--index mixed --groups --additions` gives ours. Nearly all locks are Deliveries', which are too large to try "
+     "(5.2)"},
     {"10", "whole transactions as regions", "dbx-10", "elider bench htm --figure dbx-10 --json FILE", "",
-     "Whole transactions: attempts that took the lock, in %; occ: locks taken at any site, those of indexes too, for 100 commits. Our "
-     "updates are buffered until the "
-     "region's end, and are more "
-     "lines then. Throughput is in the document"},
+     "Of whole transactions the share of attempts that took the lock; of occ the locks taken for 100 commits, those of indexes too. Our "
+     "updates wait in a buffer until the region's end, so that a region writes more lines. Throughput is in the document"},
     {"11", "small transactions beside the bare tree", "dbx-11", "elider bench protocols --figure dbx-11 --json FILE", "",
      "the paper's values have 100 bytes. Ours stand beside the number, and a transaction of one read commits without a region, which is "
      "much of what the paper measures"},
@@ -302,8 +309,7 @@ constexpr PaperFigure kDbxFigures[] = {
      "elider bench htm --figure dbx-15 --json FILE", "",
      "where no regions run: `bench tpcc` with `--no-own-allocators`, `--no-hints`, `--no-reclamation` and `--no-snapshot "
      "order_status,stock_level`"},
-    {"16", "TPC-C with durability", "dbx-16", "elider bench protocols --figure dbx-16 --json FILE", "30% above Silo with Masstree's tree",
-     ""},
+    {"16", "TPC-C with durability", "dbx-16", "elider bench protocols --figure dbx-16 --json FILE", "", ""},
     {"17", "latency until durable", "dbx-17", "elider bench protocols --figure dbx-17 --json FILE", "38 to 63 ms, 1 to 8 threads",
      "the paper's snapshots are 40 ms apart; our groups follow one another as fast as the disk takes them"},
 };

@@ -90,7 +90,7 @@ Result<Figure> dbx_16(const StudyOptions& options) {
                 "TPC-C with a log and without",
                 "threads",
                 "transactions/s",
-                "30% above Silo's on average, both with a log; beyond 2 threads it costs some: two loggers share 4 cores with them",
+                "30% above Silo's on average, both with a log; beyond 2 threads it costs a little: two loggers share 4 cores with them",
                 as_the_paper(options, guard) + "; commits return before they are durable; no Silo",
                 {}};
   const Scratch scratch(options.folder, "elider_dbx_16");

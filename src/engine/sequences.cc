@@ -81,9 +81,8 @@ Status SequenceState::fetch(Chunk* chunk) {
   const uint64_t wanted = chunk_.load(std::memory_order_relaxed);
   return engine_.run(
       [&](Transaction& txn) -> Status {
-        // By its key, and not by a view: a row that a transaction has read and then writes makes it wait
-        // for all older ones that may have read it, and the one in which this runs may be among them
-        // (txn/timestamp).
+        // By its key, and not by a view: a transaction that writes a row which it has read may
+        // wait for all older ones (txn/timestamp), and the one in which this runs is among them.
         Status status = txn.update(table_, key_, {}, [&](SequenceRow& changed) {
           *chunk = {changed.next, changed.next + wanted};
           changed.next = chunk->end;
