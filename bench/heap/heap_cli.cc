@@ -3,6 +3,7 @@
 #include <memory>
 #include <stdexcept>
 #include <string_view>
+#include <thread>
 
 #include <fmt/format.h>
 
@@ -55,6 +56,7 @@ struct HeapChosen {
   HeapHistoryOptions history;
   std::vector<std::string> figures;
   bool quick = false;
+  uint32_t threads = 0;  // 0: as --help says
   std::string json_file;
 };
 
@@ -104,6 +106,7 @@ Status heap_figures(HeapChosen& chosen) {
     chosen.study.repeat = 1;
     chosen.study.replayed = 20'000;
   }
+  if (chosen.threads == 0) chosen.study.threads = std::clamp(std::thread::hardware_concurrency(), 2u, 64u);
   if (HtmBackend found = HtmBackend::kAutomatic; chosen.study.backend == HtmBackend::kAutomatic)
     chosen.study.backend = find_regions(&found).ok() ? found : HtmBackend::kNone;
   const Environment machine = environment();
@@ -127,6 +130,7 @@ Status heap_study(HeapChosen& chosen) {
   if (chosen.backend == "software") chosen.study.backend = HtmBackend::kNone;
   for (const HeapMedium medium : {HeapMedium::kFile, HeapMedium::kDax, HeapMedium::kDelay})
     if (name_of(medium) == chosen.medium) chosen.study.medium = medium;
+  if (chosen.threads != 0) chosen.study.threads = chosen.threads;
   if (chosen.isolation == "snapshot") chosen.study.isolation = HeapIsolation::kSnapshot;
   if (!chosen.history.path.empty()) {
     chosen.history.medium = chosen.study.medium;
@@ -203,7 +207,9 @@ void add_heap(Command bench) {
   command.option("--flush-ns", study.flush_ns, "Of --medium delay: how long a line's flush takes")
       .in(0u, static_cast<uint32_t>(heap_option("flush_ns").max))
       .shows_default();
-  command.option("--threads", study.threads, "Of reads one of them writes").in(1u, 64u).shows_default();
+  command.option("--threads", chosen->threads, "Of reads one of them writes [2; with --figure as many as processors]")
+      .in(1u, 64u)
+      .type("N");
   command.option("--seconds", study.seconds, "Measured, for each figure (0.01 to 3600)").in(0.01, 3600.0).shows_default();
   command.option("--repeat", study.repeat, "Repetitions, in turns").in(1u, 100u).shows_default();
   command.option("--words", study.words, "Words of 8 bytes that are read and written")
