@@ -35,27 +35,26 @@ std::string json_text(std::string_view text) {
   return nlohmann::json(text).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
 }
 
-void write_operation(fmt::memory_buffer& line, const HistoryOperation& operation) {
+void write_operation(std::string& line, const HistoryOperation& operation) {
   using Kind = HistoryOperation::Kind;
-  const auto out = std::back_inserter(line);
   const char letter = kind_letter(operation.kind);
   const KeyRange& range = operation.range;
   if (operation.kind == Kind::kIndexValue) {
-    fmt::format_to(out, R"(["{}",{},{},{},{}])", letter, operation.table, operation.index, operation.key, operation.value);
+    line += fmt::format(R"(["{}",{},{},{},{}])", letter, operation.table, operation.index, operation.key, operation.value);
     return;
   }
   if (operation.kind == Kind::kIndexScan) {
-    fmt::format_to(out, R"(["{}",{},{},{},{},{},{},[)", letter, operation.table, operation.index, range.first, range.last,
+    line += fmt::format(R"(["{}",{},{},{},{},{},{},[)", letter, operation.table, operation.index, range.first, range.last,
                    operation.reverse, operation.stopped);
   } else if (operation.kind == Kind::kScan) {
-    fmt::format_to(out, R"(["{}",{},{},{},{},[)", letter, operation.table, range.first, range.last, operation.reverse);
+    line += fmt::format(R"(["{}",{},{},{},{},[)", letter, operation.table, range.first, range.last, operation.reverse);
   } else {
-    fmt::format_to(out, R"(["{}",{},{},{},{}])", letter, operation.table, operation.group, operation.key, operation.version);
+    line += fmt::format(R"(["{}",{},{},{},{}])", letter, operation.table, operation.group, operation.key, operation.version);
     return;
   }
   for (size_t i = 0; i < operation.rows.size(); ++i)
-    fmt::format_to(out, "{}[{},{}]", i == 0 ? "" : ",", operation.rows[i].first, operation.rows[i].second);
-  fmt::format_to(out, "]]");
+    line += fmt::format("{}[{},{}]", i == 0 ? "" : ",", operation.rows[i].first, operation.rows[i].second);
+  line += "]]";
 }
 
 }  // namespace
@@ -92,21 +91,20 @@ void HistoryFile::on_table(uint32_t position, const Schema& schema) {
 }
 
 void HistoryFile::on_transaction(const HistoryTransaction& transaction) {
-  fmt::memory_buffer line;
-  const auto out = std::back_inserter(line);
-  fmt::format_to(out, R"({{"t":"txn","session":{},"start_ns":{},"end_ns":{},"snapshot":{},"order":{},"outcome":"{}","cause":"{}",)",
-                 transaction.worker, transaction.begin_ns, transaction.end_ns, transaction.snapshot, transaction.order,
-                 transaction.committed ? "committed" : "aborted", name_of(transaction.cause));
-  fmt::format_to(out, R"("attempt":{},"procedure":{},"read_only":{},"ops":[)", transaction.attempt, json_text(transaction.procedure),
-                 transaction.read_only);
+  std::string line = fmt::format(
+      R"({{"t":"txn","session":{},"start_ns":{},"end_ns":{},"snapshot":{},"order":{},"outcome":"{}","cause":"{}",)", transaction.worker,
+      transaction.begin_ns, transaction.end_ns, transaction.snapshot, transaction.order, transaction.committed ? "committed" : "aborted",
+      name_of(transaction.cause));
+  line += fmt::format(R"("attempt":{},"procedure":{},"read_only":{},"ops":[)", transaction.attempt, json_text(transaction.procedure),
+                      transaction.read_only);
   bool first = true;
   for (const HistoryOperation& operation : transaction.operations) {
     if (!first) line.push_back(',');
     first = false;
     write_operation(line, operation);
   }
-  fmt::format_to(out, "]}}\n");
-  append(fmt::to_string(line));
+  line += "]}\n";
+  append(line);
 }
 
 Status HistoryFile::close() {

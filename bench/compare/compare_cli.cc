@@ -15,9 +15,9 @@ namespace elider::bench {
 
 namespace {
 
-constexpr uint64_t kRecordsMax = 100'000'000;
+constexpr uint64_t kCompareRecordsMax = 100'000'000;
 
-constexpr const char* kHelp =
+constexpr const char* kCompareHelp =
     "RocksDB is its OptimisticTransactionDB. All run the same workloads on the same records and inputs, all\n"
     "serializably; without --data none is durable. The stores take turns within a repetition, and ratios are\n"
     "taken within it. Each store's rows are counted and their values checked afterwards. A store whose library\n"
@@ -100,9 +100,9 @@ void add_compare(Command bench) {
   options->peers = {"rocksdb", "lmdb", "sqlite"};
   options->ycsb.common.seconds = 3;
   Command command = bench.add("compare", "elider beside RocksDB, LMDB and SQLite from their Debian packages");
-  command.footer(kHelp);
+  command.footer(kCompareHelp);
   command.option("--records", options->ycsb.records, "Records loaded into each store")
-      .in(uint64_t{1}, kRecordsMax)
+      .in(uint64_t{1}, kCompareRecordsMax)
       .shows_default();
   command.option("--value-bytes", options->ycsb.value_bytes, "Size of a value")
       .in(kValueBytesMin, uint32_t{1} << 16)

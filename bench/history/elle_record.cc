@@ -28,8 +28,7 @@ const char* name_of(EventType type) {
   return "?";
 }
 
-void write_operations(fmt::memory_buffer& out, std::span<const int64_t> words) {
-  const auto to = std::back_inserter(out);
+void write_operations(std::string& out, std::span<const int64_t> words) {
   out.push_back('[');
   for (size_t i = 0; i < words.size();) {
     const auto kind = static_cast<MicroOps::Kind>(words[i]);
@@ -38,21 +37,21 @@ void write_operations(fmt::memory_buffer& out, std::span<const int64_t> words) {
     switch (kind) {
       case MicroOps::Kind::kAppend:
       case MicroOps::Kind::kWrite:
-        fmt::format_to(to, R"(["{}",{},{}])", kind == MicroOps::Kind::kAppend ? "append" : "w", key, words[i + 2]);
+        out += fmt::format(R"(["{}",{},{}])", kind == MicroOps::Kind::kAppend ? "append" : "w", key, words[i + 2]);
         i += 3;
         break;
       case MicroOps::Kind::kReadList: {
         const auto values = words.subspan(i + 3, static_cast<size_t>(words[i + 2]));
-        fmt::format_to(to, R"(["r",{},[{}]])", key, fmt::join(values, ","));
+        out += fmt::format(R"(["r",{},[{}]])", key, fmt::join(values, ","));
         i += 3 + values.size();
         break;
       }
       case MicroOps::Kind::kReadValue:
-        fmt::format_to(to, R"(["r",{},{}])", key, words[i + 2]);
+        out += fmt::format(R"(["r",{},{}])", key, words[i + 2]);
         i += 3;
         break;
       case MicroOps::Kind::kReadNull:
-        fmt::format_to(to, R"(["r",{},null])", key);
+        out += fmt::format(R"(["r",{},null])", key);
         i += 2;
         break;
     }
@@ -70,7 +69,7 @@ class OutFile {
   OutFile(const OutFile&) = delete;
   OutFile& operator=(const OutFile&) = delete;
 
-  void write(const fmt::memory_buffer& text) {
+  void write(const std::string& text) {
     if (file_ != nullptr && std::fwrite(text.data(), 1, text.size(), file_) != text.size() && error_ == 0) error_ = errno;
   }
   Status close() {
@@ -92,14 +91,14 @@ Status write_ranks(const std::string& path, std::vector<const ElleSession::Event
     return key(a) < key(b);
   });
   OutFile file(path);
-  fmt::memory_buffer text;
+  std::string text;
   for (size_t rank = 0; rank < committed.size(); ++rank) {
     text.clear();
-    fmt::format_to(std::back_inserter(text), "{}\"{}\":{}", rank == 0 ? "{" : ",\n", committed[rank]->index, rank);
+    text += fmt::format("{}\"{}\":{}", rank == 0 ? "{" : ",\n", committed[rank]->index, rank);
     file.write(text);
   }
   text.clear();
-  fmt::format_to(std::back_inserter(text), "{}", committed.empty() ? "{}\n" : "}\n");
+  text += committed.empty() ? "{}\n" : "}\n";
   file.write(text);
   return file.close();
 }
@@ -117,9 +116,9 @@ void MicroOps::read_value(int64_t key, std::optional<int64_t> value) {
 }
 
 std::string json_of(std::span<const int64_t> words) {
-  fmt::memory_buffer out;
+  std::string out;
   write_operations(out, words);
-  return fmt::to_string(out);
+  return out;
 }
 
 void ElleSession::record(uint64_t index, uint64_t time_ns, EventType type, const MicroOps& operations, const CommitRank& rank) {
@@ -139,10 +138,10 @@ Status write_elle(const std::string& path, const std::vector<std::unique_ptr<Ell
   }
   std::sort(placed.begin(), placed.end(), [](const Placed& a, const Placed& b) { return a.event->index < b.event->index; });
   OutFile file(path);
-  fmt::memory_buffer line;
+  std::string line;
   for (const Placed& place : placed) {
     line.clear();
-    fmt::format_to(std::back_inserter(line), R"({{"index":{},"type":"{}","process":{},"time":{},"value":)", place.event->index,
+    line += fmt::format(R"({{"index":{},"type":"{}","process":{},"time":{},"value":)", place.event->index,
                    name_of(place.event->type), place.process, place.event->time_ns);
     write_operations(line, place.session->words(*place.event));
     line.push_back('}');

@@ -16,7 +16,7 @@ namespace elider::bench {
 
 namespace {
 
-struct Chosen {
+struct ChosenIndexes {
   IndexStudyOptions study;
   HtmBackend htm = HtmBackend::kAutomatic;
   Protocol protocol = Protocol::kOcc;
@@ -39,7 +39,7 @@ std::vector<Value> values_of(const char* option, const std::string& names) {
   return values;
 }
 
-void resolve(Chosen& chosen) {
+void resolve(ChosenIndexes& chosen) {
   std::string ours;
   for (size_t begin = 0; begin <= chosen.indexes.size();) {
     const size_t end = std::min(chosen.indexes.find(',', begin), chosen.indexes.size());
@@ -72,7 +72,7 @@ void resolve(Chosen& chosen) {
   chosen.study.htm = chosen.htm == HtmBackend::kAutomatic ? HtmBackend::kNone : chosen.htm;
 }
 
-Status study(const Chosen& chosen) {
+Status study(const ChosenIndexes& chosen) {
   auto figures = run_index_study(chosen.study);
   if (!figures.ok()) return figures.status();
   if (chosen.json_file != "-") {
@@ -113,7 +113,7 @@ Status study(const Chosen& chosen) {
 }  // namespace
 
 void add_index(Command bench) {
-  auto chosen = std::make_shared<Chosen>();
+  auto chosen = std::make_shared<ChosenIndexes>();
   Command command = bench.add("index", "What each kind of index costs by itself, without transactions");
   command.option("--index", chosen->indexes, "Kinds of index, between commas; lock-free: liburcu's hash table, of numbers")
       .type("KINDS")

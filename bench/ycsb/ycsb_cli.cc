@@ -11,9 +11,9 @@ namespace elider::bench {
 
 namespace {
 
-constexpr uint64_t kRecordsMax = uint64_t{1} << 32;
+constexpr uint64_t kYcsbRecordsMax = uint64_t{1} << 32;
 
-constexpr const char* kHelp =
+constexpr const char* kYcsbHelp =
     "Workloads: a 50% read, 50% update; b 95/5; c 100% read; d 95% read of the latest, 5% insert;\n"
     "e 95% scan of 1 to 100 rows, 5% insert (needs --index btree or art); f 50% read, 50% read-modify-write.\n"
     "a, b, c, e, f are zipfian. Without --workload: --mix R/W, R% read and W% read-modify-write, uniform.\n"
@@ -48,9 +48,9 @@ void run(YcsbOptions& options) {
 void add_ycsb(Command bench) {
   auto options = std::make_shared<YcsbOptions>();
   Command command = bench.add("ycsb", "Short transactions on one table of 8-byte keys and values of a fixed size");
-  command.footer(kHelp);
+  command.footer(kYcsbHelp);
   command.option("--records", options->records, "Records loaded")
-      .in(uint64_t{1}, kRecordsMax)
+      .in(uint64_t{1}, kYcsbRecordsMax)
       .shows_default();
   command.option("--value-bytes", options->value_bytes, "Size of a value")
       .in(kValueBytesMin, kRowBytesMax)

@@ -39,6 +39,7 @@ struct GroupCalls {
 
 class Engine : public recovery::RecoveryTarget {
  public:
+  ~Engine() override;
   // Right after the making. kMemoryLimit: the system has not so much.
   virtual Status prefault(uint64_t bytes) = 0;
   virtual Status run(FunctionRef<Status(Transaction&)> procedure, const RunPolicy& policy, bool read_only) = 0;

@@ -73,7 +73,7 @@ class EngineBase : public Engine {
         pool_(std::make_shared<WorkerPool>(store_, std::move(make_worker))) {}
   // The workers reclaim through tables and indexes: they go first (declared last).
   // The data folder closes before: it brings to the disk what is left.
-  ~EngineBase() override = default;
+  ~EngineBase() override;
 
   // Regions of the protocol itself: f(site, counts) for each.
   virtual void for_each_site(FunctionRef<void(std::string_view, const htm::SiteCounts&)> f) const = 0;
@@ -123,6 +123,9 @@ class EngineBase : public Engine {
   std::shared_ptr<WorkerPool> pool_;
   recovery::DataFolder data_;
 };
+
+template <class Sync>
+EngineBase<Sync>::~EngineBase() = default;
 
 // -- data folders ---------------------------------------------------------------------------------
 

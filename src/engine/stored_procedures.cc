@@ -14,6 +14,8 @@ std::string_view name_of(ValueType type) {
 
 namespace detail {
 
+Engine::~Engine() = default;
+
 Status Engine::register_procedure(Procedure procedure) {
   if (procedure.name.empty()) return Status::invalid_argument("a stored procedure needs a name");
   if (!procedure.body) return Status::invalid_argument("stored procedure '" + procedure.name + "' has no body");

@@ -10,6 +10,8 @@
 
 namespace elider::recovery {
 
+DataFolder::~DataFolder() { close(); }
+
 void DataFolder::close() {
   checkpoints_.reset();
   if (store_ != nullptr) store_->log = nullptr;

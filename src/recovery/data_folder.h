@@ -24,7 +24,7 @@ class DataFolder {
   DataFolder() = default;
   // Brings everything committed to the disk and puts down where the log ends, unless it has failed.
   // No transaction is running.
-  ~DataFolder() { close(); }
+  ~DataFolder();
   void close();
 
   // Nothing without Options::data_folders. *may_skip: it failed for the checkpoint,
