@@ -199,18 +199,22 @@ Status study_updates(const HeapStudyOptions& options, HeapFigure* figure) {
 }
 
 // The same transactions in logs of several threads whose records are linked in their order,
-// replayed onto a mapped file as large: what SPHT's replayer does.
+// replayed onto a mapped file as large: what SPHT's replayer does. The logs are mapped, too, as a
+// heap's are.
 class LinkedLogs {
  public:
-  LinkedLogs(const HeapStudyOptions& options, const std::string& path) : bytes_mapped_(options.replay_words * 8) {
+  LinkedLogs(const HeapStudyOptions& options, const std::string& path)
+      : log_words_((options.replayed / std::size(logs_) + 1) * 42),
+        bytes_mapped_((options.replay_words + std::size(logs_) * log_words_) * 8) {
     const int descriptor = ::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0644);
     if (descriptor >= 0 && ::posix_fallocate(descriptor, 0, static_cast<off_t>(bytes_mapped_)) == 0) {
       void* const mapped = ::mmap(nullptr, bytes_mapped_, PROT_READ | PROT_WRITE, MAP_SHARED, descriptor, 0);
       heap_ = mapped == MAP_FAILED ? nullptr : static_cast<uint64_t*>(mapped);
     }
     if (descriptor >= 0) ::close(descriptor);
+    if (heap_ == nullptr) return;
+    for (size_t i = 0; i < std::size(logs_); ++i) logs_[i] = heap_ + options.replay_words + i * log_words_;
     copy_.resize(options.replay_words);
-    for (auto& log : logs_) log.reserve((options.replayed / std::size(logs_) + 1) * 42);
   }
   ~LinkedLogs() {
     if (heap_ != nullptr) ::munmap(heap_, bytes_mapped_);
@@ -223,23 +227,23 @@ class LinkedLogs {
   // cache on both sides.
   void run(const HeapStudyOptions& options) {
     Random random(options.seed, 0);
-    for (auto& log : logs_) log.clear();
+    uint64_t* ends[std::size(logs_)];
+    std::copy(std::begin(logs_), std::end(logs_), ends);
     bytes_ = 0;
     uint64_t* link = &first_;
     for (uint64_t i = 0; i < options.replayed; ++i) {
-      std::vector<uint64_t>& log = logs_[i % std::size(logs_)];
+      uint64_t*& end = ends[i % std::size(logs_)];
       const uint64_t words = 1 + random.below(20);
-      *link = reinterpret_cast<uint64_t>(log.data() + log.size());
-      const size_t at = log.size();
-      log.push_back(0);
-      log.push_back(words);
+      *link = reinterpret_cast<uint64_t>(end);
+      link = end;
+      *end++ = 0;
+      *end++ = words;
       for (uint64_t k = 0; k < words; ++k) {
         const uint64_t place = random.below(options.replay_words);
         copy_[place] = i;
-        log.push_back(place);
-        log.push_back(i);
+        *end++ = place;
+        *end++ = i;
       }
-      link = &log[at];
       bytes_ += 16 * words;
     }
   }
@@ -254,8 +258,9 @@ class LinkedLogs {
   }
 
  private:
-  std::vector<uint64_t> copy_, logs_[2];
-  const uint64_t bytes_mapped_;
+  std::vector<uint64_t> copy_;
+  uint64_t* logs_[2];
+  const uint64_t log_words_, bytes_mapped_;
   uint64_t* heap_ = nullptr;
   uint64_t first_ = 0, bytes_ = 0;
 };

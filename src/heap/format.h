@@ -107,14 +107,12 @@ struct Run {
   void copy_to(std::byte* heap) const {
     if (values.empty())
       std::memset(heap + offset(), 0, bytes());
-    else if (count == 1)
-      std::memcpy(heap + offset(), values.data(), kWordBytes);  // most are
     else
       std::memcpy(heap + offset(), values.data(), bytes());
   }
 };
 inline constexpr uint64_t kRunWordsMax = (1u << 16) - 1;
-inline uint64_t run_header(uint64_t first, uint64_t count) { return count << 48 | first; }
+constexpr uint64_t run_header(uint64_t first, uint64_t count) { return count << 48 | first; }
 // The run that begins at words[0]. False: it reaches beyond the words, or beyond all heaps.
 inline bool next_run(std::span<const uint64_t>& words, Run* run) {
   uint64_t count = words[0] >> 48;

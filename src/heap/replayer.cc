@@ -101,20 +101,43 @@ Status Replayer::damaged(const Marker& marker) const {
                               std::to_string(geometry_.record_at(marker.slot, marker.start))};
 }
 
-Status Replayer::patch_heap(std::span<const Marker> markers, bool checks) {
-  const auto apply_each = [&](const auto& patch) -> Status {
-    for (const Marker& marker : markers)
-      if (Status status = apply(marker, patch, checks); !status.ok()) return status;
-    return {};
-  };
-  if (memory_ != nullptr) {
-    std::byte* const heap = memory_ + geometry_.heap_at;
-    if (!medium_.flushes_patched()) return apply_each([heap](const Run& run) { run.copy_to(heap); });
-    return apply_each([&](const Run& run) {
+// What a few markers further on need of the log is asked for meanwhile.
+Status Replayer::patch_mapped(std::span<const Marker> markers, bool checks) {
+  constexpr size_t kAhead = 6;
+  constexpr uint64_t kAheadBytesMax = 512;
+  // Most runs are a word: one comparison tells them, and that they are within all heaps.
+  constexpr uint64_t kOneWord = run_header(0, 1), kPlaces = kBytesMax / kWordBytes;
+  std::byte* const heap = memory_ + geometry_.heap_at;
+  const bool flushes = medium_.flushes_patched();
+  for (size_t i = 0; i < markers.size(); ++i) {
+    if (i + kAhead < markers.size()) {
+      const Marker& next = markers[i + kAhead];
+      const std::byte* const record = memory_ + geometry_.record_at(next.slot, next.start);
+      for (uint64_t line = 0; line < std::min<uint64_t>(next.bytes, kAheadBytesMax); line += kCacheLineBytes)
+        __builtin_prefetch(record + line);
+    }
+    if (markers[i].bytes == 0) continue;
+    std::span<const uint64_t> words;
+    if (Status status = load(markers[i], checks, &words); !status.ok()) return status;
+    while (!words.empty()) {
+      const uint64_t place = words[0] - kOneWord;
+      if (place < kPlaces && words.size() > 1) [[likely]] {
+        std::memcpy(heap + place * kWordBytes, &words[1], kWordBytes);
+        if (flushes) medium_.flush(geometry_.heap_at + place * kWordBytes, kWordBytes);
+        words = words.subspan(2);
+        continue;
+      }
+      Run run;
+      if (!next_run(words, &run)) return damaged(markers[i]);
       run.copy_to(heap);
-      medium_.flush(geometry_.heap_at + run.offset(), run.bytes());
-    });
+      if (flushes) medium_.flush(geometry_.heap_at + run.offset(), run.bytes());
+    }
   }
+  return {};
+}
+
+Status Replayer::patch_heap(std::span<const Marker> markers, bool checks) {
+  if (memory_ != nullptr) return patch_mapped(markers, checks);
   const auto patch = [&](const Run& run) -> Status {
     static constexpr std::array<std::byte, kPatchBytesMax> kZeros{};
     const std::span<const std::byte> values = std::as_bytes(run.values);
@@ -127,7 +150,9 @@ Status Replayer::patch_heap(std::span<const Marker> markers, bool checks) {
     }
     return {};
   };
-  return apply_each(patch);
+  for (const Marker& marker : markers)
+    if (Status status = apply(marker, patch, checks); !status.ok()) return status;
+  return {};
 }
 
 Status Replayer::say_replayed(uint64_t number) {

@@ -12,7 +12,6 @@
 #include <mutex>
 #include <span>
 #include <string>
-#include <type_traits>
 #include <vector>
 
 #include "heap/format.h"
@@ -59,6 +58,7 @@ class Replayer {
 
  private:
   Status patch_heap(std::span<const Marker> markers, bool checks);
+  Status patch_mapped(std::span<const Marker> markers, bool checks);
   Status say_replayed(uint64_t number);
   Status damaged(const Marker& marker) const;
 
@@ -101,11 +101,7 @@ Status Replayer::apply(const Marker& marker, Patch&& patch, bool checks) {
   while (!words.empty()) {
     Run run;
     if (!next_run(words, &run)) return damaged(marker);
-    if constexpr (std::is_void_v<std::invoke_result_t<Patch&, const Run&>>) {
-      patch(run);
-    } else if (Status status = patch(run); !status.ok()) {
-      return status;
-    }
+    if (Status status = patch(run); !status.ok()) return status;
   }
   return {};
 }
