@@ -110,7 +110,9 @@ std::string page_of(const papers::Paper& paper, const Measured& measured, const 
       "# {}\n\nMade by `elider bench figures --paper {}{}\n\n## Sections\n\n"
       "| section | what | where | what differs, and why |\n|---|---|---|---|\n",
       paper.title, paper.name,
-      chosen.measures() ? "`, which ran the commands below." : " --from FILES`, of what the commands below wrote with `--json`.");
+      chosen.measures() ? "`, which ran the commands below."
+      : chosen.no_run   ? " --no-run`, which measured nothing."
+                        : " --from FILES`, of what the commands below wrote with `--json`.");
   for (const papers::Section& section : paper.sections)
     page += fmt::format("| {} | {} | {} | {} |\n", section.number, section.what, section.where, section.differs);
   page += "\n## Figures\n\n| figure | what | command, or where | published | here | what differs, and why |\n|---|---|---|---|---|---|\n";

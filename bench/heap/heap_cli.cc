@@ -109,8 +109,7 @@ Status heap_figures(HeapChosen& chosen) {
   if (chosen.threads == 0) chosen.study.threads = std::clamp(std::thread::hardware_concurrency(), 2u, 64u);
   if (HtmBackend found = HtmBackend::kAutomatic; chosen.study.backend == HtmBackend::kAutomatic)
     chosen.study.backend = find_regions(&found).ok() ? found : HtmBackend::kNone;
-  const Environment machine = environment();
-  const std::string by = fmt::format("{}, {} processors", machine.cpu, machine.cpus);
+  const std::string by = tools::machine_line();
   Json document = {{"configuration", configuration_of(chosen)}, {"figures", Json::array()}};
   document["configuration"]["benchmark"] = "heap";
   document["configuration"]["regions_by"] = by;
@@ -193,7 +192,8 @@ void add_heap(Command bench) {
       .one_of(heap_studies());
   command.option("--figure", chosen->figures, "DUMBO's figures in place of studies, by name, between commas")
       .between_commas()
-      .one_of(figure_names());
+      .one_of(figure_names())
+      .excludes(command.named("--study"));
   command.flag("--quick", chosen->quick, "With --figure: short runs on small warehouses, a look");
   command.option("--backend", chosen->backend, "Of update transactions, but of map and replay")
       .one_of({"automatic", "software", "rtm", "emulated"})
@@ -228,7 +228,9 @@ void add_heap(Command bench) {
       .shows_default();
   command.option("--dir", study.folder, "Where files are made [the temporary folder]").type("FOLDER");
   command.option("--history", chosen->history.path, "Measure nothing: write a history of lists in Elle's format (docs/history.md)")
-      .type("FILE");
+      .type("FILE")
+      .excludes(command.named("--study"))
+      .excludes(command.named("--figure"));
   command.option("--transactions", chosen->history.transactions, "Of --history").in(uint64_t{1}, uint64_t{10'000'000}).shows_default();
   command.option("--durability", chosen->durability, "Of --history")
       .one_of(choices_of(heap_option("durability")))

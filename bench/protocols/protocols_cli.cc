@@ -32,11 +32,6 @@ struct ChosenProtocols {
   bool quiet = false;
 };
 
-std::string run_by() {
-  const Environment machine = environment();
-  return fmt::format("{}, {} processors", machine.cpu, machine.cpus);
-}
-
 // A row a value of x, a column a line.
 std::string table_of(const Figure& figure) {
   std::map<double, std::vector<std::optional<double>>> rows;
@@ -86,7 +81,7 @@ Status write_page(const std::string& file, const Json& configuration, const std:
 }
 
 Status run_studies_of(const ChosenProtocols& chosen) {
-  const std::string by = run_by();
+  const std::string by = tools::machine_line();
   std::vector<Figure> figures;
   const InterruptWatch watch(true);
   for (const protocols::Study& study : protocols::studies()) {

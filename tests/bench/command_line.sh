@@ -123,6 +123,7 @@ PYTHON
   done
 done
 expect 0 '^# HyPer-HTM' "$elider" bench figures --no-run
+expect 0 'Made by .*--no-run., which measured nothing' "$elider" bench figures --no-run
 expect 0 '^[|] 19 [|].*partitioned [0-9.]+ [KM] to' "$elider" bench figures --paper hyper --from "$folder/protocols.json"
 expect 0 '^[|] 11 [|].*elider chopping report tpcc' "$elider" bench figures --paper hyper,dbx-tc --no-run
 expect 2 "paper.*wishful" "$elider" bench figures --paper wishful
@@ -131,6 +132,8 @@ expect 1 'nothere.json.*cannot be read' "$elider" bench figures --from nothere.j
 expect 0 'dumbo-9: Replay' "$elider" bench heap --figure dumbo-9 --quick --json "$folder/dumbo.json"
 expect 0 '^[|] 9 [|].*heap [0-9.]+ [MG]; linked records' "$elider" bench figures --paper dumbo --from "$folder/dumbo.json"
 expect 2 'figure.*dumbo-2' "$elider" bench heap --figure dumbo-2
+expect 2 'figure.*excludes.*study' "$elider" bench heap --figure dumbo-9 --study replay
+expect 2 'history.*excludes.*figure' "$elider" bench heap --history "$folder/h.jsonl" --figure dumbo-9
 index=("$elider" bench index --records 2000 --seconds 0.02 --keys sparse --index btree)
 expect 0 'growing/s' "${index[@]}" --mix 50/25/25
 expect 2 "mix.*'50'.*50/25/25" "${index[@]}" --mix 50

@@ -90,6 +90,11 @@ Environment environment() {
   return result;
 }
 
+std::string machine_line() {
+  const Environment machine = environment();
+  return machine.cpu + ", " + std::to_string(machine.cpus) + " processors";
+}
+
 std::string version_line() {
   const Environment build = environment();
   return std::string("elider ") + ELIDER_VERSION + " (commit " + build.commit + ", " + build.compiler + ", " + build.build + ")";

@@ -22,6 +22,8 @@ struct Environment {
 uint64_t available_bytes();
 
 Environment environment();
+// Whom a figure is by: "<processor's name>, <n> processors".
+std::string machine_line();
 // What --version prints.
 std::string version_line();
 
