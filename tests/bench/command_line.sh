@@ -132,8 +132,8 @@ expect 1 'nothere.json.*cannot be read' "$elider" bench figures --from nothere.j
 expect 0 'dumbo-9: Replay' "$elider" bench heap --figure dumbo-9 --quick --json "$folder/dumbo.json"
 expect 0 '^[|] 9 [|].*heap [0-9.]+ [MG]; linked records' "$elider" bench figures --paper dumbo --from "$folder/dumbo.json"
 expect 2 'figure.*dumbo-2' "$elider" bench heap --figure dumbo-2
-expect 2 'figure.*excludes.*study' "$elider" bench heap --figure dumbo-9 --study replay
-expect 2 'history.*excludes.*figure' "$elider" bench heap --history "$folder/h.jsonl" --figure dumbo-9
+expect 2 'study excludes .*figure' "$elider" bench heap --figure dumbo-9 --study replay
+expect 2 'figure excludes .*history' "$elider" bench heap --history "$folder/h.jsonl" --figure dumbo-9
 index=("$elider" bench index --records 2000 --seconds 0.02 --keys sparse --index btree)
 expect 0 'growing/s' "${index[@]}" --mix 50/25/25
 expect 2 "mix.*'50'.*50/25/25" "${index[@]}" --mix 50
