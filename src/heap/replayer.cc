@@ -101,7 +101,7 @@ Status Replayer::damaged(const Marker& marker) const {
                               std::to_string(geometry_.record_at(marker.slot, marker.start))};
 }
 
-// What a few markers further on need of the log is asked for meanwhile.
+// Asks for the records of a few markers further on while it stores one.
 Status Replayer::patch_mapped(std::span<const Marker> markers, bool checks) {
   constexpr size_t kAhead = 6;
   constexpr uint64_t kAheadBytesMax = 512;
