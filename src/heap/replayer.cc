@@ -103,22 +103,26 @@ Status Replayer::damaged(const Marker& marker) const {
 
 // Asks for the records of a few markers further on while it stores one.
 Status Replayer::patch_mapped(std::span<const Marker> markers, bool checks) {
-  constexpr size_t kAhead = 6;
-  constexpr uint64_t kAheadBytesMax = 512;
+  constexpr size_t kAhead = 6, kPlacesKept = 8;
+  // As many lines of a record whether it is short or long: which of them it has cannot be foretold,
+  // and what follows it is the slot's next one.
+  constexpr uint64_t kAheadBytes = 4 * kCacheLineBytes;
   // Most runs are a word: one comparison tells them, and that they are within all heaps.
   constexpr uint64_t kOneWord = run_header(0, 1), kPlaces = kBytesMax / kWordBytes;
   std::byte* const heap = memory_ + geometry_.heap_at;
   const bool flushes = medium_.flushes_patched();
+  uint64_t records[kPlacesKept];
+  const auto ask_for = [&](size_t i) {
+    if (i >= markers.size()) return;
+    const uint64_t at = records[i % kPlacesKept] = geometry_.record_at(markers[i].slot, markers[i].start);
+    for (uint64_t line = 0; line < kAheadBytes; line += kCacheLineBytes) __builtin_prefetch(memory_ + at + line);
+  };
+  for (size_t i = 0; i < kAhead; ++i) ask_for(i);
   for (size_t i = 0; i < markers.size(); ++i) {
-    if (i + kAhead < markers.size()) {
-      const Marker& next = markers[i + kAhead];
-      const std::byte* const record = memory_ + geometry_.record_at(next.slot, next.start);
-      for (uint64_t line = 0; line < std::min<uint64_t>(next.bytes, kAheadBytesMax); line += kCacheLineBytes)
-        __builtin_prefetch(record + line);
-    }
+    ask_for(i + kAhead);
     if (markers[i].bytes == 0) continue;
     std::span<const uint64_t> words;
-    if (Status status = load(markers[i], checks, &words); !status.ok()) return status;
+    if (Status status = load(markers[i], records[i % kPlacesKept], checks, &words); !status.ok()) return status;
     while (!words.empty()) {
       const uint64_t place = words[0] - kOneWord;
       if (place < kPlaces && words.size() > 1) [[likely]] {
@@ -176,8 +180,8 @@ Status Replayer::recover(const Found& found) {
     if (status.ok() && known.sequence != 0) status = medium_.store(kReplayedAt[known.sequence % 2], std::as_bytes(std::span(&known, 1)));
   for (const Marker& marker : found.durable) {
     std::span<const uint64_t> words;
-    if (status.ok() && marker.bytes != 0) status = load(marker, true, &words);
     const uint64_t at = geometry_.record_at(marker.slot, marker.start);
+    if (status.ok() && marker.bytes != 0) status = load(marker, at, true, &words);
     if (status.ok() && memory_ != nullptr)
       medium_.flush(at, marker.bytes);  // it stands there
     else if (status.ok() && marker.bytes != 0)

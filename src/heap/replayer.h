@@ -44,8 +44,9 @@ class Replayer {
   // not what its marker says; `checks` false: that is known.
   template <class Patch>
   Status apply(const Marker& marker, Patch&& patch, bool checks = true);
-  // A record's words, in `record_` or where they are mapped; valid until the next call.
-  Status load(const Marker& marker, bool checks, std::span<const uint64_t>* words);
+  // The words of the record that stands `at` there in the file; in `record_` or where they are
+  // mapped, valid until the next call.
+  Status load(const Marker& marker, uint64_t at, bool checks, std::span<const uint64_t>* words);
   // Stores `found`, and says that the file has all up to its newest number. The file is large
   // enough.
   Status recover(const Found& found);
@@ -75,13 +76,11 @@ class Replayer {
   std::vector<Marker> markers_;
 };
 
-// Inlined: the processor then asks for the next record while it stores this one (5 to 10% of a
-// replay).
-[[gnu::always_inline]] inline Status Replayer::load(const Marker& marker, bool checks, std::span<const uint64_t>* words) {
+// Inlined: the processor then asks for the next record while it stores this one.
+[[gnu::always_inline]] inline Status Replayer::load(const Marker& marker, uint64_t at, bool checks, std::span<const uint64_t>* words) {
   if (marker.slot >= geometry_.threads || marker.bytes % kWordBytes != 0 || marker.bytes > geometry_.log_bytes ||
-      marker.start % geometry_.log_bytes + marker.bytes > geometry_.log_bytes)
+      at + marker.bytes > geometry_.ring_at(marker.slot) + geometry_.log_bytes)
     return damaged(marker);
-  const uint64_t at = geometry_.record_at(marker.slot, marker.start);
   if (memory_ != nullptr) {
     *words = {reinterpret_cast<const uint64_t*>(memory_ + at), marker.bytes / kWordBytes};
   } else {
@@ -97,7 +96,7 @@ template <class Patch>
 Status Replayer::apply(const Marker& marker, Patch&& patch, bool checks) {
   if (marker.bytes == 0) return {};
   std::span<const uint64_t> words;
-  if (Status status = load(marker, checks, &words); !status.ok()) return status;
+  if (Status status = load(marker, geometry_.record_at(marker.slot, marker.start), checks, &words); !status.ok()) return status;
   while (!words.empty()) {
     Run run;
     if (!next_run(words, &run)) return damaged(marker);
