@@ -4,6 +4,7 @@
 #include <cstdio>
 #include <memory>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include <fmt/format.h>
@@ -27,8 +28,9 @@ uint64_t memory_to_prefault(const CommonOptions& common, const Sizes& sizes) {
   if (common.prefault_bytes) return *common.prefault_bytes;
   if (common.memory_limit_bytes != 0) return 0;
   const uint64_t warehouse_bytes = uint64_t{sizes.items} * 600 + uint64_t{sizes.customers} * kDistricts * 3000;
-  constexpr double kBytesPerSecond = 160e6;  // of one thread
-  const double run_bytes = kBytesPerSecond * common.threads * (common.seconds + common.warmup_seconds);
+  constexpr double kBytesPerSecond = 160e6;  // of one processor
+  const double running = std::min<double>(common.threads, std::max(1u, std::thread::hardware_concurrency()));
+  const double run_bytes = kBytesPerSecond * running * (common.seconds + common.warmup_seconds);
   const uint64_t wanted = sizes.warehouses * warehouse_bytes + static_cast<uint64_t>(std::min(run_bytes, 1e15));
   return std::min(wanted, available_bytes() / 2);
 }

@@ -1,9 +1,8 @@
-// Spin: how a thread waits for another's short critical section: pauses that double, then yields.
+// Spin: how a thread waits for another's short critical section: pauses that double, then yields,
+// then sleeps.
 //
 // Not a lock. Thread safety: a Spin belongs to the waiting thread.
 #pragma once
-
-#include <sched.h>
 
 #include <cstdint>
 
@@ -18,30 +17,24 @@ inline void pause() {
 #endif
 }
 
+// Sleeps for a moment: some 100 microseconds. A thread is not cancelled there, whatever it holds.
+void sleep_shortly();
+
 class Spin {
  public:
   // Waits a little, longer each time. After about a microsecond of pauses it gives up the
-  // processor, because the holder may be a thread that waits for this very core.
-  void wait() {
-    if (round_ < kRoundsOfPauses) {
-      for (uint32_t i = 0; i < (1u << round_); ++i) pause();
-      ++round_;
-      return;
-    }
-    ++yields_;
-    ::sched_yield();
-  }
-  void reset() {
-    round_ = 0;
-    yields_ = 0;
-  }
+  // processor, because the holder may be a thread that waits for this very core. Where that does
+  // not help for 400 microseconds, it sleeps: beside threads that compute, and use their whole
+  // slices, a yield comes back after milliseconds, and a sleep when it ends.
+  void wait();
+  void reset() { *this = {}; }
   // How often the processor was given up: a caller that bounds its wait counts these.
   uint32_t yields() const { return yields_; }
 
  private:
-  static constexpr uint32_t kRoundsOfPauses = 6;  // 63 pauses in all
-  uint32_t round_ = 0;
+  uint32_t round_ = 0;  // of pauses
   uint32_t yields_ = 0;
+  uint64_t yields_until_ns_ = 0;
 };
 
 }  // namespace elider

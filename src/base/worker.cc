@@ -256,6 +256,7 @@ void Workers::collect() {
   Worker* const worker = acquire();
   if (worker == nullptr) return;
   int stalled = 0;
+  Spin spin;
   for (int round = 0; round < kRoundsMax && stalled < kRoundsStalledMax; ++round) {
     worker->enter();
     orphan_idle(*worker);
@@ -267,7 +268,9 @@ void Workers::collect() {
     worker->leave();
     if (retired_objects() == 0) break;
     stalled = advanced || reclaimed != 0 ? 0 : stalled + 1;
-    if (stalled != 0) ::sched_yield();
+    if (stalled == 0) spin.reset();
+    else if (stalled < kRoundsStalledMax - 1) spin.wait();  // pauses: others are within a transaction, most for microseconds
+    else sleep_shortly();
   }
   release(worker);
 }

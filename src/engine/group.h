@@ -14,13 +14,10 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <exception>
 #include <new>
-#include <utility>
 #include <vector>
 
 #include "base/clock.h"
-#include "base/thread_ends.h"
 #include "elider/touches.h"
 #include "engine/engine.h"
 #include "txn/retry.h"
@@ -49,29 +46,7 @@ class Group {
     touches_.begin_group();
   }
   // One more, which is asked what it will look at.
-  void add(const GroupCalls& calls, size_t call, const GroupPolicy& policy) {
-    Member& member = members_.emplace_back(call);
-    if (calls.execution != nullptr && calls.execution->find(calls.chopped[call].its().position) == nullptr) [[unlikely]] {
-      member.status = txn::refuse_call(true);
-      return;
-    }
-    touches_.begin_call(policy.read_only, policy.procedure_id);
-    member.touches_begin = touches_.all().size();
-    member.partitions_begin = touches_.partitions().size();
-    try {
-      calls.touch(call, touches_);
-    } catch (const std::exception& error) {
-      member.status = threw(error.what(), kTouchFunction);
-    } catch (...) {
-      if (thread_ends()) throw;
-      member.status = threw(nullptr, kTouchFunction);
-    }
-    member.touches_end = touches_.all().size();
-    member.partitions_end = touches_.all_partitions() ? member.partitions_begin : touches_.partitions().size();
-    member.procedure_id = touches_.procedure_id();
-    member.read_only = touches_.is_read_only();
-    if (member.procedure_id >= txn::kProceduresMax) member.status = txn::refuse_procedure_id(member.procedure_id);
-  }
+  void add(const GroupCalls& calls, size_t call, const GroupPolicy& policy);
 
   // Looks for what all of them touch; the worker is inside, and stays so while the rows are used.
   template <class Sync>
@@ -89,8 +64,6 @@ class Group {
   std::span<const txn::TouchedRow> rows_of(const Member& member) const { return rows_.of(member.touches_begin, member.touches_end); }
 
  private:
-  static constexpr std::string_view kTouchFunction = "the touch function";
-
   Touches touches_;
   txn::TouchedRows rows_;
   std::vector<Member> members_;
@@ -114,11 +87,7 @@ class GroupRun {
     Status status;
   };
 
-  void ended(const GroupCalls& calls, size_t call, Status status) {
-    if (status.ok()) committed_ = true;
-    else if (call < first_failed_) failure_ = status, first_failed_ = call;
-    if (!calls.outcomes.empty()) calls.outcomes[call] = std::move(status);
-  }
+  void ended(const GroupCalls& calls, size_t call, Status status);
   void finish_group(const GroupCalls& calls);
 
   Group group_;
@@ -157,20 +126,6 @@ Status GroupRun::run_all(const GroupCalls& calls, const GroupPolicy& policy, Ran
     for (const Conflict& one : round_) ended(calls, one.call, txn::given_up(counters, one.procedure_id, attempts, one.status));
   }
   return std::move(failure_);
-}
-
-inline void GroupRun::finish_group(const GroupCalls& calls) {
-  for (Group::Member& member : group_.members()) {
-    if (!member.status.retryable() || member.tried_to_its_end) [[likely]] {
-      ended(calls, member.call, std::move(member.status));
-      continue;
-    }
-    try {
-      next_round_.push_back({member.call, member.procedure_id, member.status});
-    } catch (const std::bad_alloc&) {  // it cannot be noted for another attempt
-      ended(calls, member.call, Status(Code::kMemoryLimit, Cause::kMemoryLimit));
-    }
-  }
 }
 
 }  // namespace elider::detail

@@ -102,7 +102,7 @@ class Reads : public TransactionBase {
   }
 
   Status do_get(const TableRef& ref, KeyRef key, const ColumnsRef& columns, RawView* view) override {
-    const ColumnSet* set = check<Access::kRead>(ref, columns);
+    const ColumnSet* set = check<Purpose::kRead>(ref, columns);
     if (set == nullptr) [[unlikely]] return refuse(ref, columns);
     auto& table = static_cast<TableType&>(*ref.base());
     return table.keys().visit([&]<class Index>(Index&) { return get_from<Index>(table, key, *set, view); });
@@ -135,7 +135,7 @@ class Reads : public TransactionBase {
   }
 
   Status do_multi_get(const TableRef& ref, const KeyRef* keys, size_t count, const ColumnsRef& columns, RawView* views) override {
-    const ColumnSet* set = check<Access::kRead>(ref, columns);
+    const ColumnSet* set = check<Purpose::kRead>(ref, columns);
     if (set == nullptr) [[unlikely]] return refuse(ref, columns);
     auto& table = static_cast<TableType&>(*ref.base());
     index::Handle rows[kBatch];
@@ -159,7 +159,7 @@ class Reads : public TransactionBase {
   }
 
   Status do_scan(const TableRef& ref, const detail::KeyRefRange& range, const ScanOptions& options, Visitor visit) override {
-    const ColumnSet* set = check<Access::kRead>(ref, options.columns);
+    const ColumnSet* set = check<Purpose::kRead>(ref, options.columns);
     if (set == nullptr) [[unlikely]] return refuse(ref, options.columns);
     auto& table = static_cast<TableType&>(*ref.base());
     return table.keys().visit([&]<class Index>(Index& index) -> Status {
@@ -207,7 +207,7 @@ class Reads : public TransactionBase {
   }
 
   Status do_scan_index(const IndexRef& ref, KeyRange range, const ScanOptions& options, Visitor visit) override {
-    const ColumnSet* set = check<Access::kRead>(ref.table, options.columns);
+    const ColumnSet* set = check<Purpose::kRead>(ref.table, options.columns);
     if (set == nullptr) [[unlikely]] return refuse(ref.table, options.columns);
     auto& table = static_cast<TableType&>(*ref.table.base());
     if (ref.position >= table.secondary_count()) return refuse_index(ref.table, ref.position);

@@ -10,77 +10,29 @@
 
 namespace elider::txn {
 
-enum class Access : uint8_t { kRead, kWrite };
+enum class Purpose : uint8_t { kRead, kWrite };
 
 // The columns asked for; null: refuse_arguments() says why.
-template <Access kAccess>
+template <Purpose kPurpose>
 const detail::ColumnSet* accept_arguments(uint64_t database_id, const TableRef& table, const ColumnsRef& columns) {
   const detail::ColumnSet* const chosen = columns.set();
   if (!table) [[unlikely]] return nullptr;
-  const uint64_t of_table = kAccess == Access::kWrite ? table.base()->writable_in() : table.base()->database_id();
+  const uint64_t of_table = kPurpose == Purpose::kWrite ? table.base()->writable_in() : table.base()->database_id();
   if (of_table != database_id || (chosen != nullptr && chosen->table != table.base())) [[unlikely]] return nullptr;
   return chosen != nullptr ? chosen : &table.base()->layout().all();
 }
-inline Status refuse_arguments(uint64_t database_id, const TableRef& table, const ColumnsRef& columns) {
-  if (!table) return Status::invalid_argument("the operation names no table");
-  const std::string named = "table '" + table.schema().name + "'";
-  if (table.base()->database_id() != database_id) return Status::invalid_argument(named + " belongs to another database");
-  if (columns.set() != nullptr && columns.set()->table == nullptr)
-    return Status::invalid_argument("the columns asked for are not all columns of " + named);
-  if (columns.set() == nullptr || columns.set()->table == table.base())  // all of it is right, for reading
-    return Status(Code::kUnsupported,
-                  named + " cannot be written: it was opened without its secondary indexes (Options::leave_out_indexes)");
-  return Status::invalid_argument("the columns asked for are those of another table than " + named.substr(6));
-}
-
-inline Status refuse_pending_edit(const TableRef& table) {
-  return Status::invalid_argument("an edit of table '" + table.schema().name +
-                                  "' has begun, of columns that a secondary index reads: edited() must come first");
-}
-inline Status refuse_view(const TableRef& table) {
-  return Status::invalid_argument("update: the view is of no row of table '" + table.schema().name + "' that this transaction has read");
-}
-
-inline Status refuse_whole_write(const TableRef& table) {
-  return Status::invalid_argument("write: each row of table '" + table.schema().name +
-                                  "' has a size of its own: name the columns, or put() the row");
-}
-
-inline Status refuse_scan_of_hashed(const TableRef& table) {
-  return Status(Code::kUnsupported, "table '" + table.schema().name + "' is hashed: it has no order to scan in");
-}
-inline Status refuse_scan_of_rows(const TableRef& table) {
-  return Status::invalid_argument("scan_rows: table '" + table.schema().name + "' is not zoned (Schema::zones)");
-}
-inline Status refuse_scan_of_rows_in_writing() {
-  return Status::invalid_argument("scan_rows reads a snapshot: only in a read-only transaction");
-}
+Status refuse_arguments(uint64_t database_id, const TableRef& table, const ColumnsRef& columns);
+Status refuse_pending_edit(const TableRef& table);
+Status refuse_view(const TableRef& table);
+Status refuse_whole_write(const TableRef& table);
+Status refuse_scan_of_hashed(const TableRef& table);
+Status refuse_scan_of_rows(const TableRef& table);
+Status refuse_scan_of_rows_in_writing();
 inline constexpr unsigned kScanThreadsMax = 256;
-inline Status refuse_scan_threads(unsigned threads) {
-  return Status::invalid_argument("scan_rows: RowScanOptions::threads is " + std::to_string(threads) + "; 1 to " +
-                                  std::to_string(kScanThreadsMax) + " are possible");
-}
-inline Status refuse_index(const TableRef& table, uint32_t position) {
-  return Status::invalid_argument("table '" + table.schema().name + "' has no secondary index " + std::to_string(position));
-}
-
+Status refuse_scan_threads(unsigned threads);
+Status refuse_index(const TableRef& table, uint32_t position);
 // `at` says which row was to have the value.
-[[gnu::noinline]] inline Status refuse_taken(const Status& at, const SecondaryIndex& index, uint64_t value, Key holder) {
-  return Status(at.code(), at.cause(), at,
-                "unique index '" + index.name + "' has value " + std::to_string(value) + " already, of the row of key " +
-                    std::to_string(holder));
-}
-
-inline Status refuse_add(const TableRef& table, uint32_t offset, ColumnType type) {
-  const std::string named = "table '" + table.schema().name + "': ";
-  for (const Column& column : table.schema().columns) {
-    if (column.offset != offset) continue;
-    const std::string what = named + "column '" + column.name + "' cannot be added to: ";
-    if (column.type == ColumnType::kBytes) return Status::invalid_argument(what + "it is not a number");
-    if (column.type != type) return Status::invalid_argument(what + "it is a number of another type");
-    return Status::invalid_argument(what + "a secondary index reads it");
-  }
-  return Status::invalid_argument(named + "no column begins at offset " + std::to_string(offset));
-}
+Status refuse_taken(const Status& at, const SecondaryIndex& index, uint64_t value, Key holder);
+Status refuse_add(const TableRef& table, uint32_t offset, ColumnType type);
 
 }  // namespace elider::txn

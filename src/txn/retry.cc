@@ -1,12 +1,13 @@
 #include "txn/retry.h"
 
+#include <sched.h>
+
 #include <algorithm>
 #include <chrono>
 #include <string>
 #include <thread>
 
 #include "base/clock.h"
-#include "base/spin.h"
 
 namespace elider::txn {
 
@@ -42,9 +43,7 @@ bool wait_before_retry(const RunPolicy& policy, uint32_t attempt, uint64_t begin
     if (wait_ns >= kShortestSleepNs) {
       std::this_thread::sleep_for(std::chrono::nanoseconds(wait_ns));
     } else {
-      const uint64_t until = now_ns() + wait_ns;
-      Spin spin;
-      while (now_ns() < until) spin.wait();
+      for (const uint64_t until = now_ns() + wait_ns; now_ns() < until;) ::sched_yield();
     }
   }
   return policy.deadline_us == 0 || now_ns() - begin_ns < allowed_ns;

@@ -58,7 +58,7 @@ class SnapshotTransaction : public Reads<Sync, SnapshotTransaction<Sync>> {
 
  protected:
   Status do_scan_rows(const TableRef& ref, const RowScanOptions& options, FunctionRef<bool(Key, RawView, unsigned)> visit) override {
-    const ColumnSet* set = this->template check<Access::kRead>(ref, options.columns);
+    const ColumnSet* set = this->template check<Purpose::kRead>(ref, options.columns);
     if (set == nullptr) [[unlikely]] return this->refuse(ref, options.columns);
     const Layout& layout = ref.base()->layout();
     if (layout.zones() == nullptr) return refuse_scan_of_rows(ref);

@@ -26,22 +26,9 @@ class ProcedureNames {
  public:
   explicit ProcedureNames(uint32_t names_max) : names_max_(names_max) { names_.emplace_back(); }
   // The same number for the same name; 0 when there are names_max already.
-  uint32_t id(std::string_view name) {
-    std::lock_guard lock(mutex_);
-    for (uint32_t i = 0; i < names_.size(); ++i)
-      if (names_[i] == name) return i;
-    if (names_.size() >= names_max_) return 0;
-    names_.emplace_back(name);
-    return static_cast<uint32_t>(names_.size() - 1);
-  }
-  std::string name(uint32_t id) const {
-    std::lock_guard lock(mutex_);
-    return id < names_.size() ? names_[id] : std::string();
-  }
-  uint32_t count() const {
-    std::lock_guard lock(mutex_);
-    return static_cast<uint32_t>(names_.size());
-  }
+  uint32_t id(std::string_view name);
+  std::string name(uint32_t id) const;
+  uint32_t count() const;
 
  private:
   const uint32_t names_max_;
@@ -57,14 +44,8 @@ struct ElisionSites {
 };
 
 struct Store {
-  Store(Memory& memory, const Options& chosen, uint64_t store_id)
-      : options(chosen),
-        id(store_id),
-        workers(memory, chosen.workers_max + kOwnWorkers, store_id),
-        snapshots(chosen.workers_max + kOwnWorkers),
-        procedures(kProceduresMax) {
-    if (!chosen.parts.reclamation) workers.stop_reclaiming();
-  }
+  Store(Memory& memory, const Options& chosen, uint64_t store_id);
+  ~Store();
 
   // Whether no transaction may begin: it asks for more durability than the database can give, or
   // the log has failed and the database is to stop then.
@@ -75,32 +56,14 @@ struct Store {
   }
   // Something is half done that cannot be taken back: no transaction begins or commits any more,
   // and nothing more becomes durable. The first reason counts.
-  void stop(const Status& why) {
-    has_stopped.store(true);
-    looks_closer.store(true);
-    if (log != nullptr) log->fail(why);
-    const std::lock_guard lock(stop_mutex);
-    if (why_stopped.ok()) why_stopped = why;
-  }
+  void stop(const Status& why);
   bool stopped() const { return has_stopped.load(); }
   bool asks_too_much(Durability durability) const {
     if (durability <= Durability::kNone) [[likely]] return false;
     return options.data_folders.empty() ? durability == Durability::kGroup : options.durability == Durability::kNone;
   }
   // Why.
-  Status refusal() const {
-    if (stopped()) {
-      const std::lock_guard lock(stop_mutex);
-      return why_stopped.ok() ? Status(Code::kCorrupt, Cause::kNone) : why_stopped;
-    }
-    if (log != nullptr) return log->failure();
-    if (options.data_folders.empty())
-      return Status::invalid_argument(
-          "a commit's durability (RunPolicy::durability) is 'group', but the database has no data folder (Options::data_folders): "
-          "nothing of it is ever on a disk");
-    return Status::invalid_argument(
-        "a commit's durability (RunPolicy::durability) is more than Options::durability, which is 'none': nothing is written to a file");
-  }
+  Status refusal() const;
   // After a commit: puts its number down where that is asked for, and waits where the commit is
   // acknowledged only when it is on the disk.
   Status acknowledge(Durability durability, SnapshotNumber number, SnapshotNumber* commit_number) const {

@@ -125,7 +125,7 @@ void TouchedRows::find(uint64_t database_id, const std::vector<detail::Touch>& t
     // What makes no sense the operation itself will refuse. Keys that are bytes nobody can name
     // yet.
     const detail::TableBase* const table = lookups.like->table;
-    if (accept_arguments<Access::kRead>(database_id, TableRef(lookups.like->table), {}) == nullptr || table->byte_keys()) continue;
+    if (accept_arguments<Purpose::kRead>(database_id, TableRef(lookups.like->table), {}) == nullptr || table->byte_keys()) continue;
     if (lookups.like->place == detail::Touch::Place::kIndexRange && lookups.like->index >= table->schema().indexes.size()) continue;
     find_in_index<Sync>(lookups, touches);
   }

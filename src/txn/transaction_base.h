@@ -53,9 +53,9 @@ class TransactionBase : public Transaction {
   [[gnu::noinline]] void forget_doom() { doom_ = {}; }
 
   // The columns asked for; null: refuse() says why.
-  template <Access kAccess>
+  template <Purpose kPurpose>
   const detail::ColumnSet* check(const TableRef& table, const ColumnsRef& columns) const {
-    return state_ == State::kActive ? accept_arguments<kAccess>(store_.id, table, columns) : nullptr;
+    return state_ == State::kActive ? accept_arguments<kPurpose>(store_.id, table, columns) : nullptr;
   }
   Status refuse(const TableRef& table, const ColumnsRef& columns) const {
     if (state_ == State::kFinished) return Status(Code::kFinished, "the transaction has ended");

@@ -22,6 +22,16 @@ void WriteSet::make_room(size_t entries, size_t additions) {
   }
 }
 
+WriteEntry& WriteSet::add(detail::TableBase& table, storage::Row* row, KeyRef key, uint32_t g, WriteKind kind,
+                          const storage::ColumnSet& set, uint64_t expected, std::byte* image) {
+  storage::Cell& cell = row->cell(table.layout(), g);
+  // The write first: a position that leads nowhere must not be left by an exception.
+  WriteEntry& write = entries_.emplace_back(&cell, row, &table, key, image, &set, expected, g, kind);
+  positions_.insert(&cell, static_cast<uint32_t>(entries_.size() - 1));
+  note_table(table);
+  return write;
+}
+
 void WriteSet::make_present(detail::TableBase& table, storage::Row* row, KeyRef key, const uint64_t* words, const void* source,
                             size_t bytes, bool created) {
   const storage::Layout& layout = table.layout();

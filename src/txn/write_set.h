@@ -123,14 +123,7 @@ class WriteSet {
   // A row of this table is written, though it has no entry.
   void note_table(const detail::TableBase& table) { tables_ |= uint64_t{1} << std::min(table.id(), kTablesWithBit); }
   WriteEntry& add(detail::TableBase& table, storage::Row* row, KeyRef key, uint32_t g, WriteKind kind, const storage::ColumnSet& set,
-                  uint64_t expected, std::byte* image) {
-    storage::Cell& cell = row->cell(table.layout(), g);
-    // The write first: a position that leads nowhere must not be left by an exception.
-    WriteEntry& write = entries_.emplace_back(&cell, row, &table, key, image, &set, expected, g, kind);
-    positions_.insert(&cell, static_cast<uint32_t>(entries_.size() - 1));
-    note_table(table);
-    return write;
-  }
+                  uint64_t expected, std::byte* image);
   // Of a sized row, with room in front for its size.
   std::byte* sized_image(size_t bytes) {
     std::byte* const memory = arena_.allocate(kSizeBytes + bytes);

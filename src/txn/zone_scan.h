@@ -9,18 +9,11 @@
 // Thread safety: one call of run() at a time; its helpers share extents_.
 #pragma once
 
-#include <algorithm>
 #include <atomic>
 #include <exception>
-#include <memory>
 #include <mutex>
-#include <new>
-#include <system_error>
-#include <thread>
 #include <vector>
 
-#include "base/test_points.h"
-#include "base/thread_ends.h"
 #include "elider/transaction.h"
 #include "storage/record.h"
 #include "storage/zones.h"
@@ -45,110 +38,21 @@ class ZoneScan {
 
   // Until all rows are visited (true), or visit() has returned false or thrown: what it threw first
   // goes on. Fewer threads run where the system gives fewer.
-  bool run(unsigned threads) {
-    std::vector<std::thread> helpers;
-    const JoinAtEnd join(helpers);
-    try {
-      helpers.reserve(threads - 1);
-      for (unsigned t = 1; t < threads; ++t) helpers.emplace_back([this, t] { work(t); });
-    } catch (const std::bad_alloc&) {
-    } catch (const std::system_error&) {
-    }
-    work(0);
-    join.now();
-    if (thrown_) std::rethrow_exception(thrown_);
-    return !stopped_;
-  }
+  bool run(unsigned threads);
 
  private:
-  struct JoinAtEnd {
-    explicit JoinAtEnd(std::vector<std::thread>& all) : threads(all) {}
-    ~JoinAtEnd() { now(); }
-    void now() const {
-      for (std::thread& thread : threads) thread.join();
-      threads.clear();
-    }
-    std::vector<std::thread>& threads;
-  };
   struct Piece {
     storage::Zones::Extent* extent;
     uint32_t used;
   };
 
-  void work(unsigned thread) {
-    try {
-      const size_t bytes = layout_.row_bytes();
-      // As aligned as a row may be.
-      const std::unique_ptr<std::byte[]> memory(new std::byte[bytes + kRowAlignmentMax]);
-      void* image = memory.get();
-      size_t room = bytes + kRowAlignmentMax;
-      std::align(kRowAlignmentMax, bytes, image, room);
-      for (Piece piece; take(&piece);)
-        if (!scan(piece, static_cast<std::byte*>(image), thread)) return stop();
-    } catch (...) {
-      stop();
-      if (thread_ends()) throw;
-      const std::lock_guard lock(mutex_);
-      if (!thrown_) thrown_ = std::current_exception();
-    }
-  }
-  void stop() {
-    const std::lock_guard lock(mutex_);
-    next_ = nullptr;
-    stopped_ = true;
-  }
-  bool take(Piece* piece) {
-    const std::lock_guard lock(mutex_);
-    if (next_ == nullptr) return false;
-    *piece = {next_, next_->used()};
-    next_ = next_->next();
-    return true;
-  }
-  bool scan(const Piece& piece, std::byte* image, unsigned thread) {
-    detail::ImageHeader header;
-    const RawView view(image, &header);
-    const bool one_group = layout_.group_count() == 1 && !layout_.group(0).block;
-    std::byte* slot = storage::Zones::slots(piece.extent);
-    std::byte* const end = slot + piece.used * zones_.slot_bytes();
-    for (; slot != end; slot += zones_.slot_bytes()) {
-      storage::Row* const row = storage::Zones::row_in(slot);
-      uint64_t sequences[kCommitGroupsMax];
-      if (one_group ? !read_one_group(row, image, sequences) : !read_groups(row, image, sequences)) continue;
-      const Key key = storage::Zones::key_in(slot);
-      if (seen_ != nullptr) [[unlikely]] note(key, sequences);
-      header = {row, key, ~0u, set_.groups, layout_.row_bytes()};
-      if (!visit_(key, view, thread) || stopped_.load(std::memory_order_relaxed)) return false;
-      if (thread == 0 && has_ended_()) [[unlikely]] return false;
-    }
-    return true;
-  }
-  // What is as old as the snapshot needs no look at versions.
-  [[gnu::always_inline]] inline bool read_one_group(storage::Row* row, std::byte* image, uint64_t* sequences) const {
-    const storage::Cell& cell = row->cell(layout_, 0);
-    const uint64_t w = cell.load();
-    if (cell.snapshot() <= snapshot_ || ELIDER_MUTANT(kScanNewestRows)) [[likely]] {
-      if (storage::word::at_rest(w)) [[likely]] {
-        storage::copy_to_image(set_, 0, image, cell.payload_inside());
-        sequences[0] = storage::word::sequence(w);
-        if (cell.unchanged(w)) [[likely]] return true;
-      } else if (!storage::word::locked(w) && cell.unchanged(w)) {
-        return false;
-      }
-    }
-    return read_groups(row, image, sequences);
-  }
-  [[gnu::noinline]] bool read_groups(storage::Row* row, std::byte* image, uint64_t* sequences) const {
-    for (uint32_t g = 0; g < layout_.group_count(); ++g) {
-      if ((set_.read_groups >> g & 1) == 0) continue;
-      if (!storage::read_cell_at(row->cell(layout_, g), layout_.group(g), set_, g, snapshot_, image, &sequences[g])) return false;
-    }
-    return true;
-  }
-  [[gnu::noinline]] void note(Key key, const uint64_t* sequences) {
-    const std::lock_guard lock(mutex_);
-    for (uint32_t g = 0; g < layout_.group_count(); ++g)
-      if ((set_.read_groups >> g & 1) != 0) seen_->push_back({key, g, sequences[g]});
-  }
+  void work(unsigned thread);
+  void stop();
+  bool take(Piece* piece);
+  bool scan(const Piece& piece, std::byte* image, unsigned thread);
+  bool read_one_group(storage::Row* row, std::byte* image, uint64_t* sequences) const;
+  bool read_groups(storage::Row* row, std::byte* image, uint64_t* sequences) const;
+  void note(Key key, const uint64_t* sequences);
 
   const storage::Layout& layout_;
   storage::Zones& zones_;

@@ -315,6 +315,8 @@ long syscall(long number, ...) {
   const long a = va_arg(list, long), b = va_arg(list, long), c = va_arg(list, long);
   const long d = va_arg(list, long), e = va_arg(list, long), f = va_arg(list, long);
   va_end(list);
+  need_real();
+  if (number == SYS_nanosleep) return rest([&] { return static_cast<int>(real.syscall(number, a, b)); });
   Thread* const thread = enter_call();
   if (thread == nullptr) return real.syscall(number, a, b, c, d, e, f);
   if (number != SYS_futex || !modelled() || !is_modelled_futex(static_cast<int>(b))) {

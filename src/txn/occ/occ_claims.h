@@ -14,9 +14,9 @@ Status OccTransaction<Sync, Claims>::refuse_claim(TableType& table, KeyRef key) 
 }
 
 template <class Sync, class Claims>
-template <Access kAccess>
+template <Purpose kPurpose>
 [[gnu::always_inline]] inline Status OccTransaction<Sync, Claims>::claim(TableType& table, Cell& cell, KeyRef key) {
-  constexpr bool kWrites = kAccess == Access::kWrite;
+  constexpr bool kWrites = kPurpose == Purpose::kWrite;
   if constexpr (kWrites ? Claims::kWrites : Claims::kReads) {
     while (!(kWrites ? claims_.write(cell) : claims_.read(cell))) [[unlikely]]
       if (!claims_.await()) return refuse_claim(table, key);
@@ -25,11 +25,11 @@ template <Access kAccess>
 }
 
 template <class Sync, class Claims>
-template <Access kAccess>
+template <Purpose kPurpose>
 [[gnu::always_inline]] inline Status OccTransaction<Sync, Claims>::claim_groups(TableType& table, Row* row, KeyRef key, uint32_t groups) {
-  if constexpr (kAccess == Access::kWrite ? Claims::kWrites : Claims::kReads)
+  if constexpr (kPurpose == Purpose::kWrite ? Claims::kWrites : Claims::kReads)
     for (const uint32_t g : Bits(groups))
-      if (Status status = claim<kAccess>(table, row->cell(table.layout(), g), key); !status.ok()) [[unlikely]] return status;
+      if (Status status = claim<kPurpose>(table, row->cell(table.layout(), g), key); !status.ok()) [[unlikely]] return status;
   return {};
 }
 

@@ -69,7 +69,7 @@ template <class Sync, class Claims>
                                                                     std::byte* image, detail::ImageHeader* header) {
   const uint32_t groups = set.read_groups;
   *header = {row, key, read_index_of(table), groups, table.layout().row_bytes()};
-  if (Status status = claim_groups<Access::kRead>(table, row, key, groups); !status.ok()) [[unlikely]] return status;
+  if (Status status = claim_groups<Purpose::kRead>(table, row, key, groups); !status.ok()) [[unlikely]] return status;
   if (groups == 1 && writes_.empty()) [[likely]] return read_group(table, row, key, set, 0, image);
   return read_groups(table, row, key, set, groups, image, header);
 }
@@ -108,7 +108,7 @@ bool OccTransaction<Sync, Claims>::view_block(TableType& table, Row* row, detail
     *status = view_own(table, *write, header, view);
     return true;
   }
-  *status = claim_groups<Access::kRead>(table, row, header->key, 1);
+  *status = claim_groups<Purpose::kRead>(table, row, header->key, 1);
   if (!status->ok()) [[unlikely]] return true;
   // Reading no columns gives the word; a block seen while the word stays
   // the same is that version's.

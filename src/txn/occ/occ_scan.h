@@ -89,7 +89,7 @@ class OccTransaction<Sync, Claims>::IndexScan {
 template <class Sync, class Claims>
 Status OccTransaction<Sync, Claims>::do_scan_rows(const TableRef& table, const RowScanOptions& options,
                                                   FunctionRef<bool(Key, RawView, unsigned)>) {
-  if (this->template check<Access::kRead>(table, options.columns) == nullptr) return refuse(table, options.columns);
+  if (this->template check<Purpose::kRead>(table, options.columns) == nullptr) return refuse(table, options.columns);
   return refuse_scan_of_rows_in_writing();
 }
 

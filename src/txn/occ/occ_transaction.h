@@ -96,7 +96,7 @@ class OccTransaction : public Reads<Sync, OccTransaction<Sync, Claims>> {
   Status do_remove(const TableRef& table, KeyRef key) override;
 
   // What the pieces of a call are made of (txn/chopping/piece_transaction.h), and the rest.
-  static constexpr unsigned kWaitsMax = 4096;  // for a lock: milliseconds, should its holder have lost its processor
+  static constexpr unsigned kWaitsMax = 600;  // of Spin, for a lock, whose holder may have lost its processor
   static constexpr bool kTracks = true;        // txn/reads.h
 
   // -- occ_tracking.h: leaves and buckets ---------------------------------------------------------
@@ -118,10 +118,10 @@ class OccTransaction : public Reads<Sync, OccTransaction<Sync, Claims>> {
   [[gnu::noinline]] void forget_nodes();
 
   // -- occ_claims.h: under a protocol that claims what it touches ---------------------------------
-  template <Access kAccess>
+  template <Purpose kPurpose>
   Status claim(TableType& table, Cell& cell, KeyRef key);
   // Of these groups of a row.
-  template <Access kAccess>
+  template <Purpose kPurpose>
   Status claim_groups(TableType& table, Row* row, KeyRef key, uint32_t groups);
   void claim_new(TableType& table, Row* row);
   void keep_claims_of_new(TableType& table, Row* row);

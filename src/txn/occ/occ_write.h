@@ -11,7 +11,7 @@ namespace elider::txn {
 template <class Sync, class Claims>
 Status OccTransaction<Sync, Claims>::present_word(TableType& table, Row* row, KeyRef key, uint32_t g, uint64_t* w) {
   Cell& cell = row->cell(table.layout(), g);
-  if (Status status = claim<Access::kWrite>(table, cell, key); !status.ok()) [[unlikely]] return status;
+  if (Status status = claim<Purpose::kWrite>(table, cell, key); !status.ok()) [[unlikely]] return status;
   *w = unlocked_word(cell);
   return word::absent(*w) ? note_absent(table, cell, key, g, *w) : Status();
 }
@@ -70,7 +70,7 @@ template <class Sync, class Claims>
   const Layout& layout = table.layout();
   std::byte* image = writes_.image_of(table, row);
   const uint32_t groups = set.read_groups;
-  if (Status status = claim_groups<Access::kWrite>(table, row, key, groups); !status.ok()) [[unlikely]] return status;
+  if (Status status = claim_groups<Purpose::kWrite>(table, row, key, groups); !status.ok()) [[unlikely]] return status;
   const ReadTogether together = read_together(table, row, set, groups, image);
   for (const uint32_t g : Bits(groups)) {
     if (!writes_.empty()) {
@@ -98,7 +98,7 @@ template <class Sync, class Claims>
     return {};
   }
   Cell& cell = row->cell(layout, 0);
-  if (Status status = claim<Access::kWrite>(table, cell, key); !status.ok()) [[unlikely]] return status;
+  if (Status status = claim<Purpose::kWrite>(table, cell, key); !status.ok()) [[unlikely]] return status;
   const uint64_t expected = expected_by(read, cell, 0);
   for (;;) {
     const uint64_t w = unlocked_word(cell);
@@ -192,7 +192,7 @@ void OccTransaction<Sync, Claims>::copy_edited(std::byte* to, const std::byte* f
 
 template <class Sync, class Claims>
 Status OccTransaction<Sync, Claims>::do_edit(const TableRef& ref, KeyRef key, const ColumnsRef& columns, void** image) {
-  const ColumnSet* set = this->template check<Access::kWrite>(ref, columns);
+  const ColumnSet* set = this->template check<Purpose::kWrite>(ref, columns);
   if (set == nullptr) [[unlikely]] return refuse(ref, columns);
   auto& table = static_cast<TableType&>(*ref.base());
   return guarded(table, key, [&]() -> Status {
@@ -204,7 +204,7 @@ Status OccTransaction<Sync, Claims>::do_edit(const TableRef& ref, KeyRef key, co
 
 template <class Sync, class Claims>
 Status OccTransaction<Sync, Claims>::do_edit_view(const TableRef& ref, const RawView& view, const ColumnsRef& columns, void** image) {
-  const ColumnSet* set = this->template check<Access::kWrite>(ref, columns);
+  const ColumnSet* set = this->template check<Purpose::kWrite>(ref, columns);
   if (set == nullptr) [[unlikely]] return refuse(ref, columns);
   if (!view) return Status::invalid_argument("update: the view is of no row");
   auto& table = static_cast<TableType&>(*ref.base());
@@ -296,7 +296,7 @@ void OccTransaction<Sync, Claims>::do_edit_threw(const TableRef& ref, KeyRef key
 // Blind: no read, but of the columns that decide a secondary index's value.
 template <class Sync, class Claims>
 Status OccTransaction<Sync, Claims>::do_write(const TableRef& ref, KeyRef key, const ColumnsRef& columns, const void* row_bytes) {
-  const ColumnSet* set = this->template check<Access::kWrite>(ref, columns);
+  const ColumnSet* set = this->template check<Purpose::kWrite>(ref, columns);
   if (set == nullptr) [[unlikely]] return refuse(ref, columns);
   auto& table = static_cast<TableType&>(*ref.base());
   return guarded(table, key, [&] { return write_row(ref, table, key, *set, static_cast<const std::byte*>(row_bytes)); });
@@ -348,7 +348,7 @@ Status OccTransaction<Sync, Claims>::write_sized_row(const TableRef& ref, TableT
 
 template <class Sync, class Claims>
 Status OccTransaction<Sync, Claims>::do_add(const TableRef& ref, KeyRef key, uint32_t offset, ColumnType type, const void* delta) {
-  if (this->template check<Access::kWrite>(ref, {}) == nullptr) [[unlikely]] return refuse(ref, {});
+  if (this->template check<Purpose::kWrite>(ref, {}) == nullptr) [[unlikely]] return refuse(ref, {});
   auto& table = static_cast<TableType&>(*ref.base());
   const storage::Number* number = table.layout().number_at(offset, type);
   if (number == nullptr) [[unlikely]] return refuse_add(ref, offset, type);
@@ -380,14 +380,14 @@ Status OccTransaction<Sync, Claims>::add_to_row(TableType& table, KeyRef key, co
 
 template <class Sync, class Claims>
 Status OccTransaction<Sync, Claims>::do_insert(const TableRef& ref, KeyRef key, const void* row, size_t bytes) {
-  if (this->template check<Access::kWrite>(ref, {}) == nullptr) [[unlikely]] return refuse(ref, {});
+  if (this->template check<Purpose::kWrite>(ref, {}) == nullptr) [[unlikely]] return refuse(ref, {});
   auto& table = static_cast<TableType&>(*ref.base());
   return guarded(table, key, [&] { return insert_row(table, key, {row, bytes}, false); });
 }
 
 template <class Sync, class Claims>
 Status OccTransaction<Sync, Claims>::do_put(const TableRef& ref, KeyRef key, const void* source, size_t bytes) {
-  if (this->template check<Access::kWrite>(ref, {}) == nullptr) [[unlikely]] return refuse(ref, {});
+  if (this->template check<Purpose::kWrite>(ref, {}) == nullptr) [[unlikely]] return refuse(ref, {});
   auto& table = static_cast<TableType&>(*ref.base());
   return guarded(table, key, [&] {
     index::Witness unneeded;  // if there is none, the insert decides
@@ -445,7 +445,7 @@ Status OccTransaction<Sync, Claims>::replace_row(TableType& table, Row* row, Key
   uint64_t words[kCommitGroupsMax] = {};
   bool present;
   if (WriteEntry* write = writes_.find(row, layout, 0)) {
-    if (Status status = claim_groups<Access::kWrite>(table, row, key, layout.all_groups()); !status.ok()) [[unlikely]] return status;
+    if (Status status = claim_groups<Purpose::kWrite>(table, row, key, layout.all_groups()); !status.ok()) [[unlikely]] return status;
     present = write->kind == WriteKind::kPresent || write->kind == WriteKind::kUpdate;
     for (uint32_t g = 0; g < layout.group_count(); ++g) {
       WriteEntry* of_group = writes_.find(row, layout, g);
@@ -461,8 +461,8 @@ Status OccTransaction<Sync, Claims>::replace_row(TableType& table, Row* row, Key
   } else {
     // A row that is in an insert's way is only read, and claimed as that.
     for (bool writes = replace || word::absent(row->cell(layout, 0).load());; writes = true) {
-      Status claimed = writes ? claim_groups<Access::kWrite>(table, row, key, layout.all_groups())
-                              : claim_groups<Access::kRead>(table, row, key, 1);
+      Status claimed = writes ? claim_groups<Purpose::kWrite>(table, row, key, layout.all_groups())
+                              : claim_groups<Purpose::kRead>(table, row, key, 1);
       if (!claimed.ok()) [[unlikely]] return claimed;
       for (uint32_t g = 0; g < layout.group_count(); ++g) {
         words[g] = unlocked_word(row->cell(layout, g));
@@ -496,7 +496,7 @@ Status OccTransaction<Sync, Claims>::replace_row(TableType& table, Row* row, Key
 
 template <class Sync, class Claims>
 Status OccTransaction<Sync, Claims>::do_remove(const TableRef& ref, KeyRef key) {
-  if (this->template check<Access::kWrite>(ref, {}) == nullptr) [[unlikely]] return refuse(ref, {});
+  if (this->template check<Purpose::kWrite>(ref, {}) == nullptr) [[unlikely]] return refuse(ref, {});
   auto& table = static_cast<TableType&>(*ref.base());
   return guarded(table, key, [&] { return remove_row(table, key); });
 }
@@ -506,7 +506,7 @@ Status OccTransaction<Sync, Claims>::remove_row(TableType& table, KeyRef key) {
   const Layout& layout = table.layout();
   Row* row = find(table, key, table.layout().all());
   if (row == nullptr) [[unlikely]] return table.error(Code::kNotFound, Cause::kNone, key);
-  if (Status status = claim_groups<Access::kWrite>(table, row, key, layout.all_groups()); !status.ok()) [[unlikely]] return status;
+  if (Status status = claim_groups<Purpose::kWrite>(table, row, key, layout.all_groups()); !status.ok()) [[unlikely]] return status;
   WriteKind kind = WriteKind::kRemove;
   uint64_t w = word::kUnknown;
   if (WriteEntry* write = writes_.find(row, layout, 0)) {

@@ -1,0 +1,56 @@
+#include "txn/store.h"
+
+namespace elider::txn {
+
+uint32_t ProcedureNames::id(std::string_view name) {
+  std::lock_guard lock(mutex_);
+  for (uint32_t i = 0; i < names_.size(); ++i)
+    if (names_[i] == name) return i;
+  if (names_.size() >= names_max_) return 0;
+  names_.emplace_back(name);
+  return static_cast<uint32_t>(names_.size() - 1);
+}
+
+std::string ProcedureNames::name(uint32_t id) const {
+  std::lock_guard lock(mutex_);
+  return id < names_.size() ? names_[id] : std::string();
+}
+
+uint32_t ProcedureNames::count() const {
+  std::lock_guard lock(mutex_);
+  return static_cast<uint32_t>(names_.size());
+}
+
+Store::Store(Memory& memory, const Options& chosen, uint64_t store_id)
+    : options(chosen),
+      id(store_id),
+      workers(memory, chosen.workers_max + kOwnWorkers, store_id),
+      snapshots(chosen.workers_max + kOwnWorkers),
+      procedures(kProceduresMax) {
+  if (!chosen.parts.reclamation) workers.stop_reclaiming();
+}
+Store::~Store() = default;
+
+void Store::stop(const Status& why) {
+  has_stopped.store(true);
+  looks_closer.store(true);
+  if (log != nullptr) log->fail(why);
+  const std::lock_guard lock(stop_mutex);
+  if (why_stopped.ok()) why_stopped = why;
+}
+
+Status Store::refusal() const {
+  if (stopped()) {
+    const std::lock_guard lock(stop_mutex);
+    return why_stopped.ok() ? Status(Code::kCorrupt, Cause::kNone) : why_stopped;
+  }
+  if (log != nullptr) return log->failure();
+  if (options.data_folders.empty())
+    return Status::invalid_argument(
+        "a commit's durability (RunPolicy::durability) is 'group', but the database has no data folder (Options::data_folders): "
+        "nothing of it is ever on a disk");
+  return Status::invalid_argument(
+      "a commit's durability (RunPolicy::durability) is more than Options::durability, which is 'none': nothing is written to a file");
+}
+
+}  // namespace elider::txn
