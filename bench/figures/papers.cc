@@ -240,9 +240,9 @@ constexpr Section kDbxSections[] = {
      "bounds of 0 are that: `--aborts-max 0`; figure hyper-9 has it as 0 restarts"},
     {"6.1", "a region begins when its lock is free", "wait_until_free, src/htm/elide.h",
      "the wait comes before the region and is no abort. A region that finds the lock held all the same aborts and waits again, up to 1000 "
-     "times; a lock that is taken later is a conflict. After 1000 yields in one wait the thread queues for the lock. A commit's region "
-     "has no lock, but the lock bits of its rows: it waits for them before it begins, 600 times at the most (await_word). A read that "
-     "meets one copies the row outside"},
+     "times; a lock that is taken later is a conflict. After 400 microseconds in one wait the thread queues for the lock. A commit's "
+     "region has no lock, but the lock bits of its rows: it waits for them before it begins, 5 to 10 ms at the most (await_word). A read "
+     "that meets one copies the row outside"},
     {"6.2", "a buffer of one node, for each transaction and table, so that get and put of one key are one descent",
      "src/txn/hints.h, src/txn/hot_rows.h",
      "a transaction keeps the leaf of its last operation on each B+-tree, and uses it for every key of that leaf's range, where the paper "

@@ -4,22 +4,20 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include <cerrno>
 #include <ctime>
 
 #include "base/clock.h"
 
 namespace elider {
 namespace {
-
-constexpr uint32_t kRoundsOfPauses = 6;  // 63 pauses in all
 constexpr uint64_t kYieldingNs = 400'000;
-
 }  // namespace
 
 // No call of the library's for a sleep: there a thread may be cancelled.
 void sleep_shortly() {
-  constexpr timespec kTime = {.tv_sec = 0, .tv_nsec = 50'000};  // the system wakes it somewhat later
-  ::syscall(SYS_nanosleep, &kTime, nullptr);
+  static constexpr timespec kTime = {.tv_sec = 0, .tv_nsec = 50'000};  // the system wakes it somewhat later
+  if (::syscall(SYS_nanosleep, &kTime, nullptr) != 0 && errno != EINTR) ::sched_yield();
 }
 
 void Spin::wait() {
@@ -30,10 +28,12 @@ void Spin::wait() {
   }
   const uint64_t now = now_ns();
   if (yields_++ == 0) yields_until_ns_ = now + kYieldingNs;
-  if (now < yields_until_ns_)
+  if (now < yields_until_ns_) {
     ::sched_yield();
-  else
-    sleep_shortly();
+    return;
+  }
+  ++sleeps_;
+  sleep_shortly();
 }
 
 }  // namespace elider

@@ -28,12 +28,18 @@ class Spin {
   // slices, a yield comes back after milliseconds, and a sleep when it ends.
   void wait();
   void reset() { *this = {}; }
-  // How often the processor was given up: a caller that bounds its wait counts these.
+  // Whether the pauses are over: the next wait gives the processor up.
+  bool has_paused() const { return round_ == kRoundsOfPauses; }
+  // How often the processor was given up, and how often of these by a sleep: a caller that bounds
+  // its wait counts one or the other.
   uint32_t yields() const { return yields_; }
+  uint32_t sleeps() const { return sleeps_; }
 
  private:
-  uint32_t round_ = 0;  // of pauses
+  static constexpr uint32_t kRoundsOfPauses = 6;  // 63 pauses in all
+  uint32_t round_ = 0;
   uint32_t yields_ = 0;
+  uint32_t sleeps_ = 0;
   uint64_t yields_until_ns_ = 0;
 };
 

@@ -20,7 +20,7 @@ uint64_t processor_ns() {
 
 TEST(SpinTest, GivesUpTheProcessorOnlyWhenPausesHaveNotHelped) {
   Spin spin;
-  for (int i = 0; i < 6; ++i) spin.wait();
+  while (!spin.has_paused()) spin.wait();
   EXPECT_EQ(spin.yields(), 0u);
   spin.wait();
   EXPECT_EQ(spin.yields(), 1u);
@@ -37,28 +37,30 @@ TEST(SpinTest, ALongWaitSleeps) {
   const uint64_t until = now_ns() + kWaitNs, used_before = processor_ns();
   while (now_ns() < until) spin.wait();
   EXPECT_LT(processor_ns() - used_before, kWaitNs / 2);
+  EXPECT_GT(spin.sleeps(), 0u);
 }
 
 // Else it might go with a lock in its hands.
 TEST(SpinTest, AThreadThatWaitsIsNotCancelled) {
-  static std::atomic<bool> waits, may_go;
-  waits = may_go = false;
+  static std::atomic<bool> may_go;
+  static std::atomic<int> rounds;
+  may_go = false, rounds = 0;
   pthread_t thread;
   const auto body = [](void*) -> void* {
     Spin spin;
     while (!may_go) {
       spin.wait();
       if (spin.yields() != 0) sleep_shortly();
-      waits = true;
+      ++rounds;
     }
     int ignored;
     ::pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &ignored);
     return &may_go;
   };
   ASSERT_EQ(::pthread_create(&thread, nullptr, body, nullptr), 0);
-  while (!waits) sleep_shortly();
+  while (rounds == 0) sleep_shortly();
   ::pthread_cancel(thread);
-  for (int i = 0; i < 20; ++i) sleep_shortly();
+  for (const int before = rounds; rounds < before + 20;) sleep_shortly();
   may_go = true;
   void* result = nullptr;
   ASSERT_EQ(::pthread_join(thread, &result), 0);

@@ -269,8 +269,8 @@ void Workers::collect() {
     if (retired_objects() == 0) break;
     stalled = advanced || reclaimed != 0 ? 0 : stalled + 1;
     if (stalled == 0) spin.reset();
-    else if (stalled < kRoundsStalledMax - 1) spin.wait();  // pauses: others are within a transaction, most for microseconds
-    else sleep_shortly();
+    else if (stalled < kRoundsStalledMax - 2) spin.wait();  // pauses: others are within a transaction, most for microseconds
+    else if (stalled < kRoundsStalledMax) sleep_shortly();
   }
   release(worker);
 }

@@ -104,6 +104,7 @@ Status Replayer::damaged(const Marker& marker) const {
 // Asks for the records of a few markers further on while it stores one.
 Status Replayer::patch_mapped(std::span<const Marker> markers, bool checks) {
   constexpr size_t kAhead = 6, kPlacesKept = 8;
+  static_assert(kAhead < kPlacesKept);
   // As many lines of a record whether it is short or long: which of them it has cannot be foretold,
   // and what follows it is the slot's next one.
   constexpr uint64_t kAheadBytes = 4 * kCacheLineBytes;

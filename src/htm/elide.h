@@ -75,11 +75,10 @@ class Patience {
 // takes so long that it is better to queue for the lock.
 template <ElidableLock Lock>
 bool wait_until_free(const Lock& lock) {
-  constexpr uint32_t kYieldsMax = 1000;
   if (!lock.held() || ELIDER_MUTANT(kSkipLockWait)) [[likely]] return true;
   Spin spin;
   while (lock.held()) {
-    if (spin.yields() >= kYieldsMax) return false;
+    if (spin.sleeps() != 0) return false;
     spin.wait();
   }
   return true;

@@ -50,7 +50,7 @@ class ZoneScan {
   void stop();
   bool take(Piece* piece);
   bool scan(const Piece& piece, std::byte* image, unsigned thread);
-  bool read_one_group(storage::Row* row, std::byte* image, uint64_t* sequences) const;
+  inline bool read_one_group(storage::Row* row, std::byte* image, uint64_t* sequences) const;
   bool read_groups(storage::Row* row, std::byte* image, uint64_t* sequences) const;
   void note(Key key, const uint64_t* sequences);
 

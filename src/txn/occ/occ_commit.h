@@ -10,17 +10,18 @@ namespace elider::txn {
 // -- locks ----------------------------------------------------------------------------------------
 
 // Takes the word's lock, or, with kTake false, only waits until nobody holds it; locked_from is
-// then the word. False: somebody else holds it for longer than `waits_max` waits, or the row is
-// not what the write needs.
+// then the word. False: somebody else holds it for longer than `patience`, or the row is not what
+// the write needs.
 template <class Sync, class Claims>
 template <bool kTake>
-bool OccTransaction<Sync, Claims>::await_word(WriteEntry& write, unsigned waits_max) {
+bool OccTransaction<Sync, Claims>::await_word(WriteEntry& write, Patience patience) {
+  constexpr uint32_t kSleepsMax = 50;  // 5 to 10 ms
   Cell& cell = *write.cell;
-  Spin spin;
-  for (unsigned waits = 0;;) {
+  for (Spin spin;;) {
     uint64_t w = cell.load();
     if (word::locked(w)) [[unlikely]] {
-      if (++waits > waits_max) return failed(Cause::kWriteLocked, write.table, write.key);
+      if (patience == Patience::kLong ? spin.sleeps() == kSleepsMax : spin.has_paused())
+        return failed(Cause::kWriteLocked, write.table, write.key);
       spin.wait();
       continue;
     }
@@ -47,20 +48,19 @@ bool OccTransaction<Sync, Claims>::await_word(WriteEntry& write, unsigned waits_
 // opposite orders both get through.
 template <class Sync, class Claims>
 size_t OccTransaction<Sync, Claims>::lock_writes() {
-  constexpr unsigned kPauses = 6;  // of Spin: it does not give the processor up
-  const size_t locked = lock_each(kPauses);
+  const size_t locked = lock_each(Patience::kShort);
   if (locked == writes_.size()) [[likely]] return locked;
   if (cause_ != Cause::kWriteLocked) return locked;
   unlock_writes(locked);
   writes_.sort_by_address();
   ELIDER_TEST_POINT("occ.commit.lock_in_order");
-  return lock_each(kWaitsMax);
+  return lock_each(Patience::kLong);
 }
 
 template <class Sync, class Claims>
-[[gnu::always_inline]] inline size_t OccTransaction<Sync, Claims>::lock_each(unsigned waits_max) {
+[[gnu::always_inline]] inline size_t OccTransaction<Sync, Claims>::lock_each(Patience patience) {
   for (size_t i = 0; i < writes_.size(); ++i)
-    if (writes_[i].kind != WriteKind::kNone && !await_word<true>(writes_[i], waits_max)) [[unlikely]] return i;
+    if (writes_[i].kind != WriteKind::kNone && !await_word<true>(writes_[i], patience)) [[unlikely]] return i;
   return writes_.size();
 }
 

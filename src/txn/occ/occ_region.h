@@ -142,7 +142,7 @@ Status OccTransaction<Sync, Claims>::commit_in_region() {
   for (unsigned moves = reach == Reach::kNone ? kMovesMax : 0; moves < kMovesMax; ++moves) {
     // What the words must be when the region begins. Whoever holds one is waited for here.
     for (WriteEntry& write : writes_)
-      if (write.kind != WriteKind::kNone && !await_word<false>(write, kWaitsMax)) [[unlikely]] return give_up(0);
+      if (write.kind != WriteKind::kNone && !await_word<false>(write, Patience::kLong)) [[unlikely]] return give_up(0);
     ELIDER_TEST_POINT("occ.commit.before_announcement");
     if (store_.log != nullptr) [[unlikely]] store_.log->begin_commit(worker_.id());
     const AtOnce done = htm::run_region<typename Sync::Backend>(

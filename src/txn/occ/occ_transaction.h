@@ -96,8 +96,9 @@ class OccTransaction : public Reads<Sync, OccTransaction<Sync, Claims>> {
   Status do_remove(const TableRef& table, KeyRef key) override;
 
   // What the pieces of a call are made of (txn/chopping/piece_transaction.h), and the rest.
-  static constexpr unsigned kWaitsMax = 600;  // of Spin, for a lock, whose holder may have lost its processor
-  static constexpr bool kTracks = true;        // txn/reads.h
+  static constexpr bool kTracks = true;  // txn/reads.h
+  // For a lock: some pauses, or until its holder, which may have lost its processor, has it again.
+  enum class Patience : bool { kShort, kLong };
 
   // -- occ_tracking.h: leaves and buckets ---------------------------------------------------------
   static bool same_key(const TableType& table, KeyRef a, KeyRef b) {
@@ -241,9 +242,9 @@ class OccTransaction : public Reads<Sync, OccTransaction<Sync, Claims>> {
   [[gnu::noinline]] Status refuse_to_commit();
   Status commit_by_locks(bool old_entries_retired = false);
   template <bool kTake>
-  bool await_word(WriteEntry& write, unsigned waits_max);
+  bool await_word(WriteEntry& write, Patience patience);
   size_t lock_writes();
-  size_t lock_each(unsigned waits_max);
+  size_t lock_each(Patience patience);
   void unlock_writes(size_t count);
   bool prepare_blocks();
   bool prepare_versions(SnapshotNumber newest_reader);
