@@ -250,7 +250,7 @@ void Workers::collect() {
   // it was in), so this many rounds empty the lists where nobody else is running, and bound
   // the work where others are.
   constexpr int kRoundsMax = 64;
-  constexpr int kRoundsStalledMax = 8;
+  constexpr int kRoundsStalledMax = 12;  // of which the first six give the processor to nobody
   std::lock_guard one_at_a_time(collect_mutex_);
   if (!reclaims_) return;
   Worker* const worker = acquire();
@@ -269,8 +269,7 @@ void Workers::collect() {
     if (retired_objects() == 0) break;
     stalled = advanced || reclaimed != 0 ? 0 : stalled + 1;
     if (stalled == 0) spin.reset();
-    else if (stalled < kRoundsStalledMax - 2) spin.wait();  // pauses: others are within a transaction, most for microseconds
-    else if (stalled < kRoundsStalledMax) sleep_shortly();
+    else if (stalled < kRoundsStalledMax) spin.wait();  // others are within a transaction, most for microseconds
   }
   release(worker);
 }
