@@ -14,7 +14,7 @@ constexpr Section kHyperSections[] = {
     {"4.1", "database transactions made of small regions; timestamps; the safe timestamp", "src/txn/timestamp/timestamps.h",
      "the safe timestamp is computed when a comparison asks for more than the last one"},
     {"4.1, gap", "a scan, or a read of an absent key, leaves no timestamp, so that phantoms commit",
-     "src/txn/timestamp/timestamp_claims.h, src/txn/occ/occ_repair.h",
+     "src/txn/timestamp/timestamp_claims.h, src/txn/read_write/repair.h",
      "the published rule lets two transactions commit that each scan an empty range and insert into the other's. Here they remember the "
      "leaves' versions, and the commit looks again"},
     {"4.2", "conflicts: roll back, set aside, run alone", "src/txn/timestamp/timestamp.h",
@@ -61,7 +61,7 @@ constexpr Section kDbxSections[] = {
      "latches: "
      "the same indexes and commits without regions"},
     {"2.1", "a region reads its fallback lock, and aborts while it is held", "src/htm/elide.h, src/htm/rtm.h",
-     "regions of the indexes do so; those of reads and commits read the lock bits of their rows instead (src/txn/occ/occ_region.h)"},
+     "regions of the indexes do so; those of reads and commits read the lock bits of their rows instead (src/txn/read_write/region.h)"},
     {"2.1, 2.2", "page faults abort a region", "src/htm/prefault.h, src/htm/code_pages.h",
      "the paper falls back after two aborts by the system (6.1). Here fresh memory is touched before a region uses it, and pages of code "
      "are read again "
@@ -109,7 +109,7 @@ constexpr Section kDbxSections[] = {
     {"4, put", "on trees the transaction layer allocates the record and passes a pointer", "new_row, src/txn/table.h",
      "the same on every index"},
     {"5.1", "typed tables of named records", "include/elider/schema.h, src/storage/table.h",
-     "with secondary indexes, kept by the same transactions (src/txn/occ/occ_index.h)"},
+     "with secondary indexes, kept by the same transactions (src/txn/read_write/secondary.h)"},
     {"5.1", "sequence number, snapshot number and pointer to older versions, for each record", "src/storage/record.h",
      "for each commit group of columns, so that transactions that touch different groups do not conflict; the sequence number's word also "
      "has "
@@ -120,54 +120,54 @@ constexpr Section kDbxSections[] = {
      "kept apart. A commit's region writes the changed columns, where the paper's writes a pointer; of rows kept apart it sets the lock "
      "bits, and the blocks are swapped behind it"},
     {"5.2, algorithm 2", "a read finds the record and remembers it with its sequence number",
-     "src/txn/occ/occ_read.h, src/txn/occ/read_set.h", ""},
-    {"5.2, algorithm 2", "a write is buffered; a transaction sees its own writes", "src/txn/occ/occ_write.h, src/txn/write_set.h", ""},
+     "src/txn/read_write/read.h, src/txn/read_write/read_set.h", ""},
+    {"5.2, algorithm 2", "a write is buffered; a transaction sees its own writes", "src/txn/read_write/write.h, src/txn/write_set.h", ""},
     {"5.2, algorithm 2", "a region around the number and the data, so that they belong together", "src/txn/record_region.h",
      "one region for all groups that are asked for, and where that gives up one for each. A read looks at the word before and after its "
      "copy instead: without regions, with `--copied-reads`, above 96 lines, and after a region gave up; so does an edit of a row of "
      "differing size. A row kept as one block is viewed where it is"},
-    {"5.2, algorithm 1", "validation and writes in one region", "commit_at_once, src/txn/occ/occ_region.h",
+    {"5.2, algorithm 1", "validation and writes in one region", "commit_at_once, src/txn/read_write/region.h",
      "three ways, which `bench tpcc` counts. Whole: all in the region. Lock bits: the region validates and sets the lock bits of what is "
      "written, and the writes follow outside; for more than 96 written lines, rows kept apart, and old versions for a reader. Locks, and "
      "no region: for more than 96 written groups or 2048 read lines, after a region gave up, where its site is off, after 16 regions in a "
      "row met a changed row, and where a read must be looked at again. On an Intel Xeon all NewOrders of the "
      "default mix are whole with one thread. With two 86% are; the others set lock bits, since a snapshot's reader needs old versions"},
-    {"5.2", "no transaction of TPC-C exceeds what a region holds", "reach_of_region, src/txn/occ/occ_region.h",
+    {"5.2", "no transaction of TPC-C exceeds what a region holds", "reach_of_region, src/txn/read_write/region.h",
      "Deliveries are not tried: ten orders and their lines are more than 96 written groups (ElisionPolicy::write_lines_max). They commit "
      "by "
      "locks"},
-    {"5.2, algorithm 1", "a failed validation aborts the region", "settles, src/txn/occ/occ_region.h",
+    {"5.2, algorithm 1", "a failed validation aborts the region", "settles, src/txn/read_write/region.h",
      "the region ends without a write, and counts as no abort of a region; the transaction fails or looks again, outside"},
     {"5.2, algorithm 1", "reads are validated before anything is written, since regions hold more reads than writes",
-     "commit_at_once, src/txn/occ/occ_region.h", ""},
-    {"5.2, algorithm 1", "a transaction that only reads commits in a region, too", "validate_in_region, src/txn/occ/occ_region.h",
+     "commit_at_once, src/txn/read_write/region.h", ""},
+    {"5.2, algorithm 1", "a transaction that only reads commits in a region, too", "validate_in_region, src/txn/read_write/region.h",
      "one group that was read alone needs no validation. Above 2048 lines, or after the region gave up, it validates outside, without a "
      "lock"},
-    {"5.2, algorithm 1", "a write of a removed record aborts", "await_word, src/txn/occ/occ_commit.h",
-     "a row that was read and then written is checked once, with the writes (expected_by, src/txn/occ/occ_write.h)"},
+    {"5.2, algorithm 1", "a write of a removed record aborts", "await_word, src/txn/read_write/commit.h",
+     "a row that was read and then written is checked once, with the writes (expected_by, src/txn/read_write/write.h)"},
     {"5.2, algorithm 1", "a write swaps the pointer and raises the sequence number by one; the old data waits for reclamation",
      "install, src/txn/install.h", "data in place is overwritten instead; blocks are swapped"},
-    {"5.2, CommitLock", "one lock for all commits and reads that fall back", "src/txn/occ/occ_commit.h",
+    {"5.2, CommitLock", "one lock for all commits and reads that fall back", "src/txn/read_write/commit.h",
      "a commit takes the lock bits of the rows that it writes, and holds up only those who touch the same rows; a read takes none, and "
      "looks at the word twice"},
     {"5.2, proof", "why the result is serializable", "docs/design/commit.md, docs/isolation.md, tests/exhaustive",
      "strictly serializable. Models try every order of the steps of up to four transactions, and a checker by others judges histories of "
      "whole runs"},
-    {"5.3, absent records", "a read of an absent key inserts an empty record", "track_absent, src/txn/occ/occ_tracking.h",
+    {"5.3, absent records", "a read of an absent key inserts an empty record", "track_absent, src/txn/read_write/tracking.h",
      "it remembers the version of the leaf or bucket, and writes nothing. If the version changed, the commit looks the key up again "
-     "(src/txn/occ/occ_repair.h)"},
+     "(src/txn/read_write/repair.h)"},
     {"5.3, absent records", "the empty record has sequence number 0", "TableBase::sequence_floor, src/storage/table.h",
      "a new row block begins above every number that its table has given up, so that a block unlinked and made again is not taken for "
      "the one before"},
-    {"5.3, insert", "the record is in the store before the commit; its value is in the write set", "insert_row, src/txn/occ/occ_write.h",
+    {"5.3, insert", "the record is in the store before the commit; its value is in the write set", "insert_row, src/txn/read_write/write.h",
      "the row block that is inserted is marked absent until the commit; after an abort it is unlinked and reclaimed (give_up_rows, "
-     "src/txn/occ/occ_commit.h)"},
+     "src/txn/read_write/commit.h)"},
     {"5.3, delete", "a write that marks the record; it is unlinked later",
-     "remove_row, src/txn/occ/occ_write.h; retire_rows, src/txn/occ/occ_commit.h",
+     "remove_row, src/txn/read_write/write.h; retire_rows, src/txn/read_write/commit.h",
      "the commit unlinks it at once where no snapshot needs it; else see section 5.5"},
     {"5.3, range query", "a scan remembers leaf versions; one that has changed aborts",
-     "src/txn/occ/occ_scan.h, src/txn/occ/occ_tracking.h",
-     "a changed leaf is scanned again; the commit goes on if the range has the same rows (src/txn/occ/occ_repair.h). Own inserts do not "
+     "src/txn/read_write/scan.h, src/txn/read_write/tracking.h",
+     "a changed leaf is scanned again; the commit goes on if the range has the same rows (src/txn/read_write/repair.h). Own inserts do not "
      "count (track_own_insert). A scan calls a function for each row; there is no iterator"},
     {"5.3, range query", "inserts, splits and deletions raise a leaf's version",
      "src/index/btree/btree_insert.h, src/index/btree/btree_remove.h",
@@ -258,7 +258,7 @@ constexpr Section kDbxSections[] = {
      "our own, with memory for each worker, on huge pages; figure 15 has it against one lock for all"},
     {"7.1", "two loggers, a disk each", "Options::log_threads, Options::data_folders",
      "ours is one by default, and our figures 16 and 17 have one"},
-    {"7.2", "get copies nothing", "view_block, src/txn/occ/occ_read.h",
+    {"7.2", "get copies nothing", "view_block, src/txn/read_write/read.h",
      "only for rows of one group that is kept as a block; others are copied"},
     {"7.3.2", "a spinlock in place of the transaction layer's regions", "src/txn/baseline/spinlock.h, Protocol::kSpinlock",
      "each commit and each read of a row holds it; lock bits of rows are set besides"},
@@ -323,7 +323,7 @@ constexpr Section kYdbSections[] = {
      "src/index/btree, src/index/index.h", "hash tables and radix trees, too. Transactions are a layer above, as in DBX"},
     {"design, transactions", "data and version are read in one region", "src/txn/record_region.h", ""},
     {"design, transactions", "read set and write set; a commit in one region validates versions, looks for deleted rows, and writes",
-     "src/txn/occ",
+     "src/txn/read_write",
      "as DBX's section 5.2 here; after a failed validation the region commits, with nothing written. yDB's code returns within it, never "
      "fills its "
      "write set, and cuts keys to 32 bits"},
@@ -333,7 +333,7 @@ constexpr Section kYdbSections[] = {
     {"evaluation", "nodes of 256 bytes, 15 children", "src/index/btree/btree_node.h", "512 and 768 bytes (docs/indexes.md)"},
     {"evaluation", "stored procedures; insert, read and update", "include/elider/procedure.h, include/elider/transaction.h", ""},
     {"evaluation", "deletions mark the row, and nothing is reclaimed; no scans; no log",
-     "src/txn/reclaim.h, src/txn/occ/occ_scan.h, src/log", "elider reclaims, scans and logs"},
+     "src/txn/reclaim.h, src/txn/read_write/scan.h, src/log", "elider reclaims, scans and logs"},
     {"evaluation", "YCSB: 80% read, 20% read and write, 10 M records of 8 bytes, by function calls, loaded before",
      "bench/ycsb, bench/protocols/ydb_study.cc", ""},
     {"evaluation", "reads run and commit as other transactions do; on snapshots they did not gain what DBX reports", "bench/ycsb",

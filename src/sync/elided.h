@@ -7,7 +7,7 @@
 // latch after the change and before others can see it.
 //
 // Outside sections it promises nothing but that: rows and commits have
-// sections of their own (txn/occ).
+// sections of their own (txn/read_write).
 // Thread safety: all threads.
 #pragma once
 

@@ -1,8 +1,9 @@
 // Claims: what a transaction claims of a commit group of a row before it reads or writes it, under
 // the protocols that find conflicts as they meet them. What is claimed stays as it is until the
-// transaction ends, so that its commit need not look at it again: OccTransaction (txn/occ) takes
-// the kind of claims as a parameter, and validates what its claims do not cover. Leaves, and rows
-// that are absent, it validates in any case; claims of leaves make it likelier that they stand.
+// transaction ends, so that its commit need not look at it again: ReadWriteTransaction
+// (txn/read_write) takes the kind of claims as a parameter, and validates what its claims do not
+// cover. Leaves, and rows that are absent, it validates in any case; claims of leaves make it
+// likelier that they stand.
 //
 // A claim is put down in the protocol's own bytes in front of the cell
 // (ProtocolObject::kCellBytes).

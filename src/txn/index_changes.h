@@ -1,4 +1,4 @@
-// IndexChanges: what a transaction has changed in secondary indexes (txn/occ/occ_index.h).
+// IndexChanges: what a transaction has changed in secondary indexes (txn/read_write/secondary.h).
 //
 // Thread safety: none; it belongs to one transaction.
 #pragma once

@@ -1,6 +1,6 @@
 // Reads of a record as one hardware transaction (DBX, Algorithm 2), under a policy that has
-// regions. What is elided is the lock bit of a cell (txn/occ/occ_region.h): a region that meets it
-// ends, and waiting for it is for outside.
+// regions. What is elided is the lock bit of a cell (txn/read_write/region.h): a region that meets
+// it ends, and waiting for it is for outside.
 //
 // Lines read: those of the columns; written: as many of the private copy. A cell that is
 // known not to fit is not tried.

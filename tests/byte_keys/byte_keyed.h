@@ -157,7 +157,7 @@ class ByteKeyed : public Base {
 template <class Sync>
 class ByteKeyedOcc : public txn::Occ<Sync> {
  public:
-  using Transaction = ByteKeyed<txn::OccTransaction<Sync>>;
+  using Transaction = ByteKeyed<txn::ReadWriteTransaction<Sync>>;
   using Snapshot = ByteKeyed<txn::SnapshotTransaction<Sync>>;
   using txn::Occ<Sync>::Occ;
   Transaction make_transaction(Worker& worker, txn::Counters& counters) { return Transaction(this->store_, worker, counters, nullptr); }

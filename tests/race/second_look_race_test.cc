@@ -1,4 +1,4 @@
-// The second look of a commit (src/txn/occ/occ_repair.h), with others held at its steps: what
+// The second look of a commit (src/txn/read_write/repair.h), with others held at its steps: what
 // comes during it counts, a unique value has one winner, and the commit's number is one at
 // which what it saw was true.
 #include <gtest/gtest.h>

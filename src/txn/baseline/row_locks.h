@@ -23,8 +23,9 @@
 // all the same: nobody may want it any more.
 //
 // Invariant: from the moment a lock is granted to end(), nobody else writes what it covers
-// (shared), or reads or writes it (alone). Leaves are versioned besides (txn/occ): a split moves
-// keys to a leaf whose lock others may have, and the commit's validation finds what comes of that.
+// (shared), or reads or writes it (alone). Leaves are versioned besides (txn/read_write): a split
+// moves keys to a leaf whose lock others may have, and the commit's validation finds what comes of
+// that.
 //
 // Thread safety: one transaction's; the words are shared.
 #pragma once

@@ -16,7 +16,7 @@
 
 #include "sync/elided.h"
 #include "txn/baseline/row_locks.h"
-#include "txn/occ/occ_transaction.h"
+#include "txn/read_write/transaction.h"
 #include "txn/protocol.h"
 #include "txn/snapshot_transaction.h"
 
@@ -26,7 +26,7 @@ template <class SyncPolicy>
 class TwoPhaseLocking {
  public:
   using Sync = SyncPolicy;
-  using Transaction = OccTransaction<Sync, RowLocks>;
+  using Transaction = ReadWriteTransaction<Sync, RowLocks>;
   using Snapshot = SnapshotTransaction<Sync>;
   static constexpr elider::Protocol kName = elider::Protocol::kTwoPhaseLocking;
   static constexpr bool kTakesPolicy = Sync::kConcurrent && !sync::kElides<Sync>;

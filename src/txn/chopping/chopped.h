@@ -55,8 +55,8 @@ struct NoDirectPiece {
 
 // An ordinary transaction, and the pieces of its worker's calls. B: what runs a call as one region.
 template <class Sync, htm::Backend B>
-class ChoppedTransaction final : public OccTransaction<Sync, Piece> {
-  using Base = OccTransaction<Sync, Piece>;
+class ChoppedTransaction final : public ReadWriteTransaction<Sync, Piece> {
+  using Base = ReadWriteTransaction<Sync, Piece>;
 
  public:
   using PieceType = PieceTransaction<Sync>;

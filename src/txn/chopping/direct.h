@@ -9,7 +9,7 @@
 // of each cell that it reads or writes, and aborts where the bit is set, or when somebody sets it.
 //
 // Why it is serializable: the region is one instant, and at its end S and the readers' slots are
-// read in it. So it is a commit_at_once() of txn/occ/occ_region.h whose reads are in the region,
+// read in it. So it is a commit_at_once() of txn/read_write/region.h whose reads are in the region,
 // too, in place of being validated there; what is said there of S, the readers and the log holds.
 // Whoever validates or reads a snapshot outside of regions sees the words before or after it.
 //
@@ -30,13 +30,13 @@
 #include "txn/chopping/execution.h"
 #include "txn/chopping/piece.h"
 #include "txn/chopping/piece_transaction.h"
-#include "txn/occ/occ_transaction.h"
+#include "txn/read_write/transaction.h"
 
 namespace elider::txn {
 
 template <class Sync, htm::Backend B>
-class DirectPiece final : public OccTransaction<Sync, PieceInRegion<B, PieceTransaction<Sync>>> {
-  using Base = OccTransaction<Sync, PieceInRegion<B, PieceTransaction<Sync>>>;
+class DirectPiece final : public ReadWriteTransaction<Sync, PieceInRegion<B, PieceTransaction<Sync>>> {
+  using Base = ReadWriteTransaction<Sync, PieceInRegion<B, PieceTransaction<Sync>>>;
   using typename Base::State;
 
  public:

@@ -1,5 +1,5 @@
-// Piece: what an OccTransaction (txn/occ) knows of the call that it is a part of, in the place of
-// claims (txn/claims.h). It claims nothing.
+// Piece: what a ReadWriteTransaction (txn/read_write) knows of the call that it is a part of, in
+// the place of claims (txn/claims.h). It claims nothing.
 // Thread safety: one transaction's.
 #pragma once
 

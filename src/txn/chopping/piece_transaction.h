@@ -24,13 +24,13 @@
 #include <string>
 
 #include "txn/chopping/piece.h"
-#include "txn/occ/occ_transaction.h"
+#include "txn/read_write/transaction.h"
 
 namespace elider::txn {
 
 template <class Sync>
-class PieceTransaction final : public OccTransaction<Sync, Piece> {
-  using Base = OccTransaction<Sync, Piece>;
+class PieceTransaction final : public ReadWriteTransaction<Sync, Piece> {
+  using Base = ReadWriteTransaction<Sync, Piece>;
   using typename Base::State;
 
  public:

@@ -1,4 +1,4 @@
-// Occ: the protocol of DBX: optimistic execution, validation at commit (occ_transaction.h).
+// Occ: the protocol of DBX: optimistic execution, validation at commit (txn/read_write).
 //
 // Thread safety: as a protocol's (txn/protocol.h).
 #pragma once
@@ -7,7 +7,7 @@
 #include <string_view>
 
 #include "sync/elided.h"
-#include "txn/occ/occ_transaction.h"
+#include "txn/read_write/transaction.h"
 #include "txn/protocol.h"
 #include "txn/snapshot_transaction.h"
 
@@ -17,7 +17,7 @@ template <class SyncPolicy>
 class Occ {
  public:
   using Sync = SyncPolicy;
-  using Transaction = OccTransaction<Sync>;
+  using Transaction = ReadWriteTransaction<Sync>;
   using Snapshot = SnapshotTransaction<Sync>;
   static constexpr elider::Protocol kName = elider::Protocol::kOcc;
   static constexpr bool kTakesPolicy = true;

@@ -28,7 +28,7 @@
 #include "base/spin.h"
 #include "sync/elided.h"
 #include "sync/exclusive.h"
-#include "txn/occ/occ_transaction.h"
+#include "txn/read_write/transaction.h"
 #include "txn/protocol.h"
 #include "txn/snapshot_transaction.h"
 #include "txn/timestamp/timestamp_claims.h"
@@ -40,7 +40,7 @@ class TimestampOrdering {
  public:
   using Sync = SyncPolicy;
   using Claims = TimestampClaims<kReadsToo>;
-  using Transaction = OccTransaction<Sync, Claims>;
+  using Transaction = ReadWriteTransaction<Sync, Claims>;
   using Snapshot = SnapshotTransaction<Sync>;
   static constexpr elider::Protocol kName = kReadsToo ? elider::Protocol::kTimestamp : elider::Protocol::kTimestampValidated;
   static constexpr bool kTakesPolicy = true;

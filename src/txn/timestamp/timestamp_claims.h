@@ -27,8 +27,8 @@
 // has read that is hidden behind it; then snapshots and the log would see the two in the wrong
 // order: the flag is for that. New bytes wait for the commit beside the row, as other protocols'
 // do: the program may write to an update's row until then, which readers of snapshots would see in
-// part. Phantoms are found by the leaves' versions at the commit (txn/occ), and not by a read
-// timestamp of the leaf: a scan writes to no leaf.
+// part. Phantoms are found by the leaves' versions at the commit (txn/read_write), and not by a
+// read timestamp of the leaf: a scan writes to no leaf.
 //
 // Thread safety: one transaction's; the timestamps of a row are shared.
 #pragma once

@@ -1,14 +1,14 @@
-// OccTransaction: what it remembers of the leaves and buckets that it has looked at, so that the
-// commit finds phantoms (DBX, section 5.3, "range query").
+// ReadWriteTransaction: what it remembers of the leaves and buckets that it has looked at, so that
+// the commit finds phantoms (DBX, section 5.3, "range query").
 #pragma once
 
-#include "txn/occ/occ_transaction.h"
+#include "txn/read_write/transaction.h"
 
 namespace elider::txn {
 
 // A leaf or bucket in which the key would be.
 template <class Sync, class Claims>
-void OccTransaction<Sync, Claims>::track_key(TableType& table, const index::Witness& witness, KeyRef key) {
+void ReadWriteTransaction<Sync, Claims>::track_key(TableType& table, const index::Witness& witness, KeyRef key) {
   const auto is_this = [&](const NodeEntry& node) {
     return node.is_of(witness) && node.kind == NodeEntry::Kind::kKey && same_key(table, node.from, key);
   };
@@ -24,7 +24,8 @@ void OccTransaction<Sync, Claims>::track_key(TableType& table, const index::Witn
 // What a scan is about to look at. Its position: a scan that stops early says so there.
 template <class Sync, class Claims>
 template <class Witnesses, class IndexKey>
-uint32_t OccTransaction<Sync, Claims>::track_scanned(TableType& table, const Witnesses& witnesses, const index::Range<IndexKey>& covered) {
+uint32_t ReadWriteTransaction<Sync, Claims>::track_scanned(TableType& table, const Witnesses& witnesses,
+                                                           const index::Range<IndexKey>& covered) {
   const auto position = static_cast<uint32_t>(nodes_.size());
   add_node({witnesses[0], &table, kept_key(arena_, covered.from), kept_key(arena_, covered.to.key), 0, NodeEntry::Kind::kRange,
             covered.to.end},
@@ -36,8 +37,8 @@ uint32_t OccTransaction<Sync, Claims>::track_scanned(TableType& table, const Wit
 // The same of secondary index i. The range's position.
 template <class Sync, class Claims>
 template <class Witnesses, class IndexKey>
-uint32_t OccTransaction<Sync, Claims>::track_index_range(TableType& table, uint32_t i, const Witnesses& witnesses,
-                                                 const index::Range<IndexKey>& covered) {
+uint32_t ReadWriteTransaction<Sync, Claims>::track_index_range(TableType& table, uint32_t i, const Witnesses& witnesses,
+                                                               const index::Range<IndexKey>& covered) {
   const auto range = static_cast<uint32_t>(index_ranges_.size());
   index_ranges_.push_back(
       {kept_entry(arena_, covered.from), kept_entry(arena_, covered.to.key), i, 0, IndexRange::kNone, covered.to.end});
@@ -58,14 +59,14 @@ uint32_t OccTransaction<Sync, Claims>::track_index_range(TableType& table, uint3
 // Where an index gives a leaf several witnesses: the others than the first.
 template <class Sync, class Claims>
 template <class Witnesses>
-void OccTransaction<Sync, Claims>::track_more(TableType& table, const Witnesses& witnesses, uint32_t position) {
+void ReadWriteTransaction<Sync, Claims>::track_more(TableType& table, const Witnesses& witnesses, uint32_t position) {
   for (size_t i = 1; i < witnesses.size(); ++i)
     add_node({witnesses[i], &table, nodes_[position].from, {}, position, NodeEntry::Kind::kMoreWitness},
              node_positions_.find(witnesses[i].version) == PointerMap::kNone);
 }
 
 template <class Sync, class Claims>
-uint32_t OccTransaction<Sync, Claims>::add_node(const NodeEntry& node, bool is_new) {
+uint32_t ReadWriteTransaction<Sync, Claims>::add_node(const NodeEntry& node, bool is_new) {
   const auto position = static_cast<uint32_t>(nodes_.size());
   nodes_.push_back(node);  // first: a position that leads nowhere must not be left by an exception
   node_repeated_ = node_repeated_ || !is_new;
@@ -75,7 +76,7 @@ uint32_t OccTransaction<Sync, Claims>::add_node(const NodeEntry& node, bool is_n
 
 // Its own insert is no phantom to a transaction.
 template <class Sync, class Claims>
-void OccTransaction<Sync, Claims>::track_own_insert(const index::InsertResult& result) {
+void ReadWriteTransaction<Sync, Claims>::track_own_insert(const index::InsertResult& result) {
   if (nodes_.empty()) return;
   const uint32_t known = node_positions_.find(result.before.version);
   if (known == PointerMap::kNone) return;
@@ -95,7 +96,7 @@ void OccTransaction<Sync, Claims>::track_own_insert(const index::InsertResult& r
 }
 
 template <class Sync, class Claims>
-void OccTransaction<Sync, Claims>::track_absent(TableType& table, const index::Witness& witness, KeyRef key) {
+void ReadWriteTransaction<Sync, Claims>::track_absent(TableType& table, const index::Witness& witness, KeyRef key) {
   recorder_.read(table, key, 0, false, 0);
   if (RunsInRegion<Claims> || ELIDER_MUTANT(kSkipAbsentRead)) return;
   claim_leaf_read(table, witness, key);
@@ -103,7 +104,7 @@ void OccTransaction<Sync, Claims>::track_absent(TableType& table, const index::W
 }
 
 template <class Sync, class Claims>
-void OccTransaction<Sync, Claims>::forget_nodes() {
+void ReadWriteTransaction<Sync, Claims>::forget_nodes() {
   nodes_.clear();
   index_ranges_.clear();
   node_repeated_ = false;
@@ -112,7 +113,7 @@ void OccTransaction<Sync, Claims>::forget_nodes() {
 
 // Forgets everything; the memory stays for the next transaction.
 template <class Sync, class Claims>
-[[gnu::always_inline]] inline void OccTransaction<Sync, Claims>::end() {
+[[gnu::always_inline]] inline void ReadWriteTransaction<Sync, Claims>::end() {
   if (RunsInRegion<Claims> || !writes_.empty()) {  // there a table may be noted whose rows have no entry
     writes_.clear();
     index_changes_.clear();
@@ -121,7 +122,7 @@ template <class Sync, class Claims>
 }
 
 template <class Sync, class Claims>
-[[gnu::always_inline]] inline void OccTransaction<Sync, Claims>::end_without_writes() {
+[[gnu::always_inline]] inline void ReadWriteTransaction<Sync, Claims>::end_without_writes() {
   reads_.clear();
   if constexpr (Claims::kReads) some_validated_ = false;
   if constexpr (Claims::kWrites) claims_.end();

@@ -1,15 +1,15 @@
-// OccTransaction: buffered writes (DBX, section 5.2) and inserts of absent
-// row blocks (section 5.3).
+// ReadWriteTransaction: buffered writes (DBX, section 5.2) and inserts of absent row blocks
+// (section 5.3).
 #pragma once
 
 #include "base/bits.h"
-#include "txn/occ/occ_transaction.h"
+#include "txn/read_write/transaction.h"
 
 namespace elider::txn {
 
 // The word of a group that is there now; the commit makes sure that it still is.
 template <class Sync, class Claims>
-Status OccTransaction<Sync, Claims>::present_word(TableType& table, Row* row, KeyRef key, uint32_t g, uint64_t* w) {
+Status ReadWriteTransaction<Sync, Claims>::present_word(TableType& table, Row* row, KeyRef key, uint32_t g, uint64_t* w) {
   Cell& cell = row->cell(table.layout(), g);
   if (Status status = claim<Purpose::kWrite>(table, cell, key); !status.ok()) [[unlikely]] return status;
   *w = unlocked_word(cell);
@@ -20,7 +20,7 @@ Status OccTransaction<Sync, Claims>::present_word(TableType& table, Row* row, Ke
 
 // An update that has some columns comes to have these too, with their present values.
 template <class Sync, class Claims>
-Status OccTransaction<Sync, Claims>::widen(TableType& table, WriteEntry& write, const ColumnSet& set) {
+Status ReadWriteTransaction<Sync, Claims>::widen(TableType& table, WriteEntry& write, const ColumnSet& set) {
   if (write.leaves_none()) return table.error(Code::kNotFound, Cause::kNone, write.key);
   if (write.kind == WriteKind::kPresent) return {};
   const Layout& layout = table.layout();
@@ -36,8 +36,9 @@ Status OccTransaction<Sync, Claims>::widen(TableType& table, WriteEntry& write, 
 }
 
 template <class Sync, class Claims>
-[[gnu::always_inline]] inline Status OccTransaction<Sync, Claims>::edit_group(TableType& table, Row* row, KeyRef key, const ColumnSet& set,
-                                                                              uint32_t g, uint64_t w, uint64_t expected, std::byte* image) {
+[[gnu::always_inline]] inline Status ReadWriteTransaction<Sync, Claims>::edit_group(TableType& table, Row* row, KeyRef key,
+                                                                                    const ColumnSet& set, uint32_t g, uint64_t w,
+                                                                                    uint64_t expected, std::byte* image) {
   const Layout& layout = table.layout();
   if (word::removed(w) && expected == word::kUnknown) [[unlikely]] return note_absent(table, row->cell(layout, g), key, g, w);
   if (expected != word::kUnknown && expected != w) [[unlikely]] return doom(table, Code::kConflict, Cause::kReadChanged, key);
@@ -53,8 +54,8 @@ template <class Sync, class Claims>
 // What an edit of a row that was read must find, for which the write stands from now on; kUnknown:
 // it was not read. `read`: the view that the caller has of the row, or null.
 template <class Sync, class Claims>
-[[gnu::always_inline]] inline uint64_t OccTransaction<Sync, Claims>::expected_by(const detail::ImageHeader* read, const Cell& cell,
-                                                                                 uint32_t g) {
+[[gnu::always_inline]] inline uint64_t ReadWriteTransaction<Sync, Claims>::expected_by(const detail::ImageHeader* read, const Cell& cell,
+                                                                                       uint32_t g) {
   if (read == nullptr || read->read_index == ~0u || !(read->groups >> g & 1)) return word::kUnknown;
   const uint64_t position = uint64_t{read->read_index} + static_cast<uint64_t>(std::popcount(read->groups & ((1u << g) - 1)));
   if (position >= reads_.size() || reads_[position].cell != &cell) [[unlikely]] return word::kUnknown;
@@ -64,9 +65,9 @@ template <class Sync, class Claims>
 
 // The columns' present values, with a write for each group that has some of them.
 template <class Sync, class Claims>
-[[gnu::always_inline]] inline Status OccTransaction<Sync, Claims>::copy_to_edit(TableType& table, Row* row, KeyRef key,
-                                                                                const ColumnSet& set, const detail::ImageHeader* read,
-                                                                                std::byte** image_out) {
+[[gnu::always_inline]] inline Status ReadWriteTransaction<Sync, Claims>::copy_to_edit(TableType& table, Row* row, KeyRef key,
+                                                                                      const ColumnSet& set, const detail::ImageHeader* read,
+                                                                                      std::byte** image_out) {
   const Layout& layout = table.layout();
   std::byte* image = writes_.image_of(table, row);
   const uint32_t groups = set.read_groups;
@@ -89,8 +90,8 @@ template <class Sync, class Claims>
 
 // A sized row is edited as a whole.
 template <class Sync, class Claims>
-[[gnu::noinline]] Status OccTransaction<Sync, Claims>::copy_sized_to_edit(TableType& table, Row* row, KeyRef key,
-                                                                          const detail::ImageHeader* read, std::byte** image) {
+[[gnu::noinline]] Status ReadWriteTransaction<Sync, Claims>::copy_sized_to_edit(TableType& table, Row* row, KeyRef key,
+                                                                                const detail::ImageHeader* read, std::byte** image) {
   const Layout& layout = table.layout();
   if (WriteEntry* write = writes_.find(row, layout, 0)) {
     if (write->leaves_none()) return table.error(Code::kNotFound, Cause::kNone, key);
@@ -111,8 +112,8 @@ template <class Sync, class Claims>
 }
 
 template <class Sync, class Claims>
-Status OccTransaction<Sync, Claims>::edit_row(TableType& table, Row* row, KeyRef key, const ColumnSet& set, const detail::ImageHeader* read,
-                                      void** image_out) {
+Status ReadWriteTransaction<Sync, Claims>::edit_row(TableType& table, Row* row, KeyRef key, const ColumnSet& set,
+                                                    const detail::ImageHeader* read, void** image_out) {
   const Layout& layout = table.layout();
   const uint64_t affected = table.secondary_count() == 0 ? 0 : indexes_reading(table, set.columns);
   if constexpr (RunsInRegion<Claims>)
@@ -143,7 +144,7 @@ Status OccTransaction<Sync, Claims>::edit_row(TableType& table, Row* row, KeyRef
 // Not beside a write of the row that waits for the end of the region; and no block, which a change
 // replaces.
 template <class Sync, class Claims>
-[[gnu::always_inline]] inline bool OccTransaction<Sync, Claims>::may_write_in_place(TableType& table, Row* row) const {
+[[gnu::always_inline]] inline bool ReadWriteTransaction<Sync, Claims>::may_write_in_place(TableType& table, Row* row) const {
   const Layout& layout = table.layout();
   if (!claims_.in_place || image_in_place_ != nullptr || table.id() >= WriteSet::kTablesWithBit) return false;
   for (uint32_t g = 0; g < layout.group_count(); ++g)
@@ -154,7 +155,7 @@ template <class Sync, class Claims>
 // The change is made to an image, since a row's own layout is not that of its cells, and then to
 // the cells: do_edited().
 template <class Sync, class Claims>
-Status OccTransaction<Sync, Claims>::edit_in_place(TableType& table, Row* row, KeyRef key, const ColumnSet& set, void** image_out) {
+Status ReadWriteTransaction<Sync, Claims>::edit_in_place(TableType& table, Row* row, KeyRef key, const ColumnSet& set, void** image_out) {
   const Layout& layout = table.layout();
   std::byte* const image = arena_.allocate(layout.row_bytes());
   for (const uint32_t g : Bits(set.read_groups)) {
@@ -171,8 +172,8 @@ Status OccTransaction<Sync, Claims>::edit_in_place(TableType& table, Row* row, K
 }
 
 template <class Sync, class Claims>
-[[gnu::always_inline]] inline void OccTransaction<Sync, Claims>::write_in_place(Cell& cell, const ColumnSet& set, uint32_t g,
-                                                                                const std::byte* image, uint64_t w) {
+[[gnu::always_inline]] inline void ReadWriteTransaction<Sync, Claims>::write_in_place(Cell& cell, const ColumnSet& set, uint32_t g,
+                                                                                      const std::byte* image, uint64_t w) {
   storage::copy_to_payload(set, g, cell.payload_inside(), image);
   cell.set_snapshot(claims_.number);
   cell.unlock(word::next(w, false));
@@ -180,7 +181,7 @@ template <class Sync, class Claims>
 
 // The columns that may be edited, of a sized row all of it.
 template <class Sync, class Claims>
-void OccTransaction<Sync, Claims>::copy_edited(std::byte* to, const std::byte* from) const {
+void ReadWriteTransaction<Sync, Claims>::copy_edited(std::byte* to, const std::byte* from) const {
   const Layout& layout = edit_.table->layout();
   if (layout.sized_rows()) {
     const WriteEntry* const write = writes_.find(edit_.row, layout, 0);
@@ -191,7 +192,7 @@ void OccTransaction<Sync, Claims>::copy_edited(std::byte* to, const std::byte* f
 }
 
 template <class Sync, class Claims>
-Status OccTransaction<Sync, Claims>::do_edit(const TableRef& ref, KeyRef key, const ColumnsRef& columns, void** image) {
+Status ReadWriteTransaction<Sync, Claims>::do_edit(const TableRef& ref, KeyRef key, const ColumnsRef& columns, void** image) {
   const ColumnSet* set = this->template check<Purpose::kWrite>(ref, columns);
   if (set == nullptr) [[unlikely]] return refuse(ref, columns);
   auto& table = static_cast<TableType&>(*ref.base());
@@ -203,7 +204,7 @@ Status OccTransaction<Sync, Claims>::do_edit(const TableRef& ref, KeyRef key, co
 }
 
 template <class Sync, class Claims>
-Status OccTransaction<Sync, Claims>::do_edit_view(const TableRef& ref, const RawView& view, const ColumnsRef& columns, void** image) {
+Status ReadWriteTransaction<Sync, Claims>::do_edit_view(const TableRef& ref, const RawView& view, const ColumnsRef& columns, void** image) {
   const ColumnSet* set = this->template check<Purpose::kWrite>(ref, columns);
   if (set == nullptr) [[unlikely]] return refuse(ref, columns);
   if (!view) return Status::invalid_argument("update: the view is of no row");
@@ -220,8 +221,8 @@ Status OccTransaction<Sync, Claims>::do_edit_view(const TableRef& ref, const Raw
 // Another piece of the call may have read it. Where it is known which, its row is where it was,
 // unless its block has left the table; else a lookup tells.
 template <class Sync, class Claims>
-Status OccTransaction<Sync, Claims>::edit_view_of_piece(const TableRef& ref, const ColumnSet& set, const detail::ImageHeader& view,
-                                                        void** image) {
+Status ReadWriteTransaction<Sync, Claims>::edit_view_of_piece(const TableRef& ref, const ColumnSet& set, const detail::ImageHeader& view,
+                                                              void** image) {
   auto& table = static_cast<TableType&>(*ref.base());
   KeyRef key = view.key;
   return guarded(table, key, [&]() -> Status {
@@ -239,7 +240,7 @@ Status OccTransaction<Sync, Claims>::edit_view_of_piece(const TableRef& ref, con
 // is followed. A view that another transaction made of the same row passes, and does no harm: the
 // update reads the row itself.
 template <class Sync, class Claims>
-bool OccTransaction<Sync, Claims>::has_read(TableType& table, const detail::ImageHeader& view) {
+bool ReadWriteTransaction<Sync, Claims>::has_read(TableType& table, const detail::ImageHeader& view) {
   const Layout& layout = table.layout();
   const uint32_t groups = view.groups & layout.all_groups();
   if (groups == 0) return false;
@@ -260,7 +261,7 @@ bool OccTransaction<Sync, Claims>::has_read(TableType& table, const detail::Imag
 
 // Secondary indexes follow what was changed in the image; on a duplicate the change is taken back.
 template <class Sync, class Claims>
-Status OccTransaction<Sync, Claims>::do_edited(const TableRef& ref, void* image) {
+Status ReadWriteTransaction<Sync, Claims>::do_edited(const TableRef& ref, void* image) {
   if constexpr (RunsInRegion<Claims>)
     if (image_in_place_ != nullptr && image_in_place_ == image) {
       const Layout& layout = edit_.table->layout();
@@ -287,7 +288,7 @@ Status OccTransaction<Sync, Claims>::do_edited(const TableRef& ref, void* image)
 }
 
 template <class Sync, class Claims>
-void OccTransaction<Sync, Claims>::do_edit_threw(const TableRef& ref, KeyRef key) {
+void ReadWriteTransaction<Sync, Claims>::do_edit_threw(const TableRef& ref, KeyRef key) {
   // change() may have ended the attempt before it threw: then that is why.
   if (state_ == State::kActive || state_ == State::kEditing)
     static_cast<void>(doom(*ref.base(), Code::kProcedureThrew, Cause::kException, key));
@@ -295,7 +296,7 @@ void OccTransaction<Sync, Claims>::do_edit_threw(const TableRef& ref, KeyRef key
 
 // Blind: no read, but of the columns that decide a secondary index's value.
 template <class Sync, class Claims>
-Status OccTransaction<Sync, Claims>::do_write(const TableRef& ref, KeyRef key, const ColumnsRef& columns, const void* row_bytes) {
+Status ReadWriteTransaction<Sync, Claims>::do_write(const TableRef& ref, KeyRef key, const ColumnsRef& columns, const void* row_bytes) {
   const ColumnSet* set = this->template check<Purpose::kWrite>(ref, columns);
   if (set == nullptr) [[unlikely]] return refuse(ref, columns);
   auto& table = static_cast<TableType&>(*ref.base());
@@ -303,8 +304,8 @@ Status OccTransaction<Sync, Claims>::do_write(const TableRef& ref, KeyRef key, c
 }
 
 template <class Sync, class Claims>
-Status OccTransaction<Sync, Claims>::write_row(const TableRef& ref, TableType& table, KeyRef key, const ColumnSet& set,
-                                               const std::byte* source) {
+Status ReadWriteTransaction<Sync, Claims>::write_row(const TableRef& ref, TableType& table, KeyRef key, const ColumnSet& set,
+                                                     const std::byte* source) {
   const Layout& layout = table.layout();
   Row* row = find(table, key, set);
   if (row == nullptr) [[unlikely]] return table.error(Code::kNotFound, Cause::kNone, key);
@@ -337,8 +338,8 @@ Status OccTransaction<Sync, Claims>::write_row(const TableRef& ref, TableType& t
 
 // Not blind: how large the new block must be, the row says.
 template <class Sync, class Claims>
-Status OccTransaction<Sync, Claims>::write_sized_row(const TableRef& ref, TableType& table, Row* row, KeyRef key, const ColumnSet& set,
-                                             const std::byte* source) {
+Status ReadWriteTransaction<Sync, Claims>::write_sized_row(const TableRef& ref, TableType& table, Row* row, KeyRef key,
+                                                           const ColumnSet& set, const std::byte* source) {
   if (set.whole) return refuse_whole_write(ref);
   void* image;
   if (Status status = edit_row(table, row, key, set, nullptr, &image); !status.ok()) return status;
@@ -347,7 +348,7 @@ Status OccTransaction<Sync, Claims>::write_sized_row(const TableRef& ref, TableT
 }
 
 template <class Sync, class Claims>
-Status OccTransaction<Sync, Claims>::do_add(const TableRef& ref, KeyRef key, uint32_t offset, ColumnType type, const void* delta) {
+Status ReadWriteTransaction<Sync, Claims>::do_add(const TableRef& ref, KeyRef key, uint32_t offset, ColumnType type, const void* delta) {
   if (this->template check<Purpose::kWrite>(ref, {}) == nullptr) [[unlikely]] return refuse(ref, {});
   auto& table = static_cast<TableType&>(*ref.base());
   const storage::Number* number = table.layout().number_at(offset, type);
@@ -356,7 +357,7 @@ Status OccTransaction<Sync, Claims>::do_add(const TableRef& ref, KeyRef key, uin
 }
 
 template <class Sync, class Claims>
-Status OccTransaction<Sync, Claims>::add_to_row(TableType& table, KeyRef key, const storage::Number& number, const void* delta) {
+Status ReadWriteTransaction<Sync, Claims>::add_to_row(TableType& table, KeyRef key, const storage::Number& number, const void* delta) {
   const Layout& layout = table.layout();
   Row* row = find(table, key, layout.none());
   if (row == nullptr) [[unlikely]] return table.error(Code::kNotFound, Cause::kNone, key);
@@ -379,14 +380,14 @@ Status OccTransaction<Sync, Claims>::add_to_row(TableType& table, KeyRef key, co
 // -- whole rows -----------------------------------------------------------------------------------
 
 template <class Sync, class Claims>
-Status OccTransaction<Sync, Claims>::do_insert(const TableRef& ref, KeyRef key, const void* row, size_t bytes) {
+Status ReadWriteTransaction<Sync, Claims>::do_insert(const TableRef& ref, KeyRef key, const void* row, size_t bytes) {
   if (this->template check<Purpose::kWrite>(ref, {}) == nullptr) [[unlikely]] return refuse(ref, {});
   auto& table = static_cast<TableType&>(*ref.base());
   return guarded(table, key, [&] { return insert_row(table, key, {row, bytes}, false); });
 }
 
 template <class Sync, class Claims>
-Status OccTransaction<Sync, Claims>::do_put(const TableRef& ref, KeyRef key, const void* source, size_t bytes) {
+Status ReadWriteTransaction<Sync, Claims>::do_put(const TableRef& ref, KeyRef key, const void* source, size_t bytes) {
   if (this->template check<Purpose::kWrite>(ref, {}) == nullptr) [[unlikely]] return refuse(ref, {});
   auto& table = static_cast<TableType&>(*ref.base());
   return guarded(table, key, [&] {
@@ -398,7 +399,7 @@ Status OccTransaction<Sync, Claims>::do_put(const TableRef& ref, KeyRef key, con
 }
 
 template <class Sync, class Claims>
-Status OccTransaction<Sync, Claims>::insert_row(TableType& table, KeyRef key, GivenRow source, bool replace) {
+Status ReadWriteTransaction<Sync, Claims>::insert_row(TableType& table, KeyRef key, GivenRow source, bool replace) {
   if constexpr (Claims::kWrites) claims_.make_room_for_new();
   // Locked, so that nobody uses it before its sequence is set.
   Row* candidate = new_row<Sync>(worker_, table.layout(), key, word::kAbsent | word::kLocked);
@@ -440,7 +441,7 @@ Status OccTransaction<Sync, Claims>::insert_row(TableType& table, KeyRef key, Gi
 
 // A row block that is there, with or without a row in it at present.
 template <class Sync, class Claims>
-Status OccTransaction<Sync, Claims>::replace_row(TableType& table, Row* row, KeyRef key, GivenRow source, bool replace) {
+Status ReadWriteTransaction<Sync, Claims>::replace_row(TableType& table, Row* row, KeyRef key, GivenRow source, bool replace) {
   const Layout& layout = table.layout();
   uint64_t words[kCommitGroupsMax] = {};
   bool present;
@@ -495,14 +496,14 @@ Status OccTransaction<Sync, Claims>::replace_row(TableType& table, Row* row, Key
 }
 
 template <class Sync, class Claims>
-Status OccTransaction<Sync, Claims>::do_remove(const TableRef& ref, KeyRef key) {
+Status ReadWriteTransaction<Sync, Claims>::do_remove(const TableRef& ref, KeyRef key) {
   if (this->template check<Purpose::kWrite>(ref, {}) == nullptr) [[unlikely]] return refuse(ref, {});
   auto& table = static_cast<TableType&>(*ref.base());
   return guarded(table, key, [&] { return remove_row(table, key); });
 }
 
 template <class Sync, class Claims>
-Status OccTransaction<Sync, Claims>::remove_row(TableType& table, KeyRef key) {
+Status ReadWriteTransaction<Sync, Claims>::remove_row(TableType& table, KeyRef key) {
   const Layout& layout = table.layout();
   Row* row = find(table, key, table.layout().all());
   if (row == nullptr) [[unlikely]] return table.error(Code::kNotFound, Cause::kNone, key);

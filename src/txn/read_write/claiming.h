@@ -1,21 +1,21 @@
-// OccTransaction: rows that are claimed as they are touched, under a protocol that does so
+// ReadWriteTransaction: rows that are claimed as they are touched, under a protocol that does so
 // (txn/claims.h). Of others these are no code at all.
 #pragma once
 
 #include "base/bits.h"
-#include "txn/occ/occ_transaction.h"
+#include "txn/read_write/transaction.h"
 
 namespace elider::txn {
 
 // The claim was refused for good: dooms the transaction.
 template <class Sync, class Claims>
-Status OccTransaction<Sync, Claims>::refuse_claim(TableType& table, KeyRef key) {
+Status ReadWriteTransaction<Sync, Claims>::refuse_claim(TableType& table, KeyRef key) {
   return doom(table, Code::kConflict, Cause::kClaimed, key);
 }
 
 template <class Sync, class Claims>
 template <Purpose kPurpose>
-[[gnu::always_inline]] inline Status OccTransaction<Sync, Claims>::claim(TableType& table, Cell& cell, KeyRef key) {
+[[gnu::always_inline]] inline Status ReadWriteTransaction<Sync, Claims>::claim(TableType& table, Cell& cell, KeyRef key) {
   constexpr bool kWrites = kPurpose == Purpose::kWrite;
   if constexpr (kWrites ? Claims::kWrites : Claims::kReads) {
     while (!(kWrites ? claims_.write(cell) : claims_.read(cell))) [[unlikely]]
@@ -26,7 +26,8 @@ template <Purpose kPurpose>
 
 template <class Sync, class Claims>
 template <Purpose kPurpose>
-[[gnu::always_inline]] inline Status OccTransaction<Sync, Claims>::claim_groups(TableType& table, Row* row, KeyRef key, uint32_t groups) {
+[[gnu::always_inline]] inline Status ReadWriteTransaction<Sync, Claims>::claim_groups(TableType& table, Row* row, KeyRef key,
+                                                                                      uint32_t groups) {
   if constexpr (kPurpose == Purpose::kWrite ? Claims::kWrites : Claims::kReads)
     for (const uint32_t g : Bits(groups))
       if (Status status = claim<kPurpose>(table, row->cell(table.layout(), g), key); !status.ok()) [[unlikely]] return status;
@@ -35,20 +36,20 @@ template <Purpose kPurpose>
 
 // All of a row block that nobody else can reach yet.
 template <class Sync, class Claims>
-[[gnu::always_inline]] inline void OccTransaction<Sync, Claims>::claim_new(TableType& table, Row* row) {
+[[gnu::always_inline]] inline void ReadWriteTransaction<Sync, Claims>::claim_new(TableType& table, Row* row) {
   if constexpr (Claims::kWrites)
     for (uint32_t g = 0; g < table.layout().group_count(); ++g) claims_.write_new(row->cell(table.layout(), g));
 }
 
 template <class Sync, class Claims>
-[[gnu::always_inline]] inline void OccTransaction<Sync, Claims>::keep_claims_of_new(TableType& table, Row* row) {
+[[gnu::always_inline]] inline void ReadWriteTransaction<Sync, Claims>::keep_claims_of_new(TableType& table, Row* row) {
   if constexpr (Claims::kWrites)
     for (uint32_t g = 0; g < table.layout().group_count(); ++g) claims_.keep_new(row->cell(table.layout(), g));
 }
 
 template <class Sync, class Claims>
-[[gnu::always_inline]] inline void OccTransaction<Sync, Claims>::claim_leaf_read(TableType& table, const index::Witness& witness,
-                                                                                 KeyRef key) {
+[[gnu::always_inline]] inline void ReadWriteTransaction<Sync, Claims>::claim_leaf_read(TableType& table, const index::Witness& witness,
+                                                                                       KeyRef key) {
   if constexpr (Claims::kLeaves) {
     ELIDER_TEST_POINT("locks.leaf_looked_at");
     if (!claims_.read_leaf(witness.version)) [[unlikely]] return static_cast<void>(refuse_claim(table, key));
@@ -59,8 +60,9 @@ template <class Sync, class Claims>
 }
 
 template <class Sync, class Claims>
-[[gnu::always_inline]] inline Status OccTransaction<Sync, Claims>::claim_leaves_written(TableType& table, const index::InsertResult& result,
-                                                                                        KeyRef key) {
+[[gnu::always_inline]] inline Status ReadWriteTransaction<Sync, Claims>::claim_leaves_written(TableType& table,
+                                                                                              const index::InsertResult& result,
+                                                                                              KeyRef key) {
   if constexpr (Claims::kLeaves)
     for (const void* const leaf : {result.before.version, result.after.version, result.split_off.version})
       while (leaf != nullptr && !claims_.write_leaf(leaf)) [[unlikely]]
@@ -70,7 +72,7 @@ template <class Sync, class Claims>
 
 // Its claims are gone, and what it read may have changed since.
 template <class Sync, class Claims>
-Status OccTransaction<Sync, Claims>::ended_by_another() {
+Status ReadWriteTransaction<Sync, Claims>::ended_by_another() {
   return Status(Code::kConflict, Cause::kClaimed, Status(),
                 "another transaction has ended it, whose rows it kept for longer than it may: an open one for Options::open_patience_us, " +
                     std::to_string(store_.options.open_patience_us) + " us");

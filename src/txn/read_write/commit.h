@@ -1,9 +1,9 @@
-// OccTransaction: the commit (DBX, Algorithm 1; the order of its steps: storage/snapshots.h).
+// ReadWriteTransaction: the commit (DBX, Algorithm 1; the order of its steps: storage/snapshots.h).
 #pragma once
 
 #include "base/full_fence.h"
 #include "elider/snapshot_number.h"
-#include "txn/occ/occ_transaction.h"
+#include "txn/read_write/transaction.h"
 
 namespace elider::txn {
 
@@ -14,7 +14,7 @@ namespace elider::txn {
 // the write needs.
 template <class Sync, class Claims>
 template <bool kTake>
-bool OccTransaction<Sync, Claims>::await_word(WriteEntry& write, Patience patience) {
+bool ReadWriteTransaction<Sync, Claims>::await_word(WriteEntry& write, Patience patience) {
   constexpr uint32_t kSleepsMax = 50;  // 5 to 10 ms
   Cell& cell = *write.cell;
   for (Spin spin;;) {
@@ -47,7 +47,7 @@ bool OccTransaction<Sync, Claims>::await_word(WriteEntry& write, Patience patien
 // in another order does not wait, so nobody waits in a circle; two commits that meet in
 // opposite orders both get through.
 template <class Sync, class Claims>
-size_t OccTransaction<Sync, Claims>::lock_writes() {
+size_t ReadWriteTransaction<Sync, Claims>::lock_writes() {
   const size_t locked = lock_each(Patience::kShort);
   if (locked == writes_.size()) [[likely]] return locked;
   if (cause_ != Cause::kWriteLocked) return locked;
@@ -58,14 +58,14 @@ size_t OccTransaction<Sync, Claims>::lock_writes() {
 }
 
 template <class Sync, class Claims>
-[[gnu::always_inline]] inline size_t OccTransaction<Sync, Claims>::lock_each(Patience patience) {
+[[gnu::always_inline]] inline size_t ReadWriteTransaction<Sync, Claims>::lock_each(Patience patience) {
   for (size_t i = 0; i < writes_.size(); ++i)
     if (writes_[i].kind != WriteKind::kNone && !await_word<true>(writes_[i], patience)) [[unlikely]] return i;
   return writes_.size();
 }
 
 template <class Sync, class Claims>
-void OccTransaction<Sync, Claims>::unlock_writes(size_t count) {
+void ReadWriteTransaction<Sync, Claims>::unlock_writes(size_t count) {
   for (size_t i = 0; i < count; ++i)
     if (writes_[i].kind != WriteKind::kNone) writes_[i].cell->unlock(writes_[i].locked_from);
 }
@@ -73,13 +73,13 @@ void OccTransaction<Sync, Claims>::unlock_writes(size_t count) {
 // -- memory that the writes need, taken before anything is changed --------------------------------
 
 template <class Sync, class Claims>
-bool OccTransaction<Sync, Claims>::prepare_blocks() {
+bool ReadWriteTransaction<Sync, Claims>::prepare_blocks() {
   const WriteEntry* without = allocate_blocks(worker_, writes_);
   return without == nullptr || failed(Cause::kMemoryLimit, without->table, without->key);
 }
 
 template <class Sync, class Claims>
-bool OccTransaction<Sync, Claims>::prepare_versions(SnapshotNumber newest_reader) {
+bool ReadWriteTransaction<Sync, Claims>::prepare_versions(SnapshotNumber newest_reader) {
   const WriteEntry* without = allocate_versions(store_, worker_, writes_, newest_reader);
   return without == nullptr || failed(Cause::kMemoryLimit, without->table, without->key);
 }
@@ -90,7 +90,7 @@ bool OccTransaction<Sync, Claims>::prepare_versions(SnapshotNumber newest_reader
 // have read stands in the writes alone: a commit compares it as it locks them.
 template <class Sync, class Claims>
 template <bool kHeld>
-bool OccTransaction<Sync, Claims>::reads_stand() {
+bool ReadWriteTransaction<Sync, Claims>::reads_stand() {
   if (ELIDER_MUTANT(kSkipPairValidation) && reads_.size() + nodes_.size() == 2) return true;
   if (!ELIDER_MUTANT(kSkipReadValidation)) {
     for (const ReadEntry& read : reads_) {
@@ -122,7 +122,7 @@ bool OccTransaction<Sync, Claims>::reads_stand() {
 // is to be asked once more, and a commit takes its numbers once more before it: what the second
 // look saw may be of a larger one than it has.
 template <class Sync, class Claims>
-[[gnu::noinline]] bool OccTransaction<Sync, Claims>::repair_after_failure(Locks locks) {
+[[gnu::noinline]] bool ReadWriteTransaction<Sync, Claims>::repair_after_failure(Locks locks) {
   if (!may_be_repaired()) return false;
   repairing_under_ = locks;
   bool repaired = false;
@@ -137,7 +137,7 @@ template <class Sync, class Claims>
 
 // Of a transaction that ends without a commit: the same validation, with nothing locked.
 template <class Sync, class Claims>
-Status OccTransaction<Sync, Claims>::reads_hold() {
+Status ReadWriteTransaction<Sync, Claims>::reads_hold() {
   if constexpr (Claims::kWrites)
     if (!claims_.stand()) [[unlikely]] return ended_by_another();
   if (reads_stand<false>() || (repair_after_failure(Locks::kNone) && reads_stand<false>())) return {};
@@ -148,7 +148,7 @@ Status OccTransaction<Sync, Claims>::reads_hold() {
 
 // What is left when locks or validation fail: nothing has been changed yet.
 template <class Sync, class Claims>
-Status OccTransaction<Sync, Claims>::give_up(size_t locked) {
+Status ReadWriteTransaction<Sync, Claims>::give_up(size_t locked) {
   unlock_writes(locked);
   if (store_.log != nullptr) store_.log->end_commit(worker_.id());
   free_unused(worker_, writes_);
@@ -159,7 +159,7 @@ Status OccTransaction<Sync, Claims>::give_up(size_t locked) {
 }
 
 template <class Sync, class Claims>
-[[gnu::always_inline]] inline bool OccTransaction<Sync, Claims>::validate_reads() {
+[[gnu::always_inline]] inline bool ReadWriteTransaction<Sync, Claims>::validate_reads() {
   if constexpr (Sync::kRegions)
     if (store_.elision != nullptr) return validate_in_region();
   return reads_stand();
@@ -167,7 +167,7 @@ template <class Sync, class Claims>
 
 // The log takes nothing: nothing has been locked yet.
 template <class Sync, class Claims>
-Status OccTransaction<Sync, Claims>::refuse_commit(const Status& status) {
+Status ReadWriteTransaction<Sync, Claims>::refuse_commit(const Status& status) {
   free_unused(worker_, writes_);
   rollback(Cause::kNone);
   return status;
@@ -175,7 +175,7 @@ Status OccTransaction<Sync, Claims>::refuse_commit(const Status& status) {
 
 // The record of commit n, with its writes locked or written.
 template <class Sync, class Claims>
-void OccTransaction<Sync, Claims>::publish(SnapshotNumber n) {
+void ReadWriteTransaction<Sync, Claims>::publish(SnapshotNumber n) {
   bool ends = true;
   if constexpr (RunsPieces<Claims>) ends = !claims_.of_call;
   publish_record(*store_.log, worker_.id(), log_place_, n, writes_, ends);
@@ -184,7 +184,7 @@ void OccTransaction<Sync, Claims>::publish(SnapshotNumber n) {
 
 // Of a commit that is recorded, in the serial order among those of its number.
 template <class Sync, class Claims>
-uint64_t OccTransaction<Sync, Claims>::take_place() {
+uint64_t ReadWriteTransaction<Sync, Claims>::take_place() {
   if constexpr (RunsPieces<Claims>)
     if (claims_.late != nullptr) return claims_.late->place();
   return store_.commit_order.fetch_add(1);
@@ -193,14 +193,14 @@ uint64_t OccTransaction<Sync, Claims>::take_place() {
 // No writes: what was read was all there at the instant of the validation. One row was read at one
 // instant already.
 template <class Sync, class Claims>
-[[gnu::always_inline]] inline Status OccTransaction<Sync, Claims>::commit_reads() {
+[[gnu::always_inline]] inline Status ReadWriteTransaction<Sync, Claims>::commit_reads() {
   fence_between_loads();  // two that only read agree on the order of what they met; partner: the same line of another one
   if (reads_.size() != 1 || !nodes_.empty() || recorder_.on()) return commit_validated_reads();
   return finish_reads();
 }
 
 template <class Sync, class Claims>
-[[gnu::always_inline]] inline Status OccTransaction<Sync, Claims>::finish_reads() {
+[[gnu::always_inline]] inline Status ReadWriteTransaction<Sync, Claims>::finish_reads() {
   if (store_.log != nullptr) [[unlikely]] commit_number_ = ELIDER_MUTANT(kReadsHaveNoNumber) ? 0 : store_.snapshots.current();
   this->count_commit();
   end_without_writes();
@@ -208,7 +208,7 @@ template <class Sync, class Claims>
 }
 
 template <class Sync, class Claims>
-Status OccTransaction<Sync, Claims>::commit_validated_reads() {
+Status ReadWriteTransaction<Sync, Claims>::commit_validated_reads() {
   SnapshotNumber n = 0;
   uint64_t order = 0;
   const auto take_numbers = [&] {
@@ -227,7 +227,7 @@ Status OccTransaction<Sync, Claims>::commit_validated_reads() {
 }
 
 template <class Sync, class Claims>
-Status OccTransaction<Sync, Claims>::commit() {
+Status ReadWriteTransaction<Sync, Claims>::commit() {
   if (state_ != State::kActive) [[unlikely]] return refuse_to_commit();
   if constexpr (Claims::kWrites)
     if (!claims_.begin_commit()) [[unlikely]] return rollback(Cause::kClaimed), ended_by_another();
@@ -236,7 +236,7 @@ Status OccTransaction<Sync, Claims>::commit() {
 
 // It has ended, or is doomed, or an edit is pending.
 template <class Sync, class Claims>
-Status OccTransaction<Sync, Claims>::refuse_to_commit() {
+Status ReadWriteTransaction<Sync, Claims>::refuse_to_commit() {
   if (state_ == State::kFinished) return Status(Code::kFinished, "the transaction has ended");
   Status status = state_ == State::kEditing ? refuse_pending_edit(TableRef(edited_table_)) : doom_;
   // What threw may have seen rows that never stood together.
@@ -247,7 +247,7 @@ Status OccTransaction<Sync, Claims>::refuse_to_commit() {
 }
 
 template <class Sync, class Claims>
-Status OccTransaction<Sync, Claims>::commit_writes() {
+Status ReadWriteTransaction<Sync, Claims>::commit_writes() {
   if (!prepare_blocks()) [[unlikely]] return give_up(0);
   if (store_.log != nullptr) [[unlikely]]
     if (Status status = reserve_record(*store_.log, worker_.id(), writes_, &log_place_); !status.ok()) [[unlikely]]
@@ -259,7 +259,7 @@ Status OccTransaction<Sync, Claims>::commit_writes() {
 }
 
 template <class Sync, class Claims>
-[[gnu::always_inline]] inline Status OccTransaction<Sync, Claims>::commit_by_locks(bool old_entries_retired) {
+[[gnu::always_inline]] inline Status ReadWriteTransaction<Sync, Claims>::commit_by_locks(bool old_entries_retired) {
   const size_t locked = lock_writes();
   if (locked != writes_.size()) [[unlikely]] return give_up(locked);
   // Validation's loads, and S, come after the locks, and whoever sees a byte that is
@@ -305,7 +305,8 @@ template <class Sync, class Claims>
 
 // Everything is written and released.
 template <class Sync, class Claims>
-[[gnu::always_inline]] inline Status OccTransaction<Sync, Claims>::finish(SnapshotNumber n, uint64_t order, SnapshotNumber newest_reader) {
+[[gnu::always_inline]] inline Status ReadWriteTransaction<Sync, Claims>::finish(SnapshotNumber n, uint64_t order,
+                                                                                SnapshotNumber newest_reader) {
   ELIDER_TEST_POINT("occ.commit.after_release");
   if constexpr (RunsPieces<Claims>)
     if (claims_.of_call) return finish_piece(n, order, newest_reader);
@@ -320,7 +321,7 @@ template <class Sync, class Claims>
 }
 
 template <class Sync, class Claims>
-Status OccTransaction<Sync, Claims>::finish_piece(SnapshotNumber n, uint64_t order, SnapshotNumber newest_reader) {
+Status ReadWriteTransaction<Sync, Claims>::finish_piece(SnapshotNumber n, uint64_t order, SnapshotNumber newest_reader) {
   if constexpr (RunsPieces<Claims>) claims_.number = n, claims_.order = order;
   writes_.count_tables(counters_);
   recorder_.keep_writes(writes_, index_changes_);
@@ -335,7 +336,7 @@ Status OccTransaction<Sync, Claims>::finish_piece(SnapshotNumber n, uint64_t ord
 }
 
 template <class Sync, class Claims>
-void OccTransaction<Sync, Claims>::rollback(Cause cause) {
+void ReadWriteTransaction<Sync, Claims>::rollback(Cause cause) {
   if (state_ == State::kFinished) return;
   count_abort(cause);
   record_end(false, cause, 0, 0);
@@ -347,7 +348,7 @@ void OccTransaction<Sync, Claims>::rollback(Cause cause) {
 // Row blocks that are absent by this commit, whose number is n, or still
 // are. read: it saw a reader.
 template <class Sync, class Claims>
-void OccTransaction<Sync, Claims>::retire_rows(SnapshotNumber n, bool read) {
+void ReadWriteTransaction<Sync, Claims>::retire_rows(SnapshotNumber n, bool read) {
   for (const WriteEntry& write : writes_) {
     if (write.group != 0) continue;
     auto& table = static_cast<TableType&>(*write.table);
@@ -363,7 +364,7 @@ void OccTransaction<Sync, Claims>::retire_rows(SnapshotNumber n, bool read) {
 
 // The transaction did not commit: what it created stays absent.
 template <class Sync, class Claims>
-void OccTransaction<Sync, Claims>::give_up_rows() {
+void ReadWriteTransaction<Sync, Claims>::give_up_rows() {
   for (const WriteEntry& write : writes_)
     if (write.group == 0 && write.created) retire_row(worker_, static_cast<TableType&>(*write.table), write.row, write.key, write.expected);
 }

@@ -1,4 +1,4 @@
-// OccTransaction: secondary indexes, kept in the same transaction.
+// ReadWriteTransaction: secondary indexes, kept in the same transaction.
 //
 // An entry maps (value, primary key) to the row block itself. Invariant: for every version of a row
 // that the newest state or a reader's snapshot can see, its entry is in the index; entries that
@@ -10,13 +10,13 @@
 #pragma once
 
 #include "base/bits.h"
-#include "txn/occ/occ_transaction.h"
+#include "txn/read_write/transaction.h"
 
 namespace elider::txn {
 
 // What the key function gives. If it throws, the operation is half done: only a rollback is left.
 template <class Sync, class Claims>
-uint64_t OccTransaction<Sync, Claims>::index_value(TableType& table, uint32_t i, KeyRef key, const std::byte* image) {
+uint64_t ReadWriteTransaction<Sync, Claims>::index_value(TableType& table, uint32_t i, KeyRef key, const std::byte* image) {
   try {
     return table.index_value(i, image);
   } catch (...) {
@@ -27,7 +27,7 @@ uint64_t OccTransaction<Sync, Claims>::index_value(TableType& table, uint32_t i,
 
 // The secondary indexes that read some of these columns, a bit each.
 template <class Sync, class Claims>
-uint64_t OccTransaction<Sync, Claims>::indexes_reading(TableType& table, uint64_t columns) const {
+uint64_t ReadWriteTransaction<Sync, Claims>::indexes_reading(TableType& table, uint64_t columns) const {
   uint64_t indexes = 0;
   if ((columns & table.layout().indexed_columns()) == 0) return 0;
   for (uint32_t i = 0; i < table.secondary_count(); ++i)
@@ -37,7 +37,7 @@ uint64_t OccTransaction<Sync, Claims>::indexes_reading(TableType& table, uint64_
 
 // What the row's values are for this transaction now, own writes included.
 template <class Sync, class Claims>
-Status OccTransaction<Sync, Claims>::old_index_values(TableType& table, Row* row, KeyRef key, uint64_t affected, uint64_t* values) {
+Status ReadWriteTransaction<Sync, Claims>::old_index_values(TableType& table, Row* row, KeyRef key, uint64_t affected, uint64_t* values) {
   std::byte* image = arena_.allocate(table.layout().row_bytes());
   detail::ImageHeader header;
   for (const uint32_t i : Bits(affected)) {
@@ -49,7 +49,7 @@ Status OccTransaction<Sync, Claims>::old_index_values(TableType& table, Row* row
 
 // No other row that is there has this value.
 template <class Sync, class Claims>
-Status OccTransaction<Sync, Claims>::index_check_unique(TableType& table, Row* row, KeyRef key, uint32_t i, uint64_t value) {
+Status ReadWriteTransaction<Sync, Claims>::index_check_unique(TableType& table, Row* row, KeyRef key, uint32_t i, uint64_t value) {
   if (!table.schema().indexes[i].unique) return {};
   bool taken = false;
   Key holder = 0;
@@ -73,7 +73,7 @@ Status OccTransaction<Sync, Claims>::index_check_unique(TableType& table, Row* r
 // will find them: a word that is only locked now may come back as it was, and a value that was
 // left out would keep its entry for ever.
 template <class Sync, class Claims>
-Status OccTransaction<Sync, Claims>::former_index_values(TableType& table, Row* row, KeyRef key, uint64_t* values, bool* had_row) {
+Status ReadWriteTransaction<Sync, Claims>::former_index_values(TableType& table, Row* row, KeyRef key, uint64_t* values, bool* had_row) {
   const Layout& layout = table.layout();
   *had_row = !writes_.find(row, layout, 0)->created && row->cell(layout, 0).snapshot() != 0;
   if (!*had_row) return {};
@@ -94,7 +94,7 @@ Status OccTransaction<Sync, Claims>::former_index_values(TableType& table, Row* 
 
 // A row comes where none was. Uniqueness has been checked unless the row block is new.
 template <class Sync, class Claims>
-Status OccTransaction<Sync, Claims>::index_insert(TableType& table, Row* row, KeyRef key, const std::byte* image) {
+Status ReadWriteTransaction<Sync, Claims>::index_insert(TableType& table, Row* row, KeyRef key, const std::byte* image) {
   uint64_t former[kSecondaryIndexesMax];
   bool had_row = false;
   if (Status status = former_index_values(table, row, key, former, &had_row); !status.ok()) return status;
@@ -113,7 +113,8 @@ Status OccTransaction<Sync, Claims>::index_insert(TableType& table, Row* row, Ke
 
 // The row's indexed columns have changed: from these values to what the row is now.
 template <class Sync, class Claims>
-Status OccTransaction<Sync, Claims>::index_update(TableType& table, Row* row, KeyRef key, const uint64_t* old_values, uint64_t affected) {
+Status ReadWriteTransaction<Sync, Claims>::index_update(TableType& table, Row* row, KeyRef key, const uint64_t* old_values,
+                                                        uint64_t affected) {
   uint64_t new_values[kSecondaryIndexesMax];
   if (Status status = old_index_values(table, row, key, affected, new_values); !status.ok()) return status;
   for (const uint32_t i : Bits(affected)) {
@@ -128,8 +129,8 @@ Status OccTransaction<Sync, Claims>::index_update(TableType& table, Row* row, Ke
 }
 
 template <class Sync, class Claims>
-Status OccTransaction<Sync, Claims>::index_add(TableType& table, Row* row, KeyRef key, uint32_t i, const uint64_t* old_value,
-                                               uint64_t new_value) {
+Status ReadWriteTransaction<Sync, Claims>::index_add(TableType& table, Row* row, KeyRef key, uint32_t i, const uint64_t* old_value,
+                                                     uint64_t new_value) {
   // On the list before it is in the index, so that an exception leaves no
   // entry that nobody takes out.
   IndexChange& change =
@@ -172,7 +173,7 @@ Status OccTransaction<Sync, Claims>::index_add(TableType& table, Row* row, KeyRe
 // here, and no reader of the old state is without the entry. If the rows stay as they are, the
 // listings come to nothing.
 template <class Sync, class Claims>
-void OccTransaction<Sync, Claims>::retire_old_entries() {
+void ReadWriteTransaction<Sync, Claims>::retire_old_entries() {
   for (const IndexChange& change : index_changes_)
     if (change.has_old)
       retire_entry(worker_, static_cast<TableType&>(*change.table), change.row, change.key, change.index, change.old_value);
@@ -180,7 +181,7 @@ void OccTransaction<Sync, Claims>::retire_old_entries() {
 
 // So are those that this transaction put there and that are not in use.
 template <class Sync, class Claims>
-void OccTransaction<Sync, Claims>::index_finish(bool committed) {
+void ReadWriteTransaction<Sync, Claims>::index_finish(bool committed) {
   for (const IndexChange& change : index_changes_) {
     auto& table = static_cast<TableType&>(*change.table);
     if (!change.inserted) continue;

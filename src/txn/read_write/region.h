@@ -1,5 +1,5 @@
-// OccTransaction: reads of cells and commits as hardware transactions, under a policy that has them
-// (DBX, Algorithms 1 and 2; the order of a commit's steps: storage/snapshots.h).
+// ReadWriteTransaction: reads of cells and commits as hardware transactions, under a policy that
+// has them (DBX, Algorithms 1 and 2; the order of a commit's steps: storage/snapshots.h).
 //
 // What is elided are the lock bits of the cells. A region reads the bit of every cell that it
 // reads or writes, and so needs no other lock: whoever commits by locks takes those bits, which
@@ -32,7 +32,7 @@
 
 #include "base/bits.h"
 #include "htm/elide.h"
-#include "txn/occ/occ_transaction.h"
+#include "txn/read_write/transaction.h"
 #include "txn/record_region.h"
 
 namespace elider::txn {
@@ -41,8 +41,8 @@ namespace elider::txn {
 
 // As storage::read_cell.
 template <class Sync, class Claims>
-[[gnu::always_inline]] inline uint64_t OccTransaction<Sync, Claims>::copy_cell(const Cell& cell, const storage::Group& group,
-                                                                               const ColumnSet& set, uint32_t g, std::byte* image) {
+[[gnu::always_inline]] inline uint64_t ReadWriteTransaction<Sync, Claims>::copy_cell(const Cell& cell, const storage::Group& group,
+                                                                                     const ColumnSet& set, uint32_t g, std::byte* image) {
   if constexpr (RunsInRegion<Claims>) {
     const uint64_t w = unlocked_in_region(cell);
     if (!word::absent(w)) [[likely]] storage::copy_to_image(set, g, image, cell.payload(group));
@@ -54,8 +54,8 @@ template <class Sync, class Claims>
 }
 
 template <class Sync, class Claims>
-[[gnu::always_inline]] inline auto OccTransaction<Sync, Claims>::read_together(TableType& table, Row* row, const ColumnSet& set,
-                                                                               uint32_t groups, std::byte* image) -> ReadTogether {
+[[gnu::always_inline]] inline auto ReadWriteTransaction<Sync, Claims>::read_together(TableType& table, Row* row, const ColumnSet& set,
+                                                                                     uint32_t groups, std::byte* image) -> ReadTogether {
   ReadTogether together;
   if constexpr (Sync::kRegions) {
     if (store_.elision == nullptr) return together;
@@ -73,7 +73,7 @@ template <class Sync, class Claims>
 
 // How far the region may go. Sets that are known not to fit are not tried.
 template <class Sync, class Claims>
-auto OccTransaction<Sync, Claims>::reach_of_region() const -> Reach {
+auto ReadWriteTransaction<Sync, Claims>::reach_of_region() const -> Reach {
   const ElisionPolicy& policy = store_.options.elision;
   const size_t lines_read = 4 * writes_.size() + 2 * (reads_.size() + nodes_.size()) + store_.workers.ids_used_max();
   if (writes_.size() > policy.write_lines_max || lines_read > policy.read_lines_max) return Reach::kNone;
@@ -89,7 +89,7 @@ auto OccTransaction<Sync, Claims>::reach_of_region() const -> Reach {
 
 // The region's body. Reads come before writes, so that a region that fails holds nobody up.
 template <class Sync, class Claims>
-auto OccTransaction<Sync, Claims>::commit_at_once(Reach reach) -> AtOnce {
+auto ReadWriteTransaction<Sync, Claims>::commit_at_once(Reach reach) -> AtOnce {
   AtOnce result;
   for (const WriteEntry& write : writes_) {
     if (write.kind == WriteKind::kNone || write.cell->load() == write.locked_from || ELIDER_MUTANT(kSkipExpectedWords)) [[likely]] continue;
@@ -128,12 +128,12 @@ auto OccTransaction<Sync, Claims>::commit_at_once(Reach reach) -> AtOnce {
 // have found the same, and the region has spared them. A region after which the commit goes on,
 // with another one or with locks, was in vain.
 template <class Sync, class Claims>
-bool OccTransaction<Sync, Claims>::settles(const AtOnce& done) const {
+bool ReadWriteTransaction<Sync, Claims>::settles(const AtOnce& done) const {
   return done.end != AtOnce::End::kMoved && !(done.end == AtOnce::End::kFailed && may_be_repaired());
 }
 
 template <class Sync, class Claims>
-Status OccTransaction<Sync, Claims>::commit_in_region() {
+Status ReadWriteTransaction<Sync, Claims>::commit_in_region() {
   constexpr unsigned kMovesMax = 16;  // then the words change too fast: locks make them stand still
   htm::Site& site = store_.elision->commit;
   const Reach reach = reach_of_region();
@@ -177,7 +177,7 @@ Status OccTransaction<Sync, Claims>::commit_in_region() {
 // A commit without writes: that all it has read stands at one instant. Where the region says that
 // it does not, a second look is for outside.
 template <class Sync, class Claims>
-bool OccTransaction<Sync, Claims>::validate_in_region() {
+bool ReadWriteTransaction<Sync, Claims>::validate_in_region() {
   htm::Site& site = store_.elision->commit;
   if (2 * (reads_.size() + nodes_.size()) > store_.options.elision.read_lines_max) {
     site.mine().went_direct();

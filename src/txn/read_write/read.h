@@ -1,9 +1,9 @@
-// OccTransaction: how a row is read (DBX, Algorithm 2), own writes included. What
-// asks for it: txn/reads.h.
+// ReadWriteTransaction: how a row is read (DBX, Algorithm 2), own writes included. What asks for
+// it: txn/reads.h.
 #pragma once
 
 #include "base/bits.h"
-#include "txn/occ/occ_transaction.h"
+#include "txn/read_write/transaction.h"
 
 #include <bit>
 #include <cstring>
@@ -13,16 +13,16 @@
 namespace elider::txn {
 
 template <class Sync, class Claims>
-[[gnu::always_inline]] inline Status OccTransaction<Sync, Claims>::read_group(TableType& table, Row* row, KeyRef key, const ColumnSet& set,
-                                                                              uint32_t g, std::byte* image) {
+[[gnu::always_inline]] inline Status ReadWriteTransaction<Sync, Claims>::read_group(TableType& table, Row* row, KeyRef key,
+                                                                                    const ColumnSet& set, uint32_t g, std::byte* image) {
   const Layout& layout = table.layout();
   Cell& cell = row->cell(layout, g);
   return note_read(table, cell, key, g, copy_cell(cell, layout.group(g), set, g, image));
 }
 
 template <class Sync, class Claims>
-[[gnu::always_inline]] inline Status OccTransaction<Sync, Claims>::note_read(TableType& table, Cell& cell, KeyRef key, uint32_t g,
-                                                                             uint64_t w) {
+[[gnu::always_inline]] inline Status ReadWriteTransaction<Sync, Claims>::note_read(TableType& table, Cell& cell, KeyRef key, uint32_t g,
+                                                                                   uint64_t w) {
   if (word::absent(w)) [[unlikely]] return note_absent(table, cell, key, g, w);
   push_read({&cell, w, key, &table});
   recorder_.read(table, key, g, true, word::sequence(w));
@@ -31,9 +31,9 @@ template <class Sync, class Claims>
 
 // There is no row. A removed row block has left its index since it was found there: in between the
 // key had no row. The word that is kept is none the block will ever have again, so that the commit
-// looks for the key (occ_repair.h).
+// looks for the key (repair.h).
 template <class Sync, class Claims>
-Status OccTransaction<Sync, Claims>::note_absent(TableType& table, Cell& cell, KeyRef key, uint32_t g, uint64_t w) {
+Status ReadWriteTransaction<Sync, Claims>::note_absent(TableType& table, Cell& cell, KeyRef key, uint32_t g, uint64_t w) {
   const bool removed = word::removed(w);
   push_validated({&cell, w & ~word::kRemoved, key, &table});
   recorder_.read(table, key, removed ? 0 : g, false, removed ? 0 : word::sequence(w));
@@ -42,7 +42,7 @@ Status OccTransaction<Sync, Claims>::note_absent(TableType& table, Cell& cell, K
 
 // A group that this transaction has written.
 template <class Sync, class Claims>
-Status OccTransaction<Sync, Claims>::read_own(TableType& table, WriteEntry& write, const ColumnSet& set, std::byte* image) {
+Status ReadWriteTransaction<Sync, Claims>::read_own(TableType& table, WriteEntry& write, const ColumnSet& set, std::byte* image) {
   if (write.leaves_none()) return table.error(Code::kNotFound, Cause::kNone, write.key);
   const uint32_t g = write.group;
   const bool covered = (set.columns & ~write.columns->columns) == 0 && (!set.whole || write.columns->whole);
@@ -65,8 +65,9 @@ Status OccTransaction<Sync, Claims>::read_own(TableType& table, WriteEntry& writ
 }
 
 template <class Sync, class Claims>
-[[gnu::always_inline]] inline Status OccTransaction<Sync, Claims>::read_row(TableType& table, Row* row, KeyRef key, const ColumnSet& set,
-                                                                    std::byte* image, detail::ImageHeader* header) {
+[[gnu::always_inline]] inline Status ReadWriteTransaction<Sync, Claims>::read_row(TableType& table, Row* row, KeyRef key,
+                                                                                  const ColumnSet& set, std::byte* image,
+                                                                                  detail::ImageHeader* header) {
   const uint32_t groups = set.read_groups;
   *header = {row, key, read_index_of(table), groups, table.layout().row_bytes()};
   if (Status status = claim_groups<Purpose::kRead>(table, row, key, groups); !status.ok()) [[unlikely]] return status;
@@ -75,8 +76,8 @@ template <class Sync, class Claims>
 }
 
 template <class Sync, class Claims>
-[[gnu::noinline]] Status OccTransaction<Sync, Claims>::read_groups(TableType& table, Row* row, KeyRef key, const ColumnSet& set,
-                                                                   uint32_t groups, std::byte* image, detail::ImageHeader* header) {
+[[gnu::noinline]] Status ReadWriteTransaction<Sync, Claims>::read_groups(TableType& table, Row* row, KeyRef key, const ColumnSet& set,
+                                                                         uint32_t groups, std::byte* image, detail::ImageHeader* header) {
   const ReadTogether together = read_together(table, row, set, groups, image);
   // In a region from the last to the first, so that a recorded scan finds the first one's version
   // last (version_read()).
@@ -100,7 +101,8 @@ template <class Sync, class Claims>
 // A row kept as one block is viewed where it is: the grace period keeps it. False: it is not so
 // kept, or is this transaction's own and of no size of its own.
 template <class Sync, class Claims>
-bool OccTransaction<Sync, Claims>::view_block(TableType& table, Row* row, detail::ImageHeader* header, RawView* view, Status* status) {
+bool ReadWriteTransaction<Sync, Claims>::view_block(TableType& table, Row* row, detail::ImageHeader* header, RawView* view,
+                                                    Status* status) {
   const Layout& layout = table.layout();
   if (layout.group_count() != 1) return false;
   if (const WriteEntry* write = writes_.find(row, layout, 0)) {
@@ -131,7 +133,7 @@ bool OccTransaction<Sync, Claims>::view_block(TableType& table, Row* row, detail
 
 // Of a sized row that this transaction has written: as it is now, for later writes are not to show.
 template <class Sync, class Claims>
-Status OccTransaction<Sync, Claims>::view_own(TableType& table, const WriteEntry& write, detail::ImageHeader* header, RawView* view) {
+Status ReadWriteTransaction<Sync, Claims>::view_own(TableType& table, const WriteEntry& write, detail::ImageHeader* header, RawView* view) {
   if (write.leaves_none()) return table.error(Code::kNotFound, Cause::kNone, write.key);
   const size_t bytes = WriteSet::image_bytes(table.layout(), write.image);
   std::byte* const copy = arena_.allocate(bytes);

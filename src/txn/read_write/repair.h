@@ -1,5 +1,5 @@
-// OccTransaction: a second look where an index node has changed, or a row block that held no row is
-// gone, before either counts as a conflict (DBX, section 5.3, aborts there).
+// ReadWriteTransaction: a second look where an index node has changed, or a row block that held no
+// row is gone, before either counts as a conflict (DBX, section 5.3, aborts there).
 //
 // A leaf's version rises with whatever happens in it: a row beside the range that was scanned, a
 // removed row that is unlinked at last, a split. So the range is read again. A row that was there
@@ -31,14 +31,14 @@
 #pragma once
 
 #include "base/bits.h"
-#include "txn/occ/occ_transaction.h"
+#include "txn/read_write/transaction.h"
 
 namespace elider::txn {
 
 // False: this transaction writes nothing of the row. Else whether the row is there without its
 // writes, as the commit will make sure.
 template <class Sync, class Claims>
-bool OccTransaction<Sync, Claims>::own_presence(TableType& table, Row* row, Presence* presence) {
+bool ReadWriteTransaction<Sync, Claims>::own_presence(TableType& table, Row* row, Presence* presence) {
   for (uint32_t g = 0; g < table.layout().group_count(); ++g) {
     const WriteEntry* write = writes_.find(row, table.layout(), g);
     if (write == nullptr) continue;
@@ -51,7 +51,7 @@ bool OccTransaction<Sync, Claims>::own_presence(TableType& table, Row* row, Pres
 
 // False: what was read is not what is there; the cause says where.
 template <class Sync, class Claims>
-bool OccTransaction<Sync, Claims>::repair() {
+bool ReadWriteTransaction<Sync, Claims>::repair() {
   ELIDER_TEST_POINT("occ.repair");
   // What is added on the way has been looked at just now.
   for (size_t i = 0, count = reads_.size(); i < count; ++i) {
@@ -72,7 +72,7 @@ bool OccTransaction<Sync, Claims>::repair() {
 }
 
 template <class Sync, class Claims>
-bool OccTransaction<Sync, Claims>::repair_node(size_t position) {
+bool ReadWriteTransaction<Sync, Claims>::repair_node(size_t position) {
   const NodeEntry old = nodes_[position];
   if (old.kind == NodeEntry::Kind::kIndexRanges) return repair_index_node(position);
   if (old.kind == NodeEntry::Kind::kMoreWitness) {
@@ -96,7 +96,7 @@ bool OccTransaction<Sync, Claims>::repair_node(size_t position) {
 // The leaves that the range lies in now are tracked anew.
 template <class Sync, class Claims>
 template <class Index>
-bool OccTransaction<Sync, Claims>::look_again_at_keys(TableType& table, Index& index, size_t position) {
+bool ReadWriteTransaction<Sync, Claims>::look_again_at_keys(TableType& table, Index& index, size_t position) {
   using IndexKey = typename Index::Key;
   const NodeEntry old = nodes_[position];
   uint32_t there = 0;
@@ -118,7 +118,7 @@ bool OccTransaction<Sync, Claims>::look_again_at_keys(TableType& table, Index& i
 }
 
 template <class Sync, class Claims>
-bool OccTransaction<Sync, Claims>::repair_index_node(size_t position) {
+bool ReadWriteTransaction<Sync, Claims>::repair_index_node(size_t position) {
   auto& table = static_cast<TableType&>(*nodes_[position].table);
   for (uint32_t range = nodes_[position].seen; range != IndexRange::kNone; range = index_ranges_[range].next)
     if (!table.secondary(index_ranges_[range].index).visit([&](auto& index) { return look_again_at_range(table, index, range); }))
@@ -130,7 +130,7 @@ bool OccTransaction<Sync, Claims>::repair_index_node(size_t position) {
 // The leaves that the range lies in now are tracked anew.
 template <class Sync, class Claims>
 template <class Index>
-bool OccTransaction<Sync, Claims>::look_again_at_range(TableType& table, Index& index, uint32_t position) {
+bool ReadWriteTransaction<Sync, Claims>::look_again_at_range(TableType& table, Index& index, uint32_t position) {
   using IndexKey = typename Index::Key;
   const IndexRange range = index_ranges_[position];
   if (range.seen == NodeEntry::kUnknown) return false;
@@ -159,7 +159,7 @@ bool OccTransaction<Sync, Claims>::look_again_at_range(TableType& table, Index& 
 // else has it locked, or changes it. track: the row's key, if a row that is not there, or has
 // another value, is to be tracked as that.
 template <class Sync, class Claims>
-auto OccTransaction<Sync, Claims>::committed_match(TableType& table, Row* row, uint32_t i, uint64_t value, const KeyRef* track)
+auto ReadWriteTransaction<Sync, Claims>::committed_match(TableType& table, Row* row, uint32_t i, uint64_t value, const KeyRef* track)
     -> Presence {
   const Layout& layout = table.layout();
   const ColumnSet& set = layout.index_columns(i);
@@ -195,7 +195,7 @@ auto OccTransaction<Sync, Claims>::committed_match(TableType& table, Row* row, u
 
 // Counts the key's row, if it has one. The witness of where it is, or would be.
 template <class Sync, class Claims>
-index::Witness OccTransaction<Sync, Claims>::find_again(TableType& table, KeyRef key, uint32_t* there) {
+index::Witness ReadWriteTransaction<Sync, Claims>::find_again(TableType& table, KeyRef key, uint32_t* there) {
   index::Witness witness;
   Row* row = table.find_in_index(key, hints_.primary(table, key), witness);
   if (row != nullptr && !look_again(table, row, key, there)) *there = NodeEntry::kUnknown;
@@ -205,7 +205,7 @@ index::Witness OccTransaction<Sync, Claims>::find_again(TableType& table, KeyRef
 // Counts the row, if the block holds one but for this transaction's writes.
 // False: that is not certain.
 template <class Sync, class Claims>
-bool OccTransaction<Sync, Claims>::look_again(TableType& table, Row* row, KeyRef key, uint32_t* there) {
+bool ReadWriteTransaction<Sync, Claims>::look_again(TableType& table, Row* row, KeyRef key, uint32_t* there) {
   Presence presence;
   if (own_presence(table, row, &presence)) {
     *there += presence == Presence::kPresent;

@@ -1,15 +1,15 @@
-// OccTransaction: what it remembers of a scan, leaf by leaf (txn/reads.h; DBX,
-// section 5.3, "range query").
+// ReadWriteTransaction: what it remembers of a scan, leaf by leaf (txn/reads.h; DBX, section
+// 5.3, "range query").
 #pragma once
 
-#include "txn/occ/occ_transaction.h"
+#include "txn/read_write/transaction.h"
 
 namespace elider::txn {
 
 template <class Sync, class Claims>
-class OccTransaction<Sync, Claims>::KeyScan {
+class ReadWriteTransaction<Sync, Claims>::KeyScan {
  public:
-  KeyScan(OccTransaction& txn, TableType& table) : txn_(txn), table_(table) {}
+  KeyScan(ReadWriteTransaction& txn, TableType& table) : txn_(txn), table_(table) {}
 
   void leaf(const auto& witnesses, const auto& covered) {
     if (RunsInRegion<Claims>) return;
@@ -40,15 +40,15 @@ class OccTransaction<Sync, Claims>::KeyScan {
   }
 
  private:
-  OccTransaction& txn_;
+  ReadWriteTransaction& txn_;
   TableType& table_;
   uint32_t node_ = 0;  // of the leaf at hand
 };
 
 template <class Sync, class Claims>
-class OccTransaction<Sync, Claims>::IndexScan {
+class ReadWriteTransaction<Sync, Claims>::IndexScan {
  public:
-  IndexScan(OccTransaction& txn, TableType& table, uint32_t index) : txn_(txn), table_(table), index_(index) {}
+  IndexScan(ReadWriteTransaction& txn, TableType& table, uint32_t index) : txn_(txn), table_(table), index_(index) {}
 
   void leaf(const auto& witnesses, const auto& covered) {
     if (RunsInRegion<Claims>) return;
@@ -80,15 +80,15 @@ class OccTransaction<Sync, Claims>::IndexScan {
   }
 
  private:
-  OccTransaction& txn_;
+  ReadWriteTransaction& txn_;
   TableType& table_;
   const uint32_t index_;
   uint32_t range_ = 0;  // of the leaf at hand
 };
 
 template <class Sync, class Claims>
-Status OccTransaction<Sync, Claims>::do_scan_rows(const TableRef& table, const RowScanOptions& options,
-                                                  FunctionRef<bool(Key, RawView, unsigned)>) {
+Status ReadWriteTransaction<Sync, Claims>::do_scan_rows(const TableRef& table, const RowScanOptions& options,
+                                                        FunctionRef<bool(Key, RawView, unsigned)>) {
   if (this->template check<Purpose::kRead>(table, options.columns) == nullptr) return refuse(table, options.columns);
   return refuse_scan_of_rows_in_writing();
 }

@@ -1,5 +1,6 @@
-// OccTransaction: DBX's transactions: optimistic execution, validation at
-// commit (sections 5.2, 5.3).
+// ReadWriteTransaction: a transaction that writes, of every protocol: DBX's, executed
+// optimistically and validated at the commit (sections 5.2, 5.3), and what others claim of it
+// beforehand.
 //
 // Execution copies what it reads with the commit word it had (Algorithm 2), buffers what it
 // writes, and puts the row blocks of inserts, still absent, into the indexes. The commit
@@ -19,8 +20,8 @@
 //
 // Its commits may be pieces of a call (txn/chopping/piece_transaction.h).
 //
-// Under a protocol that claims rows (txn/claims.h) it is that protocol's transaction, too: what it
-// claims nobody changes until it ends, which validation then need not find.
+// Under a protocol that claims rows (txn/claims.h), nobody changes what the transaction has claimed
+// until it ends; the commit validates the rest. Under `occ` it claims nothing.
 //
 // Thread safety: none; it belongs to one worker.
 #pragma once
@@ -43,7 +44,7 @@
 #include "txn/install.h"
 #include "txn/kept_key.h"
 #include "txn/late_unlinks.h"
-#include "txn/occ/read_set.h"
+#include "txn/read_write/read_set.h"
 #include "txn/pointer_map.h"
 #include "txn/reads.h"
 #include "txn/reclaim.h"
@@ -52,9 +53,9 @@
 namespace elider::txn {
 
 template <class Sync, class Claims = NoClaims>
-class OccTransaction : public Reads<Sync, OccTransaction<Sync, Claims>> {
+class ReadWriteTransaction : public Reads<Sync, ReadWriteTransaction<Sync, Claims>> {
   static_assert(txn::Claims<Claims>);
-  using Base = Reads<Sync, OccTransaction<Sync, Claims>>;
+  using Base = Reads<Sync, ReadWriteTransaction<Sync, Claims>>;
   friend Base;
 
  protected:
@@ -63,7 +64,7 @@ class OccTransaction : public Reads<Sync, OccTransaction<Sync, Claims>> {
 
  public:
   // spinlock: held over each commit and each read of a row (txn/baseline/spinlock.h), or null.
-  OccTransaction(Store& store, Worker& worker, Counters& counters, sync::SpinLatch* spinlock, Claims claims = {})
+  ReadWriteTransaction(Store& store, Worker& worker, Counters& counters, sync::SpinLatch* spinlock, Claims claims = {})
       : Base(store, worker, counters, Sync::kRegions || RunsInRegion<Claims>), spinlock_(spinlock), claims_(claims) {}
 
   // The caller's worker has entered, and leaves after commit() or rollback().
@@ -100,7 +101,7 @@ class OccTransaction : public Reads<Sync, OccTransaction<Sync, Claims>> {
   // For a lock: some pauses, or until its holder, which may have lost its processor, has it again.
   enum class Patience : bool { kShort, kLong };
 
-  // -- occ_tracking.h: leaves and buckets ---------------------------------------------------------
+  // -- tracking.h: leaves and buckets ---------------------------------------------------------
   static bool same_key(const TableType& table, KeyRef a, KeyRef b) {
     return a == b || (TableType::kByteKeys && table.byte_keys() && ByteKey{a.bytes()} == ByteKey{b.bytes()});
   }
@@ -118,7 +119,7 @@ class OccTransaction : public Reads<Sync, OccTransaction<Sync, Claims>> {
   void end_without_writes();
   [[gnu::noinline]] void forget_nodes();
 
-  // -- occ_claims.h: under a protocol that claims what it touches ---------------------------------
+  // -- claiming.h: under a protocol that claims what it touches ---------------------------------
   template <Purpose kPurpose>
   Status claim(TableType& table, Cell& cell, KeyRef key);
   // Of these groups of a row.
@@ -152,7 +153,7 @@ class OccTransaction : public Reads<Sync, OccTransaction<Sync, Claims>> {
     return w;
   }
 
-  // -- occ_read.h ---------------------------------------------------------------------------------
+  // -- read.h ---------------------------------------------------------------------------------
   // Copies columns of a row to the image, own writes included, and tracks it. kNotFound if absent.
   Status read_row(TableType& table, Row* row, KeyRef key, const ColumnSet& set, std::byte* image, detail::ImageHeader* header);
   Status read_groups(TableType& table, Row* row, KeyRef key, const ColumnSet& set, uint32_t groups, std::byte* image,
@@ -178,11 +179,11 @@ class OccTransaction : public Reads<Sync, OccTransaction<Sync, Claims>> {
   static constexpr uint32_t kTableBits = 10;
   static_assert(kTablesMax <= 1u << kTableBits);
 
-  // -- occ_scan.h ---------------------------------------------------------------------------------
+  // -- scan.h ---------------------------------------------------------------------------------
   class KeyScan;
   class IndexScan;
 
-  // -- occ_write.h --------------------------------------------------------------------------------
+  // -- write.h --------------------------------------------------------------------------------
   Status edit_row(TableType& table, Row* row, KeyRef key, const ColumnSet& set, const detail::ImageHeader* read, void** image);
   Status edit_group(TableType& table, Row* row, KeyRef key, const ColumnSet& set, uint32_t g, uint64_t w,
                     uint64_t expected, std::byte* image);
@@ -210,7 +211,7 @@ class OccTransaction : public Reads<Sync, OccTransaction<Sync, Claims>> {
   Status remove_row(TableType& table, KeyRef key);
   Status present_word(TableType& table, Row* row, KeyRef key, uint32_t g, uint64_t* w);
 
-  // -- occ_index.h: secondary indexes -------------------------------------------------------------
+  // -- secondary.h: secondary indexes -------------------------------------------------------------
   uint64_t index_value(TableType& table, uint32_t i, KeyRef key, const std::byte* image);
   uint64_t indexes_reading(TableType& table, uint64_t columns) const;
   Status old_index_values(TableType& table, Row* row, KeyRef key, uint64_t affected, uint64_t* values);
@@ -233,7 +234,7 @@ class OccTransaction : public Reads<Sync, OccTransaction<Sync, Claims>> {
     return body();
   }
 
-  // -- occ_commit.h -------------------------------------------------------------------------------
+  // -- commit.h -------------------------------------------------------------------------------
   Status commit_reads();
   [[gnu::noinline]] Status commit_validated_reads();
   uint64_t take_place();
@@ -268,7 +269,7 @@ class OccTransaction : public Reads<Sync, OccTransaction<Sync, Claims>> {
     recorder_.end({committed, false, cause, n, order, this->attempt_, procedure_}, &writes_, &index_changes_);
   }
 
-  // -- occ_repair.h: what changed beside what was read --------------------------------------------
+  // -- repair.h: what changed beside what was read --------------------------------------------
   enum class Presence : uint8_t { kAbsent, kPresent, kUnknown };
   bool own_presence(TableType& table, Row* row, Presence* presence);
   Presence committed_match(TableType& table, Row* row, uint32_t i, uint64_t value, const KeyRef* track);
@@ -282,7 +283,7 @@ class OccTransaction : public Reads<Sync, OccTransaction<Sync, Claims>> {
   index::Witness find_again(TableType& table, KeyRef key, uint32_t* there);
   bool look_again(TableType& table, Row* row, KeyRef key, uint32_t* there);
 
-  // -- occ_region.h: hardware transactions, under a policy that has them --------------------------
+  // -- region.h: hardware transactions, under a policy that has them --------------------------
   enum class Reach : uint8_t { kNone, kLockBits, kWhole };
   // What a commit's region did, and what it read.
   struct AtOnce {
@@ -363,12 +364,12 @@ class OccTransaction : public Reads<Sync, OccTransaction<Sync, Claims>> {
 
 }  // namespace elider::txn
 
-#include "txn/occ/occ_claims.h"
-#include "txn/occ/occ_commit.h"
-#include "txn/occ/occ_index.h"
-#include "txn/occ/occ_read.h"
-#include "txn/occ/occ_region.h"
-#include "txn/occ/occ_repair.h"
-#include "txn/occ/occ_scan.h"
-#include "txn/occ/occ_tracking.h"
-#include "txn/occ/occ_write.h"
+#include "txn/read_write/claiming.h"
+#include "txn/read_write/commit.h"
+#include "txn/read_write/secondary.h"
+#include "txn/read_write/read.h"
+#include "txn/read_write/region.h"
+#include "txn/read_write/repair.h"
+#include "txn/read_write/scan.h"
+#include "txn/read_write/tracking.h"
+#include "txn/read_write/write.h"
