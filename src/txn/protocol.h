@@ -6,10 +6,10 @@
 // A protocol is a class template over the sync policy. A database has one object of it, made from
 // its Store, which outlives it; the object holds what all transactions share beyond the Store, and
 // runs procedures: the retry loop is its own. It gives each worker a Transaction. What does not
-// depend on the protocol stands in src/txn, for all of them: reads (reads.h), write sets, the bytes
-// and versions that a commit installs (install.h), the log's record (commit_record.h), histories
-// (history_recorder.h), attempts and retries (retry.h), reclamation (reclaim.h, late_unlinks.h),
-// snapshots (snapshot_transaction.h).
+// depend on the protocol stands in src/txn, for all of them: reads (reads.h), the transaction that
+// writes (read_write), the bytes and versions that a commit installs (install.h), the log's record
+// (commit_record.h), histories (history_recorder.h), attempts and retries (retry.h), reclamation
+// (reclaim.h, late_unlinks.h), snapshots (snapshot_transaction.h).
 //
 // Thread safety: a protocol's object is used by all threads; a Transaction by one at a time.
 #pragma once

@@ -99,6 +99,8 @@ class HeapExhaustedTest : public DatabaseTest {
     EXPECT_GT(allocations, step) << "nothing was allocated: the test tests nothing";
   }
 
+  uint64_t row_bytes() const { return db_.statistics().tables.front().row_bytes; }
+
   bool committed_ = false;
   Table<Account> accounts_;
   Index<Account> by_branch_;
@@ -202,17 +204,22 @@ TEST_P(HeapExhaustedTest, ACommitAndACheckpointAreLoggedWholeOrNotAtAll) {
   make({});  // the files go
 }
 
-// A procedure that swallows the failure of an operation cannot commit half of it.
+// A procedure that swallows the failure of an operation cannot commit half of it; and if there is
+// memory again for what the rollback does, nothing of it is left behind.
 TEST_P(HeapExhaustedTest, AnOperationThatFailsDoomsItsTransaction) {
-  for (int64_t allocations = 0; allocations < 40; ++allocations) {
+  constexpr Key kLast = 1599;  // more than was written before: what a session keeps must grow
+  for (int64_t round = 0; round < 2 * 24; ++round) {
+    const int64_t allocations = round / 2;
     SCOPED_TRACE("allocations: " + std::to_string(allocations));
     make({});
+    const uint64_t bytes = row_bytes();
     bool failed = false;
     const Status status = db_.run([&](Transaction& txn) -> Status {
       failed = false;
       allocations_left = allocations;
+      fails_once = round % 2 == 0;
       try {
-        for (Key key = 1000; key < 1400; ++key)
+        for (Key key = 1000; key <= kLast; ++key)
           if (Status insert = txn.insert(accounts_, key, after(key)); !insert.ok()) failed = true;
       } catch (const std::bad_alloc&) {
         failed = true;
@@ -222,10 +229,14 @@ TEST_P(HeapExhaustedTest, AnOperationThatFailsDoomsItsTransaction) {
     });
     EXPECT_EQ(status.ok(), !failed) << status.message();
     EXPECT_EQ(has(accounts_, 1000), !failed);
-    EXPECT_EQ(has(accounts_, 1399), !failed);
-    db_.collect_garbage();
+    EXPECT_EQ(has(accounts_, kLast), !failed);
+    for (int i = 0; i < 3; ++i) db_.collect_garbage();
     EXPECT_OK(db_.verify());
-    insert(accounts_, 1399 + (failed ? 0 : 1), after(1399 + (failed ? 0 : 1)));
+    if (failed && fails_once) {
+      EXPECT_EQ(row_bytes(), bytes) << "a row block was left behind";
+    }
+    fails_once = false;
+    insert(accounts_, kLast + (failed ? 0 : 1), after(kLast + (failed ? 0 : 1)));
     if (HasFailure()) return;
   }
 }

@@ -431,8 +431,15 @@ Status ReadWriteTransaction<Sync, Claims>::insert_row(TableType& table, KeyRef k
     }
   for (uint32_t g = 0; g < table.layout().group_count(); ++g) row->cell(table.layout(), g).unlock(words[g] = w);
   ELIDER_TEST_POINT("occ.insert.after_index");
-  track_own_insert(result);  // may throw: the row is unlocked before it
-  writes_.make_present(table, row, key, words, source.bytes, source.size, true);
+  const size_t earlier = writes_.size();
+  try {
+    track_own_insert(result);
+    writes_.make_present(table, row, key, words, source.bytes, source.size, true);
+  } catch (...) {
+    // A rollback would not find the row block.
+    if (writes_.size() == earlier || !writes_[earlier].created) retire_row(worker_, table, row, key, w);
+    throw;
+  }
   recorder_.read(table, key, 0, false, word::sequence(w));
   if (Status status = claim_leaves_written(table, result, key); !status.ok()) [[unlikely]] return status;
   if (table.secondary_count() == 0) [[likely]] return {};
