@@ -39,6 +39,14 @@ void Store::stop(const Status& why) {
   if (why_stopped.ok()) why_stopped = why;
 }
 
+bool Store::refuses_now(Durability durability) const {
+  return stopped() || (log != nullptr ? options.log_failure == LogFailure::kStop && log->failed() : asks_too_much(durability));
+}
+bool Store::asks_too_much(Durability durability) const {
+  if (durability <= Durability::kNone) return false;
+  return options.data_folders.empty() ? durability == Durability::kGroup : options.durability == Durability::kNone;
+}
+
 Status Store::refusal() const {
   if (stopped()) {
     const std::lock_guard lock(stop_mutex);

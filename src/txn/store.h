@@ -49,21 +49,20 @@ struct Store {
 
   // Whether no transaction may begin: it asks for more durability than the database can give, or
   // the log has failed and the database is to stop then.
-  bool refuses(Durability durability) const {
-    if (looks_closer.load(std::memory_order_relaxed)) [[unlikely]]  // relaxed: who is refused too late ends like one that began before
-      return stopped() || (log != nullptr ? options.log_failure == LogFailure::kStop && log->failed() : asks_too_much(durability));
-    return asks_too_much(durability);
+  [[gnu::always_inline]] inline bool refuses(Durability durability) const {
+    // relaxed: who is refused too late ends like one that began before
+    if (looks_closer.load(std::memory_order_relaxed)) [[unlikely]] return refuses_now(durability);
+    return durability > Durability::kNone && asks_too_much(durability);
   }
   // Something is half done that cannot be taken back: no transaction begins or commits any more,
   // and nothing more becomes durable. The first reason counts.
   void stop(const Status& why);
   bool stopped() const { return has_stopped.load(); }
-  bool asks_too_much(Durability durability) const {
-    if (durability <= Durability::kNone) [[likely]] return false;
-    return options.data_folders.empty() ? durability == Durability::kGroup : options.durability == Durability::kNone;
-  }
   // Why.
   Status refusal() const;
+  // refuses(), looked at closely; and for what the database cannot give.
+  bool refuses_now(Durability durability) const;
+  bool asks_too_much(Durability durability) const;
   // After a commit: puts its number down where that is asked for, and waits where the commit is
   // acknowledged only when it is on the disk.
   Status acknowledge(Durability durability, SnapshotNumber number, SnapshotNumber* commit_number) const {
