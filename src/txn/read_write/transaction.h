@@ -101,7 +101,7 @@ class ReadWriteTransaction : public Reads<Sync, ReadWriteTransaction<Sync, Claim
   // For a lock: some pauses, or until its holder, which may have lost its processor, has it again.
   enum class Patience : bool { kShort, kLong };
 
-  // -- tracking.h: leaves and buckets ---------------------------------------------------------
+  // -- tracking.h: leaves and buckets -------------------------------------------------------------
   static bool same_key(const TableType& table, KeyRef a, KeyRef b) {
     return a == b || (TableType::kByteKeys && table.byte_keys() && ByteKey{a.bytes()} == ByteKey{b.bytes()});
   }
@@ -119,7 +119,7 @@ class ReadWriteTransaction : public Reads<Sync, ReadWriteTransaction<Sync, Claim
   void end_without_writes();
   [[gnu::noinline]] void forget_nodes();
 
-  // -- claiming.h: under a protocol that claims what it touches ---------------------------------
+  // -- claiming.h: under a protocol that claims what it touches -----------------------------------
   template <Purpose kPurpose>
   Status claim(TableType& table, Cell& cell, KeyRef key);
   // Of these groups of a row.
@@ -153,7 +153,7 @@ class ReadWriteTransaction : public Reads<Sync, ReadWriteTransaction<Sync, Claim
     return w;
   }
 
-  // -- read.h ---------------------------------------------------------------------------------
+  // -- read.h -------------------------------------------------------------------------------------
   // Copies columns of a row to the image, own writes included, and tracks it. kNotFound if absent.
   Status read_row(TableType& table, Row* row, KeyRef key, const ColumnSet& set, std::byte* image, detail::ImageHeader* header);
   Status read_groups(TableType& table, Row* row, KeyRef key, const ColumnSet& set, uint32_t groups, std::byte* image,
@@ -179,11 +179,11 @@ class ReadWriteTransaction : public Reads<Sync, ReadWriteTransaction<Sync, Claim
   static constexpr uint32_t kTableBits = 10;
   static_assert(kTablesMax <= 1u << kTableBits);
 
-  // -- scan.h ---------------------------------------------------------------------------------
+  // -- scan.h -------------------------------------------------------------------------------------
   class KeyScan;
   class IndexScan;
 
-  // -- write.h --------------------------------------------------------------------------------
+  // -- write.h ------------------------------------------------------------------------------------
   Status edit_row(TableType& table, Row* row, KeyRef key, const ColumnSet& set, const detail::ImageHeader* read, void** image);
   Status edit_group(TableType& table, Row* row, KeyRef key, const ColumnSet& set, uint32_t g, uint64_t w,
                     uint64_t expected, std::byte* image);
@@ -234,7 +234,7 @@ class ReadWriteTransaction : public Reads<Sync, ReadWriteTransaction<Sync, Claim
     return body();
   }
 
-  // -- commit.h -------------------------------------------------------------------------------
+  // -- commit.h -----------------------------------------------------------------------------------
   Status commit_reads();
   [[gnu::noinline]] Status commit_validated_reads();
   uint64_t take_place();
@@ -269,7 +269,7 @@ class ReadWriteTransaction : public Reads<Sync, ReadWriteTransaction<Sync, Claim
     recorder_.end({committed, false, cause, n, order, this->attempt_, procedure_}, &writes_, &index_changes_);
   }
 
-  // -- repair.h: what changed beside what was read --------------------------------------------
+  // -- repair.h: what changed beside what was read ------------------------------------------------
   enum class Presence : uint8_t { kAbsent, kPresent, kUnknown };
   bool own_presence(TableType& table, Row* row, Presence* presence);
   Presence committed_match(TableType& table, Row* row, uint32_t i, uint64_t value, const KeyRef* track);
@@ -283,7 +283,7 @@ class ReadWriteTransaction : public Reads<Sync, ReadWriteTransaction<Sync, Claim
   index::Witness find_again(TableType& table, KeyRef key, uint32_t* there);
   bool look_again(TableType& table, Row* row, KeyRef key, uint32_t* there);
 
-  // -- region.h: hardware transactions, under a policy that has them --------------------------
+  // -- region.h: hardware transactions, under a policy that has them ------------------------------
   enum class Reach : uint8_t { kNone, kLockBits, kWhole };
   // What a commit's region did, and what it read.
   struct AtOnce {
@@ -366,10 +366,10 @@ class ReadWriteTransaction : public Reads<Sync, ReadWriteTransaction<Sync, Claim
 
 #include "txn/read_write/claiming.h"
 #include "txn/read_write/commit.h"
-#include "txn/read_write/secondary.h"
 #include "txn/read_write/read.h"
 #include "txn/read_write/region.h"
 #include "txn/read_write/repair.h"
 #include "txn/read_write/scan.h"
+#include "txn/read_write/secondary.h"
 #include "txn/read_write/tracking.h"
 #include "txn/read_write/write.h"
