@@ -29,7 +29,7 @@ inline thread_local std::atomic<unsigned> fence_word{0};
 // Registers the process with the kernel, once. Cheap to call again.
 void prepare_asymmetric_fence();
 
-inline void light_fence() {
+[[gnu::always_inline]] inline void light_fence() {
 #if ELIDER_TSAN
   detail::fence_word.fetch_add(1, std::memory_order_seq_cst);
 #else

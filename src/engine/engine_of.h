@@ -21,19 +21,6 @@ namespace elider::detail {
 template <class Sync, template <class> class ProtocolOf>
 class EngineOf;
 
-// Calls f() where its scope is left, when what it returns is in its place.
-template <class F>
-class AtEnd {
- public:
-  [[gnu::always_inline]] explicit AtEnd(F f) : f_(f) {}
-  [[gnu::always_inline]] ~AtEnd() { f_(); }
-  AtEnd(const AtEnd&) = delete;
-  AtEnd& operator=(const AtEnd&) = delete;
-
- private:
-  F f_;
-};
-
 template <class Sync, template <class> class ProtocolOf>
 class alignas(kCacheLinePairBytes) WorkerOf final : public EngineWorker {
  public:
@@ -45,11 +32,11 @@ class alignas(kCacheLinePairBytes) WorkerOf final : public EngineWorker {
         snapshot_(store, its_worker, counters) {}
 
   Transaction& transaction() { return transaction_; }
-  // f(transaction): the one that writes, or the read-only one. The latter is a call apart, so that
-  // a transaction that writes saves no registers for it.
+  typename ProtocolOf<Sync>::Snapshot& snapshot() { return snapshot_; }
+  // f(transaction): the one that writes, or the read-only one.
   template <class F>
-  [[gnu::always_inline]] decltype(auto) with(bool read_only_one, F&& f) {
-    return read_only_one ? with_snapshot(f) : f(transaction_);
+  decltype(auto) with(bool read_only_one, F&& f) {
+    return read_only_one ? f(snapshot_) : f(transaction_);
   }
 
   // Of calls that are run in groups. May throw std::bad_alloc.
@@ -64,11 +51,6 @@ class alignas(kCacheLinePairBytes) WorkerOf final : public EngineWorker {
   void rollback_active() override { engine_.rollback_active(*this); }
 
  private:
-  template <class F>
-  [[gnu::noinline]] decltype(auto) with_snapshot(F& f) {
-    return f(snapshot_);
-  }
-
   Engine& engine_;
   Transaction transaction_;
   typename ProtocolOf<Sync>::Snapshot snapshot_;
@@ -132,10 +114,16 @@ class EngineOf final : public EngineBase<Sync> {
     return Status::invalid_argument("a transaction cannot begin within an operation of a chopped procedure of the same database");
   }
   Status run_accepted(FunctionRef<Status(Transaction&)> procedure, const RunPolicy& policy, bool read_only);
+  Status run_lent(WorkerType& worker, FunctionRef<Status(Transaction&)> procedure, const RunPolicy& policy, bool read_only,
+                  SnapshotNumber* number);
   template <class Txn>
   [[gnu::always_inline]] inline Status run_on(Txn& txn, WorkerType& worker, FunctionRef<Status(Transaction&)> procedure,
                                               const RunPolicy& policy) {
     return protocol_.run(txn, {procedure, policy, worker.base, worker.counters, !worker.kept});
+  }
+  // A call apart, so that a transaction that writes saves no registers for it.
+  [[gnu::noinline]] Status run_read_only(WorkerType& worker, FunctionRef<Status(Transaction&)> procedure, const RunPolicy& policy) {
+    return run_on(worker.snapshot(), worker, procedure, policy);
   }
   EngineWorker* worker_of_thread();
   [[gnu::noinline]] EngineWorker* find_worker();
@@ -182,21 +170,27 @@ Status EngineOf<Sync, ProtocolOf>::run(FunctionRef<Status(Transaction&)> procedu
   return run_accepted(procedure, policy, read_only);
 }
 
+// *number: before the worker is another's; a database without a log has no use for it.
+template <class Sync, template <class> class ProtocolOf>
+[[gnu::always_inline]] inline Status EngineOf<Sync, ProtocolOf>::run_lent(WorkerType& worker, FunctionRef<Status(Transaction&)> procedure,
+                                                                          const RunPolicy& policy, bool read_only,
+                                                                          SnapshotNumber* number) {
+  const InTurn in_turn(pool_->turns, worker);
+  Status status = read_only ? run_read_only(worker, procedure, policy) : run_on(worker.transaction(), worker, procedure, policy);
+  if (store_.log != nullptr) [[unlikely]] *number = worker.with(read_only, [](auto& txn) { return txn.commit_number(); });
+  return status;
+}
+
 template <class Sync, template <class> class ProtocolOf>
 [[gnu::always_inline]] inline Status EngineOf<Sync, ProtocolOf>::run_accepted(FunctionRef<Status(Transaction&)> procedure,
                                                                               const RunPolicy& policy, bool read_only) {
   SnapshotNumber number = 0;
   Status status = [&]() __attribute__((always_inline)) -> Status {
     const Begun begun(threads_);
-    const Lent worker(*pool_, worker_of_thread());
+    EngineWorker* const worker = worker_of_thread();
     if (worker == nullptr) [[unlikely]] return this->refuse_worker();
-    auto& its = static_cast<WorkerType&>(*worker);
-    const InTurn in_turn(pool_->turns, its);
-    // Before the worker is another's; a database without a log has no use for it.
-    const AtEnd take_number([&]() __attribute__((always_inline)) {
-      if (store_.log != nullptr) [[unlikely]] number = its.with(read_only, [](auto& txn) { return txn.commit_number(); });
-    });
-    return its.with(read_only, [&](auto& txn) __attribute__((always_inline)) { return run_on(txn, its, procedure, policy); });
+    const Lent lent(*pool_, *worker);
+    return run_lent(static_cast<WorkerType&>(*worker), procedure, policy, read_only, &number);
   }();
   this->take_due_checkpoint();
   // Outside the epoch: a wait for the disk holds back no reclamation.
@@ -218,8 +212,9 @@ Status EngineOf<Sync, ProtocolOf>::run_chopped(const txn::ExecutableProcedure& p
     SnapshotNumber number = 0;
     Status status = [&]() -> Status {
       const Begun begun(threads_);
-      const Lent worker(*pool_, worker_of_thread());
+      EngineWorker* const worker = worker_of_thread();
       if (worker == nullptr) [[unlikely]] return this->refuse_worker();
+      const Lent lent(*pool_, *worker);
       auto& its = static_cast<WorkerType&>(*worker);
       const InTurn in_turn(pool_->turns, its);
       const auto none = [](Transaction&) { return Status(); };
@@ -306,10 +301,11 @@ Status EngineOf<Sync, ProtocolOf>::run_calls(const GroupCalls& calls, const Grou
   };
   if (!may_run(policy)) return refuse(refuse_run(policy));
   const Begun begun(threads_);
-  const Lent lent(*pool_, worker_of_thread());
-  if (lent == nullptr) return refuse(this->refuse_worker());
-  const InTurn in_turn(pool_->turns, *lent);
-  WorkerType& worker = static_cast<WorkerType&>(*lent);
+  EngineWorker* const found = worker_of_thread();
+  if (found == nullptr) return refuse(this->refuse_worker());
+  const Lent lent(*pool_, *found);
+  auto& worker = static_cast<WorkerType&>(*found);
+  const InTurn in_turn(pool_->turns, worker);
   try {
     GroupRun& group_run = worker.group_run();
     [[maybe_unused]] const uint64_t begin_ns = policy.deadline_us != 0 ? now_ns() : 0;

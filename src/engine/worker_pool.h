@@ -83,27 +83,20 @@ class WorkerPool {
   // make(pool, base): a worker on that base.
   using Make = std::function<std::unique_ptr<EngineWorker>(WorkerPool& pool, Worker& worker)>;
 
-  // One transaction's use of a worker, which goes back to the pool unless the thread
-  // keeps it. Null: there is none.
+  // One transaction's use of a worker, which goes back to the pool unless the thread keeps it.
   class Lent {
    public:
-    Lent(WorkerPool& pool, EngineWorker* worker) : pool_(pool), worker_(worker) {
-      if (worker_ != nullptr) [[likely]] worker_->busy = true;
-    }
+    Lent(WorkerPool& pool, EngineWorker& worker) : pool_(pool), worker_(worker) { worker_.busy = true; }
     ~Lent() {
-      if (worker_ == nullptr) [[unlikely]] return;
-      worker_->busy = false;
-      if (!worker_->kept) [[unlikely]] pool_.give_back(worker_);
+      worker_.busy = false;
+      if (!worker_.kept) [[unlikely]] pool_.give_back(&worker_);
     }
     Lent(const Lent&) = delete;
     Lent& operator=(const Lent&) = delete;
-    bool operator==(std::nullptr_t) const { return worker_ == nullptr; }
-    EngineWorker& operator*() const { return *worker_; }
-    EngineWorker* operator->() const { return worker_; }
 
    private:
     WorkerPool& pool_;
-    EngineWorker* worker_;
+    EngineWorker& worker_;
   };
 
   WorkerPool(txn::Store& store, Make make) : turns(threads_at_once(store.options)), store_(store), make_(std::move(make)) {}
