@@ -7,6 +7,7 @@
 #include <thread>
 #include <utility>
 
+#include "base/test_points.h"
 #include "engine/engine.h"
 
 namespace elider {
@@ -64,6 +65,7 @@ Status SequenceState::next(uint64_t* number) {
   if (take(zone, number)) [[likely]] return {};
   Chunk chunk;
   if (Status status = fetch(&chunk); !status.ok()) return status;
+  ELIDER_TEST_POINT("sequences.fetched");
   *number = chunk.next++;
   const std::lock_guard taken(zone.latch);
   if (zone.current.next == zone.current.end) {
