@@ -120,7 +120,7 @@ Status run_command(const std::string& command, const CommandOptions& options, st
   if (::pipe2(ends, O_CLOEXEC) != 0) return not_run(errno);
   Descriptor from(ends[0]), to(ends[1]);
   ::fcntl(from.number, F_SETFL, O_NONBLOCK);
-  ::signal(SIGCHLD, SIG_DFL);  // where it is ignored nobody is told how a process ended
+  ::signal(SIGCHLD, SIG_DFL);  // where it is ignored, the system drops how a process ended
   const HeldInterrupts interrupts;
   pid_t process = 0;
   if (const int error = start(command, options.variable, interrupts.before(), to.number, &process); error != 0) return not_run(error);

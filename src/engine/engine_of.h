@@ -170,7 +170,7 @@ Status EngineOf<Sync, ProtocolOf>::run(FunctionRef<Status(Transaction&)> procedu
   return run_accepted(procedure, policy, read_only);
 }
 
-// *number: before the worker is another's; a database without a log has no use for it.
+// Sets *number while the worker is still this call's, where there is a log: nothing else uses it.
 template <class Sync, template <class> class ProtocolOf>
 [[gnu::always_inline]] inline Status EngineOf<Sync, ProtocolOf>::run_lent(WorkerType& worker, FunctionRef<Status(Transaction&)> procedure,
                                                                           const RunPolicy& policy, bool read_only,
