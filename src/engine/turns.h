@@ -38,7 +38,7 @@ class Turn {
 
 class Turns {
  public:
-  static constexpr std::chrono::milliseconds kSlice{2};      // that a turn lasts where others wait
+  static constexpr std::chrono::milliseconds kSlice{5};      // that a turn lasts where others wait
   static constexpr std::chrono::microseconds kIdle{50};      // outside for longer: it does other work
   static constexpr std::chrono::milliseconds kPatience{10};  // of the first that waits
 
