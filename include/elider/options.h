@@ -150,7 +150,7 @@ struct Options {
   uint32_t workers_max = 512;
 
   // Threads that run transactions at once. More threads wait for their turn, parked; the one that
-  // has waited longest goes on when another's 2 ms are over. A thread that lost its processor
+  // has waited longest goes on when another's 5 ms are over. A thread that lost its processor
   // within a transaction would hold up others for longer. 0: one and a half times the processors
   // that the process may use. Range otherwise 1 to 4096; 4096: no thread ever waits. It concerns
   // run(), call() and groups; transactions that begin() opened need no turn. A procedure may wait
