@@ -12,19 +12,20 @@ constexpr Section kHyperSections[] = {
     {"3.3", "elision with a bounded number of restarts, behind the interface of a latch", "src/htm/elide.h, src/sync/elided.h",
      "restarts are counted by cause, and a site that fails too often takes its lock at once"},
     {"4.1", "database transactions made of small regions; timestamps; the safe timestamp", "src/txn/timestamp/timestamps.h",
-     "the safe timestamp is computed when a comparison asks for more than the last one"},
+     "the safe timestamp is computed when a comparison asks for more than the last one. The descent is a region, and the timestamps "
+     "and the copy of a row are another"},
     {"4.1, gap", "a scan, or a read of an absent key, leaves no timestamp, so that phantoms commit",
      "src/txn/timestamp/timestamp_claims.h, src/txn/read_write/repair.h",
      "the published rule lets two transactions commit that each scan an empty range and insert into the other's. Here they remember the "
      "leaves' versions, and the commit looks again"},
     {"4.2", "conflicts: roll back, set aside, run alone", "src/txn/timestamp/timestamp.h",
-     "new bytes wait beside the row until the commit, so there is no undo log; a claim and its copy are two steps; a call of a group never "
-     "runs alone"},
+     "new bytes wait beside the row until the commit, so there is no undo log; a call of a group never runs alone"},
     {"4.3", "relaxations: older transactions that have ended are no conflict; no read timestamps",
      "src/txn/timestamp/timestamp_claims.h, protocol timestamp-validated", "phantoms as in 4.1"},
     {"5.1", "zones of insertion, scans over rows", "src/storage/zones.h, src/txn/zone_scan.h",
      "a worker has one zone, and not a random one for each transaction"},
-    {"5.2", "the adaptive radix tree; declustered surrogate keys", "src/index/art, src/engine/sequences.h", ""},
+    {"5.2", "the adaptive radix tree; declustered surrogate keys", "src/index/art, src/engine/sequences.h",
+     "row ids are such keys in a radix tree (docs/tables.md), and no places in memory"},
     {"6", "serial, partitioned, two-phase locking", "src/txn/baseline",
      "serial and partitioned execution carry occ's detection of conflicts, so that open transactions and snapshots go on beside them"},
 };

@@ -31,6 +31,12 @@ concept RunsInRegion = RunsPieces<C> && requires { typename C::Region; };
 // The code with which it aborts its region where it comes to what is not for one.
 inline constexpr uint8_t kUnsuitedForRegion = 1;
 
+// Where a region runs, a claim and the copy of what is claimed are one (HyPer-HTM, section 3.3):
+// read_in_region(cell) and write_in_region(cell) are read() and write(), within it. False: what
+// stands against the claim, if anything, is for outside.
+template <class C>
+concept ClaimsInRegions = requires { requires C::kInRegions; };
+
 template <class C>
 concept Claims = std::same_as<C, NoClaims> || RunsPieces<C> || requires(C claims, const C& seen, storage::Cell& cell, uint32_t attempt) {
   // What is claimed; reads that are not are validated.

@@ -70,11 +70,13 @@ bool each_group_in_region(Store& store, const storage::Layout& layout, uint32_t 
       []() -> bool { return false; }, [](bool whole) { return whole; });
 }
 
-// The commit groups of a row that are asked for, at one instant, and their words. False: as above.
-template <class Backend>
+// The commit groups of a row that are asked for, at one instant, and their words, each after
+// claim(cell), which is false where the claim is for outside. False: as above.
+template <class Backend, class Claim>
 bool read_groups_in_region(Store& store, const storage::Layout& layout, storage::Row& row, const detail::ColumnSet& set, uint32_t groups,
-                           std::byte* image, uint64_t* words) {
+                           std::byte* image, uint64_t* words, Claim&& claim) {
   return each_group_in_region<Backend>(store, layout, groups, [&](uint32_t g) {
+    if (!claim(row.cell(layout, g))) [[unlikely]] return false;
     words[g] = copy_unlocked(row.cell(layout, g), layout.group(g), set, g, image);
     return words[g] != storage::word::kUnknown;
   });

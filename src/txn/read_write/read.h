@@ -70,15 +70,20 @@ template <class Sync, class Claims>
                                                                                   detail::ImageHeader* header) {
   const uint32_t groups = set.read_groups;
   *header = {row, key, read_index_of(table), groups, table.layout().row_bytes()};
-  if (Status status = claim_groups<Purpose::kRead>(table, row, key, groups); !status.ok()) [[unlikely]] return status;
-  if (groups == 1 && writes_.empty()) [[likely]] return read_group(table, row, key, set, 0, image);
+  if constexpr (!kClaimsInRegions<Purpose::kRead>)
+    if (groups == 1 && writes_.empty()) [[likely]] {
+      if (Status status = claim_groups<Purpose::kRead>(table, row, key, groups); !status.ok()) [[unlikely]] return status;
+      return read_group(table, row, key, set, 0, image);
+    }
   return read_groups(table, row, key, set, groups, image, header);
 }
 
 template <class Sync, class Claims>
 [[gnu::noinline]] Status ReadWriteTransaction<Sync, Claims>::read_groups(TableType& table, Row* row, KeyRef key, const ColumnSet& set,
                                                                          uint32_t groups, std::byte* image, detail::ImageHeader* header) {
-  const ReadTogether together = read_together(table, row, set, groups, image);
+  ReadTogether together;
+  if (Status status = claim_and_read_together<Purpose::kRead>(table, row, key, set, groups, image, &together); !status.ok()) [[unlikely]]
+    return status;
   // In a region from the last to the first, so that a recorded scan finds the first one's version
   // last (version_read()).
   for (uint32_t rest = groups; rest != 0;) {

@@ -54,6 +54,7 @@ template <class Sync, class Claims>
 }
 
 template <class Sync, class Claims>
+template <Purpose kPurpose>
 [[gnu::always_inline]] inline auto ReadWriteTransaction<Sync, Claims>::read_together(TableType& table, Row* row, const ColumnSet& set,
                                                                                      uint32_t groups, std::byte* image) -> ReadTogether {
   ReadTogether together;
@@ -62,11 +63,30 @@ template <class Sync, class Claims>
     for (const uint32_t g : Bits(writes_.empty() ? 0 : groups)) {
       if (writes_.find(row, table.layout(), g) != nullptr) groups &= ~(1u << g);
     }
-    if (std::popcount(groups) > 1 &&
-        read_groups_in_region<typename Sync::Backend>(store_, table.layout(), *row, set, groups, image, together.words))
+    auto claim = [&](Cell& cell) __attribute__((always_inline)) {
+      if constexpr (!kClaimsInRegions<kPurpose>) return true;
+      else return kPurpose == Purpose::kWrite ? claims_.write_in_region(cell) : claims_.read_in_region(cell);
+    };
+    if (std::popcount(groups) > (kClaimsInRegions<kPurpose> ? 0 : 1) &&
+        read_groups_in_region<typename Sync::Backend>(store_, table.layout(), *row, set, groups, image, together.words, claim))
       together.groups = groups;
   }
   return together;
+}
+
+template <class Sync, class Claims>
+template <Purpose kPurpose>
+[[gnu::always_inline]] inline Status ReadWriteTransaction<Sync, Claims>::claim_and_read_together(TableType& table, Row* row, KeyRef key,
+                                                                                                 const ColumnSet& set, uint32_t groups,
+                                                                                                 std::byte* image, ReadTogether* together) {
+  if constexpr (kClaimsInRegions<kPurpose>) {
+    *together = read_together<kPurpose>(table, row, set, groups, image);
+    return claim_groups<kPurpose>(table, row, key, groups & ~together->groups);
+  } else {
+    Status status = claim_groups<kPurpose>(table, row, key, groups);
+    if (status.ok()) [[likely]] *together = read_together<kPurpose>(table, row, set, groups, image);
+    return status;
+  }
 }
 
 // -- a commit -------------------------------------------------------------------------------------

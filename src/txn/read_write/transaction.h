@@ -307,7 +307,15 @@ class ReadWriteTransaction : public Reads<Sync, ReadWriteTransaction<Sync, Claim
     uint64_t words[kCommitGroupsMax] = {};
     bool has(uint32_t g) const { return (groups >> g & 1) != 0; }
   };
+  template <Purpose kPurpose>
+  static constexpr bool kClaimsInRegions =
+      Sync::kRegions && ClaimsInRegions<Claims> && (kPurpose == Purpose::kWrite ? Claims::kWrites : Claims::kReads);
+  template <Purpose kPurpose>
   ReadTogether read_together(TableType& table, Row* row, const ColumnSet& set, uint32_t groups, std::byte* image);
+  // Claims the groups. Those of the result are copied, at one instant.
+  template <Purpose kPurpose>
+  Status claim_and_read_together(TableType& table, Row* row, KeyRef key, const ColumnSet& set, uint32_t groups, std::byte* image,
+                                 ReadTogether* together);
   Reach reach_of_region() const;
   AtOnce commit_at_once(Reach reach);
   bool settles(const AtOnce& done) const;

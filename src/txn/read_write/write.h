@@ -71,8 +71,9 @@ template <class Sync, class Claims>
   const Layout& layout = table.layout();
   std::byte* image = writes_.image_of(table, row);
   const uint32_t groups = set.read_groups;
-  if (Status status = claim_groups<Purpose::kWrite>(table, row, key, groups); !status.ok()) [[unlikely]] return status;
-  const ReadTogether together = read_together(table, row, set, groups, image);
+  ReadTogether together;
+  if (Status status = claim_and_read_together<Purpose::kWrite>(table, row, key, set, groups, image, &together); !status.ok()) [[unlikely]]
+    return status;
   for (const uint32_t g : Bits(groups)) {
     if (!writes_.empty()) {
       if (WriteEntry* write = writes_.find(row, layout, g)) {

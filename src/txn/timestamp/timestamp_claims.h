@@ -48,7 +48,7 @@ namespace elider::txn {
 template <bool kReadsToo>
 class TimestampClaims {
  public:
-  static constexpr bool kReads = kReadsToo, kWrites = true, kLeaves = false;
+  static constexpr bool kReads = kReadsToo, kWrites = true, kLeaves = false, kInRegions = true;
   static constexpr uint32_t kCellBytes = 16;
 
   TimestampClaims(Timestamps& all, uint32_t worker, uint64_t patience_ns) : all_(&all), worker_(worker), patience_ns_(patience_ns) {}
@@ -63,16 +63,8 @@ class TimestampClaims {
     if (ELIDER_MUTANT(kSkipReadTimestamp)) return true;
     Stamps& stamps = stamps_of(cell);
     Timestamp read = stamps.read.load();
-    while (Timestamps::without_flag(read) != mine_) {
-      Timestamp raised;
-      if (read > mine_) {
-        if ((read & Timestamps::kFlag) != 0) break;
-        raised = read | Timestamps::kFlag;
-      } else {
-        raised = mine_ | (has_ended_with_all(read) || ELIDER_MUTANT(kForgetOtherReaders) ? 0 : Timestamps::kFlag);
-      }
+    for (Timestamp raised; (raised = raised_from(read)) != read;)
       if (stamps.read.compare_exchange_weak(read, raised)) break;
-    }
     ELIDER_TEST_POINT("timestamp.read.claimed");
     return may_pass(stamps.write.load());
   }
@@ -91,6 +83,23 @@ class TimestampClaims {
     Timestamp mine = mine_;
     stamps.write.compare_exchange_strong(mine, written);  // unless somebody has ended this one, and claimed the group
     return false;
+  }
+  // The same within a hardware transaction, in which both steps are one. False: ask outside of it.
+  [[gnu::always_inline]] inline bool read_in_region(storage::Cell& cell) {
+    if (ELIDER_MUTANT(kSkipReadTimestamp)) return true;
+    Stamps& stamps = stamps_of(cell);
+    const Timestamp read = stamps.read.load();
+    const Timestamp raised = raised_from(read);
+    if (raised != read) stamps.read.store(raised, std::memory_order_relaxed);  // relaxed: the region's end orders it
+    return may_pass(stamps.write.load());
+  }
+  [[gnu::always_inline]] inline bool write_in_region(storage::Cell& cell) {
+    Stamps& stamps = stamps_of(cell);
+    const Timestamp written = stamps.write.load(), read = stamps.read.load();
+    if (written == mine_) return true;
+    if (!may_pass(written) || (read != mine_ && !has_ended_with_all(read))) return false;
+    stamps.write.store(mine_, std::memory_order_relaxed);  // relaxed: as above
+    return true;
   }
   void write_new(storage::Cell& cell) { stamps_of(cell).write.store(mine_, std::memory_order_relaxed); }
   static void make_room_for_new() {}
@@ -157,6 +166,12 @@ class TimestampClaims {
   // The one that it names.
   bool has_ended(Timestamp t) const {
     return t <= safe_ || (Timestamps::worker_of(t) == worker_ ? Timestamps::without_flag(t) != mine_ : !all_->under_way(t));
+  }
+  // What this reader makes of a read timestamp: the same where it says already that it reads.
+  Timestamp raised_from(Timestamp read) const {
+    if (Timestamps::without_flag(read) == mine_) return read;
+    if (read > mine_) return read | Timestamps::kFlag;
+    return mine_ | (has_ended_with_all(read) || ELIDER_MUTANT(kForgetOtherReaders) ? 0 : Timestamps::kFlag);
   }
   // And all that it stands for, as far as is known without a look at all slots.
   bool has_ended_with_all(Timestamp read) const { return read <= safe_ || ((read & Timestamps::kFlag) == 0 && has_ended(read)); }

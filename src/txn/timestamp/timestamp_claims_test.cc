@@ -90,8 +90,20 @@ class InterleavingsTest : public TimestampsTest {
   uint64_t committed_ = 0;
 };
 
+// Claims as a transaction makes them where a region runs: in one step, and if that says no, outside.
+struct ClaimsOfRegions : TimestampClaims<true> {
+  using TimestampClaims<true>::TimestampClaims;
+  bool read(storage::Cell& cell) { return read_in_region(cell) || TimestampClaims<true>::read(cell); }
+  bool write(storage::Cell& cell) { return write_in_region(cell) || TimestampClaims<true>::write(cell); }
+};
+
 TEST_F(InterleavingsTest, WhatIsClaimedStaysAsItIs) {
   EXPECT_EQ(run_all<TimestampClaims<true>>(), "");
+  EXPECT_GT(committed_, 1'000'000u);
+}
+
+TEST_F(InterleavingsTest, WhatRegionsClaimStaysAsItIs) {
+  EXPECT_EQ(run_all<ClaimsOfRegions>(), "");
   EXPECT_GT(committed_, 1'000'000u);
 }
 
@@ -131,6 +143,7 @@ TEST_F(InterleavingsTest, TheModelTellsMutants) {
   for (const Mutant mutant : {Mutant::kSkipReadTimestamp, Mutant::kForgetOtherReaders, Mutant::kPassUnsafeRead, Mutant::kPassUnsafeWrite}) {
     set_mutant(mutant);
     EXPECT_NE(run_all<TimestampClaims<true>>(), "") << name_of(mutant);
+    EXPECT_NE(run_all<ClaimsOfRegions>(), "") << name_of(mutant);
   }
   set_mutant(Mutant::kNone);
 }
