@@ -90,7 +90,7 @@ class InterleavingsTest : public TimestampsTest {
   uint64_t committed_ = 0;
 };
 
-// Claims as a transaction makes them where a region runs: in one step, and if that says no, outside.
+// Claims as a transaction makes them where a region runs: in one step, or, if refused, outside.
 struct ClaimsOfRegions : TimestampClaims<true> {
   using TimestampClaims<true>::TimestampClaims;
   bool read(storage::Cell& cell) { return read_in_region(cell) || TimestampClaims<true>::read(cell); }
