@@ -34,7 +34,6 @@ struct HistoryCommand {
     const bool random_procedures = options.workload == "procedures";
     if (options.deferring && options.workload != "posts" && !random_procedures)
       refuse_option("--deferring", "goes with --workload posts or procedures");
-    if (options.group != 0 && random_procedures) refuse_option("--group", "the workload procedures calls one at a time");
     if (options.answers_at_once && !options.deferring) refuse_option("--answers-at-once", "goes with --deferring");
     if (options.data.resume && random_procedures) refuse_option("--resume", "the workload procedures has other tables with each --seed");
     check_writable("--out", options.out);

@@ -133,10 +133,10 @@ class Client {
     }
   }
 
-  // A call of a group begins, or none does. What the sink was told last is the rank of the one that
-  // ran last, if that has committed.
+  // A call of a group begins, or goes on, or begins once more; or none does. What the sink was told
+  // last is the rank of the one that ran last, if that has committed.
   void begins(Call* call) {
-    if (running_ != nullptr) running_->rank = RankSink::last();
+    if (running_ != nullptr && running_ != call) running_->rank = RankSink::last();
     RankSink::last() = {};
     running_ = call;
   }

@@ -16,6 +16,8 @@
 #include <array>
 #include <atomic>
 #include <deque>
+#include <functional>
+#include <memory>
 #include <set>
 #include <span>
 #include <utility>
@@ -68,12 +70,14 @@ class Procedures : public Workload {
   };
   // Bodies take no memory: an allocation may abort the region that they run in.
   struct Call {
-    Call(const Plan& its_plan, Yields& its_yields) : plan(&its_plan), yields(&its_yields), done(its_plan.operations.size() - 1) {
+    Call(const Plan& its_plan, Yields& its_yields, std::function<void()> it_begins = nullptr)
+        : plan(&its_plan), yields(&its_yields), begins(std::move(it_begins)), done(its_plan.operations.size() - 1) {
       for (Done& step : done) step.did.reserve(kWordsOfAStep);
     }
     const Plan* plan;
     Yields* yields;
-    std::vector<Done> done;  // by step
+    std::function<void()> begins;  // of one in a group: told by each operation
+    std::vector<Done> done;        // by step
   };
   struct Operation {
     uint32_t first_step = 0, end_step = 0;
@@ -216,6 +220,28 @@ class Procedures : public Workload {
     return status;
   }
 
+  std::unique_ptr<PreparedCall> prepare(const Plan& plan, Yields& yields, std::function<void()> begins) override {
+    return std::make_unique<Prepared>(*this, Call(plan, yields, std::move(begins)));
+  }
+  void touch(const Plan& plan, Touches& touches) const override {
+    const auto& steps = steps_of(plan);
+    const Group& group = groups_[static_cast<size_t>(plan.operations.front().key)];
+    for (size_t i = 0; i < steps.size(); ++i) {
+      const Key key = static_cast<Key>(plan.operations[i + 1].key);
+      switch (steps[i].does) {
+        case Step::Does::kPost:
+        case Step::Does::kLookForPost: touches.row(group.posts, key); break;
+        case Step::Does::kPledge:
+        case Step::Does::kRedeem:
+        case Step::Does::kLookForPledge: touches.row(group.pledges, key); break;
+        case Step::Does::kHandOut:
+        case Step::Does::kClaim: touches.row(group.tokens, key); break;
+        default:
+          for (const int half : {0, 1}) touches.row(group.tables[steps[i].table], cell_row(plan.operations[i + 1].key, half));
+      }
+    }
+  }
+
   std::string about() const override { return about_; }
   void committed(const Attempt& attempt) override {
     for (const uint64_t table : attempt.added) groups_[table / kTables].added[table % kTables].fetch_add(1);
@@ -235,6 +261,17 @@ class Procedures : public Workload {
   }
 
  private:
+  class Prepared final : public PreparedCall {
+   public:
+    Prepared(const Procedures& all, Call call) : all_(all), call_(std::move(call)) {}
+    ChoppedCall call() override { return {all_.procedure_of(*call_.plan).chopped, call_}; }
+    void did(Attempt* attempt) const override { all_.report(call_, attempt); }
+
+   private:
+    const Procedures& all_;
+    Call call_;
+  };
+
   template <class Row>
   Status create_table(Database& db, SchemaOf<Row> described, Table<Row>* table) const {
     auto made = db.create_table(described.key_index(options_.index));
@@ -361,11 +398,13 @@ class Procedures : public Workload {
         operation.rolls_back(), its.rolls_back = true;
       procedure.operations.push_back(its);
       declared.operation(std::move(operation), [this, its](Transaction& txn, Call& call) -> Status {
+        if (call.begins) call.begins();
         const auto& steps = steps_of(*call.plan);
         for (uint32_t i = its.first_step; i < its.end_step; ++i) ELIDER_TRY(perform(txn, call, steps[i], i));
         return its.rolls_back && call.plan->roll_back ? Status::rollback() : Status();
       });
     }
+    declared.touches([this](const Call& call, Touches& touches) { touch(*call.plan, touches); });
     procedure.chopped = procedures.add(std::move(declared));
   }
 

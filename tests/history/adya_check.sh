@@ -139,6 +139,8 @@ random_procedures() {
     found=$(sed -n 's/.* \([0-9]*\) deferrals.*/\1/p' history.txt)
     deferrals=$((deferrals + ${found:-0}))
     alone procedures "${options[@]}" --seed $((100 + seed))
+    both "random, in groups, seed $seed $*" procedures "${options[@]}" --group 6 --seed $((200 + seed))
+    both "random, deferring, in groups, seed $seed $*" procedures "${options[@]}" --deferring --group 6 --seed $((200 + seed))
   done
   if [ $deferrals -eq 0 ]; then
     echo "FAIL random procedures: none defers beside a subscriber"
