@@ -365,7 +365,7 @@ constexpr Section kDbxTcSections[] = {
     {"3.1, gap", "what a rollback does to pieces that others have seen", "src/txn/chopping/analyze.cc",
      "the paper does not discuss it. A procedure may roll back up to its first piece that writes"},
     {"3.3", "static tables; a cache of fresh rows; fallback locks a partition", "src/txn/chopping/analyze.cc",
-     "static tables are found; no cache, no such locks yet"},
+     "static tables are read ahead of the region; a cache was tried and was no faster; a fallback takes its rows' lock bits"},
     {"4.2, 4.3", "snapshot numbers; taken in the conflicting piece", "src/storage/snapshots.h, src/txn/chopping/piece_transaction.h",
      "what writes ahead of the conflicting piece is one with it, and not kept in a buffer"},
     {"4.4", "commutative operations, redone on newer versions", "Transaction::add, src/txn/chopping/piece_transaction.h",

@@ -155,8 +155,8 @@ class ChoppedProtocol {
   static constexpr uint8_t kCutsAfterConflict = 64;  // calls of the procedure, by its worker
   static constexpr uint32_t kMissesMax = 8;          // that a subscriber begins again before publishers wait for it
 
-  Status run_in_room(Transaction& txn, const Execution& execution, const ExecutableProcedure& procedure, void* arguments, const Call& call,
-                  SnapshotNumber* number) {
+  [[gnu::always_inline]] inline Status run_in_room(Transaction& txn, const Execution& execution, const ExecutableProcedure& procedure,
+                                                   void* arguments, const Call& call, SnapshotNumber* number) {
     typename Transaction::Pieces* pieces;
     try {
       pieces = &txn.pieces();
@@ -172,22 +172,28 @@ class ChoppedProtocol {
     const uint64_t begin_ns = call.policy.deadline_us != 0 ? now_ns() : 0;
     pieces->attempts = 0;
     if (!procedure.subscribes) [[likely]] return run_pieces(*pieces, execution, procedure, arguments, call, begin_ns, number);
+    return run_subscriber(txn, *pieces, execution, procedure, arguments, call, begin_ns, number);
+  }
+  [[gnu::noinline]] Status run_subscriber(Transaction& txn, typename Transaction::Pieces& pieces, const Execution& execution,
+                                          const ExecutableProcedure& procedure, void* arguments, const Call& call, uint64_t begin_ns,
+                                          SnapshotNumber* number) {
     Publications::Subscriber subscriber(publications_, txn.worker().id());
     for (uint32_t misses = 1;; ++misses) {
       subscriber.enter();
       if (store_.stopped()) [[unlikely]] return store_.refusal();
-      Status status = run_pieces(*pieces, execution, procedure, arguments, call, begin_ns, number);
-      if (!pieces->core.missed()) [[likely]] return status;
+      Status status = run_pieces(pieces, execution, procedure, arguments, call, begin_ns, number);
+      if (!pieces.core.missed()) [[likely]] return status;
       subscriber.leave();
       if (misses == kMissesMax) subscriber.keep_publishers_out();
       publications_.await_listed(store_.snapshots.current());
-      if (!wait_before_retry(call.policy, pieces->attempts, begin_ns, call.worker.random()))
-        return given_up(call.counters, call.policy.procedure_id, pieces->attempts, status);
+      if (!wait_before_retry(call.policy, pieces.attempts, begin_ns, call.worker.random()))
+        return given_up(call.counters, call.policy.procedure_id, pieces.attempts, status);
     }
   }
 
-  Status run_pieces(typename Transaction::Pieces& pieces, const Execution& execution, const ExecutableProcedure& procedure, void* arguments,
-                    const Call& call, uint64_t begin_ns, SnapshotNumber* number) {
+  [[gnu::always_inline]] inline Status run_pieces(typename Transaction::Pieces& pieces, const Execution& execution,
+                                                  const ExecutableProcedure& procedure, void* arguments, const Call& call,
+                                                  uint64_t begin_ns, SnapshotNumber* number) {
     const Publications* const subscribed = procedure.subscribes ? &publications_ : nullptr;
     Publications* const late = procedure.meets_publishers ? &publications_ : nullptr;
     std::optional<Publications::Publisher> publisher;
@@ -229,8 +235,9 @@ class ChoppedProtocol {
 
   // As one commit; and where calls of the procedure have met others lately, or always, piece by
   // piece.
-  Status run_by_locks(typename Transaction::Pieces& pieces, const Execution& execution, const ExecutableProcedure& procedure,
-                      void* arguments, const Call& call, uint64_t begin_ns, SnapshotNumber* number) {
+  [[gnu::always_inline]] inline Status run_by_locks(typename Transaction::Pieces& pieces, const Execution& execution,
+                                                    const ExecutableProcedure& procedure, void* arguments, const Call& call,
+                                                    uint64_t begin_ns, SnapshotNumber* number) {
     uint8_t& cuts = pieces.cuts[procedure.position % pieces.cuts.size()];
     if (cuts == 0 && !execution.always_in_pieces && !procedure.publishes()) [[likely]] {
       Status status = run_at_once(pieces.core, execution, procedure, arguments, call.policy.procedure_id, ++pieces.attempts);
@@ -251,8 +258,9 @@ class ChoppedProtocol {
   }
 
   // All pieces as one commit, which validates what the core has read. One attempt.
-  static Status run_at_once(PieceType& whole, const Execution& execution, const ExecutableProcedure& procedure, void* arguments,
-                            uint32_t id, uint32_t attempt_number) {
+  [[gnu::always_inline]] static inline Status run_at_once(PieceType& whole, const Execution& execution,
+                                                          const ExecutableProcedure& procedure, void* arguments, uint32_t id,
+                                                          uint32_t attempt_number) {
     whole.set_of_call(false);
     whole.set_adds(procedure.core_adds || procedure.tail_adds);
     whole.begin(attempt_number, id);
@@ -271,8 +279,9 @@ class ChoppedProtocol {
   }
 
   // Head, core and tail, each by itself.
-  Status run_in_pieces(typename Transaction::Pieces& pieces, const Execution& execution, const ExecutableProcedure& procedure,
-                       void* arguments, const Call& call, uint64_t begin_ns, SnapshotNumber* number) {
+  [[gnu::noinline]] Status run_in_pieces(typename Transaction::Pieces& pieces, const Execution& execution,
+                                         const ExecutableProcedure& procedure, void* arguments, const Call& call, uint64_t begin_ns,
+                                         SnapshotNumber* number) {
     const Ended ended{pieces};
     const uint32_t id = call.policy.procedure_id;
     const auto operations = [&](const auto& part) {

@@ -205,12 +205,8 @@ void add_sites(const ElisionPolicy& policy, Execution* execution) {
   for (ExecutableProcedure& procedure : execution->procedures) procedure.site = std::make_unique<htm::Site>(execution->elision);
 }
 
-Status run_operations(Transaction& txn, const Execution& execution, const std::vector<DeclaredOperation>& operations, void* call) {
+Status run_checked(Transaction& txn, const std::vector<DeclaredOperation>& operations, void* call) {
   for (const DeclaredOperation& operation : operations) {
-    if (!execution.checks_accesses) [[likely]] {
-      if (Status status = operation.body(txn, call); !status.ok()) [[unlikely]] return status;
-      continue;
-    }
     DeclaredTransaction checked(txn, operation);
     Status status = operation.body(checked, call);
     if (!checked.refusal().ok()) return checked.refusal();
@@ -220,6 +216,7 @@ Status run_operations(Transaction& txn, const Execution& execution, const std::v
 }
 
 Status run_whole(Transaction& txn, const Execution& execution, const ExecutableProcedure& procedure, void* call) {
+  if (procedure.on_snapshot) return run_operations(txn, execution, procedure.head, call);
   for (const auto* const part : {&procedure.head, &procedure.core, &procedure.tail, &procedure.deferred})
     if (Status status = run_operations(txn, execution, *part, call); !status.ok()) return status;
   return {};

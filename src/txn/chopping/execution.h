@@ -34,7 +34,7 @@ struct ExecutableProcedure {
   std::function<void(const void*, Touches&)> touch;  // what a call will look at; or none
   // What became of its calls' regions; null: they are no regions.
   std::unique_ptr<htm::Site> site;
-  bool core_adds = false;  // the core adds where another call's tail may add
+  bool core_adds = false;         // the core adds where another call's tail may add
   bool tail_adds = false;         // or what it defers
   bool subscribes = false;        // it reads what another procedure defers
   bool meets_publishers = false;  // it defers something, or conflicts lead from it to a procedure that does
@@ -66,8 +66,17 @@ Status make_execution(std::vector<detail::ProcedureWithBodies> procedures, std::
 // move from here on.
 void add_sites(const ElisionPolicy& policy, Execution* execution);
 
-// The operations, one after the other; the first that fails ends it.
-Status run_operations(Transaction& txn, const Execution& execution, const std::vector<DeclaredOperation>& operations, void* call);
+// The operations, one after the other, each access of which is checked; the first that fails ends
+// it.
+Status run_checked(Transaction& txn, const std::vector<DeclaredOperation>& operations, void* call);
+// The same, checked where the execution says so.
+[[gnu::always_inline]] inline Status run_operations(Transaction& txn, const Execution& execution,
+                                                    const std::vector<DeclaredOperation>& operations, void* call) {
+  if (execution.checks_accesses) [[unlikely]] return run_checked(txn, operations, call);
+  for (const DeclaredOperation& operation : operations)
+    if (Status status = operation.body(txn, call); !status.ok()) [[unlikely]] return status;
+  return {};
+}
 // All of a call, as one transaction.
 Status run_whole(Transaction& txn, const Execution& execution, const ExecutableProcedure& procedure, void* call);
 
