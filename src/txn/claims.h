@@ -31,7 +31,7 @@ concept RunsInRegion = RunsPieces<C> && requires { typename C::Region; };
 // The code with which it aborts its region where it comes to what is not for one.
 inline constexpr uint8_t kUnsuitedForRegion = 1;
 
-// Where a region runs, a claim and the copy of what is claimed are one (HyPer-HTM, section 3.3):
+// Where a region runs, a claim and the copy of what is claimed are one (HyPer-HTM, section 4.1):
 // read_in_region(cell) and write_in_region(cell) are read() and write(), within it. False: what
 // stands against the claim, if anything, is for outside.
 template <class C>

@@ -218,6 +218,8 @@ std::vector<Story> stories() {
   std::vector<Story> all;
   for (const char* workload : {"list-append", "rw-register", "bank", "scan"})
     for (KeyIndex index : kKeyIndexes) all.push_back({workload, index});
+  for (const char* workload : {"list-append", "bank"})
+    for (KeyIndex index : {KeyIndex::kHashed, KeyIndex::kOrdered}) all.push_back({workload, index, Protocol::kTimestamp});
   for (const char* workload : {"posts", "procedures"})
     for (KeyIndex index : {KeyIndex::kHashed, KeyIndex::kOrdered}) all.push_back({workload, index, Protocol::kChopped});
   return all;

@@ -300,8 +300,8 @@ class ReadWriteTransaction : public Reads<Sync, ReadWriteTransaction<Sync, Claim
     SnapshotNumber newest_reader = 0;
   };
   uint64_t copy_cell(const Cell& cell, const storage::Group& group, const ColumnSet& set, uint32_t g, std::byte* image);
-  // Of several commit groups of a row, which this transaction has not written, those that one
-  // region has read: all or none.
+  // Of the commit groups of a row that this transaction has not written, those that one region has
+  // read: all or none. Where it claims nothing it is for several groups.
   struct ReadTogether {
     uint32_t groups = 0;
     uint64_t words[kCommitGroupsMax] = {};

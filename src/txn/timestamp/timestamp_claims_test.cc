@@ -137,6 +137,31 @@ TEST_F(InterleavingsTest, AClaimThatIsTakenBackIsItsOwn) {
   reader.end();
 }
 
+// A region between the two steps of another: of a reader and a writer that meet so, one is refused.
+TEST_F(InterleavingsTest, ARegionBetweenTwoStepsIsSeenOrSees) {
+  if (!TestPoints::enabled()) GTEST_SKIP() << "this build has no test points";
+  using Claims = TimestampClaims<true>;
+  for (const bool region_reads : {true, false})
+    for (const bool region_is_older : {true, false}) {
+      test::ClaimedItem<Claims> item;
+      Claims steps(timestamps_, 0, 0), region(timestamps_, 1, 0);
+      (region_is_older ? region : steps).begin(1);
+      (region_is_older ? steps : region).begin(1);
+      bool region_passed = false, reached = false;
+      TestPoints::on(region_reads ? "timestamp.write.claimed" : "timestamp.read.claimed", [&] {
+        reached = true;
+        region_passed = region_reads ? region.read_in_region(item.its_cell()) : region.write_in_region(item.its_cell());
+      });
+      const bool steps_passed = region_reads ? steps.write(item.its_cell()) : steps.read(item.its_cell());
+      TestPoints::clear();
+      EXPECT_TRUE(reached);
+      EXPECT_FALSE(region_passed && steps_passed) << region_reads << region_is_older;
+      EXPECT_TRUE(region_passed || steps_passed) << region_reads << region_is_older;
+      steps.end();
+      region.end();
+    }
+}
+
 // The rule as it was published, and each claim left out: every one of them is caught.
 TEST_F(InterleavingsTest, TheModelTellsMutants) {
   if (!TestPoints::enabled()) GTEST_SKIP() << "this build has no mutants";
