@@ -104,6 +104,7 @@ struct Story {
   Protocol protocol = Protocol::kOcc;
   std::string name() const {
     std::string name = std::string(workload) + "_" + std::string(elider::name_of(index));
+    if (protocol == Protocol::kTimestamp) name += "_timestamp";
     for (char& letter : name)
       if (letter == '-') letter = '_';
     return name;
