@@ -104,7 +104,6 @@ struct Story {
   Protocol protocol = Protocol::kOcc;
   std::string name() const {
     std::string name = std::string(workload) + "_" + std::string(elider::name_of(index));
-    if (protocol == Protocol::kTimestamp) name += "_timestamp";
     for (char& letter : name)
       if (letter == '-') letter = '_';
     return name;
@@ -219,8 +218,6 @@ std::vector<Story> stories() {
   std::vector<Story> all;
   for (const char* workload : {"list-append", "rw-register", "bank", "scan"})
     for (KeyIndex index : kKeyIndexes) all.push_back({workload, index});
-  for (const char* workload : {"list-append", "bank"})
-    for (KeyIndex index : {KeyIndex::kHashed, KeyIndex::kOrdered}) all.push_back({workload, index, Protocol::kTimestamp});
   for (const char* workload : {"posts", "procedures"})
     for (KeyIndex index : {KeyIndex::kHashed, KeyIndex::kOrdered}) all.push_back({workload, index, Protocol::kChopped});
   return all;
