@@ -197,18 +197,6 @@ class Posts : public Workload {
       attempt->did.append(kNoteLists + plan->operations.front().key, plan->operations.front().value);
     }
   };
-  template <class Its>
-  class Prepared final : public PreparedCall {
-   public:
-    Prepared(Chopped<Its> procedure, Its call) : procedure_(procedure), call_(std::move(call)) {}
-    ChoppedCall call() override { return {procedure_, call_}; }
-    void did(Attempt* attempt) const override { call_.did(attempt); }
-
-   private:
-    const Chopped<Its> procedure_;
-    Its call_;
-  };
-
   SchemaOf<PostedRow> lists() const {
     return SchemaOf<PostedRow>("lists")
         .key_index(options_.index)

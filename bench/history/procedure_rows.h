@@ -1,4 +1,4 @@
-// The rows of the workload procedures (procedures.cc).
+// The rows of the workload procedures, and what its operations do with them (procedures.cc).
 // Thread safety: values.
 #pragma once
 
@@ -49,6 +49,29 @@ struct ShortList {
 };
 struct TokenRow {
   int64_t made_by = 0;
+};
+
+// What a body does where its operation declares it.
+struct Step {
+  enum class Does : uint8_t {
+    kRead,
+    kAppend,
+    kAdd,
+    kInsert,
+    kMove,
+    kScan,
+    kPost,
+    kLookForPost,
+    kPledge,
+    kHandOut,
+    kClaim,
+    kRedeem,
+    kLookForPledge
+  };
+  Does does = Does::kRead;
+  uint32_t table = 0, column = 0;
+  int parity = -1;       // of the keys that it may touch; -1: any
+  uint32_t partner = 0;  // kHandOut, kRedeem: the step that made the pledge, or claimed its token
 };
 
 }  // namespace elider::bench

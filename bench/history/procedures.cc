@@ -38,29 +38,6 @@ constexpr int64_t kKeysFilledMax = 64;
 constexpr int64_t kCellsScanned = 5;  // at the most
 constexpr size_t kWordsOfAStep = kCellsScanned * (3 + 2 * kWritesPerKey);
 
-// What a body does where its operation declares it.
-struct Step {
-  enum class Does : uint8_t {
-    kRead,
-    kAppend,
-    kAdd,
-    kInsert,
-    kMove,
-    kScan,
-    kPost,
-    kLookForPost,
-    kPledge,
-    kHandOut,
-    kClaim,
-    kRedeem,
-    kLookForPledge
-  };
-  Does does = Does::kRead;
-  uint32_t table = 0, column = 0;
-  int parity = -1;       // of the keys that it may touch; -1: any
-  uint32_t partner = 0;  // kHandOut, kRedeem: the step that made the pledge, or claimed its token
-};
-
 class Procedures : public Workload {
   enum Way : Variant { kInPieces, kAtOnce, kReader };  // of a transaction: in its plan's first operation
   enum StepVariant : Variant { kDone, kLeftOut };      // of a step: in the operations behind it
@@ -70,10 +47,13 @@ class Procedures : public Workload {
   };
   // Bodies take no memory: an allocation may abort the region that they run in.
   struct Call {
-    Call(const Plan& its_plan, Yields& its_yields, std::function<void()> it_begins = nullptr)
-        : plan(&its_plan), yields(&its_yields), begins(std::move(it_begins)), done(its_plan.operations.size() - 1) {
+    Call(const Procedures& its_workload, const Plan& its_plan, Yields& its_yields, std::function<void()> it_begins = nullptr)
+        : workload(&its_workload), plan(&its_plan), yields(&its_yields), begins(std::move(it_begins)),
+          done(its_plan.operations.size() - 1) {
       for (Done& step : done) step.did.reserve(kWordsOfAStep);
     }
+    void did(Attempt* attempt) const { workload->report(*this, attempt); }
+    const Procedures* workload;
     const Plan* plan;
     Yields* yields;
     std::function<void()> begins;  // of one in a group: told by each operation
@@ -204,7 +184,7 @@ class Procedures : public Workload {
   }
 
   Status execute(Transaction& txn, const Plan& plan, Yields& yields, Attempt* attempt) override {
-    Call call(plan, yields);
+    Call call(*this, plan, yields);
     const auto& steps = steps_of(plan);
     for (size_t i = 0; i < steps.size(); ++i) ELIDER_TRY(perform(txn, call, steps[i], i));
     report(call, attempt);
@@ -213,7 +193,7 @@ class Procedures : public Workload {
 
   bool in_pieces(const Plan& plan) const override { return plan.operations.front().variant == kInPieces; }
   Status call(Database& db, const Plan& plan, Yields& yields, Attempt* attempt, const RunPolicy& policy) override {
-    Call call(plan, yields);
+    Call call(*this, plan, yields);
     Status status = db.run_chopped(procedure_of(plan).chopped, call, policy);
     if (!status.ok()) return status;
     report(call, attempt);
@@ -221,7 +201,7 @@ class Procedures : public Workload {
   }
 
   std::unique_ptr<PreparedCall> prepare(const Plan& plan, Yields& yields, std::function<void()> begins) override {
-    return std::make_unique<Prepared>(*this, Call(plan, yields, std::move(begins)));
+    return std::make_unique<Prepared<Call>>(procedure_of(plan).chopped, Call(*this, plan, yields, std::move(begins)));
   }
   void touch(const Plan& plan, Touches& touches) const override {
     const auto& steps = steps_of(plan);
@@ -261,17 +241,6 @@ class Procedures : public Workload {
   }
 
  private:
-  class Prepared final : public PreparedCall {
-   public:
-    Prepared(const Procedures& all, Call call) : all_(all), call_(std::move(call)) {}
-    ChoppedCall call() override { return {all_.procedure_of(*call_.plan).chopped, call_}; }
-    void did(Attempt* attempt) const override { all_.report(call_, attempt); }
-
-   private:
-    const Procedures& all_;
-    Call call_;
-  };
-
   template <class Row>
   Status create_table(Database& db, SchemaOf<Row> described, Table<Row>* table) const {
     auto made = db.create_table(described.key_index(options_.index));

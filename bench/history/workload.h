@@ -12,6 +12,7 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "bench/common/data_options.h"
@@ -102,6 +103,18 @@ class PreparedCall {
   virtual ~PreparedCall() = default;
   virtual ChoppedCall call() = 0;
   virtual void did(Attempt* attempt) const = 0;  // once it has committed
+};
+// Of a procedure whose calls, Its, say by did(attempt) what they did.
+template <class Its>
+class Prepared final : public PreparedCall {
+ public:
+  Prepared(Chopped<Its> procedure, Its call) : procedure_(procedure), call_(std::move(call)) {}
+  ChoppedCall call() override { return {procedure_, call_}; }
+  void did(Attempt* attempt) const override { call_.did(attempt); }
+
+ private:
+  const Chopped<Its> procedure_;
+  Its call_;
 };
 
 class Workload {

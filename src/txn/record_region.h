@@ -2,9 +2,9 @@
 // regions. What is elided is the lock bit of a cell (txn/read_write/region.h): a region that meets
 // it ends, and waiting for it is for outside.
 //
-// Lines read: those of the columns; written: as many of the private copy. Under a protocol that
-// claims rows within it, besides: that of the claim, read and written, and a slot of whoever is
-// named there. A cell that is known not to fit is not tried.
+// Lines read: those of the columns; written: as many of the private copy. A protocol that claims
+// rows within the region reads and writes the claim's line, too, and reads the slots of the
+// transactions that the claim names. A cell that is known not to fit is not tried.
 #pragma once
 
 #include <bit>

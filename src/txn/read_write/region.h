@@ -81,7 +81,7 @@ template <Purpose kPurpose>
                                                                                                  std::byte* image, ReadTogether* together) {
   if constexpr (kClaimsInRegions<kPurpose>) {
     *together = read_together<kPurpose>(table, row, set, groups, image);
-    return claim_groups<kPurpose>(table, row, key, groups & ~together->groups);  // one by one: the region was in vain
+    return claim_groups<kPurpose>(table, row, key, groups & ~together->groups);  // all of them if the region failed
   } else {
     Status status = claim_groups<kPurpose>(table, row, key, groups);
     if (status.ok()) [[likely]] *together = read_together<kPurpose>(table, row, set, groups, image);
