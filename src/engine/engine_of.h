@@ -128,6 +128,14 @@ class EngineOf final : public EngineBase<Sync> {
   EngineWorker* worker_of_thread();
   [[gnu::noinline]] EngineWorker* find_worker();
   Status run_calls(const GroupCalls& calls, const GroupPolicy& policy, SnapshotNumber* number, bool* committed);
+  // A call apart, so that run_chopped() may have run_call() in its own frame.
+  [[gnu::noinline]] Status run_call_of_group(typename Protocol::Transaction& txn, const txn::Execution& execution,
+                                             const txn::ExecutableProcedure& procedure, void* arguments, const txn::Call& call,
+                                             std::span<const txn::TouchedRow> rows, SnapshotNumber* number)
+    requires kCalls
+  {
+    return protocol_.run_call(txn, execution, procedure, arguments, call, rows, number);
+  }
   void attempt_each(WorkerType& worker, const GroupCalls& calls, const GroupPolicy& policy, Group& group, uint32_t attempt,
                     SnapshotNumber* number);
   void call_each(WorkerType& worker, const GroupCalls& calls, const GroupPolicy& policy, Group& group, uint64_t begin_ns,
@@ -210,7 +218,7 @@ Status EngineOf<Sync, ProtocolOf>::run_chopped(const txn::ExecutableProcedure& p
     if (procedure.on_snapshot) return run(whole, policy, true);
     if (!may_run(policy)) [[unlikely]] return refuse_run(policy);
     SnapshotNumber number = 0;
-    Status status = [&]() -> Status {
+    Status status = [&]() __attribute__((always_inline)) -> Status {
       const Begun begun(threads_);
       EngineWorker* const worker = worker_of_thread();
       if (worker == nullptr) [[unlikely]] return this->refuse_worker();
@@ -218,7 +226,8 @@ Status EngineOf<Sync, ProtocolOf>::run_chopped(const txn::ExecutableProcedure& p
       auto& its = static_cast<WorkerType&>(*worker);
       const InTurn in_turn(pool_->turns, its);
       const auto none = [](Transaction&) { return Status(); };
-      return protocol_.run_call(its.transaction(), all, procedure, call, {none, policy, its.base, its.counters, !its.kept}, &number);
+      const Inside inside(its.base);
+      return protocol_.run_call(its.transaction(), all, procedure, call, {none, policy, its.base, its.counters, !its.kept}, {}, &number);
     }();
     this->take_due_checkpoint();
     if ((store_.log != nullptr || policy.commit_number != nullptr) && status.ok()) [[unlikely]]
@@ -253,18 +262,16 @@ void EngineOf<Sync, ProtocolOf>::attempt_each(WorkerType& worker, const GroupCal
   }
 }
 
-// The same of calls of chopped procedures: each is run to its end, and begins and ends the worker's
-// stay itself. So what was found is in the cache, and is looked up once more. begin_ns: of all
-// groups; for the deadline.
+// The same of calls of chopped procedures: each is run to its end. begin_ns: of all groups; for the
+// deadline.
 template <class Sync, template <class> class ProtocolOf>
 void EngineOf<Sync, ProtocolOf>::call_each(WorkerType& worker, const GroupCalls& calls, const GroupPolicy& policy, Group& group,
                                            uint64_t begin_ns, SnapshotNumber* number)
   requires kCalls
 {
-  {
-    const Inside inside(worker.base);
-    group.find<Sync>(store_.id);
-  }
+  const Inside inside(worker.base);
+  group.find<Sync>(store_.id);
+  ELIDER_TEST_POINT("group.rows_found");
   RunPolicy its = policy;
   for (Group::Member& member : group.members()) {
     if (!member.status.ok()) continue;
@@ -282,9 +289,11 @@ void EngineOf<Sync, ProtocolOf>::call_each(WorkerType& worker, const GroupCalls&
     SnapshotNumber committed = 0;
     worker.with(procedure.on_snapshot, [&]<class Txn>(Txn& txn) {
       if constexpr (std::is_same_v<Txn, typename WorkerType::Transaction>) {
-        member.status = protocol_.run_call(txn, *calls.execution, procedure, call.arguments, one, &committed);
+        member.status = run_call_of_group(txn, *calls.execution, procedure, call.arguments, one, group.rows_of(member), &committed);
       } else {
-        member.status = protocol_.run(txn, one);
+        txn.begin(1, member.procedure_id);
+        const txn::Expecting expecting(txn, group.rows_of(member));
+        member.status = protocol_.attempt_once(txn, one);
         committed = txn.commit_number();
       }
     });

@@ -94,7 +94,7 @@ inline void keep_version(Store& store, Worker& worker, WriteEntry& write) {
   retire_version(store, worker, write.version);
 }
 
-inline void write_payload(Worker& worker, WriteEntry& write) {
+[[gnu::always_inline]] inline void write_payload(Worker& worker, WriteEntry& write) {
   const storage::Group& group = write.layout_group();
   std::byte* payload = write.cell->payload_inside();
   if (group.block) [[unlikely]] {
@@ -125,7 +125,7 @@ inline void count_row(Counters& counters, const WriteEntry& write) {
 }
 
 // Writes a locked group as of number n, and releases it with the next sequence.
-inline void install(Store& store, Worker& worker, Counters& counters, WriteEntry& write, SnapshotNumber n) {
+[[gnu::always_inline]] inline void install(Store& store, Worker& worker, Counters& counters, WriteEntry& write, SnapshotNumber n) {
   if (write.kind == WriteKind::kNone) return;
   if (ELIDER_MUTANT(kUnlockEarly)) write.cell->unlock(write.locked_from);
   ELIDER_TEST_POINT("occ.commit.before_payload");

@@ -56,7 +56,8 @@ concept RunnableTransaction =
     };
 
 // A transaction that has begun expects these rows as long as this lives.
-template <RunnableTransaction Txn>
+template <class Txn>
+  requires requires(Txn& txn) { txn.expect(std::span<const TouchedRow>()); }
 class Expecting {
  public:
   Expecting(Txn& txn, std::span<const TouchedRow> rows) : txn_(txn) { txn_.expect(rows); }
@@ -98,9 +99,10 @@ concept ProtocolObject = requires(P protocol, const P& seen, Worker& worker, Cou
 template <class P>
 concept RunsCalls = ProtocolObject<P> && requires(P protocol, typename P::Transaction& txn, const Execution& execution,
                                                   const ExecutableProcedure& procedure, void* arguments, const Call& call,
-                                                  SnapshotNumber* number) {
-  // Until it has committed, at *number, or is given up. The caller's worker is not inside.
-  { protocol.run_call(txn, execution, procedure, arguments, call, number) } -> std::same_as<Status>;
+                                                  std::span<const TouchedRow> rows, SnapshotNumber* number) {
+  // Until it has committed, at *number, or is given up. The caller's worker is inside, since before
+  // it found `rows`, which the call will look at; or none.
+  { protocol.run_call(txn, execution, procedure, arguments, call, rows, number) } -> std::same_as<Status>;
 };
 
 }  // namespace elider::txn

@@ -56,8 +56,8 @@ template <class Txn>
 }
 
 // From the first operation of a transaction that has begun to its commit or rollback.
-template <class Txn>
-[[gnu::always_inline]] inline Status attempt(Txn& txn, FunctionRef<Status(Transaction&)> procedure) {
+template <class Txn, class Procedure>
+[[gnu::always_inline]] inline Status attempt(Txn& txn, const Procedure& procedure) {
   try {
     Status status = procedure(txn);
     if (status.ok()) [[likely]] return txn.commit();

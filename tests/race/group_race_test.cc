@@ -1,6 +1,7 @@
 // Groups of transactions against others: what a group has found may change before its calls run.
 #include <gtest/gtest.h>
 
+#include <array>
 #include <functional>
 #include <vector>
 
@@ -111,6 +112,63 @@ TEST_P(GroupRaceTest, ARowThatWasInsertedIsFound) {
       race([&] { insert(accounts_, 5, Account{5, 20, 0, 0}); }, [&](Key key, Transaction& txn) { return add(key, txn); });
   for (const Status& outcome : outcomes) EXPECT_OK(outcome);
   EXPECT_EQ(row(accounts_, 5).balance, 21);
+}
+
+// Calls of declared procedures are given what their group has found, too.
+class CallGroupRaceTest : public GroupRaceTest {
+ protected:
+  struct Call {
+    Key key;
+    int64_t balance = 0;
+  };
+  void SetUp() override {
+    GroupRaceTest::SetUp();
+    if (IsSkipped()) return;
+    const auto touch = [&](const Call& call, Touches& touches) { touches.row(accounts_, call.key); };
+    ChoppedProcedures procedures;
+    add_one_ = procedures.add(ChoppedProcedure<Call>("add_one").touches(touch).operation(
+        chopping::Operation("add").writes("accounts"), [&](Transaction& txn, Call& call) { return add(call.key, txn); }));
+    look_ = procedures.add(ChoppedProcedure<Call>("look").touches(touch).operation(
+        chopping::Operation("look").reads("accounts"), [&](Transaction& txn, Call& call) -> Status {
+          auto view = txn.get(accounts_, call.key);
+          if (view.ok()) call.balance = (*view)->balance;
+          return view.status();
+        }));
+    ASSERT_OK(db_.install(std::move(procedures)));
+  }
+  // Calls of keys 5, 6 and 7 find their rows; then 5 is replaced, and 6 removed; then they run.
+  std::array<Call, 3> race(Chopped<Call> procedure) {
+    std::array<Call, 3> its{{{5}, {6}, {7}}};
+    std::vector<ChoppedCall> calls;
+    for (Call& call : its) calls.emplace_back(procedure, call);
+    std::vector<Status> outcomes(calls.size());
+    TestStop found("group.rows_found");
+    Background group([&] { static_cast<void>(db_.run_chopped_group(calls, outcomes)); });
+    found.wait_until_reached();
+    replace(5, 10);
+    transact(db_, [&](Transaction& txn) { ASSERT_OK(txn.remove(accounts_, 6)); });
+    found.go();
+    group.join();
+    EXPECT_OK(outcomes[0]);
+    EXPECT_CODE(Code::kNotFound, outcomes[1]);
+    EXPECT_OK(outcomes[2]);
+    return its;
+  }
+
+  Chopped<Call> add_one_, look_;
+};
+ELIDER_ON_RACING(CallGroupRaceTest);
+
+TEST_P(CallGroupRaceTest, ACallThatWritesLooksForReplacedAndRemovedRowsAgain) {
+  race(add_one_);
+  EXPECT_EQ(row(accounts_, 5).balance, 11);
+  EXPECT_EQ(row(accounts_, 7).balance, 2);
+}
+
+TEST_P(CallGroupRaceTest, ACallOnASnapshotLooksForReplacedAndRemovedRowsAgain) {
+  const auto its = race(look_);
+  EXPECT_EQ(its[0].balance, 10);
+  EXPECT_EQ(its[2].balance, 1);
 }
 
 }  // namespace

@@ -2,10 +2,10 @@
 // are Occ's.
 //
 // A call of an installed procedure has a head, a core and a tail (execution.h). Only the core can
-// meet a conflict; what conflicts with nothing is not validated. While nobody meets it a call is
-// one commit, for each commit costs; once it has met somebody, it and the worker's next calls of
-// the procedure commit piece by piece (piece_transaction.h): the core alone is run again, and the
-// time in which others can come between is the core's.
+// meet a conflict; what conflicts with nothing is not validated. A call is one commit, for each
+// commit costs; once it has met somebody, it commits piece by piece (piece_transaction.h), and
+// where calls of the procedure meet others often, so do the worker's next ones: the core alone is
+// run again, and the time in which others can come between is the core's.
 // Where hardware transactions run (B), a call is one at first (direct.h), and what follows is what
 // it falls back to.
 // Deferred parts appear in publications, which calls that read them wait for (publications.h).
@@ -27,6 +27,7 @@
 #include <memory>
 #include <new>
 #include <optional>
+#include <span>
 #include <string>
 #include <type_traits>
 #include <utility>
@@ -53,6 +54,20 @@ struct NoDirectPiece {
   NoDirectPiece(Store&, Worker&, Counters&) {}
 };
 
+// How often a worker's calls of a procedure meet others. Pieces cost a commit more, and readers of
+// snapshots wait for them, so a call that meets nobody should be one commit.
+class Conflicts {
+ public:
+  // Three calls of the last 64 or so have met somebody.
+  bool often() const { return recent_ > 2 * kWeight; }
+  void met_one() { recent_ = std::min(recent_ + kWeight, 3 * kWeight); }
+  void met_none() { recent_ -= recent_ != 0 ? 1 : 0; }
+
+ private:
+  static constexpr int kWeight = 64;
+  int recent_ = 0;
+};
+
 // An ordinary transaction, and the pieces of its worker's calls. B: what runs a call as one region.
 template <class Sync, htm::Backend B>
 class ChoppedTransaction final : public ReadWriteTransaction<Sync, Piece> {
@@ -65,8 +80,14 @@ class ChoppedTransaction final : public ReadWriteTransaction<Sync, Piece> {
         : head(store, worker, counters), core(store, worker, counters), tail(store, worker, counters), direct(store, worker, counters) {}
     PieceType head, core, tail;
     [[no_unique_address]] std::conditional_t<B::kRunsRegions, DirectPiece<Sync, B>, NoDirectPiece> direct;
-    std::array<uint8_t, 64> cuts{};  // by procedure: so many calls more run in pieces
-    uint32_t attempts = 0;           // of the call, so far
+    std::array<Conflicts, 64> conflicts{};  // by procedure
+    uint32_t attempts = 0;                  // of the call, so far
+
+    // The rows that were found for the call beforehand; empty when it has ended.
+    void expect(std::span<const TouchedRow> rows) {
+      head.expect(rows), core.expect(rows), tail.expect(rows);
+      if constexpr (B::kRunsRegions) direct.expect(rows);
+    }
   };
 
   ChoppedTransaction(Store& store, Worker& worker, Counters& counters, Rooms& rooms)
@@ -134,10 +155,12 @@ class ChoppedProtocol {
     return attempt(txn, call.procedure);
   }
 
-  // A call that writes, in pieces. *number: its snapshot number, once it has committed.
-  Status run_call(Transaction& txn, const Execution& execution, const ExecutableProcedure& procedure, void* arguments, const Call& call,
-                  SnapshotNumber* number) {
-    Status status = run_in_room(txn, execution, procedure, arguments, call, number);
+  // A call that writes, in pieces, by a worker that is inside. rows: that were found for it since
+  // the worker is. *number: its snapshot number, once it has committed.
+  [[gnu::always_inline]] inline Status run_call(Transaction& txn, const Execution& execution, const ExecutableProcedure& procedure,
+                                                void* arguments, const Call& call, std::span<const TouchedRow> rows,
+                                                SnapshotNumber* number) {
+    Status status = run_in_room(txn, execution, procedure, arguments, call, rows, number);
     if (!procedure.meets_publishers) [[likely]] return status;
     if (!procedure.publishes() && !execution.answers_at_once && !ELIDER_MUTANT(kAnswerBeforePublishers)) {
       publications_.await_listed(Publications::kAll);
@@ -152,11 +175,11 @@ class ChoppedProtocol {
 
  private:
   using PieceType = PieceTransaction<Sync>;
-  static constexpr uint8_t kCutsAfterConflict = 64;  // calls of the procedure, by its worker
   static constexpr uint32_t kMissesMax = 8;          // that a subscriber begins again before publishers wait for it
 
   [[gnu::always_inline]] inline Status run_in_room(Transaction& txn, const Execution& execution, const ExecutableProcedure& procedure,
-                                                   void* arguments, const Call& call, SnapshotNumber* number) {
+                                                   void* arguments, const Call& call, std::span<const TouchedRow> rows,
+                                                   SnapshotNumber* number) {
     typename Transaction::Pieces* pieces;
     try {
       pieces = &txn.pieces();
@@ -168,7 +191,8 @@ class ChoppedProtocol {
     if (store_.stopped()) [[unlikely]] return store_.refusal();
     if (txn.worker().is_beyond_limit()) [[unlikely]] return Status(Code::kMemoryLimit, Cause::kMemoryLimit);
     const WithinCall within(store_.id);
-    const Inside inside(txn.worker());
+    std::optional<Expecting<typename Transaction::Pieces>> expecting;
+    if (!rows.empty()) expecting.emplace(*pieces, rows);
     const uint64_t begin_ns = call.policy.deadline_us != 0 ? now_ns() : 0;
     pieces->attempts = 0;
     if (!procedure.subscribes) [[likely]] return run_pieces(*pieces, execution, procedure, arguments, call, begin_ns, number);
@@ -238,22 +262,22 @@ class ChoppedProtocol {
   [[gnu::always_inline]] inline Status run_by_locks(typename Transaction::Pieces& pieces, const Execution& execution,
                                                     const ExecutableProcedure& procedure, void* arguments, const Call& call,
                                                     uint64_t begin_ns, SnapshotNumber* number) {
-    uint8_t& cuts = pieces.cuts[procedure.position % pieces.cuts.size()];
-    if (cuts == 0 && !execution.always_in_pieces && !procedure.publishes()) [[likely]] {
+    Conflicts& conflicts = pieces.conflicts[procedure.position % pieces.conflicts.size()];
+    if (!conflicts.often() && !execution.always_in_pieces && !procedure.publishes()) [[likely]] {
       Status status = run_at_once(pieces.core, execution, procedure, arguments, call.policy.procedure_id, ++pieces.attempts);
       if (!status.retryable() || pieces.core.missed()) [[likely]] {
+        conflicts.met_none();
         *number = pieces.core.commit_number();
         return status;
       }
-      cuts = kCutsAfterConflict;
+      conflicts.met_one();
       if (!wait_before_retry(call.policy, pieces.attempts, begin_ns, call.worker.random()))
         return given_up(call.counters, call.policy.procedure_id, pieces.attempts, status);
       return run_in_pieces(pieces, execution, procedure, arguments, call, begin_ns, number);
     }
     Status status = run_in_pieces(pieces, execution, procedure, arguments, call, begin_ns, number);
-    const bool met = pieces.core.attempt() > 1;
-    if (met) cuts = kCutsAfterConflict;
-    else if (cuts != 0) --cuts;
+    if (pieces.core.attempt() > 1) conflicts.met_one();
+    else conflicts.met_none();
     return status;
   }
 
@@ -264,7 +288,7 @@ class ChoppedProtocol {
     whole.set_of_call(false);
     whole.set_adds(procedure.core_adds || procedure.tail_adds);
     whole.begin(attempt_number, id);
-    return attempt(whole, [&](elider::Transaction& its) -> Status {
+    return attempt(whole, [&](elider::Transaction& its) __attribute__((always_inline)) -> Status {
       if (!procedure.head.empty()) {
         if (Status status = run_operations(its, execution, procedure.head, arguments); !status.ok()) [[unlikely]] return status;
         whole.forget_reads_after(0);

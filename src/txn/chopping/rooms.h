@@ -12,8 +12,8 @@
 // never hold at once. A call sets its slot and then reads commits_; a commit counts itself and then
 // reads the slots (Dekker's pattern): all accesses are seq_cst, but for those that leave.
 //
-// Lock rank: before all locks; a call enters outside of the epoch, a commit from within.
-// Not reentrant. Thread safety: all; a worker's slot is its own.
+// Lock rank: before all locks; both enter from within the epoch. Not reentrant.
+// Thread safety: all; a worker's slot is its own.
 #pragma once
 
 #include <atomic>

@@ -47,9 +47,13 @@ bool ReadWriteTransaction<Sync, Claims>::await_word(WriteEntry& write, Patience 
 // in another order does not wait, so nobody waits in a circle; two commits that meet in
 // opposite orders both get through.
 template <class Sync, class Claims>
-size_t ReadWriteTransaction<Sync, Claims>::lock_writes() {
+[[gnu::always_inline]] inline size_t ReadWriteTransaction<Sync, Claims>::lock_writes() {
   const size_t locked = lock_each(Patience::kShort);
-  if (locked == writes_.size()) [[likely]] return locked;
+  return locked == writes_.size() ? locked : lock_in_order(locked);
+}
+
+template <class Sync, class Claims>
+[[gnu::noinline]] size_t ReadWriteTransaction<Sync, Claims>::lock_in_order(size_t locked) {
   if (cause_ != Cause::kWriteLocked) return locked;
   unlock_writes(locked);
   writes_.sort_by_address();

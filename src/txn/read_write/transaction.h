@@ -245,6 +245,7 @@ class ReadWriteTransaction : public Reads<Sync, ReadWriteTransaction<Sync, Claim
   template <bool kTake>
   bool await_word(WriteEntry& write, Patience patience);
   size_t lock_writes();
+  size_t lock_in_order(size_t locked);
   size_t lock_each(Patience patience);
   void unlock_writes(size_t count);
   bool prepare_blocks();
