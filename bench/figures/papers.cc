@@ -356,7 +356,7 @@ constexpr Section kDbxTcSections[] = {
     {"3.1", "the chopping graph, SC-cycles, merging", "src/txn/chopping, include/elider/chopping.h, docs/chopping.md",
      "conflicts by commit group, and not by table alone; rows that hang on a claimed row; where a procedure may roll back"},
     {"3.2", "readers on snapshots", "src/txn/chopping/execution.cc",
-     "a reader takes the newest snapshot and waits for the calls that it holds"},
+     "a reader takes the newest snapshot and waits for the calls that it holds; one at a HeldSnapshot waits for none"},
     {"3.2", "deferred execution: publish and subscribe, with a barrier", "src/txn/chopping/publications.h",
      "each publisher applies its own, before it answers; no epochs; who saw its core answers no earlier"},
     {"3.2, gap", "deferred execution is serializable, but not strictly", "src/txn/chopping/publications.h",

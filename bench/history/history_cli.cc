@@ -88,6 +88,9 @@ void add_options(Command sub, HistoryCommand& command) {
   add_data_options(sub, options.data);
   sub.option("--operations", options.operations, "Of a transaction, at the most [4]").in(1, 64);
   sub.option("--read-only-share", options.read_only_percent, "Percent of transactions on a snapshot [20]").in(0, 100);
+  sub.flag("--held-snapshots", options.held_snapshots,
+           "Those are on a snapshot that their client holds, and advances now and then; serializable, not strictly (check-history "
+           "--serializable)");
   sub.option("--scan-share", options.scan_percent, "Percent of operations that scan (bank: that audit) [10; scan, claims 40, bank 30]")
       .in(0, 100);
   sub.option("--rollback-share", options.rollback_percent, "Percent of updating transactions that roll back [2]")

@@ -50,6 +50,7 @@ class Client {
       if (run_.options.group == 0) one();
       else group();
     }
+    held_ = {};  // it outlives the database
   }
 
   HistorySummary summary;
@@ -85,6 +86,7 @@ class Client {
     policy.size = run_.options.group;
     policy.attempts_max = calls_[0].plan.attempts_max;
     policy.procedure_id = run_.procedure_id;
+    policy.snapshot = snapshot();
     std::vector<size_t> whole;  // those that are no calls of chopped procedures
     run_prepared(count, policy, &whole);
     std::vector<Status> outcomes(whole.size());
@@ -172,20 +174,36 @@ class Client {
     return call.plan.roll_back ? Status::rollback() : Status();
   }
 
+  // Of those that only read. Null: the newest.
+  const HeldSnapshot* snapshot() {
+    if (!run_.options.held_snapshots) return nullptr;
+    if (!held_) {
+      auto held = run_.db.hold_snapshot();
+      if (!held.ok()) return nullptr;
+      held_ = std::move(*held);
+    }
+    if (random_.below(4) == 0) held_.advance();
+    return &held_;
+  }
+
   Status run_procedure(Call& call) {
     const auto procedure = [&](Transaction& txn) { return execute(txn, call); };
-    const RunPolicy policy{.attempts_max = call.plan.attempts_max, .procedure_id = run_.procedure_id};
+    RunPolicy policy{.attempts_max = call.plan.attempts_max, .procedure_id = run_.procedure_id};
+    if (call.plan.read_only) policy.snapshot = snapshot();
     return call.plan.read_only ? run_.db.run_read_only(procedure, policy) : run_.db.run(procedure, policy);
   }
 
   Status run_in_pieces(Call& call) {
     call.attempt.clear();
     return run_.workload.call(run_.db, call.plan, yields_, &call.attempt,
-                              {.attempts_max = call.plan.attempts_max, .procedure_id = run_.procedure_id});
+                              {.attempts_max = call.plan.attempts_max,
+                               .snapshot = call.plan.read_only ? snapshot() : nullptr,
+                               .procedure_id = run_.procedure_id});
   }
 
   Status run_interactive(Call& call) {
-    auto txn = call.plan.read_only ? run_.db.begin_read_only() : run_.db.begin();
+    const HeldSnapshot* const held = call.plan.read_only ? snapshot() : nullptr;
+    auto txn = held != nullptr ? run_.db.begin_read_only(*held) : call.plan.read_only ? run_.db.begin_read_only() : run_.db.begin();
     if (!txn.ok()) return txn.status();
     if (Status status = execute(**txn, call); !status.ok()) {
       // Outside of run() nobody has made sure that what it saw was consistent: any error may be due
@@ -224,6 +242,7 @@ class Client {
 
   Run& run_;
   Random random_;
+  HeldSnapshot held_;
   Yields yields_;
   int64_t next_value_;
   std::vector<Call> calls_;  // of a group, or one

@@ -45,6 +45,7 @@ struct HistoryOptions {
   bool answers_at_once = false;  // of chopped calls: ChoppedOptions::answers_at_once, which needs `deferring`
   bool deferring = false;    // of posts: the posts appear later, and some calls look for them; of procedures: some operations defer
   uint32_t declarations = 50;  // of procedures: how many groups of random procedures
+  bool held_snapshots = false;     // read-only transactions are at one that their client holds, and advances now and then
   uint32_t group = 0;              // transactions that a client hands over at once; 0: none
   uint32_t block_threshold_bytes = 2048;
   uint64_t memory_limit_bytes = 0;

@@ -45,7 +45,8 @@ Status Terminal::run(Kind kind) {
   policy.commit_number = samples_.begin();
   Status status;
   if (chopped_ != nullptr && kind != Kind::kOrderStatus && kind != Kind::kStockLevel) status = run_chopped(call, policy);
-  else status = on_snapshot(kind) ? db_.run_read_only(procedure, policy) : db_.run(procedure, policy);
+  else if (on_snapshot(kind)) policy.snapshot = snapshot(), status = db_.run_read_only(procedure, policy);
+  else status = db_.run(procedure, policy);
   if (policy.commit_number != nullptr && status.ok()) samples_.committed();
   return count(call, std::move(status));
 }
@@ -177,6 +178,16 @@ Status Terminal::perform(Transaction& txn, Call& call) {
 
 bool Terminal::on_snapshot(Kind kind) const {
   return (kind == Kind::kOrderStatus && snapshots_.order_status) || (kind == Kind::kStockLevel && snapshots_.stock_level);
+}
+
+const HeldSnapshot* Terminal::snapshot() {
+  if (!snapshots_.held) return nullptr;
+  if (!held_.advance() && !held_) {
+    auto held = db_.hold_snapshot();
+    if (!held.ok()) return nullptr;
+    held_ = std::move(*held);
+  }
+  return &held_;
 }
 
 Status Terminal::count(const Call& call, Status status) {

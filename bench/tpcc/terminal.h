@@ -24,6 +24,8 @@ namespace elider::bench::tpcc {
 struct SnapshotUse {
   bool order_status = true;
   bool stock_level = true;
+  // On one that the thread holds, and advances before each, without a wait.
+  bool held = false;
 };
 
 struct TerminalCounts {
@@ -50,6 +52,8 @@ class Terminal {
   // From now on it takes samples of durability.
   void begin_measuring() { samples_.begin_measuring(); }
   DurableSamples& samples() { return samples_; }
+  // It outlives the database, and what it holds must not.
+  void let_snapshot_go() { held_ = {}; }
 
   const TerminalCounts& counts() const { return counts_; }
   uint64_t history_keys_used() const { return inputs_.history_keys_used(); }
@@ -77,6 +81,8 @@ class Terminal {
   // run.
   void run_group_whole(const std::vector<size_t>& which, size_t place, const GroupPolicy& policy, GroupTimes& times);
   bool on_snapshot(Kind kind) const;
+  // For RunPolicy::snapshot of one that only reads. Null: the newest.
+  const HeldSnapshot* snapshot();
   // What its outcome means: a NewOrder that rolls back is complete all the same (2.4.3.4).
   Status count(const Call& call, Status status);
 
@@ -84,6 +90,7 @@ class Terminal {
   Database& db_;
   const Tables& tables_;
   SnapshotUse snapshots_;
+  HeldSnapshot held_;
   std::array<RunPolicy, kKinds> policies_;
   const uint32_t group_;
   const bool partitioned_;

@@ -39,11 +39,12 @@ TerminalOutcome run_terminals(const CommonOptions& common, const TpccOptions& op
                               const Workload& workload, Sequence* history_ids, const ChoppedTransactions* chopped) {
   std::vector<std::string> names;
   for (uint32_t kind = 0; kind < kKinds; ++kind) names.emplace_back(name_of(static_cast<Kind>(kind)));
-  return drive<Terminal>(common, &db, std::move(names),
-                         [&](uint32_t thread) {
-                           return std::make_unique<Terminal>(db, tables, workload, options.snapshots, thread, common.group, history_ids,
-                                                             chopped, options.durable_sample_every);
-                         });
+  auto outcome = drive<Terminal>(common, &db, std::move(names), [&](uint32_t thread) {
+    return std::make_unique<Terminal>(db, tables, workload, options.snapshots, thread, common.group, history_ids, chopped,
+                                      options.durable_sample_every);
+  });
+  for (const auto& terminal : outcome.workers) terminal->let_snapshot_go();
+  return outcome;
 }
 
 RunTotals totals_of(const TerminalOutcome& outcome) {
@@ -72,7 +73,10 @@ Json configuration_json(const TpccOptions& options, const Workload& workload) {
           {"additions", options.additions},
           {"durable_sample_every", options.durable_sample_every},
           {"partition_crossing_percent", options.crossing_percent >= 0 ? Json(options.crossing_percent) : Json()},
-          {"snapshots", {{"order_status", options.snapshots.order_status}, {"stock_level", options.snapshots.stock_level}}},
+          {"snapshots",
+           {{"order_status", options.snapshots.order_status},
+            {"stock_level", options.snapshots.stock_level},
+            {"held", options.snapshots.held}}},
           {"nurand", {{"c_last_load", c.last_name_load}, {"c_last_run", c.last_name_run}, {"c_customer", c.customer}, {"c_item", c.item}}}};
 }
 

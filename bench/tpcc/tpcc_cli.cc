@@ -99,6 +99,8 @@ void add_tpcc(Command bench) {
       .one_of({"order_status", "stock_level"})
       .between_commas()
       .type("NAME");
+  command.flag("--held-snapshots", chosen->tpcc.snapshots.held,
+               "OrderStatus and StockLevel read a snapshot that their thread holds, and advances without a wait (elider/held_snapshot.h)");
   command
       .option("--durable-every", chosen->tpcc.durable_sample_every,
               "With --data: how long each thread's N-th transaction takes from its begin until it is on the disk. Under --durability async "

@@ -150,8 +150,8 @@ struct ChoppedOptions {
   // kInvalidArgument, and the message names procedure, operation, table and column. In builds with
   // assertions it always is.
   bool check_accesses = false;
-  // Under Protocol::kChopped a call is one commit until it meets another; then it, and where that is
-  // often the next ones of its thread, commit piece by piece. This way every call does.
+  // Under Protocol::kChopped a call is one commit until it meets another; then it commits piece by
+  // piece, and where calls meet often, so do the next ones of its thread. This way every call does.
   bool always_in_pieces = false;
 };
 

@@ -22,6 +22,7 @@
 
 #include "elider/chopped.h"
 #include "elider/function_ref.h"
+#include "elider/held_snapshot.h"
 #include "elider/options.h"
 #include "elider/procedure.h"
 #include "elider/recovery.h"
@@ -221,6 +222,13 @@ class Database {
   //   kIoError          the log has failed, and Options::log_failure is kStop
   Result<ActiveTransaction> begin();
   Result<ActiveTransaction> begin_read_only();
+  // At a held snapshot (RunPolicy::snapshot).
+  Result<ActiveTransaction> begin_read_only(const HeldSnapshot& at);
+
+  // Holds the newest snapshot, after waiting for the calls of chopped procedures that belong to it:
+  // every commit that ended before the call is seen at it. Statuses as begin()'s, and
+  //   kInvalidArgument  the thread is within an operation of a chopped procedure
+  Result<HeldSnapshot> hold_snapshot();
 
   // A number for RunPolicy::procedure_id; the same for the same name. At most 256 names, then 0.
   uint32_t procedure_id(std::string_view name);

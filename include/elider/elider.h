@@ -8,6 +8,7 @@
 #include "elider/files.h"
 #include "elider/function_ref.h"
 #include "elider/hardware.h"
+#include "elider/held_snapshot.h"
 #include "elider/history.h"
 #include "elider/key.h"
 #include "elider/options.h"

@@ -17,6 +17,7 @@
 
 namespace elider {
 
+class HeldSnapshot;
 class HistorySink;
 
 // How shared nodes are guarded (docs/architecture.md).
@@ -269,6 +270,10 @@ struct RunPolicy {
   // when_durable(); null: nowhere. Of a transaction that only read: once this number is durable, so
   // is all that it may have read. 0 without a log.
   SnapshotNumber* commit_number = nullptr;
+  // Of a transaction that only reads: the state that it reads (elider/held_snapshot.h), in place of
+  // the newest; null: the newest. kInvalidArgument, and nothing is run: it holds none, or one of
+  // another database, or the transaction may write.
+  const HeldSnapshot* snapshot = nullptr;
   // What Database::procedure_id gave; statistics are counted under that name.
   uint32_t procedure_id = 0;
   // Under protocol partitioned, and ignored under others: the partitions that the procedure reads
@@ -279,8 +284,9 @@ struct RunPolicy {
 };
 
 // How Database::run_group runs its calls: of RunPolicy's members, attempts_max, deadline_us and the
-// backoff are of each call, the deadline from the beginning of run_group(); durability is of all of
-// them, and *commit_number becomes the largest number: once it is durable, all of them are.
+// backoff are of each call, the deadline from the beginning of run_group(); snapshot is of those
+// that only read; durability is of all of them, and *commit_number becomes the largest number: once
+// it is durable, all of them are.
 struct GroupPolicy : RunPolicy {
   static constexpr uint32_t kAutomatic = 0, kSizeMax = 1024;
   // Calls whose rows are looked for together: 1 to kSizeMax, else kInvalidArgument. Default
@@ -288,7 +294,7 @@ struct GroupPolicy : RunPolicy {
   // what was fetched for the last calls has left the cache when they run; it also makes the first
   // call wait longer.
   uint32_t size = kAutomatic;
-  // Every call runs on the newest snapshot, as by run_read_only().
+  // Every call runs on a snapshot, as by run_read_only().
   bool read_only = false;
 };
 

@@ -229,14 +229,27 @@ Status Database::run_calls(const detail::GroupCalls& calls, const GroupPolicy& p
 Result<ActiveTransaction> Database::begin() {
   detail::EngineWorker* worker;
   Transaction* txn;
-  if (Status status = engine_->begin(false, &worker, &txn); !status.ok()) return status;
+  if (Status status = engine_->begin(false, nullptr, &worker, &txn); !status.ok()) return status;
   return ActiveTransaction(worker, txn);
 }
 Result<ActiveTransaction> Database::begin_read_only() {
   detail::EngineWorker* worker;
   Transaction* txn;
-  if (Status status = engine_->begin(true, &worker, &txn); !status.ok()) return status;
+  if (Status status = engine_->begin(true, nullptr, &worker, &txn); !status.ok()) return status;
   return ActiveTransaction(worker, txn);
+}
+Result<ActiveTransaction> Database::begin_read_only(const HeldSnapshot& at) {
+  std::shared_ptr<const detail::SnapshotHold> hold;
+  if (Status status = engine_->hold_of(at, true, &hold); !status.ok()) return status;
+  detail::EngineWorker* worker;
+  Transaction* txn;
+  if (Status status = engine_->begin(true, std::move(hold), &worker, &txn); !status.ok()) return status;
+  return ActiveTransaction(worker, txn);
+}
+Result<HeldSnapshot> Database::hold_snapshot() {
+  std::shared_ptr<const detail::SnapshotHold> hold;
+  if (Status status = engine_->hold_snapshot(detail::Engine::WhenHalfDone::kWait, &hold); !status.ok()) return status;
+  return HeldSnapshot(std::make_unique<detail::HeldState>(*engine_, std::move(hold)));
 }
 
 Status Database::wait_durable() { return engine_->wait_durable(detail::Engine::kEverything); }

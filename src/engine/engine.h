@@ -16,6 +16,7 @@
 
 #include "elider/database.h"
 #include "elider/snapshot_number.h"
+#include "engine/held_snapshot.h"
 #include "engine/sequences.h"
 #include "recovery/recovery_target.h"
 #include "storage/table.h"
@@ -46,8 +47,14 @@ class Engine : public recovery::RecoveryTarget {
   virtual Status run_group(const GroupCalls& calls, const GroupPolicy& policy) = 0;
   // A call of an installed procedure.
   virtual Status run_chopped(const txn::ExecutableProcedure& procedure, void* call, const RunPolicy& policy) = 0;
-  // A worker with a transaction that has begun.
-  virtual Status begin(bool read_only, EngineWorker** worker, Transaction** txn) = 0;
+  // A worker with a transaction that has begun; at: one that only reads begins there, or null.
+  virtual Status begin(bool read_only, std::shared_ptr<const SnapshotHold> at, EngineWorker** worker, Transaction** txn) = 0;
+  // Holds the newest snapshot. Where a call that belongs to it is half done: waits for that, or
+  // leaves *hold null.
+  enum class WhenHalfDone : uint8_t { kWait, kGiveUp };
+  virtual Status hold_snapshot(WhenHalfDone when, std::shared_ptr<const SnapshotHold>* hold) = 0;
+  // The hold that a transaction was given. Not ok: there is none, or it does not serve here.
+  virtual Status hold_of(const HeldSnapshot& held, bool read_only, std::shared_ptr<const SnapshotHold>* hold) const = 0;
 
   virtual TableBase* find_table(std::string_view name) const = 0;
   virtual std::vector<TableRef> tables() const = 0;

@@ -46,6 +46,14 @@ class EngineBase : public Engine {
   const Recovery& recovery() const override { return data_.recovery(); }
   Status checkpoint() override;
   Status backup(const std::string& folder) override;
+  Status hold_snapshot(WhenHalfDone when, std::shared_ptr<const SnapshotHold>* hold) override;
+  Status hold_of(const HeldSnapshot& held, bool read_only, std::shared_ptr<const SnapshotHold>* hold) const override {
+    if (!read_only) return Status::invalid_argument("a transaction that may write cannot run at a held snapshot");
+    *hold = held.hold();
+    if (*hold == nullptr) return Status::invalid_argument("the HeldSnapshot holds none");
+    if ((*hold)->database != store_.id) return Status::invalid_argument("the HeldSnapshot is of another database");
+    return {};
+  }
   Status half_done() const override { return store_.stopped() ? store_.refusal() : Status(); }
   std::unique_ptr<recovery::RowLoader> make_loader() override;
   Status build_indexes(uint32_t threads, const std::function<void(uint64_t, uint64_t)>& progress) override;
@@ -101,7 +109,15 @@ class EngineBase : public Engine {
     }
   }
 
+  // Calls of chopped procedures have a number only once others may have seen them.
+  static Status refuse_within_call() {
+    return Status::invalid_argument("a transaction cannot begin within an operation of a chopped procedure of the same database");
+  }
+
  private:
+  class Hold;
+  // reads: its slot has a number.
+  void end_hold(EngineWorker& worker, bool reads);
   std::vector<TableBase*> tables_made();
   void add_elision(Statistics& statistics) const;
   Status verify_tables();
@@ -145,6 +161,52 @@ Status EngineBase<Sync>::backup(const std::string& folder) {
   if (Status status = may_read_all(); !status.ok()) return status;
   const Begun begun(threads_);
   return data_.backup(*this, store_.options, folder);
+}
+
+// -- held snapshots -------------------------------------------------------------------------------
+
+template <class Sync>
+class EngineBase<Sync>::Hold final : public SnapshotHold {
+ public:
+  Hold(EngineBase& engine, EngineWorker& worker, SnapshotNumber at)
+      : SnapshotHold(engine.store_.id, at), engine_(engine), worker_(worker) {}
+  ~Hold() override { engine_.end_hold(worker_, true); }
+
+ private:
+  EngineBase& engine_;
+  EngineWorker& worker_;
+};
+
+template <class Sync>
+void EngineBase<Sync>::end_hold(EngineWorker& worker, bool reads) {
+  if (reads) store_.snapshots.end_reading(worker.base.id());
+  worker.base.leave();
+  worker.busy = false;
+  threads_.finished();
+  pool_->give_back(&worker);
+}
+
+template <class Sync>
+Status EngineBase<Sync>::hold_snapshot(WhenHalfDone when, std::shared_ptr<const SnapshotHold>* hold) {
+  if (txn::WithinCall::of(store_.id)) return refuse_within_call();
+  if (store_.stopped()) return store_.refusal();
+  if (!threads_.may_begin()) return refuse_other_thread();
+  Begun begun(threads_);
+  EngineWorker* const worker = pool_->take();
+  if (worker == nullptr) return refuse_worker();
+  begun.keep();
+  worker->busy = true;
+  worker->base.enter();
+  const uint32_t id = worker->base.id();
+  const SnapshotNumber n = when == WhenHalfDone::kWait ? store_.snapshots.begin_reading(id) : store_.snapshots.try_begin_reading(id);
+  if (n == 0) return end_hold(*worker, false), Status();
+  try {
+    *hold = std::make_shared<Hold>(*this, *worker, n);
+    return {};
+  } catch (const std::bad_alloc&) {
+    end_hold(*worker, true);
+    return Status(Code::kMemoryLimit, Cause::kMemoryLimit);
+  }
 }
 
 // -- catalog --------------------------------------------------------------------------------------

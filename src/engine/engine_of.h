@@ -82,7 +82,7 @@ class EngineOf final : public EngineBase<Sync> {
   Status run(FunctionRef<Status(Transaction&)> procedure, const RunPolicy& policy, bool read_only) override;
   Status run_group(const GroupCalls& calls, const GroupPolicy& policy) override;
   Status run_chopped(const txn::ExecutableProcedure& procedure, void* call, const RunPolicy& policy) override;
-  Status begin(bool read_only, EngineWorker** worker, Transaction** txn) override;
+  Status begin(bool read_only, std::shared_ptr<const SnapshotHold> at, EngineWorker** worker, Transaction** txn) override;
   // An ActiveTransaction's, which ends.
   Status commit_active(WorkerType& worker, Durability durability, SnapshotNumber* commit_number);
   void rollback_active(WorkerType& worker);
@@ -105,15 +105,13 @@ class EngineOf final : public EngineBase<Sync> {
   }
   // Why not.
   [[gnu::noinline]] Status refuse_run(const RunPolicy& policy) const {
-    if (kCalls && txn::WithinCall::of(store_.id)) return refuse_within_call();
+    if (kCalls && txn::WithinCall::of(store_.id)) return this->refuse_within_call();
     if (policy.procedure_id >= txn::kProceduresMax) return txn::refuse_procedure_id(policy.procedure_id);
     return store_.refuses(policy.durability) ? store_.refusal() : this->refuse_other_thread();
   }
   static constexpr bool kCalls = txn::RunsCalls<Protocol>;
-  static Status refuse_within_call() {
-    return Status::invalid_argument("a transaction cannot begin within an operation of a chopped procedure of the same database");
-  }
   Status run_accepted(FunctionRef<Status(Transaction&)> procedure, const RunPolicy& policy, bool read_only);
+  [[gnu::noinline]] Status run_held(FunctionRef<Status(Transaction&)> procedure, const RunPolicy& policy, bool read_only);
   Status run_lent(WorkerType& worker, FunctionRef<Status(Transaction&)> procedure, const RunPolicy& policy, bool read_only,
                   SnapshotNumber* number);
   template <class Txn>
@@ -175,7 +173,27 @@ EngineWorker* EngineOf<Sync, ProtocolOf>::find_worker() {
 template <class Sync, template <class> class ProtocolOf>
 Status EngineOf<Sync, ProtocolOf>::run(FunctionRef<Status(Transaction&)> procedure, const RunPolicy& policy, bool read_only) {
   if (!may_run(policy)) [[unlikely]] return refuse_run(policy);
+  if (policy.snapshot != nullptr) [[unlikely]] return run_held(procedure, policy, read_only);
   return run_accepted(procedure, policy, read_only);
+}
+
+// At a held snapshot.
+template <class Sync, template <class> class ProtocolOf>
+Status EngineOf<Sync, ProtocolOf>::run_held(FunctionRef<Status(Transaction&)> procedure, const RunPolicy& policy, bool read_only) {
+  std::shared_ptr<const SnapshotHold> hold;  // let go when the worker is no longer inside
+  Status status = [&]() -> Status {
+    const Begun begun(threads_);
+    if (Status refused = this->hold_of(*policy.snapshot, read_only, &hold); !refused.ok()) return refused;
+    EngineWorker* const worker = worker_of_thread();
+    if (worker == nullptr) return this->refuse_worker();
+    const Lent lent(*pool_, *worker);
+    auto& its = static_cast<WorkerType&>(*worker);
+    const InTurn in_turn(pool_->turns, its);
+    const txn::ReadingAt reading(its.snapshot(), hold->number);
+    return run_read_only(its, procedure, policy);
+  }();
+  this->take_due_checkpoint();
+  return status.ok() ? store_.acknowledge(policy.durability, store_.log != nullptr ? hold->number : 0, policy.commit_number) : status;
 }
 
 // Sets *number while the worker is still this call's, where there is a log: nothing else uses it.
@@ -215,7 +233,7 @@ Status EngineOf<Sync, ProtocolOf>::run_chopped(const txn::ExecutableProcedure& p
   const txn::Execution& all = *this->execution();
   const auto whole = [&](Transaction& txn) { return txn::run_whole(txn, all, procedure, call); };
   if constexpr (kCalls) {
-    if (procedure.on_snapshot) return run(whole, policy, true);
+    if (procedure.on_snapshot || policy.snapshot != nullptr) [[unlikely]] return run(whole, policy, procedure.on_snapshot);
     if (!may_run(policy)) [[unlikely]] return refuse_run(policy);
     SnapshotNumber number = 0;
     Status status = [&]() __attribute__((always_inline)) -> Status {
@@ -310,6 +328,9 @@ Status EngineOf<Sync, ProtocolOf>::run_calls(const GroupCalls& calls, const Grou
   };
   if (!may_run(policy)) return refuse(refuse_run(policy));
   const Begun begun(threads_);
+  std::shared_ptr<const SnapshotHold> hold;  // let go when the worker is no longer inside
+  if (policy.snapshot != nullptr)
+    if (Status status = this->hold_of(*policy.snapshot, true, &hold); !status.ok()) return refuse(status);
   EngineWorker* const found = worker_of_thread();
   if (found == nullptr) return refuse(this->refuse_worker());
   const Lent lent(*pool_, *found);
@@ -318,6 +339,7 @@ Status EngineOf<Sync, ProtocolOf>::run_calls(const GroupCalls& calls, const Grou
   try {
     GroupRun& group_run = worker.group_run();
     [[maybe_unused]] const uint64_t begin_ns = policy.deadline_us != 0 ? now_ns() : 0;
+    const txn::ReadingAt reading(worker.snapshot(), hold != nullptr ? hold->number : 0);
     Status status = group_run.run_all(
         calls, policy, worker.base.random(), worker.counters,
         [&](Group& group, uint32_t attempt) {
@@ -349,8 +371,8 @@ Status EngineOf<Sync, ProtocolOf>::run_group(const GroupCalls& calls, const Grou
 // -- active transactions --------------------------------------------------------------------------
 
 template <class Sync, template <class> class ProtocolOf>
-Status EngineOf<Sync, ProtocolOf>::begin(bool read_only, EngineWorker** lent, Transaction** txn) {
-  if (kCalls && txn::WithinCall::of(store_.id)) return refuse_within_call();
+Status EngineOf<Sync, ProtocolOf>::begin(bool read_only, std::shared_ptr<const SnapshotHold> at, EngineWorker** lent, Transaction** txn) {
+  if (kCalls && txn::WithinCall::of(store_.id)) return this->refuse_within_call();
   if (store_.refuses(Durability::kDefault)) return store_.refusal();
   if (!threads_.may_begin()) return this->refuse_other_thread();
   Begun begun(threads_);
@@ -359,7 +381,9 @@ Status EngineOf<Sync, ProtocolOf>::begin(bool read_only, EngineWorker** lent, Tr
   begun.keep();
   worker->busy = true;
   worker->read_only = read_only;
+  worker->hold = std::move(at);
   worker->base.enter();
+  static_cast<WorkerType&>(*worker).snapshot().read_at(worker->hold != nullptr ? worker->hold->number : 0);
   static_cast<WorkerType&>(*worker).with(read_only, [&](auto& its) {
     its.begin(1, 0);
     its.stays_open();
@@ -397,6 +421,8 @@ void EngineOf<Sync, ProtocolOf>::rollback_active(WorkerType& worker) {
 template <class Sync, template <class> class ProtocolOf>
 void EngineOf<Sync, ProtocolOf>::finish_active(WorkerType& worker) {
   worker.base.leave();
+  worker.snapshot().read_at(0);
+  const std::shared_ptr<const SnapshotHold> hold = std::move(worker.hold);  // let go at the end
   worker.busy = false;
   threads_.finished();
   pool_->give_back(&worker);

@@ -58,6 +58,7 @@ class EngineWorker {
   bool busy = false;       // a transaction of it is running
   bool kept = false;       // by a thread, for its transactions
   bool read_only = false;  // of an active one: which
+  std::shared_ptr<const SnapshotHold> hold;  // of an active one: where it reads, if not at the newest
 };
 
 // A worker's transaction, or group of them, in its turn. A worker that no thread keeps needs none:

@@ -69,6 +69,19 @@ class Expecting {
   Txn& txn_;
 };
 
+// As long as this lives, a read-only transaction begins at a held snapshot; 0: at the newest.
+template <class Snapshot>
+class ReadingAt {
+ public:
+  ReadingAt(Snapshot& txn, SnapshotNumber held) : txn_(txn) { txn_.read_at(held); }
+  ~ReadingAt() { txn_.read_at(0); }
+  ReadingAt(const ReadingAt&) = delete;
+  ReadingAt& operator=(const ReadingAt&) = delete;
+
+ private:
+  Snapshot& txn_;
+};
+
 template <class P>
 concept ProtocolObject = requires(P protocol, const P& seen, Worker& worker, Counters& counters, const Call& call) {
   // Its name, and whether it runs under the sync policy that it was instantiated for.
@@ -78,10 +91,11 @@ concept ProtocolObject = requires(P protocol, const P& seen, Worker& worker, Cou
   // there for all. Leaves and buckets have the version that is there for all, and no more.
   { P::kCellBytes } -> std::convertible_to<uint32_t>;
   requires std::constructible_from<P, Store&>;
-  // What writes, and what reads a snapshot, the same for all protocols
+  // What writes, and what reads a snapshot, the newest or a held one, the same for all protocols
   // (txn/snapshot_transaction.h).
   requires RunnableTransaction<typename P::Transaction>;
   requires RunnableTransaction<typename P::Snapshot>;
+  requires std::constructible_from<ReadingAt<typename P::Snapshot>, typename P::Snapshot&, SnapshotNumber>;
   { protocol.make_transaction(worker, counters) } -> std::same_as<typename P::Transaction>;
   // The procedure on this transaction, or on a read-only one, until it has
   // committed or is given up.

@@ -1,8 +1,9 @@
-// SnapshotTransaction: a read-only transaction on the newest snapshot (DBX, section 5.4).
+// SnapshotTransaction: a read-only transaction on the newest snapshot (DBX, section 5.4), or on one
+// that is held (engine/held_snapshot.h).
 //
 // It takes a number at its begin and reads of every row the newest version at or below it, through
 // the same indexes. It validates nothing, never aborts and writes nothing. All protocols share it.
-// Not for reading an older state: the versions for that are kept only while somebody reads them.
+// Versions for an older state are kept only while somebody reads or holds it.
 //
 // Thread safety: none; it belongs to one worker.
 #pragma once
@@ -30,11 +31,15 @@ class SnapshotTransaction : public Reads<Sync, SnapshotTransaction<Sync>> {
  public:
   SnapshotTransaction(Store& store, Worker& worker, Counters& counters) : Base(store, worker, counters) { this->read_only_ = true; }
 
+  // It begins at this number, which somebody else holds until then and until it has ended; 0: at
+  // the newest.
+  void read_at(SnapshotNumber held) { held_ = held; }
+
   // The caller's worker has entered before, so that every version a commit
   // keeps for this reader stays.
   void begin(uint32_t attempt, uint32_t procedure) {
     this->begin_attempt(attempt, procedure);
-    snapshot_ = store_.snapshots.begin_reading(worker_.id());
+    snapshot_ = held_ == 0 ? store_.snapshots.begin_reading(worker_.id()) : held_;
     // Once it is durable, so is all that was read.
     this->commit_number_ = ELIDER_MUTANT(kReadsHaveNoNumber) ? 0 : snapshot_;
   }
@@ -161,7 +166,7 @@ class SnapshotTransaction : public Reads<Sync, SnapshotTransaction<Sync>> {
   }
 
   void end(bool committed, Cause cause) {
-    store_.snapshots.end_reading(worker_.id());
+    if (held_ == 0) [[likely]] store_.snapshots.end_reading(worker_.id());
     this->end_attempt();
     this->recorder_.end({committed, true, cause, snapshot_, 0, this->attempt_, this->procedure_}, nullptr, nullptr);
   }
@@ -169,6 +174,7 @@ class SnapshotTransaction : public Reads<Sync, SnapshotTransaction<Sync>> {
   using Base::store_;
   using Base::worker_;
   SnapshotNumber snapshot_ = 0;
+  SnapshotNumber held_ = 0;  // it reads there, by another's slot; 0: by its own
 };
 
 }  // namespace elider::txn

@@ -448,18 +448,56 @@ TEST_P(ChoppedTest, GroupsOfCallsBesideAllElse) {
   EXPECT_EQ(audit().transfers, transfers);
 }
 
+TEST_P(ChoppedTest, AHeldSnapshotIsAStateThatCallsHaveLeft) {
+  if (!GetParam().threads()) GTEST_SKIP() << "it is for one thread";
+  ASSERT_OK(bank_.install(db_, true));
+  auto held = db_.hold_snapshot();
+  ASSERT_OK(held);
+  ChoppedBank::Deposit refused{3, 1, 1};
+  EXPECT_EQ(db_.run_chopped(bank_.deposit, refused, {.snapshot = &*held}).code(), Code::kInvalidArgument);
+  constexpr int kCallers = 2;
+  std::atomic<int> ended{0};
+  std::vector<std::thread> threads;
+  for (unsigned t = 0; t < kCallers; ++t)
+    threads.emplace_back([&, t] {
+      std::mt19937_64 random(t);
+      for (int i = 0; i < 150; ++i) {
+        ChoppedBank::Transfer call = bank_.draw(random);
+        EXPECT_OK(db_.run_chopped(bank_.transfer, call));
+        ChoppedBank::Deposit deposit{call.from, call.from % ChoppedBank::kBranches, 1};
+        EXPECT_OK(db_.run_chopped(bank_.deposit, deposit));
+      }
+      ++ended;
+    });
+  for (unsigned t = 0; t < 2; ++t)
+    threads.emplace_back([&, t] {
+      for (int i = 0; i < 10 || ended < kCallers; ++i) {
+        if (t == 0) held->advance();
+        ChoppedBank::Audit found;
+        EXPECT_OK(db_.run_chopped(bank_.audit, found, {.snapshot = &*held}));
+        EXPECT_EQ(bank_.damage(found), "");
+      }
+    });
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_TRUE(held->advance());
+  ChoppedBank::Audit found;
+  EXPECT_OK(db_.run_chopped(bank_.audit, found, {.snapshot = &*held}));
+  EXPECT_EQ(found.transfers, 150u * kCallers);
+}
+
 TEST_P(ChoppedTest, NothingElseBeginsWithinAnOperation) {
   if (!in_pieces()) GTEST_SKIP() << "a call is a transaction like any other";
   struct Call {
     Database* db;
     ActiveTransaction* before;
-    Status run, snapshot, open, checkpoint, wait, group, commit;
+    Status run, snapshot, hold, open, checkpoint, wait, group, commit;
   };
   ChoppedProcedures procedures;
   const Chopped<Call> nest = procedures.add(ChoppedProcedure<Call>("nest").operation(
       Operation("add").adds("branches", {"turnover"}), [&](Transaction& txn, Call& call) -> Status {
         call.run = call.db->run([](Transaction&) {});
         call.snapshot = call.db->run_read_only([](Transaction&) {});
+        call.hold = call.db->hold_snapshot().status();
         call.open = call.db->begin().status();
         call.checkpoint = call.db->checkpoint();
         call.wait = call.db->wait_durable();
@@ -472,9 +510,10 @@ TEST_P(ChoppedTest, NothingElseBeginsWithinAnOperation) {
   ASSERT_OK(db_.install(std::move(procedures)));
   ActiveTransaction before = begin(db_);
   ASSERT_OK(before->get(bank_.accounts, 1));
-  Call call{&db_, &before, {}, {}, {}, {}, {}, {}, {}};
+  Call call{&db_, &before, {}, {}, {}, {}, {}, {}, {}, {}};
   ASSERT_OK(db_.run_chopped(nest, call));
-  for (const Status* status : {&call.run, &call.snapshot, &call.open, &call.checkpoint, &call.wait, &call.group, &call.commit})
+  for (const Status* status :
+       {&call.run, &call.snapshot, &call.hold, &call.open, &call.checkpoint, &call.wait, &call.group, &call.commit})
     EXPECT_EQ(status->code(), Code::kInvalidArgument) << status->message();
   EXPECT_OK(db_.run([](Transaction&) {})) << "the call has ended";
 }

@@ -291,7 +291,7 @@ TEST_F(RegionTest, ARowOfSeveralCommitGroupsIsReadByOneRegion) {
 TEST_F(RegionTest, ASnapshotReaderKeepsSeeingWhatItSaw) {
   detail::EngineWorker* worker = nullptr;
   Transaction* reader = nullptr;
-  ASSERT_OK(engine_->begin(true, &worker, &reader));
+  ASSERT_OK(engine_->begin(true, nullptr, &worker, &reader));
   EXPECT_OK(run([&](Transaction& txn) { return bump(txn, 1); }));
   EXPECT_OK(run([&](Transaction& txn) { return bump(txn, 1); }));
   EXPECT_OK(run([&](Transaction& txn) { return txn.remove(accounts_, 2); }));
@@ -313,7 +313,7 @@ TEST_F(RegionTest, ASnapshotReadIsARegion) {
   open(options);
   detail::EngineWorker* worker = nullptr;
   Transaction* reader = nullptr;
-  ASSERT_OK(engine_->begin(true, &worker, &reader));
+  ASSERT_OK(engine_->begin(true, nullptr, &worker, &reader));
   EXPECT_OK(run([&](Transaction& txn) { return bump(txn, 1); }));
   EXPECT_OK(run([&](Transaction& txn) { return txn.remove(accounts_, 2); }));
   const uint64_t before = site("record read").commits;
@@ -341,7 +341,7 @@ TEST_F(RegionTest, AReaderThatBeginsBetweenTheLookAndTheRegionSeesTheOldState) {
   Transaction* reader = nullptr;
   EXPECT_OK(run([&](Transaction& txn) -> Status {
     Status status = bump(txn, 1);
-    OneThread::before_next = [&] { ASSERT_OK(engine_->begin(true, &worker, &reader)); };
+    OneThread::before_next = [&] { ASSERT_OK(engine_->begin(true, nullptr, &worker, &reader)); };
     return status;
   }));
   ASSERT_NE(reader, nullptr);

@@ -126,6 +126,15 @@ for index in hash btree; do
   alone posts --protocol chopped --deferring --answers-at-once --index $index --threads 4 --yield 40 --transactions "$(scaled 10000)" --seed 24
 done
 both "random, answering at once" procedures --protocol chopped --deferring --answers-at-once --yield 40 --transactions "$(scaled 10000)" --seed 25
+# Readers at snapshots that their clients hold, and advance now and then.
+for protocol in occ timestamp chopped; do
+  both "held snapshots, $protocol" list-append --protocol $protocol --held-snapshots --read-only-share 50 --yield 30 --transactions "$(scaled 10000)" \
+    --seed 30
+  alone scan --protocol $protocol --held-snapshots --read-only-share 50 --yield 30 --transactions "$(scaled 10000)" --seed 31
+done
+both "held snapshots, in groups" list-append --held-snapshots --group 7 --read-only-share 50 --transactions "$(scaled 10000)" --seed 32
+both "held snapshots, in pieces" posts --protocol chopped --held-snapshots --yield 30 --transactions "$(scaled 10000)" --seed 33
+both "held snapshots, random" procedures --protocol chopped --deferring --held-snapshots --yield 30 --transactions "$(scaled 10000)" --seed 34
 consistency=strict-serializable
 both "in pieces, readers, 8 threads" posts --protocol chopped --keys 2 --threads 8 --read-only-share 60 --transactions "$(scaled 20000)" --seed 16
 # random_procedures YIELD OPTIONS...: random declarations, 50 a seed, and programs that obey them; where nothing is scaled, 3,150.

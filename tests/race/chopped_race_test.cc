@@ -67,6 +67,30 @@ TEST_P(ChoppedRaceTest, ASnapshotWaitsForTheCallsThatItSees) {
   EXPECT_EQ(bank_.damage(found), "");
 }
 
+// It stays, and what reads there waits for nobody.
+TEST_P(ChoppedRaceTest, AHeldSnapshotDoesNotAdvanceToHalfACall) {
+  auto held = db_.hold_snapshot();
+  ASSERT_OK(held);
+  const SnapshotNumber number = held->number();
+  TestStop between("chopped.core_committed");
+  Background call([&] { EXPECT_OK(transfer(1, 2)); });
+  between.wait_until_reached();
+  EXPECT_FALSE(held->advance());
+  EXPECT_EQ(held->number(), number);
+  ChoppedBank::Audit found;
+  EXPECT_OK(db_.run_chopped(bank_.audit, found, {.snapshot = &*held}));
+  EXPECT_EQ(bank_.damage(found), "");
+  EXPECT_EQ(found.transfers, 0u);
+  between.go();
+  call.join();
+  EXPECT_OK(db_.run_chopped(bank_.audit, found, {.snapshot = &*held}));
+  EXPECT_EQ(found.transfers, 0u);
+  EXPECT_TRUE(held->advance());
+  EXPECT_OK(db_.run_chopped(bank_.audit, found, {.snapshot = &*held}));
+  EXPECT_EQ(bank_.damage(found), "");
+  EXPECT_EQ(found.transfers, 1u);
+}
+
 TEST_P(ChoppedRaceTest, ASnapshotThatBeganBeforeACallSeesNothingOfIt) {
   ActiveTransaction reader = begin_read_only(db_);
   ASSERT_OK(transfer(1, 2));
