@@ -72,6 +72,7 @@ bool Terminal::run_group(GroupTimes& times) {
   GroupPolicy policy;
   policy.size = group_;
   policy.commit_number = samples_.begin();
+  policy.snapshot = snapshot();
   times.begin(calls_.size());
   if (chopped_ != nullptr) run_group_in_pieces(policy, times);
   else run_group_whole(whole_, 0, policy, times);

@@ -178,7 +178,7 @@ class Database {
   }
   // The same on the newest snapshot: every commit that ended before the call is seen, nothing is
   // validated, no conflict is possible, and writes are refused (kInvalidArgument). Other statuses
-  // as run(). (DBX, section 5.4)
+  // as run(). (DBX, section 5.4) With RunPolicy::snapshot it is a held one.
   template <class F>
   Status run_read_only(F&& procedure, const RunPolicy& policy = {}) {
     return run_any(procedure, policy, true);
@@ -222,7 +222,8 @@ class Database {
   //   kIoError          the log has failed, and Options::log_failure is kStop
   Result<ActiveTransaction> begin();
   Result<ActiveTransaction> begin_read_only();
-  // At a held snapshot (RunPolicy::snapshot).
+  // At a held snapshot, as RunPolicy::snapshot is for run_read_only(). kInvalidArgument: `at` holds
+  // none, or one of another database.
   Result<ActiveTransaction> begin_read_only(const HeldSnapshot& at);
 
   // Holds the newest snapshot, after waiting for the calls of chopped procedures that belong to it:
@@ -298,7 +299,7 @@ class Database {
   // Calls a procedure, as a transaction that is strictly serializable with all others (but for
   // ChoppedOptions::answers_at_once). It is retried on a conflict, as the policy says. Under
   // Protocol::kChopped it may run in pieces, and only one of them can conflict.
-  // Procedures that only read run on the newest snapshot. Statuses as run()'s, and
+  // Procedures that only read run as run_read_only() does. Statuses as run()'s, and
   //   kInvalidArgument  the procedure is not installed; the thread is within an operation of
   //                     another call; an access that is not declared
   //                     (ChoppedOptions::check_accesses)

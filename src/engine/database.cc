@@ -249,7 +249,11 @@ Result<ActiveTransaction> Database::begin_read_only(const HeldSnapshot& at) {
 Result<HeldSnapshot> Database::hold_snapshot() {
   std::shared_ptr<const detail::SnapshotHold> hold;
   if (Status status = engine_->hold_snapshot(detail::Engine::WhenHalfDone::kWait, &hold); !status.ok()) return status;
-  return HeldSnapshot(std::make_unique<detail::HeldState>(*engine_, std::move(hold)));
+  try {
+    return HeldSnapshot(std::make_unique<detail::HeldState>(*engine_, std::move(hold)));
+  } catch (const std::bad_alloc&) {
+    return Status(Code::kMemoryLimit, Cause::kMemoryLimit);
+  }
 }
 
 Status Database::wait_durable() { return engine_->wait_durable(detail::Engine::kEverything); }

@@ -49,10 +49,12 @@ class Engine : public recovery::RecoveryTarget {
   virtual Status run_chopped(const txn::ExecutableProcedure& procedure, void* call, const RunPolicy& policy) = 0;
   // A worker with a transaction that has begun; at: one that only reads begins there, or null.
   virtual Status begin(bool read_only, std::shared_ptr<const SnapshotHold> at, EngineWorker** worker, Transaction** txn) = 0;
-  // Holds the newest snapshot. Where a call that belongs to it is half done: waits for that, or
-  // leaves *hold null.
-  enum class WhenHalfDone : uint8_t { kWait, kGiveUp };
+  // Holds the newest snapshot. Where calls that belong to it are half done: waits for them, or
+  // leaves it to the caller to see that none is any more before somebody reads there.
+  enum class WhenHalfDone : uint8_t { kWait, kLeave };
   virtual Status hold_snapshot(WhenHalfDone when, std::shared_ptr<const SnapshotHold>* hold) = 0;
+  // Whether no call that belongs to this snapshot is half done; then none will be.
+  virtual bool is_closed(SnapshotNumber number) const = 0;
   // The hold that a transaction was given. Not ok: there is none, or it does not serve here.
   virtual Status hold_of(const HeldSnapshot& held, bool read_only, std::shared_ptr<const SnapshotHold>* hold) const = 0;
 

@@ -47,6 +47,7 @@ class EngineBase : public Engine {
   Status checkpoint() override;
   Status backup(const std::string& folder) override;
   Status hold_snapshot(WhenHalfDone when, std::shared_ptr<const SnapshotHold>* hold) override;
+  bool is_closed(SnapshotNumber number) const override { return store_.snapshots.is_closed(number); }
   Status hold_of(const HeldSnapshot& held, bool read_only, std::shared_ptr<const SnapshotHold>* hold) const override {
     if (!read_only) return Status::invalid_argument("a transaction that may write cannot run at a held snapshot");
     *hold = held.hold();
@@ -116,8 +117,7 @@ class EngineBase : public Engine {
 
  private:
   class Hold;
-  // reads: its slot has a number.
-  void end_hold(EngineWorker& worker, bool reads);
+  void end_hold(EngineWorker& worker);
   std::vector<TableBase*> tables_made();
   void add_elision(Statistics& statistics) const;
   Status verify_tables();
@@ -170,7 +170,7 @@ class EngineBase<Sync>::Hold final : public SnapshotHold {
  public:
   Hold(EngineBase& engine, EngineWorker& worker, SnapshotNumber at)
       : SnapshotHold(engine.store_.id, at), engine_(engine), worker_(worker) {}
-  ~Hold() override { engine_.end_hold(worker_, true); }
+  ~Hold() override { engine_.end_hold(worker_); }
 
  private:
   EngineBase& engine_;
@@ -178,8 +178,8 @@ class EngineBase<Sync>::Hold final : public SnapshotHold {
 };
 
 template <class Sync>
-void EngineBase<Sync>::end_hold(EngineWorker& worker, bool reads) {
-  if (reads) store_.snapshots.end_reading(worker.base.id());
+void EngineBase<Sync>::end_hold(EngineWorker& worker) {
+  store_.snapshots.end_reading(worker.base.id());
   worker.base.leave();
   worker.busy = false;
   threads_.finished();
@@ -192,19 +192,22 @@ Status EngineBase<Sync>::hold_snapshot(WhenHalfDone when, std::shared_ptr<const 
   if (store_.stopped()) return store_.refusal();
   if (!threads_.may_begin()) return refuse_other_thread();
   Begun begun(threads_);
-  EngineWorker* const worker = pool_->take();
-  if (worker == nullptr) return refuse_worker();
-  begun.keep();
-  worker->busy = true;
-  worker->base.enter();
-  const uint32_t id = worker->base.id();
-  const SnapshotNumber n = when == WhenHalfDone::kWait ? store_.snapshots.begin_reading(id) : store_.snapshots.try_begin_reading(id);
-  if (n == 0) return end_hold(*worker, false), Status();
   try {
-    *hold = std::make_shared<Hold>(*this, *worker, n);
+    EngineWorker* const worker = pool_->take(WorkerPool::Use::kHolds);
+    if (worker == nullptr) return refuse_worker();
+    begun.keep();
+    worker->busy = true;
+    worker->base.enter();
+    const SnapshotNumber n = store_.snapshots.announce_reader(worker->base.id());
+    try {
+      *hold = std::make_shared<Hold>(*this, *worker, n);
+    } catch (...) {
+      end_hold(*worker);
+      throw;
+    }
+    if (when == WhenHalfDone::kWait) store_.snapshots.await_closed(n);
     return {};
   } catch (const std::bad_alloc&) {
-    end_hold(*worker, true);
     return Status(Code::kMemoryLimit, Cause::kMemoryLimit);
   }
 }

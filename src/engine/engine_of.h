@@ -132,12 +132,14 @@ class EngineOf final : public EngineBase<Sync> {
                                              std::span<const txn::TouchedRow> rows, SnapshotNumber* number)
     requires kCalls
   {
-    return protocol_.run_call(txn, execution, procedure, arguments, call, rows, number);
+    Status status = protocol_.run_call(txn, execution, procedure, arguments, call, rows, number);
+    protocol_.await_answer(txn, execution, procedure, &status);
+    return status;
   }
   void attempt_each(WorkerType& worker, const GroupCalls& calls, const GroupPolicy& policy, Group& group, uint32_t attempt,
                     SnapshotNumber* number);
-  void call_each(WorkerType& worker, const GroupCalls& calls, const GroupPolicy& policy, Group& group, uint64_t begin_ns,
-                 SnapshotNumber* number)
+  void call_each(WorkerType& worker, const GroupCalls& calls, const GroupPolicy& policy, Group& group, uint32_t attempt,
+                 uint64_t begin_ns, SnapshotNumber* number)
     requires kCalls;
   void finish_active(WorkerType& worker);
 
@@ -244,8 +246,12 @@ Status EngineOf<Sync, ProtocolOf>::run_chopped(const txn::ExecutableProcedure& p
       auto& its = static_cast<WorkerType&>(*worker);
       const InTurn in_turn(pool_->turns, its);
       const auto none = [](Transaction&) { return Status(); };
-      const Inside inside(its.base);
-      return protocol_.run_call(its.transaction(), all, procedure, call, {none, policy, its.base, its.counters, !its.kept}, {}, &number);
+      Status ended = [&]() __attribute__((always_inline)) -> Status {
+        const Inside inside(its.base);
+        return protocol_.run_call(its.transaction(), all, procedure, call, {none, policy, its.base, its.counters, !its.kept}, {}, &number);
+      }();
+      protocol_.await_answer(its.transaction(), all, procedure, &ended);
+      return ended;
     }();
     this->take_due_checkpoint();
     if ((store_.log != nullptr || policy.commit_number != nullptr) && status.ok()) [[unlikely]]
@@ -280,20 +286,20 @@ void EngineOf<Sync, ProtocolOf>::attempt_each(WorkerType& worker, const GroupCal
   }
 }
 
-// The same of calls of chopped procedures: each is run to its end. begin_ns: of all groups; for the
-// deadline.
+// The same of calls of chopped procedures: each that writes is run to its end. begin_ns: of all
+// groups; for the deadline.
 template <class Sync, template <class> class ProtocolOf>
 void EngineOf<Sync, ProtocolOf>::call_each(WorkerType& worker, const GroupCalls& calls, const GroupPolicy& policy, Group& group,
-                                           uint64_t begin_ns, SnapshotNumber* number)
+                                           uint32_t attempt, uint64_t begin_ns, SnapshotNumber* number)
   requires kCalls
 {
   const Inside inside(worker.base);
   group.find<Sync>(store_.id);
   ELIDER_TEST_POINT("group.rows_found");
+  bool found = true;
   RunPolicy its = policy;
   for (Group::Member& member : group.members()) {
     if (!member.status.ok()) continue;
-    member.tried_to_its_end = true;
     its.procedure_id = member.procedure_id;
     its.partitions = group.partitions_of(member);
     if (policy.deadline_us != 0) {
@@ -304,18 +310,25 @@ void EngineOf<Sync, ProtocolOf>::call_each(WorkerType& worker, const GroupCalls&
     const txn::ExecutableProcedure& procedure = *calls.execution->find(call.position);
     const auto whole = [&](Transaction& txn) { return calls.procedure(member.call, txn); };
     const txn::Call one{whole, its, worker.base, worker.counters, !worker.kept};
+    const std::span<const txn::TouchedRow> rows = found ? group.rows_of(member) : std::span<const txn::TouchedRow>();
+    member.tried_to_its_end = !procedure.on_snapshot;
     SnapshotNumber committed = 0;
     worker.with(procedure.on_snapshot, [&]<class Txn>(Txn& txn) {
       if constexpr (std::is_same_v<Txn, typename WorkerType::Transaction>) {
-        member.status = run_call_of_group(txn, *calls.execution, procedure, call.arguments, one, group.rows_of(member), &committed);
+        member.status = run_call_of_group(txn, *calls.execution, procedure, call.arguments, one, rows, &committed);
       } else {
-        txn.begin(1, member.procedure_id);
-        const txn::Expecting expecting(txn, group.rows_of(member));
+        txn.begin(attempt, member.procedure_id);
+        const txn::Expecting expecting(txn, rows);
         member.status = protocol_.attempt_once(txn, one);
         committed = txn.commit_number();
       }
     });
     if (member.status.ok()) *number = std::max(*number, committed);
+    if (member.status.code() != Code::kMemoryLimit) [[likely]] continue;
+    // Memory is reclaimed at the end of a stay; the next calls look for their own rows.
+    worker.base.leave();
+    worker.base.enter();
+    found = false;
   }
 }
 
@@ -344,7 +357,7 @@ Status EngineOf<Sync, ProtocolOf>::run_calls(const GroupCalls& calls, const Grou
         calls, policy, worker.base.random(), worker.counters,
         [&](Group& group, uint32_t attempt) {
           if constexpr (kCalls)
-            if (calls.execution != nullptr) return call_each(worker, calls, policy, group, begin_ns, number);
+            if (calls.execution != nullptr) return call_each(worker, calls, policy, group, attempt, begin_ns, number);
           attempt_each(worker, calls, policy, group, attempt, number);
         });
     *committed = group_run.committed();

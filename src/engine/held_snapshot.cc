@@ -6,13 +6,17 @@ namespace elider {
 
 namespace detail {
 
-// The old one is let go outside of the lock: that may reclaim much.
+// What is let go, is so outside of the lock: that may reclaim much.
 bool HeldState::advance() {
-  std::shared_ptr<const SnapshotHold> next;
-  if (!engine_.hold_snapshot(Engine::WhenHalfDone::kGiveUp, &next).ok() || next == nullptr) return false;
+  Hold next, passed;
+  const bool closed = engine_.hold_snapshot(Engine::WhenHalfDone::kLeave, &next).ok() && engine_.is_closed(next->number);
   const std::lock_guard lock(mutex_);
-  if (hold_->number < next->number) hold_.swap(next);  // else another thread has advanced it further
-  return true;
+  const SnapshotNumber before = hold_->number;
+  Hold& candidate = closed ? next : announced_;
+  if (candidate != nullptr && candidate->number > before && (closed || engine_.is_closed(candidate->number))) hold_.swap(candidate);
+  if (announced_ != nullptr && announced_->number <= hold_->number) passed.swap(announced_);
+  if (!closed && announced_ == nullptr) announced_ = std::move(next);
+  return hold_->number > before || closed;  // closed: if another thread has advanced it further
 }
 
 }  // namespace detail

@@ -39,9 +39,13 @@ class HeldState {
   bool advance();
 
  private:
+  using Hold = std::shared_ptr<const SnapshotHold>;
   Engine& engine_;
-  mutable std::mutex mutex_;  // guards hold_
-  std::shared_ptr<const SnapshotHold> hold_;
+  mutable std::mutex mutex_;  // guards the rest
+  Hold hold_;
+  // One that an advance() has announced, and that had calls half done; or null. So each advance()
+  // moves, at the latest, to where the one before it looked, once the calls of then have ended.
+  Hold announced_;
 };
 
 }  // namespace elider::detail

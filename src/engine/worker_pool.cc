@@ -62,12 +62,19 @@ uint32_t WorkerPool::threads_at_once(const Options& options) {
   return options.threads_at_once != 0 ? options.threads_at_once : processors + (processors + 1) / 2;
 }
 
-EngineWorker* WorkerPool::take() {
+void WorkerPool::count(EngineWorker& worker, int more) {
+  in_use_ += more;
+  if (worker.holds) holding_ += more;
+  turns.set_threads(in_use_ - holding_);
+}
+
+EngineWorker* WorkerPool::take(Use use) {
   std::lock_guard lock(mutex_);
   if (!free_.empty()) {
     EngineWorker* worker = free_.back();
     free_.pop_back();
-    turns.set_threads(++in_use_);
+    worker->holds = use == Use::kHolds;
+    count(*worker, 1);
     return worker;
   }
   if (all_.size() >= store_.options.workers_max) return nullptr;  // collect_garbage() has one more
@@ -80,7 +87,8 @@ EngineWorker* WorkerPool::take() {
     store_.workers.release(worker);
     throw;
   }
-  turns.set_threads(++in_use_);
+  all_.back()->holds = use == Use::kHolds;
+  count(*all_.back(), 1);
   return all_.back().get();
 }
 
@@ -89,7 +97,7 @@ void WorkerPool::give_back(EngineWorker* worker) {
   std::lock_guard lock(mutex_);
   free_.push_back(worker);
   free_.back()->kept = false;
-  turns.set_threads(--in_use_);
+  count(*worker, -1);
 }
 
 }  // namespace elider::detail

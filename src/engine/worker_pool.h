@@ -56,6 +56,7 @@ class EngineWorker {
   txn::Counters counters;
   Turn turn;               // of a thread that keeps it
   bool busy = false;       // a transaction of it is running
+  bool holds = false;      // it runs none, and holds a snapshot
   bool kept = false;       // by a thread, for its transactions
   bool read_only = false;  // of an active one: which
   std::shared_ptr<const SnapshotHold> hold;  // of an active one: where it reads, if not at the newest
@@ -102,8 +103,10 @@ class WorkerPool {
 
   WorkerPool(txn::Store& store, Make make) : turns(threads_at_once(store.options)), store_(store), make_(std::move(make)) {}
 
-  // Null if workers_max are in use.
-  EngineWorker* take();
+  // Null if workers_max are in use. One that only holds a snapshot counts as no thread that takes
+  // turns.
+  enum class Use : uint8_t { kRuns, kHolds };
+  EngineWorker* take(Use use = Use::kRuns);
   void give_back(EngineWorker* worker);
 
   template <class F>
@@ -120,13 +123,14 @@ class WorkerPool {
 
  private:
   static uint32_t threads_at_once(const Options& options);
+  void count(EngineWorker& worker, int more);
 
   txn::Store& store_;
   const Make make_;
-  mutable std::mutex mutex_;  // guards all_, free_, in_use_
+  mutable std::mutex mutex_;  // guards all_, free_, in_use_, holding_
   std::vector<std::unique_ptr<EngineWorker>> all_;
   std::vector<EngineWorker*> free_;
-  uint32_t in_use_ = 0;
+  uint32_t in_use_ = 0, holding_ = 0;
 };
 
 }  // namespace elider::detail

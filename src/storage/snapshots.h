@@ -61,15 +61,24 @@ class Snapshots {
   // A reader's steps 1 to 3, and its wait. The number at which it reads.
   SnapshotNumber begin_reading(uint32_t worker) {
     const SnapshotNumber rs = announce_reader(worker);
-    if (calls_ != nullptr && !ELIDER_MUTANT(kReadHalfACall)) [[unlikely]] await_calls(rs, kNoWorker);
+    await_closed(rs);
     return rs;
   }
-  // The same without a wait. 0: a call is listed at the number or below; it does not read.
-  SnapshotNumber try_begin_reading(uint32_t worker) {
-    const SnapshotNumber rs = announce_reader(worker);
-    if (calls_ == nullptr || !call_before(rs, kNoWorker) || ELIDER_MUTANT(kReadHalfACall)) [[likely]] return rs;
-    end_reading(worker);
-    return 0;
+  // Without the wait: it may read once is_closed() has been true.
+  SnapshotNumber announce_reader(uint32_t worker) {
+    if (!ELIDER_MUTANT(kPublishLate)) slots_[worker].value.store(kStarting);
+    ELIDER_TEST_POINT("readonly.starting");
+    const SnapshotNumber rs = current_.fetch_add(1) + (ELIDER_MUTANT(kLateSnapshotRead) ? 1 : 0);
+    fence_after_locked_rmw();  // a lock that was taken before a commit read a smaller S is met; partner: that of commit_by_locks()
+    ELIDER_TEST_POINT("readonly.before_publish");
+    slots_[worker].value.store(rs, std::memory_order_release);  // release: a commit that sees rs too late sees "starting", which keeps more
+    return rs;
+  }
+  // Whether no call is listed at rs, which a reader has announced, or below. Then none will be: who
+  // lists itself reads S later.
+  bool is_closed(SnapshotNumber rs) const { return calls_ == nullptr || ELIDER_MUTANT(kReadHalfACall) || !call_before(rs, kNoWorker); }
+  void await_closed(SnapshotNumber rs) const {
+    if (calls_ != nullptr && !ELIDER_MUTANT(kReadHalfACall)) [[unlikely]] await_calls(rs, kNoWorker);
   }
   void end_reading(uint32_t worker) { slots_[worker].value.store(kIdle, std::memory_order_release); }  // release: its reads come before
 
@@ -138,16 +147,6 @@ class Snapshots {
   }
 
  private:
-  SnapshotNumber announce_reader(uint32_t worker) {
-    if (!ELIDER_MUTANT(kPublishLate)) slots_[worker].value.store(kStarting);
-    ELIDER_TEST_POINT("readonly.starting");
-    const SnapshotNumber rs = current_.fetch_add(1) + (ELIDER_MUTANT(kLateSnapshotRead) ? 1 : 0);
-    fence_after_locked_rmw();  // a lock that was taken before a commit read a smaller S is met; partner: that of commit_by_locks()
-    ELIDER_TEST_POINT("readonly.before_publish");
-    slots_[worker].value.store(rs, std::memory_order_release);  // release: a commit that sees rs too late sees "starting", which keeps more
-    return rs;
-  }
-
   static constexpr uint64_t kIdle = 0, kStarting = ~uint64_t{0};
   struct alignas(64) Slot {
     std::atomic<uint64_t> value{kIdle};

@@ -117,6 +117,8 @@ concept RunsCalls = ProtocolObject<P> && requires(P protocol, typename P::Transa
   // Until it has committed, at *number, or is given up. The caller's worker is inside, since before
   // it found `rows`, which the call will look at; or none.
   { protocol.run_call(txn, execution, procedure, arguments, call, rows, number) } -> std::same_as<Status>;
+  // Then, and before it answers; the worker need not be inside.
+  protocol.await_answer(txn, execution, procedure, static_cast<Status*>(nullptr));
 };
 
 }  // namespace elider::txn

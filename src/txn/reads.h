@@ -44,6 +44,12 @@ class Reads : public TransactionBase {
     touched_ = rows;
     next_touched_ = 0;
   }
+  // Of the same rows, it looks first where another piece of its call has come to.
+  template <class Piece>
+  void look_on_from(const Piece& piece) {
+    next_touched_ = piece.next_touched();
+  }
+  size_t next_touched() const { return next_touched_; }
 
  protected:
   using TableType = Table<Sync>;

@@ -453,6 +453,8 @@ TEST_P(ChoppedTest, AHeldSnapshotIsAStateThatCallsHaveLeft) {
   ASSERT_OK(bank_.install(db_, true));
   auto held = db_.hold_snapshot();
   ASSERT_OK(held);
+  const SnapshotNumber first = held->number();
+  std::atomic<int> moved{0};
   ChoppedBank::Deposit refused{3, 1, 1};
   EXPECT_EQ(db_.run_chopped(bank_.deposit, refused, {.snapshot = &*held}).code(), Code::kInvalidArgument);
   constexpr int kCallers = 2;
@@ -472,9 +474,16 @@ TEST_P(ChoppedTest, AHeldSnapshotIsAStateThatCallsHaveLeft) {
   for (unsigned t = 0; t < 2; ++t)
     threads.emplace_back([&, t] {
       for (int i = 0; i < 10 || ended < kCallers; ++i) {
-        if (t == 0) held->advance();
+        if (t == 0) moved += held->advance() ? 1 : 0;
         ChoppedBank::Audit found;
-        EXPECT_OK(db_.run_chopped(bank_.audit, found, {.snapshot = &*held}));
+        if (i % 2 == 0) {
+          EXPECT_OK(db_.run_chopped(bank_.audit, found, {.snapshot = &*held}));
+        } else {
+          GroupPolicy policy;
+          policy.snapshot = &*held;
+          const ChoppedCall audit(bank_.audit, found);
+          EXPECT_OK(db_.run_chopped_group(std::span(&audit, 1), {}, policy));
+        }
         EXPECT_EQ(bank_.damage(found), "");
       }
     });
@@ -483,6 +492,25 @@ TEST_P(ChoppedTest, AHeldSnapshotIsAStateThatCallsHaveLeft) {
   ChoppedBank::Audit found;
   EXPECT_OK(db_.run_chopped(bank_.audit, found, {.snapshot = &*held}));
   EXPECT_EQ(found.transfers, 150u * kCallers);
+  EXPECT_GT(moved, 0);
+  EXPECT_GT(held->number(), first);
+}
+
+TEST_P(ChoppedTest, ACallOfAGroupThatOnlyReadsIsTriedAgain) {
+  struct Call {
+    int runs = 0;
+  };
+  ChoppedProcedures procedures;
+  const Chopped<Call> look = procedures.add(
+      ChoppedProcedure<Call>("look").operation(Operation("look").reads("accounts"), [&](Transaction& txn, Call& call) -> Status {
+        EXPECT_EQ(txn.attempt(), static_cast<uint32_t>(++call.runs));
+        return call.runs < 3 ? Status(Code::kConflict, Cause::kUser) : txn.get(bank_.accounts, 1).status();
+      }));
+  ASSERT_OK(db_.install(std::move(procedures)));
+  Call call;
+  const ChoppedCall of_group(look, call);
+  EXPECT_OK(db_.run_chopped_group(std::span(&of_group, 1)));
+  EXPECT_EQ(call.runs, 3);
 }
 
 TEST_P(ChoppedTest, NothingElseBeginsWithinAnOperation) {

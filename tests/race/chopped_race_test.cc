@@ -85,10 +85,21 @@ TEST_P(ChoppedRaceTest, AHeldSnapshotDoesNotAdvanceToHalfACall) {
   call.join();
   EXPECT_OK(db_.run_chopped(bank_.audit, found, {.snapshot = &*held}));
   EXPECT_EQ(found.transfers, 0u);
+  // Another call is half done, so that it moves to where it could not before.
+  TestStop again("chopped.core_committed");
+  Background second([&] { EXPECT_OK(transfer(3, 4)); });
+  again.wait_until_reached();
   EXPECT_TRUE(held->advance());
+  EXPECT_GT(held->number(), number);
   EXPECT_OK(db_.run_chopped(bank_.audit, found, {.snapshot = &*held}));
   EXPECT_EQ(bank_.damage(found), "");
   EXPECT_EQ(found.transfers, 1u);
+  again.go();
+  second.join();
+  EXPECT_TRUE(held->advance());
+  EXPECT_OK(db_.run_chopped(bank_.audit, found, {.snapshot = &*held}));
+  EXPECT_EQ(bank_.damage(found), "");
+  EXPECT_EQ(found.transfers, 2u);
 }
 
 TEST_P(ChoppedRaceTest, ASnapshotThatBeganBeforeACallSeesNothingOfIt) {

@@ -160,26 +160,6 @@ class ChoppedProtocol {
   [[gnu::always_inline]] inline Status run_call(Transaction& txn, const Execution& execution, const ExecutableProcedure& procedure,
                                                 void* arguments, const Call& call, std::span<const TouchedRow> rows,
                                                 SnapshotNumber* number) {
-    Status status = run_in_room(txn, execution, procedure, arguments, call, rows, number);
-    if (!procedure.meets_publishers) [[likely]] return status;
-    if (!procedure.publishes() && !execution.answers_at_once && !ELIDER_MUTANT(kAnswerBeforePublishers)) {
-      publications_.await_listed(Publications::kAll);
-      if (store_.stopped()) [[unlikely]] status = store_.refusal();  // what it has seen is half done
-    }
-    txn.answered();
-    return status;
-  }
-
-  template <class F>
-  void for_each_site(F&&) const {}  // each procedure has its own (execution.h)
-
- private:
-  using PieceType = PieceTransaction<Sync>;
-  static constexpr uint32_t kMissesMax = 8;          // that a subscriber begins again before publishers wait for it
-
-  [[gnu::always_inline]] inline Status run_in_room(Transaction& txn, const Execution& execution, const ExecutableProcedure& procedure,
-                                                   void* arguments, const Call& call, std::span<const TouchedRow> rows,
-                                                   SnapshotNumber* number) {
     typename Transaction::Pieces* pieces;
     try {
       pieces = &txn.pieces();
@@ -197,6 +177,28 @@ class ChoppedProtocol {
     pieces->attempts = 0;
     if (!procedure.subscribes) [[likely]] return run_pieces(*pieces, execution, procedure, arguments, call, begin_ns, number);
     return run_subscriber(txn, *pieces, execution, procedure, arguments, call, begin_ns, number);
+  }
+  // Behind run_call(), whose status it may change: until a call that may have seen a publisher's
+  // core may answer. The worker need not be inside.
+  [[gnu::always_inline]] inline void await_answer(Transaction& txn, const Execution& execution, const ExecutableProcedure& procedure,
+                                                  Status* status) {
+    if (procedure.meets_publishers) [[unlikely]] await_publishers(txn, execution, procedure, status);
+  }
+
+  template <class F>
+  void for_each_site(F&&) const {}  // each procedure has its own (execution.h)
+
+ private:
+  using PieceType = PieceTransaction<Sync>;
+  static constexpr uint32_t kMissesMax = 8;          // that a subscriber begins again before publishers wait for it
+
+  [[gnu::noinline]] void await_publishers(Transaction& txn, const Execution& execution, const ExecutableProcedure& procedure,
+                                          Status* status) {
+    if (!procedure.publishes() && !execution.answers_at_once && !ELIDER_MUTANT(kAnswerBeforePublishers)) {
+      publications_.await_listed(Publications::kAll);
+      if (store_.stopped()) [[unlikely]] *status = store_.refusal();  // what it has seen is half done
+    }
+    txn.answered();
   }
   [[gnu::noinline]] Status run_subscriber(Transaction& txn, typename Transaction::Pieces& pieces, const Execution& execution,
                                           const ExecutableProcedure& procedure, void* arguments, const Call& call, uint64_t begin_ns,
@@ -247,6 +249,7 @@ class ChoppedProtocol {
           attempt_head(pieces.head, [&](elider::Transaction& its) { return run_operations(its, execution, procedure.head, arguments); });
       if (!status->ok()) [[unlikely]] return true;
     }
+    pieces.direct.look_on_from(pieces.head);
     pieces.direct.set_adds(procedure.core_adds || procedure.tail_adds);
     const auto operations = [&](elider::Transaction& its) -> Status {
       Status done = run_operations(its, execution, procedure.core, arguments);
@@ -315,6 +318,7 @@ class ChoppedProtocol {
       pieces.head.begin(pieces.attempts + 1, id);
       if (Status status = attempt_head(pieces.head, operations(procedure.head)); !status.ok()) [[unlikely]] return status;
     }
+    pieces.core.look_on_from(pieces.head);
     pieces.core.set_of_call(true);
     pieces.core.set_adds(procedure.core_adds);
     for (;;) {
@@ -336,6 +340,7 @@ class ChoppedProtocol {
     };
     const bool has_tail = !procedure.tail.empty() || !procedure.deferred.empty();
     if (has_tail) {
+      pieces.tail.look_on_from(pieces.core);
       pieces.tail.set_adds(procedure.tail_adds);
       if (Status status = finish_call(pieces, id, procedure, tail); !status.ok()) [[unlikely]] return status;
     }
