@@ -48,6 +48,9 @@ std::span<const Combination> registry() {
 #if defined(ELIDER_ENGINE_CHOPPED)
       {SyncPolicy::kOptimistic, HtmBackend::kNone, Protocol::kChopped, make_chopped},
 #endif
+#if defined(ELIDER_ENGINE_CHOPPED_LATCHED)
+      {SyncPolicy::kLatched, HtmBackend::kNone, Protocol::kChopped, make_chopped_latched},
+#endif
 #if defined(ELIDER_ENGINE_CHOPPED_ALWAYS_ABORTS)
       {SyncPolicy::kElided, HtmBackend::kAlwaysAborts, Protocol::kChopped, make_chopped_always_aborts},
 #endif

@@ -39,6 +39,7 @@ std::unique_ptr<Engine> make_timestamp_elided_rtm(const Options& options);      
 std::unique_ptr<Engine> make_timestamp_elided_emulated(const Options& options);  // in builds with the emulator
 std::unique_ptr<Engine> make_two_phase_locking(const Options& options);
 std::unique_ptr<Engine> make_chopped(const Options& options);
+std::unique_ptr<Engine> make_chopped_latched(const Options& options);
 std::unique_ptr<Engine> make_chopped_always_aborts(const Options& options);  // in builds with tests
 std::unique_ptr<Engine> make_chopped_rtm(const Options& options);            // on x86-64
 std::unique_ptr<Engine> make_chopped_emulated(const Options& options);       // in builds with the emulator

@@ -110,6 +110,7 @@ for index in hash btree; do
   both "in pieces, $index" posts --protocol chopped --index $index --threads 4 --transactions "$(scaled 20000)" --seed 14
   alone posts --protocol chopped --index $index --threads 4 --transactions "$(scaled 10000)" --seed 15
 done
+both "in pieces, latched" posts --protocol chopped --sync latched --threads 4 --transactions "$(scaled 10000)" --seed 35
 for index in hash btree; do
   both "in pieces, in groups, $index" posts --protocol chopped --index $index --threads 4 --group 8 --transactions "$(scaled 10000)" --seed 26
   both "deferring, in groups, $index" posts --protocol chopped --deferring --index $index --threads 4 --group 4 --yield 40 \
