@@ -183,7 +183,9 @@ bool Terminal::on_snapshot(Kind kind) const {
 
 const HeldSnapshot* Terminal::snapshot() {
   if (!snapshots_.held) return nullptr;
-  if (!held_.advance() && !held_) {
+  if (held_) {
+    held_.advance();
+  } else {
     auto held = db_.hold_snapshot();
     if (!held.ok()) return nullptr;
     held_ = std::move(*held);

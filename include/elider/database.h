@@ -311,9 +311,10 @@ class Database {
   }
   // Runs many calls, of one procedure or of several, as run_group() does: each is a transaction of
   // its own, as by run_chopped(), and their cache misses overlap where ChoppedProcedure::touches
-  // says what they look at. Under Protocol::kChopped each call is run to its end, with its attempts
-  // and its waits, before the next one. What run_chopped() would refuse is that call's outcome, and
-  // the others run. `outcomes` as run_group()'s; GroupPolicy::read_only means nothing here.
+  // says what they look at. Under Protocol::kChopped a call that writes is run to its end, with its
+  // attempts and its waits, before the next one. What run_chopped() would refuse is that call's
+  // outcome, and the others run. `outcomes` as run_group()'s; GroupPolicy::read_only means nothing
+  // here.
   Status run_chopped_group(std::span<const ChoppedCall> calls, std::span<Status> outcomes = {}, const GroupPolicy& policy = {});
 
   // -- looking inside -----------------------------------------------------------------------------

@@ -12,7 +12,7 @@
 //
 // What it costs: while it is held, commits keep the old version of each row that they overwrite for
 // the first time since, no region writes rows in place, and no memory that was given up since is
-// freed. So advance it, or let it go; a removed row's memory is free some ten advances later. It
+// freed. So advance it, or let it go; a removed row's memory is free several advances later. It
 // counts as an open transaction (Statistics::longest_active_us) and takes one to three of
 // Options::workers_max.
 //
@@ -25,7 +25,6 @@
 #include "elider/language.h"
 
 #include <memory>
-#include <utility>
 
 #include "elider/snapshot_number.h"
 
