@@ -118,6 +118,9 @@ enum class Mutant : uint32_t {
   kForgetOtherReaders,   // "forget_other_readers": the read timestamp of a row that several read names one, without the flag
   kPassUnsafeRead,       // "pass_unsafe_read": a row is written though a reader of it may be under way
   kPassUnsafeWrite,      // "pass_unsafe_write": a row is read or written though who is about to write it is under way
+  kLookBeforeClaim,      // "look_before_claim": a read looks at the write timestamp before it raises the read timestamp
+  kSlotsBeforeClock,     // "slots_before_clock": the safe timestamp is computed from slots that are read before the clock
+  kForgetCommitting,     // "forget_committing": the safe timestamp passes transactions that are committing
   kPublishTimestampOnce, // "publish_timestamp_once": the clock is not looked at again once a timestamp stands in its slot
   kCommitEnded,          // "commit_ended": a transaction commits though another one has ended it
   kScanNewestRows,       // "scan_newest_rows": a scan of rows in zones takes what stands there, whatever its snapshot

@@ -137,6 +137,39 @@ TEST(EngineProtocol, WhoReadsOneWrittenRowValidatesTheOther) {
                        {load(0, 0, kAcquire), load(1, kWritten, kAcquire)}})) << "without validation";
 }
 
+// Each of two threads marks itself and then looks for the other one's mark. They do not pass both.
+//   claims (txn/timestamp/timestamp_claims.h): a reader raises the read timestamp and looks at the
+//     write timestamp; a writer does the opposite
+//   publications (txn/chopping/publications.h): a subscriber says that it is under way and looks
+//     for a publication; a publisher opens one and looks for subscribers under way
+TEST(EngineProtocol, TwoThatMarkThemselvesAndLookForTheOther) {
+  const auto both_pass = [](bool marks_first, const Event& mark, Order order) {
+    const int other = 1 - mark.location;
+    return allowed({thread({{load(other, 0, order), !marks_first}, {mark}, {load(other, 0, order), marks_first}}),
+                    {update(other, 0, 1, order), load(mark.location, 0, order)}});
+  };
+  for (const Event& mark : {update(0, 0, 1, kSeqCst), store(0, 1, kSeqCst)}) {
+    EXPECT_FALSE(both_pass(true, mark, kSeqCst));
+    EXPECT_TRUE(both_pass(false, mark, kSeqCst));
+  }
+  EXPECT_TRUE(both_pass(true, store(0, 1, kRelease), Order::kAcqRel)) << "without a total order";
+}
+
+// A transaction begins: it puts its timestamp into its slot and finds the clock unchanged. Another
+// one raises the clock. A third one reads the raised clock and the empty slot: the timestamp is
+// below what it takes for safe (txn/timestamp/timestamps.h).
+TEST(EngineProtocol, ATransactionThatBeginsBelowTheSafeTimestamp) {
+  const auto begins_below = [](bool clock_first, Order order) {
+    const int clock = 0, slot = 1;
+    return allowed({{store(slot, 1, order), load(clock, 0, order)},
+                    {update(clock, 0, 1, order)},
+                    thread({{load(slot, 0, order), !clock_first}, {load(clock, 1, order)}, {load(slot, 0, order), clock_first}})});
+  };
+  EXPECT_FALSE(begins_below(true, kSeqCst));
+  EXPECT_TRUE(begins_below(false, kSeqCst));
+  EXPECT_TRUE(begins_below(true, Order::kAcqRel));
+}
+
 // Two that only read agree on which of two commits came first.
 TEST(EngineProtocol, TwoReadersAgreeOnTheOrderOfTwoCommits) {
   const auto disagree = [](bool fenced) {

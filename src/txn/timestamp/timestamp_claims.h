@@ -64,11 +64,13 @@ class TimestampClaims {
   [[gnu::always_inline]] inline bool read(storage::Cell& cell) {
     if (ELIDER_MUTANT(kSkipReadTimestamp)) return true;
     Stamps& stamps = stamps_of(cell);
+    const bool looked = ELIDER_MUTANT(kLookBeforeClaim) && may_pass(stamps.write.load());
     Timestamp read = stamps.read.load();
+    ELIDER_TEST_POINT("timestamp.read.before_claim");
     for (Timestamp raised; (raised = raised_from(read)) != read;)
       if (stamps.read.compare_exchange_weak(read, raised)) break;
     ELIDER_TEST_POINT("timestamp.read.claimed");
-    return may_pass(stamps.write.load());
+    return looked || may_pass(stamps.write.load());
   }
 
   [[gnu::always_inline]] inline bool write(storage::Cell& cell) {
@@ -76,6 +78,7 @@ class TimestampClaims {
     Timestamp written = stamps.write.load();
     if (written == mine_) return true;
     if (!may_pass(written)) [[unlikely]] return false;
+    ELIDER_TEST_POINT("timestamp.write.before_claim");
     if (!stamps.write.compare_exchange_strong(written, mine_)) [[unlikely]] {
       conflict_ = written;
       return false;

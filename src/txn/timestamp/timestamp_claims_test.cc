@@ -76,6 +76,31 @@ TEST_F(TimestampsTest, NoneIsBelowASafeOneThatSomebodyComputedMeanwhile) {
   EXPECT_GT(mine, safe);
 }
 
+// Mutant: slots_before_clock.
+TEST_F(TimestampsTest, ASafeOneIsBelowOneThatBeginsWhileItIsComputed) {
+  if (!TestPoints::enabled()) GTEST_SKIP() << "this build has no test points";
+  Timestamp begun = 0;
+  TestPoints::on("timestamp.slots_read", [&] {
+    begun = timestamps_.begin(1);
+    timestamps_.let_pass(begun);
+  });
+  const Timestamp safe = timestamps_.safe(0);
+  ASSERT_NE(begun, 0u);
+  EXPECT_LT(safe, begun);
+}
+
+// Mutant: forget_committing.
+TEST_F(TimestampsTest, OneThatIsCommittingIsNotSafe) {
+  const Timestamp mine = timestamps_.begin(0);
+  ASSERT_TRUE(timestamps_.begin_commit(0, mine));
+  timestamps_.let_pass(mine);
+  EXPECT_LT(timestamps_.safe(1), mine);
+  EXPECT_EQ(timestamps_.oldest_up_to(mine, 1), mine);
+  timestamps_.end(0);
+  EXPECT_GE(timestamps_.safe(1), mine);
+  EXPECT_EQ(timestamps_.oldest_up_to(mine, 1), 0u);
+}
+
 // -- every interleaving ---------------------------------------------------------------------------
 
 class InterleavingsTest : public TimestampsTest {
@@ -137,29 +162,38 @@ TEST_F(InterleavingsTest, AClaimThatIsTakenBackIsItsOwn) {
   reader.end();
 }
 
-// A region between the two steps of another: of a reader and a writer that meet so, one is refused.
-TEST_F(InterleavingsTest, ARegionBetweenTwoStepsIsSeenOrSees) {
+// Another transaction's claim before the first step of a claim, and between its two steps. If one
+// reads and the other writes, one is refused, or both. Mutant: look_before_claim.
+TEST_F(InterleavingsTest, AClaimWithinTheStepsOfAnotherIsSeenOrSees) {
   if (!TestPoints::enabled()) GTEST_SKIP() << "this build has no test points";
   using Claims = TimestampClaims<true>;
-  for (const bool region_reads : {true, false})
-    for (const bool region_is_older : {true, false}) {
-      test::ClaimedItem<Claims> item;
-      Claims steps(timestamps_, 0, 0), region(timestamps_, 1, 0);
-      (region_is_older ? region : steps).begin(1);
-      (region_is_older ? steps : region).begin(1);
-      bool region_passed = false, reached = false;
-      TestPoints::on(region_reads ? "timestamp.write.claimed" : "timestamp.read.claimed", [&] {
-        reached = true;
-        region_passed = region_reads ? region.read_in_region(item.its_cell()) : region.write_in_region(item.its_cell());
-      });
-      const bool steps_passed = region_reads ? steps.write(item.its_cell()) : steps.read(item.its_cell());
-      TestPoints::clear();
-      EXPECT_TRUE(reached);
-      EXPECT_FALSE(region_passed && steps_passed) << region_reads << region_is_older;
-      EXPECT_TRUE(region_passed || steps_passed) << region_reads << region_is_older;
-      steps.end();
-      region.end();
-    }
+  const auto claim = [](Claims& claims, storage::Cell& cell, bool reads, bool in_region) {
+    if (in_region) return reads ? claims.read_in_region(cell) : claims.write_in_region(cell);
+    return reads ? claims.read(cell) : claims.write(cell);
+  };
+  for (const std::string point :
+       {"timestamp.read.before_claim", "timestamp.read.claimed", "timestamp.write.before_claim", "timestamp.write.claimed"})
+    for (const bool in_region : {true, false})
+      for (const bool other_is_older : {true, false}) {
+        SCOPED_TRACE(point + (in_region ? ", a region" : ", two steps") + (other_is_older ? ", older" : ", younger"));
+        const bool reads = point.starts_with("timestamp.read");
+        test::ClaimedItem<Claims> item;
+        Claims mine(timestamps_, 0, 0), other(timestamps_, 1, 0);
+        (other_is_older ? other : mine).begin(1);
+        (other_is_older ? mine : other).begin(1);
+        bool other_passed = false, reached = false;
+        TestPoints::on(point, [&] {
+          reached = true;
+          other_passed = claim(other, item.its_cell(), !reads, in_region);
+        });
+        const bool passed = claim(mine, item.its_cell(), reads, false);
+        TestPoints::clear();
+        EXPECT_TRUE(reached);
+        EXPECT_FALSE(passed && other_passed);
+        EXPECT_TRUE(passed || other_passed || !in_region) << "what a region claims is claimed in one step";
+        mine.end();
+        other.end();
+      }
 }
 
 // The rule as it was published, and each claim left out: every one of them is caught.

@@ -99,8 +99,9 @@ class Timestamps {
 
   // All transactions up to it have ended, but for the worker's own.
   Timestamp safe(uint32_t worker) const {
+    const Timestamp early = ELIDER_MUTANT(kSlotsBeforeClock) ? oldest_beside(worker) : kNone;
     const Timestamp next = clock_->load() << kClockShift;  // before the slots
-    return std::min(next, oldest_beside(worker)) - 1;
+    return std::min(next, ELIDER_MUTANT(kSlotsBeforeClock) ? early : oldest_beside(worker)) - 1;
   }
   // The oldest other transaction that is under way and not younger than `t`, or 0.
   Timestamp oldest_up_to(Timestamp t, uint32_t worker) const {
@@ -121,8 +122,13 @@ class Timestamps {
   // Of all other workers' transactions that are under way; kNone.
   Timestamp oldest_beside(uint32_t worker) const {
     Timestamp oldest = kNone;
-    for (uint32_t i = 0, used = workers_.ids_used_max(); i < used; ++i)
-      if (i != worker) oldest = std::min(oldest, without_flag(slots_[i]->now.load()));
+    for (uint32_t i = 0, used = workers_.ids_used_max(); i < used; ++i) {
+      if (i == worker) continue;
+      const Timestamp now = slots_[i]->now.load();
+      if (ELIDER_MUTANT(kForgetCommitting) && (now & kFlag) != 0) continue;
+      oldest = std::min(oldest, without_flag(now));
+    }
+    ELIDER_TEST_POINT("timestamp.slots_read");
     return oldest;
   }
 
