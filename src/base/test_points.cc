@@ -104,6 +104,7 @@ constexpr MutantName kMutantNames[] = {
     {Mutant::kCommitBesideCalls, "commit_beside_calls"},
     {Mutant::kAddBeforeOlder, "add_before_older"},
     {Mutant::kPublishBesideSubscribers, "publish_beside_subscribers"},
+    {Mutant::kLookBeforeEntering, "look_before_entering"},
     {Mutant::kCloseEarly, "close_early"},
     {Mutant::kPassPublisher, "pass_publisher"},
     {Mutant::kAnswerBeforePublishers, "answer_before_publishers"},

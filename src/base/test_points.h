@@ -171,6 +171,7 @@ enum class Mutant : uint32_t {
   kCommitBesideCalls,    // "commit_beside_calls": an ordinary transaction commits while calls are under way
   kAddBeforeOlder,       // "add_before_older": a call adds before those of smaller numbers have
   kPublishBesideSubscribers,  // "publish_beside_subscribers": a deferred effect appears while subscribers are under way
+  kLookBeforeEntering,   // "look_before_entering": a subscriber looks for publications before it says that it is under way
   kCloseEarly,           // "close_early": a publication closes though a publisher whose core came earlier has not published
   kPassPublisher,        // "pass_publisher": a subscriber commits above the number of a publisher that it has not seen
   kAnswerBeforePublishers,  // "answer_before_publishers": who may have seen a publisher's core answers before it has published

@@ -20,7 +20,8 @@ namespace {
 enum class Flaw {
   kNone,
   kPublishBesideSubscribers,  // 3 of a publisher is left out
-  kCloseEarly,                // its 6
+  kLookBeforeEntering,        // a subscriber looks for publications before it says that it is under way, and not after it
+  kCloseEarly,                // 6 of a publisher
   kPassPublisher,             // 3 of a subscriber
   kAnswerEarly,               // who has seen a core does not wait
   kListLate,                  // a publisher lists itself once its core has its number
@@ -153,10 +154,11 @@ class Model {
         [[fallthrough]];
       case 1:
         if (state.open != 0) return false;
-        me.under_way = 1;
+        me.under_way = flaw_ != Flaw::kLookBeforeEntering;
         break;
       case 2:
-        if (state.open != 0) return leave(me);
+        if (flaw_ != Flaw::kLookBeforeEntering && state.open != 0) return leave(me);
+        me.under_way = 1;
         break;
       case 3:  // of each publisher a row, and then the other
       case 4:
@@ -249,8 +251,8 @@ TEST(PublicationModel, EveryInterleavingIsSerializable) {
 }
 
 TEST(PublicationModel, EachStepIsNeeded) {
-  for (const Flaw flaw : {Flaw::kPublishBesideSubscribers, Flaw::kCloseEarly, Flaw::kPassPublisher, Flaw::kAnswerEarly, Flaw::kListLate,
-                          Flaw::kLookBeforeNumber})
+  for (const Flaw flaw : {Flaw::kPublishBesideSubscribers, Flaw::kLookBeforeEntering, Flaw::kCloseEarly, Flaw::kPassPublisher,
+                          Flaw::kAnswerEarly, Flaw::kListLate, Flaw::kLookBeforeNumber})
     EXPECT_NE(search(flaw).violation, "") << static_cast<int>(flaw);
 }
 
@@ -262,8 +264,8 @@ TEST(PublicationModel, WhoAnswersAtOnceIsSerializable) {
 }
 
 TEST(PublicationModel, TheOtherStepsAreNeededForThatToo) {
-  for (const Flaw flaw :
-       {Flaw::kPublishBesideSubscribers, Flaw::kCloseEarly, Flaw::kPassPublisher, Flaw::kListLate, Flaw::kLookBeforeNumber})
+  for (const Flaw flaw : {Flaw::kPublishBesideSubscribers, Flaw::kLookBeforeEntering, Flaw::kCloseEarly, Flaw::kPassPublisher,
+                          Flaw::kListLate, Flaw::kLookBeforeNumber})
     EXPECT_NE(search(flaw, false).violation, "") << static_cast<int>(flaw);
 }
 

@@ -134,6 +134,38 @@ TEST_P(PublicationRaceTest, ASubscriberWaitsForAPublicationThatIsUnderWay) {
   EXPECT_EQ(call.second, 1);
 }
 
+// A publication opens while a subscriber is about to enter. It reads one account before the
+// deferred part is written and one after it, if it enters.
+TEST_P(PublicationRaceTest, ASubscriberAtTheDoorDoesNotEnterAPublication) {
+  TestStop door("publications.subscriber_enters");
+  std::atomic<bool> done{false}, published{false};
+  TestStop opened("chopped.before_tail_locks");
+  DeferringBank::Compare call;
+  call.meanwhile = [&](int where) {
+    if (where != 1) return;
+    opened.go();
+    while (!published) std::this_thread::yield();
+  };
+  Background subscriber([&] {
+    EXPECT_OK(db_.run_chopped(bank_.compare, call));
+    done = true;
+  });
+  door.wait_until_reached();
+  Background publisher([&] {
+    EXPECT_OK(post());
+    published = true;
+  });
+  opened.wait_until_reached();
+  door.go();
+  until_reached("publications.subscriber_waits", done);
+  EXPECT_FALSE(done);
+  opened.go();
+  publisher.join();
+  subscriber.join();
+  EXPECT_EQ(call.first, 1);
+  EXPECT_EQ(call.second, 1);
+}
+
 // Of two publishers the one whose core came first is published no later.
 TEST_P(PublicationRaceTest, PublishersAreSeenInTheOrderOfTheirCores) {
   TestStop between("chopped.core_committed");

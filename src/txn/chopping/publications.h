@@ -82,8 +82,10 @@ class Publications {
       all_.use(worker_);
       std::atomic<bool>& under_way = all_.slots_[worker_]->subscribes;
       for (Spin spin;;) {
+        const bool looked = ELIDER_MUTANT(kLookBeforeEntering) && all_.open_->load() == 0;
+        ELIDER_TEST_POINT("publications.subscriber_enters");
         under_way.store(true);
-        if (all_.open_->load() == 0) [[likely]]
+        if (looked || all_.open_->load() == 0) [[likely]]
           return;
         under_way.store(false);
         for (; all_.open_->load() != 0; spin.wait()) {
