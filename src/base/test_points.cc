@@ -55,6 +55,7 @@ constexpr MutantName kMutantNames[] = {
     {Mutant::kPassUnsafeRead, "pass_unsafe_read"},
     {Mutant::kPassUnsafeWrite, "pass_unsafe_write"},
     {Mutant::kScanNewestRows, "scan_newest_rows"},
+    {Mutant::kBoundBeforeCells, "bound_before_cells"},
     {Mutant::kSkipSharedLock, "skip_shared_lock"},
     {Mutant::kUpgradeAtOnce, "upgrade_at_once"},
     {Mutant::kReleaseEarly, "release_early"},

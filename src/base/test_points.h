@@ -124,6 +124,7 @@ enum class Mutant : uint32_t {
   kPublishTimestampOnce, // "publish_timestamp_once": the clock is not looked at again once a timestamp stands in its slot
   kCommitEnded,          // "commit_ended": a transaction commits though another one has ended it
   kScanNewestRows,       // "scan_newest_rows": a scan of rows in zones takes what stands there, whatever its snapshot
+  kBoundBeforeCells,     // "bound_before_cells": an extent's bound shows a slot before its cells are absent
   kSkipSharedLock,       // "skip_shared_lock": a transaction of two-phase locking reads without a lock
   kUpgradeAtOnce,        // "upgrade_at_once": who shares a lock writes though others share it
   kReleaseEarly,         // "release_early": a transaction gives its locks back before it commits

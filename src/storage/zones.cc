@@ -5,6 +5,7 @@
 #include <new>
 #include <thread>
 
+#include "base/test_points.h"
 #include "elider/schema.h"
 
 namespace elider::storage {
@@ -91,7 +92,9 @@ std::byte* Zones::fresh_slot(Zone& zone) {
   std::byte* const slot = slots(zone.extent) + used * slot_bytes_;
   std::memset(slot, 0, slot_bytes_);  // so that no region is the first to touch its pages (htm/prefault.h)
   new (slot) std::atomic<Key>(0);
+  if (ELIDER_MUTANT(kBoundBeforeCells)) zone.extent->used_.store(used + 1, std::memory_order_release);
   for (uint32_t g = 0; g < layout_.group_count(); ++g) {
+    ELIDER_TEST_POINT("zones.before_cell");
     Cell& cell = row_in(slot)->cell(layout_, g);
     cell.set_word(word::kAbsent);
     cell.set_snapshot(0);
