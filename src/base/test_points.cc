@@ -71,6 +71,7 @@ constexpr MutantName kMutantNames[] = {
     {Mutant::kRadixSkipPath, "radix_skip_path"},
     {Mutant::kRadixTrustObsolete, "radix_trust_obsolete"},
     {Mutant::kRadixKeepVersion, "radix_keep_version"},
+    {Mutant::kRadixKeepParent, "radix_keep_parent"},
     {Mutant::kRadixSkipWalkCheck, "radix_skip_walk_check"},
     {Mutant::kForgetSibling, "forget_sibling"},
     {Mutant::kLeaveCycle, "leave_cycle"},

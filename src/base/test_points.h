@@ -135,6 +135,7 @@ enum class Mutant : uint32_t {
   kRadixSkipPath,        // "radix_skip_path": a radix tree's lookup that finds nothing does not compare the last node's path
   kRadixTrustObsolete,   // "radix_trust_obsolete": it goes on in a node that has been replaced
   kRadixKeepVersion,     // "radix_keep_version": an insertion into a radix tree's node does not raise its version
+  kRadixKeepParent,      // "radix_keep_parent": a merge that leaves an entry does not raise the parent's version
   kRadixSkipWalkCheck,   // "radix_skip_walk_check": a radix tree's scan does not check its nodes at its end
   // Of the analysis of chopped procedures (src/txn/chopping).
   kForgetSibling,        // "forget_sibling": pieces of a call are no siblings, but for those of the call that is looked at

@@ -27,6 +27,7 @@
 
 #include "base/check.h"
 #include "base/racy.h"
+#include "base/test_points.h"
 #include "index/byte_key.h"
 #include "index/index.h"
 
@@ -91,7 +92,11 @@ struct RadixTraits<uint64_t> {
   class Slot {
    public:
     // acquire and release: a child that is seen is seen as it was made.
-    Entry load() const { return {racy_load(key_), word_.load(std::memory_order_acquire)}; }
+    Entry load() const {
+      const uint64_t key = racy_load(key_);
+      ELIDER_TEST_POINT("art.slot_key_read");
+      return {key, word_.load(std::memory_order_acquire)};
+    }
     void store(const Entry& entry) {
       racy_store(key_, entry.key);
       word_.store(entry.word, std::memory_order_release);

@@ -90,6 +90,21 @@ TYPED_TEST(ArtRaceTest, ALookupGoesOnBelowANodeThatCameInBetween) {
   this->while_at("art.child_read", this->finds(this->under(2), 101, false), [this] { ASSERT_TRUE(this->insert("abXdefgh", 1).inserted); });
 }
 
+// A merge puts an entry in place of a child. The slot of a number is two words: a lookup that reads
+// one before the merge and one after it takes the entry's handle for a child. Here the handle is
+// that of a node in which the key is absent. Mutant: radix_keep_parent.
+using ArtNumberRaceTest = ArtRaceTest<uint64_t>;
+TEST_F(ArtNumberRaceTest, ALookupDoesNotMixAChildAndTheEntryInItsPlace) {
+  RadixNode4<RadixTraits<uint64_t>> decoy;
+  decoy.extra.path = HeldKey<uint64_t>("abcdefg").key();
+  const Handle handle = RadixRef(&decoy, RadixKind::kNode4, 7).bits();
+  ASSERT_TRUE(insert(under(2), handle).inserted);
+  for (const bool batch : {false, true}) {
+    ASSERT_TRUE(insert(under(0), 100).inserted);
+    while_at("art.slot_key_read", finds(under(2), handle, batch), [this] { ASSERT_TRUE(remove(under(0), 100)); });
+  }
+}
+
 TYPED_TEST(ArtRaceTest, AGrowthThatWasOvertakenStartsOver) {
   this->fill(4);
   this->while_at("art.before_grow", this->inserts(this->under(9), 7), [this] { ASSERT_TRUE(this->insert(this->under(11), 8).inserted); });

@@ -98,7 +98,8 @@ auto RadixTree<Sync, KeyType>::merge(const Place& place, const Key& key, RemoveA
   Slot& slot = radix_slot_of_writer<Traits>(place.parent, Traits::position(key, place.parent.depth()));
   if (Traits::is_leaf(left, place.node.depth(), at)) {
     slot.store(left);
-    write_parent.raise();  // two words, of which no reader may mix the old and the new
+    // The slot of a number is two words, of which no reader may mix the old and the new.
+    if (!ELIDER_MUTANT(kRadixKeepParent)) write_parent.raise();
   } else {
     slot.replace_child(left.child());
   }
