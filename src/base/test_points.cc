@@ -68,6 +68,7 @@ constexpr MutantName kMutantNames[] = {
     {Mutant::kKeepHotRowOverEpochs, "keep_hot_row_over_epochs"},
     {Mutant::kKeepInlineRow, "keep_inline_row"},
     {Mutant::kKeepTouchedRow, "keep_touched_row"},
+    {Mutant::kLeaveBeforeUse, "leave_before_use"},
     {Mutant::kRadixSkipPath, "radix_skip_path"},
     {Mutant::kRadixTrustObsolete, "radix_trust_obsolete"},
     {Mutant::kRadixKeepVersion, "radix_keep_version"},
@@ -123,6 +124,7 @@ constexpr MutantName kMutantNames[] = {
     {Mutant::kHeapIgnoreNeeds, "heap_ignore_needs"},
     {Mutant::kHeapPatchBeforeLog, "heap_patch_before_log"},
     {Mutant::kReadsHaveNoNumber, "reads_have_no_number"},
+    {Mutant::kLastNumber, "last_number"},
     {Mutant::kLeaveOutLastChunk, "leave_out_last_chunk"},
     {Mutant::kTrustShortStream, "trust_short_stream"},
 };

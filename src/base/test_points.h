@@ -132,6 +132,7 @@ enum class Mutant : uint32_t {
   kKeepHotRowOverEpochs, // "keep_hot_row_over_epochs": and though its block may have been reclaimed since
   kKeepInlineRow,        // "keep_inline_row": a row is found at its place after it has left the index
   kKeepTouchedRow,       // "keep_touched_row": a group's call is given a row block that has left its index
+  kLeaveBeforeUse,       // "leave_before_use": a group leaves its stay between finding rows and using them
   kRadixSkipPath,        // "radix_skip_path": a radix tree's lookup that finds nothing does not compare the last node's path
   kRadixTrustObsolete,   // "radix_trust_obsolete": it goes on in a node that has been replaced
   kRadixKeepVersion,     // "radix_keep_version": an insertion into a radix tree's node does not raise its version
@@ -191,6 +192,7 @@ enum class Mutant : uint32_t {
   kHeapIgnoreNeeds,         // "heap_ignore_needs": recovery keeps a transaction whose predecessors are lost
   kHeapPatchBeforeLog,      // "heap_patch_before_log": recovery changes the heap before the log that it reads is durable
   kReadsHaveNoNumber,   // "reads_have_no_number": a commit that only read has nothing to wait for
+  kLastNumber,          // "last_number": a group waits for the number of its last call, not for the largest
   kLeaveOutLastChunk,   // "leave_out_last_chunk": the last rows of a large table are in no index after recovery
   kTrustShortStream,    // "trust_short_stream": a stream may end before what another one says was durable
 };

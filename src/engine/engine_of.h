@@ -269,8 +269,7 @@ template <class Sync, template <class> class ProtocolOf>
 void EngineOf<Sync, ProtocolOf>::attempt_each(WorkerType& worker, const GroupCalls& calls, const GroupPolicy& policy, Group& group,
                                               uint32_t attempt, SnapshotNumber* number) {
   const Inside inside(worker.base);
-  group.find<Sync>(store_.id);
-  ELIDER_TEST_POINT("group.rows_found");
+  group.find<Sync>(store_.id, worker.base);
   RunPolicy its = policy;
   for (Group::Member& member : group.members()) {
     if (!member.status.ok()) continue;
@@ -281,7 +280,7 @@ void EngineOf<Sync, ProtocolOf>::attempt_each(WorkerType& worker, const GroupCal
       txn.begin(attempt, member.procedure_id);
       const txn::Expecting expecting(txn, group.rows_of(member));
       member.status = protocol_.attempt_once(txn, {procedure, its, worker.base, worker.counters, !worker.kept});
-      if (member.status.ok()) *number = std::max(*number, txn.commit_number());
+      if (member.status.ok()) raise_to(txn.commit_number(), number);
     });
   }
 }
@@ -294,8 +293,7 @@ void EngineOf<Sync, ProtocolOf>::call_each(WorkerType& worker, const GroupCalls&
   requires kCalls
 {
   const Inside inside(worker.base);
-  group.find<Sync>(store_.id);
-  ELIDER_TEST_POINT("group.rows_found");
+  group.find<Sync>(store_.id, worker.base);
   bool found = true;
   RunPolicy its = policy;
   for (Group::Member& member : group.members()) {
@@ -323,7 +321,7 @@ void EngineOf<Sync, ProtocolOf>::call_each(WorkerType& worker, const GroupCalls&
         committed = txn.commit_number();
       }
     });
-    if (member.status.ok()) *number = std::max(*number, committed);
+    if (member.status.ok()) raise_to(committed, number);
     if (member.status.code() != Code::kMemoryLimit) [[likely]] continue;
     // Memory is reclaimed at the end of a stay; the next calls look for their own rows.
     worker.base.leave();

@@ -12,12 +12,16 @@
 // Thread safety: none; they belong to one worker.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <new>
 #include <vector>
 
 #include "base/clock.h"
+#include "base/test_points.h"
+#include "base/worker.h"
+#include "elider/snapshot_number.h"
 #include "elider/touches.h"
 #include "engine/engine.h"
 #include "txn/retry.h"
@@ -48,13 +52,17 @@ class Group {
   // One more, which is asked what it will look at.
   void add(const GroupCalls& calls, size_t call, const GroupPolicy& policy);
 
-  // Looks for what all of them touch; the worker is inside, and stays so while the rows are used.
+  // Finds the rows that the calls touch. The worker is inside, and must not leave before the calls
+  // have used the rows: until then a row that leaves its index keeps its memory.
   template <class Sync>
-  void find(uint64_t database_id) {
+  void find(uint64_t database_id, [[maybe_unused]] Worker& worker) {
     try {
       rows_.template find<Sync>(database_id, touches_.all());
     } catch (const std::bad_alloc&) {  // then each attempt looks for its own
     }
+    if (ELIDER_MUTANT(kLeaveBeforeUse)) worker.leave();
+    ELIDER_TEST_POINT("group.rows_found");
+    if (ELIDER_MUTANT(kLeaveBeforeUse)) worker.enter();
   }
 
   std::vector<Member>& members() { return members_; }
@@ -68,6 +76,12 @@ class Group {
   txn::TouchedRows rows_;
   std::vector<Member> members_;
 };
+
+// A call has committed at this number. A group is durable when the largest number of its calls is:
+// one that reads at a held snapshot may have a smaller number than an earlier one that writes.
+inline void raise_to(SnapshotNumber committed, SnapshotNumber* number) {
+  *number = ELIDER_MUTANT(kLastNumber) ? committed : std::max(*number, committed);
+}
 
 class GroupRun {
  public:

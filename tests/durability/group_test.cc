@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "elider/elider.h"
+#include "elider/try.h"
 #include "tests/support/data_folder_test.h"
 
 namespace elider::test {
@@ -82,6 +83,67 @@ TEST_P(DurableGroupTest, WhatIsAcknowledgedOfCallsIsOnTheDisk) {
   }
   Database db = open();
   EXPECT_EQ(rows(db, *db.table<Account>("accounts")).size(), kCalls);
+}
+
+// The first call of a group writes, and the second one reads at an older held snapshot, which is
+// durable already. Mutant: last_number.
+class HeldGroupTest : public DataFolderTest {
+ protected:
+  void SetUp() override {
+    DataFolderTest::SetUp();
+    options_.durability = Durability::kAsync;
+    options_.flush_interval_us = 10'000'000;  // the log is written when something waits for it
+  }
+  static Status change(Transaction& txn, const Table<Account>& accounts) {
+    return txn.update(accounts, 1, {}, [](Account& a) { ++a.balance; });
+  }
+  static Status look(Transaction& txn, const Table<Account>& accounts) { return txn.get(accounts, 2).status(); }
+  // run(db, accounts, policy) -> Status: the group.
+  template <class Run>
+  void expect_waits_for_the_write(Run&& run) {
+    Database db = open();
+    const Table<Account> accounts = *db.create_table(account_schema(GetParam().key_index));
+    transact(db, [&](Transaction& txn) {
+      for (Key key = 1; key <= 2; ++key) ASSERT_OK(txn.insert(accounts, key, Account{key, 0, 0, 0}));
+    });
+    auto held = db.hold_snapshot();
+    ASSERT_OK(held);
+    ASSERT_OK(db.wait_durable(held->number()));
+    SnapshotNumber before = 0, number = 0;  // the group's write gets the number of an earlier one, or a larger one
+    EXPECT_OK(db.run([&](Transaction& txn) { return change(txn, accounts); }, {.commit_number = &before}));
+    ASSERT_GT(before, held->number());
+    GroupPolicy policy;
+    policy.durability = Durability::kGroup;
+    policy.commit_number = &number;
+    policy.snapshot = &*held;
+    EXPECT_OK(run(db, accounts, policy));
+    EXPECT_GE(number, before);
+    EXPECT_GE(db.statistics().durable_snapshot, before);
+  }
+};
+INSTANTIATE_TEST_SUITE_P(On, HeldGroupTest, durable_combinations(), combination_name);
+
+TEST_P(HeldGroupTest, ItWaitsForTheLargestNumberOfItsTransactions) {
+  expect_waits_for_the_write([](Database& db, const Table<Account>& accounts, const GroupPolicy& policy) {
+    return db.run_group(
+        2, [](size_t i, Touches& touches) { touches.read_only(i == 1); },
+        [&](size_t i, Transaction& txn) { return i == 0 ? change(txn, accounts) : look(txn, accounts); }, {}, policy);
+  });
+}
+
+TEST_P(HeldGroupTest, ItWaitsForTheLargestNumberOfItsCalls) {
+  struct Call {};
+  expect_waits_for_the_write([](Database& db, const Table<Account>& accounts, const GroupPolicy& policy) -> Status {
+    ChoppedProcedures procedures;
+    const Chopped<Call> writer = procedures.add(ChoppedProcedure<Call>("change").operation(
+        chopping::Operation("account").writes("accounts"), [&](Transaction& txn, Call&) { return change(txn, accounts); }));
+    const Chopped<Call> reader = procedures.add(ChoppedProcedure<Call>("look").operation(
+        chopping::Operation("account").reads("accounts"), [&](Transaction& txn, Call&) { return look(txn, accounts); }));
+    ELIDER_TRY(db.install(std::move(procedures)));
+    Call write, read;
+    const std::vector<ChoppedCall> calls = {ChoppedCall(writer, write), ChoppedCall(reader, read)};
+    return db.run_chopped_group(calls, {}, policy);
+  });
 }
 
 TEST_P(DurableGroupTest, ADurabilityThatTheDatabaseDoesNotHaveIsRefused) {

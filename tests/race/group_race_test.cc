@@ -38,9 +38,19 @@ class GroupRaceTest : public RaceTest {
     transact(db_, [&](Transaction& txn) { ASSERT_OK(txn.remove(accounts_, key)); });
     insert(accounts_, key, Account{key, balance, 0, 0});
   }
+  // Removes the row, and inserts others, which take its memory if it is free.
+  void remove_and_reuse(Key key) {
+    transact(db_, [&](Transaction& txn) { ASSERT_OK(txn.remove(accounts_, key)); });
+    for (int i = 0; i < 4; ++i) db_.collect_garbage();  // a row block is reclaimed in steps
+    for (Key other = kReusers; other < kReusersEnd; ++other) insert(accounts_, other, Account{other, 1, 0, 0});
+  }
+  void expect_reusers_unchanged() {
+    for (Key other = kReusers; other < kReusersEnd; ++other) EXPECT_EQ(row(accounts_, other).balance, 1) << other;
+  }
   Status add(Key key, Transaction& txn) {
     return txn.update(accounts_, key, {}, [](Account& a) { ++a.balance; });
   }
+  static constexpr Key kReusers = 1000, kReusersEnd = 1200;
 
   Table<Account> accounts_;
 };
@@ -95,6 +105,13 @@ TEST_P(GroupRaceTest, ARowThatWasRemovedIsNotFound) {
   for (Key key = 1; key <= 8; ++key) EXPECT_CODE(key == 5 ? Code::kNotFound : Code::kOk, outcomes[key - 1]);
 }
 
+// The memory of a row that a group has found goes to no other row before its calls have run.
+TEST_P(GroupRaceTest, ARowThatWasRemovedKeepsItsMemory) {
+  const auto outcomes = race([&] { remove_and_reuse(5); }, [&](Key key, Transaction& txn) { return add(key, txn); });
+  for (Key key = 1; key <= 8; ++key) EXPECT_CODE(key == 5 ? Code::kNotFound : Code::kOk, outcomes[key - 1]);
+  expect_reusers_unchanged();
+}
+
 TEST_P(GroupRaceTest, ARowThatWasChangedIsReadAsItIs) {
   const auto outcomes = race(
       [&] {
@@ -136,8 +153,9 @@ class CallGroupRaceTest : public GroupRaceTest {
         }));
     ASSERT_OK(db_.install(std::move(procedures)));
   }
-  // Calls of keys 5, 6 and 7 find their rows; then 5 is replaced, and 6 removed; then they run.
-  std::array<Call, 3> race(Chopped<Call> procedure) {
+  // Calls of keys 5, 6 and 7 find their rows; then `meanwhile` runs, which removes row 6; then the
+  // calls run.
+  std::array<Call, 3> race(Chopped<Call> procedure, const std::function<void()>& meanwhile) {
     std::array<Call, 3> its{{{5}, {6}, {7}}};
     std::vector<ChoppedCall> calls;
     for (Call& call : its) calls.emplace_back(procedure, call);
@@ -145,8 +163,7 @@ class CallGroupRaceTest : public GroupRaceTest {
     TestStop found("group.rows_found");
     Background group([&] { static_cast<void>(db_.run_chopped_group(calls, outcomes)); });
     found.wait_until_reached();
-    replace(5, 10);
-    transact(db_, [&](Transaction& txn) { ASSERT_OK(txn.remove(accounts_, 6)); });
+    meanwhile();
     found.go();
     group.join();
     EXPECT_OK(outcomes[0]);
@@ -154,21 +171,30 @@ class CallGroupRaceTest : public GroupRaceTest {
     EXPECT_OK(outcomes[2]);
     return its;
   }
+  void replace_and_remove() {
+    replace(5, 10);
+    transact(db_, [&](Transaction& txn) { ASSERT_OK(txn.remove(accounts_, 6)); });
+  }
 
   Chopped<Call> add_one_, look_;
 };
 ELIDER_ON_RACING(CallGroupRaceTest);
 
 TEST_P(CallGroupRaceTest, ACallThatWritesLooksForReplacedAndRemovedRowsAgain) {
-  race(add_one_);
+  race(add_one_, [&] { replace_and_remove(); });
   EXPECT_EQ(row(accounts_, 5).balance, 11);
   EXPECT_EQ(row(accounts_, 7).balance, 2);
 }
 
 TEST_P(CallGroupRaceTest, ACallOnASnapshotLooksForReplacedAndRemovedRowsAgain) {
-  const auto its = race(look_);
+  const auto its = race(look_, [&] { replace_and_remove(); });
   EXPECT_EQ(its[0].balance, 10);
   EXPECT_EQ(its[2].balance, 1);
+}
+
+TEST_P(CallGroupRaceTest, ARowThatWasRemovedKeepsItsMemory) {
+  race(add_one_, [&] { remove_and_reuse(6); });
+  expect_reusers_unchanged();
 }
 
 }  // namespace
