@@ -308,7 +308,8 @@ class Heap {
   // Opens the heap in a file, or makes one of `bytes` (at least 1 MiB; it grows). What a crash left
   // in its log is replayed first.
   //   kInvalidArgument  an option, which is named; or somebody has the file open
-  //   kCorrupt          it is no heap, or is damaged, or was cut short; it is left as it was
+  //   kCorrupt          the file is not a heap, or is damaged or cut short; it is left as it was.
+  //                     docs/heap.md ("How it works") lists the parts that have no checksum
   //   kUnsupported      a newer program made it; or this medium cannot be had here
   //   kIoError, kMemoryLimit
   static Result<Heap> open(const std::string& path, uint64_t bytes, const HeapOptions& options = {});

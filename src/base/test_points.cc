@@ -122,6 +122,7 @@ constexpr MutantName kMutantNames[] = {
     {Mutant::kHeapRegionLateStamp, "heap_region_late_stamp"},
     {Mutant::kHeapVisibleFirst, "heap_visible_first"},
     {Mutant::kHeapIgnoreNeeds, "heap_ignore_needs"},
+    {Mutant::kHeapIgnoreClaims, "heap_ignore_claims"},
     {Mutant::kHeapPatchBeforeLog, "heap_patch_before_log"},
     {Mutant::kReadsHaveNoNumber, "reads_have_no_number"},
     {Mutant::kLastNumber, "last_number"},

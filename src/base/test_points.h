@@ -190,6 +190,7 @@ enum class Mutant : uint32_t {
   kHeapRegionLateStamp,     // "heap_region_late_stamp": a region says its number after it has waited, as published
   kHeapVisibleFirst,        // "heap_visible_first": under HeapWait::kOwn others see a commit before it is durable
   kHeapIgnoreNeeds,         // "heap_ignore_needs": recovery keeps a transaction whose predecessors are lost
+  kHeapIgnoreClaims,        // "heap_ignore_claims": recovery takes damage in the log for what a crash left
   kHeapPatchBeforeLog,      // "heap_patch_before_log": recovery changes the heap before the log that it reads is durable
   kReadsHaveNoNumber,   // "reads_have_no_number": a commit that only read has nothing to wait for
   kLastNumber,          // "last_number": a group waits for the number of its last call, not for the largest

@@ -187,7 +187,10 @@ Status HeapAttempt::conclude(Status written, uint64_t needs) {
   heap_.slots().say(slot_, Phase::kIdle, 0);
   if (waits && heap_.options().wait == HeapWait::kPruned) heap_.slots().wait_for_durability(slot_, needs);
   if (heap_.log().is_half_full(slot_) || !heap_.has_half_of_markers()) heap_.wake_replayer();
-  return waits || !written.ok() ? heap_.stopped() : Status();
+  Status status = waits || !written.ok() ? heap_.stopped() : Status();
+  // Whatever the kind of wait, all that this transaction needs is durable by now.
+  if (status.ok() && fences()) heap_.log().last_is_durable(slot_, waits ? needs : 0);
+  return status;
 }
 
 // What is not fenced here, persist() and the replayer fence later, if they can.
@@ -197,6 +200,7 @@ bool HeapAttempt::fences() const { return heap_.options().durability == HeapDura
 void HeapAttempt::give_up(uint64_t number) {
   const Status written = fenced(heap_.log().append_abort(slot_, number));
   if (!written.ok()) heap_.stop(written);
+  if (written.ok() && fences()) heap_.log().last_is_durable(slot_, 0);
   heap_.slots().say(slot_, Phase::kIdle, 0);
 }
 

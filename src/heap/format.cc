@@ -1,5 +1,6 @@
 #include "heap/format.h"
 
+#include <bit>
 #include <cstring>
 
 #include "base/checksum.h"
@@ -9,6 +10,13 @@ namespace elider::heap {
 namespace {
 
 constexpr uint64_t kHeaderSeed = 0x6865617031;
+
+// The ranges of HeapOptions, which no program has left.
+bool is_possible(const Geometry& geometry) {
+  return geometry.threads != 0 && geometry.threads <= kThreadsMax && geometry.markers >= kMarkersMin && geometry.markers <= kMarkersMax &&
+         std::has_single_bit(geometry.markers) && geometry.log_bytes >= kLogBytesMin && geometry.log_bytes <= kLogBytesMax &&
+         geometry.log_bytes % 64 == 0;
+}
 
 // Of all fields before `checksum`.
 template <class T>
@@ -59,8 +67,8 @@ Status decode(const FileHeader& header, const std::string& path, Geometry* geome
   bool is_whole = false;
   FileHeader its = header;
   for (its.version = 1; its.version <= kVersion; ++its.version) is_whole = is_whole || header.checksum == checksum_of(its, kHeaderSeed);
-  if (!is_whole || header.version == 0 || header.threads == 0 || header.threads > 64 || header.markers == 0 ||
-      header.heap_at != aligned(geometry->ring_at(header.threads)))
+  // The ranges first: with them the last comparison cannot overflow.
+  if (!is_whole || header.version == 0 || !is_possible(*geometry) || header.heap_at != aligned(geometry->ring_at(header.threads)))
     return {Code::kCorrupt, "'" + path + "' is damaged: its header, at offset 0"};
   return {};
 }
@@ -74,6 +82,12 @@ bool is_valid(const Replayed& replayed, const Geometry& geometry) { return repla
 
 void seal(Marker& marker, const Geometry& geometry) { marker.checksum = checksum_of(marker, geometry.identity); }
 bool is_valid(const Marker& marker, const Geometry& geometry) { return marker.checksum == checksum_of(marker, geometry.identity); }
+
+bool is_possible(const Marker& marker, const Geometry& geometry) {
+  return marker.slot < geometry.threads && marker.needs < marker.number && marker.durable < marker.number &&
+         marker.previous < marker.number && marker.bytes % kWordBytes == 0 && marker.bytes <= geometry.log_bytes &&
+         marker.start % geometry.log_bytes + marker.bytes <= geometry.log_bytes;
+}
 
 uint64_t record_checksum(std::span<const std::byte> record, uint64_t number, const Geometry& geometry) {
   return checksum(record, geometry.identity ^ number);

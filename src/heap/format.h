@@ -1,7 +1,8 @@
 // What stands where in a heap's file, and what its parts look like (DUMBO, sections 3 and 3.3).
 //
 //   0        FileHeader   what the file is; written once
-//   4096     Replayed     up to which number the heap has all; two of them, written in turn
+//   4096     Replayed     up to which number the heap has all; two of them, written in turn, each
+//                         in two places. Then a third one: what persist() has promised
 //   8192     Marker[]     a circular array: transaction n's is at n % markers
 //            rings        a redo log of log_bytes for each slot, written round and round
 //   heap     the heap     offsets in it are what HeapPtr holds; HeapHead (allocator.h) stands first
@@ -25,13 +26,21 @@ namespace elider::heap {
 inline constexpr char kMagic[16] = "elider heap\r\n\x1a";
 inline constexpr char kMagicUnmade[16] = "elider heap new";  // its making has begun, and not ended
 inline constexpr uint32_t kVersion = 2;                      // 1: no runs of zeros
-inline constexpr uint64_t kReplayedAt[2] = {4096, 4608};     // each in a sector of its own
+// The places of entry `sequence % 2`, each in a sector of its own. Older programs use only the first
+// place of each entry.
+inline constexpr uint64_t kReplayedAt[2][2] = {{4096, 5120}, {4608, 5632}};
+inline constexpr uint64_t kPersistedAt = 6144;
 inline constexpr uint64_t kMarkersAt = 8192;
 inline constexpr uint64_t kWordBytes = 8;
 inline constexpr uint64_t kHeapAlignment = 64 << 10;
 // Rounded up to it.
 constexpr uint64_t aligned(uint64_t bytes) { return (bytes + kHeapAlignment - 1) / kHeapAlignment * kHeapAlignment; }
 inline constexpr uint64_t kBytesMin = 1 << 20, kBytesMax = uint64_t{16} << 40;  // of a heap
+inline constexpr uint64_t kNumberMax = uint64_t{1} << 56;                       // of transactions, and of sequences
+
+// The ranges of HeapOptions.
+inline constexpr uint32_t kThreadsMax = 64, kMarkersMin = 256, kMarkersMax = 1 << 24;
+inline constexpr uint64_t kLogBytesMin = 64 << 10, kLogBytesMax = uint64_t{4} << 30;
 
 static_assert(sizeof(kMagic) == 16 && sizeof(kMagicUnmade) == 16);  // alike in the first 8
 
@@ -56,6 +65,10 @@ struct Replayed {
 // Transaction `number` is durable: its record is `bytes` long and begins `start` bytes into all
 // that slot ever wrote. It counts after a crash if it is whole, and all numbers up to `needs` are.
 // Without bytes: the number is one that was aborted.
+//
+// The last two words tell recovery which holes in the log are damage, because a crash cannot have
+// left them. They are facts that stay true, so the checksum need not cover them: a torn line has
+// the words of an older marker. 0 says nothing, and so do markers that older programs wrote.
 struct Marker {
   uint64_t number;
   uint64_t needs;
@@ -64,7 +77,8 @@ struct Marker {
   uint32_t slot;
   uint64_t record_checksum;
   uint64_t checksum;
-  uint64_t reserved[2];
+  uint64_t durable;   // all numbers up to this one were durable, or replayed, when this was written
+  uint64_t previous;  // so was this one, the slot's last one before
 };
 static_assert(sizeof(Marker) == 64);
 
@@ -93,6 +107,8 @@ bool is_valid(const Replayed& replayed, const Geometry& geometry);
 
 void seal(Marker& marker, const Geometry& geometry);  // sets its checksum
 bool is_valid(const Marker& marker, const Geometry& geometry);
+// Whether a valid marker says what a program can have written. If it does not, the file is damaged.
+bool is_possible(const Marker& marker, const Geometry& geometry);
 uint64_t record_checksum(std::span<const std::byte> record, uint64_t number, const Geometry& geometry);
 
 // Neighbouring words of the heap, and what they become.

@@ -5,7 +5,6 @@
 
 #include "base/option_entry.h"
 #include "heap/format.h"
-#include "heap/slots.h"
 
 namespace elider {
 
@@ -32,13 +31,13 @@ constexpr option_entry::Entry<Member> kHeapOptionEntries[] = {
      &HeapOptions::suspended_reads},
     {bytes("capacity_bytes", heap::kBytesMin, heap::kBytesMax, "Size up to which the heap grows, rounded up to 64K: address space"),
      &HeapOptions::capacity_bytes},
-    {bytes("log_bytes", 64 << 10, uint64_t{4} << 30, "Of a new file: the redo log of each slot"), &HeapOptions::log_bytes},
-    {number("threads_max", "slots", 1, heap::kSlotsMax, "Of a new file: transactions at a time"), &HeapOptions::threads_max},
+    {bytes("log_bytes", heap::kLogBytesMin, heap::kLogBytesMax, "Of a new file: the redo log of each slot"), &HeapOptions::log_bytes},
+    {number("threads_max", "slots", 1, heap::kThreadsMax, "Of a new file: transactions at a time"), &HeapOptions::threads_max},
     {{.name = "markers",
       .type = OptionInfo::Type::kNumber,
       .unit = "transactions",
-      .min = 256,
-      .max = 1 << 24,
+      .min = heap::kMarkersMin,
+      .max = heap::kMarkersMax,
       .power_of_two = true,
       .words = "Of a new file: how many may wait for the replayer"},
      &HeapOptions::markers},

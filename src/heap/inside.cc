@@ -82,7 +82,8 @@ Status write_new(heap::Medium& medium, const Geometry& geometry, uint64_t bytes)
   Status status = medium.extend(geometry.heap_at + bytes);
   for (const auto& [at, word] : words)
     if (status.ok()) status = medium.store(geometry.heap_at + at, std::as_bytes(std::span(&word, 1)));
-  if (status.ok()) status = medium.store(heap::kReplayedAt[1], std::as_bytes(std::span(&none, 1)));
+  for (const uint64_t at : heap::kReplayedAt[1])
+    if (status.ok()) status = medium.store(at, std::as_bytes(std::span(&none, 1)));
   if (status.ok()) status = medium.store(0, std::as_bytes(std::span(&unmade, 1)));
   if (status.ok()) status = medium.fence();
   // With it the file is a heap. One word of 8 bytes changes: it is there or is not, on any medium.
@@ -175,6 +176,7 @@ Status HeapInside::start() {
   base_ = static_cast<std::byte*>(memory);
   if (Status status = map_heap((bytes - geometry_.heap_at) / kHeapAlignment * kHeapAlignment); !status.ok()) return status;
   slots_.start_clock(replayer_->replayed());
+  log_->all_is_durable(replayer_->replayed());
   for (uint32_t slot = 0; slot < geometry_.threads; ++slot) attempts_.push_back(std::make_unique<HeapAttempt>(*this, slot));
   if (options_.background_replay) replaying_ = std::thread([this] { replay_in_background(); });
   return {};
@@ -380,7 +382,11 @@ Status HeapInside::persist() {
   for (Spin spin; slots_.settled() < last; spin.wait()) ELIDER_TEST_POINT("heap.persist.waits");
   if (Status status = fence(); !status.ok()) stop(status);
   // One that it waited for may have failed.
-  return stopped();
+  if (Status status = stopped(); !status.ok()) return status;
+  log_->all_is_durable(last);
+  std::lock_guard lock(persisting_);
+  log_->say_persisted(last);
+  return {};
 }
 
 Status HeapInside::replay() {

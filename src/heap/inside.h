@@ -89,6 +89,8 @@ class HeapInside {
   std::vector<std::unique_ptr<HeapAttempt>> attempts_;  // of each slot
   std::mutex alone_;
 
+  std::mutex persisting_;  // guards what the log says of persist()
+
   std::atomic<bool> stopped_{false};
   mutable std::mutex why_;
   Status stopped_with_;

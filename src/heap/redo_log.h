@@ -6,6 +6,7 @@
 // Thread safety: all; a slot's calls one at a time.
 #pragma once
 
+#include <algorithm>
 #include <atomic>
 #include <cstdint>
 #include <memory>
@@ -74,14 +75,37 @@ class RedoLog {
     Ring& ring = rings_[slot];
     ring.marker.needs = needs;
     ring.end = end_of(ring.marker.start, ring.marker.bytes);
-    return put(ring.marker);
+    return put(ring);
   }
   // The number was given up.
   Status append_abort(uint32_t slot, uint64_t number) noexcept {
-    Marker marker{};
-    marker.number = number;
-    marker.slot = slot;
-    return put(marker);
+    Ring& ring = rings_[slot];
+    ring.marker = {};
+    ring.marker.number = number;
+    ring.marker.slot = slot;
+    return put(ring);
+  }
+
+  // What the next markers say is durable (Marker::durable and previous): the slot's last one, and
+  // all numbers up to `all`.
+  void last_is_durable(uint32_t slot, uint64_t all) {
+    Ring& ring = rings_[slot];
+    ring.previous = ring.marker.number;
+    ring.durable = std::max(ring.durable, all);
+  }
+  // All slots' markers say from now on that the numbers up to `all` are durable.
+  void all_is_durable(uint64_t all) {
+    uint64_t known = durable_.load(std::memory_order_relaxed);  // relaxed: a look before the exchange
+    while (known < all && !durable_.compare_exchange_weak(known, all, std::memory_order_acq_rel)) {
+    }
+  }
+  // The file says itself that persist() has promised this. It is not fenced: what is lost with it
+  // is the proof alone. One thread at a time.
+  void say_persisted(uint64_t all) noexcept {
+    if (all <= persisted_) return;
+    persisted_ = all;
+    const Replayed entry = make_replayed(1, all, geometry_);
+    static_cast<void>(store(kPersistedAt, std::as_bytes(std::span(&entry, 1))));
   }
   // The replayer has what the slot wrote up to here.
   void free_up_to(uint32_t slot, uint64_t end) { rings_[slot].freed.store(end, std::memory_order_release); }
@@ -95,6 +119,7 @@ class RedoLog {
     uint64_t end = 0;  // of all that was ever written
     std::vector<uint64_t> record;
     Marker marker;  // of the record that was appended last
+    uint64_t durable = 0, previous = 0;
     std::atomic<uint64_t> freed{0};
   };
 
@@ -103,8 +128,11 @@ class RedoLog {
     const uint64_t left = geometry_.log_bytes - end % geometry_.log_bytes;
     return bytes <= left ? end : end + left;
   }
-  Status put(Marker& marker) {
+  Status put(Ring& ring) {
     ELIDER_TEST_POINT("heap.commit.before_marker");
+    Marker& marker = ring.marker;
+    marker.durable = std::max(ring.durable, durable_.load(std::memory_order_acquire));
+    marker.previous = ring.previous;
     seal(marker, geometry_);
     return store(geometry_.marker_at(marker.number), std::as_bytes(std::span(&marker, 1)));
   }
@@ -121,6 +149,8 @@ class RedoLog {
   const Geometry geometry_;
   Medium& medium_;
   std::unique_ptr<Ring[]> rings_;
+  std::atomic<uint64_t> durable_{0};
+  uint64_t persisted_ = 0;
 };
 
 }  // namespace elider::heap

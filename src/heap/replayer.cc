@@ -14,41 +14,65 @@ Status Replayer::begin() {
   if (Status status = medium_.size(&bytes); !status.ok()) return status;
   if (bytes < geometry_.heap_at + kBytesMin)
     return {Code::kCorrupt, "'" + path_ + "' is damaged: it ends at offset " + std::to_string(bytes)};
-  for (const uint64_t at : kReplayedAt) {
-    Replayed found{};
-    if (Status status = medium_.read(at, std::as_writable_bytes(std::span(&found, 1))); !status.ok()) return status;
-    if (!is_valid(found, geometry_)) continue;
-    replayed_entries_[found.sequence % 2] = found;
-    if (found.sequence <= sequence_) continue;
-    sequence_ = found.sequence;
-    replayed_.store(found.number, std::memory_order_release);
-  }
-  if (sequence_ == 0)
-    return {Code::kCorrupt, "'" + path_ + "' is damaged: how far its log was replayed, at offset " + std::to_string(kReplayedAt[0])};
-  return {};
+  Replayed entry{};
+  for (const auto& places : kReplayedAt)
+    for (const uint64_t at : places) {
+      if (Status status = read_entry(at, &entry); !status.ok()) return status;
+      if (entry.sequence == 0) continue;
+      replayed_entries_[entry.sequence % 2] = entry;
+      if (entry.sequence <= sequence_) continue;
+      sequence_ = entry.sequence;
+      replayed_.store(entry.number, std::memory_order_release);
+    }
+  return sequence_ != 0 ? Status() : damaged_entries();
+}
+
+// Gives an entry of zeros if the place does not hold a valid one. kCorrupt: its checksum fits, but
+// no program wrote such numbers.
+Status Replayer::read_entry(uint64_t at, Replayed* entry) {
+  if (Status status = medium_.read(at, std::as_writable_bytes(std::span(entry, 1))); !status.ok()) return status;
+  if (!is_valid(*entry, geometry_)) *entry = {};
+  return entry->sequence <= kNumberMax && entry->number <= kNumberMax ? Status() : damaged_entries();
+}
+Status Replayer::damaged_entries() const {
+  return {Code::kCorrupt, "'" + path_ + "' is damaged: how far its log was replayed, at offset " + std::to_string(kReplayedAt[0][0])};
 }
 
 // A transaction counts if its marker and its record are whole, and so is all that it needs: the
-// numbers up to `needs` stand there without a gap. A transaction answers only then. Who has
-// read from it needs at least its number, so either both survive, or none.
+// numbers up to `needs` are there without a gap. A transaction answers only then. One that has
+// read from it needs at least its number, so either both survive, or neither.
+//
+// A gap is what a crash leaves, or damage. It is damage if a marker says that what is missing was
+// durable before, or if persist() has said so: no crash takes that.
 Status Replayer::find(Found* found) {
-  std::vector<Marker> array(geometry_.markers);
-  if (Status status = medium_.read(kMarkersAt, std::as_writable_bytes(std::span(array))); !status.ok()) return status;
   const uint64_t from = replayed();
   found->newest = from;
+  Replayed persisted{};
+  if (Status status = read_entry(kPersistedAt, &persisted); !status.ok()) return status;
+  Claims claims{.all = persisted.number, .each = {}};
   std::vector<Marker> whole;
-  for (const Marker& marker : array) {
-    if (!is_valid(marker, geometry_) || marker.number <= from || marker.number > from + geometry_.markers) continue;
-    found->newest = std::max(found->newest, marker.number);
-    const Status status = apply(marker, [](const Run&) { return Status(); });
-    if (status.code() == Code::kCorrupt) continue;  // the crash came before all of it was there
-    if (!status.ok()) return status;
-    whole.push_back(marker);
+  std::vector<Marker> part(std::min<uint64_t>(geometry_.markers, 4096));
+  for (uint64_t first = 0; first < geometry_.markers; first += part.size()) {
+    if (Status status = medium_.read(geometry_.marker_at(first), std::as_writable_bytes(std::span(part))); !status.ok()) return status;
+    for (uint64_t i = 0; i < part.size(); ++i) {
+      const Marker& marker = part[i];
+      if (!is_valid(marker, geometry_) || marker.number <= from) continue;
+      // As many transactions wait for the replayer as there are markers, and no more.
+      if (marker.number > from + geometry_.markers) return damaged_entries();
+      if (marker.number % geometry_.markers != first + i || !is_possible(marker, geometry_)) return damaged_marker(marker.number);
+      found->newest = std::max(found->newest, marker.number);
+      claims.all = std::max(claims.all, marker.durable);
+      if (marker.previous > from) claims.each.push_back(marker.previous);
+      bool is_whole = false;
+      if (Status status = look_at(marker, &is_whole); !status.ok()) return status;
+      if (is_whole) whole.push_back(marker);
+    }
   }
   std::sort(whole.begin(), whole.end(), [](const Marker& a, const Marker& b) { return a.number < b.number; });
   uint64_t gapless = from;
   for (const Marker& marker : whole)
     if (marker.number == gapless + 1) ++gapless;
+  if (Status status = check_claims(claims, whole, gapless); !status.ok()) return status;
   for (const Marker& marker : whole) {
     if (marker.needs <= gapless || ELIDER_MUTANT(kHeapIgnoreNeeds))
       found->durable.push_back(marker);
@@ -56,6 +80,29 @@ Status Replayer::find(Found* found) {
       ++found->dropped;
   }
   return {};
+}
+
+// Whether the whole record of the marker is there; if not, a crash came first. kCorrupt: its
+// checksum fits, but it does not consist of runs.
+Status Replayer::look_at(const Marker& marker, bool* is_whole) {
+  std::span<const uint64_t> words;
+  const Status status = marker.bytes == 0 ? Status() : load(marker, geometry_.record_at(marker.slot, marker.start), true, &words);
+  *is_whole = status.ok();
+  if (status.code() == Code::kCorrupt) return {};
+  return status.ok() ? for_each_run(marker, words, [](const Run&) { return Status(); }) : status;
+}
+
+Status Replayer::check_claims(const Claims& claims, std::span<const Marker> whole, uint64_t gapless) {
+  uint64_t missing = claims.all > gapless ? gapless + 1 : 0;
+  for (const uint64_t number : claims.each) {
+    const auto at = std::lower_bound(whole.begin(), whole.end(), number, [](const Marker& a, uint64_t b) { return a.number < b; });
+    if (number > gapless && (at == whole.end() || at->number != number)) missing = number;
+  }
+  if (missing == 0 || ELIDER_MUTANT(kHeapIgnoreClaims)) return {};
+  if (missing > replayed() + geometry_.markers) return damaged_entries();
+  Marker marker{};
+  if (Status status = medium_.read(geometry_.marker_at(missing), std::as_writable_bytes(std::span(&marker, 1))); !status.ok()) return status;
+  return is_valid(marker, geometry_) && marker.number == missing ? damaged(marker) : damaged_marker(missing);
 }
 
 Status Replayer::word_with(const Found& found, uint64_t offset, uint64_t* word) {
@@ -96,6 +143,10 @@ Status Replayer::heap_bytes_with(const Found& found, uint64_t* bytes) {
   return {};
 }
 
+Status Replayer::damaged_marker(uint64_t number) const {
+  return {Code::kCorrupt, "'" + path_ + "' is damaged: the marker of transaction " + std::to_string(number) + ", at offset " +
+                              std::to_string(geometry_.marker_at(number))};
+}
 Status Replayer::damaged(const Marker& marker) const {
   return {Code::kCorrupt, "'" + path_ + "' is damaged: the redo record of transaction " + std::to_string(marker.number) + ", at offset " +
                               std::to_string(geometry_.record_at(marker.slot, marker.start))};
@@ -160,9 +211,15 @@ Status Replayer::patch_heap(std::span<const Marker> markers, bool checks) {
   return {};
 }
 
+Status Replayer::store_entry(const Replayed& entry) {
+  for (const uint64_t at : kReplayedAt[entry.sequence % 2])
+    if (Status status = medium_.store(at, std::as_bytes(std::span(&entry, 1))); !status.ok()) return status;
+  return {};
+}
+
 Status Replayer::say_replayed(uint64_t number) {
   const Replayed now = make_replayed(sequence_ + 1, number, geometry_);
-  if (Status status = medium_.store(kReplayedAt[now.sequence % 2], std::as_bytes(std::span(&now, 1))); !status.ok()) return status;
+  if (Status status = store_entry(now); !status.ok()) return status;
   if (Status status = medium_.fence(); !status.ok()) return status;
   sequence_ = now.sequence;
   replayed_.store(number, std::memory_order_release);
@@ -178,7 +235,7 @@ Status Replayer::recover(const Found& found) {
   const FileHeader header = encode(geometry_);  // of this version
   Status status = medium_.store(0, std::as_bytes(std::span(&header, 1)));
   for (const Replayed& known : replayed_entries_)
-    if (status.ok() && known.sequence != 0) status = medium_.store(kReplayedAt[known.sequence % 2], std::as_bytes(std::span(&known, 1)));
+    if (status.ok() && known.sequence != 0) status = store_entry(known);
   for (const Marker& marker : found.durable) {
     std::span<const uint64_t> words;
     const uint64_t at = geometry_.record_at(marker.slot, marker.start);
@@ -222,8 +279,7 @@ Status Replayer::replay(uint64_t last, RedoLog& log) {
     for (const Marker& marker : markers) {
       // What is mapped this process has written itself: no checksum is needed.
       if (marker.number != number || marker.slot >= geometry_.threads || (memory_ == nullptr && !is_valid(marker, geometry_)))
-        return {Code::kCorrupt, "'" + path_ + "' is damaged: the marker of transaction " + std::to_string(number) + ", at offset " +
-                                    std::to_string(geometry_.marker_at(number))};
+        return damaged_marker(number);
       words += marker.bytes / kWordBytes;
       if (marker.bytes != 0) ends[marker.slot] = RedoLog::end_of(marker.start, marker.bytes);
       ++number;
@@ -236,6 +292,7 @@ Status Replayer::replay(uint64_t last, RedoLog& log) {
   if (Status status = say_replayed(last); !status.ok()) return status;
   replays_.fetch_add(1, std::memory_order_relaxed);  // relaxed: statistics
   words_.fetch_add(words, std::memory_order_relaxed);
+  log.all_is_durable(last);  // before the room is used again: what is there then says so
   for (uint32_t slot = 0; slot < geometry_.threads; ++slot)
     if (ends[slot] != 0) log.free_up_to(slot, ends[slot]);
   return {};

@@ -61,7 +61,22 @@ class Replayer {
   Status patch_heap(std::span<const Marker> markers, bool checks);
   Status patch_mapped(std::span<const Marker> markers, bool checks);
   Status say_replayed(uint64_t number);
+  Status read_entry(uint64_t at, Replayed* entry);
+  Status store_entry(const Replayed& entry);
+
+  // What markers, and persist(), say was durable.
+  struct Claims {
+    uint64_t all;                // up to this number
+    std::vector<uint64_t> each;  // and these
+  };
+  Status look_at(const Marker& marker, bool* is_whole);
+  Status check_claims(const Claims& claims, std::span<const Marker> whole, uint64_t gapless);
+  template <class Patch>
+  Status for_each_run(const Marker& marker, std::span<const uint64_t> words, Patch&& patch) const;
+
   Status damaged(const Marker& marker) const;
+  Status damaged_marker(uint64_t number) const;
+  Status damaged_entries() const;
 
   const Geometry geometry_;
   Medium& medium_;
@@ -97,6 +112,11 @@ Status Replayer::apply(const Marker& marker, Patch&& patch, bool checks) {
   if (marker.bytes == 0) return {};
   std::span<const uint64_t> words;
   if (Status status = load(marker, geometry_.record_at(marker.slot, marker.start), checks, &words); !status.ok()) return status;
+  return for_each_run(marker, words, patch);
+}
+
+template <class Patch>
+Status Replayer::for_each_run(const Marker& marker, std::span<const uint64_t> words, Patch&& patch) const {
   while (!words.empty()) {
     Run run;
     if (!next_run(words, &run)) return damaged(marker);
