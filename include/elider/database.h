@@ -113,7 +113,9 @@ class Database {
   // -- tables -------------------------------------------------------------------------------------
 
   // Makes the table, or returns the one of this name if its schema is the same. Transactions may
-  // run meanwhile.
+  // run meanwhile. Names that begin with "elider_" are reserved for the database's own tables. A new
+  // table may have such a name only with the schema of the database's own one, which copying a
+  // database table by table needs. Tables that an older version let a program make keep working.
   //   kSchemaMismatch   the message names the first difference
   //   kInvalidArgument  the message names what is wrong
   //   kIoError          the log cannot take it; the table was not made
@@ -150,11 +152,13 @@ class Database {
   Result<ColumnsRef> columns(const TableRef& table, std::span<const std::string> names) const;
 
   // The sequence of this name, which is made if there is none; it lives as long as the database.
-  // Names have 1 to 64 bytes. `chunk`: numbers that a thread takes at a time (elider/sequence.h), 1
-  // to Sequence::kChunkMax; what the last call says counts. It is kept in a table of the
-  // database, `elider_sequences`, so this may return what create_table() and run() return, too.
+  // Names have 1 to 64 bytes. Sequences are kept in a table of the database, `elider_sequences`, so
+  // this may also return what create_table() and run() return.
   //   kInvalidArgument  names the wrong argument
-  Result<Sequence> sequence(std::string_view name, uint32_t chunk = Sequence::kChunk);
+  Result<Sequence> sequence(std::string_view name, const SequenceOptions& options);
+  Result<Sequence> sequence(std::string_view name, uint32_t chunk = Sequence::kChunk) {
+    return sequence(name, SequenceOptions{.chunk = chunk});
+  }
 
   // -- transactions -------------------------------------------------------------------------------
 

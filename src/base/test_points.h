@@ -138,6 +138,7 @@ enum class Mutant : uint32_t {
   kRadixKeepVersion,     // "radix_keep_version": an insertion into a radix tree's node does not raise its version
   kRadixKeepParent,      // "radix_keep_parent": a merge that leaves an entry does not raise the parent's version
   kRadixSkipWalkCheck,   // "radix_skip_walk_check": a radix tree's scan does not check its nodes at its end
+  kIgnoreSequenceFloor,  // "ignore_sequence_floor": a chunk that was fetched before at_least() keeps its numbers
   // Of the analysis of chopped procedures (src/txn/chopping).
   kForgetSibling,        // "forget_sibling": pieces of a call are no siblings, but for those of the call that is looked at
   kLeaveCycle,           // "leave_cycle": pieces on an SC-cycle are not merged

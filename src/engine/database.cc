@@ -106,11 +106,17 @@ Status Transaction::put(const TableRef& table, Key key, std::span<const std::byt
 namespace detail {
 
 namespace {
+// A table that a program wants to make.
+Status check_new_table(const Schema& schema) {
+  Status status = storage::check_names(schema);
+  return status.ok() ? check_reserved_name(schema) : status;
+}
+
 // Of the others it finds that they are as described.
 Status make_missing_tables(Engine& engine, const std::vector<Schema>& schemas) {
   for (const Schema& schema : schemas) {
     if (engine.find_table(schema.name) == nullptr)
-      if (Status status = storage::check_names(schema); !status.ok()) return status;
+      if (Status status = check_new_table(schema); !status.ok()) return status;
     if (auto table = engine.create_table(schema); !table.ok()) return table.status();
   }
   return {};
@@ -167,7 +173,7 @@ Database::~Database() = default;
 
 Result<TableRef> Database::create_table(const Schema& schema) {
   if (engine_->find_table(schema.name) == nullptr)
-    if (Status status = storage::check_names(schema); !status.ok()) return status;
+    if (Status status = detail::check_new_table(schema); !status.ok()) return status;
   return engine_->create_table(schema);
 }
 std::vector<TableRef> Database::tables() const { return engine_->tables(); }

@@ -17,9 +17,13 @@ namespace detail {
 namespace {
 
 constexpr uint32_t kZonesMax = 128;
+constexpr std::string_view kReserved = "elider_";
+// The second one serves a database in which a program made a table of the first name before names
+// were reserved.
+constexpr const char* kTableNames[] = {"elider_sequences", "elider_sequences_2"};
 
-SchemaOf<SequenceRow> sequence_schema() {
-  SchemaOf<SequenceRow> schema("elider_sequences");
+SchemaOf<SequenceRow> sequence_schema(const char* name) {
+  SchemaOf<SequenceRow> schema(name);
   schema.ordered().column("name", &SequenceRow::name).column("next", &SequenceRow::next);
   return schema;
 }
@@ -51,7 +55,7 @@ SequenceState::SequenceState(Engine& engine, Table<SequenceRow> table, Key key, 
 bool SequenceState::take(Zone& zone, uint64_t* number) {
   const std::lock_guard taken(zone.latch);
   Chunk& current = zone.current;
-  if (current.next == current.end) [[unlikely]] {
+  if (current.empty()) [[unlikely]] {
     if (zone.more.empty()) return false;
     current = zone.more.back();
     zone.more.pop_back();
@@ -68,7 +72,9 @@ Status SequenceState::next(uint64_t* number) {
   ELIDER_TEST_POINT("sequences.fetched");
   *number = chunk.next++;
   const std::lock_guard taken(zone.latch);
-  if (zone.current.next == zone.current.end) {
+  if (!ELIDER_MUTANT(kIgnoreSequenceFloor)) chunk.drop_below(floor_.load());
+  if (chunk.empty()) return {};
+  if (zone.current.empty()) {
     zone.current = chunk;
     return {};
   }
@@ -79,29 +85,67 @@ Status SequenceState::next(uint64_t* number) {
   return {};
 }
 
-Status SequenceState::fetch(Chunk* chunk) {
-  const uint64_t wanted = chunk_.load(std::memory_order_relaxed);
+// Finds the row by its key, not by a view: a transaction that writes a row it has read may wait for
+// all older ones (txn/timestamp), and the transaction within which this runs may be one of them.
+Status SequenceState::change_row(FunctionRef<Status(SequenceRow& row)> change) {
   return engine_.run(
       [&](Transaction& txn) -> Status {
-        // By its key, and not by a view: a transaction that writes a row which it has read may
-        // wait for all older ones (txn/timestamp), and the one in which this runs is among them.
-        Status status = txn.update(table_, key_, {}, [&](SequenceRow& changed) {
-          *chunk = {changed.next, changed.next + wanted};
-          changed.next = chunk->end;
-        });
-        if (status.ok() && chunk->next > Sequence::kNumberMax - wanted + 1)
-          status = Status::invalid_argument("sequence '" + name_ + "': its numbers are used up");
-        return status;
+        Status changed;
+        Status status = txn.update(table_, key_, {}, [&](SequenceRow& row) { changed = change(row); });
+        return status.ok() ? changed : status;
       },
       own_policy(engine_), false);
 }
 
-Status Sequences::find(Engine& engine, std::string_view name, uint32_t chunk, SequenceState** state) {
+Status SequenceState::fetch(Chunk* chunk) {
+  const uint64_t wanted = chunk_.load(std::memory_order_relaxed);
+  return change_row([&](SequenceRow& row) -> Status {
+    if (row.next > Sequence::kNumberMax) return Status::invalid_argument("sequence '" + name_ + "': its numbers are used up");
+    *chunk = {row.next, std::min(row.next + wanted, Sequence::kNumberMax + 1)};
+    row.next = chunk->end;
+    return {};
+  });
+}
+
+Status SequenceState::at_least(uint64_t number) {
+  if (number > Sequence::kNumberMax)
+    return Status::invalid_argument("sequence '" + name_ + "': at_least(" + std::to_string(number) + "); its largest number is " +
+                                    std::to_string(Sequence::kNumberMax));
+  Status status = change_row([&](SequenceRow& row) -> Status {
+    row.next = std::max(row.next, number);
+    return {};
+  });
+  if (!status.ok()) return status;
+  ELIDER_TEST_POINT("sequences.raised");
+  for (uint64_t floor = floor_.load(); floor < number && !floor_.compare_exchange_weak(floor, number);) {
+  }
+  for (uint32_t i = 0; i < zone_count_; ++i) {
+    Zone& zone = *zones_[i];
+    const std::lock_guard taken(zone.latch);
+    zone.current.drop_below(number);
+    for (Chunk& chunk : zone.more) chunk.drop_below(number);
+    std::erase_if(zone.more, [](const Chunk& chunk) { return chunk.empty(); });
+  }
+  return {};
+}
+
+Status check_reserved_name(const Schema& schema) {
+  if (!std::string_view(schema.name).starts_with(kReserved)) return {};
+  for (const char* const name : kTableNames)
+    if (schema.name == name && storage::difference(sequence_schema(name).schema(), schema).empty()) return {};
+  return Status::invalid_argument("table '" + schema.name + "': names that begin with '" + std::string(kReserved) +
+                                  "' are reserved for the database's own tables");
+}
+
+Status Sequences::find(Engine& engine, std::string_view name, const SequenceOptions& options, SequenceState** state) {
   if (name.empty() || name.size() > sizeof(SequenceRow::name) || name.find('\0') != name.npos)
     return Status::invalid_argument("sequence '" + std::string(name) + "': a name has 1 to 64 bytes, none of them zero");
-  if (chunk == 0 || chunk > Sequence::kChunkMax)
-    return Status::invalid_argument("sequence '" + std::string(name) + "': a chunk of " + std::to_string(chunk) + " numbers; it has 1 to " +
-                                    std::to_string(Sequence::kChunkMax));
+  if (options.chunk == 0 || options.chunk > Sequence::kChunkMax)
+    return Status::invalid_argument("sequence '" + std::string(name) + "': a chunk of " + std::to_string(options.chunk) +
+                                    " numbers; it has 1 to " + std::to_string(Sequence::kChunkMax));
+  if (options.start == 0 || options.start > Sequence::kNumberMax)
+    return Status::invalid_argument("sequence '" + std::string(name) + "': it cannot start at " + std::to_string(options.start) +
+                                    "; its numbers are 1 to " + std::to_string(Sequence::kNumberMax));
   const std::string its_name(name);
   const auto find_it = [&] {
     const std::lock_guard lock(mutex_);
@@ -111,23 +155,24 @@ Status Sequences::find(Engine& engine, std::string_view name, uint32_t chunk, Se
   *state = find_it();
   if (*state == nullptr) {
     std::unique_ptr<SequenceState> opened;
-    if (Status status = open(engine, its_name, chunk, &opened); !status.ok()) return status;
+    if (Status status = open(engine, its_name, options, &opened); !status.ok()) return status;
     const std::lock_guard lock(mutex_);
     *state = by_name_.try_emplace(its_name, std::move(opened)).first->second.get();
   }
-  (*state)->set_chunk(chunk);
+  (*state)->set_chunk(options.chunk);
   return {};
 }
 
 // Its row, which is made if there is none. Nothing is locked: a procedure that waits for this may
 // run in the transaction's way.
-Status Sequences::open(Engine& engine, const std::string& name, uint32_t chunk, std::unique_ptr<SequenceState>* state) {
-  auto created = engine.create_table(sequence_schema());
+Status Sequences::open(Engine& engine, const std::string& name, const SequenceOptions& options, std::unique_ptr<SequenceState>* state) {
+  Result<TableRef> created = engine.create_table(sequence_schema(kTableNames[0]));
+  if (created.status().code() == Code::kSchemaMismatch) created = engine.create_table(sequence_schema(kTableNames[1]));
   if (!created.ok()) return created.status();
   const Table<SequenceRow> table(created->base());
   SequenceRow wanted{};
   std::memcpy(wanted.name, name.data(), name.size());
-  wanted.next = 1;
+  wanted.next = options.start;
   Key key = 0;
   Status status = engine.run(
       [&](Transaction& txn) -> Status {
@@ -143,23 +188,29 @@ Status Sequences::open(Engine& engine, const std::string& name, uint32_t chunk, 
         return txn.insert(table, key, wanted);
       },
       own_policy(engine), false);
-  if (status.ok()) *state = std::make_unique<SequenceState>(engine, table, key, name, chunk);
+  if (status.ok()) *state = std::make_unique<SequenceState>(engine, table, key, name, options.chunk);
   return status;
 }
 
 }  // namespace detail
 
-Result<Sequence> Database::sequence(std::string_view name, uint32_t chunk) {
+Result<Sequence> Database::sequence(std::string_view name, const SequenceOptions& options) {
   detail::SequenceState* state = nullptr;
-  if (Status status = engine_->sequences().find(*engine_, name, chunk, &state); !status.ok()) return status;
+  if (Status status = engine_->sequences().find(*engine_, name, options, &state); !status.ok()) return status;
   return Sequence(state);
 }
 
+namespace {
+Status of_no_database() { return Status::invalid_argument("a Sequence of no database: Database::sequence gives one"); }
+}  // namespace
+
 Result<uint64_t> Sequence::next() {
   uint64_t number = 0;
-  if (state_ == nullptr) return Status::invalid_argument("a Sequence of no database: Database::sequence gives one");
+  if (state_ == nullptr) return of_no_database();
   if (Status status = state_->next(&number); !status.ok()) return status;
   return number;
 }
+
+Status Sequence::at_least(uint64_t number) { return state_ == nullptr ? of_no_database() : state_->at_least(number); }
 
 }  // namespace elider

@@ -7,6 +7,7 @@
 #include <thread>
 #include <vector>
 
+#include "base/test_points.h"
 #include "elider/elider.h"
 #include "tests/support/database_test.h"
 
@@ -82,6 +83,93 @@ TEST_P(SequenceTest, ItsTableIsLikeAnyOther) {
   ASSERT_OK(table);
   EXPECT_EQ(table->schema().columns.size(), 2u);
   EXPECT_OK(db_.verify());
+}
+
+TEST_P(SequenceTest, AStartCountsWhereTheSequenceIsMade) {
+  auto ids = db_.sequence("ids", {.start = 501, .chunk = 2});
+  ASSERT_OK(ids);
+  EXPECT_EQ(next(*ids), 501u);
+  auto again = db_.sequence("ids", {.start = 9000});
+  ASSERT_OK(again);
+  EXPECT_EQ(next(*again), 502u) << "it goes on where it is";
+  auto last = db_.sequence("last", {.start = Sequence::kNumberMax});
+  ASSERT_OK(last);
+  EXPECT_EQ(next(*last), Sequence::kNumberMax);
+  EXPECT_REFUSED(Code::kInvalidArgument, "used up", last->next().status());
+  EXPECT_REFUSED(Code::kInvalidArgument, "cannot start at 0", db_.sequence("none", {.start = 0}).status());
+  EXPECT_REFUSED(Code::kInvalidArgument, "cannot start at", db_.sequence("none", {.start = Sequence::kNumberMax + 1}).status());
+}
+
+TEST_P(SequenceTest, AtLeastRaisesItAndNeverLowersIt) {
+  Sequence ids = sequence("ids", 10);
+  EXPECT_EQ(next(ids), 1u);
+  EXPECT_OK(ids.at_least(7));
+  EXPECT_EQ(next(ids), 7u) << "within the chunk";
+  EXPECT_OK(ids.at_least(1000));
+  EXPECT_EQ(next(ids), 1000u) << "beyond it";
+  EXPECT_OK(ids.at_least(5));
+  EXPECT_OK(ids.at_least(1001));
+  EXPECT_EQ(next(ids), 1001u);
+  EXPECT_REFUSED(Code::kInvalidArgument, "at_least(9223372036854775808)", ids.at_least(Sequence::kNumberMax + 1));
+  EXPECT_EQ(next(ids), 1002u);
+  EXPECT_OK(ids.at_least(Sequence::kNumberMax));
+  EXPECT_EQ(next(ids), Sequence::kNumberMax);
+  EXPECT_REFUSED(Code::kInvalidArgument, "used up", ids.next().status());
+  Sequence none;
+  EXPECT_REFUSED(Code::kInvalidArgument, "Database::sequence", none.at_least(1));
+}
+
+// It reaches the chunks of all threads.
+TEST_P(SequenceTest, AtLeastIsOfAllThreads) {
+  if (!GetParam().threads()) return;
+  Sequence ids = sequence("ids", 100);
+  for (uint64_t round = 1; round <= 3; ++round) {
+    const uint64_t least = 10'000 * round;
+    EXPECT_OK(ids.at_least(least));
+    std::vector<std::thread> threads;
+    for (int t = 0; t < 4; ++t)
+      threads.emplace_back([&] {
+        for (int i = 0; i < 3; ++i) EXPECT_GE(next(ids), least);
+      });
+    for (std::thread& thread : threads) thread.join();
+  }
+}
+
+// A thread has fetched a chunk, and not put it into its zone yet.
+TEST_P(SequenceTest, AChunkThatIsOnItsWayIsRaisedToo) {
+  if (!TestPoints::enabled() || !GetParam().threads()) GTEST_SKIP();
+  Sequence ids = sequence("ids", 100);
+  TestStop fetched("sequences.fetched");
+  uint64_t during = 0, after = 0;
+  std::thread other([&] {
+    during = next(ids);
+    after = next(ids);
+  });
+  fetched.wait_until_reached();
+  EXPECT_OK(ids.at_least(1000));
+  fetched.go();
+  other.join();
+  EXPECT_EQ(during, 1u) << "that call had begun";
+  EXPECT_GE(after, 1000u);
+}
+
+TEST_P(SequenceTest, NamesOfTheDatabasesOwnTablesAreReserved) {
+  const auto named = [&](const char* name) { return account_schema(GetParam().key_index, name); };
+  for (const char* const name : {"elider_mine", "elider_", "elider_sequences"}) {
+    EXPECT_REFUSED(Code::kInvalidArgument, std::string("'") + name + "'", db_.create_table(named(name)));
+    Options options = options_of(GetParam());
+    options.schemas = {named(name)};
+    EXPECT_REFUSED(Code::kInvalidArgument, "are reserved", Database::open(options));
+  }
+  EXPECT_OK(db_.create_table(named("elider")));
+  Sequence ids = sequence("ids");
+  EXPECT_EQ(next(ids), 1u);
+  // A program that copies all tables one by one copies this one as well.
+  const auto own = db_.table("elider_sequences");
+  ASSERT_OK(own);
+  Database copy = open_database(GetParam());
+  EXPECT_OK(copy.create_table(own->schema()));
+  EXPECT_OK(copy.sequence("ids"));
 }
 
 TEST_P(SequenceTest, NoNumberIsGivenTwice) {
