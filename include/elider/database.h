@@ -7,6 +7,12 @@
 //
 // Thread safety: everything but closing (the destructor) may be called by all threads at any time;
 // threads need not register, and may come and go. Tables live as long as the database.
+//
+// fork(): a child cannot use a database that its parent has opened. Every call that returns a Status
+// returns kInvalidArgument there, and the others return nothing or do nothing. The destructor gives
+// memory back to the system and touches neither the files nor the parent's locks. A program that
+// forks, a daemon for one, opens its databases afterwards. The child of a fork within a transaction
+// must not return into it: it ends by exec(), exit() or _exit().
 #pragma once
 
 #include "elider/language.h"
@@ -41,6 +47,10 @@ namespace detail {
 struct GroupCalls;
 class Engine;
 class EngineWorker;
+// Destroys an engine; in a forked child, gives its memory back and leaves the rest.
+struct EndEngine {
+  void operator()(Engine* engine) const;
+};
 }
 
 namespace detail {
@@ -114,8 +124,8 @@ class Database {
 
   // Makes the table, or returns the one of this name if its schema is the same. Transactions may
   // run meanwhile. Names that begin with "elider_" are reserved for the database's own tables. A new
-  // table may have such a name only with the schema of the database's own one, which copying a
-  // database table by table needs. Tables that an older version let a program make keep working.
+  // table may have such a name only with the schema of the database's own one, so that a program
+  // can copy a database table by table. Tables of such names from an older version keep working.
   //   kSchemaMismatch   the message names the first difference
   //   kInvalidArgument  the message names what is wrong
   //   kIoError          the log cannot take it; the table was not made
@@ -352,7 +362,8 @@ class Database {
   Status run_position(uint32_t position, void* call, const RunPolicy& policy);
   Result<TableRef> find_table(std::string_view name, uint32_t row_bytes) const;
   Result<IndexRef> find_index(const TableRef& table, std::string_view name) const;
-  std::unique_ptr<detail::Engine> engine_;
+  Status refuse_in_child() const;
+  std::unique_ptr<detail::Engine, detail::EndEngine> engine_;
 };
 
 }  // namespace elider

@@ -13,6 +13,11 @@
 // copyable and hold no pointers but HeapPtr. txn[p] says where an object is, and is no access.
 // Objects need not lie at the same address in the next process: HeapPtr is an offset.
 //
+// fork(): a child cannot use a heap that its parent has opened. Every call that returns a Status
+// returns kInvalidArgument there; the destructor gives memory back to the system and touches neither
+// the file nor the parent's lock. A program that forks opens its heaps afterwards. The child of a
+// fork within a transaction must not return into it: it ends by exec(), exit() or _exit().
+//
 // Independent of Database and its tables. Paper sections: each member names its own;
 // docs/heap.md says what differs.
 // Thread safety: a Heap belongs to all threads; a HeapTransaction or HeapReader to the procedure
@@ -158,6 +163,9 @@ struct HeapCheck {
 
 namespace detail {
 class HeapInside;
+struct EndHeap {
+  void operator()(HeapInside* heap) const;
+};
 class HeapAttempt;
 template <class T>
 std::string_view heap_type_name() {
@@ -363,7 +371,9 @@ class Heap {
     }
   }
 
-  std::unique_ptr<detail::HeapInside> inside_;
+  Status usable() const;
+
+  std::unique_ptr<detail::HeapInside, detail::EndHeap> inside_;
 };
 
 }  // namespace elider

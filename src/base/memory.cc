@@ -43,11 +43,21 @@ Memory::Memory(uint64_t limit_bytes, bool huge_pages, bool own_allocators)
 Memory::~Memory() {
   shared_.reset();
   ELIDER_CHECK(allocators_.empty(), "a database's workers are gone before its memory");
+  unmap_regions();
+}
+
+void Memory::abandon() {
+  const std::unique_lock lock(mutex_, std::try_to_lock);
+  if (lock.owns_lock()) unmap_regions();
+}
+
+void Memory::unmap_regions() {
   for (const Mapping& region : regions_) {
     // The addresses may be mapped again by somebody else, who knows nothing of our poison.
     unpoison_memory(region.begin, region.bytes);
     ::munmap(region.begin, region.bytes);
   }
+  regions_.clear();
 }
 
 uint64_t Memory::used_bytes(MemoryPart part) const {

@@ -72,6 +72,9 @@ class Memory {
   explicit Memory(uint64_t limit_bytes = 0, bool huge_pages = true, bool own_allocators = true);
   // No Allocator of it may be left, and no object be used any more.
   ~Memory();
+  // Gives the chunks back to the system. For a forked child, which uses nothing of it afterwards and
+  // does not destroy it. Does nothing if the parent held the lock when it forked.
+  void abandon();
 
   // Takes this much from the system and touches it, before anything is allocated:
   // allocations then meet no page fault until it is used up. It counts as reserved when it
@@ -116,6 +119,7 @@ class Memory {
   bool reserve(size_t bytes);
   std::byte* map_region(size_t bytes, size_t alignment);
   bool start_region();  // the caller holds mutex_
+  void unmap_regions();  // likewise, or it is alone
 
   void put_batch(unsigned size_class, detail::FreeBatch batch);
   detail::FreeBatch take_batch(unsigned size_class);

@@ -24,6 +24,7 @@ Status Engine::install(std::vector<ProcedureWithBodies> procedures, const Choppe
 }  // namespace detail
 
 Status Database::install(ChoppedProcedures procedures, const ChoppedOptions& options, chopping::Plan* plan) {
+  if (Status status = refuse_in_child(); !status.ok()) return status;
   return engine_->install(std::move(procedures.procedures_), options, plan);
 }
 

@@ -3,6 +3,7 @@
 #include <new>
 #include <system_error>
 
+#include "base/fork.h"
 #include "elider/option_table.h"
 #include "engine/engine.h"
 #include "engine/worker_pool.h"
@@ -165,20 +166,33 @@ Status open_engine(const Options& options, const recovery::OpenHow& how, std::un
 
 }  // namespace detail
 
+void detail::EndEngine::operator()(Engine* engine) const {
+  if (!engine->in_child()) {
+    delete engine;
+    return;
+  }
+  engine->abandon();
+  keep_until_exit(engine);
+}
+
+Status Database::refuse_in_child() const { return engine_->in_child() ? opened_before_fork("database") : Status(); }
+
 Database::Database() = default;
-Database::Database(std::unique_ptr<detail::Engine> engine) : engine_(std::move(engine)) {}
+Database::Database(std::unique_ptr<detail::Engine> engine) : engine_(engine.release()) {}
 Database::Database(Database&&) noexcept = default;
 Database& Database::operator=(Database&&) noexcept = default;
 Database::~Database() = default;
 
 Result<TableRef> Database::create_table(const Schema& schema) {
+  if (Status status = refuse_in_child(); !status.ok()) return status;
   if (engine_->find_table(schema.name) == nullptr)
     if (Status status = detail::check_new_table(schema); !status.ok()) return status;
   return engine_->create_table(schema);
 }
-std::vector<TableRef> Database::tables() const { return engine_->tables(); }
+std::vector<TableRef> Database::tables() const { return engine_->in_child() ? std::vector<TableRef>() : engine_->tables(); }
 
 Result<TableRef> Database::find_table(std::string_view name, uint32_t row_bytes) const {
+  if (Status status = refuse_in_child(); !status.ok()) return status;
   detail::TableBase* table = engine_->find_table(name);
   if (table == nullptr) return Status(Code::kNotFound, "no table is named '" + std::string(name) + "'");
   if (row_bytes != 0 && table->schema().sized_rows)
@@ -245,6 +259,7 @@ Result<ActiveTransaction> Database::begin_read_only() {
   return ActiveTransaction(worker, txn);
 }
 Result<ActiveTransaction> Database::begin_read_only(const HeldSnapshot& at) {
+  if (Status status = refuse_in_child(); !status.ok()) return status;
   std::shared_ptr<const detail::SnapshotHold> hold;
   if (Status status = engine_->hold_of(at, true, &hold); !status.ok()) return status;
   detail::EngineWorker* worker;
@@ -268,14 +283,25 @@ void Database::when_durable(SnapshotNumber commit_number, std::function<void(con
   engine_->when_durable(commit_number, std::move(told));
 }
 const Recovery& Database::recovery() const { return engine_->recovery(); }
-Status Database::checkpoint() { return engine_->checkpoint(); }
-Status Database::backup(const std::string& folder) { return engine_->backup(folder); }
-uint32_t Database::procedure_id(std::string_view name) { return engine_->procedure_id(name); }
-Statistics Database::statistics() const { return engine_->statistics(); }
+Status Database::checkpoint() {
+  Status status = refuse_in_child();
+  return status.ok() ? engine_->checkpoint() : status;
+}
+Status Database::backup(const std::string& folder) {
+  Status status = refuse_in_child();
+  return status.ok() ? engine_->backup(folder) : status;
+}
+uint32_t Database::procedure_id(std::string_view name) { return engine_->in_child() ? 0 : engine_->procedure_id(name); }
+Statistics Database::statistics() const { return engine_->in_child() ? Statistics() : engine_->statistics(); }
 SyncPolicy Database::sync() const { return engine_->sync(); }
 HtmBackend Database::htm() const { return engine_->htm(); }
 Protocol Database::protocol() const { return engine_->protocol(); }
-void Database::collect_garbage() { engine_->collect_garbage(); }
-Status Database::verify() { return engine_->verify(); }
+void Database::collect_garbage() {
+  if (!engine_->in_child()) engine_->collect_garbage();
+}
+Status Database::verify() {
+  Status status = refuse_in_child();
+  return status.ok() ? engine_->verify() : status;
+}
 
 }  // namespace elider

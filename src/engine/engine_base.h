@@ -37,9 +37,11 @@ class EngineBase : public Engine {
     if (txn::WithinCall::of(store_.id))
       return Status::invalid_argument(
           "an operation of a chopped procedure cannot wait for durability: nothing is durable before its call has ended");
+    if (store_.process.in_child()) return store_.refusal();
     return store_.log == nullptr ? Status() : store_.log->wait_durable(commit_number);
   }
   void when_durable(SnapshotNumber commit_number, std::function<void(const Status&)> told) override {
+    if (store_.process.in_child()) return told(store_.refusal());
     if (store_.log == nullptr) return told(Status());
     store_.log->when_durable(commit_number, std::move(told));
   }
@@ -66,6 +68,8 @@ class EngineBase : public Engine {
   const ElisionPolicy* elision() const override { return sync_ == SyncPolicy::kElided ? &store_.options.elision : nullptr; }
   Protocol protocol() const override { return store_.options.protocol; }
   bool can_promise(Durability durability) const override { return !store_.asks_too_much(durability); }
+  bool in_child() const override { return store_.process.in_child(); }
+  void abandon() override { memory_.abandon(); }
   void collect_garbage() override;
   Status verify() override;
 
@@ -179,6 +183,7 @@ class EngineBase<Sync>::Hold final : public SnapshotHold {
 
 template <class Sync>
 void EngineBase<Sync>::end_hold(EngineWorker& worker) {
+  if (store_.process.in_child()) return;
   store_.snapshots.end_reading(worker.base.id());
   worker.base.leave();
   worker.busy = false;
@@ -189,7 +194,7 @@ void EngineBase<Sync>::end_hold(EngineWorker& worker) {
 template <class Sync>
 Status EngineBase<Sync>::hold_snapshot(WhenHalfDone when, std::shared_ptr<const SnapshotHold>* hold) {
   if (txn::WithinCall::of(store_.id)) return refuse_within_call();
-  if (store_.stopped()) return store_.refusal();
+  if (store_.process.in_child() || store_.stopped()) return store_.refusal();
   if (!threads_.may_begin()) return refuse_other_thread();
   Begun begun(threads_);
   try {

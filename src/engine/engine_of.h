@@ -105,6 +105,7 @@ class EngineOf final : public EngineBase<Sync> {
   }
   // Why not.
   [[gnu::noinline]] Status refuse_run(const RunPolicy& policy) const {
+    if (store_.process.in_child()) return store_.refusal();
     if (kCalls && txn::WithinCall::of(store_.id)) return this->refuse_within_call();
     if (policy.procedure_id >= txn::kProceduresMax) return txn::refuse_procedure_id(policy.procedure_id);
     return store_.refuses(policy.durability) ? store_.refusal() : this->refuse_other_thread();
@@ -406,7 +407,7 @@ Status EngineOf<Sync, ProtocolOf>::begin(bool read_only, std::shared_ptr<const S
 
 template <class Sync, template <class> class ProtocolOf>
 Status EngineOf<Sync, ProtocolOf>::commit_active(WorkerType& worker, Durability durability, SnapshotNumber* commit_number) {
-  if (store_.asks_too_much(durability)) {
+  if (store_.process.in_child() || store_.asks_too_much(durability)) {
     Status why = store_.refusal();
     rollback_active(worker);
     return why;
@@ -424,6 +425,7 @@ Status EngineOf<Sync, ProtocolOf>::commit_active(WorkerType& worker, Durability 
 
 template <class Sync, template <class> class ProtocolOf>
 void EngineOf<Sync, ProtocolOf>::rollback_active(WorkerType& worker) {
+  if (store_.process.in_child()) return;
   worker.with(worker.read_only, [](auto& txn) { txn.rollback(Cause::kUser); });
   finish_active(worker);
 }

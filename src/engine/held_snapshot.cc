@@ -6,8 +6,15 @@ namespace elider {
 
 namespace detail {
 
+HeldState::Hold HeldState::hold() const {
+  if (engine_.in_child()) return nullptr;
+  const std::lock_guard lock(mutex_);
+  return hold_;
+}
+
 // What is let go, is so outside of the lock: that may reclaim much.
 bool HeldState::advance() {
+  if (engine_.in_child()) return false;
   Hold next, passed;
   const bool closed = engine_.hold_snapshot(Engine::WhenHalfDone::kLeave, &next).ok() && engine_.is_closed(next->number);
   const std::lock_guard lock(mutex_);
@@ -27,7 +34,10 @@ HeldSnapshot::HeldSnapshot(HeldSnapshot&&) noexcept = default;
 HeldSnapshot& HeldSnapshot::operator=(HeldSnapshot&&) noexcept = default;
 HeldSnapshot::~HeldSnapshot() = default;
 
-SnapshotNumber HeldSnapshot::number() const { return state_ != nullptr ? state_->hold()->number : 0; }
+SnapshotNumber HeldSnapshot::number() const {
+  const std::shared_ptr<const detail::SnapshotHold> held = hold();
+  return held != nullptr ? held->number : 0;
+}
 bool HeldSnapshot::advance() { return state_ != nullptr && state_->advance(); }
 std::shared_ptr<const detail::SnapshotHold> HeldSnapshot::hold() const { return state_ != nullptr ? state_->hold() : nullptr; }
 

@@ -32,10 +32,8 @@ struct SnapshotHold {
 class HeldState {
  public:
   HeldState(Engine& engine, std::shared_ptr<const SnapshotHold> hold) : engine_(engine), hold_(std::move(hold)) {}
-  std::shared_ptr<const SnapshotHold> hold() const {
-    const std::lock_guard lock(mutex_);
-    return hold_;
-  }
+  // Null in a forked child.
+  std::shared_ptr<const SnapshotHold> hold() const;
   bool advance();
 
  private:

@@ -7,6 +7,7 @@
 #include <thread>
 #include <utility>
 
+#include "base/fork.h"
 #include "base/test_points.h"
 #include "engine/engine.h"
 
@@ -64,7 +65,9 @@ bool SequenceState::take(Zone& zone, uint64_t* number) {
   return true;
 }
 
+// The chunks are the parent's: a forked child would give its numbers a second time.
 Status SequenceState::next(uint64_t* number) {
+  if (engine_.in_child()) [[unlikely]] return opened_before_fork("database");
   Zone& zone = *zones_[number_of_thread() & (zone_count_ - 1)];
   if (take(zone, number)) [[likely]] return {};
   Chunk chunk;
@@ -195,6 +198,7 @@ Status Sequences::open(Engine& engine, const std::string& name, const SequenceOp
 }  // namespace detail
 
 Result<Sequence> Database::sequence(std::string_view name, const SequenceOptions& options) {
+  if (Status status = refuse_in_child(); !status.ok()) return status;
   detail::SequenceState* state = nullptr;
   if (Status status = engine_->sequences().find(*engine_, name, options, &state); !status.ok()) return status;
   return Sequence(state);

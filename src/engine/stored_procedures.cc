@@ -59,10 +59,16 @@ Status check_arguments(const Procedure& procedure, std::span<const Value> argume
 }
 }  // namespace
 
-Status Database::register_procedure(Procedure procedure) { return engine_->register_procedure(std::move(procedure)); }
-std::vector<std::pair<std::string, std::vector<Parameter>>> Database::procedures() const { return engine_->procedures(); }
+Status Database::register_procedure(Procedure procedure) {
+  Status status = refuse_in_child();
+  return status.ok() ? engine_->register_procedure(std::move(procedure)) : status;
+}
+std::vector<std::pair<std::string, std::vector<Parameter>>> Database::procedures() const {
+  return engine_->in_child() ? std::vector<std::pair<std::string, std::vector<Parameter>>>() : engine_->procedures();
+}
 
 Status Database::call(std::string_view name, std::span<const Value> arguments, std::vector<Value>* reply, RunPolicy policy) {
+  if (Status status = refuse_in_child(); !status.ok()) return status;
   const std::shared_ptr<const Procedure> procedure = engine_->find_procedure(name);
   if (procedure == nullptr) return Status(Code::kNotFound, "no stored procedure is named '" + std::string(name) + "'");
   if (Status status = check_arguments(*procedure, arguments); !status.ok()) return status;
@@ -88,6 +94,10 @@ struct NamedCall {
 }  // namespace
 
 Status Database::call_group(std::span<const ProcedureCall> calls, std::span<Status> outcomes, const GroupPolicy& policy) {
+  if (Status status = refuse_in_child(); !status.ok()) {
+    for (Status& outcome : outcomes) outcome = status;
+    return status;
+  }
   std::vector<NamedCall> named(calls.size());
   for (size_t i = 0; i < calls.size(); ++i) {
     // Most often many calls of one procedure follow each other.

@@ -93,6 +93,7 @@ EngineWorker* WorkerPool::take(Use use) {
 }
 
 void WorkerPool::give_back(EngineWorker* worker) {
+  if (store_.process.in_child()) return;
   turns.forget(worker->turn);
   std::lock_guard lock(mutex_);
   free_.push_back(worker);

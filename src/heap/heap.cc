@@ -3,6 +3,7 @@
 #include <new>
 #include <system_error>
 
+#include "base/fork.h"
 #include "heap/allocator.h"
 #include "heap/inside.h"
 #include "heap/roots.h"
@@ -61,11 +62,20 @@ Status HeapTransaction::find_or_make_root(std::string_view name, std::string_vie
 }
 Status HeapTransaction::remove_root(std::string_view name) { return heap::remove_root(attempt_, name); }
 
+void detail::EndHeap::operator()(HeapInside* heap) const {
+  if (!heap->in_child()) {
+    delete heap;
+    return;
+  }
+  heap->abandon();
+  keep_until_exit(heap);
+}
+
 Heap::Heap() = default;
 Heap::Heap(Heap&&) noexcept = default;
 Heap& Heap::operator=(Heap&&) noexcept = default;
 Heap::~Heap() = default;
-Heap::Heap(std::unique_ptr<detail::HeapInside> inside) : inside_(std::move(inside)) {}
+Heap::Heap(std::unique_ptr<detail::HeapInside> inside) : inside_(inside.release()) {}
 
 Result<Heap> Heap::open(const std::string& path, uint64_t bytes, const HeapOptions& options) {
   std::unique_ptr<detail::HeapInside> inside;
@@ -79,14 +89,27 @@ Result<Heap> Heap::open(const std::string& path, uint64_t bytes, const HeapOptio
   return Heap(std::move(inside));
 }
 
-namespace {
-Status not_open() { return Status::invalid_argument("the heap is not open"); }
-}  // namespace
+Status Heap::usable() const {
+  if (inside_ == nullptr) return Status::invalid_argument("the heap is not open");
+  return inside_->in_child() ? opened_before_fork("heap") : Status();
+}
 
-Status Heap::run(FunctionRef<Status(HeapTransaction&)> procedure) { return inside_ == nullptr ? not_open() : inside_->run(procedure); }
-Status Heap::run_reader(FunctionRef<Status(HeapReader&)> procedure) { return inside_ == nullptr ? not_open() : inside_->read(procedure); }
-Status Heap::persist() { return inside_ == nullptr ? not_open() : inside_->persist(); }
-Status Heap::replay() { return inside_ == nullptr ? not_open() : inside_->replay(); }
-HeapStatus Heap::status() const { return inside_ == nullptr ? HeapStatus() : inside_->status(); }
+Status Heap::run(FunctionRef<Status(HeapTransaction&)> procedure) {
+  Status status = usable();
+  return status.ok() ? inside_->run(procedure) : status;
+}
+Status Heap::run_reader(FunctionRef<Status(HeapReader&)> procedure) {
+  Status status = usable();
+  return status.ok() ? inside_->read(procedure) : status;
+}
+Status Heap::persist() {
+  Status status = usable();
+  return status.ok() ? inside_->persist() : status;
+}
+Status Heap::replay() {
+  Status status = usable();
+  return status.ok() ? inside_->replay() : status;
+}
+HeapStatus Heap::status() const { return usable().ok() ? inside_->status() : HeapStatus(); }
 
 }  // namespace elider

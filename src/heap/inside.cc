@@ -197,6 +197,11 @@ HeapInside::~HeapInside() {
   ::munmap(base_, options_.capacity_bytes);
 }
 
+// The mapping is the child's own copy, so this does not change the file.
+void HeapInside::abandon() {
+  if (base_ != nullptr) ::munmap(base_, options_.capacity_bytes);
+}
+
 Status HeapInside::map_heap(uint64_t bytes) {
   const uint64_t now = heap_bytes();
   if (Status status = medium_->map_copy_on_write(geometry_.heap_at + now, {base_ + now, bytes - now}); !status.ok()) return status;

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "base/cache_line.h"
+#include "base/fork.h"
 #include "elider/heap.h"
 #include "heap/attempt.h"
 #include "heap/format.h"
@@ -29,6 +30,11 @@ class HeapInside {
   // kOk: *opened is set.
   static Status open(const std::string& path, uint64_t bytes, HeapOptions options, std::unique_ptr<HeapInside>* opened);
   ~HeapInside();
+  // Whether this is a forked child of the process that opened it. Then nothing but abandon() may be
+  // called: threads of the parent may have been anywhere in it.
+  bool in_child() const { return process_.in_child(); }
+  // In a child, in place of the destructor: gives the heap's memory back to the system.
+  void abandon();
 
   Status run(FunctionRef<Status(HeapTransaction&)> procedure);
   Status read(FunctionRef<Status(HeapReader&)> procedure);
@@ -72,6 +78,7 @@ class HeapInside {
   bool has_markers() const;
   void replay_in_background();
 
+  const ForkGuard process_;
   const std::string path_;
   const HeapOptions options_;
   const heap::Geometry geometry_;

@@ -30,6 +30,7 @@ Status Durable::wait(SnapshotNumber number) {
 }
 
 void Durable::when(SnapshotNumber number, Told told) {
+  if (in_child()) return told(failure());
   Status status;
   {
     std::lock_guard lock(mutex_);
@@ -74,7 +75,7 @@ void Durable::fail(const Status& status) {
     std::lock_guard lock(mutex_);
     if (!failure_.ok()) return;
     failure_ = status;
-    failed_.store(true, std::memory_order_release);
+    works_in_.store(0, std::memory_order_release);
   }
   tell(~uint64_t{0}, status);
 }

@@ -13,6 +13,7 @@
 #include <mutex>
 #include <vector>
 
+#include "base/fork.h"
 #include "elider/snapshot_number.h"
 #include "elider/status.h"
 
@@ -23,11 +24,14 @@ class Durable {
   using Told = std::function<void(const Status&)>;
 
   SnapshotNumber number() const { return number_.load(std::memory_order_acquire); }
-  bool failed() const { return failed_.load(std::memory_order_acquire); }
+  bool failed() const { return works_in_.load(std::memory_order_acquire) != process_generation(); }
   Status failure() const {
+    if (in_child()) return opened_before_fork("database");
     std::lock_guard lock(mutex_);
     return failure_;
   }
+  // In a forked child, where no thread writes the log, nothing becomes durable.
+  bool in_child() const { return process_.in_child(); }
 
   // Until the number is durable (ok), or the log has failed (its failure: whether it
   // is durable is not known).
@@ -50,7 +54,8 @@ class Durable {
   void tell(SnapshotNumber number, const Status& status);
 
   std::atomic<SnapshotNumber> number_{0};
-  std::atomic<bool> failed_{false};
+  const ForkGuard process_;
+  std::atomic<uint32_t> works_in_{process_.generation()};  // the process (base/fork.h) in which the log works; 0: none, it has failed
 
   mutable std::mutex mutex_;  // guards what follows, and the raising of the two above; a leaf lock
   std::vector<Waiter> waiters_;  // a heap, the smallest number first

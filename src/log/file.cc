@@ -15,6 +15,8 @@
 #include <new>
 #include <system_error>
 
+#include "base/fork.h"
+
 namespace elider::log {
 
 Status file_error(const char* what, const std::string& path, int error) {
@@ -70,7 +72,7 @@ Status File::map_copy_on_write(uint64_t offset, std::span<std::byte> memory) {
 namespace {
 
 // An open file of the system's.
-class SystemFile final : public File {
+class SystemFile : public File {
  public:
   SystemFile(std::string path, int descriptor) : File(std::move(path)), descriptor_(descriptor) {}
   ~SystemFile() override { ::close(descriptor_); }
@@ -130,8 +132,24 @@ class SystemFile final : public File {
     static_cast<void>(::posix_fadvise(descriptor_, static_cast<off_t>(offset), static_cast<off_t>(bytes), POSIX_FADV_DONTNEED));
   }
 
+ protected:
+  int descriptor() const { return descriptor_; }
+
  private:
   const int descriptor_;
+};
+
+// A lock belongs to the open file, which a forked child shares: closing it here leaves the lock to a
+// child that lives on. Unlocking ends it for both, so only the process that locked does that.
+class SystemLock final : public SystemFile {
+ public:
+  using SystemFile::SystemFile;
+  ~SystemLock() override {
+    if (!process_.in_child()) static_cast<void>(::flock(descriptor(), LOCK_UN));
+  }
+
+ private:
+  const ForkGuard process_;
 };
 
 const char* kind_of(mode_t mode) {
@@ -183,9 +201,10 @@ Status open_descriptor(const std::string& path, OpenMode mode, int* descriptor) 
 }
 
 // A file of this descriptor, which is closed where the heap has no room for it.
-std::unique_ptr<SystemFile> file_of(const std::string& path, int descriptor) {
+template <class Kind = SystemFile>
+std::unique_ptr<Kind> file_of(const std::string& path, int descriptor) {
   try {
-    return std::make_unique<SystemFile>(path, descriptor);
+    return std::make_unique<Kind>(path, descriptor);
   } catch (const std::bad_alloc&) {
     ::close(descriptor);
     throw;
@@ -244,7 +263,7 @@ class SystemFiles final : public FileSystem {
       if (Status status = open_file(path, O_RDONLY, &descriptor, &unread); !status.ok()) return status;
     if (descriptor < 0 && refused == EROFS && unread == ENOENT) return {};
     if (descriptor < 0) return file_error("create", path, refused);
-    std::unique_ptr<SystemFile> file = file_of(path, descriptor);
+    auto file = file_of<SystemLock>(path, descriptor);
     // Of the open file, not of the process: a second database in this process is refused, too.
     if (::flock(descriptor, (refused == 0 ? LOCK_EX : LOCK_SH) | LOCK_NB) != 0) {
       if (errno == EWOULDBLOCK) return Status::invalid_argument("'" + path + "' is locked: another database has the folder open");

@@ -117,6 +117,7 @@ void Log::demand(SnapshotNumber number) {
 }
 
 Status Log::wait_durable(SnapshotNumber number) {
+  if (durable_.in_child()) return failure();
   if (durable() >= number) return {};
   number = std::min(number, source_.current());
   demand(number);
@@ -124,6 +125,7 @@ Status Log::wait_durable(SnapshotNumber number) {
 }
 
 void Log::when_durable(SnapshotNumber number, Durable::Told told) {
+  if (durable_.in_child()) return told(failure());
   number = std::min(number, source_.current());
   if (durable() < number) demand(number);
   durable_.when(number, std::move(told));

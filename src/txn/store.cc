@@ -26,21 +26,22 @@ Store::Store(Memory& memory, const Options& chosen, uint64_t store_id)
       id(store_id),
       workers(memory, chosen.workers_max + kOwnWorkers, store_id),
       snapshots(chosen.workers_max + kOwnWorkers),
-      procedures(kProceduresMax) {
+      procedures(kProceduresMax),
+      carefree_in(process.generation()) {
   if (!chosen.parts.reclamation) workers.stop_reclaiming();
 }
 Store::~Store() = default;
 
 void Store::stop(const Status& why) {
   has_stopped.store(true);
-  looks_closer.store(true);
+  carefree_in.store(0);
   if (log != nullptr) log->fail(why);
   const std::lock_guard lock(stop_mutex);
   if (why_stopped.ok()) why_stopped = why;
 }
 
 bool Store::refuses_now(Durability durability) const {
-  return stopped() || (log != nullptr ? options.log_failure == LogFailure::kStop && log->failed() : asks_too_much(durability));
+  return process.in_child() || stopped() || (log != nullptr ? options.log_failure == LogFailure::kStop && log->failed() : asks_too_much(durability));
 }
 bool Store::asks_too_much(Durability durability) const {
   if (durability <= Durability::kNone) return false;
@@ -48,6 +49,7 @@ bool Store::asks_too_much(Durability durability) const {
 }
 
 Status Store::refusal() const {
+  if (process.in_child()) return opened_before_fork("database");
   if (stopped()) {
     const std::lock_guard lock(stop_mutex);
     return why_stopped.ok() ? Status(Code::kCorrupt, Cause::kNone) : why_stopped;

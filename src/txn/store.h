@@ -10,6 +10,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/fork.h"
 #include "base/worker.h"
 #include "elider/history.h"
 #include "elider/options.h"
@@ -48,10 +49,10 @@ struct Store {
   ~Store();
 
   // Whether no transaction may begin: it asks for more durability than the database can give, or
-  // the log has failed and the database is to stop then.
+  // the log has failed and the database is to stop then, or this is a forked child.
   [[gnu::always_inline]] inline bool refuses(Durability durability) const {
-    // relaxed: who is refused too late ends like one that began before
-    if (looks_closer.load(std::memory_order_relaxed)) [[unlikely]] return refuses_now(durability);
+    // relaxed: a transaction that is refused too late ends like one that began before
+    if (carefree_in.load(std::memory_order_relaxed) != process_generation()) [[unlikely]] return refuses_now(durability);
     return durability > Durability::kNone && asks_too_much(durability);
   }
   // Something is half done that cannot be taken back: no transaction begins or commits any more,
@@ -87,9 +88,12 @@ struct Store {
   log::Log* log = nullptr;  // null: none, or none yet; set_log() while no transaction runs
   void set_log(log::Log* its) {
     log = its;
-    if (its != nullptr) looks_closer.store(true);
+    if (its != nullptr) carefree_in.store(0);
   }
-  std::atomic<bool> looks_closer{false};  // refuses() does: there is a log, or it has stopped
+  const ForkGuard process;
+  // The process (base/fork.h) in which refuses() need not look closer; 0: none, since there is a log,
+  // or the database has stopped.
+  std::atomic<uint32_t> carefree_in;
   std::atomic<bool> has_stopped{false};
   mutable std::mutex stop_mutex;          // guards why_stopped; a leaf
   Status why_stopped;

@@ -1,0 +1,44 @@
+// ForkGuard: tells an object that fork() has copied it into a child. The child has no thread but the
+// one that forked, and shares open files and locks with its parent, so it must leave a database or a
+// heap that its parent opened alone.
+//
+// A handler of pthread_atfork counts in the child. vfork() and posix_spawn() run no handlers, and
+// need none: what they start does not run this code. _Fork() and raw clone() are not noticed.
+// Thread safety: all.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <string_view>
+
+#include "elider/status.h"
+
+namespace elider {
+
+namespace detail {
+// Changed by the handler alone, which runs while the child has one thread. Never 0.
+inline constinit std::atomic<uint32_t> process_generation{1};
+}  // namespace detail
+
+// How many forks lie between this process and its first ancestor that watches them, and 1.
+// relaxed: it changes only while the process has one thread.
+inline uint32_t process_generation() { return detail::process_generation.load(std::memory_order_relaxed); }
+
+class ForkGuard {
+ public:
+  ForkGuard();  // watches forks from now on
+  uint32_t generation() const { return generation_; }
+  // Whether this is a copy in a forked child of the process that made it.
+  bool in_child() const { return generation_ != process_generation(); }
+
+ private:
+  uint32_t generation_;
+};
+
+// What a child gets for each call on what its parent has opened. what: "database" or "heap".
+Status opened_before_fork(std::string_view what);
+
+// Keeps an object that the child cannot destroy reachable, so that no leak checker reports it.
+void keep_until_exit(const void* object);
+
+}  // namespace elider
