@@ -252,9 +252,9 @@ class Database {
 
   // Waits until everything that was committed before the call is on the disk. Ok at once without a
   // log. kIoError: a file could not be written; the message names it. From then on commits with
-  // writes are refused with the same status, and reads go on (Options::log_failure). What was not
-  // acknowledged may or may not be there afterwards. No failed write or sync is ever tried again:
-  // to go on, open the database anew.
+  // writes are refused with the same status, and reads go on as LogFailure says. What was not
+  // acknowledged may or may not be there after the database is opened again. No failed write or
+  // sync is ever tried again: to write again, open the database again.
   Status wait_durable();
   // The same for all commits with numbers up to RunPolicy::commit_number.
   Status wait_durable(SnapshotNumber commit_number);

@@ -196,7 +196,8 @@ Status EngineOf<Sync, ProtocolOf>::run_held(FunctionRef<Status(Transaction&)> pr
     return run_read_only(its, procedure, policy);
   }();
   this->take_due_checkpoint();
-  return status.ok() ? store_.acknowledge(policy.durability, store_.log != nullptr ? hold->number : 0, policy.commit_number) : status;
+  return status.ok() ? store_.acknowledge(policy.durability, store_.log != nullptr ? hold->number : 0, policy.commit_number, true)
+                     : status;
 }
 
 // Sets *number while the worker is still this call's, where there is a log: nothing else uses it.
@@ -224,7 +225,7 @@ template <class Sync, template <class> class ProtocolOf>
   this->take_due_checkpoint();
   // Outside the epoch: a wait for the disk holds back no reclamation.
   if ((store_.log != nullptr || policy.commit_number != nullptr) && status.ok()) [[unlikely]]
-    status = store_.acknowledge(policy.durability, number, policy.commit_number);
+    status = store_.acknowledge(policy.durability, number, policy.commit_number, read_only);
   return status;
 }
 
@@ -256,7 +257,7 @@ Status EngineOf<Sync, ProtocolOf>::run_chopped(const txn::ExecutableProcedure& p
     }();
     this->take_due_checkpoint();
     if ((store_.log != nullptr || policy.commit_number != nullptr) && status.ok()) [[unlikely]]
-      status = store_.acknowledge(policy.durability, number, policy.commit_number);
+      status = store_.acknowledge(policy.durability, number, policy.commit_number, false);
     return status;
   } else {
     return run(whole, policy, procedure.on_snapshot);
@@ -373,7 +374,7 @@ Status EngineOf<Sync, ProtocolOf>::run_group(const GroupCalls& calls, const Grou
   Status status = run_calls(calls, policy, &number, &committed);
   this->take_due_checkpoint();
   if (!committed) return status;
-  Status durable = store_.acknowledge(policy.durability, number, policy.commit_number);
+  Status durable = store_.acknowledge(policy.durability, number, policy.commit_number, policy.read_only);
   if (durable.ok()) return status;
   for (Status& outcome : calls.outcomes)
     if (outcome.ok()) outcome = durable;
@@ -413,6 +414,7 @@ Status EngineOf<Sync, ProtocolOf>::commit_active(WorkerType& worker, Durability 
     return why;
   }
   SnapshotNumber number = 0;
+  const bool read_only = worker.read_only;
   Status status = worker.with(worker.read_only, [&](auto& txn) {
     Status ended = txn.commit();
     number = txn.commit_number();
@@ -420,7 +422,7 @@ Status EngineOf<Sync, ProtocolOf>::commit_active(WorkerType& worker, Durability 
   });
   finish_active(worker);
   this->take_due_checkpoint();
-  return status.ok() ? store_.acknowledge(durability, number, commit_number) : status;
+  return status.ok() ? store_.acknowledge(durability, number, commit_number, read_only) : status;
 }
 
 template <class Sync, template <class> class ProtocolOf>

@@ -43,6 +43,7 @@ Status Log::start(FileSystem& files, const LogOptions& options, const DatabaseId
   for (const std::string& folder : options.folders)
     if (Status status = files.sync_folder(folder); !status.ok()) return status;
   log->durable_.raise(base);
+  log->running_ = options.streams;
   for (uint32_t i = 0; i < options.streams; ++i) log->loggers_[i]->thread = std::thread([self = log.get(), i] { self->run(i); });
   *started = std::move(log);
   return {};
@@ -131,6 +132,20 @@ void Log::when_durable(SnapshotNumber number, Durable::Told told) {
   durable_.when(number, std::move(told));
 }
 
+// A commit whose rows others may have seen is announced, or its record is in its worker's buffer, in
+// a frame or durable; it is looked for in this order, in which it moves. A logger that still runs
+// may have taken records that it has not counted yet.
+bool Log::has_lost_nothing(SnapshotNumber number) const {
+  bool none_left = true;
+  for (uint32_t i = 0; i < loggers_.size(); ++i)
+    none_left = none_left && for_each_buffer(i, [&](const Buffer& buffer) {
+      const uint64_t committing = buffer.committing();
+      return (committing == 0 || committing > number) && buffer.empty();
+    });
+  std::lock_guard lock(mutex_);
+  return none_left && failed() && running_ == 0 && newest_number() <= durable();
+}
+
 LogFacts Log::facts() const {
   std::lock_guard lock(mutex_);
   LogFacts facts = facts_;
@@ -155,6 +170,12 @@ bool Log::for_each_buffer(uint32_t index, F&& f) const {
 // -- loggers --------------------------------------------------------------------------------------
 
 void Log::run(uint32_t index) {
+  run_rounds(index);
+  std::lock_guard lock(mutex_);
+  --running_;
+}
+
+void Log::run_rounds(uint32_t index) {
   ::pthread_setname_np(::pthread_self(), "elider-log");  // for those who look at the process's threads
   Logger& logger = *loggers_[index];
   const auto interval = std::chrono::microseconds(options_.flush_interval_us);

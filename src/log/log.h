@@ -118,6 +118,9 @@ class Log {
   // As if a write had failed: the files' folders are not to be relied upon.
   void fail(const Status& status);
   bool failed() const { return durable_.failed(); }
+  // After a failure: whether all commits up to this number, which a reader has seen, are on the disk,
+  // since none has come after the durable ones. False also where that is not sure.
+  bool has_lost_nothing(SnapshotNumber number) const;
   Status failure() const { return durable_.failure(); }
   LogFacts facts() const;
   // Segments that were finished since the last call.
@@ -143,6 +146,7 @@ class Log {
 
   Log(const LogOptions& options, NumberSource& source, uint32_t streams);
   void run(uint32_t index);
+  void run_rounds(uint32_t index);
   bool round(uint32_t index, bool demanded);
   SnapshotNumber close_numbers(uint32_t index, bool demanded);
   static bool grow(std::vector<std::byte>* frame, size_t bytes);
@@ -181,6 +185,7 @@ class Log {
   mutable std::mutex mutex_;           // guards what follows, the loggers' marked fields, additions to used_; before Durable's
   std::condition_variable wake_;       // loggers wait here
   bool stopping_ = false;
+  uint32_t running_ = 0;  // loggers whose threads have not ended
   LogFacts facts_;                     // what is counted there
   std::vector<FinishedSegment> finished_;
 };

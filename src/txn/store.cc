@@ -48,6 +48,16 @@ bool Store::asks_too_much(Durability durability) const {
   return options.data_folders.empty() ? durability == Durability::kGroup : options.durability == Durability::kNone;
 }
 
+// What a transaction that only read has seen may be lost once the log has failed, unless nothing is.
+Status Store::await_durable(SnapshotNumber number, bool read_only) const {
+  Status status = log->wait_durable(number);
+  if (status.ok() || !read_only || process.in_child()) return status;
+  if (log->has_lost_nothing(number)) return {};
+  return Status(status.code(), std::string(status.message()) +
+                                   "; what this transaction has read may not be on the disk: to read it all the same, set "
+                                   "RunPolicy::durability to Durability::kAsync");
+}
+
 Status Store::refusal() const {
   if (process.in_child()) return opened_before_fork("database");
   if (stopped()) {

@@ -65,13 +65,15 @@ struct Store {
   bool refuses_now(Durability durability) const;
   bool asks_too_much(Durability durability) const;
   // After a commit: puts its number down where that is asked for, and waits where the commit is
-  // acknowledged only when it is on the disk.
-  Status acknowledge(Durability durability, SnapshotNumber number, SnapshotNumber* commit_number) const {
+  // acknowledged only when it is on the disk. read_only: it has written nothing, and waits for what
+  // it has read.
+  Status acknowledge(Durability durability, SnapshotNumber number, SnapshotNumber* commit_number, bool read_only) const {
     if (commit_number != nullptr) *commit_number = log != nullptr ? number : 0;
     if (log == nullptr || (durability == Durability::kDefault ? options.durability : durability) != Durability::kGroup) [[likely]]
       return {};
-    return log->wait_durable(number);
+    return await_durable(number, read_only);
   }
+  Status await_durable(SnapshotNumber number, bool read_only) const;
 
   // So many more than Options::workers_max: for collect_garbage(), a checkpoint and a backup.
   static constexpr uint32_t kOwnWorkers = 3;

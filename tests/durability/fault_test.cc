@@ -135,6 +135,71 @@ INSTANTIATE_TEST_SUITE_P(
                     FaultCase{"broken_folder_sync", FileCall::kSyncFolder, EIO, 0, "Input/output error"}),
     [](const auto& info) { return info.param.name; });
 
+// A commit that is in memory and may not be on the disk: what shows it is refused, and says what
+// shows it all the same; what was durable before is still read.
+TEST(ReadsAfterAFault, ShowUnderGroupWhatIsOnTheDisk) {
+  FaultyWorld world;
+  Options options = options_of(LogFailure::kReadOnly);
+  options.durability = Durability::kGroup;
+  Database database = std::move(*Database::open(options));
+  const Table<Account> table = make_accounts(database);
+  uint64_t count = 0;
+  ASSERT_OK(transfer(database, table, 0, &count, {}));
+  auto held = database.hold_snapshot();
+  ASSERT_OK(held);
+  ASSERT_OK(transfer(database, table, 1, &count, {}));
+  world.arm({"broken", FileCall::kSync, EIO, 0, ""}, 1);
+  ASSERT_CODE(Code::kIoError, transfer(database, table, 2, &count, {}));
+
+  const auto look = [&](const RunPolicy& policy, Balances* state) {
+    return database.run_read_only([&](Transaction& txn) -> Status {
+      for (Key key = 0; key < kAccounts; ++key) {
+        auto view = txn.get(table, key);
+        if (!view.ok()) return view.status();
+        state->transfers[key] = (*view)->owner;
+      }
+      return {};
+    }, policy);
+  };
+  Balances state;
+  const Status refused = look({}, &state);
+  EXPECT_REFUSED(Code::kIoError, "'" + world.failed_path + "'", refused);
+  EXPECT_REFUSED(Code::kIoError, "RunPolicy::durability to Durability::kAsync", refused);
+  ActiveTransaction open = begin_read_only(database);
+  EXPECT_OK(open->get(table, 0));
+  EXPECT_REFUSED(Code::kIoError, "Durability::kAsync", open.commit());
+
+  RunPolicy policy;
+  policy.durability = Durability::kAsync;
+  EXPECT_OK(look(policy, &state));
+  EXPECT_EQ(state.transfers[2], 1u) << "as it is in memory";
+  RunPolicy then;
+  then.snapshot = &*held;
+  EXPECT_OK(look(then, &state)) << "all of it was durable";
+  EXPECT_EQ(state.transfers[0], 1u);
+  EXPECT_EQ(state.transfers[1], 0u);
+  EXPECT_OK(database.backup("copy"));
+}
+
+// A folder that cannot be synced ends the log. All commits are on the disk, so reads promise what
+// they always did.
+TEST(ReadsAfterAFault, GoOnUnderGroupWhereNothingIsLost) {
+  FaultyWorld world;
+  Options options = options_of(LogFailure::kReadOnly);
+  options.durability = Durability::kGroup;
+  Database database = std::move(*Database::open(options));
+  const Table<Account> table = make_accounts(database);
+  uint64_t count = 0;
+  ASSERT_OK(transfer(database, table, 0, &count, {}));
+  world.arm({"broken", FileCall::kSyncFolder, EIO, 0, ""}, 1);
+  ASSERT_CODE(Code::kIoError, database.checkpoint());
+  ASSERT_CODE(Code::kIoError, transfer(database, table, 0, &count, {}));
+  Balances state;
+  while (!look(database, table, &state).ok()) std::this_thread::yield();  // until the log's threads have ended
+  EXPECT_EQ(state.transfers[0], 1u);
+  EXPECT_OK(look(database, table, &state));
+}
+
 // With the system's own files.
 class FaultOfTheSystem : public testing::Test {
  protected:
