@@ -122,6 +122,8 @@ class SystemFile : public File {
     static_cast<void>(::fallocate(descriptor_, 0, static_cast<off_t>(offset), static_cast<off_t>(bytes)));  // a hint
   }
 
+  void trim(uint64_t bytes) override { [[maybe_unused]] const int unneeded = ::ftruncate(descriptor_, static_cast<off_t>(bytes)); }
+
   Status map_copy_on_write(uint64_t offset, std::span<std::byte> memory) override {
     void* const mapped = ::mmap(memory.data(), memory.size(), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_FIXED | MAP_NORESERVE, descriptor_,
                                 static_cast<off_t>(offset));

@@ -47,6 +47,9 @@ class File {
     static_cast<void>(offset);
     static_cast<void>(bytes);
   }
+  // Gives back the room that was made beyond this length and not written to. A hint: the room may
+  // stay, and after a crash it may be there again.
+  virtual void trim(uint64_t bytes) { static_cast<void>(bytes); }
   // The file's bytes from `offset` on are the memory's from now on; what is written there stays in
   // memory. Both begin with a page, and the file has as many. Without a mapping of its own it is a
   // copy.

@@ -63,7 +63,10 @@ Status Log::close(SnapshotNumber* closed) {
   }
   wake_.notify_all();
   for (const auto& logger : loggers_)
-    if (logger->thread.joinable()) logger->thread.join();
+    if (logger->thread.joinable()) {
+      logger->thread.join();
+      if (!failed()) logger->stream->finish();
+    }
   *closed = written();
   return failure();
 }

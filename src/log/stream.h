@@ -30,6 +30,11 @@ class Stream {
 
   // `frame` has kFrameHeaderBytes of room before its payload. Ok: it is on the disk.
   Status append(FrameHeader header, std::span<std::byte> frame);
+  // Nothing more is appended: gives back the room that the last segment did not use. Its frames are
+  // synced, and what goes reads as zeros, so a crash may leave the file with either length.
+  void finish() {
+    if (room_ > offset_) file_->trim(offset_);
+  }
 
   // Since the last call.
   uint64_t take_syncs() { return std::exchange(syncs_, 0); }

@@ -129,14 +129,13 @@ void CheckpointWriter::remove() {
 // -- taking ---------------------------------------------------------------------------------------
 
 Checkpoints::Checkpoints(RecoveryTarget& target, const Options& options, log::Directory& directory, log::Log& log, SchemaOfTable schema_of,
-                         uint64_t log_bytes, uint64_t checkpoint_bytes)
+                         const FoundInFolders& found)
     : target_(target),
       options_(options),
       directory_(directory),
       log_(log),
       schema_of_(std::move(schema_of)),
-      log_bytes_before_(log_bytes),
-      checkpoint_bytes_before_(checkpoint_bytes),
+      found_(found),
       last_ns_(now_ns()) {
   if (options_.checkpoint_log_bytes != 0 || options_.checkpoint_interval_s != 0) thread_ = std::thread([this] { run(); });
 }
@@ -165,8 +164,10 @@ bool Checkpoints::wanted() {
   const uint64_t bytes = log_.facts().bytes, now = now_ns();
   std::lock_guard lock(mutex_);
   if (now < not_before_ns_) return false;
-  const uint64_t since = bytes + (facts_.taken == 0 ? log_bytes_before_ : 0) - log_bytes_at_last_;
-  if (options_.checkpoint_log_bytes != 0 && since >= log_bytes_allowed()) return true;
+  const bool none_taken = facts_.taken == 0;
+  const uint64_t since = bytes + (none_taken ? found_.log_bytes : 0) - log_bytes_at_last_;
+  const bool much = since >= log_bytes_allowed() || (none_taken && found_.generations >= kGenerationsWanted);
+  if (options_.checkpoint_log_bytes != 0 && much) return true;
   return options_.checkpoint_interval_s != 0 && bytes != log_bytes_at_last_ &&
          now - last_ns_ >= options_.checkpoint_interval_s * uint64_t{1'000'000'000};
 }
@@ -174,7 +175,7 @@ bool Checkpoints::wanted() {
 // mutex_ is held.
 uint64_t Checkpoints::log_bytes_allowed() const {
   if (options_.checkpoint_log_bytes != kCheckpointLogAutomatic) return options_.checkpoint_log_bytes;
-  return automatic_log_limit(facts_.taken == 0 ? checkpoint_bytes_before_ : facts_.bytes);
+  return automatic_log_limit(facts_.taken == 0 ? found_.checkpoint_bytes : facts_.bytes);
 }
 
 Status Checkpoints::take() {
@@ -186,6 +187,10 @@ Status Checkpoints::take() {
     facts_.running = false;
     return Status(Code::kMemoryLimit, Cause::kMemoryLimit);
   }
+}
+
+void Checkpoints::take_at_opening() {
+  if (options_.checkpoint_log_bytes != 0 && found_.generations >= kGenerationsMax) static_cast<void>(take());
 }
 
 Status Checkpoints::take_one() {

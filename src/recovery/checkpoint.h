@@ -80,15 +80,30 @@ inline uint64_t automatic_log_limit(uint64_t checkpoint_bytes) {
   return std::max(kLeast, checkpoint_bytes / 4);
 }
 
+// What the data folders held when the database was opened.
+struct FoundInFolders {
+  uint64_t log_bytes = 0;
+  uint64_t checkpoint_bytes = 0;  // of the newest checkpoint
+  size_t generations = 0;         // of the log, that the newest checkpoint does not cover
+};
+
+// Each opening leaves a generation of the log, with a file for each stream and a line of the
+// manifest, until a checkpoint covers it. So this many want a checkpoint, however small they are.
+inline constexpr size_t kGenerationsWanted = 16;
+// A process that ends soon has no time for one: with this many, opening itself takes it.
+inline constexpr size_t kGenerationsMax = 64;
+
 class Checkpoints {
  public:
-  // `log_bytes`: of the log that is there already; `checkpoint_bytes`: of the newest checkpoint. It
-  // takes them itself, as the options say; an engine for one thread is asked due() instead.
+  // It takes checkpoints itself, as the options say; an engine for one thread is asked due()
+  // instead.
   Checkpoints(RecoveryTarget& target, const Options& options, log::Directory& directory, log::Log& log, SchemaOfTable schema_of,
-              uint64_t log_bytes, uint64_t checkpoint_bytes);
+              const FoundInFolders& found);
   ~Checkpoints();  // one that is being taken is given up
 
   Status take();
+  // Takes one if the folders held kGenerationsMax. What failed is in the statistics.
+  void take_at_opening();
   // One is to be taken by who runs transactions.
   bool due() const { return due_.load(std::memory_order_relaxed); }  // relaxed: a hint
   Statistics::Checkpoints facts() const;
@@ -108,8 +123,7 @@ class Checkpoints {
   log::Directory& directory_;
   log::Log& log_;
   const SchemaOfTable schema_of_;
-  const uint64_t log_bytes_before_;
-  const uint64_t checkpoint_bytes_before_;
+  const FoundInFolders found_;
   std::atomic<bool> stop_{false};
   std::atomic<bool> due_{false};
 

@@ -1,5 +1,6 @@
 #include "recovery/data_folder.h"
 
+#include <algorithm>
 #include <cstring>
 #include <new>
 #include <vector>
@@ -9,6 +10,15 @@
 #include "txn/table_record.h"
 
 namespace elider::recovery {
+
+namespace {
+// Without the one that has just begun.
+size_t generations_to_cover(const log::Manifest& manifest) {
+  const SnapshotNumber covered = manifest.checkpoints.empty() ? 0 : manifest.checkpoints.back().number;
+  const auto is_not_covered = [&](const log::Generation& each) { return each.cut > covered; };
+  return static_cast<size_t>(std::count_if(manifest.generations.begin(), manifest.generations.end(), is_not_covered)) - 1;
+}
+}  // namespace
 
 DataFolder::~DataFolder() { close(); }
 
@@ -68,8 +78,10 @@ Status DataFolder::start_log(RecoveryTarget& target, txn::Store& store) {
     return status;
   store_ = &store;
   store.set_log(log_.get());
-  checkpoints_ = std::make_unique<Checkpoints>(target, options, *directory_, *log_, schema_of(), recovery_.log_bytes,
-                                               recovery_.checkpoint_bytes);
+  checkpoints_ = std::make_unique<Checkpoints>(
+      target, options, *directory_, *log_, schema_of(),
+      FoundInFolders{recovery_.log_bytes, recovery_.checkpoint_bytes, generations_to_cover(directory_->manifest())});
+  checkpoints_->take_at_opening();
   return {};
 }
 
