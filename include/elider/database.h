@@ -8,11 +8,11 @@
 // Thread safety: everything but closing (the destructor) may be called by all threads at any time;
 // threads need not register, and may come and go. Tables live as long as the database.
 //
-// fork(): a child cannot use a database that its parent has opened. Every call that returns a Status
-// returns kInvalidArgument there, and the others return nothing or do nothing. The destructor gives
-// memory back to the system and touches neither the files nor the parent's locks. A program that
-// forks, a daemon for one, opens its databases afterwards. The child of a fork within a transaction
-// must not return into it: it ends by exec(), exit() or _exit().
+// fork(): a child cannot use a database that its parent has opened. Every call that returns a
+// Status returns kInvalidArgument there, and the others return nothing or do nothing. The
+// destructor gives memory back to the system and touches neither the files nor the parent's locks.
+// A program that forks, a daemon for one, opens its databases afterwards. The child of a fork
+// within a transaction must not return into it: it ends by exec(), exit() or _exit().
 #pragma once
 
 #include "elider/language.h"
@@ -123,9 +123,10 @@ class Database {
   // -- tables -------------------------------------------------------------------------------------
 
   // Makes the table, or returns the one of this name if its schema is the same. Transactions may
-  // run meanwhile. Names that begin with "elider_" are reserved for the database's own tables. A new
-  // table may have such a name only with the schema of the database's own one, so that a program
-  // can copy a database table by table. Tables of such names from an older version keep working.
+  // run meanwhile. Names that begin with "elider_" are reserved for the database's own tables. A
+  // new table may have such a name only with the schema of the database's own one, so that a
+  // program can copy a database table by table. Tables of such names from an older version keep
+  // working.
   //   kSchemaMismatch   the message names the first difference
   //   kInvalidArgument  the message names what is wrong
   //   kIoError          the log cannot take it; the table was not made

@@ -14,9 +14,10 @@
 // Objects need not lie at the same address in the next process: HeapPtr is an offset.
 //
 // fork(): a child cannot use a heap that its parent has opened. Every call that returns a Status
-// returns kInvalidArgument there; the destructor gives memory back to the system and touches neither
-// the file nor the parent's lock. A program that forks opens its heaps afterwards. The child of a
-// fork within a transaction must not return into it: it ends by exec(), exit() or _exit().
+// returns kInvalidArgument there; the destructor gives memory back to the system and touches
+// neither the file nor the parent's lock. A program that forks opens its heaps afterwards. The
+// child of a fork within a transaction must not return into it: it ends by exec(), exit() or
+// _exit().
 //
 // Independent of Database and its tables. Paper sections: each member names its own;
 // docs/heap.md says what differs.

@@ -90,8 +90,8 @@ enum class Durability : uint8_t {
 enum class LogFailure : uint8_t {
   // Commits with writes are refused, and reads go on, with one exception: a read-only transaction
   // under Durability::kGroup returns kIoError where commits that it may have seen are not on the
-  // disk, and so may be gone when the database is opened again. Those commits have returned kIoError
-  // as well. Set RunPolicy::durability to kAsync to read what is in memory all the same.
+  // disk, and so may be gone when the database is opened again. Those commits have returned
+  // kIoError as well. Set RunPolicy::durability to kAsync to read what is in memory all the same.
   // Database::backup() writes what is in memory in either case.
   kReadOnly,
   kStop,      // every transaction is refused

@@ -1,9 +1,9 @@
-// ForkGuard: tells an object that fork() has copied it into a child. The child has no thread but the
-// one that forked, and shares open files and locks with its parent, so it must leave a database or a
-// heap that its parent opened alone.
+// ForkGuard: tells an object that fork() has copied it into a child. Only the thread that forked
+// lives on there, and open files and locks are shared with the parent. So the child must leave
+// alone what its parent has opened, a database or a heap.
 //
 // A handler of pthread_atfork counts in the child. vfork() and posix_spawn() run no handlers, and
-// need none: what they start does not run this code. _Fork() and raw clone() are not noticed.
+// do not need to: what they start does not run this code. _Fork() and raw clone() go unnoticed.
 // Thread safety: all.
 #pragma once
 

@@ -72,8 +72,8 @@ class Memory {
   explicit Memory(uint64_t limit_bytes = 0, bool huge_pages = true, bool own_allocators = true);
   // No Allocator of it may be left, and no object be used any more.
   ~Memory();
-  // Gives the chunks back to the system. For a forked child, which uses nothing of it afterwards and
-  // does not destroy it. Does nothing if the parent held the lock when it forked.
+  // Gives the chunks back to the system. For a forked child, which uses nothing of it afterwards
+  // and does not destroy it. Does nothing if the parent held the lock when it forked.
   void abandon();
 
   // Takes this much from the system and touches it, before anything is allocated:

@@ -79,12 +79,11 @@ class Engine : public recovery::RecoveryTarget {
   // Whether commits can be as durable as this.
   virtual bool can_promise(Durability durability) const = 0;
   virtual void collect_garbage() = 0;
-  // Whether this is a forked child of the process that opened it. Then nothing of it may be called
-  // but what refuses with `refusal`, and abandon().
+  // Whether this is a forked child of the process that opened it. Then only abandon() and functions
+  // that refuse may be called.
   virtual bool in_child() const = 0;
-  // In a child, in place of the destructor: gives its rows and indexes back to the system, as far as
-  // that needs no lock, and touches nothing else. Threads of the parent may have been anywhere in
-  // what it is made of.
+  // Replaces the destructor in a child: gives the memory of rows and indexes back to the system and
+  // touches nothing else, since the parent's threads may have been in the midst of changing it.
   virtual void abandon() = 0;
   virtual Status verify() = 0;
 

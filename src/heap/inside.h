@@ -33,7 +33,7 @@ class HeapInside {
   // Whether this is a forked child of the process that opened it. Then nothing but abandon() may be
   // called: threads of the parent may have been anywhere in it.
   bool in_child() const { return process_.in_child(); }
-  // In a child, in place of the destructor: gives the heap's memory back to the system.
+  // Replaces the destructor in a child: gives the heap's memory back to the system.
   void abandon();
 
   Status run(FunctionRef<Status(HeapTransaction&)> procedure);

@@ -30,7 +30,7 @@ class Durable {
     std::lock_guard lock(mutex_);
     return failure_;
   }
-  // In a forked child, where no thread writes the log, nothing becomes durable.
+  // A forked child does not have the threads that write the log: nothing becomes durable there.
   bool in_child() const { return process_.in_child(); }
 
   // Until the number is durable (ok), or the log has failed (its failure: whether it

@@ -141,8 +141,8 @@ class SystemFile : public File {
   const int descriptor_;
 };
 
-// A lock belongs to the open file, which a forked child shares: closing it here leaves the lock to a
-// child that lives on. Unlocking ends it for both, so only the process that locked does that.
+// A lock belongs to the open file, which a forked child shares: closing it here leaves the lock to
+// a child that lives on. Unlocking ends it for both, so only the process that locked does that.
 class SystemLock final : public SystemFile {
  public:
   using SystemFile::SystemFile;

@@ -135,9 +135,9 @@ void Log::when_durable(SnapshotNumber number, Durable::Told told) {
   durable_.when(number, std::move(told));
 }
 
-// A commit whose rows others may have seen is announced, or its record is in its worker's buffer, in
-// a frame or durable; it is looked for in this order, in which it moves. A logger that still runs
-// may have taken records that it has not counted yet.
+// A commit whose rows others may have seen is announced, or its record is in its worker's buffer,
+// in a frame or durable; it is looked for in this order, in which it moves. A logger that still
+// runs may have taken records that it has not counted yet.
 bool Log::has_lost_nothing(SnapshotNumber number) const {
   bool none_left = true;
   for (uint32_t i = 0; i < loggers_.size(); ++i)

@@ -118,8 +118,8 @@ class Log {
   // As if a write had failed: the files' folders are not to be relied upon.
   void fail(const Status& status);
   bool failed() const { return durable_.failed(); }
-  // After a failure: whether all commits up to this number, which a reader has seen, are on the disk,
-  // since none has come after the durable ones. False also where that is not sure.
+  // After a failure: whether all commits up to this number, which a reader has seen, are on the
+  // disk, since none has come after the durable ones. False also where that is not sure.
   bool has_lost_nothing(SnapshotNumber number) const;
   Status failure() const { return durable_.failure(); }
   LogFacts facts() const;

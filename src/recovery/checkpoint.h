@@ -90,7 +90,7 @@ struct FoundInFolders {
 // Each opening leaves a generation of the log, with a file for each stream and a line of the
 // manifest, until a checkpoint covers it. So this many want a checkpoint, however small they are.
 inline constexpr size_t kGenerationsWanted = 16;
-// A process that ends soon has no time for one: with this many, opening itself takes it.
+// A process may end before it has taken one. With this many, opening itself takes it.
 inline constexpr size_t kGenerationsMax = 64;
 
 class Checkpoints {

@@ -41,14 +41,16 @@ void Store::stop(const Status& why) {
 }
 
 bool Store::refuses_now(Durability durability) const {
-  return process.in_child() || stopped() || (log != nullptr ? options.log_failure == LogFailure::kStop && log->failed() : asks_too_much(durability));
+  if (process.in_child() || stopped()) return true;
+  return log != nullptr ? options.log_failure == LogFailure::kStop && log->failed() : asks_too_much(durability);
 }
 bool Store::asks_too_much(Durability durability) const {
   if (durability <= Durability::kNone) return false;
   return options.data_folders.empty() ? durability == Durability::kGroup : options.durability == Durability::kNone;
 }
 
-// What a transaction that only read has seen may be lost once the log has failed, unless nothing is.
+// What a transaction that only read has seen may be lost once the log has failed, unless nothing
+// is.
 Status Store::await_durable(SnapshotNumber number, bool read_only) const {
   Status status = log->wait_durable(number);
   if (status.ok() || !read_only || process.in_child()) return status;

@@ -93,8 +93,8 @@ struct Store {
     if (its != nullptr) carefree_in.store(0);
   }
   const ForkGuard process;
-  // The process (base/fork.h) in which refuses() need not look closer; 0: none, since there is a log,
-  // or the database has stopped.
+  // The process (base/fork.h) in which refuses() need not look closer; 0: none, since there is a
+  // log, or the database has stopped.
   std::atomic<uint32_t> carefree_in;
   std::atomic<bool> has_stopped{false};
   mutable std::mutex stop_mutex;          // guards why_stopped; a leaf

@@ -135,13 +135,19 @@ INSTANTIATE_TEST_SUITE_P(
                     FaultCase{"broken_folder_sync", FileCall::kSyncFolder, EIO, 0, "Input/output error"}),
     [](const auto& info) { return info.param.name; });
 
-// A commit that is in memory and may not be on the disk: what shows it is refused, and says what
-// shows it all the same; what was durable before is still read.
-TEST(ReadsAfterAFault, ShowUnderGroupWhatIsOnTheDisk) {
-  FaultyWorld world;
+Database open_under_group() {
   Options options = options_of(LogFailure::kReadOnly);
   options.durability = Durability::kGroup;
-  Database database = std::move(*Database::open(options));
+  auto database = Database::open(options);
+  EXPECT_OK(database);
+  return std::move(*database);
+}
+
+// A commit is in memory and may not be on the disk. A read that may see it is refused, and the
+// message says how to read all the same. What was durable before can be read.
+TEST(ReadsAfterAFault, ShowUnderGroupWhatIsOnTheDisk) {
+  FaultyWorld world;
+  Database database = open_under_group();
   const Table<Account> table = make_accounts(database);
   uint64_t count = 0;
   ASSERT_OK(transfer(database, table, 0, &count, {}));
@@ -185,9 +191,7 @@ TEST(ReadsAfterAFault, ShowUnderGroupWhatIsOnTheDisk) {
 // they always did.
 TEST(ReadsAfterAFault, GoOnUnderGroupWhereNothingIsLost) {
   FaultyWorld world;
-  Options options = options_of(LogFailure::kReadOnly);
-  options.durability = Durability::kGroup;
-  Database database = std::move(*Database::open(options));
+  Database database = open_under_group();
   const Table<Account> table = make_accounts(database);
   uint64_t count = 0;
   ASSERT_OK(transfer(database, table, 0, &count, {}));

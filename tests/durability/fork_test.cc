@@ -1,38 +1,14 @@
 // A process forks while it has a database open. The child can use nothing of it and harms nothing:
 // not the files, not the parent's lock, not what the parent goes on to commit; and it ends. What it
 // opens itself works.
-#include <signal.h>
-#include <sys/wait.h>
-#include <unistd.h>
-
 #include <atomic>
-#include <functional>
 #include <thread>
 
-#include "base/sanitizer.h"
 #include "tests/support/data_folder_test.h"
+#include "tests/support/forked.h"
 
 namespace elider::test {
 namespace {
-
-#if defined(ELIDER_EMULATOR)
-constexpr bool kMayFork = false;
-#else
-constexpr bool kMayFork = !kThreadSanitizer;
-#endif
-
-// Runs body() in a child, which ends with its result; kills it after a while. Gives how it ended.
-int in_child(const std::function<int()>& body) {
-  std::fflush(nullptr);
-  const pid_t child = ::fork();
-  if (child == 0) {
-    ::alarm(60);
-    ::_exit(body());
-  }
-  int how = 0;
-  if (child < 0 || ::waitpid(child, &how, 0) != child) return -1;
-  return how;
-}
 
 // 0, or the position of the first status that is not as a child's must be.
 int first_that_is_not_refused(std::initializer_list<Status> all) {
@@ -65,12 +41,15 @@ TEST_P(ForkTest, AChildIsRefusedEveryCall) {
     auto ids = database.sequence("ids");
     ASSERT_OK(ids);
     ASSERT_OK(ids->next());
-    ASSERT_OK(database.register_procedure({.name = "nothing", .parameters = {}, .body = [](Transaction&, auto, auto&) { return Status(); }}));
+    const auto procedure = [](const char* name) {
+      return Procedure{name, {}, [](Transaction&, std::span<const Value>, std::vector<Value>&) { return Status(); }};
+    };
+    ASSERT_OK(database.register_procedure(procedure("nothing")));
     const bool holds = GetParam().concurrent();
     HeldSnapshot held;
     if (holds) held = std::move(*database.hold_snapshot());
     ActiveTransaction active = holds ? begin(database) : ActiveTransaction();
-    const int how = in_child([&] {
+    const int how = run_in_child([&] {
       const auto put = [&](Transaction& txn) { return txn.put(*table, 1, Account{}); };
       RunPolicy async;
       async.durability = Durability::kAsync;
@@ -79,12 +58,13 @@ TEST_P(ForkTest, AChildIsRefusedEveryCall) {
       int wrong = first_that_is_not_refused({
           database.run(put), database.run(put, async), database.run_read_only([](Transaction&) { return Status(); }),
           database.begin().status(), database.begin_read_only().status(), database.begin_read_only(held).status(),
-          database.hold_snapshot().status(), database.run_group(2, [](size_t, Touches&) {}, [&](size_t, Transaction& txn) { return put(txn); }),
+          database.hold_snapshot().status(),
+          database.run_group(2, [](size_t, Touches&) {}, [&](size_t, Transaction& txn) { return put(txn); }),
           database.create_table(account_schema(KeyIndex::kOrdered, "other")).status(), database.table("accounts").status(),
           database.sequence("ids").status(), database.sequence("more").status(), ids->next().status(), ids->at_least(7),
           database.wait_durable(), database.wait_durable(1), told, database.checkpoint(), database.backup(folder_ / "copy"),
           database.verify(), database.call("nothing", {}), database.call_group({}),
-          database.register_procedure({.name = "more", .parameters = {}, .body = [](Transaction&, auto, auto&) { return Status(); }}),
+          database.register_procedure(procedure("more")),
           database.install({}), holds ? active.commit() : database.verify(),
       });
       database.collect_garbage();
@@ -114,7 +94,7 @@ TEST_P(ForkTest, AChildThatClosesItChangesNothing) {
     ASSERT_OK(table);
     for (Key key = 0; key < 5; ++key) {
       transact(database, [&](Transaction& txn) { ASSERT_OK(txn.insert(*table, key, Account{key, 0, 0, 0})); });
-      EXPECT_EQ(in_child([&] { return database = Database(), 0; }), 0);
+      EXPECT_EQ(run_in_child([&] { return database = Database(), 0; }), 0);
       ASSERT_OK(database.wait_durable());
     }
   }
@@ -127,33 +107,18 @@ TEST_P(ForkTest, AChildThatClosesItChangesNothing) {
 
 TEST_P(ForkTest, AChildThatLivesOnDoesNotKeepTheFolder) {
   Database database = open();
-  int ends[2];
-  ASSERT_EQ(::pipe(ends), 0);
-  std::fflush(nullptr);
-  const pid_t child = ::fork();
-  ASSERT_GE(child, 0);
-  if (child == 0) {
-    ::alarm(60);
-    char byte;
-    ::close(ends[1]);
-    ::_exit(::read(ends[0], &byte, 1) == 0 ? 0 : 1);
-  }
-  ::close(ends[0]);
+  const LivingChild child;
   database = Database();
   auto again = Database::open(options_);
   EXPECT_OK(again);
-  ::close(ends[1]);
-  int how = 0;
-  ASSERT_EQ(::waitpid(child, &how, 0), child);
-  EXPECT_EQ(how, 0);
 }
 
-// Of a program that has forked without a thought for the database: it is destroyed with the statics.
+// The database is destroyed with the statics.
 TEST_P(ForkTest, AChildThatOnlyExitsEnds) {
   static Database kept;
   kept = open();
   ASSERT_OK(kept.create_table(account_schema(KeyIndex::kOrdered)));
-  const int how = in_child([]() -> int { std::exit(0); });
+  const int how = run_in_child([]() -> int { std::exit(0); });
   EXPECT_TRUE(WIFEXITED(how)) << "killed by " << WTERMSIG(how);
   EXPECT_EQ(WEXITSTATUS(how), 0);
   kept = Database();
@@ -181,7 +146,7 @@ TEST_P(ForkTest, AChildEndsWhateverTheParentsThreadsHold) {
       }
     });
   for (int i = 0; i < 30; ++i) {
-    const int how = in_child([&] {
+    const int how = run_in_child([&] {
       const int wrong = first_that_is_not_refused(
           {database.run([](Transaction&) { return Status(); }), database.wait_durable(), database.hold_snapshot().status(),
            database.create_table(account_schema(KeyIndex::kOrdered, "other")).status(), database.checkpoint()});
@@ -198,7 +163,7 @@ TEST_P(ForkTest, AChildEndsWhateverTheParentsThreadsHold) {
 // A worker of a server: it opens a database of its own, with threads and a log.
 TEST_P(ForkTest, WhatAChildOpensItselfWorks) {
   Database database = open();
-  const int how = in_child([&] {
+  const int how = run_in_child([&] {
     auto own = Database::open(options_for(folder_ / "own"));
     if (!own.ok()) return 1;
     auto table = own->create_table(account_schema(KeyIndex::kOrdered));

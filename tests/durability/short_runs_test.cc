@@ -68,7 +68,7 @@ TEST_P(ShortRunsTest, ManyKilledRunsLeaveFewFiles) {
   EXPECT_EQ(rows(database, *table).size(), 100u);
 }
 
-// The closed file has no room behind its last frame, so to lose a byte is to lose a frame.
+// A closed file ends with its last frame, so to lose a byte is to lose a frame.
 TEST_P(ShortRunsTest, AFileThatWasTrimmedAndIsCutShorterIsDamaged) {
   {
     Database database = open();
@@ -84,7 +84,7 @@ TEST_P(ShortRunsTest, AFileThatWasTrimmedAndIsCutShorterIsDamaged) {
     EXPECT_REFUSED(Code::kCorrupt, entry.path().filename().string(), refused);
     return;
   }
-  FAIL() << "there is no log";
+  FAIL() << "no file of the log is left";
 }
 
 }  // namespace

@@ -1,26 +1,16 @@
 // A process forks while it has a heap open. The child can use nothing of it and harms nothing, and
 // it ends, wherever the parent's threads were.
-#include <sys/wait.h>
-#include <unistd.h>
-
 #include <atomic>
 #include <cstdio>
-#include <functional>
 #include <thread>
 #include <vector>
 
-#include "base/sanitizer.h"
 #include "elider/try.h"
 #include "tests/heap/heap_fixture.h"
+#include "tests/support/forked.h"
 
 namespace elider::test {
 namespace {
-
-#if defined(ELIDER_EMULATOR)
-constexpr bool kHeapMayFork = false;
-#else
-constexpr bool kHeapMayFork = !kThreadSanitizer;
-#endif
 
 struct ForkCounter {
   uint64_t count;
@@ -29,7 +19,7 @@ struct ForkCounter {
 class HeapForkTest : public HeapFixture, public testing::Test {
  protected:
   void SetUp() override {
-    if (!kHeapMayFork) GTEST_SKIP() << "threads and fork() do not go together here";
+    if (!kMayFork) GTEST_SKIP() << "threads and fork() do not go together here";
     reopen();
   }
   Status count_up() {
@@ -60,18 +50,6 @@ class HeapForkTest : public HeapFixture, public testing::Test {
   }
 };
 
-// Runs body() in a child, which ends with its result; kills it after a while.
-int run_in_child(const std::function<int()>& body) {
-  std::fflush(nullptr);
-  const pid_t child = ::fork();
-  if (child == 0) {
-    ::alarm(60);
-    ::_exit(body());
-  }
-  int how = 0;
-  return child > 0 && ::waitpid(child, &how, 0) == child ? how : -1;
-}
-
 TEST_F(HeapForkTest, AChildIsRefusedEveryCallAndChangesNothing) {
   for (uint64_t i = 1; i <= 5; ++i) {
     ASSERT_OK(count_up());
@@ -89,27 +67,12 @@ TEST_F(HeapForkTest, AChildIsRefusedEveryCallAndChangesNothing) {
 }
 
 TEST_F(HeapForkTest, AChildThatLivesOnDoesNotKeepTheFile) {
-  int ends[2];
-  ASSERT_EQ(::pipe(ends), 0);
-  std::fflush(nullptr);
-  const pid_t child = ::fork();
-  ASSERT_GE(child, 0);
-  if (child == 0) {
-    ::alarm(60);
-    char byte;
-    ::close(ends[1]);
-    ::_exit(::read(ends[0], &byte, 1) == 0 ? 0 : 1);
-  }
-  ::close(ends[0]);
+  const LivingChild child;
   reopen();
   EXPECT_TRUE(heap_.is_open());
-  ::close(ends[1]);
-  int how = 0;
-  ASSERT_EQ(::waitpid(child, &how, 0), child);
-  EXPECT_EQ(how, 0);
 }
 
-// The replayer's thread waits, or works, when the process forks; the child's destructor joins nothing.
+// The replayer's thread waits or works when the process forks. The child's destructor joins nothing.
 TEST_F(HeapForkTest, AChildEndsWhateverTheParentsThreadsDo) {
   std::atomic<bool> stop{false};
   std::atomic<uint64_t> counts{0};
