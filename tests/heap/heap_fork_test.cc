@@ -72,7 +72,8 @@ TEST_F(HeapForkTest, AChildThatLivesOnDoesNotKeepTheFile) {
   EXPECT_TRUE(heap_.is_open());
 }
 
-// The replayer's thread waits or works when the process forks. The child's destructor joins nothing.
+// The replayer's thread waits or works when the process forks. The child's destructor joins
+// nothing.
 TEST_F(HeapForkTest, AChildEndsWhateverTheParentsThreadsDo) {
   std::atomic<bool> stop{false};
   std::atomic<uint64_t> counts{0};
