@@ -54,7 +54,10 @@ void write_operation(std::string& line, const HistoryOperation& operation) {
   }
   for (size_t i = 0; i < operation.rows.size(); ++i)
     line += fmt::format("{}[{},{}]", i == 0 ? "" : ",", operation.rows[i].first, operation.rows[i].second);
-  line += "]]";
+  line += "]";
+  if (operation.kind == Kind::kIndexScan && (operation.first_key != 0 || operation.last_key != kKeyMax))
+    line += fmt::format(",{},{}", operation.first_key, operation.last_key);
+  line += "]";
 }
 
 }  // namespace

@@ -74,7 +74,7 @@ class ListScan : public Workload {
     for (const PlannedOperation& operation : plan.operations) {
       yields.maybe();
       lists.assign(static_cast<size_t>(operation.last_key - operation.key) + 1, {});
-      if (Status status = read_lists(txn, operation, &lists); !status.ok()) return status;
+      if (Status status = read_lists(txn, operation, yields, &lists); !status.ok()) return status;
       if (operation.kind != PlannedOperation::Kind::kWrite) {
         for (size_t i = 0; i < lists.size(); ++i) attempt->did.read_list(operation.key + static_cast<int64_t>(i), lists[i]);
         continue;
@@ -109,7 +109,7 @@ class ListScan : public Workload {
     return txn.insert(table_, element_key(operation.key, list.size()), {static_cast<uint64_t>(operation.key), operation.value});
   }
 
-  Status read_lists(Transaction& txn, const PlannedOperation& operation, std::vector<std::vector<int64_t>>* lists) const {
+  Status read_lists(Transaction& txn, const PlannedOperation& operation, Yields& yields, std::vector<std::vector<int64_t>>* lists) const {
     if (options_.zoned && txn.read_only()) return read_all(txn, operation, lists);
     if (operation.variant == kRowByRow) return read_row_by_row(txn, operation.key, &lists->front());
     const bool by_index = operation.variant == kByIndex || operation.variant == kByIndexReverse;
@@ -123,11 +123,30 @@ class ListScan : public Workload {
     };
     const KeyRange keys{element_key(operation.key, 0), element_key(operation.last_key, kWritesPerKey - 1)};
     const KeyRange values{static_cast<uint64_t>(operation.key), static_cast<uint64_t>(operation.last_key)};
-    Status status = by_index ? txn.scan(by_list_, values, options, visit) : txn.scan(table_, keys, options, visit);
+    Status status = by_index ? scan_by_list(txn, values, options.reverse, yields, visit) : txn.scan(table_, keys, options, visit);
     if (options.reverse) {
       for (auto& list : *lists) std::reverse(list.begin(), list.end());
     }
     return status;
+  }
+
+  // Scans once, or a page at a time. A page may end between rows of one list, which have equal
+  // values.
+  template <class Visit>
+  Status scan_by_list(Transaction& txn, IndexRange rest, bool reverse, Yields& yields, Visit&& visit) const {
+    const uint64_t page = yields.random().below(2) == 0 ? kNoLimit : yields.random().between(1, 8);
+    for (;;) {
+      uint64_t visited = 0;
+      IndexPosition last;
+      Status status = txn.scan(by_list_, rest, {.limit = page, .reverse = reverse}, [&](IndexPosition at, const View<ElementRow>& view) {
+        ++visited;
+        last = at;
+        return visit(at.key, view);
+      });
+      if (!status.ok() || visited < page) return status;
+      rest = reverse ? rest.before(last) : rest.after(last);
+      yields.maybe();
+    }
   }
 
   // All rows of the table, of which these lists' count.

@@ -32,10 +32,13 @@ struct HistoryOperation {
   KeyRange range;
   bool reverse = false;
   std::vector<std::pair<Key, uint64_t>> rows;
-  // A scan through a secondary index: the range of values, and in `rows` the value and the primary
-  // key of each row that was returned; the columns that it read come as reads of their own. If a
-  // limit or the visitor stopped it, what was covered ends at the last of the rows.
+  // A scan through a secondary index: the range of positions from (range.first, first_key) to
+  // (range.last, last_key), both included, and in `rows` the value and the primary key of each row
+  // that was returned. The columns that it read come as reads of their own. If a limit or the
+  // visitor stopped it, what was covered ends at the last of the rows.
   uint32_t index = 0;       // position among the table's secondary indexes
+  Key first_key = 0;
+  Key last_key = kKeyMax;
   bool stopped = false;
   uint64_t value = 0;       // kIndexValue: what the row has in this index from this commit on
 };

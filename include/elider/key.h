@@ -8,8 +8,10 @@
 
 #include "elider/language.h"
 
+#include <algorithm>
 #include <array>
 #include <cassert>
+#include <compare>
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
@@ -23,10 +25,59 @@ namespace elider {
 using Key = uint64_t;
 inline constexpr Key kKeyMax = ~Key{0};
 
-// All keys k with first <= k <= last: both ends are part of it. first > last: none.
+// All keys k with first <= k <= last. The range is empty if first > last.
 struct KeyRange {
   Key first = 0;
   Key last = kKeyMax;
+
+  // The keys of this range that are greater, or smaller, than `key`: the rest of a scan, or of a
+  // reverse scan, that has come to that key. They never exceed this range.
+  constexpr KeyRange after(Key key) const { return key == kKeyMax ? KeyRange{1, 0} : KeyRange{std::max(first, key + 1), last}; }
+  constexpr KeyRange before(Key key) const { return key == 0 ? KeyRange{1, 0} : KeyRange{first, std::min(last, key - 1)}; }
+};
+
+// A row's position in a secondary index, which is ordered by index value, then by primary key.
+struct IndexPosition {
+  uint64_t value = 0;
+  Key key = 0;
+  friend constexpr auto operator<=>(const IndexPosition&, const IndexPosition&) = default;
+};
+
+namespace detail {
+struct EntryRange;
+}
+
+// A range of a secondary index: a range of values, or the rest of it after or before a position. A
+// range of values has all rows of a value or none, so a page that ends between rows of equal
+// values needs a position.
+class IndexRange {
+ public:
+  constexpr IndexRange() = default;  // the whole index
+  // All rows whose value is from `first` to `last`, both included. Empty if first > last.
+  constexpr IndexRange(uint64_t first, uint64_t last) : from_{first, 0}, to_{last + 1, 0}, to_end_(last == ~uint64_t{0}) {}
+  constexpr IndexRange(KeyRange values) : IndexRange(values.first, values.last) {}
+
+  // The rows of this range whose position is greater, or smaller, than `position`: the rest of a
+  // scan, or of a reverse scan, that has come to that position. They never exceed this range. The
+  // position need not be that of a row: the row may have been removed, or its value changed.
+  constexpr IndexRange after(IndexPosition position) const {
+    IndexRange rest = *this;
+    if (position == IndexPosition{~uint64_t{0}, kKeyMax}) return {1, 0};
+    const bool next_value = position.key == kKeyMax;
+    rest.from_ = std::max(from_, IndexPosition{position.value + (next_value ? 1 : 0), position.key + 1});
+    return rest;
+  }
+  constexpr IndexRange before(IndexPosition position) const {
+    IndexRange rest = *this;
+    rest.to_ = to_end_ ? position : std::min(to_, position);
+    rest.to_end_ = false;
+    return rest;
+  }
+
+ private:
+  friend struct detail::EntryRange;
+  IndexPosition from_, to_;  // `to_` is not part of the range
+  bool to_end_ = true;       // `to_` is not used
 };
 
 namespace detail {
@@ -66,6 +117,18 @@ static_assert(sizeof(KeyRef) == sizeof(Key));
 struct KeyRefRange {
   KeyRefRange(KeyRange keys) : from(keys.first), to(keys.last + 1), to_end(keys.last == kKeyMax) {}
   KeyRefRange(KeyRef its_from, KeyRef its_to, bool its_end) : from(its_from), to(its_to), to_end(its_end) {}
+  KeyRef from, to;
+  bool to_end;
+};
+
+// The entries of a secondary index from (from_value, from) up to (to_value, to), which is not part
+// of the range, or to the end.
+struct EntryRange {
+  EntryRange(const IndexRange& range)
+      : from_value(range.from_.value), to_value(range.to_.value), from(range.from_.key), to(range.to_.key), to_end(range.to_end_) {}
+  EntryRange(const EntryRange& range, KeyRef its_from, KeyRef its_to)
+      : from_value(range.from_value), to_value(range.to_value), from(its_from), to(its_to), to_end(range.to_end) {}
+  uint64_t from_value, to_value;
   KeyRef from, to;
   bool to_end;
 };

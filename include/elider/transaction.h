@@ -78,14 +78,23 @@ class Transaction {
   // kUnsupported: the table is hashed.
   template <class Row, class Visitor>
   Status scan(const Table<Row>& table, KeyRange range, const ScanOptions& options, Visitor&& visit) {
-    return visited<Row>(visit, [&](EachRow each) { return do_scan(table, range, options, each); });
+    const auto call = [&](detail::KeyRef key, const RawView& view) { return visit(key.number(), View<Row>(view)); };
+    return visited<detail::KeyRef, RawView>(call, [&](EachRow each) { return do_scan(table, range, options, each); });
   }
 
-  // The same through a secondary index, in the order of (index value, primary key); the range is of
-  // index values. The visitor is given the primary key.
+  // Scans through a secondary index, in the order of (index value, primary key). The range is a
+  // range of index values, such as {first, last} or a KeyRange. To go on where another scan has
+  // ended, cut it with IndexRange::after() or, for a reverse scan, before(). The visitor is that of
+  // a scan by key and is given the primary key. It may take the row's position in the index
+  // instead: visit(IndexPosition, const View<Row>&).
+  //   kInvalidArgument  an IndexRef whose table does not have an index at its position
   template <class Row, class Visitor>
-  Status scan(const Index<Row>& index, KeyRange range, const ScanOptions& options, Visitor&& visit) {
-    return visited<Row>(visit, [&](EachRow each) { return do_scan_index(index, range, options, each); });
+  Status scan(const Index<Row>& index, const IndexRange& range, const ScanOptions& options, Visitor&& visit) {
+    const auto call = [&](detail::KeyRef key, uint64_t value, const RawView& view) {
+      if constexpr (std::is_invocable_v<Visitor&, Key, View<Row>>) return visit(key.number(), View<Row>(view));
+      else return visit(IndexPosition{value, key.number()}, View<Row>(view));
+    };
+    return visited<detail::KeyRef, uint64_t, RawView>(call, [&](EachEntry each) { return do_scan_index(index, range, options, each); });
   }
 
   // Calls visit(Key, const View<Row>&), or visit(Key, const View<Row>&, unsigned thread), for
@@ -181,8 +190,13 @@ class Transaction {
   Status scan(const TableRef& table, KeyRange range, const ScanOptions& options, FunctionRef<bool(Key, RawView)> visit) {
     return do_scan(table, range, options, [&](detail::KeyRef key, RawView view) { return visit(key.number(), view); });
   }
-  Status scan(const IndexRef& index, KeyRange range, const ScanOptions& options, FunctionRef<bool(Key, RawView)> visit) {
-    return do_scan_index(index, range, options, [&](detail::KeyRef key, RawView view) { return visit(key.number(), view); });
+  Status scan(const IndexRef& index, const IndexRange& range, const ScanOptions& options, FunctionRef<bool(Key, RawView)> visit) {
+    return do_scan_index(index, range, options, [&](detail::KeyRef key, uint64_t, RawView view) { return visit(key.number(), view); });
+  }
+  Status scan(const IndexRef& index, const IndexRange& range, const ScanOptions& options, FunctionRef<bool(IndexPosition, RawView)> visit) {
+    return do_scan_index(index, range, options, [&](detail::KeyRef key, uint64_t value, RawView view) {
+      return visit(IndexPosition{value, key.number()}, view);
+    });
   }
   Status scan_rows(const TableRef& table, const RowScanOptions& options, FunctionRef<bool(Key, RawView, unsigned)> visit) {
     return do_scan_rows(table, options, visit);
@@ -215,6 +229,7 @@ class Transaction {
 
  protected:
   using EachRow = FunctionRef<bool(detail::KeyRef, RawView)>;
+  using EachEntry = FunctionRef<bool(detail::KeyRef, uint64_t value, RawView)>;
 
   Transaction() = default;
   virtual ~Transaction() = default;
@@ -223,7 +238,7 @@ class Transaction {
   virtual Status do_multi_get(const TableRef& table, const detail::KeyRef* keys, size_t count, const ColumnsRef& columns,
                               RawView* views) = 0;
   virtual Status do_scan(const TableRef& table, const detail::KeyRefRange& range, const ScanOptions& options, EachRow visit) = 0;
-  virtual Status do_scan_index(const IndexRef& index, KeyRange range, const ScanOptions& options, EachRow visit) = 0;
+  virtual Status do_scan_index(const IndexRef& index, const detail::EntryRange& range, const ScanOptions& options, EachEntry visit) = 0;
   virtual Status do_scan_rows(const TableRef& table, const RowScanOptions& options, FunctionRef<bool(Key, RawView, unsigned)> visit) = 0;
   virtual Status do_insert(const TableRef& table, detail::KeyRef key, const void* row, size_t bytes) = 0;
   virtual Status do_put(const TableRef& table, detail::KeyRef key, const void* row, size_t bytes) = 0;
@@ -242,24 +257,24 @@ class Transaction {
  private:
   friend class txn::DeclaredTransaction;  // which passes on to another one
   static const detail::KeyRef* refs(const Key* keys) { return reinterpret_cast<const detail::KeyRef*>(keys); }
-  // scan(each), with what the caller's visitor returns made a bool.
-  template <class Row, class Visitor, class Scan>
-  static Status visited(Visitor& visit, Scan&& scan) {
-    using Answer = std::invoke_result_t<Visitor&, Key, View<Row>>;
+  // Returns scan(each), where `each` calls the caller's visitor and makes its answer a bool.
+  template <class... Arguments, class Call, class Scan>
+  static Status visited(const Call& call, Scan&& scan) {
+    using Answer = std::invoke_result_t<const Call&, Arguments...>;
     if constexpr (std::is_same_v<std::remove_cvref_t<Answer>, Status>) {
       Status answer;
-      Status scanned = scan([&](detail::KeyRef key, RawView view) -> bool {
-        answer = visit(key.number(), View<Row>(view));
+      Status scanned = scan([&](Arguments... arguments) -> bool {
+        answer = call(arguments...);
         return answer.ok();
       });
       return answer.ok() || scanned.code() == Code::kFinished ? scanned : answer;
     } else if constexpr (std::is_void_v<Answer>) {
-      return scan([&](detail::KeyRef key, RawView view) -> bool {
-        visit(key.number(), View<Row>(view));
+      return scan([&](Arguments... arguments) -> bool {
+        call(arguments...);
         return true;
       });
     } else {
-      return scan([&](detail::KeyRef key, RawView view) -> bool { return visit(key.number(), View<Row>(view)); });
+      return scan([&](Arguments... arguments) -> bool { return call(arguments...); });
     }
   }
   template <class Row, class Change>

@@ -28,7 +28,7 @@ class EndedTransaction final : public Transaction {
   Status do_get(const TableRef&, KeyRef, const ColumnsRef&, RawView*) override { return finished(); }
   Status do_multi_get(const TableRef&, const KeyRef*, size_t, const ColumnsRef&, RawView*) override { return finished(); }
   Status do_scan(const TableRef&, const KeyRefRange&, const ScanOptions&, EachRow) override { return finished(); }
-  Status do_scan_index(const IndexRef&, KeyRange, const ScanOptions&, EachRow) override { return finished(); }
+  Status do_scan_index(const IndexRef&, const EntryRange&, const ScanOptions&, EachEntry) override { return finished(); }
   Status do_scan_rows(const TableRef&, const RowScanOptions&, FunctionRef<bool(Key, RawView, unsigned)>) override { return finished(); }
   Status do_insert(const TableRef&, KeyRef, const void*, size_t) override { return finished(); }
   Status do_put(const TableRef&, KeyRef, const void*, size_t) override { return finished(); }

@@ -62,8 +62,10 @@ class HistoryRecorder {
     Scan(HistoryRecorder& recorder, const detail::TableBase& table, const detail::KeyRefRange& keys, bool reverse)
         : Scan(recorder, HistoryOperation::Kind::kScan, table, 0, recorder.on() ? numbers_of(table, keys) : KeyRange{}, reverse) {}
     // Through a secondary index.
-    Scan(HistoryRecorder& recorder, const detail::TableBase& table, uint32_t index, KeyRange values, bool reverse)
-        : Scan(recorder, HistoryOperation::Kind::kIndexScan, table, index, values, reverse) {}
+    Scan(HistoryRecorder& recorder, const detail::TableBase& table, uint32_t index, const detail::EntryRange& entries, bool reverse)
+        : Scan(recorder, HistoryOperation::Kind::kIndexScan, table, index, {}, reverse) {
+      if (on_) [[unlikely]] take_range(table, entries);
+    }
 
     // A row of this key, and what version() gives.
     template <class Version>
@@ -100,6 +102,16 @@ class HistoryRecorder {
       if (keys.to_end) return {table.number_of(keys.from), kKeyMax};
       const Key to = table.number_of(keys.to);
       return to == 0 ? KeyRange{1, 0} : KeyRange{table.number_of(keys.from), to - 1};
+    }
+    // History ranges include both ends.
+    void take_range(const detail::TableBase& table, const detail::EntryRange& entries) {
+      operation_.range.first = entries.from_value;
+      operation_.first_key = table.number_of(entries.from);
+      if (entries.to_end) return;
+      const Key to = table.number_of(entries.to);
+      operation_.range.last = entries.to_value - (to == 0 ? 1 : 0);
+      operation_.last_key = to - 1;
+      if (entries.to_value == 0 && to == 0) operation_.range = {1, 0};
     }
     HistoryRecorder& recorder_;
     const bool on_;

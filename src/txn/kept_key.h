@@ -45,14 +45,14 @@ index::Bound<IndexKey> behind(Arena&, const IndexKey& key) {
 }
 inline index::Bound<ByteKey> behind(Arena& arena, const ByteKey& key) { return {copy_of(arena, key, 1), false}; }
 
-// The entries of these values, of which neither is left out.
+// As the index has them.
 template <class IndexKey>
-index::Range<IndexKey> range_of_values(Arena& arena, KeyRange values) {
-  const bool to_end = values.last == ~uint64_t{0};
+index::Range<IndexKey> range_of_entries(Arena& arena, const detail::EntryRange& range) {
   if constexpr (std::is_same_v<IndexKey, ByteKey>)
-    return {copy_of(arena, index::ByteEntry(values.first).key()), {copy_of(arena, index::ByteEntry(values.last + 1).key()), to_end}};
+    return {copy_of(arena, index::ByteEntry(range.from_value, range.from).key()),
+            {copy_of(arena, index::ByteEntry(range.to_value, range.to).key()), range.to_end}};
   else
-    return {{values.first, 0}, {{values.last + 1, 0}, to_end}};
+    return {{range.from_value, range.from.number()}, {{range.to_value, range.to.number()}, range.to_end}};
 }
 
 }  // namespace elider::txn

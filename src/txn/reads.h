@@ -54,6 +54,7 @@ class Reads : public TransactionBase {
  protected:
   using TableType = Table<Sync>;
   using Visitor = Transaction::EachRow;
+  using EntryVisitor = Transaction::EachEntry;
 
   // in_regions: all of it, or its commit, runs in hardware transactions.
   Reads(Store& store, Worker& worker, Counters& counters, bool in_regions = Sync::kRegions)
@@ -212,7 +213,7 @@ class Reads : public TransactionBase {
     return result;
   }
 
-  Status do_scan_index(const IndexRef& ref, KeyRange range, const ScanOptions& options, Visitor visit) override {
+  Status do_scan_index(const IndexRef& ref, const detail::EntryRange& range, const ScanOptions& options, EntryVisitor visit) override {
     const ColumnSet* set = check<Purpose::kRead>(ref.table, options.columns);
     if (set == nullptr) [[unlikely]] return refuse(ref.table, options.columns);
     auto& table = static_cast<TableType&>(*ref.table.base());
@@ -220,15 +221,15 @@ class Reads : public TransactionBase {
     return scan_secondary(table, ref.position, range, options, *set, visit);
   }
 
-  Status scan_secondary(TableType& table, uint32_t i, KeyRange range, const ScanOptions& options, const ColumnSet& wanted_set,
-                        Visitor visit) {
+  Status scan_secondary(TableType& table, uint32_t i, const detail::EntryRange& range, const ScanOptions& options,
+                        const ColumnSet& wanted_set, EntryVisitor visit) {
     if (options.limit == 0) return {};
     return table.secondary(i).visit([&](auto& index) { return scan_entries(table, index, i, range, options, wanted_set, visit); });
   }
 
   template <class Index>
-  Status scan_entries(TableType& table, Index& index, uint32_t i, KeyRange range, const ScanOptions& options, const ColumnSet& wanted_set,
-                      Visitor visit) {
+  Status scan_entries(TableType& table, Index& index, uint32_t i, const detail::EntryRange& range, const ScanOptions& options,
+                      const ColumnSet& wanted_set, EntryVisitor visit) {
     const ColumnSet& set = table.layout().with_index(wanted_set, i);  // the value must be computed to be believed
     HistoryRecorder::Scan history(recorder_, table, i, range, options.reverse);
     const auto direction = options.reverse ? index::Direction::kBackward : index::Direction::kForward;
@@ -258,14 +259,14 @@ class Reads : public TransactionBase {
       tracked.entry(row, value, matches);
       if (!matches) return true;  // no row, or an entry of an earlier or a later value
       history.found(value, [&] { return table.number_of(key); });
-      const bool more = visit(key, view);
+      const bool more = visit(key, value, view);
       if (Status left = after_visit(ended); !left.ok()) [[unlikely]] { result = std::move(left); return false; }
       if (more && ++visited != options.limit) return true;
       history.stopped(table, key);
       tracked.stop(entry, direction);
       return false;
     };
-    index::scan_leaves(index, range_of_values<typename Index::Key>(arena_, range), direction, options.limit, track, prefetch, found);
+    index::scan_leaves(index, range_of_entries<typename Index::Key>(arena_, range), direction, options.limit, track, prefetch, found);
     if (result.ok()) history.done();
     return result;
   }

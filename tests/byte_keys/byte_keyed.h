@@ -64,6 +64,7 @@ class ByteKeyed : public Base {
 
  protected:
   using KeyRef = detail::KeyRef;
+  using typename Base::EachEntry;
   using typename Base::EachRow;
 
   Status do_get(const TableRef& table, KeyRef key, const ColumnsRef& columns, RawView* view) override {
@@ -87,9 +88,13 @@ class ByteKeyed : public Base {
     const EncodedKey from(range.from.number()), to(range.to.number());
     return Base::do_scan(table, {from.ref(), to.ref(), range.to_end}, options, numbered(table, visit));
   }
-  Status do_scan_index(const IndexRef& index, KeyRange range, const ScanOptions& options, EachRow visit) override {
+  Status do_scan_index(const IndexRef& index, const detail::EntryRange& range, const ScanOptions& options, EachEntry visit) override {
     if (!has_byte_keys(index.table)) return Base::do_scan_index(index, range, options, visit);
-    return Base::do_scan_index(index, range, options, numbered(index.table, visit));
+    const EncodedKey from(range.from.number()), to(range.to.number());
+    return Base::do_scan_index(index, {range, from.ref(), to.ref()}, options, [&](KeyRef key, uint64_t value, const RawView& view) {
+      name_number(index.table, view);
+      return visit(index.table.base()->number_of(key), value, view);
+    });
   }
   Status do_insert(const TableRef& table, KeyRef key, const void* row, size_t size) override {
     return with_key(table, key, [&](KeyRef bytes) { return Base::do_insert(table, bytes, row, size); });

@@ -148,24 +148,38 @@ TEST_P(HistorySinkTest, IndexValuesAndIndexScansAreTold) {
   });
   EXPECT_EQ(values(5), (Values{{0, 9}})) << "the last value alone";
   EXPECT_EQ(values(6), Values()) << "no indexed column";
+  const auto expect_range = [](const HistoryOperation& scan, IndexPosition first, IndexPosition last) {
+    EXPECT_EQ(scan.range.first, first.value);
+    EXPECT_EQ(scan.first_key, first.key);
+    EXPECT_EQ(scan.range.last, last.value);
+    EXPECT_EQ(scan.last_key, last.key);
+  };
   const auto expect_scans = [&] {
     std::vector<const HistoryOperation*> scans;
     for (const HistoryOperation& operation : last().operations)
       if (operation.kind == Kind::kIndexScan) scans.push_back(&operation);
-    ASSERT_EQ(scans.size(), 2u);
+    ASSERT_EQ(scans.size(), 4u);
     EXPECT_EQ(scans[0]->index, 0u);
     EXPECT_EQ(scans[0]->range.first, 0u);
     EXPECT_EQ(scans[0]->range.last, 20u);
+    EXPECT_EQ(scans[0]->first_key, 0u);
+    EXPECT_EQ(scans[0]->last_key, kKeyMax);
     EXPECT_FALSE(scans[0]->stopped);
     EXPECT_EQ(scans[0]->rows, (std::vector<std::pair<Key, uint64_t>>{{7, 6}, {9, 5}}));
     EXPECT_TRUE(scans[1]->reverse);
     EXPECT_TRUE(scans[1]->stopped);
     EXPECT_EQ(scans[1]->rows, (std::vector<std::pair<Key, uint64_t>>{{9, 5}}));
+    expect_range(*scans[2], {7, 4}, {9, 4});
+    EXPECT_EQ(scans[2]->rows, (std::vector<std::pair<Key, uint64_t>>{{7, 6}}));
+    expect_range(*scans[3], {0, 0}, {8, kKeyMax});
+    EXPECT_EQ(scans[3]->rows, (std::vector<std::pair<Key, uint64_t>>{{7, 6}}));
   };
   const auto scan = [&](Transaction& txn) {
     const auto all = [](Key, const View<Account>&) { return true; };
     ASSERT_OK(txn.scan(by_branch, {0, 20}, {}, all));
     ASSERT_OK(txn.scan(by_branch, {0, 20}, {.limit = 1, .reverse = true}, all));
+    ASSERT_OK(txn.scan(by_branch, IndexRange(0, 20).after({7, 3}).before({9, 5}), {}, all));
+    ASSERT_OK(txn.scan(by_branch, IndexRange().before({9, 0}), {}, all));
   };
   transact(db_, scan);
   expect_scans();

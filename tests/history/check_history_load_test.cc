@@ -119,9 +119,14 @@ TEST(LoadHistory, what_the_history_file_writes_is_read_back) {
       operation.key = kKeyMax;
       operation.version = 8;
       if (kind == Kind::kScan || kind == Kind::kIndexScan) operation.rows = {{1, 2}, {3, 4}};
+      operation.range = {1, 9};
       operation.index = 5;
       operation.value = 6;
       operation.stopped = true;
+      transaction.operations.push_back(operation);
+      if (kind != Kind::kIndexScan) continue;
+      operation.first_key = 7;
+      operation.last_key = 8;
       transaction.operations.push_back(operation);
     }
     (*file)->on_transaction(transaction);
@@ -133,9 +138,13 @@ TEST(LoadHistory, what_the_history_file_writes_is_read_back) {
   EXPECT_EQ(history->procedures[0], "p\n");
   ASSERT_EQ(history->operations.size(), 5u);
   EXPECT_EQ(history->operations[4].kind, OperationKind::kAdd);
-  EXPECT_EQ(history->scans[0].range.last, kKeyMax);
+  EXPECT_EQ(history->scans[0].range.last, 9u);
   EXPECT_EQ(history->rows[1].version, 4u);
-  ASSERT_EQ(history->index_scans.size(), 1u);
+  ASSERT_EQ(history->index_scans.size(), 2u);
+  EXPECT_EQ(history->index_scans[0].first, (IndexEntry{1, 0}));
+  EXPECT_EQ(history->index_scans[0].last, (IndexEntry{9, kKeyMax}));
+  EXPECT_EQ(history->index_scans[1].first, (IndexEntry{1, 7}));
+  EXPECT_EQ(history->index_scans[1].last, (IndexEntry{9, 8}));
   EXPECT_EQ(history->index_scans[0].index, 5u);
   EXPECT_TRUE(history->index_scans[0].stopped);
   EXPECT_EQ(history->index_rows[1], (IndexEntry{3, 4}));

@@ -457,6 +457,24 @@ TEST(CheckHistory, an_index_scan_is_in_order_and_in_range) {
   EXPECT_EQ(verdict.anomalies[0].kind, "scan out of range");
 }
 
+TEST(CheckHistory, an_index_scan_between_positions_covers_no_other_rows) {
+  const std::vector<Line> rows = {{R"(["w",0,0,1,1],["v",0,0,1,5],["w",0,0,2,1],["v",0,0,2,5],["w",0,0,3,1],["v",0,0,3,5])", 1, 0, 0, 100}};
+  const auto scan = [&](const char* operation) {
+    std::vector<Line> lines = rows;
+    lines.push_back({operation, 1, 1, 200, 300});
+    return check(lines);
+  };
+  EXPECT_TRUE(scan(R"(["i",0,0,5,5,false,false,[[5,2]],2,2])").strictly_serializable());
+  EXPECT_TRUE(scan(R"(["i",0,0,0,9,true,false,[[5,3],[5,2],[5,1]],4,0])").strictly_serializable());
+  EXPECT_TRUE(scan(R"(["i",0,0,4,5,true,false,[[5,1]],0,1])").strictly_serializable());
+  EXPECT_THAT(cycle_of(scan(R"(["i",0,0,5,5,false,false,[[5,2]],2,3])")), ::testing::AnyOf("rw rt ", "rt rw "));
+  for (const char* outside : {R"(["i",0,0,5,5,false,false,[[5,1],[5,2]],2,2])", R"(["i",0,0,5,5,false,false,[[5,2],[5,3]],2,2])"}) {
+    const Verdict verdict = scan(outside);
+    ASSERT_EQ(verdict.anomalies.size(), 1u);
+    EXPECT_EQ(verdict.anomalies[0].kind, "scan out of range");
+  }
+}
+
 TEST(CheckHistory, an_index_scan_need_not_agree_on_rows_that_its_transaction_wrote) {
   const Verdict verdict = check({{R"(["w",0,0,1,1],["v",0,0,1,5])", 1, 0},
                                  {R"(["r",0,0,1,1],["i",0,0,0,9,false,false,[[7,1]]],["w",0,0,1,2],["v",0,0,1,8])", 1, 1}});

@@ -28,9 +28,9 @@ class EngineSide {
     switch (operation.kind) {
       case Kind::kGet: return get(txn, side, operation);
       case Kind::kMultiGet: return multi_get(txn, side, operation);
-      case Kind::kScan: return scan(txn, table, side, operation);
-      case Kind::kScanBranch: return scan(txn, side.by_branch, side, operation);
-      case Kind::kScanOwner: return scan(txn, side.by_owner, side, operation);
+      case Kind::kScan: return scan(txn, table, operation.scanned_keys(), side, operation);
+      case Kind::kScanBranch: return scan(txn, side.by_branch, operation.entries(), side, operation);
+      case Kind::kScanOwner: return scan(txn, side.by_owner, operation.entries(), side, operation);
       case Kind::kInsert: return {txn.insert(table, operation.key, operation.item).code(), {}};
       case Kind::kPut: return {txn.put(table, operation.key, operation.item).code(), {}};
       case Kind::kUpdate: return {txn.update(table, operation.key, columns, change).code(), {}};
@@ -103,11 +103,11 @@ class EngineSide {
     return outcome;
   }
 
-  template <class Source>
-  static Outcome scan(Transaction& txn, const Source& source, const TableSide& side, const Operation& operation) {
+  template <class Source, class Range>
+  static Outcome scan(Transaction& txn, const Source& source, const Range& range, const TableSide& side, const Operation& operation) {
     ScanOptions options{operation.limit, operation.reverse, side.columns[operation.columns]};
     Outcome outcome;
-    const Status status = txn.scan(source, operation.range, options, [&](Key key, const View<Item>& view) {
+    const Status status = txn.scan(source, range, options, [&](Key key, const View<Item>& view) {
       outcome.rows.emplace_back(key, only_columns(*view, operation.columns));
       return true;
     });

@@ -68,9 +68,12 @@ class Model {
   template <class Value>
   Outcome scan(const Operation& operation, Value&& value) {
     std::vector<std::tuple<uint64_t, Key, Item>> found;
-    for (const auto& [key, item] : table(operation))
-      if (value(key, item) >= operation.range.first && value(key, item) <= operation.range.last)
-        found.emplace_back(value(key, item), key, only_columns(item, operation.columns));
+    for (const auto& [key, item] : table(operation)) {
+      const IndexPosition at{value(key, item), key};
+      if (at.value < operation.range.first || at.value > operation.range.last) continue;
+      if ((operation.after && at <= *operation.after) || (operation.before && at >= *operation.before)) continue;
+      found.emplace_back(at.value, key, only_columns(item, operation.columns));
+    }
     const auto before = [](const auto& a, const auto& b) {
       return std::tie(std::get<0>(a), std::get<1>(a)) < std::tie(std::get<0>(b), std::get<1>(b));
     };

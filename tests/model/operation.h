@@ -7,6 +7,7 @@
 
 #include <array>
 #include <cstdint>
+#include <optional>
 #include <ostream>
 #include <string>
 #include <utility>
@@ -58,8 +59,24 @@ struct Operation {
   int64_t delta = 0;       // of an add
   std::vector<Key> keys;   // of a multi_get
   KeyRange range;          // of a scan
+  // What cuts a scan's range. A scan by key uses the keys alone, which are the values.
+  std::optional<IndexPosition> after, before;
   uint64_t limit = kNoLimit;
   bool reverse = false;
+
+
+  IndexRange entries() const {
+    IndexRange rest = range;
+    if (after) rest = rest.after(*after);
+    if (before) rest = rest.before(*before);
+    return rest;
+  }
+  KeyRange scanned_keys() const {
+    KeyRange rest = range;
+    if (after) rest = rest.after(after->key);
+    if (before) rest = rest.before(before->key);
+    return rest;
+  }
 
   bool reading() const { return static_cast<int>(kind) < kReadingKinds; }
 
@@ -86,8 +103,10 @@ inline std::ostream& operator<<(std::ostream& out, const Operation& operation) {
                                                             "put", "update",    "update view", "write",          "add",           "remove"};
   out << kNames[static_cast<int>(operation.kind)] << " table " << operation.table << " key " << operation.key << " columns "
       << operation.columns << " owner " << operation.item.owner << " branch " << operation.item.branch << " balance "
-      << operation.item.balance << " range " << operation.range.first << ".." << operation.range.last << " limit "
-      << static_cast<int64_t>(operation.limit) << (operation.reverse ? " reverse" : "") << " keys";
+      << operation.item.balance << " range " << operation.range.first << ".." << operation.range.last;
+  if (operation.after) out << " after " << operation.after->value << '/' << operation.after->key;
+  if (operation.before) out << " before " << operation.before->value << '/' << operation.before->key;
+  out << " limit " << static_cast<int64_t>(operation.limit) << (operation.reverse ? " reverse" : "") << " keys";
   for (Key key : operation.keys) out << ' ' << key;
   return out;
 }
@@ -133,6 +152,13 @@ inline Operation random_operation(TestRandom& random, const OperationMix& mix, b
   const uint64_t domain = operation.kind == Kind::kScan ? mix.keys : operation.kind == Kind::kScanBranch ? mix.branches : mix.owners;
   const uint64_t first = random.below(domain + 1);
   operation.range = random.percent(15) ? KeyRange{} : KeyRange{first, first + random.below(random.percent(50) ? 4 : domain)};
+  const auto any_position = [&]() -> std::optional<IndexPosition> {
+    if (!random.percent(25)) return std::nullopt;
+    const Key key = any_key();
+    return IndexPosition{operation.kind == Kind::kScan ? key : random.below(domain), key};
+  };
+  operation.after = any_position();
+  operation.before = any_position();
   operation.limit = random.percent(60) ? kNoLimit : random.below(6);
   operation.reverse = random.percent(50);
   return operation;

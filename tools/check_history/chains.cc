@@ -183,7 +183,7 @@ void Chains::check_index_scans(uint32_t txn) {
     for (uint64_t row = scan.rows_begin; row < scan.rows_begin + scan.rows_count; ++row) {
       const IndexEntry& got = history_.index_rows[row];
       const std::string was_given = "was given " + name_of_entry(scan.table, scan.index, got);
-      if (got.value < scan.values.first || got.value > scan.values.last)
+      if (got < scan.first || got > scan.last)
         report("scan out of range", txn, was_given + ", which is not in the range it scanned");
       if (!std::binary_search(index_values_.begin(), index_values_.end(), IndexValue{scan.table, scan.index, got}) &&
           !may_have_written_row(txn, scan.table, got.key))

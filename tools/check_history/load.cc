@@ -151,12 +151,13 @@ class Loader {
   }
 
   void index_scan(const Json& entry) {
-    if (entry.size() != 8) throw LineError{"index scan " + shown(entry) + " has not 8 elements"};
-    const KeyRange values{number(entry[3], "a range's first value"), number(entry[4], "a range's last value")};
+    if (entry.size() != 8 && entry.size() != 10) throw LineError{"index scan " + shown(entry) + " has not 8 or 10 elements"};
+    IndexEntry first{number(entry[3], "a range's first value"), 0}, last{number(entry[4], "a range's last value"), kKeyMax};
+    if (entry.size() == 10) first.key = number(entry[8], "a range's first key"), last.key = number(entry[9], "a range's last key");
     const bool reverse = boolean(entry[5], "a scan's direction"), stopped = boolean(entry[6], "whether a scan was stopped");
     if (!entry[7].is_array()) throw LineError{"the rows of index scan " + shown(entry) + " are not an array"};
     if (stopped && entry[7].empty()) throw LineError{"index scan " + shown(entry) + " was stopped at a row, but has none"};
-    builder_.index_scan(table_position(entry[1]), index_position(entry[2]), values, reverse, stopped);
+    builder_.index_scan(table_position(entry[1]), index_position(entry[2]), first, last, reverse, stopped);
     for (const Json& row : entry[7]) {
       if (!row.is_array() || row.size() != 2) throw LineError{"row " + shown(row) + " of an index scan is not [value, key]"};
       builder_.index_row({number(row[0], "a row's value"), number(row[1], "a row's key")});

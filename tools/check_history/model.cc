@@ -45,8 +45,8 @@ void HistoryBuilder::row(Key key, uint64_t version) {
   ++history_.scans.back().rows_count;
 }
 
-void HistoryBuilder::index_scan(uint32_t table, uint32_t index, KeyRange values, bool reverse, bool stopped) {
-  history_.index_scans.push_back({values, history_.index_rows.size(), 0, table, index, reverse, stopped});
+void HistoryBuilder::index_scan(uint32_t table, uint32_t index, IndexEntry first, IndexEntry last, bool reverse, bool stopped) {
+  history_.index_scans.push_back({first, last, history_.index_rows.size(), 0, table, index, reverse, stopped});
   ++history_.transactions.back().index_scans_count;
 }
 

@@ -41,22 +41,22 @@ struct RecordedScan {
   bool reverse = false;
 };
 
+// A row in the order of a secondary index.
+struct IndexEntry {
+  uint64_t value = 0;
+  Key key = 0;
+  friend auto operator<=>(const IndexEntry&, const IndexEntry&) = default;
+};
+
 // A scan through a secondary index.
 struct RecordedIndexScan {
-  KeyRange values;
+  IndexEntry first, last;   // both included
   uint64_t rows_begin = 0;  // into RecordedHistory::index_rows
   uint32_t rows_count = 0;
   uint32_t table = 0;
   uint32_t index = 0;
   bool reverse = false;
   bool stopped = false;  // it ends at its last row
-};
-
-// In the order of such an index.
-struct IndexEntry {
-  uint64_t value = 0;
-  Key key = 0;
-  friend auto operator<=>(const IndexEntry&, const IndexEntry&) = default;
 };
 
 // What a row has in a secondary index from a commit on.
@@ -115,7 +115,7 @@ class HistoryBuilder {
   void operation(OperationKind kind, uint32_t table, uint16_t group, Key key, uint64_t version);
   void scan(uint32_t table, KeyRange range, bool reverse);
   void row(Key key, uint64_t version);  // of the scan opened last
-  void index_scan(uint32_t table, uint32_t index, KeyRange values, bool reverse, bool stopped);
+  void index_scan(uint32_t table, uint32_t index, IndexEntry first, IndexEntry last, bool reverse, bool stopped);
   void index_row(IndexEntry entry);  // of the index scan opened last
   void index_value(uint32_t table, uint32_t index, IndexEntry entry);
 

@@ -219,7 +219,7 @@ class Replayer {
   }
 
   std::pair<IndexEntry, IndexEntry> covered(const RecordedIndexScan& scan) const {
-    std::pair<IndexEntry, IndexEntry> range{{scan.values.first, 0}, {scan.values.last, kKeyMax}};
+    std::pair<IndexEntry, IndexEntry> range{scan.first, scan.last};
     if (scan.stopped) (scan.reverse ? range.first : range.second) = history_.index_rows[scan.rows_begin + scan.rows_count - 1];
     return range;
   }

@@ -55,7 +55,8 @@ Status DeclaredTransaction::do_scan(const TableRef& table, const detail::KeyRefR
   Status status = check(table, columns_of(table, options.columns), of(table).scans, "scans");
   return status.ok() ? inner_.do_scan(table, range, options, visit) : status;
 }
-Status DeclaredTransaction::do_scan_index(const IndexRef& index, KeyRange range, const ScanOptions& options, EachRow visit) {
+Status DeclaredTransaction::do_scan_index(const IndexRef& index, const detail::EntryRange& range, const ScanOptions& options,
+                                          EachEntry visit) {
   const TableRef table = index.table;
   uint64_t wanted = columns_of(table, options.columns);
   if (table && index.position < table.schema().indexes.size())

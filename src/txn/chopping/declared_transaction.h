@@ -40,7 +40,7 @@ class DeclaredTransaction final : public Transaction {
   Status do_get(const TableRef& table, detail::KeyRef key, const ColumnsRef& columns, RawView* view) override;
   Status do_multi_get(const TableRef& table, const detail::KeyRef* keys, size_t count, const ColumnsRef& columns, RawView* views) override;
   Status do_scan(const TableRef& table, const detail::KeyRefRange& range, const ScanOptions& options, EachRow visit) override;
-  Status do_scan_index(const IndexRef& index, KeyRange range, const ScanOptions& options, EachRow visit) override;
+  Status do_scan_index(const IndexRef& index, const detail::EntryRange& range, const ScanOptions& options, EachEntry visit) override;
   Status do_scan_rows(const TableRef& table, const RowScanOptions& options, FunctionRef<bool(Key, RawView, unsigned)> visit) override;
   Status do_insert(const TableRef& table, detail::KeyRef key, const void* row, size_t bytes) override;
   Status do_put(const TableRef& table, detail::KeyRef key, const void* row, size_t bytes) override;

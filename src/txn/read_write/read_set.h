@@ -73,7 +73,7 @@ struct NodeEntry {
   enum class Kind : uint8_t {
     kKey,           // one key, `from`
     kRange,         // the keys from `from` up to `to`, or to the end
-    kIndexRanges,   // `seen`: the newest of the leaf's IndexRanges
+    kIndexRanges,   // `seen`: the newest of the leaf's ScannedEntries
     kMoreWitness,   // a further witness of the entry at position `seen`
   };
   index::Witness witness;
@@ -91,7 +91,7 @@ static_assert(sizeof(NodeEntry) == 48);
 // What was looked at of a leaf of a secondary index: the entries from `from` up to `to`, or to the
 // end; `seen` of them were of rows that were there and had that value, own writes apart. Entries
 // are as txn/kept_key.h keeps them.
-struct IndexRange {
+struct ScannedEntries {
   static constexpr uint32_t kNone = ~uint32_t{0};
   index::SecondaryKey from, to;
   uint32_t index;

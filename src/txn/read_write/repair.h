@@ -120,7 +120,7 @@ bool ReadWriteTransaction<Sync, Claims>::look_again_at_keys(TableType& table, In
 template <class Sync, class Claims>
 bool ReadWriteTransaction<Sync, Claims>::repair_index_node(size_t position) {
   auto& table = static_cast<TableType&>(*nodes_[position].table);
-  for (uint32_t range = nodes_[position].seen; range != IndexRange::kNone; range = index_ranges_[range].next)
+  for (uint32_t range = nodes_[position].seen; range != ScannedEntries::kNone; range = index_ranges_[range].next)
     if (!table.secondary(index_ranges_[range].index).visit([&](auto& index) { return look_again_at_range(table, index, range); }))
       return false;
   nodes_[position].witness = nodes_.back().witness;  // the leaves of its ranges have entries of their own now
@@ -132,7 +132,7 @@ template <class Sync, class Claims>
 template <class Index>
 bool ReadWriteTransaction<Sync, Claims>::look_again_at_range(TableType& table, Index& index, uint32_t position) {
   using IndexKey = typename Index::Key;
-  const IndexRange range = index_ranges_[position];
+  const ScannedEntries range = index_ranges_[position];
   if (range.seen == NodeEntry::kUnknown) return false;
   uint32_t there = 0;
   bool certain = true;

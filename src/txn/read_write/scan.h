@@ -69,7 +69,7 @@ class ReadWriteTransaction<Sync, Claims>::IndexScan {
   template <class IndexKey>
   void stop(const IndexKey& entry, index::Direction direction) {
     if (RunsInRegion<Claims>) return;
-    IndexRange& range = txn_.index_ranges_[range_];
+    ScannedEntries& range = txn_.index_ranges_[range_];
     if (direction == index::Direction::kBackward) {
       range.from = kept_entry(txn_.arena_, entry);
     } else {

@@ -54,11 +54,12 @@ Status ReadWriteTransaction<Sync, Claims>::index_check_unique(TableType& table, 
   bool taken = false;
   Key holder = 0;
   const size_t looked_at = nodes_.size();
-  Status status = scan_secondary(table, i, {value, value}, {}, table.layout().index_columns(i), [&](KeyRef found, RawView view) {
+  const auto visit = [&](KeyRef found, uint64_t, const RawView& view) {
     taken = view.header()->row != row;
     holder = table.number_of(found);
     return !taken;
-  });
+  };
+  Status status = scan_secondary(table, i, IndexRange(value, value), {}, table.layout().index_columns(i), visit);
   if (ELIDER_MUTANT(kForgetUniqueCheck)) {
     static const std::atomic<uint64_t> never_changes{0};
     for (size_t n = looked_at; n < nodes_.size(); ++n) nodes_[n].witness = {&never_changes, 0};

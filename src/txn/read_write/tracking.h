@@ -41,7 +41,7 @@ uint32_t ReadWriteTransaction<Sync, Claims>::track_index_range(TableType& table,
                                                                const index::Range<IndexKey>& covered) {
   const auto range = static_cast<uint32_t>(index_ranges_.size());
   index_ranges_.push_back(
-      {kept_entry(arena_, covered.from), kept_entry(arena_, covered.to.key), i, 0, IndexRange::kNone, covered.to.end});
+      {kept_entry(arena_, covered.from), kept_entry(arena_, covered.to.key), i, 0, ScannedEntries::kNone, covered.to.end});
   const index::Witness& witness = witnesses[0];
   uint32_t known = static_cast<uint32_t>(nodes_.size() - 1);
   if (nodes_.empty() || !nodes_.back().is_of(witness) || nodes_.back().kind != NodeEntry::Kind::kIndexRanges)

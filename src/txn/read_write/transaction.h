@@ -351,7 +351,7 @@ class ReadWriteTransaction : public Reads<Sync, ReadWriteTransaction<Sync, Claim
   ReadSet reads_;
   bool some_validated_ = !Claims::kReads;   // of the reads; all others are claimed
   std::vector<NodeEntry> nodes_;
-  std::vector<IndexRange> index_ranges_;    // of the nodes of secondary indexes
+  std::vector<ScannedEntries> index_ranges_;    // of the nodes of secondary indexes
   Locks repairing_under_ = Locks::kNone;
   bool node_repeated_ = false;              // some leaf has several entries
   PointerMap node_positions_;               // by version word; kept once there are many
