@@ -1,7 +1,8 @@
 // Schema: what a table is: its columns, commit groups, key index and secondary indexes.
 //
-// A row is a trivially copyable struct of fixed size. The schema describes its columns (name, type,
-// offset), so that tools and bindings can read the table without the struct. Columns may be split
+// A row is a trivially copyable struct, or, in a table of sized rows, bytes of a length of its own.
+// The schema describes its columns (name, type, offset), so that tools and bindings can read the
+// table without the struct. Columns may be split
 // into commit groups (DBX-TC, section 4.3: column groups): each group has a commit word of its own,
 // so a transaction that changes a hot counter does not conflict with one that reads the rest.
 // Thread safety: a Schema is a value.
@@ -75,8 +76,8 @@ struct Schema {
   uint32_t row_bytes = 0;
   std::vector<Column> columns;
   std::vector<SecondaryIndex> indexes;
-  // Each row has a size of its own: at least up to the last byte that a column describes, and
-  // row_bytes at the most. For the calls without a row type; all columns are in group 0.
+  // Each row has a size of its own, such as that of a text: from the last byte that a column
+  // describes up to row_bytes. For the calls without a row type; all columns are in group 0.
   bool sized_rows = false;
   // Of a hashed table of rows of one size, up to kInlineRowBytesMax bytes: places for about so many
   // rows are laid out by key, so that a lookup finds a row at once, in one cache miss instead of
