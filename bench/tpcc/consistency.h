@@ -1,5 +1,5 @@
 // The consistency conditions of TPC-C (specification revision 5.11, clauses 3.3.2.1 to 3.3.2.12),
-// checked through the public API alone, on snapshots; and three of our own: that no committed
+// checked through the public API alone, on snapshots; and four of our own: that no committed
 // NewOrder, Payment or Delivery was lost, and that each stock row counted what was taken from it.
 //
 // Condition 11 is written for a database as it was loaded: orders - new orders = 2,100 a district.
