@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """Draws benchmark results: FILE.json... (what --json wrote) into one PNG or SVG.
 
-Runs whose configurations are equal but for the seed are one group: its median is drawn, with its
-minimum and maximum as an error bar. Run by `elider plot`; exit code 0 drawn, 1 a library is missing or the
+Runs whose configurations differ only in the seed are one group: its median is drawn, with its
+minimum and maximum as an error bar. Each benchmark has panels of its own: its transactions are not those of another one. Run by `elider plot`; exit code 0 drawn, 1 a library is missing or the
 drawing cannot be written, 2 bad arguments, or a file that no benchmark wrote.
 """
 import argparse
@@ -105,6 +105,26 @@ def label_groups(groups):
             if value not in (None, ""):
                 parts.append(short(value) if name in SPEAKS_FOR_ITSELF else f"{name} {short(value)}")
         group.label = "\n".join(parts) or str(group.configuration.get("benchmark", "run"))
+
+
+def benchmark_of(result):
+    return str(result["configuration"].get("benchmark", "benchmark"))
+
+
+def benchmarks_of(results):
+    """Without repetitions, in the order of the files."""
+    return list(dict.fromkeys(benchmark_of(result) for result in results))
+
+
+def sizes_of(groups):
+    """What one benchmark ran: "tpcc, 2 warehouses"; a size that is not the same in all groups is in their labels."""
+    first, differs = groups[0].configuration, differing(groups)
+    parts = [str(first.get("benchmark", "benchmark"))]
+    if "warehouses" in first and "warehouses" not in differs:
+        parts.append(f"{first['warehouses']} warehouse{'' if first['warehouses'] == 1 else 's'}")
+    if "records" in first and not {"records", "value_bytes"} & set(differs):
+        parts.append(f"{first['records']:,} records of {first.get('value_bytes', '?')} bytes")
+    return ", ".join(parts)
 
 
 def spread(values):
@@ -288,11 +308,21 @@ def panels_of(results):
     for result in compares:
         for run in result["results"]:
             panels.append(lambda axes, result=result, run=run: draw_compare(axes, result, run))
-    if runs:
-        groups = group_runs(runs)
+    benchmarks = benchmarks_of(runs)
+    for benchmark in benchmarks:
+        groups = group_runs([run for run in runs if benchmark_of(run) == benchmark])
+        about = f"{sizes_of(groups)}: " if len(benchmarks) > 1 else ""
         for draw in (draw_throughput, draw_latency, draw_aborts, draw_memory):
-            panels.append(lambda axes, draw=draw: draw(axes, groups))
+            panels.append(lambda axes, draw=draw, groups=groups, about=about: draw_titled(axes, draw, groups, about))
     return panels
+
+
+def draw_titled(axes, draw, groups, about):
+    """Draws a panel, and puts what it is about before its title."""
+    if draw(axes, groups) is False:
+        return False
+    axes.set_title(about + axes.get_title(), fontsize=10)
+    return True
 
 
 def footer(results):
@@ -314,13 +344,9 @@ def footer(results):
 
 
 def title_of(results):
-    first = results[0]["configuration"]
-    parts = [str(first.get("benchmark", "benchmark"))]
-    if "warehouses" in first:
-        parts.append(f"{first['warehouses']} warehouses")
-    if "records" in first:
-        parts.append(f"{first['records']:,} records of {first.get('value_bytes', '?')} bytes")
-    return ", ".join(parts)
+    """The benchmarks; if there is one alone, with its sizes, which the titles of the panels have otherwise."""
+    benchmarks = benchmarks_of(results)
+    return sizes_of(group_runs(results)) if len(benchmarks) == 1 else ", ".join(benchmarks)
 
 
 def draw(pyplot, results, title, output):

@@ -28,7 +28,7 @@ constexpr const char* kScript = "elider_plot.py";
 constexpr const char* kHelp =
     "Draws throughput (over threads where the runs differ in them), latencies, aborts and memory; for\n"
     "compare the stores side by side. Runs that differ in nothing but their results are drawn as one, with\n"
-    "their spread. Needs python3-matplotlib (Debian).\n"
+    "their spread. Each benchmark has panels of its own. Needs python3-matplotlib (Debian).\n"
     "\n"
     "  elider plot t1.json t2.json -o speed.png\n"
     "  elider plot compare.json -o compare.svg --title 'Four stores'\n";
