@@ -34,8 +34,12 @@ struct ChosenFigures {
   bool measures() const { return !no_run && files.empty(); }
 };
 
+struct MeasuredFigure {
+  Json figure;
+  bool quick = false;  // the command that made it had --quick
+};
 // By name; of several documents that have one, the last counts.
-using Measured = std::map<std::string, Json>;
+using Measured = std::map<std::string, MeasuredFigure>;
 
 Result<Measured> read_documents(const std::vector<std::string>& files) {
   Measured measured;
@@ -46,10 +50,12 @@ Result<Measured> read_documents(const std::vector<std::string>& files) {
     if (document.is_discarded() || !document.is_object() || !document.contains("figures") || !document["figures"].is_array())
       return Status::invalid_argument(
           fmt::format("'{}' is no document of figures: bench protocols, bench htm and bench heap --figure write them with --json", file));
+    const Json configuration = document.value("configuration", Json());
+    const bool quick = configuration.is_object() && configuration.value("quick", Json()) == Json(true);
     for (const Json& figure : document["figures"]) {
       const bool whole = figure.is_object() && figure.value("figure", Json()).is_string() && figure.value("series", Json()).is_array();
       if (!whole) return Status::invalid_argument(fmt::format("'{}': a figure lacks its name or its series", file));
-      measured[figure["figure"].get<std::string>()] = figure;
+      measured[figure["figure"].get<std::string>()] = {figure, quick};
     }
   }
   return measured;
@@ -105,11 +111,32 @@ bool is_wanted(const ChosenFigures& chosen, const papers::PaperFigure& figure) {
          std::any_of(chosen.figures.begin(), chosen.figures.end(), [&](const std::string& one) { return is_called(figure, one); });
 }
 
+// Where the document of a figure goes that is measured here.
+std::string document_of(const ChosenFigures& chosen, const papers::PaperFigure& figure) {
+  return chosen.folder + "/" + figure.name + ".json";
+}
+
+// The command that makes a figure: `elider bench protocols --figure dbx-8 --json FILE`, with this
+// program and this file in their places.
+std::string command_of(const papers::PaperFigure& figure, const std::string& program, const std::string& file, bool quick) {
+  std::string command = figure.command;
+  command.replace(0, std::string("elider").size(), program);
+  command.replace(command.rfind("FILE"), 4, file);
+  return command + (quick ? " --quick" : "");
+}
+// As the page shows it: what was run here, or what its document says.
+std::string command_shown(const papers::PaperFigure& figure, const ChosenFigures& chosen, const MeasuredFigure* measured) {
+  if (*figure.name == '\0') return figure.command;
+  const std::string command = chosen.measures() ? command_of(figure, "elider", document_of(chosen, figure), chosen.quick)
+                                                : command_of(figure, "elider", "FILE", measured != nullptr && measured->quick);
+  return fmt::format("`{}`", command);
+}
+
 std::string page_of(const papers::Paper& paper, const Measured& measured, const ChosenFigures& chosen, const MadeOnes& made) {
   std::string page = fmt::format(
-      "# {}\n\nMade by `elider bench figures --paper {}{}\n\n## Sections\n\n"
+      "# {}\n\nMade by `elider bench figures --paper {}{}{}\n\n## Sections\n\n"
       "| section | what | where | what differs, and why |\n|---|---|---|---|\n",
-      paper.title, paper.name,
+      paper.title, paper.name, chosen.measures() && chosen.quick ? " --quick" : "",
       chosen.measures() ? "`, which ran the commands below."
       : chosen.no_run   ? " --no-run`, which measured nothing."
                         : " --from FILES`, of what the commands below wrote with `--json`.");
@@ -119,14 +146,13 @@ std::string page_of(const papers::Paper& paper, const Measured& measured, const 
   for (const papers::PaperFigure& figure : paper.figures) {
     if (!is_wanted(chosen, figure)) continue;
     const auto found = measured.find(figure.name);
-    const bool here = *figure.name != '\0' && found != measured.end();
+    const MeasuredFigure* const here = *figure.name != '\0' && found != measured.end() ? &found->second : nullptr;
     std::string published = figure.published, differs = figure.differs;
-    if (here && published.empty()) published = found->second.value("published", "");
-    if (here)
-      if (const std::string how = found->second.value("here", ""); !how.empty()) differs += (differs.empty() ? "" : "; ") + how;
-    page += fmt::format("| {} | {} | {} | {} | {} | {} |\n", figure.number, figure.what,
-                        *figure.name != '\0' ? fmt::format("`{}`", figure.command) : figure.command, published,
-                        here                   ? summary_of(found->second)
+    if (here != nullptr && published.empty()) published = here->figure.value("published", "");
+    if (here != nullptr)
+      if (const std::string how = here->figure.value("here", ""); !how.empty()) differs += (differs.empty() ? "" : "; ") + how;
+    page += fmt::format("| {} | {} | {} | {} | {} | {} |\n", figure.number, figure.what, command_shown(figure, chosen, here), published,
+                        here != nullptr        ? summary_of(here->figure)
                         : *figure.name != '\0' ? "not measured for this page"
                                                : "",
                         differs);
@@ -139,15 +165,6 @@ std::string page_of(const papers::Paper& paper, const Measured& measured, const 
                 : fmt::format("\nFigure {} is left out: {}\n", figure.number, one->second.left_out);
   }
   return page;
-}
-
-// `elider bench protocols --figure dbx-8 --json FILE`, with this program in front and the file in
-// place.
-std::string command_of(const papers::PaperFigure& figure, const std::string& own, const std::string& file, bool quick) {
-  std::string command = figure.command;
-  command.replace(0, std::string("elider").size(), fmt::format("'{}'", own));
-  command.replace(command.rfind("FILE"), 4, fmt::format("'{}'", file));
-  return command + (quick ? " --quick --quiet" : " --quiet");
 }
 
 // Of what a command said that ended with kExitUnsupported: its last line.
@@ -177,15 +194,15 @@ Status make_figures(ChosenFigures& chosen, const std::vector<const papers::Paper
   const auto begin = std::chrono::steady_clock::now();
   for (size_t i = 0; i < to_make.size(); ++i) {
     const auto& [paper, figure] = to_make[i];
-    const std::string file = chosen.folder + "/" + figure->name + ".json", drawing = std::string(figure->name) + ".svg";
+    const std::string file = document_of(chosen, *figure), drawing = std::string(figure->name) + ".svg";
     const double minutes = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count() / 60;
     fmt::print(stderr, "{} of {}, after {:.0f} minutes: {}, figure {}: {}\n", i + 1, to_make.size(), minutes, paper->name, figure->number,
                figure->what);
     std::string said;
     constexpr double kSecondsMax = 3 * 3600.0;
     int exit_code = 0;
-    Status status =
-        run_command(command_of(*figure, own, file, chosen.quick), {.seconds_max = kSecondsMax, .variable = {}}, &said, &exit_code);
+    const std::string command = command_of(*figure, fmt::format("'{}'", own), fmt::format("'{}'", file), chosen.quick) + " --quiet";
+    Status status = run_command(command, {.seconds_max = kSecondsMax, .variable = {}}, &said, &exit_code);
     if (exit_code == kExitUnsupported) {
       (*made)[figure->name].left_out = why_unsupported(said);
       continue;

@@ -86,7 +86,8 @@ void print_heap(const std::vector<HeapFigure>& figures) {
 }
 
 Json configuration_of(const HeapChosen& chosen) {
-  Json configuration = {{"medium", chosen.medium},           {"isolation", chosen.isolation},
+  Json configuration = {{"benchmark", "heap"},               {"quick", chosen.quick},
+                        {"medium", chosen.medium},           {"isolation", chosen.isolation},
                         {"backend", chosen.backend},         {"suspended_reads", chosen.study.suspended_reads},
                         {"flush_ns", chosen.study.flush_ns}, {"threads", chosen.study.threads},
                         {"seconds", chosen.study.seconds},   {"words", chosen.study.words},
@@ -111,7 +112,6 @@ Status heap_figures(HeapChosen& chosen) {
     chosen.study.backend = find_regions(&found).ok() ? found : HtmBackend::kNone;
   const std::string by = tools::machine_line();
   Json document = {{"configuration", configuration_of(chosen)}, {"figures", Json::array()}};
-  document["configuration"]["benchmark"] = "heap";
   document["configuration"]["regions_by"] = by;
   for (const HeapPaperFigure& one : heap_paper_figures()) {
     if (std::find(chosen.figures.begin(), chosen.figures.end(), one.name) == chosen.figures.end()) continue;

@@ -56,7 +56,7 @@ std::vector<uint32_t> thread_counts(const StudyOptions& options) {
 CommonOptions common_of(const StudyOptions& options, uint32_t threads) {
   CommonOptions common;
   common.threads = threads;
-  common.seconds = options.quick ? std::min(options.seconds, 0.5) : options.seconds;
+  common.seconds = options.seconds;
   common.seed = options.seed;
   common.sync = SyncPolicy::kElided;
   common.htm = options.htm;

@@ -145,7 +145,7 @@ Status add_index(const StudyOptions& options, const std::string& name, const std
     IndexStudyOptions study;
     study.shapes = {KeyShape::kSparse};
     study.records = records_of_index(options);
-    study.seconds = options.quick ? 0.05 : options.seconds;
+    study.seconds = options.seconds;
     study.seed = options.seed;
     study.threads = threads;
     choose(&study);

@@ -26,7 +26,7 @@ Result<Point> run_tpcc(const StudyOptions& options, Protocol protocol, uint32_t 
   CommonOptions common;
   common.protocol = protocol;
   common.threads = threads;
-  common.seconds = options.quick ? std::min(options.seconds, 0.3) : options.seconds;
+  common.seconds = options.seconds;
   common.seed = options.seed;
   common.quiet = true;
   tpcc::TpccOptions tpcc;
@@ -58,7 +58,7 @@ Result<Point> run_tpcc(const StudyOptions& options, Protocol protocol, uint32_t 
 
 Result<Point> run_ycsb_point(const StudyOptions& options, YcsbOptions ycsb) {
   ycsb.skip_check = true;
-  ycsb.common.seconds = options.quick ? 0.1 : options.seconds;
+  ycsb.common.seconds = options.seconds;
   ycsb.common.seed = options.seed;
   ycsb.common.quiet = true;
   resolve(ycsb);
@@ -299,7 +299,7 @@ Result<Point> run_counter(const StudyOptions& options, Protocol protocol, uint32
   schema.hashed().column("value", &Counter::value);
   ELIDER_ASSIGN(const Table<Counter> table, db.create_table(schema));
   ELIDER_TRY(db.run([&](Transaction& txn) { return txn.insert(table, 0, Counter{0}); }));
-  const auto seconds = std::chrono::duration<double>(options.quick ? 0.2 : options.seconds);
+  const auto seconds = std::chrono::duration<double>(options.seconds);
   static constexpr uint32_t kOnePartition[] = {0};
   RunPolicy policy;
   policy.partitions = kOnePartition;

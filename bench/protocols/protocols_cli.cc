@@ -110,6 +110,7 @@ Status run_studies_of(const ChosenProtocols& chosen) {
 }
 
 void run_protocols(ChosenProtocols& chosen) {
+  if (chosen.study.quick) chosen.study.seconds = std::min(chosen.study.seconds, 0.3);
   chosen.study.protocols.clear();
   for (const std::string& name : chosen.names) {
     Protocol protocol;
@@ -155,7 +156,7 @@ void add_protocols(Command bench) {
               "For dbx-16, dbx-17, dbx-tc-13b and dbx-tc-13c: a folder on the disk to measure. Databases are made below it, and removed "
               "[TMPDIR, or this folder]")
       .type("FOLDER");
-  command.flag("--quick", chosen->study.quick, "Fewer points, small warehouses, a third of a second a run: a look");
+  command.flag("--quick", chosen->study.quick, "Fewer points, small warehouses, runs of up to 0.3 s: a look");
   command.option("--threads", chosen->study.threads, "At the most (1 to 64)").in(1u, 64u).shows_default();
   command.option("--seconds", chosen->study.seconds, "A run").checked(check_seconds).in(0.1, 3600.0).shows_default();
   command.option("--repeats", chosen->study.repeats, "Runs a point, of which the median counts (1 to 100)").in(1u, 100u).shows_default();

@@ -126,6 +126,9 @@ expect 0 '^# HyPer-HTM' "$elider" bench figures --no-run
 expect 0 'Made by .*--no-run., which measured nothing' "$elider" bench figures --no-run
 expect 0 '^[|] 19 [|].*partitioned [0-9.]+ [KM] to' "$elider" bench figures --paper hyper --from "$folder/protocols.json"
 expect 0 '^[|] 11 [|].*elider chopping report tpcc' "$elider" bench figures --paper hyper,dbx-tc --no-run
+# A page shows the command that was run, and a document the seconds.
+expect 0 'bench protocols --figure hyper-19 --json FILE --quick`' "$elider" bench figures --paper hyper --from "$folder/protocols.json"
+expect 0 '"seconds": *0\.3[,}]?$' "$elider" bench protocols --quick --figure hyper-12 --protocol occ --threads 1 --json -
 expect 2 "paper.*wishful" "$elider" bench figures --paper wishful
 expect 1 'garbage.json.*no document of figures' "$elider" bench figures --from "$folder/garbage.json"
 expect 1 'nothere.json.*cannot be read' "$elider" bench figures --from nothere.json
@@ -297,6 +300,13 @@ expect 0 '' "$elider" check-history "$folder/history.jsonl"
 if python3 -c 'import matplotlib' 2>/dev/null || /usr/bin/python3 -c 'import matplotlib' 2>/dev/null; then
   expect 0 '' "$elider" plot "$folder/ycsb.json" "$folder/ycsb.json" -o "$folder/ycsb.png" --title 'A title'
   expect 0 '' "$elider" plot "$folder/compare.json" "$folder/workloads.json" -o "$folder/compare.svg"
+  # Two benchmarks have panels of their own, whose labels have nothing of the other one.
+  "${tpcc[@]}" --json "$folder/tpcc.json" --quiet || failed=1
+  expect 0 '' "$elider" plot "$folder/tpcc.json" "$folder/ycsb.json" -o "$folder/both.svg"
+  for title in 'tpcc, 1 warehouse: Throughput' 'ycsb, .* bytes: Throughput' 'tpcc, .*: Latency' 'ycsb, .*: Latency'; do
+    grep -qE ">$title" "$folder/both.svg" || { echo "FAILED: both.svg has no panel '$title'"; failed=1; }
+  done
+  grep -qE 'value_bytes|>(items|customers|records) [0-9]' "$folder/both.svg" && { echo "FAILED: both.svg mixes its labels"; failed=1; }
   [ "$(head -c 4 "$folder/ycsb.png" | tail -c 3)" = PNG ] || { echo "FAILED: ycsb.png is no PNG"; failed=1; }
   grep -q '<svg' "$folder/compare.svg" || { echo "FAILED: compare.svg is no SVG"; failed=1; }
   echo '{}' >"$folder/empty.json"

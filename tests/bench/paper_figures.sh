@@ -29,6 +29,7 @@ grep -q "^Figure table 1 is left out: .*preset emulator" out/papers.md || fail "
 # One of them, by its number.
 timeout 600 "$elider" bench figures --paper dbx --figure 11 --folder one --quick >said.txt 2>&1 || fail "one figure: $(tail -5 said.txt)"
 [ "$(ls one)" = "$(printf 'dbx-11.json\ndbx-11.svg\npapers.md')" ] || fail "one figure: $(ls one)"
+grep -q '`elider bench protocols --figure dbx-11 --json one/dbx-11.json --quick`' one/papers.md || fail "the page shows another command"
 "$elider" bench figures --paper dbx --figure 99 >said.txt 2>&1 && fail "a figure that there is not"
 grep -q "'99' is no figure of these papers" said.txt || fail "what it says: $(cat said.txt)"
 # yDB's study by its other command.
