@@ -39,7 +39,8 @@ constexpr const char* kExamples =
     "  elider plot *.json -o speed.png                              a drawing of what --json wrote\n"
     "\n"
     "Exit code: 0 it worked; 1 it ran and failed; 2 an option makes no sense, and nothing was run; 3 this machine\n"
-    "has no hardware transactions, which bench htm is about; 130 Ctrl-C ended a benchmark, which reported what it had.\n"
+    "has no hardware transactions, which bench htm and bench elision are about; 130 Ctrl-C ended a benchmark, which\n"
+    "reported what it had.\n"
     "--json FILE means the same everywhere: the results as JSON into that file, or with - to standard output.";
 
 // This process becomes elider-bench; or the exit code, where it is not there.

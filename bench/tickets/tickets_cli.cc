@@ -5,6 +5,7 @@
 
 #include "bench/common/commands.h"
 #include "bench/tickets/tickets.h"
+#include "tools/common/values.h"
 
 namespace elider::bench {
 
@@ -26,6 +27,7 @@ void fail_tickets(const std::string& words) {
 }
 
 void run_tickets_command(const TicketsOptions& options) {
+  if (options.common.data.resume) refuse_option("--resume", "is not for tickets: its checks count from the first number");
   check_common_options(options.common);
   auto outcome = tickets::run_tickets(options);
   if (!outcome.ok()) return fail_tickets(outcome.status().message());
