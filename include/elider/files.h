@@ -3,11 +3,17 @@
 //
 // They need no schemas: tables and columns are in the files. The key functions of secondary indexes
 // are not, so these functions pass by such indexes; opening the database with its schemas builds
-// them anew. They refuse a folder that is open elsewhere (kInvalidArgument), but for dump_log() of
-// a single file, which takes no lock. Messages name file and offset. `folders` are as
+// them anew.
+//
+// They refuse a folder that a database has open, and a database cannot open a folder while one of
+// these functions reads it (kInvalidArgument). Functions that only read can share a folder: check,
+// recover with dry_run, backup, restore, verify_log, dump_log, logged_tables. The last two do not
+// lock anything for a single file. Folders are opened once, so a relative path has the meaning that
+// it has at the call.
+// Messages have the absolute path of the file, and the offset. `folders` are as
 // Options::data_folders. All may return kIoError, which names the file, and kMemoryLimit: the heap
 // has no room.
-// Thread safety: all; one call at a time has a folder.
+// Thread safety: all functions may be called from any thread.
 #pragma once
 
 #include "elider/language.h"

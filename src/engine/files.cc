@@ -4,9 +4,11 @@
 #include <new>
 
 #include "base/parallel.h"
+#include "base/status_words.h"
 #include "engine/engine.h"
 #include "log/checkpoint_file.h"
 #include "log/directory.h"
+#include "log/fresh_folder.h"
 #include "txn/log_entry.h"
 
 namespace elider::files {
@@ -37,8 +39,8 @@ Status look_through(log::Directory& directory, const log::Checkpoint& checkpoint
   return parallel(processors(16), checkpoint.parts, [&](uint32_t, size_t i) {
     const auto part = static_cast<uint32_t>(i);
     std::unique_ptr<log::PartReader> reader;
-    Status status = log::PartReader::open(directory.files(), directory.folder_of(part), directory.manifest().database,
-                                          {checkpoint.number, part}, &reader);
+    Status status =
+        log::PartReader::open(directory.folder_of(part), directory.manifest().database, {checkpoint.number, part}, &reader);
     log::CheckpointBlock block;
     block.kind = log::BlockKind::kTable;
     while (status.ok() && block.kind != log::BlockKind::kEnd) status = reader->next(&block);
@@ -46,17 +48,12 @@ Status look_through(log::Directory& directory, const log::Checkpoint& checkpoint
   });
 }
 
-// *made has `to` while the file may be there, ok or not.
-Status copy_file(log::FileSystem& files, const std::string& from, const std::string& to, Copied* copied, std::vector<std::string>* made) {
+Status copy_file(log::Folder& from, log::Folder& to, const std::string& name, Copied* copied) {
   constexpr size_t kBytes = 1u << 20;
   std::unique_ptr<log::File> source, target;
-  if (Status status = files.open(from, log::OpenMode::kRead, &source); !status.ok()) return status;
+  if (Status status = from.open(name, log::OpenMode::kRead, &source); !status.ok()) return status;
   std::vector<std::byte> bytes(kBytes);
-  made->push_back(to);  // before it is: what comes after may throw
-  if (Status status = files.open(to, log::OpenMode::kCreate, &target); !status.ok()) {
-    made->pop_back();
-    return status;
-  }
+  if (Status status = to.open(name, log::OpenMode::kCreate, &target); !status.ok()) return status;
   for (uint64_t at = 0;;) {
     size_t count = 0;
     if (Status status = source->read_at(at, bytes, &count); !status.ok()) return status;
@@ -69,19 +66,17 @@ Status copy_file(log::FileSystem& files, const std::string& from, const std::str
   return target->sync();
 }
 
-// All that the manifest lists, in the order of the list. *made: the files that may be there
-// then, also after an exception.
-Status copy_files(log::Directory& from, const std::string& to, Copied* copied, std::vector<std::string>* made) {
-  const auto copy = [&](const std::string& folder, const std::string& name) {
-    return copy_file(from.files(), folder + "/" + name, to + "/" + name, copied, made);
-  };
+// All that the manifest lists, in the order of the list.
+Status copy_files(log::Directory& from, log::Folder& to, Copied* copied) {
   for (const log::Checkpoint& checkpoint : from.manifest().checkpoints)
     for (uint32_t part = 0; part < checkpoint.parts; ++part) {
       const std::string name = log::file_name(log::CheckpointName{checkpoint.number, part});
-      if (Status status = copy(from.folder_of(part), name); !status.ok()) return status;
+      if (Status status = copy_file(from.folder_of(part), to, name, copied); !status.ok()) return status;
     }
-  for (const log::SegmentFacts& segment : from.segments())
-    if (Status status = copy(from.folder_of(segment.name.stream), log::file_name(segment.name)); !status.ok()) return status;
+  for (const log::SegmentFacts& segment : from.segments()) {
+    log::Folder& folder = from.folder_of(segment.name.stream);
+    if (Status status = copy_file(folder, to, log::file_name(segment.name), copied); !status.ok()) return status;
+  }
   return {};
 }
 
@@ -121,15 +116,6 @@ Status within_heap(F&& work) {
   }
 }
 
-void remove_all(log::FileSystem& files, const std::vector<std::string>& paths) {
-  for (const std::string& path : paths) {
-    try {
-      static_cast<void>(files.remove(path));
-    } catch (const std::bad_alloc&) {  // no words for why it failed
-    }
-  }
-}
-
 Status restore_into(const Folders& folders, const std::string& to, Copied* copied) {
   log::FileSystem& files = log::system_files();
   std::unique_ptr<log::Directory> directory;
@@ -138,20 +124,10 @@ Status restore_into(const Folders& folders, const std::string& to, Copied* copie
   if (Status status = directory->judge(processors(16), nullptr, &facts); !status.ok()) return status;
   for (const log::Checkpoint& checkpoint : directory->manifest().checkpoints)
     if (Status status = look_through(*directory, checkpoint); !status.ok()) return status;
-  std::unique_ptr<log::File> lock;
-  if (Status status = log::Directory::make_empty(files, to, &lock); !status.ok()) return status;
-  std::vector<std::string> made;
-  auto published = log::Published::kNo;
-  Status status;
-  try {
-    status = copy_files(*directory, to, copied, &made);
-    if (status.ok()) status = log::Directory::publish_copy(files, to, directory->manifest(), &published);
-  } catch (...) {
-    if (published == log::Published::kNo) remove_all(files, made);
-    throw;
-  }
-  if (published == log::Published::kNo) remove_all(files, made);
-  return status;
+  std::unique_ptr<log::FreshFolder> fresh;
+  if (Status status = log::FreshFolder::make(files, to, &fresh); !status.ok()) return status;
+  if (Status status = copy_files(*directory, fresh->folder(), copied); !status.ok()) return status;
+  return fresh->publish(directory->manifest());
 }
 
 Status check_all(const Folders& folders, const Tell& tell, Checked* report) {
@@ -169,7 +145,7 @@ Status check_all(const Folders& folders, const Tell& tell, Checked* report) {
   for (const TableRef& table : engine->tables()) report->tables.push_back(table.schema().name);
   report->unchecked_indexes = report->recovery.indexes_left_out;
   Status status = engine->verify();
-  return status.ok() ? status : Status(Code::kCorrupt, status.message());
+  return status.ok() ? status : reworded(Code::kCorrupt, "", status);
 }
 
 Status verify_log_of(const Folders& folders, Log* report) {

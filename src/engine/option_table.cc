@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "base/option_entry.h"
+#include "base/status_words.h"
 #include "storage/table.h"
 
 namespace elider {
@@ -162,7 +163,7 @@ Status check_together(const Options& options) {
     return Status::invalid_argument("Options::durability is 'group', but there is no data folder (Options::data_folders)");
   for (const Schema& schema : options.schemas)
     if (Status status = storage::check_schema(schema); !status.ok())
-      return Status::invalid_argument("Options::schemas: " + status.message());
+      return reworded(Code::kInvalidArgument, "Options::schemas: ", status);
   return {};
 }
 

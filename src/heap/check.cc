@@ -25,7 +25,7 @@ struct Looked {
   ~Looked() {
     if (memory != nullptr) ::munmap(memory, bytes);
   }
-  std::unique_ptr<log::File> held;
+  heap::HeldFile held;
   std::unique_ptr<heap::Medium> medium;
   heap::Geometry geometry;
   heap::Found found;
@@ -35,10 +35,11 @@ struct Looked {
 };
 
 Status look(const std::string& path, Looked* looked) {
-  log::FileSystem& files = log::system_files();
+  heap::HeldFile& held = looked->held;
   std::unique_ptr<log::File> file;
-  if (Status status = files.open(path, log::OpenMode::kRead, &file); !status.ok()) return status;
-  if (Status status = heap::hold(path, &looked->held); !status.ok()) return status;
+  if (Status status = heap::find(path, &held); !status.ok()) return status;
+  if (Status status = held.folder->open(held.name, log::OpenMode::kRead, &file); !status.ok()) return status;
+  if (Status status = heap::hold(log::Hold::kShared, &held); !status.ok()) return status;
   heap::FileHeader header{};
   size_t count = 0;
   if (Status status = file->read_at(0, std::as_writable_bytes(std::span(&header, 1)), &count); !status.ok()) return status;

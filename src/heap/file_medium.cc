@@ -118,10 +118,15 @@ class FileMedium final : public Medium {
 
 }  // namespace
 
-Status hold(const std::string& path, std::unique_ptr<log::File>* held) {
-  const Status status = log::system_files().lock(path, held);
+Status find(const std::string& path, HeldFile* found) {
+  return log::system_files().open_folder_of(path, &found->folder, &found->name);
+}
+
+Status hold(log::Hold how, HeldFile* found) {
+  const Status status = found->folder->hold_file(found->name, how, &found->lock);
   if (status.code() != Code::kInvalidArgument) return status;
-  return Status::invalid_argument("'" + path + "' is in use: another process, or another Heap of this one, has it open");
+  return Status::invalid_argument("'" + found->folder->path_of(found->name) +
+                                  "' is in use: another process, or another Heap of this one, has it open");
 }
 
 namespace {

@@ -4,13 +4,14 @@
 
 #include <algorithm>
 #include <array>
+#include <cerrno>
 #include <exception>
-#include <filesystem>
 #include <iterator>
 #include <new>
 #include <random>
 #include <utility>
 
+#include "base/status_words.h"
 #include "base/test_points.h"
 #include "base/thread_ends.h"
 #include "base/threw.h"
@@ -102,12 +103,14 @@ Status HeapInside::open(const std::string& path, uint64_t bytes, HeapOptions opt
   heap::Regions regions;
   if (Status status = heap::choose_regions(options, &regions); !status.ok()) return status;
   const Uncancelled uncancelled;
-  log::FileSystem& files = log::system_files();
-  std::unique_ptr<log::File> held, file;
-  if (Status status = heap::hold(path, &held); !status.ok()) return status;
+  heap::HeldFile held;
+  std::unique_ptr<log::File> file;
+  if (Status status = heap::find(path, &held); !status.ok())
+    return status.not_found() ? log::file_error("create", log::system_files().absolute(path), ENOENT) : status;
+  if (Status status = heap::hold(log::Hold::kExclusive, &held); !status.ok()) return status;
   heap::FileHeader header{};
   size_t count = 0;
-  Status there = files.open(path, log::OpenMode::kWrite, &file);
+  Status there = held.folder->open(held.name, log::OpenMode::kWrite, &file);
   if (there.ok()) there = file->read_at(0, std::as_writable_bytes(std::span(&header, 1)), &count);
   if (!there.ok() && !there.not_found()) return there;
   const bool is_new = heap::is_unmade(header, count);
@@ -117,10 +120,9 @@ Status HeapInside::open(const std::string& path, uint64_t bytes, HeapOptions opt
     geometry = heap::geometry_of(options, uint64_t{random()} << 32 | random());
     // What it may have of an earlier try is gone; it has a name, and says what it is, before
     // anything else.
-    if (Status status = files.open(path, log::OpenMode::kCreateNew, &file); !status.ok()) return status;
+    if (Status status = held.folder->open(held.name, log::OpenMode::kCreateNew, &file); !status.ok()) return status;
     if (Status status = file->write_and_sync(0, std::as_bytes(std::span(heap::kMagicUnmade))); !status.ok()) return status;
-    const std::string folder = std::filesystem::path(path).parent_path().string();
-    if (Status status = files.sync_folder(folder.empty() ? "." : folder); !status.ok()) return status;
+    if (Status status = held.folder->sync(); !status.ok()) return status;
   } else if (Status status = heap::decode(header, path, &geometry); !status.ok()) {
     return status;
   }
@@ -128,7 +130,7 @@ Status HeapInside::open(const std::string& path, uint64_t bytes, HeapOptions opt
   if (Status status = heap::open_medium(options, path, std::move(file), &medium); !status.ok()) return status;
   if (is_new)
     if (Status status = write_new(*medium, geometry, bytes); !status.ok()) return status;
-  std::unique_ptr<HeapInside> inside(new HeapInside(path, options, geometry, regions, std::move(medium), std::move(held)));
+  std::unique_ptr<HeapInside> inside(new HeapInside(path, options, geometry, regions, std::move(medium), std::move(held.lock)));
   Status status = inside->recover();
   if (status.ok()) status = inside->start();
   if (status.ok()) *opened = std::move(inside);
@@ -227,7 +229,7 @@ void HeapInside::stop(const Status& why) noexcept {
   std::lock_guard lock(why_);
   if (stopped_.load(std::memory_order_relaxed)) return;  // relaxed: under the mutex
   try {
-    stopped_with_ = Status(Code::kIoError, std::string(why.message()) + "; the heap can only be read from now on");
+    stopped_with_ = reworded(Code::kIoError, "", why, "; the heap can only be read from now on");
   } catch (const std::bad_alloc&) {
     stopped_with_ = Status(Code::kIoError, Cause::kNone);
   }

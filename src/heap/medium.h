@@ -69,9 +69,16 @@ class SubstituteMedium {
   const Make make_;
 };
 
-// Holds a heap's file, which is made if needed, against everybody else. kInvalidArgument: it is in
-// use.
-Status hold(const std::string& path, std::unique_ptr<log::File>* held);
+// A heap's file by its open folder and its name there, held while this lives.
+struct HeldFile {
+  std::unique_ptr<log::Folder> folder;
+  std::string name;
+  std::unique_ptr<log::File> lock;
+};
+// Opens the folder. kNotFound: it is not there. kInvalidArgument: no file has such a path.
+Status find(const std::string& path, HeldFile* found);
+// Holds the file, which is created if needed. kInvalidArgument: it is in use.
+Status hold(log::Hold how, HeldFile* found);
 // The file is there. kUnsupported: kDax, and it does not lie on persistent memory.
 Status open_medium(const HeapOptions& options, const std::string& path, std::unique_ptr<log::File> file, std::unique_ptr<Medium>* medium);
 std::unique_ptr<Medium> make_file_medium(std::unique_ptr<log::File> file);

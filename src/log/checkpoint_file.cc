@@ -6,6 +6,7 @@
 
 #include "base/bytes.h"
 #include "base/checksum.h"
+#include "base/status_words.h"
 #include "base/test_points.h"
 
 namespace elider::log {
@@ -69,10 +70,10 @@ Status database_of_part(Bytes bytes, DatabaseId* database) {
 
 // -- writing --------------------------------------------------------------------------------------
 
-Status PartWriter::create(FileSystem& files, const std::string& folder, const DatabaseId& database, const CheckpointName& name,
+Status PartWriter::create(Folder& folder, const DatabaseId& database, const CheckpointName& name,
                           std::unique_ptr<PartWriter>* writer) {
   std::unique_ptr<File> file;
-  if (Status status = files.open(folder + "/" + file_name(name), OpenMode::kCreateNew, &file); !status.ok()) return status;
+  if (Status status = folder.open(file_name(name), OpenMode::kCreateNew, &file); !status.ok()) return status;
   writer->reset(new PartWriter(std::move(file), seed_of(database, name)));
   return (*writer)->write(encode_header(database, name));
 }
@@ -123,11 +124,11 @@ Status PartWriter::finish() {
 
 // -- reading --------------------------------------------------------------------------------------
 
-Status PartReader::open(FileSystem& files, const std::string& folder, const DatabaseId& database, const CheckpointName& name,
+Status PartReader::open(Folder& folder, const DatabaseId& database, const CheckpointName& name,
                         std::unique_ptr<PartReader>* reader) {
-  const std::string path = folder + "/" + file_name(name);
+  const std::string path = folder.path_of(file_name(name));
   std::unique_ptr<File> file;
-  Status status = files.open(path, OpenMode::kRead, &file);
+  Status status = folder.open(file_name(name), OpenMode::kRead, &file);
   if (status.not_found())
     return Status(Code::kCorrupt, "'" + path + "' is missing, which is a part of the checkpoint at number " + std::to_string(name.number));
   if (!status.ok()) return status;
@@ -137,7 +138,7 @@ Status PartReader::open(FileSystem& files, const std::string& folder, const Data
   size_t count = 0;
   if (status = file->read_at(0, header, &count); !status.ok()) return status;
   if (status = check_header(Bytes(header, count), database, name); !status.ok())
-    return Status(status.code(), "'" + path + "' at byte 0: " + status.message());
+    return reworded(status.code(), "'" + path + "' at byte 0: ", status);
   reader->reset(new PartReader(std::move(file), seed_of(database, name), size));
   (*reader)->facts_.bytes = kCheckpointHeaderBytes;
   return {};

@@ -54,7 +54,7 @@ struct PartFacts {
 class PartWriter {
  public:
   // Makes the file, or empties one that was left there.
-  static Status create(FileSystem& files, const std::string& folder, const DatabaseId& database, const CheckpointName& name,
+  static Status create(Folder& folder, const DatabaseId& database, const CheckpointName& name,
                        std::unique_ptr<PartWriter>* writer);
   // `block` has kBlockHeaderBytes of room before its payload. kInvalidArgument: that is too large.
   Status append(BlockKind kind, uint32_t table, uint32_t count, std::span<std::byte> block);
@@ -78,7 +78,7 @@ class PartWriter {
 class PartReader {
  public:
   // kNotFound, kCorrupt, kUnsupported, kIoError: the message names the file.
-  static Status open(FileSystem& files, const std::string& folder, const DatabaseId& database, const CheckpointName& name,
+  static Status open(Folder& folder, const DatabaseId& database, const CheckpointName& name,
                      std::unique_ptr<PartReader>* reader);
   // The next block; a kEnd one once all were given and the part is whole. kCorrupt: names file and
   // offset. kMemoryLimit: the heap has no room for it.

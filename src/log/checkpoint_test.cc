@@ -39,10 +39,8 @@ std::vector<std::byte> block_of(const State& state) {
 Status write_checkpoint(Directory& directory, uint64_t number, const State& state) {
   for (uint32_t part = 0; part < 2; ++part) {
     std::unique_ptr<PartWriter> writer;
-    if (Status status =
-            PartWriter::create(directory.files(), directory.folder_of(part), directory.manifest().database, {number, part}, &writer);
-        !status.ok())
-      return status;
+    Status created = PartWriter::create(directory.folder_of(part), directory.manifest().database, {number, part}, &writer);
+    if (!created.ok()) return created;
     State mine;
     for (const auto& [of, text] : state)
       if (of % 2 == part) mine.emplace(of, text);
@@ -56,10 +54,8 @@ Status write_checkpoint(Directory& directory, uint64_t number, const State& stat
 Status read_checkpoint(Directory& directory, const Checkpoint& checkpoint, State* state) {
   for (uint32_t part = 0; part < checkpoint.parts; ++part) {
     std::unique_ptr<PartReader> reader;
-    if (Status status = PartReader::open(directory.files(), directory.folder_of(part), directory.manifest().database,
-                                         {checkpoint.number, part}, &reader);
-        !status.ok())
-      return status;
+    Status opened = PartReader::open(directory.folder_of(part), directory.manifest().database, {checkpoint.number, part}, &reader);
+    if (!opened.ok()) return opened;
     CheckpointBlock block;
     for (;;) {
       if (Status status = reader->next(&block); !status.ok()) return status;
@@ -459,9 +455,10 @@ constexpr DatabaseId kDatabase = {0x1122334455667788, 0x99aabbccddeeff00};
 // and a manifest of version 2.
 MemoryFiles::Contents golden() {
   MemoryFiles files;
+  const auto folder = open_folder(files);
   for (uint32_t part = 0; part < 2; ++part) {
     std::unique_ptr<PartWriter> writer;
-    EXPECT_TRUE(PartWriter::create(files, "db", kDatabase, {6, part}, &writer).ok());
+    EXPECT_TRUE(PartWriter::create(*folder, kDatabase, {6, part}, &writer).ok());
     std::vector<std::byte> block = block_of(part == 0 ? State{{6, "six"}} : State{{5, "five"}});
     EXPECT_TRUE(writer->append(BlockKind::kRows, 7, 1, block).ok());
     EXPECT_TRUE(writer->finish().ok());

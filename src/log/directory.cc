@@ -4,17 +4,11 @@
 #include <cerrno>
 #include <random>
 
+#include "base/status_words.h"
 #include "base/test_points.h"
 #include "log/checkpoint_file.h"
 
 namespace elider::log {
-
-namespace {
-
-// Where the folder's own name stands, whether it is spelled "w/x" or "w/x/".
-std::string parent_of(const std::string& folder) { return folder + "/.."; }
-
-}  // namespace
 
 DatabaseId Directory::new_database_id() {
   std::random_device device;
@@ -28,11 +22,14 @@ Status Directory::open(FileSystem& files, const std::vector<std::string>& folder
                        std::unique_ptr<Directory>* opened) {
   if (folders.empty() || folders.size() > 255)
     return Status::invalid_argument(std::to_string(folders.size()) + " data folders; 1 to 255 are possible");
-  for (size_t i = 0; i < folders.size(); ++i)
-    if (std::find(folders.begin(), folders.begin() + static_cast<std::ptrdiff_t>(i), folders[i]) !=
-        folders.begin() + static_cast<std::ptrdiff_t>(i))
-      return Status::invalid_argument("the data folder '" + folders[i] + "' is named twice");
-  std::unique_ptr<Directory> directory(new Directory(files, folders));
+  std::vector<std::string> paths;
+  for (const std::string& folder : folders) {
+    paths.push_back(files.absolute(folder));
+    if (std::find(paths.begin(), paths.end() - 1, paths.back()) != paths.end() - 1)
+      return Status::invalid_argument("the data folder '" + folder + "' is named twice");
+  }
+  std::unique_ptr<Directory> directory(new Directory(files, std::move(paths)));
+  if (Status status = directory->open_folders(folders); !status.ok()) return status;
   // Before anything is made, be it a lock file in a folder that is not ours.
   bool there = false;
   const bool makes = create && rules.create_if_missing;
@@ -41,52 +38,87 @@ Status Directory::open(FileSystem& files, const std::vector<std::string>& folder
   if (!there && rules.create_if_missing)  // whether it is made on the disk, or in memory alone
     if (Status status = directory->refuse_files_of_others(); !status.ok()) return status;
   if (!found.ok() && !makes) return found;
-  if (create) {
-    for (const std::string& folder : folders) {
-      if (Status status = files.make_folder(folder); !status.ok()) return status;
-      if (Status status = files.sync_folder(parent_of(folder)); !status.ok()) return status;
-    }
-  }
-  // Each of them: the second folder of a database that is open must not become somebody's first.
-  for (const std::string& folder : folders)
-    if (Status status = files.lock(folder + "/" + kLockName, &directory->locks_.emplace_back()); !status.ok()) return status;
-  Status status = directory->load(create && rules.create_if_missing, rules);
-  // It was there a moment ago: who opens what need not be there must not take this for nothing.
-  if (status.not_found()) return file_error("read", folders.front() + "/" + kManifestName, ENOENT);
+  if (create)
+    if (Status status = directory->make_folders(folders); !status.ok()) return status;
+  if (Status status = directory->hold_folders(rules.hold); !status.ok()) return status;
+  Status status = directory->load(makes, rules);
+  // It was there a moment ago. A caller that can do without a database must not take this for none.
+  if (status.not_found()) return file_error("read", directory->manifest_path(), ENOENT);
   if (!status.ok()) return status;
   *opened = std::move(directory);
   return {};
 }
 
+// Those that are there.
+Status Directory::open_folders(const std::vector<std::string>& names) {
+  for (size_t i = 0; i < names.size(); ++i)
+    if (Status status = files_.open_folder(names[i], &folders_[i]); !status.ok() && !status.not_found()) return status;
+  return {};
+}
+
+Status Directory::make_folders(const std::vector<std::string>& names) {
+  bool made = false;
+  for (size_t i = 0; i < names.size(); ++i) {
+    if (folders_[i] == nullptr)
+      if (Status status = files_.make_folder(names[i], &made); !status.ok()) return status;
+    if (folders_[i] == nullptr)
+      if (Status status = files_.open_folder(names[i], &folders_[i]); !status.ok() && !status.not_found()) return status;
+    if (folders_[i] == nullptr) return file_error("open the folder", paths_[i], ENOENT);
+    if (Status status = folders_[i]->sync_name(); !status.ok()) return status;
+  }
+  return {};
+}
+
+// Each of them: the second folder of a database that is open must not become another database's
+// first one.
+Status Directory::hold_folders(Hold hold) {
+  for (size_t i = 0; i < folders_.size(); ++i) {
+    if (folders_[i] == nullptr) return file_error("open the folder", paths_[i], ENOENT);
+    if (Status status = folders_[i]->hold_file(kLockName, hold, &lock_files_.emplace_back()); !status.ok()) return status;
+    if (Status status = folders_[i]->hold(hold); !status.ok()) return status;  // the lock file may have been removed
+    // The one that its path leads to: it may have been replaced before it was held.
+    if (Status status = folders_[i]->check_place(); !status.ok()) return status;
+  }
+  return {};
+}
+
+std::vector<Folder*> Directory::folders() const {
+  std::vector<Folder*> all;
+  for (const auto& folder : folders_) all.push_back(folder.get());
+  return all;
+}
+
+std::string Directory::manifest_path() const { return paths_.front() + "/" + kManifestName; }
+
 // kNotFound: there is none, nor any file of one.
 Status Directory::find_database(bool makes, bool* there) {
   std::vector<std::string> names;
-  Status listed = files_.list(folders_.front(), &names);
-  if (!listed.ok() && !listed.not_found()) return listed;
+  if (folders_.front() != nullptr)
+    if (Status status = folders_.front()->list(&names); !status.ok()) return status;
   *there = std::find(names.begin(), names.end(), std::string(kManifestName)) != names.end();
   if (*there) return {};
-  // Who makes one holds the locks before that: the folder may be the second one
-  // of a database that is open.
+  // A caller that makes one holds the locks before that: the folder may be the second one of a
+  // database that is open.
   if (!makes)
     if (Status status = refuse_files_of_ours(); !status.ok()) return status;
-  return listed.ok() ? Status(Code::kNotFound, "the folder '" + folders_.front() + "' holds no database") : listed;
+  if (folders_.front() == nullptr) return Status(Code::kNotFound, "there is no folder '" + paths_.front() + "'");
+  return Status(Code::kNotFound, "the folder '" + paths_.front() + "' holds no database");
 }
 
 Status Directory::load(bool create, const Rules& rules) {
-  const std::string path = folders_.front() + "/" + kManifestName;
   ReadBuffer manifest;
-  Status status = manifest.read(files_, path, kManifestBytesMax);
+  Status status = manifest.read(*folders_.front(), kManifestName, kManifestBytesMax);
   if (status.not_found()) {
     if (!create) return status;
     return make_manifest();
   }
   if (!status.ok()) return status;
-  if (status = decode(manifest.bytes(), &manifest_); !status.ok()) return Status(status.code(), "'" + path + "': " + status.message());
+  if (status = decode(manifest.bytes(), &manifest_); !status.ok()) return reworded(status.code(), "'" + manifest_path() + "': ", status);
   if (manifest_.folders != folders_.size())
-    return Status::invalid_argument("the database in '" + folders_.front() + "' has " + std::to_string(manifest_.folders) +
+    return Status::invalid_argument("the database in '" + paths_.front() + "' has " + std::to_string(manifest_.folders) +
                                     " data folders, not " + std::to_string(folders_.size()));
   if (rules.error_if_exists)
-    return Status::invalid_argument("the folder '" + folders_.front() + "' holds a database, and Options::error_if_exists is set");
+    return Status::invalid_argument("the folder '" + paths_.front() + "' holds a database, and Options::error_if_exists is set");
   return check_files();
 }
 
@@ -94,16 +126,14 @@ Status Directory::load(bool create, const Rules& rules) {
 // whose first folder is another.
 Status Directory::refuse_files_of_ours() {
   std::vector<std::string> names;
-  for (const std::string& folder : folders_) {
-    Status listed = files_.list(folder, &names);
-    if (listed.not_found()) continue;
-    if (!listed.ok()) return listed;
+  for (const auto& folder : folders_) {
+    if (folder == nullptr) continue;
+    if (Status status = folder->list(&names); !status.ok()) return status;
     SegmentName segment;
     CheckpointName part;
     for (const std::string& text : names)
       if (parse_file_name(text, &segment) || parse_file_name(text, &part) || (text == kManifestName && folder != folders_.front()))
-        return Status(Code::kCorrupt,
-                      "'" + folders_.front() + "/" + kManifestName + "' is missing, but there is '" + folder + "/" + text + "'");
+        return Status(Code::kCorrupt, "'" + manifest_path() + "' is missing, but there is '" + folder->path_of(text) + "'");
   }
   return {};
 }
@@ -112,10 +142,9 @@ Status Directory::refuse_files_of_ours() {
 // may leave where it has not begun is its lock and its first manifest, not yet renamed.
 Status Directory::refuse_files_of_others() {
   std::vector<std::string> names;
-  for (const std::string& folder : folders_) {
-    Status listed = files_.list(folder, &names);
-    if (listed.not_found()) continue;
-    if (!listed.ok()) return listed;
+  for (const auto& folder : folders_) {
+    if (folder == nullptr) continue;
+    if (Status status = folder->list(&names); !status.ok()) return status;
     std::sort(names.begin(), names.end());
     SegmentName segment;
     CheckpointName part;
@@ -123,7 +152,7 @@ Status Directory::refuse_files_of_others() {
       const bool ours =
           parse_file_name(text, &segment) || parse_file_name(text, &part) || text == kLockName || text.starts_with(kManifestName);
       if (!ours && text != "lost+found")
-        return Status::invalid_argument("the folder '" + folder + "' holds no database, but other files, such as '" + text +
+        return Status::invalid_argument("the folder '" + folder->path() + "' holds no database, but other files, such as '" + text +
                                         "': give a folder that is empty, or not there");
     }
   }
@@ -139,37 +168,31 @@ Status Directory::make_manifest() {
   return write_manifest(manifest_, &unneeded);
 }
 
-// As a whole or not at all: under another name, synced, renamed, and the name synced.
 Status Directory::write_manifest(const Manifest& manifest, Published* published) {
-  const std::string path = folders_.front() + "/" + kManifestName, fresh = path + ".new";
   *published = Published::kNo;
-  const std::vector<std::byte> bytes = encode(manifest);
+  if (Status status = check_places(); !status.ok()) return status;
   Manifest written = manifest;  // now: what throws once it counts would be taken for a failure
-  std::unique_ptr<File> file;
-  Status status = files_.open(fresh, OpenMode::kCreateNew, &file);
-  if (status.ok()) status = file->write_and_sync(0, bytes);
-  if (!status.ok()) {
-    static_cast<void>(files_.remove(fresh));  // a full disk may need the room
-    return status;
-  }
-  *published = Published::kUnknown;
-  if (status = files_.rename(fresh, path); !status.ok()) return status;
-  if (status = sync_folder(folders_.front()); !status.ok()) return status;
+  if (Status status = replace_manifest(*folders_.front(), manifest, published); !status.ok()) return status;
+  if (Status status = sync(*folders_.front()); !status.ok()) return status;
   *published = Published::kYes;
   manifest_ = std::move(written);
   return {};
 }
 
-Status Directory::sync_folder(const std::string& folder) {
-  Status status = files_.sync_folder(folder);
-  if (!status.ok() && sync_failure_.ok()) sync_failure_ = status;
+Status Directory::sync(Folder& folder) {
+  Status status = folder.sync();
+  if (!status.ok() && log_failure_.ok()) log_failure_ = status;
   return status;
 }
 
-// A folder of an open database. That it has vanished is an error, not an answer.
-Status Directory::list(const std::string& folder, std::vector<std::string>* names) const {
-  Status status = files_.list(folder, names);
-  return status.not_found() ? file_error("list", folder, ENOENT) : status;
+Status Directory::check_places() {
+  for (const auto& folder : folders_) {
+    Status status = folder->check_place();
+    if (status.ok()) continue;
+    if (log_failure_.ok()) log_failure_ = status;
+    return status;
+  }
+  return {};
 }
 
 // Files of a generation that the manifest does not know yet mean that the manifest is an old one;
@@ -182,26 +205,25 @@ Status Directory::check_files() const {
   };
   for (size_t f = 1; f < folders_.size(); ++f) {
     std::vector<std::string> names;
-    if (Status status = list(folders_[f], &names); !status.ok()) return status;
+    if (Status status = folders_[f]->list(&names); !status.ok()) return status;
     if (std::find(names.begin(), names.end(), std::string(kManifestName)) != names.end())
-      return other_database(folders_[f] + "/" + kManifestName);
+      return other_database(folders_[f]->path_of(kManifestName));
   }
-  return for_each_unlisted([&](const std::string& folder, const std::string& name) -> Status {
-    const std::string path = folder + "/" + name;
+  return for_each_unlisted([&](Folder& folder, const std::string& name) -> Status {
+    const std::string path = folder.path_of(name);
     SegmentName segment;
     const bool of_log = parse_file_name(name, &segment);
     if (of_log && segment.generation > last)
-      return Status(Code::kCorrupt,
-                    "'" + folders_.front() + "/" + kManifestName + "' is older than '" + path + "', which it does not know");
+      return Status(Code::kCorrupt, "'" + manifest_path() + "' is older than '" + path + "', which it does not know");
     std::unique_ptr<File> file;
-    if (Status status = files_.open(path, OpenMode::kRead, &file); !status.ok()) return status;
+    if (Status status = folder.open(name, OpenMode::kRead, &file); !status.ok()) return status;
     std::byte header[kSegmentHeaderBytes];
     static_assert(kSegmentHeaderBytes == kCheckpointHeaderBytes);
     size_t count = 0;
     if (Status status = file->read_at(0, header, &count); !status.ok()) return status;
     DatabaseId database{};
     const Status known = of_log ? database_of(Bytes(header, count), &database) : database_of_part(Bytes(header, count), &database);
-    if (known.code() == Code::kUnsupported) return Status(known.code(), "'" + path + "' at byte 0: " + known.message());
+    if (known.code() == Code::kUnsupported) return reworded(known.code(), "'" + path + "' at byte 0: ", known);
     return known.ok() && database != manifest_.database ? other_database(path) : Status();  // a torn header: left over from a crash
   });
 }
@@ -241,9 +263,9 @@ Status Directory::make_durable(const Generation& generation) {
       return Status();
     };
     const FrameRange& range = last->ranges.back();
-    if (Status status = read_range(files_, folder_of(s), manifest_.database, last->name, range, &buffer, note); !status.ok()) return status;
+    if (Status status = read_range(folder_of(s), manifest_.database, last->name, range, &buffer, note); !status.ok()) return status;
     std::unique_ptr<File> file;
-    if (Status status = files_.open(last->file, OpenMode::kWrite, &file); !status.ok()) return status;
+    if (Status status = folder_of(s).open(file_name(last->name), OpenMode::kWrite, &file); !status.ok()) return status;
     const Bytes frame = buffer.bytes().subspan(offset - range.offset, bytes);
     if (Status status = ELIDER_MUTANT(kSyncWithoutRewrite) ? file->sync() : file->write_and_sync(offset, frame); !status.ok())
       return status;
@@ -274,22 +296,11 @@ Status Directory::begin_generation(uint32_t streams, uint32_t* generation) {
 }
 
 Status Directory::end_generation(SnapshotNumber closed) {
-  const std::string path = folders_.front() + "/" + kManifestName;
   ReadBuffer manifest;
-  if (Status status = manifest.read(files_, path, kManifestBytesMax); !status.ok()) return status;
-  // A folder may be another by now, even an older copy of this one: open files were
-  // written to the end, but a name is looked up anew. What the name of a lock stands for
-  // now is ours if it is held.
-  const auto other = [](const std::string& name) {
-    return Status(Code::kCorrupt, "'" + name + "' is not the one that the database has open");
-  };
-  if (!std::ranges::equal(manifest.bytes(), encode(manifest_))) return other(path);
-  for (const std::string& folder : folders_) {
-    std::unique_ptr<File> lock;
-    const std::string name = folder + "/" + kLockName;
-    if (Status status = files_.lock(name, &lock); status.ok()) return other(name);
-    else if (status.code() != Code::kInvalidArgument) return status;
-  }
+  if (Status status = manifest.read(*folders_.front(), kManifestName, kManifestBytesMax); !status.ok()) return status;
+  // Another program may have put other files into the folder, even an older copy of these.
+  if (!std::ranges::equal(manifest.bytes(), encode(manifest_)))
+    return Status(Code::kCorrupt, "'" + manifest_path() + "' is not the one that the database has written");
   Manifest next = manifest_;
   next.generations.back().cut = closed;
   Published unneeded;
@@ -324,8 +335,8 @@ Status Directory::publish(const Checkpoint& checkpoint, uint32_t kept, const std
   if (next.checkpoints.size() > kept) next.checkpoints.erase(next.checkpoints.begin(), next.checkpoints.end() - kept);
   drop_log(&next);
   // The names of the checkpoint's files, and of the segments that are to be the first ones.
-  for (const std::string& folder : folders_)
-    if (Status status = sync_folder(folder); !status.ok()) return status;
+  for (const auto& folder : folders_)
+    if (Status status = sync(*folder); !status.ok()) return status;
   if (ELIDER_MUTANT(kRemoveLogEarly)) {
     const Manifest before = manifest_;
     manifest_ = next;
@@ -338,58 +349,9 @@ Status Directory::publish(const Checkpoint& checkpoint, uint32_t kept, const std
   return remove_unlisted();
 }
 
-Status Directory::make_empty(FileSystem& files, const std::string& folder, std::unique_ptr<File>* lock) {
-  if (Status status = files.make_folder(folder); !status.ok()) return status;
-  if (Status status = files.sync_folder(parent_of(folder)); !status.ok()) return status;
-  const auto look = [&]() -> Status {
-    std::vector<std::string> names;
-    if (Status status = files.list(folder, &names); !status.ok()) return status;
-    for (const std::string& name : names)
-      if (name != kLockName) return Status::invalid_argument("the folder '" + folder + "' is not empty: there is '" + name + "'");
-    return {};
-  };
-  if (Status status = look(); !status.ok()) return status;
-  if (Status status = files.lock(folder + "/" + kLockName, lock); !status.ok()) return status;
-  return look();  // who held the lock until now may have filled it
-}
-
-Status Directory::publish_alone(FileSystem& files, const std::string& folder, const DatabaseId& database, const Checkpoint& checkpoint,
-                                Published* published) {
-  return publish_copy(files, folder, {database, 1, checkpoint.number + 1, {checkpoint}, {}}, published);
-}
-
-Status Directory::publish_copy(FileSystem& files, const std::string& folder, Manifest manifest, Published* published) {
-  *published = Published::kNo;
-  Directory made(files, {folder});
-  manifest.folders = 1;
-  const std::string fresh = folder + "/" + kManifestName + ".new";  // while the heap has room for it
-  if (Status status = files.sync_folder(folder); !status.ok()) return status;
-  const auto withdraw = [&] {
-    if (*published == Published::kUnknown && made.withdraw_manifest()) *published = Published::kNo;
-  };
-  try {
-    Status status = made.write_manifest(manifest, published);
-    withdraw();
-    return status;
-  } catch (const std::bad_alloc&) {
-    if (*published == Published::kNo) static_cast<void>(files.remove(fresh));
-    withdraw();
-    throw;
-  }
-}
-
-// Of a folder upon whose manifest nobody relies yet. False: it may still be there.
-bool Directory::withdraw_manifest() {
-  for (const char* const suffix : {"", ".new"}) static_cast<void>(files_.remove(folders_.front() + "/" + kManifestName + suffix));
-  std::vector<std::string> names;
-  if (!files_.list(folders_.front(), &names).ok()) return false;
-  if (!files_.sync_folder(folders_.front()).ok()) return false;  // before the files that it names go
-  return std::find(names.begin(), names.end(), std::string(kManifestName)) == names.end();
-}
-
 // Calls visit(folder, name) for each file that the manifest does not list: left over from a
 // crash, or no longer needed.
-Status Directory::for_each_unlisted(const std::function<Status(const std::string&, const std::string&)>& visit) const {
+Status Directory::for_each_unlisted(const std::function<Status(Folder&, const std::string&)>& visit) const {
   const auto listed_segment = [&](const SegmentName& name) {
     const auto& all = manifest_.generations;
     return std::any_of(all.begin(), all.end(), [&](const Generation& g) {
@@ -401,23 +363,23 @@ Status Directory::for_each_unlisted(const std::function<Status(const std::string
     return std::any_of(all.begin(), all.end(), [&](const Checkpoint& c) { return c.number == name.number && name.part < c.parts; });
   };
   std::vector<std::string> names;
-  for (const std::string& folder : folders_) {
-    if (Status status = list(folder, &names); !status.ok()) return status;
+  for (const auto& folder : folders_) {
+    if (Status status = folder->list(&names); !status.ok()) return status;
     for (const std::string& text : names) {
       SegmentName segment;
       CheckpointName part;
       const bool unlisted = parse_file_name(text, &segment) ? !listed_segment(segment) : parse_file_name(text, &part) && !listed_part(part);
       if (!unlisted) continue;
-      if (Status status = visit(folder, text); !status.ok()) return status;
+      if (Status status = visit(*folder, text); !status.ok()) return status;
     }
   }
   return {};
 }
 
 Status Directory::remove_unlisted() {
-  return for_each_unlisted([&](const std::string& folder, const std::string& name) {
+  return for_each_unlisted([&](Folder& folder, const std::string& name) {
     finished_.erase(name);
-    return files_.remove(folder + "/" + name);
+    return folder.remove(name);
   });
 }
 

@@ -1,5 +1,10 @@
-// Directory: the folders of one database's files, each held by a lock file: the manifest, the
-// checkpoints and the generations of the log, and what of them counts.
+// Directory: the folders of one database's files: the manifest, the checkpoints and the generations
+// of the log, and what of them counts.
+//
+// Each folder is opened once and held: by a lock of the folder itself, and by one of its lock file,
+// which is what older programs look at. Before a manifest is written, the path of each folder must
+// still lead to the folder that is open. Otherwise a later program would not find what is written,
+// so the log must end (log_failure()).
 //
 // Each opening writes a generation of its own and changes no older file: of one that a killed
 // process left it only brings to the disk what it accepts. What an older generation may hold
@@ -21,6 +26,7 @@
 #include "elider/snapshot_number.h"
 #include "log/file.h"
 #include "log/format.h"
+#include "log/manifest_file.h"
 #include "log/reader.h"
 
 namespace elider::log {
@@ -36,17 +42,10 @@ struct RecoveryFacts {
 
 // Frames of a segment with records that may count.
 struct LogPiece {
-  std::string folder;
+  Folder* folder = nullptr;  // the directory's
   SegmentName name;
   SnapshotNumber cut = 0;  // records with larger numbers are void
   FrameRange range;
-};
-
-// What came of publishing a checkpoint.
-enum class Published : uint8_t {
-  kNo,       // it does not count; its files may go
-  kUnknown,  // the rename of the manifest, or the sync of its name, failed: it may count; its files stay
-  kYes,
 };
 
 class Directory {
@@ -54,6 +53,7 @@ class Directory {
   struct Rules {
     bool create_if_missing = true;
     bool error_if_exists = false;
+    Hold hold = Hold::kExclusive;  // kShared: the caller only reads, and others may do so meanwhile
   };
   // Makes the folders and the manifest where there are none, nor any other file. `create`: false,
   // likewise Rules::create_if_missing, refuses to make anything, with kNotFound. kInvalidArgument:
@@ -62,8 +62,9 @@ class Directory {
   // names one. kCorrupt, kUnsupported, kIoError: the message names the file.
   static Status open(FileSystem& files, const std::vector<std::string>& folders, bool create, const Rules& rules,
                      std::unique_ptr<Directory>* directory);
+  // Without rules; a directory that is not to be created is only read.
   static Status open(FileSystem& files, const std::vector<std::string>& folders, bool create, std::unique_ptr<Directory>* directory) {
-    return open(files, folders, create, Rules(), directory);
+    return open(files, folders, create, {.hold = create ? Hold::kExclusive : Hold::kShared}, directory);
   }
 
   // -- recovery: these in this order; they change nothing on the disk -----------------------------
@@ -109,42 +110,35 @@ class Directory {
   // segments of this generation that were finished since the last call. kYes, but not ok: what
   // should go may not have gone.
   Status publish(const Checkpoint& checkpoint, uint32_t kept, const std::vector<FinishedSegment>& finished, Published* published);
-  // Ok, or the sync of a folder that failed: what is in it is not known from then on,
-  // whatever a later sync says.
-  const Status& sync_failure() const { return sync_failure_; }
-  // Makes a folder, or takes an empty one, and holds its lock. kInvalidArgument:
-  // it is not empty, or held.
-  static Status make_empty(FileSystem& files, const std::string& folder, std::unique_ptr<File>* lock);
-  // Makes such a folder a database that holds just this checkpoint, whose files are in it. Not ok,
-  // and kNo: there is no manifest in it, and the files may go.
-  static Status publish_alone(FileSystem& files, const std::string& folder, const DatabaseId& database, const Checkpoint& checkpoint,
-                              Published* published);
-  // Makes such a folder one that holds what this manifest lists, whose files are
-  // in it. As publish_alone().
-  static Status publish_copy(FileSystem& files, const std::string& folder, Manifest manifest, Published* published);
+  // Ok, or why the log must end: the sync of a folder failed, after which it is unknown which names
+  // are on the disk, whatever a later sync reports; or a folder was moved or replaced.
+  const Status& log_failure() const { return log_failure_; }
   static DatabaseId new_database_id();
 
   const Manifest& manifest() const { return manifest_; }
-  const std::string& folder_of(uint32_t stream) const { return folders_[stream % folders_.size()]; }  // of a part, too
-  const std::vector<std::string>& folders() const { return folders_; }
+  Folder& folder_of(uint32_t stream) const { return *folders_[stream % folders_.size()]; }  // also that of a part
+  std::vector<Folder*> folders() const;
   FileSystem& files() { return files_; }
 
   Directory(const Directory&) = delete;
   Directory& operator=(const Directory&) = delete;
 
  private:
-  Directory(FileSystem& files, std::vector<std::string> folders) : files_(files), folders_(std::move(folders)) {}
+  Directory(FileSystem& files, std::vector<std::string> paths) : files_(files), paths_(std::move(paths)), folders_(paths_.size()) {}
+  Status open_folders(const std::vector<std::string>& names);
+  Status make_folders(const std::vector<std::string>& names);
+  Status hold_folders(Hold hold);
   Status find_database(bool makes, bool* there);
   Status load(bool create, const Rules& rules);
   Status make_manifest();
   Status refuse_files_of_ours();
   Status refuse_files_of_others();
   Status write_manifest(const Manifest& manifest, Published* published);
-  bool withdraw_manifest();
-  Status sync_folder(const std::string& folder);
-  Status list(const std::string& folder, std::vector<std::string>* names) const;
+  Status sync(Folder& folder);
+  Status check_places();
   Status check_files() const;
-  Status for_each_unlisted(const std::function<Status(const std::string& folder, const std::string& name)>& visit) const;
+  Status for_each_unlisted(const std::function<Status(Folder& folder, const std::string& name)>& visit) const;
+  std::string manifest_path() const;
   Status remove_unlisted();
   Status list_segments(std::vector<SegmentName>* segments) const;
   Status judge_generation(size_t position, const std::vector<SegmentFacts>& segments, RecoveryFacts* facts);
@@ -155,11 +149,12 @@ class Directory {
   SnapshotNumber oldest_base() const;
 
   FileSystem& files_;
-  const std::vector<std::string> folders_;
-  std::vector<std::unique_ptr<File>> locks_;  // by folder
+  const std::vector<std::string> paths_;           // of the folders, absolute
+  std::vector<std::unique_ptr<Folder>> folders_;   // null: it is not there yet
+  std::vector<std::unique_ptr<File>> lock_files_;  // by folder
   Manifest manifest_;
   SnapshotNumber first_number_ = 1;
-  Status sync_failure_;
+  Status log_failure_;
 
   // Of recovery.
   SnapshotNumber to_number_ = kNumberMax;

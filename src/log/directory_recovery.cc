@@ -20,7 +20,7 @@ std::string at_end_of(const StreamFacts& stream, const std::string& first_file) 
 Status Directory::list_segments(std::vector<SegmentName>* segments) const {
   std::vector<std::string> names;
   for (size_t f = 0; f < folders_.size(); ++f) {
-    if (Status status = list(folders_[f], &names); !status.ok()) return status;
+    if (Status status = folders_[f]->list(&names); !status.ok()) return status;
     SegmentName name;
     for (const std::string& text : names) {
       if (!parse_file_name(text, &name) || name.stream % folders_.size() != f) continue;
@@ -50,14 +50,14 @@ Status Directory::judge(uint32_t threads, const Progress& progress, RecoveryFact
   std::vector<uint64_t> file_sizes(names.size());
   uint64_t all_bytes = 0, done = 0;
   for (size_t i = 0; i < names.size() && progress; ++i) {
-    const std::string path = folder_of(names[i].stream) + "/" + file_name(names[i]);
-    if (Status status = file_bytes(files_, path, kSegmentBytesMax, &file_sizes[i]); !status.ok()) return status;
+    Folder& folder = folder_of(names[i].stream);
+    if (Status status = file_bytes(folder, file_name(names[i]), kSegmentBytesMax, &file_sizes[i]); !status.ok()) return status;
     all_bytes += file_sizes[i];
   }
   std::mutex mutex;  // guards done, and progress
   Status status = parallel(threads, names.size(), [&](uint32_t thread, size_t i) {
     const auto unneeded = [](const FrameView&) { return Status(); };
-    Status read = read_segment(files_, folder_of(names[i].stream), manifest_.database, names[i], &buffers[thread], unneeded, &segments[i]);
+    Status read = read_segment(folder_of(names[i].stream), manifest_.database, names[i], &buffers[thread], unneeded, &segments[i]);
     if (read.ok() && progress) {
       std::lock_guard lock(mutex);
       done += file_sizes[i];
@@ -87,9 +87,10 @@ Status Directory::judge_generation(size_t position, const std::vector<SegmentFac
     const auto of_stream = [&](const SegmentFacts& f) { return f.name.generation == generation.generation && f.name.stream == s; };
     const auto begin = std::find_if(segments.begin(), segments.end(), of_stream);
     const auto end = std::find_if_not(begin, segments.end(), of_stream);
-    if (Status status = join_segments(folder_of(s), {begin, end}, generation.first_segments[s], &streams[s]); !status.ok()) return status;
+    const uint32_t first = generation.first_segments[s];
+    if (Status status = join_segments(folder_of(s).path(), {begin, end}, first, &streams[s]); !status.ok()) return status;
     if (const uint64_t largest = std::max(streams[s].last_number, streams[s].closed); largest >= kNumbersEnd)
-      return Status(Code::kCorrupt, "'" + folder_of(s) + "/" + streams[s].last_file + "' holds number " + std::to_string(largest) +
+      return Status(Code::kCorrupt, "'" + streams[s].last_file + "' holds number " + std::to_string(largest) +
                                         ", which no database reaches");
     smallest = std::min(smallest, streams[s].closed);
     frames = frames || streams[s].frames != 0 || generation.first_segments[s] != 0;
@@ -100,7 +101,7 @@ Status Directory::judge_generation(size_t position, const std::vector<SegmentFac
   const uint64_t cut = cuts_[position] = generation.cut != kNumberMax ? generation.cut : smallest;
   for (uint32_t s = 0; s < generation.streams; ++s) {
     if (frames && !streams[s].found)
-      return Status(Code::kCorrupt, "'" + folder_of(s) + "/" + file_name({generation.generation, s, generation.first_segments[s]}) +
+      return Status(Code::kCorrupt, "'" + folder_of(s).path_of(file_name({generation.generation, s, generation.first_segments[s]})) +
                                         "' is missing or has no header, though other files of its time hold frames");
     if (Status status = check_stream(generation, s, cut, streams); !status.ok()) return status;
   }
@@ -111,7 +112,7 @@ Status Directory::judge_generation(size_t position, const std::vector<SegmentFac
     for (const FrameRange& range : segment.ranges) {
       if (range.records == 0) continue;
       if (range.first_number > cut) facts->records_void += range.records;
-      else judged_.push_back({folder_of(segment.name.stream), segment.name, cut, range});
+      else judged_.push_back({&folder_of(segment.name.stream), segment.name, cut, range});
     }
   }
   return {};
@@ -119,7 +120,7 @@ Status Directory::judge_generation(size_t position, const std::vector<SegmentFac
 
 // The stream does not end before what is known to have been whole.
 Status Directory::check_stream(const Generation& generation, uint32_t stream, uint64_t cut, const std::vector<StreamFacts>& streams) const {
-  const std::string file = folder_of(stream) + "/" + file_name({generation.generation, stream, generation.first_segments[stream]});
+  const std::string file = folder_of(stream).path_of(file_name({generation.generation, stream, generation.first_segments[stream]}));
   if (streams[stream].closed < cut)
     return Status(Code::kCorrupt, at_end_of(streams[stream], file) + std::to_string(cut) + " was whole in it before");
   for (const StreamFacts& other : streams)
@@ -140,11 +141,11 @@ Status Directory::choose_base(SnapshotNumber to_number, size_t skipped, std::opt
   const SnapshotNumber newest = std::max(closed_, all.empty() ? 0 : all.back().number);
   const SnapshotNumber oldest = all.empty() ? 0 : all.front().number;
   if (to_number < oldest || (to_number > newest && to_number != kNumberMax))
-    return Status::invalid_argument("the state after number " + std::to_string(to_number) + " is not in '" + folders_.front() +
+    return Status::invalid_argument("the state after number " + std::to_string(to_number) + " is not in '" + paths_.front() +
                                     "', which holds those after numbers " + std::to_string(oldest) + " to " + std::to_string(newest));
   size_t count = 0;  // of checkpoints up to that number
   while (count < all.size() && all[count].number <= to_number) ++count;
-  if (skipped >= count && skipped != 0) return Status(Code::kNotFound, "'" + folders_.front() + "' has no older checkpoint");
+  if (skipped >= count && skipped != 0) return Status(Code::kNotFound, "'" + paths_.front() + "' has no older checkpoint");
   base->reset();
   if (count > skipped) *base = all[count - 1 - skipped];
   damaged_.assign(all.begin() + static_cast<std::ptrdiff_t>(count - skipped), all.begin() + static_cast<std::ptrdiff_t>(count));
@@ -159,8 +160,8 @@ Status Directory::choose_base(SnapshotNumber to_number, size_t skipped, std::opt
 }
 
 Status Directory::read(const LogPiece& piece, ReadBuffer* buffer, const std::function<Status(const Record&)>& visit) {
-  return read_range(files_, piece.folder, manifest_.database, piece.name, piece.range, buffer,
-                    [&](const FrameView& frame) { return read_records(frame, piece.folder, visit); });
+  return read_range(*piece.folder, manifest_.database, piece.name, piece.range, buffer,
+                    [&](const FrameView& frame) { return read_records(frame, piece.folder->path(), visit); });
 }
 
 Status Directory::recover(SnapshotNumber to_number, const Visit& visit, RecoveryFacts* facts) {

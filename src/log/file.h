@@ -1,12 +1,16 @@
-// File, FileSystem: every access of the log to the disk. The implementation makes system calls
-// (system_files()); tests have others that record what happened and refuse calls.
+// File, Folder, FileSystem: every access of the log to the disk. The implementation makes system
+// calls (system_files()); tests use others that record calls and refuse some of them.
 //
-// Not a cache: what is written is with the system when a call returns, and on the disk when sync()
-// does. A name is on the disk once its folder is synced. A failed call is never repeated here (but
-// for EINTR, EAGAIN of what writes, and the rest of a short write): after a failed sync nobody
-// knows what is on the disk.
+// A folder is opened once, and everything in it is reached through that open folder. Its path is
+// not resolved again: neither chdir() nor a folder that is renamed leads a call to other files.
 //
-// Thread safety: a File belongs to one thread at a time; a FileSystem to all.
+// This is not a cache: bytes are with the system when a write returns, and on the disk when sync()
+// has succeeded. A name is on the disk once its folder is synced. A failed call is not repeated
+// here, because the state of the disk is unknown after a failed sync. The exceptions are calls that
+// a signal interrupts (EINTR), EAGAIN of a write, and the rest of a short write.
+//
+// Thread safety: a File belongs to one thread at a time; a Folder or FileSystem may be used by any
+// number of threads.
 #pragma once
 
 #include <cstddef>
@@ -14,6 +18,7 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "elider/status.h"
@@ -72,43 +77,88 @@ enum class OpenMode : uint8_t {
   kCreateNew,  // read and write; what is there is emptied
 };
 
+enum class Hold : uint8_t {
+  kShared,     // excludes only exclusive holders
+  kExclusive,  // excludes all others
+};
+
+// An open folder. Names are those of files in it. A function that fails returns kIoError, unless it
+// lists other codes; the message has the absolute path and the system's reason.
+class Folder {
+ public:
+  explicit Folder(std::string path) : path_(std::move(path)) {}
+  virtual ~Folder() = default;
+  Folder(const Folder&) = delete;
+  Folder& operator=(const Folder&) = delete;
+
+  // The absolute path that led to the folder when it was opened. Messages use it; files are not
+  // looked up by it.
+  const std::string& path() const { return path_; }
+  std::string path_of(std::string_view name) const;
+
+  // kNotFound: there is no such file. kCorrupt: it is not a regular file.
+  virtual Status open(const std::string& name, OpenMode mode, std::unique_ptr<File>* file) = 0;
+  // All names in it, sorted.
+  virtual Status list(std::vector<std::string>* names) = 0;
+  virtual Status rename(const std::string& from, const std::string& to) = 0;
+  virtual Status remove(const std::string& name) = 0;
+  // Makes the names in it durable.
+  virtual Status sync() = 0;
+  // Makes its own name durable: syncs the folder that contains it.
+  virtual Status sync_name() = 0;
+  // Holds the folder against holders in this and other processes until it is closed, even if its
+  // files are removed. A process that may not write in it holds it shared. Does nothing where the
+  // file system cannot lock folders.
+  // kInvalidArgument: another holder excludes it.
+  virtual Status hold(Hold hold) = 0;
+  // Holds a file, which is created if needed, until *held is destroyed. A process that may only
+  // read the file holds it shared. On a read-only disk a missing file is not held: *held is null.
+  // kInvalidArgument: another holder excludes it.
+  virtual Status hold_file(const std::string& name, Hold hold, std::unique_ptr<File>* held) = 0;
+  // kIoError: its path leads to another folder or to nothing, so a program that opens the path
+  // would not find what is written here.
+  virtual Status check_place() = 0;
+  // Removes the folder itself, which must be empty.
+  virtual Status remove_folder() = 0;
+
+ private:
+  const std::string path_;
+};
+
 class FileSystem {
  public:
   virtual ~FileSystem() = default;
 
-  // Each returns kIoError that names the path and the system's reason; open() of
-  // a missing file kNotFound.
-  virtual Status open(const std::string& path, OpenMode mode, std::unique_ptr<File>* file) = 0;
-  // The names in a folder, sorted. kNotFound: there is no such folder.
-  virtual Status list(const std::string& folder, std::vector<std::string>* names) = 0;
-  // Ok if it is there already.
-  virtual Status make_folder(const std::string& folder) = 0;
-  virtual Status rename(const std::string& from, const std::string& to) = 0;
-  virtual Status remove(const std::string& path) = 0;
-  virtual Status sync_folder(const std::string& folder) = 0;
-  // Holds the path, a file that is made if needed, against every other holder, in this process too,
-  // until *held is destroyed. kInvalidArgument: somebody else holds it. A file that may only be
-  // read is held together with others who only read; one that cannot be made, on a read-only disk,
-  // is not held: *held is null.
-  virtual Status lock(const std::string& path, std::unique_ptr<File>* held) = 0;
+  // kNotFound: there is no such folder. kInvalidArgument: no folder has such a path. kIoError.
+  virtual Status open_folder(const std::string& path, std::unique_ptr<Folder>* folder) = 0;
+  // Ok if it is there already; *made says whether it was created now. kInvalidArgument, kIoError.
+  virtual Status make_folder(const std::string& path, bool* made) = 0;
+  // The path as messages show it.
+  virtual std::string absolute(const std::string& path) const { return path; }
+
+  // Opens the folder that contains a file, and splits the file's name off. kNotFound: there is no
+  // such folder; otherwise as open_folder().
+  Status open_folder_of(const std::string& path, std::unique_ptr<Folder>* folder, std::string* name);
+  // Opens a file by its path. As Folder::open().
+  Status open(const std::string& path, OpenMode mode, std::unique_ptr<File>* file);
 };
 
 // How large the file is. kCorrupt: larger than `bytes_max`, which no file of its
 // kind is; it names the file.
-Status file_bytes(FileSystem& files, const std::string& path, uint64_t bytes_max, uint64_t* bytes);
+Status file_bytes(Folder& folder, const std::string& name, uint64_t bytes_max, uint64_t* bytes);
 
 // Room for the contents of a file, or of a part of one, used again for the next one.
 class ReadBuffer {
  public:
   // Fills it with the whole file. kCorrupt: as file_bytes() says. kMemoryLimit: the heap has no
   // room for it; it names the file.
-  Status read(FileSystem& files, const std::string& path, uint64_t bytes_max);
+  Status read(Folder& folder, const std::string& name, uint64_t bytes_max);
   // The same with `bytes` from `offset` on; fewer where the file ends before.
-  Status read_part(FileSystem& files, const std::string& path, uint64_t offset, uint64_t bytes);
+  Status read_part(Folder& folder, const std::string& name, uint64_t offset, uint64_t bytes);
   std::span<const std::byte> bytes() const { return {memory_.get(), size_}; }
 
  private:
-  Status make_room(const std::string& path, uint64_t bytes);
+  Status make_room(const File& file, uint64_t bytes);
 
   std::unique_ptr<std::byte[]> memory_;  // not set to zero first
   size_t capacity_ = 0;

@@ -37,6 +37,13 @@ class FilesTest : public testing::Test {
     return result;
   }
 
+  std::unique_ptr<Folder> opened(const std::string& path) {
+    std::unique_ptr<Folder> folder;
+    const Status status = files_->open_folder(path, &folder);
+    EXPECT_TRUE(status.ok()) << status.message();
+    return folder;
+  }
+
   FileSystem* files_ = &system_files();
   std::filesystem::path folder_;
 };
@@ -51,12 +58,13 @@ TEST_F(FilesTest, WhatIsWrittenIsThere) {
   ASSERT_TRUE(file->write_and_sync(100 + large.size(), {}).ok()) << "nothing is a write, too";
   file->forget(0, 1 << 20);
   const size_t all = small.size() + large.size();
+  const auto folder = opened(folder_);
   ReadBuffer read;
-  ASSERT_TRUE(read.read(*files_, path, all).ok());
+  ASSERT_TRUE(read.read(*folder, "file", all).ok());
   ASSERT_EQ(read.bytes().size(), all);
   EXPECT_TRUE(std::equal(small.begin(), small.end(), read.bytes().begin()));
   EXPECT_TRUE(std::equal(large.begin(), large.end(), read.bytes().begin() + 100));
-  const Status too_large = read.read(*files_, path, all - 1);
+  const Status too_large = read.read(*folder, "file", all - 1);
   EXPECT_EQ(too_large.code(), Code::kCorrupt);
   EXPECT_NE(too_large.message().find("'" + path + "'"), std::string::npos) << too_large.message();
   EXPECT_EQ(read.bytes().size(), 0u);
@@ -127,6 +135,64 @@ TEST_F(FilesTest, AFolderWithoutRightsOrThatIsGoneIsNamed) {
   std::filesystem::permissions(folder_, std::filesystem::perms::owner_all);
 }
 
+// A process without a free descriptor cannot open a file that is there, nor create one.
+TEST_F(FilesTest, AMessageSaysWhetherTheFileWasThere) {
+  const auto folder = opened(folder_);
+  std::unique_ptr<File> held;
+  ASSERT_TRUE(folder->hold_file("LOCK", Hold::kExclusive, &held).ok());
+  held.reset();
+  rlimit limit{};
+  ASSERT_EQ(::getrlimit(RLIMIT_NOFILE, &limit), 0);
+  const rlimit none{0, limit.rlim_max};
+  ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &none), 0);
+  const Status there = folder->hold_file("LOCK", Hold::kExclusive, &held), missing = folder->hold_file("NONE", Hold::kExclusive, &held);
+  std::unique_ptr<File> file;
+  const Status emptied = folder->open("LOCK", OpenMode::kCreateNew, &file), not_new = folder->open("LOCK", OpenMode::kCreate, &file);
+  ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &limit), 0);
+  EXPECT_NE(there.message().find("cannot open '" + folder->path_of("LOCK") + "': Too many open files"), std::string::npos)
+      << there.message();
+  EXPECT_NE(missing.message().find("cannot create '" + folder->path_of("NONE") + "'"), std::string::npos) << missing.message();
+  EXPECT_NE(emptied.message().find("cannot open '" + folder->path_of("LOCK") + "'"), std::string::npos) << emptied.message();
+  EXPECT_EQ(not_new.code(), Code::kIoError);
+  EXPECT_NE(folder->open("LOCK", OpenMode::kCreate, &file).message().find("cannot create"), std::string::npos) << "it is there already";
+}
+
+TEST_F(FilesTest, HoldersShareAFolderOrExcludeEachOther) {
+  const auto one = opened(folder_), two = opened(folder_);
+  auto three = opened(folder_);
+  ASSERT_TRUE(one->hold(Hold::kShared).ok());
+  ASSERT_TRUE(two->hold(Hold::kShared).ok());
+  EXPECT_EQ(three->hold(Hold::kExclusive).code(), Code::kInvalidArgument);
+  std::unique_ptr<File> first, second, third;
+  ASSERT_TRUE(one->hold_file("LOCK", Hold::kShared, &first).ok());
+  ASSERT_TRUE(two->hold_file("LOCK", Hold::kShared, &second).ok());
+  EXPECT_EQ(three->hold_file("LOCK", Hold::kExclusive, &third).code(), Code::kInvalidArgument);
+  first.reset();
+  second.reset();
+  ASSERT_TRUE(three->hold_file("LOCK", Hold::kExclusive, &third).ok());
+  EXPECT_EQ(one->hold_file("LOCK", Hold::kShared, &first).code(), Code::kInvalidArgument);
+}
+
+TEST_F(FilesTest, AFolderKnowsWhetherItsPathStillLeadsToIt) {
+  const std::filesystem::path path = folder_ / "data";
+  bool made = false;
+  ASSERT_TRUE(files_->make_folder(path, &made).ok());
+  EXPECT_TRUE(made);
+  ASSERT_TRUE(files_->make_folder(path, &made).ok());
+  EXPECT_FALSE(made);
+  const auto folder = opened(path.string() + "//");
+  EXPECT_EQ(folder->path(), path.string());
+  EXPECT_TRUE(folder->check_place().ok());
+  std::filesystem::rename(path, folder_ / "moved");
+  EXPECT_TRUE(folder->check_place().message().ends_with("its path leads nowhere")) << folder->check_place().message();
+  std::filesystem::create_directory(path);
+  EXPECT_TRUE(folder->check_place().message().ends_with("its path leads to another folder")) << folder->check_place().message();
+  EXPECT_FALSE(folder->remove_folder().ok());
+  std::filesystem::remove(path);
+  std::filesystem::create_symlink(folder_ / "moved", path);
+  EXPECT_TRUE(folder->check_place().ok()) << "it leads there again";
+}
+
 // Somebody has put there what is no file: opening it waits for nobody, and says so.
 TEST_F(FilesTest, WhatIsNoFileIsRefusedAtOnce) {
   const std::string fifo = folder_ / "fifo", folder = folder_ / "folder", device = folder_ / "device", socket = folder_ / "socket";
@@ -149,7 +215,7 @@ TEST_F(FilesTest, WhatIsNoFileIsRefusedAtOnce) {
       EXPECT_NE(status.message().find("'" + path + "' is a "), std::string::npos) << status.message();
     }
     std::unique_ptr<File> held;
-    EXPECT_EQ(files_->lock(path, &held).code(), Code::kCorrupt);
+    EXPECT_EQ(opened(folder_)->hold_file(path.substr(path.find_last_of('/') + 1), Hold::kExclusive, &held).code(), Code::kCorrupt);
   }
   ::close(listener);
 }

@@ -125,8 +125,8 @@ TEST_F(SystemFolder, HoldsALogAndIsLockedMeanwhile) {
   TestNumbers numbers(directory->first_number());
   std::unique_ptr<Log> log;
   LogOptions options;
-  options.folders = folders;
-  ASSERT_TRUE(Log::start(system_files(), options, directory->manifest().database, generation, numbers, &log).ok());
+  options.folders = directory->folders();
+  ASSERT_TRUE(Log::start(options, directory->manifest().database, generation, numbers, &log).ok());
   std::byte* place = nullptr;
   ASSERT_TRUE(log->reserve(0, 5, &place).ok());
   log->begin_commit(0);

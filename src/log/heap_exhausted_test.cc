@@ -53,31 +53,35 @@ class NoFile final : public File {
   Status read_at(uint64_t, std::span<std::byte>, size_t* count) override { return *count = 0, Status(); }
   Status size(uint64_t* bytes) override { return *bytes = 0, Status(); }
 };
-class NoFiles final : public FileSystem {
+class NoFolder final : public Folder {
  public:
-  Status open(const std::string& path, OpenMode, std::unique_ptr<File>* file) override {
-    return *file = std::make_unique<NoFile>(path), Status();
+  NoFolder() : Folder("db") {}
+  Status open(const std::string& name, OpenMode, std::unique_ptr<File>* file) override {
+    return *file = std::make_unique<NoFile>(path_of(name)), Status();
   }
-  Status list(const std::string&, std::vector<std::string>* names) override { return names->clear(), Status(); }
-  Status make_folder(const std::string&) override { return {}; }
+  Status list(std::vector<std::string>* names) override { return names->clear(), Status(); }
   Status rename(const std::string&, const std::string&) override { return {}; }
   Status remove(const std::string&) override { return {}; }
-  Status sync_folder(const std::string&) override { return {}; }
-  Status lock(const std::string&, std::unique_ptr<File>*) override { return {}; }
+  Status sync() override { return {}; }
+  Status sync_name() override { return {}; }
+  Status hold(Hold) override { return {}; }
+  Status hold_file(const std::string&, Hold, std::unique_ptr<File>*) override { return {}; }
+  Status check_place() override { return {}; }
+  Status remove_folder() override { return {}; }
 };
 
 class LogHeap : public testing::Test {
  protected:
   void SetUp() override {
     LogOptions options;
-    options.folders = kFolders;
+    options.folders = {&folder_};
     options.buffer_bytes = 1u << 20;
     running_.numbers = std::make_unique<TestNumbers>();
-    ASSERT_TRUE(Log::start(files_, options, DatabaseId{1, 2}, 1, *running_.numbers, &running_.log).ok());
+    ASSERT_TRUE(Log::start(options, DatabaseId{1, 2}, 1, *running_.numbers, &running_.log).ok());
   }
   Status commit(size_t bytes) { return running_.commit(0, std::string(bytes, 'x'), &number_); }
 
-  NoFiles files_;
+  NoFolder folder_;
   Running running_;
   uint64_t number_ = 0;
 };

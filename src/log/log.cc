@@ -28,20 +28,20 @@ Log::Log(const LogOptions& options, NumberSource& source, uint32_t streams)
   loggers_.reserve(streams);
 }
 
-Status Log::start(FileSystem& files, const LogOptions& options, const DatabaseId& database, uint32_t generation, NumberSource& source,
+Status Log::start(const LogOptions& options, const DatabaseId& database, uint32_t generation, NumberSource& source,
                   std::unique_ptr<Log>* started) {
   std::unique_ptr<Log> log(new Log(options, source, options.streams));
   const uint64_t base = source.current() - 1;
   for (uint32_t i = 0; i < options.streams; ++i) {
-    const std::string& folder = options.folders[i % options.folders.size()];
-    auto stream = std::make_unique<Stream>(files, folder, database, generation, i, options.segment_bytes);
+    Folder& folder = *options.folders[i % options.folders.size()];
+    auto stream = std::make_unique<Stream>(folder, database, generation, i, options.segment_bytes);
     if (Status status = stream->create(base); !status.ok()) return status;
     log->loggers_.push_back(std::make_unique<Logger>(std::move(stream)));
     log->loggers_.back()->written = log->loggers_.back()->closed = base;
   }
   // Before any frame: where one stream has a frame, every stream has its file.
-  for (const std::string& folder : options.folders)
-    if (Status status = files.sync_folder(folder); !status.ok()) return status;
+  for (Folder* const folder : options.folders)
+    if (Status status = folder->sync(); !status.ok()) return status;
   log->durable_.raise(base);
   log->running_ = options.streams;
   for (uint32_t i = 0; i < options.streams; ++i) log->loggers_[i]->thread = std::thread([self = log.get(), i] { self->run(i); });

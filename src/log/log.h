@@ -50,7 +50,7 @@ class NumberSource {
 };
 
 struct LogOptions {
-  std::vector<std::string> folders;     // stream i writes to folder i modulo their count
+  std::vector<Folder*> folders;         // stream i writes to folder i modulo their count; they outlive the log
   uint32_t streams = 1;                 // logger threads and files, 1 to 255
   uint32_t workers = 1;                 // who appends, by id below this; worker i belongs to stream i modulo streams
   uint64_t flush_interval_us = 1000;    // at the longest between two groups where something was appended
@@ -77,7 +77,7 @@ class Log {
 
   // Makes the first segment of every stream and starts the threads. Everything up to
   // source.current() - 1 counts as durable: the caller has recovered it.
-  static Status start(FileSystem& files, const LogOptions& options, const DatabaseId& database, uint32_t generation, NumberSource& source,
+  static Status start(const LogOptions& options, const DatabaseId& database, uint32_t generation, NumberSource& source,
                       std::unique_ptr<Log>* log);
   // As close(), if that was not called.
   ~Log();

@@ -412,7 +412,8 @@ TEST(Reader, ATailFullOfFramesBeginsIsReadInLinearTime) {
     MemoryFiles files(image);
     ReadBuffer buffer;
     SegmentFacts facts;
-    const Status status = read_segment(files, "db", database, {1, 0, 0}, &buffer, [](const FrameView&) { return Status(); }, &facts);
+    const auto folder = open_folder(files);
+    const Status status = read_segment(*folder, database, {1, 0, 0}, &buffer, [](const FrameView&) { return Status(); }, &facts);
     EXPECT_EQ(status.code(), plausible ? Code::kCorrupt : Code::kOk) << status.message();
     EXPECT_LT(facts.searched_bytes, 20 * kTailBytes);
     EXPECT_EQ(facts.searched_bytes > kTailBytes, plausible);

@@ -28,6 +28,12 @@ class TestNumbers final : public NumberSource {
 
 inline const std::vector<std::string> kFolders = {"db"};
 
+inline std::unique_ptr<Folder> open_folder(FileSystem& files, const std::string& path = kFolders.front()) {
+  std::unique_ptr<Folder> folder;
+  EXPECT_TRUE(files.open_folder(path, &folder).ok());
+  return folder;
+}
+
 // Record texts by number.
 using State = std::multimap<uint64_t, std::string>;
 
@@ -65,8 +71,8 @@ struct Running {
     uint32_t generation = 0;
     if (Status status = directory->begin_generation(options.streams, &generation); !status.ok()) return status;
     numbers = std::make_unique<TestNumbers>(directory->first_number());
-    options.folders = kFolders;
-    return Log::start(files, options, directory->manifest().database, generation, *numbers, &log);
+    options.folders = directory->folders();
+    return Log::start(options, directory->manifest().database, generation, *numbers, &log);
   }
 
   // The number that the commit had.

@@ -3,12 +3,12 @@
 // Thread safety: all.
 #pragma once
 
+#include <cerrno>
 #include <cstring>
 #include <functional>
 #include <map>
 #include <memory>
 #include <mutex>
-#include <set>
 #include <string>
 #include <vector>
 
@@ -54,50 +54,19 @@ class MemoryFiles final : public FileSystem {
     return all;
   }
 
-  Status open(const std::string& path, OpenMode mode, std::unique_ptr<File>* file) override {
-    std::lock_guard lock(mutex_);
-    const auto found = files_.find(path);
-    const bool must_be_there = mode == OpenMode::kRead || mode == OpenMode::kWrite;
-    if (must_be_there && found == files_.end()) return Status(Code::kNotFound, "there is no file '" + path + "'");
-    if (mode == OpenMode::kCreate && found != files_.end()) return file_error("create", path, EEXIST);
-    if (!must_be_there) {
-      const auto kind = found == files_.end() ? Call::Kind::kCreate : Call::Kind::kEmpty;
-      if (Status status = record({kind, path, {}, 0, {}}); !status.ok()) return status;
-      if (found == files_.end()) files_[path] = std::make_shared<Inode>();
-      else found->second->bytes.clear();
-    }
-    *file = std::make_unique<MemoryFile>(*this, path, files_[path]);
+  Status open_folder(const std::string& path, std::unique_ptr<Folder>* folder) override {
+    *folder = std::make_unique<MemoryFolder>(*this, path);
     return {};
   }
-  Status list(const std::string& folder, std::vector<std::string>* names) override {
-    std::lock_guard lock(mutex_);
-    names->clear();
-    for (const auto& [path, inode] : files_)
-      if (path.starts_with(folder + "/")) names->push_back(path.substr(folder.size() + 1));
+  // Every folder is there.
+  Status make_folder(const std::string&, bool* made) override {
+    *made = false;
     return {};
   }
-  Status make_folder(const std::string&) override { return {}; }
-  Status rename(const std::string& from, const std::string& to) override {
-    std::lock_guard lock(mutex_);
-    if (Status status = record({Call::Kind::kRename, from, to, 0, {}}); !status.ok()) return status;
-    files_[to] = files_[from];
-    files_.erase(from);
-    return {};
-  }
-  Status remove(const std::string& path) override {
+  Status remove(const std::string& path) {
     std::lock_guard lock(mutex_);
     if (Status status = record({Call::Kind::kRemove, path, {}, 0, {}}); !status.ok()) return status;
     files_.erase(path);
-    return {};
-  }
-  Status sync_folder(const std::string& folder) override {
-    std::lock_guard lock(mutex_);
-    return record({Call::Kind::kSyncFolder, folder, {}, 0, {}});
-  }
-  Status lock(const std::string& path, std::unique_ptr<File>* held) override {
-    std::lock_guard lock(mutex_);
-    if (!locked_.insert(path).second) return Status::invalid_argument("'" + path + "' is locked: another database has the folder open");
-    *held = std::make_unique<HeldLock>(*this, path);
     return {};
   }
 
@@ -147,10 +116,7 @@ class MemoryFiles final : public FileSystem {
   class HeldLock final : public File {
    public:
     HeldLock(MemoryFiles& files, const std::string& path) : File(path), files_(files) {}
-    ~HeldLock() override {
-      std::lock_guard lock(files_.mutex_);
-      files_.locked_.erase(path());
-    }
+    ~HeldLock() override { files_.release(path()); }
     Status write_at(uint64_t, std::span<const std::byte>) override { return file_error("write", path(), EBADF); }
     Status sync() override { return {}; }
     Status read_at(uint64_t, std::span<std::byte>, size_t* count) override { *count = 0; return {}; }
@@ -159,6 +125,86 @@ class MemoryFiles final : public FileSystem {
    private:
     MemoryFiles& files_;
   };
+
+  class MemoryFolder final : public Folder {
+   public:
+    MemoryFolder(MemoryFiles& files, const std::string& path) : Folder(path), files_(files) {}
+    ~MemoryFolder() override {
+      if (held_) files_.release(path_of("."));
+    }
+    Status open(const std::string& name, OpenMode mode, std::unique_ptr<File>* file) override {
+      return files_.open_path(path_of(name), mode, file);
+    }
+    Status list(std::vector<std::string>* names) override {
+      std::lock_guard lock(files_.mutex_);
+      names->clear();
+      const std::string before = path_of("");
+      for (const auto& [path, inode] : files_.files_)
+        if (path.starts_with(before) && path.find('/', before.size()) == std::string::npos) names->push_back(path.substr(before.size()));
+      return {};
+    }
+    Status rename(const std::string& from, const std::string& to) override {
+      std::lock_guard lock(files_.mutex_);
+      if (Status status = files_.record({Call::Kind::kRename, path_of(from), path_of(to), 0, {}}); !status.ok()) return status;
+      files_.files_[path_of(to)] = files_.files_[path_of(from)];
+      files_.files_.erase(path_of(from));
+      return {};
+    }
+    Status remove(const std::string& name) override { return files_.remove(path_of(name)); }
+    Status sync() override { return sync_folder(path()); }
+    Status sync_name() override { return sync_folder(path_of("..")); }
+    Status hold(Hold hold) override {
+      held_ = files_.hold(path_of("."), hold);
+      return held_ ? Status() : Status::invalid_argument("the folder '" + path() + "' is locked: another database has it open");
+    }
+    Status hold_file(const std::string& name, Hold hold, std::unique_ptr<File>* held) override {
+      if (!files_.hold(path_of(name), hold))
+        return Status::invalid_argument("'" + path_of(name) + "' is locked: another database has the folder open");
+      *held = std::make_unique<HeldLock>(files_, path_of(name));
+      return {};
+    }
+    Status check_place() override { return {}; }
+    Status remove_folder() override { return {}; }
+
+   private:
+    Status sync_folder(const std::string& path) {
+      std::lock_guard lock(files_.mutex_);
+      return files_.record({Call::Kind::kSyncFolder, path, {}, 0, {}});
+    }
+
+    MemoryFiles& files_;
+    bool held_ = false;
+  };
+
+  Status open_path(const std::string& path, OpenMode mode, std::unique_ptr<File>* file) {
+    std::lock_guard lock(mutex_);
+    const auto found = files_.find(path);
+    const bool must_be_there = mode == OpenMode::kRead || mode == OpenMode::kWrite;
+    if (must_be_there && found == files_.end()) return Status(Code::kNotFound, "there is no file '" + path + "'");
+    if (mode == OpenMode::kCreate && found != files_.end()) return file_error("create", path, EEXIST);
+    if (!must_be_there) {
+      const auto kind = found == files_.end() ? Call::Kind::kCreate : Call::Kind::kEmpty;
+      if (Status status = record({kind, path, {}, 0, {}}); !status.ok()) return status;
+      if (found == files_.end()) files_[path] = std::make_shared<Inode>();
+      else found->second->bytes.clear();
+    }
+    *file = std::make_unique<MemoryFile>(*this, path, files_[path]);
+    return {};
+  }
+
+  // False: another holder excludes it.
+  bool hold(const std::string& path, Hold hold) {
+    std::lock_guard lock(mutex_);
+    int& holders = holders_[path];
+    if (holders == kExclusiveHolder || (holders != 0 && hold == Hold::kExclusive)) return false;
+    holders = hold == Hold::kExclusive ? kExclusiveHolder : holders + 1;
+    return true;
+  }
+  void release(const std::string& path) {
+    std::lock_guard lock(mutex_);
+    int& holders = holders_[path];
+    holders = holders == kExclusiveHolder ? 0 : holders - 1;
+  }
 
   Status record(Call call) {
     if (refuse_)
@@ -169,7 +215,8 @@ class MemoryFiles final : public FileSystem {
 
   mutable std::mutex mutex_;  // guards all of it
   std::map<std::string, std::shared_ptr<Inode>> files_;
-  std::set<std::string> locked_;
+  static constexpr int kExclusiveHolder = -1;
+  std::map<std::string, int> holders_;  // by path: how many share it, or kExclusiveHolder
   std::vector<Call> calls_;
   std::function<Status(const Call&)> refuse_;
 };

@@ -54,7 +54,7 @@ Status read(Directory& directory, const LogPiece& piece, State* state) {
 
 void overwrite(MemoryFiles& files, const LogPiece& piece, uint64_t offset) {
   std::unique_ptr<File> file;
-  ASSERT_TRUE(files.open(piece.folder + "/" + file_name(piece.name), OpenMode::kRead, &file).ok());
+  ASSERT_TRUE(files.open(piece.folder->path_of(file_name(piece.name)), OpenMode::kRead, &file).ok());
   std::byte byte{};
   size_t count = 0;
   ASSERT_TRUE(file->read_at(offset, {&byte, 1}, &count).ok());

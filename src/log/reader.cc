@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "base/status_words.h"
+
 namespace elider::log {
 
 namespace {
@@ -12,7 +14,7 @@ Status damaged(const std::string& file, uint64_t offset, const std::string& word
 
 // Names the file in what a decoder said.
 Status in_file(const std::string& file, const Status& status) {
-  return Status(status.code(), "'" + file + "' at byte 0: " + status.message());
+  return reworded(status.code(), "'" + file + "' at byte 0: ", status);
 }
 
 // Looks for a whole frame in what a segment has from `from` on, with a sequence from `first` to
@@ -40,15 +42,15 @@ Status find_no_frame(const std::string& file, Bytes bytes, uint64_t from, uint64
 // A file's bytes as they are asked for.
 class Pieces {
  public:
-  Pieces(FileSystem& files, const std::string& file, uint64_t bytes, ReadBuffer* buffer)
-      : files_(files), file_(file), bytes_(bytes), buffer_(buffer) {}
+  Pieces(Folder& folder, std::string name, uint64_t bytes, ReadBuffer* buffer)
+      : folder_(folder), name_(std::move(name)), bytes_(bytes), buffer_(buffer) {}
 
   // So many from `at` on, or more; fewer where the file ends before. What
   // was given earlier is gone.
   Status take(uint64_t at, uint64_t wanted, Bytes* taken) {
     wanted = std::min(wanted, bytes_ - at);
     if (at < begin_ || at - begin_ > buffer_->bytes().size() || buffer_->bytes().size() - (at - begin_) < wanted || !filled_) {
-      if (Status status = buffer_->read_part(files_, file_, at, std::min(std::max(wanted, kRangeBytes), bytes_ - at)); !status.ok())
+      if (Status status = buffer_->read_part(folder_, name_, at, std::min(std::max(wanted, kRangeBytes), bytes_ - at)); !status.ok())
         return status;
       begin_ = at;
       filled_ = true;
@@ -58,8 +60,8 @@ class Pieces {
   }
 
  private:
-  FileSystem& files_;
-  const std::string& file_;
+  Folder& folder_;
+  const std::string name_;
   const uint64_t bytes_;  // of the file
   ReadBuffer* const buffer_;
   uint64_t begin_ = 0;    // where the buffer's first byte stands, once it is filled
@@ -96,15 +98,15 @@ void note(const FrameView& frame, SegmentFacts* facts) {
 
 // -- one segment ----------------------------------------------------------------------------------
 
-Status read_segment(FileSystem& files, const std::string& folder, const DatabaseId& database, const SegmentName& name, ReadBuffer* buffer,
+Status read_segment(Folder& folder, const DatabaseId& database, const SegmentName& name, ReadBuffer* buffer,
                     const VisitFrame& visit, SegmentFacts* facts) {
   *facts = {};
   facts->name = name;
-  facts->file = folder + "/" + file_name(name);
-  Status there = file_bytes(files, facts->file, kSegmentBytesMax, &facts->bytes);
+  facts->file = folder.path_of(file_name(name));
+  Status there = file_bytes(folder, file_name(name), kSegmentBytesMax, &facts->bytes);
   if (there.not_found()) return Status(Code::kCorrupt, "'" + facts->file + "' is missing, though its folder lists it");
   if (!there.ok()) return there;
-  Pieces pieces(files, facts->file, facts->bytes, buffer);
+  Pieces pieces(folder, file_name(name), facts->bytes, buffer);
   const uint64_t seed = seed_of(database, name);
   Bytes rest;
   if (Status status = pieces.take(0, kSegmentHeaderBytes, &rest); !status.ok()) return status;
@@ -113,7 +115,7 @@ Status read_segment(FileSystem& files, const std::string& folder, const Database
     // A crash while the segment was made leaves no frame in it.
     facts->header_fault = in_file(facts->file, status);
     if (status.code() != Code::kCorrupt) return facts->header_fault;
-    facts->tail_fault = status.message().substr(name_of(Code::kCorrupt).size() + 2);  // a crash left it: not "damaged file: "
+    facts->tail_fault = words_of(status);  // a crash left it: it is no damage
     if (status = pieces.take(0, facts->bytes, &rest); !status.ok()) return status;
     facts->bytes = rest.size();
     return find_no_frame(facts->file, rest, 0, seed, 0, kNumberMax, facts).ok() ? Status() : facts->header_fault;
@@ -153,10 +155,10 @@ Status read_segment(FileSystem& files, const std::string& folder, const Database
   return find_no_frame(facts->file, rest, at, seed, next, next + rest.size() / kFrameHeaderBytes, facts);
 }
 
-Status read_range(FileSystem& files, const std::string& folder, const DatabaseId& database, const SegmentName& name,
+Status read_range(Folder& folder, const DatabaseId& database, const SegmentName& name,
                   const FrameRange& range, ReadBuffer* buffer, const VisitFrame& visit) {
-  const std::string file = folder + "/" + file_name(name);
-  if (Status status = buffer->read_part(files, file, range.offset, range.bytes); !status.ok()) return status;
+  const std::string file = folder.path_of(file_name(name));
+  if (Status status = buffer->read_part(folder, file_name(name), range.offset, range.bytes); !status.ok()) return status;
   const Bytes bytes = buffer->bytes();
   const uint64_t seed = seed_of(database, name);
   const auto changed = [&](uint64_t at, uint64_t sequence) {

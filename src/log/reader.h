@@ -78,12 +78,12 @@ struct SegmentFacts {
 // Calls visit for each whole frame in order; a status other than ok ends it and is returned.
 // kCorrupt: it is damaged, wherever it stands.
 using VisitFrame = std::function<Status(const FrameView&)>;
-Status read_segment(FileSystem& files, const std::string& folder, const DatabaseId& database, const SegmentName& name, ReadBuffer* buffer,
+Status read_segment(Folder& folder, const DatabaseId& database, const SegmentName& name, ReadBuffer* buffer,
                     const VisitFrame& visit, SegmentFacts* facts);
 
 // The same of some frames that were found to be whole. kCorrupt: they are not
 // there any more as they were.
-Status read_range(FileSystem& files, const std::string& folder, const DatabaseId& database, const SegmentName& name,
+Status read_range(Folder& folder, const DatabaseId& database, const SegmentName& name,
                   const FrameRange& range, ReadBuffer* buffer, const VisitFrame& visit);
 
 struct StreamFacts {

@@ -3,7 +3,8 @@
 
 #include <random>
 
-#include "log/memory_files.h"
+#include "log/forwarding_folder.h"
+#include "log/log_test_support.h"
 #include "log/reader.h"
 
 namespace elider::log {
@@ -59,7 +60,7 @@ class Segments : public testing::Test {
                              bytes.begin() + static_cast<std::ptrdiff_t>(frame.offset + kFrameHeaderBytes)));
       return Status();
     };
-    return read_segment(files, "db", kDatabase, kName, &buffer_, visit, &facts_);
+    return read_segment(*open_folder(files), kDatabase, kName, &buffer_, visit, &facts_);
   }
   // Of the segment's frames, all before `frame` are whole; what is behind them is cut off.
   void expect_frames(const Segment& segment, size_t frame, size_t bytes) {
@@ -135,21 +136,15 @@ TEST_F(Segments, ThatAreShortNeedNoMoreThanTheyHave) {
 
 // Somebody writes to the file while it is read: a frame that was not there yet
 // is none that was damaged.
-class GrowingFiles final : public FileSystem {
+class GrowingFolder final : public ForwardingFolder {
  public:
-  GrowingFiles(MemoryFiles& before, MemoryFiles& after) : before_(before), after_(after) {}
-  Status open(const std::string& path, OpenMode mode, std::unique_ptr<File>* file) override {
-    return (opened_++ < 2 ? before_ : after_).open(path, mode, file);  // for its size, and for its first piece
+  GrowingFolder(MemoryFiles& before, MemoryFiles& after) : ForwardingFolder(open_folder(after)), before_(open_folder(before)) {}
+  Status open(const std::string& name, OpenMode mode, std::unique_ptr<File>* file) override {
+    return (opened_++ < 2 ? *before_ : folder()).open(name, mode, file);  // for its size, and for its first piece
   }
-  Status list(const std::string& folder, std::vector<std::string>* names) override { return after_.list(folder, names); }
-  Status make_folder(const std::string& folder) override { return after_.make_folder(folder); }
-  Status rename(const std::string& from, const std::string& to) override { return after_.rename(from, to); }
-  Status remove(const std::string& path) override { return after_.remove(path); }
-  Status sync_folder(const std::string& folder) override { return after_.sync_folder(folder); }
-  Status lock(const std::string& path, std::unique_ptr<File>* held) override { return after_.lock(path, held); }
 
  private:
-  MemoryFiles &before_, &after_;
+  const std::unique_ptr<Folder> before_;
   int opened_ = 0;
 };
 
@@ -169,8 +164,8 @@ TEST_F(Segments, MayGrowWhileTheyAreRead) {
   std::vector<std::byte> earlier = bytes;
   std::fill(earlier.begin() + static_cast<std::ptrdiff_t>(ends[0]), earlier.end(), std::byte{0});
   MemoryFiles before({{"db/" + file_name(kName), earlier}}), after({{"db/" + file_name(kName), bytes}});
-  GrowingFiles files(before, after);
-  const Status status = read_segment(files, "db", kDatabase, kName, &buffer_, [](const FrameView&) { return Status(); }, &facts_);
+  GrowingFolder folder(before, after);
+  const Status status = read_segment(folder, kDatabase, kName, &buffer_, [](const FrameView&) { return Status(); }, &facts_);
   ASSERT_TRUE(status.ok()) << status.message();
   EXPECT_EQ(facts_.frames, 3u);
   EXPECT_EQ(facts_.whole_bytes, ends[2]);
@@ -199,7 +194,7 @@ std::string cut_of(const std::vector<std::byte>& behind) {
   ReadBuffer buffer;
   std::vector<SegmentFacts> facts(1);
   StreamFacts stream;
-  Status status = read_segment(files, "db", kDatabase, kName, &buffer, [](const FrameView&) { return Status(); }, &facts[0]);
+  Status status = read_segment(*open_folder(files), kDatabase, kName, &buffer, [](const FrameView&) { return Status(); }, &facts[0]);
   if (status.ok()) status = join_segments("db", facts, 0, &stream);
   if (!status.ok()) return "refused: " + status.message();
   if (stream.cuts.empty()) return "";
@@ -236,7 +231,7 @@ TEST(CutTails, OfASegmentWithoutAHeaderSayThat) {
   ReadBuffer buffer;
   std::vector<SegmentFacts> facts(1);
   StreamFacts stream;
-  ASSERT_TRUE(read_segment(files, "db", kDatabase, kName, &buffer, [](const FrameView&) { return Status(); }, &facts[0]).ok());
+  ASSERT_TRUE(read_segment(*open_folder(files), kDatabase, kName, &buffer, [](const FrameView&) { return Status(); }, &facts[0]).ok());
   ASSERT_TRUE(join_segments("db", facts, 0, &stream).ok());
   ASSERT_EQ(stream.cuts.size(), 1u);
   EXPECT_EQ(describe(stream.cuts[0]), "'db/" + file_name(kName) + "' from byte 0: 30 bytes; the segment's header is cut short");

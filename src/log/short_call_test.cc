@@ -85,8 +85,10 @@ TEST_F(ShortCalls, AWriteInPartsAndInterruptedEndsWithAllOfIt) {
   uint64_t size = 0;
   ASSERT_TRUE(file_->size(&size).ok());
   EXPECT_EQ(size, 100 + bytes_.size()) << "each part stands behind the one before";
+  std::unique_ptr<Folder> folder;
+  ASSERT_TRUE(system_files().open_folder(folder_, &folder).ok());
   ReadBuffer read;
-  ASSERT_TRUE(read.read_part(system_files(), path_, 100, bytes_.size()).ok());
+  ASSERT_TRUE(read.read_part(*folder, "file", 100, bytes_.size()).ok());
   EXPECT_TRUE(std::equal(bytes_.begin(), bytes_.end(), read.bytes().begin(), read.bytes().end()));
 }
 

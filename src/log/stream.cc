@@ -18,7 +18,9 @@ constexpr size_t kSmallFrameBytes = 16u << 10;
 Status Stream::begin_segment(uint32_t segment) {
   name_.segment = segment;
   seed_ = seed_of(database_, name_);
-  if (Status status = files_.open(folder_ + "/" + file_name(name_), OpenMode::kCreate, &file_); !status.ok()) return status;
+  // In a folder that no path leads to any more, the segment would be lost.
+  if (Status status = folder_.check_place(); !status.ok()) return status;
+  if (Status status = folder_.open(file_name(name_), OpenMode::kCreate, &file_); !status.ok()) return status;
   std::vector<std::byte> bytes;
   encode(SegmentHeader{database_, name_, next_frame_, closed_}, &bytes);
   if (Status status = file_->write_and_sync(0, bytes); !status.ok()) return status;
@@ -34,7 +36,7 @@ Status Stream::append(FrameHeader header, std::span<std::byte> frame) {
   if (begins) {
     if (Status status = begin_segment(name_.segment + 1); !status.ok()) return status;
     // Before a frame in it counts: else a crash could take the file away.
-    if (Status status = files_.sync_folder(folder_); !status.ok()) return status;
+    if (Status status = folder_.sync(); !status.ok()) return status;
     ++syncs_;
   }
   if (frame.size() <= kSmallFrameBytes && offset_ + frame.size() > room_ && offset_ + kRoomBytes <= segment_bytes_) {

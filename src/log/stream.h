@@ -19,8 +19,9 @@ namespace elider::log {
 
 class Stream {
  public:
-  Stream(FileSystem& files, std::string folder, const DatabaseId& database, uint32_t generation, uint32_t stream, uint64_t segment_bytes)
-      : files_(files), folder_(std::move(folder)), database_(database), segment_bytes_(segment_bytes), name_{generation, stream, 0} {}
+  // The folder must outlive it.
+  Stream(Folder& folder, const DatabaseId& database, uint32_t generation, uint32_t stream, uint64_t segment_bytes)
+      : folder_(folder), database_(database), segment_bytes_(segment_bytes), name_{generation, stream, 0} {}
 
   // Makes the first segment; its name is on the disk only once the folder is synced.
   Status create(SnapshotNumber closed) {
@@ -43,8 +44,7 @@ class Stream {
  private:
   Status begin_segment(uint32_t segment);
 
-  FileSystem& files_;
-  const std::string folder_;
+  Folder& folder_;
   const DatabaseId database_;
   const uint64_t segment_bytes_;
   SegmentName name_;

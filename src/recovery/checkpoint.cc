@@ -11,6 +11,7 @@
 #include "base/clock.h"
 #include "base/parallel.h"
 #include "base/test_points.h"
+#include "log/fresh_folder.h"
 #include "recovery/recovery_target.h"
 #include "txn/table_record.h"
 
@@ -65,7 +66,7 @@ Status CheckpointWriter::write(std::unique_ptr<SnapshotRows> rows, const SchemaO
 
 Status CheckpointWriter::begin_part(std::unique_ptr<log::PartWriter>* part) {
   const uint32_t number = next_part_.fetch_add(1);
-  return log::PartWriter::create(files_, how_.folders[number % how_.folders.size()], how_.database, {number_, number}, part);
+  return log::PartWriter::create(*how_.folders[number % how_.folders.size()], how_.database, {number_, number}, part);
 }
 
 Status CheckpointWriter::end_part(std::unique_ptr<log::PartWriter>* part) {
@@ -121,7 +122,7 @@ Status CheckpointWriter::pace(size_t bytes) {
 void CheckpointWriter::remove() {
   try {
     for (uint32_t i = 0; i < next_part_.load(); ++i)
-      static_cast<void>(files_.remove(how_.folders[i % how_.folders.size()] + "/" + log::file_name(log::CheckpointName{number_, i})));
+      static_cast<void>(how_.folders[i % how_.folders.size()]->remove(log::file_name(log::CheckpointName{number_, i})));
   } catch (const std::bad_alloc&) {  // they go with the next checkpoint, or when the database is opened again
   }
 }
@@ -199,8 +200,7 @@ Status Checkpoints::take_one() {
     std::lock_guard lock(mutex_);
     facts_.running = true;
   }
-  CheckpointWriter writer(directory_.files(),
-                          {directory_.folders(), directory_.manifest().database, threads_for(target_, options_.checkpoint_threads),
+  CheckpointWriter writer({directory_.folders(), directory_.manifest().database, threads_for(target_, options_.checkpoint_threads),
                            options_.checkpoint_bytes_per_second, &stop_});
   auto published = log::Published::kNo;
   Status status;
@@ -242,9 +242,7 @@ Status Checkpoints::write_and_publish(CheckpointWriter& writer, log::Published* 
   if (status.ok()) status = log_.wait_durable(writer.checkpoint().number);
   ELIDER_TEST_POINT("checkpoint.before_publish");
   if (status.ok()) status = directory_.publish(writer.checkpoint(), options_.checkpoints_kept, log_.take_finished(), published);
-  // The log's names are in these folders, too; a sync of theirs may now
-  // succeed though it is not true.
-  if (!directory_.sync_failure().ok()) log_.fail(directory_.sync_failure());
+  if (!directory_.log_failure().ok()) log_.fail(directory_.log_failure());
   return status;
 }
 
@@ -259,28 +257,16 @@ namespace {
 
 Status back_up_rows(RecoveryTarget& target, log::FileSystem& files, const std::string& folder, const Options& options,
                     const SchemaOfTable& schema_of) {
-  std::unique_ptr<log::File> lock;
-  if (Status status = log::Directory::make_empty(files, folder, &lock); !status.ok()) return status;
+  std::unique_ptr<log::FreshFolder> fresh;
+  if (Status status = log::FreshFolder::make(files, folder, &fresh); !status.ok()) return status;
   std::unique_ptr<SnapshotRows> rows = target.read_snapshot();
   if (rows == nullptr) return no_snapshot();
   const log::DatabaseId database = log::Directory::new_database_id();
   CheckpointWriter writer(
-      files, {{folder}, database, threads_for(target, options.checkpoint_threads), options.checkpoint_bytes_per_second, nullptr});
-  auto published = log::Published::kNo;
-  const auto write = [&]() -> Status {
-    if (Status status = writer.write(std::move(rows), schema_of); !status.ok()) return status;
-    if (Status status = target.half_done(); !status.ok()) return status;
-    return log::Directory::publish_alone(files, folder, database, writer.checkpoint(), &published);
-  };
-  Status status;
-  try {
-    status = write();
-  } catch (...) {
-    if (published == log::Published::kNo) writer.remove();
-    throw;
-  }
-  if (published == log::Published::kNo) writer.remove();
-  return status;
+      {{&fresh->folder()}, database, threads_for(target, options.checkpoint_threads), options.checkpoint_bytes_per_second, nullptr});
+  if (Status status = writer.write(std::move(rows), schema_of); !status.ok()) return status;
+  if (Status status = target.half_done(); !status.ok()) return status;
+  return fresh->publish({database, 1, writer.checkpoint().number + 1, {writer.checkpoint()}, {}});
 }
 
 }  // namespace

@@ -37,13 +37,13 @@ using SchemaOfTable = std::function<const Schema&(const TableBase& table)>;
 class CheckpointWriter {
  public:
   struct How {
-    std::vector<std::string> folders;  // part i goes to folder i modulo their count
+    std::vector<log::Folder*> folders;  // part i goes to folder i modulo their count
     log::DatabaseId database{};
     uint32_t threads = 1;
     uint64_t bytes_per_second = 0;     // 0: no limit
     const std::atomic<bool>* stop = nullptr;
   };
-  CheckpointWriter(log::FileSystem& files, How how) : files_(files), how_(std::move(how)) {}
+  explicit CheckpointWriter(How how) : how_(std::move(how)) {}
 
   // All of it, synced; the folders' names are not. kFinished: *stop was set. Ends the
   // snapshot as soon as it is read.
@@ -62,7 +62,6 @@ class CheckpointWriter {
   Status write_rows(SnapshotRows& rows, std::unique_ptr<log::PartWriter>* part);
   Status pace(size_t bytes);
 
-  log::FileSystem& files_;
   const How how_;
   SnapshotNumber number_ = 0;
   uint64_t begin_ns_ = 0;

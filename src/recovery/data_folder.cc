@@ -43,7 +43,10 @@ Status DataFolder::open(RecoveryTarget& target, txn::Store& store, const OpenHow
   const uint64_t begin_ns = now_ns();
   const bool writes = options.durability != Durability::kNone && !how.read_only;
   Status status = log::Directory::open(log::system_files(), options.data_folders, writes && !how.for_tools,
-                                       {options.create_if_missing && !how.for_tools, options.error_if_exists}, &directory_);
+                                       {.create_if_missing = options.create_if_missing && !how.for_tools,
+                                        .error_if_exists = options.error_if_exists,
+                                        .hold = how.for_tools && how.read_only ? log::Hold::kShared : log::Hold::kExclusive},
+                                       &directory_);
   if (!writes && !how.for_tools && options.create_if_missing && status.not_found()) return {};  // nothing is there, nothing is made
   if (!status.ok()) return status;
   {
@@ -67,15 +70,13 @@ Status DataFolder::start_log(RecoveryTarget& target, txn::Store& store) {
   if (Status status = directory_->begin_generation(options.log_threads, &generation); !status.ok()) return status;
   numbers_ = std::make_unique<Numbers>(store.snapshots);
   log::LogOptions chosen;
-  chosen.folders = options.data_folders;
+  chosen.folders = directory_->folders();
   chosen.streams = options.log_threads;
   chosen.workers = store.workers.workers_max() + 1;  // and the catalog
   chosen.flush_interval_us = options.flush_interval_us;
   chosen.segment_bytes = options.log_segment_bytes;
   chosen.buffer_bytes = options.log_buffer_bytes;
-  if (Status status = log::Log::start(log::system_files(), chosen, directory_->manifest().database, generation, *numbers_, &log_);
-      !status.ok())
-    return status;
+  if (Status status = log::Log::start(chosen, directory_->manifest().database, generation, *numbers_, &log_); !status.ok()) return status;
   store_ = &store;
   store.set_log(log_.get());
   checkpoints_ = std::make_unique<Checkpoints>(

@@ -3,7 +3,9 @@
 #include <cstring>
 #include <map>
 #include <new>
+#include <span>
 
+#include "base/status_words.h"
 #include "elider/files.h"
 #include "log/checkpoint_file.h"
 #include "log/directory.h"
@@ -33,10 +35,10 @@ class Catalog {
     known->layout = std::make_unique<storage::Layout>(nullptr, known->schema, kRowBytesMax + 1);
     tables_[id] = std::move(known);
   }
-  void add_checkpoint(log::FileSystem& files, const std::string& folder, const log::DatabaseId& database, const log::CheckpointName& name) {
+  void add_checkpoint(log::Folder& folder, const log::DatabaseId& database, const log::CheckpointName& name) {
     std::unique_ptr<log::PartReader> part;
     log::CheckpointBlock block;
-    if (!log::PartReader::open(files, folder, database, name, &part).ok()) return;
+    if (!log::PartReader::open(folder, database, name, &part).ok()) return;
     while (part->next(&block).ok() && block.kind == log::BlockKind::kTable) add(block.payload);
   }
   std::vector<std::string> names() const {
@@ -128,7 +130,7 @@ Status record_of(const Catalog& catalog, log::Bytes bytes, LoggedRecord* record)
     return Status();
   };
   Status status = txn::take_record_apart(bytes, made, changed);
-  return status.ok() ? status : Status(status.code(), "a record of number " + std::to_string(record->number) + ": " + status.message());
+  return status.ok() ? status : reworded(status.code(), "a record of number " + std::to_string(record->number) + ": ", status);
 }
 
 // Reads one segment's records; the cut: those with larger numbers are void.
@@ -139,33 +141,33 @@ class Dump {
   bool tables_alone = false;  // it learns what tables there are, and shows nothing
 
   // A status of kFinished: visit() has had enough.
-  Status segment(log::FileSystem& files, const std::string& folder, const log::DatabaseId& database, const log::SegmentName& name,
+  Status segment(log::Folder& folder, const log::DatabaseId& database, const log::SegmentName& name,
                  uint64_t cut) {
     log::SegmentFacts facts;
     const auto of_frame = [&](const log::FrameView& frame) {
-      return log::read_records(frame, folder, [&](const log::Record& record) -> Status {
+      return log::read_records(frame, folder.path(), [&](const log::Record& record) -> Status {
         if (record.number < first_ || record.number > last_) return {};
         LoggedRecord shown;
-        shown.file = folder + "/" + log::file_name(name);
+        shown.file = folder.path_of(log::file_name(name));
         shown.offset = frame.offset;
         shown.number = record.number;
         shown.counts = record.number <= cut;
         if (Status status = record_of(catalog, record.bytes, &shown); !status.ok())
-          return Status(status.code(), "'" + shown.file + "' at byte " + std::to_string(frame.offset) + ": " + status.message());
+          return reworded(status.code(), "'" + shown.file + "' at byte " + std::to_string(frame.offset) + ": ", status);
         return visit_(shown) ? Status() : Status(Code::kFinished, "enough");
       });
     };
-    return log::read_segment(files, folder, database, name, &buffer_, of_frame, &facts);
+    return log::read_segment(folder, database, name, &buffer_, of_frame, &facts);
   }
-  void learn_tables(log::FileSystem& files, const std::string& folder, const log::DatabaseId& database, const log::SegmentName& name) {
+  void learn_tables(log::Folder& folder, const log::DatabaseId& database, const log::SegmentName& name) {
     log::SegmentFacts facts;
     const auto of_frame = [&](const log::FrameView& frame) {
-      return log::read_records(frame, folder, [&](const log::Record& record) {
+      return log::read_records(frame, folder.path(), [&](const log::Record& record) {
         if (!record.bytes.empty() && record.bytes.front() != static_cast<std::byte>(txn::RecordKind::kCommit)) catalog.add(record.bytes);
         return Status();
       });
     };
-    static_cast<void>(log::read_segment(files, folder, database, name, &buffer_, of_frame, &facts));  // what is damaged teaches nothing
+    static_cast<void>(log::read_segment(folder, database, name, &buffer_, of_frame, &facts));  // what is damaged teaches nothing
   }
 
  private:
@@ -181,49 +183,53 @@ Status dump_folders(log::FileSystem& files, const Folders& folders, Dump& dump) 
   if (Status status = directory->judge(1, nullptr, &facts); !status.ok()) return status;
   const log::DatabaseId& database = directory->manifest().database;
   for (const log::Checkpoint& checkpoint : directory->manifest().checkpoints)
-    dump.catalog.add_checkpoint(files, directory->folder_of(0), database, {checkpoint.number, 0});
-  const auto folder_of = [&](const log::SegmentFacts& segment) { return directory->folder_of(segment.name.stream); };
-  for (const log::SegmentFacts& segment : directory->segments()) dump.learn_tables(files, folder_of(segment), database, segment.name);
+    dump.catalog.add_checkpoint(directory->folder_of(0), database, {checkpoint.number, 0});
+  const auto folder_of = [&](const log::SegmentFacts& segment) -> log::Folder& { return directory->folder_of(segment.name.stream); };
+  for (const log::SegmentFacts& segment : directory->segments()) dump.learn_tables(folder_of(segment), database, segment.name);
   if (dump.tables_alone) return {};
   for (const log::SegmentFacts& segment : directory->segments()) {
     const uint64_t cut = directory->cut_of(segment.name.generation);
-    if (Status status = dump.segment(files, folder_of(segment), database, segment.name, cut); !status.ok()) return status;
+    if (Status status = dump.segment(folder_of(segment), database, segment.name, cut); !status.ok()) return status;
   }
   return {};
 }
 
-// Without the folders' locks: it is read as it stands. `folders`: its own, and where
-// else tables may be described.
-Status dump_file(log::FileSystem& files, const Folders& folders, const log::SegmentName& name, Dump& dump) {
+// Without the folders' locks: it is read as it stands. `file`: its path; `folders`: where else
+// tables may be described.
+Status dump_file(log::FileSystem& files, const std::string& file, std::span<const std::string> folders, Dump& dump) {
+  std::vector<std::unique_ptr<log::Folder>> opened(1);
+  std::string its_name;
+  if (Status status = files.open_folder_of(file, &opened.front(), &its_name); !status.ok()) return status;
+  for (const std::string& folder : folders)
+    if (Status status = files.open_folder(folder, &opened.emplace_back()); !status.ok()) return status;
+  log::Folder& its_folder = *opened.front();
+  log::SegmentName name;
+  if (!log::parse_file_name(its_name, &name)) return Status::invalid_argument("'" + file + "' is not named as a file of a log");
   log::ReadBuffer buffer;
-  const std::string path = folders.front() + "/" + log::file_name(name);
-  if (Status status = buffer.read_part(files, path, 0, log::kSegmentHeaderBytes); !status.ok()) return status;
+  if (Status status = buffer.read_part(its_folder, its_name, 0, log::kSegmentHeaderBytes); !status.ok()) return status;
   log::DatabaseId database{};
   if (Status status = log::database_of(buffer.bytes(), &database); !status.ok())
-    return Status(status.code(), "'" + path + "' at byte 0: " + status.message());
-  for (const std::string& folder : folders) {
+    return reworded(status.code(), "'" + its_folder.path_of(its_name) + "' at byte 0: ", status);
+  for (const auto& folder : opened) {
     std::vector<std::string> names;
-    if (Status status = files.list(folder, &names); !status.ok()) return status;
+    if (Status status = folder->list(&names); !status.ok()) return status;
     for (const std::string& text : names) {
       log::CheckpointName part;
       log::SegmentName other;
-      if (log::parse_file_name(text, &part) && part.part == 0) dump.catalog.add_checkpoint(files, folder, database, part);
-      if (log::parse_file_name(text, &other)) dump.learn_tables(files, folder, database, other);
+      if (log::parse_file_name(text, &part) && part.part == 0) dump.catalog.add_checkpoint(*folder, database, part);
+      if (log::parse_file_name(text, &other)) dump.learn_tables(*folder, database, other);
     }
   }
-  return dump.tables_alone ? Status() : dump.segment(files, folders.front(), database, name, log::kNumberMax);
+  return dump.tables_alone ? Status() : dump.segment(its_folder, database, name, log::kNumberMax);
 }
 
 Status dump_places(const Folders& places, Dump& dump) {
   if (places.empty()) return Status::invalid_argument("no folder and no file of a log is given");
   log::FileSystem& files = log::system_files();
   const std::string& place = places.front();
-  const size_t slash = place.find_last_of('/');
   log::SegmentName name;
-  const bool one_file = log::parse_file_name(slash == std::string::npos ? place : place.substr(slash + 1), &name);
-  Folders folders = places;
-  if (one_file) folders.front() = slash == std::string::npos ? "." : place.substr(0, slash);
-  Status status = one_file ? dump_file(files, folders, name, dump) : dump_folders(files, folders, dump);
+  const bool one_file = log::parse_file_name(place.substr(place.find_last_of('/') + 1), &name);
+  Status status = one_file ? dump_file(files, place, std::span(places).subspan(1), dump) : dump_folders(files, places, dump);
   return status.code() == Code::kFinished ? Status() : status;
 }
 

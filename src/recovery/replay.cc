@@ -5,6 +5,7 @@
 
 #include "base/clock.h"
 #include "base/parallel.h"
+#include "base/status_words.h"
 #include "recovery/changed_rows.h"
 #include "recovery/recovery_target.h"
 #include "storage/table.h"
@@ -147,7 +148,7 @@ Status Replay::make_table(const Described& table) {
     schema.inline_rows = 0;  // rows are found without them, too
     made = target_.create_table(schema);
   }
-  if (!made.ok()) return corrupt(where, made.status().message());
+  if (!made.ok()) return reworded(Code::kCorrupt, where + ": ", made.status());
   if (lacks_indexes) made->base()->refuse_writes();
   tables_.push_back(*made);
   schemas_.push_back(described);
@@ -162,8 +163,8 @@ Status Replay::load_checkpoint(const log::Checkpoint& checkpoint, Recovery* repo
   uint64_t all_bytes = 0;  // what a part that cannot be looked at has, reading it will tell
   for (uint32_t part = 0; part < checkpoint.parts && options_.recovery_progress; ++part) {
     uint64_t bytes = 0;
-    const std::string path = directory_.folder_of(part) + "/" + log::file_name(log::CheckpointName{checkpoint.number, part});
-    if (!log::file_bytes(directory_.files(), path, log::kNumberMax, &bytes).ok()) break;
+    const std::string name = log::file_name(log::CheckpointName{checkpoint.number, part});
+    if (!log::file_bytes(directory_.folder_of(part), name, log::kNumberMax, &bytes).ok()) break;
     all_bytes += bytes;
   }
   // Nothing is made by the number of parts before they are found to be
@@ -171,8 +172,8 @@ Status Replay::load_checkpoint(const log::Checkpoint& checkpoint, Recovery* repo
   return parallel(threads_, checkpoint.parts, [&](uint32_t thread, size_t i) {
     const auto part = static_cast<uint32_t>(i);
     std::unique_ptr<log::PartReader> reader;
-    Status opened = log::PartReader::open(directory_.files(), directory_.folder_of(part), directory_.manifest().database,
-                                          {checkpoint.number, part}, &reader);
+    Status opened =
+        log::PartReader::open(directory_.folder_of(part), directory_.manifest().database, {checkpoint.number, part}, &reader);
     if (!opened.ok()) return opened;
     Status loaded = load_part(*loaders_[thread], *reader, all_bytes);
     std::lock_guard lock(mutex_);
@@ -185,9 +186,8 @@ Status Replay::load_checkpoint(const log::Checkpoint& checkpoint, Recovery* repo
 // They stand at the begin of the first part.
 Status Replay::load_tables(const log::Checkpoint& checkpoint) {
   std::unique_ptr<log::PartReader> part;
-  if (Status status =
-          log::PartReader::open(directory_.files(), directory_.folder_of(0), directory_.manifest().database, {checkpoint.number, 0}, &part);
-      !status.ok())
+  const log::CheckpointName first{checkpoint.number, 0};
+  if (Status status = log::PartReader::open(directory_.folder_of(0), directory_.manifest().database, first, &part); !status.ok())
     return status;
   std::vector<Described> described;
   log::CheckpointBlock block;
@@ -196,7 +196,7 @@ Status Replay::load_tables(const log::Checkpoint& checkpoint) {
     if (block.kind != log::BlockKind::kTable) break;
     Described table{0, {}, "'" + part->path() + "' at byte " + std::to_string(block.offset)};
     if (Status status = txn::decode_table(block.payload, &table.id, &table.schema); !status.ok())
-      return Status(status.code(), table.where + ": " + status.message());
+      return reworded(status.code(), table.where + ": ", status);
     described.push_back(std::move(table));
   }
   return make_tables(std::move(described));
@@ -225,7 +225,7 @@ Status Replay::load_block(RowLoader& loader, const log::PartReader& part, const 
   if (tables_[block.table].base()->layout().sized_rows() != (block.kind == log::BlockKind::kSizedRows))
     return corrupt(where, "rows of table " + std::to_string(block.table) + " in the form that its rows do not have");
   Status status = loader.load(*tables_[block.table].base(), block.payload, block.count);
-  return status.code() == Code::kCorrupt ? corrupt(where, status.message()) : status;
+  return status.code() == Code::kCorrupt ? reworded(Code::kCorrupt, where + ": ", status) : status;
 }
 
 // -- the log --------------------------------------------------------------------------------------
@@ -274,7 +274,7 @@ Status Replay::bring_in(Window& window) {
 Status Replay::parse(Window& window, uint32_t thread, const log::LogPiece& piece, log::ReadBuffer* buffer) {
   uint64_t records = 0, records_void = 0, last_number = 0;
   const uint64_t to = std::min({window.to, piece.cut, options_.recover_to});
-  const std::string where = "'" + piece.folder + "/" + log::file_name(piece.name) + "'";
+  const std::string where = "'" + piece.folder->path_of(log::file_name(piece.name)) + "'";
   Status status = directory_.read(piece, buffer, [&](const log::Record& record) -> Status {
     if (record.number > piece.cut && record.number > window.after && record.number <= window.to) ++records_void;
     if (record.number <= window.after || record.number > to) return {};
@@ -304,7 +304,7 @@ Status Replay::parse_record(Window& window, uint32_t thread, const std::string& 
     return Status();
   };
   Status status = txn::take_record_apart(record.bytes, made, changed);
-  return status.ok() ? status : Status(status.code(), where() + ": " + status.message());
+  return status.ok() ? status : reworded(status.code(), where() + ": ", status);
 }
 
 Status Replay::apply_part(Window& window, uint32_t thread, size_t part) {
@@ -320,7 +320,7 @@ Status Replay::apply_part(Window& window, uint32_t thread, size_t part) {
   for (size_t table = 0; table < tables_.size(); ++table) {
     if (rows.of_table(table).empty()) continue;
     Status status = loaders_[thread]->apply(*tables_[table].base(), rows.of_table(table));
-    if (status.code() == Code::kCorrupt) return corrupt(where, status.message());
+    if (status.code() == Code::kCorrupt) return reworded(Code::kCorrupt, where + ": ", status);
     if (!status.ok()) return status;
   }
   return {};

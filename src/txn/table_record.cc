@@ -2,6 +2,7 @@
 
 #include <string>
 
+#include "base/status_words.h"
 #include "txn/log_entry.h"
 
 namespace elider::txn {
@@ -214,7 +215,7 @@ Status take_tagged(Bytes from, uint32_t* id, Schema* schema) {
   schema->sized_rows = sized_rows == 1;
   schema->key_index = static_cast<KeyIndex>(key_index);
   if (status.code() == Code::kUnsupported && seen.name)
-    return Status(Code::kUnsupported, "table '" + schema->name + "': " + status.message());
+    return reworded(Code::kUnsupported, "table '" + schema->name + "': ", status);
   return status.ok() && !seen.all() ? does_not_fit() : status;
 }
 

@@ -21,8 +21,8 @@ std::vector<std::string> left_in(const log::MemoryFiles& disk, const std::string
   return left;
 }
 
-constexpr FileCall kCallsOfWriting[] = {FileCall::kCreate, FileCall::kWrite,  FileCall::kSync,
-                                        FileCall::kList,   FileCall::kRename, FileCall::kSyncFolder};
+constexpr FileCall kCallsOfWriting[] = {FileCall::kOpenFolder, FileCall::kCreate, FileCall::kWrite,     FileCall::kSync,
+                                        FileCall::kList,       FileCall::kRename, FileCall::kSyncFolder};
 
 // Calls make() with each call of each kind failing once, until there is no such call any more: it
 // is refused, nothing of it stays, and made once more into the same folder it is there.

@@ -28,8 +28,9 @@ TEST(FaultAtOpening, IsRefusedAndChangesNothing) {
   // An errno for every call: what a broken disk, a full one, and one with a quota say.
   for (const int error : {EIO, ENOSPC, EDQUOT}) {
     int refused = 0;
-    for (const FileCall call : {FileCall::kOpen, FileCall::kCreate, FileCall::kRead, FileCall::kWrite, FileCall::kSync, FileCall::kList,
-                                FileCall::kRename, FileCall::kRemove, FileCall::kSyncFolder}) {
+    for (const FileCall call :
+         {FileCall::kOpenFolder, FileCall::kOpen, FileCall::kCreate, FileCall::kRead, FileCall::kWrite, FileCall::kSync, FileCall::kList,
+          FileCall::kRename, FileCall::kRemove, FileCall::kSyncFolder}) {
       for (uint32_t number = 1;; ++number) {
         SCOPED_TRACE("errno " + std::to_string(error) + ", kind " + std::to_string(static_cast<int>(call)) + ", call " +
                      std::to_string(number));
@@ -77,7 +78,7 @@ TEST(FaultAtOpening, WhatVanishesMeanwhileIsAnError) {
   }
   int refused = 0;
   for (const Durability durability : {Durability::kNone, Durability::kAsync})
-    for (const FileCall call : {FileCall::kOpen, FileCall::kList})
+    for (const FileCall call : {FileCall::kOpenFolder, FileCall::kOpen, FileCall::kList})
       for (uint32_t number = 1;; ++number) {
         SCOPED_TRACE("kind " + std::to_string(static_cast<int>(call)) + ", call " + std::to_string(number));
         std::string path;

@@ -9,11 +9,12 @@
 #include <string>
 #include <utility>
 
+#include "log/forwarding_folder.h"
 #include "log/memory_files.h"
 
 namespace elider::test {
 
-enum class FileCall : uint8_t { kOpen, kCreate, kRead, kWrite, kSync, kList, kRename, kRemove, kSyncFolder };
+enum class FileCall : uint8_t { kOpenFolder, kOpen, kCreate, kRead, kWrite, kSync, kList, kRename, kRemove, kSyncFolder };
 
 struct Fault {
   int error = 0;            // an errno; 0: the call is made as ever
@@ -31,35 +32,18 @@ class FaultyFiles final : public log::FileSystem {
     plan_ = std::move(plan);
   }
 
-  Status open(const std::string& path, log::OpenMode mode, std::unique_ptr<log::File>* file) override {
-    const bool reads = mode == log::OpenMode::kRead || mode == log::OpenMode::kWrite;
-    if (const Fault fault = ask(reads ? FileCall::kOpen : FileCall::kCreate, path); fault.error != 0) {
-      if (reads && fault.error == ENOENT) return Status(Code::kNotFound, "there is no file '" + path + "'");  // as of the system's
-      return log::file_error(reads ? "open" : "create", path, fault.error);
+  Status open_folder(const std::string& path, std::unique_ptr<log::Folder>* folder) override {
+    if (const Fault fault = ask(FileCall::kOpenFolder, path); fault.error != 0) {
+      if (fault.error == ENOENT) return Status(Code::kNotFound, "there is no folder '" + path + "'");  // as of the system's
+      return log::file_error("open the folder", path, fault.error);
     }
-    std::unique_ptr<log::File> opened;
-    if (Status status = under_.open(path, mode, &opened); !status.ok()) return status;
-    *file = std::make_unique<FaultyFile>(*this, std::move(opened));
+    std::unique_ptr<log::Folder> opened;
+    if (Status status = under_.open_folder(path, &opened); !status.ok()) return status;
+    *folder = std::make_unique<FaultyFolder>(*this, std::move(opened));
     return {};
   }
-  Status list(const std::string& folder, std::vector<std::string>* names) override {
-    if (const Fault fault = ask(FileCall::kList, folder); fault.error != 0) {
-      if (fault.error == ENOENT) return Status(Code::kNotFound, "there is no folder '" + folder + "'");  // as of the system's
-      return log::file_error("list", folder, fault.error);
-    }
-    return under_.list(folder, names);
-  }
-  Status make_folder(const std::string& folder) override { return under_.make_folder(folder); }
-  Status rename(const std::string& from, const std::string& to) override {
-    return faulty(FileCall::kRename, "rename", from, [&] { return under_.rename(from, to); });
-  }
-  Status remove(const std::string& path) override {
-    return faulty(FileCall::kRemove, "remove", path, [&] { return under_.remove(path); });
-  }
-  Status sync_folder(const std::string& folder) override {
-    return faulty(FileCall::kSyncFolder, "sync the folder", folder, [&] { return under_.sync_folder(folder); });
-  }
-  Status lock(const std::string& path, std::unique_ptr<log::File>* held) override { return under_.lock(path, held); }
+  Status make_folder(const std::string& path, bool* made) override { return under_.make_folder(path, made); }
+  std::string absolute(const std::string& path) const override { return under_.absolute(path); }
 
  private:
   class FaultyFile final : public log::File {
@@ -83,6 +67,40 @@ class FaultyFiles final : public log::FileSystem {
    private:
     FaultyFiles& files_;
     const std::unique_ptr<log::File> file_;
+  };
+
+  class FaultyFolder final : public log::ForwardingFolder {
+   public:
+    FaultyFolder(FaultyFiles& files, std::unique_ptr<log::Folder> folder) : ForwardingFolder(std::move(folder)), files_(files) {}
+    Status open(const std::string& name, log::OpenMode mode, std::unique_ptr<log::File>* file) override {
+      const bool reads = mode == log::OpenMode::kRead || mode == log::OpenMode::kWrite;
+      if (const Fault fault = files_.ask(reads ? FileCall::kOpen : FileCall::kCreate, path_of(name)); fault.error != 0) {
+        if (reads && fault.error == ENOENT) return Status(Code::kNotFound, "there is no file '" + path_of(name) + "'");
+        return log::file_error(reads ? "open" : "create", path_of(name), fault.error);
+      }
+      std::unique_ptr<log::File> opened;
+      if (Status status = folder().open(name, mode, &opened); !status.ok()) return status;
+      *file = std::make_unique<FaultyFile>(files_, std::move(opened));
+      return {};
+    }
+    Status list(std::vector<std::string>* names) override {
+      return files_.faulty(FileCall::kList, "list", path(), [&] { return folder().list(names); });
+    }
+    Status rename(const std::string& from, const std::string& to) override {
+      return files_.faulty(FileCall::kRename, "rename", path_of(from), [&] { return folder().rename(from, to); });
+    }
+    Status remove(const std::string& name) override {
+      return files_.faulty(FileCall::kRemove, "remove", path_of(name), [&] { return folder().remove(name); });
+    }
+    Status sync() override {
+      return files_.faulty(FileCall::kSyncFolder, "sync the folder", path(), [&] { return folder().sync(); });
+    }
+    Status sync_name() override {
+      return files_.faulty(FileCall::kSyncFolder, "sync the folder", path_of(".."), [&] { return folder().sync_name(); });
+    }
+
+   private:
+    FaultyFiles& files_;
   };
 
   Fault ask(FileCall call, const std::string& path) {

@@ -199,7 +199,7 @@ Status read_payloads(log::FileSystem& files, const std::string& folder, Payloads
       payloads->records.push_back(text_of(record.bytes));
       return Status();
     };
-    Status status = log::read_segment(files, folder, directory->manifest().database, segment.name, &buffer,
+    Status status = log::read_segment(directory->folder_of(0), directory->manifest().database, segment.name, &buffer,
                                       [&](const log::FrameView& frame) { return log::read_records(frame, folder, each); }, &again);
     if (!status.ok()) return status;
   }
@@ -207,7 +207,7 @@ Status read_payloads(log::FileSystem& files, const std::string& folder, Payloads
   for (const log::Checkpoint& checkpoint : directory->manifest().checkpoints)
     for (uint32_t part = 0; part < checkpoint.parts; ++part) {
       std::unique_ptr<log::PartReader> reader;
-      Status status = log::PartReader::open(files, folder, directory->manifest().database, {checkpoint.number, part}, &reader);
+      Status status = log::PartReader::open(directory->folder_of(0), directory->manifest().database, {checkpoint.number, part}, &reader);
       log::CheckpointBlock block;
       block.kind = log::BlockKind::kTable;
       while (status.ok() && block.kind != log::BlockKind::kEnd) {

@@ -1,0 +1,29 @@
+// The manifest's file. It is replaced as a whole or not at all: the new one is written under
+// another name, synced, and renamed.
+//
+// Thread safety: one thread at a time per folder.
+#pragma once
+
+#include <string>
+
+#include "log/file.h"
+#include "log/format.h"
+
+namespace elider::log {
+
+// Whether a manifest that is being published counts.
+enum class Published : uint8_t {
+  kNo,       // it does not; the files that it lists may be removed
+  kUnknown,  // the rename of the manifest, or the sync of its name, failed: it may count; its files stay
+  kYes,
+};
+
+inline std::string new_manifest_name() { return std::string(kManifestName) + ".new"; }
+
+// Writes the manifest and renames it. The caller then syncs the folder.
+// *published: kNo if nothing was renamed, otherwise kUnknown.
+Status replace_manifest(Folder& folder, const Manifest& manifest, Published* published);
+// Removes a manifest that nothing relies on yet. False: it may still be there.
+bool withdraw_manifest(Folder& folder);
+
+}  // namespace elider::log

@@ -1,0 +1,375 @@
+#include "log/system_files.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <sys/file.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdio>
+#include <filesystem>
+#include <memory>
+#include <utility>
+
+#include "base/fork.h"
+#include "base/system_call.h"
+
+namespace elider::log {
+
+namespace {
+
+class Descriptor {
+ public:
+  explicit Descriptor(int number = -1) : number_(number) {}
+  ~Descriptor() {
+    if (number_ >= 0) ::close(number_);
+  }
+  Descriptor(Descriptor&& other) noexcept : number_(std::exchange(other.number_, -1)) {}
+  Descriptor& operator=(Descriptor&& other) noexcept {
+    std::swap(number_, other.number_);
+    return *this;
+  }
+  explicit operator bool() const { return number_ >= 0; }
+  int operator*() const { return number_; }
+  int release() { return std::exchange(number_, -1); }
+
+ private:
+  int number_;
+};
+
+Descriptor open_at(int folder, const char* name, int flags) {
+  return Descriptor(uninterrupted([&] { return ::openat(folder, name, flags | O_CLOEXEC, 0644); }));
+}
+int look_at(int descriptor, struct stat* facts) {
+  return uninterrupted([&] { return ::fstat(descriptor, facts); });
+}
+
+class SystemFile : public File {
+ public:
+  SystemFile(std::string path, Descriptor descriptor) : File(std::move(path)), descriptor_(std::move(descriptor)) {}
+
+  Status write_at(uint64_t offset, std::span<const std::byte> bytes) override {
+    while (!bytes.empty()) {
+      const ssize_t count = uninterrupted([&] { return ::pwrite(*descriptor_, bytes.data(), bytes.size(), static_cast<off_t>(offset)); });
+      if (count < 0 && errno == EAGAIN) continue;
+      if (count <= 0) return file_error("write", path(), count < 0 ? errno : ENOSPC);
+      offset += static_cast<uint64_t>(count);
+      bytes = bytes.subspan(static_cast<size_t>(count));
+    }
+    return {};
+  }
+
+  // A file that was removed can still be synced, but no later program finds it.
+  Status sync() override {
+    struct stat facts;
+    if (uninterrupted([&] { return ::fdatasync(*descriptor_); }) != 0 || look_at(*descriptor_, &facts) != 0)
+      return file_error("sync", path(), errno);
+    if (facts.st_nlink == 0)
+      return Status(Code::kIoError, "'" + path() + "' was removed by another program: what is written to it is lost");
+    return {};
+  }
+
+  Status read_at(uint64_t offset, std::span<std::byte> bytes, size_t* count) override {
+    *count = 0;
+    while (!bytes.empty()) {
+      const auto read_more = [&] { return ::pread(*descriptor_, bytes.data(), bytes.size(), static_cast<off_t>(offset + *count)); };
+      const ssize_t got = uninterrupted(read_more);
+      if (got < 0) return file_error("read", path(), errno);
+      if (got == 0) break;
+      *count += static_cast<size_t>(got);
+      bytes = bytes.subspan(static_cast<size_t>(got));
+    }
+    return {};
+  }
+
+  Status size(uint64_t* bytes) override {
+    struct stat facts;
+    if (look_at(*descriptor_, &facts) != 0) return file_error("look at", path(), errno);
+    *bytes = static_cast<uint64_t>(facts.st_size);
+    return {};
+  }
+
+  void make_room(uint64_t offset, uint64_t bytes) override {  // a hint
+    static_cast<void>(
+        uninterrupted([&] { return ::fallocate(*descriptor_, 0, static_cast<off_t>(offset), static_cast<off_t>(bytes)); }));
+  }
+
+  void trim(uint64_t bytes) override {  // also a hint
+    static_cast<void>(uninterrupted([&] { return ::ftruncate(*descriptor_, static_cast<off_t>(bytes)); }));
+  }
+
+  Status map_copy_on_write(uint64_t offset, std::span<std::byte> memory) override {
+    void* const mapped = ::mmap(memory.data(), memory.size(), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_FIXED | MAP_NORESERVE, *descriptor_,
+                                static_cast<off_t>(offset));
+    return mapped == memory.data() ? Status() : file_error("map", path(), errno);
+  }
+
+  void forget(uint64_t offset, uint64_t bytes) override {  // also a hint
+    static_cast<void>(::posix_fadvise(*descriptor_, static_cast<off_t>(offset), static_cast<off_t>(bytes), POSIX_FADV_DONTNEED));
+  }
+
+ protected:
+  int descriptor() const { return *descriptor_; }
+
+ private:
+  const Descriptor descriptor_;
+};
+
+// A lock of an open file or folder, not of the process: it also excludes a second database in this
+// process, and a forked child shares it. Closing the descriptor leaves the lock to a child that
+// lives on. Unlocking ends it for both, so only the process that locked does that.
+class Lock {
+ public:
+  // -1, and errno: it is not locked.
+  int take(int descriptor, Hold hold) {
+    const int how = (hold == Hold::kExclusive ? LOCK_EX : LOCK_SH) | LOCK_NB;
+    if (uninterrupted([&] { return ::flock(descriptor, how); }) != 0) return -1;
+    descriptor_ = descriptor;
+    return 0;
+  }
+  // Before the descriptor is closed.
+  void release() {
+    if (descriptor_ >= 0 && !process_.in_child()) static_cast<void>(uninterrupted([&] { return ::flock(descriptor_, LOCK_UN); }));
+    descriptor_ = -1;
+  }
+
+ private:
+  int descriptor_ = -1;
+  const ForkGuard process_;
+};
+
+class LockedFile final : public SystemFile {
+ public:
+  using SystemFile::SystemFile;
+  ~LockedFile() override { lock_.release(); }
+  int lock(Hold hold) { return lock_.take(descriptor(), hold); }
+
+ private:
+  Lock lock_;
+};
+
+const char* kind_of(mode_t mode) {
+  if (S_ISFIFO(mode)) return "a FIFO";
+  if (S_ISSOCK(mode)) return "a socket";
+  if (S_ISDIR(mode)) return "a folder";
+  return S_ISCHR(mode) || S_ISBLK(mode) ? "a device" : "something else";
+}
+
+Status not_a_file(const std::string& path, mode_t mode) {
+  return Status(Code::kCorrupt, "'" + path + "' is " + kind_of(mode) + ", where a file must be");
+}
+
+class SystemFolder final : public Folder {
+ public:
+  // `readable`: the descriptor can be listed, locked and synced; otherwise it only finds names.
+  SystemFolder(std::string path, Descriptor descriptor, bool readable)
+      : Folder(std::move(path)), descriptor_(std::move(descriptor)), readable_(readable) {}
+  ~SystemFolder() override { lock_.release(); }
+
+  Status open(const std::string& name, OpenMode mode, std::unique_ptr<File>* file) override {
+    int flags = 0;
+    const bool must_be_there = mode == OpenMode::kRead || mode == OpenMode::kWrite;
+    if (mode == OpenMode::kRead) flags |= O_RDONLY;
+    if (mode == OpenMode::kWrite) flags |= O_RDWR;
+    if (mode == OpenMode::kCreate) flags |= O_RDWR | O_CREAT | O_EXCL;
+    if (mode == OpenMode::kCreateNew) flags |= O_RDWR | O_CREAT | O_TRUNC;
+    Descriptor opened;
+    int error = 0;
+    if (Status status = open_file(name, flags, &opened, &error); !status.ok()) return status;
+    if (error == ENOENT && must_be_there) return Status(Code::kNotFound, "there is no file '" + path_of(name) + "'");
+    if (error != 0) return cannot_open(name, flags, error);
+    *file = std::make_unique<SystemFile>(path_of(name), std::move(opened));
+    return {};
+  }
+
+  // Through a descriptor of its own, since a descriptor has one position in the list.
+  Status list(std::vector<std::string>* names) override {
+    names->clear();
+    Descriptor copy = open_at(*descriptor_, ".", O_RDONLY | O_DIRECTORY);
+    if (!copy) return file_error("list", path(), errno);
+    const auto close = [](DIR* opened) { ::closedir(opened); };
+    const std::unique_ptr<DIR, decltype(close)> opened(::fdopendir(*copy));
+    if (opened == nullptr) return file_error("list", path(), errno);
+    copy.release();  // closedir() closes it
+    for (;;) {
+      errno = 0;
+      const dirent* const entry = ::readdir(opened.get());
+      if (entry == nullptr && errno == EINTR) continue;
+      if (entry == nullptr) break;
+      const std::string name = entry->d_name;
+      if (name != "." && name != "..") names->push_back(name);
+    }
+    if (errno != 0) return file_error("list", path(), errno);
+    std::sort(names->begin(), names->end());
+    return {};
+  }
+
+  Status rename(const std::string& from, const std::string& to) override {
+    const auto rename_it = [&] { return ::renameat(*descriptor_, from.c_str(), *descriptor_, to.c_str()); };
+    return uninterrupted(rename_it) == 0 ? Status() : file_error("rename", path_of(from), errno);
+  }
+  Status remove(const std::string& name) override {
+    const int removed = uninterrupted([&] { return ::unlinkat(*descriptor_, name.c_str(), 0); });
+    return removed == 0 ? Status() : file_error("remove", path_of(name), errno);
+  }
+
+  Status sync() override {
+    if (!readable_) return file_error("sync the folder", path(), EACCES);
+    return uninterrupted([&] { return ::fsync(*descriptor_); }) == 0 ? Status() : file_error("sync the folder", path(), errno);
+  }
+  Status sync_name() override {
+    const Descriptor parent = open_at(*descriptor_, "..", O_RDONLY | O_DIRECTORY);
+    if (!parent) return file_error("open the folder", path_of(".."), errno);
+    return uninterrupted([&] { return ::fsync(*parent); }) == 0 ? Status() : file_error("sync the folder", path_of(".."), errno);
+  }
+
+  // Network file systems may refuse to lock a folder. Then the lock of a file must do.
+  Status hold(Hold hold) override {
+    const bool reads_only = uninterrupted([&] { return ::faccessat(*descriptor_, ".", W_OK, AT_EACCESS); }) != 0;
+    if (lock_.take(*descriptor_, reads_only ? Hold::kShared : hold) != 0 && errno == EWOULDBLOCK)
+      return Status::invalid_argument("the folder '" + path() + "' is locked: another database has it open");
+    return {};
+  }
+
+  Status hold_file(const std::string& name, Hold hold, std::unique_ptr<File>* held) override {
+    Descriptor opened;
+    int error = 0, unread = 0;
+    if (Status status = open_file(name, O_RDWR | O_CREAT, &opened, &error); !status.ok()) return status;
+    const bool reads_only = error == EROFS || error == EACCES;
+    if (reads_only) {
+      if (Status status = open_file(name, O_RDONLY, &opened, &unread); !status.ok()) return status;
+      if (error == EROFS && unread == ENOENT) return {};
+    }
+    if (!opened) return cannot_open(name, O_CREAT, error);
+    auto file = std::make_unique<LockedFile>(path_of(name), std::move(opened));
+    if (file->lock(reads_only ? Hold::kShared : hold) != 0) {
+      if (errno == EWOULDBLOCK) return Status::invalid_argument("'" + path_of(name) + "' is locked: another database has the folder open");
+      return file_error("lock", path_of(name), errno);
+    }
+    *held = std::move(file);
+    return {};
+  }
+
+  Status check_place() override {
+    struct stat ours, found;
+    if (look_at(*descriptor_, &ours) != 0) return file_error("look at the folder", path(), errno);
+    const char* leads = "nowhere";
+    if (uninterrupted([&] { return ::stat(path().c_str(), &found); }) == 0) {
+      if (found.st_dev == ours.st_dev && found.st_ino == ours.st_ino) return {};
+      leads = "to another folder";
+    } else if (errno != ENOENT && errno != ENOTDIR && errno != ELOOP) {
+      return {};  // the path cannot be followed at the moment, which is no sign that it leads elsewhere
+    }
+    return Status(Code::kIoError, "the folder '" + path() + "' was moved or replaced while it was open: its path leads " + leads);
+  }
+
+  Status remove_folder() override {
+    if (Status status = check_place(); !status.ok()) return status;
+    const int removed = uninterrupted([&] { return ::rmdir(path().c_str()); });
+    return removed == 0 ? Status() : file_error("remove the folder", path(), errno);
+  }
+
+ private:
+  bool look_at_name(const std::string& name, struct stat* facts) const {
+    return uninterrupted([&] { return ::fstatat(*descriptor_, name.c_str(), facts, 0); }) == 0;
+  }
+
+  // Opens it without waiting for the other end of a FIFO, and refuses what is not a regular file.
+  // *error: the system's, where that is the reason.
+  Status open_file(const std::string& name, int flags, Descriptor* opened, int* error) const {
+    *error = 0;
+    struct stat facts;
+    Descriptor descriptor = open_at(*descriptor_, name.c_str(), flags | O_NONBLOCK | O_NOCTTY);
+    if (!descriptor) {
+      *error = errno;
+      // A socket, and a folder that is to be written, cannot even be opened.
+      if ((*error == ENXIO || *error == EISDIR) && look_at_name(name, &facts) && !S_ISREG(facts.st_mode))
+        return not_a_file(path_of(name), facts.st_mode);
+      return {};
+    }
+    const bool looked = look_at(*descriptor, &facts) == 0;
+    // A file that is emptied may be a device: it takes the bytes or refuses them, and they are not
+    // read back.
+    const bool fits = looked && (S_ISREG(facts.st_mode) || ((flags & O_TRUNC) != 0 && S_ISCHR(facts.st_mode)));
+    if (fits && uninterrupted([&] { return ::fcntl(*descriptor, F_SETFL, flags & O_ACCMODE); }) == 0) {
+      *opened = std::move(descriptor);
+      return {};
+    }
+    *error = errno;
+    return looked && !fits ? not_a_file(path_of(name), facts.st_mode) : Status();
+  }
+
+  Status cannot_open(const std::string& name, int flags, int error) const {
+    struct stat facts;
+    const bool creates = (flags & O_CREAT) != 0 && (error == EEXIST || !look_at_name(name, &facts));
+    return file_error(creates ? "create" : "open", path_of(name), error);
+  }
+
+  const Descriptor descriptor_;
+  const bool readable_;
+  Lock lock_;
+};
+
+class SystemFiles final : public FileSystem {
+ public:
+  Status open_folder(const std::string& path, std::unique_ptr<Folder>* folder) override {
+    const std::string its_path = absolute(path);
+    if (Status status = check_path(path, its_path); !status.ok()) return status;
+    constexpr int kFlags = O_DIRECTORY;
+    bool readable = true;
+    Descriptor opened = open_at(AT_FDCWD, path.c_str(), kFlags | O_RDONLY);
+    if (!opened && errno == EACCES) {
+      readable = false;
+      opened = open_at(AT_FDCWD, path.c_str(), kFlags | O_PATH);
+    }
+    if (!opened && errno == ENOENT) return Status(Code::kNotFound, "there is no folder '" + its_path + "'");
+    if (!opened) return file_error("open the folder", its_path, errno);
+    *folder = std::make_unique<SystemFolder>(its_path, std::move(opened), readable);
+    return {};
+  }
+
+  Status make_folder(const std::string& path, bool* made) override {
+    const std::string its_path = absolute(path);
+    if (Status status = check_path(path, its_path); !status.ok()) return status;
+    *made = uninterrupted([&] { return ::mkdir(path.c_str(), 0755); }) == 0;
+    return *made || errno == EEXIST ? Status() : file_error("create the folder", its_path, errno);
+  }
+
+  // Not normalized further: "a/../b" is not "b" where "a" is a symbolic link.
+  std::string absolute(const std::string& path) const override {
+    std::string_view rest = path;
+    while (rest.size() > 1 && rest.back() == '/') rest.remove_suffix(1);
+    if (rest.empty() || rest.front() == '/') return std::string(rest);
+    while (rest.starts_with("./")) rest.remove_prefix(std::min(rest.find_first_not_of('/', 1), rest.size()));
+    std::error_code failed;
+    std::string here = std::filesystem::current_path(failed).string();
+    if (failed || rest == "." || rest.empty()) return failed ? path : here;
+    if (here.back() != '/') here += '/';
+    return here.append(rest);
+  }
+
+ private:
+  static Status check_path(const std::string& path, const std::string& its_path) {
+    if (path.find('\0') != std::string::npos) {
+      std::string shown;
+      for (const char letter : its_path) letter == '\0' ? shown += "\\0" : shown += letter;
+      return Status::invalid_argument("the path '" + shown + "' contains a byte 0");
+    }
+    if (its_path.size() < PATH_MAX) return {};
+    return Status::invalid_argument("the path '" + its_path + "' has " + std::to_string(its_path.size()) + " bytes; at most " +
+                                    std::to_string(PATH_MAX - 1) + " are possible");
+  }
+};
+
+}  // namespace
+
+FileSystem& plain_system_files() {
+  static SystemFiles* const instance = new SystemFiles;  // never destroyed: a database may outlive statics
+  return *instance;
+}
+
+}  // namespace elider::log
