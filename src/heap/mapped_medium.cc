@@ -19,6 +19,7 @@
 #include "base/cache_line.h"
 #include "base/clock.h"
 #include "base/spin.h"
+#include "base/system_call.h"
 #include "heap/format.h"
 #include "heap/medium.h"
 
@@ -91,7 +92,7 @@ class MappedMedium final : public Medium {
   }
   Status size(uint64_t* bytes) override {
     struct stat facts;
-    if (::fstat(descriptor_, &facts) != 0) return log::file_error("look at", path_, errno);
+    if (uninterrupted([&] { return ::fstat(descriptor_, &facts); }) != 0) return log::file_error("look at", path_, errno);
     *bytes = static_cast<uint64_t>(facts.st_size);
     return {};
   }
@@ -101,8 +102,8 @@ class MappedMedium final : public Medium {
     if (Status status = size(&now); !status.ok()) return status;
     if (now >= bytes) return sync_length();
     if (bytes > reserved_) return {Code::kMemoryLimit, "'" + path_ + "' is as large as HeapOptions::capacity_bytes allows"};
-    if (const int error = ::posix_fallocate(descriptor_, 0, static_cast<off_t>(bytes)); error != 0)
-      return log::file_error("extend", path_, error);
+    const auto allocate = [&] { return ::posix_fallocate(descriptor_, 0, static_cast<off_t>(bytes)); };
+    if (const int error = uninterrupted_error(allocate); error != 0) return log::file_error("extend", path_, error);
     if (Status status = sync_length(); !status.ok()) return status;
     return map_up_to(bytes);
   }
@@ -121,7 +122,7 @@ class MappedMedium final : public Medium {
  private:
   // It is no line that can be written back.
   Status sync_length() {
-    if (delays_ || ::fsync(descriptor_) == 0) return {};
+    if (delays_ || uninterrupted([&] { return ::fsync(descriptor_); }) == 0) return {};
     return log::file_error("sync", path_, errno);
   }
   Status map_up_to(uint64_t bytes) {
@@ -166,7 +167,7 @@ class MappedMedium final : public Medium {
 }  // namespace
 
 Status open_mapped_medium(const HeapOptions& options, const std::string& path, std::unique_ptr<Medium>* medium) {
-  const int descriptor = ::open(path.c_str(), O_RDWR | O_CLOEXEC);
+  const int descriptor = uninterrupted([&] { return ::open(path.c_str(), O_RDWR | O_CLOEXEC); });
   if (descriptor < 0) return log::file_error("open", path, errno);
   // The logs of the largest file that there can be, and the heap.
   const uint64_t reserved = options.capacity_bytes + (uint64_t{64} << 32) + (uint64_t{1} << 31);
