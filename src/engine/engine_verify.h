@@ -54,7 +54,7 @@ Status EngineBase<Sync>::verify_table(TableType& table) {
     if (Status status = table.secondary(i).visit(verify_index); !status.ok()) return status;
 
   std::string wrong;
-  auto image = std::make_unique<std::byte[]>(table.layout().row_bytes());
+  auto image = std::make_unique<std::byte[]>(table.layout().column_image_bytes());
   txn::TableCursor<Sync> cursor(table);
   constexpr size_t kRowsAtOnce = 256;
   for (index::Entries entries; wrong.empty() && cursor.next(kRowsAtOnce, &entries);)

@@ -102,7 +102,10 @@ class Layout {
   // Where the row blocks of a zoned table stand; else null.
   Zones* zones() const { return zones_; }
   void set_zones(Zones* zones) { zones_ = zones; }
-  uint32_t least_row_bytes() const { return least_row_bytes_; }
+  uint32_t least_row_bytes() const { return least_row_bytes_; }  // where rows have one size: that
+  // Room for an image that holds described columns alone: of a sized row they all lie within the
+  // least that a row may have, so nothing needs room for the largest one.
+  uint32_t column_image_bytes() const { return least_row_bytes_; }
   bool fits(size_t bytes) const { return bytes <= row_bytes_ && bytes >= least_row_bytes_; }
   uint32_t all_groups() const { return (1u << group_count()) - 1; }
 

@@ -182,7 +182,7 @@ class Reads : public TransactionBase {
     HistoryRecorder::Scan history(recorder_, table, range, options.reverse);
     const auto direction = options.reverse ? index::Direction::kBackward : index::Direction::kForward;
     typename Derived::KeyScan tracked(derived(), table);
-    std::byte* image = arena_.allocate(table.layout().row_bytes());
+    std::byte* image = arena_.allocate(table.layout().column_image_bytes());  // sized rows are shown where they are
     detail::ImageHeader header;
     RawView view(image, &header);
     const bool blocks = table.layout().group(0).block;
@@ -234,7 +234,7 @@ class Reads : public TransactionBase {
     HistoryRecorder::Scan history(recorder_, table, i, range, options.reverse);
     const auto direction = options.reverse ? index::Direction::kBackward : index::Direction::kForward;
     typename Derived::IndexScan tracked(derived(), table, i);
-    std::byte* image = arena_.allocate(table.layout().row_bytes());
+    std::byte* image = arena_.allocate(table.layout().column_image_bytes());  // sized rows are shown where they are
     detail::ImageHeader header;
     RawView view(image, &header);
     const bool blocks = table.layout().group(0).block;

@@ -152,7 +152,7 @@ template <class Sync>
 bool values_locked(Table<Sync>& table, Row* row, uint32_t first, uint32_t last, uint64_t* values) {
   const Layout& layout = table.layout();
   try {
-    auto image = std::make_unique<std::byte[]>(layout.row_bytes());
+    const auto image = std::make_unique_for_overwrite<std::byte[]>(layout.column_image_bytes());
     for (uint32_t i = first; i <= last; ++i) {
       copy_locked(layout, row, layout.index_columns(i), image.get());
       values[i] = table.index_value(i, image.get());

@@ -12,6 +12,7 @@
 #include <new>
 
 #include "elider/status.h"
+#include "tests/support/heap_bytes.h"
 
 namespace elider::test {
 
@@ -26,6 +27,7 @@ inline void* allocate_or_null(size_t bytes) {
     return nullptr;
   }
   if (allocations_left > 0) --allocations_left;
+  heap_bytes += bytes;
   return std::malloc(bytes != 0 ? bytes : 1);
 }
 inline void* allocate_or_throw(size_t bytes) {

@@ -164,7 +164,7 @@ auto ReadWriteTransaction<Sync, Claims>::committed_match(TableType& table, Row* 
   const Layout& layout = table.layout();
   const ColumnSet& set = layout.index_columns(i);
   const uint32_t groups = set.read_groups;
-  std::byte* image = arena_.allocate(layout.row_bytes());
+  std::byte* image = arena_.allocate(layout.column_image_bytes());
   const size_t reads_before = reads_.size();
   bool there = true;
   for (const uint32_t g : Bits(groups)) {

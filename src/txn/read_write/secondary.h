@@ -38,7 +38,7 @@ uint64_t ReadWriteTransaction<Sync, Claims>::indexes_reading(TableType& table, u
 // What the row's values are for this transaction now, own writes included.
 template <class Sync, class Claims>
 Status ReadWriteTransaction<Sync, Claims>::old_index_values(TableType& table, Row* row, KeyRef key, uint64_t affected, uint64_t* values) {
-  std::byte* image = arena_.allocate(table.layout().row_bytes());
+  std::byte* image = arena_.allocate(table.layout().column_image_bytes());
   detail::ImageHeader header;
   for (const uint32_t i : Bits(affected)) {
     if (Status status = read_row(table, row, key, table.layout().index_columns(i), image, &header); !status.ok()) return status;
@@ -78,7 +78,7 @@ Status ReadWriteTransaction<Sync, Claims>::former_index_values(TableType& table,
   const Layout& layout = table.layout();
   *had_row = !writes_.find(row, layout, 0)->created && row->cell(layout, 0).snapshot() != 0;
   if (!*had_row) return {};
-  std::byte* image = arena_.allocate(layout.row_bytes());
+  std::byte* image = arena_.allocate(layout.column_image_bytes());
   for (uint32_t g = 0; g < layout.group_count(); ++g) {
     const Cell& cell = row->cell(layout, g);
     const uint64_t expected = writes_.find(row, layout, g)->expected;
