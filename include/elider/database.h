@@ -104,8 +104,9 @@ class Database {
   //                     a file is damaged, or could not be read or written
   //   kUnsupported      a file has an unknown version; or Options::htm asks for RTM, which
   //                     the processor lacks
-  //   kMemoryLimit      prefault_bytes, or the rows and what recovery needs, exceed the memory
-  //                     limit, workers_max or the process's heap
+  //   kMemoryLimit      prefault_bytes, the data, or what recovery needs exceed what the system can
+  //                     give; or recovery needs more workers than workers_max. memory_limit_bytes
+  //                     does not refuse data that is stored already
   //   kSchemaMismatch   Options::schemas leaves out a table that has indexes (but see
   //                     leave_out_indexes), or describes one differently than the folder does
   // If it fails, the folders are unchanged, with one exception: if recovery succeeded and the new

@@ -129,9 +129,12 @@ struct Options {
   ElisionPolicy elision = {};
   EngineParts parts = {};
 
-  // Bytes of rows, versions and index nodes at the most; 0: no limit. Range 0 or >= 4 MiB. A
-  // transaction that needs more fails with kMemoryLimit. Memory is taken in chunks of 2 MiB (less
-  // where the limit is small), so the limit acts a few chunks early a thread.
+  // The most bytes that rows, versions and index nodes may take; 0: unlimited. Range 0 or >= 4 MiB.
+  // A transaction that needs more fails with kMemoryLimit. Memory is taken in chunks of 2 MiB (64
+  // KiB if the limit is below 64 MiB), so each thread may reach the limit a few chunks early.
+  // Opening data folders is not limited: the data is loaded even if it takes more. Then
+  // transactions that need memory fail until less than the limit is in use; reads, removals and
+  // changes in place succeed (Statistics::Memory).
   uint64_t memory_limit_bytes = 0;
 
   // Ask the system for 2 MiB pages (a random access costs about half with them). Where it has none,

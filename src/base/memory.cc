@@ -81,9 +81,9 @@ uint64_t Memory::free_bytes() const {
   return used < reserved ? reserved - used : 0;
 }
 
-bool Memory::reserve(size_t bytes) {
+bool Memory::reserve(size_t bytes, Limit limit) {
   const uint64_t before = reserved_bytes_.fetch_add(bytes, std::memory_order_relaxed);
-  if (limit_bytes_ == 0 || before + bytes <= limit_bytes_ || BeyondLimit::now()) return true;
+  if (limit_bytes_ == 0 || before + bytes <= limit_bytes_ || limit == Limit::kMayBePassed) return true;
   reserved_bytes_.fetch_sub(bytes, std::memory_order_relaxed);
   return false;
 }
@@ -125,7 +125,7 @@ bool Memory::prefault(uint64_t bytes) {
   return true;
 }
 
-Memory::Mapping Memory::take_chunk(size_t bytes_min) {
+Memory::Mapping Memory::take_chunk(size_t bytes_min, Limit limit) {
   std::lock_guard lock(mutex_);
   for (size_t i = 0; i < rests_.size(); ++i) {
     const Mapping rest = rests_[i];
@@ -134,7 +134,7 @@ Memory::Mapping Memory::take_chunk(size_t bytes_min) {
     rests_.pop_back();
     return rest;
   }
-  if (!reserve(chunk_bytes_)) return {nullptr, 0};
+  if (!reserve(chunk_bytes_, limit)) return {nullptr, 0};
   if (static_cast<size_t>(region_end_ - region_next_) < chunk_bytes_ && !start_region()) {
     reserved_bytes_.fetch_sub(chunk_bytes_, std::memory_order_relaxed);
     return {nullptr, 0};
@@ -175,7 +175,7 @@ size_t Memory::round_large(size_t bytes) const {
 
 void* Memory::take_large(size_t bytes) {
   const size_t rounded = round_large(bytes);
-  if (!reserve(rounded)) return nullptr;
+  if (!reserve(rounded, BeyondLimit::now() ? Limit::kMayBePassed : Limit::kHolds)) return nullptr;
   std::byte* object = map_region(rounded, rounded >= kHugePageBytes ? kHugePageBytes : kPageBytes);
   if (object == nullptr) reserved_bytes_.fetch_sub(rounded, std::memory_order_relaxed);
   return object;
@@ -283,9 +283,12 @@ void* Allocator::allocate_slowly(size_t bytes, MemoryPart part) {
     const std::lock_guard lock(memory_.shared_mutex_);
     return memory_.shared_->allocate(bytes, part);
   }
+  const bool beyond = BeyondLimit::now();
+  if (!beyond && memory_.is_beyond_limit()) return nullptr;
   const unsigned size_class = size_class_of(bytes);
-  if (!refill(size_class) && !start_run(size_class) && !split_larger(size_class)) return nullptr;
-  return allocate(bytes, part);
+  const bool found = refill(size_class) || start_run(size_class, Memory::Limit::kHolds) || split_larger(size_class) ||
+                     (beyond && start_run(size_class, Memory::Limit::kMayBePassed));
+  return found ? allocate(bytes, part) : nullptr;
 }
 
 bool Allocator::refill(unsigned size_class) {
@@ -301,7 +304,7 @@ bool Allocator::refill(unsigned size_class) {
 
 // A run holds some objects, so that those allocated one after the other are neighbours: a hundredth
 // and less of a chunk, but one object at the least.
-bool Allocator::start_run(unsigned size_class) {
+bool Allocator::start_run(unsigned size_class, Memory::Limit limit) {
   const size_t size = class_bytes(size_class);
   const size_t wanted = std::max<size_t>(memory_.chunk_bytes() / 128 / size, 1) * size;
   for (;;) {
@@ -317,7 +320,7 @@ bool Allocator::start_run(unsigned size_class) {
       chunk_next_ = cache.run_end;
       return true;
     }
-    const Memory::Mapping chunk = memory_.take_chunk(size + kRunAlignment);
+    const Memory::Mapping chunk = memory_.take_chunk(size + kRunAlignment, limit);
     if (chunk.bytes == 0) return false;
     recycle(chunk_next_, room);
     chunk_next_ = chunk.begin;

@@ -52,7 +52,8 @@ struct FreeBatch {
 }  // namespace detail
 
 // While one lives, its thread may take memory above the limit: for work that can no longer be
-// refused. An allocation still fails where the system itself has no memory.
+// refused. It does so only where nothing is left below the limit. An allocation still fails where
+// the system itself cannot give any.
 class BeyondLimit {
  public:
   BeyondLimit() { ++depth_; }
@@ -86,7 +87,8 @@ class Memory {
   // Bytes of objects in use, rounded up to their classes. Exact while no worker allocates or frees.
   uint64_t used_bytes(MemoryPart part) const;
   uint64_t used_bytes() const;
-  // More than the limit is in use, since some was taken under a BeyondLimit.
+  // More than the limit is in use, because some was taken under a BeyondLimit. Until less is in
+  // use, allocations without a BeyondLimit fail, except from what their Allocator has at hand.
   bool is_beyond_limit() const { return limit_bytes_ != 0 && reserved_bytes() > limit_bytes_ && used_bytes() > limit_bytes_; }
   // Bytes taken from the system; used ones, free ones and the rest of chunks.
   uint64_t reserved_bytes() const { return reserved_bytes_.load(std::memory_order_relaxed); }
@@ -98,6 +100,7 @@ class Memory {
  private:
   friend class Allocator;
 
+  enum class Limit : uint8_t { kHolds, kMayBePassed };
   struct Mapping {
     std::byte* begin;
     size_t bytes;
@@ -108,15 +111,15 @@ class Memory {
   };
 
   // Memory that no object lies in, at least `bytes_min` of it: what another allocator left of its
-  // chunk, or a fresh chunk. Null at the limit.
-  Mapping take_chunk(size_t bytes_min);
+  // chunk, or a fresh chunk. Null at the limit, unless it may be passed.
+  Mapping take_chunk(size_t bytes_min, Limit limit);
   void give_rest(Mapping rest);
   // An object above the largest class, or null. `bytes` is rounded up to pages by both.
   void* take_large(size_t bytes);
   void give_large(void* object, size_t bytes);
   size_t round_large(size_t bytes) const;
-  // Counts these bytes as taken, unless the limit forbids it (but see BeyondLimit).
-  bool reserve(size_t bytes);
+  // Counts these bytes as taken, unless the limit forbids it.
+  bool reserve(size_t bytes, Limit limit);
   std::byte* map_region(size_t bytes, size_t alignment);
   bool start_region();  // the caller holds mutex_
   void unmap_regions();  // likewise, or it is alone
@@ -240,7 +243,7 @@ class Allocator {
   void hand_over(unsigned size_class);
   void give_to_shared(unsigned size_class);
   bool refill(unsigned size_class);
-  bool start_run(unsigned size_class);
+  bool start_run(unsigned size_class, Memory::Limit limit);
   bool split_larger(unsigned size_class);
   void recycle(std::byte* begin, size_t bytes);
 

@@ -5,6 +5,11 @@
 // afterwards, from the rows. Each thread has its own; two must not write the same row at
 // once, and nothing else runs.
 //
+// Invariant: the memory limit refuses none of this. It refuses growth, and what the files hold was
+// accepted before: loaded again it may need more, because several threads load into chunks of their
+// own, and index nodes split elsewhere. Memory grows with the files' size only, since each row's
+// bytes are in them.
+//
 // Thread safety: one thread at a time.
 #pragma once
 
@@ -29,7 +34,7 @@ class RowLoader {
  public:
   virtual ~RowLoader() = default;
   // Rows that are not there yet, in stored form. kCorrupt: one is, or they do not
-  // fit the table. kMemoryLimit.
+  // fit the table. kMemoryLimit: the system cannot give memory.
   virtual Status load(TableBase& table, std::span<const std::byte> rows, uint32_t count) = 0;
   // Rows of one table, each once. kCorrupt: a change does not fit the table, or its row.
   virtual Status apply(TableBase& table, std::span<const ChangedRow> rows) = 0;
@@ -45,6 +50,7 @@ class RowLoaderOf : public RowLoader {
 
   Status load(TableBase& base, std::span<const std::byte> rows, uint32_t count) override {
     auto& table = static_cast<TableType&>(base);
+    const BeyondLimit beyond;
     if (table.layout().sized_rows()) return load_sized(table, rows, count);
     const size_t row_bytes = stored_row_bytes(table.layout());
     if (rows.size() != row_bytes * count)
@@ -62,6 +68,7 @@ class RowLoaderOf : public RowLoader {
 
   Status apply(TableBase& base, std::span<const ChangedRow> rows) override {
     auto& table = static_cast<TableType&>(base);
+    const BeyondLimit beyond;
     const Inside inside(worker_);
     PrimaryHint hint;
     Status status;
@@ -272,7 +279,7 @@ Status index_rows(Worker& worker, Table<Sync>& table, const typename TableCursor
   const Layout& layout = table.layout();
   std::vector<Found> found;
   found.reserve(entries.size());  // so that what throws below is the key function
-  std::vector<std::byte> image(layout.row_bytes());
+  std::vector<std::byte> image(layout.column_image_bytes());
   for (uint32_t i = 0; i < table.secondary_count(); ++i) {
     found.clear();
     for (const auto& [key, handle] : entries) {
@@ -291,6 +298,7 @@ Status index_rows(Worker& worker, Table<Sync>& table, const typename TableCursor
       return std::pair(a.value, a.key.number()) < std::pair(b.value, b.key.number());
     });
     SecondaryHint hint;
+    const BeyondLimit beyond;
     const Inside inside(worker);
     for (const Found& entry : found)
       if (table.secondary(i).get_or_insert(worker, entry.value, entry.key, entry.handle, hint).handle == index::kNoHandle)
