@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "elider/elision.h"
+#include "elider/key.h"
 #include "elider/snapshot_number.h"
 #include "elider/status.h"
 
@@ -31,7 +32,11 @@ struct Statistics {
     uint64_t rows = 0;                           // present rows, as of the commits counted
     uint64_t commits = 0;                        // of transactions that wrote to it
     std::array<uint64_t, kCauseCount> aborts{};  // attempts that this table's rows or ranges ended
-    uint64_t row_bytes = 0;                      // memory of its rows, absent ones not yet reclaimed included
+    // The table's memory in bytes. The sums over all tables are Memory's rows and blocks, versions,
+    // and indexes, except for unlinked objects that wait for their grace period.
+    uint64_t row_bytes = 0;      // rows with their large commit groups
+    uint64_t version_bytes = 0;  // old versions; their large commit groups are in row_bytes
+    uint64_t index_bytes = 0;    // the key index and all secondary indexes
   };
   // Hardware transactions ("regions") under SyncPolicy::kElided, by the place
   // in the code that runs them.

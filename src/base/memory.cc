@@ -36,7 +36,8 @@ uint64_t available_bytes() {
 Memory::Memory(uint64_t limit_bytes, bool huge_pages, bool own_allocators)
     : limit_bytes_(limit_bytes),
       huge_pages_(huge_pages),
-      chunk_bytes_(limit_bytes != 0 && limit_bytes < kSmallLimitBytes ? kSmallChunkBytes : kHugePageBytes) {
+      chunk_bytes_(limit_bytes != 0 && limit_bytes < kSmallLimitBytes ? kSmallChunkBytes : kHugePageBytes),
+      largest_bytes_(std::min(kLargestClassBytes, chunk_bytes_ / 8)) {
   if (!own_allocators) shared_ = std::make_unique<Allocator>(*this);
 }
 
@@ -219,7 +220,7 @@ void Memory::detach(Allocator* allocator) {
   std::erase(allocators_, allocator);
 }
 
-Allocator::Allocator(Memory& memory) : memory_(memory), largest_bytes_(std::min(kLargestClassBytes, memory.chunk_bytes() / 8)) {
+Allocator::Allocator(Memory& memory) : memory_(memory), largest_bytes_(memory.largest_bytes_) {
   // A thirty-second of a chunk is what a class may keep twice before the others get some of it.
   for (unsigned i = 0; i < kSizeClasses; ++i)
     batch_objects_[i] =

@@ -84,6 +84,10 @@ class Memory {
 
   uint64_t limit_bytes() const { return limit_bytes_; }
   size_t chunk_bytes() const { return chunk_bytes_; }
+  // What an object of this size takes: its class, or whole pages.
+  size_t bytes_taken(size_t bytes) const {
+    return bytes > largest_bytes_ ? round_large(bytes) : class_bytes(size_class_of(bytes));
+  }
   // Bytes of objects in use, rounded up to their classes. Exact while no worker allocates or frees.
   uint64_t used_bytes(MemoryPart part) const;
   uint64_t used_bytes() const;
@@ -133,6 +137,7 @@ class Memory {
   const uint64_t limit_bytes_;
   const bool huge_pages_;
   const size_t chunk_bytes_;
+  const size_t largest_bytes_;  // above it an object has a mapping of its own
   std::atomic<uint64_t> reserved_bytes_{0};
 
   mutable std::mutex mutex_;  // a leaf lock; guards what follows
@@ -181,6 +186,7 @@ class Allocator {
   }
 
   bool is_beyond_limit() const { return memory_.is_beyond_limit(); }
+  size_t bytes_taken(size_t bytes) const { return memory_.bytes_taken(bytes); }
 
   // `object` came from an Allocator of the same Memory by allocate(bytes, part).
   void free(void* object, size_t bytes, MemoryPart part) {
@@ -248,7 +254,7 @@ class Allocator {
   void recycle(std::byte* begin, size_t bytes);
 
   Memory& memory_;
-  const size_t largest_bytes_;  // above it an object has a mapping of its own
+  const size_t largest_bytes_;  // as Memory's
   std::byte* chunk_next_ = nullptr;
   std::byte* chunk_end_ = nullptr;
   std::array<std::atomic<int64_t>, kMemoryParts> used_bytes_{};

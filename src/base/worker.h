@@ -85,6 +85,7 @@ class alignas(kCacheLinePairBytes) Worker {
   }
   // As Memory's.
   bool is_beyond_limit() const { return memory_.is_beyond_limit(); }
+  size_t bytes_taken(size_t bytes) const { return memory_.bytes_taken(bytes); }
   // The same for who can do without, and will ask again and again: nothing is hurried for it.
   void* allocate_optional(size_t bytes, MemoryPart part) { return memory_.allocate(bytes, part); }
   void free(void* object, size_t bytes, MemoryPart part) { memory_.free(object, bytes, part); }

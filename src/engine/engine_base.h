@@ -124,6 +124,7 @@ class EngineBase : public Engine {
   void end_hold(EngineWorker& worker);
   std::vector<TableBase*> tables_made();
   void add_elision(Statistics& statistics) const;
+  void add_memory(const TableType& table, Statistics& statistics) const;
   Status verify_tables();
   Status verify_table(TableType& table);
   std::string verify_row(TableType& table, KeyRef key, index::Handle handle, std::byte* image);

@@ -1,6 +1,8 @@
 // EngineBase: statistics, garbage and memory.
 #pragma once
 
+#include <algorithm>
+
 #include "base/clock.h"
 #include "engine/engine_base.h"
 
@@ -14,11 +16,7 @@ Statistics EngineBase<Sync>::statistics() const {
   {
     std::shared_lock lock(catalog_mutex_);
     s.tables.resize(tables_.size());
-    for (size_t i = 0; i < tables_.size(); ++i) s.tables[i].name = tables_[i]->schema().name;
-    for (const auto& table : tables_) {
-      const auto entries = static_cast<uint64_t>(table->keys().size());
-      s.tables[table->id()].row_bytes = entries * table->layout().block_bytes();
-    }
+    for (const auto& table : tables_) add_memory(*table, s);
   }
   std::vector<int64_t> rows(s.tables.size());
   pool_->for_each_counters([&](const txn::Counters& counters) {
@@ -55,7 +53,6 @@ Statistics EngineBase<Sync>::statistics() const {
   if (sync_ == SyncPolicy::kElided) add_elision(s);
   s.memory = {memory_.used_bytes(MemoryPart::kRows), memory_.used_bytes(MemoryPart::kVersions), memory_.used_bytes(MemoryPart::kBlocks),
               memory_.used_bytes(MemoryPart::kIndexes), memory_.free_bytes(), memory_.reserved_bytes()};
-  s.versions_alive = store_.versions_alive.load(std::memory_order_relaxed);  // relaxed: a count
   s.retired_objects = store_.workers.retired_objects();
   s.snapshot = store_.snapshots.current();
   if (store_.log != nullptr) {
@@ -85,6 +82,29 @@ Statistics EngineBase<Sync>::statistics() const {
 // Sites where nothing ran are left out.
 template <class Sync>
 void EngineBase<Sync>::add_elision(Statistics& s) const {
+// Sets the table's name and memory. Row blocks and index nodes that are unlinked and wait for their
+// grace period count only in Statistics::Memory.
+template <class Sync>
+void EngineBase<Sync>::add_memory(const TableType& table, Statistics& s) const {
+  const auto counted = [](int64_t sum) { return static_cast<uint64_t>(std::max<int64_t>(sum, 0)); };  // one may be seen before the other
+  const storage::Layout& layout = table.layout();
+  const storage::RowMemory& apart = layout.memory();
+  uint64_t row_blocks = table.keys().size() * memory_.bytes_taken(layout.block_bytes());
+  if (layout.zones() != nullptr) row_blocks = layout.zones()->bytes();
+  if (layout.inline_rows() != nullptr || layout.byte_keys()) row_blocks = counted(apart.outside.bytes());
+  if (layout.inline_rows() != nullptr) row_blocks += memory_.bytes_taken(layout.inline_rows()->bytes());
+  const auto bytes_of = [](const auto& index) { return uint64_t{index.memory_bytes()}; };
+  uint64_t indexes = table.keys().visit(bytes_of);
+  for (uint32_t i = 0; i < table.secondary_count(); ++i) indexes += table.secondary(i).visit(bytes_of);
+
+  Statistics::Table& its = s.tables[table.id()];
+  its.name = table.schema().name;
+  its.row_bytes = row_blocks + counted(apart.blocks.bytes());
+  its.version_bytes = counted(apart.versions.bytes());
+  its.index_bytes = indexes;
+  s.versions_alive += counted(apart.versions.entries());
+}
+
   const auto add = [&](std::string site, std::string table, const htm::SiteCounts& counts) {
     if (counts.attempts() + counts.fallbacks + counts.direct == 0) return;
     s.elision.push_back(

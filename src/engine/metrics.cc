@@ -56,8 +56,11 @@ constexpr Entry kEntries[] = {
            [](S s, size_t i) { return std::span<const uint64_t>(s.procedures[i].aborts); }),
 
     gauge("rows", {}, "Rows that are there", [](S s, size_t i) { return s.tables[i].rows; }, Of::kTable),
-    gauge("row_bytes", "bytes", "Memory of its rows; removed ones count until they are reclaimed",
-          [](S s, size_t i) { return s.tables[i].row_bytes; }, Of::kTable),
+    gauge("row_bytes", "bytes", "Memory of its rows with their large commit groups", [](S s, size_t i) { return s.tables[i].row_bytes; },
+          Of::kTable),
+    gauge("version_bytes", "bytes", "Memory of its old versions", [](S s, size_t i) { return s.tables[i].version_bytes; }, Of::kTable),
+    gauge("index_bytes", "bytes", "Memory of its key index and its secondary indexes",
+          [](S s, size_t i) { return s.tables[i].index_bytes; }, Of::kTable),
     counter("commits", "Commits that wrote to the table", [](S s, size_t i) { return s.tables[i].commits; }, Of::kTable),
     causes("Attempts that the table's rows or ranges ended, by cause", Of::kTable,
            [](S s, size_t i) { return std::span<const uint64_t>(s.tables[i].aborts); }),

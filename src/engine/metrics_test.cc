@@ -41,7 +41,7 @@ TEST(Metrics, JsonIsWrittenByTheList) {
             R"({"commits":3,"read_only_commits":0,"conflicts":2,"aborts":{"phantom":2},)"
             R"("procedures":[{"name":"","commits":0,"region_commits":0,"lock_bit_commits":0,"locked_commits":0,"aborts":{}},)"
             R"({"name":"pay","commits":1,"region_commits":0,"lock_bit_commits":0,"locked_commits":0,"aborts":{}}],)"
-            R"("tables":[{"name":"a \"b\"","rows":7,"row_bytes":0,"commits":0,"aborts":{"user":1}}],)"
+            R"("tables":[{"name":"a \"b\"","rows":7,"row_bytes":0,"version_bytes":0,"index_bytes":0,"commits":0,"aborts":{"user":1}}],)"
             R"("memory":{"rows":64,"versions":0,"blocks":0,"indexes":0,"free":0,"reserved":0},)"
             R"("versions_alive":0,"lookups_of_rows":0,"lookups_rows_kept":0,"lookups_of_trees":0,"lookups_leaves_kept":0,)"
             R"("retired_objects":0,"snapshot":0,"durable_snapshot":0,"log_bytes":0,"log_frames":0,"log_records":0,)"

@@ -105,10 +105,10 @@ class RowLoaderOf : public RowLoader {
     if (!group.block) return cell.payload_inside();
     if (!table.layout().sized_rows()) bytes = group.payload_bytes;
     if (storage::Block* const block = cell.block(); block != nullptr && block->size != bytes) {
-      storage::free_block(worker_, block);  // nobody reads
+      storage::free_block(worker_, table.layout(), block);  // no other thread reads
       cell.set_block(nullptr);
     }
-    if (cell.block() == nullptr) cell.set_block(storage::allocate_block(worker_, bytes));
+    if (cell.block() == nullptr) cell.set_block(storage::allocate_block(worker_, table.layout(), bytes));
     return cell.block() == nullptr ? nullptr : cell.block()->payload();
   }
 

@@ -14,6 +14,8 @@
 
 namespace elider::storage {
 
+inline int64_t taken(const Worker& worker, size_t bytes) { return static_cast<int64_t>(worker.bytes_taken(bytes)); }
+
 inline size_t row_block_bytes(const Layout& layout, const Row* row) {
   if (!layout.byte_keys()) [[likely]] return layout.block_bytes();
   return layout.block_bytes() + sizeof(detail::KeyBytes) + row->key(layout)->size;
@@ -22,33 +24,55 @@ inline size_t row_block_bytes(const Layout& layout, const Row* row) {
 // Its cells are not set yet. Null: no memory.
 inline Row* allocate_row_block(Worker& worker, const Layout& layout, detail::KeyRef key) {
   if (!layout.byte_keys()) [[likely]] {
-    if (InlineRows* const places = layout.inline_rows(); places != nullptr) [[unlikely]]
+    if (InlineRows* const places = layout.inline_rows(); places != nullptr) [[unlikely]] {
       if (Row* const row = places->take(key.number()); row != nullptr) return row;
+      void* const outside = worker.allocate(layout.block_bytes(), MemoryPart::kRows);
+      if (outside != nullptr) layout.memory().outside.add(worker.id(), 1, taken(worker, layout.block_bytes()));
+      return static_cast<Row*>(outside);
+    }
     if (Zones* const zones = layout.zones(); zones != nullptr) [[unlikely]] return zones->take(worker, key.number());
     return static_cast<Row*>(worker.allocate(layout.block_bytes(), MemoryPart::kRows));
   }
   const uint32_t key_bytes = key.bytes() == nullptr ? 0 : key.bytes()->size;
-  auto* row = static_cast<Row*>(worker.allocate(layout.block_bytes() + sizeof(detail::KeyBytes) + key_bytes, MemoryPart::kRows));
+  const size_t bytes = layout.block_bytes() + sizeof(detail::KeyBytes) + key_bytes;
+  auto* row = static_cast<Row*>(worker.allocate(bytes, MemoryPart::kRows));
   if (row == nullptr) return nullptr;
+  layout.memory().outside.add(worker.id(), 1, taken(worker, bytes));
   auto* own = new (reinterpret_cast<std::byte*>(row) + layout.block_bytes()) detail::KeyBytes{key_bytes};
   if (key_bytes != 0) std::memcpy(own->data(), key.bytes()->data(), key_bytes);
   return row;
 }
 
 inline void free_row_block(Worker& worker, const Layout& layout, Row* row) {
-  if (InlineRows* const places = layout.inline_rows(); places != nullptr && places->has(row)) [[unlikely]] return places->give_back(row);
+  const size_t bytes = row_block_bytes(layout, row);
+  if (InlineRows* const places = layout.inline_rows(); places != nullptr || layout.byte_keys()) [[unlikely]] {
+    if (places != nullptr && places->has(row)) return places->give_back(row);
+    layout.memory().outside.add(worker.id(), -1, -taken(worker, bytes));
+  }
   if (Zones* const zones = layout.zones(); zones != nullptr) [[unlikely]] return zones->give_back(worker, row);
-  worker.free(row, row_block_bytes(layout, row), MemoryPart::kRows);
+  worker.free(row, bytes, MemoryPart::kRows);
 }
 
-// For a payload of this size. Null: no memory.
-inline Block* allocate_block(Worker& worker, size_t size) {
-  void* const memory = worker.allocate(sizeof(Block) + size, MemoryPart::kBlocks);
-  return memory == nullptr ? nullptr : new (memory) Block{size};
+// For a payload of this size; the row has this layout. Null if memory is exhausted.
+inline Block* allocate_block(Worker& worker, const Layout& layout, size_t size) {
+  const size_t bytes = sizeof(Block) + size;
+  void* const memory = worker.allocate(bytes, MemoryPart::kBlocks);
+  if (memory == nullptr) return nullptr;
+  layout.memory().blocks.add(worker.id(), 1, taken(worker, bytes));
+  return new (memory) Block{size};
 }
-inline void free_block(Worker& worker, Block* block) { worker.free(block, sizeof(Block) + block->size, MemoryPart::kBlocks); }
+inline void free_block(Worker& worker, const Layout& layout, Block* block) {
+  const size_t bytes = sizeof(Block) + block->size;
+  layout.memory().blocks.add(worker.id(), -1, -taken(worker, bytes));
+  worker.free(block, bytes, MemoryPart::kBlocks);
+}
+inline void reclaim_block(Worker& worker, void* block, uint64_t layout_address) {
+  free_block(worker, *reinterpret_cast<const Layout*>(layout_address), static_cast<Block*>(block));
+}
 // Readers may look at it until the grace period ends.
-inline void retire_block(Worker& worker, Block* block) { worker.retire_memory(block, sizeof(Block) + block->size, MemoryPart::kBlocks); }
+inline void retire_block(Worker& worker, const Layout& layout, Block* block) {
+  worker.retire(reclaim_block, block, reinterpret_cast<uint64_t>(&layout), sizeof(Block) + block->size);
+}
 
 // The bytes of a row: its block, and the payloads that its cells point to.
 inline size_t all_bytes(const Layout& layout, Row* row) {
@@ -62,7 +86,7 @@ inline size_t all_bytes(const Layout& layout, Row* row) {
 inline void free_row(Worker& worker, const Layout& layout, Row* row) {
   for (uint32_t g = 0; g < layout.group_count(); ++g)
     if (layout.group(g).block)
-      if (Block* block = row->cell(layout, g).block()) free_block(worker, block);
+      if (Block* block = row->cell(layout, g).block()) free_block(worker, layout, block);
   free_row_block(worker, layout, row);
 }
 

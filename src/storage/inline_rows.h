@@ -39,6 +39,7 @@ class InlineRows {
   InlineRows(const InlineRows&) = delete;
   InlineRows& operator=(const InlineRows&) = delete;
 
+  size_t bytes() const { return bytes_; }
   // A block for the key, which nobody can find yet. Null: its places are taken.
   Row* take(Key key);
   void give_back(Row* row) { place_of(row)->state.store(kFree, std::memory_order_release); }

@@ -17,6 +17,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "base/sharded_counts.h"
 #include "elider/schema.h"
 #include "elider/table.h"
 
@@ -76,6 +77,15 @@ using OwnColumnSets = std::vector<std::unique_ptr<ColumnSet>>;
 class InlineRows;
 class Zones;
 
+// What a table's rows take in addition to the places of their row blocks, counted where it is
+// allocated and freed, so that statistics need not look at rows.
+// Thread safety: as ShardedCounts.
+struct RowMemory {
+  ShardedCounts blocks;    // payloads that are kept apart
+  ShardedCounts versions;  // old versions from when they are retired on; without their payloads that are kept apart
+  ShardedCounts outside;   // row blocks for which there was no inline place (storage/inline_rows.h), and those with their key
+};
+
 class Layout {
  public:
   // Unions that are kept. Programs write few, again and again; who writes ever new
@@ -107,6 +117,7 @@ class Layout {
   // least that a row may have, so nothing needs room for the largest one.
   uint32_t column_image_bytes() const { return least_row_bytes_; }
   bool fits(size_t bytes) const { return bytes <= row_bytes_ && bytes >= least_row_bytes_; }
+  RowMemory& memory() const { return *memory_; }
   uint32_t all_groups() const { return (1u << group_count()) - 1; }
 
   const ColumnSet& all() const { return *all_; }
@@ -145,6 +156,7 @@ class Layout {
 
   InlineRows* inline_rows_ = nullptr;  // the table's; set before it has rows
   Zones* zones_ = nullptr;             // likewise
+  const std::unique_ptr<RowMemory> memory_ = std::make_unique<RowMemory>();
   const detail::TableBase* table_;
   const Schema& schema_;
   uint32_t row_bytes_;

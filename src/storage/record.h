@@ -66,7 +66,7 @@ struct Version {
   SnapshotNumber snapshot;
   uint64_t sequence;
   Version* previous;
-  std::atomic<uint64_t>* alive;  // how many there are; falls when this is reclaimed
+  ShardedCounts* counts;         // its table's (storage/layout.h)
   uint32_t bytes;                // of this block
   bool absent;
   bool block;                    // the payload is a pointer to its block

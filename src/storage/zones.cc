@@ -115,7 +115,7 @@ Zones::Extent* Zones::make_extent() {
   auto* const extent = new (memory) Extent;
   extent->bytes_ = static_cast<uint32_t>(bytes);
   extent->capacity_ = static_cast<uint32_t>((bytes - sizeof(Extent)) / slot_bytes_);
-  bytes_ += bytes;
+  bytes_ += allocator_.bytes_taken(bytes);
   // release: who finds it sees it as it is now.
   if (last_ == nullptr) first_.store(extent, std::memory_order_release);
   else last_->next_.store(extent, std::memory_order_release);

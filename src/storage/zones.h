@@ -67,6 +67,11 @@ class Zones {
     uint32_t capacity_ = 0, bytes_ = 0;
     alignas(kCacheLineBytes) std::atomic<uint32_t> used_{0};
   };
+  // The memory that all extents take.
+  size_t bytes() const {
+    const std::lock_guard lock(extents_mutex_);
+    return bytes_;
+  }
   Extent* first() const { return first_.load(std::memory_order_acquire); }
   size_t slot_bytes() const { return slot_bytes_; }
   // Slots of an extent, from the first one on, slot_bytes() apart: a key, then the row block.
@@ -99,12 +104,12 @@ class Zones {
   const uint32_t zone_count_;
   const std::unique_ptr<CacheLine<Zone>[]> zones_;
   std::atomic<uint32_t> batch_count_{0};  // in batches_; a guess without the mutex
-  std::mutex extents_mutex_;              // guards what follows
+  mutable std::mutex extents_mutex_;      // guards what follows
   std::vector<std::byte*> batches_;       // free slots, kBatch in each list
   Allocator allocator_;
   std::atomic<Extent*> first_{nullptr};
   Extent* last_ = nullptr;
-  size_t bytes_ = 0;
+  size_t bytes_ = 0;  // of memory that extents take
 };
 
 // How many zones a schema asks for: Schema::zones, or twice the processors.

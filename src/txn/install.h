@@ -14,7 +14,6 @@
 #include "elider/snapshot_number.h"
 #include "storage/block.h"
 #include "txn/counters.h"
-#include "txn/store.h"
 #include "txn/write_set.h"
 
 namespace elider::txn {
@@ -26,8 +25,9 @@ inline WriteEntry* allocate_blocks(Worker& worker, WriteSet& writes) {
   for (WriteEntry& write : writes) {
     const storage::Group& group = write.layout_group();
     if (!group.block || write.leaves_none()) [[likely]] continue;
-    const bool sized = write.table->layout().sized_rows();
-    write.block = storage::allocate_block(worker, sized ? WriteSet::image_bytes(write.table->layout(), write.image) : group.payload_bytes);
+    const storage::Layout& layout = write.table->layout();
+    const size_t bytes = layout.sized_rows() ? WriteSet::image_bytes(layout, write.image) : group.payload_bytes;
+    write.block = storage::allocate_block(worker, layout, bytes);
     if (write.block == nullptr) return &write;
   }
   return nullptr;
@@ -40,7 +40,7 @@ inline bool needs_version(const WriteEntry& write, SnapshotNumber newest_reader)
 }
 
 // The write for which there was no memory, or null.
-inline WriteEntry* allocate_versions(Store& store, Worker& worker, WriteSet& writes, SnapshotNumber newest_reader) {
+inline WriteEntry* allocate_versions(Worker& worker, WriteSet& writes, SnapshotNumber newest_reader) {
   for (WriteEntry& write : writes) {
     if (!needs_version(write, newest_reader)) continue;
     const storage::Group& group = write.layout_group();
@@ -48,9 +48,10 @@ inline WriteEntry* allocate_versions(Store& store, Worker& worker, WriteSet& wri
     const size_t bytes = sizeof(storage::Version) + (absent ? 0 : group.block ? sizeof(void*) : group.payload_bytes);
     auto* version = static_cast<storage::Version*>(worker.allocate(bytes, MemoryPart::kVersions));
     if (version == nullptr) return &write;
+    ShardedCounts* const counts = &write.table->layout().memory().versions;
     write.version = new (version) storage::Version{write.cell->snapshot() + (ELIDER_MUTANT(kOldVersionNewer) ? 1 : 0),
-                                                   storage::word::sequence(write.locked_from), write.cell->previous(),
-                                                   &store.versions_alive, static_cast<uint32_t>(bytes), absent, group.block};
+                                                   storage::word::sequence(write.locked_from), write.cell->previous(), counts,
+                                                   static_cast<uint32_t>(bytes), absent, group.block};
   }
   return nullptr;
 }
@@ -58,7 +59,7 @@ inline WriteEntry* allocate_versions(Store& store, Worker& worker, WriteSet& wri
 // Of a commit that comes to nothing.
 inline void free_unused(Worker& worker, WriteSet& writes) {
   for (WriteEntry& write : writes) {
-    if (write.block != nullptr) storage::free_block(worker, write.block);
+    if (write.block != nullptr) storage::free_block(worker, write.table->layout(), write.block);
     if (write.version != nullptr) worker.free(write.version, write.version->bytes, MemoryPart::kVersions);
   }
 }
@@ -67,7 +68,7 @@ inline void free_unused(Worker& worker, WriteSet& writes) {
 
 inline void reclaim_version(Worker& worker, void* object, uint64_t) {
   auto* version = static_cast<storage::Version*>(object);
-  version->alive->fetch_sub(1, std::memory_order_relaxed);  // relaxed: a count
+  version->counts->add(worker.id(), -1, -storage::taken(worker, version->bytes));
   worker.free(version, version->bytes, MemoryPart::kVersions);
 }
 
@@ -85,13 +86,13 @@ inline void link_version(WriteEntry& write) {
   }
   write.cell->set_previous(version);
 }
-inline void retire_version(Store& store, Worker& worker, storage::Version* version) {
-  store.versions_alive.fetch_add(1, std::memory_order_relaxed);  // relaxed: a count
+inline void retire_version(Worker& worker, storage::Version* version) {
+  version->counts->add(worker.id(), 1, storage::taken(worker, version->bytes));
   worker.retire(reclaim_version, version, 0, version->bytes);
 }
-inline void keep_version(Store& store, Worker& worker, WriteEntry& write) {
+inline void keep_version(Worker& worker, WriteEntry& write) {
   link_version(write);
-  retire_version(store, worker, write.version);
+  retire_version(worker, write.version);
 }
 
 [[gnu::always_inline]] inline void write_payload(Worker& worker, WriteEntry& write) {
@@ -103,7 +104,7 @@ inline void keep_version(Store& store, Worker& worker, WriteEntry& write) {
     if (sized) guarded_copy(write.block->payload(), write.image, write.block->size);
     if (storage::Block* const old_block = write.cell->block()) {
       if (write.kind == WriteKind::kUpdate && !sized) guarded_copy(write.block->payload(), old_block->payload(), old_block->size);
-      storage::retire_block(worker, old_block);
+      storage::retire_block(worker, write.table->layout(), old_block);
     }
     payload = write.block->payload();
     if (sized) return write.cell->set_block(write.block);
@@ -125,11 +126,11 @@ inline void count_row(Counters& counters, const WriteEntry& write) {
 }
 
 // Writes a locked group as of number n, and releases it with the next sequence.
-[[gnu::always_inline]] inline void install(Store& store, Worker& worker, Counters& counters, WriteEntry& write, SnapshotNumber n) {
+[[gnu::always_inline]] inline void install(Worker& worker, Counters& counters, WriteEntry& write, SnapshotNumber n) {
   if (write.kind == WriteKind::kNone) return;
   if (ELIDER_MUTANT(kUnlockEarly)) write.cell->unlock(write.locked_from);
   ELIDER_TEST_POINT("occ.commit.before_payload");
-  if (write.version != nullptr) [[unlikely]] keep_version(store, worker, write);
+  if (write.version != nullptr) [[unlikely]] keep_version(worker, write);
   if (write.kind != WriteKind::kRemove) write_payload(worker, write);
   write.cell->set_snapshot(n);
   count_row(counters, write);

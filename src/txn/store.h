@@ -99,7 +99,6 @@ struct Store {
   std::atomic<bool> has_stopped{false};
   mutable std::mutex stop_mutex;          // guards why_stopped; a leaf
   Status why_stopped;
-  alignas(64) std::atomic<uint64_t> versions_alive{0};
   // Counts commits where a history is recorded: among those of one
   // snapshot number the serial order.
   alignas(64) std::atomic<uint64_t> commit_order{0};

@@ -85,6 +85,7 @@ class Table final : public detail::TableBase {
   KeyIndexType& keys() { return keys_; }
   const KeyIndexType& keys() const { return keys_; }
   Secondary& secondary(uint32_t i) { return secondary_[i]; }
+  const Secondary& secondary(uint32_t i) const { return secondary_[i]; }
   uint32_t secondary_count() const { return static_cast<uint32_t>(secondary_.size()); }
   StaleEntries& stale() { return stale_; }
 

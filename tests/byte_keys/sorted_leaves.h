@@ -124,6 +124,8 @@ class SortedLeaves {
     return size_;
   }
 
+  size_t memory_bytes() const { return sizeof(*this); }  // its leaves are on the heap, which Memory does not count
+
   Status verify() const {
     const std::lock_guard lock(mutex_);
     size_t count = 0;

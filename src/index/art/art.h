@@ -29,12 +29,12 @@
 #include <iosfwd>
 #include <type_traits>
 
+#include "base/sharded_counts.h"
 #include "base/test_points.h"
 #include "base/worker.h"
 #include "elider/status.h"
 #include "index/art/art_key.h"
 #include "index/art/art_node.h"
-#include "index/counts.h"
 #include "index/index.h"
 #include "sync/elided.h"
 #include "sync/exclusive.h"

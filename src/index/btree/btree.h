@@ -23,11 +23,11 @@
 #include <cstdint>
 #include <iosfwd>
 
+#include "base/sharded_counts.h"
 #include "base/test_points.h"
 #include "base/worker.h"
 #include "elider/status.h"
 #include "index/btree/btree_node.h"
-#include "index/counts.h"
 #include "index/index.h"
 #include "sync/elided.h"
 #include "sync/exclusive.h"

@@ -28,11 +28,11 @@
 #include <utility>
 #include <vector>
 
+#include "base/sharded_counts.h"
 #include "base/spin.h"
 #include "base/test_points.h"
 #include "base/worker.h"
 #include "elider/status.h"
-#include "index/counts.h"
 #include "index/cursor.h"
 #include "index/hash/hash_bucket.h"
 #include "index/index.h"

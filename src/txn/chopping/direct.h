@@ -101,7 +101,7 @@ class DirectPiece final : public ReadWriteTransaction<Sync, PieceInRegion<B, Pie
       this->publish(committed.n);
     for (const WriteEntry& write : writes_) {
       if (write.version != nullptr) [[unlikely]]
-        retire_version(store_, worker_, write.version);
+        retire_version(worker_, write.version);
       count_row(this->counters_, write);
     }
     for (uint32_t i = 0; i < claims_.inserted_tables; ++i)

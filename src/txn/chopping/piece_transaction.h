@@ -115,7 +115,7 @@ class PieceTransaction final : public ReadWriteTransaction<Sync, Piece> {
     if (logged) this->publish(n);
     if (!this->index_changes_.empty()) this->retire_old_entries();
     for (WriteEntry& write : writes_) {
-      install(store_, worker_, this->counters_, write, n);
+      install(worker_, this->counters_, write, n);
       ELIDER_TEST_POINT("chopped.tail_written_one");
     }
     return this->finish_piece(n, order, newest_reader);

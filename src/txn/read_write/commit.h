@@ -84,7 +84,7 @@ bool ReadWriteTransaction<Sync, Claims>::prepare_blocks() {
 
 template <class Sync, class Claims>
 bool ReadWriteTransaction<Sync, Claims>::prepare_versions(SnapshotNumber newest_reader) {
-  const WriteEntry* without = allocate_versions(store_, worker_, writes_, newest_reader);
+  const WriteEntry* without = allocate_versions(worker_, writes_, newest_reader);
   return without == nullptr || failed(Cause::kMemoryLimit, without->table, without->key);
 }
 
@@ -301,7 +301,7 @@ template <class Sync, class Claims>
   if (!old_entries_retired && !index_changes_.empty()) retire_old_entries();
   ELIDER_TEST_POINT("occ.commit.before_write");
   for (WriteEntry& write : writes_) {
-    install(store_, worker_, counters_, write, n);
+    install(worker_, counters_, write, n);
     ELIDER_TEST_POINT("occ.commit.written_one");
   }
   return finish(n, order, newest_reader);

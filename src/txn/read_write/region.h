@@ -181,7 +181,7 @@ Status ReadWriteTransaction<Sync, Claims>::commit_in_region() {
     if (store_.log != nullptr) [[unlikely]] publish(done.n);
     this->count_committed_by(locked ? CommittedBy::kLockBits : CommittedBy::kRegion);
     for (WriteEntry& write : writes_) {
-      locked ? install(store_, worker_, counters_, write, done.n) : count_row(counters_, write);
+      locked ? install(worker_, counters_, write, done.n) : count_row(counters_, write);
       ELIDER_TEST_POINT("occ.commit.written_one");
     }
     return finish(done.n, done.order, done.newest_reader);

@@ -1,5 +1,6 @@
-// ShardedCounts: how many entries and bytes an index holds, counted without sharing a line between
-// the workers that change it. A sum is exact when nobody writes, and approximate otherwise.
+// ShardedCounts: how many entries something has and the bytes they take, counted without sharing a
+// cache line between the workers that change it. A sum is exact while no worker writes, and
+// approximate otherwise.
 //
 // Thread safety: add() by the worker whose id is given; sums by all.
 #pragma once
@@ -9,7 +10,7 @@
 #include <cstddef>
 #include <cstdint>
 
-namespace elider::index {
+namespace elider {
 
 class ShardedCounts {
  public:
@@ -52,4 +53,4 @@ class ShardedCounts {
   std::array<Shard, kShards> shards_;
 };
 
-}  // namespace elider::index
+}  // namespace elider
