@@ -20,7 +20,7 @@ struct MetricsChosen {
 };
 
 constexpr const char* kKinds[] = {"counter", "gauge", "text"};
-constexpr const char* kOf[] = {"database", "procedure", "table", "site"};
+constexpr const char* kOf[] = {"database", "procedure", "table", "site", "conflicted key"};
 
 std::string kind_of(const MetricInfo& metric) { return kKinds[static_cast<size_t>(metric.kind)]; }
 std::string element_of(const MetricInfo& metric) { return kOf[static_cast<size_t>(metric.of)]; }
@@ -33,7 +33,8 @@ void print_metrics_in_markdown() {
       "([metrics.h](../include/elider/metrics.h)). Counters begin at 0 when the database is opened.\n\n"
       "In JSON, \"memory.rows\" is \"rows\" in the object \"memory\". Each procedure, table and site is an object in the lists\n"
       "\"procedures\", \"tables\" and \"elision\"; a site is a place that runs hardware transactions, and the list is there where\n"
-      "some ran.\n"
+      "some ran. The list \"conflicted_keys\" has an object for each of a table's most conflicted keys, which names the table and\n"
+      "the key; it is there where conflicts happened.\n"
       "\"aborts\" is an object with a number for each cause that has happened.\n\n"
       "| name | of each | kind | unit | what it is |\n|---|---|---|---|---|\n");
   for (const MetricInfo& metric : metric_table())

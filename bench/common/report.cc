@@ -144,11 +144,25 @@ void print_aborts(std::FILE* out, const RunResult& result) {
   fmt::print(out, "  aborts       {} of {} attempts ({:.3f}%){}\n", total, attempts, share, causes);
 }
 
+// The keys at which most conflicts were met.
+void print_conflicted_keys(std::FILE* out, const RunResult& result) {
+  constexpr size_t kShown = 5;
+  for (const Statistics::Table& table : result.at_end.tables) {
+    std::string keys;
+    for (size_t i = 0; i < table.conflicted_keys.size() && i < kShown; ++i) {
+      const Statistics::ConflictedKey& one = table.conflicted_keys[i];
+      keys += fmt::format("{}{} ({})", keys.empty() ? "" : ", ", one.key, one.aborts_total());
+    }
+    if (!keys.empty()) fmt::print(out, "  conflicts    at keys of '{}', sampled: {}\n", table.name, keys);
+  }
+}
+
 // What was counted of sites of regions and of procedures that wrote, as Statistics says it.
 Json counted_json(const RunResult& result) {
   Statistics counted;
   counted.elision = result.elision;
   counted.procedures = result.procedures;
+  counted.tables = result.at_end.tables;
   return Json::parse(counted.to_json());
 }
 
@@ -267,6 +281,7 @@ Json to_json(const CommonOptions& options, const Report& report) {
   const Json counted = counted_json(result);
   if (!result.elision.empty()) json["elision"] = counted["elision"];
   if (!result.procedures.empty()) json["procedures"] = counted["procedures"];
+  if (counted.contains("conflicted_keys")) json["conflicted_keys"] = counted["conflicted_keys"];
   if (options.parts.counted_lookups) json["lookups"] = to_json(result.lookups);
   if (result.log.kept) json["log"] = log_json(result);
   if (result.interrupted) json["interrupted"] = true;
@@ -287,6 +302,7 @@ void print_table(std::FILE* terminal, const CommonOptions& options, const Report
   print_groups(out, options, result);
   if (result.has_statistics) {
     print_aborts(out, result);
+    print_conflicted_keys(out, result);
     print_elision(out, result);
     print_committed_by(out, result);
     print_lookups(out, options, result);

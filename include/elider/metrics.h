@@ -24,7 +24,7 @@ struct MetricInfo {
     kText,
   };
   // What has a value of its own.
-  enum class Of : uint8_t { kDatabase, kProcedure, kTable, kSite };
+  enum class Of : uint8_t { kDatabase, kProcedure, kTable, kSite, kConflictedKey };
   std::string_view name;          // as in JSON; "memory.rows" is "rows" within "memory"
   Kind kind = Kind::kCounter;
   Of of = Of::kDatabase;
@@ -39,11 +39,14 @@ std::span<const MetricInfo> metric_table();
 // One value of one metric.
 struct Metric {
   const MetricInfo& info;
-  std::string_view element;  // the procedure, table or site that it is of; of an unnamed procedure, and of the database, empty
-  std::string_view table;    // of a site of an index: its table
+  // The procedure, table or site. Empty for an unnamed procedure, the database and a conflicted
+  // key.
+  std::string_view element;
+  std::string_view table;    // of an index's site, or of a conflicted key
   std::string_view cause;    // of a metric by cause
   uint64_t number = 0;
   std::string_view text;     // of kText
+  uint64_t key = 0;          // of a conflicted key
 };
 
 // All values, element by element, in the order of the list. They live as long as the statistics.

@@ -14,6 +14,7 @@
 #include "elider/recovery.h"
 #include "elider/schema.h"
 #include "elider/snapshot_number.h"
+#include "elider/status.h"
 
 namespace elider {
 
@@ -282,6 +283,12 @@ struct RunPolicy {
   // the newest; null: the newest. kInvalidArgument, and nothing is run: it holds none, or one of
   // another database, or the transaction may write.
   const HeldSnapshot* snapshot = nullptr;
+  // Called after each attempt that ended in a conflict, with its status: table, key and cause. The
+  // last attempt before kDeadline is one of them. It is called on the thread that runs the
+  // procedure, between attempts; it must not throw and must not use the database. It stays the
+  // caller's until run() returns; null: none. Under run_group it is called for each call that meets
+  // a conflict.
+  const std::function<void(const Status&)>* on_conflict = nullptr;
   // What Database::procedure_id gave; statistics are counted under that name.
   uint32_t procedure_id = 0;
   // Under protocol partitioned, and ignored under others: the partitions that the procedure reads

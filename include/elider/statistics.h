@@ -27,6 +27,14 @@ struct Statistics {
     uint64_t region_commits = 0, lock_bit_commits = 0, locked_commits = 0;
     std::array<uint64_t, kCauseCount> aborts{};  // by Cause
   };
+  // A key at which attempts met conflicts. A conflict over a range counts at the range's first key,
+  // or at key 0 if it is a range of a secondary index.
+  struct ConflictedKey {
+    Key key = 0;
+    std::array<uint64_t, kCauseCount> aborts{};  // by Cause; only conflicts
+    uint64_t aborts_total() const { return conflicts_of(aborts); }
+  };
+  static constexpr size_t kConflictedKeysMax = 16;  // of each table
   struct Table {
     std::string name;
     uint64_t rows = 0;                           // present rows, as of the commits counted
@@ -37,6 +45,10 @@ struct Statistics {
     uint64_t row_bytes = 0;      // rows with their large commit groups
     uint64_t version_bytes = 0;  // old versions; their large commit groups are in row_bytes
     uint64_t index_bytes = 0;    // the key index and all secondary indexes
+    // The most conflicted keys, at most kConflictedKeysMax, in descending order. They are a sample:
+    // each worker summarizes its conflicts in bounded memory. The counts are lower bounds, and a
+    // key with few conflicts may be missing.
+    std::vector<ConflictedKey> conflicted_keys;
   };
   // Hardware transactions ("regions") under SyncPolicy::kElided, by the place
   // in the code that runs them.
@@ -120,8 +132,9 @@ struct Statistics {
   uint64_t conflicts_total() const { return conflicts_of(aborts); }
   // Of any `aborts` of this file.
   static uint64_t conflicts_of(const std::array<uint64_t, kCauseCount>& aborts) {
-    uint64_t sum = aborts[static_cast<size_t>(Cause::kClaimed)];
-    for (auto c = static_cast<size_t>(Cause::kReadChanged); c <= static_cast<size_t>(Cause::kRowRemoved); ++c) sum += aborts[c];
+    uint64_t sum = 0;
+    for (size_t c = 0; c < kCauseCount; ++c)
+      if (is_conflict(static_cast<Cause>(c))) sum += aborts[c];
     return sum;
   }
   // By the list of metrics (elider/metrics.h).

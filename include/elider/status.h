@@ -52,6 +52,10 @@ enum class Cause : uint8_t {
   kClaimed = 11,       // a row it touches is claimed by another transaction, which has not ended; or that one has ended it
 };
 inline constexpr int kCauseCount = 12;
+// Whether another transaction won.
+constexpr bool is_conflict(Cause cause) {
+  return (cause >= Cause::kReadChanged && cause <= Cause::kRowRemoved) || cause == Cause::kClaimed;
+}
 
 std::string_view name_of(Code code);    // "ok", "not found", ...
 std::string_view name_of(Cause cause);  // "read changed", ...

@@ -19,6 +19,7 @@ Statistics EngineBase<Sync>::statistics() const {
     for (const auto& table : tables_) add_memory(*table, s);
   }
   std::vector<int64_t> rows(s.tables.size());
+  std::vector<txn::ConflictedKeys::Sums> conflicted(s.tables.size());
   pool_->for_each_counters([&](const txn::Counters& counters) {
     s.read_only_commits += static_cast<uint64_t>(counters.read_only_commits.get());
     s.lookups.of_rows += static_cast<uint64_t>(counters.lookups.of_rows.get());
@@ -47,8 +48,10 @@ Statistics EngineBase<Sync>::statistics() const {
       rows[i] += of->rows.get();
       s.tables[i].commits += static_cast<uint64_t>(of->commits.get());
       for (size_t c = 0; c < kCauseCount; ++c) s.tables[i].aborts[c] += static_cast<uint64_t>(of->aborts[c].get());
+      if (of->conflicted() != nullptr) of->conflicted()->add_to(conflicted[i]);
     }
   });
+  for (size_t i = 0; i < conflicted.size(); ++i) s.tables[i].conflicted_keys = txn::ConflictedKeys::most_conflicted(conflicted[i]);
   for (size_t i = 0; i < rows.size(); ++i) s.tables[i].rows = static_cast<uint64_t>(rows[i] > 0 ? rows[i] : 0);
   if (sync_ == SyncPolicy::kElided) add_elision(s);
   s.memory = {memory_.used_bytes(MemoryPart::kRows), memory_.used_bytes(MemoryPart::kVersions), memory_.used_bytes(MemoryPart::kBlocks),
@@ -79,9 +82,6 @@ Statistics EngineBase<Sync>::statistics() const {
   return s;
 }
 
-// Sites where nothing ran are left out.
-template <class Sync>
-void EngineBase<Sync>::add_elision(Statistics& s) const {
 // Sets the table's name and memory. Row blocks and index nodes that are unlinked and wait for their
 // grace period count only in Statistics::Memory.
 template <class Sync>
@@ -105,6 +105,9 @@ void EngineBase<Sync>::add_memory(const TableType& table, Statistics& s) const {
   s.versions_alive += counted(apart.versions.entries());
 }
 
+// Sites where nothing ran are left out.
+template <class Sync>
+void EngineBase<Sync>::add_elision(Statistics& s) const {
   const auto add = [&](std::string site, std::string table, const htm::SiteCounts& counts) {
     if (counts.attempts() + counts.fallbacks + counts.direct == 0) return;
     s.elision.push_back(

@@ -46,12 +46,13 @@ void GroupRun::ended(const GroupCalls& calls, size_t call, Status status) {
   if (!calls.outcomes.empty()) calls.outcomes[call] = std::move(status);
 }
 
-void GroupRun::finish_group(const GroupCalls& calls) {
+void GroupRun::finish_group(const GroupCalls& calls, const GroupPolicy& policy) {
   for (Group::Member& member : group_.members()) {
     if (!member.status.retryable() || member.tried_to_its_end) [[likely]] {
       ended(calls, member.call, std::move(member.status));
       continue;
     }
+    txn::tell_conflict(policy, member.status);
     try {
       next_round_.push_back({member.call, member.procedure_id, member.status});
     } catch (const std::bad_alloc&) {  // it cannot be noted for another attempt

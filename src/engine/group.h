@@ -102,7 +102,7 @@ class GroupRun {
   };
 
   void ended(const GroupCalls& calls, size_t call, Status status);
-  void finish_group(const GroupCalls& calls);
+  void finish_group(const GroupCalls& calls, const GroupPolicy& policy);
 
   Group group_;
   std::vector<Conflict> round_, next_round_;
@@ -126,7 +126,7 @@ Status GroupRun::run_all(const GroupCalls& calls, const GroupPolicy& policy, Ran
       group_.clear();
       for (size_t i = first; i < count && i - first < size; ++i) group_.add(calls, call_at(i), policy);
       run(group_, attempt);
-      finish_group(calls);
+      finish_group(calls, policy);
     }
   };
   run_round(calls.count, 1, [](size_t i) { return i; });

@@ -12,7 +12,7 @@ namespace {
 using Kind = MetricInfo::Kind;
 using Of = MetricInfo::Of;
 
-// What a metric's values are: of the i-th procedure, table or site, or of the database (i is 0).
+// A metric's values for the i-th procedure, table, site or conflicted key; i is 0 for the database.
 struct Entry {
   MetricInfo info;
   uint64_t (*number)(const Statistics&, size_t i) = nullptr;
@@ -36,6 +36,22 @@ constexpr Entry text(std::string_view name, std::string_view words, bool when_se
 }
 
 using S = const Statistics&;
+
+// The conflicted keys of all tables, one table after the other.
+struct KeyOfTable {
+  const Statistics::Table& table;
+  const Statistics::ConflictedKey& its;
+};
+KeyOfTable conflicted_key(S s, size_t i) {
+  size_t table = 0;
+  for (; i >= s.tables[table].conflicted_keys.size(); ++table) i -= s.tables[table].conflicted_keys.size();
+  return {s.tables[table], s.tables[table].conflicted_keys[i]};
+}
+size_t conflicted_keys(S s) {
+  size_t sum = 0;
+  for (const Statistics::Table& table : s.tables) sum += table.conflicted_keys.size();
+  return sum;
+}
 
 constexpr Entry kEntries[] = {
     counter("commits", "Transactions that committed", [](S s, size_t) { return s.commits; }),
@@ -64,6 +80,9 @@ constexpr Entry kEntries[] = {
     counter("commits", "Commits that wrote to the table", [](S s, size_t i) { return s.tables[i].commits; }, Of::kTable),
     causes("Attempts that the table's rows or ranges ended, by cause", Of::kTable,
            [](S s, size_t i) { return std::span<const uint64_t>(s.tables[i].aborts); }),
+
+    causes("Conflicts at one of the table's most conflicted keys, by cause; sampled lower bounds", Of::kConflictedKey,
+           [](S s, size_t i) { return std::span<const uint64_t>(conflicted_key(s, i).its.aborts); }),
 
     gauge("memory.rows", "bytes", "In use by rows", [](S s, size_t) { return s.memory.rows; }),
     gauge("memory.versions", "bytes", "In use by old versions", [](S s, size_t) { return s.memory.versions; }),
@@ -133,6 +152,7 @@ size_t count_of(const Statistics& s, Of of) {
     case Of::kProcedure: return s.procedures.size();
     case Of::kTable: return s.tables.size();
     case Of::kSite: return s.elision.size();
+    case Of::kConflictedKey: return conflicted_keys(s);
     case Of::kDatabase: break;
   }
   return 1;
@@ -143,6 +163,7 @@ std::string_view element_of(const Statistics& s, Of of, size_t i) {
     case Of::kProcedure: return s.procedures[i].name;
     case Of::kTable: return s.tables[i].name;
     case Of::kSite: return s.elision[i].site;
+    case Of::kConflictedKey:
     case Of::kDatabase: break;
   }
   return {};
@@ -186,18 +207,40 @@ void add_value(JsonObject& object, std::string_view name, const Entry& entry, co
   }
 }
 
-// Of each procedure, table or site an object, with the entries that are of such.
+const char* list_of(Of of) {
+  switch (of) {
+    case Of::kProcedure: return "procedures";
+    case Of::kTable: return "tables";
+    case Of::kSite: return "elision";
+    case Of::kConflictedKey: return "conflicted_keys";
+    case Of::kDatabase: break;
+  }
+  return "";
+}
+
+// What the object of the i-th element begins with.
+void add_names(JsonObject& element, const Statistics& s, Of of, size_t i) {
+  if (of == Of::kConflictedKey) {
+    const KeyOfTable one = conflicted_key(s, i);
+    element.name("table") += quoted(one.table.name);
+    element.name("key") += std::to_string(one.its.key);
+    return;
+  }
+  element.name(of == Of::kSite ? "site" : "name") += quoted(element_of(s, of, i));
+  if (of == Of::kSite) element.name("table") += quoted(s.elision[i].table);
+}
+
+// An object for each procedure, table, site or conflicted key, with the entries of that kind.
 void add_list(JsonObject& object, std::span<const Entry> entries, const Statistics& s) {
   const Of of = entries.front().info.of;
-  const char* const list = of == Of::kProcedure ? "procedures" : of == Of::kTable ? "tables" : "elision";
-  if (of == Of::kSite && s.elision.empty()) return;
+  if ((of == Of::kSite || of == Of::kConflictedKey) && count_of(s, of) == 0) return;
+  const char* const list = list_of(of);
   std::string& out = object.name(list);
   out += '[';
   for (size_t i = 0; i < count_of(s, of); ++i) {
     if (i != 0) out += ',';
     JsonObject element(out);
-    element.name(of == Of::kSite ? "site" : "name") += quoted(element_of(s, of, i));
-    if (of == Of::kSite) element.name("table") += quoted(s.elision[i].table);
+    add_names(element, s, of, i);
     for (const Entry& entry : entries) add_value(element, entry.info.name, entry, s, i);
   }
   out += ']';
@@ -220,6 +263,10 @@ void for_each_metric(const Statistics& statistics, FunctionRef<void(const Metric
     for (size_t i = 0; i < count_of(statistics, info.of); ++i) {
       Metric metric{info, element_of(statistics, info.of, i), {}, {}, 0, {}};
       if (info.of == Of::kSite) metric.table = statistics.elision[i].table;
+      if (info.of == Of::kConflictedKey) {
+        metric.table = conflicted_key(statistics, i).table.name;
+        metric.key = conflicted_key(statistics, i).its.key;
+      }
       if (info.by_cause) {
         const std::span<const uint64_t> counts = entry.by_cause(statistics, i);
         for (size_t cause = 0; cause < counts.size(); ++cause) {

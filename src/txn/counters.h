@@ -8,6 +8,7 @@
 #include <new>
 
 #include "elider/status.h"
+#include "txn/conflicted_keys.h"
 
 namespace elider::txn {
 
@@ -32,9 +33,30 @@ struct ProcedureCounters {
   std::array<Counter, kCauseCount> aborts;
 };
 struct TableCounters {
+  ~TableCounters() { delete conflicted_.load(std::memory_order_relaxed); }
+  // An attempt has ended for this cause at this key.
+  void count_abort(Cause cause, Key key) {
+    aborts[static_cast<size_t>(cause)].add(1);
+    if (is_conflict(cause)) note_conflict(cause, key);
+  }
+  const ConflictedKeys* conflicted() const { return conflicted_.load(std::memory_order_acquire); }  // null: none yet
+
   Counter rows;
   Counter commits;  // that wrote to it
   std::array<Counter, kCauseCount> aborts;
+
+ private:
+  // Without memory for the summary, the key is not noted.
+  [[gnu::noinline]] void note_conflict(Cause cause, Key key) {
+    ConflictedKeys* keys = conflicted_.load(std::memory_order_relaxed);  // relaxed: the owner's own store
+    if (keys == nullptr) {
+      keys = new (std::nothrow) ConflictedKeys;
+      if (keys == nullptr) return;
+      conflicted_.store(keys, std::memory_order_release);
+    }
+    keys->note(key, cause);
+  }
+  std::atomic<ConflictedKeys*> conflicted_{nullptr};  // made at the first conflict
 };
 
 // A growing array of which others may read while its owner adds entries.

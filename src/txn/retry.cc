@@ -49,13 +49,14 @@ bool wait_before_retry(const RunPolicy& policy, uint32_t attempt, uint64_t begin
   return policy.deadline_us == 0 || now_ns() - begin_ns < allowed_ns;
 }
 
-Status given_up(Counters& counters, uint32_t procedure_id, uint32_t attempts, const Status& last) {
+Status given_up(Counters& counters, uint32_t procedure_id, uint32_t attempts, const Status& last, const std::string& why) {
   counters.procedures[procedure_id].aborts[static_cast<size_t>(Cause::kDeadline)].add(1);
   try {
-    std::string why(name_of(last.code()));  // the place of `last` stands behind
-    if (last.cause() != Cause::kNone) why += ": " + std::string(name_of(last.cause()));
-    return Status(Code::kDeadline, Cause::kDeadline, last,
-                  "given up after " + std::to_string(attempts) + " attempts; the last one: " + why);
+    std::string words = "given up after " + std::to_string(attempts) + " attempts";
+    if (!why.empty()) words += ": " + why;
+    words += "; the last one: " + std::string(name_of(last.code()));  // message() appends its table and key
+    if (last.cause() != Cause::kNone) words += ": " + std::string(name_of(last.cause()));
+    return Status(Code::kDeadline, Cause::kDeadline, last, std::move(words));
   } catch (const std::bad_alloc&) {  // without words
     return Status(Code::kDeadline, Cause::kDeadline);
   }

@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <exception>
+#include <string>
 #include <utility>
 
 #include "base/clock.h"
@@ -28,6 +29,10 @@ struct Call {
   bool nested;  // within another transaction of this thread
 };
 
+// An attempt has ended in this conflict.
+inline void tell_conflict(const RunPolicy& policy, const Status& conflict) {
+  if (policy.on_conflict != nullptr && *policy.on_conflict) [[unlikely]] (*policy.on_conflict)(conflict);
+}
 // `attempt` has failed: waits before the next one, by the policy; false if the deadline passes, or
 // the attempts are used up.
 bool wait_before_retry(const RunPolicy& policy, uint32_t attempt, uint64_t begin_ns, Random& random);
@@ -35,8 +40,9 @@ bool wait_before_retry(const RunPolicy& policy, uint32_t attempt, uint64_t begin
 bool may_retry(const RunPolicy& policy, uint32_t attempt, uint64_t begin_ns);
 // When the policy's deadline is; 0: never.
 uint64_t deadline_of(const RunPolicy& policy, uint64_t begin_ns);
-// kDeadline, after so many attempts.
-Status given_up(Counters& counters, uint32_t procedure_id, uint32_t attempts, const Status& last);
+// kDeadline, after this many attempts, with the cause, table and key of the last one. why: in
+// words, where neither the policy's attempts nor its time were used up.
+Status given_up(Counters& counters, uint32_t procedure_id, uint32_t attempts, const Status& last, const std::string& why = {});
 // RunPolicy::procedure_id is none.
 Status refuse_procedure_id(uint32_t id);
 
@@ -86,6 +92,7 @@ template <class Txn, class AttemptOnce>
 template <class Txn, class AttemptOnce>
 [[gnu::noinline]] Status retry_after(Status status, Txn& txn, const Call& call, uint64_t begin_ns, AttemptOnce attempt_once) {
   for (uint32_t number = 1; status.retryable(); ++number) {
+    tell_conflict(call.policy, status);
     if (!wait_before_retry(call.policy, number, begin_ns, call.worker.random()))
       return given_up(call.counters, call.policy.procedure_id, number, status);
     status = begin_and_attempt(txn, call, number + 1, attempt_once);

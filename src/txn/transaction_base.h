@@ -68,6 +68,7 @@ class TransactionBase : public Transaction {
   Status doom(detail::TableBase& table, Code code, Cause cause, KeyRef key) {
     state_ = State::kDoomed;
     cause_table_ = &table;
+    cause_number_ = table.number_of(key);
     doom_ = table.error(code, cause, key);
     return doom_;
   }
@@ -99,13 +100,14 @@ class TransactionBase : public Transaction {
     cause_ = cause;
     cause_table_ = table;
     cause_key_ = key;
+    if (table != nullptr) cause_number_ = table->number_of(key);
     return false;
   }
   void count_commit() { counters_.procedures[procedure_].commits.add(1); }
   void count_committed_by(CommittedBy way) { counters_.procedures[procedure_].committed_by[static_cast<size_t>(way)].add(1); }
   void count_abort(Cause cause) {
     counters_.procedures[procedure_].aborts[static_cast<size_t>(cause)].add(1);
-    if (cause_table_ != nullptr) counters_.tables[cause_table_->id()].aborts[static_cast<size_t>(cause)].add(1);
+    if (cause_table_ != nullptr) counters_.tables[cause_table_->id()].count_abort(cause, cause_number_);
   }
 
   // Constant after construction.
@@ -123,6 +125,7 @@ class TransactionBase : public Transaction {
   Cause cause_ = Cause::kNone;  // of a failed validation, and where
   detail::TableBase* cause_table_ = nullptr;
   KeyRef cause_key_;
+  Key cause_number_ = 0;                     // where cause_table_ is set: the key as a number, which outlives the key's bytes
   detail::TableBase* edited_table_ = nullptr;  // while kEditing
 
   Arena arena_;

@@ -66,7 +66,8 @@ class FullDatabaseTest : public testing::TestWithParam<std::tuple<KeyIndex, Shap
                          }}};
     return schema;
   }
-  // Neighbours in time are no neighbours by key: index nodes are as full as splits leave them.
+  // Rows that come one after the other are not neighbours by key, so index nodes are as full as
+  // splits leave them.
   static Key key_of(uint64_t i) { return i * 0x9e3779b97f4a7c15u >> 20; }
   std::vector<std::byte> row_of(uint64_t i) const {
     const size_t bytes = shape().sized ? 8 + i * 7919 % (shape().row_bytes - 7) : shape().row_bytes;

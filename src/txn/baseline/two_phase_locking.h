@@ -67,6 +67,7 @@ class TwoPhaseLocking {
 
   [[gnu::noinline]] Status run_again(Status status, Transaction& txn, const Call& call, uint64_t begin_ns) {
     for (uint32_t attempts = 1; status.retryable(); ++attempts) {
+      tell_conflict(call.policy, status);
       if (is_stuck(txn, status)) return give_up(call, attempts, status);
       if (!wait_before_retry(call.policy, attempts, begin_ns, call.worker.random()))
         return given_up(call.counters, call.policy.procedure_id, attempts, status);
@@ -79,10 +80,9 @@ class TwoPhaseLocking {
            txn.claims().stuck_for(uint64_t{store_.options.lock_timeout_us} * 1000);
   }
   Status give_up(const Call& call, uint32_t attempts, const Status& last) const {
-    static_cast<void>(given_up(call.counters, call.policy.procedure_id, attempts, last));  // counts it
-    return Status(Code::kDeadline, Cause::kDeadline, last,
-                  "given up after " + std::to_string(attempts) + " attempts: others have kept a lock for Options::lock_timeout_us, " +
-                      std::to_string(store_.options.lock_timeout_us) + " us");
+    return given_up(
+        call.counters, call.policy.procedure_id, attempts, last,
+        "others have kept a lock for Options::lock_timeout_us, " + std::to_string(store_.options.lock_timeout_us) + " us");
   }
 
   Store& store_;

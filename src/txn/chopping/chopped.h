@@ -212,6 +212,7 @@ class ChoppedProtocol {
       subscriber.leave();
       if (misses == kMissesMax) subscriber.keep_publishers_out();
       publications_.await_listed(store_.snapshots.current());
+      tell_conflict(call.policy, status);
       if (!wait_before_retry(call.policy, pieces.attempts, begin_ns, call.worker.random()))
         return given_up(call.counters, call.policy.procedure_id, pieces.attempts, status);
     }
@@ -274,6 +275,7 @@ class ChoppedProtocol {
         return status;
       }
       conflicts.met_one();
+      tell_conflict(call.policy, status);
       if (!wait_before_retry(call.policy, pieces.attempts, begin_ns, call.worker.random()))
         return given_up(call.counters, call.policy.procedure_id, pieces.attempts, status);
       return run_in_pieces(pieces, execution, procedure, arguments, call, begin_ns, number);
@@ -327,6 +329,7 @@ class ChoppedProtocol {
       Status status = attempt(pieces.core, operations(procedure.core));
       if (status.ok()) [[likely]] break;
       if (!status.retryable() || pieces.core.missed()) return status;
+      tell_conflict(call.policy, status);
       if (!wait_before_retry(call.policy, attempts, begin_ns, call.worker.random())) return given_up(call.counters, id, attempts, status);
     }
     *number = pieces.core.number();

@@ -109,6 +109,7 @@ class TimestampOrdering {
   [[gnu::noinline]] Status run_again(Status status, Transaction& txn, const Call& call, uint64_t begin_ns) {
     uint32_t attempts = 1;
     for (; status.retryable() && (attempts <= store_.options.restarts_max || call.nested); ++attempts) {
+      tell_conflict(call.policy, status);
       const bool go_on = may_retry(call.policy, attempts, begin_ns) &&
                          (status.cause() != Cause::kClaimed || txn.claims().await_end(deadline_of(call.policy, begin_ns))) &&
                          wait_before_retry(call.policy, attempts, begin_ns, call.worker.random());
@@ -119,10 +120,12 @@ class TimestampOrdering {
     return status.retryable() ? run_alone(std::move(status), txn, call, begin_ns, attempts) : status;
   }
   Status run_alone(Status status, Transaction& txn, const Call& call, uint64_t begin_ns, uint32_t attempts) {
+    tell_conflict(call.policy, status);
     for (Spin spin; !alone_->try_lock(); spin.wait())
       if (!may_retry(call.policy, attempts, begin_ns)) return given_up(call.counters, call.policy.procedure_id, attempts, status);
     Alone alone(*this, txn);
     for (uint32_t attempt = 0; status.retryable(); ++attempts, ++attempt) {
+      if (attempt != 0) tell_conflict(call.policy, status);
       if (!may_retry(call.policy, attempts, begin_ns)) {
         status = given_up(call.counters, call.policy.procedure_id, attempts, status);
         break;

@@ -1,0 +1,92 @@
+// ConflictedKeys: the keys of one table at which one worker's transactions have met the most
+// conflicts, with the causes, in bounded memory ("space saving": Metwally, Agrawal and El Abbadi,
+// Efficient computation of frequent and top-k elements in data streams, ICDT 2005).
+//
+// It keeps kKeys keys, each with a rank. A key that is not among them replaces the one with the
+// lowest rank, and its own rank is that plus one. So every key with more than a share of 1 / kKeys
+// of the conflicts is among them. Its counts by cause begin at that moment: they are lower bounds.
+//
+// Thread safety: note() by the owner, add_to() by all threads. Only conflicts and statistics take
+// the latch.
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <mutex>
+#include <unordered_map>
+#include <vector>
+
+#include "elider/statistics.h"
+#include "sync/exclusive.h"
+
+namespace elider::txn {
+
+class ConflictedKeys {
+ public:
+  static constexpr size_t kKeys = 32;
+
+  struct Conflicts {
+    uint64_t rank = 0;
+    std::array<uint64_t, kCauseCount> aborts{};
+  };
+  using Sums = std::unordered_map<Key, Conflicts>;
+
+  void note(Key key, Cause cause) {
+    const std::lock_guard lock(latch_);
+    Entry* const end = entries_.data() + count_;
+    Entry* entry = std::find_if(entries_.data(), end, [&](const Entry& e) { return e.key == key; });
+    if (entry == end) {
+      if (count_ < kKeys) {
+        *entry = {key, {}};
+        ++count_;
+      } else {
+        entry = std::min_element(entries_.data(), end, [](const Entry& a, const Entry& b) { return a.its.rank < b.its.rank; });
+        *entry = {key, {entry->its.rank, {}}};
+      }
+    }
+    ++entry->its.rank;
+    ++entry->its.aborts[static_cast<size_t>(cause)];
+  }
+
+  // May throw std::bad_alloc.
+  void add_to(Sums& sums) const {
+    std::array<Entry, kKeys> entries;
+    size_t count;
+    {
+      const std::lock_guard lock(latch_);
+      entries = entries_;
+      count = count_;
+    }
+    for (size_t i = 0; i < count; ++i) {
+      Conflicts& sum = sums[entries[i].key];
+      sum.rank += entries[i].its.rank;
+      for (size_t c = 0; c < kCauseCount; ++c) sum.aborts[c] += entries[i].its.aborts[c];
+    }
+  }
+
+  // The highest ranks first.
+  static std::vector<Statistics::ConflictedKey> most_conflicted(const Sums& sums) {
+    std::vector<std::pair<uint64_t, Statistics::ConflictedKey>> ranked;
+    for (const auto& [key, its] : sums) ranked.push_back({its.rank, {key, its.aborts}});
+    std::sort(ranked.begin(), ranked.end(), [](const auto& a, const auto& b) {
+      return a.first != b.first ? a.first > b.first : a.second.key < b.second.key;
+    });
+    ranked.resize(std::min(ranked.size(), Statistics::kConflictedKeysMax));
+    std::vector<Statistics::ConflictedKey> most;
+    for (auto& each : ranked) most.push_back(each.second);
+    return most;
+  }
+
+ private:
+  struct Entry {
+    Key key = 0;
+    Conflicts its;
+  };
+  mutable sync::SpinLatch latch_;  // guards what follows; a leaf
+  size_t count_ = 0;
+  std::array<Entry, kKeys> entries_{};
+};
+
+}  // namespace elider::txn
