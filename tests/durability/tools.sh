@@ -80,7 +80,7 @@ expect 0 "no record with a number from $((number + 1)) to" "$elider" log dump sm
 # Several folders, by each tool.
 also="one --also more"
 expect 2 "has 2 data folders, not 1" "$elider" check one
-expect 1 "'more/MANIFEST' is missing" "$elider" check more --also one
+expect 1 "/more/MANIFEST' is missing" "$elider" check more --also one
 expect 0 "all is well" "$elider" check $also
 expect 0 "nothing was changed" "$elider" recover --dry-run $also
 expect 0 "more/log-00000001-01-00000000: " "$elider" log verify $also
@@ -123,10 +123,10 @@ file=damaged/log-00000001-00-00000000
 damage "$file" 300
 before=$(cat damaged/* | cksum)
 for command in "log verify" "log dump" "check" "recover" "recover --dry-run" "checkpoint"; do
-  expect 1 "'$file' at byte" "$elider" $command damaged
+  expect 1 "/$file' at byte" "$elider" $command damaged
 done
 for command in "backup" "restore"; do
-  expect 1 "'$file' at byte" "$elider" $command damaged two-none
+  expect 1 "/$file' at byte" "$elider" $command damaged two-none
   [[ ! -e two-none ]] || wrong "$command of damage made a folder"
 done
 [[ $before == $(cat damaged/* | cksum) ]] || wrong "a tool changed what is damaged"
@@ -148,13 +148,13 @@ expect 0 "(void)" "$elider" log dump past --first $((back + 1)) --limit 5
 
 # Going back: to a number that the log has, and to none that it has not.
 number=$("$elider" log verify data --json - | python3 -c 'import json, sys; print(json.load(sys.stdin)["snapshot"])')
-expect 2 "is not in 'data'" "$elider" recover --dry-run --to-snapshot $((number + 100000)) data
+expect 2 "/data', which holds" "$elider" recover --dry-run --to-snapshot $((number + 100000)) data
 expect 0 "nothing was changed" "$elider" recover --dry-run --to-snapshot $((number - 1)) data
 
 rows=$("$elider" check data --json - | python3 -c 'import json, sys; print(json.load(sys.stdin)["recovery"]["rows"])')
 expect 0 "$rows rows" "$elider" checkpoint data
 expect 0 "checkpoint           number" "$elider" check data
-expect 2 "is not in 'data'" "$elider" recover --dry-run --to-snapshot 1 data
+expect 2 "/data', which holds" "$elider" recover --dry-run --to-snapshot 1 data
 expect 0 "wrote $rows rows" "$elider" backup data copy
 expect 2 "is not empty" "$elider" backup data copy
 expect 0 "copied" "$elider" restore copy other
@@ -182,8 +182,8 @@ expect 2 "there is no folder" "$elider" log verify nowhere
 expect 2 "another database has the folder open" flock data/LOCK "$elider" check data
 part=$(ls copy/checkpoint-* | head -1)
 damage "$part" 5000
-expect 1 "'$part' at byte" "$elider" check copy
-expect 1 "'$part' at byte" "$elider" restore copy third
+expect 1 "/$part' at byte" "$elider" check copy
+expect 1 "/$part' at byte" "$elider" restore copy third
 expect 2 "" "$elider" log
 expect 2 "there is no table 'nope'; there are usertable" "$elider" log dump data --table nope
 expect 2 "no option '--tabel'; did you mean --table?" "$elider" log dump data --tabel usertable
@@ -192,10 +192,10 @@ for name in MANIFEST LOCK log-00000001-00-00000000; do
   rm -rf odd && cp -r small odd && rm "odd/$name" && mkfifo "odd/$name"
   for command in "check odd" "log verify odd" "log dump odd" "backup odd odd-copy" "recover odd"; do
     # shellcheck disable=SC2086  # two words are two arguments
-    expect 1 "'odd/$name' is a FIFO, where a file must be" timeout 200 "$elider" $command
+    expect 1 "/odd/$name' is a FIFO, where a file must be" timeout 200 "$elider" $command
   done
 done
-expect 1 "'odd/log-00000001-00-00000000' is a FIFO" timeout 200 "$elider" log dump odd/log-00000001-00-00000000
+expect 1 "/odd/log-00000001-00-00000000' is a FIFO" timeout 200 "$elider" log dump odd/log-00000001-00-00000000
 # A disk that is full.
 expect 1 "No space left on device" sh -c "'$elider' log dump small >/dev/full"
 expect 1 "No space left on device" sh -c "'$elider' check data >/dev/full"
