@@ -30,21 +30,37 @@ inline uint64_t ticks() {
 // was made. Exact to about 0.1% of the age asked for once it is some milliseconds old.
 class TickClock {
  public:
-  TickClock() : ticks_(ticks()), ns_(now_ns()) {}
+  TickClock() : TickClock(now()) {}
 
   // The steady clock's reading when ticks() was `stamp`. Never after now.
   uint64_t ns_of(uint64_t stamp) const {
-    const uint64_t now_ticks = ticks();
-    const uint64_t now = now_ns();
-    if (stamp >= now_ticks || now_ticks <= ticks_) return now;
-    const double ns_per_tick = static_cast<double>(now - ns_) / static_cast<double>(now_ticks - ticks_);
-    const auto age = static_cast<uint64_t>(static_cast<double>(now_ticks - stamp) * ns_per_tick);
-    return age < now ? now - age : 0;
+    const Reading at = now();
+    if (stamp >= at.ticks || at.ticks <= begin_.ticks) return at.ns;
+    const double ns_per_tick = static_cast<double>(at.ns - begin_.ns) / static_cast<double>(at.ticks - begin_.ticks);
+    const auto age = static_cast<uint64_t>(static_cast<double>(at.ticks - stamp) * ns_per_tick);
+    return age < at.ns ? at.ns - age : 0;
   }
 
  private:
-  uint64_t ticks_;
-  uint64_t ns_;
+  // Both clocks at one moment.
+  struct Reading {
+    uint64_t ticks, ns;
+  };
+  explicit TickClock(Reading begin) : begin_(begin) {}
+
+  // A thread may lose its processor between the two clocks. Of some readings the one that took the
+  // least time counts.
+  static Reading now() {
+    Reading best{};
+    uint64_t least = 0;
+    for (int i = 0; i < 4; ++i) {
+      const uint64_t before = elider::ticks(), ns = now_ns(), took = elider::ticks() - before;
+      if (i == 0 || took < least) best = {before, ns}, least = took;
+    }
+    return best;
+  }
+
+  Reading begin_;
 };
 
 }  // namespace elider

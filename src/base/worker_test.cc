@@ -318,7 +318,7 @@ TEST_F(WorkerTest, TheOldestStayInsideIsTimed) {
   while (now_ns() < after + 20000000) pass(*second);
   second->enter();
   const uint64_t oldest = workers.oldest_entered_ns();
-  constexpr uint64_t kError = 8'000'000;  // of two clocks, read by a thread that may lose its processor in between
+  constexpr uint64_t kError = 8'000'000;  // one clock's time is computed from the other's
   EXPECT_GE(oldest + kError, before);
   EXPECT_LE(oldest, after + kError);
   first->leave();
