@@ -87,7 +87,7 @@ void RunControl::wait_until(uint64_t end_ns, uint64_t begin_ns, const char* what
   uint64_t shown_ns = begin_ns;
   const double total = static_cast<double>(end_ns - begin_ns) / kNsPerSecond;
   for (uint64_t now = steady_ns(); now < end_ns; now = steady_ns()) {
-    if (failed_.load(std::memory_order_acquire) != 0 || interrupted()) break;
+    if (ends_early()) break;
     if (shows_progress_ && now - shown_ns >= kProgressIntervalNs) {
       show_progress(what, static_cast<double>(now - begin_ns) / kNsPerSecond, total, static_cast<double>(now - shown_ns) / kNsPerSecond,
                     &done_before, &aborts_before);
@@ -96,6 +96,13 @@ void RunControl::wait_until(uint64_t end_ns, uint64_t begin_ns, const char* what
     sleep_ns(std::min(end_ns - now, kWatchIntervalNs));
   }
   if (shows_progress_ && shown_ns != begin_ns) fmt::print(stderr, "\r{:<70}\r", "");
+}
+
+bool RunControl::ends_early() const { return failed_.load(std::memory_order_acquire) != 0 || interrupted(); }
+
+void RunControl::wait_for_transactions() {
+  const auto enough = [this](const auto& tally) { return tally->published() >= options_.transactions_min; };
+  while (!std::all_of(tallies_.begin(), tallies_.end(), enough) && !ends_early()) sleep_ns(1'000'000);
 }
 
 RunResult RunControl::run(const std::function<void(uint32_t)>& body) {
@@ -131,6 +138,7 @@ RunResult RunControl::run(const std::function<void(uint32_t)>& body) {
   set_phase(Phase::kMeasuring);
   phase_.notify_all();
   wait_until(begin_ns + static_cast<uint64_t>(options_.seconds * kNsPerSecond), begin_ns, "running");
+  wait_for_transactions();
   set_phase(Phase::kStopped);
   const uint64_t end_ns = steady_ns();
   const double ns_per_tick = scale.ns_per_tick();

@@ -142,6 +142,8 @@ class RunControl {
   void set_phase(Phase phase) { phase_.store(static_cast<uint32_t>(phase), std::memory_order_release); }
   void wait_for_threads_prepared();
   void wait_until(uint64_t end_ns, uint64_t begin_ns, const char* what);
+  void wait_for_transactions();  // CommonOptions::transactions_min
+  bool ends_early() const;       // a worker has failed, or the run was interrupted
   void show_progress(const char* what, double elapsed, double total, double interval, uint64_t* done_before, uint64_t* aborts_before);
   Statistics statistics_when_durable();
   RunResult collect(double seconds, double ns_per_tick, const Statistics& before);

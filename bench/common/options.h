@@ -23,6 +23,9 @@ class HistoryFile;
 struct CommonOptions {
   uint32_t threads = 1;           // --threads, 1 to 256
   double seconds = 10;            // --seconds, measured; above 0
+  // For tests: the run goes on until each thread has committed this many in the measured time. On a
+  // busy machine a thread may not get a processor within a short run.
+  uint64_t transactions_min = 0;
   double warmup_seconds = 0;      // --warmup, run before and not measured
   uint64_t seed = 1;              // --seed; inputs are the same for the same seed and threads
   uint32_t group = 0;             // --group, 1 to GroupPolicy::kSizeMax; 0: one transaction at a time

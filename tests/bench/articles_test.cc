@@ -12,6 +12,7 @@ ArticlesOptions small() {
   ArticlesOptions options;
   options.common.threads = 2;
   options.common.seconds = 0.2;
+  options.common.transactions_min = 1;
   options.common.quiet = true;
   options.common.huge_pages = false;
   options.articles = 50;

@@ -32,6 +32,7 @@ CompareOptions small(uint32_t threads, uint32_t operations) {
   CompareOptions options;
   options.ycsb.common.threads = threads;
   options.ycsb.common.seconds = 0.05;
+  options.ycsb.common.transactions_min = 100;
   options.ycsb.common.quiet = true;
   options.ycsb.records = 500;
   options.ycsb.operations = operations;

@@ -16,6 +16,7 @@ class Resume : public testing::Test {
   void SetUp() override {
     options_.common.threads = 2;
     options_.common.seconds = 0.05;
+    options_.common.transactions_min = 100;
     options_.common.quiet = true;
     options_.common.data.folders = {folder_ / "one", folder_ / "two"};
     options_.records = 500;

@@ -18,6 +18,7 @@ TEST_P(TicketsTest, EachNumberIsTakenOnce) {
   options.common.protocol = GetParam();
   options.common.threads = 3;
   options.common.seconds = 0.2;
+  options.common.transactions_min = 1;
   options.common.quiet = true;
   options.common.huge_pages = false;
   options.tail = 20;

@@ -25,6 +25,7 @@ YcsbOptions small(const Case& c) {
   YcsbOptions options;
   options.common.threads = 2;
   options.common.seconds = 0.05;
+  options.common.transactions_min = 300;  // each kind of operation is among them
   options.common.quiet = true;
   options.records = 3000;
   if (c.workload.size() == 1) options.workload = c.workload;

@@ -21,6 +21,7 @@ using Json = nlohmann::json;
 Json run_and_read(const TpccOptions& options, uint32_t threads, CommonOptions common = {}) {
   common.threads = threads;
   common.seconds = 0.3;
+  common.transactions_min = 200;  // each kind is among them
   common.quiet = true;
   const test::TemporaryFolder folder("elider_tpcc");
   common.json_file = folder.path() / "run.json";
@@ -146,6 +147,7 @@ TEST_P(TpccRunOn, ResumesOnADataFolderWithOtherThreads) {
   CommonOptions common = TpccRunOn::common();
   common.threads = 3;
   common.seconds = 0.2;
+  common.transactions_min = 1;
   common.quiet = true;
   common.data.folders = {folder.path() / "data"};
   TpccOptions options;
