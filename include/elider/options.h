@@ -213,12 +213,12 @@ struct Options {
   // is reclaimed, as under any long read-only transaction. Database::checkpoint() takes
   // one, and so do these two.
   //
-  // After so many bytes of log since the last one. 0: never for this reason; range 0 or >= 65536.
-  // By default a quarter of the last checkpoint's size, and 64 MiB at the least: log comes in at
-  // about a quarter of a checkpoint's speed, so opening takes at most about twice as long as
-  // loading the checkpoint. Recovery brings in about so much log at the most, and what was written
-  // while the next one was taken; with checkpoints_kept above 1 it also looks through the log
-  // behind the oldest.
+  // After this many bytes of log since the last one, or after 16 openings, each of which leaves
+  // files of the log (at 64, opening takes one itself). 0: never for these reasons; range 0 or >=
+  // 65536. By default a quarter of the last checkpoint's size, and at least 64 MiB: log comes in at
+  // a quarter of a checkpoint's speed, so opening takes at most about twice as long as loading it.
+  // Recovery brings in about this much log, and what was written while the next one was taken; with
+  // checkpoints_kept above 1 it also looks through the log after the oldest.
   uint64_t checkpoint_log_bytes = kCheckpointLogAutomatic;
   // After so many seconds, if anything was written. 0 (the default): never for this reason; range 0
   // to 10^7.
