@@ -12,7 +12,8 @@
 // it has at the call.
 // Messages have the absolute path of the file, and the offset. `folders` are as
 // Options::data_folders. All may return kIoError, which names the file, and kMemoryLimit: the heap
-// has no room.
+// has no room. Every pointer to a report, or to another result, may be null: the result is
+// then discarded.
 // Thread safety: all functions may be called from any thread.
 #pragma once
 

@@ -30,11 +30,17 @@ Status open(const Options& options, bool read_only, std::unique_ptr<detail::Engi
   how.for_tools = true;
   how.read_only = read_only;
   Status status = detail::open_engine(options, how, engine);
-  if (status.ok()) *report = (*engine)->recovery();
+  if (status.ok() && report != nullptr) *report = (*engine)->recovery();
   return status;
 }
 
 // Reads all blocks of a checkpoint.
+// The caller's report, or `own` where the caller wants none.
+template <class Report>
+Report& given_or(Report* given, Report& own) {
+  return given != nullptr ? *given : own;
+}
+
 Status look_through(log::Directory& directory, const log::Checkpoint& checkpoint) {
   return parallel(processors(16), checkpoint.parts, [&](uint32_t, size_t i) {
     const auto part = static_cast<uint32_t>(i);
@@ -93,7 +99,7 @@ Status checkpoint(const Folders& folders, const Tell& tell, Recovery* report, St
   std::unique_ptr<detail::Engine> engine;
   if (Status status = open(options_of(folders, tell), false, &engine, report); !status.ok()) return status;
   Status status = engine->checkpoint();
-  *taken = engine->statistics().checkpoints;
+  if (taken != nullptr) *taken = engine->statistics().checkpoints;
   return status;
 }
 
@@ -167,18 +173,24 @@ Status verify_log_of(const Folders& folders, Log* report) {
 }  // namespace
 
 Status restore(const Folders& folders, const std::string& to, Copied* copied) {
-  *copied = {};
-  return within_heap([&] { return restore_into(folders, to, copied); });
+  Copied own;
+  Copied& count = given_or(copied, own);
+  count = {};
+  return within_heap([&] { return restore_into(folders, to, &count); });
 }
 
 Status check(const Folders& folders, const Tell& tell, Checked* report) {
-  *report = {};
-  return within_heap([&] { return check_all(folders, tell, report); });
+  Checked own;
+  Checked& found = given_or(report, own);
+  found = {};
+  return within_heap([&] { return check_all(folders, tell, &found); });
 }
 
 Status verify_log(const Folders& folders, Log* report) {
-  *report = {};
-  return within_heap([&] { return verify_log_of(folders, report); });
+  Log own;
+  Log& found = given_or(report, own);
+  found = {};
+  return within_heap([&] { return verify_log_of(folders, &found); });
 }
 
 }  // namespace elider::files

@@ -245,13 +245,13 @@ Status dump_log(const Folders& places, uint64_t first, uint64_t last, FunctionRe
 }
 
 Status logged_tables(const Folders& places, std::vector<std::string>* names) {
-  names->clear();
+  if (names != nullptr) names->clear();
   try {
     const auto nothing = [](const LoggedRecord&) { return false; };
     Dump dump(0, 0, nothing);
     dump.tables_alone = true;
     Status status = dump_places(places, dump);
-    if (status.ok()) *names = dump.catalog.names();
+    if (status.ok() && names != nullptr) *names = dump.catalog.names();
     return status;
   } catch (const std::bad_alloc&) {
     return Status(Code::kMemoryLimit, Cause::kMemoryLimit);
