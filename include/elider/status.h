@@ -32,7 +32,8 @@ enum class Code : uint8_t {
   kUnsupported = 10,     // this table, build or machine cannot do it (a range scan of a hashed table)
   kFinished = 11,        // the transaction has already committed or rolled back
   kIoError = 12,         // a file could not be opened, read, written or synced; the message names it
-  kCorrupt = 13,         // a file holds what it must not; the message names it and the offset
+  kCorrupt = 13,         // a file holds what it must not; the message names it and the offset. Or a
+                         // call of a chopped procedure is incomplete, and the database has stopped
 };
 inline constexpr int kCodeCount = 14;
 

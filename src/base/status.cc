@@ -58,7 +58,7 @@ std::string_view name_of(Code code) {
     case Code::kUnsupported: return "unsupported";
     case Code::kFinished: return "finished";
     case Code::kIoError: return "file error";
-    case Code::kCorrupt: return "damaged file";
+    case Code::kCorrupt: return "corrupt";
   }
   return "unknown code";
 }

@@ -1,4 +1,4 @@
-// The words of a Status, for a message that goes on with them: "damaged file: 'x' at byte 0: the
+// The words of a Status, for a message that goes on with them: "corrupt: 'x' at byte 0: the
 // header is cut short" names the code once.
 // Thread safety: all functions may be called from any thread.
 #pragma once

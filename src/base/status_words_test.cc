@@ -15,7 +15,7 @@ TEST(StatusWords, OfARewordedStatusNameTheCodeOnce) {
   const Status full(Code::kIoError, "cannot write 'x'");
   EXPECT_EQ(reworded(Code::kIoError, "", full, "; it can only be read").message(), "file error: cannot write 'x'; it can only be read");
   EXPECT_EQ(reworded(Code::kIoError, "'y': ", full).message(), "file error: 'y': cannot write 'x'");
-  EXPECT_EQ(reworded(Code::kCorrupt, "'y': ", full).message(), "damaged file: 'y': file error: cannot write 'x'") << "two codes";
+  EXPECT_EQ(reworded(Code::kCorrupt, "'y': ", full).message(), "corrupt: 'y': file error: cannot write 'x'") << "two codes";
 }
 
 }  // namespace

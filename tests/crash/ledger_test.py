@@ -70,7 +70,7 @@ CASES = [
     ("a checkpoint that may not fail", "checkpoint failed", lambda: ledger.check_checkpoints(told(CHECKPOINT))),
     ("a checkpoint that names no file", "checkpoint failed", lambda: ledger.check_checkpoints(told(CHECKPOINT), "/elsewhere")),
     ("a checkpoint that finds damage", "checkpoint failed",
-     lambda: ledger.check_checkpoints(told({**CHECKPOINT, "code": "damaged file"}), FOLDER)),
+     lambda: ledger.check_checkpoints(told({**CHECKPOINT, "code": "corrupt"}), FOLDER)),
 ]
 
 
