@@ -9,6 +9,7 @@
 //   view_block(table, row, header, view, status) -> bool
 //       shows a row that is kept as one block where it is; false: it is to be copied. Sized rows
 //       are never copied columns by columns: of those it is true
+//   kClaimsLeaves                     whether tracking a leaf may be refused, which dooms it
 //   track_absent(table, witness, key)
 //   version_read(header)              for a history: of the row that was read last
 //   index_value(table, index, key, image)
@@ -93,6 +94,17 @@ class Reads : public TransactionBase {
     return row;
   }
 
+  // Whether the transaction was refused the lock of a leaf or bucket that it has looked at. What it
+  // saw there may change, so it is not to be answered.
+  [[gnu::always_inline]] inline bool refused_leaf() const {
+    if constexpr (Derived::kClaimsLeaves) return state_ == State::kDoomed;
+    else return false;
+  }
+  // When track_absent() has been told of the key.
+  Status answer_absent(const TableType& table, KeyRef key) const {
+    return refused_leaf() ? doom_ : table.error(Code::kNotFound, Cause::kNone, key);
+  }
+
   [[gnu::always_inline]] inline Status view_row(TableType& table, Row* row, KeyRef key, const ColumnSet& set, RawView* view) {
     static_assert(sizeof(detail::ImageHeader) % 8 == 0);
     constexpr size_t kHeaderBytes = (sizeof(detail::ImageHeader) + 15) / 16 * 16;
@@ -133,7 +145,7 @@ class Reads : public TransactionBase {
       row = TableType::as_row(index.get(index::key_of<typename Index::Key>(key), hint, witness));
       if (row == nullptr) [[unlikely]] {
         derived().track_absent(table, index::Witness(witness), key);  // a copy: this one stays in registers
-        return table.error(Code::kNotFound, Cause::kNone, key);
+        return answer_absent(table, key);
       }
       key = table.key_of(row, key);
       keep_hot(table, key, row);
@@ -155,6 +167,7 @@ class Reads : public TransactionBase {
         views[begin + i] = {};
         if (rows[i] == index::kNoHandle) {
           derived().track_absent(table, witnesses[i], keys[begin + i]);
+          if (refused_leaf()) [[unlikely]] return doom_;
           continue;
         }
         Row* const row = TableType::as_row(rows[i]);
@@ -192,6 +205,7 @@ class Reads : public TransactionBase {
     auto track = [&](const auto& witnesses, const auto& covered) { tracked.leaf(witnesses, covered); };
     auto prefetch = [&](index::Handle handle) { prefetch_row(TableType::as_row(handle), set); };
     auto found = [&](const typename Index::Key& entry, index::Handle handle) {
+      if (refused_leaf()) [[unlikely]] return false;
       Row* row = TableType::as_row(handle);
       const KeyRef key = table.key_of(row, index::ref_of(entry));
       Status status = look_at_row(table, row, key, set, blocks, image, &header, &view);
@@ -209,6 +223,7 @@ class Reads : public TransactionBase {
     using IndexKey = typename Index::Key;
     const index::Range<IndexKey> keys{index::key_of<IndexKey>(range.from), {index::key_of<IndexKey>(range.to), range.to_end}};
     index::scan_leaves(index, keys, direction, options.limit, track, prefetch, found);
+    if (result.ok() && refused_leaf()) [[unlikely]] result = doom_;
     if (result.ok()) history.done();
     return result;
   }
@@ -244,6 +259,7 @@ class Reads : public TransactionBase {
     auto track = [&](const auto& witnesses, const auto& covered) { tracked.leaf(witnesses, covered); };
     auto prefetch = [&](index::Handle handle) { prefetch_row(TableType::as_row(handle), set); };
     auto found = [&](const typename Index::Key& entry, index::Handle handle) {
+      if (refused_leaf()) [[unlikely]] return false;
       Row* row = TableType::as_row(handle);
       const KeyRef key = table.key_of(row, index::primary_of(entry));
       const uint64_t value = index::value_of(entry);
@@ -267,6 +283,7 @@ class Reads : public TransactionBase {
       return false;
     };
     index::scan_leaves(index, range_of_entries<typename Index::Key>(arena_, range), direction, options.limit, track, prefetch, found);
+    if (result.ok() && refused_leaf()) [[unlikely]] result = doom_;
     if (result.ok()) history.done();
     return result;
   }

@@ -103,7 +103,7 @@ class SnapshotTransaction : public Reads<Sync, SnapshotTransaction<Sync>> {
 
   // -- reads (txn/reads.h)
 
-  static constexpr bool kTracks = false;
+  static constexpr bool kTracks = false, kClaimsLeaves = false;
   struct NoTracking {
     template <class... Where>
     explicit NoTracking(Where&&...) {}

@@ -129,6 +129,38 @@ TEST_P(LocksTest, WriteSkewIsRefused) {
   EXPECT_FALSE(one && two);
 }
 
+// What a transaction has read stays as it is, so a read that cannot have its lock is not answered.
+TEST_P(OrderedLocksTest, AReadOfALeafThatAnotherInsertsIntoIsRefusedAtOnce) {
+  Key next = 50;  // a new one each time: a rollback leaves its key in the leaf for a while
+  const auto expect_refused = [&](const char* what, auto&& read) {
+    ActiveTransaction writer = begin(db_), reader = begin(db_);
+    ASSERT_OK(writer->insert(accounts_, next++, Account{}));
+    const Status refused = read(*reader);
+    EXPECT_CODE(Code::kConflict, refused) << what;
+    EXPECT_EQ(refused.cause(), Cause::kClaimed) << what;
+    EXPECT_CODE(Code::kConflict, reader.commit()) << what;
+    writer.rollback();
+  };
+  const auto nothing_seen = [](Key, const View<Account>&) {
+    ADD_FAILURE() << "a row was shown";
+    return true;
+  };
+  const ScanOptions backward{.reverse = true};
+  expect_refused("get", [&](Transaction& txn) { return txn.get(accounts_, 70).status(); });
+  expect_refused("multi_get", [&](Transaction& txn) {
+    const Key keys[] = {1, 70, 2};
+    std::array<View<Account>, 3> views;
+    return txn.multi_get<Account>(accounts_, keys, views);
+  });
+  expect_refused("scan", [&](Transaction& txn) { return txn.scan(accounts_, KeyRange{1, 100}, {}, nothing_seen); });
+  expect_refused("scan backward", [&](Transaction& txn) { return txn.scan(accounts_, KeyRange{1, 100}, backward, nothing_seen); });
+  expect_refused("scan of no rows", [&](Transaction& txn) { return txn.scan(accounts_, KeyRange{70, 100}, {}, nothing_seen); });
+  expect_refused("update", [&](Transaction& txn) { return add_one(txn, 70); });
+  expect_refused("write", [&](Transaction& txn) { return write(txn, 70, 1); });
+  expect_refused("add", [&](Transaction& txn) { return txn.add(accounts_, 70, &Account::balance, int64_t{1}); });
+  expect_refused("remove", [&](Transaction& txn) { return txn.remove(accounts_, 70); });
+}
+
 TEST_P(OrderedLocksTest, AScanKeepsOthersFromInsertingThere) {
   ActiveTransaction reader = begin(db_), writer = begin(db_);
   int rows = 0;

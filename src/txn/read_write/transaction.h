@@ -97,7 +97,7 @@ class ReadWriteTransaction : public Reads<Sync, ReadWriteTransaction<Sync, Claim
   Status do_remove(const TableRef& table, KeyRef key) override;
 
   // What the pieces of a call are made of (txn/chopping/piece_transaction.h), and the rest.
-  static constexpr bool kTracks = true;  // txn/reads.h
+  static constexpr bool kTracks = true, kClaimsLeaves = Claims::kLeaves;  // txn/reads.h
   // For a lock: some pauses, or until its holder, which may have lost its processor, has it again.
   enum class Patience : bool { kShort, kLong };
 

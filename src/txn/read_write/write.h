@@ -199,7 +199,7 @@ Status ReadWriteTransaction<Sync, Claims>::do_edit(const TableRef& ref, KeyRef k
   auto& table = static_cast<TableType&>(*ref.base());
   return guarded(table, key, [&]() -> Status {
     Row* row = find(table, key, *set);
-    if (row == nullptr) [[unlikely]] return table.error(Code::kNotFound, Cause::kNone, key);
+    if (row == nullptr) [[unlikely]] return this->answer_absent(table, key);
     return edit_row(table, row, key, *set, nullptr, image);
   });
 }
@@ -231,7 +231,7 @@ Status ReadWriteTransaction<Sync, Claims>::edit_view_of_piece(const TableRef& re
     if constexpr (RunsInRegion<Claims>)
       if (claims_.head != nullptr && claims_.head->has_view(table, view)) row = static_cast<Row*>(view.row);
     if (row == nullptr || word::removed(row->cell(table.layout(), 0).load())) row = find(table, key, set);
-    if (row == nullptr) [[unlikely]] return table.error(Code::kNotFound, Cause::kNone, key);
+    if (row == nullptr) [[unlikely]] return this->answer_absent(table, key);
     return edit_row(table, row, key, set, nullptr, image);
   });
 }
@@ -309,7 +309,7 @@ Status ReadWriteTransaction<Sync, Claims>::write_row(const TableRef& ref, TableT
                                                      const std::byte* source) {
   const Layout& layout = table.layout();
   Row* row = find(table, key, set);
-  if (row == nullptr) [[unlikely]] return table.error(Code::kNotFound, Cause::kNone, key);
+  if (row == nullptr) [[unlikely]] return this->answer_absent(table, key);
   if (layout.sized_rows()) [[unlikely]] return write_sized_row(ref, table, row, key, set, source);
   if (table.secondary_count() != 0 && indexes_reading(table, set.columns) != 0) {
     void* image;
@@ -361,7 +361,7 @@ template <class Sync, class Claims>
 Status ReadWriteTransaction<Sync, Claims>::add_to_row(TableType& table, KeyRef key, const storage::Number& number, const void* delta) {
   const Layout& layout = table.layout();
   Row* row = find(table, key, layout.none());
-  if (row == nullptr) [[unlikely]] return table.error(Code::kNotFound, Cause::kNone, key);
+  if (row == nullptr) [[unlikely]] return this->answer_absent(table, key);
   WriteEntry* write = writes_.find(row, layout, number.group);
   if (layout.sized_rows() && write == nullptr) [[unlikely]] {
     std::byte* image;
@@ -514,7 +514,7 @@ template <class Sync, class Claims>
 Status ReadWriteTransaction<Sync, Claims>::remove_row(TableType& table, KeyRef key) {
   const Layout& layout = table.layout();
   Row* row = find(table, key, table.layout().all());
-  if (row == nullptr) [[unlikely]] return table.error(Code::kNotFound, Cause::kNone, key);
+  if (row == nullptr) [[unlikely]] return this->answer_absent(table, key);
   if (Status status = claim_groups<Purpose::kWrite>(table, row, key, layout.all_groups()); !status.ok()) [[unlikely]] return status;
   WriteKind kind = WriteKind::kRemove;
   uint64_t w = word::kUnknown;
