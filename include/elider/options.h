@@ -249,12 +249,18 @@ struct Options {
   // no file: otherwise opening its folder returns kSchemaMismatch (but see leave_out_indexes).
   // Other tables may be left out.
   std::vector<Schema> schemas = {};
-  // For programs without the structs: opens such tables all the same, without their secondary
-  // indexes. Their rows are read, and scanned by key; Database::index() knows none of these
-  // indexes (Recovery::indexes_left_out names them), and writes to the table are refused
-  // (kUnsupported), for nobody could tell whether a unique index allows them. The files keep the
-  // indexes, through checkpoints and backups, too: who opens them with the schemas has all of
-  // it. Default: refuse to open.
+  // For programs without the structs: opens such tables without their secondary indexes. A table's
+  // schema still has the indexes' names, columns and uniqueness, but no key functions.
+  //   - Rows can be read, and scanned by key. Database::index() returns kNotFound for these
+  //     indexes. Recovery::indexes_left_out names them.
+  //   - Columns that no index reads can be written. Other writes, of whole rows and of indexed
+  //     columns, return kUnsupported: the database cannot tell whether a unique index allows them.
+  //   - create_table() accepts schemas without key functions, so that a table can be copied to
+  //     another database. All of such a table can be written until the database is closed. A
+  //     program that opens the copy with the schemas builds the indexes, and gets kSchemaMismatch
+  //     if rows violate a unique one.
+  // Files, checkpoints and backups keep the indexes' descriptions, so a program that opens them
+  // with the schemas has all indexes. Default: such folders are refused.
   bool leave_out_indexes = false;
 
   // Receives every transaction's reads and writes (elider/history.h). Null: off. It costs much.

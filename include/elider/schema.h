@@ -63,8 +63,9 @@ struct SecondaryIndex {
   // The columns that `key` reads; no others. create_table() tests this with made-up rows that
   // differ only in the others, and refuses a `key` whose result changes.
   std::vector<std::string> columns;
-  // Pure: the same columns give the same value. What it throws goes to the caller of the operation,
-  // and the transaction can then only be rolled back (kProcedureThrew).
+  // Pure: the same columns give the same value. Empty in the schema of a table that was opened
+  // without its indexes (Options::leave_out_indexes). What it throws goes to the caller of the
+  // operation, and the transaction can then only be rolled back (kProcedureThrew).
   std::function<uint64_t(const void* row)> key;
 };
 

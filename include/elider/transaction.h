@@ -13,7 +13,8 @@
 //   kConflict         this attempt cannot commit any more: return it, and the engine runs it again
 //   kMemoryLimit      the transaction is undone; the database goes on
 //   kProcedureThrew   a function that the caller gave (an update's change, an index's key) threw
-//   kUnsupported      a write to a table whose indexes were left out (Options::leave_out_indexes)
+//   kUnsupported      a write that concerns a secondary index which was left out
+//                     (Options::leave_out_indexes)
 //   kFinished         the transaction has ended
 // After any of them but kInvalidArgument and kUnsupported the transaction can only be rolled back.
 // Thread safety: one thread at a time uses a transaction; which one may change between calls.

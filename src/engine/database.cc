@@ -207,7 +207,10 @@ Result<IndexRef> Database::find_index(const TableRef& table, std::string_view na
   if (!table) return Status::invalid_argument("index '" + std::string(name) + "' is asked for of no table");
   const auto& indexes = table.schema().indexes;
   for (uint32_t i = 0; i < indexes.size(); ++i)
-    if (indexes[i].name == name) return IndexRef{table, i};
+    if (indexes[i].name == name && !table.base()->lacks_indexes()) return IndexRef{table, i};
+  if (table.base()->lacks_indexes())
+    return Status(Code::kNotFound, "table '" + table.schema().name + "' was opened without its indexes (Options::leave_out_indexes), so '" +
+                                       std::string(name) + "' cannot be scanned");
   return Status(Code::kNotFound, "table '" + table.schema().name + "' has no index named '" + std::string(name) + "'");
 }
 

@@ -222,13 +222,14 @@ Status EngineBase<Sync>::hold_snapshot(WhenHalfDone when, std::shared_ptr<const 
 
 template <class Sync>
 Result<TableRef> EngineBase<Sync>::create_table(const Schema& schema) {
-  if (Status status = storage::check_schema(schema); !status.ok()) return status;
+  if (Status status = storage::check_schema(schema, store_.options.leave_out_indexes); !status.ok()) return status;
   std::lock_guard one_at_a_time(creation_mutex_);
   if (TableBase* there = find_table(schema.name)) {
-    const std::string what = storage::difference(there->schema(), schema);
-    if (what.empty()) return TableRef(there);
-    const char* const hint = there->writable_in() != 0 ? "" : "; its own were left out when the database was opened";
-    return Status(Code::kSchemaMismatch, "table '" + schema.name + "' is there with another schema: " + what + hint);
+    if (const std::string what = storage::difference(there->schema(), schema); !what.empty())
+      return Status(Code::kSchemaMismatch, "table '" + schema.name + "' is there with another schema: " + what);
+    if (there->lacks_indexes() && !storage::lacks_key_functions(schema))
+      return Status(Code::kSchemaMismatch, "table '" + schema.name + "' is there without its secondary indexes: they were left out");
+    return TableRef(there);
   }
   // Without catalog_mutex_: nobody else adds tables.
   if (tables_.size() >= txn::kTablesMax)

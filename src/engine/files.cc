@@ -22,6 +22,7 @@ Options options_of(const Folders& folders, const Tell& tell) {
   options.recovery_progress = tell;
   options.checkpoint_log_bytes = 0;
   options.checkpoint_threads = processors(16);
+  options.leave_out_indexes = true;
   return options;
 }
 
@@ -34,13 +35,13 @@ Status open(const Options& options, bool read_only, std::unique_ptr<detail::Engi
   return status;
 }
 
-// Reads all blocks of a checkpoint.
 // The caller's report, or `own` where the caller wants none.
 template <class Report>
 Report& given_or(Report* given, Report& own) {
   return given != nullptr ? *given : own;
 }
 
+// Reads all blocks of a checkpoint.
 Status look_through(log::Directory& directory, const log::Checkpoint& checkpoint) {
   return parallel(processors(16), checkpoint.parts, [&](uint32_t, size_t i) {
     const auto part = static_cast<uint32_t>(i);

@@ -88,9 +88,9 @@ Status Replay::run(Recovery* report) {
   report->index_us = microseconds_since(index_ns);
   report->tables = tables_.size();
   for (const TableRef& table : tables_) {
-    const Schema& stored = schemas_[table.base()->id()];
-    if (!table.schema().indexes.empty()) continue;
-    for (const SecondaryIndex& index : stored.indexes) report->indexes_left_out.push_back("'" + stored.name + "'.'" + index.name + "'");
+    if (!table.base()->lacks_indexes()) continue;
+    for (const SecondaryIndex& index : table.schema().indexes)
+      report->indexes_left_out.push_back("'" + table.schema().name + "'.'" + index.name + "'");
   }
   for (const Statistics::Table& table : target_.statistics().tables) report->rows += table.rows;
   return {};
@@ -129,19 +129,17 @@ Status Replay::make_table(const Described& table) {
     return corrupt(where,
                    "table '" + described.name + "' has id " + std::to_string(id) + ", but " + std::to_string(tables_.size()) + " is next");
   Schema schema = described;
-  bool lacks_indexes = false;
   const auto& all = options_.schemas;
   const auto given = std::find_if(all.begin(), all.end(), [&](const Schema& s) { return s.name == schema.name; });
   if (!schema.indexes.empty() || (given != all.end() && !how_.without_indexes)) {
-    lacks_indexes = how_.without_indexes || (given == all.end() && options_.leave_out_indexes);
-    if (!lacks_indexes && given == all.end())
+    const bool left_out = how_.without_indexes || (given == all.end() && options_.leave_out_indexes);
+    if (!left_out && given == all.end())
       return Status(Code::kSchemaMismatch, "table '" + schema.name +
                                                "' has secondary indexes, whose key functions are in no file: give its schema in "
                                                "Options::schemas, or set Options::leave_out_indexes");
-    if (const std::string what = lacks_indexes ? "" : storage::difference(schema, *given); !what.empty())
+    if (const std::string what = left_out ? "" : storage::difference(schema, *given); !what.empty())
       return Status(Code::kSchemaMismatch, "table '" + schema.name + "' has another schema in Options::schemas: " + what);
-    if (lacks_indexes) schema.indexes.clear();
-    else schema = *given;
+    if (!left_out) schema = *given;
   }
   auto made = target_.create_table(schema);
   if (!made.ok() && made.status().code() == Code::kMemoryLimit && schema.inline_rows != 0) {
@@ -149,7 +147,7 @@ Status Replay::make_table(const Described& table) {
     made = target_.create_table(schema);
   }
   if (!made.ok()) return reworded(Code::kCorrupt, where + ": ", made.status());
-  if (lacks_indexes) made->base()->refuse_writes();
+  if (made->base()->lacks_indexes()) made->base()->restrict_writes();
   tables_.push_back(*made);
   schemas_.push_back(described);
   return {};

@@ -104,7 +104,7 @@ Status check_rows(const Schema& schema) {
   return check_columns(schema);
 }
 
-Status check_schema(const Schema& schema) {
+Status check_schema(const Schema& schema, bool may_lack) {
   if (Status status = check_rows(schema); !status.ok()) return status;
   if (schema.indexes.size() > kSecondaryIndexesMax)
     return wrong(schema, "more than " + std::to_string(kSecondaryIndexesMax) + " secondary indexes");
@@ -112,13 +112,16 @@ Status check_schema(const Schema& schema) {
     const SecondaryIndex& index = schema.indexes[i];
     const std::string named = "index '" + index.name + "' ";
     if (index.name.empty()) return wrong(schema, "secondary index " + std::to_string(i) + " has no name");
-    if (!index.key) return wrong(schema, named + "has no key function");
+    if (!index.key && !(may_lack && lacks_key_functions(schema))) return wrong(schema, named + "has no key function");
+    if (index.key && may_lack && lacks_key_functions(schema))
+      return wrong(schema, named + "has a key function, but the first index lacks one");
     if (index.columns.empty()) return wrong(schema, named + "reads no columns");
     for (const std::string& name : index.columns)
       if (std::none_of(schema.columns.begin(), schema.columns.end(), [&](const Column& c) { return c.name == name; }))
         return wrong(schema, named + "reads column '" + name + "', which is not described");
     for (size_t j = 0; j < i; ++j)
       if (schema.indexes[j].name == index.name) return wrong(schema, named + "is declared twice");
+    if (!index.key) continue;
     if (const std::string column = column_read_unnamed(schema, index); !column.empty())
       return wrong(schema,
                    named + "reads " + column + ", which it does not name: name it, for the index is kept by the columns it names");

@@ -19,8 +19,12 @@
 
 namespace elider::storage {
 
-// Ok, or kInvalidArgument that names what is wrong with the schema.
-Status check_schema(const Schema& schema);
+// Whether it has secondary indexes without key functions, as files describe them: such a schema
+// serves to keep rows, but not the indexes.
+inline bool lacks_key_functions(const Schema& schema) { return !schema.indexes.empty() && !schema.indexes.front().key; }
+// Ok, or kInvalidArgument that names what is wrong with the schema. may_lack: its indexes may be
+// without key functions.
+Status check_schema(const Schema& schema, bool may_lack = false);
 // The same of all but its secondary indexes, whose key functions are in no file.
 Status check_rows(const Schema& schema);
 // What an index function reads beside the columns that its index names, "column 'x'", so far as
@@ -57,11 +61,15 @@ class TableBase {
   uint32_t id() const { return id_; }  // its position in the catalog
   uint32_t name_id() const { return name_id_; }
   uint64_t database_id() const { return database_id_; }
-  // The same for who writes; of a table that lacks indexes, 0, which no database has.
+  // Whether it is without the secondary indexes that its schema describes, since their key
+  // functions are not known.
+  bool lacks_indexes() const { return storage::lacks_key_functions(schema_); }
+  // The database in which all of it may be written; 0, which no database has: only columns may be
+  // that no index reads.
   uint64_t writable_in() const { return writable_in_; }
-  // When it is recovered without its secondary indexes, before any transaction: they could not be
-  // kept, so writes are refused.
-  void refuse_writes() { writable_in_ = 0; }
+  // When it is recovered without its secondary indexes, before any transaction: whether a unique
+  // one allows a write of its columns cannot be told.
+  void restrict_writes() { writable_in_ = 0; }
 
   // Whether keys are bytes; else they are numbers.
   bool byte_keys() const { return layout_.byte_keys(); }

@@ -4,15 +4,30 @@
 
 namespace elider::txn {
 
+namespace {
+// The arguments are right, for reading.
+Status refuse_restricted_write(const TableRef& table) {
+  return Status(Code::kUnsupported, "table '" + table.schema().name +
+                                        "': the write concerns columns that a secondary index reads, and the table was opened without "
+                                        "its indexes (Options::leave_out_indexes)");
+}
+}  // namespace
+
+const detail::ColumnSet* accept_restricted_write(uint64_t database_id, const TableRef& table, const ColumnsRef& columns) {
+  const detail::TableBase& base = *table.base();
+  const detail::ColumnSet* const chosen = columns.set();
+  if (base.database_id() != database_id || base.writable_in() != 0) return nullptr;
+  if (chosen == nullptr || chosen->table != &base) return nullptr;
+  return chosen->whole || (chosen->columns & base.layout().indexed_columns()) != 0 ? nullptr : chosen;
+}
+
 Status refuse_arguments(uint64_t database_id, const TableRef& table, const ColumnsRef& columns) {
   if (!table) return Status::invalid_argument("the operation names no table");
   const std::string named = "table '" + table.schema().name + "'";
   if (table.base()->database_id() != database_id) return Status::invalid_argument(named + " belongs to another database");
   if (columns.set() != nullptr && columns.set()->table == nullptr)
     return Status::invalid_argument("the columns asked for are not all columns of " + named);
-  if (columns.set() == nullptr || columns.set()->table == table.base())  // all of it is right, for reading
-    return Status(Code::kUnsupported,
-                  named + " cannot be written: it was opened without its secondary indexes (Options::leave_out_indexes)");
+  if (columns.set() == nullptr || columns.set()->table == table.base()) return refuse_restricted_write(table);
   return Status::invalid_argument("the columns asked for are those of another table than " + named.substr(6));
 }
 
@@ -57,6 +72,7 @@ Status refuse_add(const TableRef& table, uint32_t offset, ColumnType type) {
     const std::string what = named + "column '" + column.name + "' cannot be added to: ";
     if (column.type == ColumnType::kBytes) return Status::invalid_argument(what + "it is not a number");
     if (column.type != type) return Status::invalid_argument(what + "it is a number of another type");
+    if (table.base()->writable_in() == 0) return refuse_restricted_write(table);
     return Status::invalid_argument(what + "a secondary index reads it");
   }
   return Status::invalid_argument(named + "no column begins at offset " + std::to_string(offset));

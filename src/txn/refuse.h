@@ -12,13 +12,16 @@ namespace elider::txn {
 
 enum class Purpose : uint8_t { kRead, kWrite };
 
+// As accept_arguments, where not all of a table may be written.
+const detail::ColumnSet* accept_restricted_write(uint64_t database_id, const TableRef& table, const ColumnsRef& columns);
 // The columns asked for; null: refuse_arguments() says why.
 template <Purpose kPurpose>
 const detail::ColumnSet* accept_arguments(uint64_t database_id, const TableRef& table, const ColumnsRef& columns) {
   const detail::ColumnSet* const chosen = columns.set();
   if (!table) [[unlikely]] return nullptr;
   const uint64_t of_table = kPurpose == Purpose::kWrite ? table.base()->writable_in() : table.base()->database_id();
-  if (of_table != database_id || (chosen != nullptr && chosen->table != table.base())) [[unlikely]] return nullptr;
+  if (of_table != database_id || (chosen != nullptr && chosen->table != table.base())) [[unlikely]]
+    return kPurpose == Purpose::kWrite ? accept_restricted_write(database_id, table, columns) : nullptr;
   return chosen != nullptr ? chosen : &table.base()->layout().all();
 }
 Status refuse_arguments(uint64_t database_id, const TableRef& table, const ColumnsRef& columns);

@@ -79,7 +79,7 @@ class Table final : public detail::TableBase {
   Table(Schema described, index::KeyKind keys, uint32_t id, uint64_t database_id, uint32_t block_threshold_bytes, uint32_t protocol_bytes)
       : TableBase(std::move(described), id, database_id, block_threshold_bytes, protocol_bytes, keys == index::KeyKind::kBytes),
         keys_(schema().key_index, keys) {
-    for (size_t i = 0; i < schema().indexes.size(); ++i) secondary_.emplace_back(keys);
+    for (size_t i = 0; i < schema().indexes.size() && !lacks_indexes(); ++i) secondary_.emplace_back(keys);
   }
 
   KeyIndexType& keys() { return keys_; }

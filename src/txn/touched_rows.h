@@ -126,7 +126,8 @@ void TouchedRows::find(uint64_t database_id, const std::vector<detail::Touch>& t
     // yet.
     const detail::TableBase* const table = lookups.like->table;
     if (accept_arguments<Purpose::kRead>(database_id, TableRef(lookups.like->table), {}) == nullptr || table->byte_keys()) continue;
-    if (lookups.like->place == detail::Touch::Place::kIndexRange && lookups.like->index >= table->schema().indexes.size()) continue;
+    const uint32_t secondary_count = static_cast<const Table<Sync>*>(table)->secondary_count();
+    if (lookups.like->place == detail::Touch::Place::kIndexRange && lookups.like->index >= secondary_count) continue;
     find_in_index<Sync>(lookups, touches);
   }
 }

@@ -1,7 +1,8 @@
-// A database whose tables have secondary indexes, opened by a program without their structs:
-// rows are read, nothing is written to these tables, and whoever has the structs finds the
-// indexes as they should be.
+// A database whose tables have secondary indexes, opened by a program without their structs: rows
+// are read, columns that no index reads are written, tables are copied, and a program that has the
+// structs finds the indexes as they should be.
 #include <cstring>
+#include <span>
 
 #include "tests/support/data_folder_test.h"
 
@@ -81,7 +82,10 @@ TEST_P(LeftOutIndexesTest, RowsAreReadAndTheIndexesAreNotFound) {
             (std::vector<std::string>{"'accounts'.'by_branch'", "'accounts'.'by_owner'", "'others'.'by_branch'", "'others'.'by_owner'"}));
   auto accounts = database.table("accounts");  // as bindings do
   ASSERT_OK(accounts);
-  EXPECT_TRUE(accounts->schema().indexes.empty());
+  const Schema& described = accounts->schema();
+  ASSERT_EQ(described.indexes.size(), 2u);
+  EXPECT_TRUE(described.same_as(schema_)) << "names, columns and uniqueness";
+  for (const SecondaryIndex& index : described.indexes) EXPECT_FALSE(index.key);
   EXPECT_CODE(Code::kNotFound, database.index(*accounts, "by_branch"));
   const std::vector<std::string> names = {"branch"};
   auto branch = database.columns(*accounts, names);
@@ -102,7 +106,7 @@ TEST_P(LeftOutIndexesTest, RowsAreReadAndTheIndexesAreNotFound) {
   EXPECT_OK(database.verify());
 }
 
-TEST_P(LeftOutIndexesTest, EveryWriteToSuchATableIsRefusedAndTheTransactionGoesOn) {
+TEST_P(LeftOutIndexesTest, AWriteThatConcernsAnIndexIsRefusedAndTheTransactionGoesOn) {
   {
     Database database = open(without_schemas());
     auto accounts = *database.table<Account>("accounts");
@@ -118,8 +122,9 @@ TEST_P(LeftOutIndexesTest, EveryWriteToSuchATableIsRefusedAndTheTransactionGoesO
       refused(txn.put(accounts, 3, account(4)));
       refused(txn.update(accounts, 3, {}, [](Account&) { FAIL() << "its change is not called"; }));
       refused(txn.update(accounts, *view, {}, [](Account&) { FAIL() << "its change is not called"; }));
-      refused(txn.write(accounts, 3, accounts.columns(&Account::balance), Account{}));
-      refused(txn.add(accounts, 3, &Account::balance, int64_t{1}));
+      refused(txn.write(accounts, 3, {}, Account{}));
+      refused(txn.write(accounts, 3, accounts.columns(&Account::balance, &Account::owner), Account{}));
+      refused(txn.update(accounts, 3, accounts.columns(&Account::branch), [](Account&) { FAIL() << "its change is not called"; }));
       refused(txn.add(accounts, 3, &Account::branch, uint32_t{1}));
       refused(txn.remove(accounts, 3));
       ASSERT_OK(txn.put(plain, 3, account(77)));
@@ -131,6 +136,92 @@ TEST_P(LeftOutIndexesTest, EveryWriteToSuchATableIsRefusedAndTheTransactionGoesO
   expect_whole(with_schemas());
   Database database = open(with_schemas());
   EXPECT_EQ(rows(database, *database.table<Account>("plain")).at(3), account(77));
+}
+
+TEST_P(LeftOutIndexesTest, ColumnsThatNoIndexReadsAreWritten) {
+  {
+    Database database = open(without_schemas());
+    auto accounts = *database.table<Account>("accounts");
+    const auto balance = accounts.columns(&Account::balance);
+    const TableRef others = *database.table("others");
+    const std::string flags[] = {"flags"};
+    const ColumnsRef flags_of_others = *database.columns(others, flags);
+    transact(database, [&](Transaction& txn) {
+      ASSERT_OK(txn.write(accounts, 3, balance, Account{0, 100, 0, 0}));
+      ASSERT_OK(txn.update(accounts, 3, balance, [](Account& a) { a.balance += 10; }));
+      ASSERT_OK(txn.add(accounts, 3, &Account::balance, int64_t{1}));
+      auto view = txn.get(accounts, 4);
+      ASSERT_OK(view);
+      ASSERT_OK(txn.update(accounts, *view, balance, [](Account& a) { a.balance = 7; }));
+      void* image = nullptr;
+      ASSERT_OK(txn.edit(others, 3, flags_of_others, &image));
+      static_cast<Account*>(image)->flags = 5;
+      ASSERT_OK(txn.edited(others, image));
+    });
+    EXPECT_OK(database.verify());
+  }
+  expect_whole(with_schemas());
+  Database database = open(with_schemas());
+  const auto accounts = rows(database, *database.table<Account>("accounts"));
+  EXPECT_EQ(accounts.at(3), (Account{1003, 111, 3, 0}));
+  EXPECT_EQ(accounts.at(4).balance, 7);
+  const auto others = *database.table<Account>("others");
+  read(database, [&](Transaction& txn) {
+    auto view = txn.get(others, 3);
+    ASSERT_OK(view);
+    EXPECT_EQ(**view, (Account{1003, 3, 3, 5}));
+  });
+}
+
+// Copies every table, without the structs.
+TEST_P(LeftOutIndexesTest, ACopyMadeWithoutTheStructsHasTheIndexes) {
+  Options copy = without_schemas();
+  copy.data_folders = {folder_ / "copy"};
+  Options strict = copy;
+  strict.leave_out_indexes = false;
+  strict.data_folders = {folder_ / "strict"};
+  {
+    Database source = open(without_schemas()), target = open(copy);
+    for (const TableRef& table : source.tables()) {
+      auto made = target.create_table(table.schema());
+      ASSERT_OK(made);
+      transact(target, [&](Transaction& writes) {
+        read(source, [&](Transaction& reads) {
+          for (Key key = 0; key < kRows; ++key) {
+            RawView view;
+            ASSERT_OK(reads.get(table, key, {}, &view));
+            ASSERT_OK(writes.insert(*made, key, {view.bytes(), view.size()}));
+          }
+        });
+      });
+      EXPECT_OK(target.verify());
+    }
+  }
+  {
+    Database source = open(without_schemas()), target = open(strict);
+    EXPECT_REFUSED(Code::kInvalidArgument, "no key function", target.create_table((*source.table("accounts")).schema()));
+  }
+  Options owner = with_schemas();
+  owner.data_folders = copy.data_folders;
+  expect_whole(owner);
+  {
+    Database database = open(copy);  // recovered, its tables take no more such writes
+    const TableRef accounts = *database.table("accounts");
+    EXPECT_CODE(Code::kUnsupported, database.run([&](Transaction& txn) { return txn.remove(accounts, 3); }));
+  }
+  owner.data_folders = copy.data_folders = {folder_ / "not unique"};
+  {
+    Schema schema = schema_.schema();
+    for (SecondaryIndex& index : schema.indexes) index.key = nullptr;
+    Database target = open(copy);
+    auto made = target.create_table(schema);
+    ASSERT_OK(made);
+    const Account same = account(7);
+    transact(target, [&](Transaction& txn) {
+      for (const Key key : {1, 2}) ASSERT_OK(txn.insert(*made, key, std::as_bytes(std::span(&same, 1))));
+    });
+  }
+  EXPECT_REFUSED(Code::kSchemaMismatch, "by_owner", Database::open(owner));
 }
 
 TEST_P(LeftOutIndexesTest, CheckpointsAndBackupsKeepThem) {

@@ -196,6 +196,7 @@ class ReadWriteTransaction : public Reads<Sync, ReadWriteTransaction<Sync, Claim
   void write_in_place(Cell& cell, const ColumnSet& set, uint32_t g, const std::byte* image, uint64_t w);
   Status edit_view_of_piece(const TableRef& ref, const ColumnSet& set, const detail::ImageHeader& view, void** image);
   Status write_row(const TableRef& ref, TableType& table, KeyRef key, const ColumnSet& set, const std::byte* source);
+  bool may_add_to_some(const TableRef& ref) const;
   Status add_to_row(TableType& table, KeyRef key, const storage::Number& number, const void* delta);
   uint64_t expected_by(const detail::ImageHeader* read, const Cell& cell, uint32_t g);
   Status copy_to_edit(TableType& table, Row* row, KeyRef key, const ColumnSet& set, const detail::ImageHeader* read, std::byte** image);

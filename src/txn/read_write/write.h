@@ -350,11 +350,18 @@ Status ReadWriteTransaction<Sync, Claims>::write_sized_row(const TableRef& ref, 
 
 template <class Sync, class Claims>
 Status ReadWriteTransaction<Sync, Claims>::do_add(const TableRef& ref, KeyRef key, uint32_t offset, ColumnType type, const void* delta) {
-  if (this->template check<Purpose::kWrite>(ref, {}) == nullptr) [[unlikely]] return refuse(ref, {});
+  if (this->template check<Purpose::kWrite>(ref, {}) == nullptr) [[unlikely]]
+    if (!may_add_to_some(ref)) return refuse(ref, {});
   auto& table = static_cast<TableType&>(*ref.base());
   const storage::Number* number = table.layout().number_at(offset, type);
   if (number == nullptr) [[unlikely]] return refuse_add(ref, offset, type);
   return guarded(table, key, [&] { return add_to_row(table, key, *number, delta); });
+}
+
+// Whether columns that no index reads may be added to: Layout::number_at() finds only those.
+template <class Sync, class Claims>
+[[gnu::noinline]] bool ReadWriteTransaction<Sync, Claims>::may_add_to_some(const TableRef& ref) const {
+  return ref && this->template check<Purpose::kWrite>(ref, ColumnsRef(&ref.base()->layout().none())) != nullptr;
 }
 
 template <class Sync, class Claims>
