@@ -9,7 +9,9 @@ namespace {
 // The columns that are meant; none: all.
 uint64_t columns_of(const TableRef& table, const ColumnsRef& columns) {
   const detail::ColumnSet* const set = columns.set();
-  const uint64_t all = table ? (uint64_t{2} << (table.schema().columns.size() - 1)) - 1 : 0;
+  const size_t count = table ? table.schema().columns.size() : 0;
+  static_assert(kColumnsMax <= 64);
+  const uint64_t all = count == 0 ? 0 : ~uint64_t{0} >> (64 - count);
   return set == nullptr || set->whole ? all : set->columns & all;
 }
 uint64_t column_at(const TableRef& table, uint32_t offset) {
@@ -31,9 +33,11 @@ Status DeclaredTransaction::refuse(std::string what) {
   if (refusal_.ok()) refusal_ = status;
   return status;
 }
-Status DeclaredTransaction::check(const TableRef& table, uint64_t wanted, uint64_t declared, const char* does) {
-  if (!table || (wanted & ~declared) == 0) return {};  // of no table: the transaction refuses it itself
-  const auto column = static_cast<size_t>(__builtin_ctzll(wanted & ~declared));
+Status DeclaredTransaction::check(const TableRef& table, uint64_t wanted, const DeclaredColumns& may, const char* does) {
+  const uint64_t missing = wanted & ~may.columns;
+  if (missing == 0) return check(table, may.declared, does);  // even without columns it tells whether the row is there
+  if (!table) return {};  // the transaction refuses this itself
+  const auto column = static_cast<size_t>(__builtin_ctzll(missing));
   return refuse(std::string(does) + " column '" + table.schema().columns[column].name + "' of table '" + table.schema().name + "'");
 }
 Status DeclaredTransaction::check(const TableRef& table, bool declared, const char* does) {

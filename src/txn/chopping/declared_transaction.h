@@ -16,9 +16,23 @@
 
 namespace elider::txn {
 
-// What an operation may do to a table; columns as bits of their places in the schema.
+// The columns that one kind of access may touch, a bit for each column's place in the schema. A
+// table need not describe any columns, and an access need not ask for any: so whether the access is
+// declared is kept separately.
+struct DeclaredColumns {
+  uint64_t columns = 0;
+  bool declared = false;
+  void add(uint64_t more) {
+    columns |= more;
+    declared = true;
+  }
+  friend DeclaredColumns operator|(const DeclaredColumns& a, const DeclaredColumns& b) {
+    return {a.columns | b.columns, a.declared || b.declared};
+  }
+};
+// What an operation may do to a table.
 struct DeclaredTable {
-  uint64_t reads = 0, writes = 0, adds = 0, scans = 0;
+  DeclaredColumns reads, writes, adds, scans;
   bool inserts = false, removes = false;
 };
 struct DeclaredOperation {
@@ -54,8 +68,8 @@ class DeclaredTransaction final : public Transaction {
 
  private:
   const DeclaredTable& of(const TableRef& table) const;
-  // Ok if all of `wanted` is in `declared`.
-  Status check(const TableRef& table, uint64_t wanted, uint64_t declared, const char* does);
+  // Ok if the access is declared, and all of `wanted` is in it.
+  Status check(const TableRef& table, uint64_t wanted, const DeclaredColumns& may, const char* does);
   Status check(const TableRef& table, bool declared, const char* does);
   Status refuse(std::string what);
 

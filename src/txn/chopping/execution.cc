@@ -59,10 +59,10 @@ class Planner {
       DeclaredTable& may = operation.tables[table.base()->id()];
       const uint64_t columns = columns_of(table, access.columns);
       switch (access.kind) {
-        case AccessKind::kRead: may.reads |= columns; break;
-        case AccessKind::kWrite: may.writes |= columns; break;
-        case AccessKind::kAdd: may.adds |= columns; break;
-        case AccessKind::kScan: may.scans |= columns; break;
+        case AccessKind::kRead: may.reads.add(columns); break;
+        case AccessKind::kWrite: may.writes.add(columns); break;
+        case AccessKind::kAdd: may.adds.add(columns); break;
+        case AccessKind::kScan: may.scans.add(columns); break;
         case AccessKind::kInsert: may.inserts = true; break;
         case AccessKind::kRemove: may.removes = true; break;
       }
@@ -78,7 +78,7 @@ class Planner {
       for (uint32_t id = 0; id < operation.tables.size(); ++id)
         for (const TableRef& table : tables_)
           for (size_t c = 0; table.base()->id() == id && c < table.schema().columns.size(); ++c)
-            if (operation.tables[id].adds >> c & 1) groups.emplace(id, table.schema().columns[c].group);
+            if (operation.tables[id].adds.columns >> c & 1) groups.emplace(id, table.schema().columns[c].group);
     return groups;
   }
 
