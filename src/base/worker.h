@@ -58,6 +58,8 @@ class alignas(kCacheLinePairBytes) Worker {
     announced_.store(kOutside, std::memory_order_release);
   }
   bool inside() const { return inside_; }
+  // Whether the next leave() looks after the epoch and reclaims.
+  bool is_due() const { return countdown_ <= 1; }
   // The epoch of all workers.
   uint64_t global_epoch() const;
 

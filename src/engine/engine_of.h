@@ -270,11 +270,8 @@ Status EngineOf<Sync, ProtocolOf>::run_chopped(const txn::ExecutableProcedure& p
 template <class Sync, template <class> class ProtocolOf>
 void EngineOf<Sync, ProtocolOf>::attempt_each(WorkerType& worker, const GroupCalls& calls, const GroupPolicy& policy, Group& group,
                                               uint32_t attempt, SnapshotNumber* number) {
-  const Inside inside(worker.base);
-  group.find<Sync>(store_.id, worker.base);
   RunPolicy its = policy;
-  for (Group::Member& member : group.members()) {
-    if (!member.status.ok()) continue;
+  group.run_each<Sync>(worker.base, store_.id, [&](Group::Member& member) {
     its.procedure_id = member.procedure_id;
     its.partitions = group.partitions_of(member);
     const auto procedure = [&](Transaction& txn) { return calls.procedure(member.call, txn); };
@@ -284,7 +281,7 @@ void EngineOf<Sync, ProtocolOf>::attempt_each(WorkerType& worker, const GroupCal
       member.status = protocol_.attempt_once(txn, {procedure, its, worker.base, worker.counters, !worker.kept});
       if (member.status.ok()) raise_to(txn.commit_number(), number);
     });
-  }
+  });
 }
 
 // The same of calls of chopped procedures: each that writes is run to its end. begin_ns: of all
@@ -294,12 +291,8 @@ void EngineOf<Sync, ProtocolOf>::call_each(WorkerType& worker, const GroupCalls&
                                            uint32_t attempt, uint64_t begin_ns, SnapshotNumber* number)
   requires kCalls
 {
-  const Inside inside(worker.base);
-  group.find<Sync>(store_.id, worker.base);
-  bool found = true;
   RunPolicy its = policy;
-  for (Group::Member& member : group.members()) {
-    if (!member.status.ok()) continue;
+  group.run_each<Sync>(worker.base, store_.id, [&](Group::Member& member) {
     its.procedure_id = member.procedure_id;
     its.partitions = group.partitions_of(member);
     if (policy.deadline_us != 0) {
@@ -310,7 +303,7 @@ void EngineOf<Sync, ProtocolOf>::call_each(WorkerType& worker, const GroupCalls&
     const txn::ExecutableProcedure& procedure = *calls.execution->find(call.position);
     const auto whole = [&](Transaction& txn) { return calls.procedure(member.call, txn); };
     const txn::Call one{whole, its, worker.base, worker.counters, !worker.kept};
-    const std::span<const txn::TouchedRow> rows = found ? group.rows_of(member) : std::span<const txn::TouchedRow>();
+    const std::span<const txn::TouchedRow> rows = group.rows_of(member);
     member.tried_to_its_end = !procedure.on_snapshot;
     SnapshotNumber committed = 0;
     worker.with(procedure.on_snapshot, [&]<class Txn>(Txn& txn) {
@@ -324,12 +317,7 @@ void EngineOf<Sync, ProtocolOf>::call_each(WorkerType& worker, const GroupCalls&
       }
     });
     if (member.status.ok()) raise_to(committed, number);
-    if (member.status.code() != Code::kMemoryLimit) [[likely]] continue;
-    // Memory is reclaimed at the end of a stay; the next calls look for their own rows.
-    worker.base.leave();
-    worker.base.enter();
-    found = false;
-  }
+  });
 }
 
 template <class Sync, template <class> class ProtocolOf>

@@ -2,8 +2,12 @@
 // overlap (Database::run_group; docs/groups.md).
 //
 // Three steps. Each call says what it will look at; all of that is looked for at once
-// (txn/touched_rows.h); and each call makes one attempt, which finds its rows in the cache. The
-// second and third step are one grace period, since what was found is kept from one to the other.
+// (txn/touched_rows.h); and each call makes one attempt, which finds its rows in the cache.
+//
+// Invariant: the second and third step are one stay inside the epoch, since the rows that were
+// found are kept from one to the other. A stay ends between two calls when the worker has memory to
+// reclaim, as it would after a single transaction: otherwise all that a group's calls replace would
+// wait for the last of them. The rows of the calls that are left are then found again.
 //
 // Calls: the whole of one run_group(). They are taken group by group, in rounds: what met a
 // conflict is in the next round, when every other call has been tried, so that it holds up none;
@@ -16,6 +20,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <new>
+#include <span>
 #include <vector>
 
 #include "base/clock.h"
@@ -52,28 +57,35 @@ class Group {
   // One more, which is asked what it will look at.
   void add(const GroupCalls& calls, size_t call, const GroupPolicy& policy);
 
-  // Finds the rows that the calls touch. The worker is inside, and must not leave before the calls
-  // have used the rows: until then a row that leaves its index keeps its memory.
-  template <class Sync>
-  void find(uint64_t database_id, [[maybe_unused]] Worker& worker) {
-    try {
-      rows_.template find<Sync>(database_id, touches_.all());
-    } catch (const std::bad_alloc&) {  // then each attempt looks for its own
-    }
-    if (ELIDER_MUTANT(kLeaveBeforeUse)) worker.leave();
-    ELIDER_TEST_POINT("group.rows_found");
-    if (ELIDER_MUTANT(kLeaveBeforeUse)) worker.enter();
-  }
+  // Runs each member whose status is ok: run_one(member).
+  template <class Sync, class RunOne>
+  void run_each(Worker& worker, uint64_t database_id, RunOne&& run_one);
 
   std::vector<Member>& members() { return members_; }
   std::span<const uint32_t> partitions_of(const Member& member) const {
     return std::span(touches_.partitions()).subspan(member.partitions_begin, member.partitions_end - member.partitions_begin);
   }
-  std::span<const txn::TouchedRow> rows_of(const Member& member) const { return rows_.of(member.touches_begin, member.touches_end); }
+  // While it runs.
+  std::span<const txn::TouchedRow> rows_of(const Member& member) const {
+    return rows_.of(member.touches_begin - rows_begin_, member.touches_end - rows_begin_);
+  }
 
  private:
+  // Finds the rows that the members from `begin` to `end` touch. The worker is inside, and must not
+  // leave before they have used the rows: until then a row that leaves its index keeps its memory.
+  template <class Sync>
+  void find(uint64_t database_id, size_t begin, size_t end) {
+    rows_begin_ = members_[begin].touches_begin;
+    const size_t touches = members_[end - 1].touches_end - rows_begin_;
+    try {
+      rows_.template find<Sync>(database_id, std::span(touches_.all()).subspan(rows_begin_, touches));
+    } catch (const std::bad_alloc&) {  // then each attempt looks for its own
+    }
+  }
+
   Touches touches_;
   txn::TouchedRows rows_;
+  size_t rows_begin_ = 0;  // the touch that the first of them is of
   std::vector<Member> members_;
 };
 
@@ -81,6 +93,28 @@ class Group {
 // one that reads at a held snapshot may have a smaller number than an earlier one that writes.
 inline void raise_to(SnapshotNumber committed, SnapshotNumber* number) {
   *number = ELIDER_MUTANT(kLastNumber) ? committed : std::max(*number, committed);
+}
+
+// A stay finds the rows of as many members as the last one has run, or of twice as many if that had
+// not been due to end. So at most two lookups are made for each row that is used.
+template <class Sync, class RunOne>
+void Group::run_each(Worker& worker, uint64_t database_id, RunOne&& run_one) {
+  const size_t count = members_.size();
+  size_t size = count;
+  for (size_t begin = 0; begin < count;) {
+    const Inside inside(worker);
+    const size_t end = begin + std::min(size, count - begin);
+    find<Sync>(database_id, begin, end);
+    if (ELIDER_MUTANT(kLeaveBeforeUse)) worker.leave();
+    ELIDER_TEST_POINT("group.rows_found");
+    if (ELIDER_MUTANT(kLeaveBeforeUse)) worker.enter();
+    size_t at = begin;
+    do {
+      if (members_[at].status.ok()) [[likely]] run_one(members_[at]);
+    } while (++at < end && !worker.is_due());
+    size = at == end ? 2 * size : at - begin;
+    begin = at;
+  }
 }
 
 class GroupRun {

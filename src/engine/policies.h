@@ -15,7 +15,7 @@
   linkage template class elider::detail::EngineBase<elider::policy>;                                                              \
   linkage template class elider::txn::SnapshotTransaction<elider::policy>;                                                        \
   linkage template class elider::txn::Reads<elider::policy, elider::txn::SnapshotTransaction<elider::policy>>;                    \
-  linkage template void elider::txn::TouchedRows::find<elider::policy>(uint64_t, const std::vector<elider::detail::Touch>&);      \
+  linkage template void elider::txn::TouchedRows::find<elider::policy>(uint64_t, std::span<const elider::detail::Touch>);      \
   linkage template void elider::txn::retire_row<elider::policy>(elider::Worker&, elider::txn::Table<elider::policy>&,             \
                                                                 elider::storage::Row*, elider::detail::KeyRef, uint64_t);         \
   linkage template void elider::txn::unlink_row_now<elider::policy>(elider::Worker&, elider::txn::Table<elider::policy>&,         \

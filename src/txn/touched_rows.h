@@ -37,7 +37,7 @@ class TouchedRows {
   // Looks for all touches, those of one index in batches. May throw std::bad_alloc; it holds no
   // rows then.
   template <class Sync>
-  void find(uint64_t database_id, const std::vector<detail::Touch>& touches);
+  void find(uint64_t database_id, std::span<const detail::Touch> touches);
   // Those of the touches from `begin` to `end`.
   std::span<const TouchedRow> of(size_t begin, size_t end) const {
     return end <= rows_.size() ? std::span(rows_).subspan(begin, end - begin) : std::span<const TouchedRow>();
@@ -51,16 +51,16 @@ class TouchedRows {
     uint32_t first, last;
   };
 
-  void sort(const std::vector<detail::Touch>& touches);
+  void sort(std::span<const detail::Touch> touches);
   template <class Sync>
-  void find_in_index(const Lookups& lookups, const std::vector<detail::Touch>& touches);
+  void find_in_index(const Lookups& lookups, std::span<const detail::Touch> touches);
 
   std::vector<TouchedRow> rows_;  // as the touches
   std::vector<uint32_t> next_;    // as the touches
   std::vector<Lookups> lookups_;
 };
 
-inline void TouchedRows::sort(const std::vector<detail::Touch>& touches) {
+inline void TouchedRows::sort(std::span<const detail::Touch> touches) {
   lookups_.clear();
   next_.assign(touches.size(), kNone);
   size_t at = 0;  // calls of one procedure touch the same tables in the same order
@@ -86,7 +86,7 @@ inline void TouchedRows::sort(const std::vector<detail::Touch>& touches) {
 }
 
 template <class Sync>
-void TouchedRows::find_in_index(const Lookups& lookups, const std::vector<detail::Touch>& touches) {
+void TouchedRows::find_in_index(const Lookups& lookups, std::span<const detail::Touch> touches) {
   auto& table = static_cast<Table<Sync>&>(*lookups.like->table);
   uint32_t positions[kBatch];
   Key keys[kBatch];
@@ -117,7 +117,7 @@ void TouchedRows::find_in_index(const Lookups& lookups, const std::vector<detail
 }
 
 template <class Sync>
-void TouchedRows::find(uint64_t database_id, const std::vector<detail::Touch>& touches) {
+void TouchedRows::find(uint64_t database_id, std::span<const detail::Touch> touches) {
   rows_.clear();
   sort(touches);
   rows_.resize(touches.size());

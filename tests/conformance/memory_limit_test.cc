@@ -2,7 +2,10 @@
 // and space that is given back can be used again.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <array>
+#include <memory>
+#include <vector>
 
 #include "elider/elider.h"
 #include "tests/support/database_test.h"
@@ -146,6 +149,39 @@ TEST_P(MemoryLimitTest, AnInsertThatFindsMemorySucceeds) {
   ASSERT_OK(db_.run([&](Transaction& txn) { return txn.remove(parcels_, 5); }));
   db_.collect_garbage();
   EXPECT_OK(db_.run([&](Transaction& txn) { return txn.insert(parcels_, 5, parcel(5)); }));
+}
+
+// Each call replaces a row of 16 KiB, and the rows that a group replaces are together several times
+// the limit.
+TEST_P(MemoryLimitTest, CallsOfAGroupThatFitOneByOneFitTogether) {
+  struct Large {
+    std::array<std::byte, 16 << 10> content;
+  };
+  constexpr Key kRows = 64;
+  constexpr size_t kCalls = 3000;
+  Options options;
+  options.memory_limit_bytes = 12u << 20;
+  reopen(options);
+  SchemaOf<Large> schema("large");
+  schema.key_index(GetParam().key_index).column("content", &Large::content);
+  const Table<Large> large = create(schema);
+  const auto row_of = [](size_t call) {
+    auto row = std::make_unique<Large>();
+    row->content.fill(static_cast<std::byte>(call));
+    return row;
+  };
+  for (Key key = 0; key < kRows; ++key) insert(large, key, *row_of(key));
+  GroupPolicy policy;
+  policy.size = GroupPolicy::kSizeMax;
+  std::vector<Status> outcomes(kCalls);
+  EXPECT_OK(db_.run_group(
+      kCalls, [&](size_t call, Touches& touches) { touches.row(large, call % kRows); },
+      [&](size_t call, Transaction& txn) { return txn.write(large, call % kRows, {}, *row_of(call)); }, outcomes, policy));
+  EXPECT_EQ(std::count_if(outcomes.begin(), outcomes.end(), [](const Status& outcome) { return !outcome.ok(); }), 0);
+  for (Key key = 0; key < kRows; ++key) {
+    const size_t last = kCalls - 1 - (kCalls - 1 - key) % kRows;
+    EXPECT_EQ(row(large, key).content, row_of(last)->content) << key;
+  }
 }
 
 }  // namespace
