@@ -52,14 +52,22 @@
 namespace elider {
 
 namespace detail {
+// Which procedure a Chopped names. The identity is the procedure's own in this process, and never
+// 0; so neither a handle of another set nor one of another type runs it.
+struct ChoppedHandle {
+  uint32_t position = ~uint32_t{0};  // in its set
+  uint32_t name_id = 0;              // for messages (intern_name)
+  uint64_t identity = 0;             // 0: it names no procedure
+};
 struct ProcedureWithBodies {
+  uint64_t identity = 0;
   chopping::Procedure declared;
   std::vector<std::function<Status(Transaction&, void*)>> bodies;  // by operation
   std::function<void(const void*, Touches&)> touch;                // or none
 };
 // A call of some procedure, and its Call.
 struct AnyChoppedCall {
-  uint32_t position;
+  ChoppedHandle procedure;
   void* arguments;
 };
 }  // namespace detail
@@ -94,7 +102,8 @@ class ChoppedProcedure {
   detail::ProcedureWithBodies its_;
 };
 
-// A procedure that was added, for Database::run_chopped.
+// A procedure that was added, for Database::run_chopped. It may be called in each database in which
+// its set, or a copy of that, is installed; other databases refuse it.
 template <class Call>
 class Chopped {
  public:
@@ -104,8 +113,8 @@ class Chopped {
   friend class ChoppedProcedures;
   friend class Database;
   friend class ChoppedCall;
-  explicit Chopped(uint32_t position) : position_(position) {}
-  uint32_t position_ = ~uint32_t{0};
+  explicit Chopped(const detail::ChoppedHandle& handle) : handle_(handle) {}
+  detail::ChoppedHandle handle_;
 };
 
 // A procedure and what it is called with, whatever the type: one of many, for
@@ -113,7 +122,7 @@ class Chopped {
 class ChoppedCall {
  public:
   template <class Call>
-  ChoppedCall(Chopped<Call> procedure, Call& call) : its_{procedure.position_, &call} {}
+  ChoppedCall(Chopped<Call> procedure, Call& call) : its_{procedure.handle_, &call} {}
   const detail::AnyChoppedCall& its() const { return its_; }  // for the engine
 
  private:
@@ -125,12 +134,12 @@ class ChoppedProcedures {
  public:
   template <class Call>
   Chopped<Call> add(ChoppedProcedure<Call> procedure) {
-    procedures_.push_back(std::move(procedure.its_));
-    return Chopped<Call>(static_cast<uint32_t>(procedures_.size() - 1));
+    return Chopped<Call>(add_any(std::move(procedure.its_)));
   }
 
  private:
   friend class Database;
+  detail::ChoppedHandle add_any(detail::ProcedureWithBodies procedure);
   std::vector<detail::ProcedureWithBodies> procedures_;
 };
 

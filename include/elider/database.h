@@ -5,6 +5,9 @@
 //                                        .column("balance", &Account::balance));
 //   elider::Status status = db->run([&](elider::Transaction& txn) -> elider::Status { ... });
 //
+// A database that was made by default or moved from is closed. Its functions do nothing: those with
+// a Status or a Result return kFinished, and the others return an empty value.
+//
 // Thread safety: everything but closing (the destructor) may be called by all threads at any time;
 // threads need not register, and may come and go. Tables live as long as the database.
 //
@@ -47,7 +50,8 @@ namespace detail {
 struct GroupCalls;
 class Engine;
 class EngineWorker;
-// Destroys an engine; in a forked child, gives its memory back and leaves the rest.
+// Destroys the engine of an open database; in a forked child, gives its memory back and leaves the
+// rest.
 struct EndEngine {
   void operator()(Engine* engine) const;
 };
@@ -114,12 +118,13 @@ class Database {
   // with Options::recover_to what came after that number.
   static Result<Database> open(const Options& options = {});
 
-  Database();  // closed: only assigning to it makes sense
-  Database(Database&&) noexcept;
-  Database& operator=(Database&&) noexcept;
+  Database();  // closed
+  Database(Database&& other) noexcept;  // leaves the other one closed, as the assignment does
+  Database& operator=(Database&& other) noexcept;
   // No transaction may be running. Brings what was committed to the disk first. It cannot report
   // an error: call wait_durable() before, to know.
   ~Database();
+  bool is_open() const;
 
   // -- tables -------------------------------------------------------------------------------------
 
@@ -151,7 +156,10 @@ class Database {
   Result<TableRef> table(std::string_view name) const { return find_table(name, 0); }
   std::vector<TableRef> tables() const;
 
-  // A secondary index by name. kNotFound: the table has none of this name.
+  // A secondary index by name.
+  //   kNotFound         the table has none of this name, or was opened without its indexes
+  //                     (Options::leave_out_indexes)
+  //   kInvalidArgument  the table belongs to another database
   template <class Row>
   Result<Index<Row>> index(const Table<Row>& table, std::string_view name) const {
     auto index = find_index(table, name);
@@ -160,7 +168,8 @@ class Database {
   }
   Result<IndexRef> index(const TableRef& table, std::string_view name) const { return find_index(table, name); }
 
-  // Columns by name, for callers without the struct. kInvalidArgument names the unknown one.
+  // Columns by name, for callers without the struct. kInvalidArgument names the unknown one, or the
+  // table, if it belongs to another database.
   Result<ColumnsRef> columns(const TableRef& table, std::span<const std::string> names) const;
 
   // The sequence of this name, which is made if there is none; it lives as long as the database.
@@ -296,9 +305,10 @@ class Database {
   // kInvalidArgument: the name is taken, empty, or the body is missing.
   Status register_procedure(Procedure procedure);
   std::vector<std::pair<std::string, std::vector<Parameter>>> procedures() const;
-  // Runs it as run() does and returns what that returns; `reply` is what the attempt that committed
-  // made, or empty. kNotFound: no such procedure. kInvalidArgument: names the argument that is
-  // missing or of another type.
+  // Runs it as run() does and returns what that returns. If it is ok, `reply` has what the attempt
+  // that committed made; else `reply` is empty.
+  //   kNotFound         no procedure has this name
+  //   kInvalidArgument  the message names the argument that is missing or has another type
   Status call(std::string_view name, std::span<const Value> arguments, std::vector<Value>* reply = nullptr, RunPolicy policy = {});
   // Runs many calls, of one procedure or of several, as run_group() does: each is a transaction of
   // its own, and their cache misses overlap where Procedure::touch says what they look at. What
@@ -316,14 +326,14 @@ class Database {
   // ChoppedOptions::answers_at_once). It is retried on a conflict, as the policy says. Under
   // Protocol::kChopped it may run in pieces, and only one of them can conflict.
   // Procedures that only read run as run_read_only() does. Statuses as run()'s, and
-  //   kInvalidArgument  the procedure is not installed; the thread is within an operation of
-  //                     another call; an access that is not declared
-  //                     (ChoppedOptions::check_accesses)
-  //   kCorrupt          a body failed behind the piece that orders its call, and the database has
-  //                     stopped
+  //   kInvalidArgument  the procedure is not installed here: the handle is empty, or belongs to
+  //                     another set of procedures; the thread is within an operation of another
+  //                     call; an access that is not declared (ChoppedOptions::check_accesses)
+  //   kCorrupt          a body failed after the piece that orders its call had committed, so the
+  //                     call is incomplete; the database has stopped
   template <class Call>
   Status run_chopped(Chopped<Call> procedure, Call& call, const RunPolicy& policy = {}) {
-    return run_position(procedure.position_, &call, policy);
+    return run_chopped_call({procedure.handle_, &call}, policy);
   }
   // Runs many calls, of one procedure or of several, as run_group() does: each is a transaction of
   // its own, as by run_chopped(), and their cache misses overlap where ChoppedProcedure::touches
@@ -361,10 +371,12 @@ class Database {
   Status run_calls(size_t calls, FunctionRef<void(size_t, Touches&)> touch, FunctionRef<Status(size_t, Transaction&)> procedure,
                    std::span<Status> outcomes, const GroupPolicy& policy);
   Status run_calls(const detail::GroupCalls& calls, const GroupPolicy& policy);
-  Status run_position(uint32_t position, void* call, const RunPolicy& policy);
+  Status run_chopped_call(const detail::AnyChoppedCall& call, const RunPolicy& policy);
   Result<TableRef> find_table(std::string_view name, uint32_t row_bytes) const;
   Result<IndexRef> find_index(const TableRef& table, std::string_view name) const;
-  Status refuse_in_child() const;
+  Status refuse_unusable() const;  // it is closed, or opened before a fork
+  // Never null: a closed database has an engine that refuses everything, so that an open one need
+  // not look.
   std::unique_ptr<detail::Engine, detail::EndEngine> engine_;
 };
 

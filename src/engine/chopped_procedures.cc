@@ -1,9 +1,18 @@
 // Database's part for chopped procedures, the same for every combination.
+#include <atomic>
 #include <utility>
 
 #include "engine/engine.h"
 
 namespace elider {
+
+detail::ChoppedHandle ChoppedProcedures::add_any(detail::ProcedureWithBodies procedure) {
+  static std::atomic<uint64_t> last_identity{0};
+  procedure.identity = last_identity.fetch_add(1) + 1;
+  const detail::ChoppedHandle handle{static_cast<uint32_t>(procedures_.size()), intern_name(procedure.declared.name), procedure.identity};
+  procedures_.push_back(std::move(procedure));
+  return handle;
+}
 
 namespace detail {
 
@@ -24,35 +33,40 @@ Status Engine::install(std::vector<ProcedureWithBodies> procedures, const Choppe
 }  // namespace detail
 
 Status Database::install(ChoppedProcedures procedures, const ChoppedOptions& options, chopping::Plan* plan) {
-  if (Status status = refuse_in_child(); !status.ok()) return status;
+  if (Status status = refuse_unusable(); !status.ok()) return status;
   return engine_->install(std::move(procedures.procedures_), options, plan);
 }
 
-Status Database::run_position(uint32_t position, void* call, const RunPolicy& policy) {
+Status Database::run_chopped_call(const detail::AnyChoppedCall& call, const RunPolicy& policy) {
   const txn::Execution* const execution = engine_->execution();
-  const txn::ExecutableProcedure* const procedure = execution == nullptr ? nullptr : execution->find(position);
-  if (procedure == nullptr) return txn::refuse_call(execution != nullptr);
-  if (policy.procedure_id != 0) return engine_->run_chopped(*procedure, call, policy);
+  const txn::ExecutableProcedure* const procedure = execution == nullptr ? nullptr : execution->find(call.procedure);
+  if (procedure == nullptr) [[unlikely]] {
+    Status unusable = refuse_unusable();
+    return unusable.ok() ? txn::refuse_call(execution, call.procedure) : unusable;
+  }
+  if (policy.procedure_id != 0) return engine_->run_chopped(*procedure, call.arguments, policy);
   RunPolicy named = policy;
   named.procedure_id = procedure->id;
-  return engine_->run_chopped(*procedure, call, named);
+  return engine_->run_chopped(*procedure, call.arguments, named);
 }
 
 Status Database::run_chopped_group(std::span<const ChoppedCall> calls, std::span<Status> outcomes, const GroupPolicy& policy) {
   const txn::Execution* const execution = engine_->execution();
   if (execution == nullptr) {
-    for (Status& outcome : outcomes) outcome = txn::refuse_call(false);
-    return txn::refuse_call(false);
+    Status why = refuse_unusable();
+    if (why.ok()) why = txn::refuse_call(nullptr, {});
+    for (Status& outcome : outcomes) outcome = why;
+    return why;
   }
   // Group::add() refuses those that are not installed.
   const auto touch = [&](size_t i, Touches& touches) {
-    const txn::ExecutableProcedure& procedure = *execution->find(calls[i].its().position);
+    const txn::ExecutableProcedure& procedure = *execution->find(calls[i].its().procedure);
     if (policy.procedure_id == 0) touches.procedure_id(procedure.id);
     if (procedure.touch) procedure.touch(calls[i].its().arguments, touches);
     touches.read_only(procedure.on_snapshot);
   };
   const auto whole = [&](size_t i, Transaction& txn) {
-    return txn::run_whole(txn, *execution, *execution->find(calls[i].its().position), calls[i].its().arguments);
+    return txn::run_whole(txn, *execution, *execution->find(calls[i].its().procedure), calls[i].its().arguments);
   };
   return run_calls(detail::GroupCalls{calls.size(), touch, whole, outcomes, calls, execution}, policy);
 }

@@ -167,6 +167,7 @@ Status open_engine(const Options& options, const recovery::OpenHow& how, std::un
 }  // namespace detail
 
 void detail::EndEngine::operator()(Engine* engine) const {
+  if (engine == closed_engine()) return;
   if (!engine->in_child()) {
     delete engine;
     return;
@@ -175,16 +176,41 @@ void detail::EndEngine::operator()(Engine* engine) const {
   keep_until_exit(engine);
 }
 
-Status Database::refuse_in_child() const { return engine_->in_child() ? opened_before_fork("database") : Status(); }
+namespace detail {
 
-Database::Database() = default;
+namespace {
+// Whether the table belongs to this database. `asked`: what is asked for, for the message.
+Status check_own(const Engine& engine, const TableRef& table, const std::string& asked) {
+  if (engine.database_id() == 0) return refuse_closed();
+  if (!table) return Status::invalid_argument(asked + " of no table");
+  if (table.base()->database_id() != engine.database_id())
+    return Status::invalid_argument(asked + " of table '" + table.schema().name + "', which belongs to another database");
+  return {};
+}
+}  // namespace
+
+}  // namespace detail
+
+Status Database::refuse_unusable() const {
+  if (!is_open()) return detail::refuse_closed();
+  return engine_->in_child() ? opened_before_fork("database") : Status();
+}
+
+Database::Database() : engine_(detail::closed_engine()) {}
 Database::Database(std::unique_ptr<detail::Engine> engine) : engine_(engine.release()) {}
-Database::Database(Database&&) noexcept = default;
-Database& Database::operator=(Database&&) noexcept = default;
+Database::Database(Database&& other) noexcept : engine_(other.engine_.release()) { other.engine_.reset(detail::closed_engine()); }
+Database& Database::operator=(Database&& other) noexcept {
+  if (this != &other) {
+    engine_.reset(other.engine_.release());
+    other.engine_.reset(detail::closed_engine());
+  }
+  return *this;
+}
 Database::~Database() = default;
+bool Database::is_open() const { return engine_.get() != detail::closed_engine(); }
 
 Result<TableRef> Database::create_table(const Schema& schema) {
-  if (Status status = refuse_in_child(); !status.ok()) return status;
+  if (Status status = refuse_unusable(); !status.ok()) return status;
   if (engine_->find_table(schema.name) == nullptr)
     if (Status status = detail::check_new_table(schema); !status.ok()) return status;
   return engine_->create_table(schema);
@@ -192,7 +218,7 @@ Result<TableRef> Database::create_table(const Schema& schema) {
 std::vector<TableRef> Database::tables() const { return engine_->in_child() ? std::vector<TableRef>() : engine_->tables(); }
 
 Result<TableRef> Database::find_table(std::string_view name, uint32_t row_bytes) const {
-  if (Status status = refuse_in_child(); !status.ok()) return status;
+  if (Status status = refuse_unusable(); !status.ok()) return status;
   detail::TableBase* table = engine_->find_table(name);
   if (table == nullptr) return Status(Code::kNotFound, "no table is named '" + std::string(name) + "'");
   if (row_bytes != 0 && table->schema().sized_rows)
@@ -204,7 +230,7 @@ Result<TableRef> Database::find_table(std::string_view name, uint32_t row_bytes)
 }
 
 Result<IndexRef> Database::find_index(const TableRef& table, std::string_view name) const {
-  if (!table) return Status::invalid_argument("index '" + std::string(name) + "' is asked for of no table");
+  if (Status status = detail::check_own(*engine_, table, "index '" + std::string(name) + "' is asked for"); !status.ok()) return status;
   const auto& indexes = table.schema().indexes;
   for (uint32_t i = 0; i < indexes.size(); ++i)
     if (indexes[i].name == name && !table.base()->lacks_indexes()) return IndexRef{table, i};
@@ -215,7 +241,7 @@ Result<IndexRef> Database::find_index(const TableRef& table, std::string_view na
 }
 
 Result<ColumnsRef> Database::columns(const TableRef& table, std::span<const std::string> names) const {
-  if (!table) return Status::invalid_argument("columns are asked for of no table");
+  if (Status status = detail::check_own(*engine_, table, "columns are asked for"); !status.ok()) return status;
   const auto& columns = table.schema().columns;
   uint64_t wanted = 0;
   for (const std::string& name : names) {
@@ -237,11 +263,11 @@ Status Database::run_calls(size_t calls, FunctionRef<void(size_t, Touches&)> tou
 }
 
 Status Database::run_calls(const detail::GroupCalls& calls, const GroupPolicy& policy) {
-  if (!calls.outcomes.empty() && calls.outcomes.size() != calls.count)
-    return Status::invalid_argument("run_group: " + std::to_string(calls.outcomes.size()) + " outcomes for " + std::to_string(calls.count) +
-                                    " calls");
   Status status;
-  if (policy.size > GroupPolicy::kSizeMax)
+  if (!calls.outcomes.empty() && calls.outcomes.size() != calls.count)
+    status = Status::invalid_argument("run_group: " + std::to_string(calls.outcomes.size()) + " outcomes for " +
+                                      std::to_string(calls.count) + " calls");
+  else if (policy.size > GroupPolicy::kSizeMax)
     status = Status::invalid_argument("GroupPolicy::size is " + std::to_string(policy.size) + ": it must be at most " +
                                       std::to_string(GroupPolicy::kSizeMax));
   else return engine_->run_group(calls, policy);
@@ -262,7 +288,7 @@ Result<ActiveTransaction> Database::begin_read_only() {
   return ActiveTransaction(worker, txn);
 }
 Result<ActiveTransaction> Database::begin_read_only(const HeldSnapshot& at) {
-  if (Status status = refuse_in_child(); !status.ok()) return status;
+  if (Status status = refuse_unusable(); !status.ok()) return status;
   std::shared_ptr<const detail::SnapshotHold> hold;
   if (Status status = engine_->hold_of(at, true, &hold); !status.ok()) return status;
   detail::EngineWorker* worker;
@@ -287,11 +313,11 @@ void Database::when_durable(SnapshotNumber commit_number, std::function<void(con
 }
 const Recovery& Database::recovery() const { return engine_->recovery(); }
 Status Database::checkpoint() {
-  Status status = refuse_in_child();
+  Status status = refuse_unusable();
   return status.ok() ? engine_->checkpoint() : status;
 }
 Status Database::backup(const std::string& folder) {
-  Status status = refuse_in_child();
+  Status status = refuse_unusable();
   return status.ok() ? engine_->backup(folder) : status;
 }
 uint32_t Database::procedure_id(std::string_view name) { return engine_->in_child() ? 0 : engine_->procedure_id(name); }
@@ -303,7 +329,7 @@ void Database::collect_garbage() {
   if (!engine_->in_child()) engine_->collect_garbage();
 }
 Status Database::verify() {
-  Status status = refuse_in_child();
+  Status status = refuse_unusable();
   return status.ok() ? engine_->verify() : status;
 }
 

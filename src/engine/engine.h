@@ -26,6 +26,10 @@ namespace elider::detail {
 
 class EngineWorker;
 
+// The engine of every database that is closed, and what it answers.
+Engine* closed_engine();
+Status refuse_closed();
+
 // What Database::run_group is given.
 struct GroupCalls {
   size_t count;
@@ -72,6 +76,7 @@ class Engine : public recovery::RecoveryTarget {
   virtual Status checkpoint() = 0;
   virtual Status backup(const std::string& folder) = 0;
 
+  virtual uint64_t database_id() const = 0;  // TableBase's; 0: of none
   virtual uint32_t procedure_id(std::string_view name) = 0;
   virtual HtmBackend htm() const = 0;  // kNone under policies that know none
   virtual const ElisionPolicy* elision() const = 0;  // null: under the policy nothing runs as a region

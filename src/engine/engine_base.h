@@ -61,6 +61,7 @@ class EngineBase : public Engine {
   std::unique_ptr<recovery::RowLoader> make_loader() override;
   Status build_indexes(uint32_t threads, const std::function<void(uint64_t, uint64_t)>& progress) override;
   std::unique_ptr<recovery::SnapshotRows> read_snapshot() override;
+  uint64_t database_id() const override { return store_.id; }
   uint32_t procedure_id(std::string_view name) override { return store_.procedures.id(name); }
   Statistics statistics() const override;
   SyncPolicy sync() const override { return sync_; }

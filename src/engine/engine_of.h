@@ -300,7 +300,7 @@ void EngineOf<Sync, ProtocolOf>::call_each(WorkerType& worker, const GroupCalls&
       its.deadline_us = passed_us < policy.deadline_us ? policy.deadline_us - passed_us : 1;
     }
     const AnyChoppedCall& call = calls.chopped[member.call].its();
-    const txn::ExecutableProcedure& procedure = *calls.execution->find(call.position);
+    const txn::ExecutableProcedure& procedure = *calls.execution->find(call.procedure);
     const auto whole = [&](Transaction& txn) { return calls.procedure(member.call, txn); };
     const txn::Call one{whole, its, worker.base, worker.counters, !worker.kept};
     const std::span<const txn::TouchedRow> rows = group.rows_of(member);

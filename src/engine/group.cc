@@ -16,13 +16,13 @@ constexpr std::string_view kTouchFunction = "the touch function";
 
 void Group::add(const GroupCalls& calls, size_t call, const GroupPolicy& policy) {
   Member& member = members_.emplace_back(call);
-  if (calls.execution != nullptr && calls.execution->find(calls.chopped[call].its().position) == nullptr) [[unlikely]] {
-    member.status = txn::refuse_call(true);
+  member.touches_begin = member.touches_end = touches_.all().size();
+  member.partitions_begin = member.partitions_end = touches_.partitions().size();
+  if (calls.execution != nullptr && calls.execution->find(calls.chopped[call].its().procedure) == nullptr) [[unlikely]] {
+    member.status = txn::refuse_call(calls.execution, calls.chopped[call].its().procedure);
     return;
   }
   touches_.begin_call(policy.read_only, policy.procedure_id);
-  member.touches_begin = touches_.all().size();
-  member.partitions_begin = touches_.partitions().size();
   try {
     calls.touch(call, touches_);
   } catch (const std::exception& error) {

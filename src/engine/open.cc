@@ -1,5 +1,5 @@
-// Database::open, and Status besides, are compiled for any x86-64 processor (CMakeLists.txt): what
-// the rest was compiled for is found out before any of it runs.
+// Database::open, the engine of closed databases and Status are compiled for any x86-64 processor
+// (CMakeLists.txt): what the rest was compiled for is found out before any of it runs.
 #include "base/instruction_sets.h"
 #include "elider/database.h"
 #include "engine/engine.h"

@@ -198,7 +198,7 @@ Status Sequences::open(Engine& engine, const std::string& name, const SequenceOp
 }  // namespace detail
 
 Result<Sequence> Database::sequence(std::string_view name, const SequenceOptions& options) {
-  if (Status status = refuse_in_child(); !status.ok()) return status;
+  if (Status status = refuse_unusable(); !status.ok()) return status;
   detail::SequenceState* state = nullptr;
   if (Status status = engine_->sequences().find(*engine_, name, options, &state); !status.ok()) return status;
   return Sequence(state);

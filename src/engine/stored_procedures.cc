@@ -60,7 +60,7 @@ Status check_arguments(const Procedure& procedure, std::span<const Value> argume
 }  // namespace
 
 Status Database::register_procedure(Procedure procedure) {
-  Status status = refuse_in_child();
+  Status status = refuse_unusable();
   return status.ok() ? engine_->register_procedure(std::move(procedure)) : status;
 }
 std::vector<std::pair<std::string, std::vector<Parameter>>> Database::procedures() const {
@@ -68,7 +68,8 @@ std::vector<std::pair<std::string, std::vector<Parameter>>> Database::procedures
 }
 
 Status Database::call(std::string_view name, std::span<const Value> arguments, std::vector<Value>* reply, RunPolicy policy) {
-  if (Status status = refuse_in_child(); !status.ok()) return status;
+  if (reply != nullptr) reply->clear();
+  if (Status status = refuse_unusable(); !status.ok()) return status;
   const std::shared_ptr<const Procedure> procedure = engine_->find_procedure(name);
   if (procedure == nullptr) return Status(Code::kNotFound, "no stored procedure is named '" + std::string(name) + "'");
   if (Status status = check_arguments(*procedure, arguments); !status.ok()) return status;
@@ -94,7 +95,9 @@ struct NamedCall {
 }  // namespace
 
 Status Database::call_group(std::span<const ProcedureCall> calls, std::span<Status> outcomes, const GroupPolicy& policy) {
-  if (Status status = refuse_in_child(); !status.ok()) {
+  for (const ProcedureCall& call : calls)
+    if (call.reply != nullptr) call.reply->clear();
+  if (Status status = refuse_unusable(); !status.ok()) {
     for (Status& outcome : outcomes) outcome = status;
     return status;
   }

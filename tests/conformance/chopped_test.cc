@@ -125,7 +125,7 @@ TEST_P(ChoppedTest, WhatIsNotInstalledIsRefused) {
   const Status before = db_.run_chopped(bank_.transfer, call);
   EXPECT_EQ(before.code(), Code::kInvalidArgument) << before.message();
   ASSERT_OK(bank_.install(db_, true));
-  EXPECT_EQ(db_.run_chopped(Chopped<ChoppedBank::Transfer>(), call).code(), Code::kInvalidArgument);
+  EXPECT_REFUSED(Code::kInvalidArgument, "names no procedure", db_.run_chopped(Chopped<ChoppedBank::Transfer>(), call));
   EXPECT_EQ(bank_.install(db_, true).code(), Code::kInvalidArgument) << "a second time";
 }
 
@@ -464,7 +464,7 @@ TEST_P(ChoppedTest, AHeldSnapshotIsAStateThatCallsHaveLeft) {
     threads.emplace_back([&, t] {
       std::mt19937_64 random(t);
       for (int i = 0; i < 150; ++i) {
-        // While the callers run, each advance may find a call half done. While both wait here, none is.
+        // Each advance may find a call half done, until both callers wait here.
         while (i == 75 && moved == 0) std::this_thread::yield();
         ChoppedBank::Transfer call = bank_.draw(random);
         EXPECT_OK(db_.run_chopped(bank_.transfer, call));
@@ -560,6 +560,7 @@ TEST_P(ChoppedTest, AFailureBehindThePieceThatOrdersItStopsTheDatabase) {
   }
   EXPECT_EQ(failed.code(), Code::kCorrupt);
   EXPECT_NE(failed.message().find("transfer"), std::string::npos) << failed.message();
+  EXPECT_EQ(failed.message().find("file"), std::string::npos) << failed.message();
   const auto nothing = [](Transaction&) {};
   EXPECT_EQ(db_.run(nothing).message(), failed.message());
   EXPECT_EQ(db_.run_read_only(nothing).message(), failed.message());

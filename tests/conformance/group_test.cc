@@ -2,6 +2,7 @@
 // together.
 #include <gtest/gtest.h>
 
+#include <array>
 #include <numeric>
 #include <stdexcept>
 #include <string>
@@ -456,11 +457,34 @@ TEST_P(CallGroupTest, AMixtureOfProcedures) {
     EXPECT_EQ(each.commits, each.name == "add" ? 2u : each.commits);
 }
 
+TEST_P(CallGroupTest, CallsThatAreNotOkLeaveNoReply) {
+  const std::vector<Value> good = {uint64_t{1}, int64_t{5}}, nobody = {uint64_t{999}, int64_t{1}}, few = {uint64_t{1}};
+  std::array<std::vector<Value>, 4> replies;
+  const std::array<ProcedureCall, 4> calls = {
+      ProcedureCall{"teleport", good, &replies[0]}, {"add", few, &replies[1]}, {"add", nobody, &replies[2]}, {"add", good, &replies[3]}};
+  const auto fill = [&] {
+    for (std::vector<Value>& reply : replies) reply = {std::string("left over from before")};
+  };
+  fill();
+  std::vector<Status> outcomes(calls.size());
+  EXPECT_CODE(Code::kNotFound, db_.call_group(calls, outcomes));
+  EXPECT_OK(outcomes[3]);
+  for (size_t i = 0; i < calls.size(); ++i) EXPECT_EQ(replies[i].size(), i == 3 ? 1u : 0u) << i;
+  fill();
+  outcomes.resize(1);
+  EXPECT_CODE(Code::kInvalidArgument, db_.call_group(calls, outcomes));
+  for (const std::vector<Value>& reply : replies) EXPECT_TRUE(reply.empty()) << "1 outcome";
+  fill();
+  EXPECT_CODE(Code::kInvalidArgument, db_.call_group(calls, {}, in_groups_of(2000)));
+  for (const std::vector<Value>& reply : replies) EXPECT_TRUE(reply.empty()) << "the size";
+}
+
 TEST_P(CallGroupTest, OutcomesOfAnotherSizeAreRefused) {
   const std::vector<Value> one = {uint64_t{1}, int64_t{5}};
   const std::vector<ProcedureCall> calls = {{"add", one}, {"add", one}};
   std::vector<Status> outcomes(3);
   EXPECT_REFUSED(Code::kInvalidArgument, "3 outcomes for 2 calls", db_.call_group(calls, outcomes));
+  for (const Status& outcome : outcomes) EXPECT_CODE(Code::kInvalidArgument, outcome);
   EXPECT_OK(db_.call_group(calls));
   EXPECT_EQ(row(accounts_, 1).balance, 10);
 }

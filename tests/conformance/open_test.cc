@@ -201,6 +201,56 @@ TEST(OpenTest, DatabasesOfOneProcessAreApart) {
   EXPECT_CODE(Code::kInvalidArgument, inside);
 }
 
+TEST(OpenTest, HandlesOfAnotherDatabaseAreRefused) {
+  const auto schema = indexed_account_schema(KeyIndex::kOrdered);
+  auto first = Database::open(), second = Database::open();
+  ASSERT_OK(first);
+  ASSERT_OK(second);
+  auto accounts = first->create_table(schema), others = second->create_table(schema);
+  ASSERT_OK(accounts);
+  ASSERT_OK(others);
+  const std::string branch[] = {"branch"};
+  auto by_branch = first->index(*accounts, "by_branch");
+  auto columns = first->columns(*accounts, branch);
+  auto held = first->hold_snapshot();
+  ASSERT_OK(by_branch);
+  ASSERT_OK(columns);
+  ASSERT_OK(held);
+  EXPECT_REFUSED(Code::kInvalidArgument, "another database", second->index(*accounts, "by_branch"));
+  EXPECT_REFUSED(Code::kInvalidArgument, "another database", second->columns(*accounts, branch));
+  const auto nothing = [](Transaction&) {};
+  EXPECT_REFUSED(Code::kInvalidArgument, "another database", second->run_read_only(nothing, {.snapshot = &*held}));
+  EXPECT_REFUSED(Code::kInvalidArgument, "another database", second->begin_read_only(*held));
+  transact(*first, [&](Transaction& txn) { ASSERT_OK(txn.insert(*accounts, 1, Account{1, 0, 1, 0})); });
+  transact(*second, [&](Transaction& txn) {
+    ASSERT_OK(txn.insert(*others, 1, Account{1, 0, 1, 0}));
+    const auto all = [](Key, const View<Account>&) { return true; };
+    EXPECT_REFUSED(Code::kInvalidArgument, "another database", txn.scan(*by_branch, KeyRange{}, {}, all));
+    EXPECT_REFUSED(Code::kInvalidArgument, "another database", txn.scan(*accounts, KeyRange{}, {}, all));
+    RawView view;
+    EXPECT_REFUSED(Code::kInvalidArgument, "another table", txn.get(TableRef(*others), 1, *columns, &view));
+    ActiveTransaction other = begin(*first);
+    auto its = other->get(*accounts, 1);
+    ASSERT_OK(its);
+    EXPECT_CODE(Code::kInvalidArgument, txn.update(*others, *its, {}, [](Account&) { ADD_FAILURE(); }));
+  });
+  // Hints are ignored.
+  const std::array<Key, 1> keys = {1};
+  EXPECT_OK(second->run_group(
+      std::span<const Key>(keys),
+      [&](Key key, Touches& touches) {
+        touches.row(*accounts, key, *columns);
+        touches.row(*others, key, *columns);
+        touches.range(*by_branch, 0);
+      },
+      [&](Key key, Transaction& txn) { return txn.get(*others, key).status(); }));
+  // A sequence takes its numbers from its own database.
+  auto numbers = first->sequence("numbers");
+  ASSERT_OK(numbers);
+  transact(*second, [&](Transaction&) { EXPECT_OK(numbers->next()); });
+  EXPECT_CODE(Code::kNotFound, second->table("elider_sequences"));
+}
+
 TEST(OpenTest, AMovedDatabaseKeepsItsRows) {
   auto opened = Database::open();
   ASSERT_OK(opened);

@@ -85,6 +85,28 @@ TEST_P(ProcedureTest, WrongArgumentsAreRefusedByNameAndNothingRuns) {
   EXPECT_EQ(row(accounts_, 1).balance, 100);
 }
 
+TEST_P(ProcedureTest, ACallThatIsNotOkLeavesNoReply) {
+  Procedure fails = simple("fails");
+  fails.body = [](Transaction&, std::span<const Value>, std::vector<Value>& reply) {
+    reply.emplace_back(int64_t{1});
+    return Status::rollback();
+  };
+  ASSERT_OK(db_.register_procedure(fails));
+  const auto expect_empty = [&](Code code, const std::string& name, std::vector<Value> arguments, RunPolicy policy = {}) {
+    std::vector<Value> reply{std::string("left over from before")};
+    EXPECT_CODE(code, call(name, std::move(arguments), &reply, policy));
+    EXPECT_TRUE(reply.empty()) << name;
+  };
+  expect_empty(Code::kNotFound, "teleport", {});
+  expect_empty(Code::kInvalidArgument, "transfer", {});
+  expect_empty(Code::kInvalidArgument, "transfer", {uint64_t{1}, uint64_t{2}, uint64_t{30}});
+  expect_empty(Code::kNotFound, "transfer", {uint64_t{1}, uint64_t{99}, int64_t{30}});
+  expect_empty(Code::kRolledBack, "fails", {});
+  RunPolicy wrong;
+  wrong.procedure_id = 1u << 30;
+  expect_empty(Code::kInvalidArgument, "transfer", good(), wrong);
+}
+
 TEST_P(ProcedureTest, EveryTypeOfArgumentArrives) {
   Procedure procedure = simple("echo");
   procedure.parameters = {

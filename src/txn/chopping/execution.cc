@@ -164,6 +164,7 @@ Status make_execution(std::vector<detail::ProcedureWithBodies> procedures, std::
   for (size_t p = 0; p < procedures.size(); ++p) {
     const PlannedProcedure& planned = execution->plan.procedures[p];
     ExecutableProcedure& executable = execution->procedures.emplace_back();
+    executable.identity = procedures[p].identity;
     executable.position = static_cast<uint32_t>(p);
     executable.name = declaration.procedures[p].name;
     executable.touch = std::move(procedures[p].touch);
@@ -192,9 +193,15 @@ Status make_execution(std::vector<detail::ProcedureWithBodies> procedures, std::
   return {};
 }
 
-Status refuse_call(bool installed) {
-  return Status::invalid_argument(installed ? "run_chopped: the procedure is none that was installed"
-                                            : "run_chopped: no procedures are installed (Database::install)");
+Status refuse_call(const Execution* installed, const detail::ChoppedHandle& handle) {
+  if (installed == nullptr) return Status::invalid_argument("run_chopped: no procedures are installed (Database::install)");
+  if (handle.identity == 0)
+    return Status::invalid_argument("run_chopped: the handle names no procedure (ChoppedProcedures::add returns one that does)");
+  std::string words = "run_chopped: the handle names procedure '" + std::string(interned_name(handle.name_id)) +
+                      "' of another set than the one installed here";
+  if (handle.position < installed->procedures.size())
+    words += ", which has procedure '" + installed->procedures[handle.position].name + "' in its place";
+  return Status::invalid_argument(std::move(words));
 }
 
 void add_sites(const ElisionPolicy& policy, Execution* execution) {

@@ -27,6 +27,7 @@ namespace elider::txn {
 
 struct ExecutableProcedure {
   std::string name;
+  uint64_t identity = 0;  // its handles' (detail::ChoppedHandle)
   uint32_t position = 0;
   uint32_t id = 0;           // of its name, in counters and histories; the caller's RunPolicy may give another
   bool on_snapshot = false;  // it only reads: all of it is the head
@@ -48,12 +49,16 @@ struct Execution {
   bool checks_accesses = false, always_in_pieces = false, answers_at_once = false;
   chopping::Plan plan;
 
-  // Null: there is none at this position.
-  const ExecutableProcedure* find(uint32_t position) const { return position < procedures.size() ? &procedures[position] : nullptr; }
+  // Null: the handle's procedure is not installed here.
+  const ExecutableProcedure* find(const detail::ChoppedHandle& handle) const {
+    if (handle.position >= procedures.size()) return nullptr;
+    const ExecutableProcedure& there = procedures[handle.position];
+    return there.identity == handle.identity ? &there : nullptr;
+  }
 };
 
-// Why a call is of no procedure. installed: some are.
-Status refuse_call(bool installed);
+// Why a call cannot run. installed: what is; null: nothing.
+Status refuse_call(const Execution* installed, const detail::ChoppedHandle& handle);
 
 // Analyzes and plans. tables: of the database. Statuses:
 //   kInvalidArgument  what analyze() refuses; a table that is not there; a granularity of columns,

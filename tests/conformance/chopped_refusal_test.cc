@@ -1,0 +1,136 @@
+// Chopped procedures (elider/chopped.h): which handles and which accesses are refused, under every
+// protocol.
+#include <gtest/gtest.h>
+
+#include <array>
+#include <functional>
+#include <vector>
+
+#include "tests/support/chopped_bank.h"
+#include "tests/support/database_test.h"
+
+namespace elider::test {
+namespace {
+
+using chopping::Operation;
+
+class ChoppedRefusalTest : public DatabaseTest {
+ protected:
+  void SetUp() override {
+    DatabaseTest::SetUp();
+    ASSERT_OK(bank_.create_tables(db_));
+    ASSERT_OK(bank_.fill(db_));
+  }
+
+  ChoppedBank bank_;
+};
+ELIDER_ON_EVERY(ChoppedRefusalTest);
+
+// It would be given the arguments of another type.
+TEST_P(ChoppedRefusalTest, AHandleOfAnotherSetIsRefused) {
+  struct Small {
+    bool ran = false;
+  };
+  ChoppedProcedures others;
+  std::vector<Chopped<Small>> handles;
+  for (const char* const name : {"first", "second", "third", "fourth"})
+    handles.push_back(others.add(ChoppedProcedure<Small>(name).operation(
+        Operation("look").reads("accounts"), [](Transaction&, Small& call) { call.ran = true; })));
+  ASSERT_OK(bank_.install(db_, true));
+  std::vector<Small> its(handles.size());
+  std::vector<ChoppedCall> calls;
+  for (size_t i = 0; i < handles.size(); ++i) {
+    const Status refused = db_.run_chopped(handles[i], its[i]);
+    EXPECT_REFUSED(Code::kInvalidArgument, "of another set", refused);
+    if (i == 0) {
+      EXPECT_REFUSED(Code::kInvalidArgument, "'first'", refused);
+      EXPECT_REFUSED(Code::kInvalidArgument, "'transfer'", refused);
+    }
+    calls.emplace_back(handles[i], its[i]);
+  }
+  ChoppedBank::Transfer good;
+  good.from = 1, good.to = 2, good.amount = 5, good.entry = bank_.next_entry.fetch_add(1);
+  calls.emplace_back(bank_.transfer, good);
+  std::vector<Status> outcomes(calls.size());
+  EXPECT_CODE(Code::kInvalidArgument, db_.run_chopped_group(calls, outcomes));
+  for (size_t i = 0; i < handles.size(); ++i) EXPECT_REFUSED(Code::kInvalidArgument, "of another set", outcomes[i]);
+  EXPECT_OK(outcomes.back());
+  ChoppedBank::Audit found;
+  ASSERT_OK(db_.run_chopped(bank_.audit, found));
+  EXPECT_EQ(found.transfers, 1u);
+  for (const Small& call : its) EXPECT_FALSE(call.ran);
+}
+
+TEST_P(ChoppedRefusalTest, AHandleServesInEveryDatabaseOfItsSet) {
+  struct Call {
+    uint64_t deposits = 0;
+  };
+  ChoppedProcedures procedures;
+  const Chopped<Call> look = procedures.add(
+      ChoppedProcedure<Call>("look").operation(Operation("look").reads("accounts"), [](Transaction&, Call& call) { ++call.deposits; }));
+  ASSERT_OK(db_.install(procedures));
+  Database second = open_database(GetParam());
+  ChoppedBank bank;
+  ASSERT_OK(bank.create_tables(second));
+  ASSERT_OK(second.install(procedures));
+  Call call;
+  EXPECT_OK(db_.run_chopped(look, call));
+  EXPECT_OK(second.run_chopped(look, call));
+}
+
+// Even an access of no columns tells whether a row is there.
+TEST_P(ChoppedRefusalTest, AnAccessOfNoColumnsIsDeclared) {
+  struct Bytes {
+    std::array<char, 24> content;
+  };
+  const Table<Bytes> bytes = create(SchemaOf<Bytes>("bytes")), others = create(SchemaOf<Bytes>("others"));
+  const ColumnsRef none = *db_.columns(bank_.accounts, {});
+  struct Call {
+    int what;
+  };
+  using Access = std::function<Status(Transaction&)>;
+  const auto rows = [](Key, RawView) { return true; };
+  RawView view;
+  const TableRef accounts = bank_.accounts, branches = bank_.branches;
+  const ColumnsRef none_of_branches = *db_.columns(branches, {});
+  const std::vector<Access> declared = {
+      [&](Transaction& txn) { return txn.insert(bytes, 1, Bytes{}); },
+      [&](Transaction& txn) { return txn.get(bytes, 1).status(); },
+      [&](Transaction& txn) { return txn.update(bytes, 1, {}, [](Bytes& row) { row.content[0] = 'x'; }); },
+      [&](Transaction& txn) { return txn.write(bytes, 1, {}, Bytes{}); },
+      [&](Transaction& txn) { return txn.scan(bytes, KeyRange{}, {}, [](Key, const View<Bytes>&) { return true; }); },
+      [&](Transaction& txn) { return txn.put(bytes, 1, Bytes{}); },
+      [&](Transaction& txn) { return txn.remove(bytes, 1); },
+      [&](Transaction& txn) { return txn.get(accounts, 1, none, &view); },
+  };
+  const std::vector<Access> undeclared = {
+      [&](Transaction& txn) { return txn.get(others, 1).status(); },
+      [&](Transaction& txn) { return txn.update(others, 1, {}, [](Bytes&) {}); },
+      [&](Transaction& txn) { return txn.write(others, 1, {}, Bytes{}); },
+      [&](Transaction& txn) { return txn.scan(others, KeyRange{}, {}, [](Key, const View<Bytes>&) { return true; }); },
+      [&](Transaction& txn) { return txn.put(others, 1, Bytes{}); },
+      [&](Transaction& txn) { return txn.get(branches, 1, none_of_branches, &view); },
+      [&](Transaction& txn) { return txn.scan(accounts, KeyRange{}, {.columns = none}, rows); },
+  };
+  ChoppedProcedures procedures;
+  const auto add = [&](const char* name, const std::vector<Access>& accesses) {
+    return procedures.add(ChoppedProcedure<Call>(name).operation(
+        Operation("some").reads("accounts").reads("bytes").writes("bytes").scans("bytes").inserts("bytes").removes("bytes"),
+        [&accesses](Transaction& txn, Call& call) { return accesses[static_cast<size_t>(call.what)](txn); }));
+  };
+  const Chopped<Call> good = add("good", declared), bad = add("bad", undeclared);
+  ChoppedOptions options;
+  options.check_accesses = true;
+  ASSERT_OK(db_.install(std::move(procedures), options));
+  for (Call call{0}; call.what < static_cast<int>(declared.size()); ++call.what) {
+    SCOPED_TRACE(call.what);
+    EXPECT_OK(db_.run_chopped(good, call));
+  }
+  for (Call call{0}; call.what < static_cast<int>(undeclared.size()); ++call.what) {
+    SCOPED_TRACE(call.what);
+    EXPECT_REFUSED(Code::kInvalidArgument, "which it does not declare", db_.run_chopped(bad, call));
+  }
+}
+
+}  // namespace
+}  // namespace elider::test
