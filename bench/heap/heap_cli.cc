@@ -41,7 +41,7 @@ constexpr const char* kHeapHelp =
     "there where the processor has some, as the paper's do.\n"
     "\n"
     "  elider bench heap\n"
-    "  elider bench heap --study map --dir /data --group 256\n"
+    "  elider bench heap --study map --data /data --group 256\n"
     "  elider bench heap --figure dumbo-7 --json dumbo.json && elider plot dumbo.json -o dumbo.svg\n"
     "  elider bench heap --history elle.jsonl --threads 4\n"
     "\n"
@@ -226,7 +226,7 @@ void add_heap(Command bench) {
   command.option("--replayed", study.replayed, "Of replay: transactions in the log")
       .in(uint64_t{1000}, uint64_t{4'000'000})
       .shows_default();
-  command.option("--dir", study.folder, "Where files are made [the temporary folder]").type("FOLDER");
+  command.option("--data", study.folder, "Where files are made [the temporary folder]").type("FOLDER");
   command.option("--history", chosen->history.path, "Measure nothing: write a history of lists in Elle's format (docs/history.md)")
       .type("FILE")
       .excludes(command.named("--study"))

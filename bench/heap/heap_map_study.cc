@@ -69,11 +69,12 @@ Result<double> of_peer(const HeapStudyOptions& options, Peer& peer) {
 Status study_heap_map(const HeapStudyOptions& options, HeapFigure* figure) {
   *figure = {"map", "puts/s", "", {{fmt::format("heap, groups of {}", options.group), {}}}};
   CompareOptions compare;
-  compare.folder = options.folder.empty() ? std::filesystem::temp_directory_path().string() : options.folder;  // a disk, not memory
   compare.ycsb.records = kKeys;
   compare.ycsb.value_bytes = 8;
   compare.ycsb.common.threads = options.threads;
   compare.ycsb.common.data.durability = Durability::kGroup;
+  // A disk, not memory.
+  compare.ycsb.common.data.folders = {options.folder.empty() ? std::filesystem::temp_directory_path().string() : options.folder};
   ELIDER_ASSIGN(const std::unique_ptr<ScratchFolder> scratch, ScratchFolder::of_run(compare));
   compare.scratch = scratch->path();
   compare.ycsb.common.data.folders = {scratch->path()};

@@ -133,6 +133,13 @@ struct HeapOptions {
   bool background_replay = true;           // a thread of its own replays the log when it is half full; else transactions do when it is full
 };
 
+// An object that has a name.
+struct HeapRoot {
+  std::string name;
+  std::string type;    // as a programmer writes it
+  uint64_t bytes = 0;  // of the object itself, without those that it points to
+};
+
 struct HeapStatus {
   uint64_t heap_bytes = 0;       // of the file, without its log
   uint64_t used_bytes = 0;       // handed out to arenas, of heap_bytes
@@ -142,6 +149,9 @@ struct HeapStatus {
   std::string medium;            // "file"
   std::string promise;           // what it survives, in words
   std::string backend;           // of update transactions, and what it can suspend: "software", "RTM, reads suspended"
+  std::vector<HeapRoot> roots;   // the newest first
+  // Why nothing can be written: the words of the failure. Empty: transactions can commit.
+  std::string read_only_because;
   // Since it was opened.
   uint64_t recovered = 0;  // transactions that opening it replayed
   uint64_t dropped = 0;    // transactions that had not become durable, and what opening it found of them
@@ -190,10 +200,10 @@ class HeapReader {
   HeapReader(const HeapReader&) = delete;
   HeapReader& operator=(const HeapReader&) = delete;
 
-  // Where an object is. To be read through read(), not as it stands.
+  // The place of an object, for read(). A plain load from it may see half of a commit.
   template <class T>
-  T& operator[](HeapPtr<T> pointer) const {
-    return *reinterpret_cast<T*>(base_ + pointer.offset());
+  const T& operator[](HeapPtr<T> pointer) const {
+    return *reinterpret_cast<const T*>(base_ + pointer.offset());
   }
   template <class T>
   HeapPtr<T> pointer_to(const T& object) const {
@@ -241,6 +251,13 @@ struct HeapFootprint {
 // What a procedure of Heap::transaction is given.
 class HeapTransaction : public HeapReader {
  public:
+  // The place of an object, for read() and write(). It must not be changed by itself: that goes
+  // past the transaction and is lost.
+  template <class T>
+  T& operator[](HeapPtr<T> pointer) const {
+    return *reinterpret_cast<T*>(base_ + pointer.offset());
+  }
+
   // The value stands there when the transaction commits, and for its own reads at once. A place
   // that is not in the heap, or that a null HeapPtr leads to, ends the transaction with
   // kInvalidArgument.
@@ -263,7 +280,8 @@ class HeapTransaction : public HeapReader {
   // transaction does not commit, it is given back.
   //   kMemoryLimit  HeapOptions::capacity_bytes is reached, or it is more than 8 TiB; the
   //                 transaction cannot commit any more
-  //   kIoError      the file cannot grow
+  //   kIoError      the disk is too full for the larger file; the message names it and the bytes
+  //   kCorrupt      the heap's free lists are damaged
   template <HeapObject T>
   Result<HeapPtr<T>> allocate(uint64_t count = 1) {
     uint64_t offset = 0;
@@ -278,7 +296,8 @@ class HeapTransaction : public HeapReader {
     return made;
   }
   // Gives back what allocate() or make() gave, and claims it (see above). Null: nothing happens.
-  // What is no such object ends the transaction with kInvalidArgument.
+  //   kInvalidArgument  this is not an object, or it is a root, which remove_root() frees; the
+  //                     transaction cannot commit any more
   template <class T>
   Status free(HeapPtr<T> pointer) {
     return free_bytes(pointer.offset());
@@ -315,21 +334,27 @@ class Heap {
   ~Heap();  // waits for what is not durable yet, and replays the log. No transaction may run
 
   // Opens the heap in a file, or makes one of `bytes` (at least 1 MiB; it grows). What a crash left
-  // in its log is replayed first.
+  // in its log is replayed first. The whole file gets its room on the disk. If there is not enough
+  // for one that exists, the heap opens for reading: HeapStatus::read_only_because says why, and
+  // transactions return kIoError.
   //   kInvalidArgument  an option, which is named; or somebody has the file open
   //   kCorrupt          the file is not a heap, or is damaged or cut short; it is left as it was.
   //                     docs/heap.md ("How it works") lists the parts that have no checksum
   //   kUnsupported      a newer program made it; or this medium cannot be had here
-  //   kIoError, kMemoryLimit
+  //   kIoError          the file cannot be read or written; the disk is too full for a new one
+  //   kMemoryLimit
   static Result<Heap> open(const std::string& path, uint64_t bytes, const HeapOptions& options = {});
+  // Without a size, a new heap begins with 1 MiB.
+  static Result<Heap> open(const std::string& path, const HeapOptions& options = {});
   bool is_open() const { return inside_ != nullptr; }
 
   // Runs procedure(HeapTransaction&), which returns a Status or nothing, and commits; on a conflict
   // runs it again, after some times alone. If it returns an error or throws, nothing of it is done.
   //   kProcedureThrew   the message holds what()
   //   kMemoryLimit      no room for what it allocates or writes: capacity_bytes, or log_bytes
-  //   kInvalidArgument  it wrote outside the heap, freed what is no object, or runs within another
-  //                     procedure of this heap or another
+  //   kInvalidArgument  it wrote outside the heap, freed a root or a non-object, or runs within
+  //                     another procedure of this heap or another
+  //   kCorrupt          the allocator found damage; take a backup and run `elider heap check`
   //   kIoError          the file could not be written: nothing more can be, and the heap can only
   //                     be read from now on, as it stands in memory. If the transaction was waiting
   //                     for the disk, it took effect, and a crash may lose it

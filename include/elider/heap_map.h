@@ -43,7 +43,7 @@ class HeapMap {
   Status put(HeapTransaction& txn, const K& key, const V& value) {
     const Found found = find(txn, key);
     if (found.entry == nullptr) return add(txn, found, key, value);
-    txn.write(found.entry->value, value);
+    txn.write(writable(txn, found.entry->value), value);
     return {};
   }
   // kDuplicateKey: it is there.
@@ -61,11 +61,11 @@ class HeapMap {
     claim(txn, leaf);
     const uint64_t count = txn.read(its.count);
     if (count == 1) {
-      txn.write(*found.place, 0);
+      txn.write(writable(txn, *found.place), 0);
       ELIDER_TRY(txn.free(leaf));
     } else {
       Entry& last = its.entries()[count - 1];
-      if (found.entry != &last) txn.write(*found.entry, txn.read(last));
+      if (found.entry != &last) txn.write(writable(txn, *found.entry), txn.read(last));
       txn.write(its.count, count - 1);
     }
     count_one(txn, hash_of(key), -1);
@@ -103,15 +103,16 @@ class HeapMap {
   struct Leaf {
     uint64_t count, capacity;
     Entry* entries() { return reinterpret_cast<Entry*>(this + 1); }
+    const Entry* entries() const { return reinterpret_cast<const Entry*>(this + 1); }
   };
   struct Part {
     int64_t count = 0;
     uint64_t apart[7] = {};
   };
   struct Found {
-    uint64_t* place;  // that the key's leaf stands at, or would
-    Entry* entry;     // null: it is not there
-    int bits;         // of the hash that led to the place
+    const uint64_t* place;  // which leads to the key's leaf, or would
+    const Entry* entry;     // null: it is not there
+    int bits;               // of the hash that led to the place
   };
 
   static Status missing() { return {Code::kNotFound, "the map has no such key"}; }
@@ -137,20 +138,25 @@ class HeapMap {
   Found find(const HeapReader& reader, const K& key) const {
     const uint64_t hash = hash_of(key);
     int bits = kRootBits;
-    auto* place = const_cast<uint64_t*>(&places_[hash & ((1u << kRootBits) - 1)]);
+    const uint64_t* place = &places_[hash & ((1u << kRootBits) - 1)];
     uint64_t at = reader.read(*place);
     for (; is_node(at); bits += kNodeBits) {
       place = &reader[node_of(at)].places[index_at(hash, bits)];
       at = reader.read(*place);
     }
     if (at == 0) return {place, nullptr, bits};
-    Leaf& leaf = reader[leaf_of(at)];
+    const Leaf& leaf = reader[leaf_of(at)];
     const uint64_t count = reader.read(leaf.count);
     for (uint64_t i = 0; i < count; ++i)
       if (reader.read(leaf.entries()[i].key) == key) return {place, &leaf.entries()[i], bits};
     return {place, nullptr, bits};
   }
 
+  // What find() found, for write().
+  template <class T>
+  static T& writable(HeapTransaction& txn, const T& found) {
+    return txn[txn.pointer_to(found)];
+  }
   // Its entries move.
   static void claim(HeapTransaction& txn, HeapPtr<Leaf> leaf) {
     txn.claim_bytes(&txn[leaf], sizeof(Leaf) + txn.read(txn[leaf].count) * sizeof(Entry));
@@ -169,7 +175,7 @@ class HeapMap {
 
   Status add(HeapTransaction& txn, const Found& found, const K& key, const V& value) {
     const uint64_t hash = hash_of(key);
-    ELIDER_TRY(add_at(txn, found.place, found.bits, hash, {key, value}));
+    ELIDER_TRY(add_at(txn, &writable(txn, *found.place), found.bits, hash, {key, value}));
     count_one(txn, hash, 1);
     return {};
   }
@@ -214,7 +220,7 @@ class HeapMap {
         if (!visit_below(reader, reader.read(place), visit)) return false;
       return true;
     }
-    Leaf& leaf = reader[leaf_of(at)];
+    const Leaf& leaf = reader[leaf_of(at)];
     for (uint64_t i = 0, count = reader.read(leaf.count); i < count; ++i) {
       const Entry entry = reader.read(leaf.entries()[i]);
       if (!detail::visit_and_go_on(visit, entry.key, entry.value)) return false;

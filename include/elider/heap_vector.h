@@ -73,7 +73,8 @@ class HeapVector {
 
  private:
   static constexpr uint64_t kFirst = 8;
-  T& at(const HeapReader& reader, uint64_t index) const { return (&reader[reader.read(data_)])[index]; }
+  const T& at(const HeapReader& reader, uint64_t index) const { return (&reader[reader.read(data_)])[index]; }
+  T& at(const HeapTransaction& txn, uint64_t index) const { return (&txn[txn.read(data_)])[index]; }
 
   HeapPtr<T> data_;
   uint64_t size_ = 0, capacity_ = 0;

@@ -2,7 +2,9 @@
 
 #include <algorithm>
 
+#include "base/cache_line.h"
 #include "heap/inside.h"
+#include "heap/roots.h"
 
 namespace elider::heap {
 
@@ -32,6 +34,7 @@ Status Allocator::allocate(uint64_t bytes, uint64_t* offset) {
     count = Arena::kBatchBlocks;
   }
   if (block == 0 && (block = attempt_.load_at(batches_at(block_class))) != 0) {
+    if (!is_free_block(block, block_class)) return damaged("a list of free batches", batches_at(block_class));
     attempt_.store_at(batches_at(block_class), attempt_.load_at(block + kNextBatchAt));
     count = Arena::kBatchBlocks;
   }
@@ -41,6 +44,8 @@ Status Allocator::allocate(uint64_t bytes, uint64_t* offset) {
       attempt_.doom(status);
       return status;
     }
+  } else if (!is_free_block(block, block_class)) {
+    return damaged("a free list", small ? list_at(block_class, 0) : batches_at(block_class));
   } else if (small) {
     attempt_.store_at(list_at(block_class, 0), attempt_.load_at(block + kNextAt));
     attempt_.store_at(list_at(block_class, 1), count - 1);
@@ -69,14 +74,18 @@ Status Allocator::cut(uint32_t block_class, uint64_t* block) {
   }
   uint64_t chunk = attempt_.load_at(arena_ + Arena::kChunkAt);
   if (chunk != 0) {
-    const uint64_t end = chunk + attempt_.load_at(chunk);
+    const bool is_there = chunk % kCacheLineBytes == 0 && is_in_heap(chunk, kChunkHeadBytes);
+    const uint64_t size = is_there ? attempt_.load_at(chunk) : 0;
+    if (!is_there || !is_in_heap(chunk, size)) return damaged("the chunk of an arena", arena_ + Arena::kChunkAt);
+    const uint64_t end = chunk + size;
     uint64_t cut = attempt_.load_at(chunk + 8);
+    if (cut < chunk + kChunkHeadBytes || cut > end || cut % kWordBytes != 0) return damaged("how far a chunk is cut", chunk + 8);
     if (end - cut < bytes) {
       while (end - cut >= block_bytes(1)) {
         uint32_t fits = block_class_of(end - cut);
         while (block_bytes(fits) > end - cut) --fits;
         attempt_.store_at(cut, block_word(fits, kBlockFree));
-        give_back(cut, fits);
+        if (Status status = give_back(cut, fits); !status.ok()) return status;
         cut += block_bytes(fits);
       }
       attempt_.store_at(chunk + 8, cut);
@@ -103,17 +112,33 @@ Status Allocator::new_chunk(uint64_t bytes, uint64_t* chunk) {
   return {};
 }
 
+bool Allocator::is_in_heap(uint64_t offset, uint64_t bytes) const {
+  const uint64_t first = HeapHead::bytes(attempt_.heap().geometry().threads), end = attempt_.heap().heap_bytes();
+  return offset >= first && offset <= end && bytes <= end - offset;
+}
+bool Allocator::is_free_block(uint64_t block, uint32_t block_class) const {
+  return block % kWordBytes == 0 && is_in_heap(block, block_bytes(block_class)) &&
+         attempt_.load_at(block) == block_word(block_class, kBlockFree);
+}
+Status Allocator::damaged(const char* what, uint64_t offset) const {
+  attempt_.needs_software();  // the words need memory
+  Status status(Code::kCorrupt, attempt_.heap().where(offset) + " is damaged: " + what);
+  attempt_.doom(status);
+  return status;
+}
+
 // Into the arena's list; a list that is full makes room for the next.
-void Allocator::give_back(uint64_t block, uint32_t block_class) {
+Status Allocator::give_back(uint64_t block, uint32_t block_class) {
   if (block_class >= kSmallClasses) {
     attempt_.store_at(block + kNextBatchAt, attempt_.load_at(batches_at(block_class)));
     attempt_.store_at(batches_at(block_class), block);
-    return;
+    return {};
   }
   uint64_t first = attempt_.load_at(list_at(block_class, 0));
   uint64_t count = attempt_.load_at(list_at(block_class, 1));
   if (count == Arena::kBatchBlocks) {
     if (const uint64_t full = attempt_.load_at(list_at(block_class, 2)); full != 0) {
+      if (!is_free_block(full, block_class)) return damaged("a free list", list_at(block_class, 2));
       attempt_.store_at(full + kNextBatchAt, attempt_.load_at(batches_at(block_class)));
       attempt_.store_at(batches_at(block_class), full);
     }
@@ -123,25 +148,29 @@ void Allocator::give_back(uint64_t block, uint32_t block_class) {
   attempt_.store_at(block + kNextAt, first);
   attempt_.store_at(list_at(block_class, 0), block);
   attempt_.store_at(list_at(block_class, 1), count + 1);
+  return {};
 }
 
 Status Allocator::free(uint64_t offset) {
   if (offset == 0) return {};
-  const uint64_t first = HeapHead::bytes(attempt_.heap().geometry().threads);
   uint64_t word = 0;
-  if (offset % 8 == 0 && offset >= first + kChunkHeadBytes + kBlockHeadBytes && offset < attempt_.heap().heap_bytes())
+  if (offset % kWordBytes == 0 && is_in_heap(offset - kChunkHeadBytes - kBlockHeadBytes, kChunkHeadBytes + kBlockHeadBytes))
     word = attempt_.load_at(offset - kBlockHeadBytes);
   const auto block_class = static_cast<uint32_t>(word >> 32);
-  if ((word & 0xffffffff) != kBlockUsed || block_class == 0 || block_class >= kBlockClasses) {
+  if ((word & 0xffffffff) != kBlockUsed || block_class == 0 || block_class >= kBlockClasses ||
+      !is_in_heap(offset - kBlockHeadBytes, block_bytes(block_class))) {
     Status status = Status::invalid_argument("free: there is no object at offset " + std::to_string(offset));
+    attempt_.doom(status);
+    return status;
+  }
+  if (Status status = check_no_root(attempt_, offset); !status.ok()) {
     attempt_.doom(status);
     return status;
   }
   // Who frees an object has looked at it: nobody overlaps who changes it.
   if (attempt_.heap().options().isolation == HeapIsolation::kSnapshot) attempt_.zero(offset, block_bytes(block_class) - kBlockHeadBytes);
   attempt_.store_at(offset - kBlockHeadBytes, block_word(block_class, kBlockFree));
-  give_back(offset - kBlockHeadBytes, block_class);
-  return {};
+  return give_back(offset - kBlockHeadBytes, block_class);
 }
 
 }  // namespace elider::heap

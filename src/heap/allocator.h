@@ -85,7 +85,12 @@ class Allocator {
  private:
   Status cut(uint32_t block_class, uint64_t* block);
   Status new_chunk(uint64_t bytes, uint64_t* chunk);
-  void give_back(uint64_t block, uint32_t block_class);
+  Status give_back(uint64_t block, uint32_t block_class);
+  // A damaged heap must neither stop the process nor give out what is in use: what a list or an
+  // arena leads to is compared with what must be there.
+  bool is_free_block(uint64_t block, uint32_t block_class) const;
+  bool is_in_heap(uint64_t offset, uint64_t bytes) const;
+  Status damaged(const char* what, uint64_t offset) const;
   // The list's word of the class; 0 first block, 1 count, 2 the full list.
   uint64_t list_at(uint32_t block_class, uint64_t part) const {
     return arena_ + Arena::kListsAt + block_class * Arena::kListBytes + part * 8;

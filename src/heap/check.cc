@@ -49,26 +49,19 @@ Status look(const std::string& path, Looked* looked) {
   if (Status status = replayer.begin(); !status.ok()) return status;
   if (Status status = replayer.find(&looked->found); !status.ok()) return status;
   looked->replayed = replayer.replayed();
-  uint64_t bytes = 0, end = 0;
-  if (Status status = looked->medium->size(&bytes); !status.ok()) return status;
   // What is pending may lie beyond the file's end.
+  uint64_t end = 0;
   if (Status status = replayer.heap_bytes_with(looked->found, &end); !status.ok()) return status;
   void* const memory = ::mmap(nullptr, end, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (memory == MAP_FAILED) return {Code::kMemoryLimit, "no address space for '" + path + "'"};
   looked->memory = static_cast<std::byte*>(memory);
   looked->bytes = end;
-  // Whole pages of the file; what is beyond its end is 0.
-  const uint64_t there = (bytes - looked->geometry.heap_at + 4095) / 4096 * 4096;
-  if (Status status = looked->medium->map_copy_on_write(looked->geometry.heap_at, {looked->memory, there}); !status.ok()) return status;
-  for (const heap::Marker& marker : looked->found.durable)
-    if (Status status = replayer.apply(marker,
-                                       [&](const heap::Run& run) {
-                                         run.copy_to(looked->memory);
-                                         return Status();
-                                       });
-        !status.ok())
-      return status;
-  return {};
+  return replayer.load_heap(looked->found, {looked->memory, end});
+}
+
+// Reads a heap that is looked at.
+auto reader_of(const std::byte* base) {
+  return [base](uint64_t offset, std::span<std::byte> into) { std::memcpy(into.data(), base + offset, into.size()); };
 }
 
 class Walk {
@@ -158,12 +151,19 @@ class Walk {
     return {};
   }
 
+  bool is_object(uint64_t offset, uint64_t bytes) const {
+    const uint64_t head = word(offset - heap::kBlockHeadBytes), block_class = head >> 32;
+    return (head & 0xffffffff) == heap::kBlockUsed && block_class < heap::kBlockClasses &&
+           heap::kBlockHeadBytes + bytes <= heap::block_bytes(static_cast<uint32_t>(block_class));
+  }
   Status walk_roots() {
-    for (uint64_t root = word(HeapHead::kRootsAt); root != 0; root = word(root)) {
-      if (root % 8 != 0 || root < first_ || root > bytes_ - sizeof(heap::RootNode) || check_.roots++ > check_.blocks)
-        return damaged("the list of roots", HeapHead::kRootsAt);
-    }
-    return {};
+    bool all_are_objects = true;
+    const bool whole = heap::for_each_root(threads_, bytes_, reader_of(base_), [&](uint64_t at, const heap::RootNode& root) {
+      ++check_.roots;
+      all_are_objects = all_are_objects && is_object(at, sizeof(root) + root.name_bytes + root.type_bytes) &&
+                        is_object(root.object, root.object_bytes);
+    });
+    return whole && all_are_objects ? Status() : damaged("the list of roots", HeapHead::kRootsAt);
   }
 
   const std::byte* const base_;
@@ -202,6 +202,9 @@ Result<HeapStatus> Heap::status_of(const std::string& path) {
   status.promise = "what the program that writes it asked for: HeapOptions::medium";
   status.recovered = looked.found.durable.size();
   status.dropped = looked.found.dropped;
+  if (!heap::list_roots(looked.geometry.threads, looked.bytes, reader_of(looked.memory), &status.roots))
+    return Status(Code::kCorrupt, "'" + path + "' is damaged: the list of roots, at offset " +
+                                      std::to_string(looked.geometry.heap_at + HeapHead::kRootsAt));
   return status;
 }
 

@@ -75,13 +75,11 @@ class FileMedium final : public Medium {
     return {};
   }
   Status size(uint64_t* bytes) override { return file_->size(bytes); }
-  Status extend(uint64_t bytes) override {
-    uint64_t now = 0;
-    if (Status status = file_->size(&now); !status.ok() || now >= bytes) return status;
-    const std::byte last{0};
-    return file_->write_at(bytes - 1, {&last, 1});
-  }
+  Status extend(uint64_t bytes) override { return file_->reserve(bytes); }
   Status map_copy_on_write(uint64_t offset, std::span<std::byte> memory) override { return file_->map_copy_on_write(offset, memory); }
+  Status map_data_copy_on_write(uint64_t offset, std::span<std::byte> memory) override {
+    return file_->map_data_copy_on_write(offset, memory);
+  }
 
   std::string_view promise() const override { return "power failures: what fdatasync has written"; }
   uint64_t syncs() const override {
@@ -138,14 +136,14 @@ SubstituteMedium::~SubstituteMedium() { substitute.store(nullptr, std::memory_or
 
 std::unique_ptr<Medium> make_file_medium(std::unique_ptr<log::File> file) { return std::make_unique<FileMedium>(std::move(file)); }
 
-Status open_medium(const HeapOptions& options, const std::string& path, std::unique_ptr<log::File> file, std::unique_ptr<Medium>* medium) {
+Status open_medium(const HeapOptions& options, std::unique_ptr<log::File> file, std::unique_ptr<Medium>* medium) {
   const SubstituteMedium* const other = substitute.load(std::memory_order_acquire);
   if (options.medium == HeapMedium::kFile)
     *medium = make_file_medium(std::move(file));
   else if (options.medium == HeapMedium::kDax && other != nullptr)
     *medium = other->make_(std::move(file));
   else
-    return open_mapped_medium(options, path, medium);
+    return open_mapped_medium(options, std::move(file), medium);
   return {};
 }
 

@@ -26,8 +26,8 @@ namespace elider::heap {
 inline constexpr char kMagic[16] = "elider heap\r\n\x1a";
 inline constexpr char kMagicUnmade[16] = "elider heap new";  // its making has begun, and not ended
 inline constexpr uint32_t kVersion = 2;                      // 1: no runs of zeros
-// The places of entry `sequence % 2`, each in a sector of its own. Older programs use only the first
-// place of each entry.
+// The places of entry `sequence % 2`, each in a sector of its own. Older programs use only the
+// first place of each entry.
 inline constexpr uint64_t kReplayedAt[2][2] = {{4096, 5120}, {4608, 5632}};
 inline constexpr uint64_t kPersistedAt = 6144;
 inline constexpr uint64_t kMarkersAt = 8192;

@@ -89,6 +89,8 @@ Result<Heap> Heap::open(const std::string& path, uint64_t bytes, const HeapOptio
   return Heap(std::move(inside));
 }
 
+Result<Heap> Heap::open(const std::string& path, const HeapOptions& options) { return open(path, heap::kBytesMin, options); }
+
 Status Heap::usable() const {
   if (inside_ == nullptr) return Status::invalid_argument("the heap is not open");
   return inside_->in_child() ? opened_before_fork("heap") : Status();

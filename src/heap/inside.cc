@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <cstring>
 #include <exception>
 #include <iterator>
 #include <new>
@@ -71,6 +72,11 @@ Status guarded(F&& f, Unwind&& unwind) {
   }
 }
 
+Status too_large(const std::string& path, uint64_t bytes, uint64_t capacity) {
+  return Status::invalid_argument("HeapOptions::capacity_bytes is " + std::to_string(capacity) + "; '" + path + "' has " +
+                                  std::to_string(bytes));
+}
+
 // The file has but its first bytes, which say that it is being made.
 Status write_new(heap::Medium& medium, const Geometry& geometry, uint64_t bytes) {
   const uint64_t first = heap::HeapHead::bytes(geometry.threads);
@@ -90,6 +96,16 @@ Status write_new(heap::Medium& medium, const Geometry& geometry, uint64_t bytes)
   // With it the file is a heap. One word of 8 bytes changes: it is there or is not, on any medium.
   if (status.ok()) status = medium.store(0, std::as_bytes(std::span(&header, 1)));
   return status.ok() ? medium.fence() : status;
+}
+
+// A heap's file may have holes, of an older program or of a copy. *room: whether the disk has room
+// for them. A file that is larger than the heap may become is refused first.
+Status reserve_all(log::File& file, const Geometry& geometry, uint64_t capacity, Status* room) {
+  uint64_t bytes = 0;
+  if (Status status = file.size(&bytes); !status.ok()) return status;
+  if (bytes > geometry.heap_at && bytes - geometry.heap_at > capacity) return too_large(file.path(), bytes - geometry.heap_at, capacity);
+  *room = file.reserve(bytes);
+  return {};
 }
 
 }  // namespace
@@ -115,6 +131,7 @@ Status HeapInside::open(const std::string& path, uint64_t bytes, HeapOptions opt
   if (!there.ok() && !there.not_found()) return there;
   const bool is_new = heap::is_unmade(header, count);
   Geometry geometry;
+  Status room;
   if (is_new) {
     std::random_device random;
     geometry = heap::geometry_of(options, uint64_t{random()} << 32 | random());
@@ -123,16 +140,19 @@ Status HeapInside::open(const std::string& path, uint64_t bytes, HeapOptions opt
     if (Status status = held.folder->open(held.name, log::OpenMode::kCreateNew, &file); !status.ok()) return status;
     if (Status status = file->write_and_sync(0, std::as_bytes(std::span(heap::kMagicUnmade))); !status.ok()) return status;
     if (Status status = held.folder->sync(); !status.ok()) return status;
-  } else if (Status status = heap::decode(header, path, &geometry); !status.ok()) {
-    return status;
+  } else {
+    if (Status status = heap::decode(header, path, &geometry); !status.ok()) return status;
+    if (Status status = reserve_all(*file, geometry, options.capacity_bytes, &room); !status.ok()) return status;
   }
   std::unique_ptr<heap::Medium> medium;
-  if (Status status = heap::open_medium(options, path, std::move(file), &medium); !status.ok()) return status;
+  if (!room.ok())
+    medium = heap::make_file_medium(std::move(file));  // it reads holes without room for them
+  else if (Status status = heap::open_medium(options, std::move(file), &medium); !status.ok())
+    return status;
   if (is_new)
     if (Status status = write_new(*medium, geometry, bytes); !status.ok()) return status;
   std::unique_ptr<HeapInside> inside(new HeapInside(path, options, geometry, regions, std::move(medium), std::move(held.lock)));
-  Status status = inside->recover();
-  if (status.ok()) status = inside->start();
+  Status status = inside->recover(std::move(room));
   if (status.ok()) *opened = std::move(inside);
   return status;
 }
@@ -150,7 +170,7 @@ HeapInside::HeapInside(std::string path, const HeapOptions& options, const Geome
       replayer_(std::make_unique<heap::Replayer>(geometry_, *medium_, path_)),
       counts_(std::make_unique<Counts[]>(geometry.threads)) {}
 
-Status HeapInside::recover() {
+Status HeapInside::recover(Status room) {
   Found found;
   uint64_t bytes = 0, magic = 0;
   Status status = replayer_->begin();
@@ -160,28 +180,58 @@ Status HeapInside::recover() {
     return {Code::kCorrupt, "'" + path_ + "' is damaged: its heap, at offset " + std::to_string(geometry_.heap_at)};
   if (status.ok()) status = replayer_->heap_bytes_with(found, &bytes);
   if (!status.ok()) return status;
-  if (bytes > options_.capacity_bytes)
-    return Status::invalid_argument("HeapOptions::capacity_bytes is " + std::to_string(options_.capacity_bytes) + "; '" + path_ + "' has " +
-                                    std::to_string(bytes));
+  if (bytes > options_.capacity_bytes) return too_large(path_, bytes, options_.capacity_bytes);
   recovered_ = found.durable.size();
   dropped_ = found.dropped;
-  if (status = medium_->extend(geometry_.heap_at + bytes); !status.ok()) return status;
-  return replayer_->recover(found);
+  if (room.ok()) room = medium_->extend(geometry_.heap_at + bytes);
+  if (!room.ok()) return start_reading(found, bytes, room);
+  if (status = replayer_->recover(found); !status.ok()) return status;
+  return start();
 }
 
-Status HeapInside::start() {
-  uint64_t bytes = 0;
-  if (Status status = medium_->size(&bytes); !status.ok()) return status;
+Status HeapInside::reserve_addresses() {
   void* const memory = ::mmap(nullptr, options_.capacity_bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (memory == MAP_FAILED)
     return {Code::kMemoryLimit, "no address space for HeapOptions::capacity_bytes, " + std::to_string(options_.capacity_bytes)};
   base_ = static_cast<std::byte*>(memory);
-  if (Status status = map_heap((bytes - geometry_.heap_at) / kHeapAlignment * kHeapAlignment); !status.ok()) return status;
-  slots_.start_clock(replayer_->replayed());
-  log_->all_is_durable(replayer_->replayed());
-  for (uint32_t slot = 0; slot < geometry_.threads; ++slot) attempts_.push_back(std::make_unique<HeapAttempt>(*this, slot));
-  if (options_.background_replay) replaying_ = std::thread([this] { replay_in_background(); });
   return {};
+}
+
+bool HeapInside::add_roots() {
+  const auto read = [&](uint64_t offset, std::span<std::byte> into) { std::memcpy(into.data(), base_ + offset, into.size()); };
+  return heap::for_each_root(geometry_.threads, heap_bytes(), read, [&](uint64_t at, const heap::RootNode& root) {
+    root_filter_.add(root.object);
+    root_filter_.add(at);
+  });
+}
+
+// The heap is in memory, with all transactions up to `number`.
+Status HeapInside::begin_slots(uint64_t number) {
+  if (!add_roots()) return {Code::kCorrupt, "'" + path_ + "' is damaged: the list of roots, at offset " +
+                                               std::to_string(geometry_.heap_at + heap::HeapHead::kRootsAt)};
+  slots_.start_clock(number);
+  log_->all_is_durable(number);
+  for (uint32_t slot = 0; slot < geometry_.threads; ++slot) attempts_.push_back(std::make_unique<HeapAttempt>(*this, slot));
+  return {};
+}
+
+Status HeapInside::start() {
+  uint64_t bytes = 0;
+  Status status = medium_->size(&bytes);
+  if (status.ok()) status = reserve_addresses();
+  if (status.ok()) status = map_heap((bytes - geometry_.heap_at) / kHeapAlignment * kHeapAlignment);
+  if (status.ok()) status = begin_slots(replayer_->replayed());
+  if (status.ok() && options_.background_replay) replaying_ = std::thread([this] { replay_in_background(); });
+  return status;
+}
+
+Status HeapInside::start_reading(const Found& found, uint64_t bytes, const Status& why) {
+  if (Status status = reserve_addresses(); !status.ok()) return status;
+  if (::mprotect(base_, bytes, PROT_READ | PROT_WRITE) != 0) return log::file_error("find memory for", path_, errno);
+  if (Status status = replayer_->load_heap(found, {base_, bytes}); !status.ok()) return status;
+  heap_bytes_.store(bytes, std::memory_order_release);
+  stop(why);
+  return begin_slots(found.newest);
 }
 
 HeapInside::~HeapInside() {
@@ -219,9 +269,11 @@ Status HeapInside::grow_to(uint64_t bytes) {
   if (bytes <= now) return {};
   if (bytes > options_.capacity_bytes)
     return {Code::kMemoryLimit, "'" + path_ + "' is full: HeapOptions::capacity_bytes is " + std::to_string(options_.capacity_bytes)};
-  const uint64_t grown = std::min(options_.capacity_bytes, std::max(2 * now, heap::aligned(bytes)));
-  if (Status status = medium_->extend(geometry_.heap_at + grown); !status.ok()) return status;
-  return map_heap(grown);
+  // To twice its size, or to what is needed, if the disk has no room for more.
+  const uint64_t needed = heap::aligned(bytes), wanted = std::min(options_.capacity_bytes, std::max(2 * now, needed));
+  if (medium_->extend(geometry_.heap_at + wanted).ok()) return map_heap(wanted);
+  if (Status status = medium_->extend(geometry_.heap_at + needed); !status.ok()) return status;
+  return map_heap(needed);
 }
 
 // Also amid a commit: without memory for the words it goes without them.
@@ -441,14 +493,19 @@ void HeapInside::replay_in_background() {
 
 HeapStatus HeapInside::status() const {
   HeapStatus status;
-  const auto used = HeapPtr<uint64_t>::at(heap::HeapHead::kNextChunkAt);
-  if (running != nullptr && &running->heap() == this)
-    status.used_bytes = running->load_at(used.offset());
-  else if (running == nullptr)
+  const auto look = [&](heap::ReadHeap read) {
+    read(heap::HeapHead::kNextChunkAt, std::as_writable_bytes(std::span(&status.used_bytes, 1)));
+    static_cast<void>(heap::list_roots(geometry_.threads, heap_bytes(), read, &status.roots));
+  };
+  if (running != nullptr && &running->heap() == this) {
+    running->needs_software();  // what follows asks for memory
+    look([&](uint64_t offset, std::span<std::byte> into) { running->read_bytes(base_ + offset, into); });
+  } else if (running == nullptr) {
     static_cast<void>(const_cast<HeapInside*>(this)->read([&](HeapReader& reader) {
-      status.used_bytes = reader.read(reader[used]);
+      look([&](uint64_t offset, std::span<std::byte> into) { reader.read_bytes(base_ + offset, into); });
       return Status();
     }));
+  }
   status.heap_bytes = heap_bytes();
   status.log_bytes = geometry_.heap_at;
   status.last_number = slots_.clock();
@@ -458,6 +515,7 @@ HeapStatus HeapInside::status() const {
   status.promise = medium_->promise();
   status.recovered = recovered_;
   status.dropped = dropped_;
+  if (const Status why = stopped(); !why.ok()) status.read_only_because = why.message();
   for (uint32_t slot = 0; slot < geometry_.threads; ++slot) {
     const Counts& counts = counts_[slot];
     // relaxed: statistics

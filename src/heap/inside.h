@@ -20,6 +20,7 @@
 #include "heap/redo_log.h"
 #include "heap/regions.h"
 #include "heap/replayer.h"
+#include "heap/roots.h"
 #include "heap/slots.h"
 #include "heap/stripes.h"
 
@@ -50,12 +51,15 @@ class HeapInside {
   heap::Slots& slots() { return slots_; }
   heap::Stripes& stripes() { return stripes_; }
   heap::RedoLog& log() { return *log_; }
+  heap::RootFilter& root_filter() { return root_filter_; }
   // What this thread has logged is durable. Without memory for the words of an error it goes
   // without them.
   Status fence() noexcept;
   bool medium_fences_for_its_thread() const { return medium_->fences_for_its_thread(); }
   bool medium_is_mapped() const { return medium_->memory() != nullptr; }
   bool has_regions() const { return regions_.run != nullptr; }
+  // Where this offset is, for messages.
+  std::string where(uint64_t offset) const { return "'" + path_ + "', at offset " + std::to_string(geometry_.heap_at + offset) + ","; }
   // The heap has room up to this offset. kMemoryLimit: capacity_bytes. kIoError.
   Status grow_to(uint64_t bytes);
   // Nothing can be made durable any more.
@@ -68,9 +72,16 @@ class HeapInside {
  private:
   HeapInside(std::string path, const HeapOptions& options, const heap::Geometry& geometry, const heap::Regions& regions,
              std::unique_ptr<heap::Medium> medium, std::unique_ptr<log::File> held);
-  // Brings the file up to its log's end. Nothing is written before all has been looked at.
-  Status recover();
+  // Brings the file up to its log's end, and starts. Nothing is written before all has been looked
+  // at. If `room` is not ok, or the disk has no room for the whole heap, the heap is for reading
+  // alone.
+  Status recover(Status room);
   Status start();
+  // Only the memory gets what the log holds; `why` is what transactions are told.
+  Status start_reading(const heap::Found& found, uint64_t bytes, const Status& why);
+  Status reserve_addresses();
+  bool add_roots();  // to the filter. False: the list is damaged
+  Status begin_slots(uint64_t number);
   Status map_heap(uint64_t bytes);
   Status make_room(uint32_t slot, uint64_t bytes);
   // False: it is for the software protocol, alone.
@@ -91,6 +102,7 @@ class HeapInside {
 
   heap::Slots slots_;
   heap::Stripes stripes_;
+  heap::RootFilter root_filter_;
   std::unique_ptr<heap::RedoLog> log_;
   std::unique_ptr<heap::Replayer> replayer_;
   std::vector<std::unique_ptr<HeapAttempt>> attempts_;  // of each slot

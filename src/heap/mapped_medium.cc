@@ -3,7 +3,6 @@
 // kDelay each line waits as long instead, as the paper's measurements do (DUMBO, section 4.1).
 #include <fcntl.h>
 #include <sys/mman.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -46,10 +45,11 @@ void store_fence() { std::atomic_thread_fence(std::memory_order_seq_cst); }
 
 class MappedMedium final : public Medium {
  public:
-  MappedMedium(const HeapOptions& options, std::string path, int descriptor, std::byte* memory, uint64_t reserved)
+  MappedMedium(const HeapOptions& options, std::unique_ptr<log::File> file, int descriptor, std::byte* memory, uint64_t reserved)
       : delays_(options.medium == HeapMedium::kDelay),
         flush_ns_(options.flush_ns),
-        path_(std::move(path)),
+        file_(std::move(file)),
+        path_(file_->path()),
         descriptor_(descriptor),
         memory_(memory),
         reserved_(reserved) {}
@@ -90,20 +90,11 @@ class MappedMedium final : public Medium {
     std::fill(bytes.begin() + static_cast<ptrdiff_t>(there), bytes.end(), std::byte{0});
     return {};
   }
-  Status size(uint64_t* bytes) override {
-    struct stat facts;
-    if (uninterrupted([&] { return ::fstat(descriptor_, &facts); }) != 0) return log::file_error("look at", path_, errno);
-    *bytes = static_cast<uint64_t>(facts.st_size);
-    return {};
-  }
-  // With room on the disk: a store into a hole of a full disk would end the process.
+  Status size(uint64_t* bytes) override { return file_->size(bytes); }
+  // A store into a hole of a full disk would end the process.
   Status extend(uint64_t bytes) override {
-    uint64_t now = 0;
-    if (Status status = size(&now); !status.ok()) return status;
-    if (now >= bytes) return sync_length();
     if (bytes > reserved_) return {Code::kMemoryLimit, "'" + path_ + "' is as large as HeapOptions::capacity_bytes allows"};
-    const auto allocate = [&] { return ::posix_fallocate(descriptor_, 0, static_cast<off_t>(bytes)); };
-    if (const int error = uninterrupted_error(allocate); error != 0) return log::file_error("extend", path_, error);
+    if (Status status = file_->reserve(bytes); !status.ok()) return status;
     if (Status status = sync_length(); !status.ok()) return status;
     return map_up_to(bytes);
   }
@@ -156,6 +147,7 @@ class MappedMedium final : public Medium {
 
   const bool delays_;
   const uint64_t flush_ns_;
+  const std::unique_ptr<log::File> file_;
   const std::string path_;
   const int descriptor_;
   std::byte* const memory_;
@@ -166,7 +158,8 @@ class MappedMedium final : public Medium {
 
 }  // namespace
 
-Status open_mapped_medium(const HeapOptions& options, const std::string& path, std::unique_ptr<Medium>* medium) {
+Status open_mapped_medium(const HeapOptions& options, std::unique_ptr<log::File> file, std::unique_ptr<Medium>* medium) {
+  const std::string path = file->path();
   const int descriptor = uninterrupted([&] { return ::open(path.c_str(), O_RDWR | O_CLOEXEC); });
   if (descriptor < 0) return log::file_error("open", path, errno);
   // The logs of the largest file that there can be, and the heap.
@@ -177,7 +170,7 @@ Status open_mapped_medium(const HeapOptions& options, const std::string& path, s
     ::close(descriptor);
     return {Code::kMemoryLimit, "no address space for '" + path + "': " + std::strerror(error)};
   }
-  auto mapped = std::make_unique<MappedMedium>(options, path, descriptor, static_cast<std::byte*>(memory), reserved);
+  auto mapped = std::make_unique<MappedMedium>(options, std::move(file), descriptor, static_cast<std::byte*>(memory), reserved);
   if (Status status = mapped->map_all(); !status.ok()) return status;
   *medium = std::move(mapped);
   return {};

@@ -47,9 +47,13 @@ class Medium {
   // Fills all of it; what lies beyond the file's end is 0.
   virtual Status read(uint64_t offset, std::span<std::byte> bytes) = 0;
   virtual Status size(uint64_t* bytes) = 0;
+  // The file has at least this many bytes, and the disk has room for all of them. kIoError:
+  // log::File::reserve() failed; the file is as it was.
   virtual Status extend(uint64_t bytes) = 0;
   // The part of the file is this memory's from now on, copied when it is written (section 3).
   virtual Status map_copy_on_write(uint64_t offset, std::span<std::byte> memory) = 0;
+  // The same, where the memory holds zeros and the disk may have no room for the file's holes.
+  virtual Status map_data_copy_on_write(uint64_t offset, std::span<std::byte> memory) { return map_copy_on_write(offset, memory); }
 
   virtual std::string_view promise() const = 0;  // what it survives
   virtual uint64_t syncs() const = 0;
@@ -65,7 +69,7 @@ class SubstituteMedium {
   SubstituteMedium& operator=(const SubstituteMedium&) = delete;
 
  private:
-  friend Status open_medium(const HeapOptions&, const std::string&, std::unique_ptr<log::File>, std::unique_ptr<Medium>*);
+  friend Status open_medium(const HeapOptions&, std::unique_ptr<log::File>, std::unique_ptr<Medium>*);
   const Make make_;
 };
 
@@ -80,8 +84,8 @@ Status find(const std::string& path, HeldFile* found);
 // Holds the file, which is created if needed. kInvalidArgument: it is in use.
 Status hold(log::Hold how, HeldFile* found);
 // The file is there. kUnsupported: kDax, and it does not lie on persistent memory.
-Status open_medium(const HeapOptions& options, const std::string& path, std::unique_ptr<log::File> file, std::unique_ptr<Medium>* medium);
+Status open_medium(const HeapOptions& options, std::unique_ptr<log::File> file, std::unique_ptr<Medium>* medium);
 std::unique_ptr<Medium> make_file_medium(std::unique_ptr<log::File> file);
-Status open_mapped_medium(const HeapOptions& options, const std::string& path, std::unique_ptr<Medium>* medium);
+Status open_mapped_medium(const HeapOptions& options, std::unique_ptr<log::File> file, std::unique_ptr<Medium>* medium);
 
 }  // namespace elider::heap

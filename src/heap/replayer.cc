@@ -1,5 +1,7 @@
 #include "heap/replayer.h"
 
+#include <sys/mman.h>
+
 #include <algorithm>
 #include <array>
 #include <cstring>
@@ -8,6 +10,26 @@
 #include "heap/allocator.h"
 
 namespace elider::heap {
+
+namespace {
+// Zeroes without touching memory: a range of zeros may be far larger than what there is.
+Status zero_pages(std::span<std::byte> memory) {
+  constexpr uintptr_t kPage = 4096;
+  const auto begin = reinterpret_cast<uintptr_t>(memory.data()), end = begin + memory.size();
+  const uintptr_t first = (begin + kPage - 1) / kPage * kPage, last = end / kPage * kPage;
+  if (first >= last) {
+    std::memset(memory.data(), 0, memory.size());
+    return {};
+  }
+  std::memset(memory.data(), 0, first - begin);
+  std::memset(memory.data() + (last - begin), 0, end - last);
+  constexpr int kFlags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED | MAP_NORESERVE;
+  void* const pages = memory.data() + (first - begin);
+  return ::mmap(pages, last - first, PROT_READ | PROT_WRITE, kFlags, -1, 0) == pages
+             ? Status()
+             : Status(Code::kMemoryLimit, "no address space for " + std::to_string(memory.size()) + " bytes of a heap");
+}
+}  // namespace
 
 Status Replayer::begin() {
   uint64_t bytes = 0;
@@ -101,7 +123,8 @@ Status Replayer::check_claims(const Claims& claims, std::span<const Marker> whol
   if (missing == 0 || ELIDER_MUTANT(kHeapIgnoreClaims)) return {};
   if (missing > replayed() + geometry_.markers) return damaged_entries();
   Marker marker{};
-  if (Status status = medium_.read(geometry_.marker_at(missing), std::as_writable_bytes(std::span(&marker, 1))); !status.ok()) return status;
+  const std::span<std::byte> bytes = std::as_writable_bytes(std::span(&marker, 1));
+  if (Status status = medium_.read(geometry_.marker_at(missing), bytes); !status.ok()) return status;
   return is_valid(marker, geometry_) && marker.number == missing ? damaged(marker) : damaged_marker(missing);
 }
 
@@ -130,16 +153,30 @@ Status Replayer::heap_bytes_with(const Found& found, uint64_t* bytes) {
   };
   if (used > *bytes) return damaged();
   if (Status status = word_with(found, HeapHead::kNextChunkAt, &used); !status.ok()) return status;
-  if (used < HeapHead::bytes(geometry_.threads) || used > kBytesMax) return damaged();
+  if (used < HeapHead::bytes(geometry_.threads) || used > kBytesMax || used % kCacheLineBytes != 0) return damaged();
   *bytes = std::max(*bytes, used);
-  for (const Marker& marker : found.durable) {
-    const Status status = apply(marker, [&](const Run& run) {
-      *bytes = std::max(*bytes, run.end());
-      return Status();
-    });
+  // What a transaction writes to lies in a chunk that was handed out, before or by itself.
+  for (const Marker& record : found.durable) {
+    const Status status = apply(record, [&](const Run& run) { return run.end() <= used ? Status() : this->damaged(record); });
     if (!status.ok()) return status;
   }
   *bytes = aligned(*bytes);
+  return {};
+}
+
+Status Replayer::load_heap(const Found& found, std::span<std::byte> memory) {
+  uint64_t bytes = 0;
+  if (Status status = medium_.size(&bytes); !status.ok()) return status;
+  // Whole pages of the file; what is beyond its end is 0.
+  const uint64_t there = std::min<uint64_t>((bytes - geometry_.heap_at + 4095) / 4096 * 4096, memory.size());
+  if (Status status = medium_.map_data_copy_on_write(geometry_.heap_at, memory.first(there)); !status.ok()) return status;
+  const auto patch = [&](const Run& run) -> Status {
+    if (run.values.empty()) return zero_pages(memory.subspan(run.offset(), run.bytes()));
+    run.copy_to(memory.data());
+    return {};
+  };
+  for (const Marker& marker : found.durable)
+    if (Status status = apply(marker, patch); !status.ok()) return status;
   return {};
 }
 

@@ -40,6 +40,9 @@ class Replayer {
   // whole pages of kHeapAlignment. kCorrupt: the file was cut short.
   Status word_with(const Found& found, uint64_t offset, uint64_t* word);
   Status heap_bytes_with(const Found& found, uint64_t* bytes);
+  // Puts the heap, with what was found, into memory that holds zeros: of an open heap that can only
+  // be read, or of one that is looked at. The memory reaches as far as heap_bytes_with() says.
+  Status load_heap(const Found& found, std::span<std::byte> memory);
   // patch(run) for each run of a record; a Status that is not ok ends it. kCorrupt: the record is
   // not what its marker says; `checks` false: that is known.
   template <class Patch>

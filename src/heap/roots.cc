@@ -11,6 +11,8 @@
 
 namespace elider::heap {
 
+using detail::HeapInside;
+
 namespace {
 
 constexpr size_t kNameBytesMax = 255;
@@ -64,6 +66,62 @@ uint64_t link_to(detail::HeapAttempt& attempt, std::string_view name, RootNode* 
 
 }  // namespace
 
+bool for_each_root(uint32_t threads, uint64_t end, ReadHeap read, FunctionRef<void(uint64_t, const RootNode&)> visit) {
+  const uint64_t first = HeapHead::bytes(threads) + kChunkHeadBytes + kBlockHeadBytes;
+  const auto may_lie = [&](uint64_t offset, uint64_t bytes) {
+    return offset % kWordBytes == 0 && offset >= first && offset <= end && bytes <= end - offset;
+  };
+  uint64_t at = 0, seen = 0, steps = 0, steps_max = 1;  // a circle comes back to what was seen last
+  read(HeapHead::kRootsAt, std::as_writable_bytes(std::span(&at, 1)));
+  while (at != 0) {
+    RootNode node{};
+    if (at == seen || !may_lie(at, sizeof(node))) return false;
+    read(at, std::as_writable_bytes(std::span(&node, 1)));
+    if (node.name_bytes == 0 || node.name_bytes > kNameBytesMax || node.type_bytes > kTypeBytesMax ||
+        !may_lie(at, sizeof(node) + node.name_bytes + node.type_bytes) || !may_lie(node.object, node.object_bytes))
+      return false;
+    visit(at, node);
+    if (++steps == steps_max) {
+      seen = at;
+      steps = 0;
+      steps_max *= 2;
+    }
+    at = node.next;
+  }
+  return true;
+}
+
+bool list_roots(uint32_t threads, uint64_t end, ReadHeap read, std::vector<HeapRoot>* roots) {
+  const auto text = [&](uint64_t offset, size_t bytes) {
+    std::string found(bytes, '\0');
+    read(offset, std::as_writable_bytes(std::span(found.data(), bytes)));
+    return found;
+  };
+  return for_each_root(threads, end, read, [&](uint64_t at, const RootNode& node) {
+    const uint64_t name_at = at + sizeof(RootNode);
+    roots->push_back(
+        {text(name_at, node.name_bytes), readable(text(name_at + node.name_bytes, node.type_bytes)), node.object_bytes});
+  });
+}
+
+Status check_no_root(detail::HeapAttempt& attempt, uint64_t offset) {
+  HeapInside& heap = attempt.heap();
+  if (!heap.root_filter().may_have(offset)) return {};
+  const auto read = [&](uint64_t from, std::span<std::byte> into) { attempt.read_bytes(heap.base() + from, into); };
+  RootNode found{};
+  uint64_t found_at = 0;
+  static_cast<void>(for_each_root(heap.geometry().threads, heap.heap_bytes(), read, [&](uint64_t at, const RootNode& node) {
+    if (at != offset && node.object != offset) return;
+    found_at = at;
+    found = node;
+  }));
+  if (found_at == 0) return {};
+  attempt.needs_software();  // the words need memory
+  const std::string name = text_at(attempt, found_at + sizeof(RootNode), found.name_bytes);
+  return Status::invalid_argument("free: the object at offset " + std::to_string(offset) + " is the root '" + name +
+                                  "'; remove_root() forgets its name and frees it");
+}
+
 Status find_root(detail::HeapAttempt& attempt, std::string_view name, std::string_view type, size_t bytes, uint64_t* object) {
   if (Status status = check_name(name); !status.ok()) return status;
   RootNode node;
@@ -94,6 +152,8 @@ Status make_root(detail::HeapAttempt& attempt, std::string_view name, std::strin
   attempt.write_bytes(memory + sizeof(node), std::as_bytes(std::span(name)));
   attempt.write_bytes(memory + sizeof(node) + name.size(), std::as_bytes(std::span(type)));
   attempt.store_at(HeapHead::kRootsAt, at);
+  attempt.heap().root_filter().add(*object);
+  attempt.heap().root_filter().add(at);
   return {};
 }
 

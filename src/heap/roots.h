@@ -1,11 +1,16 @@
 // Roots: the objects of a heap that have names: a list of nodes, each {next, object, the object's
 // bytes, lengths, name and type}.
-// Thread safety: its transaction's.
+// Thread safety: its transaction's. RootFilter: all.
 #pragma once
 
+#include <array>
+#include <atomic>
+#include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
+#include "elider/function_ref.h"
 #include "elider/heap.h"
 #include "heap/attempt.h"
 
@@ -23,5 +28,36 @@ struct RootNode {
 Status find_root(detail::HeapAttempt& attempt, std::string_view name, std::string_view type, size_t bytes, uint64_t* object);
 Status make_root(detail::HeapAttempt& attempt, std::string_view name, std::string_view type, size_t bytes, uint64_t* object);
 Status remove_root(detail::HeapAttempt& attempt, std::string_view name);
+
+// Reads the heap's bytes from this offset.
+using ReadHeap = FunctionRef<void(uint64_t offset, std::span<std::byte> into)>;
+
+// visit(offset of the node, node) for each root. False: the list is damaged: it leads out of the
+// heap's objects, of which none lies beyond `end`, or in a circle.
+bool for_each_root(uint32_t threads, uint64_t end, ReadHeap read, FunctionRef<void(uint64_t, const RootNode&)> visit);
+// Appends them; the types as a programmer writes them.
+bool list_roots(uint32_t threads, uint64_t end, ReadHeap read, std::vector<HeapRoot>* roots);
+
+// kInvalidArgument: this is a root's object, or a node of the list, which must not be freed.
+Status check_no_root(detail::HeapAttempt& attempt, uint64_t offset);
+
+// Which objects may be roots: without it each object that is freed would be compared with them all.
+// Whatever was a root since the heap was opened stays in it.
+class RootFilter {
+ public:
+  void add(uint64_t offset) {
+    std::atomic<uint64_t>& word = word_of(offset);
+    // relaxed: a thread that frees the object has seen the commit that made it a root.
+    if ((word.load(std::memory_order_relaxed) & bit_of(offset)) == 0) word.fetch_or(bit_of(offset), std::memory_order_relaxed);
+  }
+  bool may_have(uint64_t offset) { return (word_of(offset).load(std::memory_order_relaxed) & bit_of(offset)) != 0; }
+
+ private:
+  static uint64_t hash(uint64_t offset) { return offset * 0x9e3779b97f4a7c15u; }
+  static uint64_t bit_of(uint64_t offset) { return uint64_t{1} << (hash(offset) >> 58); }
+  std::atomic<uint64_t>& word_of(uint64_t offset) { return words_[hash(offset) >> 52 & (words_.size() - 1)]; }
+
+  std::array<std::atomic<uint64_t>, 16> words_{};
+};
 
 }  // namespace elider::heap

@@ -15,6 +15,13 @@ Status file_error(const char* what, const std::string& path, int error) {
   return Status(Code::kIoError, std::string("cannot ") + what + " '" + path + "': " + std::generic_category().message(error));
 }
 
+Status File::reserve(uint64_t bytes) {
+  uint64_t now = 0;
+  if (Status status = size(&now); !status.ok() || now >= bytes) return status;
+  const std::byte last{0};
+  return write_at(bytes - 1, {&last, 1});
+}
+
 Status File::map_copy_on_write(uint64_t offset, std::span<std::byte> memory) {
   constexpr int kFlags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED | MAP_NORESERVE;
   if (::mmap(memory.data(), memory.size(), PROT_READ | PROT_WRITE, kFlags, -1, 0) != memory.data()) return file_error("map", path(), errno);

@@ -55,10 +55,18 @@ class File {
   // Gives back the room that was made beyond this length and not written to. A hint: the room may
   // stay, and after a crash it may be there again.
   virtual void trim(uint64_t bytes) { static_cast<void>(bytes); }
+  // The file has at least this many bytes, and the disk has room for all of them: no later write to
+  // them fails for want of it. New ones read as zeros. kIoError: it names the file and the number
+  // of bytes, and the file is as long as before. Where a file system cannot reserve room, the file
+  // has the length alone.
+  virtual Status reserve(uint64_t bytes);
   // The file's bytes from `offset` on are the memory's from now on; what is written there stays in
   // memory. Both begin with a page, and the file has as many. Without a mapping of its own it is a
   // copy.
   virtual Status map_copy_on_write(uint64_t offset, std::span<std::byte> memory);
+  // The same, with memory of its own, which holds zeros already, where the file has holes. To read
+  // a mapped hole takes room on some file systems (tmpfs), and ends the process if there is none.
+  virtual Status map_data_copy_on_write(uint64_t offset, std::span<std::byte> memory) { return map_copy_on_write(offset, memory); }
   // These bytes, which are synced, will hardly be read soon: the system
   // need not keep them in memory.
   virtual void forget(uint64_t offset, uint64_t bytes) {

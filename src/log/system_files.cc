@@ -102,6 +102,39 @@ class SystemFile : public File {
     static_cast<void>(uninterrupted([&] { return ::ftruncate(*descriptor_, static_cast<off_t>(bytes)); }));
   }
 
+  Status reserve(uint64_t bytes) override {
+    uint64_t now = 0;
+    if (Status status = size(&now); !status.ok()) return status;
+    const auto reserve_all = [&] { return ::fallocate(*descriptor_, 0, 0, static_cast<off_t>(bytes)); };
+    int error = uninterrupted(reserve_all) == 0 ? 0 : errno;
+    // The C library then writes a byte to each block. Other threads may write to the older ones.
+    const auto write_new = [&] { return ::posix_fallocate(*descriptor_, static_cast<off_t>(now), static_cast<off_t>(bytes - now)); };
+    if ((error == EOPNOTSUPP || error == ENOSYS) && bytes > now) error = uninterrupted_error(write_new);
+    if (error == 0 || error == EOPNOTSUPP || error == ENOSYS) return {};
+    if (bytes > now) trim(now);  // what it got of the room goes back
+    return file_error(("reserve " + std::to_string(bytes) + " bytes for").c_str(), path(), error);
+  }
+
+  Status map_data_copy_on_write(uint64_t offset, std::span<std::byte> memory) override {
+    constexpr uint64_t kPage = 4096, kMappedMin = 1 << 20;  // a mapping for each small extent would be too many
+    const uint64_t end = offset + memory.size();
+    for (uint64_t at = offset; at < end;) {
+      const off_t data = ::lseek(*descriptor_, static_cast<off_t>(at), SEEK_DATA);
+      if (data < 0 && errno == ENXIO) return {};
+      const off_t hole = data < 0 ? -1 : ::lseek(*descriptor_, data, SEEK_HOLE);
+      if (hole < 0) return map_copy_on_write(at, memory.subspan(at - offset));
+      const uint64_t from = std::max(at, static_cast<uint64_t>(data) / kPage * kPage);
+      const uint64_t to = std::min(end, (static_cast<uint64_t>(hole) + kPage - 1) / kPage * kPage);
+      if (from >= to) return {};
+      const std::span<std::byte> part = memory.subspan(from - offset, to - from);
+      size_t count = 0;
+      Status status = part.size() >= kMappedMin ? map_copy_on_write(from, part) : read_at(from, part, &count);
+      if (!status.ok()) return status;
+      at = to;
+    }
+    return {};
+  }
+
   Status map_copy_on_write(uint64_t offset, std::span<std::byte> memory) override {
     void* const mapped = ::mmap(memory.data(), memory.size(), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_FIXED | MAP_NORESERVE, *descriptor_,
                                 static_cast<off_t>(offset));

@@ -9,8 +9,10 @@
 #include <fstream>
 
 #include "elider/elider.h"
+#include "elider/heap.h"
 #include "tests/crash/world.h"
 #include "tests/fuzz/fuzz_support.h"
+#include "tests/fuzz/heap_parts.h"
 
 namespace elider::fuzz {
 namespace {
@@ -85,6 +87,24 @@ void write_checkpoint(const std::filesystem::path& folder, const std::string& na
   write(folder / "manifest" / ("checkpoint_" + name), text_of(contents.at("db/" + std::string(log::kManifestName))));
 }
 
+// As heap_fuzz.cc reads them: with transactions in the log alone, and with freed objects.
+void write_heap(const std::filesystem::path& folder, const std::string& name, int transactions, bool replays) {
+  log::MemoryFiles files;
+  const log::SubstituteFiles substitute(files);
+  auto heap = Heap::open(kHeapPath, heap_options());
+  if (!heap.ok()) return;
+  for (int i = 0; i < transactions; ++i) {
+    if (replays && i == transactions / 2) static_cast<void>(heap->replay());
+    static_cast<void>(heap->transaction([&](HeapTransaction& txn) -> Status {
+      const auto root = txn.root<uint64_t>(i % 3 == 2 ? "another" : "root");
+      if (root.ok()) txn.write(txn[*root], txn.read(txn[*root]) + 1);
+      const auto block = txn.allocate<uint64_t>(static_cast<uint64_t>(1 + i % 9));
+      return block.ok() && i % 2 == 0 ? txn.free(*block) : block.status();
+    }));
+  }
+  write(folder / "heap" / name, std::string(1, '\0') + text_of(input_of(files.contents().at(kHeapPath))));
+}
+
 }  // namespace
 }  // namespace elider::fuzz
 
@@ -96,6 +116,8 @@ int main(int count, char** words) {
   }
   for (const int transactions : {0, 1, 6, 20}) {
     const std::string name = "transactions_" + std::to_string(transactions);
+    write_heap(words[1], name, transactions, false);
+    if (transactions >= 6) write_heap(words[1], "replayed_" + name, transactions, true);
     write_log(words[1], name, small_database(transactions, false));
     write_checkpoint(words[1], name, small_database(transactions, true));
   }

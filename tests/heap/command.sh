@@ -18,6 +18,7 @@ rm -f ./*.heap told.txt
 says 0 '^all is well' check a.heap
 says 0 '^lost +0 bytes' check a.heap
 says 0 '^pending +0 transactions' status a.heap
+says 0 "^root +'books': .*Books, " status a.heap
 says 2 "no file 'nowhere'" check nowhere
 says 2 "no file 'nowhere'" status nowhere
 says 2 'FILE' check
@@ -43,6 +44,7 @@ def heap(*arguments):
 check, status = json.loads(heap("check", "a.heap", "--json", "-").stdout), json.loads(heap("status", "a.heap", "--json", "-").stdout)
 assert check["pending"] == status["pending"] <= status["last_number"] - status["replayed_number"], status
 assert check["roots"] == 1 and check["lost_bytes"] == 0, check
+assert [(root["name"], root["bytes"] > 0) for root in status["roots"]] == [("books", True)], status
 assert check["block_bytes"] + check["free_bytes"] + check["unused_bytes"] < status["used_bytes"] < status["heap_bytes"], (check, status)
 
 whole = open("a.heap", "rb").read()

@@ -10,10 +10,8 @@
 // The words of the heap have no checksum: no test looks for damage there.
 #include <gtest/gtest.h>
 
-#include <array>
+#include <atomic>
 #include <cstring>
-#include <fstream>
-#include <functional>
 #include <iterator>
 #include <map>
 #include <set>
@@ -28,6 +26,7 @@
 #include "heap/format.h"
 #include "log/memory_files.h"
 #include "tests/heap/defaults.h"
+#include "tests/heap/golden_heap.h"
 #include "tests/support/random.h"
 #include "tests/support/status_matchers.h"
 
@@ -303,22 +302,7 @@ TEST_F(HeapDamageTest, OfALogThatWentRoundNothingOlderCounts) {
 // A heap that a program of earlier days left: its markers claim nothing, its entries have one place
 // each.
 TEST_F(HeapDamageTest, AHeapOfEarlierDaysIsOpened) {
-  std::ifstream file(ELIDER_TEST_SOURCE_DIR "/tests/golden/heap-v2/killed.parts", std::ios::binary);
-  const std::string parts{std::istreambuf_iterator<char>(file), {}};
-  ASSERT_GT(parts.size(), 8u);
-  const auto word_at = [&](size_t at) {
-    uint64_t word = 0;
-    std::memcpy(&word, parts.data() + at, sizeof(word));
-    return word;
-  };
-  Contents contents(word_at(0));
-  for (size_t at = 8; at < parts.size();) {  // {offset, bytes}, the bytes; the rest is 0
-    const uint64_t offset = word_at(at), bytes = word_at(at + 8);
-    ASSERT_LE(offset + bytes, contents.size());
-    std::memcpy(contents.data() + offset, parts.data() + at + 16, bytes);
-    at += 16 + bytes;
-  }
-  log::MemoryFiles files({{kPath, contents}});
+  log::MemoryFiles files({{kPath, golden_heap()}});
   const log::SubstituteFiles substitute(files);
   const auto value_of = [](Heap& heap) {
     uint64_t value = 0;

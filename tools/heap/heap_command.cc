@@ -59,12 +59,15 @@ void print(const HeapStatus& status) {
   fmt::print("replayed   up to transaction {}\n", status.replayed_number);
   fmt::print("pending    {} transactions in the log, which opening it will replay\n", status.recovered);
   fmt::print("dropped    {} transactions that a crash cut off before they were durable\n", status.dropped);
+  for (const HeapRoot& root : status.roots) fmt::print("root       '{}': {}, {}\n", root.name, root.type, size_of(root.bytes));
 }
 
 Json json_of(const HeapStatus& status) {
+  Json roots = Json::array();
+  for (const HeapRoot& root : status.roots) roots.push_back({{"name", root.name}, {"type", root.type}, {"bytes", root.bytes}});
   return {{"heap_bytes", status.heap_bytes}, {"used_bytes", status.used_bytes},           {"log_bytes", status.log_bytes},
           {"last_number", status.last_number}, {"replayed_number", status.replayed_number}, {"pending", status.recovered},
-          {"dropped", status.dropped}};
+          {"dropped", status.dropped}, {"roots", roots}};
 }
 
 // For people, or as JSON.
@@ -108,9 +111,10 @@ void add_heap(Command app) {
       "nothing. Each byte must be in use, free, or not cut into blocks yet; lost bytes mean that the file is damaged.\n"
       "What the objects say is the program's: check counts them, and does not know their types.",
       run_check);
-  add(heap, "status", "Say how large a heap and its log are, and which transactions the next opening will replay",
+  add(heap, "status", "Say how large a heap and its log are, which transactions the next opening will replay, and its roots",
       "  elider heap status book.heap\n\n"
-      "A program asks its open heap: Heap::status(). check looks at the heap itself; this reads the log alone.",
+      "A program asks its open heap: Heap::status(). Of each root it prints the name, the type as the program's compiler\n"
+      "recorded it, and the size of the object itself. check goes through all blocks; this reads the log and the roots.",
       run_status);
 }
 
