@@ -29,8 +29,8 @@ struct Shape {
 
 // Below 64 MiB memory is taken in chunks of 64 KiB, from there on of 2 MiB.
 constexpr Shape kShapes[] = {
-    {"small", 16, false, false, 6u << 20},     {"small_indexed", 16, false, true, 6u << 20}, {"middle", 1000, false, true, 64u << 20},
-    {"block", 4000, false, false, 64u << 20},  {"sized", 30'000, true, true, 64u << 20},
+    {"small", 16, false, false, 4u << 20},    {"small_indexed", 16, false, true, 4u << 20}, {"middle", 1000, false, true, 64u << 20},
+    {"block", 4000, false, false, 16u << 20}, {"sized", 30'000, true, true, 64u << 20},
 };
 
 class FullDatabaseTest : public testing::TestWithParam<std::tuple<KeyIndex, Shape, bool>> {
