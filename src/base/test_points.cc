@@ -125,6 +125,7 @@ constexpr MutantName kMutantNames[] = {
     {Mutant::kHeapIgnoreNeeds, "heap_ignore_needs"},
     {Mutant::kHeapIgnoreClaims, "heap_ignore_claims"},
     {Mutant::kHeapPatchBeforeLog, "heap_patch_before_log"},
+    {Mutant::kWaitInTurn, "wait_in_turn"},
     {Mutant::kReadsHaveNoNumber, "reads_have_no_number"},
     {Mutant::kLastNumber, "last_number"},
     {Mutant::kLeaveOutLastChunk, "leave_out_last_chunk"},

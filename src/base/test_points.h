@@ -193,6 +193,7 @@ enum class Mutant : uint32_t {
   kHeapIgnoreNeeds,         // "heap_ignore_needs": recovery keeps a transaction whose predecessors are lost
   kHeapIgnoreClaims,        // "heap_ignore_claims": recovery takes damage in the log for what a crash left
   kHeapPatchBeforeLog,      // "heap_patch_before_log": recovery changes the heap before the log that it reads is durable
+  kWaitInTurn,          // "wait_in_turn": a thread keeps its turn while it waits for the disk
   kReadsHaveNoNumber,   // "reads_have_no_number": a commit that only read has nothing to wait for
   kLastNumber,          // "last_number": a group waits for the number of its last call, not for the largest
   kLeaveOutLastChunk,   // "leave_out_last_chunk": the last rows of a large table are in no index after recovery

@@ -38,7 +38,9 @@ class EngineBase : public Engine {
       return Status::invalid_argument(
           "an operation of a chopped procedure cannot wait for durability: nothing is durable before its call has ended");
     if (store_.process.in_child()) return store_.refusal();
-    return store_.log == nullptr ? Status() : store_.log->wait_durable(commit_number);
+    if (store_.log == nullptr) return {};
+    if (store_.log->durable() < commit_number) give_turn_back(store_.id);
+    return store_.log->wait_durable(commit_number);
   }
   void when_durable(SnapshotNumber commit_number, std::function<void(const Status&)> told) override {
     if (store_.process.in_child()) return told(store_.refusal());

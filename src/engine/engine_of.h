@@ -110,6 +110,10 @@ class EngineOf final : public EngineBase<Sync> {
     if (policy.procedure_id >= txn::kProceduresMax) return txn::refuse_procedure_id(policy.procedure_id);
     return store_.refuses(policy.durability) ? store_.refusal() : this->refuse_other_thread();
   }
+  // Before acknowledge(), in the turn that the commit ran in.
+  void give_turn_back_to_wait(Durability durability, SnapshotNumber number) const {
+    if (store_.must_wait(durability, number)) [[unlikely]] give_turn_back(store_.id);
+  }
   static constexpr bool kCalls = txn::RunsCalls<Protocol>;
   Status run_accepted(FunctionRef<Status(Transaction&)> procedure, const RunPolicy& policy, bool read_only);
   [[gnu::noinline]] Status run_held(FunctionRef<Status(Transaction&)> procedure, const RunPolicy& policy, bool read_only);
@@ -193,7 +197,9 @@ Status EngineOf<Sync, ProtocolOf>::run_held(FunctionRef<Status(Transaction&)> pr
     auto& its = static_cast<WorkerType&>(*worker);
     const InTurn in_turn(pool_->turns, its);
     const txn::ReadingAt reading(its.snapshot(), hold->number);
-    return run_read_only(its, procedure, policy);
+    Status ended = run_read_only(its, procedure, policy);
+    if (ended.ok()) give_turn_back_to_wait(policy.durability, hold->number);
+    return ended;
   }();
   this->take_due_checkpoint();
   return status.ok() ? store_.acknowledge(policy.durability, store_.log != nullptr ? hold->number : 0, policy.commit_number, true)
@@ -207,7 +213,10 @@ template <class Sync, template <class> class ProtocolOf>
                                                                           SnapshotNumber* number) {
   const InTurn in_turn(pool_->turns, worker);
   Status status = read_only ? run_read_only(worker, procedure, policy) : run_on(worker.transaction(), worker, procedure, policy);
-  if (store_.log != nullptr) [[unlikely]] *number = worker.with(read_only, [](auto& txn) { return txn.commit_number(); });
+  if (store_.log != nullptr) [[unlikely]] {
+    *number = worker.with(read_only, [](auto& txn) { return txn.commit_number(); });
+    if (status.ok()) give_turn_back_to_wait(policy.durability, *number);
+  }
   return status;
 }
 
@@ -253,6 +262,7 @@ Status EngineOf<Sync, ProtocolOf>::run_chopped(const txn::ExecutableProcedure& p
         return protocol_.run_call(its.transaction(), all, procedure, call, {none, policy, its.base, its.counters, !its.kept}, {}, &number);
       }();
       protocol_.await_answer(its.transaction(), all, procedure, &ended);
+      if (ended.ok()) give_turn_back_to_wait(policy.durability, number);
       return ended;
     }();
     this->take_due_checkpoint();
@@ -349,6 +359,7 @@ Status EngineOf<Sync, ProtocolOf>::run_calls(const GroupCalls& calls, const Grou
           attempt_each(worker, calls, policy, group, attempt, number);
         });
     *committed = group_run.committed();
+    if (*committed) give_turn_back_to_wait(policy.durability, *number);
     return status;
   } catch (const std::bad_alloc&) {
     return refuse(Status(Code::kMemoryLimit, Cause::kMemoryLimit));
@@ -410,6 +421,7 @@ Status EngineOf<Sync, ProtocolOf>::commit_active(WorkerType& worker, Durability 
   });
   finish_active(worker);
   this->take_due_checkpoint();
+  if (status.ok()) give_turn_back_to_wait(durability, number);  // of an earlier call of this thread
   return status.ok() ? store_.acknowledge(durability, number, commit_number, read_only) : status;
 }
 

@@ -121,6 +121,7 @@ bool Turns::take_over_from_idle(bool however_short) {
     ELIDER_TEST_POINT("turns.take_over");
     if (!turn->state_.compare_exchange_strong(state, State::kNone, std::memory_order_acq_rel)) continue;
     take(*turn);
+    ELIDER_TEST_POINT("turns.taken_over");
     return true;
   }
   return false;

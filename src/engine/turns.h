@@ -6,6 +6,10 @@
 // rows that were removed since, which scans step over meanwhile. With turns a thread gives way
 // between two transactions, to the one that has waited longest.
 //
+// A thread that waits for the disk has no turn: it gives its turn to the thread that has waited
+// longest, and takes one again for its next transaction. Otherwise the threads that have turns
+// would commit again and again, a sync each time, and share no sync with the threads that wait.
+//
 // A turn is about speed alone: nothing is wrong with a transaction that runs without one. So who
 // has one and does not come back cannot hold the others up: if it is outside of a transaction, the
 // first that waits takes its turn over; if it is within, because its procedure waits for something,
@@ -57,7 +61,8 @@ class Turns {
   void begin(Turn& turn);
   // After it.
   void end(Turn& turn);
-  // Gives its turn back, if it has one: the thread ends, or others have waited long enough.
+  // Gives its turn back, if it has one. The thread ends, is about to wait for the disk, or others
+  // have waited long enough.
   void forget(Turn& turn);
 
   // How often a thread has waited for its turn.

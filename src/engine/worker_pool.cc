@@ -47,6 +47,11 @@ EngineWorker* find_thread_worker(uint64_t id) {
   return nullptr;
 }
 
+void give_turn_back(uint64_t id) {
+  if (ELIDER_MUTANT(kWaitInTurn)) return;
+  if (EngineWorker* const its = thread_worker(id); its != nullptr) its->pool.turns.forget(its->turn);
+}
+
 bool keep_thread_worker(uint64_t id, const std::shared_ptr<WorkerPool>& pool, EngineWorker* worker) {
   if (workers_given_back) return false;
   ThreadWorkers& mine = workers_of_thread;

@@ -38,6 +38,9 @@ inline EngineWorker* thread_worker(uint64_t id) {
   if (last_worker.id == id) [[likely]] return last_worker.worker;
   return find_thread_worker(id);
 }
+// The turn that this thread has in database `id`, if any, goes to another thread. A thread calls
+// this before it waits for the disk.
+void give_turn_back(uint64_t id);
 // False: the thread is ending, and keeps nothing any more: what runs then, in destructors, borrows.
 bool keep_thread_worker(uint64_t id, const std::shared_ptr<WorkerPool>& pool, EngineWorker* worker);
 

@@ -125,6 +125,7 @@ Status Log::wait_durable(SnapshotNumber number) {
   if (durable() >= number) return {};
   number = std::min(number, source_.current());
   demand(number);
+  ELIDER_TEST_POINT("log.wait");
   return durable_.wait(number);
 }
 

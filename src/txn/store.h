@@ -64,13 +64,20 @@ struct Store {
   // refuses(), looked at closely; and for what the database cannot give.
   bool refuses_now(Durability durability) const;
   bool asks_too_much(Durability durability) const;
+  // Whether a commit is acknowledged only when it is on the disk.
+  bool acknowledges_durable(Durability durability) const {
+    return log != nullptr && (durability == Durability::kDefault ? options.durability : durability) == Durability::kGroup;
+  }
+  // Whether acknowledge() would wait for the disk now.
+  bool must_wait(Durability durability, SnapshotNumber number) const {
+    return acknowledges_durable(durability) && log->durable() < number && !process.in_child();
+  }
   // After a commit: puts its number down where that is asked for, and waits where the commit is
   // acknowledged only when it is on the disk. read_only: it has written nothing, and waits for what
-  // it has read.
+  // it has read. The thread that waits holds no turn (engine/turns.h).
   Status acknowledge(Durability durability, SnapshotNumber number, SnapshotNumber* commit_number, bool read_only) const {
     if (commit_number != nullptr) *commit_number = log != nullptr ? number : 0;
-    if (log == nullptr || (durability == Durability::kDefault ? options.durability : durability) != Durability::kGroup) [[likely]]
-      return {};
+    if (!acknowledges_durable(durability)) [[likely]] return {};
     return await_durable(number, read_only);
   }
   Status await_durable(SnapshotNumber number, bool read_only) const;
