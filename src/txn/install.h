@@ -20,15 +20,20 @@ namespace elider::txn {
 
 // -- memory ---------------------------------------------------------------------------------------
 
+// A new block for a write of a group that is kept as one. False: there is no memory. It is not
+// inlined, so that the loop over the writes of small rows stays small.
+[[gnu::noinline]] inline bool allocate_block(Worker& worker, WriteEntry& write) {
+  const storage::Layout& layout = write.table->layout();
+  const size_t bytes = layout.sized_rows() ? WriteSet::image_bytes(layout, write.image) : write.layout_group().payload_bytes;
+  write.block = storage::allocate_block(worker, layout, bytes);
+  return write.block != nullptr;
+}
+
 // New blocks of groups that are kept as such. The write for which there was no memory, or null.
-inline WriteEntry* allocate_blocks(Worker& worker, WriteSet& writes) {
+[[gnu::always_inline]] inline WriteEntry* allocate_blocks(Worker& worker, WriteSet& writes) {
   for (WriteEntry& write : writes) {
-    const storage::Group& group = write.layout_group();
-    if (!group.block || write.leaves_none()) [[likely]] continue;
-    const storage::Layout& layout = write.table->layout();
-    const size_t bytes = layout.sized_rows() ? WriteSet::image_bytes(layout, write.image) : group.payload_bytes;
-    write.block = storage::allocate_block(worker, layout, bytes);
-    if (write.block == nullptr) return &write;
+    if (!write.layout_group().block || write.leaves_none()) [[likely]] continue;
+    if (!allocate_block(worker, write)) return &write;
   }
   return nullptr;
 }
@@ -39,20 +44,24 @@ inline bool needs_version(const WriteEntry& write, SnapshotNumber newest_reader)
   return write.cell->snapshot() != 0 || !storage::word::absent(write.locked_from);  // before it was nothing: no version says so
 }
 
+// Room for the old version that a write leaves. False: there is no memory.
+[[gnu::noinline]] inline bool allocate_version(Worker& worker, WriteEntry& write) {
+  const storage::Group& group = write.layout_group();
+  const bool absent = storage::word::absent(write.locked_from);
+  const size_t bytes = sizeof(storage::Version) + (absent ? 0 : group.block ? sizeof(void*) : group.payload_bytes);
+  auto* version = static_cast<storage::Version*>(worker.allocate(bytes, MemoryPart::kVersions));
+  if (version == nullptr) return false;
+  ShardedCounts* const counts = &write.table->layout().memory().versions;
+  write.version = new (version) storage::Version{write.cell->snapshot() + (ELIDER_MUTANT(kOldVersionNewer) ? 1 : 0),
+                                                 storage::word::sequence(write.locked_from), write.cell->previous(), counts,
+                                                 static_cast<uint32_t>(bytes), absent, group.block};
+  return true;
+}
+
 // The write for which there was no memory, or null.
-inline WriteEntry* allocate_versions(Worker& worker, WriteSet& writes, SnapshotNumber newest_reader) {
-  for (WriteEntry& write : writes) {
-    if (!needs_version(write, newest_reader)) continue;
-    const storage::Group& group = write.layout_group();
-    const bool absent = storage::word::absent(write.locked_from);
-    const size_t bytes = sizeof(storage::Version) + (absent ? 0 : group.block ? sizeof(void*) : group.payload_bytes);
-    auto* version = static_cast<storage::Version*>(worker.allocate(bytes, MemoryPart::kVersions));
-    if (version == nullptr) return &write;
-    ShardedCounts* const counts = &write.table->layout().memory().versions;
-    write.version = new (version) storage::Version{write.cell->snapshot() + (ELIDER_MUTANT(kOldVersionNewer) ? 1 : 0),
-                                                   storage::word::sequence(write.locked_from), write.cell->previous(), counts,
-                                                   static_cast<uint32_t>(bytes), absent, group.block};
-  }
+[[gnu::always_inline]] inline WriteEntry* allocate_versions(Worker& worker, WriteSet& writes, SnapshotNumber newest_reader) {
+  for (WriteEntry& write : writes)
+    if (needs_version(write, newest_reader) && !allocate_version(worker, write)) return &write;
   return nullptr;
 }
 

@@ -14,7 +14,7 @@ namespace elider::txn {
 // the write needs.
 template <class Sync, class Claims>
 template <bool kTake>
-bool ReadWriteTransaction<Sync, Claims>::await_word(WriteEntry& write, Patience patience) {
+[[gnu::always_inline]] inline bool ReadWriteTransaction<Sync, Claims>::await_word(WriteEntry& write, Patience patience) {
   constexpr uint32_t kSleepsMax = 50;  // 5 to 10 ms
   Cell& cell = *write.cell;
   for (Spin spin;;) {
@@ -77,13 +77,13 @@ void ReadWriteTransaction<Sync, Claims>::unlock_writes(size_t count) {
 // -- memory that the writes need, taken before anything is changed --------------------------------
 
 template <class Sync, class Claims>
-bool ReadWriteTransaction<Sync, Claims>::prepare_blocks() {
+[[gnu::always_inline]] inline bool ReadWriteTransaction<Sync, Claims>::prepare_blocks() {
   const WriteEntry* without = allocate_blocks(worker_, writes_);
   return without == nullptr || failed(Cause::kMemoryLimit, without->table, without->key);
 }
 
 template <class Sync, class Claims>
-bool ReadWriteTransaction<Sync, Claims>::prepare_versions(SnapshotNumber newest_reader) {
+[[gnu::always_inline]] inline bool ReadWriteTransaction<Sync, Claims>::prepare_versions(SnapshotNumber newest_reader) {
   const WriteEntry* without = allocate_versions(worker_, writes_, newest_reader);
   return without == nullptr || failed(Cause::kMemoryLimit, without->table, without->key);
 }
