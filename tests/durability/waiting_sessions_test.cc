@@ -1,5 +1,5 @@
-// With more threads than Options::threads_at_once, a thread that waits for the disk has no turn. The
-// others commit meanwhile, and share its sync or the next one.
+// With more threads than Options::threads_at_once, a thread that waits for the disk has no turn.
+// The others commit meanwhile, and share its sync or the next one.
 #include <atomic>
 #include <functional>
 #include <thread>
