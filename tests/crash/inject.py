@@ -37,17 +37,17 @@ ROOMS = ["--segment-bytes", "1048576"]
 # of these faults must have met.
 LINES = (
     [([], call, (KILL, EIO, ENOSPC), kinds)
-     for call, kinds in (("pwrite64", "log MANIFEST"), ("fdatasync", "log MANIFEST"), ("fsync", "folder"), ("rename", "MANIFEST"))]
-    + [([], "pread64", (EIO,), "log MANIFEST")]
+     for call, kinds in (("pwrite64", "log MANIFEST"), ("fdatasync", "log MANIFEST"), ("fsync", "folder"), ("renameat", "MANIFEST"))]
+    + [([], "pread64", (EIO,), "log MANIFEST"), (CHECKPOINTS, "openat", (EIO,), "checkpoint log MANIFEST")]
     + [(CHECKPOINTS, call, (KILL, EIO, ENOSPC), kinds)
        for call, kinds in (("pwrite64", "checkpoint log MANIFEST"), ("fdatasync", "checkpoint log MANIFEST"))]
     + [(CHECKPOINTS, call, (KILL, EIO, ENOSPC), kinds)
-       for call, kinds in (("fsync", "folder"), ("rename", "MANIFEST"), ("unlink", "checkpoint log"))]
+       for call, kinds in (("fsync", "folder"), ("renameat", "MANIFEST"), ("unlinkat", "checkpoint log"))]
     + [(CHECKPOINTS, "pread64", (EIO,), "checkpoint MANIFEST")]
     + [(ROOMS, "fallocate", (KILL, ENOSPC), "log"), (ROOMS, "pwrite64", (KILL,), "log")]
 )
-FIU_POINTS = ("posix/io/rw/pwrite", "posix/io/sync/fdatasync", "posix/io/sync/fsync", "posix/io/dir/rename", "posix/io/dir/unlink",
-              "posix/io/oc/open", "posix/io/rw/pread", "posix/io/dir/opendir")
+# libfiu does not intercept openat, renameat and unlinkat.
+FIU_POINTS = ("posix/io/rw/pwrite", "posix/io/sync/fdatasync", "posix/io/sync/fsync", "posix/io/rw/pread", "posix/io/dir/fdopendir")
 
 
 def run_group(arguments, seconds):
@@ -129,12 +129,14 @@ def kinds_met(call, number, trace):
     begun = collections.Counter()
     kinds = []
     for line in trace.splitlines():
-        entry = re.match(rf"(\d+) +{call}\(\d*(?:<(.*?)>|\"(.*?)\")", line)
+        # Calls that end with "at" name the file in quotes, after its folder.
+        file = r".*?\"(.*?)\"" if call.endswith("at") else r"\d*<(.*?)>"
+        entry = re.match(rf"(\d+) +{call}\({file}", line)
         if entry is None:
             continue
         begun[entry[1]] += 1
         if begun[entry[1]] == number:
-            name = pathlib.PurePath(entry[2] or entry[3]).name
+            name = pathlib.PurePath(entry[2]).name
             kind = re.match(r"log(?=-)|checkpoint(?=-)|MANIFEST", name)
             kinds.append("folder" if call == "fsync" else "other" if kind is None else kind[0])
     return kinds
@@ -184,7 +186,7 @@ def inject_each(ground, options, how, call, what, prefix, trace):
         if call == "pread64" and result.returncode not in (3, 127) and not (result.returncode == 0 and met_the_last(call, happened)):
             raise ledger.Broken(f"{call} {number} failed, but the victim went on")
         # What is only wished for, and what no log hangs on: transactions go on.
-        on = call == "fallocate" or (call == "unlink" and result.returncode != 3)
+        on = call == "fallocate" or (call == "unlinkat" and result.returncode != 3)
         if what != KILL and on and (result.returncode != 0 or b'"info"' in result.stdout):
             raise ledger.Broken(f"{fault} ({' '.join(how)}) ended the transactions: {result.stderr.decode()}")
     return met
