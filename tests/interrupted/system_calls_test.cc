@@ -78,7 +78,6 @@ ELIDER_INTERRUPTED(stat, (const char* path, struct stat* facts), (path, facts))
 ELIDER_INTERRUPTED(fstatat, (int folder, const char* name, struct stat* facts, int flags), (folder, name, facts, flags))
 ELIDER_INTERRUPTED(faccessat, (int folder, const char* name, int mode, int flags), (folder, name, mode, flags))
 ELIDER_INTERRUPTED(ftruncate, (int descriptor, off_t bytes), (descriptor, bytes))
-ELIDER_INTERRUPTED(fallocate, (int descriptor, int mode, off_t offset, off_t bytes), (descriptor, mode, offset, bytes))
 #undef ELIDER_INTERRUPTED
 
 extern "C" int open(const char* path, int flags, ...) {
@@ -112,6 +111,14 @@ extern "C" ssize_t pread(int descriptor, void* bytes, size_t size, off_t offset)
 extern "C" ssize_t pwrite(int descriptor, const void* bytes, size_t size, off_t offset) {
   static const auto function = real<ssize_t(int, const void*, size_t, off_t)>("pwrite");
   return fails(index_of("pwrite")) ? -1 : function(descriptor, bytes, size, offset);
+}
+// While posix_fallocate is armed, the file system seems to lack this call, so the other is made.
+extern "C" int fallocate(int descriptor, int mode, off_t offset, off_t bytes) {
+  static const auto function = real<int(int, int, off_t, off_t)>("fallocate");
+  if (fails(index_of("fallocate"))) return -1;
+  if (!armed[index_of("posix_fallocate")].load()) return function(descriptor, mode, offset, bytes);
+  errno = EOPNOTSUPP;
+  return -1;
 }
 extern "C" int posix_fallocate(int descriptor, off_t offset, off_t bytes) {
   static const auto function = real<int(int, off_t, off_t)>("posix_fallocate");
