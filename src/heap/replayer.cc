@@ -41,7 +41,9 @@ Status Replayer::begin() {
     for (const uint64_t at : places) {
       if (Status status = read_entry(at, &entry); !status.ok()) return status;
       if (entry.sequence == 0) continue;
-      replayed_entries_[entry.sequence % 2] = entry;
+      // Older programs write one place of each entry, so the other place may be older.
+      Replayed& newest = replayed_entries_[entry.sequence % 2];
+      if (entry.sequence > newest.sequence) newest = entry;
       if (entry.sequence <= sequence_) continue;
       sequence_ = entry.sequence;
       replayed_.store(entry.number, std::memory_order_release);
@@ -155,9 +157,10 @@ Status Replayer::heap_bytes_with(const Found& found, uint64_t* bytes) {
   if (Status status = word_with(found, HeapHead::kNextChunkAt, &used); !status.ok()) return status;
   if (used < HeapHead::bytes(geometry_.threads) || used > kBytesMax || used % kCacheLineBytes != 0) return damaged();
   *bytes = std::max(*bytes, used);
-  // What a transaction writes to lies in a chunk that was handed out, before or by itself.
+  // Transactions may write wherever the heap was when they ran: up to the file's end, or in a chunk
+  // that one of them took.
   for (const Marker& record : found.durable) {
-    const Status status = apply(record, [&](const Run& run) { return run.end() <= used ? Status() : this->damaged(record); });
+    const Status status = apply(record, [&](const Run& run) { return run.end() <= *bytes ? Status() : this->damaged(record); });
     if (!status.ok()) return status;
   }
   *bytes = aligned(*bytes);
