@@ -155,6 +155,8 @@ void Checkpoints::run() {
       wake_.wait_for(lock, kLookEvery, [&] { return stop_.load(); });
       if (stop_.load()) return;
     }
+    // One that is being taken, at opening for example, may be what is wanted.
+    { const std::lock_guard until_it_is_taken(taking_mutex_); }
     if (due() || !wanted()) continue;
     if (target_.sync() == SyncPolicy::kSingleThreaded) due_.store(true, std::memory_order_relaxed);
     else static_cast<void>(take());  // what failed is in the statistics
