@@ -48,6 +48,17 @@ int look_at(int descriptor, struct stat* facts) {
   return uninterrupted([&] { return ::fstat(descriptor, facts); });
 }
 
+// Calls reserve(offset, bytes) for each piece from `begin` to `end`, until one returns an error
+// that it returns. A file system may undo a call that a signal interrupts, so one call for all of
+// it might never end.
+template <class Reserve>
+int reserve_in_steps(uint64_t begin, uint64_t end, Reserve&& reserve) {
+  constexpr uint64_t kStep = 16u << 20;
+  for (uint64_t at = begin; at < end; at += kStep)
+    if (int error = reserve(static_cast<off_t>(at), static_cast<off_t>(std::min(kStep, end - at))); error != 0) return error;
+  return 0;
+}
+
 class SystemFile : public File {
  public:
   SystemFile(std::string path, Descriptor descriptor) : File(std::move(path)), descriptor_(std::move(descriptor)) {}
@@ -105,11 +116,14 @@ class SystemFile : public File {
   Status reserve(uint64_t bytes) override {
     uint64_t now = 0;
     if (Status status = size(&now); !status.ok()) return status;
-    const auto reserve_all = [&] { return ::fallocate(*descriptor_, 0, 0, static_cast<off_t>(bytes)); };
-    int error = uninterrupted(reserve_all) == 0 ? 0 : errno;
+    int error = reserve_in_steps(0, bytes, [&](off_t at, off_t count) {
+      return uninterrupted([&] { return ::fallocate(*descriptor_, 0, at, count); }) == 0 ? 0 : errno;
+    });
     // The C library then writes a byte to each block. Other threads may write to the older ones.
-    const auto write_new = [&] { return ::posix_fallocate(*descriptor_, static_cast<off_t>(now), static_cast<off_t>(bytes - now)); };
-    if ((error == EOPNOTSUPP || error == ENOSYS) && bytes > now) error = uninterrupted_error(write_new);
+    if (error == EOPNOTSUPP || error == ENOSYS)
+      error = reserve_in_steps(now, bytes, [&](off_t at, off_t count) {
+        return uninterrupted_error([&] { return ::posix_fallocate(*descriptor_, at, count); });
+      });
     if (error == 0 || error == EOPNOTSUPP || error == ENOSYS) return {};
     if (bytes > now) trim(now);  // what it got of the room goes back
     return file_error(("reserve " + std::to_string(bytes) + " bytes for").c_str(), path(), error);
