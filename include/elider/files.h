@@ -3,7 +3,7 @@
 //
 // They need no schemas: tables and columns are in the files. The key functions of secondary indexes
 // are not, so these functions pass by such indexes; opening the database with its schemas builds
-// them anew.
+// them again.
 //
 // They refuse a folder that a database has open, and a database cannot open a folder while one of
 // these functions reads it (kInvalidArgument). Functions that only read can share a folder: check,

@@ -338,7 +338,8 @@ class Heap {
   // for one that exists, the heap opens for reading: HeapStatus::read_only_because says why, and
   // transactions return kIoError.
   //   kInvalidArgument  an option, which is named; or somebody has the file open
-  //   kCorrupt          the file is not a heap, or is damaged or cut short; it is left as it was.
+  //   kCorrupt          the file is not a heap, or is damaged or cut short; it is left as it was,
+  //                     unless the list of roots is damaged: the log is then replayed first.
   //                     docs/heap.md ("How it works") lists the parts that have no checksum
   //   kUnsupported      a newer program made it; or this medium cannot be had here
   //   kIoError          the file cannot be read or written; the disk is too full for a new one

@@ -135,7 +135,7 @@ struct Options {
   // KiB if the limit is below 64 MiB), so each thread may reach the limit a few chunks early.
   // Opening data folders is not limited: the data is loaded even if it takes more. Then
   // transactions that need memory fail until less than the limit is in use; reads, removals and
-  // changes in place succeed (Statistics::Memory).
+  // changes in place succeed (Statistics::Memory). Chopped calls that write are refused until then.
   uint64_t memory_limit_bytes = 0;
 
   // Ask the system for 2 MiB pages (a random access costs about half with them). Where it has none,

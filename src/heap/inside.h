@@ -77,7 +77,7 @@ class HeapInside {
   // alone.
   Status recover(Status room);
   Status start();
-  // Only the memory gets what the log holds; `why` is what transactions are told.
+  // Applies the log to the memory alone. Transactions return `why`.
   Status start_reading(const heap::Found& found, uint64_t bytes, const Status& why);
   Status reserve_addresses();
   bool add_roots();  // to the filter. False: the list is damaged

@@ -194,8 +194,8 @@ Status dump_folders(log::FileSystem& files, const Folders& folders, Dump& dump) 
   return {};
 }
 
-// Without the folders' locks: it is read as it stands. `file`: its path; `folders`: where else
-// tables may be described.
+// Reads the file without the folders' locks. `file` is its path. Tables may also be described in
+// `folders`.
 Status dump_file(log::FileSystem& files, const std::string& file, std::span<const std::string> folders, Dump& dump) {
   std::vector<std::unique_ptr<log::Folder>> opened(1);
   std::string its_name;

@@ -225,7 +225,7 @@ TEST_F(HeapHostileTest, RecordsOfAnyRuns) {
 }
 
 // They have no checksum. The head's words that are in use, all of the lists of a class that is
-// allocated from, and what stands in the first chunk.
+// allocated from, and the contents of the first chunk.
 TEST_F(HeapHostileTest, WordsOfTheAllocatorAndOfRoots) {
   using heap::HeapHead;
   std::set<uint64_t> places = {HeapHead::kRootsAt, HeapHead::kNextChunkAt};
