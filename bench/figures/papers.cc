@@ -6,7 +6,7 @@ namespace {
 
 constexpr Section kHyperSections[] = {
     {"2, 2.1", "hardware transactional memory; lock elision", "src/htm/rtm.h, src/htm/elide.h", ""},
-    {"2.2", "what a region may hold, how long it may last", "src/htm/site.h, docs/hardware-transactions.md", ""},
+    {"2.2", "what a region may hold, how long it may last", "src/htm/site.h, docs/lab/hardware-transactions.md", ""},
     {"3.1, 3.2", "latches and latch-free structures", "src/sync/exclusive.h, src/sync/optimistic.h",
      "no latch-free tree: optimistic latches in its place"},
     {"3.3", "elision with a bounded number of restarts, behind the interface of a latch", "src/htm/elide.h, src/sync/elided.h",
@@ -67,7 +67,7 @@ constexpr Section kDbxSections[] = {
      "the paper falls back after two aborts by the system (6.1). Here fresh memory is touched before a region uses it, and pages of code "
      "are read again "
      "after silent aborts"},
-    {"2.2", "what a region may hold, and how long it may last", "docs/hardware-transactions.md, `elider bench htm`",
+    {"2.2", "what a region may hold, and how long it may last", "docs/lab/hardware-transactions.md, `elider bench htm`",
      "measured on our processors: figures 1a to 1d"},
     {"3", "two layers, a store of keys and pointers and transactions above it; their regions never conflict", "src/index, src/txn", ""},
     {"3", "not a region for each whole transaction", "src/txn/baseline/whole_transaction.h, Protocol::kWholeTransaction",
@@ -235,8 +235,8 @@ constexpr Section kDbxSections[] = {
     {"6.1", "bounds of retries by cause: 2 system, 10 capacity, 100 conflicts", "include/elider/elision.h, src/htm/elide.h",
      "the third abort by the system takes the lock, where the paper's second does. The numbers are the paper's, which took them from its "
      "figures 1a and 1d; ours differ, but few "
-     "regions of TPC-C abort here, and other bounds change little (docs/hardware-transactions.md). A thread whose last 256 sections of a "
-     "site were regions in fewer than half of the cases takes the lock there for a while (src/htm/site.h)"},
+     "regions of TPC-C abort here, and other bounds change little (docs/lab/hardware-transactions.md). A thread whose last 256 sections "
+     "of a site were regions in fewer than half of the cases takes the lock there for a while (src/htm/site.h)"},
     {"6.1", "rejected: the lock after the first abort", "ElisionPolicy, include/elider/elision.h",
      "bounds of 0 are that: `--aborts-max 0`; figure hyper-9 has it as 0 restarts"},
     {"6.1", "a region begins when its lock is free", "wait_until_free, src/htm/elide.h",

@@ -82,9 +82,10 @@ std::vector<const htm::Study*> wanted(const Chosen& chosen) {
 Status leave_out(const Chosen& chosen, bool emulated, std::vector<const htm::Study*>* studies) {
   for (const htm::Study* study : *studies)
     if (study->needs_emulator && !emulated && std::find(chosen.figures.begin(), chosen.figures.end(), study->name) != chosen.figures.end())
-      return Status(Code::kUnsupported,
-                    fmt::format("{}: the emulator alone can tell: build the preset emulator (docs/emulator.md), and give --htm emulated",
-                                study->name));
+      return Status(
+          Code::kUnsupported,
+          fmt::format("{}: only the emulator can measure it: build the preset emulator (docs/lab/emulator.md) and pass --htm emulated",
+                      study->name));
   std::erase_if(*studies, [&](const htm::Study* study) { return study->needs_emulator && !emulated; });
   return {};
 }

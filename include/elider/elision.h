@@ -1,5 +1,5 @@
 // Elision: which hardware transactions run critical sections, and when a section gives up and takes
-// its lock: the policy as data. docs/hardware-transactions.md tells how to choose.
+// its lock: the policy as data. docs/lab/hardware-transactions.md tells how to choose.
 // Thread safety: values.
 #pragma once
 

@@ -1,5 +1,5 @@
 // Hardware: what this machine says about hardware transactions, and what SyncPolicy::kAutomatic
-// makes of it. docs/hardware-transactions.md explains each line.
+// makes of it. docs/lab/hardware-transactions.md explains each line.
 // Thread safety: all; it is found out once a process.
 #pragma once
 

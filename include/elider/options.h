@@ -27,7 +27,7 @@ enum class SyncPolicy : uint8_t {
   kOptimistic,      // version latches; readers write no shared memory
   kLatched,         // one spinlock an index: the papers' baseline
   kSingleThreaded,  // no guard: one transaction at a time, from one thread at a time
-  kElided,          // hardware transactions; where they fail, locks (docs/hardware-transactions.md)
+  kElided,          // hardware transactions; where they fail, locks (docs/lab/hardware-transactions.md)
 };
 // How transactions execute and commit.
 enum class Protocol : uint8_t {

@@ -16,7 +16,7 @@ Hardware with_choice() {
   machine.automatic_htm = HtmBackend::kEmulated;
 #endif
   if (machine.usable) machine.automatic_htm = HtmBackend::kRtm;
-  // docs/hardware-transactions.md, "Measured": none was faster with regions beyond the noise.
+  // docs/lab/hardware-transactions.md, "Measured": none was faster with regions beyond the noise.
   machine.automatic = SyncPolicy::kOptimistic;
   switch (machine.automatic_htm) {
     case HtmBackend::kRtm: machine.automatic_reason = "hardware transactions work here, and were slower where both were measured"; break;

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Runs every command that README.md, CONTRIBUTING.md and docs/*.md show, and compiles every whole program, so that none is wrong.
+"""Runs every command in README.md, CONTRIBUTING.md, docs/*.md and docs/lab/*.md, and compiles every whole program there.
 
 usage: documented_commands.py ELIDER SOURCE_DIR
 
@@ -98,7 +98,8 @@ def link_tree(root, folder, build):
 
 def main():
     elider, root = pathlib.Path(sys.argv[1]).resolve(), pathlib.Path(sys.argv[2]).resolve()
-    files = [root / "README.md", root / "CONTRIBUTING.md", *sorted((root / "docs").glob("*.md"))]
+    documents = [*sorted((root / "docs").glob("*.md")), *sorted((root / "docs/lab").glob("*.md"))]
+    files = [root / "README.md", root / "CONTRIBUTING.md", *documents]
     run, compiled, failed = 0, 0, 0
     with tempfile.TemporaryDirectory() as name:
         folder = pathlib.Path(name)

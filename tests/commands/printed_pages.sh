@@ -9,13 +9,13 @@ for page in options metrics; do
   [[ $entries -ge 30 && $entries -eq $(grep -c '^| `' $page.md) ]] || { echo "$page: $entries entries in JSON"; exit 1; }
 done
 
-# docs/papers.md has each section and figure that the program knows of, and the files that it names are there.
+# docs/lab/papers.md has each section and figure that the program knows of, and the files that it names are there.
 "$ELIDER" bench figures --no-run -o papers.md || exit 1
 python3 - "$ELIDER_SOURCE_DIR" papers.md <<'PY' || exit 1
 import os, re, sys
 
 source, printed = sys.argv[1:]
-page = os.path.join(source, "docs/papers.md")
+page = os.path.join(source, "docs/lab/papers.md")
 
 def rows(path):  # of figures, what no run changes: number, what, command
     found, figures = [], False
@@ -30,12 +30,12 @@ def rows(path):  # of figures, what no run changes: number, what, command
 
 ours, theirs = rows(page), rows(printed)
 for row in ours:
-    if row not in theirs: print(f"docs/papers.md has, and the program has not: {row}")
+    if row not in theirs: print(f"docs/lab/papers.md has, and the program has not: {row}")
 for row in theirs:
-    if row not in ours: print(f"docs/papers.md lacks: {row}")
+    if row not in ours: print(f"docs/lab/papers.md lacks: {row}")
 text = open(page, encoding="utf-8").read()
 paths = set(re.findall(r"\b(?:src|bench|docs|include|tests|tools)/[\w./-]*\w", text))
 missing = [path for path in sorted(paths) if not os.path.exists(os.path.join(source, path))]
-for path in missing: print(f"docs/papers.md names {path}, which is not there")
+for path in missing: print(f"docs/lab/papers.md names {path}, which is not there")
 sys.exit(ours != theirs or bool(missing) or len(paths) < 30)
 PY

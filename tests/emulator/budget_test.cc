@@ -1,6 +1,6 @@
-// The region budget (docs/hardware-transactions.md): the lines that each kind of section reads and
-// writes, measured by the emulator over many runs, printed as a table, and held against the limits
-// that the document states.
+// The region budget (docs/lab/hardware-transactions.md): the lines that each kind of section reads
+// and writes. The emulator measures them over many runs. The test prints them as a table and
+// compares them with the limits in the document.
 //
 // A section's lines are those of the last region that the thread committed: so each case ends with
 // its section. Beside the limits stand kOverhead lines: the site's policy, the caller's locals
