@@ -1,4 +1,4 @@
-// A model of the snapshot protocol (docs/architecture.md, "Records and snapshots") in atomic steps,
+// A model of the snapshot protocol (docs/design/snapshots.md) in atomic steps,
 // and an exhaustive search of all their interleavings. It is not the engine: it proves the order of
 // steps, and shows that each other order tried fails.
 //
