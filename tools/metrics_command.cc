@@ -28,22 +28,25 @@ std::string element_of(const MetricInfo& metric) { return kOf[static_cast<size_t
 void print_metrics_in_markdown() {
   fmt::print(
       "# Metrics\n\n"
-      "`elider metrics --markdown` printed this page; [statistics.h](../include/elider/statistics.h) says more of each.\n"
-      "`Database::statistics()` gives all of them, `Statistics::to_json()` as JSON, and `for_each_metric()` one after the other\n"
-      "([metrics.h](../include/elider/metrics.h)). Counters begin at 0 when the database is opened.\n\n"
-      "In JSON, \"memory.rows\" is \"rows\" in the object \"memory\". Each procedure, table and site is an object in the lists\n"
-      "\"procedures\", \"tables\" and \"elision\"; a site is a place that runs hardware transactions, and the list is there where\n"
-      "some ran. The list \"conflicted_keys\" has an object for each of a table's most conflicted keys, which names the table and\n"
-      "the key; it is there where conflicts happened.\n"
-      "\"aborts\" is an object with a number for each cause that has happened.\n\n"
-      "| name | of each | kind | unit | what it is |\n|---|---|---|---|---|\n");
+      "`Database::statistics()` returns all metrics, `Statistics::to_json()` formats them as JSON, and `for_each_metric()` visits them\n"
+      "one by one ([metrics.h](../include/elider/metrics.h)). [statistics.h](../include/elider/statistics.h) describes each in detail.\n"
+      "Counters start at 0 when the database is opened. This page is the output of `elider metrics --markdown`.\n\n"
+      "In JSON:\n\n"
+      "- `memory.rows` is the member `rows` of the object `memory`.\n"
+      "- The lists `procedures` and `tables` have an object for each procedure and each table.\n"
+      "- The list `elision` has an object for each site, which is a place in the code that runs hardware transactions. The list is\n"
+      "  present only if some ran.\n"
+      "- The list `conflicted_keys` has an object for each of the most conflicted keys, with its table and key. The list is present\n"
+      "  only if conflicts occurred.\n"
+      "- `aborts` is an object with a number for each cause that has occurred.\n\n"
+      "| name | scope | kind | unit | description |\n|---|---|---|---|---|\n");
   for (const MetricInfo& metric : metric_table())
     fmt::print("| `{}` | {} | {} | {} | {} |\n", metric.name, element_of(metric), kind_of(metric), metric.unit, metric.words);
 }
 
 void print_list() {
   for (const MetricInfo& metric : metric_table())
-    fmt::print("{} [of each {}, {}{}{}]\n    {}\n", metric.name, element_of(metric), kind_of(metric),
+    fmt::print("{} [per {}, {}{}{}]\n    {}\n", metric.name, element_of(metric), kind_of(metric),
                metric.unit.empty() ? "" : ", ", metric.unit, metric.words);
 }
 
@@ -72,9 +75,9 @@ void run(const MetricsChosen& chosen) {
 
 void add_metrics(Command app) {
   auto chosen = std::make_shared<MetricsChosen>();
-  Command command = app.add("metrics", "List the figures that a database keeps of itself: name, kind, unit, what each is");
-  command.flag("--markdown", chosen->markdown, "As a page of the documents");
-  command.option("--json", chosen->json, "Write them as JSON here instead (- for standard output)").type("FILE");
+  Command command = app.add("metrics", "List the metrics of a database: names, kinds, units, descriptions");
+  command.flag("--markdown", chosen->markdown, "Print docs/metrics.md");
+  command.option("--json", chosen->json, "Write JSON to this file instead (- for standard output)").type("FILE");
   command.footer("  elider metrics\n  elider metrics --json - | python3 -m json.tool");
   command.runs([chosen] { run(*chosen); });
 }

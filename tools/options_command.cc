@@ -46,7 +46,7 @@ std::string range_of(const OptionInfo& option) {
 }
 
 void print_rows_in_markdown(const OptionsOf& options) {
-  fmt::print("| name | default | may be | what it does |\n|---|---|---|---|\n");
+  fmt::print("| name | default | values | description |\n|---|---|---|---|\n");
   for (const OptionInfo& option : options.table)
     fmt::print("| `{}` | {} | {} | {} |\n", option.name, default_of(options, option), range_of(option), option.words);
 }
@@ -54,15 +54,15 @@ void print_rows_in_markdown(const OptionsOf& options) {
 void print_options_in_markdown() {
   fmt::print(
       "# Options\n\n"
-      "`elider options --markdown` printed this page; [options.h](../include/elider/options.h) says more of each. A program sets\n"
-      "`Options::NAME`; from texts, `set_option()` does ([option_table.h](../include/elider/option_table.h)), where bytes may be\n"
-      "64K, 512M or 2G.\n\n");
+      "These are the members of `Options`. [options.h](../include/elider/options.h) describes each in detail. To set an option from\n"
+      "text, call `set_option()` ([option_table.h](../include/elider/option_table.h)); sizes may be written as 64K, 512M or 2G.\n"
+      "This page is the output of `elider options --markdown`.\n\n");
   print_rows_in_markdown(kAll[0]);
   fmt::print(
-      "\n## Of a durable heap\n\n"
-      "`HeapOptions::NAME` ([heap.md](heap.md), [heap.h](../include/elider/heap.h)); from texts, likewise by\n"
-      "`set_option()` ([heap_option_table.h](../include/elider/heap_option_table.h)). What is of a new file counts when it is made; an\n"
-      "existing one keeps its own.\n\n");
+      "\n## Durable heap\n\n"
+      "These are the members of `HeapOptions` ([heap.md](heap.md), [heap.h](../include/elider/heap.h)). `set_option()` also sets them\n"
+      "from text ([heap_option_table.h](../include/elider/heap_option_table.h)). An existing file keeps the values it was created with\n"
+      "for options that apply to new files.\n\n");
   print_rows_in_markdown(kAll[1]);
 }
 
@@ -108,9 +108,9 @@ void run(const OptionsChosen& chosen) {
 void add_options(Command app) {
   auto chosen = std::make_shared<OptionsChosen>();
   Command command =
-      app.add("options", "List the options that a database or a durable heap is opened with: defaults, ranges, what each does");
-  command.flag("--markdown", chosen->markdown, "As a page of the documents");
-  command.option("--json", chosen->json, "Write them as JSON here instead (- for standard output)").type("FILE");
+      app.add("options", "List the options of a database and of a durable heap: defaults, ranges, descriptions");
+  command.flag("--markdown", chosen->markdown, "Print docs/options.md");
+  command.option("--json", chosen->json, "Write JSON to this file instead (- for standard output)").type("FILE");
   command.footer("  elider options\n  elider options --json - | python3 -m json.tool");
   command.runs([chosen] { run(*chosen); });
 }

@@ -9,7 +9,7 @@ std::string range_text(const OptionInfo& option) {
   switch (option.type) {
     case OptionInfo::Type::kFlag: return "true, false";
     case OptionInfo::Type::kChoice: return std::string(option.choices);
-    case OptionInfo::Type::kFolders: return "paths, with commas between";
+    case OptionInfo::Type::kFolders: return "paths, separated by commas";
     case OptionInfo::Type::kNumber:
     case OptionInfo::Type::kBytes: break;
   }
