@@ -103,9 +103,9 @@ std::string of_small_warehouses(const StudyOptions& options) {
 
 Result<Figure> dbx_9(const StudyOptions& options) {
   Figure figure{"dbx-9", "TPC-C: aborted regions, and locks taken, over threads", "threads", "%",
-                "aborted: 0.05% on 1 thread, 1.4% on 8; locks a transaction: 0.001% and 0.002%",
+                "aborted: 0.05% on 1 thread, 1.4% on 8; locks per transaction: 0.001% and 0.002%",
                 "what was too large to try counts as a lock" + of_small_warehouses(options), {}};
-  Series aborted{"aborted regions", {}}, locks{"locks a transaction", {}};
+  Series aborted{"aborted regions", {}}, locks{"locks per transaction", {}};
   for (const uint32_t threads : thread_counts(options)) {
     auto result = run_tpcc(options, common_of(options, threads), threads);
     if (!result.ok()) return result.status();
@@ -120,7 +120,7 @@ Result<Figure> dbx_9(const StudyOptions& options) {
 // Both run the read-only transactions as the others, as the paper does.
 Result<Figure> dbx_10(const StudyOptions& options) {
   Figure figure{"dbx-10", "TPC-C: transactions that take the lock, whole transactions against small regions", "threads",
-                "locks a transaction in %", "whole transactions: 42% on 1 thread, 82% on 8",
+                "locks per transaction in %", "whole transactions: 42% on 1 thread, 82% on 8",
                 "both validate what StockLevel and OrderStatus read" + of_small_warehouses(options), {}};
   for (const Protocol protocol : {Protocol::kWholeTransaction, Protocol::kOcc}) {
     Series series{std::string(name_of(protocol)), {}};
@@ -158,7 +158,7 @@ Result<Figure> dbx_15(const StudyOptions& options) {
   };
   constexpr Step kSteps[] = {
       {"commits and reads under a spinlock, memory under one lock", Protocol::kSpinlock, false, false, false, true, true},
-      {"+ an allocator a thread", Protocol::kSpinlock, true, false, false, true, true},
+      {"+ an allocator per thread", Protocol::kSpinlock, true, false, false, true, true},
       {"+ commits as regions, each tried 100 times", Protocol::kOcc, true, false, false, true, true},
       {"+ bounds by the cause of aborts", Protocol::kOcc, true, true, false, true, true},
       {"+ hints", Protocol::kOcc, true, true, true, true, true},
@@ -178,11 +178,11 @@ Result<Figure> dbx_15(const StudyOptions& options) {
 
 Result<Figure> dbx_tc_1c(const StudyOptions& options) {
   Figure figure{"dbx-tc-1c", "TPC-C as whole transactions, by contention", "threads",
-                options.emulated() ? "locks a transaction in %" : "transactions/s",
-                "hardly scales, with a warehouse a thread or with one for all; 88% take the lock on 1 thread",
+                options.emulated() ? "locks per transaction in %" : "transactions/s",
+                "hardly scales, with one warehouse per thread or with one in total; 88% take the lock on 1 thread",
                 "a lock after the first abort by capacity; writes are buffered" + of_small_warehouses(options), {}};
   for (const bool local : {true, false}) {
-    Series series{local ? "a warehouse a thread" : "one warehouse", {}};
+    Series series{local ? "one warehouse per thread" : "one warehouse", {}};
     for (const uint32_t threads : thread_counts(options)) {
       CommonOptions common = common_of(options, threads);
       common.protocol = Protocol::kWholeTransaction;

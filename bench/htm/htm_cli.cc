@@ -178,7 +178,7 @@ void add_htm(Command bench) {
       .in(uint64_t{1000}, uint64_t{100'000'000})
       .shows_default();
   command.option("--index", chosen->index, "Of TPC-C: btree, as in the papers, or mixed").one_of({"btree", "mixed"}).shows_default();
-  command.flag("--groups", chosen->study.groups, "TPC-C with commit groups of columns; the papers have none");
+  command.flag("--groups", chosen->study.groups, "TPC-C with column groups, which DBX does not have");
   command.flag("--additions", chosen->study.additions, "TPC-C whose Payments add to sums; the papers' read and write them");
   command.option("--seed", chosen->study.seed, "Of all random inputs").checked(check_whole_number).shows_default();
   command.option("--json", chosen->json_file, "Write the figures here (- for standard output, and then as with --quiet)")

@@ -317,7 +317,7 @@ Result<Figure> dbx_1c(const StudyOptions& options) {
   Figure figure{"dbx-1c",
                 "what may be read beside what is written",
                 "KiB written",
-                "KiB read at the most",
+                "KiB read",
                 "reads before writes: 3 MB beside 28 KB; writes before reads far less",
                 "one thread; the most at which one region of ten commits",
                 {}};

@@ -81,7 +81,7 @@ Result<Figure> dbx_tc_12(const StudyOptions& options) {
                 {}};
   for (const bool one_warehouse : {false, true})
     for (const Competitor& who : competitors())
-      ELIDER_TRY(add_line(options, fmt::format("{}, {}", who.name, one_warehouse ? "one warehouse" : "a warehouse a thread"), who,
+      ELIDER_TRY(add_line(options, fmt::format("{}, {}", who.name, one_warehouse ? "one warehouse" : "one warehouse per thread"), who,
                           one_warehouse, {}, &figure));
   return figure;
 }
@@ -111,7 +111,7 @@ Result<Figure> dbx_tc_13b(const StudyOptions& options) {
                 "threads",
                 "transactions/s",
                 "8 threads, a warehouse each: a log costs DBX-TC 11 to 16%, DBX 9 to 18%",
-                fmt::format("a warehouse a thread; {}; one log, no checkpoints; commits return before they are durable{}",
+                fmt::format("one warehouse per thread; {}; one log, no checkpoints; commits return before they are durable{}",
                             guarded_by(best_guard()), sizes_of(options)),
                 {}};
   const Scratch scratch(options.folder, "elider_dbx_tc_13b");
@@ -152,7 +152,7 @@ Result<Figure> dbx_tc_14(const StudyOptions& options) {
   if (best_guard().regions()) steps.push_back({"whole transactions as regions", {"", Protocol::kWholeTransaction, best_guard()}, false});
   steps.push_back({"pieces: conflicts by table, adds commute, reordered", in_pieces(), false, false, false, false});
   steps.push_back({"+ snapshots for readers", in_pieces(), true, false, false, false});
-  steps.push_back({"+ conflicts by column group, and rows that hang on a claimed one", in_pieces(), true, true, false, false});
+  steps.push_back({"+ conflicts by column group, and rows that belong to a claimed row", in_pieces(), true, true, false, false});
   steps.push_back({"+ customers of a Delivery deferred", in_pieces(), true, true, true, false});
   steps.push_back({"without deferral, in pieces only where calls meet", in_pieces(), true, true, false, true});
   // In turns: a machine that slows down meanwhile does so for all of them.

@@ -43,11 +43,11 @@ std::vector<Way> ways_of_layers() {
   if (regions_run()) {
     Way way = regions();
     ways.push_back(way);
-    way.name = "regions, but rows are copied and looked at again";
+    way.name = "regions, rows copied and rechecked";
     way.copied_reads = true;
     ways.push_back(way);
     way = regions();
-    way.name = "regions, but rows are apart from their commit words";
+    way.name = "regions, rows stored apart";
     way.rows_apart = true;
     ways.push_back(way);
     way = regions();
@@ -57,7 +57,7 @@ std::vector<Way> ways_of_layers() {
   }
   Way way = optimistic_latches();
   ways.push_back(way);
-  way.name = "optimistic latches, but rows are apart from their commit words";
+  way.name = "optimistic latches, rows stored apart";
   way.rows_apart = true;
   ways.push_back(way);
   return ways;
@@ -122,8 +122,8 @@ Status add_tpcc_on(const StudyOptions& options, std::initializer_list<tpcc::Inde
   return {};
 }
 
-constexpr const char* kPapersTpcc = "B+-trees, neither commit groups nor additions, a warehouse a thread";
-constexpr const char* kPapersTables = "B+-trees, neither commit groups nor additions";
+constexpr const char* kPapersTpcc = "B+-trees, neither column groups nor additions, one warehouse per thread";
+constexpr const char* kPapersTables = "B+-trees, neither column groups nor additions";
 
 // Of YCSB: reads, and the rest reads and writes.
 constexpr uint32_t kYcsbReadsPct = 80;
@@ -310,8 +310,8 @@ Result<Figure> dbx_12(const StudyOptions& options) {
                 "threads",
                 "transactions/s",
                 "hash tables ahead of B+-trees with more than 4 threads, both together ahead of either",
-                fmt::format("neither commit groups nor additions, a warehouse a thread{}; the index of orders by customer, which NewOrder "
-                            "keeps up, is a B+-tree in all",
+                fmt::format("neither column groups nor additions, one warehouse per thread{}; the index of orders by customer, which "
+                            "NewOrder updates, is always a B+-tree",
                             sizes_and_guard(options)),
                 {}};
   ELIDER_TRY(
@@ -325,7 +325,7 @@ Result<Figure> dbx_13(const StudyOptions& options) {
                 "threads",
                 "transactions/s",
                 "506,817 a second mixed, 442,230 B+-trees, 8 threads",
-                fmt::format("neither commit groups nor additions, a warehouse a thread{}", sizes_and_guard(options)),
+                fmt::format("neither column groups nor additions, one warehouse per thread{}", sizes_and_guard(options)),
                 {}};
   ELIDER_TRY(add_tpcc_on(options, {tpcc::IndexChoice::kBtree, tpcc::IndexChoice::kMixed}, tpcc::kStandardMix, &figure));
   return figure;
@@ -367,7 +367,7 @@ Result<Figure> dbx_6_2(const StudyOptions& options) {
                             "counted; without hints a worker keeps no rows either",
                             kPapersTpcc, sizes_and_guard(options)),
                 {}};
-  Series hits{"lookups in the leaf of the last one", {}}, gain{"NewOrders with hints, of those without", {}};
+  Series hits{"lookups in the previous lookup's leaf", {}}, gain{"NewOrders with hints, relative to without", {}};
   for (const uint32_t threads : thread_counts(options)) {
     Point points[2];
     for (const bool hints : {false, true}) {

@@ -18,7 +18,7 @@ namespace {
 // Of a thread's transactions that go on before they are durable, one in so many asks when it is.
 constexpr uint32_t kSampleEvery = 16;
 
-// One TPC-C, a warehouse a thread; under occ as DBX has it. In memory alone where `folder` is
+// One TPC-C, one warehouse per thread; under occ as DBX has it. In memory alone where `folder` is
 // empty.
 // `sample_every`: TpccOptions::durable_sample_every.
 Result<Point> run_logged(const StudyOptions& options, Protocol protocol, const Guard& guard, uint32_t threads, const std::string& folder,
@@ -47,7 +47,7 @@ Result<std::string> path_of(const StudyOptions& options, const Scratch& scratch)
 }
 
 std::string as_the_paper(const StudyOptions& options, const Guard& guard) {
-  return fmt::format("{}; B+-trees, neither commit groups nor additions, a warehouse a thread, one log, no checkpoints{}",
+  return fmt::format("{}; B+-trees, neither column groups nor additions, one warehouse per thread, one log, no checkpoints{}",
                      guarded_by(guard), sizes_of(options));
 }
 
@@ -124,7 +124,7 @@ Result<Figure> dbx_tc_13c(const StudyOptions& options) {
                 "threads",
                 "ms",
                 "114 ms with 8 threads, 54 ms where readers raise the snapshot number; DBX 58 ms",
-                fmt::format("{}; a warehouse a thread, one log, no checkpoints{}; {} {}; others wait", guarded_by(best_guard()),
+                fmt::format("{}; one warehouse per thread, one log, no checkpoints{}; {} {}; others wait", guarded_by(best_guard()),
                             sizes_of(options), kWhenAsked, kSampleEvery),
                 {}};
   ELIDER_TRY(add_latencies(options, Protocol::kChopped, &figure));

@@ -140,8 +140,8 @@ Result<Figure> over_guards(const StudyOptions& options) {
     HtmBackend htm;
   };
   std::vector<Way> ways;
-  if (const Guard best = best_guard(); best.regions()) ways.push_back({"one latch an index, elided", best.sync, best.htm});
-  ways.push_back({"one latch an index", SyncPolicy::kElided, HtmBackend::kNone});
+  if (const Guard best = best_guard(); best.regions()) ways.push_back({"one latch per index, elided", best.sync, best.htm});
+  ways.push_back({"one latch per index", SyncPolicy::kElided, HtmBackend::kNone});
   ways.push_back({"optimistic latches of nodes", SyncPolicy::kOptimistic, HtmBackend::kAutomatic});
   for (const Way& way : ways) {
     Series line{way.name, {}};
@@ -204,7 +204,7 @@ Result<Figure> costs(const StudyOptions& options) {
       "hyper-6.2",
       "TPC-C with one thread: what each part costs",
       "run",
-      "% more time a transaction than the first",
+      "% more time per transaction than the first",
       "zones 5, regions 7, timestamps 10, transaction management 7: 29 in all; two-phase locking 61",
       fmt::format("the first has no synchronization and still validates its reads, which the paper's has not{}", sizes_of(options)),
       {}};
@@ -269,8 +269,8 @@ Result<Figure> over_allocators(const StudyOptions& options) {
     const char* name;
     InsertTarget target;
   };
-  constexpr Source kSources[] = {{"an allocator a worker", {.zones = 0}},
-                                 {"an allocator a worker, memory that the system has yet to give", {.zones = 0, .prefaulted = false}},
+  constexpr Source kSources[] = {{"one allocator per worker", {.zones = 0}},
+                                 {"one allocator per worker, memory not yet mapped", {.zones = 0, .prefaulted = false}},
                                  {"one allocator and its lock", {.zones = 0, .own_allocators = false}}};
   for (const Source& source : kSources) {
     Series line{source.name, {}};

@@ -32,7 +32,7 @@ if [ "${ELIDER_PRESET:-}" != emulator ]; then
   expect 3 'no emulator' "$elider" bench htm --htm emulated
   expect 3 'dbx-tc-table-1: .*preset emulator' "$elider" bench htm --figure dbx-tc-table-1
   expect 0 '' "$elider" bench figures --paper dbx-tc --figure 'table 1' --folder "$folder/table" --quick
-  expect 0 '^Figure table 1 is left out: dbx-tc-table-1: .*preset emulator' cat "$folder/table/papers.md"
+  expect 0 '^Table 1 is left out: dbx-tc-table-1: .*preset emulator' cat "$folder/table/papers.md"
   usable=$("$elider" hardware --json - | python3 -c 'import json, sys; print(json.load(sys.stdin)["usable"])')
   [ "$usable" = True ] || for study in htm elision; do expect 3 'no hardware transactions run here: ' "$elider" bench "$study"; done
 fi
@@ -107,7 +107,7 @@ commits = line("dbx-9", "aborted")
 assert commits[1] <= commits[2] < 5, commits
 long = line("hyper-6", "one line")
 assert long[300] < 5 and long[3000] < long[30000] < long[100000] == 100, long
-apart, together = line("dbx-tc-1c", "a warehouse a thread"), line("dbx-tc-1c", "one warehouse")
+apart, together = line("dbx-tc-1c", "one warehouse per thread"), line("dbx-tc-1c", "one warehouse")
 assert all(each > 50 for each in (*apart.values(), *together.values())), (apart, together)
 # What each transaction reads and writes: 1 read, 2 written.
 table = {line["name"]: {point["x"]: point["y"] for point in line["points"]} for line in figures["dbx-tc-table-1"]["series"]}
