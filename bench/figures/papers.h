@@ -1,33 +1,32 @@
-// Papers: which section of a paper stands in which file here, and which of its figures which
-// command makes again (`elider bench figures`). It measures nothing. Thread safety: constants.
+// Papers: the figures of each paper that a command measures (`elider bench figures`). The text
+// about papers and figures is in docs/lab/papers.md. Thread safety: constants.
 #pragma once
 
 #include <span>
+#include <string>
 
 namespace elider::bench::papers {
 
-struct Section {
-  const char* number;
-  const char* what;
-  const char* where;    // files
-  const char* differs;  // from the paper, and why; "": nothing
-};
-
 struct PaperFigure {
-  const char* number;
-  const char* what;
-  const char* name;       // of a figure in the documents of `command` (bench/common/figure.h); "": none is measured
-  const char* command;    // or where what it shows is to be found
-  const char* published;  // "": as the measured figure says
-  const char* differs;
+  const char* number;  // in the paper: "5", "1, 18, 20", "table 1", "section 6.2"
+  const char* name;    // in the JSON documents (bench/common/figure.h)
+  const char* study;   // the command after `elider bench` that measures it, with its options
 };
 
 struct Paper {
   const char* name;  // on the command line
   const char* title;
-  std::span<const Section> sections;
   std::span<const PaperFigure> figures;
 };
 std::span<const Paper> all();
+
+// "Figure 5", "Figures 1, 18, 20", "Table 1", "Section 6.2": how a heading names it.
+std::string label_of(const PaperFigure& figure);
+
+// Whether `name` is our name of the figure, or one of its numbers in the paper.
+bool is_called(const PaperFigure& figure, const std::string& name);
+
+// The command that measures a figure and writes its document to `file`, unless that is empty.
+std::string command_of(const PaperFigure& figure, const std::string& program, const std::string& file, bool quick);
 
 }  // namespace elider::bench::papers
