@@ -3,8 +3,9 @@
 // compares them with the limits in the document.
 //
 // A section's lines are those of the last region that the thread committed: so each case ends with
-// its section. Beside the limits stand kOverhead lines: the site's policy, the caller's locals
-// above the region's frame, and the transaction's own memory.
+// its section. kOverhead lines are added to each limit: the site's policy, the caller's locals
+// above the region's frame, and the transaction's own memory. Addresses are random, so the
+// transaction's fields may lie on two lines more in one run than in another.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -26,7 +27,7 @@ namespace {
 using emulator::RegionSize;
 using emulator_test::WithOptions;
 
-constexpr uint64_t kOverhead = 8;
+constexpr uint64_t kOverhead = 10;
 // Of a commit, whatever its size: S, the slots of the workers, the transaction, the
 // store, the tables' layouts.
 constexpr uint64_t kCommitFixed = 14;
@@ -240,8 +241,7 @@ TEST_F(BudgetTest, sections_of_rows_of_several_commit_groups) {
       return view.status();
     }));
   }
-  // The fields of the transaction lie on two lines more or less, as memory happens to be.
-  show("the same of a snapshot", range, groups + 2, groups);
+  show("the same of a snapshot", range, groups, groups);
 }
 
 // The sink is called after the region, which numbers the commit alone.
