@@ -1,15 +1,24 @@
 #include "base/fork.h"
 
+#include <fcntl.h>
 #include <pthread.h>
+#include <unistd.h>
 
+#include <mutex>
 #include <new>
 #include <string>
+
+#include "base/system_call.h"
 
 namespace elider {
 
 namespace {
 
-void count_fork() { detail::process_generation.fetch_add(1, std::memory_order_relaxed); }
+// The handlers run in the thread that forks. The mutex is held across the fork, so that the child
+// finds a whole list.
+constinit std::mutex closed_mutex;
+constinit ClosedInChild* closed = nullptr;
+constinit int null_descriptor = -1;  // guarded by closed_mutex; opened with the first of the list
 
 struct Kept {
   const void* object;
@@ -19,10 +28,36 @@ std::atomic<const Kept*> kept{nullptr};
 
 }  // namespace
 
-// If the handler cannot be registered for want of memory, forks stay unnoticed, as they would be
-// without it.
+struct ForkHandlers {
+  static void prepare() { closed_mutex.lock(); }
+  static void in_parent() { closed_mutex.unlock(); }
+  static void in_child() {
+    detail::process_generation.fetch_add(1, std::memory_order_relaxed);
+    for (const ClosedInChild* each = closed; each != nullptr; each = each->next_)
+      static_cast<void>(::dup3(null_descriptor, each->descriptor_, O_CLOEXEC));
+    closed_mutex.unlock();
+  }
+};
+
+ClosedInChild::ClosedInChild(int descriptor) : descriptor_(descriptor) {
+  const std::lock_guard lock(closed_mutex);
+  if (null_descriptor < 0) null_descriptor = uninterrupted([] { return ::open("/dev/null", O_RDWR | O_CLOEXEC); });
+  next_ = closed;
+  before_ = &closed;
+  if (next_ != nullptr) next_->before_ = &next_;
+  closed = this;
+}
+
+ClosedInChild::~ClosedInChild() {
+  const std::lock_guard lock(closed_mutex);
+  *before_ = next_;
+  if (next_ != nullptr) next_->before_ = before_;
+}
+
+// If the handlers cannot be registered for want of memory, forks stay unnoticed, as they would be
+// without them.
 ForkGuard::ForkGuard() : generation_(process_generation()) {
-  [[maybe_unused]] static const int registered = ::pthread_atfork(nullptr, nullptr, count_fork);
+  [[maybe_unused]] static const int registered = ::pthread_atfork(ForkHandlers::prepare, ForkHandlers::in_parent, ForkHandlers::in_child);
 }
 
 Status opened_before_fork(std::string_view what) {

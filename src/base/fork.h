@@ -2,7 +2,7 @@
 // lives on there, and open files and locks are shared with the parent. So the child must leave
 // alone what its parent has opened, a database or a heap.
 //
-// A handler of pthread_atfork counts in the child. vfork() and posix_spawn() run no handlers, and
+// Handlers of pthread_atfork count in the child. vfork() and posix_spawn() run no handlers, and
 // do not need to: what they start does not run this code. _Fork() and raw clone() go unnoticed.
 // Thread safety: all.
 #pragma once
@@ -33,6 +33,22 @@ class ForkGuard {
 
  private:
   uint32_t generation_;
+};
+
+// A descriptor whose lock a forked child must not keep: in each child the number leads to /dev/null
+// instead. Registered as long as this lives, which must end before the descriptor is closed.
+class ClosedInChild {
+ public:
+  explicit ClosedInChild(int descriptor);
+  ~ClosedInChild();
+  ClosedInChild(const ClosedInChild&) = delete;
+  ClosedInChild& operator=(const ClosedInChild&) = delete;
+
+ private:
+  friend struct ForkHandlers;
+  const int descriptor_;
+  ClosedInChild* next_ = nullptr;
+  ClosedInChild** before_ = nullptr;
 };
 
 // What a child gets for each call on what its parent has opened. what: "database" or "heap".

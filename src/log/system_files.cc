@@ -13,6 +13,7 @@
 #include <cstdio>
 #include <filesystem>
 #include <memory>
+#include <optional>
 #include <utility>
 
 #include "base/fork.h"
@@ -167,8 +168,9 @@ class SystemFile : public File {
 };
 
 // A lock of an open file or folder, not of the process: it also excludes a second database in this
-// process, and a forked child shares it. Closing the descriptor leaves the lock to a child that
-// lives on. Unlocking ends it for both, so only the process that locked does that.
+// process. A forked child would share it, and keep it when its parent is killed: so the child's
+// descriptor is taken away. Unlocking ends the lock for both, so only the process that locked does
+// that.
 class Lock {
  public:
   // -1, and errno: it is not locked.
@@ -176,16 +178,19 @@ class Lock {
     const int how = (hold == Hold::kExclusive ? LOCK_EX : LOCK_SH) | LOCK_NB;
     if (uninterrupted([&] { return ::flock(descriptor, how); }) != 0) return -1;
     descriptor_ = descriptor;
+    closed_in_child_.emplace(descriptor);
     return 0;
   }
   // Before the descriptor is closed.
   void release() {
+    closed_in_child_.reset();
     if (descriptor_ >= 0 && !process_.in_child()) static_cast<void>(uninterrupted([&] { return ::flock(descriptor_, LOCK_UN); }));
     descriptor_ = -1;
   }
 
  private:
   int descriptor_ = -1;
+  std::optional<ClosedInChild> closed_in_child_;
   const ForkGuard process_;
 };
 

@@ -113,6 +113,25 @@ TEST_P(ForkTest, AChildThatLivesOnDoesNotKeepTheFolder) {
   EXPECT_OK(again);
 }
 
+// A program opens it, forks a helper process and is killed. The helper lives on without the lock.
+TEST_P(ForkTest, AChildOfAKilledProcessDoesNotKeepTheFolder) {
+  int lives[2];
+  ASSERT_EQ(::pipe(lives), 0);
+  EXPECT_EQ(run_in_child([&] {
+              auto database = Database::open(options_);
+              if (!database.ok()) return 1;
+              const pid_t helper = ::fork();
+              if (helper != 0) ::_exit(helper > 0 ? 0 : 2);  // no destructor runs
+              ::alarm(kChildSeconds);
+              ::close(lives[1]);
+              char byte;
+              ::_exit(::read(lives[0], &byte, 1) == 0 ? 0 : 1);
+            }), 0);
+  EXPECT_OK(Database::open(options_)) << "the helper, which still lives, keeps the lock";
+  ::close(lives[1]);
+  ::close(lives[0]);
+}
+
 // The database is destroyed with the statics.
 TEST_P(ForkTest, AChildThatOnlyExitsEnds) {
   static Database kept;
