@@ -75,7 +75,8 @@ class FileMedium final : public Medium {
     return {};
   }
   Status size(uint64_t* bytes) override { return file_->size(bytes); }
-  Status extend(uint64_t bytes) override { return file_->reserve(bytes); }
+  Status reserve(uint64_t bytes) override { return file_->reserve(bytes); }
+  Status extend(uint64_t bytes) override { return reserve(bytes); }
   Status map_copy_on_write(uint64_t offset, std::span<std::byte> memory) override { return file_->map_copy_on_write(offset, memory); }
   Status map_data_copy_on_write(uint64_t offset, std::span<std::byte> memory) override {
     return file_->map_data_copy_on_write(offset, memory);

@@ -271,9 +271,9 @@ Status HeapInside::grow_to(uint64_t bytes) {
     return {Code::kMemoryLimit, "'" + path_ + "' is full: HeapOptions::capacity_bytes is " + std::to_string(options_.capacity_bytes)};
   // To twice its size, or to what is needed, if the disk has no room for more.
   const uint64_t needed = heap::aligned(bytes), wanted = std::min(options_.capacity_bytes, std::max(2 * now, needed));
-  if (medium_->extend(geometry_.heap_at + wanted).ok()) return map_heap(wanted);
-  if (Status status = medium_->extend(geometry_.heap_at + needed); !status.ok()) return status;
-  return map_heap(needed);
+  const uint64_t possible = medium_->reserve(geometry_.heap_at + wanted).ok() ? wanted : needed;
+  if (Status status = medium_->extend(geometry_.heap_at + possible); !status.ok()) return status;
+  return map_heap(possible);
 }
 
 // Also amid a commit: without memory for the words it goes without them.

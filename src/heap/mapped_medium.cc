@@ -92,9 +92,12 @@ class MappedMedium final : public Medium {
   }
   Status size(uint64_t* bytes) override { return file_->size(bytes); }
   // A store into a hole of a full disk would end the process.
-  Status extend(uint64_t bytes) override {
+  Status reserve(uint64_t bytes) override {
     if (bytes > reserved_) return {Code::kMemoryLimit, "'" + path_ + "' is as large as HeapOptions::capacity_bytes allows"};
-    if (Status status = file_->reserve(bytes); !status.ok()) return status;
+    return file_->reserve(bytes);
+  }
+  Status extend(uint64_t bytes) override {
+    if (Status status = reserve(bytes); !status.ok()) return status;
     if (Status status = sync_length(); !status.ok()) return status;
     return map_up_to(bytes);
   }

@@ -47,8 +47,10 @@ class Medium {
   // Fills all of it; what lies beyond the file's end is 0.
   virtual Status read(uint64_t offset, std::span<std::byte> bytes) = 0;
   virtual Status size(uint64_t* bytes) = 0;
-  // The file has at least this many bytes, and the disk has room for all of them. kIoError:
-  // log::File::reserve() failed; the file is as it was.
+  // The disk has room for this many bytes of the file. kIoError: log::File::reserve() failed; the
+  // file is as it was, and less may be asked for.
+  virtual Status reserve(uint64_t bytes) = 0;
+  // reserve(), and the file then has at least this many bytes, durably where stores are.
   virtual Status extend(uint64_t bytes) = 0;
   // The part of the file is this memory's from now on, copied when it is written (section 3).
   virtual Status map_copy_on_write(uint64_t offset, std::span<std::byte> memory) = 0;

@@ -96,6 +96,19 @@ TEST(HeapLinesTest, AHeapOfVersion1IsOneThroughout) {
   EXPECT_EQ(header.version, heap::kVersion);
 }
 
+// Room that was reserved, and whose length could not be made durable, is not asked for again in
+// another size: only a disk without room is.
+TEST(HeapLinesTest, AGrowthWhoseSyncFailsIsNotTriedAgain) {
+  PersistentHeap persistent({}, persistent_options());
+  ASSERT_OK(persistent.heap);
+  const auto allocate = [&] {
+    return persistent.heap->transaction([](HeapTransaction& txn) { return txn.allocate<std::byte>(1 << 20).status(); });
+  };
+  persistent.memory->refuse_extension();
+  EXPECT_CODE(Code::kIoError, allocate());
+  EXPECT_OK(allocate());
+}
+
 // A fence is for what its own thread has flushed; persist() is for all.
 TEST(HeapLinesTest, PersistIsForTheLinesOfAllThreads) {
   HeapOptions options = persistent_options();

@@ -71,6 +71,9 @@ class PersistentMemory {
     std::lock_guard lock(mutex_);
     events_.push_back({Event::Kind::kFence, thread(), 0, {}});
   }
+  // The next extension fails after its room has been reserved.
+  void refuse_extension() { refuses_ = true; }
+  bool take_refusal() { return std::exchange(refuses_, false); }
   void extend(uint64_t bytes) {
     std::lock_guard lock(mutex_);
     if (bytes <= size_) return;
@@ -88,6 +91,7 @@ class PersistentMemory {
   mutable std::mutex mutex_;
   std::vector<std::byte> contents_;
   uint64_t size_;
+  bool refuses_ = false;
   std::vector<Event> events_;
   std::map<std::thread::id, uint64_t> threads_;
 };
@@ -117,8 +121,12 @@ class PersistentMedium final : public heap::Medium {
     *bytes = memory_.size();
     return {};
   }
+  Status reserve(uint64_t bytes) override {
+    return bytes > PersistentMemory::kBytesMax ? Status(Code::kMemoryLimit, "the model has no more") : Status();
+  }
   Status extend(uint64_t bytes) override {
-    if (bytes > PersistentMemory::kBytesMax) return {Code::kMemoryLimit, "the model has no more"};
+    if (Status status = reserve(bytes); !status.ok()) return status;
+    if (memory_.take_refusal()) return {Code::kIoError, "cannot sync the model's length"};
     memory_.extend(bytes);
     return {};
   }
