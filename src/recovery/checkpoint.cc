@@ -181,10 +181,12 @@ uint64_t Checkpoints::log_bytes_allowed() const {
   return automatic_log_limit(facts_.taken == 0 ? found_.checkpoint_bytes : facts_.bytes);
 }
 
-Status Checkpoints::take() {
+Status Checkpoints::take() { return take_at(options_.checkpoint_bytes_per_second); }
+
+Status Checkpoints::take_at(uint64_t bytes_per_second) {
   std::lock_guard one_at_a_time(taking_mutex_);
   try {
-    return take_one();
+    return take_one(bytes_per_second);
   } catch (const std::bad_alloc&) {
     std::lock_guard lock(mutex_);
     facts_.running = false;
@@ -193,17 +195,17 @@ Status Checkpoints::take() {
 }
 
 void Checkpoints::take_at_opening() {
-  if (options_.checkpoint_log_bytes != 0 && found_.generations >= kGenerationsMax) static_cast<void>(take());
+  if (options_.checkpoint_log_bytes != 0 && found_.generations >= kGenerationsMax) static_cast<void>(take_at(0));
 }
 
-Status Checkpoints::take_one() {
+Status Checkpoints::take_one(uint64_t bytes_per_second) {
   const uint64_t begin_ns = now_ns(), log_bytes = log_.facts().bytes;
   {
     std::lock_guard lock(mutex_);
     facts_.running = true;
   }
   CheckpointWriter writer({directory_.folders(), directory_.manifest().database, threads_for(target_, options_.checkpoint_threads),
-                           options_.checkpoint_bytes_per_second, &stop_});
+                           bytes_per_second, &stop_});
   auto published = log::Published::kNo;
   Status status;
   try {

@@ -101,7 +101,8 @@ class Checkpoints {
   ~Checkpoints();  // one that is being taken is given up
 
   Status take();
-  // Takes one if the folders held kGenerationsMax. What failed is in the statistics.
+  // Takes one if the folders held kGenerationsMax, as fast as it can: open() waits for it. A
+  // failure is reported in the statistics.
   void take_at_opening();
   // One is to be taken by who runs transactions.
   bool due() const { return due_.load(std::memory_order_relaxed); }  // relaxed: a hint
@@ -114,7 +115,8 @@ class Checkpoints {
   void run();
   bool wanted();
   uint64_t log_bytes_allowed() const;
-  Status take_one();
+  Status take_at(uint64_t bytes_per_second);  // 0: no limit
+  Status take_one(uint64_t bytes_per_second);
   Status write_and_publish(CheckpointWriter& writer, log::Published* published);
 
   RecoveryTarget& target_;

@@ -146,7 +146,10 @@ Status Replay::make_table(const Described& table) {
     schema.inline_rows = 0;  // rows are found without them, too
     made = target_.create_table(schema);
   }
-  if (!made.ok()) return reworded(Code::kCorrupt, where + ": ", made.status());
+  if (!made.ok()) {
+    const Code code = made.status().code() == Code::kMemoryLimit ? Code::kMemoryLimit : Code::kCorrupt;
+    return reworded(code, where + ": ", made.status());
+  }
   if (made->base()->lacks_indexes()) made->base()->restrict_writes();
   tables_.push_back(*made);
   schemas_.push_back(described);
