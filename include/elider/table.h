@@ -30,7 +30,10 @@ struct ImageHeader {
   uint32_t read_index = 0;  // where the transaction tracks this read; ~0: nowhere
   uint32_t groups = 0;      // the commit groups that were read, a bit each
   uint32_t bytes = 0;       // of the row
+  uint32_t generation = 1;  // which transaction of its worker made it: a view of it has the same number
 };
+// What a view without a row points to. No view has its generation.
+inline constexpr ImageHeader kNoImage{};
 
 // Finds the columns whose [offset, offset + size) is exactly a column of the table. The set lives
 // as long as the table; an unknown column gives a set that every operation refuses.
@@ -39,11 +42,8 @@ const ColumnSet* compile_columns(TableBase& table, const ColumnSpan* spans, size
 const ColumnSet* all_columns(const TableBase& table);
 const Schema& schema_of(const TableBase& table);
 
-// ImageHeader::groups once its transaction has ended, in builds of the library with assertions.
-inline constexpr uint32_t kGroupsOfEnded = 0xdddddddd;
-// A view was looked at that shows no row: prints why, and aborts.
-[[noreturn, gnu::cold]] void no_row() noexcept;
-[[noreturn, gnu::cold]] void row_of_ended_transaction() noexcept;
+// A view was used that is empty, or whose transaction has ended: prints which, and aborts.
+[[noreturn, gnu::cold]] void wrong_view(bool empty) noexcept;
 }  // namespace detail
 
 // A table without its row type, for tools and bindings: rows are bytes, columns are found by name.
@@ -100,33 +100,34 @@ class Table : public TableRef {
   }
 };
 
-// A row as it was read, at its own layout: with fewer columns asked for, only these are filled in.
-// It lives to the transaction's end; in a scan's visitor, until the visitor returns. Own writes
-// made after it do not show in it. Looking at an empty view (one that is false) aborts with a
-// message. If program and library are both built with assertions, so does looking at a view whose
-// transaction has ended, as long as its memory has not been used again.
+// A copy of a row as it was read, in the layout of its struct. If fewer columns were asked for,
+// only these are filled in. A view does not show writes that its own transaction makes later.
+//
+// A view is valid until its transaction ends; in a scan's visitor, until the visitor returns.
+// Using an empty view (one that is false) aborts the process with a message. So does using a view
+// after its transaction has ended, at the latest when another transaction has taken its memory: it
+// never shows the bytes of another row. With assertions, most such uses abort earlier.
 class RawView {
  public:
   RawView() = default;
-  RawView(const std::byte* bytes, const detail::ImageHeader* header) : bytes_(bytes), header_(header) {}
+  RawView(const std::byte* bytes, const detail::ImageHeader* header) : bytes_(bytes), header_(header), generation_(header->generation) {}
   explicit operator bool() const { return bytes_ != nullptr; }
   const std::byte* bytes() const { return bytes_; }
   uint32_t size() const { return must_show(), header_->bytes; }  // of the row, in bytes
   Key key() const { return must_show(), header_->key.number(); }
   const detail::ImageHeader* header() const { return header_; }
+  // False for an empty view, and once the memory of its transaction has been used again.
+  bool shows() const { return header_->generation == generation_; }
 
  protected:
-  // Inlined everywhere, for what it looks for depends on how the file that includes it is compiled.
   [[gnu::always_inline]] void must_show() const {
-    if (bytes_ == nullptr) [[unlikely]] detail::no_row();
-#ifndef NDEBUG
-    if (header_->groups == detail::kGroupsOfEnded) [[unlikely]] detail::row_of_ended_transaction();
-#endif
+    if (!shows()) [[unlikely]] detail::wrong_view(bytes_ == nullptr);
   }
 
  private:
   const std::byte* bytes_ = nullptr;
-  const detail::ImageHeader* header_ = nullptr;
+  const detail::ImageHeader* header_ = &detail::kNoImage;
+  uint32_t generation_ = 0;
 };
 
 template <class Row>

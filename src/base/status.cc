@@ -93,9 +93,9 @@ namespace {
 void no_value(const char* accessed, const Status& status) noexcept {
   stop(std::string(accessed) + " of a Result that has no value, but a failure: " + status.message());
 }
-void no_row() noexcept { stop("a View that shows no row was looked at: there was none with the key, or nothing was read into it"); }
-void row_of_ended_transaction() noexcept {
-  stop("a View was looked at whose transaction has ended: copy the row, or keep the transaction open");
+void wrong_view(bool empty) noexcept {
+  stop(empty ? "a View that shows no row was used: no row has the key, or nothing was read into the view"
+             : "a View was used after its transaction, or its scan's visitor, had ended; copy what is needed later");
 }
 
 }  // namespace detail

@@ -41,7 +41,12 @@ class Arena {
   }
   void clear() {
     if constexpr (kMarksEnded) return clear_and_mark();
-    rewind();
+    if (end_ != begin_ + kFirstBytes) [[unlikely]] return clear_and_mark();
+    at_ = begin_;
+  }
+  // What is given until the next clear() is overwritten by it. Builds with assertions always do so.
+  void mark_when_cleared() {
+    if (end_ == begin_ + kFirstBytes) end_ -= kAlign;
   }
 
  private:
@@ -51,21 +56,16 @@ class Arena {
 #else
   static constexpr bool kMarksEnded = true;
 #endif
-  void rewind() {
-    at_ = begin_;
-    if (end_ != begin_ + kFirstBytes) [[unlikely]] give_back_more();
-  }
-  [[gnu::noinline]] void give_back_more() {
-    more_.clear();
-    end_ = at_ + kFirstBytes;
-  }
-  // The images' headers say that their transaction has ended (elider/table.h), and the next
-  // transactions go on behind them for a while, so that a view that is kept is found out. Not where
-  // regions write: they would meet other lines each time.
-  void clear_and_mark() {
+  // Overwrites the generations in the images' headers, so that a view that outlives its transaction
+  // is detected (RawView::shows). With assertions the next transactions leave this memory alone for
+  // a while, except where regions write: their footprint would vary.
+  [[gnu::noinline]] void clear_and_mark() {
     std::byte* const end = more_.empty() ? at_ : begin_ + kFirstBytes;
-    std::memset(marked_, static_cast<int>(detail::kGroupsOfEnded & 0xff), static_cast<size_t>(end - marked_));
-    if (for_regions_ || !more_.empty() || static_cast<size_t>(end_ - at_) < kFirstBytes / 2) rewind();
+    std::memset(marked_, 0xdd, static_cast<size_t>(end - marked_));
+    const bool rewind = !kMarksEnded || for_regions_ || !more_.empty() || at_ - begin_ > static_cast<ptrdiff_t>(kFirstBytes / 2);
+    more_.clear();
+    if (rewind) at_ = begin_;
+    end_ = begin_ + kFirstBytes;
     marked_ = at_;
   }
   static std::byte* align(std::byte* p) {
@@ -91,7 +91,7 @@ class Arena {
   std::vector<std::unique_ptr<std::byte[]>> more_;
   std::byte* at_;
   std::byte* end_;
-  std::byte* marked_ = at_;  // what is before it, in the first block, is marked; in builds with assertions
+  std::byte* marked_ = at_;  // what lies before it, in the first block, is marked (with assertions)
 };
 
 }  // namespace elider::txn

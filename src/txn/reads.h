@@ -74,7 +74,7 @@ class Reads : public TransactionBase {
   [[gnu::always_inline]] inline Status look_at_row(TableType& table, Row* row, KeyRef key, const ColumnSet& set, bool blocks,
                                                    std::byte* image, detail::ImageHeader* header, RawView* view) {
     if (blocks) [[unlikely]] {
-      *header = {row, key, 0, 0, table.layout().row_bytes()};
+      *header = {row, key, 0, 0, table.layout().row_bytes(), generation()};
       Status status;
       if (derived().view_block(table, row, header, view, &status)) return status;
       *view = RawView(image, header);
@@ -109,7 +109,8 @@ class Reads : public TransactionBase {
     static_assert(sizeof(detail::ImageHeader) % 8 == 0);
     constexpr size_t kHeaderBytes = (sizeof(detail::ImageHeader) + 15) / 16 * 16;
     if (table.layout().group(0).block) [[unlikely]] {
-      auto* header = new (arena_.allocate(kHeaderBytes)) detail::ImageHeader{row, key, 0, 0, table.layout().row_bytes()};
+      auto* header = new (arena_.allocate(kHeaderBytes)) detail::ImageHeader{row, key, 0, 0, table.layout().row_bytes(), generation()};
+      arena_.mark_when_cleared();  // the block may be reclaimed after the transaction
       Status status;
       if (derived().view_block(table, row, header, view, &status)) return status;
     }
@@ -197,6 +198,7 @@ class Reads : public TransactionBase {
     typename Derived::KeyScan tracked(derived(), table);
     std::byte* image = arena_.allocate(table.layout().column_image_bytes());  // sized rows are shown where they are
     detail::ImageHeader header;
+    header.generation = generation();
     RawView view(image, &header);
     const bool blocks = table.layout().group(0).block;
     uint64_t visited = 0;
@@ -251,6 +253,7 @@ class Reads : public TransactionBase {
     typename Derived::IndexScan tracked(derived(), table, i);
     std::byte* image = arena_.allocate(table.layout().column_image_bytes());  // sized rows are shown where they are
     detail::ImageHeader header;
+    header.generation = generation();
     RawView view(image, &header);
     const bool blocks = table.layout().group(0).block;
     uint64_t visited = 0;

@@ -88,6 +88,8 @@ class TransactionBase : public Transaction {
   // that. Another transaction than the scan's may be running here by then, of another thread even:
   // nothing else is looked at first.
   uint64_t transactions_ended() const { return ended_.load(std::memory_order_relaxed); }
+  // The number that the views of this transaction and their headers have (RawView::shows).
+  uint32_t generation() const { return static_cast<uint32_t>(transactions_ended()); }
   [[gnu::always_inline]] inline Status after_visit(uint64_t ended) const {
     if (transactions_ended() != ended) [[unlikely]]
       return Status(Code::kFinished, "a scan's visitor has ended the transaction");

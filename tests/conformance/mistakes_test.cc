@@ -52,10 +52,48 @@ TEST_P(MistakesTest, AViewThatIsKeptPastItsTransactionIsFoundOut) {
     ASSERT_OK(view);
     EXPECT_EQ((*view)->balance, 100);
     EXPECT_OK(txn.commit());
-    EXPECT_DEATH(static_cast<void>((*view)->balance), "whose transaction has ended");
+    EXPECT_DEATH(static_cast<void>((*view)->balance), "View was used after its transaction");
   }
 }
 #endif
+
+// In every build: such a view shows what it showed, or ends the process, and never another row.
+TEST_P(MistakesTest, AViewThatIsKeptNeverShowsAnotherRow) {
+  for (const bool read_only : {false, true}) {
+    View<Account> kept, in_batch;
+    const auto run = [&](auto&& body) { EXPECT_OK(read_only ? db_.run_read_only(body) : db_.run(body)); };
+    run([&](Transaction& txn) -> Status {
+      ELIDER_ASSIGN(kept, txn.get(accounts_, 1));
+      const Key keys[] = {1};
+      return txn.multi_get(accounts_, std::span<const Key>(keys), std::span(&in_batch, 1));
+    });
+    run([&](Transaction& txn) { return txn.get(accounts_, 2).status(); });
+    EXPECT_FALSE(kept.shows());
+    EXPECT_DEATH(static_cast<void>(kept->balance), "View was used after its transaction");
+    run([&](Transaction& txn) {
+      EXPECT_OK(txn.get(accounts_, 2));
+      return txn.get(accounts_, 2).status();
+    });
+    EXPECT_FALSE(in_batch.shows());
+    EXPECT_DEATH(static_cast<void>(in_batch.key()), "View was used after its transaction");
+  }
+}
+
+// A row that is kept as one block is viewed where it is, and its memory goes back to the system.
+TEST_P(MistakesTest, AViewOfABlockIsFoundOutAtOnce) {
+  SchemaOf<Document> schema("blocks");
+  schema.key_index(GetParam().key_index).column("revision", &Document::revision).column("body", &Document::body);
+  const Table<Document> blocks = create(schema);
+  insert(blocks, 1, document_of(7));
+  View<Document> kept;
+  EXPECT_OK(db_.run([&](Transaction& txn) -> Status {
+    ELIDER_ASSIGN(kept, txn.get(blocks, 1));
+    EXPECT_EQ(kept->revision, 7u);
+    return {};
+  }));
+  EXPECT_FALSE(kept.shows());
+  EXPECT_DEATH(static_cast<void>(kept->revision), "View was used after its transaction");
+}
 
 // -- an ActiveTransaction after its end -----------------------------------------------------------
 

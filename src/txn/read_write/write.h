@@ -212,7 +212,7 @@ Status ReadWriteTransaction<Sync, Claims>::do_edit_view(const TableRef& ref, con
   auto& table = static_cast<TableType&>(*ref.base());
   if (!has_read(table, *view.header())) [[unlikely]] {
     if constexpr (RunsPieces<Claims>)
-      if (claims_.piece && view.header()->groups != detail::kGroupsOfEnded) return edit_view_of_piece(ref, *set, *view.header(), image);
+      if (claims_.piece && view.shows()) return edit_view_of_piece(ref, *set, *view.header(), image);
     return refuse_view(ref);
   }
   return guarded(table, view.header()->key,
