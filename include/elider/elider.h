@@ -23,3 +23,4 @@
 #include "elider/touches.h"
 #include "elider/transaction.h"
 #include "elider/try.h"
+#include "elider/tuple.h"
