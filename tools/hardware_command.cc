@@ -14,15 +14,15 @@ namespace elider::tools {
 
 void add_hardware(Command app) {
   auto json_file = std::make_shared<std::string>();
-  Command sub = app.add("hardware", "Say whether this machine has hardware transactions, and what automatic chooses");
-  sub.option("--json", *json_file, "Write it as JSON here instead (- for standard output)").type("FILE");
-  sub.footer("Runs a thousand tiny hardware transactions where the processor has them, and none elsewhere.");
+  Command sub = app.add("hardware", "Report whether this machine has hardware transactions, and what 'automatic' chooses");
+  sub.option("--json", *json_file, "Write the report as JSON to this file instead (- for standard output)").type("FILE");
+  sub.footer("Runs a thousand tiny hardware transactions if the processor supports them.");
   sub.runs([json_file] {
     const Hardware& machine = hardware();
     if (json_file->empty()) {
       fmt::print("{}", machine.to_text());
       if (machine.usable)
-        fmt::print("try next          elider bench htm --quick (what its regions hold), elider bench elision (what they gain)\n");
+        fmt::print("try next          elider bench htm --quick (the capacity of regions), elider bench elision (their speed)\n");
       return;
     }
     if (Status status = write_json(*json_file, Json::parse(machine.to_json())); !status.ok()) {

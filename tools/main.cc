@@ -21,34 +21,34 @@ namespace {
 
 constexpr const char* kAbout =
     "elider: an in-memory, serializable transactional database.\n"
-    "The database itself is a C++ library (include elider/elider.h); this program measures and checks it,\n"
-    "and looks after its files.";
+    "The database itself is a C++ library (include elider/elider.h). This program measures it, checks it,\n"
+    "and maintains its files.";
 
 constexpr const char* kExamples =
     "  elider bench tpcc --warehouses 2 --threads 2 --seconds 10    orders of a wholesaler, checked afterwards\n"
     "  elider bench ycsb --records 1000000 --mix 80/20              short transactions on one table\n"
-    "  elider bench compare                                         the same beside RocksDB, LMDB and SQLite\n"
-    "  elider bench durability --data scratch                       what log and checkpoints cost; recovery\n"
+    "  elider bench compare                                         YCSB on elider, RocksDB, LMDB and SQLite\n"
+    "  elider bench durability --data scratch                       cost of log and checkpoints; recovery\n"
     "  elider bench history --workload list-append --out h.jsonl    histories for checkers of serializability\n"
     "  elider check-history history.jsonl                           is a run's --history strictly serializable?\n"
-    "  elider hardware                                              has this machine hardware transactions?\n"
-    "  elider bench htm --json htm.json                             what its regions hold, and why they abort\n"
-    "  elider check data                                            are a database's files whole?\n"
-    "  elider backup data copy                                      a copy of them; restore, recover, checkpoint, log\n"
-    "  elider heap check book.heap                                  is the file of a durable heap whole?\n"
-    "  elider plot *.json -o speed.png                              a drawing of what --json wrote\n"
+    "  elider hardware                                              does this machine have hardware transactions?\n"
+    "  elider bench htm --json htm.json                             capacity of regions, causes of aborts\n"
+    "  elider check data                                            are a database's files intact?\n"
+    "  elider backup data copy                                      copy them; see also restore, recover, checkpoint, log\n"
+    "  elider heap check book.heap                                  is the file of a durable heap intact?\n"
+    "  elider plot *.json -o speed.png                              plot results of --json\n"
     "\n"
-    "Exit code: 0 it worked; 1 it ran and failed; 2 an option makes no sense, and nothing was run; 3 this machine\n"
-    "has no hardware transactions, which bench htm and bench elision are about; 130 Ctrl-C ended a benchmark, which\n"
-    "reported what it had.\n"
-    "--json FILE means the same everywhere: the results as JSON into that file, or with - to standard output.";
+    "Exit code: 0 success; 1 failure; 2 an option is invalid, and the command did not run; 3 this machine does\n"
+    "not have the hardware transactions that bench htm and bench elision need; 130 Ctrl-C ended a benchmark, which\n"
+    "then reported its results so far.\n"
+    "All commands: --json FILE writes the results as JSON to FILE, or with - to standard output.";
 
 // This process becomes elider-bench; or the exit code, where it is not there.
 int become_bench(char** arguments) {
   const std::string program = own_folder() / "elider-bench";
   std::fflush(stdout);
   ::execv(program.c_str(), arguments);
-  fmt::print(stderr, "elider bench: '{}' cannot be run: {}\n", program, std::strerror(errno));
+  fmt::print(stderr, "elider bench: cannot run '{}': {}\n", program, std::strerror(errno));
   return kExitFailed;
 }
 
@@ -57,7 +57,7 @@ int run(int argc, char** argv) {
   const Command app = program.root();
   Command(app).add("bench",
                    "Measure: tpcc, ycsb, articles, tickets, compare, durability, elision, htm, neighbours, index, scan, protocols, heap, "
-                   "figures, history (each has its own --help)");
+                   "figures, history (each with its own --help)");
   add_check_history(app);
   add_hardware(app);
   add_heap(app);

@@ -12,7 +12,7 @@ namespace {
 [[gnu::constructor(101)]] void check_processor() {
   const std::string missing = elider::missing_instruction_sets();
   if (missing.empty()) return;
-  std::fprintf(stderr, "elider: this program was compiled for another processor: this one has no %s\n", missing.c_str());
+  std::fprintf(stderr, "elider: this program was compiled for another processor; this one lacks %s\n", missing.c_str());
   std::_Exit(1);
 }
 

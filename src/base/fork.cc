@@ -62,7 +62,7 @@ ForkGuard::ForkGuard() : generation_(process_generation()) {
 
 Status opened_before_fork(std::string_view what) {
   const std::string name(what);
-  return Status::invalid_argument("this process is a fork() of the one that opened the " + name + ", and cannot use it: open the " + name +
+  return Status::invalid_argument("the " + name + " was opened before fork(), and cannot be used in the child process; open the " + name +
                                   " after fork()");
 }
 

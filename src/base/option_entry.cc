@@ -53,7 +53,7 @@ bool allows(const OptionInfo& option, uint64_t number) {
 
 Status refuse(std::string_view of, const OptionInfo& option, const std::string& text) {
   return Status::invalid_argument(std::string(of) + "::" + std::string(option.name) + " is " + (text.empty() ? "empty" : text) +
-                                  "; it is " + range_text(option));
+                                  "; allowed: " + range_text(option));
 }
 
 }  // namespace option_entry

@@ -109,7 +109,7 @@ auto find(const Entries& entries, std::string_view name) -> decltype(&entries[0]
 template <class Entries, class Chosen, class At>
 Status set(std::string_view of, const Entries& entries, const At& at, Chosen& options, std::string_view name, std::string_view text) {
   const auto* const entry = find(entries, name);
-  if (entry == nullptr) return Status::invalid_argument("there is no option '" + std::string(name) + "' (elider options lists them)");
+  if (entry == nullptr) return Status::invalid_argument("unknown option '" + std::string(name) + "'; 'elider options' lists the options");
   return std::visit(
       [&](auto member) -> Status {
         auto value = at(options, member);

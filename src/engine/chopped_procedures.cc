@@ -19,7 +19,7 @@ namespace detail {
 Status Engine::install(std::vector<ProcedureWithBodies> procedures, const ChoppedOptions& options, chopping::Plan* plan) {
   const std::lock_guard lock(install_mutex_);
   if (installed_ != nullptr)
-    return Status::invalid_argument("chopped procedures are installed already: all of a database are installed at once");
+    return Status::invalid_argument("chopped procedures are already installed; a database installs all of them with one call");
   auto execution = std::make_unique<txn::Execution>();
   if (Status status = txn::make_execution(std::move(procedures), tables(), options, execution.get()); !status.ok()) return status;
   for (txn::ExecutableProcedure& procedure : execution->procedures) procedure.id = procedure_id(procedure.name);

@@ -86,8 +86,8 @@ Status check_size(const TableRef& table, size_t bytes) {
   if (layout.fits(bytes)) return {};
   std::string sizes = std::to_string(layout.row_bytes());
   if (layout.sized_rows()) sizes = std::to_string(layout.least_row_bytes()) + " to " + sizes;
-  return Status::invalid_argument("table '" + table.schema().name + "': a row of " + std::to_string(bytes) +
-                                  " bytes was given; its rows have " + sizes);
+  return Status::invalid_argument("table '" + table.schema().name + "': the row has " + std::to_string(bytes) +
+                                  " bytes, but rows of this table have " + sizes);
 }
 }  // namespace
 
@@ -156,12 +156,12 @@ Status open_engine(const Options& options, const recovery::OpenHow& how, std::un
     } catch (const std::bad_alloc&) {
       return Status(Code::kMemoryLimit, Cause::kMemoryLimit);
     } catch (const std::system_error& refused) {  // what had been started has ended by now
-      return Status(Code::kIoError, "cannot start a thread of the log or of checkpoints: " + refused.code().message());
+      return Status(Code::kIoError, "cannot start a thread for the log or for checkpoints: " + refused.code().message());
     }
   }
-  std::string asked = "sync policy '" + std::string(name_of(sync)) + "' with protocol '" + std::string(name_of(options.protocol)) + "'";
-  if (sync == SyncPolicy::kElided) asked += " and htm '" + std::string(name_of(htm)) + "'";
-  return Status::invalid_argument("Options: no engine of this build has " + asked);
+  std::string asked = "sync policy '" + std::string(name_of(sync)) + "', protocol '" + std::string(name_of(options.protocol)) + "'";
+  if (sync == SyncPolicy::kElided) asked += ", htm '" + std::string(name_of(htm)) + "'";
+  return Status::invalid_argument("Options: this build does not include an engine for " + asked + " (see the CMake option ELIDER_ENGINES)");
 }
 
 }  // namespace detail
@@ -182,9 +182,9 @@ namespace {
 // Whether the table belongs to this database. `asked`: what is asked for, for the message.
 Status check_own(const Engine& engine, const TableRef& table, const std::string& asked) {
   if (engine.database_id() == 0) return refuse_closed();
-  if (!table) return Status::invalid_argument(asked + " of no table");
+  if (!table) return Status::invalid_argument(asked + ": the TableRef is empty");
   if (table.base()->database_id() != engine.database_id())
-    return Status::invalid_argument(asked + " of table '" + table.schema().name + "', which belongs to another database");
+    return Status::invalid_argument(asked + ": table '" + table.schema().name + "' belongs to another database");
   return {};
 }
 }  // namespace
@@ -220,34 +220,37 @@ std::vector<TableRef> Database::tables() const { return engine_->in_child() ? st
 Result<TableRef> Database::find_table(std::string_view name, uint32_t row_bytes) const {
   if (Status status = refuse_unusable(); !status.ok()) return status;
   detail::TableBase* table = engine_->find_table(name);
-  if (table == nullptr) return Status(Code::kNotFound, "no table is named '" + std::string(name) + "'");
+  if (table == nullptr) return Status(Code::kNotFound, "table '" + std::string(name) + "' does not exist");
   if (row_bytes != 0 && table->schema().sized_rows)
-    return Status(Code::kSchemaMismatch, "each row of table '" + std::string(name) + "' has a size of its own: a struct does not fit");
+    return Status(Code::kSchemaMismatch,
+                  "table '" + std::string(name) + "' has variable-size rows; use Database::table(name) without a row type");
   if (row_bytes != 0 && row_bytes != table->schema().row_bytes)
     return Status(Code::kSchemaMismatch, "table '" + std::string(name) + "' has rows of " + std::to_string(table->schema().row_bytes) +
-                                             " bytes, the struct has " + std::to_string(row_bytes));
+                                             " bytes, but the struct has " + std::to_string(row_bytes));
   return TableRef(table);
 }
 
 Result<IndexRef> Database::find_index(const TableRef& table, std::string_view name) const {
-  if (Status status = detail::check_own(*engine_, table, "index '" + std::string(name) + "' is asked for"); !status.ok()) return status;
+  if (Status status = detail::check_own(*engine_, table, "index '" + std::string(name) + "'"); !status.ok()) return status;
   const auto& indexes = table.schema().indexes;
   for (uint32_t i = 0; i < indexes.size(); ++i)
     if (indexes[i].name == name && !table.base()->lacks_indexes()) return IndexRef{table, i};
   if (table.base()->lacks_indexes())
-    return Status(Code::kNotFound, "table '" + table.schema().name + "' was opened without its indexes (Options::leave_out_indexes), so '" +
-                                       std::string(name) + "' cannot be scanned");
-  return Status(Code::kNotFound, "table '" + table.schema().name + "' has no index named '" + std::string(name) + "'");
+    return Status(Code::kNotFound, "table '" + table.schema().name +
+                                       "' was opened without its indexes (Options::leave_out_indexes), so index '" + std::string(name) +
+                                       "' cannot be used");
+  return Status(Code::kNotFound, "table '" + table.schema().name + "' does not have an index named '" + std::string(name) + "'");
 }
 
 Result<ColumnsRef> Database::columns(const TableRef& table, std::span<const std::string> names) const {
-  if (Status status = detail::check_own(*engine_, table, "columns are asked for"); !status.ok()) return status;
+  if (Status status = detail::check_own(*engine_, table, "columns"); !status.ok()) return status;
   const auto& columns = table.schema().columns;
   uint64_t wanted = 0;
   for (const std::string& name : names) {
     size_t i = 0;
     while (i < columns.size() && columns[i].name != name) ++i;
-    if (i == columns.size()) return Status::invalid_argument("table '" + table.schema().name + "' has no column named '" + name + "'");
+    if (i == columns.size())
+      return Status::invalid_argument("table '" + table.schema().name + "' does not have a column named '" + name + "'");
     wanted |= uint64_t{1} << i;
   }
   return ColumnsRef(&table.base()->layout().of_columns(wanted));
@@ -265,8 +268,8 @@ Status Database::run_calls(size_t calls, FunctionRef<void(size_t, Touches&)> tou
 Status Database::run_calls(const detail::GroupCalls& calls, const GroupPolicy& policy) {
   Status status;
   if (!calls.outcomes.empty() && calls.outcomes.size() != calls.count)
-    status = Status::invalid_argument("run_group: " + std::to_string(calls.outcomes.size()) + " outcomes for " +
-                                      std::to_string(calls.count) + " calls");
+    status = Status::invalid_argument("run_group: " + std::to_string(calls.outcomes.size()) + " outcomes were given for " +
+                                      std::to_string(calls.count) + " calls; give one per call");
   else if (policy.size > GroupPolicy::kSizeMax)
     status = Status::invalid_argument("GroupPolicy::size is " + std::to_string(policy.size) + ": it must be at most " +
                                       std::to_string(GroupPolicy::kSizeMax));

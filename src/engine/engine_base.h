@@ -36,7 +36,7 @@ class EngineBase : public Engine {
   Status wait_durable(SnapshotNumber commit_number) override {
     if (txn::WithinCall::of(store_.id))
       return Status::invalid_argument(
-          "an operation of a chopped procedure cannot wait for durability: nothing is durable before its call has ended");
+          "an operation of a chopped procedure cannot wait for durability: its call becomes durable only after it has ended");
     if (store_.process.in_child()) return store_.refusal();
     if (store_.log == nullptr) return {};
     if (store_.log->durable() < commit_number) give_turn_back(store_.id);
@@ -53,10 +53,10 @@ class EngineBase : public Engine {
   Status hold_snapshot(WhenHalfDone when, std::shared_ptr<const SnapshotHold>* hold) override;
   bool is_closed(SnapshotNumber number) const override { return store_.snapshots.is_closed(number); }
   Status hold_of(const HeldSnapshot& held, bool read_only, std::shared_ptr<const SnapshotHold>* hold) const override {
-    if (!read_only) return Status::invalid_argument("a transaction that may write cannot run at a held snapshot");
+    if (!read_only) return Status::invalid_argument("a transaction that may write cannot run at a held snapshot; use a read-only one");
     *hold = held.hold();
-    if (*hold == nullptr) return Status::invalid_argument("the HeldSnapshot holds none");
-    if ((*hold)->database != store_.id) return Status::invalid_argument("the HeldSnapshot is of another database");
+    if (*hold == nullptr) return Status::invalid_argument("the HeldSnapshot is empty; Database::hold_snapshot() returns a usable one");
+    if ((*hold)->database != store_.id) return Status::invalid_argument("the HeldSnapshot belongs to another database");
     return {};
   }
   Status half_done() const override { return store_.stopped() ? store_.refusal() : Status(); }
@@ -95,17 +95,17 @@ class EngineBase : public Engine {
   virtual void for_each_site(FunctionRef<void(std::string_view, const htm::SiteCounts&)> f) const = 0;
 
   Status refuse_other_thread() const {
-    return Status::invalid_argument("a single-threaded database has a transaction open in another thread");
+    return Status::invalid_argument("another thread has a transaction open, and a single-threaded database allows one thread at a time");
   }
   // Whether this thread may read a snapshot of everything: calls that are half done hold it up.
   Status may_read_all() const {
     if (txn::WithinCall::of(store_.id))
-      return Status::invalid_argument("an operation of a chopped procedure can take no checkpoint and no backup of its own database");
+      return Status::invalid_argument("an operation of a chopped procedure cannot take a checkpoint or a backup of its own database");
     return store_.stopped() ? store_.refusal() : Status();
   }
   Status refuse_worker() const {
     return Status(Code::kMemoryLimit,
-                  "more transactions are open than Options::workers_max allows (" + std::to_string(store_.options.workers_max) + ")");
+                  "too many open transactions: Options::workers_max allows " + std::to_string(store_.options.workers_max));
   }
   // Under a policy for one thread, a checkpoint that is due is taken by who has ended a
   // transaction: no thread of the database's own may look at the rows.
@@ -229,23 +229,25 @@ Result<TableRef> EngineBase<Sync>::create_table(const Schema& schema) {
   std::lock_guard one_at_a_time(creation_mutex_);
   if (TableBase* there = find_table(schema.name)) {
     if (const std::string what = storage::difference(there->schema(), schema); !what.empty())
-      return Status(Code::kSchemaMismatch, "table '" + schema.name + "' is there with another schema: " + what);
+      return Status(Code::kSchemaMismatch, "table '" + schema.name + "' already exists with a different schema: " + what);
     if (there->lacks_indexes() && !storage::lacks_key_functions(schema))
-      return Status(Code::kSchemaMismatch, "table '" + schema.name + "' is there without its secondary indexes: they were left out");
+      return Status(Code::kSchemaMismatch,
+                    "table '" + schema.name + "' was opened without its secondary indexes (Options::leave_out_indexes)");
     return TableRef(there);
   }
   // Without catalog_mutex_: nobody else adds tables.
   if (tables_.size() >= txn::kTablesMax)
-    return Status::invalid_argument("table '" + schema.name + "': there are " + std::to_string(txn::kTablesMax) + " tables already");
+    return Status::invalid_argument("table '" + schema.name + "': the database already has " + std::to_string(txn::kTablesMax) +
+                                    " tables, the maximum");
   const index::KeyKind keys = index::key_kind_of<Sync>(schema, store_.options);
   if (keys == index::KeyKind::kBytes && !store_.options.data_folders.empty())
-    return Status(Code::kUnsupported, "table '" + schema.name + "': data folders hold no keys that are bytes");
+    return Status(Code::kUnsupported, "table '" + schema.name + "': byte-string keys cannot be stored in data folders");
   auto made = std::make_unique<TableType>(schema, keys, static_cast<uint32_t>(tables_.size()), store_.id,
                                           store_.options.block_threshold_bytes, protocol_bytes_);
   made->make_zones(memory_);
   if (!made->make_inline_rows(memory_))
     return Status(Code::kMemoryLimit,
-                  "table '" + schema.name + "': no memory for the places of " + std::to_string(schema.inline_rows) + " inline rows");
+                  "table '" + schema.name + "': not enough memory for " + std::to_string(schema.inline_rows) + " inline rows");
   if constexpr (sync::kElides<Sync>) made->for_each_latch([&](auto& latch) { latch.set_policy(store_.options.elision); });
   const auto add = [&](bool room_alone) {
     std::unique_lock lock(catalog_mutex_);

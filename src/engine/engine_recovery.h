@@ -79,11 +79,11 @@ Status check_unique_indexes(txn::Table<Sync>& table) {
       const uint64_t value = index::value_of(entry);
       const KeyRef key = table.key_of(txn::Table<Sync>::as_row(handle), index::primary_of(entry));
       if (any && value == value_before)
-        status = Status(Code::kSchemaMismatch, "the unique index '" + described.name + "' of table '" + table.schema().name +
-                                                   "' has value " + std::to_string(value) + " for keys " +
-                                                   std::to_string(table.number_of(key_before)) + " and " +
-                                                   std::to_string(table.number_of(key)) +
-                                                   ": its key function is not the one that the rows came in by");
+        status =
+            Status(Code::kSchemaMismatch, "the unique index '" + described.name + "' of table '" + table.schema().name + "' has value " +
+                                              std::to_string(value) + " for keys " + std::to_string(table.number_of(key_before)) + " and " +
+                                              std::to_string(table.number_of(key)) +
+                                              ": its key function differs from the one used when the rows were written");
       value_before = value;
       key_before = key;
       any = true;

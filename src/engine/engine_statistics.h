@@ -140,7 +140,7 @@ void EngineBase<Sync>::collect_garbage() {
 template <class Sync>
 Status EngineBase<Sync>::prefault(uint64_t bytes) {
   if (memory_.prefault(bytes)) return {};
-  return Status(Code::kMemoryLimit, "Options::prefault_bytes: the system has no " + std::to_string(bytes) + " bytes to give");
+  return Status(Code::kMemoryLimit, "Options::prefault_bytes is " + std::to_string(bytes) + ", more memory than the system can provide");
 }
 
 }  // namespace elider::detail

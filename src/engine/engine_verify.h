@@ -29,7 +29,7 @@ Status EngineBase<Sync>::verify() {
       pool_->give_back(worker);
       throw;
     }
-    status = Status(Code::kProcedureThrew, "a key function threw what is no std::exception");
+    status = Status(Code::kProcedureThrew, "a key function threw an exception that is not a std::exception");
   }
   worker->base.leave();
   pool_->give_back(worker);
@@ -80,13 +80,13 @@ std::string EngineBase<Sync>::verify_row(TableType& table, KeyRef key, index::Ha
   const std::string named = "the row of key " + std::to_string(table.number_of(key));
   txn::PrimaryHint hint;
   index::Witness unneeded;
-  if (table.find(key, hint, unneeded) != row) return named + " is not found by its key";
+  if (table.find(key, hint, unneeded) != row) return named + " cannot be found by its key";
   const uint64_t w = row->cell(layout, 0).load();
   for (uint32_t g = 0; g < layout.group_count(); ++g) {
     const uint64_t of_group = row->cell(layout, g).load();
     if (storage::word::locked(of_group) || storage::word::removed(of_group)) return named + " is locked or removed";
     if (storage::word::absent(of_group) != storage::word::absent(w))
-      return "groups of key " + std::to_string(table.number_of(key)) + " are not all there";
+      return "some commit groups of key " + std::to_string(table.number_of(key)) + " are missing";
   }
   if (storage::word::absent(w)) return {};
   for (uint32_t i = 0; i < table.secondary_count(); ++i) {
@@ -111,7 +111,7 @@ std::string EngineBase<Sync>::verify_entry(TableType& table, uint32_t i, uint64_
   txn::PrimaryHint hint;
   index::Witness unneeded;
   if (table.find(key, hint, unneeded) != row)
-    return named + "a row block that is not the one of key " + std::to_string(table.number_of(key));
+    return named + "a row block that is not the row of key " + std::to_string(table.number_of(key));
   if (row->cell(layout, 0).snapshot() != 0) {
     txn::reclaim::copy_locked(layout, row, layout.index_columns(i), image);
     if (table.index_value(i, image) == value) return {};
@@ -122,7 +122,7 @@ std::string EngineBase<Sync>::verify_entry(TableType& table, uint32_t i, uint64_
   if (listed != table.stale().by_row.end())
     for (const txn::StaleEntry& stale : listed->second)
       if (stale.index == i && stale.value == value) return {};
-  return named + "key " + std::to_string(table.number_of(key)) + ", whose row has another one, and nobody will take the entry out";
+  return named + "key " + std::to_string(table.number_of(key)) + ", whose row has a different value, and the entry will not be removed";
 }
 
 }  // namespace elider::detail

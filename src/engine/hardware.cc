@@ -19,14 +19,16 @@ Hardware with_choice() {
   // docs/lab/hardware-transactions.md, "Measured": none was faster with regions beyond the noise.
   machine.automatic = SyncPolicy::kOptimistic;
   switch (machine.automatic_htm) {
-    case HtmBackend::kRtm: machine.automatic_reason = "hardware transactions work here, and were slower where both were measured"; break;
-    case HtmBackend::kEmulated: machine.automatic_reason = "hardware transactions are emulated here"; break;
-    default: machine.automatic_reason = "nothing runs hardware transactions here";
+    case HtmBackend::kRtm:
+      machine.automatic_reason = "hardware transactions work, but were slower than optimistic latches wherever both were measured";
+      break;
+    case HtmBackend::kEmulated: machine.automatic_reason = "hardware transactions are emulated"; break;
+    default: machine.automatic_reason = "this machine cannot run hardware transactions";
   }
   return machine;
 }
 
-std::string or_unknown(const std::string& text) { return text.empty() ? "says nothing" : text; }
+std::string or_unknown(const std::string& text) { return text.empty() ? "not reported" : text; }
 const char* yes_no(bool value) { return value ? "yes" : "no"; }
 
 std::string aborts_text(const Hardware& machine) {

@@ -166,13 +166,14 @@ Result<std::unique_ptr<IndexStudy>> IndexStudy::make(KeyIndex kind, StudyKeys ke
     case SyncPolicy::kLatched: study = make_study<sync::Latched>(kind, keys); break;
     case SyncPolicy::kSingleThreaded: study = make_study<sync::SingleThreaded>(kind, keys); break;
     case SyncPolicy::kElided:
-      if (htm == HtmBackend::kAutomatic) return Status::invalid_argument("an index study names its backend of hardware transactions");
+      if (htm == HtmBackend::kAutomatic)
+        return Status::invalid_argument("an index study needs an explicit backend of hardware transactions, not 'automatic'");
       study = make_elided(kind, keys, htm);
       break;
   }
   if (study == nullptr)
-    return Status(Code::kUnsupported,
-                  "there is no study of " + std::string(name_of(kind)) + " for such keys under " + std::string(name_of(sync)));
+    return Status(Code::kUnsupported, "index '" + std::string(name_of(kind)) + "' cannot be studied with these keys and sync policy '" +
+                                          std::string(name_of(sync)) + "'");
   return study;
 }
 

@@ -8,7 +8,7 @@ namespace elider {
 
 Result<Database> Database::open(const Options& options) {
   if (const std::string missing = missing_instruction_sets(); !missing.empty())
-    return Status(Code::kUnsupported, "this library was compiled for another processor: this one has no " + missing);
+    return Status(Code::kUnsupported, "this library was compiled for another processor; this one lacks " + missing);
   std::unique_ptr<detail::Engine> engine;
   if (Status status = detail::open_engine(options, {}, &engine); !status.ok()) return status;
   return Database(std::move(engine));

@@ -30,7 +30,7 @@ uint32_t attempt(FunctionRef<void()> body) {
 }  // namespace
 
 Status find_regions(HtmBackend* htm) {
-  const std::string none = "no hardware transactions run here: ";
+  const std::string none = "hardware transactions are not available: ";
   if (*htm == HtmBackend::kAutomatic) *htm = hardware().automatic_htm;
   switch (*htm) {
     case HtmBackend::kAutomatic:
@@ -43,10 +43,10 @@ Status find_regions(HtmBackend* htm) {
 #if defined(ELIDER_EMULATOR)
       return {};
 #else
-      return Status(Code::kUnsupported, none + "this build has no emulator");
+      return Status(Code::kUnsupported, none + "this build does not include the emulator");
 #endif
   }
-  return Status::invalid_argument("find_regions: there is no such backend");
+  return Status::invalid_argument("find_regions: unknown backend");
 }
 
 uint32_t try_region(HtmBackend htm, FunctionRef<void()> body) {
@@ -68,7 +68,7 @@ Status configure_emulator([[maybe_unused]] std::string_view options) {
   emulator::configure_from_text(std::string(options).c_str());
   return {};
 #else
-  return Status(Code::kUnsupported, "this build has no emulator");
+  return Status(Code::kUnsupported, "this build does not include the emulator");
 #endif
 }
 
@@ -77,7 +77,7 @@ Result<EmulatedRegions> emulated_regions() {
   const emulator::Counters counters = emulator::thread_counters();
   return EmulatedRegions{counters.committed, counters.lines_read, counters.lines_written};
 #else
-  return Status(Code::kUnsupported, "this build has no emulator");
+  return Status(Code::kUnsupported, "this build does not include the emulator");
 #endif
 }
 

@@ -102,7 +102,7 @@ void choose_automatic(Protocol protocol, SyncPolicy* sync, HtmBackend* htm) {
 
 Status can_run(const Combination& combination) {
   if (combination.sync != SyncPolicy::kElided || combination.htm != HtmBackend::kRtm || htm::rtm_instructions_exist()) return {};
-  return Status(Code::kUnsupported, "Options::htm is 'rtm', but this processor does not have the instructions: " + hardware().reason);
+  return Status(Code::kUnsupported, "Options::htm is 'rtm', but this processor does not have the RTM instructions: " + hardware().reason);
 }
 
 }  // namespace elider::detail

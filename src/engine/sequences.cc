@@ -103,7 +103,7 @@ Status SequenceState::change_row(FunctionRef<Status(SequenceRow& row)> change) {
 Status SequenceState::fetch(Chunk* chunk) {
   const uint64_t wanted = chunk_.load(std::memory_order_relaxed);
   return change_row([&](SequenceRow& row) -> Status {
-    if (row.next > Sequence::kNumberMax) return Status::invalid_argument("sequence '" + name_ + "': its numbers are used up");
+    if (row.next > Sequence::kNumberMax) return Status::invalid_argument("sequence '" + name_ + "': all its numbers are used");
     *chunk = {row.next, std::min(row.next + wanted, Sequence::kNumberMax + 1)};
     row.next = chunk->end;
     return {};
@@ -112,7 +112,7 @@ Status SequenceState::fetch(Chunk* chunk) {
 
 Status SequenceState::at_least(uint64_t number) {
   if (number > Sequence::kNumberMax)
-    return Status::invalid_argument("sequence '" + name_ + "': at_least(" + std::to_string(number) + "); its largest number is " +
+    return Status::invalid_argument("sequence '" + name_ + "': at_least(" + std::to_string(number) + ") is above its largest number, " +
                                     std::to_string(Sequence::kNumberMax));
   Status status = change_row([&](SequenceRow& row) -> Status {
     row.next = std::max(row.next, number);
@@ -142,13 +142,13 @@ Status check_reserved_name(const Schema& schema) {
 
 Status Sequences::find(Engine& engine, std::string_view name, const SequenceOptions& options, SequenceState** state) {
   if (name.empty() || name.size() > sizeof(SequenceRow::name) || name.find('\0') != name.npos)
-    return Status::invalid_argument("sequence '" + std::string(name) + "': a name has 1 to 64 bytes, none of them zero");
+    return Status::invalid_argument("sequence '" + std::string(name) + "': the name must have 1 to 64 bytes, none of them zero");
   if (options.chunk == 0 || options.chunk > Sequence::kChunkMax)
-    return Status::invalid_argument("sequence '" + std::string(name) + "': a chunk of " + std::to_string(options.chunk) +
-                                    " numbers; it has 1 to " + std::to_string(Sequence::kChunkMax));
+    return Status::invalid_argument("sequence '" + std::string(name) + "': SequenceOptions::chunk is " + std::to_string(options.chunk) +
+                                    "; it must be 1 to " + std::to_string(Sequence::kChunkMax));
   if (options.start == 0 || options.start > Sequence::kNumberMax)
-    return Status::invalid_argument("sequence '" + std::string(name) + "': it cannot start at " + std::to_string(options.start) +
-                                    "; its numbers are 1 to " + std::to_string(Sequence::kNumberMax));
+    return Status::invalid_argument("sequence '" + std::string(name) + "': SequenceOptions::start is " + std::to_string(options.start) +
+                                    "; it must be 1 to " + std::to_string(Sequence::kNumberMax));
   const std::string its_name(name);
   const auto find_it = [&] {
     const std::lock_guard lock(mutex_);
@@ -205,7 +205,7 @@ Result<Sequence> Database::sequence(std::string_view name, const SequenceOptions
 }
 
 namespace {
-Status of_no_database() { return Status::invalid_argument("a Sequence of no database: Database::sequence gives one"); }
+Status of_no_database() { return Status::invalid_argument("the Sequence is empty; Database::sequence() returns a usable one"); }
 }  // namespace
 
 Result<uint64_t> Sequence::next() {

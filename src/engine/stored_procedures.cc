@@ -18,11 +18,11 @@ Engine::~Engine() = default;
 
 Status Engine::register_procedure(Procedure procedure) {
   if (procedure.name.empty()) return Status::invalid_argument("a stored procedure needs a name");
-  if (!procedure.body) return Status::invalid_argument("stored procedure '" + procedure.name + "' has no body");
+  if (!procedure.body) return Status::invalid_argument("stored procedure '" + procedure.name + "' does not have a body");
   std::unique_lock lock(procedures_mutex_);
   std::string name = procedure.name;
   if (!procedures_.try_emplace(name, std::make_shared<const Procedure>(std::move(procedure))).second)
-    return Status::invalid_argument("stored procedure '" + name + "' is registered already");
+    return Status::invalid_argument("stored procedure '" + name + "' is already registered");
   return {};
 }
 
@@ -53,7 +53,7 @@ Status check_arguments(const Procedure& procedure, std::span<const Value> argume
                                       std::string(name_of(parameter.type)));
   }
   if (arguments.size() > procedure.parameters.size())
-    return Status::invalid_argument(named + std::to_string(arguments.size()) + " arguments, but it takes " +
+    return Status::invalid_argument(named + std::to_string(arguments.size()) + " arguments were given, but it takes " +
                                     std::to_string(procedure.parameters.size()));
   return {};
 }
@@ -71,7 +71,7 @@ Status Database::call(std::string_view name, std::span<const Value> arguments, s
   if (reply != nullptr) reply->clear();
   if (Status status = refuse_unusable(); !status.ok()) return status;
   const std::shared_ptr<const Procedure> procedure = engine_->find_procedure(name);
-  if (procedure == nullptr) return Status(Code::kNotFound, "no stored procedure is named '" + std::string(name) + "'");
+  if (procedure == nullptr) return Status(Code::kNotFound, "stored procedure '" + std::string(name) + "' does not exist");
   if (Status status = check_arguments(*procedure, arguments); !status.ok()) return status;
   if (policy.procedure_id == 0) policy.procedure_id = engine_->procedure_id(name);
   std::vector<Value> unwanted;
@@ -111,7 +111,7 @@ Status Database::call_group(std::span<const ProcedureCall> calls, std::span<Stat
       named[i].id = policy.procedure_id != 0 ? policy.procedure_id : engine_->procedure_id(calls[i].name);
     }
     named[i].refused = named[i].procedure == nullptr
-                           ? Status(Code::kNotFound, "no stored procedure is named '" + std::string(calls[i].name) + "'")
+                           ? Status(Code::kNotFound, "stored procedure '" + std::string(calls[i].name) + "' does not exist")
                            : check_arguments(*named[i].procedure, calls[i].arguments);
   }
   std::vector<Status> own(outcomes.empty() ? calls.size() : 0);

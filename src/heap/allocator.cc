@@ -79,7 +79,7 @@ Status Allocator::cut(uint32_t block_class, uint64_t* block) {
     if (!is_there || !is_in_heap(chunk, size)) return damaged("the chunk of an arena", arena_ + Arena::kChunkAt);
     const uint64_t end = chunk + size;
     uint64_t cut = attempt_.load_at(chunk + 8);
-    if (cut < chunk + kChunkHeadBytes || cut > end || cut % kWordBytes != 0) return damaged("how far a chunk is cut", chunk + 8);
+    if (cut < chunk + kChunkHeadBytes || cut > end || cut % kWordBytes != 0) return damaged("the used length of a chunk", chunk + 8);
     if (end - cut < bytes) {
       while (end - cut >= block_bytes(1)) {
         uint32_t fits = block_class_of(end - cut);
@@ -159,7 +159,7 @@ Status Allocator::free(uint64_t offset) {
   const auto block_class = static_cast<uint32_t>(word >> 32);
   if ((word & 0xffffffff) != kBlockUsed || block_class == 0 || block_class >= kBlockClasses ||
       !is_in_heap(offset - kBlockHeadBytes, block_bytes(block_class))) {
-    Status status = Status::invalid_argument("free: there is no object at offset " + std::to_string(offset));
+    Status status = Status::invalid_argument("free: offset " + std::to_string(offset) + " is not the start of an object");
     attempt_.doom(status);
     return status;
   }

@@ -123,9 +123,9 @@ HeapAttempt::Outcome HeapAttempt::commit(Status* status) {
   }
   room_needed_ = heap_.log().prepare(slot_, *writes_);
   if (room_needed_ > heap_.log().record_bytes_max()) {
-    *status = {Code::kMemoryLimit, "a transaction writes " + std::to_string(room_needed_) +
-                                       " bytes of redo log; half of HeapOptions::log_bytes, " +
-                                       std::to_string(heap_.log().record_bytes_max()) + ", is the most"};
+    *status = {Code::kMemoryLimit, "a transaction needs " + std::to_string(room_needed_) +
+                                       " bytes of redo log; the limit is half of HeapOptions::log_bytes, " +
+                                       std::to_string(heap_.log().record_bytes_max())};
     return Outcome::kRolledBack;
   }
   if (!heap_.log().has_room(slot_, room_needed_)) {
@@ -330,13 +330,13 @@ bool HeapAttempt::is_in_heap(const void* place, size_t bytes) const {
 
 bool HeapAttempt::may_write(const char* what, const void* place, size_t bytes) {
   if (!is_in_heap(place, bytes)) {
-    doom(Status::invalid_argument(std::string(what) + ": the place is not in the heap"));
+    doom(Status::invalid_argument(std::string(what) + ": the address is outside the heap"));
     return false;
   }
   const auto offset = static_cast<uint64_t>(static_cast<const std::byte*>(place) - base_);
   if (offset >= heap::HeapHead::bytes(heap_.geometry().threads)) return true;
-  doom(Status::invalid_argument(std::string(what) + ": the place is at offset " + std::to_string(offset) +
-                                ", where no object is; is the HeapPtr null?"));
+  doom(Status::invalid_argument(std::string(what) + ": offset " + std::to_string(offset) +
+                                " does not hold an object; is the HeapPtr null?"));
   return false;
 }
 

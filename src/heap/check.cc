@@ -53,7 +53,7 @@ Status look(const std::string& path, Looked* looked) {
   uint64_t end = 0;
   if (Status status = replayer.heap_bytes_with(looked->found, &end); !status.ok()) return status;
   void* const memory = ::mmap(nullptr, end, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-  if (memory == MAP_FAILED) return {Code::kMemoryLimit, "no address space for '" + path + "'"};
+  if (memory == MAP_FAILED) return {Code::kMemoryLimit, "cannot reserve address space for '" + path + "'"};
   looked->memory = static_cast<std::byte*>(memory);
   looked->bytes = end;
   return replayer.load_heap(looked->found, {looked->memory, end});
@@ -74,7 +74,7 @@ class Walk {
     if (Status status = walk_free(); !status.ok()) return status;
     std::sort(free_.begin(), free_.end());
     if (const auto twice = std::adjacent_find(free_.begin(), free_.end()); twice != free_.end())
-      return damaged("a block is in the free lists twice", *twice);
+      return damaged("the free lists contain a block twice", *twice);
     check_.lost_bytes = free_state_bytes_ - check_.free_bytes;
     return walk_roots();
   }
@@ -90,14 +90,14 @@ class Walk {
   }
 
   Status walk_chunks() {
-    if (word(HeapHead::kMagicAt) != HeapHead::kMagic) return damaged("its heap does not begin as one", 0);
+    if (word(HeapHead::kMagicAt) != HeapHead::kMagic) return damaged("the heap's magic number", 0);
     first_ = HeapHead::bytes(threads_);
     const uint64_t end = word(HeapHead::kNextChunkAt);
-    if (end < first_ || end > bytes_) return damaged("where its next chunk begins", HeapHead::kNextChunkAt);
+    if (end < first_ || end > bytes_) return damaged("the position of the next chunk", HeapHead::kNextChunkAt);
     for (uint64_t chunk = first_; chunk < end;) {
       const uint64_t size = word(chunk), cut = word(chunk + 8);
       if (size < heap::kChunkHeadBytes || size % 64 != 0 || size > end - chunk) return damaged("a chunk's size", chunk);
-      if (cut < chunk + heap::kChunkHeadBytes || cut > chunk + size) return damaged("how far a chunk is cut", chunk + 8);
+      if (cut < chunk + heap::kChunkHeadBytes || cut > chunk + size) return damaged("the used length of a chunk", chunk + 8);
       for (uint64_t block = chunk + heap::kChunkHeadBytes; block < cut;) {
         const uint64_t head = word(block), state = head & 0xffffffff, block_class = head >> 32;
         if ((state != heap::kBlockUsed && state != heap::kBlockFree) || block_class == 0 || block_class >= heap::kBlockClasses ||
@@ -124,8 +124,8 @@ class Walk {
     for (uint64_t i = 0; block != 0 && (count == 0 || i < count); ++i) {
       if (block % 8 != 0 || block < first_ || block > bytes_ || heap::block_bytes(block_class) > bytes_ - block ||
           word(block) != heap::block_word(block_class, heap::kBlockFree))
-        return damaged("a free list leads to what is no free block", block < bytes_ ? block : 0);
-      if (++check_.free_blocks > free_state_blocks_) return damaged("a free list has a block twice", block);
+        return damaged("a free list contains a block that is not free", block < bytes_ ? block : 0);
+      if (++check_.free_blocks > free_state_blocks_) return damaged("a free list contains a block twice", block);
       free_.push_back(block);
       check_.free_bytes += heap::block_bytes(block_class);
       block = word(block + heap::kBlockHeadBytes);
@@ -199,7 +199,7 @@ Result<HeapStatus> Heap::status_of(const std::string& path) {
   status.last_number = looked.found.newest;
   status.replayed_number = looked.replayed;
   status.medium = "file";
-  status.promise = "what the program that writes it asked for: HeapOptions::medium";
+  status.promise = "chosen by the program that writes the heap (HeapOptions::medium)";
   status.recovered = looked.found.durable.size();
   status.dropped = looked.found.dropped;
   if (!heap::list_roots(looked.geometry.threads, looked.bytes, reader_of(looked.memory), &status.roots))

@@ -125,7 +125,7 @@ Status hold(log::Hold how, HeldFile* found) {
   const Status status = found->folder->hold_file(found->name, how, &found->lock);
   if (status.code() != Code::kInvalidArgument) return status;
   return Status::invalid_argument("'" + found->folder->path_of(found->name) +
-                                  "' is in use: another process, or another Heap of this one, has it open");
+                                  "' is in use: it is open in another process, or in another Heap of this process");
 }
 
 namespace {

@@ -55,12 +55,12 @@ bool is_unmade(const FileHeader& header, size_t bytes) {
 
 Status decode(const FileHeader& header, const std::string& path, Geometry* geometry) {
   if (std::memcmp(header.magic, kMagicUnmade, sizeof(kMagicUnmade)) == 0)
-    return {Code::kCorrupt, "'" + path + "' is no heap yet: its making was cut short; whoever opens it, makes it"};
+    return {Code::kCorrupt, "'" + path + "' is not a heap yet: its creation was interrupted; Heap::open() creates it again"};
   if (std::memcmp(header.magic, kMagic, sizeof(kMagic)) != 0)
-    return {Code::kCorrupt, "'" + path + "' is no heap: it does not begin as one"};
+    return {Code::kCorrupt, "'" + path + "' is not a heap: it does not begin with a heap's magic number"};
   if (header.version > kVersion)
-    return {Code::kUnsupported, "'" + path + "' is a heap of version " + std::to_string(header.version) + "; this program knows up to " +
-                                    std::to_string(kVersion)};
+    return {Code::kUnsupported, "'" + path + "' has heap format version " + std::to_string(header.version) +
+                                    "; this program reads versions up to " + std::to_string(kVersion)};
   *geometry = {header.threads, header.markers, header.log_bytes, header.heap_at, header.identity};
   // Of either version: opening a file of version 1 makes it one of version 2, and on persistent
   // memory a crash may leave one of the two words that this changes.

@@ -84,7 +84,7 @@ Result<Heap> Heap::open(const std::string& path, uint64_t bytes, const HeapOptio
   } catch (const std::bad_alloc&) {
     return Status(Code::kMemoryLimit, Cause::kMemoryLimit);
   } catch (const std::system_error& error) {
-    return Status(Code::kMemoryLimit, "no thread that replays the log of '" + path + "': " + error.what());
+    return Status(Code::kMemoryLimit, "cannot start the thread that replays the log of '" + path + "': " + error.what());
   }
   return Heap(std::move(inside));
 }

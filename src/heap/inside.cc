@@ -51,7 +51,7 @@ class Runs {
 // in heap B, and one within B that commits in A, would wait for each other.
 Status refuse_within(const char* call) {
   if (running == nullptr) return {};
-  return Status::invalid_argument(std::string(call) + ": this thread runs a procedure of a heap, this one or another");
+  return Status::invalid_argument(std::string(call) + ": not allowed inside a heap's procedure, and this thread is running one");
 }
 
 // What f() says, or threw. unwind() comes before a thread that ends within f() goes on ending.
@@ -73,8 +73,8 @@ Status guarded(F&& f, Unwind&& unwind) {
 }
 
 Status too_large(const std::string& path, uint64_t bytes, uint64_t capacity) {
-  return Status::invalid_argument("HeapOptions::capacity_bytes is " + std::to_string(capacity) + "; '" + path + "' has " +
-                                  std::to_string(bytes));
+  return Status::invalid_argument("HeapOptions::capacity_bytes is " + std::to_string(capacity) + ", but '" + path + "' has " +
+                                  std::to_string(bytes) + " bytes");
 }
 
 // The file has but its first bytes, which say that it is being made.
@@ -192,7 +192,7 @@ Status HeapInside::recover(Status room) {
 Status HeapInside::reserve_addresses() {
   void* const memory = ::mmap(nullptr, options_.capacity_bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (memory == MAP_FAILED)
-    return {Code::kMemoryLimit, "no address space for HeapOptions::capacity_bytes, " + std::to_string(options_.capacity_bytes)};
+    return {Code::kMemoryLimit, "cannot reserve address space for HeapOptions::capacity_bytes, " + std::to_string(options_.capacity_bytes)};
   base_ = static_cast<std::byte*>(memory);
   return {};
 }
@@ -227,7 +227,7 @@ Status HeapInside::start() {
 
 Status HeapInside::start_reading(const Found& found, uint64_t bytes, const Status& why) {
   if (Status status = reserve_addresses(); !status.ok()) return status;
-  if (::mprotect(base_, bytes, PROT_READ | PROT_WRITE) != 0) return log::file_error("find memory for", path_, errno);
+  if (::mprotect(base_, bytes, PROT_READ | PROT_WRITE) != 0) return log::file_error("get memory for", path_, errno);
   if (Status status = replayer_->load_heap(found, {base_, bytes}); !status.ok()) return status;
   heap_bytes_.store(bytes, std::memory_order_release);
   stop(why);
@@ -281,7 +281,7 @@ void HeapInside::stop(const Status& why) noexcept {
   std::lock_guard lock(why_);
   if (stopped_.load(std::memory_order_relaxed)) return;  // relaxed: under the mutex
   try {
-    stopped_with_ = reworded(Code::kIoError, "", why, "; the heap can only be read from now on");
+    stopped_with_ = reworded(Code::kIoError, "", why, "; the heap is now read-only");
   } catch (const std::bad_alloc&) {
     stopped_with_ = Status(Code::kIoError, Cause::kNone);
   }

@@ -108,7 +108,7 @@ class MappedMedium final : public Medium {
   }
 
   std::string_view promise() const override {
-    return delays_ ? "the end of the process, not of the machine: a delay stands in for persistent memory"
+    return delays_ ? "the end of the process, but not of the machine: a delay simulates persistent memory"
                    : "power failures: lines written back to persistent memory";
   }
   uint64_t syncs() const override { return 0; }
@@ -132,8 +132,7 @@ class MappedMedium final : public Medium {
       return {};
     }
     if (!delays_ && (errno == EOPNOTSUPP || errno == EINVAL))
-      return {Code::kUnsupported,
-              "'" + path_ + "' does not lie on persistent memory (a DAX file system): HeapMedium::kFile takes any file"};
+      return {Code::kUnsupported, "'" + path_ + "' is not on persistent memory (a DAX file system); use HeapMedium::kFile"};
     return log::file_error("map", path_, errno);
   }
 
@@ -171,7 +170,7 @@ Status open_mapped_medium(const HeapOptions& options, std::unique_ptr<log::File>
   if (memory == MAP_FAILED) {
     const int error = errno;
     ::close(descriptor);
-    return {Code::kMemoryLimit, "no address space for '" + path + "': " + std::strerror(error)};
+    return {Code::kMemoryLimit, "cannot reserve address space for '" + path + "': " + std::strerror(error)};
   }
   auto mapped = std::make_unique<MappedMedium>(options, std::move(file), descriptor, static_cast<std::byte*>(memory), reserved);
   if (Status status = mapped->map_all(); !status.ok()) return status;

@@ -125,16 +125,17 @@ Status choose_regions(const HeapOptions& options, Regions* regions) {
       }
 #endif
       return Status(Code::kUnsupported,
-                    "HeapOptions::backend is 'rtm', but this processor does not have the instructions: " + htm::detect().reason);
+                    "HeapOptions::backend is 'rtm', but this processor does not have the RTM instructions: " + htm::detect().reason);
     case HtmBackend::kEmulated:
 #if defined(ELIDER_EMULATOR)
       *regions = emulated_regions();
       return {};
 #else
-      return Status(Code::kUnsupported, "HeapOptions::backend is 'emulated', but this build has no emulator");
+      return Status(Code::kUnsupported, "HeapOptions::backend is 'emulated', but this build does not include the emulator");
 #endif
   }
-  return Status::invalid_argument("HeapOptions::backend is " + std::to_string(static_cast<int>(options.backend)) + "; there is no such");
+  return Status::invalid_argument("HeapOptions::backend is " + std::to_string(static_cast<int>(options.backend)) +
+                                  ", which is not a backend");
 }
 
 }  // namespace elider::heap

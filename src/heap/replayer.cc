@@ -27,7 +27,7 @@ Status zero_pages(std::span<std::byte> memory) {
   void* const pages = memory.data() + (first - begin);
   return ::mmap(pages, last - first, PROT_READ | PROT_WRITE, kFlags, -1, 0) == pages
              ? Status()
-             : Status(Code::kMemoryLimit, "no address space for " + std::to_string(memory.size()) + " bytes of a heap");
+             : Status(Code::kMemoryLimit, "cannot reserve address space for " + std::to_string(memory.size()) + " bytes of a heap");
 }
 }  // namespace
 
@@ -59,7 +59,8 @@ Status Replayer::read_entry(uint64_t at, Replayed* entry) {
   return entry->sequence <= kNumberMax && entry->number <= kNumberMax ? Status() : damaged_entries();
 }
 Status Replayer::damaged_entries() const {
-  return {Code::kCorrupt, "'" + path_ + "' is damaged: how far its log was replayed, at offset " + std::to_string(kReplayedAt[0][0])};
+  return {Code::kCorrupt,
+          "'" + path_ + "' is damaged: the record of its log's replayed part, at offset " + std::to_string(kReplayedAt[0][0])};
 }
 
 // A transaction counts if its marker and its record are whole, and so is all that it needs: the
@@ -150,8 +151,8 @@ Status Replayer::heap_bytes_with(const Found& found, uint64_t* bytes) {
   *bytes -= std::min(*bytes, geometry_.heap_at);
   if (Status status = word_with({}, HeapHead::kNextChunkAt, &used); !status.ok()) return status;
   const auto damaged = [&] {
-    return Status(Code::kCorrupt, "'" + path_ + "' is damaged: it has " + std::to_string(*bytes) + " bytes of a heap that says to use " +
-                                      std::to_string(used));
+    return Status(Code::kCorrupt,
+                  "'" + path_ + "' is damaged: it holds " + std::to_string(*bytes) + " bytes of a heap that uses " + std::to_string(used));
   };
   if (used > *bytes) return damaged();
   if (Status status = word_with(found, HeapHead::kNextChunkAt, &used); !status.ok()) return status;

@@ -20,7 +20,7 @@ constexpr size_t kTypeBytesMax = 4096;
 
 Status check_name(std::string_view name) {
   if (!name.empty() && name.size() <= kNameBytesMax) return {};
-  return Status::invalid_argument("root: a name has 1 to 255 bytes, not " + std::to_string(name.size()));
+  return Status::invalid_argument("root: the name has " + std::to_string(name.size()) + " bytes; it must have 1 to 255");
 }
 
 // As a programmer writes it.
@@ -119,14 +119,14 @@ Status check_no_root(detail::HeapAttempt& attempt, uint64_t offset) {
   attempt.needs_software();  // the words need memory
   const std::string name = text_at(attempt, found_at + sizeof(RootNode), found.name_bytes);
   return Status::invalid_argument("free: the object at offset " + std::to_string(offset) + " is the root '" + name +
-                                  "'; remove_root() forgets its name and frees it");
+                                  "'; call remove_root() instead");
 }
 
 Status find_root(detail::HeapAttempt& attempt, std::string_view name, std::string_view type, size_t bytes, uint64_t* object) {
   if (Status status = check_name(name); !status.ok()) return status;
   RootNode node;
   const uint64_t link = link_to(attempt, name, &node);
-  if (link == 0) return {Code::kNotFound, "the heap has no root '" + std::string(name) + "'"};
+  if (link == 0) return {Code::kNotFound, "the heap does not have a root '" + std::string(name) + "'"};
   const uint64_t at = attempt.load_at(link);
   const uint64_t type_at = at + sizeof(RootNode) + node.name_bytes;
   if (node.type_bytes != type.size() || node.object_bytes != bytes || !is_text_at(attempt, type_at, type)) {
@@ -140,7 +140,7 @@ Status find_root(detail::HeapAttempt& attempt, std::string_view name, std::strin
 }
 
 Status make_root(detail::HeapAttempt& attempt, std::string_view name, std::string_view type, size_t bytes, uint64_t* object) {
-  if (type.size() > kTypeBytesMax) return Status::invalid_argument("root: the type's name has more than 4096 bytes");
+  if (type.size() > kTypeBytesMax) return Status::invalid_argument("root: the name of the type has more than 4096 bytes");
   Allocator allocator(attempt);
   uint64_t at = 0;
   if (Status status = allocator.allocate(bytes, object); !status.ok()) return status;
@@ -161,7 +161,7 @@ Status remove_root(detail::HeapAttempt& attempt, std::string_view name) {
   if (Status status = check_name(name); !status.ok()) return status;
   RootNode node;
   const uint64_t link = link_to(attempt, name, &node);
-  if (link == 0) return {Code::kNotFound, "the heap has no root '" + std::string(name) + "'"};
+  if (link == 0) return {Code::kNotFound, "the heap does not have a root '" + std::string(name) + "'"};
   const uint64_t at = attempt.load_at(link);
   attempt.store_at(link, node.next);
   Allocator allocator(attempt);

@@ -101,12 +101,12 @@ Hardware find_out() {
   found.tsx_parameter = tsx_words_of(first_line_of("/proc/cmdline"));
   found.defect = known_defect(found.vendor, found.family, found.model, found.stepping, found.tsx_force_abort);
   if (!found.rtm) {
-    found.reason = found.vendor.empty() ? "this is no x86-64 processor"
-                                        : "the processor has no RTM, or it is switched off (CPUID leaf 7, EBX bit 11)";
+    found.reason = found.vendor.empty() ? "this is not an x86-64 processor"
+                                        : "the processor does not have RTM, or it is disabled (CPUID leaf 7, EBX bit 11)";
   } else if (found.rtm_always_aborts) {
     found.reason = "the processor aborts every region (CPUID leaf 7, EDX bit 11)";
   } else if (!found.defect.empty()) {
-    found.reason = "this stepping is refused: " + found.defect;
+    found.reason = "this processor has a known defect: " + found.defect;
   } else {
 #if ELIDER_HAVE_RTM
     found.usable = self_test<Rtm>(found);
@@ -128,9 +128,9 @@ std::string known_defect(const std::string& vendor, uint32_t family, uint32_t mo
   switch (model) {
     case 0x3c:
     case 0x45:
-    case 0x46: return "Haswell's regions can corrupt memory";
-    case 0x3f: return stepping >= 4 ? std::string() : "Haswell-EP's regions can corrupt memory";
-    case 0x3d: return stepping > 4 ? std::string() : "early Broadwell's regions can corrupt memory";
+    case 0x46: return "hardware transactions can corrupt memory on Haswell";
+    case 0x3f: return stepping >= 4 ? std::string() : "hardware transactions can corrupt memory on Haswell-EP";
+    case 0x3d: return stepping > 4 ? std::string() : "hardware transactions can corrupt memory on early Broadwell";
     case 0x55:
       if (stepping > 5) return {};
       break;
@@ -142,7 +142,7 @@ std::string known_defect(const std::string& vendor, uint32_t family, uint32_t mo
     case 0x5e: break;
     default: return {};
   }
-  return fixed_by_microcode ? std::string() : "its regions can violate the memory order, and the microcode does not say that it mends that";
+  return fixed_by_microcode ? std::string() : "hardware transactions can violate the memory order, and the microcode does not report a fix";
 }
 
 const Hardware& detect() {

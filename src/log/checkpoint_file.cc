@@ -49,9 +49,9 @@ Status check_header(Bytes bytes, const DatabaseId& database, const CheckpointNam
   if (Status status = database_of_part(bytes, &its_database); !status.ok()) return status;
   const CheckpointName there{get<uint64_t>(bytes.data() + 32), get<uint32_t>(bytes.data() + 12)};
   if (its_database != database) return Status(Code::kCorrupt, "the checkpoint belongs to another database");
-  if (!(there == name)) return Status(Code::kCorrupt, "the file is " + file_name(there) + " by its header");
+  if (!(there == name)) return Status(Code::kCorrupt, "its header is that of " + file_name(there));
   if (get<uint64_t>(bytes.data() + 40) != 0 || get<uint64_t>(bytes.data() + 48) != 0)
-    return Status(Code::kCorrupt, "the checkpoint's header says what this program does not know");
+    return Status(Code::kCorrupt, "the checkpoint's header has fields that this program does not know");
   return {};
 }
 
@@ -62,7 +62,7 @@ Status database_of_part(Bytes bytes, DatabaseId* database) {
   if (get<uint64_t>(bytes.data()) != kPartMagic)
     return Status(Code::kCorrupt, "the checkpoint's header does not begin with its magic number");
   if (get<uint64_t>(bytes.data() + 56) != checksum(bytes.first(56), 0))
-    return Status(Code::kCorrupt, "the checkpoint header's checksum does not fit");
+    return Status(Code::kCorrupt, "the checkpoint header's checksum does not match");
   if (Status status = check_version(get<uint32_t>(bytes.data() + 8), kCheckpointVersion); !status.ok()) return status;
   *database = {get<uint64_t>(bytes.data() + 16), get<uint64_t>(bytes.data() + 24)};
   return {};
@@ -96,7 +96,7 @@ Status PartWriter::sync() {
 
 Status PartWriter::append(BlockKind kind, uint32_t table, uint32_t count, std::span<std::byte> block) {
   if (block.size() - kBlockHeaderBytes > kBlockPayloadBytesMax)
-    return Status::invalid_argument("a checkpoint's block has " + std::to_string(block.size()) + " bytes, which is too many");
+    return Status::invalid_argument("a checkpoint's block has " + std::to_string(block.size()) + " bytes, more than the format allows");
   std::byte* to = block.data();
   put(to, kBlockMagic);
   put(to + 4, static_cast<uint32_t>(block.size() - kBlockHeaderBytes));
@@ -130,7 +130,7 @@ Status PartReader::open(Folder& folder, const DatabaseId& database, const Checkp
   std::unique_ptr<File> file;
   Status status = folder.open(file_name(name), OpenMode::kRead, &file);
   if (status.not_found())
-    return Status(Code::kCorrupt, "'" + path + "' is missing, which is a part of the checkpoint at number " + std::to_string(name.number));
+    return Status(Code::kCorrupt, "'" + path + "' is missing; it is part of the checkpoint at number " + std::to_string(name.number));
   if (!status.ok()) return status;
   uint64_t size = 0;
   if (status = file->size(&size); !status.ok()) return status;
@@ -163,30 +163,29 @@ Status PartReader::next(CheckpointBlock* block) {
     return refuse(at, "block " + std::to_string(facts_.blocks) + " does not begin with its magic number");
   // Before memory is taken for it.
   if (at + kBlockHeaderBytes > size_ || bytes > size_ - at - kBlockHeaderBytes)
-    return refuse(at, "block " + std::to_string(facts_.blocks) + " reaches past the file's end");
-  if (bytes > kBlockPayloadBytesMax) return refuse(at, "block " + std::to_string(facts_.blocks) + " is longer than any is");
+    return refuse(at, "block " + std::to_string(facts_.blocks) + " extends past the end of the file");
+  if (bytes > kBlockPayloadBytesMax) return refuse(at, "block " + std::to_string(facts_.blocks) + " is longer than the format allows");
   if (bytes > buffer_bytes_) {
     buffer_bytes_ = 0;
     const size_t wanted = std::max<size_t>(bytes, kBlockBytesTarget + (kBlockBytesTarget >> 2));
     buffer_.reset(new (std::nothrow) std::byte[wanted]);
-    if (buffer_ == nullptr) return Status(Code::kMemoryLimit, "the heap has no room for a block of '" + path() + "'");
+    if (buffer_ == nullptr) return Status(Code::kMemoryLimit, "not enough memory for a block of '" + path() + "'");
     buffer_bytes_ = wanted;
   }
   const std::span<std::byte> payload(buffer_.get(), bytes);
   if (Status status = read(at + kBlockHeaderBytes, payload); !status.ok()) return status;
   if (get<uint64_t>(header + 32) != block_checksum(header, payload, seed_) && !ELIDER_MUTANT(kSkipFrameChecksum))
-    return refuse(at, "the checksum of block " + std::to_string(facts_.blocks) + " does not fit");
+    return refuse(at, "the checksum of block " + std::to_string(facts_.blocks) + " does not match");
   if (get<uint64_t>(header + 8) != facts_.blocks)
-    return refuse(
-        at, "block " + std::to_string(get<uint64_t>(header + 8)) + " stands where block " + std::to_string(facts_.blocks) + " belongs");
+    return refuse(at, "found block " + std::to_string(get<uint64_t>(header + 8)) + " instead of block " + std::to_string(facts_.blocks));
   *block = {static_cast<BlockKind>(get<uint32_t>(header + 16)), get<uint32_t>(header + 20), get<uint32_t>(header + 24), at, payload};
   if (block->kind == BlockKind::kEnd) {
     if (Status status = check_end(*block); !status.ok()) return status;
   } else if (block->kind != BlockKind::kTable && block->kind != BlockKind::kRows && block->kind != BlockKind::kSizedRows) {
-    return refuse(at, "block " + std::to_string(facts_.blocks) + " is of no known kind");
+    return refuse(at, "block " + std::to_string(facts_.blocks) + " is of an unknown kind");
   }
   if (get<uint32_t>(header + 28) != 0)
-    return refuse(at, "the header of block " + std::to_string(facts_.blocks) + " says what this program does not know");
+    return refuse(at, "the header of block " + std::to_string(facts_.blocks) + " has fields that this program does not know");
   facts_.bytes = at + kBlockHeaderBytes + bytes;
   ++facts_.blocks;
   facts_.rows += block->count;
@@ -194,13 +193,13 @@ Status PartReader::next(CheckpointBlock* block) {
 }
 
 Status PartReader::check_end(const CheckpointBlock& block) const {
-  if (block.payload.size() != kEndBytes) return refuse(block.offset, "the end's length does not fit");
-  if (block.table != 0 || block.count != 0) return refuse(block.offset, "the end has a table, or rows");
+  if (block.payload.size() != kEndBytes) return refuse(block.offset, "the end block has a wrong length");
+  if (block.table != 0 || block.count != 0) return refuse(block.offset, "the end block has a table or rows");
   if (get<uint64_t>(block.payload.data()) != facts_.blocks || get<uint64_t>(block.payload.data() + 8) != facts_.rows ||
       get<uint64_t>(block.payload.data() + 16) != block.offset)
-    return refuse(block.offset, "the file has not as many blocks, rows or bytes as its end says");
+    return refuse(block.offset, "the file's number of blocks, rows or bytes differs from its end block");
   if (block.offset + kBlockHeaderBytes + kEndBytes != size_)
-    return refuse(block.offset + kBlockHeaderBytes + kEndBytes, "something follows the end");
+    return refuse(block.offset + kBlockHeaderBytes + kEndBytes, "data follows the end block");
   return {};
 }
 

@@ -208,7 +208,7 @@ TEST(LogCrash, ATailOfZerosGarbageOrAnOlderSegmentIsCut) {
     ASSERT_EQ(recovered.facts.cuts.size(), 1u) << "kind " << kind;
     EXPECT_EQ(recovered.facts.cuts[0].file, last);
     EXPECT_EQ(recovered.facts.cuts[0].offset, whole.at(last).size());
-    EXPECT_EQ(recovered.facts.cuts[0].why, "what stands there does not begin as a frame does");
+    EXPECT_EQ(recovered.facts.cuts[0].why, "the data there does not begin with a frame's magic number");
   }
 }
 

@@ -21,12 +21,12 @@ DatabaseId Directory::new_database_id() {
 Status Directory::open(FileSystem& files, const std::vector<std::string>& folders, bool create, const Rules& rules,
                        std::unique_ptr<Directory>* opened) {
   if (folders.empty() || folders.size() > 255)
-    return Status::invalid_argument(std::to_string(folders.size()) + " data folders; 1 to 255 are possible");
+    return Status::invalid_argument(std::to_string(folders.size()) + " data folders were given; 1 to 255 are possible");
   std::vector<std::string> paths;
   for (const std::string& folder : folders) {
     paths.push_back(files.absolute(folder));
     if (std::find(paths.begin(), paths.end() - 1, paths.back()) != paths.end() - 1)
-      return Status::invalid_argument("the data folder '" + folder + "' is named twice");
+      return Status::invalid_argument("the data folder '" + folder + "' is listed twice");
   }
   std::unique_ptr<Directory> directory(new Directory(files, std::move(paths)));
   if (Status status = directory->open_folders(folders); !status.ok()) return status;
@@ -101,8 +101,8 @@ Status Directory::find_database(bool makes, bool* there) {
   // database that is open.
   if (!makes)
     if (Status status = refuse_files_of_ours(); !status.ok()) return status;
-  if (folders_.front() == nullptr) return Status(Code::kNotFound, "there is no folder '" + paths_.front() + "'");
-  return Status(Code::kNotFound, "the folder '" + paths_.front() + "' holds no database");
+  if (folders_.front() == nullptr) return Status(Code::kNotFound, "the folder '" + paths_.front() + "' does not exist");
+  return Status(Code::kNotFound, "the folder '" + paths_.front() + "' does not contain a database");
 }
 
 Status Directory::load(bool create, const Rules& rules) {
@@ -118,7 +118,7 @@ Status Directory::load(bool create, const Rules& rules) {
     return Status::invalid_argument("the database in '" + paths_.front() + "' has " + std::to_string(manifest_.folders) +
                                     " data folders, not " + std::to_string(folders_.size()));
   if (rules.error_if_exists)
-    return Status::invalid_argument("the folder '" + paths_.front() + "' holds a database, and Options::error_if_exists is set");
+    return Status::invalid_argument("the folder '" + paths_.front() + "' already contains a database, and Options::error_if_exists is set");
   return check_files();
 }
 
@@ -133,7 +133,7 @@ Status Directory::refuse_files_of_ours() {
     CheckpointName part;
     for (const std::string& text : names)
       if (parse_file_name(text, &segment) || parse_file_name(text, &part) || (text == kManifestName && folder != folders_.front()))
-        return Status(Code::kCorrupt, "'" + manifest_path() + "' is missing, but there is '" + folder->path_of(text) + "'");
+        return Status(Code::kCorrupt, "'" + manifest_path() + "' is missing, but '" + folder->path_of(text) + "' exists");
   }
   return {};
 }
@@ -152,8 +152,8 @@ Status Directory::refuse_files_of_others() {
       const bool ours =
           parse_file_name(text, &segment) || parse_file_name(text, &part) || text == kLockName || text.starts_with(kManifestName);
       if (!ours && text != "lost+found")
-        return Status::invalid_argument("the folder '" + folder->path() + "' holds no database, but other files, such as '" + text +
-                                        "': give a folder that is empty, or not there");
+        return Status::invalid_argument("the folder '" + folder->path() + "' contains files that are not a database's, such as '" + text +
+                                        "'; use an empty folder, or one that does not exist yet");
     }
   }
   return {};
@@ -201,7 +201,7 @@ Status Directory::check_places() {
 Status Directory::check_files() const {
   const uint32_t last = manifest_.generations.empty() ? 0 : manifest_.generations.back().generation;
   const auto other_database = [](const std::string& path) {
-    return Status::invalid_argument("the folder holds another database's files: there is '" + path + "'");
+    return Status::invalid_argument("the folder contains a file of another database: '" + path + "'");
   };
   for (size_t f = 1; f < folders_.size(); ++f) {
     std::vector<std::string> names;
@@ -214,7 +214,7 @@ Status Directory::check_files() const {
     SegmentName segment;
     const bool of_log = parse_file_name(name, &segment);
     if (of_log && segment.generation > last)
-      return Status(Code::kCorrupt, "'" + manifest_path() + "' is older than '" + path + "', which it does not know");
+      return Status(Code::kCorrupt, "'" + manifest_path() + "' is older than '" + path + "', which it does not list");
     std::unique_ptr<File> file;
     if (Status status = folder.open(name, OpenMode::kRead, &file); !status.ok()) return status;
     std::byte header[kSegmentHeaderBytes];
@@ -300,7 +300,7 @@ Status Directory::end_generation(SnapshotNumber closed) {
   if (Status status = manifest.read(*folders_.front(), kManifestName, kManifestBytesMax); !status.ok()) return status;
   // Another program may have put other files into the folder, even an older copy of these.
   if (!std::ranges::equal(manifest.bytes(), encode(manifest_)))
-    return Status(Code::kCorrupt, "'" + manifest_path() + "' is not the one that the database has written");
+    return Status(Code::kCorrupt, "'" + manifest_path() + "' is not the one that this database wrote");
   Manifest next = manifest_;
   next.generations.back().cut = closed;
   Published unneeded;

@@ -91,7 +91,7 @@ Status Directory::judge_generation(size_t position, const std::vector<SegmentFac
     if (Status status = join_segments(folder_of(s).path(), {begin, end}, first, &streams[s]); !status.ok()) return status;
     if (const uint64_t largest = std::max(streams[s].last_number, streams[s].closed); largest >= kNumbersEnd)
       return Status(Code::kCorrupt, "'" + streams[s].last_file + "' holds number " + std::to_string(largest) +
-                                        ", which no database reaches");
+                                        ", which is above the largest possible number");
     smallest = std::min(smallest, streams[s].closed);
     frames = frames || streams[s].frames != 0 || generation.first_segments[s] != 0;
     facts->frames += streams[s].frames;
@@ -102,7 +102,7 @@ Status Directory::judge_generation(size_t position, const std::vector<SegmentFac
   for (uint32_t s = 0; s < generation.streams; ++s) {
     if (frames && !streams[s].found)
       return Status(Code::kCorrupt, "'" + folder_of(s).path_of(file_name({generation.generation, s, generation.first_segments[s]})) +
-                                        "' is missing or has no header, though other files of its time hold frames");
+                                        "' is missing or lacks a header, although other files of its generation contain frames");
     if (Status status = check_stream(generation, s, cut, streams); !status.ok()) return status;
   }
   facts->closed = std::max(facts->closed, cut);
@@ -122,10 +122,10 @@ Status Directory::judge_generation(size_t position, const std::vector<SegmentFac
 Status Directory::check_stream(const Generation& generation, uint32_t stream, uint64_t cut, const std::vector<StreamFacts>& streams) const {
   const std::string file = folder_of(stream).path_of(file_name({generation.generation, stream, generation.first_segments[stream]}));
   if (streams[stream].closed < cut)
-    return Status(Code::kCorrupt, at_end_of(streams[stream], file) + std::to_string(cut) + " was whole in it before");
+    return Status(Code::kCorrupt, at_end_of(streams[stream], file) + std::to_string(cut) + " was complete in it before");
   for (const StreamFacts& other : streams)
     if (other.durable > streams[stream].closed && !ELIDER_MUTANT(kTrustShortStream))
-      return Status(Code::kCorrupt, at_end_of(streams[stream], file) + std::to_string(other.durable) + " was durable, says '" +
+      return Status(Code::kCorrupt, at_end_of(streams[stream], file) + std::to_string(other.durable) + " was durable, according to '" +
                                         other.durable_file + "' at byte " + std::to_string(other.durable_offset));
   return {};
 }
@@ -141,11 +141,11 @@ Status Directory::choose_base(SnapshotNumber to_number, size_t skipped, std::opt
   const SnapshotNumber newest = std::max(closed_, all.empty() ? 0 : all.back().number);
   const SnapshotNumber oldest = all.empty() ? 0 : all.front().number;
   if (to_number < oldest || (to_number > newest && to_number != kNumberMax))
-    return Status::invalid_argument("the state after number " + std::to_string(to_number) + " is not in '" + paths_.front() +
-                                    "', which holds those after numbers " + std::to_string(oldest) + " to " + std::to_string(newest));
+    return Status::invalid_argument("the state after number " + std::to_string(to_number) + " is not stored in '" + paths_.front() +
+                                    "', which has the states after numbers " + std::to_string(oldest) + " to " + std::to_string(newest));
   size_t count = 0;  // of checkpoints up to that number
   while (count < all.size() && all[count].number <= to_number) ++count;
-  if (skipped >= count && skipped != 0) return Status(Code::kNotFound, "'" + paths_.front() + "' has no older checkpoint");
+  if (skipped >= count && skipped != 0) return Status(Code::kNotFound, "'" + paths_.front() + "' does not contain an older checkpoint");
   base->reset();
   if (count > skipped) *base = all[count - 1 - skipped];
   damaged_.assign(all.begin() + static_cast<std::ptrdiff_t>(count - skipped), all.begin() + static_cast<std::ptrdiff_t>(count));

@@ -43,7 +43,7 @@ Status FileSystem::open_folder_of(const std::string& path, std::unique_ptr<Folde
   // The whole path, though only a part of it is the folder's: a byte 0 may be in the name.
   if (path.find('\0') != std::string::npos) return open_folder(path, folder);
   Status status = open_folder(its_folder, folder);
-  return status.not_found() ? Status(Code::kNotFound, "there is no file '" + absolute(path) + "'") : status;
+  return status.not_found() ? Status(Code::kNotFound, "the file '" + absolute(path) + "' does not exist") : status;
 }
 
 Status FileSystem::open(const std::string& path, OpenMode mode, std::unique_ptr<File>* file) {
@@ -91,7 +91,7 @@ Status ReadBuffer::make_room(const File& file, uint64_t bytes) {
   memory_.reset();  // before the new one is taken
   memory_.reset(new (std::nothrow) std::byte[room]);
   if (memory_ == nullptr)
-    return Status(Code::kMemoryLimit, "the heap has no room for " + std::to_string(bytes) + " bytes of '" + file.path() + "'");
+    return Status(Code::kMemoryLimit, "not enough memory for " + std::to_string(bytes) + " bytes of '" + file.path() + "'");
   capacity_ = room;
   return {};
 }

@@ -24,8 +24,8 @@ uint64_t frame_checksum(Bytes frame, uint64_t seed) {
 
 Status check_version(uint32_t version, uint32_t newest) {
   if (version >= 1 && version <= newest) return {};
-  return Status(Code::kUnsupported, "format version " + std::to_string(version) + " is not known; this program reads version " +
-                                        std::to_string(newest) + (newest == 1 ? "" : " and those before"));
+  return Status(Code::kUnsupported, "unknown format version " + std::to_string(version) + "; this program reads version " +
+                                        std::to_string(newest) + (newest == 1 ? "" : " and earlier"));
 }
 
 // -- names ----------------------------------------------------------------------------------------
@@ -78,7 +78,7 @@ Status check_header(Bytes bytes) {
     return Status(Code::kCorrupt, "the segment's header does not begin with its magic number");
   // The checksum stands there in every version: so an unknown version is one, and no damage.
   if (get<uint64_t>(bytes.data() + 56) != checksum(bytes.first(56), 0))
-    return Status(Code::kCorrupt, "the segment header's checksum does not fit");
+    return Status(Code::kCorrupt, "the segment header's checksum does not match");
   return check_version(get<uint32_t>(bytes.data() + 8), kFormatVersion);
 }
 }  // namespace
@@ -95,7 +95,7 @@ Status decode(Bytes bytes, const DatabaseId& database, const SegmentName& expect
   header->first_frame = get<uint64_t>(bytes.data() + 40);
   header->closed = get<uint64_t>(bytes.data() + 48);
   if (header->database != database) return Status(Code::kCorrupt, "the segment belongs to another database");
-  if (!(header->name == expected)) return Status(Code::kCorrupt, "the segment is " + file_name(header->name) + " by its header");
+  if (!(header->name == expected)) return Status(Code::kCorrupt, "its header is that of " + file_name(header->name));
   return {};
 }
 
@@ -133,21 +133,20 @@ bool open_frame(Bytes bytes, uint64_t seed, FrameHeader* header) {
 std::string frame_fault(Bytes bytes, uint64_t sequence) {
   const Bytes begin = bytes.first(std::min(bytes.size(), kFrameHeaderBytes));
   if (std::all_of(begin.begin(), begin.end(), [](std::byte b) { return b == std::byte{0}; }))
-    return "zeros stand where the header of frame " + std::to_string(sequence) + " belongs";
+    return "found zeros instead of the header of frame " + std::to_string(sequence);
   std::byte magic[4];
   put(magic, kFrameMagic);
   if (!std::equal(bytes.begin(), bytes.begin() + static_cast<ptrdiff_t>(std::min(bytes.size(), sizeof(magic))), magic))
-    return "what stands there does not begin as a frame does";
+    return "the data there does not begin with a frame's magic number";
   if (bytes.size() < kFrameHeaderBytes) return "the header of frame " + std::to_string(sequence) + " is cut short";
   FrameHeader header;
-  if (!peek_frame(bytes, &header)) return "the header of frame " + std::to_string(sequence) + " says what none does";
+  if (!peek_frame(bytes, &header)) return "the header of frame " + std::to_string(sequence) + " is invalid";
   if (header.sequence != sequence)
-    return "the header of frame " + std::to_string(header.sequence) + " stands where that of frame " + std::to_string(sequence) +
-           " belongs";
+    return "found the header of frame " + std::to_string(header.sequence) + " instead of that of frame " + std::to_string(sequence);
   if (header.payload_bytes > bytes.size() - kFrameHeaderBytes)
-    return "frame " + std::to_string(sequence) + " is cut short: of its " + std::to_string(kFrameHeaderBytes + header.payload_bytes) +
-           " bytes " + std::to_string(bytes.size()) + " are there";
-  return "the checksum of frame " + std::to_string(sequence) + " does not fit";
+    return "frame " + std::to_string(sequence) + " is cut short: the file has " + std::to_string(bytes.size()) + " of its " +
+           std::to_string(kFrameHeaderBytes + header.payload_bytes) + " bytes";
+  return "the checksum of frame " + std::to_string(sequence) + " does not match";
 }
 
 void put_record_header(std::byte* to, SnapshotNumber number, uint32_t bytes) {
@@ -192,7 +191,8 @@ bool take_generations(Bytes from, uint64_t count, bool first_segments, std::vect
 
 Status check_numbers(const Manifest& manifest) {
   const auto refuse = [](const char* what, uint64_t number) {
-    return Status(Code::kCorrupt, std::string("the manifest's ") + what + " is " + std::to_string(number) + ", which no database reaches");
+    return Status(Code::kCorrupt,
+                  std::string("the manifest's ") + what + " is " + std::to_string(number) + ", which is above the largest possible number");
   };
   if (manifest.next_number >= kNumbersEnd) return refuse("next number", manifest.next_number);
   for (const Checkpoint& checkpoint : manifest.checkpoints)
@@ -259,7 +259,7 @@ Status decode(Bytes bytes, Manifest* manifest) {
   if (bytes.size() < kManifestFixedBytes1 + 8) return Status(Code::kCorrupt, "the manifest is cut short");
   if (get<uint64_t>(bytes.data()) != kManifestMagic) return Status(Code::kCorrupt, "the manifest does not begin with its magic number");
   if (get<uint64_t>(bytes.data() + bytes.size() - 8) != checksum(bytes.first(bytes.size() - 8), 0))
-    return Status(Code::kCorrupt, "the manifest's checksum does not fit");
+    return Status(Code::kCorrupt, "the manifest's checksum does not match");
   const auto version = get<uint32_t>(bytes.data() + 8);
   if (Status status = check_version(version, kManifestVersion); !status.ok()) return status;
   manifest->folders = get<uint32_t>(bytes.data() + 12);
@@ -271,16 +271,16 @@ Status decode(Bytes bytes, Manifest* manifest) {
   Bytes rest = bytes.first(bytes.size() - 8).subspan(old ? kManifestFixedBytes1 : std::min(kManifestFixedBytes, bytes.size() - 8));
   if (!old) {
     const uint64_t count = bytes.size() < kManifestFixedBytes + 8 ? kNumberMax : get<uint64_t>(bytes.data() + 48);
-    if (count > rest.size() / kManifestEntryBytes) return Status(Code::kCorrupt, "the manifest's length does not fit its contents");
+    if (count > rest.size() / kManifestEntryBytes) return Status(Code::kCorrupt, "the manifest's length does not match its contents");
     for (uint64_t i = 0; i < count; ++i) {
       if (get<uint32_t>(rest.data() + 12) != 0)
-        return Status(Code::kCorrupt, "the manifest says of a checkpoint what this program does not know");
+        return Status(Code::kCorrupt, "the manifest's entry of a checkpoint has fields that this program does not know");
       manifest->checkpoints.push_back({get<uint64_t>(rest.data()), get<uint32_t>(rest.data() + 8)});
       rest = rest.subspan(kManifestEntryBytes);
     }
   }
   if (!take_generations(rest, generations, !old, &manifest->generations))
-    return Status(Code::kCorrupt, "the manifest's length does not fit its contents");
+    return Status(Code::kCorrupt, "the manifest's length does not match its contents");
   return check_numbers(*manifest);
 }
 

@@ -30,8 +30,7 @@ Status FreshFolder::require_empty() {
   std::vector<std::string> names;
   if (Status status = folder_->list(&names); !status.ok()) return status;
   for (const std::string& name : names) {
-    if (name != kLockName)
-      return Status::invalid_argument("the folder '" + folder_->path() + "' is not empty: there is '" + name + "'");
+    if (name != kLockName) return Status::invalid_argument("the folder '" + folder_->path() + "' is not empty: it contains '" + name + "'");
     if (lock_file_ == nullptr) lock_file_made_ = false;
   }
   return {};

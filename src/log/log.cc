@@ -76,7 +76,8 @@ Status Log::close(SnapshotNumber* closed) {
 // The first record of a worker, one that is too large, or no room.
 Status Log::reserve_slowly(uint32_t worker, size_t bytes, std::byte** place) {
   if (bytes > kRecordBytesMax)
-    return Status::invalid_argument("a transaction of " + std::to_string(bytes) + " bytes is more than a frame of the log can hold");
+    return Status::invalid_argument("the transaction's log record would have " + std::to_string(bytes) +
+                                    " bytes, more than a frame of the log can hold");
   Buffer& buffer = buffers_[worker];
   if (buffer.unused()) {
     if (!buffer.open(options_.buffer_bytes)) return heap_exhausted();

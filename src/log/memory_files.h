@@ -180,7 +180,7 @@ class MemoryFiles final : public FileSystem {
     std::lock_guard lock(mutex_);
     const auto found = files_.find(path);
     const bool must_be_there = mode == OpenMode::kRead || mode == OpenMode::kWrite;
-    if (must_be_there && found == files_.end()) return Status(Code::kNotFound, "there is no file '" + path + "'");
+    if (must_be_there && found == files_.end()) return Status(Code::kNotFound, "the file '" + path + "' does not exist");
     if (mode == OpenMode::kCreate && found != files_.end()) return file_error("create", path, EEXIST);
     if (!must_be_there) {
       const auto kind = found == files_.end() ? Call::Kind::kCreate : Call::Kind::kEmpty;

@@ -32,9 +32,9 @@ Status find_no_frame(const std::string& file, Bytes bytes, uint64_t from, uint64
     if (header.payload_bytes > rest.size() - kFrameHeaderBytes) continue;
     facts->searched_bytes += kFrameHeaderBytes + header.payload_bytes;
     if (facts->searched_bytes > kTimes * bytes.size())
-      return damaged(file, from, is_damaged + "more behind it looks like frames than any crash leaves");
+      return damaged(file, from, is_damaged + "after it, more data looks like frames than a crash can leave");
     if (open_frame(rest, seed, &header))
-      return damaged(file, from, is_damaged + "a whole one stands behind it, at byte " + std::to_string(from + at));
+      return damaged(file, from, is_damaged + "an intact frame follows it, at byte " + std::to_string(from + at));
   }
   return {};
 }
@@ -104,7 +104,7 @@ Status read_segment(Folder& folder, const DatabaseId& database, const SegmentNam
   facts->name = name;
   facts->file = folder.path_of(file_name(name));
   Status there = file_bytes(folder, file_name(name), kSegmentBytesMax, &facts->bytes);
-  if (there.not_found()) return Status(Code::kCorrupt, "'" + facts->file + "' is missing, though its folder lists it");
+  if (there.not_found()) return Status(Code::kCorrupt, "'" + facts->file + "' is missing, although its folder lists it");
   if (!there.ok()) return there;
   Pieces pieces(folder, file_name(name), facts->bytes, buffer);
   const uint64_t seed = seed_of(database, name);
@@ -133,9 +133,8 @@ Status read_segment(Folder& folder, const DatabaseId& database, const SegmentNam
       if (!open_frame(rest, seed, &frame.header)) break;
     }
     if (frame.header.sequence != next)
-      return damaged(facts->file, at,
-                     "frame " + std::to_string(frame.header.sequence) + " stands where frame " + std::to_string(next) + " belongs");
-    if (frame.header.closed < facts->closed) return damaged(facts->file, at, "the closed number falls");
+      return damaged(facts->file, at, "found frame " + std::to_string(frame.header.sequence) + " instead of frame " + std::to_string(next));
+    if (frame.header.closed < facts->closed) return damaged(facts->file, at, "the closed number decreases");
     frame.segment = name;
     frame.offset = at;
     frame.payload = rest.subspan(kFrameHeaderBytes, frame.header.payload_bytes);
@@ -162,7 +161,7 @@ Status read_range(Folder& folder, const DatabaseId& database, const SegmentName&
   const Bytes bytes = buffer->bytes();
   const uint64_t seed = seed_of(database, name);
   const auto changed = [&](uint64_t at, uint64_t sequence) {
-    return damaged(file, range.offset + at, "frame " + std::to_string(sequence) + " was whole before, and is damaged now");
+    return damaged(file, range.offset + at, "frame " + std::to_string(sequence) + " was intact before and is damaged now");
   };
   uint64_t at = 0;
   FrameView frame;
@@ -183,13 +182,13 @@ Status read_records(const FrameView& frame, const std::string& folder, const std
   Record record;
   uint32_t count = 0;
   while (!rest.empty()) {
-    if (!take_record(&rest, &record)) return refuse("record " + std::to_string(count) + " of the frame does not fit in it");
+    if (!take_record(&rest, &record)) return refuse("record " + std::to_string(count) + " extends past the end of its frame");
     if (record.number < frame.header.first_number || record.number > frame.header.last_number)
-      return refuse("record " + std::to_string(count) + " has a number that its frame denies");
+      return refuse("record " + std::to_string(count) + " has a number outside its frame's range");
     ++count;
     if (Status status = visit(record); !status.ok()) return status;
   }
-  if (count != frame.header.records) return refuse("the frame has not as many records as it says");
+  if (count != frame.header.records) return refuse("the frame's number of records differs from its header");
   return {};
 }
 
@@ -208,7 +207,7 @@ Status check_place(const SegmentFacts& segment, bool begins, uint64_t next, cons
         facts.last_file.empty() ? segment.file : facts.last_file, facts.last_offset,
         "frame " + std::to_string(next) + " is missing; '" + segment.file + "' begins with frame " + std::to_string(segment.first_frame));
   if (!begins && segment.closed_before != facts.closed)
-    return damaged(segment.file, 48, "the closed number is not that of the frame before");
+    return damaged(segment.file, 48, "the closed number differs from that of the previous frame");
   return {};
 }
 
@@ -223,7 +222,7 @@ Status join_segments(const std::string& folder, std::span<const SegmentFacts> se
     const bool last = i + 1 == segments.size();
     if (segment.name.segment != position)
       return Status(Code::kCorrupt, "'" + folder + "/" + file_name({segment.name.generation, segment.name.stream, position}) +
-                                        "' is missing: '" + segment.file + "' follows it");
+                                        "' is missing, but '" + segment.file + "', which follows it, exists");
     if (!segment.header_fault.ok()) {
       if (!last) return segment.header_fault;
       facts->cuts.push_back({segment.file, 0, segment.bytes, segment.tail_fault});

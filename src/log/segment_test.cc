@@ -211,18 +211,18 @@ TEST(CutTails, SayWhatIsWrongWithThem) {
   EXPECT_EQ(cut_of(std::vector<std::byte>(200)), "") << "room that was not used";
   EXPECT_EQ(cut_of(first_bytes(3)), "the header of frame 1 is cut short");
   EXPECT_EQ(cut_of(first_bytes(40)), "the header of frame 1 is cut short");
-  EXPECT_EQ(cut_of(first_bytes(80)), "frame 1 is cut short: of its 96 bytes 80 are there");
+  EXPECT_EQ(cut_of(first_bytes(80)), "frame 1 is cut short: the file has 80 of its 96 bytes");
   std::vector<std::byte> changed = whole;
   changed[90] ^= std::byte{1};
-  EXPECT_EQ(cut_of(changed), "the checksum of frame 1 does not fit");
+  EXPECT_EQ(cut_of(changed), "the checksum of frame 1 does not match");
   changed = whole;
   std::fill_n(changed.begin(), kFrameHeaderBytes, std::byte{0});
-  EXPECT_EQ(cut_of(changed), "zeros stand where the header of frame 1 belongs");
-  EXPECT_EQ(cut_of(std::vector<std::byte>(100, std::byte{0x5a})), "what stands there does not begin as a frame does");
+  EXPECT_EQ(cut_of(changed), "found zeros instead of the header of frame 1");
+  EXPECT_EQ(cut_of(std::vector<std::byte>(100, std::byte{0x5a})), "the data there does not begin with a frame's magic number");
   changed = whole;
   changed[52] = std::byte{1};
-  EXPECT_EQ(cut_of(changed), "the header of frame 1 says what none does");
-  EXPECT_EQ(cut_of(frame_of(7, {1, 0, 3})), "the header of frame 7 stands where that of frame 1 belongs") << "another segment's";
+  EXPECT_EQ(cut_of(changed), "the header of frame 1 is invalid");
+  EXPECT_EQ(cut_of(frame_of(7, {1, 0, 3})), "found the header of frame 7 instead of that of frame 1") << "another segment's";
   EXPECT_NE(cut_of(frame_of(2, kName)).find("refused: "), std::string::npos) << "a whole frame out of order is damage, no crash";
 }
 

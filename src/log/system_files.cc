@@ -81,7 +81,7 @@ class SystemFile : public File {
     if (uninterrupted([&] { return ::fdatasync(*descriptor_); }) != 0 || look_at(*descriptor_, &facts) != 0)
       return file_error("sync", path(), errno);
     if (facts.st_nlink == 0)
-      return Status(Code::kIoError, "'" + path() + "' was removed by another program: what is written to it is lost");
+      return Status(Code::kIoError, "'" + path() + "' was removed by another program, so data written to it is lost");
     return {};
   }
 
@@ -100,7 +100,7 @@ class SystemFile : public File {
 
   Status size(uint64_t* bytes) override {
     struct stat facts;
-    if (look_at(*descriptor_, &facts) != 0) return file_error("look at", path(), errno);
+    if (look_at(*descriptor_, &facts) != 0) return file_error("get the status of", path(), errno);
     *bytes = static_cast<uint64_t>(facts.st_size);
     return {};
   }
@@ -208,11 +208,11 @@ const char* kind_of(mode_t mode) {
   if (S_ISFIFO(mode)) return "a FIFO";
   if (S_ISSOCK(mode)) return "a socket";
   if (S_ISDIR(mode)) return "a folder";
-  return S_ISCHR(mode) || S_ISBLK(mode) ? "a device" : "something else";
+  return S_ISCHR(mode) || S_ISBLK(mode) ? "a device" : "of an unknown kind";
 }
 
 Status not_a_file(const std::string& path, mode_t mode) {
-  return Status(Code::kCorrupt, "'" + path + "' is " + kind_of(mode) + ", where a file must be");
+  return Status(Code::kCorrupt, "'" + path + "' is " + kind_of(mode) + ", not a regular file");
 }
 
 class SystemFolder final : public Folder {
@@ -232,7 +232,7 @@ class SystemFolder final : public Folder {
     Descriptor opened;
     int error = 0;
     if (Status status = open_file(name, flags, &opened, &error); !status.ok()) return status;
-    if (error == ENOENT && must_be_there) return Status(Code::kNotFound, "there is no file '" + path_of(name) + "'");
+    if (error == ENOENT && must_be_there) return Status(Code::kNotFound, "the file '" + path_of(name) + "' does not exist");
     if (error != 0) return cannot_open(name, flags, error);
     *file = std::make_unique<SystemFile>(path_of(name), std::move(opened));
     return {};
@@ -308,7 +308,7 @@ class SystemFolder final : public Folder {
 
   Status check_place() override {
     struct stat ours, found;
-    if (look_at(*descriptor_, &ours) != 0) return file_error("look at the folder", path(), errno);
+    if (look_at(*descriptor_, &ours) != 0) return file_error("get the status of the folder", path(), errno);
     const char* leads = "nowhere";
     if (uninterrupted([&] { return ::stat(path().c_str(), &found); }) == 0) {
       if (found.st_dev == ours.st_dev && found.st_ino == ours.st_ino) return {};
@@ -378,7 +378,7 @@ class SystemFiles final : public FileSystem {
       readable = false;
       opened = open_at(AT_FDCWD, path.c_str(), kFlags | O_PATH);
     }
-    if (!opened && errno == ENOENT) return Status(Code::kNotFound, "there is no folder '" + its_path + "'");
+    if (!opened && errno == ENOENT) return Status(Code::kNotFound, "the folder '" + its_path + "' does not exist");
     if (!opened) return file_error("open the folder", its_path, errno);
     *folder = std::make_unique<SystemFolder>(its_path, std::move(opened), readable);
     return {};
@@ -409,7 +409,7 @@ class SystemFiles final : public FileSystem {
     if (path.find('\0') != std::string::npos) {
       std::string shown;
       for (const char letter : its_path) letter == '\0' ? shown += "\\0" : shown += letter;
-      return Status::invalid_argument("the path '" + shown + "' contains a byte 0");
+      return Status::invalid_argument("the path '" + shown + "' contains a zero byte");
     }
     if (its_path.size() < PATH_MAX) return {};
     return Status::invalid_argument("the path '" + its_path + "' has " + std::to_string(its_path.size()) + " bytes; at most " +

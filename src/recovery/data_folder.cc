@@ -105,7 +105,8 @@ Status DataFolder::log_table(uint32_t id, const Schema& schema) {
 }
 
 Status DataFolder::checkpoint() {
-  if (checkpoints_ == nullptr) return Status::invalid_argument("a checkpoint needs a data folder that is written (Options::data_folders)");
+  if (checkpoints_ == nullptr)
+    return Status::invalid_argument("a checkpoint needs a data folder (Options::data_folders) and Options::durability 'async' or 'group'");
   return checkpoints_->take();
 }
 

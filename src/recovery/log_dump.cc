@@ -204,7 +204,7 @@ Status dump_file(log::FileSystem& files, const std::string& file, std::span<cons
     if (Status status = files.open_folder(folder, &opened.emplace_back()); !status.ok()) return status;
   log::Folder& its_folder = *opened.front();
   log::SegmentName name;
-  if (!log::parse_file_name(its_name, &name)) return Status::invalid_argument("'" + file + "' is not named as a file of a log");
+  if (!log::parse_file_name(its_name, &name)) return Status::invalid_argument("'" + file + "' does not have the name of a log file");
   log::ReadBuffer buffer;
   if (Status status = buffer.read_part(its_folder, its_name, 0, log::kSegmentHeaderBytes); !status.ok()) return status;
   log::DatabaseId database{};
@@ -224,7 +224,7 @@ Status dump_file(log::FileSystem& files, const std::string& file, std::span<cons
 }
 
 Status dump_places(const Folders& places, Dump& dump) {
-  if (places.empty()) return Status::invalid_argument("no folder and no file of a log is given");
+  if (places.empty()) return Status::invalid_argument("no folder or log file was given");
   log::FileSystem& files = log::system_files();
   const std::string& place = places.front();
   log::SegmentName name;

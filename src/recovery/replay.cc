@@ -99,7 +99,7 @@ Status Replay::run(Recovery* report) {
 Status Replay::take_loaders() {
   while (loaders_.size() < threads_) {
     auto loader = target_.make_loader();
-    if (loader == nullptr) return Status(Code::kMemoryLimit, "no worker is left to recover with (Options::workers_max)");
+    if (loader == nullptr) return Status(Code::kMemoryLimit, "not enough workers for recovery (Options::workers_max)");
     loaders_.push_back(std::move(loader));
   }
   return {};
@@ -123,11 +123,10 @@ Status Replay::make_table(const Described& table) {
   if (id < tables_.size()) {
     // A checkpoint may have tables that were made while it was taken.
     const std::string what = storage::difference(schemas_[id], described);
-    return what.empty() ? Status() : corrupt(where, "table " + std::to_string(id) + " is there with another schema: " + what);
+    return what.empty() ? Status() : corrupt(where, "table " + std::to_string(id) + " already exists with a different schema: " + what);
   }
   if (id != tables_.size())
-    return corrupt(where,
-                   "table '" + described.name + "' has id " + std::to_string(id) + ", but " + std::to_string(tables_.size()) + " is next");
+    return corrupt(where, "table '" + described.name + "' has id " + std::to_string(id) + " instead of " + std::to_string(tables_.size()));
   Schema schema = described;
   const auto& all = options_.schemas;
   const auto given = std::find_if(all.begin(), all.end(), [&](const Schema& s) { return s.name == schema.name; });
@@ -135,10 +134,10 @@ Status Replay::make_table(const Described& table) {
     const bool left_out = how_.without_indexes || (given == all.end() && options_.leave_out_indexes);
     if (!left_out && given == all.end())
       return Status(Code::kSchemaMismatch, "table '" + schema.name +
-                                               "' has secondary indexes, whose key functions are in no file: give its schema in "
+                                               "' has secondary indexes, whose key functions are not stored in files; pass its schema in "
                                                "Options::schemas, or set Options::leave_out_indexes");
     if (const std::string what = left_out ? "" : storage::difference(schema, *given); !what.empty())
-      return Status(Code::kSchemaMismatch, "table '" + schema.name + "' has another schema in Options::schemas: " + what);
+      return Status(Code::kSchemaMismatch, "table '" + schema.name + "' has a different schema in Options::schemas: " + what);
     if (!left_out) schema = *given;
   }
   auto made = target_.create_table(schema);
@@ -222,9 +221,9 @@ Status Replay::load_part(RowLoader& loader, log::PartReader& part, uint64_t all_
 Status Replay::load_block(RowLoader& loader, const log::PartReader& part, const log::CheckpointBlock& block) {
   const std::string where = "'" + part.path() + "' at byte " + std::to_string(block.offset);
   if (block.table >= tables_.size())
-    return corrupt(where, "rows of table " + std::to_string(block.table) + ", which the checkpoint has not");
+    return corrupt(where, "the block has rows of table " + std::to_string(block.table) + ", which the checkpoint does not describe");
   if (tables_[block.table].base()->layout().sized_rows() != (block.kind == log::BlockKind::kSizedRows))
-    return corrupt(where, "rows of table " + std::to_string(block.table) + " in the form that its rows do not have");
+    return corrupt(where, "the block's kind of rows (fixed or variable size) is not that of table " + std::to_string(block.table));
   Status status = loader.load(*tables_[block.table].base(), block.payload, block.count);
   return status.code() == Code::kCorrupt ? reworded(Code::kCorrupt, where + ": ", status) : status;
 }
@@ -313,7 +312,7 @@ Status Replay::apply_part(Window& window, uint32_t thread, size_t part) {
   std::vector<const txn::RowChanges*> lists;
   for (const auto& parts : window.changes) {
     if (parts[part].tables() > tables_.size())
-      return corrupt(where, "table " + std::to_string(parts[part].tables() - 1) + " is written to, which was not made");
+      return corrupt(where, "table " + std::to_string(parts[part].tables() - 1) + " is written to but was never created");
     lists.push_back(&parts[part]);
   }
   ChangedRows& rows = window.rows[thread];

@@ -54,8 +54,8 @@ class RowLoaderOf : public RowLoader {
     if (table.layout().sized_rows()) return load_sized(table, rows, count);
     const size_t row_bytes = stored_row_bytes(table.layout());
     if (rows.size() != row_bytes * count)
-      return Status(Code::kCorrupt, std::to_string(count) + " rows of table '" + table.schema().name + "' in " +
-                                        std::to_string(rows.size()) + " bytes, a row of which has " + std::to_string(row_bytes));
+      return Status(Code::kCorrupt, std::to_string(count) + " rows of table '" + table.schema().name + "' are stored in " +
+                                        std::to_string(rows.size()) + " bytes, but each row has " + std::to_string(row_bytes));
     const Inside inside(worker_);
     PrimaryHint hint;
     Status status;
@@ -128,8 +128,8 @@ class RowLoaderOf : public RowLoader {
     return status.ok() && !rows.empty() ? does_not_hold(table, 0) : status;
   }
   static Status does_not_hold(TableType& table, uint32_t count) {
-    return Status(Code::kCorrupt, "rows of table '" + table.schema().name + "' whose sizes do not fit, " + std::to_string(count) +
-                                      " rows before the last");
+    return Status(Code::kCorrupt, "the sizes of the rows of table '" + table.schema().name + "' do not match their block, " +
+                                      std::to_string(count) + " rows before the last");
   }
 
   Status load_row(TableType& table, const std::byte* stored, size_t bytes, PrimaryHint& hint) {
@@ -156,7 +156,7 @@ class RowLoaderOf : public RowLoader {
       return {};
     }
     free_row(table, row);
-    return inserted.handle == index::kNoHandle ? no_memory(table, key) : wrong(table, key, "is there twice");
+    return inserted.handle == index::kNoHandle ? no_memory(table, key) : wrong(table, key, "occurs twice");
   }
 
   // -- the log ------------------------------------------------------------------------------------
@@ -199,7 +199,7 @@ class RowLoaderOf : public RowLoader {
     for (uint32_t i = 0; i < changed.count && status.ok(); ++i) status = apply_change(table, row, *changed.changes[i]);
     const uint64_t w = row->cell(layout, 0).load();
     for (uint32_t g = 1; g < layout.group_count() && status.ok(); ++g)
-      if (word::absent(row->cell(layout, g).load()) != word::absent(w)) status = wrong(table, key, "is there in part");
+      if (word::absent(row->cell(layout, g).load()) != word::absent(w)) status = wrong(table, key, "is incomplete");
     if (status.ok() && before == word::absent(w)) counters_.tables[table.id()].rows.add(before ? -1 : 1);
     if (found) {
       if (status.ok() && word::absent(w)) unlink_row_now(worker_, table, row, key, w);
@@ -216,17 +216,17 @@ class RowLoaderOf : public RowLoader {
 
   Status apply_change(TableType& table, Row* row, const RowChange& change) {
     const Layout& layout = table.layout();
-    if (change.group >= layout.group_count()) return wrong(table, change.key, "is changed in a commit group that the table has not");
+    if (change.group >= layout.group_count()) return wrong(table, change.key, "is changed in a commit group that the table does not have");
     Cell& cell = row->cell(layout, change.group);
     const uint64_t w = cell.load();
     if (change.kind == EntryKind::kRemove) {
       cell.set_word(word::next(w, true));
       return {};
     }
-    if (change.kind != EntryKind::kWhole && word::absent(w)) return wrong(table, change.key, "is changed where it is not there");
+    if (change.kind != EntryKind::kWhole && word::absent(w)) return wrong(table, change.key, "is changed but does not exist");
     const bool sized = layout.sized_rows();
     if (sized && (change.kind != EntryKind::kWhole || !layout.fits(change.size)))
-      return wrong(table, change.key, "is changed with " + std::to_string(change.size) + " bytes, which no row of the table has");
+      return wrong(table, change.key, "is changed to " + std::to_string(change.size) + " bytes, which is not a possible row size");
     std::byte* const to = payload(table, row, change.group, change.size);
     if (to == nullptr) return no_memory(table, change.key);
     if (sized) {
@@ -235,7 +235,7 @@ class RowLoaderOf : public RowLoader {
       if (Status status = add(table, to, change); !status.ok()) return status;
     } else {
       const ColumnSet* const columns = columns_of(table, change);
-      if (columns == nullptr) return wrong(table, change.key, "is changed in columns that the table has not");
+      if (columns == nullptr) return wrong(table, change.key, "is changed in columns that the table does not have");
       const ColumnSet& set = *columns;
       if (set.bytes[change.group] != change.size)
         return wrong(table, change.key,
@@ -259,7 +259,7 @@ class RowLoaderOf : public RowLoader {
       storage::add_to_payload(number->type, to + number->payload_offset, change.bytes());
       return {};
     }
-    return wrong(table, change.key, "is added to where no column is");
+    return wrong(table, change.key, "is added to at an offset where no column begins");
   }
 
   Worker& worker_;

@@ -30,21 +30,20 @@ uint32_t size_of(ColumnType type) {
 
 Status check_columns(const Schema& schema) {
   if (schema.columns.size() > kColumnsMax)
-    return wrong(schema,
-                 std::to_string(schema.columns.size()) + " columns, of which a table has " + std::to_string(kColumnsMax) + " at the most");
+    return wrong(schema, std::to_string(schema.columns.size()) + " columns are described; the maximum is " + std::to_string(kColumnsMax));
   for (size_t i = 0; i < schema.columns.size(); ++i) {
     const Column& column = schema.columns[i];
     const std::string named = "column '" + column.name + "' ";
-    if (column.name.empty()) return wrong(schema, "column " + std::to_string(i) + " has no name");
-    if (column.size == 0) return wrong(schema, named + "is put into a group but never described, or has no bytes");
+    if (column.name.empty()) return wrong(schema, "column " + std::to_string(i) + " is unnamed");
+    if (column.size == 0) return wrong(schema, named + "is in a commit group but is not described, or has 0 bytes");
     if (column.size > schema.row_bytes || column.offset > schema.row_bytes - column.size)
-      return wrong(schema, named + "reaches past the row's " + std::to_string(schema.row_bytes) + " bytes");
-    if (column.type > ColumnType::kBytes) return wrong(schema, named + "is of no known type");
+      return wrong(schema, named + "extends past the row's " + std::to_string(schema.row_bytes) + " bytes");
+    if (column.type > ColumnType::kBytes) return wrong(schema, named + "has an unknown type");
     if (size_of(column.type) != 0 && size_of(column.type) != column.size)
-      return wrong(schema, named + "has " + std::to_string(column.size) + " bytes, which its type has not");
+      return wrong(schema, named + "has " + std::to_string(column.size) + " bytes, which does not match its type");
     if (column.group >= kCommitGroupsMax)
-      return wrong(schema, named + "is in group " + std::to_string(column.group) + ", but there are " + std::to_string(kCommitGroupsMax) +
-                               " at the most");
+      return wrong(schema, named + "is in group " + std::to_string(column.group) + ", but a table has at most " +
+                               std::to_string(kCommitGroupsMax) + " groups");
     for (size_t j = 0; j < i; ++j) {
       const Column& other = schema.columns[j];
       if (other.name == column.name) return wrong(schema, named + "is described twice");
@@ -59,7 +58,7 @@ Status check_name(const char* what, std::string_view name) {
   bool all_text = true;
   const std::string shown = printable(name, &all_text);
   if (all_text) return {};
-  return Status::invalid_argument(std::string(what) + " '" + shown + "': the name is not UTF-8, or holds control characters");
+  return Status::invalid_argument(std::string(what) + " '" + shown + "': the name is not UTF-8, or contains control characters");
 }
 
 }  // namespace
@@ -76,43 +75,41 @@ Status check_names(const Schema& schema) {
 Status check_rows(const Schema& schema) {
   if (schema.name.empty()) return Status::invalid_argument("a table needs a name");
   if (schema.row_bytes == 0 || schema.row_bytes > kRowBytesMax)
-    return wrong(schema, "a row of " + std::to_string(schema.row_bytes) + " bytes; 1 to " + std::to_string(kRowBytesMax) + " are possible");
-  if (static_cast<size_t>(schema.key_index) >= std::size(kKeyIndexes))
-    return wrong(schema, "its key index is of no known kind");
+    return wrong(schema,
+                 "a row has " + std::to_string(schema.row_bytes) + " bytes; 1 to " + std::to_string(kRowBytesMax) + " are possible");
+  if (static_cast<size_t>(schema.key_index) >= std::size(kKeyIndexes)) return wrong(schema, "its key index has an unknown kind");
   if (schema.inline_rows != 0) {
-    if (schema.key_index != KeyIndex::kHashed) return wrong(schema, "inline_rows goes with a hashed table alone");
-    if (schema.sized_rows) return wrong(schema, "inline_rows goes with rows of one size alone");
+    if (schema.key_index != KeyIndex::kHashed) return wrong(schema, "inline_rows needs a hashed table");
+    if (schema.sized_rows) return wrong(schema, "inline_rows needs fixed-size rows");
     if (schema.row_bytes > kInlineRowBytesMax)
-      return wrong(schema, "inline_rows goes with rows of up to " + std::to_string(kInlineRowBytesMax) + " bytes; these have " +
+      return wrong(schema, "inline_rows needs rows of at most " + std::to_string(kInlineRowBytesMax) + " bytes; these have " +
                                std::to_string(schema.row_bytes));
     if (schema.inline_rows > kInlineRowsMax)
-      return wrong(schema,
-                   "inline_rows is " + std::to_string(schema.inline_rows) + "; up to " + std::to_string(kInlineRowsMax) + " are possible");
+      return wrong(schema, "inline_rows is " + std::to_string(schema.inline_rows) + "; the maximum is " + std::to_string(kInlineRowsMax));
   }
   if (schema.zones != 0) {
     if (schema.zones > storage::Zones::kZonesMax && schema.zones != kZonesAutomatic)
-      return wrong(schema,
-                   "zones is " + std::to_string(schema.zones) + "; up to " + std::to_string(storage::Zones::kZonesMax) + " are possible");
-    if (schema.sized_rows) return wrong(schema, "zones go with rows of one size alone");
-    if (schema.inline_rows != 0) return wrong(schema, "its rows cannot stand in zones and where their keys say (inline_rows)");
+      return wrong(schema, "zones is " + std::to_string(schema.zones) + "; the maximum is " + std::to_string(storage::Zones::kZonesMax));
+    if (schema.sized_rows) return wrong(schema, "zones need fixed-size rows");
+    if (schema.inline_rows != 0) return wrong(schema, "zones and inline_rows cannot be combined");
   }
   if (schema.sized_rows)
     for (const Column& column : schema.columns)
       if (column.group != 0)
         return wrong(schema, "column '" + column.name + "' is in group " + std::to_string(column.group) +
-                                 ", but rows with a size of their own have one group");
+                                 ", but variable-size rows have only one group");
   return check_columns(schema);
 }
 
 Status check_schema(const Schema& schema, bool may_lack) {
   if (Status status = check_rows(schema); !status.ok()) return status;
   if (schema.indexes.size() > kSecondaryIndexesMax)
-    return wrong(schema, "more than " + std::to_string(kSecondaryIndexesMax) + " secondary indexes");
+    return wrong(schema, "more than " + std::to_string(kSecondaryIndexesMax) + " secondary indexes are described");
   for (size_t i = 0; i < schema.indexes.size(); ++i) {
     const SecondaryIndex& index = schema.indexes[i];
     const std::string named = "index '" + index.name + "' ";
-    if (index.name.empty()) return wrong(schema, "secondary index " + std::to_string(i) + " has no name");
-    if (!index.key && !(may_lack && lacks_key_functions(schema))) return wrong(schema, named + "has no key function");
+    if (index.name.empty()) return wrong(schema, "secondary index " + std::to_string(i) + " is unnamed");
+    if (!index.key && !(may_lack && lacks_key_functions(schema))) return wrong(schema, named + "lacks a key function");
     if (index.key && may_lack && lacks_key_functions(schema))
       return wrong(schema, named + "has a key function, but the first index lacks one");
     if (index.columns.empty()) return wrong(schema, named + "reads no columns");
@@ -123,8 +120,7 @@ Status check_schema(const Schema& schema, bool may_lack) {
       if (schema.indexes[j].name == index.name) return wrong(schema, named + "is declared twice");
     if (!index.key) continue;
     if (const std::string column = column_read_unnamed(schema, index); !column.empty())
-      return wrong(schema,
-                   named + "reads " + column + ", which it does not name: name it, for the index is kept by the columns it names");
+      return wrong(schema, named + "reads " + column + " but does not list it; list every column that the key function reads");
   }
   return {};
 }
@@ -135,19 +131,19 @@ std::string_view name_of(ColumnType type) {
   constexpr std::string_view kNames[] = {"int8",   "int16",  "int32", "int64",  "uint8", "uint16",
                                          "uint32", "uint64", "float", "double", "bytes"};
   const auto i = static_cast<size_t>(type);
-  return i < std::size(kNames) ? kNames[i] : "of no known type";
+  return i < std::size(kNames) ? kNames[i] : "unknown";
 }
 
 std::string difference(size_t place, const Column& a, const Column& b) {
-  if (a.name != b.name) return "column " + std::to_string(place) + " is '" + a.name + "' and '" + b.name + "'";
+  if (a.name != b.name) return "column " + std::to_string(place) + " is '" + a.name + "' versus '" + b.name + "'";
   const std::string named = "column '" + a.name + "' ";
-  if (a.type != b.type) return named + "is of type " + std::string(name_of(a.type)) + " and " + std::string(name_of(b.type));
+  if (a.type != b.type) return named + "has type " + std::string(name_of(a.type)) + " versus " + std::string(name_of(b.type));
   const auto differ = [&](const char* what, uint32_t x, uint32_t y) {
-    return named + "is " + what + " " + std::to_string(x) + " and " + std::to_string(y);
+    return named + "has " + what + " " + std::to_string(x) + " versus " + std::to_string(y);
   };
-  if (a.offset != b.offset) return differ("at offset", a.offset, b.offset);
-  if (a.size != b.size) return differ("of size", a.size, b.size);
-  return differ("in commit group", a.group, b.group);
+  if (a.offset != b.offset) return differ("offset", a.offset, b.offset);
+  if (a.size != b.size) return differ("size", a.size, b.size);
+  return differ("commit group", a.group, b.group);
 }
 
 std::string list(const std::vector<std::string>& names) {
@@ -158,29 +154,28 @@ std::string list(const std::vector<std::string>& names) {
 
 // Nothing: they are the same, as far as can be seen.
 std::string difference(size_t place, const SecondaryIndex& a, const SecondaryIndex& b) {
-  if (a.name != b.name) return "secondary index " + std::to_string(place) + " is '" + a.name + "' and '" + b.name + "'";
+  if (a.name != b.name) return "secondary index " + std::to_string(place) + " is '" + a.name + "' versus '" + b.name + "'";
   const std::string named = "secondary index '" + a.name + "' ";
-  if (a.unique != b.unique) return named + (a.unique ? "is unique, and is not" : "is not unique, and is");
-  if (a.columns != b.columns) return named + "reads columns " + list(a.columns) + " and " + list(b.columns);
+  if (a.unique != b.unique) return named + (a.unique ? "is unique versus not unique" : "is not unique versus unique");
+  if (a.columns != b.columns) return named + "reads columns " + list(a.columns) + " versus " + list(b.columns);
   return {};
 }
 
 }  // namespace
 
 std::string difference(const Schema& a, const Schema& b) {
-  if (a.name != b.name) return "name '" + a.name + "' and '" + b.name + "'";
-  if (a.row_bytes != b.row_bytes) return "rows of " + std::to_string(a.row_bytes) + " and " + std::to_string(b.row_bytes) + " bytes";
-  if (a.sized_rows != b.sized_rows)
-    return a.sized_rows ? "rows with a size of their own, and of one size" : "rows of one size, and with a size of their own";
-  if ((a.zones != 0) != (b.zones != 0)) return a.zones != 0 ? "zoned, and not zoned" : "not zoned, and zoned";
+  if (a.name != b.name) return "name '" + a.name + "' versus '" + b.name + "'";
+  if (a.row_bytes != b.row_bytes) return "rows of " + std::to_string(a.row_bytes) + " versus " + std::to_string(b.row_bytes) + " bytes";
+  if (a.sized_rows != b.sized_rows) return a.sized_rows ? "variable-size versus fixed-size rows" : "fixed-size versus variable-size rows";
+  if ((a.zones != 0) != (b.zones != 0)) return a.zones != 0 ? "zoned versus not zoned" : "not zoned versus zoned";
   if (a.key_index != b.key_index)
-    return "its key index is '" + std::string(name_of(a.key_index)) + "' and '" + std::string(name_of(b.key_index)) + "'";
+    return "key index '" + std::string(name_of(a.key_index)) + "' versus '" + std::string(name_of(b.key_index)) + "'";
   if (a.columns.size() != b.columns.size())
-    return std::to_string(a.columns.size()) + " and " + std::to_string(b.columns.size()) + " columns";
+    return std::to_string(a.columns.size()) + " versus " + std::to_string(b.columns.size()) + " columns";
   for (size_t i = 0; i < a.columns.size(); ++i)
     if (!(a.columns[i] == b.columns[i])) return difference(i, a.columns[i], b.columns[i]);
   if (a.indexes.size() != b.indexes.size())
-    return std::to_string(a.indexes.size()) + " and " + std::to_string(b.indexes.size()) + " secondary indexes";
+    return std::to_string(a.indexes.size()) + " versus " + std::to_string(b.indexes.size()) + " secondary indexes";
   for (size_t i = 0; i < a.indexes.size(); ++i)
     if (std::string what = difference(i, a.indexes[i], b.indexes[i]); !what.empty()) return what;
   return {};

@@ -24,7 +24,7 @@ Status take_record_apart(std::span<const std::byte> bytes, OnTable&& on_table, O
       std::span<const std::byte> rest = bytes.subspan(1);
       LogEntry entry;
       while (!rest.empty()) {
-        if (!take_entry(&rest, &entry)) return Status(Code::kCorrupt, "an entry does not fit in it");
+        if (!take_entry(&rest, &entry)) return Status(Code::kCorrupt, "an entry extends past its end");
         if (Status status = on_entry(entry); !status.ok()) return status;
       }
       return {};
@@ -37,7 +37,7 @@ Status take_record_apart(std::span<const std::byte> bytes, OnTable&& on_table, O
       return on_table(id, std::move(schema));
     }
   }
-  return Status(Code::kCorrupt, "it is of no known kind");
+  return Status(Code::kCorrupt, "it is of an unknown kind");
 }
 
 }  // namespace elider::txn

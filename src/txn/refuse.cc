@@ -22,54 +22,56 @@ const detail::ColumnSet* accept_restricted_write(uint64_t database_id, const Tab
 }
 
 Status refuse_arguments(uint64_t database_id, const TableRef& table, const ColumnsRef& columns) {
-  if (!table) return Status::invalid_argument("the operation names no table");
+  if (!table) return Status::invalid_argument("the operation was given an empty TableRef");
   const std::string named = "table '" + table.schema().name + "'";
   if (table.base()->database_id() != database_id) return Status::invalid_argument(named + " belongs to another database");
   if (columns.set() != nullptr && columns.set()->table == nullptr)
-    return Status::invalid_argument("the columns asked for are not all columns of " + named);
+    return Status::invalid_argument("some of the given columns do not belong to " + named);
   if (columns.set() == nullptr || columns.set()->table == table.base()) return refuse_restricted_write(table);
-  return Status::invalid_argument("the columns asked for are those of another table than " + named.substr(6));
+  return Status::invalid_argument("the given columns belong to a table other than " + named.substr(6));
 }
 
 Status refuse_pending_edit(const TableRef& table) {
-  return Status::invalid_argument("an edit of table '" + table.schema().name +
-                                  "' has begun, of columns that a secondary index reads: edited() must come first");
+  return Status::invalid_argument("table '" + table.schema().name +
+                                  "': an edit of columns that a secondary index reads has begun; call edited() first");
 }
 Status refuse_view(const TableRef& table) {
-  return Status::invalid_argument("update: the view is of no row of table '" + table.schema().name + "' that this transaction has read");
+  return Status::invalid_argument("update: the view does not show a row of table '" + table.schema().name +
+                                  "' that this transaction has read");
 }
 
 Status refuse_whole_write(const TableRef& table) {
-  return Status::invalid_argument("write: each row of table '" + table.schema().name +
-                                  "' has a size of its own: name the columns, or put() the row");
+  return Status::invalid_argument("write: table '" + table.schema().name + "' has variable-size rows; name the columns, or use put()");
 }
 
 Status refuse_scan_of_hashed(const TableRef& table) {
-  return Status(Code::kUnsupported, "table '" + table.schema().name + "' is hashed: it has no order to scan in");
+  return Status(Code::kUnsupported, "table '" + table.schema().name + "' is hashed, and cannot be scanned in the order of its keys");
 }
 Status refuse_scan_of_rows(const TableRef& table) {
   return Status::invalid_argument("scan_rows: table '" + table.schema().name + "' is not zoned (Schema::zones)");
 }
-Status refuse_scan_of_rows_in_writing() { return Status::invalid_argument("scan_rows reads a snapshot: only in a read-only transaction"); }
+Status refuse_scan_of_rows_in_writing() {
+  return Status::invalid_argument("scan_rows reads a snapshot; use it in a read-only transaction");
+}
 Status refuse_scan_threads(unsigned threads) {
   return Status::invalid_argument("scan_rows: RowScanOptions::threads is " + std::to_string(threads) + "; 1 to " +
                                   std::to_string(kScanThreadsMax) + " are possible");
 }
 Status refuse_index(const TableRef& table, uint32_t position) {
-  return Status::invalid_argument("table '" + table.schema().name + "' has no secondary index " + std::to_string(position));
+  return Status::invalid_argument("table '" + table.schema().name + "' does not have a secondary index " + std::to_string(position));
 }
 
 Status refuse_taken(const Status& at, const SecondaryIndex& index, uint64_t value, Key holder) {
   return Status(
       at.code(), at.cause(), at,
-      "unique index '" + index.name + "' has value " + std::to_string(value) + " already, of the row of key " + std::to_string(holder));
+      "unique index '" + index.name + "' already has value " + std::to_string(value) + ", in the row of key " + std::to_string(holder));
 }
 
 Status refuse_add(const TableRef& table, uint32_t offset, ColumnType type) {
   const std::string named = "table '" + table.schema().name + "': ";
   for (const Column& column : table.schema().columns) {
     if (column.offset != offset) continue;
-    const std::string what = named + "column '" + column.name + "' cannot be added to: ";
+    const std::string what = named + "cannot add to column '" + column.name + "': ";
     if (column.type == ColumnType::kBytes) return Status::invalid_argument(what + "it is not a number");
     if (column.type != type) return Status::invalid_argument(what + "it is a number of another type");
     if (table.base()->writable_in() == 0) return refuse_restricted_write(table);

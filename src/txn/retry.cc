@@ -54,7 +54,7 @@ Status given_up(Counters& counters, uint32_t procedure_id, uint32_t attempts, co
   try {
     std::string words = "given up after " + std::to_string(attempts) + " attempts";
     if (!why.empty()) words += ": " + why;
-    words += "; the last one: " + std::string(name_of(last.code()));  // message() appends its table and key
+    words += "; the last ended with: " + std::string(name_of(last.code()));  // message() appends its table and key
     if (last.cause() != Cause::kNone) words += ": " + std::string(name_of(last.cause()));
     return Status(Code::kDeadline, Cause::kDeadline, last, std::move(words));
   } catch (const std::bad_alloc&) {  // without words
@@ -63,7 +63,7 @@ Status given_up(Counters& counters, uint32_t procedure_id, uint32_t attempts, co
 }
 
 Status refuse_procedure_id(uint32_t id) {
-  return Status::invalid_argument("RunPolicy::procedure_id is " + std::to_string(id) + ", which procedure_id() never gave");
+  return Status::invalid_argument("RunPolicy::procedure_id is " + std::to_string(id) + ", which procedure_id() never returned");
 }
 
 }  // namespace elider::txn

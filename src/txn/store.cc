@@ -56,7 +56,7 @@ Status Store::await_durable(SnapshotNumber number, bool read_only) const {
   if (status.ok() || !read_only || process.in_child()) return status;
   if (log->has_lost_nothing(number)) return {};
   return Status(status.code(), std::string(status.message()) +
-                                   "; what this transaction has read may not be on the disk: to read it all the same, set "
+                                   "; data that this transaction has read may not be on disk; to read it anyway, set "
                                    "RunPolicy::durability to Durability::kAsync");
 }
 
@@ -69,10 +69,9 @@ Status Store::refusal() const {
   if (log != nullptr) return log->failure();
   if (options.data_folders.empty())
     return Status::invalid_argument(
-        "a commit's durability (RunPolicy::durability) is 'group', but the database has no data folder (Options::data_folders): "
-        "nothing of it is ever on a disk");
+        "a commit's durability (RunPolicy::durability) is 'group', but the database does not have a data folder (Options::data_folders)");
   return Status::invalid_argument(
-      "a commit's durability (RunPolicy::durability) is more than Options::durability, which is 'none': nothing is written to a file");
+      "a commit's durability (RunPolicy::durability) exceeds Options::durability, which is 'none': the database does not write files");
 }
 
 }  // namespace elider::txn

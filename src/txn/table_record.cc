@@ -70,7 +70,7 @@ class Fields {
   std::vector<std::byte> bytes_;
 };
 
-Status does_not_fit() { return Status(Code::kCorrupt, "the table's schema does not fit"); }
+Status does_not_fit() { return Status(Code::kCorrupt, "the table's schema is malformed"); }
 
 // Calls field(tag, bytes) -> Status for each.
 template <class Field>

@@ -32,17 +32,17 @@ for command in 'bench tpcc' 'bench ycsb' 'bench compare' 'bench htm' 'bench hist
 done
 
 expect 2 'bogus' "$elider" bogus
-expect 2 "elider: there is no command 'benhc'; did you mean bench" "$elider" benhc
-expect 2 "elider bench: there is no command 'ycbs'; did you mean ycsb" "$elider" bench ycbs
-expect 2 "elider bench ycsb: there is no option '--thread'; did you mean --threads" "$elider" bench ycsb --thread 2
-expect 2 "there is no option '--wharehouses'; did you mean --warehouses" "$elider" bench tpcc --seconds 1 --wharehouses=2
+expect 2 "elider: unknown command 'benhc'; did you mean bench" "$elider" benhc
+expect 2 "elider bench: unknown command 'ycbs'; did you mean ycsb" "$elider" bench ycbs
+expect 2 "elider bench ycsb: unknown option '--thread'; did you mean --threads" "$elider" bench ycsb --thread 2
+expect 2 "unknown option '--wharehouses'; did you mean --warehouses" "$elider" bench tpcc --seconds 1 --wharehouses=2
 expect 2 "'two' is not a whole number" "$elider" bench ycsb --threads two
 expect 2 "1.5 is not|'1.5' is not a whole number" "$elider" bench ycsb --threads 1.5
 for number in 257 -1 99999999999999999999; do expect 2 "$number is not in the range from 1 to 256" "$elider" bench ycsb --threads "$number"; done
 # Results that cannot be written are no success.
 expect 1 'No space left on device' sh -c "'$elider' bench ycsb --records 500 --seconds 0.1 >/dev/full"
 expect 1 'No space left on device' sh -c "'$elider' hardware >/dev/full"
-expect 1 "'/dev/full' cannot be written: No space left on device" "$elider" bench ycsb --records 500 --seconds 0.1 --quiet --json /dev/full
+expect 1 "cannot write '/dev/full': No space left on device" "$elider" bench ycsb --records 500 --seconds 0.1 --quiet --json /dev/full
 expect 2 '--seconds' "$elider" bench ycsb --seconds -5
 expect 2 '--threads' "$elider" bench ycsb --threads 0
 expect 2 '--operations' "$elider" bench ycsb --operations 17

@@ -24,17 +24,17 @@ expect() {
 
 expect 2 'figure.*wishful' "$elider" bench htm --figure wishful
 expect 2 'htm.*wishful' "$elider" bench htm --htm wishful
-expect 3 'no hardware transactions run here' "$elider" bench htm --htm none
-expect 3 'no hardware transactions run here' "$elider" bench elision --htm none
+expect 3 'hardware transactions are not available' "$elider" bench htm --htm none
+expect 3 'hardware transactions are not available' "$elider" bench elision --htm none
 expect 0 'regions by   always-aborts' "$elider" bench elision --htm always-aborts --bounds 1,3 --records 1000 --seconds 0.1 --threads 2 \
   --repeat 2 --json "$folder/elision.json"
 if [ "${ELIDER_PRESET:-}" != emulator ]; then
-  expect 3 'no emulator' "$elider" bench htm --htm emulated
+  expect 3 'does not include the emulator' "$elider" bench htm --htm emulated
   expect 3 'dbx-tc-table-1: .*preset emulator' "$elider" bench htm --figure dbx-tc-table-1
   expect 0 '' "$elider" bench figures --paper dbx-tc --figure 'table 1' --folder "$folder/table" --quick
   expect 0 '^Table 1 is left out: dbx-tc-table-1: .*preset emulator' cat "$folder/table/papers.md"
   usable=$("$elider" hardware --json - | python3 -c 'import json, sys; print(json.load(sys.stdin)["usable"])')
-  [ "$usable" = True ] || for study in htm elision; do expect 3 'no hardware transactions run here: ' "$elider" bench "$study"; done
+  [ "$usable" = True ] || for study in htm elision; do expect 3 'hardware transactions are not available: ' "$elider" bench "$study"; done
 fi
 
 # Where every region aborts, every figure says so, and every database still passes its checks.

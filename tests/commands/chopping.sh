@@ -53,12 +53,12 @@ refused "'nowhere' cannot be read" nowhere
 refused "'folder' is none of snapshots" tpcc --without folder
 refused "--format" tpcc --format pdf
 echo '{"tables": [], "procedures": [{"name": "p", "operations": [{"name": "o", "accesses": [{"read": "t"}]}]}]}' >unknown.json
-refused "procedure 'p', operation 'o': there is no table 't'" unknown.json
+refused "procedure 'p', operation 'o': table 't' does not exist" unknown.json
 echo '{"tables": [{"name": "t"}], "procedures": [{"name": "p", "operations": [{"name": "o", "accesses": [{"raed": "t"}]}]}]}' >typo.json
 refused 'procedures[0].operations[0].accesses[0].raed is not known' typo.json
 echo '{"tables": 1' >cut.json
 refused "'cut.json'" cut.json
 echo '[1, {"tables": {}}]' >list.json
-refused 'the document is no object' list.json
+refused 'the document is not an object' list.json
 [ "$failures" -eq 0 ] && echo "chopping reports are as they should be"
 exit $((failures > 0))

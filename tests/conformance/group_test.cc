@@ -159,7 +159,7 @@ TEST_P(GroupTest, WhatACallThrowsIsItsOutcome) {
       },
       outcomes);
   EXPECT_REFUSED(Code::kProcedureThrew, "touch function threw: in its touch", status);
-  EXPECT_REFUSED(Code::kProcedureThrew, "touch function threw what is no std::exception", outcomes[2]);
+  EXPECT_REFUSED(Code::kProcedureThrew, "touch function threw an exception that is not a std::exception", outcomes[2]);
   EXPECT_REFUSED(Code::kProcedureThrew, "the procedure threw: in its body", outcomes[3]);
   for (const size_t i : {0, 4, 5}) EXPECT_OK(outcomes[i]);
   EXPECT_EQ(total(), 3);
@@ -300,7 +300,7 @@ TEST_P(GroupTest, WrongPoliciesAreRefusedAndNothingRuns) {
   policy.procedure_id = 1u << 30;
   expect_refused("procedure_id", policy);
   outcomes.assign(2, {});
-  EXPECT_REFUSED(Code::kInvalidArgument, "2 outcomes for 3 calls", db_.run_group(3, nothing, never, outcomes));
+  EXPECT_REFUSED(Code::kInvalidArgument, "2 outcomes were given for 3 calls", db_.run_group(3, nothing, never, outcomes));
 }
 
 TEST_P(GroupTest, CallsAreCountedAsTheirProcedures) {
@@ -483,7 +483,7 @@ TEST_P(CallGroupTest, OutcomesOfAnotherSizeAreRefused) {
   const std::vector<Value> one = {uint64_t{1}, int64_t{5}};
   const std::vector<ProcedureCall> calls = {{"add", one}, {"add", one}};
   std::vector<Status> outcomes(3);
-  EXPECT_REFUSED(Code::kInvalidArgument, "3 outcomes for 2 calls", db_.call_group(calls, outcomes));
+  EXPECT_REFUSED(Code::kInvalidArgument, "3 outcomes were given for 2 calls", db_.call_group(calls, outcomes));
   for (const Status& outcome : outcomes) EXPECT_CODE(Code::kInvalidArgument, outcome);
   EXPECT_OK(db_.call_group(calls));
   EXPECT_EQ(row(accounts_, 1).balance, 10);

@@ -143,7 +143,7 @@ TEST_P(InlineRowsTest, SchemasTheyDoNotGoWithAreRefused) {
   EXPECT_REFUSED(Code::kInvalidArgument, "hashed", db_.create_table(schema("other").ordered().inline_rows(10)));
   Schema sized = schema("other").inline_rows(10).schema();
   sized.sized_rows = true;
-  EXPECT_REFUSED(Code::kInvalidArgument, "one size", db_.create_table(sized));
+  EXPECT_REFUSED(Code::kInvalidArgument, "fixed-size rows", db_.create_table(sized));
   Schema large = schema("other").inline_rows(10).schema();
   large.row_bytes = 257;
   EXPECT_REFUSED(Code::kInvalidArgument, "257", db_.create_table(large));

@@ -140,7 +140,7 @@ TEST_P(MistakesTest, AnIndexFunctionThatReadsAColumnItDoesNotNameIsRefused) {
     return db_.create_table(account_schema(GetParam().key_index, "others").index("by_sum", {"owner"}, key));
   };
   const auto sum = make([](const Account& a) { return a.owner + static_cast<uint64_t>(a.balance); });
-  EXPECT_REFUSED(Code::kInvalidArgument, "index 'by_sum' reads column 'balance', which it does not name", sum);
+  EXPECT_REFUSED(Code::kInvalidArgument, "index 'by_sum' reads column 'balance' but does not list it", sum);
   EXPECT_REFUSED(Code::kInvalidArgument, "'flags'", make([](const Account& a) { return a.owner == 0 ? 5 : uint64_t{a.flags}; }));
   EXPECT_REFUSED(Code::kInvalidArgument, "'branch'", make([](const Account& a) { return uint64_t{a.branch - a.flags}; }));
   EXPECT_REFUSED(Code::kInvalidArgument, "'balance'", make([](const Account& a) { return static_cast<uint64_t>(a.balance / 100); }));
@@ -177,18 +177,18 @@ TEST_P(MistakesTest, AMismatchSaysWhatDiffers) {
     return db_.create_table(schema);
   };
   ASSERT_OK(make("cents", ColumnType::kInt64, 0, 8, 0));
-  EXPECT_REFUSED(Code::kSchemaMismatch, "column 'cents' is of type int64 and uint64", make("cents", ColumnType::kUInt64, 0, 8, 0));
-  EXPECT_REFUSED(Code::kSchemaMismatch, "column 'cents' is at offset 0 and 8", make("cents", ColumnType::kInt64, 8, 8, 0));
-  EXPECT_REFUSED(Code::kSchemaMismatch, "column 'cents' is in commit group 0 and 1", make("cents", ColumnType::kInt64, 0, 8, 1));
-  EXPECT_REFUSED(Code::kSchemaMismatch, "column 0 is 'cents' and 'euros'", make("euros", ColumnType::kInt64, 0, 8, 0));
+  EXPECT_REFUSED(Code::kSchemaMismatch, "column 'cents' has type int64 versus uint64", make("cents", ColumnType::kUInt64, 0, 8, 0));
+  EXPECT_REFUSED(Code::kSchemaMismatch, "column 'cents' has offset 0 versus 8", make("cents", ColumnType::kInt64, 8, 8, 0));
+  EXPECT_REFUSED(Code::kSchemaMismatch, "column 'cents' has commit group 0 versus 1", make("cents", ColumnType::kInt64, 0, 8, 1));
+  EXPECT_REFUSED(Code::kSchemaMismatch, "column 0 is 'cents' versus 'euros'", make("euros", ColumnType::kInt64, 0, 8, 0));
   const auto of_accounts = [&](bool unique, std::vector<std::string> columns) {
     Schema schema = indexed_account_schema(GetParam().key_index).schema();
     schema.indexes[1].unique = unique;
     schema.indexes[1].columns = std::move(columns);
     return db_.create_table(schema);
   };
-  EXPECT_REFUSED(Code::kSchemaMismatch, "secondary index 'by_owner' is unique, and is not", of_accounts(false, {"owner"}));
-  EXPECT_REFUSED(Code::kSchemaMismatch, "reads columns 'owner' and 'owner', 'flags'", of_accounts(true, {"owner", "flags"}));
+  EXPECT_REFUSED(Code::kSchemaMismatch, "secondary index 'by_owner' is unique versus not unique", of_accounts(false, {"owner"}));
+  EXPECT_REFUSED(Code::kSchemaMismatch, "reads columns 'owner' versus 'owner', 'flags'", of_accounts(true, {"owner", "flags"}));
 }
 
 // -- answers that name what they are about --------------------------------------------------------
@@ -196,7 +196,7 @@ TEST_P(MistakesTest, AMismatchSaysWhatDiffers) {
 TEST_P(MistakesTest, ADuplicateInAUniqueIndexNamesIndexAndHolder) {
   transact(db_, [&](Transaction& txn) {
     const Status taken = txn.insert(accounts_, 3, Account{20, 0, 0, 0});
-    EXPECT_REFUSED(Code::kDuplicateKey, "unique index 'by_owner' has value 20 already, of the row of key 2", taken);
+    EXPECT_REFUSED(Code::kDuplicateKey, "unique index 'by_owner' already has value 20, in the row of key 2", taken);
     EXPECT_EQ(taken.key(), 3u);
     EXPECT_EQ(taken.table(), "accounts");
     EXPECT_REFUSED(Code::kDuplicateKey, "of the row of key 1", txn.update(accounts_, 2, {}, [](Account& a) { a.owner = 10; }));

@@ -228,7 +228,7 @@ TEST(OpenTest, HandlesOfAnotherDatabaseAreRefused) {
     EXPECT_REFUSED(Code::kInvalidArgument, "another database", txn.scan(*by_branch, KeyRange{}, {}, all));
     EXPECT_REFUSED(Code::kInvalidArgument, "another database", txn.scan(*accounts, KeyRange{}, {}, all));
     RawView view;
-    EXPECT_REFUSED(Code::kInvalidArgument, "another table", txn.get(TableRef(*others), 1, *columns, &view));
+    EXPECT_REFUSED(Code::kInvalidArgument, "a table other than", txn.get(TableRef(*others), 1, *columns, &view));
     ActiveTransaction other = begin(*first);
     auto its = other->get(*accounts, 1);
     ASSERT_OK(its);

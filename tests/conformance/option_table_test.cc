@@ -77,7 +77,7 @@ TEST(OptionTableTest, TextsOfAllTypesAreTaken) {
 TEST(OptionTableTest, ADatabaseThatOpensChecksByIt) {
   Options options;
   options.workers_max = 5000;
-  EXPECT_REFUSED(Code::kInvalidArgument, "Options::workers_max is 5000; it is 1 to 4096", Database::open(options));
+  EXPECT_REFUSED(Code::kInvalidArgument, "Options::workers_max is 5000; allowed: 1 to 4096", Database::open(options));
   options = {};
   options.elision.window_runs = 2'000'000;
   EXPECT_REFUSED(Code::kInvalidArgument, "elision.window_runs", Database::open(options));

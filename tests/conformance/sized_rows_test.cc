@@ -86,7 +86,7 @@ TEST_P(SizedRowsTest, SizesThatDoNotFitAreRefused) {
       EXPECT_REFUSED(Code::kInvalidArgument, "16 to 5000", txn.put(notes_, 1, std::span(bytes).first(size)));
     }
   });
-  EXPECT_REFUSED(Code::kSchemaMismatch, "size of its own", db_.table<Head>("notes"));
+  EXPECT_REFUSED(Code::kSchemaMismatch, "variable-size rows", db_.table<Head>("notes"));
 }
 
 TEST_P(SizedRowsTest, PutMakesARowLargerAndSmaller) {
@@ -139,7 +139,7 @@ TEST_P(SizedRowsTest, ColumnsAreEditedWrittenAndAddedTo) {
     ASSERT_OK(txn.add(notes_, 1, 8, ColumnType::kInt64, &delta));
     const Head head{8, 100};
     ASSERT_OK(txn.write(notes_, 1, owner_, &head));
-    EXPECT_REFUSED(Code::kInvalidArgument, "put() the row", txn.write(notes_, 1, {}, &head));
+    EXPECT_REFUSED(Code::kInvalidArgument, "use put()", txn.write(notes_, 1, {}, &head));
     EXPECT_EQ(text(txn, 1), "the tail stays");
   });
   read(db_, [&](Transaction& txn) {

@@ -45,7 +45,7 @@ TEST_P(VerifyTest, AnEntryThatNobodyWillTakeOutIsReported) {
   });
   reader.rollback();
   shift_ = 1000;
-  EXPECT_REFUSED(Code::kInvalidArgument, "nobody will take the entry out", db_.verify());
+  EXPECT_REFUSED(Code::kInvalidArgument, "the entry will not be removed", db_.verify());
   shift_ = 0;
   db_.collect_garbage();
 }

@@ -167,7 +167,7 @@ TEST_P(ZonedTest, WrongCallsAreRefused) {
     EXPECT_REFUSED(Code::kInvalidArgument, "table 'other' is not zoned", txn.scan_rows(other, {}, visit));
     EXPECT_REFUSED(Code::kInvalidArgument, "threads is 0", txn.scan_rows(accounts_, {.threads = 0}, visit));
     EXPECT_REFUSED(Code::kInvalidArgument, "threads is 257", txn.scan_rows(accounts_, {.threads = 257}, visit));
-    EXPECT_REFUSED(Code::kInvalidArgument, "names no table", txn.scan_rows(Table<Account>(), {}, visit));
+    EXPECT_REFUSED(Code::kInvalidArgument, "given an empty TableRef", txn.scan_rows(Table<Account>(), {}, visit));
   });
   transact(db_, [&](Transaction& txn) { EXPECT_REFUSED(Code::kInvalidArgument, "read-only", txn.scan_rows(accounts_, {}, visit)); });
   EXPECT_REFUSED(Code::kInvalidArgument, "zones is 1025", db_.create_table(account_schema(GetParam().key_index, "third").zoned(1025)));

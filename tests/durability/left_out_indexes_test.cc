@@ -131,7 +131,7 @@ TEST_P(LeftOutIndexesTest, AWriteThatConcernsAnIndexIsRefusedAndTheTransactionGo
     });
     EXPECT_EQ(rows(database, accounts).at(3), account(3));
     EXPECT_EQ(rows(database, accounts).size(), kRows);
-    EXPECT_REFUSED(Code::kSchemaMismatch, "left out", database.create_table(schema_));
+    EXPECT_REFUSED(Code::kSchemaMismatch, "leave_out_indexes", database.create_table(schema_));
   }
   expect_whole(with_schemas());
   Database database = open(with_schemas());
@@ -199,7 +199,7 @@ TEST_P(LeftOutIndexesTest, ACopyMadeWithoutTheStructsHasTheIndexes) {
   }
   {
     Database source = open(without_schemas()), target = open(strict);
-    EXPECT_REFUSED(Code::kInvalidArgument, "no key function", target.create_table((*source.table("accounts")).schema()));
+    EXPECT_REFUSED(Code::kInvalidArgument, "lacks a key function", target.create_table((*source.table("accounts")).schema()));
   }
   Options owner = with_schemas();
   owner.data_folders = copy.data_folders;

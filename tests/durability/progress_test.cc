@@ -94,7 +94,7 @@ TEST_P(ProgressTest, ATornTailIsReportedWithItsReason) {
   ASSERT_TRUE(stream.flush().good());
   const std::string words = "'" + file + "' from byte " + std::to_string(whole) + ": " +
                             std::to_string(std::filesystem::file_size(file) - whole) +
-                            " bytes; what stands there does not begin as a frame does";
+                            " bytes; the data there does not begin with a frame's magic number";
   ASSERT_OK(files::verify_log(options_.data_folders, &log));
   EXPECT_EQ(log.cuts, std::vector<std::string>{words});
   Database database = open();

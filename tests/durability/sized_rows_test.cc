@@ -1,4 +1,4 @@
-// Rows with a size of their own: from the log, from a checkpoint, and from both.
+// Rows with a variable-size: from the log, from a checkpoint, and from both.
 #include <cstring>
 #include <map>
 #include <span>
@@ -119,7 +119,7 @@ TEST_P(SizedRowsFolderTest, AnotherKindOfRowIsAnotherSchema) {
   Database database = open();
   Schema other = schema();
   other.sized_rows = false;
-  EXPECT_REFUSED(Code::kSchemaMismatch, "size of their own", database.create_table(other));
+  EXPECT_REFUSED(Code::kSchemaMismatch, "variable-size", database.create_table(other));
 }
 
 }  // namespace

@@ -23,8 +23,8 @@ expect() {
 
 "$elider" bench ycsb --records 3000 --seconds 0.2 --threads 1 --data data --checkpoint-log 0 --durability async >bench.txt 2>&1 || { cat bench.txt; exit 1; }
 expect 0 "all is well" "$elider" check data
-expect 0 "the log is whole up to number" "$elider" log verify data
-expect 0 "nothing was changed" "$elider" recover --dry-run data
+expect 0 "the log is complete up to number" "$elider" log verify data
+expect 0 "the files were not changed" "$elider" recover --dry-run data
 expect 0 "row " "$elider" log dump data --limit 5
 expect 0 "" "$elider" log dump data/log-00000001-00-00000000 --limit 1
 expect 0 "row " "$elider" log dump ./data/log-00000001-00-00000000 --limit 5
@@ -74,7 +74,7 @@ records=$(json "log verify small" 'sum(each["records"] for each in said["segment
 [[ $("$elider" log dump small | grep -c '^[0-9]') -eq $records ]] || wrong "log dump shows others than the $records records that verify counts"
 "$elider" log dump small --last $((number / 2 - 1)) --json - | wc -l >lines-before
 [[ $(($(cat lines-before) + $(cat "lines-$((number / 2))"))) -eq $records ]] || wrong "two halves of the dump are not all of it"
-expect 2 "there is no table 'others'; there are usertable" "$elider" log dump small --table others
+expect 2 "table 'others' is not in the log; its tables: usertable" "$elider" log dump small --table others
 expect 0 "no record with a number from $((number + 1)) to" "$elider" log dump small --first $((number + 1))
 
 # Several folders, by each tool.
@@ -82,7 +82,7 @@ also="one --also more"
 expect 2 "has 2 data folders, not 1" "$elider" check one
 expect 1 "/more/MANIFEST' is missing" "$elider" check more --also one
 expect 0 "all is well" "$elider" check $also
-expect 0 "nothing was changed" "$elider" recover --dry-run $also
+expect 0 "the files were not changed" "$elider" recover --dry-run $also
 expect 0 "more/log-00000001-01-00000000: " "$elider" log verify $also
 expect 0 "wrote 300 rows" "$elider" backup $also two-backup
 expect 0 "copied" "$elider" restore $also two-copy
@@ -95,7 +95,7 @@ expect 0 "tables, rows         1, 300" "$elider" recover $also
 cp -r small torn
 read -r file whole <<<"$(json "log verify torn" 'said["segments"][-1]["file"] + " " + str(said["segments"][-1]["whole_bytes"])')"
 printf 'torn by a crash' | dd of="$file" bs=1 seek="$whole" conv=notrunc status=none
-words="'$file' from byte $whole: $(($(stat -c %s "$file") - whole)) bytes; what stands there does not begin as a frame does"
+words="'$file' from byte $whole: $(($(stat -c %s "$file") - whole)) bytes; the data there does not begin with a frame's magic number"
 before=$(cat torn/* | cksum)
 expect 0 "cut off by a crash   $words" "$elider" recover --dry-run torn
 expect 0 "cut off by a crash   $words" "$elider" check torn
@@ -149,7 +149,7 @@ expect 0 "(void)" "$elider" log dump past --first $((back + 1)) --limit 5
 # Going back: to a number that the log has, and to none that it has not.
 number=$("$elider" log verify data --json - | python3 -c 'import json, sys; print(json.load(sys.stdin)["snapshot"])')
 expect 2 "/data', which holds" "$elider" recover --dry-run --to-snapshot $((number + 100000)) data
-expect 0 "nothing was changed" "$elider" recover --dry-run --to-snapshot $((number - 1)) data
+expect 0 "the files were not changed" "$elider" recover --dry-run --to-snapshot $((number - 1)) data
 
 rows=$("$elider" check data --json - | python3 -c 'import json, sys; print(json.load(sys.stdin)["recovery"]["rows"])')
 expect 0 "$rows rows" "$elider" checkpoint data
@@ -167,7 +167,7 @@ mkdir read-only
 on_read_only='mount --bind copy read-only && mount -o remount,ro,bind read-only && exec "$0" "$@"'
 if unshare -rm sh -c "$on_read_only" true 2>/dev/null; then
   expect 0 "all is well" unshare -rm sh -c "$on_read_only" "$elider" check read-only
-  expect 0 "nothing was changed" unshare -rm sh -c "$on_read_only" "$elider" recover --dry-run read-only
+  expect 0 "the files were not changed" unshare -rm sh -c "$on_read_only" "$elider" recover --dry-run read-only
   expect 1 "Read-only file system" unshare -rm sh -c "$on_read_only" "$elider" checkpoint read-only
   expect 2 "another database has the folder open" flock copy/LOCK unshare -rm sh -c "$on_read_only" "$elider" check read-only
   rm copy/LOCK
@@ -177,22 +177,22 @@ else
 fi
 
 # What cannot be done, and damage.
-expect 2 "holds no database" "$elider" check back
-expect 2 "there is no folder" "$elider" log verify nowhere
+expect 2 "does not contain a database" "$elider" check back
+expect 2 "nowhere. does not exist" "$elider" log verify nowhere
 expect 2 "another database has the folder open" flock data/LOCK "$elider" check data
 part=$(ls copy/checkpoint-* | head -1)
 damage "$part" 5000
 expect 1 "/$part' at byte" "$elider" check copy
 expect 1 "/$part' at byte" "$elider" restore copy third
 expect 2 "" "$elider" log
-expect 2 "there is no table 'nope'; there are usertable" "$elider" log dump data --table nope
-expect 2 "no option '--tabel'; did you mean --table?" "$elider" log dump data --tabel usertable
+expect 2 "table 'nope' is not in the log; its tables: usertable" "$elider" log dump data --table nope
+expect 2 "unknown option '--tabel'; did you mean --table?" "$elider" log dump data --tabel usertable
 # What is no file in the place of one keeps nobody waiting.
 for name in MANIFEST LOCK log-00000001-00-00000000; do
   rm -rf odd && cp -r small odd && rm "odd/$name" && mkfifo "odd/$name"
   for command in "check odd" "log verify odd" "log dump odd" "backup odd odd-copy" "recover odd"; do
     # shellcheck disable=SC2086  # two words are two arguments
-    expect 1 "/odd/$name' is a FIFO, where a file must be" timeout 200 "$elider" $command
+    expect 1 "/odd/$name' is a FIFO, not a regular file" timeout 200 "$elider" $command
   done
 done
 expect 1 "/odd/log-00000001-00-00000000' is a FIFO" timeout 200 "$elider" log dump odd/log-00000001-00-00000000

@@ -145,10 +145,10 @@ TEST(Suspension, writes_are_the_regions_while_reads_are_suspended) {
 }
 
 TEST(SuspensionDeathTest, misuse_ends_the_process_with_words) {
-  EXPECT_DEATH(elider_emulator_suspend(), "outside any region");
-  EXPECT_DEATH(attempt([] { elider_emulator_suspend(); }), "commit where tracking is suspended");
+  EXPECT_DEATH(elider_emulator_suspend(), "outside a region");
+  EXPECT_DEATH(attempt([] { elider_emulator_suspend(); }), "commit while tracking is suspended");
   const WithOptions loads([](auto& options) { options.suspension = emulator::Suspension::kLoads; });
-  EXPECT_DEATH(attempt([] { elider_emulator_suspend(); }), "cannot suspend");
+  EXPECT_DEATH(attempt([] { elider_emulator_suspend(); }), "does not support this kind of suspension");
   EXPECT_EQ(attempt([] {
               elider_emulator_suspend_loads();
               elider_emulator_track();

@@ -22,7 +22,7 @@ says 0 "^root +'books': .*Books, " status a.heap
 says 2 "no file '.*nowhere'" check nowhere
 says 2 "no file '.*nowhere'" status nowhere
 says 2 'FILE' check
-says 2 'there is no command .chekc.; did you mean check' chekc a.heap
+says 2 'unknown command .chekc.; did you mean check' chekc a.heap
 says 0 'elider heap check book.heap' check --help
 
 "$victim" work a.heap --seed 1 --background 0 >told.txt &

@@ -441,7 +441,7 @@ TEST(HeapCrashTest, WithoutADiskItCanBeReadAndSaysWhy) {
   });
   EXPECT_REFUSED(Code::kIoError, "the disk is gone", step(*heap, 0, 0, 1, false));
   files.refuse_with({});
-  EXPECT_REFUSED(Code::kIoError, "can only be read", step(*heap, 0, 0, 2, false));
+  EXPECT_REFUSED(Code::kIoError, "is now read-only", step(*heap, 0, 0, 2, false));
   EXPECT_REFUSED(Code::kIoError, "the disk is gone", heap->persist());
   EXPECT_OK(heap->read([&](HeapReader& reader) { return reader.root<World>("world").status(); }));
   *heap = Heap();

@@ -159,7 +159,7 @@ TEST_P(HeapFullDiskTest, AHeapWithHolesCanBeRead) {
     ASSERT_OK(heap);
     EXPECT_EQ(counter_of(*heap), 40u);
     EXPECT_NE(heap->status().read_only_because.find("reserve"), std::string::npos);
-    EXPECT_REFUSED(Code::kIoError, "can only be read", write_block(*heap, 1));
+    EXPECT_REFUSED(Code::kIoError, "is now read-only", write_block(*heap, 1));
     EXPECT_CODE(Code::kIoError, heap->persist());
   }
   std::filesystem::remove(disk_.path("filler"));

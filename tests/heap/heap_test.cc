@@ -93,21 +93,21 @@ TEST_P(HeapTest, WhatFailsOrThrowsDoesNothing) {
 
 TEST_P(HeapTest, MistakesAreRefusedInWords) {
   uint64_t local = 0;
-  EXPECT_REFUSED(Code::kInvalidArgument, "not in the heap", heap_.transaction([&](HeapTransaction& txn) { txn.write(local, 1); }));
+  EXPECT_REFUSED(Code::kInvalidArgument, "outside the heap", heap_.transaction([&](HeapTransaction& txn) { txn.write(local, 1); }));
   EXPECT_REFUSED(Code::kInvalidArgument, "offset 12345672",
                  heap_.transaction([&](HeapTransaction& txn) { static_cast<void>(txn.free(HeapPtr<Counter>::at(12345672))); }));
   const HeapPtr<Counter> null;
   EXPECT_REFUSED(Code::kInvalidArgument, "is the HeapPtr null?",
                  heap_.transaction([&](HeapTransaction& txn) { txn.write(txn[null], {}); }));
   EXPECT_REFUSED(Code::kInvalidArgument, "is the HeapPtr null?", heap_.transaction([&](HeapTransaction& txn) { txn.claim(txn[null]); }));
-  EXPECT_REFUSED(Code::kInvalidArgument, "runs a procedure",
+  EXPECT_REFUSED(Code::kInvalidArgument, "inside a heap's procedure",
                  heap_.read([&](HeapReader&) { return heap_.transaction([](HeapTransaction&) {}); }));
-  EXPECT_REFUSED(Code::kInvalidArgument, "runs a procedure", heap_.transaction([&](HeapTransaction&) { return heap_.persist(); }));
+  EXPECT_REFUSED(Code::kInvalidArgument, "inside a heap's procedure", heap_.transaction([&](HeapTransaction&) { return heap_.persist(); }));
   EXPECT_OK(heap_.transaction([&](HeapTransaction&) { EXPECT_GT(heap_.status().used_bytes, 0u); }));
   {
     auto other = Heap::open((folder_.path() / "other.heap").string(), 1 << 20, options_);
     ASSERT_OK(other);
-    EXPECT_REFUSED(Code::kInvalidArgument, "runs a procedure",
+    EXPECT_REFUSED(Code::kInvalidArgument, "inside a heap's procedure",
                    heap_.transaction([&](HeapTransaction&) { return other->read([](HeapReader&) {}); }));
   }
   EXPECT_REFUSED(Code::kInvalidArgument, "1 to 255",

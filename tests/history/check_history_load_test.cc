@@ -59,15 +59,15 @@ TEST(LoadHistory, truncated_file_is_refused_with_its_line) {
 }
 
 TEST(LoadHistory, malformed_lines_are_refused_with_the_field) {
-  EXPECT_THAT(refusal(kTable + "{]\n"), HasSubstr("h.jsonl:2: it is not JSON"));
-  EXPECT_THAT(refusal(kTable + "\n"), HasSubstr("h.jsonl:2: it is not JSON"));
+  EXPECT_THAT(refusal(kTable + "{]\n"), HasSubstr("h.jsonl:2: it is not valid JSON"));
+  EXPECT_THAT(refusal(kTable + "\n"), HasSubstr("h.jsonl:2: it is not valid JSON"));
   EXPECT_THAT(refusal("[1]\n"), HasSubstr("h.jsonl:1: it is not a JSON object"));
-  EXPECT_THAT(refusal("{\"t\":\"row\"}\n"), HasSubstr("neither \"table\" nor \"txn\""));
+  EXPECT_THAT(refusal("{\"t\":\"row\"}\n"), HasSubstr("not \"table\" or \"txn\""));
   EXPECT_THAT(refusal("{\"t\":\"txn\"}\n"), HasSubstr("field \"session\" is missing"));
-  EXPECT_THAT(refusal(txn(R"(["r",0,0,1,4])")), HasSubstr("table 0, which no line before describes"));
+  EXPECT_THAT(refusal(txn(R"(["r",0,0,1,4])")), HasSubstr("table 0, which is not described on an earlier line"));
   EXPECT_THAT(refusal(kTable + kTable), HasSubstr("table position 0 where 1 comes next"));
   EXPECT_THAT(refusal(kTable + txn(R"(["q",0,0,1,4])")), HasSubstr("\"q\" is none of"));
-  EXPECT_THAT(refusal(kTable + txn(R"(["r",0,0,1])")), HasSubstr("has not 5 elements"));
+  EXPECT_THAT(refusal(kTable + txn(R"(["r",0,0,1])")), HasSubstr("does not have 5 elements"));
   EXPECT_THAT(refusal(kTable + txn(R"(["r",0,0,-1,4])")), HasSubstr("a key is -1"));
   EXPECT_THAT(refusal(kTable + txn(R"(["r",0,70000,1,4])")), HasSubstr("more than 65535"));
   EXPECT_THAT(refusal(kTable + txn(R"(["s",0,1,2,false,[[1]]])")), HasSubstr("is not [key, version]"));

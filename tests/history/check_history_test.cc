@@ -288,7 +288,7 @@ TEST(CheckHistory, same_key_of_two_tables_is_two_items) {
 TEST(CheckHistory, version_nobody_wrote_is_refused) {
   const Verdict verdict = check({kLoad, at(1, R"(["r",0,0,1,7])")});
   ASSERT_EQ(verdict.anomalies.size(), 1u);
-  EXPECT_EQ(verdict.anomalies[0].kind, "read of a version nobody wrote");
+  EXPECT_EQ(verdict.anomalies[0].kind, "read of a version that was never written");
 }
 
 TEST(CheckHistory, two_writes_of_one_version_are_refused) {
@@ -439,7 +439,7 @@ TEST(CheckHistory, an_index_scan_that_misses_a_change_into_its_range) {
 TEST(CheckHistory, an_index_scan_that_returns_what_is_not_there) {
   const Verdict verdict = check({{R"(["w",0,0,1,1],["v",0,0,1,5])", 1, 0}, {R"(["i",0,0,0,9,false,false,[[6,1]]])", 1, 1, 0, 1000}});
   ASSERT_EQ(verdict.anomalies.size(), 1u);
-  EXPECT_EQ(verdict.anomalies[0].kind, "scan of an index value that nobody wrote");
+  EXPECT_EQ(verdict.anomalies[0].kind, "scan of an index value that was never written");
   EXPECT_EQ(verdict.replay_failures, 2u);  // it was given [1] with 6, and not [1] with 5
 }
 

@@ -116,7 +116,7 @@ void Chains::resolve_operations(uint32_t txn) {
     if (operation.kind == OperationKind::kRead) operation_seen_[i] = resolve_read(txn, item, operation.version);
     else if (operation.kind == OperationKind::kReadAbsent) operation_seen_[i] = resolve_absence(txn, item, operation.version);
     else if (transaction.read_only) {
-      report("write in a read-only transaction", txn, "wrote " + name_of_item(item) + " though it is read-only");
+      report("write in a read-only transaction", txn, "wrote " + name_of_item(item) + " although it is read-only");
     }
   }
 }
@@ -187,7 +187,7 @@ void Chains::check_index_scans(uint32_t txn) {
         report("scan out of range", txn, was_given + ", which is not in the range it scanned");
       if (!std::binary_search(index_values_.begin(), index_values_.end(), IndexValue{scan.table, scan.index, got}) &&
           !may_have_written_row(txn, scan.table, got.key))
-        report("scan of an index value that nobody wrote", txn, was_given);
+        report("scan of an index value that was never written", txn, was_given);
       const IndexEntry* before = row == scan.rows_begin ? nullptr : &history_.index_rows[row - 1];
       if (before != nullptr && (scan.reverse ? got >= *before : got <= *before))
         report("scan out of order", txn,
@@ -213,9 +213,9 @@ void Chains::report_bad_read(uint32_t txn, uint32_t item, uint64_t version, Writ
     const ChainWrite& write = writes_[seen];
     const std::string writer = name_of_txn(write.txn);
     if (write.kind == OperationKind::kRemove) {
-      report("read of a removed row", txn, read + " as a row, but " + writer + " removed the row with that version");
+      report("read of a removed row", txn, read + " as an existing row, but " + writer + " removed the row with that version");
     } else if (write.txn == txn) {
-      report("internal", txn, read + ", which it only wrote at its own commit");
+      report("internal", txn, read + ", which it wrote only at its own commit");
     } else {
       report("G1b (intermediate read)", txn, read + ", which " + writer + " wrote and then overwrote itself");
     }
@@ -227,7 +227,7 @@ void Chains::report_bad_read(uint32_t txn, uint32_t item, uint64_t version, Writ
   if (aborted != aborted_writes_.end() && aborted->item == item && aborted->version == version) {
     report("G1a (aborted read)", txn, read + ", which " + name_of_txn(aborted->txn) + " wrote and then aborted");
   } else {
-    report("read of a version nobody wrote", txn, read);
+    report("read of a version that was never written", txn, read);
   }
 }
 
@@ -242,8 +242,8 @@ WriteIndex Chains::resolve_absence(uint32_t txn, uint32_t item, uint64_t version
   const WriteIndex seen = static_cast<WriteIndex>(after - writes_.begin()) - 1;
   if (writes_[seen].kind == OperationKind::kRemove) return seen;
   report(
-      "absence of a row that is there", txn,
-      "found no row " + name_of_item(item) + " at version " + std::to_string(version) + ", but it was there by " + name_of_version(seen));
+      "absence of a row that exists", txn,
+      "found no row " + name_of_item(item) + " at version " + std::to_string(version) + ", but it existed since " + name_of_version(seen));
   return kUnknown;
 }
 

@@ -14,7 +14,7 @@ constexpr size_t kAnomaliesShown = 10;
 void print_transaction(std::ostream& out, const RecordedHistory& history, uint32_t txn) {
   const RecordedTransaction& t = history.transactions[txn];
   out << fmt::format("  T{}: session {}, {}{}, attempt {}, snapshot {}, order {}, from {} to {} ns, {} operations and {} scans\n", t.line,
-                     t.session, history.procedures[t.procedure].empty() ? "no procedure" : history.procedures[t.procedure],
+                     t.session, history.procedures[t.procedure].empty() ? "without a procedure" : history.procedures[t.procedure],
                      t.read_only ? ", read-only" : "", t.attempt, t.snapshot, t.order, t.begin_ns, t.end_ns, t.operations_count,
                      t.scans_count + t.index_scans_count);
 }
@@ -34,7 +34,7 @@ void print_cycle(std::ostream& out, const RecordedHistory& history, const Verdic
   out << fmt::format("dependency graph: {} edges; {} transactions in cycles, in {} components\n", verdict.edges,
                      verdict.search.transactions, verdict.search.components);
   out << fmt::format("{}: a cycle of {} transactions{}\n", name_of_cycle(cycle), cycle.size(),
-                     verdict.search.exhaustive ? ", and none is shorter" : " (a shorter one may exist: the search was bounded)");
+                     verdict.search.exhaustive ? ", the shortest" : " (a shorter one may exist: the search was bounded)");
   for (const CycleStep& step : cycle) print_transaction(out, history, step.txn);
   for (size_t i = 0; i < cycle.size(); ++i) {
     const uint32_t next = cycle[(i + 1) % cycle.size()].txn;
@@ -85,12 +85,13 @@ void print(std::ostream& out, const RecordedHistory& history, const Verdict& ver
   if (!verdict.search.cycle.empty()) print_cycle(out, history, verdict);
   else if (verdict.graph_built) out << fmt::format("dependency graph: {} edges, no cycle\n", verdict.edges);
   if (verdict.graph_built && verdict.absences_left_out > 0) {
-    out << fmt::format("the graph lacks {} absences that scans saw; the replay had them all\n", verdict.absences_left_out);
+    out << fmt::format("the graph does not contain {} absences that scans saw; the replay checked all of them\n",
+                       verdict.absences_left_out);
   }
   const std::string_view asked = verdict.strictly ? "strictly serializable" : "serializable";
   if (verdict.holds()) out << asked << "\n";
   else if (verdict.anomalies.empty() && verdict.search.cycle.empty()) {
-    out << "REFUSED: no cycle was found, but the commit order that was recorded is not a serial order\n";
+    out << "REFUSED: the graph does not have a cycle, but the recorded commit order is not a serial order\n";
   } else {
     out << "NOT " << asked << "\n";
   }

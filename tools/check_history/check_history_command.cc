@@ -32,15 +32,14 @@ struct CheckCommand {
 void add_check_history(Command app) {
   auto command = std::make_shared<CheckCommand>();
   Command sub = app.add("check-history", "Verify that a history written with --history is strictly serializable");
-  sub.option("file", command->file, "The history: one JSON object a line (docs/history.md)").required();
-  sub.flag("--replay-only", command->replay_only, "Search for cycles only if the replay in commit order fails (quicker)");
+  sub.option("file", command->file, "The history file: one JSON object per line (docs/history.md)").required();
+  sub.flag("--replay-only", command->replay_only, "Search for cycles only if the replay in commit order fails (faster)");
   sub.flag("--serializable", command->serializable,
-           "The order need not agree with real time: a transaction may come before one that ended before it began (chopped procedures that "
-           "answer at once)");
+           "Check serializability only: the order may differ from real time, as with chopped procedures that return early");
   sub.footer(
-      "Exit status: 0 it is strictly serializable, or, with --serializable, serializable; 1 it is not, and a\n"
-      "shortest cycle is printed; 2 the file is malformed or cut off, and the message names the line.\n"
-      "Memory: about 500 bytes a transaction of 5 operations.");
+      "Exit status: 0 the history is strictly serializable (or, with --serializable, serializable); 1 it is not,\n"
+      "and a shortest cycle is printed; 2 the file is malformed or truncated, and the message names the line.\n"
+      "Memory: about 500 bytes per transaction of 5 operations.");
   sub.runs([command] { command->run(); });
 }
 

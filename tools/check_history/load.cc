@@ -73,14 +73,14 @@ class Loader {
  public:
   // `line` is the whole text of line `line_number`.
   void line(const std::string& line, uint64_t line_number) {
-    if (nested_too_deeply(line)) throw LineError{"it is nested deeper than any history"};
+    if (nested_too_deeply(line)) throw LineError{"it is nested too deeply"};
     const Json object = Json::parse(line, nullptr, false);
-    if (object.is_discarded()) throw LineError{"it is not JSON"};
+    if (object.is_discarded()) throw LineError{"it is not valid JSON"};
     if (!object.is_object()) throw LineError{"it is not a JSON object"};
     const std::string& kind = text(field(object, "t"), "\"t\"");
     if (kind == "table") return table(object);
     if (kind == "txn") return transaction(object, line_number);
-    throw LineError{"\"t\" is \"" + kind + "\", neither \"table\" nor \"txn\""};
+    throw LineError{"\"t\" is \"" + kind + "\", not \"table\" or \"txn\""};
   }
 
   RecordedHistory take() { return std::move(builder_.history()); }
@@ -109,7 +109,7 @@ class Loader {
     txn.read_only = boolean(field(object, "read_only"), "\"read_only\"");
     const std::string& outcome = text(field(object, "outcome"), "\"outcome\"");
     if (outcome != "committed" && outcome != "aborted") {
-      throw LineError{"\"outcome\" is \"" + outcome + "\", neither \"committed\" nor \"aborted\""};
+      throw LineError{"\"outcome\" is \"" + outcome + "\", not \"committed\" or \"aborted\""};
     }
     txn.committed = outcome == "committed";
     const auto procedure = object.find("procedure");
@@ -132,14 +132,15 @@ class Loader {
     else if (kind == "w") operation_kind = OperationKind::kWrite;
     else if (kind == "d") operation_kind = OperationKind::kRemove;
     else if (kind == "+") operation_kind = OperationKind::kAdd;
-    else throw LineError{"operation kind \"" + kind + "\" is none of r, a, w, d, +, s, i, v"};
-    if (entry.size() != 5) throw LineError{"operation " + shown(entry) + " has not 5 elements"};
+    else
+      throw LineError{"operation kind \"" + kind + "\" is unknown; the kinds are r, a, w, d, +, s, i and v"};
+    if (entry.size() != 5) throw LineError{"operation " + shown(entry) + " does not have 5 elements"};
     builder_.operation(operation_kind, table_position(entry[1]), static_cast<uint16_t>(small_number(entry[2], "a commit group", 0xffff)),
                        number(entry[3], "a key"), number(entry[4], "a version"));
   }
 
   void scan(const Json& entry) {
-    if (entry.size() != 6) throw LineError{"scan " + shown(entry) + " has not 6 elements"};
+    if (entry.size() != 6) throw LineError{"scan " + shown(entry) + " does not have 6 elements"};
     const KeyRange range{number(entry[2], "a range's first key"), number(entry[3], "a range's last key")};
     const bool reverse = boolean(entry[4], "a scan's direction");
     if (!entry[5].is_array()) throw LineError{"the rows of scan " + shown(entry) + " are not an array"};
@@ -151,12 +152,12 @@ class Loader {
   }
 
   void index_scan(const Json& entry) {
-    if (entry.size() != 8 && entry.size() != 10) throw LineError{"index scan " + shown(entry) + " has not 8 or 10 elements"};
+    if (entry.size() != 8 && entry.size() != 10) throw LineError{"index scan " + shown(entry) + " does not have 8 or 10 elements"};
     IndexEntry first{number(entry[3], "a range's first value"), 0}, last{number(entry[4], "a range's last value"), kKeyMax};
     if (entry.size() == 10) first.key = number(entry[8], "a range's first key"), last.key = number(entry[9], "a range's last key");
     const bool reverse = boolean(entry[5], "a scan's direction"), stopped = boolean(entry[6], "whether a scan was stopped");
     if (!entry[7].is_array()) throw LineError{"the rows of index scan " + shown(entry) + " are not an array"};
-    if (stopped && entry[7].empty()) throw LineError{"index scan " + shown(entry) + " was stopped at a row, but has none"};
+    if (stopped && entry[7].empty()) throw LineError{"index scan " + shown(entry) + " was stopped at a row, but does not list any rows"};
     builder_.index_scan(table_position(entry[1]), index_position(entry[2]), first, last, reverse, stopped);
     for (const Json& row : entry[7]) {
       if (!row.is_array() || row.size() != 2) throw LineError{"row " + shown(row) + " of an index scan is not [value, key]"};
@@ -165,7 +166,7 @@ class Loader {
   }
 
   void index_value(const Json& entry) {
-    if (entry.size() != 5) throw LineError{"operation " + shown(entry) + " has not 5 elements"};
+    if (entry.size() != 5) throw LineError{"operation " + shown(entry) + " does not have 5 elements"};
     builder_.index_value(table_position(entry[1]), index_position(entry[2]), {number(entry[4], "a value"), number(entry[3], "a key")});
   }
 
@@ -174,7 +175,7 @@ class Loader {
   uint32_t table_position(const Json& value) {
     const uint64_t position = number(value, "a table's position");
     if (position >= builder_.history().tables.size()) {
-      throw LineError{"an operation is on table " + std::to_string(position) + ", which no line before describes"};
+      throw LineError{"an operation is on table " + std::to_string(position) + ", which is not described on an earlier line"};
     }
     return static_cast<uint32_t>(position);
   }
@@ -197,14 +198,14 @@ Result<RecordedHistory> load_history(std::istream& stream, const std::string& na
   while (std::getline(stream, line)) {
     ++line_number;
     const std::string where = name + ":" + std::to_string(line_number) + ": ";
-    if (stream.eof()) return Status::invalid_argument(where + "the file is cut off: its last line has no line end");
+    if (stream.eof()) return Status::invalid_argument(where + "the file is truncated: its last line does not end with a newline");
     try {
       loader.line(line, line_number);
     } catch (const LineError& error) {
       return Status::invalid_argument(where + error.what);
     }
   }
-  if (stream.bad()) return Status::invalid_argument(name + ": reading it failed after line " + std::to_string(line_number));
+  if (stream.bad()) return Status::invalid_argument(name + ": cannot be read after line " + std::to_string(line_number));
   if (line_number == 0) return Status::invalid_argument(name + ": the file is empty");
   RecordedHistory history = loader.take();
   order_adds(&history);

@@ -87,7 +87,7 @@ class Replayer {
   void check_absence(uint32_t txn, uint32_t item, const char* how) {
     WriteIndex seen = current_[item];
     if (!chains_.absent_at(seen)) {
-      fail(txn, how + chains_.name_of_item(item) + ", but it was there" + by(seen));
+      fail(txn, how + chains_.name_of_item(item) + ", but it existed" + by(seen));
       suspect_writer(item, kInitial, seen);
       // The latest absence before is the one that asks the least of the order.
       while (!chains_.absent_at(seen)) seen = seen == chains_.chain_begin(item) ? kInitial : seen - 1;
@@ -143,7 +143,7 @@ class Replayer {
         suspect(chains_.write(before).txn);
       }
       if (operation.kind == OperationKind::kAdd && chains_.absent_at(before)) {
-        fail(txn, "added to " + chains_.name_of_item(item) + ", which was not there");
+        fail(txn, "added to " + chains_.name_of_item(item) + ", which did not exist");
       }
       current_[item] = chains_.find_version(item, operation.version);
       if (operation.kind == OperationKind::kRemove && operation.group == 0) indexes_.remove_row(operation.table, operation.key);
@@ -165,7 +165,7 @@ class Replayer {
       for (const IndexEntry& entry : returned_entries_) {
         if (indexes_.writer(scan.table, scan.index, entry).has_value() || chains_.may_have_written_row(txn, scan.table, entry.key))
           continue;
-        fail(txn, "was given " + chains_.name_of_entry(scan.table, scan.index, entry) + ", which it did not have then");
+        fail(txn, "was given " + chains_.name_of_entry(scan.table, scan.index, entry) + ", which it did not contain at that time");
       }
       indexes_.for_each(scan.table, scan.index, first, last, [&](const IndexEntry& entry, uint32_t writer) {
         if (std::binary_search(returned_entries_.begin(), returned_entries_.end(), entry) ||
@@ -178,7 +178,7 @@ class Replayer {
 
   // A phantom: to `txn` the row is as it was before `writer` gave it that value.
   void missed(uint32_t txn, const RecordedIndexScan& scan, const IndexEntry& entry, uint32_t writer) {
-    fail(txn, "scanned and did not get " + chains_.name_of_entry(scan.table, scan.index, entry) + ", which it had by " +
+    fail(txn, "scanned and did not get " + chains_.name_of_entry(scan.table, scan.index, entry) + ", which it contained since " +
                   chains_.name_of_txn(writer));
     suspect(writer);
     index_phantoms_ = true;

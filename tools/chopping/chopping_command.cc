@@ -38,7 +38,7 @@ chopping::Choices choices_of(const ChoppingChosen& chosen) {
     else if (each == "reordering")
       choices.reordering = false;
     else
-      refuse_option("--without", "'" + each + "' is none of snapshots, adding, tokens, deferring and reordering");
+      refuse_option("--without", "'" + each + "' is unknown; the choices are snapshots, adding, tokens, deferring and reordering");
   }
   return choices;
 }
@@ -67,25 +67,24 @@ void run_report(const ChoppingChosen& chosen) {
 }  // namespace
 
 void add_chopping(Command app) {
-  Command chopping = app.add("chopping", "Procedures cut into pieces that run by themselves (transaction chopping)");
-  Command report = chopping.add("report", "How the operations of procedures must stay together, and why");
+  Command chopping = app.add("chopping", "Analyze procedures that run as several pieces (transaction chopping)");
+  Command report = chopping.add("report", "Show which operations must stay in one piece, and why");
   auto chosen = std::make_shared<ChoppingChosen>();
-  report.option("DECLARATION", chosen->what, "tpcc, articles, or a file with your own procedures as JSON").required();
-  report.option("--format", chosen->format, "text, json, dot (for Graphviz), or declaration: the procedures themselves, as JSON")
+  report.option("DECLARATION", chosen->what, "tpcc, articles, or a JSON file that declares your own procedures").required();
+  report.option("--format", chosen->format, "text, json, dot (for Graphviz), or declaration (the procedures as JSON)")
       .one_of({"text", "json", "dot", "declaration"})
       .shows_default();
   report
-      .option("--granularity", chosen->granularity,
-              "What two operations must share to conflict: a table, a commit group of columns, or a column")
+      .option("--granularity", chosen->granularity, "Two operations conflict if they share a table, a commit group of columns, or a column")
       .one_of({"table", "group", "column"})
       .shows_default();
   report
       .option("--without", chosen->without,
-              "Leave out what avoids merges, between commas: snapshots, adding, tokens, deferring, reordering")
+              "Disable techniques that avoid merges, separated by commas: snapshots, adding, tokens, deferring, reordering")
       .between_commas();
   report.footer(
-      "A declaration lists, for each procedure, its operations, and of each which tables and columns it touches and how.\n"
-      "See one, change it, and look at what became of it:\n\n"
+      "A declaration lists the operations of each procedure, and the tables and columns that each operation accesses.\n"
+      "To print one, edit it, and analyze the result:\n\n"
       "  elider chopping report tpcc --format declaration > mine.json\n"
       "  elider chopping report mine.json\n"
       "  elider chopping report mine.json --format dot | dot -Tsvg -o mine.svg");

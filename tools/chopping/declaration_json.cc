@@ -22,21 +22,21 @@ struct Wrong {
 };
 
 const Json& at(const Json& object, const char* name, const std::string& where) {
-  if (!object.is_object()) throw Wrong{where + " is no object"};
+  if (!object.is_object()) throw Wrong{where + " is not an object"};
   const auto found = object.find(name);
-  if (found == object.end()) throw Wrong{fmt::format("{} has no \"{}\"", where, name)};
+  if (found == object.end()) throw Wrong{fmt::format("{} does not have a \"{}\"", where, name)};
   return *found;
 }
 std::string text_of(const Json& value, const std::string& where) {
-  if (!value.is_string()) throw Wrong{where + " is no text"};
+  if (!value.is_string()) throw Wrong{where + " is not a string"};
   return value.get<std::string>();
 }
 const Json& list_of(const Json& value, const std::string& where) {
-  if (!value.is_array()) throw Wrong{where + " is no list"};
+  if (!value.is_array()) throw Wrong{where + " is not an array"};
   return value;
 }
 bool truth_of(const Json& value, const std::string& where) {
-  if (!value.is_boolean()) throw Wrong{where + " is neither true nor false"};
+  if (!value.is_boolean()) throw Wrong{where + " is not true or false"};
   return value.get<bool>();
 }
 std::vector<std::string> texts_of(const Json& value, const std::string& where) {
@@ -48,7 +48,7 @@ std::vector<std::string> texts_of(const Json& value, const std::string& where) {
 Access read_access(const Json& json, const std::string& where) {
   Access access;
   bool kind = false;
-  if (!json.is_object()) throw Wrong{where + " is no object"};
+  if (!json.is_object()) throw Wrong{where + " is not an object"};
   for (const auto& [name, value] : json.items()) {
     const std::string here = where + "." + name;
     AccessKind named;
@@ -67,12 +67,12 @@ Access read_access(const Json& json, const std::string& where) {
       access.partition = text_of(value, here);
     } else {
       throw Wrong{
-          fmt::format("{} is not known: an access has one of read, write, add, insert, remove and scan, and may have columns, fresh, token "
+          fmt::format("{} is unknown: an access has one of read, write, add, insert, remove and scan, and may have columns, fresh, token "
                       "and partition",
                       here)};
     }
   }
-  if (!kind) throw Wrong{where + " names no kind of access: read, write, add, insert, remove or scan"};
+  if (!kind) throw Wrong{where + " does not name a kind of access: read, write, add, insert, remove or scan"};
   return access;
 }
 
@@ -91,7 +91,7 @@ Operation read_operation(const Json& json, const std::string& where) {
       for (const Json& each : list_of(value, here))
         operation.accesses.push_back(read_access(each, fmt::format("{}[{}]", here, operation.accesses.size())));
     else
-      throw Wrong{fmt::format("{} is not known: an operation has name, accesses, needs, rolls_back and deferred", here)};
+      throw Wrong{fmt::format("{} is unknown: an operation has name, accesses, needs, rolls_back and deferred", here)};
   }
   return operation;
 }

@@ -69,10 +69,10 @@ class Writer {
     if (!choices_.tokens) off.push_back("tokens");
     if (!choices_.deferring) off.push_back("deferring");
     if (!choices_.reordering) off.push_back("reordering");
-    print("{} procedures, {} tables; conflicts are told apart by {}{}\n", declaration_.procedures.size(), declaration_.tables.size(),
+    print("{} procedures, {} tables; the unit of conflict is a {}{}\n", declaration_.procedures.size(), declaration_.tables.size(),
           kGranularities[static_cast<size_t>(choices_.granularity)], off.empty() ? "" : fmt::format("; without {}", fmt::join(off, ", ")));
-    if (!snapshot.empty()) print("read a snapshot, and conflict with nothing: {}\n", fmt::join(snapshot, ", "));
-    if (!plan_.static_tables.empty()) print("tables whose rows neither come nor go: {}\n", fmt::join(plan_.static_tables, ", "));
+    if (!snapshot.empty()) print("read a snapshot and never conflict: {}\n", fmt::join(snapshot, ", "));
+    if (!plan_.static_tables.empty()) print("tables without inserts and removals: {}\n", fmt::join(plan_.static_tables, ", "));
   }
 
   void procedure(uint32_t p) {
@@ -100,8 +100,9 @@ class Writer {
     for (const Deferral& deferral : plan_.deferrals) {
       std::vector<std::string> readers;
       for (const OperationId& id : deferral.subscribers) readers.push_back(place(id));
-      print("  {}, which {} would wait for: {}\n", place(deferral.publisher),
-            readers.empty() ? "nobody" : fmt::format("{}", fmt::join(readers, ", ")), deferral.granted ? "yes" : "no, " + deferral.why_not);
+      print("  {}, awaited by {}: {}\n", place(deferral.publisher),
+            readers.empty() ? "no operation" : fmt::format("{}", fmt::join(readers, ", ")),
+            deferral.granted ? "yes" : "no, " + deferral.why_not);
       if (deferral.granted) continue;
       for (const CycleStep& step : deferral.path) print("      {}\n", describe(step));
     }
@@ -115,7 +116,7 @@ class Writer {
       if (merge.why == Merge::Why::kBetween)
         print(", which must run between them\n");
       else if (merge.why == Merge::Why::kRollback)
-        print(", since it may roll back until then\n");
+        print(", because it may roll back until then\n");
       else
         print(", for this cycle:\n");
       std::vector<std::string> advice;
@@ -126,7 +127,7 @@ class Writer {
           advice.push_back(conflict->advice);
       }
       for (size_t i = 0; i < advice.size(); ++i) print("      {} {}\n", i == 0 ? "to avoid it:" : "or:", advice[i]);
-      if (advice.empty() && merge.why == Merge::Why::kCycle) print("      nothing in a declaration avoids it\n");
+      if (advice.empty() && merge.why == Merge::Why::kCycle) print("      a declaration cannot avoid it\n");
     }
   }
 

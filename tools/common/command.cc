@@ -49,7 +49,7 @@ int flush_output(int code) {
   std::cout.flush();
   const int refused = std::fflush(stdout) != 0 || !std::cout ? errno : 0;
   if (refused == 0 && std::ferror(stdout) == 0) return code;
-  std::fprintf(stderr, "elider: the output cannot be written: %s\n", refused != 0 ? std::strerror(refused) : "some of it was refused");
+  std::fprintf(stderr, "elider: cannot write the output: %s\n", refused != 0 ? std::strerror(refused) : "part of it was not accepted");
   return code != 0 ? code : kExitFailed;
 }
 
@@ -135,7 +135,7 @@ std::string Program::unknown_word(const std::vector<std::string>& arguments) con
   const CLI::App* at = app_.get();
   std::string path = app_->get_name();
   const auto unknown = [&](const char* kind, const std::string& word, const std::vector<std::string>& known) {
-    return fmt::format("{}: there is no {} '{}'{}\n{} --help lists those there are", path, kind, word, suggestion(word, known), path);
+    return fmt::format("{}: unknown {} '{}'{}\nsee {} --help", path, kind, word, suggestion(word, known), path);
   };
   for (size_t i = 0; i < arguments.size(); ++i) {
     const std::string& word = arguments[i];

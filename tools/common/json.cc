@@ -34,7 +34,7 @@ Status write_json(const std::string& path, const Json& json) {
   // What the buffer held may be refused only now.
   if (file != nullptr && std::fclose(file) != 0 && error == 0) error = errno;
   if (error == 0) return {};
-  return Status::invalid_argument(fmt::format("--json: '{}' cannot be written: {}", path, std::strerror(error)));
+  return Status::invalid_argument(fmt::format("--json: cannot write '{}': {}", path, std::strerror(error)));
 }
 
 }  // namespace elider::tools

@@ -53,7 +53,7 @@ void check_writable(const char* option, const std::string& path) {
   if (path.empty() || path == "-") return;
   const bool existed = ::access(path.c_str(), F_OK) == 0;
   std::FILE* file = std::fopen(path.c_str(), "a");
-  if (file == nullptr) refuse_option(option, fmt::format("'{}' cannot be written: {}", path, std::strerror(errno)));
+  if (file == nullptr) refuse_option(option, fmt::format("cannot write '{}': {}", path, std::strerror(errno)));
   std::fclose(file);
   if (!existed) ::unlink(path.c_str());
 }

@@ -25,9 +25,9 @@ struct DataChosen {
 
 const char* name_of(RecoveryProgress::Step step) {
   switch (step) {
-    case RecoveryProgress::Step::kJudge: return "looking through the log";
+    case RecoveryProgress::Step::kJudge: return "checking the log";
     case RecoveryProgress::Step::kCheckpoint: return "loading the checkpoint";
-    case RecoveryProgress::Step::kLog: return "bringing in the log";
+    case RecoveryProgress::Step::kLog: return "applying the log";
     case RecoveryProgress::Step::kIndexes: return "building indexes";
   }
   return "";
@@ -67,12 +67,12 @@ void print(const Recovery& r) {
   if (r.checkpoint != 0)
     fmt::print("checkpoint           number {}, {} rows, {:.1f} MB in {:.3f} s ({:.0f} MB/s)\n", r.checkpoint, r.checkpoint_rows,
                megabytes(r.checkpoint_bytes), seconds(r.checkpoint_us), rate(r.checkpoint_bytes, r.checkpoint_us));
-  fmt::print("log behind it        {} records, {:.1f} MB looked through in {:.3f} s, brought in within {:.3f} s\n", r.records,
-             megabytes(r.log_bytes), seconds(r.judge_us), seconds(r.log_us));
+  fmt::print("log after it         {} records, {:.1f} MB checked in {:.3f} s, applied in {:.3f} s\n", r.records, megabytes(r.log_bytes),
+             seconds(r.judge_us), seconds(r.log_us));
   for (const std::string& words : r.skipped) fmt::print("damaged checkpoint   {}\n", words);
   for (const std::string& words : r.cuts) fmt::print("cut off by a crash   {}\n", words);
   if (r.records_void != 0)
-    fmt::print("void                 {} records, which were not whole in all files and never acknowledged as durable\n", r.records_void);
+    fmt::print("void                 {} records that were incomplete and never acknowledged as durable\n", r.records_void);
 }
 
 Json json_of(const Recovery& r) {
@@ -122,10 +122,10 @@ void run_check(const DataChosen& chosen) {
     return;
   }
   print(checked.recovery);
-  fmt::print("checkpoints          {}, all blocks and checksums\n", checked.checkpoints);
-  for (const std::string& name : checked.tables) fmt::print("table                '{}': its key index fits its rows\n", name);
+  fmt::print("checkpoints          {}, all blocks and checksums match\n", checked.checkpoints);
+  for (const std::string& name : checked.tables) fmt::print("table                '{}': its key index matches its rows\n", name);
   for (const std::string& name : checked.unchecked_indexes)
-    fmt::print("index                {}: not in the files; built anew when the database opens\n", name);
+    fmt::print("index                {}: not stored in the files; built when the database opens\n", name);
   fmt::print("all is well\n");
 }
 
@@ -135,7 +135,7 @@ void run_recover(const DataChosen& chosen) {
   if (!finish(files::recover(chosen.place.folders(), chosen.to_snapshot, chosen.dry_run, line.tell(), &recovery))) return;
   if (!chosen.json.empty()) write(chosen.json, json_of(recovery));
   else print(recovery);
-  if (chosen.dry_run && chosen.json.empty()) fmt::print("nothing was changed\n");
+  if (chosen.dry_run && chosen.json.empty()) fmt::print("the files were not changed\n");
 }
 
 }  // namespace
@@ -148,13 +148,11 @@ std::vector<std::string> Place::folders() const {
 
 void add_folders(Command command, Place& place, const char* name, const char* what) {
   command.option(name, place.first, what).required();
-  command.option("--also", place.also, "A further folder of it, where it has several; once for each, in their order")
-      .one_at_a_time()
-      .type("DIR");
+  command.option("--also", place.also, "Another folder of a database with several; repeat in order").one_at_a_time().type("DIR");
 }
 
 void add_json(Command command, std::string& file) {
-  command.option("--json", file, "Write the results as JSON here (- for standard output)").type("FILE");
+  command.option("--json", file, "Write the results as JSON to this file (- for standard output)").type("FILE");
 }
 
 bool finish(const Status& status) {
@@ -167,7 +165,7 @@ bool finish(const Status& status) {
 
 void add_checkpoint(Command app) {
   auto chosen = std::make_shared<DataChosen>();
-  Command command = app.add("checkpoint", "Write all rows of a closed database anew, so that its log can go and opening is quick");
+  Command command = app.add("checkpoint", "Write a checkpoint of a closed database, so that its log can be deleted and it opens faster");
   add_folders(command, chosen->place);
   add_json(command, chosen->json);
   command.footer(std::string("  elider checkpoint data\n\n") + kDataExitCodes);
@@ -176,12 +174,11 @@ void add_checkpoint(Command app) {
 
 void add_backup(Command app) {
   auto chosen = std::make_shared<DataChosen>();
-  Command command = app.add("backup", "Write what a closed database holds into another folder (a running one: Database::backup)");
+  Command command = app.add("backup", "Back up a closed database to another folder (for an open one, call Database::backup)");
   add_folders(command, chosen->place);
-  command.option("TO", chosen->to, "The folder for the backup; it is made, or empty").required();
-  command.footer(std::string("  elider backup data backups/monday\n  elider check backups/monday\n\nA backup is a database: it can be "
-                             "opened where it lies, or copied with "
-                             "elider restore.\n") +
+  command.option("TO", chosen->to, "The folder for the backup; created if missing, otherwise it must be empty").required();
+  command.footer(std::string("  elider backup data backups/monday\n  elider check backups/monday\n\n"
+                             "A backup is a database: open it in place, or copy it with elider restore.\n") +
                  kDataExitCodes);
   command.runs([chosen] {
     Recovery recovery;
@@ -194,9 +191,9 @@ void add_backup(Command app) {
 
 void add_restore(Command app) {
   auto chosen = std::make_shared<DataChosen>();
-  Command command = app.add("restore", "Look through a backup, or any closed database, and copy it into a new folder");
+  Command command = app.add("restore", "Check a backup, or any closed database, and copy it to a new folder");
   add_folders(command, chosen->place);
-  command.option("TO", chosen->to, "The folder for the database; it is made, or empty").required();
+  command.option("TO", chosen->to, "The folder for the database; created if missing, otherwise it must be empty").required();
   command.footer(std::string("  elider restore backups/monday data\n\n") + kDataExitCodes);
   command.runs([chosen] {
     files::Copied copied;
@@ -207,21 +204,20 @@ void add_restore(Command app) {
 
 void add_check(Command app) {
   auto chosen = std::make_shared<DataChosen>();
-  Command command = app.add("check", "Read all files of a closed database, make its rows in memory, compare indexes with them");
+  Command command = app.add("check", "Read all files of a closed database, load its rows, and compare the indexes with them");
   add_folders(command, chosen->place);
   add_json(command, chosen->json);
-  command.footer(std::string("  elider check data\n\nIt needs as much memory as the database, and changes nothing.\n") + kDataExitCodes);
+  command.footer(std::string("  elider check data\n\nIt needs as much memory as the database, and does not change the files.\n") +
+                 kDataExitCodes);
   command.runs([chosen] { run_check(*chosen); });
 }
 
 void add_recover(Command app) {
   auto chosen = std::make_shared<DataChosen>();
-  Command command = app.add("recover", "Recover a closed database as opening it does, and say what was found");
+  Command command = app.add("recover", "Recover a closed database as opening it would, and report what was found");
   add_folders(command, chosen->place);
-  command.flag("--dry-run", chosen->dry_run, "Change nothing in the folder");
-  command
-      .option("--to-snapshot", chosen->to_snapshot,
-                  "The state after this number alone; what is behind it is gone for good, unless --dry-run")
+  command.flag("--dry-run", chosen->dry_run, "Do not change the folder");
+  command.option("--to-snapshot", chosen->to_snapshot, "Recover the state after this number; later commits are deleted, unless --dry-run")
       .checked(check_whole_number)
       .type("N");
   add_json(command, chosen->json);

@@ -17,8 +17,8 @@
 namespace elider::tools {
 
 inline constexpr const char* kDataExitCodes =
-    "Exit code: 0 it worked; 1 files are damaged, or could not be read or written; 2 it cannot be done: no database\n"
-    "is there, it is open elsewhere, the target is not empty, or the files do not hold the state that was asked for.";
+    "Exit code: 0 success; 1 files are damaged, or cannot be read or written; 2 the command is not possible: there is\n"
+    "not a database, it is open elsewhere, the target is not empty, or the files do not contain the requested state.";
 
 // A database's folders, as the options DIR and --also name them. Lives as long as the command.
 struct Place {

@@ -139,8 +139,8 @@ bool check_table(const LogChosen& chosen) {
   if (!finish(files::logged_tables(chosen.folders.folders(), &names))) return false;
   for (std::string& name : names) name = shown(name);
   if (std::find(names.begin(), names.end(), chosen.table) != names.end()) return true;
-  fmt::print(stderr, "elider log dump: --table: there is no table '{}'; {}{}\n", chosen.table,
-             names.empty() ? "there is none" : "there are ", fmt::join(names, ", "));
+  fmt::print(stderr, "elider log dump: --table: table '{}' is not in the log; {}{}\n", chosen.table,
+             names.empty() ? "the log does not name any table" : "its tables: ", fmt::join(names, ", "));
   set_exit_code(kExitUsage);
   return false;
 }
@@ -148,7 +148,7 @@ bool check_table(const LogChosen& chosen) {
 void run_dump(const LogChosen& chosen) {
   if (!check_table(chosen)) return;
   std::FILE* const out = chosen.json.empty() || chosen.json == "-" ? stdout : std::fopen(chosen.json.c_str(), "w");
-  if (out == nullptr) refuse_option("--json", fmt::format("'{}' cannot be written: {}", chosen.json, std::strerror(errno)));
+  if (out == nullptr) refuse_option("--json", fmt::format("cannot write '{}': {}", chosen.json, std::strerror(errno)));
   uint64_t left = chosen.limit;
   const bool dumped = finish(files::dump_log(chosen.folders.folders(), chosen.first, chosen.last, [&](const files::LoggedRecord& record) {
     if (!concerns(record, chosen.table)) return true;
@@ -160,12 +160,11 @@ void run_dump(const LogChosen& chosen) {
   if (out != stdout) {
     const bool refused = std::ferror(out) != 0;
     if (std::fclose(out) != 0 || refused)
-      static_cast<void>(
-          finish(Status(Code::kIoError, fmt::format("--json: '{}' cannot be written: {}", chosen.json, std::strerror(errno)))));
+      static_cast<void>(finish(Status(Code::kIoError, fmt::format("--json: cannot write '{}': {}", chosen.json, std::strerror(errno)))));
   }
   if (!dumped || left != chosen.limit || chosen.limit == 0) return;
   fmt::print(
-      stderr, "elider: the log has no record{}{}\n", chosen.table.empty() ? "" : " of a table '" + chosen.table + "'",
+      stderr, "elider: the log does not contain a record{}{}\n", chosen.table.empty() ? "" : " of a table '" + chosen.table + "'",
       chosen.first == 0 && chosen.last == files::kNewest ? "" : fmt::format(" with a number from {} to {}", chosen.first, chosen.last));
 }
 
@@ -188,9 +187,9 @@ void run_verify(const LogChosen& chosen) {
   }
   for (const files::Segment& s : log.segments)
     fmt::print("{}: {} frames, {} records, numbers {} to {}, {} bytes{}\n", s.file, s.frames, s.records, s.first_number, s.last_number,
-               s.bytes, s.cut == files::kNewest ? "" : fmt::format(", void behind {}", s.cut));
+               s.bytes, s.cut == files::kNewest ? "" : fmt::format(", void after {}", s.cut));
   for (const std::string& words : log.cuts) fmt::print("cut off by a crash: {}\n", words);
-  fmt::print("the log is whole up to number {}", log.snapshot);
+  fmt::print("the log is complete up to number {}", log.snapshot);
   if (log.checkpoint != 0) fmt::print("; recovery begins with the checkpoint at {}", log.checkpoint);
   fmt::print("\n");
 }
@@ -198,25 +197,25 @@ void run_verify(const LogChosen& chosen) {
 }  // namespace
 
 void add_log(Command app) {
-  Command log = app.add("log", "Look at the log of a database: dump, verify");
+  Command log = app.add("log", "Inspect the log of a database: dump, verify");
   auto dumped = std::make_shared<LogChosen>();
-  Command dump = log.add("dump", "Show what commits wrote, with the names of tables and columns");
+  Command dump = log.add("dump", "Print what commits wrote, with the names of tables and columns");
   add_folders(dump, dumped->folders, "PLACE", "The database's folder, or one file of its log");
-  dump.option("--first", dumped->first, "From this snapshot number on").checked(check_whole_number).type("N");
-  dump.option("--last", dumped->last, "Up to this one").checked(check_whole_number).type("N");
-  dump.option("--limit", dumped->limit, "So many records at the most").checked(check_whole_number).type("COUNT");
-  dump.option("--table", dumped->table, "What concerns this table alone").type("NAME");
-  dump.option("--json", dumped->json, "Write a JSON object a line here (- for standard output)").type("FILE");
+  dump.option("--first", dumped->first, "First snapshot number").checked(check_whole_number).type("N");
+  dump.option("--last", dumped->last, "Last snapshot number").checked(check_whole_number).type("N");
+  dump.option("--limit", dumped->limit, "Maximum number of records").checked(check_whole_number).type("COUNT");
+  dump.option("--table", dumped->table, "Only records that concern this table").type("NAME");
+  dump.option("--json", dumped->json, "Write one JSON object per line to this file (- for standard output)").type("FILE");
   dump.footer(std::string("  elider log dump data --limit 10\n  elider log dump data --table accounts --first 4000 --json -\n"
                           "  elider log dump data2/log-00000001-01-00000000 --also data\n\n"
-                          "Records come file by file, each with the number of its commit, its file and the offset of its frame.\n") +
+                          "Records are printed file by file, each with the number of its commit, its file and the offset of its frame.\n") +
               kDataExitCodes);
   dump.runs([dumped] { run_dump(*dumped); });
   auto verified = std::make_shared<LogChosen>();
-  Command verify = log.add("verify", "Read all of the log of a closed database: checksums, order, nothing missing");
+  Command verify = log.add("verify", "Read the whole log of a closed database: check checksums, order and completeness");
   add_folders(verify, verified->folders);
   add_json(verify, verified->json);
-  verify.footer(std::string("  elider log verify data\n\nIt makes no rows; elider check does.\n") + kDataExitCodes);
+  verify.footer(std::string("  elider log verify data\n\nIt does not load rows; elider check does.\n") + kDataExitCodes);
   verify.runs([verified] { run_verify(*verified); });
 }
 

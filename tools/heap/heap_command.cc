@@ -16,8 +16,8 @@ namespace elider::tools {
 namespace {
 
 constexpr const char* kHeapExitCodes =
-    "Exit code: 0 the heap is whole; 1 the file is damaged or no heap, or could not be read; 2 it cannot be done: there is\n"
-    "no such file, or a program has it open.";
+    "Exit code: 0 the heap is intact; 1 the file is damaged, not a heap, or cannot be read; 2 the command is not possible:\n"
+    "the file does not exist, or a program has it open.";
 
 struct HeapChosen {
   std::string file, json;
@@ -34,10 +34,10 @@ std::string size_of(uint64_t bytes) {
 void print(const HeapCheck& check) {
   fmt::print("in use     {} blocks, {}\n", check.blocks, size_of(check.block_bytes));
   fmt::print("free       {} blocks, {}\n", check.free_blocks, size_of(check.free_bytes));
-  fmt::print("unused     {}, not cut into blocks yet\n", size_of(check.unused_bytes));
+  fmt::print("unused     {}, not divided into blocks yet\n", size_of(check.unused_bytes));
   fmt::print("lost       {}\n", size_of(check.lost_bytes));
   fmt::print("roots      {}\n", check.roots);
-  fmt::print("pending    {} transactions in the log; what stands above holds with them\n", check.pending);
+  fmt::print("pending    {} transactions in the log, included in the numbers above\n", check.pending);
   if (check.lost_bytes == 0) fmt::print("all is well\n");
 }
 
@@ -53,7 +53,7 @@ Json json_of(const HeapCheck& check) {
 }
 
 void print(const HeapStatus& status) {
-  fmt::print("heap       {}, of which {} are handed out\n", size_of(status.heap_bytes), size_of(status.used_bytes));
+  fmt::print("heap       {}, of which {} are allocated\n", size_of(status.heap_bytes), size_of(status.used_bytes));
   fmt::print("log        {}\n", size_of(status.log_bytes));
   fmt::print("written    up to transaction {}\n", status.last_number);
   fmt::print("replayed   up to transaction {}\n", status.replayed_number);
@@ -82,8 +82,8 @@ void run_check(const HeapChosen& chosen) {
   if (!finish(checked.status())) return;
   show(chosen, *checked);
   if (checked->lost_bytes != 0)
-    static_cast<void>(finish({Code::kCorrupt, fmt::format("'{}' is damaged: {} bytes are neither in use nor free", chosen.file,
-                                                          checked->lost_bytes)}));
+    static_cast<void>(finish(
+        {Code::kCorrupt, fmt::format("'{}' is damaged: {} bytes are lost: not in use and not free", chosen.file, checked->lost_bytes)}));
 }
 
 void run_status(const HeapChosen& chosen) {
@@ -103,18 +103,18 @@ void add(Command heap, const char* name, const char* words, const std::string& f
 }  // namespace
 
 void add_heap(Command app) {
-  Command heap = app.add("heap", "Look at the file of a durable heap: check, status");
-  add(heap, "check", "Go through all blocks, free lists and roots of a heap that nobody has open; say what it holds",
+  Command heap = app.add("heap", "Inspect the file of a durable heap: check, status");
+  add(heap, "check", "Check all blocks, free lists and roots of a heap that is not open, and report its contents",
       "  elider heap check book.heap\n"
       "  elider heap check book.heap --json -\n\n"
-      "It looks at the heap as the next program will find it: with the transactions that are still in the log. It changes\n"
-      "nothing. Each byte must be in use, free, or not cut into blocks yet; lost bytes mean that the file is damaged.\n"
-      "What the objects say is the program's: check counts them, and does not know their types.",
+      "It checks the heap as the next program will find it, with the transactions that are still in the log. It does not\n"
+      "change the file. Each byte must be in use, free, or not yet divided into blocks; lost bytes mean damage.\n"
+      "It counts objects but cannot check their contents, because it does not know their types.",
       run_check);
-  add(heap, "status", "Say how large a heap and its log are, which transactions the next opening will replay, and its roots",
+  add(heap, "status", "Print the sizes of a heap and its log, the transactions that opening it will replay, and its roots",
       "  elider heap status book.heap\n\n"
-      "A program asks its open heap: Heap::status(). Of each root it prints the name, the type as the program's compiler\n"
-      "recorded it, and the size of the object itself. check goes through all blocks; this reads the log and the roots.",
+      "A program asks its open heap: Heap::status(). For each root it prints the name, the type as the program's compiler\n"
+      "recorded it, and the size of the object itself. check reads all blocks; status reads only the log and the roots.",
       run_status);
 }
 

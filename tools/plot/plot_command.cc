@@ -26,9 +26,9 @@ namespace {
 constexpr const char* kScript = "elider_plot.py";
 
 constexpr const char* kHelp =
-    "Draws throughput (over threads where the runs differ in them), latencies, aborts and memory; for\n"
-    "compare the stores side by side. Runs that differ in nothing but their results are drawn as one, with\n"
-    "their spread. Each benchmark has panels of its own. Needs python3-matplotlib (Debian).\n"
+    "Plots throughput (by thread count if the runs differ in it), latencies, aborts and memory. For\n"
+    "bench compare, it plots the stores side by side. Runs with equal settings are plotted as one, with\n"
+    "their spread. Each benchmark has its own panels. Needs python3-matplotlib (Debian).\n"
     "\n"
     "  elider plot t1.json t2.json -o speed.png\n"
     "  elider plot compare.json -o compare.svg --title 'Four stores'\n";
@@ -73,17 +73,16 @@ int run_program(std::vector<std::string> arguments) {
 
 void run(const PlotOptions& options) {
   const std::string extension = std::filesystem::path(options.output).extension().string();
-  if (extension != ".png" && extension != ".svg") refuse_option("-o", fmt::format("'{}' ends in neither .png nor .svg", options.output));
+  if (extension != ".png" && extension != ".svg") refuse_option("-o", fmt::format("'{}' does not end in .png or .svg", options.output));
   const std::string script = find_script();
   if (script.empty()) {
-    fmt::print(stderr, "elider plot: {} stands neither beside this program nor in ../share/elider\n", kScript);
+    fmt::print(stderr, "elider plot: cannot find {} in this program's folder or in ../share/elider\n", kScript);
     return set_exit_code(kExitFailed);
   }
   std::vector<std::string> arguments{"python3", script, "--output", options.output, "--title", options.title, "--"};
   arguments.insert(arguments.end(), options.inputs.begin(), options.inputs.end());
   const int code = run_program(std::move(arguments));
-  if (code < 0)
-    fmt::print(stderr, "elider plot: python3 cannot be run ({}): install python3 and python3-matplotlib\n", std::strerror(errno));
+  if (code < 0) fmt::print(stderr, "elider plot: cannot run python3 ({}): install python3 and python3-matplotlib\n", std::strerror(errno));
   if (code != 0) set_exit_code(code < 0 ? kExitFailed : code);
 }
 
@@ -91,11 +90,11 @@ void run(const PlotOptions& options) {
 
 void add_plot(Command app) {
   auto options = std::make_shared<PlotOptions>();
-  Command command = app.add("plot", "Draw what benchmarks wrote with --json, as PNG or SVG");
+  Command command = app.add("plot", "Plot the JSON results of benchmarks, as PNG or SVG");
   command.footer(kHelp);
-  command.option("files", options->inputs, "Results of --json").required().type("FILE.json").existing_file();
-  command.option("-o,--output", options->output, "The drawing, .png or .svg").required().type("FILE");
-  command.option("--title", options->title, "Above it");
+  command.option("files", options->inputs, "Files written with --json").required().type("FILE.json").existing_file();
+  command.option("-o,--output", options->output, "The output file, .png or .svg").required().type("FILE");
+  command.option("--title", options->title, "The title of the plot");
   command.runs([options] { run(*options); });
 }
 

@@ -25,7 +25,7 @@ template <class Function>
 void find(Function*& function, const char* name, const char* version = nullptr) {
   void* address = version != nullptr ? dlvsym(RTLD_NEXT, name, version) : nullptr;
   if (address == nullptr) address = dlsym(RTLD_NEXT, name);
-  if (address == nullptr) die("libc has no %s", name);
+  if (address == nullptr) die("libc does not define %s", name);
   function = reinterpret_cast<Function*>(address);
 }
 

@@ -23,7 +23,7 @@ void check(const Options& options) {
   if (options.read_lines_max == 0 || options.read_lines_max >= 1u << 24) {
     die("read_lines_max=%llu is not from 1 to 2^24 - 1", static_cast<unsigned long long>(options.read_lines_max));
   }
-  if (options.accesses_per_turn == 0) die("accesses_per_turn=0 would never let a thread run");
+  if (options.accesses_per_turn == 0) die("accesses_per_turn=0 is not at least 1");
 }
 
 // Sets one option from "name=value"; false: there is none of that name, or the value is no number.
@@ -105,7 +105,7 @@ void set_options(Options& options, const char* text) {
     char* const value = strchr(word, '=');
     if (value != nullptr) *value = '\0';
     if (value == nullptr || !set_option(options, word, value + 1)) {
-      die("ELIDER_HTM_EMULATOR: \"%s\" is no option, or its value no number", word);
+      die("ELIDER_HTM_EMULATOR: \"%s\" is not a known option with a number", word);
     }
   }
 }

@@ -17,7 +17,7 @@ constexpr uint32_t kSpuriousAccesses = 32;
 uintptr_t here() { return reinterpret_cast<uintptr_t>(__builtin_frame_address(0)); }
 
 [[noreturn]] void commit_is_missing(const Region& region) {
-  die("a region is open and the function that began it has returned: a commit is missing (begin was called at %p)",
+  die("a function returned without committing the region it had begun: a commit is missing (begin was called at %p)",
       reinterpret_cast<void*>(region.at_begin.rip));
 }
 
@@ -169,7 +169,7 @@ void own_frame(Region& region, const Registers& registers) {
 
 unsigned start(Thread* thread, const Registers& registers) {
   Region& region = thread->region;
-  if (region.suspended != Suspension::kNone) die("a region was begun where another's tracking is suspended");
+  if (region.suspended != Suspension::kNone) die("a region was begun while another region's tracking was suspended");
   if (region.depth != 0) {
     // The same call of the same frame: the round before has not committed.
     if (registers.rip == region.at_begin.rip && registers.rsp >= region.at_begin.rsp) commit_is_missing(region);
@@ -273,12 +273,12 @@ namespace {
 // From the library's calls: suspends tracking, or takes it up again.
 void set_suspension(Suspension what) {
   Thread* const thread = enter();
-  if (thread == nullptr) die("tracking is suspended or taken up outside any region");
+  if (thread == nullptr) die("tracking was suspended or resumed outside a region");
   step(thread);
   Region& region = thread->region;
   // One that was undone while suspended is no region any more until it has met its abort.
-  if (region.depth == 0 && !region.doomed) die("tracking is suspended or taken up outside any region");
-  if (what > machine.options.suspension) die("this processor cannot suspend that");
+  if (region.depth == 0 && !region.doomed) die("tracking was suspended or resumed outside a region");
+  if (what > machine.options.suspension) die("this processor does not support this kind of suspension");
   if (region.depth != 0) check_frame(thread);
   region.suspended = what;
   thread->pending.bytes = 0;
@@ -308,12 +308,12 @@ unsigned elider_emulator_start(const Registers* registers) {
 
 void elider_emulator_commit() {
   Thread* const thread = enter();
-  if (thread == nullptr) die("commit outside any region");
+  if (thread == nullptr) die("commit outside a region");
   step(thread);
   Region& region = thread->region;
-  if (region.depth == 0) die("commit outside any region");
+  if (region.depth == 0) die("commit outside a region");
   check_frame(thread);
-  if (region.suspended != Suspension::kNone) die("commit where tracking is suspended");
+  if (region.suspended != Suspension::kNone) die("commit while tracking is suspended");
   if (region.depth > 1) {
     --region.depth;
   } else {
@@ -334,7 +334,7 @@ void elider_emulator_abort(unsigned char code) {
   Thread* const thread = enter();
   if (thread == nullptr) return;
   step(thread);
-  if (thread->region.suspended == Suspension::kAll) die("abort where all tracking is suspended");
+  if (thread->region.suspended == Suspension::kAll) die("abort while all tracking is suspended");
   if (thread->region.depth != 0) {
     abort_region(thread, kExplicitBit | static_cast<unsigned>(code) << 24, &Counters::explicit_aborts);
   }

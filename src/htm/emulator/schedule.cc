@@ -25,7 +25,7 @@ void* run_body(void* argument) {
 }  // namespace
 
 Schedule run_schedule(uint64_t seed, uint64_t accesses_max, size_t bodies, void (*body)(void*, size_t), void* context) {
-  if (bodies > kBodiesMax) die("a schedule of %zu bodies: at most %zu are possible", bodies, kBodiesMax);
+  if (bodies > kBodiesMax) die("a schedule has %zu bodies; at most %zu are possible", bodies, kBodiesMax);
   const Options before = machine.options;
   Options deterministic = before;
   deterministic.mode = Mode::kDeterministic;
@@ -43,7 +43,7 @@ Schedule run_schedule(uint64_t seed, uint64_t accesses_max, size_t bodies, void 
   pthread_t threads[kBodiesMax];
   for (size_t i = 0; i < bodies; ++i) {
     arguments[i] = Body{body, context, i};
-    if (pthread_create(&threads[i], nullptr, run_body, &arguments[i]) != 0) die("the system starts no more threads");
+    if (pthread_create(&threads[i], nullptr, run_body, &arguments[i]) != 0) die("cannot start another thread");
   }
   for (size_t i = 0; i < bodies; ++i) pthread_join(threads[i], nullptr);
   const Schedule schedule{machine.accesses, machine.turns - turns_before, machine.trace};

@@ -11,7 +11,7 @@ namespace elider::emulator {
 void* map_memory(size_t bytes) {
   constexpr int kFlags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE;
   const long address = raw_syscall(SYS_mmap, 0, static_cast<long>(bytes), PROT_READ | PROT_WRITE, kFlags, -1, 0);
-  if (address < 0 && address > -4096) die("the system has no %zu bytes of memory", bytes);
+  if (address < 0 && address > -4096) die("cannot get %zu bytes of memory", bytes);
   return reinterpret_cast<void*>(address);
 }
 

@@ -74,7 +74,7 @@ void forked() {
 void initialize() {
   find_real_functions();
   raw_syscall(SYS_membarrier, MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED, 0, 0);
-  if (pthread_key_create(&ending_key, end_thread) != 0) die("no key for thread-local data is left");
+  if (pthread_key_create(&ending_key, end_thread) != 0) die("cannot create a key for thread-local data");
   pthread_atfork(nullptr, nullptr, forked);
   register_thread();
   configure_from_environment();

@@ -71,7 +71,7 @@ Thread* end_timed_wait() {
     return &thread;
   }
   if (any_blocked) {
-    die("every thread of the schedule of seed %llu waits for another", static_cast<unsigned long long>(machine.options.seed));
+    die("deadlock: each thread of the schedule with seed %llu waits for another", static_cast<unsigned long long>(machine.options.seed));
   }
   return nullptr;
 }
@@ -164,7 +164,7 @@ void quantum_over(Thread* thread) {
 
 void draw_turn(Thread* thread) {
   if (++machine.accesses > machine.accesses_max) {
-    die("the schedule of seed %llu has not ended after %llu accesses", static_cast<unsigned long long>(machine.options.seed),
+    die("the schedule with seed %llu has not ended after %llu accesses", static_cast<unsigned long long>(machine.options.seed),
         static_cast<unsigned long long>(machine.accesses_max));
   }
   machine.trace = (machine.trace ^ thread->ordinal) * 0x100000001b3u;

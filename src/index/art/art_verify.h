@@ -28,7 +28,7 @@ inline const char* radix_name(RadixKind kind) {
     case RadixKind::kNode16: return "node 16";
     case RadixKind::kNode48: return "node 48";
     case RadixKind::kNode256: return "node 256";
-    default: return "no node";
+    default: return "unknown node";
   }
 }
 
@@ -63,18 +63,18 @@ Status RadixTree<Sync, KeyType>::verify_node(RadixRef node, Census& census) cons
   if (node != root()) {
     census.bytes += bytes_of(node);
     ++census.nodes[static_cast<size_t>(node.kind()) - static_cast<size_t>(RadixKind::kNode4)];
-    if (as_node(node)->entries() < 2) return radix_damage<Traits>(node, "has less than two entries");
+    if (as_node(node)->entries() < 2) return radix_damage<Traits>(node, "has fewer than two entries");
   }
   unsigned count = 0;
   int before = kEnd - 1;
   for (int at = radix_next<Traits>(node, kEnd); at < 256; before = at, at = radix_next<Traits>(node, at + 1)) {
     if (radix_previous<Traits>(node, at - 1) != before)
-      return radix_damage<Traits>(node, "does not know what is before byte " + std::to_string(at));
+      return radix_damage<Traits>(node, "does not record the entry before byte " + std::to_string(at));
     if (Status status = verify_entry(node, at, census); !status.ok()) return status;
     if (at != kEnd) ++count;
   }
   if (count != as_node(node)->count())
-    return radix_damage<Traits>(node, "has " + std::to_string(count) + " bytes and counts " + std::to_string(as_node(node)->count()));
+    return radix_damage<Traits>(node, "has " + std::to_string(count) + " bytes but counts " + std::to_string(as_node(node)->count()));
   return {};
 }
 
@@ -82,12 +82,12 @@ template <sync::Policy Sync, class KeyType>
 Status RadixTree<Sync, KeyType>::verify_entry(RadixRef node, int at, Census& census) const {
   const std::string name = at == kEnd ? "the end" : "byte " + std::to_string(at);
   const Entry entry = radix_entry<Traits>(node, at);
-  if (entry.empty()) return radix_damage<Traits>(node, "has nothing at " + name);
+  if (entry.empty()) return radix_damage<Traits>(node, "lacks an entry at " + name);
   if (Traits::is_leaf(entry, node.depth(), at)) {
     const Key key = Traits::key_of(entry);
-    if (Traits::handle(entry) == kNoHandle) return radix_damage<Traits>(node, "has no handle at " + name);
+    if (Traits::handle(entry) == kNoHandle) return radix_damage<Traits>(node, "lacks a handle at " + name);
     if (!leads_to(key, node) || Traits::position(key, node.depth()) != at)
-      return radix_damage<Traits>(node, "has another's key at " + name);
+      return radix_damage<Traits>(node, "holds a key of another node at " + name);
     ++census.entries;
     if constexpr (Traits::kBytes) census.bytes += RadixLeaf::bytes_for(entry.leaf()->key.size);
     return {};
@@ -96,7 +96,7 @@ Status RadixTree<Sync, KeyType>::verify_entry(RadixRef node, int at, Census& cen
   typename Traits::Buffer buffer;
   const Key first = Traits::template first_of<Node>(child, buffer);
   if (child.depth() <= node.depth() || !leads_to(first, node) || Traits::position(first, node.depth()) != at)
-    return radix_damage<Traits>(node, "has another's child at " + name);
+    return radix_damage<Traits>(node, "holds a child of another node at " + name);
   return verify_node(child, census);
 }
 

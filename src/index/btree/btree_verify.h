@@ -36,7 +36,7 @@ Status BTree<Sync, KeyType>::verify() const {
 
 template <sync::Policy Sync, class KeyType>
 Status BTree<Sync, KeyType>::verify_node(const Node* node, unsigned level, const Key& first, const Key& last, Census& census) const {
-  if (node->level() != level) return btree_damage(node, first, "should be of level " + std::to_string(level));
+  if (node->level() != level) return btree_damage(node, first, "should be on level " + std::to_string(level));
   const uint64_t word = node->word.read();
   if (sync::VersionWord::locked(word)) return btree_damage(node, first, "is locked");
   if (sync::VersionWord::obsolete(word)) return btree_damage(node, first, "is linked but obsolete");
@@ -57,13 +57,14 @@ Status BTree<Sync, KeyType>::verify_node(const Node* node, unsigned level, const
     census.entries += count;
     if (count == 0 && node != root_node()) return btree_damage(node, first, "is empty");
     for (unsigned i = 0; i < count; ++i)
-      if (static_cast<const Leaf*>(node)->handle(i) == kNoHandle) return btree_damage(node, first, "has no handle at " + std::to_string(i));
+      if (static_cast<const Leaf*>(node)->handle(i) == kNoHandle)
+        return btree_damage(node, first, "lacks a handle at " + std::to_string(i));
     return {};
   }
   const Inner* const inner = static_cast<const Inner*>(node);
   for (unsigned i = 0; i <= count; ++i) {
     const Node* const child = inner->child(i);
-    if (!child) return btree_damage(node, first, "has no child at " + std::to_string(i));
+    if (!child) return btree_damage(node, first, "lacks a child at " + std::to_string(i));
     const Key child_first = i == 0 ? first : inner->key(i - 1);
     const Key child_last = i == count ? last : key_before(inner->key(i));
     if (Status status = verify_node(child, level - 1, child_first, child_last, census); !status.ok()) return status;

@@ -20,12 +20,14 @@ Status HashTable<Sync>::verify() const {
   for (size_t i = 0; i < n; ++i)
     if (Status status = verify_chain(i, n, entries, bytes); !status.ok()) return status;
   if (entries != size())
-    return hash_damage(n, "is the last; all hold " + std::to_string(entries) + " entries, and " + std::to_string(size()) + " were counted");
+    return hash_damage(
+        n, "is the last; all buckets hold " + std::to_string(entries) + " entries, but " + std::to_string(size()) + " were counted");
   for (unsigned segment = 1; segment <= segment_of(n - 1); ++segment) bytes += buckets_of(segment) * sizeof(Bucket);
   if (directory_.load(std::memory_order_acquire) != first_directory_.data()) bytes += directory_size_ * sizeof(Bucket*);
   const auto counted = static_cast<size_t>(counts_.bytes());
   if (counted != bytes)
-    return hash_damage(n, "is the last; all have " + std::to_string(bytes) + " bytes, and " + std::to_string(counted) + " were counted");
+    return hash_damage(
+        n, "is the last; all buckets have " + std::to_string(bytes) + " bytes, but " + std::to_string(counted) + " were counted");
   return {};
 }
 
@@ -44,7 +46,7 @@ Status HashTable<Sync>::verify_chain(size_t index, size_t n, size_t& entries, si
     if (count == 0 && bucket != head) return hash_damage(index, "has an empty overflow bucket");
     for (unsigned i = 0; i < Bucket::kEntries; ++i) {
       if (i >= count) {
-        if (bucket->handle(i) != kNoHandle) return hash_damage(index, "has an entry behind a gap");
+        if (bucket->handle(i) != kNoHandle) return hash_damage(index, "has an entry after a gap");
         continue;
       }
       const Key key = bucket->key(i);

@@ -88,8 +88,9 @@ class Partitioned : public Base {
     return f();
   }
   [[gnu::noinline]] Status refuse_partition(uint32_t partition) const {
-    return Status::invalid_argument("partition " + std::to_string(partition) + " is declared, but there are " + std::to_string(count_) +
-                                    " (Options::partitions), from 0");
+    return Status::invalid_argument("partition " + std::to_string(partition) +
+                                    " does not exist: partitions are numbered from 0, and Options::partitions is " +
+                                    std::to_string(count_));
   }
 
   const uint32_t count_;

@@ -82,7 +82,7 @@ class TwoPhaseLocking {
   Status give_up(const Call& call, uint32_t attempts, const Status& last) const {
     return given_up(
         call.counters, call.policy.procedure_id, attempts, last,
-        "others have kept a lock for Options::lock_timeout_us, " + std::to_string(store_.options.lock_timeout_us) + " us");
+        "other transactions kept a lock for Options::lock_timeout_us, " + std::to_string(store_.options.lock_timeout_us) + " us");
   }
 
   Store& store_;

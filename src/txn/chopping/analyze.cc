@@ -71,7 +71,7 @@ class Analysis {
     // Then all between two that are merged runs with them.
     for (uint32_t o = deferral.publisher.operation + 1; !choices_.reordering && o < resolved_.procedures[publisher].operations.size(); ++o)
       if (!operation(publisher, o).deferred) {
-        deferral.why_not = "'" + name({publisher, o}) + "' stands behind it, and nothing changes places";
+        deferral.why_not = "'" + name({publisher, o}) + "' comes after it, and reordering is left out";
         return false;
       }
     for (const Deferral& published : plan_.deferrals) {
@@ -80,12 +80,12 @@ class Analysis {
         const auto place = [&](OperationId id) { return "'" + declaration_.procedures[id.procedure].name + "." + name(id) + "'"; };
         const std::string waits = place(subscriber) + ", which waits for " + place(published.publisher) + ",";
         if (subscriber.procedure == publisher) {
-          deferral.why_not = waits + " is of its own procedure";
+          deferral.why_not = waits + " belongs to its own procedure";
           return false;
         }
         deferral.path = graph_.find_path(publisher, subscriber.procedure);
         if (deferral.path.empty()) continue;
-        deferral.why_not = waits + " meets its procedure by another way" + (published.publisher == deferral.publisher ? ", too" : "");
+        deferral.why_not = waits + (published.publisher == deferral.publisher ? " also" : "") + " meets its procedure in another way";
         return false;
       }
     }

@@ -175,14 +175,15 @@ TEST_F(AnalyzeTest, WithoutReorderingOnlyWhatComesLastIsDeferred) {
 TEST_F(AnalyzeTest, ATokenThatComesTwiceIsNone) {
   add("taker", {Operation("take").removes("a"), Operation("row").writes("b").token("a")});
   add("returner", {Operation("back").inserts("a")});
-  EXPECT_EQ(refusal(),
-            "procedure 'returner', operation 'back': it inserts into table 'a', whose rows are tokens: they must be fresh, or one could be "
-            "claimed twice");
+  EXPECT_EQ(
+      refusal(),
+      "procedure 'returner', operation 'back': it inserts into table 'a', whose rows are tokens; they must be fresh, or a token could be "
+      "claimed twice");
 }
 
 TEST_F(AnalyzeTest, ATokenMustBeInsertedOrRemoved) {
   add("maker", {Operation("token").inserts("a").fresh(), Operation("row").inserts("b").token("a")});
-  EXPECT_EQ(refusal(), "procedure 'maker', operation 'row': its token: neither it nor an operation behind it inserts into table 'a'");
+  EXPECT_EQ(refusal(), "procedure 'maker', operation 'row': its token: neither it nor an operation after it inserts into table 'a'");
   all_.procedures.clear();
   add("taker", {Operation("row").writes("b").token("a"), Operation("token").removes("a")});
   EXPECT_EQ(refusal(), "procedure 'taker', operation 'row': its token: neither it nor an operation before it removes a row of table 'a'");
@@ -226,7 +227,7 @@ TEST_F(AnalyzeTest, ItsOwnProcedureMayNotWaitForIt) {
   add("publisher", {Operation("look").reads("b", {"x"}), Operation("credit").adds("b", {"x"}).defers()});
   analyze_all();
   EXPECT_FALSE(plan_.deferrals[0].granted);
-  EXPECT_EQ(plan_.deferrals[0].why_not, "'publisher.look', which waits for 'publisher.credit', is of its own procedure");
+  EXPECT_EQ(plan_.deferrals[0].why_not, "'publisher.look', which waits for 'publisher.credit', belongs to its own procedure");
 }
 
 // Each would wait for the other's publication: two calls could both miss what the other does.
@@ -286,14 +287,14 @@ TEST_F(AnalyzeTest, MistakesNameWhatIsWrong) {
     add("p", {std::move(operation)});
     return refusal();
   };
-  EXPECT_EQ(refused(Operation("o").reads("nowhere")), "procedure 'p', operation 'o': there is no table 'nowhere'");
-  EXPECT_EQ(refused(Operation("o").reads("a", {"w"})), "procedure 'p', operation 'o': table 'a' has no column 'w'");
+  EXPECT_EQ(refused(Operation("o").reads("nowhere")), "procedure 'p', operation 'o': table 'nowhere' does not exist");
+  EXPECT_EQ(refused(Operation("o").reads("a", {"w"})), "procedure 'p', operation 'o': table 'a' does not have a column 'w'");
   EXPECT_EQ(refused(Operation("o").reads("a").needs({"other"})),
-            "procedure 'p', operation 'o': it needs 'other', which is no operation of its procedure");
+            "procedure 'p', operation 'o': it needs 'other', which is not an operation of its procedure");
   EXPECT_EQ(refused(Operation("o").reads("a").needs({"o"})), "procedure 'p', operation 'o': it needs 'o', which is not declared before it");
-  EXPECT_EQ(refused(Operation("o").reads("a").fresh()), "procedure 'p', operation 'o': fresh is said of a read: only inserts can be");
+  EXPECT_EQ(refused(Operation("o").reads("a").fresh()), "procedure 'p', operation 'o': a read is marked fresh; only inserts can be");
   EXPECT_EQ(refused(Operation("o").writes("a").defers()),
-            "procedure 'p', operation 'o': it is deferred and does not only add: write of table 'a'");
+            "procedure 'p', operation 'o': it is deferred, and so may only add, but it has a write of table 'a'");
   EXPECT_EQ(refused(Operation("")), "procedure 'p', operation '': its name is empty, or another operation has it");
   add("p", {Operation("o")});
   add("p", {Operation("o")});

@@ -371,8 +371,7 @@ class ChoppedProtocol {
     };
     try {
       Status status = operations(head);
-      if (status.ok() && head.has_writes())
-        status = Status::invalid_argument("an operation that declares that it only reads has written");
+      if (status.ok() && head.has_writes()) status = Status::invalid_argument("an operation that is declared read-only has written");
       return status.ok() ? status : give_up(std::move(status), Cause::kUser);
     } catch (const std::exception& error) {
       return give_up(threw(error.what()), Cause::kException);
@@ -435,9 +434,8 @@ class ChoppedProtocol {
   [[gnu::noinline]] Status stop(typename Transaction::Pieces& pieces, const ExecutableProcedure& procedure, const Status& why) {
     Status status(Code::kCorrupt, Cause::kNone);
     try {
-      status = Status(Code::kCorrupt, "procedure '" + procedure.name +
-                                          "' has failed behind the piece that orders it, so that its call is half " +
-                                          "done; the database takes no more transactions: " + why.message());
+      status = Status(Code::kCorrupt, "procedure '" + procedure.name + "' failed after its ordering piece had committed, so the call is " +
+                                          "incomplete; the database has stopped: " + why.message());
     } catch (const std::bad_alloc&) {
     }
     store_.stop(status);

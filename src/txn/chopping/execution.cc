@@ -144,7 +144,7 @@ void bind_to_publications(Execution* execution) {
 Status make_execution(std::vector<detail::ProcedureWithBodies> procedures, std::span<const TableRef> tables, const ChoppedOptions& options,
                       Execution* execution) {
   if (options.choices.granularity == chopping::Granularity::kColumn)
-    return Status::invalid_argument("ChoppedOptions::choices.granularity is 'column': commits tell apart no less than commit groups");
+    return Status::invalid_argument("ChoppedOptions::choices.granularity is 'column', but commits distinguish commit groups, not columns");
   Declaration declaration;
   for (const TableRef& table : tables) declaration.tables.push_back(chopping::Table::of(table.schema()));
   for (const detail::ProcedureWithBodies& procedure : procedures) declaration.procedures.push_back(procedure.declared);

@@ -216,9 +216,8 @@ class PieceTransaction final : public ReadWriteTransaction<Sync, Piece> {
     const Key key = table.number_of(write.key);
     this->unlock_writes(writes_.size());  // first: words may find no memory
     free_unused(worker_, writes_);
-    return Status(Code::kCorrupt,
-                  "table '" + table.schema().name + "', key " + std::to_string(key) +
-                      ": written at a later snapshot already, so another call conflicts here, which the declaration denies");
+    return Status(Code::kCorrupt, "table '" + table.schema().name + "', key " + std::to_string(key) +
+                                      ": another call has written it at a later snapshot, a conflict that the declaration rules out");
   }
 };
 

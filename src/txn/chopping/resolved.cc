@@ -71,7 +71,7 @@ class Resolver {
           if (!access.token.empty()) tokens_.insert(access.token);
     for (uint32_t p = 0; p < declaration_.procedures.size(); ++p) {
       const Procedure& procedure = declaration_.procedures[p];
-      if (procedure.name.empty()) return refused("a procedure has no name");
+      if (procedure.name.empty()) return refused("a procedure is unnamed");
       if (!names.insert(procedure.name).second) return refused("procedure '" + procedure.name + "' is declared twice");
       if (Status status = add_procedure(p); !status.ok()) return status;
     }
@@ -87,7 +87,7 @@ class Resolver {
 
   Status add_table(uint32_t t) {
     const Table& table = declaration_.tables[t];
-    if (table.name.empty()) return refused("a table has no name");
+    if (table.name.empty()) return refused("a table is unnamed");
     if (!table_of_.emplace(table.name, t).second) return refused("table '" + table.name + "' is declared twice");
     TableUnits units;
     if (table.groups.size() > kColumnsMax)
@@ -114,7 +114,7 @@ class Resolver {
 
   Status add_procedure(uint32_t p) {
     const Procedure& procedure = declaration_.procedures[p];
-    if (procedure.operations.empty()) return refused("procedure '" + procedure.name + "' has no operations");
+    if (procedure.operations.empty()) return refused("procedure '" + procedure.name + "' does not have any operations");
     std::map<std::string, uint32_t> places;
     for (uint32_t o = 0; o < procedure.operations.size(); ++o)
       if (!places.emplace(procedure.operations[o].name, o).second || procedure.operations[o].name.empty())
@@ -127,7 +127,7 @@ class Resolver {
           made.operations.emplace_back(ResolvedOperation{{p, o}, {}, {}, operation.may_roll_back, operation.deferred, false});
       for (const std::string& name : operation.after) {
         const auto found = places.find(name);
-        if (found == places.end()) return refused(p, o, "it needs '" + name + "', which is no operation of its procedure");
+        if (found == places.end()) return refused(p, o, "it needs '" + name + "', which is not an operation of its procedure");
         if (found->second >= o) return refused(p, o, "it needs '" + name + "', which is not declared before it");
         resolved.needs.push_back(found->second);
       }
@@ -151,7 +151,7 @@ class Resolver {
 
   Status find(uint32_t p, uint32_t o, const Access& access, ResolvedAccess* result) const {
     const auto table = table_of_.find(access.table);
-    if (table == table_of_.end()) return refused(p, o, "there is no table '" + access.table + "'");
+    if (table == table_of_.end()) return refused(p, o, "table '" + access.table + "' does not exist");
     const TableUnits& units = units_[table->second];
     *result = {access.kind,
                table->second,
@@ -162,20 +162,22 @@ class Resolver {
                access.partition};
     for (const std::string& name : access.columns) {
       const auto unit = units.unit_of.find(name);
-      if (unit == units.unit_of.end()) return refused(p, o, "table '" + access.table + "' has no column '" + name + "'");
+      if (unit == units.unit_of.end()) return refused(p, o, "table '" + access.table + "' does not have a column '" + name + "'");
       result->units |= unit->second;
       result->columns |= units.column_of.at(name);
     }
     if (!access.columns.empty() && (access.kind == AccessKind::kInsert || access.kind == AccessKind::kRemove))
-      return refused(p, o, std::string(name_of(access.kind)) + " of table '" + access.table + "' names columns: it has the whole row");
+      return refused(
+          p, o, std::string(name_of(access.kind)) + " of table '" + access.table + "' names columns, but it always concerns the whole row");
     if (access.kind == AccessKind::kInsert && !access.fresh && tokens_.contains(access.table))
       return refused(
-          p, o, "it inserts into table '" + access.table + "', whose rows are tokens: they must be fresh, or one could be claimed twice");
+          p, o,
+          "it inserts into table '" + access.table + "', whose rows are tokens; they must be fresh, or a token could be claimed twice");
     if (access.fresh && access.kind != AccessKind::kInsert)
-      return refused(p, o, "fresh is said of a " + std::string(name_of(access.kind)) + ": only inserts can be");
+      return refused(p, o, "a " + std::string(name_of(access.kind)) + " is marked fresh; only inserts can be");
     if (access.token.empty()) return {};
     const auto token = table_of_.find(access.token);
-    if (token == table_of_.end()) return refused(p, o, "its token: there is no table '" + access.token + "'");
+    if (token == table_of_.end()) return refused(p, o, "its token: table '" + access.token + "' does not exist");
     result->token = token->second;
     return {};
   }
@@ -184,9 +186,9 @@ class Resolver {
     for (const ResolvedAccess& access : operation.accesses)
       if (access.kind != AccessKind::kAdd && !(access.kind == AccessKind::kInsert && access.fresh))
         return refused(p, o,
-                       "it is deferred and does not only add: " + std::string(name_of(access.kind)) + " of table '" +
+                       "it is deferred, and so may only add, but it has a " + std::string(name_of(access.kind)) + " of table '" +
                            declaration_.tables[access.table].name + "'");
-    if (operation.may_roll_back) return refused(p, o, "it is deferred and may roll back");
+    if (operation.may_roll_back) return refused(p, o, "it is deferred, and so must not roll back");
     return {};
   }
 
@@ -212,7 +214,7 @@ class Resolver {
       const std::string& token = declaration_.tables[access.token].name;
       if (found == kNone)
         return refused(p, o,
-                       inserts ? "its token: neither it nor an operation behind it inserts into table '" + token + "'"
+                       inserts ? "its token: neither it nor an operation after it inserts into table '" + token + "'"
                                : "its token: neither it nor an operation before it removes a row of table '" + token + "'");
       if (found == o) continue;
       if (inserts)
@@ -256,7 +258,7 @@ class Resolver {
           for (uint32_t j = 0; j < count; ++j)
             if (made.needed[k][j]) made.needed[i][j] = true;
     for (uint32_t o = 0; o < count; ++o)
-      if (made.needed[o][o]) return refused(p, o, "it needs its own result, directly or by others");
+      if (made.needed[o][o]) return refused(p, o, "it needs its own result, directly or through other operations");
     return {};
   }
 
@@ -304,9 +306,9 @@ std::string advice_of(const Declaration& declaration, const ResolvedOperation& o
   };
   const auto inserts = [](const ResolvedAccess& a) { return a.kind == AccessKind::kInsert; };
   if (all([&](const auto& a, const auto& b) { return inserts(a) && inserts(b); }))
-    return "say that the keys are fresh, if no two calls insert the same one";
+    return "declare the keys fresh, if no two calls insert the same key";
   if (all([&](const auto& a, const auto& b) { return changes_presence(a) || changes_presence(b); }))
-    return "name a token, if a row of another table leads here and is claimed first";
+    return "name a token, if each call first claims a row of another table that leads to these rows";
   const uint32_t its_table = meetings.front().one->table;
   if (choices.granularity == Granularity::kGroup && all([&](const auto& a, const auto& b) {
         return a.table == its_table && !changes_presence(a) && !changes_presence(b) && (a.columns & b.columns) == 0;
@@ -334,8 +336,7 @@ std::string advice_of(const Declaration& declaration, const ResolvedOperation& o
            });
   };
   if (choices.adding && all([&](const auto& a, const auto& b) { return could_add(one, a) && could_add(other, b); }))
-    return "say add instead of write, if " + place(one) + (one.id == other.id ? " does" : " and " + place(other) + " do") +
-           " no more than that";
+    return "declare add instead of write, if " + place(one) + (one.id == other.id ? " only adds" : " and " + place(other) + " only add");
   return "";
 }
 

@@ -74,7 +74,7 @@ template <class Sync, class Claims>
 template <class Sync, class Claims>
 Status ReadWriteTransaction<Sync, Claims>::ended_by_another() {
   return Status(Code::kConflict, Cause::kClaimed, Status(),
-                "another transaction has ended it, whose rows it kept for longer than it may: an open one for Options::open_patience_us, " +
+                "another transaction needed its rows and ended it; an open transaction may keep rows for Options::open_patience_us, " +
                     std::to_string(store_.options.open_patience_us) + " us");
 }
 

@@ -208,7 +208,7 @@ template <class Sync, class Claims>
 Status ReadWriteTransaction<Sync, Claims>::do_edit_view(const TableRef& ref, const RawView& view, const ColumnsRef& columns, void** image) {
   const ColumnSet* set = this->template check<Purpose::kWrite>(ref, columns);
   if (set == nullptr) [[unlikely]] return refuse(ref, columns);
-  if (!view) return Status::invalid_argument("update: the view is of no row");
+  if (!view) return Status::invalid_argument("update: the view does not show a row");
   auto& table = static_cast<TableType&>(*ref.base());
   if (!has_read(table, *view.header())) [[unlikely]] {
     if constexpr (RunsPieces<Claims>)
