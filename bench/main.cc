@@ -12,7 +12,7 @@ namespace {
 int run(int argc, char** argv) {
   Program program("elider bench",
                   "Measure: tpcc, ycsb, articles, tickets, compare, durability, elision, htm, neighbours, index, scan, protocols, heap, "
-                  "figures, history (each has its own --help)",
+                  "figures, history (each with its own --help)",
                   version_line());
   const Command bench = program.root();
   add_tpcc(bench);

@@ -104,18 +104,16 @@ bool has_ended(pid_t process) {
 
 std::string last_words(const std::string& output) {
   const size_t end = output.find_last_not_of(" \t\r\n");
-  if (end == std::string::npos) return "; it wrote nothing";
+  if (end == std::string::npos) return "; it did not write any output";
   const size_t begin = end >= kLastWords ? end - kLastWords + 1 : 0;
-  return fmt::format("; it wrote last: {}", output.substr(begin, end + 1 - begin));
+  return fmt::format("; its last output: {}", output.substr(begin, end + 1 - begin));
 }
 
 }  // namespace
 
 Status run_command(const std::string& command, const CommandOptions& options, std::string* output, int* exit_code) {
   output->clear();
-  const auto not_run = [&](int error) {
-    return Status(Code::kIoError, fmt::format("'{}' cannot be run: {}", command, std::strerror(error)));
-  };
+  const auto not_run = [&](int error) { return Status(Code::kIoError, fmt::format("cannot run '{}': {}", command, std::strerror(error))); };
   int ends[2];
   if (::pipe2(ends, O_CLOEXEC) != 0) return not_run(errno);
   Descriptor from(ends[0]), to(ends[1]);
@@ -140,10 +138,10 @@ Status run_command(const std::string& command, const CommandOptions& options, st
   if (open) read_available(from.number, output);
   if (interrupted) return Status(Code::kIoError, fmt::format("'{}' was interrupted", command));
   if (late)
-    return Status(Code::kDeadline, fmt::format("'{}' did not end within {:g} s, and was ended{}", command, options.seconds_max,
-                                               last_words(*output)));
+    return Status(Code::kDeadline,
+                  fmt::format("'{}' did not end within {:g} s and was killed{}", command, options.seconds_max, last_words(*output)));
   if (WIFSIGNALED(ended))
-    return Status(Code::kIoError, fmt::format("'{}' ended of signal {} ({}){}", command, WTERMSIG(ended), ::strsignal(WTERMSIG(ended)),
+    return Status(Code::kIoError, fmt::format("'{}' was killed by signal {} ({}){}", command, WTERMSIG(ended), ::strsignal(WTERMSIG(ended)),
                                               last_words(*output)));
   if (exit_code != nullptr) *exit_code = WEXITSTATUS(ended);
   if (WEXITSTATUS(ended) != 0)

@@ -26,15 +26,15 @@ void add_data_options(Command command, DataOptions& options) {
   const Option data =
       command
           .option("--data", options.folders,
-                      "Keep the database in this folder, which must be empty or missing; several with commas: a log file and a thread that "
-                      "writes it in each")
+                  "Keep the database in this folder, which must be empty or missing; with several, separated by commas, each has "
+                  "its own log file and log thread")
           .between_commas()
           .type("DIR");
   const std::string with_data = "With --data: ";
   add_engine_option(command, "--durability", "MODE", "durability", [&options](const Options& o) { options.durability = o.durability; },
                     with_data)
       .needs(data);
-  command.flag("--resume", options.resume, "Continue on the database that --data holds, after its recovery");
+  command.flag("--resume", options.resume, "Continue with the database in --data, after its recovery");
   add_engine_option(command, "--flush-interval", "US", "flush_interval_us",
                     [&options](const Options& o) { options.flush_interval_us = o.flush_interval_us; }, with_data)
       .needs(data);
@@ -47,14 +47,14 @@ void add_data_options(Command command, DataOptions& options) {
 }
 
 void check_data_options(const DataOptions& options) {
-  if (options.resume && options.folders.empty()) refuse_option("--resume", "needs --data, the folder to continue on");
+  if (options.resume && options.folders.empty()) refuse_option("--resume", "needs --data, the folder to continue with");
   for (const std::string& folder : options.folders) {
     std::error_code error;
     const bool there = std::filesystem::is_directory(folder, error);
-    if (options.resume && !there) refuse_option("--data", fmt::format("there is no folder '{}' to resume on", folder));
+    if (options.resume && !there) refuse_option("--data", fmt::format("the folder '{}' does not exist, and --resume needs it", folder));
     if (!options.resume && there && !std::filesystem::is_empty(folder, error))
-      refuse_option("--data", fmt::format("'{}' is not empty; --resume continues on a database that is there", folder));
-    if (!there && std::filesystem::exists(folder, error)) refuse_option("--data", fmt::format("'{}' is no folder", folder));
+      refuse_option("--data", fmt::format("'{}' is not empty; use --resume to continue with its database", folder));
+    if (!there && std::filesystem::exists(folder, error)) refuse_option("--data", fmt::format("'{}' is not a folder", folder));
   }
 }
 

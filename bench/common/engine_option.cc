@@ -24,7 +24,7 @@ Option add_engine_option(Command command, const char* flag, const char* type, st
             Options options;
             if (!set_option(options, info.name, text).ok())
               refuse_option(flag,
-                            choice ? fmt::format("'{}' is none of {}", text, range) : fmt::format("must be {}, not '{}'", range, text));
+                            choice ? fmt::format("'{}' is not one of {}", text, range) : fmt::format("must be {}, not '{}'", range, text));
             take(options);
           },
           fmt::format("{}{}: {}{}{} [{}]", before, words, range, unit ? " " : "", unit ? info.unit : "", by_default))

@@ -68,7 +68,7 @@ HistoryFile::HistoryFile(std::string path, std::FILE* file) : path_(std::move(pa
 
 Result<std::unique_ptr<HistoryFile>> HistoryFile::open(const std::string& path) {
   std::FILE* file = std::fopen(path.c_str(), "w");
-  if (file == nullptr) return Status::invalid_argument(fmt::format("history file '{}' cannot be written: {}", path, std::strerror(errno)));
+  if (file == nullptr) return Status::invalid_argument(fmt::format("cannot write the history file '{}': {}", path, std::strerror(errno)));
   return std::unique_ptr<HistoryFile>(new HistoryFile(path, file));
 }
 
@@ -116,7 +116,7 @@ Status HistoryFile::close() {
   if (std::fclose(file_) != 0 && error_ == 0) error_ = errno;
   file_ = nullptr;
   if (error_ == 0) return {};
-  return Status::invalid_argument(fmt::format("history file '{}' is not whole: {}", path_, std::strerror(error_)));
+  return Status::invalid_argument(fmt::format("the history file '{}' is incomplete: {}", path_, std::strerror(error_)));
 }
 
 }  // namespace elider::bench

@@ -27,12 +27,12 @@ void add_sync_options(Command command, SyncPolicy& sync, HtmBackend& htm, Protoc
 void check_sync_options(SyncPolicy sync, HtmBackend htm, Protocol protocol, uint32_t threads) {
   const bool elides = sync == SyncPolicy::kElided || sync == SyncPolicy::kAutomatic;
   if (sync == SyncPolicy::kSingleThreaded && threads != 1)
-    refuse_option("--sync", fmt::format("single-threaded goes with --threads 1, not {}", threads));
+    refuse_option("--sync", fmt::format("single-threaded requires --threads 1, not {}", threads));
   // Of other combinations the database itself says whether there are any.
   if ((protocol == Protocol::kWholeTransaction || protocol == Protocol::kSpinlock) && !elides)
-    refuse_option("--protocol", fmt::format("{} goes with --sync elided, not {}", elider::name_of(protocol), elider::name_of(sync)));
+    refuse_option("--protocol", fmt::format("{} requires --sync elided, not {}", elider::name_of(protocol), elider::name_of(sync)));
   if (htm == HtmBackend::kAutomatic) return;
-  if (!elides) refuse_option("--htm", fmt::format("{} goes with --sync elided, not {}", elider::name_of(htm), elider::name_of(sync)));
+  if (!elides) refuse_option("--htm", fmt::format("{} requires --sync elided, not {}", elider::name_of(htm), elider::name_of(sync)));
   // Opening costs nothing yet, and says whether this build and this machine have it.
   Options options;
   options.sync = sync;
@@ -44,7 +44,7 @@ void check_sync_options(SyncPolicy sync, HtmBackend htm, Protocol protocol, uint
 void add_group_option(Command command, CommonOptions& options) {
   command
       .option("--group", options.group,
-              "Transactions that each thread hands over at once (Database::run_group): their cache misses overlap [none]")
+              "Transactions that each thread submits at once (Database::run_group), so that their cache misses overlap [off]")
       .in(1u, GroupPolicy::kSizeMax);
 }
 
@@ -54,16 +54,16 @@ void add_common_options(Command command, CommonOptions& options) {
 }
 
 void add_options_but_threads(Command command, CommonOptions& options) {
-  command.option("--seconds", options.seconds, "Measured time").checked(check_seconds).shows_default();
-  command.option("--warmup", options.warmup_seconds, "Seconds run before and not measured").checked(check_warmup).shows_default();
-  command.option("--seed", options.seed, "Of all random inputs").checked(check_whole_number).shows_default();
-  command.flag("--pin", options.pin, "Bind each thread to a processor, one of each core first");
+  command.option("--seconds", options.seconds, "Measured time in seconds").checked(check_seconds).shows_default();
+  command.option("--warmup", options.warmup_seconds, "Seconds to run before measuring").checked(check_warmup).shows_default();
+  command.option("--seed", options.seed, "Seed of all random inputs").checked(check_whole_number).shows_default();
+  command.flag("--pin", options.pin, "Pin each thread to a processor, using one of each core first");
   add_sync_options(command, options.sync, options.htm, options.protocol);
   command.flag("--copied-reads", options.copied_reads,
-                   "With --sync elided: a read of a row copies and looks again, and is no hardware transaction");
+               "With --sync elided: read a row by copying and validating it, not in a hardware transaction");
   command
       .option("--aborts-max", options.aborts_max,
-              "With --sync elided: a section takes its lock after so many aborts, whatever their cause [by cause: 100, 10, 2]")
+              "With --sync elided: a section takes its lock after this many aborts of any cause [by cause: 100, 10, 2]")
       .in(0u, 1'000'000u)
       .type("N");
   add_engine_flag(command, "--no-hints", "parts.hints", [&options] { options.parts.hints = false; });
@@ -76,9 +76,9 @@ void add_options_but_threads(Command command, CommonOptions& options) {
                     [&options](const Options& o) { options.restarts_max = o.restarts_max; });
   add_engine_option(command, "--memory-limit", "BYTES", "memory_limit_bytes",
                     [&options](const Options& o) { options.memory_limit_bytes = o.memory_limit_bytes; });
-  add_engine_option(command, "--prefault", "BYTES", "prefault_bytes",
-                    [&options](const Options& o) { options.prefault_bytes = o.prefault_bytes; }, {},
-                    "tpcc: what loading and the run may need; else 0");
+  add_engine_option(
+      command, "--prefault", "BYTES", "prefault_bytes", [&options](const Options& o) { options.prefault_bytes = o.prefault_bytes; }, {},
+      "tpcc: what loading and the run may need; otherwise 0");
   add_engine_flag(command, "--no-huge-pages", "huge_pages", [&options] { options.huge_pages = false; });
   add_data_options(command, options.data);
   command
@@ -88,14 +88,14 @@ void add_options_but_threads(Command command, CommonOptions& options) {
             options.json_file = file;
             if (file == "-") options.quiet = true;  // a table in between is no JSON
           },
-          "Write the results here (- for standard output, and then as with --quiet)")
+          "Write the results to this file (- for standard output, which implies --quiet)")
       .type("FILE");
   command
       .option("--history", options.history_file,
-                  "Write every transaction's reads and writes here (slow; see check-history); of a second database of the run, to FILE.2, "
-                  "and so on")
+              "Write every transaction's reads and writes to this file (slow; see check-history); a second database of the run "
+              "writes to FILE.2, and so on")
       .type("FILE");
-  command.flag("--quiet", options.quiet, "No progress and no table");
+  command.flag("--quiet", options.quiet, "Do not print progress or a table");
 }
 
 namespace {
@@ -121,7 +121,7 @@ void check_common_options(const CommonOptions& options) {
   check_sync_options(options.sync, options.htm, options.protocol, options.threads);
   const bool named = options.htm != HtmBackend::kAutomatic || options.protocol != Protocol::kOcc;
   if (options.copied_reads && options.sync != SyncPolicy::kElided && !named)
-    refuse_option("--copied-reads", fmt::format("goes with --sync elided, not {}", elider::name_of(options.sync)));
+    refuse_option("--copied-reads", fmt::format("requires --sync elided, not {}", elider::name_of(options.sync)));
   check_data_options(options.data);
   check_writable("--json", options.json_file);
   check_writable("--history", options.history_file);

@@ -35,7 +35,7 @@ int OwnProcess::run(const std::function<int()>& body, FirstInterrupt first) {
   const pid_t parent = ::getpid();
   const pid_t process = ::fork();
   if (process < 0) {
-    fmt::print(stderr, "elider: no process can be made: {}\n", std::strerror(errno));
+    fmt::print(stderr, "elider: cannot create a process: {}\n", std::strerror(errno));
     return kExitFailed;
   }
   if (process > 0) return wait_for(process, first);
@@ -55,7 +55,7 @@ int OwnProcess::wait_for(pid_t process, FirstInterrupt first) {
     ::sigwait(&awaited, &signal);
     if (signal == SIGINT && first == FirstInterrupt::kIsPassedOn) {
       first = FirstInterrupt::kEndsIt;
-      fmt::print(stderr, "\nelider: interrupted: reports what it has, and ends; once more ends it at once\n");
+      fmt::print(stderr, "\nelider: interrupted: reporting the results so far; press Ctrl-C again to end at once\n");
       ::kill(process, SIGINT);
     } else if (signal != SIGCHLD) {
       interrupt = signal;
@@ -72,7 +72,7 @@ int OwnProcess::wait_for(pid_t process, FirstInterrupt first) {
     return kExitFailed;
   }
   if (WIFEXITED(ended)) return WEXITSTATUS(ended);
-  fmt::print(stderr, "elider: the benchmark was ended by signal {} ({})\n", WTERMSIG(ended), ::strsignal(WTERMSIG(ended)));
+  fmt::print(stderr, "elider: the benchmark was killed by signal {} ({})\n", WTERMSIG(ended), ::strsignal(WTERMSIG(ended)));
   return kExitFailed;
 }
 

@@ -42,7 +42,7 @@ Json quantiles_json(const RunResult& result, const Histogram& ticks) {
 
 void print_groups(std::FILE* out, const CommonOptions& options, const RunResult& result) {
   if (options.group == 0) return;
-  fmt::print(out, "  groups       of {}: the first call has committed after {:.2f} us (p50; p99 {:.2f}), the last after {:.2f} ({:.2f})\n",
+  fmt::print(out, "  groups       of {}: the first call committed after {:.2f} us (p50; p99 {:.2f}), the last after {:.2f} ({:.2f})\n",
              options.group, quantile_us(result, result.group_first_ticks, 0.5), quantile_us(result, result.group_first_ticks, 0.99),
              quantile_us(result, result.group_last_ticks, 0.5), quantile_us(result, result.group_last_ticks, 0.99));
 }
@@ -168,10 +168,10 @@ Json counted_json(const RunResult& result) {
 
 void print_committed_by(std::FILE* out, const RunResult& result) {
   if (result.procedures.empty()) return;
-  fmt::print(out, "  {:<17} {:>10} {:>10} {:>10}\n", "wrote, committed", "one region", "lock bits", "by locks");
+  fmt::print(out, "  {:<17} {:>10} {:>10} {:>10}\n", "writing commits", "one region", "lock bits", "locks");
   for (const Statistics::Procedure& one : result.procedures) {
     const auto all = static_cast<double>(one.region_commits + one.lock_bit_commits + one.locked_commits) / 100;
-    fmt::print(out, "  {:<17} {:>9.1f}% {:>9.1f}% {:>9.1f}%\n", one.name.empty() ? "(no name)" : one.name,
+    fmt::print(out, "  {:<17} {:>9.1f}% {:>9.1f}% {:>9.1f}%\n", one.name.empty() ? "(unnamed)" : one.name,
                static_cast<double>(one.region_commits) / all, static_cast<double>(one.lock_bit_commits) / all,
                static_cast<double>(one.locked_commits) / all);
   }
@@ -183,15 +183,14 @@ double percent(uint64_t part, uint64_t whole) { return whole == 0 ? 0 : 100 * st
 void print_lookups(std::FILE* out, const CommonOptions& options, const RunResult& result) {
   if (!options.parts.counted_lookups) return;
   const Statistics::Lookups& lookups = result.lookups;
-  fmt::print(out, "  lookups      in B+-trees {}, {:.1f}% of them in the leaf of the last one; of rows kept {}, {:.1f}% found\n",
+  fmt::print(out, "  lookups      in B+-trees {}, {:.1f}% of them in the previous lookup's leaf; of cached rows {}, {:.1f}% found\n",
              short_number(static_cast<double>(lookups.of_trees)), percent(lookups.leaves_kept, lookups.of_trees),
              short_number(static_cast<double>(lookups.of_rows)), percent(lookups.rows_kept, lookups.of_rows));
 }
 
 void print_elision(std::FILE* out, const RunResult& result) {
   if (result.elision.empty()) return;
-  fmt::print(out, "  {:<17} {:>10} {:>10} {:>8} {:>9} {:>8}  aborts\n", "elided", "regions", "committed", "in vain",
-             "fell back", "direct");
+  fmt::print(out, "  {:<17} {:>10} {:>10} {:>8} {:>9} {:>8}  aborts\n", "elided", "regions", "committed", "useless", "fell back", "direct");
   for (const Statistics::Elision& site : result.elision) {
     std::string causes;
     for (size_t cause = 0; cause < kRegionCauseCount; ++cause)
@@ -223,11 +222,11 @@ Json log_json(const RunResult& result) {
 void print_log(std::FILE* out, const CommonOptions& options, const RunResult& result) {
   const LogUse& log = result.log;
   if (!log.kept) return;
-  fmt::print(out, "  log          {} ({}), {}/s; {:.0f} bytes a commit that writes, {} syncs, {} waits for room\n",
+  fmt::print(out, "  log          {} ({}), {}/s; {:.0f} bytes per writing commit, {} syncs, {} waits for buffer space\n",
              short_bytes(static_cast<double>(log.bytes)), name_of(options.data.durability),
              short_bytes(result.seconds > 0 ? static_cast<double>(log.bytes) / result.seconds : 0), bytes_per_record(log), log.syncs,
              log.room_waits);
-  fmt::print(out, "  durable      {:.2f} ms after the oldest commit of a group, in the mean; {:.2f} ms at the most since opening\n",
+  fmt::print(out, "  durable      mean {:.2f} ms after a group's oldest commit; maximum {:.2f} ms since opening\n",
              static_cast<double>(log.lag_mean_us) / 1e3, static_cast<double>(log.lag_max_us) / 1e3);
 }
 
@@ -240,7 +239,7 @@ void print_memory(std::FILE* out, const Report& report) {
              short_bytes(static_cast<double>(memory.free)), short_bytes(static_cast<double>(report.result.resident_bytes)));
   if (report.records == 0) return;
   const double records = static_cast<double>(report.records);
-  fmt::print(out, "  a record     {:.1f} bytes: rows {:.1f}, indexes {:.1f}\n", total / records, static_cast<double>(memory.rows) / records,
+  fmt::print(out, "  per record   {:.1f} bytes: rows {:.1f}, indexes {:.1f}\n", total / records, static_cast<double>(memory.rows) / records,
              static_cast<double>(memory.indexes) / records);
 }
 
@@ -316,7 +315,7 @@ void print_table(std::FILE* terminal, const CommonOptions& options, const Report
   fmt::print(out, "  machine      {}, {} processors, huge pages {}; commit {}, {}\n", machine.cpu, machine.cpus,
              options.huge_pages ? machine.huge_pages : "off", machine.commit, machine.build);
   if (result.interrupted)
-    fmt::print(out, "  INTERRUPTED  after {:.2f} s of {} s: the figures are of that time\n", result.seconds, options.seconds);
+    fmt::print(out, "  INTERRUPTED  after {:.2f} s of {} s: the figures are for that time\n", result.seconds, options.seconds);
   if (!result.failure.empty()) fmt::print(out, "  FAILED       {}\n", result.failure);
 }
 

@@ -29,7 +29,7 @@ class Scratch {
   // Empty: it could not be made.
   const std::filesystem::path& path() const { return path_; }
   Result<std::string> file(const std::string& name) const {
-    if (path_.empty()) return Status(Code::kIoError, "no temporary folder can be made; --data names another");
+    if (path_.empty()) return Status(Code::kIoError, "cannot create a temporary folder; use --data to name another");
     return (path_ / name).string();
   }
 

@@ -116,7 +116,7 @@ Result<uint64_t> counters_before(PeerClient& client, uint64_t records) {
   if (!rows.ok()) return rows.status();
   if (*rows != records)
     return Status::invalid_argument(
-        fmt::format("--resume: {} rows were recovered, but --records is {}: give that of the run before", *rows, records));
+        fmt::format("--resume: {} rows were recovered, but --records is {}; use the previous run's number", *rows, records));
   return client.sum_counters({0, 1, records});
 }
 
@@ -226,18 +226,18 @@ std::vector<YcsbOptions> workloads_of(const CompareOptions& options) {
   const bool mixes = options.workloads.empty();
   for (const std::string& name : mixes ? options.mixes : options.workloads) {
     YcsbOptions& ycsb = resolved.emplace_back(options.ycsb);
-    if (!mixes && name.empty()) refuse_option("--workload", "'' is none of a, b, c, d, e, f");
+    if (!mixes && name.empty()) refuse_option("--workload", "'' is not one of a, b, c, d, e, f");
     (mixes ? ycsb.mix : ycsb.workload) = name;
     resolve(ycsb);
     if (ycsb.distribution == Distribution::kLatest && !has(ycsb, OperationKind::kInsert))
-      refuse_option("--distribution", fmt::format("latest goes with inserts, which {} has none of", title_of(ycsb)));
+      refuse_option("--distribution", fmt::format("latest requires inserts, but {} does not insert", title_of(ycsb)));
     if (has(ycsb, OperationKind::kScan) && ycsb.operations > 1 && std::ranges::count(options.peers, "rocksdb") != 0)
       refuse_option("--operations",
-                    fmt::format("{} scans, and RocksDB's transactions check no ranges: give 1 operation, or --peers without rocksdb",
+                    fmt::format("{} scans, and RocksDB's transactions do not check ranges; use 1 operation, or --peers without rocksdb",
                                 title_of(ycsb)));
     for (const YcsbOptions& before : resolved)
       if (!mixes && &before != &ycsb && before.workload == ycsb.workload)
-        refuse_option("--workload", fmt::format("'{}' stands twice", ycsb.workload));
+        refuse_option("--workload", fmt::format("'{}' is listed twice", ycsb.workload));
   }
   return resolved;
 }
@@ -265,8 +265,8 @@ Result<CompareOutcome> run_compare(const CompareOptions& options) {
     if (interrupted()) break;
   }
   if (interrupted() && !keep_whole_repetitions(outcome))
-    return Status::invalid_argument("interrupted before each store had run once: there is nothing to report");
-  if (!stores) return Status::invalid_argument("there is no workload to run");
+    return Status::invalid_argument("interrupted before each store had run once, so there are no results");
+  if (!stores) return Status::invalid_argument("no workload was given");
   if (Status status = stores->check(); !status.ok()) return status;
   for (const Store& store : stores->stores()) outcome.stores.emplace_back(store.name, store.peer->about());
   outcome.skipped = stores->skipped();

@@ -18,21 +18,21 @@ namespace {
 constexpr uint64_t kCompareRecordsMax = 100'000'000;
 
 constexpr const char* kCompareHelp =
-    "RocksDB is its OptimisticTransactionDB. All run the same workloads on the same records and inputs, all\n"
-    "serializably; without --data none is durable. The stores take turns within a repetition, and ratios are\n"
-    "taken within it. Each store's rows are counted and their values checked afterwards. A store whose library\n"
-    "was not there when elider was built is left out, with the name of the package that has it.\n"
+    "RocksDB is used through OptimisticTransactionDB. All stores run the same serializable workloads on the same\n"
+    "records and inputs; without --data, they are not durable. The stores take turns within a repetition, and ratios\n"
+    "are computed within it. Afterwards each store's rows are counted and their values checked. If a store's library\n"
+    "was missing when elider was built, the store is left out, and the name of its package is printed.\n"
     "\n"
-    "Workloads are those of `elider bench ycsb`. Each starts from stores as they were loaded; d and e, which\n"
-    "insert, do so in every repetition, the others repeat on what they have. e scans, so it needs --index btree or art,\n"
-    "and beside RocksDB, whose transactions check no ranges, one operation a transaction. Without --workload:\n"
-    "mixes of reads and read-modify-writes, uniform, one after the other on the same stores.\n"
+    "The workloads are those of `elider bench ycsb`. Each starts from freshly loaded stores. The workloads that insert\n"
+    "(d and e) reload them for every repetition. Workload e scans, so it needs --index btree or art, and with RocksDB,\n"
+    "whose transactions do not check ranges, one operation per transaction. Without --workload: uniform mixes of reads\n"
+    "and read-modify-writes, one after the other on the same stores.\n"
     "\n"
-    "With --data all keep their files there, and remove them afterwards. --durability group: each commit returns\n"
-    "when it is on the disk (RocksDB: sync; LMDB: its default; SQLite: WAL, synchronous=FULL). async: before\n"
+    "With --data, all stores keep their files there and remove them afterwards. --durability group: each commit returns\n"
+    "once it is on disk (RocksDB: sync; LMDB: its default; SQLite: WAL, synchronous=FULL). async: it returns earlier\n"
     "(RocksDB: WAL without sync; LMDB: MDB_NOSYNC; SQLite: WAL, synchronous=NORMAL).\n"
-    "With --resume elider goes on with the database in that folder, of elider bench ycsb or of compare with --resume\n"
-    "and as many --records, and leaves it there; the others, which know no such database, are loaded as ever.\n"
+    "With --resume, elider continues with the database in that folder, from elider bench ycsb or compare --resume with\n"
+    "the same --records, and leaves it there; the other stores are loaded as usual.\n"
     "\n"
     "  elider bench compare --records 1000000 --threads 2 --seconds 5 --repeat 3 --mix 100/0,80/20,50/50\n"
     "  elider bench compare --records 1000000 --threads 2 --workload a,b,c,d,e,f --index btree --json compare.json\n"
@@ -42,25 +42,26 @@ constexpr const char* kCompareHelp =
 void check_peers(const std::vector<std::string>& peers) {
   for (size_t i = 0; i < peers.size(); ++i) {
     if (peers[i] != "rocksdb" && peers[i] != "lmdb" && peers[i] != "sqlite")
-      refuse_option("--peers", fmt::format("'{}' is none of rocksdb, lmdb, sqlite", peers[i]));
+      refuse_option("--peers", fmt::format("'{}' is not one of rocksdb, lmdb, sqlite", peers[i]));
     const auto before = peers.begin() + static_cast<std::ptrdiff_t>(i);
-    if (std::find(peers.begin(), before, peers[i]) != before) refuse_option("--peers", fmt::format("'{}' stands twice", peers[i]));
+    if (std::find(peers.begin(), before, peers[i]) != before) refuse_option("--peers", fmt::format("'{}' is listed twice", peers[i]));
   }
 }
 
 void check(CompareOptions& options) {
   check_common_options(options.ycsb.common);
   const DataOptions& data = options.ycsb.common.data;
-  if (data.folders.size() > 1) refuse_option("--data", "one folder, for compare: other stores write to one");
-  if (!data.folders.empty() && !options.folder.empty()) refuse_option("--dir", "does not go with --data, where files are then");
+  if (data.folders.size() > 1) refuse_option("--data", "compare accepts only one folder, because the other stores write to one");
+  if (!data.folders.empty() && !options.folder.empty())
+    refuse_option("--dir", "cannot be combined with --data, which already names the folder");
   check_peers(options.peers);
   for (const YcsbOptions& workload : workloads_of(options))
     if (data.resume && has(workload, OperationKind::kInsert))
-      refuse_option("--resume", fmt::format("does not go with {}, which inserts: each repetition begins with stores as they were loaded",
+      refuse_option("--resume", fmt::format("cannot be combined with {}, which inserts: each repetition begins with freshly loaded stores",
                                             title_of(workload)));
   std::error_code error;
   if (!options.folder.empty() && !std::filesystem::is_directory(options.folder, error))
-    refuse_option("--dir", fmt::format("'{}' is no folder", options.folder));
+    refuse_option("--dir", fmt::format("'{}' is not a folder", options.folder));
 }
 
 // The exit code.
@@ -99,32 +100,30 @@ void add_compare(Command bench) {
   options->mixes = {"100/0", "80/20", "50/50"};
   options->peers = {"rocksdb", "lmdb", "sqlite"};
   options->ycsb.common.seconds = 3;
-  Command command = bench.add("compare", "elider beside RocksDB, LMDB and SQLite from their Debian packages");
+  Command command = bench.add("compare", "Compare elider with RocksDB, LMDB and SQLite from their Debian packages");
   command.footer(kCompareHelp);
   command.option("--records", options->ycsb.records, "Records loaded into each store")
       .in(uint64_t{1}, kCompareRecordsMax)
       .shows_default();
-  command.option("--value-bytes", options->ycsb.value_bytes, "Size of a value")
+  command.option("--value-bytes", options->ycsb.value_bytes, "Size of a value in bytes")
       .in(kValueBytesMin, uint32_t{1} << 16)
       .shows_default();
   const Option workload =
-      command.option("--workload", options->workloads, "a, b, c, d, e, f, several with commas").between_commas().type("LETTERS");
-  command.option("--mix", options->mixes, "Percent reads/read-modify-writes, several with commas")
+      command.option("--workload", options->workloads, "a, b, c, d, e, f; separate several by commas").between_commas().type("LETTERS");
+  command.option("--mix", options->mixes, "Percentages of reads/read-modify-writes; separate several by commas")
       .between_commas()
       .shows_default()
       .excludes(workload);
-  command.option("--peers", options->peers, "rocksdb, lmdb, sqlite, with commas").between_commas().shows_default();
+  command.option("--peers", options->peers, "rocksdb, lmdb, sqlite, separated by commas").between_commas().shows_default();
   command.option("--repeat", options->repeat, "Repetitions (1 to 100)").in(1u, 100u).shows_default();
   command
       .option("--distribution", options->ycsb.distribution_name,
-                  "Of keys: uniform, zipfian, latest [the workload's own; of mixes: uniform]")
+              "Distribution of keys: uniform, zipfian, latest [the workload's own; for mixes: uniform]")
       .type("NAME");
-  command.option("--theta", options->ycsb.theta, "Skew of zipfian, above 0 and below 1").shows_default();
-  command.option("--operations", options->ycsb.operations, "Operations a transaction (1 to 16)")
-      .in(1u, kOperationsMax)
-      .shows_default();
-  command.flag("--batch", options->ycsb.batch, "elider gets all keys of a transaction in one multi_get");
-  add_index_option(command, options->ycsb.key_index, "elider's: hash; or btree or art, which scans need [hash]");
+  command.option("--theta", options->ycsb.theta, "Skew of zipfian, between 0 and 1 exclusive").shows_default();
+  command.option("--operations", options->ycsb.operations, "Operations per transaction (1 to 16)").in(1u, kOperationsMax).shows_default();
+  command.flag("--batch", options->ycsb.batch, "elider reads all keys of a transaction with one multi_get");
+  add_index_option(command, options->ycsb.key_index, "elider's index: hash; or btree or art, which scans need [hash]");
   command.option("--dir", options->folder, "Where RocksDB and LMDB put their files [/dev/shm, or a temporary folder]")
       .type("FOLDER");
   add_common_options(command, options->ycsb.common);

@@ -52,7 +52,7 @@ void print_compare(std::FILE* terminal, const CompareOptions& options, const Com
   const WrappedOutput wrapped(terminal, 4);
   std::FILE* const out = wrapped.file();
   const YcsbOptions& ycsb = options.ycsb;
-  fmt::print(out, "compare: {} records of {} bytes, {} operation{} a transaction, {} thread{}, {} x {} s\n",
+  fmt::print(out, "compare: {} records of {} bytes, {} operation{} per transaction, {} thread{}, {} x {} s\n",
              short_number(static_cast<double>(ycsb.records)), ycsb.value_bytes, ycsb.operations, ycsb.operations == 1 ? "" : "s",
              ycsb.common.threads, ycsb.common.threads == 1 ? "" : "s", options.repeat, ycsb.common.seconds);
   fmt::print(out, "  {:<8} {:<7} {:<7} {:>9} {:>9} {:>9}  {}\n", "workload", "keys", "store", "min txn/s", "median", "max",
@@ -67,7 +67,7 @@ void print_compare(std::FILE* terminal, const CompareOptions& options, const Com
       if (&series == &run.series.front()) fmt::print(out, "\n");
       else fmt::print(out, "  {:.2f}/{:.2f}/{:.2f}\n", ratio.min, ratio.median, ratio.max);
     }
-  if (outcome.interrupted) fmt::print(out, "  INTERRUPTED: these are the repetitions that were whole\n");
+  if (outcome.interrupted) fmt::print(out, "  INTERRUPTED: only complete repetitions are shown\n");
   for (const auto& [name, about] : outcome.stores) fmt::print(out, "  {:<8} {}\n", name, about);
   for (const std::string& why : outcome.skipped) fmt::print(out, "  left out {}\n", why);
   const Environment machine = environment();

@@ -48,7 +48,7 @@ Result<std::unique_ptr<ScratchFolder>> ScratchFolder::of_run(const CompareOption
   const std::filesystem::path parent = parent_of_run(options);
   std::string path = (parent / "elider-compare-XXXXXX").string();
   if (::mkdtemp(path.data()) == nullptr)
-    return unusable(options, parent.string(), fmt::format("takes no folder: {}", std::strerror(errno)));
+    return unusable(options, parent.string(), fmt::format("cannot hold a temporary folder: {}", std::strerror(errno)));
   return std::unique_ptr<ScratchFolder>(new ScratchFolder(std::move(path)));
 }
 
@@ -62,7 +62,7 @@ Result<std::unique_ptr<ScratchFolder>> ScratchFolder::of_peer(const CompareOptio
                     fmt::format("has {} free, and {} needs {}", short_bytes(static_cast<double>(space.available)), peer,
                                 short_bytes(static_cast<double>(bytes_needed))));
   std::string path = options.scratch + "/" + peer;
-  if (::mkdir(path.c_str(), 0700) != 0) return unusable(options, path, fmt::format("cannot be made: {}", std::strerror(errno)));
+  if (::mkdir(path.c_str(), 0700) != 0) return unusable(options, path, fmt::format("cannot be created: {}", std::strerror(errno)));
   return std::unique_ptr<ScratchFolder>(new ScratchFolder(std::move(path)));
 }
 
@@ -72,8 +72,9 @@ ScratchFolder::~ScratchFolder() {
 }
 
 Status built_without(const std::string& peer, const std::string& package) {
-  return Status(Code::kUnsupported,
-                fmt::format("{} was not there when this program was built: install the Debian package {} and build again", peer, package));
+  return Status(
+      Code::kUnsupported,
+      fmt::format("{} was not available when this program was built; install the Debian package {} and build again", peer, package));
 }
 
 }  // namespace elider::bench

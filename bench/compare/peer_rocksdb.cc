@@ -131,7 +131,7 @@ class RocksDbClient : public PeerClient {
 
   Status insert(Key key) {
     const rocksdb::Status got = get(key, true);
-    if (got.ok()) return Status::invalid_argument(fmt::format("RocksDB: insert: key {} is there", key));
+    if (got.ok()) return Status::invalid_argument(fmt::format("RocksDB: insert: key {} already exists", key));
     if (!got.IsNotFound()) return failed("insert", got);
     return put(key, 0, true);
   }

@@ -61,7 +61,7 @@ Status measure_async(const DurabilityOptions& options, DurabilityRows* rows) {
   for (const uint32_t threads : {1u, 2u}) {
     DurabilityRow row;
     row.part = "async";
-    row.work = fmt::format("TPC-C, async against no log, {} thread{}", threads, threads == 1 ? "" : "s");
+    row.work = fmt::format("TPC-C, async compared with running without a log, {} thread{}", threads, threads == 1 ? "" : "s");
     row.unit = "x";
     row.at_least = 0.80;
     row.aim = 0.90;
@@ -71,7 +71,7 @@ Status measure_async(const DurabilityOptions& options, DurabilityRows* rows) {
       row.figures["log"].push_back(to_json(options.common, report)["log"]);
     });
     if (!status.ok()) return status;
-    row.details.back() += fmt::format("; on the disk {:.1f} ms after the commit", spread_of(lag_us).median / 1e3);
+    row.details.back() += fmt::format("; on disk {:.1f} ms after the commit", spread_of(lag_us).median / 1e3);
     rows->push_back(std::move(row));
   }
   return {};
@@ -81,7 +81,7 @@ Status measure_checkpoint(const DurabilityOptions& options, DurabilityRows* rows
   constexpr uint32_t kThreads = 2;
   DurabilityRow row;
   row.part = "checkpoint";
-  row.work = "TPC-C, async, under one checkpoint after the other against none, 2 threads";
+  row.work = "TPC-C, async, with continuous checkpoints compared with none, 2 threads";
   row.unit = "x";
   row.at_least = 0.75;
   row.aim = 0.90;
@@ -93,13 +93,13 @@ Status measure_checkpoint(const DurabilityOptions& options, DurabilityRows* rows
     seconds.push_back(static_cast<double>(facts.duration_us) * 1e-6);
     row.figures["log"].push_back(to_json(options.common, report)["log"]);
   };
-  Status status = compare(options, kThreads, "no checkpoint", Kept::kLogged, "under checkpoints", Kept::kUnderCheckpoints, &row, note);
+  Status status = compare(options, kThreads, "no checkpoint", Kept::kLogged, "with checkpoints", Kept::kUnderCheckpoints, &row, note);
   if (!status.ok()) return status;
   if (spread_of(taken).min == 0) {  // on a slow disk, or in a short run
     row.at_least = row.aim = 0;
-    row.details.push_back("a run ended before its first checkpoint did, so this is no measure of checkpoints: give it more --seconds");
+    row.details.push_back("a run ended before its first checkpoint, so this does not measure checkpoints; raise --seconds");
   }
-  row.details.push_back(fmt::format("{:.0f} checkpoints a run, loading included; the last one {} in {:.2f} s", spread_of(taken).median,
+  row.details.push_back(fmt::format("{:.0f} checkpoints per run, including loading; the last one {} in {:.2f} s", spread_of(taken).median,
                                     short_bytes(spread_of(bytes).median), spread_of(seconds).median));
   row.figures["checkpoints"] = taken;
   row.figures["checkpoint_bytes"] = bytes;

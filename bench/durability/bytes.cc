@@ -42,12 +42,13 @@ Status measure_bytes(const DurabilityOptions& options, DurabilityRows* rows) {
   const double logged = static_cast<double>(log.bytes) / static_cast<double>(log.records), changed = changed_bytes_a_new_order();
   DurabilityRow row;
   row.part = "bytes";
-  row.work = "log bytes of a TPC-C NewOrder, against the bytes that it changes";
+  row.work = "log bytes of a TPC-C NewOrder, compared with the bytes that it changes";
   row.unit = "x";
   row.aim = 1.3;
   row.smaller_is_better = true;
   row.runs = {logged / changed};
-  row.details = {fmt::format("{:.0f} bytes of log, {:.0f} bytes changed in columns (keys apart), 10 lines in the mean", logged, changed)};
+  row.details = {
+      fmt::format("{:.0f} bytes of log, {:.0f} bytes changed in columns (without keys), 10 order lines on average", logged, changed)};
   row.figures = {{"log_bytes", logged}, {"changed_bytes", changed}};
   rows->push_back(std::move(row));
   return {};

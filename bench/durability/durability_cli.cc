@@ -31,21 +31,21 @@ constexpr const char* kPartNames = "bytes, async, checkpoint, group, recovery, l
 
 constexpr const char* kHelp =
     "What is measured:\n"
-    "  bytes       the log's bytes of a TPC-C NewOrder, next to the bytes of the columns that it changes\n"
-    "  async       TPC-C whose commits return at once and are written soon after, against TPC-C without a log\n"
-    "  checkpoint  that TPC-C while one checkpoint after the other is taken, against the same without any\n"
-    "  group       sessions that wait until their commit is on the disk. First as fast as they can; then at half\n"
-    "              that rate, arriving at random: how long the slowest of a hundred waits, against one write and\n"
-    "              sync of as many bytes as a group has, by the same disk in the same minute\n"
-    "  recovery    opening a folder that holds the log of a TPC-C run, its files in memory\n"
-    "  load        reading a checkpoint of such a run into tables and their key indexes, its files in memory\n"
-    "  peer        TPC-C with async against another system's with its log, which --peer-command runs: a shell's\n"
-    "              command that ends by itself with exit code 0 and writes its throughput, in transactions a second.\n"
-    "              ELIDER_PEER_FOLDER names an empty folder on the same disk for it. Ours has --threads threads, and\n"
-    "              a warehouse each; whether the command's run is like that is its author's to see to\n"
-    "Parts that are compared take turns; the median of the rounds counts. --data names the disk: a folder in\n"
-    "memory (/dev/shm) says nothing of one. With fewer than three free processors the log's thread takes time\n"
-    "from the transactions: run nothing beside it.\n"
+    "  bytes       log bytes of a TPC-C NewOrder, compared with the bytes of the columns that it changes\n"
+    "  async       TPC-C whose commits return before they are on disk, compared with TPC-C without a log\n"
+    "  checkpoint  the same TPC-C with continuous checkpoints, compared with none\n"
+    "  group       sessions that wait until their commit is on disk: first as fast as they can, then at half\n"
+    "              that rate with random arrivals. Compares the 99th percentile of the wait with one write and\n"
+    "              sync of as many bytes as a group has, on the same disk in the same minute\n"
+    "  recovery    opening a folder with the log of a TPC-C run, its files in the page cache\n"
+    "  load        loading a checkpoint of such a run into tables and key indexes, its files in the page cache\n"
+    "  peer        TPC-C with async, compared with another system's TPC-C and log, run by --peer-command: a shell\n"
+    "              command that exits with code 0 and prints its throughput, in transactions per second.\n"
+    "              ELIDER_PEER_FOLDER names an empty folder for it on the same disk. Our run has --threads threads and\n"
+    "              one warehouse per thread; make sure that the command's run is comparable\n"
+    "The compared variants take turns, and the median of the rounds is reported. --data selects the disk; a folder in\n"
+    "memory (/dev/shm) does not measure a disk. With fewer than three free processors, the log's thread takes time\n"
+    "from the transactions, so do not run other programs at the same time.\n"
     "\n"
     "  elider bench durability --data /srv/scratch --seconds 5 --json durability.json\n"
     "  elider bench durability --data /srv/scratch --only group --sessions 32\n"
@@ -82,22 +82,23 @@ Json to_json(const DurabilityOptions& options, const DurabilityRows& rows) {
 
 void check(const DurabilityOptions& options) {
   const CommonOptions& common = options.common;
-  if (common.data.folders.empty()) refuse_option("--data", "is needed: a folder on the disk that is to be measured");
+  if (common.data.folders.empty()) refuse_option("--data", "is required: a folder on the disk to measure");
   if (common.data.resume)
-    refuse_option("--resume", "is not for durability: what it compares begins alike, in databases that it makes; bench tpcc continues one");
-  if (common.data.durability != Durability::kAsync) refuse_option("--durability", "is not for durability: it measures async and group");
+    refuse_option("--resume", "is not supported here: durability creates the databases that it compares; bench tpcc can continue one");
+  if (common.data.durability != Durability::kAsync)
+    refuse_option("--durability", "is not supported here: durability measures both async and group");
   check_common_options(common);
   for (const std::string& name : options.parts)
     if (std::none_of(std::begin(kParts), std::end(kParts), [&](const Part& part) { return name == part.name; }))
-      refuse_option("--only", fmt::format("'{}' is none of {}", name, kPartNames));
+      refuse_option("--only", fmt::format("'{}' is not one of {}", name, kPartNames));
   const bool named = std::find(options.parts.begin(), options.parts.end(), "peer") != options.parts.end();
-  if (named && options.peer_command.empty()) refuse_option("--peer-command", "is needed: what runs the peer's TPC-C");
+  if (named && options.peer_command.empty()) refuse_option("--peer-command", "is required: the command that runs the peer's TPC-C");
   if (!options.peer_command.empty() && !options.wants("peer"))
-    refuse_option("--peer-command", "is for the part peer, which --only leaves out");
+    refuse_option("--peer-command", "is only used by the part 'peer', which --only leaves out");
   try {
     static_cast<void>(std::regex(options.peer_pattern));
   } catch (const std::regex_error& error) {
-    refuse_option("--peer-pattern", fmt::format("'{}' is no regular expression: {}", options.peer_pattern, error.what()));
+    refuse_option("--peer-pattern", fmt::format("'{}' is not a regular expression: {}", options.peer_pattern, error.what()));
   }
 }
 
@@ -107,7 +108,7 @@ void run(DurabilityOptions& options) {
   const std::string& folder = options.common.data.folders.front();
   const bool made = std::filesystem::create_directories(folder, error);
   DurabilityRows rows;
-  Status status = error ? Status(Code::kIoError, fmt::format("--data: cannot make '{}': {}", folder, error.message())) : Status();
+  Status status = error ? Status(Code::kIoError, fmt::format("--data: cannot create '{}': {}", folder, error.message())) : Status();
   for (const Part& part : kParts) {
     if (!status.ok() || interrupted() || !options.wants(part.name)) continue;
     const size_t first = rows.size();
@@ -122,7 +123,7 @@ void run(DurabilityOptions& options) {
   }
   if (made) std::filesystem::remove(folder, error);
   if (status.ok() && !options.common.quiet) {
-    if (interrupted()) fmt::print("interrupted: the part that was under way and those behind it are left out\n");
+    if (interrupted()) fmt::print("interrupted: the results lack the current part and those after it\n");
     const Environment machine = environment();
     fmt::print("machine: {}, {} processors; commit {}, {}\n", machine.cpu, machine.cpus, machine.commit, machine.build);
   }
@@ -164,27 +165,27 @@ void show_step(const DurabilityOptions& options, const std::string& what) {
 void add_durability(Command bench) {
   auto options = std::make_shared<DurabilityOptions>();
   options->common.seconds = 5;
-  Command command = bench.add("durability", "What log and checkpoints cost, how long an acknowledgement takes, how fast recovery is");
+  Command command = bench.add("durability", "Measure the cost of log and checkpoints, the latency of durable commits, and recovery");
   command.footer(kHelp);
   command.option("--repeat", options->repeat, "Rounds of each comparison (1 to 100)")
       .in(1u, 100u)
       .shows_default();
-  command.option("--sessions", options->sessions, "That wait for the disk at one time, for group (1 to 256)")
+  command.option("--sessions", options->sessions, "For group: sessions that wait for the disk at the same time (1 to 256)")
       .in(1u, 256u)
       .shows_default();
-  command.option("--only", options->parts, fmt::format("{}, with commas [all; peer with a --peer-command]", kPartNames))
+  command.option("--only", options->parts, fmt::format("{}, separated by commas [all; peer only with --peer-command]", kPartNames))
       .between_commas()
       .type("PART");
-  command.option("--peer-command", options->peer_command, "For peer: what runs another system's TPC-C").type("CMD");
+  command.option("--peer-command", options->peer_command, "For peer: the command that runs another system's TPC-C").type("CMD");
   options->peer_pattern = kPeerPattern;
   command
       .option("--peer-pattern", options->peer_pattern,
-                  "Which number of its output is the throughput: the first group, or all, of this regular expression, in the first line "
-                  "that it is found in [a number before txn/s or ops/s]")
+              "A regular expression that finds the throughput in its output: the first match's first group, or the whole match "
+              "[a number before txn/s or ops/s]")
       .type("REGEX");
-  command.option("--peer-at-least", options->peer_at_least, "The ratio that is wanted: whether it was met is told")
+  command.option("--peer-at-least", options->peer_at_least, "The expected ratio; the report says whether it was reached")
       .checked(check_positive);
-  command.option("--peer-timeout", options->peer_seconds_max, "Seconds that one run of it may take")
+  command.option("--peer-timeout", options->peer_seconds_max, "Maximum seconds for one run of the command")
       .checked(check_seconds)
       .shows_default();
   add_common_options(command, options->common);

@@ -153,7 +153,7 @@ Status measure(const DurabilityOptions& options, const std::string& folder, Dura
   show_step(options, fmt::format("group commits of {} sessions at full load", options.sessions));
   const auto full = sessions.run(0, common.seconds / 2, common.seed);
   if (!full.ok()) return full.status();
-  row->details.push_back(fmt::format("full load: {}/s by {} sessions, {:.1f} commits a group; p50 {:.0f} us, p99 {:.0f} us",
+  row->details.push_back(fmt::format("full load: {}/s from {} sessions, {:.1f} commits per group; p50 {:.0f} us, p99 {:.0f} us",
                                      short_number(full->per_s), options.sessions, full->batch_records, full->p50_us, full->p99_us));
   std::vector<double> syncs_p50, syncs_p99, syncs_by_time, half_p50, half_p99, batch, to_median, to_by_time;
   for (uint32_t round = 0; round < options.repeat; ++round) {
@@ -173,11 +173,11 @@ Status measure(const DurabilityOptions& options, const std::string& folder, Dura
     to_by_time.push_back(half->p99_us / syncs->p99_by_time_us);
   }
   row->details.push_back(fmt::format(
-      "half load: p50 {:.0f} us, p99 {:.0f} us, {:.0f} bytes a group; one write and sync of as many: p50 {:.0f} us, p99 {:.0f} us",
+      "half load: p50 {:.0f} us, p99 {:.0f} us, {:.0f} bytes per group; one write and sync of as many: p50 {:.0f} us, p99 {:.0f} us",
       spread_of(half_p50).median, spread_of(half_p99).median, spread_of(batch).median, spread_of(syncs_p50).median,
       spread_of(syncs_p99).median));
-  row->details.push_back(fmt::format("against that write and sync's median: {:.3g} x", spread_of(to_median).median));
-  row->details.push_back(fmt::format("1% of the time passes in writes and syncs above {:.0f} us, which is what an arrival meets: {:.3g} x",
+  row->details.push_back(fmt::format("compared with the median of that write and sync: {:.3g} x", spread_of(to_median).median));
+  row->details.push_back(fmt::format("1% of the time is spent in writes and syncs above {:.0f} us; compared with that: {:.3g} x",
                                      spread_of(syncs_by_time).median, spread_of(to_by_time).median));
   row->figures = {{"full_load_per_s", full->per_s}, {"full_load_p50_us", full->p50_us}, {"full_load_p99_us", full->p99_us},
                   {"half_load_p50_us", half_p50},   {"half_load_p99_us", half_p99},     {"batch_bytes", batch},
@@ -192,7 +192,7 @@ Status measure_group(const DurabilityOptions& options, DurabilityRows* rows) {
   const RunFolder folder(options, "group");
   DurabilityRow row;
   row.part = "group";
-  row.work = "group, p99 of the acknowledgement at half load, against the p99 of one write and sync of the batch";
+  row.work = "group, p99 commit latency at half load, compared with the p99 of one write and sync of the batch";
   row.unit = "x";
   row.at_least = 3;
   row.aim = 1.5;

@@ -32,22 +32,22 @@ Result<double> throughput_in(const std::string& output, const std::string& patte
     char* rest = nullptr;
     const double number = std::strtod(text.c_str(), &rest);
     if (rest == text.c_str() || *rest != '\0' || !std::isfinite(number) || number <= 0)
-      return Status::invalid_argument(fmt::format("'{}', which --peer-pattern found, is no throughput", text));
+      return Status::invalid_argument(fmt::format("'{}', which --peer-pattern found, is not a throughput", text));
     return number;
   }
-  return Status::invalid_argument(fmt::format("nothing that the command wrote matches --peer-pattern '{}'", pattern));
+  return Status::invalid_argument(fmt::format("the command's output does not match --peer-pattern '{}'", pattern));
 }
 
 Status measure_peer(const DurabilityOptions& options, DurabilityRows* rows) {
   const uint32_t threads = options.common.threads;
   DurabilityRow row;
   row.part = "peer";
-  row.work = fmt::format("TPC-C, async, {} thread{}, against the peer's with its log", threads, threads == 1 ? "" : "s");
+  row.work = fmt::format("TPC-C, async, {} thread{}, compared with the peer and its log", threads, threads == 1 ? "" : "s");
   row.unit = "x";
   row.at_least = options.peer_at_least;
   std::vector<double> ours, peers;
   for (uint32_t round = 0; round < options.repeat; ++round) {
-    show_step(options, fmt::format("TPC-C beside a peer, round {} of {}: the peer", round + 1, options.repeat));
+    show_step(options, fmt::format("TPC-C and a peer, round {} of {}: the peer", round + 1, options.repeat));
     const RunFolder folder(options, "peer");
     std::string output;
     const CommandOptions how{options.peer_seconds_max, "ELIDER_PEER_FOLDER=" + folder.path()};
@@ -55,7 +55,7 @@ Status measure_peer(const DurabilityOptions& options, DurabilityRows* rows) {
       return Status(status.code(), "--peer-command: " + status.message());
     const auto peer = throughput_in(output, options.peer_pattern);
     if (!peer.ok()) return Status(peer.status().code(), "--peer-command: " + peer.status().message());
-    show_step(options, fmt::format("TPC-C beside a peer, round {} of {}: elider", round + 1, options.repeat));
+    show_step(options, fmt::format("TPC-C and a peer, round {} of {}: elider", round + 1, options.repeat));
     auto outcome = run_tpcc(options, threads, Kept::kLogged);
     if (!outcome.ok()) return outcome.status();
     ours.push_back(outcome->report.result.throughput());
@@ -67,7 +67,7 @@ Status measure_peer(const DurabilityOptions& options, DurabilityRows* rows) {
   row.figures["peer_txns_per_s"] = peers;
   row.figures["peer_command"] = options.peer_command;
   row.figures["peer_pattern"] = options.peer_pattern;
-  row.details.push_back(fmt::format("{} txn/s, the peer {}: {}", short_number(spread_of(ours).median),
+  row.details.push_back(fmt::format("{} txn/s; the peer {}: {}", short_number(spread_of(ours).median),
                                     short_number(spread_of(peers).median), options.peer_command));
   rows->push_back(std::move(row));
   return {};

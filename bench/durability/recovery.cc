@@ -35,7 +35,7 @@ class Recorded {
     tpcc_.sizes.warehouses = 2;
   }
   Status make() {
-    show_step(options_, "TPC-C, for something to recover");
+    show_step(options_, "TPC-C, to make a log for recovery");
     Status status = tpcc::measure_tpcc(common_, tpcc_).status();
     common_.data.durability = Durability::kNone;  // so that each time there is the same to recover
     return status;
@@ -70,7 +70,7 @@ Status measure_recovery(const DurabilityOptions& options, DurabilityRows* rows) 
   if (Status status = recorded.make(); !status.ok()) return status;
   DurabilityRow row;
   row.part = "recovery";
-  row.work = "recovery of TPC-C's log, page cache warm";
+  row.work = "recovery of TPC-C's log, warm page cache";
   row.unit = "MB/s";
   row.at_least = 500;
   row.aim = 1000;
@@ -96,11 +96,11 @@ Status measure_load(const DurabilityOptions& options, DurabilityRows* rows) {
   if (Status status = recorded.make(); !status.ok()) return status;
   Recovery last;
   Statistics::Checkpoints taken;
-  show_step(options, "a checkpoint to load");
+  show_step(options, "taking a checkpoint to load");
   if (Status status = files::checkpoint({recorded.path()}, nullptr, &last, &taken); !status.ok()) return status;
   DurabilityRow row;
   row.part = "load";
-  row.work = "loading a checkpoint of TPC-C, page cache warm";
+  row.work = "loading a checkpoint of TPC-C, warm page cache";
   row.unit = "MB/s";
   row.at_least = 1000;
   std::vector<double> seconds, all_seconds;
@@ -111,7 +111,7 @@ Status measure_load(const DurabilityOptions& options, DurabilityRows* rows) {
     row.runs.push_back(megabytes_per_s(recovery.checkpoint_bytes, recovery.checkpoint_us));
   });
   if (!status.ok()) return status;
-  if (last.checkpoint_bytes == 0) return Status(Code::kCorrupt, "the checkpoint that was taken is not there");
+  if (last.checkpoint_bytes == 0) return Status(Code::kCorrupt, "the checkpoint that was taken is missing");
   row.details = {
       fmt::format("{}, {} rows in {:.2f} s; with its secondary indexes {:.2f} s", short_bytes(static_cast<double>(last.checkpoint_bytes)),
                   short_number(static_cast<double>(last.checkpoint_rows)), spread_of(seconds).median, spread_of(all_seconds).median)};

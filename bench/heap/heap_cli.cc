@@ -26,28 +26,28 @@ namespace elider::bench {
 namespace {
 
 constexpr const char* kHeapHelp =
-    "Each study measures its variants in turns, and prints how many times as fast the heap is as each other one.\n"
+    "Each study measures its variants in turns, and prints the heap's speed relative to each of the others.\n"
     "\n"
-    "  reads    read-only transactions beside one writer, and plain memory that nothing guards\n"
-    "  updates  transactions that read and write words; with DUMBO's durability wait, with SPHT's and in Pisces's order\n"
-    "  map      puts into a durable map in groups that wait for the disk once, and LMDB and RocksDB that sync each\n"
-    "  tpcc     TPC-C by the mixes of the paper's figures, under both isolations, with SPHT's wait and in Pisces's order; its\n"
-    "           twelve conditions are checked. About 20 seconds of loading and checking for each of eight mixes\n"
+    "  reads    read-only transactions with one concurrent writer; also plain, unprotected memory\n"
+    "  updates  transactions that read and write words, with DUMBO's durability wait, SPHT's, and Pisces's order\n"
+    "  map      puts into a durable map that wait for the disk once per group; LMDB and RocksDB sync each put\n"
+    "  tpcc     TPC-C with the mixes of the paper's figures, with both isolations, SPHT's wait and Pisces's order; checks\n"
+    "           TPC-C's twelve conditions. Loading and checking take about 20 seconds for each of eight mixes\n"
     "  lines    the cache lines that a transaction of TPC-C reads and writes, by kind\n"
-    "  replay   the log replayed, and records that are linked in their order\n"
+    "  replay   replay of the log, compared with records that are linked in their order\n"
     "\n"
-    "--figure makes DUMBO's figures from these studies, over threads, as `bench protocols` does those of other papers:\n"
-    "dumbo-1, dumbo-4, dumbo-6 to dumbo-8 are tpcc, dumbo-table-1 is lines, dumbo-9 is replay. Without --backend updates run in regions\n"
-    "there where the processor has some, as the paper's do.\n"
+    "--figure runs these studies by thread count to make DUMBO's figures, as `bench protocols` does for other papers:\n"
+    "dumbo-1, dumbo-4, dumbo-6 to dumbo-8 use tpcc, dumbo-table-1 uses lines, dumbo-9 uses replay. Without --backend,\n"
+    "updates of the figures run in hardware transactions if the processor has them, as in the paper.\n"
     "\n"
     "  elider bench heap\n"
     "  elider bench heap --study map --data /data --group 256\n"
     "  elider bench heap --figure dumbo-7 --json dumbo.json && elider plot dumbo.json -o dumbo.svg\n"
     "  elider bench heap --history elle.jsonl --threads 4\n"
     "\n"
-    "Sums of what was written are checked; a wrong one is exit code 1. SPHT's wait and Pisces's order (a commit is durable\n"
-    "before it is seen) are our own code in our own heap, for comparison of the ideas. --medium delay: each line written back takes "
-    "--flush-ns, as in the paper.\n";
+    "Sums of the written values are checked; if one is wrong, the exit code is 1. SPHT's wait and Pisces's order (a commit\n"
+    "is durable before it is visible) are our own code in our own heap, to compare the ideas. --medium delay: writing back\n"
+    "a line takes --flush-ns, as in the paper.\n";
 
 struct HeapChosen {
   HeapStudyOptions study;
@@ -187,60 +187,68 @@ void add_heap(Command bench) {
   auto chosen = std::make_shared<HeapChosen>();
   Command command = bench.add("heap", "The durable heap: its reads, updates, map, TPC-C and replay, beside what others do (DUMBO)");
   HeapStudyOptions& study = chosen->study;
-  command.option("--study", study.studies, "These alone: reads, updates, map, tpcc, lines, replay [all]")
+  command.option("--study", study.studies, "Run only these studies: reads, updates, map, tpcc, lines, replay [all]")
       .between_commas()
       .one_of(heap_studies());
-  command.option("--figure", chosen->figures, "DUMBO's figures in place of studies, by name, between commas")
+  command.option("--figure", chosen->figures, "Make these figures of DUMBO instead of running studies; names separated by commas")
       .between_commas()
       .one_of(figure_names())
       .excludes(command.named("--study"));
-  command.flag("--quick", chosen->quick, "With --figure: short runs on small warehouses, a look");
-  command.option("--backend", chosen->backend, "Of update transactions, but of map and replay")
+  command.flag("--quick", chosen->quick, "With --figure: short runs on small warehouses, for a first look");
+  command.option("--backend", chosen->backend, "What update transactions run on, except in map and replay")
       .one_of({"automatic", "software", "rtm", "emulated"})
       .shows_default();
-  command.flag("--tracked-reads", [chosen] { chosen->study.suspended_reads = false; },
-               "Of --backend rtm: regions track their reads while they wait, as where the processor cannot suspend that");
-  command.option("--medium", chosen->medium, "Of reads, updates and --history").one_of(choices_of(heap_option("medium"))).shows_default();
-  command.option("--isolation", chosen->isolation, "Of reads, updates and --history")
+  command.flag(
+      "--tracked-reads", [chosen] { chosen->study.suspended_reads = false; },
+      "With --backend rtm: track reads while waiting, as on processors that cannot suspend tracking");
+  command.option("--medium", chosen->medium, "What is durable in reads, updates and --history")
+      .one_of(choices_of(heap_option("medium")))
+      .shows_default();
+  command.option("--isolation", chosen->isolation, "Isolation in reads, updates and --history")
       .one_of(choices_of(heap_option("isolation")))
       .shows_default();
-  command.option("--flush-ns", study.flush_ns, "Of --medium delay: how long a line's flush takes")
+  command.option("--flush-ns", study.flush_ns, "With --medium delay: nanoseconds that flushing a line takes")
       .in(0u, static_cast<uint32_t>(heap_option("flush_ns").max))
       .shows_default();
-  command.option("--threads", chosen->threads, "Of reads one of them writes [2; with --figure as many as processors]")
+  command.option("--threads", chosen->threads, "Threads; in the study reads, one of them writes [2; with --figure, one per processor]")
       .in(1u, 64u)
       .type("N");
-  command.option("--seconds", study.seconds, "Measured, for each figure (0.01 to 3600)").in(0.01, 3600.0).shows_default();
-  command.option("--repeat", study.repeat, "Repetitions, in turns").in(1u, 100u).shows_default();
-  command.option("--words", study.words, "Words of 8 bytes that are read and written")
+  command.option("--seconds", study.seconds, "Measured seconds for each value (0.01 to 3600)").in(0.01, 3600.0).shows_default();
+  command.option("--repeat", study.repeat, "Repetitions, with the variants taking turns").in(1u, 100u).shows_default();
+  command.option("--words", study.words, "Number of 8-byte words that are read and written")
       .in(uint64_t{1024}, uint64_t{1} << 30)
       .shows_default();
   command.option("--reads", study.reads, "Words that a transaction reads").in(1u, 1'000'000u).shows_default();
   command.option("--writes", study.writes, "Words that an update writes").in(2u, 10'000u).shows_default();
-  command.option("--warehouses", study.sizes.warehouses, "Of tpcc [as many as threads]").in(1u, 1000u).type("N");
-  command.option("--items", study.sizes.items, "Of tpcc; fewer than the specification's are for tests")
+  command.option("--warehouses", study.sizes.warehouses, "For tpcc: warehouses [one per thread]").in(1u, 1000u).type("N");
+  command.option("--items", study.sizes.items, "For tpcc: items; a number below the specification's is for tests")
       .in(100u, tpcc::Sizes{}.items)
       .shows_default();
-  command.option("--customers", study.sizes.customers, "Of tpcc, a district; likewise").in(20u, tpcc::Sizes{}.customers).shows_default();
-  command.option("--group", study.group, "Of map: puts of a thread before it waits").in(1u, 100'000u).shows_default();
-  command.option("--replayed", study.replayed, "Of replay: transactions in the log")
+  command.option("--customers", study.sizes.customers, "For tpcc: customers per district; a number below the specification's is for tests")
+      .in(20u, tpcc::Sizes{}.customers)
+      .shows_default();
+  command.option("--group", study.group, "For map: puts of a thread before it waits").in(1u, 100'000u).shows_default();
+  command.option("--replayed", study.replayed, "For replay: transactions in the log")
       .in(uint64_t{1000}, uint64_t{4'000'000})
       .shows_default();
-  command.option("--data", study.folder, "Where files are made [the temporary folder]").type("FOLDER");
-  command.option("--history", chosen->history.path, "Measure nothing: write a history of lists in Elle's format (docs/history.md)")
+  command.option("--data", study.folder, "Folder for the files [the temporary folder]").type("FOLDER");
+  command.option("--history", chosen->history.path, "Do not measure; write a history of lists in Elle's format (docs/history.md)")
       .type("FILE")
       .excludes(command.named("--study"))
       .excludes(command.named("--figure"));
-  command.option("--transactions", chosen->history.transactions, "Of --history").in(uint64_t{1}, uint64_t{10'000'000}).shows_default();
-  command.option("--durability", chosen->durability, "Of --history")
+  command.option("--transactions", chosen->history.transactions, "For --history: number of transactions")
+      .in(uint64_t{1}, uint64_t{10'000'000})
+      .shows_default();
+  command.option("--durability", chosen->durability, "For --history: when a transaction returns")
       .one_of(choices_of(heap_option("durability")))
       .shows_default();
-  command.option("--wait", chosen->wait, "Of --history: for whose durability a transaction waits (docs/heap.md)")
+  command.option("--wait", chosen->wait, "For --history: the transactions whose durability a transaction waits for (docs/heap.md)")
       .one_of(choices_of(heap_option("wait")))
       .shows_default();
-  command.option("--seed", study.seed, "Of all that is drawn").shows_default();
-  command.option("--json", chosen->json_file, "Write it as JSON here, too (- for standard output, instead)").type("FILE");
-  command.flag("--quiet", study.quiet, "Say nothing of what is being measured");
+  command.option("--seed", study.seed, "Seed of all random inputs").shows_default();
+  command.option("--json", chosen->json_file, "Also write the results as JSON to this file (- for standard output, instead of the table)")
+      .type("FILE");
+  command.flag("--quiet", study.quiet, "Do not print progress");
   command.footer(kHeapHelp);
   command.runs([chosen] {
     if (Status status = heap_study(*chosen); !status.ok()) {

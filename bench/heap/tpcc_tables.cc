@@ -127,7 +127,8 @@ Status pour_into_database(Heap& heap, HeapPtr<TpccHeap> root, Database& db, cons
     wrong += its->order_by_customer.size(reader) != its->order.size(reader);
   }));
   if (wrong == 0) return {};
-  return {Code::kCorrupt, std::to_string(wrong) + " entries of the heap's customers by name and orders by customer are not their rows'"};
+  return {Code::kCorrupt,
+          std::to_string(wrong) + " entries of the heap's customers by name and orders by customer do not match their rows"};
 }
 
 }  // namespace elider::bench

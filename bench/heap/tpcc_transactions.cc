@@ -33,7 +33,8 @@ Status find_customer(const HeapReader& reader, const TpccHeap& tables, const Cus
     if (reader.read(customer.last) == choice.last) namesakes.push_back({reader.read(customer.first), entry.second});
     return true;
   });
-  if (status.ok() && namesakes.empty()) status = Status(Code::kNotFound, std::string("no customer is named ") + choice.last.data());
+  if (status.ok() && namesakes.empty())
+    status = Status(Code::kNotFound, std::string("TPC-C does not have a customer named ") + choice.last.data());
   if (!status.ok()) return status;
   const auto middle = namesakes.begin() + static_cast<ptrdiff_t>((namesakes.size() + 1) / 2 - 1);
   std::nth_element(namesakes.begin(), middle, namesakes.end(), [](const auto& a, const auto& b) { return a.first < b.first; });

@@ -139,7 +139,7 @@ class Claims : public Workload {
     if (status.code() != Code::kDuplicateKey) return status;
     Elements had;
     if (status = read(txn, look, attempt, &had); !status.ok()) return status;
-    if (had.empty()) attempt->complaint = "slot " + std::to_string(operation.key) + " was refused, though nobody holds it";
+    if (had.empty()) attempt->complaint = "slot " + std::to_string(operation.key) + " was refused, although it is free";
     return {};
   }
 

@@ -76,7 +76,7 @@ class OutFile {
     if (file_ != nullptr && std::fclose(file_) != 0 && error_ == 0) error_ = errno;
     file_ = nullptr;
     if (error_ == 0) return {};
-    return Status::invalid_argument(fmt::format("history file '{}' is not whole: {}", path_, std::strerror(error_)));
+    return Status::invalid_argument(fmt::format("the history file '{}' is incomplete: {}", path_, std::strerror(error_)));
   }
 
  private:

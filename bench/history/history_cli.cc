@@ -27,15 +27,17 @@ struct HistoryCommand {
   void check() {
     check_sync_options(options.sync, options.htm, options.protocol, options.threads);
     check_data_options(options.data);
-    if (options.workload == "bank" && options.keys < 2) refuse_option("--keys", "a bank has at least 2 accounts");
+    if (options.workload == "bank" && options.keys < 2) refuse_option("--keys", "must be at least 2 for the workload bank");
     if (options.seconds == 0 && options.transactions == 0) options.transactions = kTransactionsDefault;
-    if (options.client_alone && !options.history_file.empty()) refuse_option("--client-alone", "the engine writes --history's file");
-    if (options.zoned && options.workload != "scan") refuse_option("--zoned", "goes with --workload scan");
+    if (options.client_alone && !options.history_file.empty())
+      refuse_option("--client-alone", "cannot be combined with --history, whose file the engine writes");
+    if (options.zoned && options.workload != "scan") refuse_option("--zoned", "requires --workload scan");
     const bool random_procedures = options.workload == "procedures";
     if (options.deferring && options.workload != "posts" && !random_procedures)
-      refuse_option("--deferring", "goes with --workload posts or procedures");
-    if (options.answers_at_once && !options.deferring) refuse_option("--answers-at-once", "goes with --deferring");
-    if (options.data.resume && random_procedures) refuse_option("--resume", "the workload procedures has other tables with each --seed");
+      refuse_option("--deferring", "requires --workload posts or procedures");
+    if (options.answers_at_once && !options.deferring) refuse_option("--answers-at-once", "requires --deferring");
+    if (options.data.resume && random_procedures)
+      refuse_option("--resume", "is not supported by the workload procedures, whose tables depend on --seed");
     check_writable("--out", options.out);
     check_writable("--history", options.history_file);
     // Range scans are what these workloads are for.
@@ -55,7 +57,7 @@ struct HistoryCommand {
     const std::string ranks = options.client_alone ? "" : fmt::format(" and {}.ranks", options.out);
     std::cout << fmt::format("{}: {} committed, {} failed, {} unknown in {:.1f} s; wrote {}{}\n", options.workload, summary->committed,
                              summary->failed, summary->unknown, summary->seconds, options.out, ranks);
-    if (interrupted()) std::cout << "INTERRUPTED: the history is of the transactions until then\n";
+    if (interrupted()) std::cout << "INTERRUPTED: the history contains the transactions until then\n";
     if (summary->unknown != 0) std::cerr << "a transaction ended with an unexpected status: " << summary->first_unknown << "\n";
     if (summary->complaints != 0) {
       std::cerr << fmt::format("{} committed transactions saw a broken invariant; the first: {}\n", summary->complaints,
@@ -69,48 +71,46 @@ void add_options(Command sub, HistoryCommand& command) {
   HistoryOptions& options = command.options;
   sub.option("--workload", options.workload, "list-append, rw-register, bank, scan, claims, posts or procedures [list-append]")
       .one_of({"list-append", "rw-register", "bank", "scan", "claims", "posts", "procedures"});
-  sub.option("--out", options.out, "The history, in Elle's JSON lines; the commit ranks go to FILE.ranks")
+  sub.option("--out", options.out, "The file of the history, in Elle's JSON lines; the commit ranks go to FILE.ranks")
       .required()
       .type("FILE");
   sub.option("--history", options.history_file, "Also write the engine's own history, for elider check-history").type("FILE");
   sub.flag("--client-alone", options.client_alone,
-               "The clients alone record, and the database runs without a sink, as in production: no ranks, no --history");
-  sub.option("--threads", options.threads, "Clients, each a thread and a process of the history [4]").in(1, 256);
-  sub.option("--keys", options.keys, "Keys in use at a time; of bank: accounts, at least 2 [8]").in(1, 10000);
-  sub.option("--seconds", options.seconds, "Stop after this time [no bound]").checked(check_seconds);
-  sub.option("--transactions", options.transactions, "Stop after so many, failed ones included [10000 if no --seconds]")
+           "Only the clients record, and the database runs without a sink, as in production; excludes ranks and --history");
+  sub.option("--threads", options.threads, "Clients; each is a thread, and a process of the history [4]").in(1, 256);
+  sub.option("--keys", options.keys, "Keys in use at a time; for bank: accounts, at least 2 [8]").in(1, 10000);
+  sub.option("--seconds", options.seconds, "Stop after this time [unlimited]").checked(check_seconds);
+  sub.option("--transactions", options.transactions, "Stop after this many transactions, including failed ones [10000 without --seconds]")
       .checked(check_whole_number)
       .checked(check_positive);
-  sub.option("--seed", options.seed, "Of the inputs; the interleaving is the system's [1]")
-      .checked(check_whole_number);
+  sub.option("--seed", options.seed, "Seed of the inputs; the interleaving is not reproducible [1]").checked(check_whole_number);
   add_index_option(sub, command.options.index, "hash, btree or art [btree]");
   add_sync_options(sub, options.sync, options.htm, options.protocol);
   add_data_options(sub, options.data);
-  sub.option("--operations", options.operations, "Of a transaction, at the most [4]").in(1, 64);
-  sub.option("--read-only-share", options.read_only_percent, "Percent of transactions on a snapshot [20]").in(0, 100);
+  sub.option("--operations", options.operations, "Maximum operations per transaction [4]").in(1, 64);
+  sub.option("--read-only-share", options.read_only_percent, "Percentage of transactions on a snapshot [20]").in(0, 100);
   sub.flag("--held-snapshots", options.held_snapshots,
-           "Those are on a snapshot that their client holds, and advances now and then; serializable, not strictly (check-history "
+           "Use a snapshot that the client holds and advances from time to time; serializable, not strictly (check-history "
            "--serializable)");
-  sub.option("--scan-share", options.scan_percent, "Percent of operations that scan (bank: that audit) [10; scan, claims 40, bank 30]")
+  sub.option("--scan-share", options.scan_percent, "Percentage of operations that scan (bank: that audit) [10; scan, claims 40, bank 30]")
       .in(0, 100);
-  sub.option("--rollback-share", options.rollback_percent, "Percent of updating transactions that roll back [2]")
-      .in(0, 100);
-  sub.option("--yield", options.yield_percent, "Percent of operations before which the thread yields its processor [20]")
-      .in(0, 100);
+  sub.option("--rollback-share", options.rollback_percent, "Percentage of updating transactions that roll back [2]").in(0, 100);
+  sub.option("--yield", options.yield_percent, "Percentage of operations before which the thread yields its processor [20]").in(0, 100);
   sub.option("--group", options.group,
-             "Transactions that a client hands over at once (Database::run_group); each is then a process of the history [none]")
+             "Transactions that a client submits at once (Database::run_group); each is then a process of the history [off]")
       .in(1u, GroupPolicy::kSizeMax);
   sub.flag("--zoned", options.zoned,
-           "With --workload scan: the table is zoned, and read-only transactions scan all its rows, by two threads");
+           "With --workload scan: the table is zoned, and read-only transactions scan all its rows with two threads");
   sub.flag(
       "--deferring", options.deferring,
-      "With --workload posts: calls defer their posts, and other calls look for these and note it; with procedures: some operations defer");
+      "With --workload posts: calls defer their posts, and other calls read them and note that; with procedures: some operations defer");
   sub.flag("--answers-at-once", options.answers_at_once,
-           "With --deferring: who has seen a call that defers does not wait for what it defers; serializable, not strictly (check-history "
+           "With --deferring: a call does not wait for what an earlier call deferred; serializable, not strictly (check-history "
            "--serializable)");
-  sub.option("--declarations", options.declarations, "With --workload procedures: declarations, each with six tables of its own [50]")
+  sub.option("--declarations", options.declarations,
+             "With --workload procedures: number of declarations, each with six tables of its own [50]")
       .in(1, 170);
-  sub.option("--block-threshold", options.block_threshold_bytes, "Bytes from which a row is kept as a block [2048]");
+  sub.option("--block-threshold", options.block_threshold_bytes, "Size in bytes from which a row is stored as a block [2048]");
 }
 
 }  // namespace
@@ -120,14 +120,14 @@ void add_history(Command bench) {
   Command sub = bench.add("history", "Run a contended workload and write its history for serializability checkers");
   add_options(sub, *command);
   sub.footer(
-      "Workloads: list-append and scan append to lists (scan: each element is a row, so readers scan ranges that\n"
-      "others insert into); claims claims slots of a unique index; rw-register writes\n"
-      "registers; bank transfers between accounts and audits their sum; posts calls chopped procedures (--protocol chopped), and\n"
-      "procedures calls random ones, declared anew with each --seed: --declarations of them, one after the other.\n"
-      "A key is retired after 32 writes and a fresh one takes its place. With --resume keys and values go on behind those\n"
-      "that were recovered, which are looked through before: the history is of this run alone, and a checker has all of it\n"
-      "(keep --workload and --index). The history stays in memory until the\n"
-      "end: about 1 KB a transaction. Check it with: adya check -c strict-serializable [-m rw-register] FILE");
+      "Workloads: list-append and scan append to lists (in scan, each element is a row, so readers scan ranges that\n"
+      "others insert into); claims claims slots of a unique index; rw-register writes registers; bank transfers\n"
+      "between accounts and audits their sum; posts calls chopped procedures (--protocol chopped); procedures calls\n"
+      "random chopped procedures, which depend on --seed: --declarations sets of them, one after the other.\n"
+      "A key is retired after 32 writes and replaced by a fresh one. With --resume, keys and values continue after the\n"
+      "recovered ones, which are checked first. The history then contains only this run, and a checker can check all of\n"
+      "it (keep --workload and --index). The history stays in memory until the end: about 1 KB per transaction.\n"
+      "Check it with: adya check -c strict-serializable [-m rw-register] FILE");
   sub.runs([command, sub] {
     command->scans_chosen = sub.named("--scan-share").given();
     command->run();

@@ -286,7 +286,7 @@ Result<HistorySummary> run_history(const HistoryOptions& options) {
   RankSink sink(file.get());
   HistorySummary summary;
   const auto workload = make_workload(options);
-  if (workload == nullptr) return Status::invalid_argument("there is no workload '" + options.workload + "'");
+  if (workload == nullptr) return Status::invalid_argument("unknown workload '" + options.workload + "'");
   std::vector<std::unique_ptr<Client>> clients;
   {
     Options opening{.sync = options.sync,

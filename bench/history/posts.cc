@@ -323,7 +323,7 @@ class Posts : public Workload {
     auto count = txn.get(counts_, count_of(key));
     if (!count.ok()) return count.status();
     if ((*count)->posts < elements.size())
-      attempt->complaint = "list " + std::to_string(key) + " has " + std::to_string(elements.size()) + " elements, and only " +
+      attempt->complaint = "list " + std::to_string(key) + " has " + std::to_string(elements.size()) + " elements, but only " +
                            std::to_string((*count)->posts) + " are counted";
     return {};
   }

@@ -122,7 +122,7 @@ class Procedures : public Workload {
   }
 
   Status resume(Database&, int64_t*) override {
-    return Status::invalid_argument("--resume: the workload procedures cannot go on, for its tables are those of its seed");
+    return Status::invalid_argument("--resume: the workload procedures cannot be resumed, because its tables depend on the seed");
   }
 
   void plan(Random& random, int64_t value, Plan* plan) override {
@@ -234,7 +234,7 @@ class Procedures : public Workload {
         Status status = db.run_read_only([&](Transaction& txn) { return count(txn, groups_[g], t, &counted); });
         if (!status.ok()) return status.message();
         if (const uint64_t added = groups_[g].added[t].load(); counted != added)
-          return "transactions have added " + std::to_string(added) + " to table '" + table_name(g, t) + "', and its rows count " +
+          return "transactions have added " + std::to_string(added) + " to table '" + table_name(g, t) + "', but its rows contain " +
                  std::to_string(counted);
       }
     return "";
@@ -445,7 +445,7 @@ class Procedures : public Workload {
         if (cell.place() < 0) return done.did.read_list(list(step.column, planned.key), {}), Status();
         const int64_t count = cell.half[cell.place()]->list(step.column)[0];
         if (count < 0 || count >= kWritesPerKey)
-          return Status::invalid_argument("a list has " + std::to_string(count) + " elements, which no appends can have left");
+          return Status::invalid_argument("a list has " + std::to_string(count) + " elements, which appends cannot have produced");
         ELIDER_TRY(txn.update(table, cell_row(planned.key, cell.place()), columns, [&](CellRow& row) {
           int64_t* elements = row.list(step.column);
           elements[++elements[0]] = planned.value;

@@ -50,7 +50,7 @@ Status read_orders(Database& db, const Tables& tables, uint32_t warehouse, uint3
     facts->orders.push_back({number, row.customer, row.carrier, row.line_count});
     facts->lines_ordered += row.line_count;
     if (wrong.ok() && (row.customer == 0 || row.customer > sizes.customers))
-      wrong = strange("order " + std::to_string(number), "is of customer " + std::to_string(row.customer) + ", who cannot exist");
+      wrong = strange("order " + std::to_string(number), "is of customer " + std::to_string(row.customer) + ", which cannot exist");
   });
   if (!status.ok()) return status;
   if (!wrong.ok()) return wrong;

@@ -98,7 +98,7 @@ Status read_rows(Database& db, const Table<Row>& table, const Columns<Row>& colu
       for (size_t i = 0; i < some.size(); ++i) {
         if (views[i]) visit(some[i], *views[i]);
         else if (must_exist)
-          return Status(Code::kNotFound, "table " + table.schema().name + " has no row of key " + std::to_string(some[i]));
+          return Status(Code::kNotFound, "table " + table.schema().name + " does not have a row of key " + std::to_string(some[i]));
       }
       return {};
     });

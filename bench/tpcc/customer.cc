@@ -20,7 +20,7 @@ Status find_customer(Transaction& txn, const Tables& tables, const CustomerChoic
   if (!status.ok()) return status;
   if (namesakes.empty())
     return Status(Code::kNotFound, "district " + std::to_string(choice.district) + " of warehouse " + std::to_string(choice.warehouse) +
-                                       " has no customer named " + choice.last.data());
+                                       " does not have a customer named " + choice.last.data());
   const auto middle = namesakes.begin() + static_cast<ptrdiff_t>((namesakes.size() + 1) / 2 - 1);
   std::nth_element(namesakes.begin(), middle, namesakes.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
   *key = middle->key;

@@ -35,7 +35,7 @@ Status hand_to_carrier(Transaction& txn, const Tables& tables, uint32_t carrier,
   if (!status.ok()) return status;
   for (uint32_t i = 0; i < batch->count; ++i) {
     const auto [warehouse, district, number] = OrderKey::unpack(batch->orders[i]);
-    if (!views[i]) return Status(Code::kNotFound, "order " + std::to_string(number) + " waits for delivery and does not exist");
+    if (!views[i]) return Status(Code::kNotFound, "order " + std::to_string(number) + " waits for delivery but does not exist");
     batch->line_counts[i] = views[i]->line_count;
     batch->customers[i] = CustomerKey::pack_unchecked(warehouse, district, views[i]->customer);
     status = txn.update(tables.order, views[i], tables.order_carrier, [&](Order& order) { order.carrier = static_cast<uint8_t>(carrier); });
@@ -60,7 +60,8 @@ Status date_lines(Transaction& txn, const Tables& tables, int64_t date, Batch* b
   for (uint32_t i = 0; i < batch->count; ++i) {
     batch->amounts[i] = 0;
     for (const size_t end = at + batch->line_counts[i]; at < end; ++at) {
-      if (!views[at]) return Status(Code::kNotFound, "the order line of key " + std::to_string(keys[at]) + " waits and does not exist");
+      if (!views[at])
+        return Status(Code::kNotFound, "the order line of key " + std::to_string(keys[at]) + " waits for delivery but does not exist");
       batch->amounts[i] += views[at]->amount;
       status = txn.update(tables.line, views[at], tables.line_date, [&](OrderLine& row) { row.delivery_date = date; });
       if (!status.ok()) return status;
@@ -76,7 +77,7 @@ Status charge_customers(Transaction& txn, const Tables& tables, const Batch& bat
   if (!status.ok()) return status;
   for (uint32_t i = 0; i < batch.count; ++i) {
     if (!views[i])
-      return Status(Code::kNotFound, "the customer of key " + std::to_string(batch.customers[i]) + " has an order and does not exist");
+      return Status(Code::kNotFound, "the customer of key " + std::to_string(batch.customers[i]) + " has an order but does not exist");
     status = txn.update(tables.customer, views[i], tables.customer_delivered, [&](Customer& customer) {
       customer.balance += batch.amounts[i];
       ++customer.delivery_count;

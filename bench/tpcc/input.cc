@@ -38,13 +38,13 @@ Result<Mix> parse_mix(std::string_view text) {
   const char* at = text.data();
   const char* const end = at + text.size();
   for (uint32_t kind = 0; kind < kKinds; ++kind) {
-    if (kind > 0 && (at == end || *at++ != ',')) return refuse("five percentages are needed, with commas between them");
+    if (kind > 0 && (at == end || *at++ != ',')) return refuse("must be five percentages separated by commas");
     const auto [next, error] = std::from_chars(at, end, mix[kind]);
-    if (error != std::errc() || mix[kind] > 100) return refuse("each of the five is a whole number from 0 to 100");
+    if (error != std::errc() || mix[kind] > 100) return refuse("each of the five must be a whole number from 0 to 100");
     at = next;
     sum += mix[kind];
   }
-  if (at != end) return refuse("nothing may follow the fifth percentage");
+  if (at != end) return refuse("there is text after the fifth percentage");
   if (sum != 100) return refuse("the percentages must add up to 100");
   return mix;
 }

@@ -10,7 +10,7 @@ namespace elider::bench::tpcc {
 namespace {
 
 Status not_whole(const std::string& table, uint64_t rows, const std::string& wanted) {
-  return Status::invalid_argument("there is no TPC-C database that was loaded to the end: table '" + table + "' has " +
+  return Status::invalid_argument("the database is not a completely loaded TPC-C database: table '" + table + "' has " +
                                   std::to_string(rows) + " rows, not " + wanted);
 }
 

@@ -105,9 +105,9 @@ void describe_run(const TerminalOutcome& outcome, Report* report) {
   const double seconds = outcome.result.seconds;
   const double new_orders_measured = static_cast<double>(outcome.result.types[0].committed);
   const double per_minute = seconds > 0 ? new_orders_measured / seconds * 60 : 0;
-  report->notes.push_back(fmt::format("new orders   {} a minute; {} of {} rolled back, as 1 in 100 must", short_number(per_minute),
+  report->notes.push_back(fmt::format("new orders   {} per minute; {} of {} rolled back, as 1 in 100 must", short_number(per_minute),
                                       sum.rolled_back, sum.new_orders + sum.rolled_back));
-  report->notes.push_back(fmt::format("deliveries   {} orders; {} times none was waiting", sum.delivered, sum.skipped));
+  report->notes.push_back(fmt::format("deliveries   {} orders; {} times there was none to deliver", sum.delivered, sum.skipped));
   report->extra["new_orders_per_minute"] = per_minute;
   report->extra["new_orders_rolled_back"] = sum.rolled_back;
   report->extra["orders_delivered"] = sum.delivered;
@@ -121,7 +121,7 @@ void describe_durable(const TpccOptions& options, const TerminalOutcome& outcome
   Histogram all;  // of nanoseconds
   for (const auto& terminal : outcome.workers) all.merge(terminal->samples().latency_ns());
   const auto ms = [&](double share) { return all.quantile(share) * 1e-6; };
-  report->notes.push_back(fmt::format("acknowledged {:.2f} ms after its begin (p50; p99 {:.2f}, at most {:.2f}), {} samples", ms(0.5),
+  report->notes.push_back(fmt::format("acknowledged {:.2f} ms after the begin (p50; p99 {:.2f}, maximum {:.2f}), {} samples", ms(0.5),
                                       ms(0.99), static_cast<double>(all.max()) * 1e-6, all.count()));
   report->extra["durable_latency_us"] = {{"sample_every", every},
                                          {"samples", all.count()},
@@ -136,7 +136,7 @@ void describe_durable(const TpccOptions& options, const TerminalOutcome& outcome
 bool check_run(Database& db, const Tables& tables, const Workload& workload, const RunTotals& totals, Report* report) {
   auto checked = check_consistency(db, tables, workload, totals);
   if (!checked.ok()) {
-    fmt::print(stderr, "tpcc: the consistency conditions could not be checked: {}\n", checked.status().message());
+    fmt::print(stderr, "tpcc: cannot check the consistency conditions: {}\n", checked.status().message());
     report->notes.push_back("consistency  COULD NOT BE CHECKED");
     report->extra["consistency"] = {{"ok", false}, {"failure", checked.status().message()}, {"conditions", Json::array()}};
     return false;
@@ -169,7 +169,7 @@ Status fill(const CommonOptions& common, Database& db, const Tables& tables, Wor
   *earlier = found->totals;
   auto checked = check_consistency(db, tables, *workload, *earlier);
   if (!checked.ok()) return checked.status();
-  if (!checked->ok()) return Status(Code::kCorrupt, "what was recovered is not consistent: " + checked->complaints().front());
+  if (!checked->ok()) return Status(Code::kCorrupt, "the recovered database is not consistent: " + checked->complaints().front());
   report->notes.push_back(fmt::format("resumed      {}, {} NewOrders and {} Payments of earlier runs, consistent",
                                       describe_recovery(db.recovery()), earlier->new_orders, earlier->payments));
   report->extra["recovery"] = recovery_json(db.recovery());
@@ -179,28 +179,28 @@ Status fill(const CommonOptions& common, Database& db, const Tables& tables, Wor
 }  // namespace
 
 const char* const kTpccDeviations =
-    "TPC-C revision 5.11: nine tables, five transactions, the specification's sizes and input distributions.\n"
-    "Deviations: there are no terminals, and no keying or think times: each thread runs one transaction after\n"
-    "the other. The district is drawn for each, and the warehouse among its thread's: a terminal has fixed ones.\n"
-    "Delivery runs at once instead of through a queue. 1% of the NewOrders roll back and count as\n"
-    "completed, as the specification has it. d_next_o_id is read and incremented inside NewOrder. Nothing is\n"
-    "written to disk without --data. The memory is taken from the system before the run (--prefault). Order-Status and\n"
-    "Stock-Level read a snapshot unless --no-snapshot says otherwise.\n"
-    "After the run the consistency conditions 3.3.2.1 to 12 are checked, and four of our own: no committed NewOrder, Payment\n"
-    "or Delivery is lost, and stock has what order lines took. A violation is a failing exit status.\n"
-    "This is no audited result, and not comparable to published TPC-C results.";
+    "TPC-C revision 5.11, with nine tables, five transactions, and the specification's sizes and input distributions.\n"
+    "Deviations: there are no terminals, keying times or think times. Each thread runs one transaction after\n"
+    "the other, with a random district and a random warehouse of the thread; a terminal would have fixed ones.\n"
+    "Delivery runs immediately instead of through a queue. 1% of the NewOrders roll back and count as\n"
+    "completed, as specified. d_next_o_id is read and incremented inside NewOrder. Without --data, the database\n"
+    "is not written to disk. Memory is allocated before the run (--prefault). Order-Status and Stock-Level\n"
+    "read a snapshot unless --no-snapshot is given.\n"
+    "After the run, the consistency conditions 3.3.2.1 to 12 and four of our own are checked: no committed NewOrder,\n"
+    "Payment or Delivery is lost, and stock matches the order lines. After a violation, the exit code is 1.\n"
+    "The result is not audited, and not comparable to published TPC-C results.";
 
 Result<TpccOutcome> measure_tpcc(const CommonOptions& asked, const TpccOptions& options) {
   CommonOptions common = asked;
   common.prefault_bytes = memory_to_prefault(asked, options.sizes);
   common.partitions = asked.data.resume ? kWarehousesMax : options.sizes.warehouses;  // --resume finds how many there are
   if (!common.quiet)
-    fmt::print(stderr, "taking {:.1f} GB of memory before the run (--prefault)\n", static_cast<double>(*common.prefault_bytes) * 1e-9);
+    fmt::print(stderr, "allocating {:.1f} GB of memory before the run (--prefault)\n", static_cast<double>(*common.prefault_bytes) * 1e-9);
   auto opened = Session::open(common, indexed_schemas(options.tables()));
   if (!opened.ok()) return opened.status();
   Session session = std::move(*opened);
   if (common.data.resume && !session.db().table("warehouse").ok())
-    return Status(Code::kNotFound, "--resume: the database holds no TPC-C: it has no table 'warehouse'");
+    return Status(Code::kNotFound, "--resume: the database is not one of TPC-C: it does not have a table 'warehouse'");
   auto tables = create_tables(session.db(), options.tables());
   if (!tables.ok()) return tables.status();
   Workload workload{.sizes = options.sizes,
@@ -244,7 +244,7 @@ Result<TpccOutcome> measure_tpcc(const CommonOptions& asked, const TpccOptions& 
 Status TpccOutcome::status() const {
   if (ok) return {};
   const std::string& why = report.result.failure;
-  if (why.empty()) return Status(Code::kCorrupt, "TPC-C broke a consistency condition");
+  if (why.empty()) return Status(Code::kCorrupt, "TPC-C violated a consistency condition");
   return Status(report.result.at_end.log_failure.empty() ? Code::kInvalidArgument : Code::kIoError, "TPC-C ended early: " + why);
 }
 

@@ -31,21 +31,21 @@ void run(Chosen& chosen) {
     if (chosen.index == name_of(index)) chosen.tpcc.index = index;
   if (chosen.tpcc.index == tpcc::IndexChoice::kHash &&
       (chosen.tpcc.mix[2] + chosen.tpcc.mix[3] + chosen.tpcc.mix[4] != 0 || chosen.common.data.resume))
-    refuse_option("--index", "hash is for new_order and payment alone (--mix 100,0,0,0,0), without --resume: whatever else there is scans");
+    refuse_option("--index", "hash supports only new_order and payment (such as --mix 100,0,0,0,0), without --resume: all else scans");
   chosen.tpcc.groups = !chosen.no_groups;
   chosen.tpcc.additions = !chosen.no_additions;
   if (chosen.tpcc.chopped.choices.deferring && chosen.common.protocol != Protocol::kChopped)
-    refuse_option("--deferring", "goes with --protocol chopped");
+    refuse_option("--deferring", "requires --protocol chopped");
   if (chosen.tpcc.chopped.answers_at_once && !chosen.tpcc.chopped.choices.deferring)
-    refuse_option("--answers-at-once", "goes with --deferring");
+    refuse_option("--answers-at-once", "requires --deferring");
   if (chosen.no_additions && chosen.common.protocol == Protocol::kChopped)
-    refuse_option("--no-additions", "is not for protocol chopped, whose Payment declares additions");
+    refuse_option("--no-additions", "cannot be combined with --protocol chopped, whose Payment declares additions");
   for (const std::string& name : chosen.no_snapshot) {
     if (name == "order_status") chosen.tpcc.snapshots.order_status = false;
     else chosen.tpcc.snapshots.stock_level = false;
   }
   if (chosen.tpcc.durable_sample_every != 0 && !chosen.common.data.logs())
-    refuse_option("--durable-every", "needs a log: --durability async or group");
+    refuse_option("--durable-every", "requires a log: --durability async or group");
   set_exit_code(tpcc::run_tpcc(chosen.common, chosen.tpcc));
 }
 
@@ -59,10 +59,10 @@ void add_tpcc(Command bench) {
       command.option("--warehouses", chosen->tpcc.sizes.warehouses, "Warehouses, about 110 MB each (1 to 65535); --resume finds them")
           .in(1u, tpcc::kWarehousesMax)
           .shows_default();
-  command.option("--items", chosen->tpcc.sizes.items, "Items; fewer than the specification's are for tests")
+  command.option("--items", chosen->tpcc.sizes.items, "Items; a number below the specification's is for tests")
       .in(kItemsMin, tpcc::Sizes{}.items)
       .shows_default();
-  command.option("--customers", chosen->tpcc.sizes.customers, "Customers a district; likewise")
+  command.option("--customers", chosen->tpcc.sizes.customers, "Customers per district; a number below the specification's is for tests")
       .in(kCustomersMin, tpcc::Sizes{}.customers)
       .shows_default();
   add_common_options(command, chosen->common);
@@ -75,36 +75,39 @@ void add_tpcc(Command bench) {
       .one_of({"mixed", "btree", "art", "hash"})
       .type("KIND")
       .shows_default();
-  command.option("--mix", chosen->mix, "Percentages of new_order, payment, order_status, delivery, stock_level")
+  command.option("--mix", chosen->mix, "Percentages of new_order, payment, order_status, delivery and stock_level")
       .type("N,N,N,N,N")
       .shows_default();
-  command.option("--partition-crossing", chosen->tpcc.crossing_percent,
-                 "NewOrders and Payments of 100 that touch a second warehouse (0 to 100), in place of the specification's shares")
+  command
+      .option("--partition-crossing", chosen->tpcc.crossing_percent,
+              "Percentage of NewOrders and Payments that access a second warehouse (0 to 100), instead of the specification's")
       .in(0, 100)
       .type("PERCENT");
-  command.option("--zones", chosen->tpcc.zones, "The tables are zoned, with so many zones each (1 to 1024) [they are not]")
+  command.option("--zones", chosen->tpcc.zones, "Use zoned tables with this number of zones each (1 to 1024) [not zoned]")
       .in(1u, 1024u)
       .type("N");
   command.flag("--sequence", chosen->tpcc.sequence,
-               "Payments number their history rows by a Sequence of the database, not by their thread's count");
+               "Payments number their history rows with a Sequence of the database, not with a counter of their thread");
   command.flag("--no-groups", chosen->no_groups,
-               "A row is validated as a whole, as in the papers, and not by commit groups of columns that change together");
+               "Validate whole rows, as in the papers, not commit groups of columns that change together");
   command.flag("--no-additions", chosen->no_additions,
-               "Payments read and write the sums of their warehouse and district, as in the papers, in place of additions");
+               "Payments read and write the sums of their warehouse and district, as in the papers, instead of adding to them");
   command.flag("--deferring", chosen->tpcc.chopped.choices.deferring,
-               "With --protocol chopped: what a Delivery adds to its customers appears in a publication, so that it meets no Payment");
+               "With --protocol chopped: a Delivery defers its additions to customers, so that it does not conflict with Payments");
   command.flag("--answers-at-once", chosen->tpcc.chopped.answers_at_once,
-               "With --deferring: a NewOrder does not wait for the Delivery that is under way; serializable, not strictly");
-  command.option("--no-snapshot", chosen->no_snapshot, "Run this as a transaction that can conflict: order_status, stock_level")
+               "With --deferring: a NewOrder does not wait for a running Delivery; serializable, not strictly");
+  command
+      .option("--no-snapshot", chosen->no_snapshot,
+              "Run this transaction without a snapshot, so that it can conflict: order_status, stock_level")
       .one_of({"order_status", "stock_level"})
       .between_commas()
       .type("NAME");
   command.flag("--held-snapshots", chosen->tpcc.snapshots.held,
-               "OrderStatus and StockLevel read a snapshot that their thread holds, and advances without a wait (elider/held_snapshot.h)");
+               "OrderStatus and StockLevel read a snapshot that their thread holds and advances without waiting (elider/held_snapshot.h)");
   command
       .option("--durable-every", chosen->tpcc.durable_sample_every,
-              "With --data: how long each thread's N-th transaction takes from its begin until it is on the disk. Under --durability async "
-              "its thread goes on meanwhile, and the log writes at once [not measured]")
+              "With --data: measure how long every N-th transaction of a thread takes until it is on disk. Under --durability async the "
+              "thread continues meanwhile, and the log writes at once [not measured]")
       .in(1u, 1'000'000u)
       .type("N")
       .needs(command.named("--data"));

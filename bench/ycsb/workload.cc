@@ -28,20 +28,20 @@ Shares shares_of_mix(const std::string& mix) {
   int used = 0;
   const bool parsed = std::sscanf(mix.c_str(), "%lf/%lf%n", &reads, &writes, &used) == 2 && static_cast<size_t>(used) == mix.size();
   if (!parsed || !(reads >= 0 && writes >= 0 && reads + writes > 99.999 && reads + writes < 100.001))
-    refuse_option("--mix", fmt::format("'{}' is not two percentages that sum up to 100, as 80/20 (reads/read-modify-writes)", mix));
+    refuse_option("--mix", fmt::format("'{}' is not two percentages that add up to 100, such as 80/20 (reads/read-modify-writes)", mix));
   return {reads, 0, writes, 0, 0};
 }
 
 const Standard& standard(const std::string& name) {
   for (const Standard& each : kStandards)
     if (name.size() == 1 && std::tolower(static_cast<unsigned char>(name[0])) == each.letter) return each;
-  refuse_option("--workload", fmt::format("'{}' is none of a, b, c, d, e, f", name));
+  refuse_option("--workload", fmt::format("'{}' is not one of a, b, c, d, e, f", name));
 }
 
 Distribution distribution_of(const std::string& name) {
   for (Distribution each : {Distribution::kUniform, Distribution::kZipfian, Distribution::kLatest})
     if (name == name_of(each)) return each;
-  refuse_option("--distribution", fmt::format("'{}' is none of uniform, zipfian, latest", name));
+  refuse_option("--distribution", fmt::format("'{}' is not one of uniform, zipfian, latest", name));
 }
 
 }  // namespace
@@ -83,8 +83,9 @@ void resolve(YcsbOptions& options) {
   if (!options.distribution_name.empty()) options.distribution = distribution_of(options.distribution_name);
   const bool scans = has(options, OperationKind::kScan);
   if (scans && !is_ordered(options.key_index))
-    refuse_option("--workload", fmt::format("{} scans key ranges, which a hash table cannot: add --index btree", options.workload));
-  if (scans && options.batch) refuse_option("--batch", fmt::format("gets rows by key; workload {} scans", options.workload));
+    refuse_option("--workload",
+                  fmt::format("{} scans key ranges, which a hash table does not support; use --index btree", options.workload));
+  if (scans && options.batch) refuse_option("--batch", fmt::format("reads rows by key, but workload {} scans", options.workload));
   if (!(options.theta > 0 && options.theta < 1))
     refuse_option("--theta", fmt::format("must be above 0 and below 1, not {}", options.theta));
 }

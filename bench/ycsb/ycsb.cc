@@ -138,10 +138,9 @@ Json configuration(const YcsbOptions& options, const Database& db) {
 }
 
 std::string describe(const YcsbOptions& options) {
-  return fmt::format("{}, {} records of {} bytes, {}, {} operation{} a transaction{}, {}", title_of(options),
+  return fmt::format("{}, {} records of {} bytes, {}, {} operation{} per transaction{}, {}", title_of(options),
                      short_number(static_cast<double>(options.records)), options.value_bytes, name_of(options.distribution),
-                     options.operations, options.operations == 1 ? "" : "s", options.batch ? ", batched" : "",
-                     name_of(options.key_index));
+                     options.operations, options.operations == 1 ? "" : "s", options.batch ? ", batched" : "", name_of(options.key_index));
 }
 
 // -- resuming -------------------------------------------------------------------------------------
@@ -188,13 +187,13 @@ Status find_earlier(Database& db, TableRef table, const YcsbOptions& options, Ke
   const uint64_t rows = db.statistics().tables.front().rows;
   if (rows != known)
     return Status::invalid_argument(
-        fmt::format("--resume: {} rows were recovered, but --records {} and --threads {} account for {}: give those of the "
-                    "run before (and its --key-order)",
+        fmt::format("--resume: {} rows were recovered, but --records {} and --threads {} imply {}; use the previous run's values "
+                    "(and its --key-order)",
                     rows, options.records, options.common.threads, known));
   Check check;
   if (Status status = check_rows(db, table, options, space, check); !status.ok()) return status;
   if (check.damaged.load() != 0)
-    return Status(Code::kCorrupt, fmt::format("--resume: {} of the rows that were recovered are missing or damaged, key {} among them",
+    return Status(Code::kCorrupt, fmt::format("--resume: {} of the recovered rows are missing or damaged, including key {}",
                                               check.damaged.load(), check.damaged_key.load()));
   *counters = check.counters.load();
   return {};
@@ -228,14 +227,15 @@ Status add_check(Database& db, TableRef table, const YcsbOptions& options, const
   outcome.report.extra["consistency"] = consistency;
   outcome.ok = outcome.ok && whole && kept;
   if (!whole)
-    outcome.report.notes.push_back(fmt::format("VIOLATION    {} rows are missing or damaged, key {} among them", check.damaged.load(),
-                                               check.damaged_key.load()));
+    outcome.report.notes.push_back(
+        fmt::format("VIOLATION    {} rows are missing or damaged, including key {}", check.damaged.load(), check.damaged_key.load()));
   if (!kept)
     outcome.report.notes.push_back(
-        fmt::format("VIOLATION    counters sum up to {}, but {} read-modify-writes committed", counters, read_modify_writes));
+        fmt::format("VIOLATION    counters add up to {}, but {} read-modify-writes committed", counters, read_modify_writes));
   if (whole && kept)
-    outcome.report.notes.push_back(keeps_counters(options) ? fmt::format("consistency  every row whole, all {} updates there", counters)
-                                                              : std::string("consistency  every row whole"));
+    outcome.report.notes.push_back(keeps_counters(options)
+                                       ? fmt::format("consistency  all rows are intact, and all {} updates are present", counters)
+                                       : std::string("consistency  all rows are intact"));
   return {};
 }
 
@@ -256,7 +256,7 @@ Result<YcsbOutcome> run_ycsb(const YcsbOptions& options) {
   if (!session.ok()) return session.status();
   Database& db = session->db();
   if (options.common.data.resume && !db.table("usertable").ok())
-    return Status(Code::kNotFound, "--resume: the database holds no YCSB: it has no table 'usertable'");
+    return Status(Code::kNotFound, "--resume: the database is not one of YCSB: it does not have a table 'usertable'");
   auto table = create_table(db, options);
   if (!table.ok()) return table.status();
   KeySpace space(options.records, options.common.threads, options.hashed_keys);

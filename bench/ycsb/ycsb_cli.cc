@@ -16,8 +16,8 @@ constexpr uint64_t kYcsbRecordsMax = uint64_t{1} << 32;
 constexpr const char* kYcsbHelp =
     "Workloads: a 50% read, 50% update; b 95/5; c 100% read; d 95% read of the latest, 5% insert;\n"
     "e 95% scan of 1 to 100 rows, 5% insert (needs --index btree or art); f 50% read, 50% read-modify-write.\n"
-    "a, b, c, e, f are zipfian. Without --workload: --mix R/W, R% read and W% read-modify-write, uniform.\n"
-    "An update writes the whole value. Afterwards every value is checked, and the read-modify-writes are\n"
+    "a, b, c, e and f are zipfian. Without --workload: --mix R/W, uniform, R% reads and W% read-modify-writes.\n"
+    "An update writes the whole value. Afterwards, every value is checked and the read-modify-writes are\n"
     "counted: a lost update is a failure (exit code 1).\n"
     "\n"
     "  elider bench ycsb --records 10000000 --mix 80/20 --distribution uniform --threads 2 --json out.json\n"
@@ -39,7 +39,7 @@ void run(YcsbOptions& options) {
   }
   if (outcome->ok) return;
   fmt::print(stderr, "elider bench ycsb: {}\n",
-             outcome->report.result.failure.empty() ? "the values at the end are wrong" : outcome->report.result.failure);
+             outcome->report.result.failure.empty() ? "the final values are wrong" : outcome->report.result.failure);
   set_exit_code(kExitFailed);
 }
 
@@ -52,30 +52,26 @@ void add_ycsb(Command bench) {
   command.option("--records", options->records, "Records loaded")
       .in(uint64_t{1}, kYcsbRecordsMax)
       .shows_default();
-  command.option("--value-bytes", options->value_bytes, "Size of a value")
-      .in(kValueBytesMin, kRowBytesMax)
-      .shows_default();
+  command.option("--value-bytes", options->value_bytes, "Size of a value in bytes").in(kValueBytesMin, kRowBytesMax).shows_default();
   const Option workload = command.option("--workload", options->workload, "a, b, c, d, e or f").type("LETTER");
-  command.option("--mix", options->mix, "Percent reads/read-modify-writes").shows_default().excludes(workload);
-  command.option("--distribution", options->distribution_name, "Of keys: uniform, zipfian, latest [the workload's own]")
+  command.option("--mix", options->mix, "Percentages of reads/read-modify-writes").shows_default().excludes(workload);
+  command.option("--distribution", options->distribution_name, "Distribution of keys: uniform, zipfian, latest [the workload's own]")
       .type("NAME");
-  command.option("--theta", options->theta, "Skew of zipfian and latest, above 0 and below 1").shows_default();
-  command.flag("--clustered", options->clustered, "Zipfian: the commonest keys lie side by side, not scattered");
-  command.option("--operations", options->operations, "Operations a transaction (1 to 16)")
-      .in(1u, kOperationsMax)
-      .shows_default();
-  command.flag("--inline-rows", options->inline_rows, "Rows stand where their keys say (SchemaOf::inline_rows); with --index hash");
-  command.flag("--batch", options->batch, "All keys of a transaction in one multi_get: its cache misses overlap");
+  command.option("--theta", options->theta, "Skew of zipfian and latest, between 0 and 1 exclusive").shows_default();
+  command.flag("--clustered", options->clustered, "Zipfian: the most frequent keys are adjacent, not scattered");
+  command.option("--operations", options->operations, "Operations per transaction (1 to 16)").in(1u, kOperationsMax).shows_default();
+  command.flag("--inline-rows", options->inline_rows,
+               "Store rows at places given by their keys (SchemaOf::inline_rows); with --index hash");
+  command.flag("--batch", options->batch, "Read all keys of a transaction with one multi_get, so that cache misses overlap");
   add_group_option(command, options->common);
-  command.flag("--snapshot-reads", options->snapshot_reads, "Transactions that only read run on the newest snapshot");
+  command.flag("--snapshot-reads", options->snapshot_reads, "Run transactions that only read on the newest snapshot");
   add_index_option(command, options->key_index, "hash, btree or art [hash]");
   command
       .option(
           "--key-order",
           [options](const std::string& name) {
-            if (name != "hashed" && name != "sequential")
-              refuse_option("--key-order", fmt::format("'{}' is none of sequential, hashed", name));
-            options->hashed_keys = name == "hashed";
+    if (name != "hashed" && name != "sequential") refuse_option("--key-order", fmt::format("'{}' is not one of sequential, hashed", name));
+    options->hashed_keys = name == "hashed";
           },
           "sequential: record n has key n; hashed: keys are scattered [sequential]")
       .type("ORDER");

@@ -79,7 +79,7 @@ expect 0 '"tree_rows_per_s"' "$elider" bench scan --rows 5000 --seconds 0.05 --j
 
 expect 2 "figure.*wishful" "$elider" bench protocols --figure wishful
 expect 2 "protocol.*wishful" "$elider" bench protocols --protocol wishful
-expect 2 'goes with --sync elided' "$elider" bench protocols --protocol spinlock
+expect 2 'requires --sync elided' "$elider" bench protocols --protocol spinlock
 expect 0 'hyper-12: One number' "$elider" bench protocols --quick --figure hyper-12,restarts --threads 2 --seconds 0.1
 expect 0 'hyper-19' "$elider" bench protocols --quick --figure hyper-19 --protocol partitioned --threads 2 --seconds 0.1 --json "$folder/protocols.json"
 # The figures of durability. Nothing is left of their databases, also after an error: here the disk takes no large file.
@@ -265,7 +265,7 @@ expect 0 '"durability": "group"' "$elider" bench htm --htm always-aborts --quick
 
 # Another system beside TPC-C with its log.
 peer=("$elider" bench durability --data "$folder/disk" --only peer --seconds 0.2 --repeat 1)
-expect 0 'against the peer' "${peer[@]}" --peer-command 'echo agg_throughput: 1000 ops/sec' --json "$folder/peer.json"
+expect 0 'compared with the peer' "${peer[@]}" --peer-command 'echo agg_throughput: 1000 ops/sec' --json "$folder/peer.json"
 expect 0 '' python3 - "$folder/peer.json" <<'PYTHON'
 import json, sys
 row = json.load(open(sys.argv[1]))["results"][0]
@@ -273,7 +273,7 @@ assert row["part"] == "peer" and row["figures"]["peer_txns_per_s"] == [1000]
 assert abs(row["median"] - row["figures"]["elider_txns_per_s"][0] / 1000) < 1e-9 and row["median"] > 0
 PYTHON
 expect 1 "'echo bad disk; exit 4' ended with exit code 4; it wrote last: bad disk" "${peer[@]}" --peer-command 'echo bad disk; exit 4'
-expect 1 'nothing that the command wrote matches --peer-pattern' "${peer[@]}" --peer-command true
+expect 1 'output does not match --peer-pattern' "${peer[@]}" --peer-command true
 expect 1 'did not end within 0.3 s' "${peer[@]}" --peer-command 'sleep 600' --peer-timeout 0.3
 expect 2 '--peer-command' "${peer[@]}"
 

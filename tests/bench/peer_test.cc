@@ -45,7 +45,7 @@ TEST(ChildCommand, a_failure_is_told_with_the_last_words) {
     EXPECT_NE(status.message().find(word), std::string::npos) << status.message();
   status = run("kill -9 $$", &output);
   EXPECT_NE(status.message().find("signal 9"), std::string::npos) << status.message();
-  EXPECT_NE(status.message().find("it wrote nothing"), std::string::npos) << status.message();
+  EXPECT_NE(status.message().find("it did not write any output"), std::string::npos) << status.message();
   status = run("/no/such/program", &output);
   EXPECT_NE(status.message().find("exit code 127"), std::string::npos) << status.message();
 }
@@ -120,7 +120,7 @@ TEST(PeerThroughput, is_the_number_that_the_pattern_finds_first) {
 TEST(PeerThroughput, that_is_missing_or_none_is_told) {
   for (const std::string output : {"", "all is well\n", "ops/sec\n"}) {
     const Status status = throughput_in(output, kPeerPattern).status();
-    EXPECT_NE(status.message().find("nothing that the command wrote matches --peer-pattern"), std::string::npos) << status.message();
+    EXPECT_NE(status.message().find("output does not match --peer-pattern"), std::string::npos) << status.message();
   }
   for (const std::string word : {"0", "-5", "fast", "nan", "1e999"}) {
     const Status status = throughput_in("speed " + word, "speed (.*)").status();
@@ -165,7 +165,7 @@ TEST_F(DurabilityPart, peer_takes_turns_and_gives_the_ratio) {
 }
 
 TEST_F(DurabilityPart, peer_that_fails_is_named) {
-  for (const auto& [command, word] : {std::pair{"exit 3", "exit code 3"}, std::pair{"true", "matches --peer-pattern"}}) {
+  for (const auto& [command, word] : {std::pair{"exit 3", "exit code 3"}, std::pair{"true", "match --peer-pattern"}}) {
     options_.peer_command = command;
     const Status status = measure_peer(options_, &rows_);
     EXPECT_NE(status.message().find("--peer-command"), std::string::npos) << status.message();
