@@ -102,7 +102,7 @@ Status work(const std::string& file, int pipe) {
       id = txn.read(txn[book].orders) + 1;
       return place(txn, txn[book], generated(id));
     }));
-    if (::write(pipe, &id, sizeof(id)) != sizeof(id)) return Status::rollback("nobody listens");
+    if (::write(pipe, &id, sizeof(id)) != sizeof(id)) return Status::rollback("no reader is left");
   }
 }
 

@@ -40,7 +40,7 @@ constexpr const char* kExamples =
     "\n"
     "Exit code: 0 success; 1 failure; 2 an option is invalid, and the command did not run; 3 this machine does\n"
     "not have the hardware transactions that bench htm and bench elision need; 130 Ctrl-C ended a benchmark, which\n"
-    "then reported its results so far.\n"
+    "then reported its results until then.\n"
     "All commands: --json FILE writes the results as JSON to FILE, or with - to standard output.";
 
 // This process becomes elider-bench; or the exit code, where it is not there.

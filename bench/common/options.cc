@@ -111,7 +111,7 @@ void add_index_option(Command command, KeyIndex& chosen, const char* words) {
       .option(
           "--index",
           [&chosen](const std::string& name) {
-            if (!elider::parse(name, &chosen)) refuse_option("--index", fmt::format("'{}' is none of {}", name, key_index_names()));
+            if (!elider::parse(name, &chosen)) refuse_option("--index", fmt::format("'{}' is not one of {}", name, key_index_names()));
           },
           words)
       .type("KIND");

@@ -55,7 +55,7 @@ int OwnProcess::wait_for(pid_t process, FirstInterrupt first) {
     ::sigwait(&awaited, &signal);
     if (signal == SIGINT && first == FirstInterrupt::kIsPassedOn) {
       first = FirstInterrupt::kEndsIt;
-      fmt::print(stderr, "\nelider: interrupted: reporting the results so far; press Ctrl-C again to end at once\n");
+      fmt::print(stderr, "\nelider: interrupted: reporting the results until now; press Ctrl-C again to end at once\n");
       ::kill(process, SIGINT);
     } else if (signal != SIGCHLD) {
       interrupt = signal;

@@ -185,7 +185,8 @@ std::vector<std::string> figure_names() {
 
 void add_heap(Command bench) {
   auto chosen = std::make_shared<HeapChosen>();
-  Command command = bench.add("heap", "The durable heap: its reads, updates, map, TPC-C and replay, beside what others do (DUMBO)");
+  Command command =
+      bench.add("heap", "Measure the durable heap: reads, updates, map, TPC-C and replay, compared with other systems (DUMBO)");
   HeapStudyOptions& study = chosen->study;
   command.option("--study", study.studies, "Run only these studies: reads, updates, map, tpcc, lines, replay [all]")
       .between_commas()

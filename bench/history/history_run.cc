@@ -263,7 +263,8 @@ Status prepare(const HistoryOptions& options, Database& db, Workload& workload, 
   *first = 0;
   const std::string table = workload.schema().name;
   if (options.data.resume && !db.table(table).ok())
-    return Status(Code::kNotFound, "--resume: the database holds no history of " + options.workload + ": it has no table '" + table + "'");
+    return Status(Code::kNotFound,
+                  "--resume: the database is not one of the workload " + options.workload + ": it does not have a table '" + table + "'");
   if (Status status = workload.create(db); !status.ok() || !options.data.resume) return status;
   int64_t last = -1;
   if (Status status = workload.resume(db, &last); !status.ok()) return status;

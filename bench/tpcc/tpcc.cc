@@ -180,7 +180,7 @@ Status fill(const CommonOptions& common, Database& db, const Tables& tables, Wor
 
 const char* const kTpccDeviations =
     "TPC-C revision 5.11, with nine tables, five transactions, and the specification's sizes and input distributions.\n"
-    "Deviations: there are no terminals, keying times or think times. Each thread runs one transaction after\n"
+    "Deviations: terminals, keying times and think times are left out. Each thread runs one transaction after\n"
     "the other, with a random district and a random warehouse of the thread; a terminal would have fixed ones.\n"
     "Delivery runs immediately instead of through a queue. 1% of the NewOrders roll back and count as\n"
     "completed, as specified. d_next_o_id is read and incremented inside NewOrder. Without --data, the database\n"

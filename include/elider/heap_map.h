@@ -115,7 +115,7 @@ class HeapMap {
     int bits;               // of the hash that led to the place
   };
 
-  static Status missing() { return {Code::kNotFound, "the map has no such key"}; }
+  static Status missing() { return {Code::kNotFound, "the map does not contain the key"}; }
   static uint64_t hash_of(const K& key) {
     unsigned char bytes[(sizeof(K) + 7) / 8 * 8] = {};
     std::memcpy(bytes, &key, sizeof(K));

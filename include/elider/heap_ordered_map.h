@@ -126,7 +126,7 @@ class HeapOrderedMap {
     uint64_t children[kHeightMax];
   };
 
-  static Status missing() { return {Code::kNotFound, "the map has no such key"}; }
+  static Status missing() { return {Code::kNotFound, "the map does not contain the key"}; }
   static HeapPtr<Inner> inner(uint64_t offset) { return HeapPtr<Inner>::at(offset); }
   static HeapPtr<Leaf> leaf(uint64_t offset) { return HeapPtr<Leaf>::at(offset); }
 

@@ -139,7 +139,7 @@ template <unsigned... Widths>
 class KeyLayout {
   static_assert(sizeof...(Widths) >= 1, "a key has at least one field");
   static_assert(((Widths >= 1 && Widths <= 64) && ...), "a field has 1 to 64 bits");
-  static_assert((Widths + ...) <= 64, "a key has 64 bits at the most");
+  static_assert((Widths + ...) <= 64, "a key has at most 64 bits");
 
  public:
   static constexpr size_t kFields = sizeof...(Widths);

@@ -130,7 +130,7 @@ template <class Row>
 class SchemaOf {
   static_assert(std::is_trivially_copyable_v<Row>, "a row is copied byte by byte");
   static_assert(sizeof(Row) <= kRowBytesMax);
-  static_assert(alignof(Row) <= kRowAlignmentMax, "copies of a row have no greater alignment");
+  static_assert(alignof(Row) <= kRowAlignmentMax, "copies of a row are not aligned more strictly");
 
  public:
   explicit SchemaOf(std::string name) {

@@ -138,7 +138,7 @@ Mutant mutant_of_environment() {
   Mutant mutant = Mutant::kNone;
   if (name == nullptr || *name == '\0' || !TestPoints::enabled()) return mutant;
   if (!parse(name, &mutant)) {
-    std::fprintf(stderr, "elider: ELIDER_MUTANT=%s is no mutant\n", name);
+    std::fprintf(stderr, "elider: ELIDER_MUTANT=%s is not a mutant\n", name);
     std::exit(2);
   }
   return mutant;
@@ -223,7 +223,7 @@ void TestStop::State::arrive() {
   }
   reached = true;
   changed.notify_all();
-  wait_for(go, lock, "nobody let go the thread at");
+  wait_for(go, lock, "no test released the thread at");
 }
 
 void TestStop::State::let_go() {
